@@ -1,0 +1,44 @@
+# Plain commands under short names. HACKING.md says more.
+
+SECONDS_OF_FUZZ ?= 60
+
+.PHONY: check build test race fuzz soak generate demo vuln ci
+
+# Before a commit.
+check:
+	@files=$$(gofmt -l .); [ -z "$$files" ] || { echo "gofmt would change: $$files"; exit 1; }
+	go vet ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+	go test -run '^TestArch' .
+	go test ./...
+
+build:
+	CGO_ENABLED=0 go build -trimpath -o waggle ./cmd/waggle
+
+test:
+	go test ./...
+
+race:
+	CGO_ENABLED=1 go test -race -shuffle=on ./...
+
+fuzz:
+	.ci/fuzz $(SECONDS_OF_FUZZ)
+
+# The large numbers, for an hour or more; writes docs/measured.md. One package:
+# make soak SOAK='-fuzz 0 ./mailbox'
+soak:
+	go run ./internal/testenv/soak $(SOAK)
+
+# Tables and diagrams in the documents, manual pages, schemas.
+generate:
+	go generate ./...
+
+demo:
+	go run ./cmd/waggle demo
+
+# Needs the vulnerability database on the network.
+vuln:
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
+ci:
+	.ci/run

@@ -1,0 +1,140 @@
+// Package agent is what thinks inside a worker: exec runs a command for each
+// task, script plays a list of steps. An agent never touches a mailbox, a
+// journal or a tool by itself: it asks its Gate, speaks through its Voice, and
+// runs processes through its Exec.
+//
+//	a, err := agent.New("exec", spec)
+//	res, err := a.Turn(ctx, host, agent.Work{Task: &task})
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"waggle"
+	"waggle/spawn"
+)
+
+// Agent does one turn of work at a time.
+type Agent interface {
+	// Turn does the work and returns when the turn is over. An error is the
+	// agent's own failure; a command that failed or a call that was denied is a
+	// Result. When ctx ends it stops what it started and returns.
+	Turn(ctx context.Context, h Host, w Work) (Result, error)
+}
+
+// Work is one turn's input: a task, or chat that arrived while idle.
+type Work struct {
+	Task *Task
+	Mail []waggle.Mail
+}
+
+// Task is what an assignment asks for.
+type Task struct {
+	ID           string
+	Subject      string
+	Instructions string
+	Cwd          string // absolute
+	PlanRequired bool
+	Timeout      time.Duration // 0: none
+}
+
+// Result is how a turn ended.
+type Result struct {
+	Summary  string // one line for people
+	Failed   bool   // the task is not done
+	Denied   bool   // because a call was denied
+	Reason   string // why it failed
+	ExitCode *int   // of the command that decided it
+}
+
+// Gate stands between an agent and everything that needs permission. Each call
+// blocks until it is decided.
+type Gate interface {
+	// Tool asks for one tool call and, when it is allowed, runs it exactly once
+	// with the input that was allowed, which may differ from what was asked.
+	Tool(ctx context.Context, c Call, run func(ctx context.Context, input json.RawMessage) Ran) (Outcome, error)
+	// Plan asks for a verdict on a plan.
+	Plan(ctx context.Context, plan string) (Answer, error)
+	// Network asks for access to a host, "example.com" or "example.com:443".
+	Network(ctx context.Context, host, reason string) (Answer, error)
+}
+
+// Call is one tool call.
+type Call struct {
+	Tool   string
+	Input  json.RawMessage // a JSON object
+	Cwd    string
+	Reason string
+}
+
+// Ran is what a tool call did.
+type Ran struct {
+	ExitCode *int
+	Failed   bool
+	Tail     string // end of its output, at most TailSize bytes
+	Err      string
+}
+
+// TailSize is how much of a command's output is kept in the record.
+const TailSize = 4 << 10
+
+// Answer is a verdict.
+type Answer struct {
+	Allowed bool
+	Reason  string // the words of whoever decided
+	By      string // operator, rules, leader, system
+}
+
+// Outcome is a verdict and, when the call ran, what it did.
+type Outcome struct {
+	Answer
+	Ran *Ran
+}
+
+// Voice carries words to the lead and to peers.
+type Voice interface {
+	Say(ctx context.Context, to, text, summary string) error
+	Progress(ctx context.Context, phase, message string) error
+}
+
+// Exec runs a process that the gate allowed; a sandbox implements it too.
+type Exec interface {
+	Run(ctx context.Context, c spawn.Command) (spawn.Exit, error)
+}
+
+// Host is what a worker gives its agent.
+type Host interface {
+	Gate
+	Voice
+	Exec
+	// Output is the member's output.log.
+	Output() io.Writer
+	// Environ is the environment for commands.
+	Environ() []string
+}
+
+// New makes an agent of a kind from the settings that the team file gave it.
+func New(kind string, spec json.RawMessage) (Agent, error) {
+	switch kind {
+	case "exec":
+		return newExec(spec)
+	case "script":
+		return newScript(spec)
+	}
+	return nil, fmt.Errorf("agent %q is not one of %v", kind, Kinds())
+}
+
+// Kinds lists the agents that New knows.
+func Kinds() []string { return []string{"exec", "script"} }
+
+// decodeSpec reads settings by exact field name.
+func decodeSpec(spec json.RawMessage, into any) error {
+	if len(spec) == 0 {
+		return nil
+	}
+	return json.Unmarshal(spec, into)
+}

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"waggle/spawn"
+)
+
+// ExecSpec is an exec member's settings.
+type ExecSpec struct {
+	// Command is the argv that is run for each task. Empty: the task's
+	// instructions are the command, run by sh -c.
+	Command []string `json:"command,omitempty"`
+}
+
+type execAgent struct{ spec ExecSpec }
+
+func newExec(raw json.RawMessage) (Agent, error) {
+	var s ExecSpec
+	if err := decodeSpec(raw, &s); err != nil {
+		return nil, fmt.Errorf("exec: %w", err)
+	}
+	return &execAgent{s}, nil
+}
+
+// Turn implements Agent. Chat is written to the log and otherwise ignored: a
+// command cannot read it.
+func (a *execAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) {
+	if w.Task == nil {
+		return Result{Summary: fmt.Sprintf("%d messages noted", len(w.Mail))}, nil
+	}
+	cmd, err := a.command(w.Task)
+	if err != nil {
+		return Result{Failed: true, Reason: err.Error()}, nil
+	}
+	if w.Task.PlanRequired {
+		ans, err := h.Plan(ctx, "Run this command in "+w.Task.Cwd+":\n\n    "+cmd.text+"\n")
+		if err != nil {
+			return Result{}, err
+		}
+		if !ans.Allowed {
+			return Result{Failed: true, Denied: true, Reason: "plan rejected: " + ans.Reason}, nil
+		}
+	}
+	if w.Task.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, w.Task.Timeout, fmt.Errorf("the task's timeout of %s", w.Task.Timeout))
+		defer cancel()
+	}
+	out, err := runShell(ctx, h, cmd, w.Task)
+	if err != nil {
+		return Result{}, err
+	}
+	return shellResult(out), nil
+}
+
+// shellCommand is a command as it is judged and as it is run.
+type shellCommand struct {
+	text  string   // the shell text that is judged
+	argv  []string // what is started; nil: sh -c text
+	stdin string   // a configured command reads the task's instructions
+}
+
+// command decides what a task runs. What is judged is, byte for byte, what is
+// run: sh -c TEXT is judged as TEXT, any other argv as its quoted form (DESIGN,
+// "The team file").
+func (a *execAgent) command(t *Task) (shellCommand, error) {
+	argv := a.spec.Command
+	if len(argv) == 0 {
+		text := strings.TrimSpace(t.Instructions)
+		if text == "" {
+			return shellCommand{}, errors.New("the task has no instructions and the member no command")
+		}
+		return shellCommand{text: text}, nil
+	}
+	if len(argv) == 3 && (argv[0] == "sh" || argv[0] == "bash") && argv[1] == "-c" {
+		return shellCommand{text: argv[2], argv: argv, stdin: t.Instructions}, nil
+	}
+	text, err := quoteArgv(argv)
+	return shellCommand{text: text, argv: argv, stdin: t.Instructions}, err
+}
+
+// quoteArgv writes argv so that a shell reads the same words back.
+func quoteArgv(argv []string) (string, error) {
+	words := make([]string, len(argv))
+	for i, a := range argv {
+		q, err := syntax.Quote(a, syntax.LangPOSIX)
+		if err != nil {
+			return "", fmt.Errorf("command word %d: %w", i+1, err)
+		}
+		words[i] = q
+	}
+	return strings.Join(words, " "), nil
+}
+
+// runShell asks for tool Bash and runs what was allowed.
+func runShell(ctx context.Context, h Host, cmd shellCommand, t *Task) (Outcome, error) {
+	input, err := bashInput(cmd.text)
+	if err != nil {
+		return Outcome{}, err
+	}
+	call := Call{Tool: "Bash", Input: input, Cwd: t.Cwd, Reason: t.Subject}
+	return h.Tool(ctx, call, func(ctx context.Context, allowed json.RawMessage) Ran {
+		argv := cmd.argv
+		if argv == nil || string(allowed) != string(input) {
+			text, err := commandOf(allowed)
+			if err != nil {
+				return Ran{Failed: true, Err: err.Error()}
+			}
+			argv = []string{"sh", "-c", text}
+		}
+		return runArgv(ctx, h, argv, cmd.stdin, t)
+	})
+}
+
+// linger is how long what a command left running may go on after it has ended: a
+// task leaves no process behind.
+const linger = 5 * time.Second
+
+func runArgv(ctx context.Context, h Host, argv []string, stdin string, t *Task) Ran {
+	tail := &tailWriter{max: TailSize}
+	c := spawn.Command{Argv: argv, Dir: t.Cwd, Env: taskEnv(h.Environ(), t), Output: io.MultiWriter(h.Output(), tail),
+		Linger: linger, Reap: true}
+	if stdin != "" {
+		c.Stdin = strings.NewReader(stdin)
+	}
+	exit, err := h.Run(ctx, c)
+	ran := Ran{Tail: tail.String()}
+	switch {
+	case ctx.Err() != nil:
+		ran.Failed, ran.Err = true, "ended by "+context.Cause(ctx).Error()
+	case err != nil:
+		ran.Failed, ran.Err = true, err.Error()
+	case exit.Signal != "":
+		ran.Failed, ran.Err = true, "ended by signal "+exit.Signal
+	default:
+		ran.ExitCode, ran.Failed = &exit.Code, exit.Code != 0
+	}
+	return ran
+}
+
+// taskEnv tells a command which task it works on.
+func taskEnv(env []string, t *Task) []string {
+	return append(env[:len(env):len(env)], "WAGGLE_TASK_ID="+t.ID, "WAGGLE_TASK_SUBJECT="+t.Subject)
+}
+
+func shellResult(out Outcome) Result {
+	if !out.Allowed {
+		return Result{Failed: true, Denied: true, Reason: "denied: " + out.Reason}
+	}
+	r := Result{ExitCode: out.Ran.ExitCode, Failed: out.Ran.Failed, Summary: "done"}
+	switch {
+	case out.Ran.Err != "":
+		r.Reason = out.Ran.Err
+	case out.Ran.Failed:
+		r.Reason = "exit status " + strconv.Itoa(*out.Ran.ExitCode)
+	}
+	if r.Failed {
+		r.Summary = r.Reason
+	}
+	return r
+}
+
+// bashInput is the Bash tool's input for a shell text, with the characters as
+// they are: what a person is shown is what was written.
+func bashInput(text string) (json.RawMessage, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(struct {
+		Command string `json:"command"`
+	}{text}); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+// commandOf reads the command of a Bash input by its exact key.
+func commandOf(input json.RawMessage) (string, error) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(input, &m); err != nil {
+		return "", fmt.Errorf("the allowed input is not an object: %w", err)
+	}
+	var text string
+	if err := json.Unmarshal(m["command"], &text); err != nil || text == "" {
+		return "", errors.New(`the allowed input has no "command" text`)
+	}
+	return text, nil
+}

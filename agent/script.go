@@ -1,0 +1,277 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ScriptSpec is a script member's settings: what it does for each task.
+type ScriptSpec struct {
+	Steps []Step `json:"steps"`
+}
+
+// Step is one thing a script does; exactly one field is set.
+type Step struct {
+	Say      *SayStep      `json:"say,omitempty"`
+	Tool     *ToolStep     `json:"tool,omitempty"`
+	Plan     *PlanStep     `json:"plan,omitempty"`
+	Network  *NetworkStep  `json:"network,omitempty"`
+	Progress *ProgressStep `json:"progress,omitempty"`
+	Fail     *FailStep     `json:"fail,omitempty"`
+	Wait     *WaitStep     `json:"wait,omitempty"`
+}
+
+// SayStep sends plain text; To is the lead when empty.
+type SayStep struct {
+	To      string `json:"to,omitempty"`
+	Text    string `json:"text"`
+	Summary string `json:"summary,omitempty"`
+}
+
+// ToolStep asks for a tool call. Bash and Write really run; the call of any
+// other tool only asks.
+type ToolStep struct {
+	Name   string          `json:"name"`
+	Input  json.RawMessage `json:"input"`
+	Reason string          `json:"reason,omitempty"`
+	// Expect is "deny" when the script goes on after a denial; otherwise a
+	// denial fails the task.
+	Expect string `json:"expect,omitempty"`
+}
+
+// PlanStep proposes plans, one after another, until one is approved.
+type PlanStep struct {
+	Revisions []string `json:"revisions"`
+}
+
+// NetworkStep asks for a host. Expect is as in ToolStep.
+type NetworkStep struct {
+	Host   string `json:"host"`
+	Reason string `json:"reason,omitempty"`
+	Expect string `json:"expect,omitempty"`
+}
+
+// ProgressStep reports progress to the lead.
+type ProgressStep struct {
+	Phase   string `json:"phase"`
+	Message string `json:"message"`
+}
+
+// FailStep ends the turn as failed.
+type FailStep struct {
+	Reason string `json:"reason"`
+}
+
+// WaitStep waits for a time, or until a file exists.
+type WaitStep struct {
+	For   Duration `json:"for,omitempty"`
+	Until string   `json:"until,omitempty"` // relative to the task's directory
+}
+
+// Duration is a time.Duration as text: "2s".
+type Duration time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (d *Duration) UnmarshalText(b []byte) error {
+	v, err := time.ParseDuration(string(b))
+	*d = Duration(v)
+	return err
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+type scriptAgent struct{ spec ScriptSpec }
+
+func newScript(raw json.RawMessage) (Agent, error) {
+	var s ScriptSpec
+	if err := decodeSpec(raw, &s); err != nil {
+		return nil, fmt.Errorf("script: %w", err)
+	}
+	for i, st := range s.Steps {
+		if err := st.check(); err != nil {
+			return nil, fmt.Errorf("script: step %d: %w", i+1, err)
+		}
+	}
+	return &scriptAgent{s}, nil
+}
+
+func (s Step) check() error {
+	n := 0
+	for _, set := range []bool{s.Say != nil, s.Tool != nil, s.Plan != nil, s.Network != nil, s.Progress != nil, s.Fail != nil, s.Wait != nil} {
+		if set {
+			n++
+		}
+	}
+	switch {
+	case n != 1:
+		return errors.New("want exactly one of say, tool, plan, network, progress, fail, wait")
+	case s.Tool != nil && (s.Tool.Name == "" || len(s.Tool.Input) == 0):
+		return errors.New("tool wants name and input")
+	case s.Plan != nil && len(s.Plan.Revisions) == 0:
+		return errors.New("plan wants at least one revision")
+	case s.Network != nil && s.Network.Host == "":
+		return errors.New("network wants a host")
+	}
+	return nil
+}
+
+// errFailed ends a script's turn as failed without being an error of the agent.
+type errFailed struct {
+	reason string
+	denied bool
+}
+
+func (e *errFailed) Error() string { return e.reason }
+
+// Turn implements Agent.
+func (a *scriptAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) {
+	if w.Task == nil {
+		return Result{Summary: fmt.Sprintf("read %d messages", len(w.Mail))}, nil
+	}
+	var exit *int
+	for i, st := range a.spec.Steps {
+		ran, err := st.play(ctx, h, w.Task)
+		if ran != nil && ran.ExitCode != nil {
+			exit = ran.ExitCode
+		}
+		var failed *errFailed
+		switch {
+		case errors.As(err, &failed):
+			return Result{Failed: true, Denied: failed.denied, Reason: failed.reason, ExitCode: exit}, nil
+		case err != nil:
+			return Result{}, fmt.Errorf("step %d: %w", i+1, err)
+		}
+	}
+	return Result{Summary: fmt.Sprintf("played %d steps", len(a.spec.Steps)), ExitCode: exit}, nil
+}
+
+func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
+	switch {
+	case s.Say != nil:
+		to := s.Say.To
+		if to == "" {
+			to = "team-lead"
+		}
+		return nil, h.Say(ctx, to, s.Say.Text, s.Say.Summary)
+	case s.Tool != nil:
+		return s.Tool.play(ctx, h, t)
+	case s.Plan != nil:
+		return nil, s.Plan.play(ctx, h)
+	case s.Network != nil:
+		ans, err := h.Network(ctx, s.Network.Host, s.Network.Reason)
+		if err == nil && !ans.Allowed && s.Network.Expect != "deny" {
+			err = &errFailed{"network to " + s.Network.Host + " denied: " + ans.Reason, true}
+		}
+		return nil, err
+	case s.Progress != nil:
+		return nil, h.Progress(ctx, s.Progress.Phase, s.Progress.Message)
+	case s.Fail != nil:
+		return nil, &errFailed{reason: s.Fail.Reason}
+	case s.Wait != nil:
+		return nil, s.Wait.play(ctx, t)
+	}
+	return nil, nil
+}
+
+func (s *PlanStep) play(ctx context.Context, h Host) error {
+	var last Answer
+	for _, rev := range s.Revisions {
+		ans, err := h.Plan(ctx, rev)
+		if err != nil {
+			return err
+		}
+		if ans.Allowed {
+			return nil
+		}
+		last = ans
+	}
+	return &errFailed{"plan rejected: " + last.Reason, true}
+}
+
+func (s *ToolStep) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
+	out, err := h.Tool(ctx, Call{Tool: s.Name, Input: s.Input, Cwd: t.Cwd, Reason: s.Reason},
+		func(ctx context.Context, input json.RawMessage) Ran { return runTool(ctx, h, s.Name, input, t) })
+	switch {
+	case err != nil:
+		return nil, err
+	case !out.Allowed && s.Expect == "deny":
+		return nil, nil
+	case !out.Allowed:
+		return nil, &errFailed{s.Name + " denied: " + out.Reason, true}
+	case out.Ran.Failed:
+		return out.Ran, &errFailed{reason: s.Name + " failed: " + shellResult(out).Reason}
+	}
+	return out.Ran, nil
+}
+
+// runTool runs the tools a script has.
+func runTool(ctx context.Context, h Host, tool string, input json.RawMessage, t *Task) Ran {
+	switch tool {
+	case "Bash":
+		text, err := commandOf(input)
+		if err != nil {
+			return Ran{Failed: true, Err: err.Error()}
+		}
+		return runArgv(ctx, h, []string{"sh", "-c", text}, "", t)
+	case "Write":
+		return writeTool(input, t)
+	}
+	return Ran{Tail: "a script has no " + tool + " tool: only the permission was asked for"}
+}
+
+func writeTool(input json.RawMessage, t *Task) Ran {
+	var m map[string]json.RawMessage
+	var path, content string
+	err := json.Unmarshal(input, &m)
+	if err == nil {
+		err = errors.Join(json.Unmarshal(m["file_path"], &path), json.Unmarshal(m["content"], &content))
+	}
+	if err == nil {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(t.Cwd, path)
+		}
+		err = os.WriteFile(path, []byte(content), 0o644)
+	}
+	if err != nil {
+		return Ran{Failed: true, Err: err.Error()}
+	}
+	return Ran{Tail: "wrote " + path}
+}
+
+// pollFile is how often a script looks for the file it waits for.
+const pollFile = 50 * time.Millisecond
+
+func (s *WaitStep) play(ctx context.Context, t *Task) error {
+	if s.Until == "" {
+		return sleep(ctx, time.Duration(s.For))
+	}
+	path := s.Until
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(t.Cwd, path)
+	}
+	for {
+		if _, err := os.Lstat(path); err == nil {
+			return nil
+		}
+		if err := sleep(ctx, pollFile); err != nil {
+			return err
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,528 @@
+package waggle_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+type archRow struct {
+	row int
+	why string
+}
+
+// archRows are the import rows: a package imports only packages of lower rows.
+// A row may stand before its package is written.
+var archRows = map[string]archRow{
+	".":                       {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
+	"internal/atomicfile":     {0, "files under locks; it does not know what is in them"},
+	"internal/jsonobj":        {0, "JSON objects whose unknown fields survive; it does not know whose"},
+	"internal/docgen/section": {0, "text between markers"},
+	"journal":                 {1, "bodies are opaque: the record does not know what it records"},
+	"mailbox":                 {1, "one member's store; it delivers what it does not understand"},
+	"team":                    {1, "the registry"},
+	"task":                    {1, "the board; it returns payloads and sends nothing"},
+	"policy":                  {1, "pure: decides from its arguments, so that it can be tested as a table"},
+	"spawn":                   {1, "processes, whatever runs in them"},
+	"schema":                  {1, "describes the words and nothing else"},
+	"agent":                   {2, "what thinks inside a worker; started through spawn"},
+	"control":                 {2, "pure machines over journal records and policy"},
+	"transport":               {2, "senders; the file sender is a mailbox"},
+	"jetstream":               {2, "another implementation of the stores of row 1"},
+	"poll":                    {3, "the loop between a mailbox and a machine"},
+	"internal/statedir":       {3, "where journals lie; knows the records that name a team"},
+	"internal/sandbox":        {3, "enforces what policy decided"},
+	"internal/telemetry":      {3, "watches transitions; nothing depends on being watched"},
+	"worker":                  {4, "a member's runtime; it never sees the leader's"},
+	"leader":                  {4, "the lead's runtime; it never sees a worker's"},
+	"operator":                {5, "what a person does; the only thing that the faces call"},
+	"internal/demo":           {6, "a face: a scripted person"},
+	"internal/mcpserver":      {6, "a face"},
+	"internal/tui":            {6, "a face"},
+	"internal/web":            {6, "a face"},
+	"internal/cli":            {7, "the face that starts the others"},
+	"cmd/waggle":              {8, "main"},
+	"schema/gen":              {8, "a program of go generate"},
+	"internal/docgen":         {8, "a program of go generate"},
+}
+
+// archOnly narrows what a package may import inside its rows.
+var archOnly = map[string]struct {
+	only []string
+	why  string
+}{
+	"journal": {[]string{"internal/atomicfile"}, "a body that journal could read would soon be a body that it must read"},
+	"policy":  {[]string{"."}, "pure: no store, no process"},
+	"schema":  {[]string{"."}, "describes the words and nothing else"},
+	"control": {[]string{".", "policy", "journal", "spawn"}, "pure: it names records, rules and process identities, and opens nothing"},
+}
+
+// archHelpers are packages for tests. Only tests and other helpers import them.
+// A suite such as mailbox/mailboxtest needs no entry: its name says so, and it
+// stands in the row of its package, which it may import.
+var archHelpers = map[string]archRow{
+	"internal/testenv":      {0, "what tests ask of the machine"},
+	"internal/testenv/soak": {1, "the program of make soak"},
+	"internal/protocoltest": {1, "generators of payloads"},
+}
+
+// archLight is every module that the packages of the library may bring to those
+// who import them.
+var archLight = struct {
+	pkgs    []string
+	modules map[string]string
+}{
+	[]string{".", "mailbox", "team", "task", "journal", "policy", "control", "poll"},
+	map[string]string{
+		"golang.org/x/sys":              "system calls of the locks and of processes",
+		"github.com/gofrs/flock":        "our own queue in front of the shared lock",
+		"github.com/fsnotify/fsnotify":  "wakes a waiting mailbox",
+		"github.com/bmatcuk/doublestar": "path patterns of the rules",
+		"mvdan.cc/sh":                   "the shell's grammar for the rules",
+		"github.com/google/uuid":        "ids of messages, from a reader that is passed in",
+	},
+}
+
+// archWorld says where library code may look at the clock, at chance or at the
+// environment by itself. Everywhere else they come in as arguments; the command
+// line, main programs and tests are free.
+var archWorld = map[string]map[string]string{
+	"journal": {"time.Now": "the default of Options.Now"},
+	"mailbox": {"time.Now": "the default of Options.Now"},
+	"team": {
+		"time.Now":    "the default of the options' Now",
+		"crypto/rand": "the name of a file that nobody else may have",
+	},
+	"internal/atomicfile": {
+		"time.Now":     "a lock's age is measured against real file times; the default of Options.Now",
+		"time.Since":   "the same",
+		"time.Until":   "the same",
+		"math/rand/v2": "the spread of waiting times, and names of temporary files",
+	},
+	"spawn": {"time.Now": "a deadline on a pipe is an instant of the real clock"},
+}
+
+const (
+	archFileLines = 800
+	archFuncLines = 100
+)
+
+// archPackage is what go list says of a package, over all systems.
+type archPackage struct {
+	imports, tests map[string]bool // of this module, by path below it
+}
+
+var archSystems = []string{"linux", "darwin", "windows"}
+
+func archList(t *testing.T, env []string, args ...string) []listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list"}, args...)...)
+	cmd.Env = append(os.Environ(), env...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, stderr.Bytes())
+	}
+	var list []listed
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+type listed struct {
+	ImportPath                         string
+	Standard                           bool
+	Module                             *struct{ Path string }
+	CgoFiles                           []string
+	Imports, TestImports, XTestImports []string
+}
+
+// below returns a package's path below this module.
+func below(importPath string) (string, bool) {
+	if importPath == "waggle" {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, "waggle/")
+}
+
+func archPackages(t *testing.T) map[string]archPackage {
+	t.Helper()
+	pkgs := map[string]archPackage{}
+	for _, system := range archSystems {
+		for _, l := range archList(t, []string{"GOOS=" + system}, "-json=ImportPath,Imports,TestImports,XTestImports", "./...") {
+			name, ok := below(l.ImportPath)
+			if !ok {
+				t.Fatalf("%s is not in this module", l.ImportPath)
+			}
+			p, ok := pkgs[name]
+			if !ok {
+				p = archPackage{imports: map[string]bool{}, tests: map[string]bool{}}
+				pkgs[name] = p
+			}
+			for _, i := range l.Imports {
+				if i, ok := below(i); ok {
+					p.imports[i] = true
+				}
+			}
+			for _, i := range append(l.TestImports, l.XTestImports...) {
+				if i, ok := below(i); ok {
+					p.tests[i] = true
+				}
+			}
+		}
+	}
+	return pkgs
+}
+
+// helperOf returns the row of a package that is for tests, and the package whose
+// suite it is, if any.
+func helperOf(name string) (r archRow, owner string, helper bool) {
+	if r, ok := archHelpers[name]; ok {
+		return r, "", true
+	}
+	dir := path.Dir(name)
+	if r, ok := archRows[dir]; ok && strings.HasSuffix(name, "test") {
+		return r, dir, true
+	}
+	return archRow{}, "", false
+}
+
+// archCheck says what is wrong with one import, nothing if it may be.
+func archCheck(from, to string, fromTest bool) string {
+	own, owner, helper := helperOf(from)
+	if !helper {
+		own = archRows[from]
+	}
+	if _, _, toHelper := helperOf(to); toHelper {
+		if fromTest || helper {
+			return ""
+		}
+		return "is for tests"
+	}
+	if owner == to || fromTest && from == to {
+		return "" // a suite and its package; an outside test and its package
+	}
+	target, ok := archRows[to]
+	if !ok {
+		return "has no row"
+	}
+	if only, ok := archOnly[from]; ok && !fromTest && !slices.Contains(only.only, to) {
+		return fmt.Sprintf("is not one of %v: %s", only.only, only.why)
+	}
+	// A test may stand up its neighbour: a worker is tested against a leader.
+	if target.row > own.row || !fromTest && target.row == own.row {
+		return fmt.Sprintf("is of row %d (%s), not below row %d (%s)", target.row, target.why, own.row, own.why)
+	}
+	return ""
+}
+
+func TestArchRows(t *testing.T) {
+	for name, p := range archPackages(t) {
+		if _, _, helper := helperOf(name); !helper && archRows[name].why == "" {
+			t.Errorf("package %s has no row: give it one in arch_test.go, with the reason", name)
+			continue
+		}
+		for _, i := range slices.Sorted(maps.Keys(p.imports)) {
+			if why := archCheck(name, i, false); why != "" {
+				t.Errorf("%s imports %s, which %s", name, i, why)
+			}
+		}
+		for _, i := range slices.Sorted(maps.Keys(p.tests)) {
+			if why := archCheck(name, i, true); why != "" {
+				t.Errorf("the tests of %s import %s, which %s", name, i, why)
+			}
+		}
+	}
+}
+
+// The check itself: what it must refuse, and what it must let through.
+func TestArchCheck(t *testing.T) {
+	for _, tc := range []struct {
+		from, to string
+		test, ok bool
+	}{
+		{"mailbox", ".", false, true},
+		{".", "mailbox", false, false},
+		{"mailbox", "team", false, false},
+		{"worker", "leader", false, false},
+		{"control", "mailbox", false, false},
+		{"control", "journal", false, true},
+		{"journal", ".", false, false},
+		{"poll", "unheard/of", false, false},
+		{"mailbox", "mailbox", true, true},
+		{"mailbox", "poll", true, false},
+		{"mailbox", "mailbox/mailboxtest", true, true},
+		{"mailbox", "mailbox/mailboxtest", false, false},
+		{"mailbox/mailboxtest", "mailbox", false, true},
+		{"mailbox/mailboxtest", "team", false, false},
+		{"mailbox", "internal/testenv", true, true},
+		{"mailbox", "internal/testenv", false, false},
+		{"internal/protocoltest", ".", false, true},
+		{"internal/testenv", ".", false, false},
+		{"internal/testenv/soak", "internal/testenv", false, true},
+		{"internal/cli", "operator", false, true},
+		{"operator", "internal/cli", false, false},
+	} {
+		if why := archCheck(tc.from, tc.to, tc.test); (why == "") != tc.ok {
+			t.Errorf("%s imports %s (from a test: %v): %q", tc.from, tc.to, tc.test, why)
+		}
+	}
+}
+
+// version is the ending of a module's path from its second major version on.
+var version = regexp.MustCompile(`/v[0-9]+$`)
+
+func TestArchLightLibrary(t *testing.T) {
+	used := map[string]bool{}
+	for _, system := range archSystems {
+		var pkgs []string
+		for _, p := range archLight.pkgs {
+			pkgs = append(pkgs, "./"+p)
+		}
+		for _, l := range archList(t, []string{"GOOS=" + system}, append([]string{"-deps", "-json=ImportPath,Standard,Module"}, pkgs...)...) {
+			if l.Standard || l.Module == nil || l.Module.Path == "waggle" {
+				continue
+			}
+			module := version.ReplaceAllString(l.Module.Path, "")
+			if used[module] {
+				continue // said once is enough
+			}
+			used[module] = true
+			if archLight.modules[module] == "" {
+				t.Errorf("on %s the library brings %s (%s) to those who import it", system, l.Module.Path, l.ImportPath)
+			}
+		}
+	}
+	for module := range archLight.modules {
+		if !used[module] {
+			t.Errorf("the library no longer uses %s: take it off the list", module)
+		}
+	}
+}
+
+func TestArchNoCgo(t *testing.T) {
+	for _, l := range archList(t, []string{"CGO_ENABLED=1"}, "-deps", "-json=ImportPath,Standard,CgoFiles", "./...") {
+		if !l.Standard && len(l.CgoFiles) > 0 {
+			t.Errorf("%s needs cgo: %v", l.ImportPath, l.CgoFiles)
+		}
+	}
+}
+
+// archFile is a parsed Go file of this module.
+type archFile struct {
+	path, pkg string
+	test      bool
+	lines     int
+	fset      *token.FileSet
+	syntax    *ast.File
+}
+
+func (f archFile) at(pos token.Pos) string {
+	return fmt.Sprintf("%s:%d", f.path, f.fset.Position(pos).Line)
+}
+
+// names maps the names of a file's imports to their paths.
+func (f archFile) names() map[string]string {
+	m := map[string]string{}
+	for _, spec := range f.syntax.Imports {
+		p, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			continue // the parser has seen to it
+		}
+		name := path.Base(version.ReplaceAllString(p, ""))
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		m[name] = p
+	}
+	return m
+}
+
+// archWalk calls fn with every file of the repository that is ours to keep clean.
+func archWalk(fn func(name string) error) error {
+	return filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() {
+			return fn(filepath.ToSlash(name))
+		}
+		switch d.Name() {
+		case ".git", "testdata", "node_modules", "out":
+			return fs.SkipDir
+		}
+		return nil
+	})
+}
+
+var archFiles = sync.OnceValues(func() ([]archFile, error) {
+	var files []archFile
+	err := archWalk(func(name string) error {
+		if path.Ext(name) != ".go" {
+			return nil
+		}
+		fset := token.NewFileSet()
+		syntax, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		files = append(files, archFile{path: name, pkg: path.Dir(name), test: strings.HasSuffix(name, "_test.go"),
+			lines: fset.File(syntax.Pos()).LineCount(), fset: fset, syntax: syntax})
+		return nil
+	})
+	return files, err
+})
+
+func eachFile(t *testing.T, fn func(archFile)) {
+	t.Helper()
+	files, err := archFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		fn(f)
+	}
+}
+
+// worldly returns the places where a file looks at the world, and at what.
+func worldly(f archFile) map[token.Pos]string {
+	found := map[token.Pos]string{}
+	names := f.names()
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		sel, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		id, ok := sel.X.(*ast.Ident)
+		if !ok || names[id.Name] == "" {
+			return true
+		}
+		switch p := names[id.Name]; p {
+		case "crypto/rand", "math/rand", "math/rand/v2":
+			found[sel.Pos()] = p
+		default:
+			switch what := path.Base(p) + "." + sel.Sel.Name; what {
+			case "os.Getenv", "os.LookupEnv", "os.Environ", "os.ExpandEnv", "time.Now", "time.Since", "time.Until",
+				"uuid.New", "uuid.NewString", "uuid.NewRandom", "uuid.NewUUID", "uuid.NewV6", "uuid.NewV7":
+				found[sel.Pos()] = what
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestArchWorld(t *testing.T) {
+	used := map[string]bool{}
+	eachFile(t, func(f archFile) {
+		_, _, helper := helperOf(f.pkg)
+		if f.test || helper || f.pkg == "internal/cli" || f.syntax.Name.Name == "main" {
+			return
+		}
+		for pos, what := range worldly(f) {
+			used[f.pkg+" "+what] = true
+			if archWorld[f.pkg][what] == "" {
+				t.Errorf("%s: %s: take it as an argument, or give the reason in arch_test.go", f.at(pos), what)
+			}
+		}
+	})
+	for pkg, list := range archWorld {
+		for what := range list {
+			if !used[pkg+" "+what] {
+				t.Errorf("%s no longer uses %s: take it off the list", pkg, what)
+			}
+		}
+	}
+}
+
+func TestArchNoGoroutines(t *testing.T) {
+	pure := []string{".", "control", "policy"}
+	eachFile(t, func(f archFile) {
+		if f.test || !slices.Contains(pure, f.pkg) {
+			return
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if n, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s: a goroutine in a package that only computes", f.at(n.Pos()))
+			}
+			return true
+		})
+	})
+}
+
+func TestArchNoLog(t *testing.T) {
+	eachFile(t, func(f archFile) {
+		for _, p := range f.names() {
+			if p == "log" {
+				t.Errorf("%s imports log: libraries return errors, and what is logged goes to the slog.Logger that was passed in", f.path)
+			}
+		}
+	})
+}
+
+func TestArchSizes(t *testing.T) {
+	eachFile(t, func(f archFile) {
+		if f.test || ast.IsGenerated(f.syntax) {
+			return
+		}
+		if f.lines > archFileLines {
+			t.Errorf("%s has %d lines, more than %d: look for the second idea in it", f.path, f.lines, archFileLines)
+		}
+		for _, d := range f.syntax.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line + 1; n > archFuncLines {
+				t.Errorf("%s: %s has %d lines, more than %d: look for the second idea in it", f.at(fn.Pos()), fn.Name.Name, n, archFuncLines)
+			}
+		}
+	})
+}
+
+// unfinished are the words that say a thing is not done.
+var unfinished = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
+
+func TestArchFinished(t *testing.T) {
+	kept := []string{".go", ".md", ".yaml", ".yml", ".sh", ".js", ".mod"}
+	err := archWalk(func(name string) error {
+		if !slices.Contains(kept, path.Ext(name)) && name != "Makefile" && path.Dir(name) != ".ci" {
+			return nil
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, at := range unfinished.FindAllIndex(data, -1) {
+			t.Errorf("%s:%d: %s", name, 1+bytes.Count(data[:at[0]], []byte("\n")), data[at[0]:at[1]])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

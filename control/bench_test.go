@@ -1,0 +1,65 @@
+package control_test
+
+import (
+	"fmt"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// history is a leader's journal of n questions, decided, sent and closed.
+func history(tb testing.TB, n int) []journal.Record {
+	tb.Helper()
+	lead := journal.Writer{Instance: "lead", Epoch: 1}
+	var recs []journal.Record
+	add := func(kind string, w journal.Writer, body any) {
+		recs = append(recs, record(tb, len(recs)+1, kind, w, body))
+	}
+	add(control.RecOpened, operator, control.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
+	add(control.RecPolicy, operator, control.PolicySet{Policy: policy.Policy{Version: 1}})
+	add(control.RecJoined, operator, control.Joined{Instance: "i", Name: "ada"})
+	for i := range n {
+		k := control.Key{Instance: "i", Kind: tool, ID: waggle.RequestID(fmt.Sprint("perm-", i))}
+		d := control.DigestOf(uid, k, bash)
+		m := mailOf(waggle.KindPermissionResponse, "ada")
+		m.SHA256, m.Envelope = control.HashText(string(k.ID)), []byte(`{"from":"team-lead","text":"{\"type\":\"permission_response\"}","timestamp":"2026-11-20T16:00:00.000Z"}`)
+		add(control.RecSeen, lead, control.Seen{Entry: fmt.Sprint("e", i), Ref: uint64(i), Instance: "i", Kind: tool, ID: k.ID, Digest: d, Ask: &bash})
+		add(control.RecDecided, operator, control.Decided{Key: k, Digest: d, Decision: control.DecisionAllow, By: policy.RoleOperator, Policy: 1, Mail: m})
+		ref := uint64(len(recs))
+		add(control.RecSent, lead, control.Sent{Ref: ref})
+		add(control.RecClosed, lead, control.Closed{Ref: ref, Evidence: control.RecAnswered})
+	}
+	return recs
+}
+
+func BenchmarkFoldLeader(b *testing.B) {
+	recs := history(b, 10_000)
+	for b.Loop() {
+		l := control.NewLeader(nil)
+		for _, r := range recs {
+			if err := l.Apply(r); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(recs)), "ns/record")
+}
+
+// BenchmarkPass is what a leader looks at in every pass, after a long history.
+func BenchmarkPass(b *testing.B) {
+	l := control.NewLeader(nil)
+	for _, r := range history(b, 10_000) {
+		if err := l.Apply(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if len(l.Due(start))+len(l.Outbox())+len(l.Unclosed("i"))+len(l.Pending()) > 0 {
+			b.Fatal("something is open")
+		}
+		l.Vouches("i", waggle.KindPermissionResponse, "x")
+	}
+}

@@ -1,0 +1,482 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// asked is a world whose member has one open question.
+func asked(t *testing.T, p control.PolicySet, kind waggle.Kind, a control.Ask) (*world, *member, *control.Request) {
+	t.Helper()
+	w, m := working(t, p, kind == plan)
+	k := m.ask(kind, a)
+	w.round()
+	return w, m, w.request(k)
+}
+
+func TestDecidedOnce(t *testing.T) {
+	w, m, r := asked(t, control.PolicySet{}, tool, bash)
+	v := verdict(r, true)
+	v.Digest = v.Digest[:16]
+	if out := w.decide(v, operator); !out.Changed || out.Refusal != nil {
+		t.Fatalf("%+v", out)
+	}
+	n := len(w.mem.Records())
+	if out := w.decide(v, operator); out.Changed || out.Refusal != nil {
+		t.Errorf("the same decision again: %+v", out)
+	}
+	refused[*control.DecidedError](t, w.decide(verdict(r, false), operator).Refusal, "already decided: allow by operator at 2026-11-20T16:00:00.000Z")
+	v.UpdatedInput = `{"command":"true"}`
+	refused[*control.DecidedError](t, w.decide(v, operator).Refusal, "already decided")
+	if len(w.mem.Records()) != n {
+		t.Error("a decision that changed nothing is on record")
+	}
+	w.round()
+	if c, _ := m.w.Call(r.Key); c.Answer.Decision != control.DecisionAllow {
+		t.Errorf("%+v", c.Answer)
+	}
+}
+
+func TestVerdictsThatDecideNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		verdict func(*control.Verdict)
+		by      journal.Writer
+		check   func(*testing.T, error)
+	}{
+		"a short digest":   {func(v *control.Verdict) { v.Digest = v.Digest[:15] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "look at it again") }},
+		"another digest":   {func(v *control.Verdict) { v.Digest = "0" + v.Digest[1:] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
+		"a long digest":    {func(v *control.Verdict) { v.Digest += "0" }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
+		"no such request":  {func(v *control.Verdict) { v.ID = "perm-0" }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, `"perm-0"`) }},
+		"another kind":     {func(v *control.Verdict) { v.Kind = plan }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, "") }},
+		"a worker":         {func(v *control.Verdict) { v.By = policy.RoleWorker }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "never decides") }},
+		"the leader":       {func(v *control.Verdict) { v.By = policy.RoleLeader }, journal.Writer{Instance: "lead-instance", Epoch: 1}, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "not by the leader") }},
+		"the system":       {func(v *control.Verdict) { v.By = policy.RoleSystem }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "only denies") }},
+		"the rules":        {func(v *control.Verdict) { v.By = policy.RoleRules }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "the rules say nothing") }},
+		"not the operator": {func(v *control.Verdict) {}, journal.Writer{Instance: "lead-instance", Epoch: 1}, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "operator's name") }},
+		"no object":        {func(v *control.Verdict) { v.UpdatedInput = `[]` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
+		"not JSON":         {func(v *control.Verdict) { v.UpdatedInput = `{` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
+		"a changed deny":   {func(v *control.Verdict) { v.Allow, v.UpdatedInput = false, `{"command":"true"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
+		"a key twice":      {func(v *control.Verdict) { v.UpdatedInput = `{"command":"true","command":"rm"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "not allowed: input") }},
+		"a denied change":  {func(v *control.Verdict) { v.UpdatedInput = `{"command":"rm -rf x"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "deny Bash(rm:*)") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, r := asked(t, control.PolicySet{Policy: policy.Policy{Deny: policy.MustRules("Bash(rm:*)")}}, tool, bash)
+			v := verdict(r, true)
+			c.verdict(&v)
+			out := w.decide(v, c.by)
+			c.check(t, out.Refusal)
+			if out.Changed || out.Drafts != nil || r.State != control.RequestPending {
+				t.Errorf("%+v, request %s", out, r.State)
+			}
+		})
+	}
+}
+
+func TestChangedInputIsWhatRuns(t *testing.T) {
+	w, m, r := asked(t, control.PolicySet{}, tool, bash)
+	v := verdict(r, true)
+	v.UpdatedInput = `{"command":"go vet ./..."}`
+	w.decide(v, operator)
+	w.round()
+	if err := m.start(r.Key); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := m.w.Call(r.Key)
+	changed := bash
+	changed.Input = v.UpdatedInput
+	if c.Input() != v.UpdatedInput || c.RunDigest() != control.DigestOf(uid, r.Key, changed) || c.RunDigest() == r.Digest {
+		t.Errorf("runs %s under %s", c.Input(), c.RunDigest())
+	}
+}
+
+func TestExpiry(t *testing.T) {
+	minute := control.PolicySet{Deadline: time.Minute.Milliseconds()}
+	w, m, r := asked(t, minute, tool, bash)
+	if vs := w.l.Due(w.now.Add(time.Minute - 1)); len(vs) != 0 {
+		t.Errorf("due early: %+v", vs)
+	}
+	w.now = w.now.Add(time.Minute)
+	// Whoever comes too late records the expiry, and is told.
+	out := w.decide(verdict(r, true), operator)
+	refused[*control.ExpiredError](t, out.Refusal, "expired at 2026-11-20T16:01:00.000Z")
+	if out.Changed || r.Decided == nil || r.Decided.By != policy.RoleSystem || r.Decided.Decision != control.DecisionDeny || r.Decided.Via != control.ViaExpiry {
+		t.Fatalf("%+v", r.Decided)
+	}
+	// Nothing un-expires.
+	w.now = w.now.Add(-time.Hour)
+	refused[*control.DecidedError](t, w.decide(verdict(r, true), operator).Refusal, "deny by system")
+	w.round()
+	if c, _ := m.w.Call(r.Key); c.Answer.Decision != control.DecisionDeny {
+		t.Errorf("%+v", c.Answer)
+	}
+	// A verdict cannot call itself the expiry.
+	w, _, r = asked(t, minute, tool, bash)
+	w.now = w.now.Add(time.Hour)
+	v := verdict(r, true)
+	v.Via = control.ViaExpiry
+	refused[*control.ExpiredError](t, w.decide(v, operator).Refusal, "expired")
+	if r.Decided.Decision != control.DecisionDeny {
+		t.Errorf("allowed after the deadline: %+v", r.Decided)
+	}
+}
+
+func TestDue(t *testing.T) {
+	deny := policy.Policy{Deny: policy.MustRules("Bash(go test:*)", "WebFetch(domain:x.org)")}
+	allow := policy.Policy{Allow: policy.MustRules("Bash(go test:*)", "WebFetch(domain:x.org)")}
+	for name, c := range map[string]struct {
+		before control.PolicySet
+		after  policy.Policy
+		kind   waggle.Kind
+		want   string // Via and decision
+	}{
+		"nobody":              {control.PolicySet{}, allow, tool, ""},
+		"rules allow":         {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, allow, tool, "rules true"},
+		"rules deny":          {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, deny, tool, "rules false"},
+		"rules say nothing":   {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, policy.Policy{}, tool, ""},
+		"rules allow a host":  {control.PolicySet{Decide: control.Deciders{policy.GateNetwork: policy.DecideRules}}, allow, host, "rules true"},
+		"rules deny a host":   {control.PolicySet{Decide: control.Deciders{policy.GateNetwork: policy.DecideRules}}, deny, host, "rules false"},
+		"rules of a plan":     {control.PolicySet{Decide: control.Deciders{policy.GatePlan: policy.DecideRules}}, allow, plan, ""},
+		"auto":                {control.PolicySet{Decide: control.Deciders{policy.GatePlan: policy.DecideAuto}}, policy.Policy{}, plan, "auto true"},
+		"auto is for plans":   {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideAuto}}, policy.Policy{}, tool, ""},
+		"unattended":          {control.PolicySet{Unattended: true}, policy.Policy{}, tool, "headless false"},
+		"unattended by rules": {control.PolicySet{Unattended: true, Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, allow, tool, "rules true"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, m := working(t, c.before, c.kind == plan)
+			k := m.ask(c.kind, map[waggle.Kind]control.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[c.kind])
+			w.setPolicy(c.after)
+			m.flush()
+			for _, e := range w.box.entries {
+				w.see(e)
+			}
+			vs := w.l.Due(w.now)
+			got := ""
+			if len(vs) > 0 {
+				got = fmt.Sprint(vs[0].Via, " ", vs[0].Allow)
+			}
+			if got != c.want {
+				t.Fatalf("%q, want %q", got, c.want)
+			}
+			w.round()
+			if r := w.request(k); (r.Decided != nil) != (c.want != "") {
+				t.Errorf("%+v", r.Decided)
+			}
+		})
+	}
+	// Rules that changed between Due and Decide decide nothing.
+	w, m := working(t, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, false)
+	m.ask(tool, bash)
+	w.setPolicy(allow)
+	m.flush()
+	for _, e := range w.box.entries {
+		w.see(e)
+	}
+	vs := w.l.Due(w.now)
+	w.setPolicy(policy.Policy{})
+	refused[*control.RefusedError](t, w.decide(vs[0], w.lead()).Refusal, "any more")
+	w.setPolicy(deny)
+	w.decide(vs[0], w.lead())
+	if d := w.l.Requests[0].Decided; d.Decision != control.DecisionDeny || d.By != policy.RoleRules {
+		t.Errorf("the rules deny by now, and %+v", d)
+	}
+}
+
+func TestEnding(t *testing.T) {
+	w, m, r := asked(t, control.PolicySet{}, tool, bash)
+	for _, v := range w.l.Ending() {
+		w.decide(v, w.lead())
+	}
+	w.round()
+	if r.Decided.Via != control.ViaEnding || r.Decided.Decision != control.DecisionDeny || len(w.l.Ending()) != 0 {
+		t.Errorf("%+v", r.Decided)
+	}
+	m.is(t, control.Executing)
+}
+
+func TestTwo(t *testing.T) {
+	two := control.PolicySet{Policy: policy.Policy{Version: 1}, Decide: control.Deciders{policy.GateTool: policy.DecideTwo},
+		Lead: &policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}}
+	lead := func(r *control.Request, allow bool) control.Verdict {
+		v := verdict(r, allow)
+		v.By = policy.RoleLeader
+		return v
+	}
+	t.Run("operator then lead", func(t *testing.T) {
+		w, m, r := asked(t, two, tool, bash)
+		for range 3 { // one person on several faces counts once
+			if out := w.decide(verdict(r, true), operator); out.Changed || !out.Voted || out.Refusal != nil {
+				t.Fatalf("%+v", out)
+			}
+		}
+		if len(r.Votes) != 1 || r.State != control.RequestPending {
+			t.Fatalf("%d votes, %s", len(r.Votes), r.State)
+		}
+		if out := w.decide(lead(r, true), w.lead()); !out.Changed {
+			t.Fatalf("%+v", out)
+		}
+		w.round()
+		if err := m.start(r.Key); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("lead then operator", func(t *testing.T) {
+		w, _, r := asked(t, two, tool, bash)
+		w.decide(lead(r, true), w.lead())
+		if out := w.decide(verdict(r, true), operator); !out.Changed {
+			t.Errorf("%+v", out)
+		}
+	})
+	t.Run("a deny takes effect alone", func(t *testing.T) {
+		w, _, r := asked(t, two, tool, bash)
+		w.decide(lead(r, true), w.lead())
+		if out := w.decide(verdict(r, false), operator); !out.Changed || r.Decided.Decision != control.DecisionDeny {
+			t.Errorf("%+v", out)
+		}
+	})
+	t.Run("different inputs", func(t *testing.T) {
+		w, _, r := asked(t, two, tool, bash)
+		w.decide(lead(r, true), w.lead())
+		v := verdict(r, true)
+		v.UpdatedInput = `{"command":"go test ./control"}`
+		if out := w.decide(v, operator); out.Changed {
+			t.Errorf("two votes on two inputs decide: %+v", out)
+		}
+		if out := w.decide(verdict(r, true), operator); !out.Changed {
+			t.Errorf("who changes their mind votes anew: %+v", out)
+		}
+	})
+	t.Run("votes of an older policy", func(t *testing.T) {
+		w, _, r := asked(t, two, tool, bash)
+		w.decide(lead(r, true), w.lead())
+		w.setPolicy(policy.Policy{})
+		if out := w.decide(verdict(r, true), operator); out.Changed {
+			t.Errorf("%+v", out)
+		}
+	})
+	t.Run("in another's name", func(t *testing.T) {
+		w, _, r := asked(t, two, tool, bash)
+		w.decide(verdict(r, true), operator)
+		refused[*control.RefusedError](t, w.decide(lead(r, true), operator).Refusal, "lead's name")
+	})
+	t.Run("a record without a second", func(t *testing.T) {
+		w, _, r := asked(t, two, tool, bash)
+		w.append(operator, control.RecDecided, control.Decided{Key: r.Key, Digest: r.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator,
+			Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")})
+		if r.State != control.RequestPending || len(w.l.Ignored) != 1 {
+			t.Errorf("%s, ignored %v", r.State, w.l.Ignored)
+		}
+	})
+}
+
+// A lead agent allows only what it could do itself without asking, below high
+// risk; plans it may approve, the network it may not open (TRUST 3).
+func TestLeadAgent(t *testing.T) {
+	all := control.Deciders{policy.GateTool: policy.DecideLeader, policy.GatePlan: policy.DecideLeader, policy.GateNetwork: policy.DecideLeader}
+	own := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(git push:*)")}
+	for name, c := range map[string]struct {
+		kind  waggle.Kind
+		ask   control.Ask
+		allow bool
+		own   *policy.Policy
+		ok    bool
+	}{
+		"its own":              {tool, bash, true, &own, true},
+		"not its own":          {tool, control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}, true, &own, false},
+		"high risk":            {tool, control.Ask{Tool: "Bash", Input: `{"command":"rm -rf x"}`, Cwd: "/work"}, true, &own, false},
+		"deny what it likes":   {tool, control.Ask{Tool: "Bash", Input: `{"command":"rm -rf x"}`, Cwd: "/work"}, false, &own, true},
+		"no policy of its own": {tool, bash, true, nil, false},
+		"a plan":               {plan, control.Ask{Plan: "one"}, true, &own, true},
+		"a host":               {host, control.Ask{Host: "x.org"}, true, &own, false},
+		"deny a host":          {host, control.Ask{Host: "x.org"}, false, &own, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, r := asked(t, control.PolicySet{Decide: all, Lead: c.own}, c.kind, c.ask)
+			v := verdict(r, c.allow)
+			v.By, v.Channel = policy.RoleLeader, policy.ChannelJournal
+			if out := w.decide(v, w.lead()); out.Changed != c.ok {
+				t.Errorf("%+v", out.Refusal)
+			}
+		})
+	}
+}
+
+// A decided record that its principal, its writer or its policy did not warrant
+// has no effect (TRUST 3, "By whom").
+func TestDecidedRecordsThatAreIgnored(t *testing.T) {
+	lead := journal.Writer{Instance: "lead-instance", Epoch: 1}
+	for name, c := range map[string]struct {
+		by     journal.Writer
+		change func(*control.Decided)
+	}{
+		"by a member":           {journal.Writer{Instance: "ada-1", Epoch: 1}, func(d *control.Decided) {}},
+		"by an older lead":      {journal.Writer{Instance: "lead-instance", Epoch: 0}, func(d *control.Decided) { d.By = policy.RoleSystem; d.Decision = control.DecisionDeny }},
+		"operator, by the lead": {lead, func(d *control.Decided) {}},
+		"by a worker":           {operator, func(d *control.Decided) { d.By = policy.RoleWorker }},
+		"by the leader":         {lead, func(d *control.Decided) { d.By = policy.RoleLeader }},
+		"by the system":         {lead, func(d *control.Decided) { d.By = policy.RoleSystem }},
+		"by the rules":          {lead, func(d *control.Decided) { d.By = policy.RoleRules }},
+		"by nobody":             {operator, func(d *control.Decided) { d.By = "" }},
+		"another digest":        {operator, func(d *control.Decided) { d.Digest = d.Digest[1:] + "0" }},
+		"another instance":      {operator, func(d *control.Decided) { d.Instance = "else" }},
+		"another kind":          {operator, func(d *control.Decided) { d.Kind = plan }},
+		"another id":            {operator, func(d *control.Decided) { d.ID = "else" }},
+		"no decision":           {operator, func(d *control.Decided) { d.Decision = "" }},
+		"an older policy":       {operator, func(d *control.Decided) { d.Policy = 0 }},
+		"a newer policy":        {operator, func(d *control.Decided) { d.Policy = 2 }},
+		"no answer":             {operator, func(d *control.Decided) { d.Mail = nil }},
+		"another's answer":      {operator, func(d *control.Decided) { d.Mail = mailOf(waggle.KindPermissionResponse, "bob") }},
+		"another message":       {operator, func(d *control.Decided) { d.Mail = mailOf(waggle.KindShutdownRequest, "ada") }},
+		"input without digest":  {operator, func(d *control.Decided) { d.UpdatedInput = `{}` }},
+		"digest without input":  {operator, func(d *control.Decided) { d.UpdatedDigest = d.Digest }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _, r := asked(t, control.PolicySet{}, tool, bash)
+			d := control.Decided{Key: r.Key, Digest: r.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator, Channel: policy.ChannelOperator,
+				Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")}
+			c.change(&d)
+			w.append(c.by, control.RecDecided, d)
+			if r.State != control.RequestPending || r.Decided != nil || len(w.l.Ignored) != 1 || len(w.l.Outbox()) != 0 {
+				t.Errorf("request %s, ignored %v", r.State, w.l.Ignored)
+			}
+			if out := w.decide(verdict(r, false), operator); !out.Changed {
+				t.Errorf("the real decision: %+v", out)
+			}
+			n := len(w.l.Ignored)
+			w.append(operator, control.RecDecided, *r.Decided) // doubled
+			if len(w.l.Ignored) != n+1 || r.Decided.Decision != control.DecisionDeny {
+				t.Error("a doubled decision had an effect")
+			}
+		})
+	}
+}
+
+// TestOneDecision races approve, deny, expire, withdraw and kill from three
+// processes on one request with a stepping clock: whatever the order, it is
+// decided at most once, everybody sees the same decision, and what the worker
+// runs is what was allowed (TRUST 3).
+func TestOneDecision(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	outcomes := map[string]int{}
+	for range 10_000 {
+		outcomes[oneDecision(t, rng)]++
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%v", outcomes)
+	for _, want := range []string{"allow by operator", "deny by operator", "deny by system", "closed"} {
+		if outcomes[want] == 0 {
+			t.Errorf("never %s", want)
+		}
+	}
+}
+
+// quickAsked is a request on record with as few records as it takes.
+func quickAsked(t *testing.T) (*world, *member, control.Key) {
+	w := newWorld(t, control.PolicySet{Deadline: 3000}, nil)
+	m := w.join("ada", false)
+	m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Entries: []string{"chat"}}, m.lead) })
+	k := m.ask(tool, bash)
+	m.flush()
+	w.see(w.box.entries[0])
+	return w, m, k
+}
+
+func oneDecision(t *testing.T, rng *rand.Rand) string {
+	w, m, k := quickAsked(t)
+	var folds [3]*control.Leader
+	var handles [3]*journal.Handle
+	for i := range folds {
+		folds[i] = control.NewLeader(nil)
+		handles[i] = w.mem.Open(folds[i])
+	}
+	changed, runs := 0, 0
+	for range 8 {
+		w.now = w.now.Add(time.Duration(rng.IntN(1000)) * time.Millisecond)
+		i := rng.IntN(3)
+		act := func(by journal.Writer, step func() ([]journal.Draft, error)) {
+			if _, err := handles[i].Append(context.Background(), by, step); err != nil {
+				t.Fatal(err)
+			}
+		}
+		decide := func(v control.Verdict, by journal.Writer) {
+			act(by, func() ([]journal.Draft, error) {
+				out, err := folds[i].Decide(v, by, w.mint())
+				if out.Changed {
+					changed++
+				}
+				var expired *control.ExpiredError
+				if errors.As(out.Refusal, &expired) && len(out.Drafts) > 0 {
+					changed++
+				}
+				return out.Drafts, err
+			})
+		}
+		switch rng.IntN(7) {
+		case 0, 1:
+			r := w.request(k)
+			decide(verdict(r, true), operator)
+		case 2:
+			decide(verdict(w.request(k), false), operator)
+		case 3:
+			for _, v := range folds[i].Due(w.now) {
+				decide(v, w.lead())
+			}
+		case 4:
+			if rng.IntN(4) == 0 {
+				act(w.lead(), func() ([]journal.Draft, error) {
+					lm, _ := folds[i].ByInstance(m.instance)
+					return folds[i].Let(lm, control.LeftDied, ""), nil
+				})
+			}
+		case 5:
+			w.must(w.j.Refresh(context.Background()))
+			w.deliver()
+			m.poll()
+		case 6:
+			if m.start(k) == nil {
+				runs++
+			}
+		}
+		w.must(w.j.Refresh(context.Background()))
+	}
+	for i := range handles {
+		w.must(handles[i].Refresh(context.Background()))
+		if !reflect.DeepEqual(w.l.Requests, folds[i].Requests) {
+			t.Errorf("process %d sees another request: %s", i, cmp.Diff(w.l.Requests, folds[i].Requests, sameFold))
+		}
+	}
+	r := w.request(k)
+	decisions := 0
+	for _, rec := range w.mem.Records() {
+		if rec.Kind == control.RecDecided {
+			decisions++
+		}
+	}
+	if decisions > 1 || changed != decisions || len(w.l.Ignored) > 0 || (r.Decided != nil) != (decisions == 1) {
+		t.Errorf("%d decided records, %d said to have changed it, %d ignored", decisions, changed, len(w.l.Ignored))
+	}
+	if runs > 1 || runs == 1 && r.Decided.Decision != control.DecisionAllow {
+		t.Errorf("%d runs of %+v", runs, r.Decided)
+	}
+	if c, _ := m.w.Call(k); c.Answer != nil && (r.Decided == nil || c.Answer.Decision != r.Decided.Decision) {
+		t.Errorf("the worker took %+v, decided was %+v", c.Answer, r.Decided)
+	}
+	if r.Decided == nil {
+		return string(r.State)
+	}
+	return r.Decided.Decision + " by " + string(r.Decided.By)
+}

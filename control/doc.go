@@ -1,0 +1,20 @@
+// Package control holds the machines of a team: what a leader and a worker are
+// allowed to do next, given what is on record. It is pure: a machine is a fold
+// of its journal, a step looks at the fold and returns the records to append,
+// and what remains to be done (mail to send, members to let go) is read off the
+// fold. Nothing here does I/O, waits, or reads a clock.
+//
+// The shape of every change, from whichever process it comes:
+//
+//	recs, err := j.Append(ctx, writer, func() ([]journal.Draft, error) {
+//		return machine.Decide(…)      // compare with the fold, draft records
+//	})                                    // written, flushed, folded
+//	for _, mail := range machine.Outbox() // then do what the record calls for
+//
+// Forged and replayed messages, and records that their writer had no right to,
+// change nothing; a record that no correct program writes is an error, and the
+// fold is not used any further.
+//
+// The state machines are tables (WorkerTable, LeaderTable); the diagrams in
+// ARCHITECTURE.md are generated from them.
+package control

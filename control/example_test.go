@@ -1,0 +1,68 @@
+package control_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// A question is asked in the worker's journal, seen and decided in the leader's,
+// and claimed in the worker's: each step looks at a fold and drafts records.
+func Example() {
+	ctx, now := context.Background(), time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	lead, ada := control.NewLeader(nil), control.NewWorker(nil)
+	leaderJournal := journal.NewMemory("team-uid", journal.Leader, clock).Open(lead)
+	adaJournal := journal.NewMemory("team-uid", "ada-1", clock).Open(ada)
+	operator, member := journal.Writer{Operator: true}, journal.Writer{Instance: "ada-1", Epoch: 1}
+	mint := control.Mint{Now: now, MsgID: "b6b2e0a4-7e0e-4c83-9d3a-0d8f4a3b1c2d", Nonce: "abc1234"}
+	do := func(j journal.Journal, by journal.Writer, step func() ([]journal.Draft, error)) {
+		if _, err := j.Append(ctx, by, step); err != nil {
+			panic(err)
+		}
+	}
+
+	do(leaderJournal, operator, func() ([]journal.Draft, error) {
+		return []journal.Draft{
+			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "api", UID: "team-uid", Instance: "lead-1", Epoch: 1}},
+			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1}}},
+			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "ada-1", Name: "ada"}},
+		}, nil
+	})
+	do(adaJournal, member, func() ([]journal.Draft, error) {
+		return ada.Open(control.Opened{Team: "api", UID: "team-uid", Instance: "ada-1", Name: "ada", Epoch: 1})
+	})
+	do(adaJournal, member, func() ([]journal.Draft, error) { return ada.Take(control.Taken{Entries: []string{"chat"}}, lead) })
+
+	var key control.Key
+	do(adaJournal, member, func() (ds []journal.Draft, err error) {
+		key, ds, err = ada.Ask(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}, lead, mint)
+		return ds, err
+	})
+	fmt.Println(key.ID, ada.State())
+
+	// What the member's mailbox message says counts because its journal has it.
+	env, _ := ada.Outbox[0].Mail.Open()
+	do(leaderJournal, operator, func() ([]journal.Draft, error) {
+		return lead.See(control.Incoming{Entry: "1", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, ada), nil
+	})
+	request, _ := lead.Request(key)
+	do(leaderJournal, operator, func() ([]journal.Draft, error) {
+		out, err := lead.Decide(control.Verdict{Key: key, Digest: request.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, operator, mint)
+		return out.Drafts, err
+	})
+	env, _ = lead.Outbox()[0].Mail.Open()
+	do(adaJournal, member, func() ([]journal.Draft, error) {
+		return ada.Receive(control.Incoming{Entry: "2", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, lead), nil
+	})
+	do(adaJournal, member, func() ([]journal.Draft, error) { return ada.Start(key, 1, lead, now) })
+	fmt.Println(request.State, request.Decided.Decision, ada.State())
+	// Output:
+	// perm-1795190400000-abc1234 blocked_on_permission
+	// decided allow executing
+}

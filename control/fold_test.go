@@ -1,0 +1,520 @@
+package control_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// What no correct program writes into a worker's journal is an error: the journal
+// is not used any further.
+func TestWorkerRecordsThatAreErrors(t *testing.T) {
+	by := journal.Writer{Instance: "i", Epoch: 2}
+	key := func(kind waggle.Kind, id string) control.Key {
+		return control.Key{Instance: "i", Kind: kind, ID: waggle.RequestID(id)}
+	}
+	ask := func(k control.Key) control.Asked {
+		a := map[waggle.Kind]control.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[k.Kind]
+		return control.Asked{Key: k, Digest: control.DigestOf(uid, k, a), Ask: a, Mail: mailOf(k.Kind, waggle.Lead)}
+	}
+	useBy := start.Add(time.Hour)
+	answer := func(k control.Key, decision string) control.Answered {
+		return control.Answered{Key: k, Digest: ask(k).Digest, Decision: decision, By: policy.RoleOperator, Leader: 7, UseBy: &useBy}
+	}
+	run := func(k control.Key) control.Started {
+		return control.Started{Key: k, Digest: ask(k).Digest, Tool: "Bash"}
+	}
+	said := func(k waggle.Kind, id string) control.Said {
+		return control.Said{Kind: k, ID: waggle.RequestID(id), Mail: mailOf(k, waggle.Lead)}
+	}
+	a, p := key(tool, "a"), key(plan, "p")
+	allow := answer(a, control.DecisionAllow)
+	changed := allow
+	changed.UpdatedInput = `{"command":"true"}`
+	ruled := control.Answered{Key: key(tool, "r"), Digest: ask(key(tool, "r")).Digest, Decision: control.DecisionAllow, By: policy.RoleRules, Ask: &bash}
+	opened := tried{kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 2}, by: by}
+	chat := tried{kind: control.RecTaken, body: control.Taken{Entries: []string{"e"}}, by: by}
+	planned := tried{kind: control.RecTaken, body: control.Taken{Plan: true}, by: by}
+	rec := func(kind string, body any) tried { return tried{kind: kind, body: body, by: by} }
+	asks := rec(control.RecAsked, ask(a))
+	allows := rec(control.RecAnswered, allow)
+	starts := rec(control.RecStarted, run(a))
+	leaves := rec(control.RecApplied, control.Applied{What: control.CommandShutdown, Ref: 5, ID: "s"})
+	for name, c := range map[string]struct {
+		words string
+		tape  []tried
+	}{
+		"before it was opened":      {"before the journal was opened", []tried{chat}},
+		"opened by epoch 0":         {"after epoch 0", []tried{{kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "i"}, by: journal.Writer{Instance: "i"}}}},
+		"opened by another":         {"by epoch 2", []tried{{kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "j", Epoch: 2}, by: by}}},
+		"opened by the same epoch":  {"after epoch 2", []tried{opened, opened}},
+		"opened for another":        {"in the journal of", []tried{opened, {kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "j", Epoch: 3}, by: journal.Writer{Instance: "j", Epoch: 3}}}},
+		"opened for another team":   {"in the journal of", []tried{opened, {kind: control.RecOpened, body: control.Opened{UID: "x", Instance: "i", Epoch: 3}, by: journal.Writer{Instance: "i", Epoch: 3}}}},
+		"by an older epoch":         {"by epoch 1", []tried{opened, {kind: control.RecTaken, body: control.Taken{}, by: journal.Writer{Instance: "i", Epoch: 1}}}},
+		"by somebody else":          {`of "j"`, []tried{opened, {kind: control.RecTaken, body: control.Taken{}, by: journal.Writer{Instance: "j", Epoch: 2}}}},
+		"by the operator":           {"by epoch 0", []tried{opened, {kind: control.RecTaken, body: control.Taken{}, by: operator}}},
+		"a kind of the future":      {"newer waggle", []tried{opened, rec("voted", control.Decided{})}},
+		"a command of the future":   {"newer waggle", []tried{opened, rec(control.RecApplied, control.Applied{What: "dance", Ref: 1})}},
+		"no body":                   {"taken:", []tried{opened, rec(control.RecTaken, []int{1})}},
+		"asked outside a turn":      {"outside a turn", []tried{opened, asks}},
+		"asked twice":               {"asked twice", []tried{opened, chat, asks, asks}},
+		"asked again, still waits":  {"asked twice", []tried{opened, chat, asks, rec(control.RecAsked, func() control.Asked { b := ask(a); b.Mail = nil; return b }())}},
+		"asked without mail":        {"no message", []tried{opened, chat, rec(control.RecAsked, func() control.Asked { b := ask(a); b.Mail = nil; return b }())}},
+		"asked of another digest":   {"digest", []tried{opened, chat, rec(control.RecAsked, func() control.Asked { b := ask(a); b.Ask.Cwd = "/"; return b }())}},
+		"asked for another":         {`for "j"`, []tried{opened, chat, rec(control.RecAsked, ask(control.Key{Instance: "j", Kind: tool, ID: "a"}))}},
+		"asked no question":         {"of kind", []tried{opened, chat, rec(control.RecAsked, control.Asked{Key: key(waggle.KindShutdownRequest, "a"), Digest: control.DigestOf(uid, key(waggle.KindShutdownRequest, "a"), control.Ask{}), Mail: mailOf(tool, waggle.Lead)})}},
+		"asked while leaving":       {"shutting down", []tried{opened, chat, leaves, asks}},
+		"answered, never asked":     {"never asked", []tried{opened, chat, allows}},
+		"answered twice":            {"answered twice", []tried{opened, chat, asks, allows, allows}},
+		"answered with nothing":     {`answer ""`, []tried{opened, chat, asks, rec(control.RecAnswered, answer(a, ""))}},
+		"answered by another":       {"another request", []tried{opened, chat, asks, rec(control.RecAnswered, func() control.Answered { b := allow; b.Digest = ""; return b }())}},
+		"answered with a change":    {"changed input", []tried{opened, chat, asks, rec(control.RecAnswered, changed)}},
+		"stopped waiting with yes":  {"allows it", []tried{opened, chat, asks, rec(control.RecAnswered, func() control.Answered { b := allow; b.Waited = true; return b }())}},
+		"ruled by the operator":     {"by other than the rules", []tried{opened, chat, rec(control.RecAnswered, func() control.Answered { b := ruled; b.By = policy.RoleOperator; return b }())}},
+		"ruled by the leader's seq": {"by other than the rules", []tried{opened, chat, rec(control.RecAnswered, func() control.Answered { b := ruled; b.Leader = 3; return b }())}},
+		"ruled outside a turn":      {"outside a turn", []tried{opened, rec(control.RecAnswered, ruled)}},
+		"ruled twice":               {"answered twice", []tried{opened, chat, rec(control.RecAnswered, ruled), rec(control.RecAnswered, ruled)}},
+		"started, never asked":      {"never asked", []tried{opened, chat, starts}},
+		"started unanswered":        {"without a matching allow", []tried{opened, chat, asks, starts}},
+		"started after a deny":      {"without a matching allow", []tried{opened, chat, asks, rec(control.RecAnswered, answer(a, control.DecisionDeny)), starts}},
+		"started twice":             {"second start", []tried{opened, chat, asks, allows, starts, starts}},
+		"started of another digest": {"another digest", []tried{opened, chat, asks, allows, rec(control.RecStarted, control.Started{Key: a, Digest: "x", Tool: "Bash"})}},
+		"started as another tool":   {"another digest", []tried{opened, chat, asks, allows, rec(control.RecStarted, control.Started{Key: a, Digest: ask(a).Digest, Tool: "Read"})}},
+		"started while leaving":     {"shutting down", []tried{opened, chat, asks, allows, leaves, starts}},
+		"started outside a turn":    {"outside a turn", []tried{opened, chat, asks, allows, rec(control.RecSaid, said(waggle.KindIdleNotification, "")), starts}},
+		"started before the plan":   {"before the plan", []tried{opened, planned, asks, allows, starts}},
+		"a plan claimed unasked":    {"without a matching allow", []tried{opened, planned, rec(control.RecAsked, ask(p)), rec(control.RecStarted, control.Started{Key: p, Digest: ask(p).Digest})}},
+		"a plan claimed twice":      {"second start", []tried{opened, planned, rec(control.RecAsked, ask(p)), rec(control.RecAnswered, answer(p, control.DecisionAllow)), rec(control.RecStarted, control.Started{Key: p, Digest: ask(p).Digest})}},
+		"ended, never started":      {"does not run", []tried{opened, chat, asks, allows, rec(control.RecFinished, control.Finished{Key: a})}},
+		"ended twice":               {"does not run", []tried{opened, chat, asks, allows, starts, rec(control.RecFinished, control.Finished{Key: a}), rec(control.RecFinished, control.Finished{Key: a})}},
+		"ended and unknown":         {"does not run", []tried{opened, chat, asks, allows, starts, rec(control.RecFinished, control.Finished{Key: a}), rec(control.RecUnknown, control.UnknownEnd{Key: a})}},
+		"unknown and ended":         {"does not run", []tried{opened, chat, asks, allows, starts, rec(control.RecUnknown, control.UnknownEnd{Key: a}), rec(control.RecFinished, control.Finished{Key: a})}},
+		"applied twice":             {"applied twice", []tried{opened, leaves, leaves}},
+		"no task":                   {"without a task", []tried{opened, rec(control.RecApplied, control.Applied{What: control.CommandAssigned, Ref: 1})}},
+		"an older policy":           {"after 4", []tried{opened, rec(control.RecApplied, control.Applied{What: control.CommandPolicy, Ref: 1, Version: 4}), rec(control.RecApplied, control.Applied{What: control.CommandMode, Ref: 2, Version: 4})}},
+		"taken twice":               {"while a turn runs", []tried{opened, chat, chat}},
+		"taken, not assigned":       {"not assigned", []tried{opened, rec(control.RecTaken, control.Taken{Task: "1"})}},
+		"taken without its plan":    {"without its plan", []tried{opened, rec(control.RecApplied, control.Applied{What: control.CommandAssigned, Ref: 1, Task: &control.Task{ID: "1", PlanRequired: true}}), rec(control.RecTaken, control.Taken{Task: "1"})}},
+		"taken while leaving":       {"no transition", []tried{opened, leaves, chat}},
+		"said without mail":         {"was said", []tried{opened, rec(control.RecSaid, control.Said{Kind: waggle.KindText})}},
+		"said an authority":         {"was said", []tried{opened, rec(control.RecSaid, said(waggle.KindPermissionResponse, ""))}},
+		"said a question":           {"was said", []tried{opened, rec(control.RecSaid, said(tool, "a"))}},
+		"said with other mail":      {"was said", []tried{opened, rec(control.RecSaid, control.Said{Kind: waggle.KindText, Mail: mailOf(tool, waggle.Lead)})}},
+		"approved unasked":          {"not being decided", []tried{opened, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s"))}},
+		"approved another":          {"not being decided", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "t"))}},
+		"approved twice":            {"not being decided", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s")), rec(control.RecSaid, said(waggle.KindShutdownApproved, "s"))}},
+		"rejected after yes":        {"not being decided", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s")), rec(control.RecSaid, said(waggle.KindShutdownRejected, "s"))}},
+		"work after the end":        {"no transition", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s")), chat}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := control.NewWorker(nil)
+			for i, r := range c.tape {
+				err := w.Apply(record(t, i+1, r.kind, r.by, r.body))
+				if i < len(c.tape)-1 {
+					if err != nil {
+						t.Fatalf("record %d: %v", i+1, err)
+					}
+					continue
+				}
+				if err == nil || !strings.Contains(err.Error(), c.words) {
+					t.Errorf("%v, want %q", err, c.words)
+				}
+				if again := w.Apply(record(t, i+2, control.RecCheckpoint, by, nil)); again != err {
+					t.Errorf("and then %v", again)
+				}
+			}
+		})
+	}
+}
+
+func TestUnknownKinds(t *testing.T) {
+	for _, fold := range []journal.Fold{control.NewWorker(nil), control.NewLeader(nil)} {
+		r := record(t, 1, "invented", operator, nil)
+		r.Must = false
+		if err := fold.Apply(r); err != nil {
+			t.Errorf("a kind that may be left out: %v", err)
+		}
+		r.Must = true
+		var future *journal.FutureError
+		if err := fold.Apply(r); !errors.As(err, &future) {
+			t.Errorf("a kind that must be understood: %v", err)
+		}
+	}
+}
+
+// Records of the leader's journal: what its writer had no right to is ignored,
+// what a program could only have written by mistake is an error.
+func TestLeaderRecords(t *testing.T) {
+	lead := journal.Writer{Instance: "lead-instance", Epoch: 1}
+	ada := journal.Writer{Instance: "ada-1", Epoch: 1}
+	assigned := control.Commanded{What: control.CommandAssigned, Instance: "ada-1", By: policy.RoleLeader,
+		Task: &control.Task{ID: "2", SHA256: control.HashText("")}, Mail: mailOf(waggle.KindTaskAssignment, "ada")}
+	mode := control.Commanded{What: control.CommandMode, Instance: "ada-1", By: policy.RoleLeader, Mode: policy.ModePlan, Version: 2, Mail: mailOf(waggle.KindModeSetRequest, "ada")}
+	ignored := ""
+	for name, c := range map[string]struct {
+		by    journal.Writer
+		kind  string
+		body  any
+		words string // of the error; "": it is ignored
+	}{
+		"joined by a member":         {ada, control.RecJoined, control.Joined{Instance: "x", Name: "x"}, ignored},
+		"commanded by a member":      {ada, control.RecCommanded, assigned, ignored},
+		"seen by a member":           {ada, control.RecSeen, control.Seen{Entry: "e", Instance: "ada-1", Kind: waggle.KindIdleNotification}, ignored},
+		"left by a member":           {ada, control.RecLeft, control.Left{Instance: "ada-1"}, ignored},
+		"sent by a member":           {ada, control.RecSent, control.Sent{Ref: 5}, ignored},
+		"closed by a member":         {ada, control.RecClosed, control.Closed{Ref: 5}, ignored},
+		"ended by a member":          {ada, control.RecEnded, control.Ended{}, ignored},
+		"policy by a member":         {ada, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 9}}, ignored},
+		"policy by the lead":         {lead, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 9}}, ignored},
+		"policy by an old lead":      {journal.Writer{Instance: "lead-instance"}, control.RecPolicy, control.PolicySet{}, ignored},
+		"diverged by a member":       {ada, control.RecDiverged, control.Diverged{}, ignored},
+		"unverified by a member":     {ada, control.RecUnverified, control.Unverified{Entry: "e"}, ignored},
+		"opened by a member":         {ada, control.RecOpened, control.Opened{UID: uid, Instance: "lead-instance", Epoch: 2}, ignored},
+		"process of another":         {ada, control.RecProcess, control.Process{Instance: "bob-2", Epoch: 9}, ignored},
+		"acknowledged by the lead":   {lead, control.RecAcknowledged, control.Acknowledged{Ref: 1}, ignored},
+		"acknowledged, nothing open": {operator, control.RecAcknowledged, control.Acknowledged{Ref: 1}, ignored},
+		"commanded by a worker":      {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.By = policy.RoleWorker; return b }(), ignored},
+		"closed, not open":           {lead, control.RecClosed, control.Closed{Key: &control.Key{Instance: "ada-1"}}, ignored},
+		"opened again":               {operator, control.RecOpened, control.Opened{UID: uid, Instance: "lead-instance", Epoch: 1}, "epoch 1 after epoch 1"},
+		"opened for another team":    {operator, control.RecOpened, control.Opened{UID: "x", Instance: "lead-instance", Epoch: 2}, "in the journal of"},
+		"policy of the same version": {operator, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 1}}, "after 1"},
+		"joined twice":               {operator, control.RecJoined, control.Joined{Instance: "ada-1", Name: "eve"}, "cannot join"},
+		"joined as the lead":         {operator, control.RecJoined, control.Joined{Instance: "lead-instance", Name: "eve"}, "cannot join"},
+		"joined as nobody":           {operator, control.RecJoined, control.Joined{Name: "eve"}, "cannot join"},
+		"joined under a live name":   {operator, control.RecJoined, control.Joined{Instance: "x", Name: "ada"}, "joined twice"},
+		"process of nobody":          {lead, control.RecProcess, control.Process{Instance: "x", Epoch: 1}, "unknown instance"},
+		"process of an old epoch":    {ada, control.RecProcess, control.Process{Instance: "ada-1", Epoch: 1}, "not newer"},
+		"left by nobody":             {lead, control.RecLeft, control.Left{Instance: "x"}, "unknown instance"},
+		"seen from nobody":           {lead, control.RecSeen, control.Seen{Entry: "e", Instance: "x"}, "unknown instance"},
+		"seen without its question":  {lead, control.RecSeen, control.Seen{Entry: "e", Instance: "ada-1", Kind: tool, ID: "x", Digest: "d"}, "digest"},
+		"seen of another digest":     {lead, control.RecSeen, control.Seen{Entry: "e", Instance: "ada-1", Kind: tool, ID: "x", Digest: "d", Ask: &bash}, "digest"},
+		"command to nobody":          {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Instance = "x"; return b }(), "no member"},
+		"command without mail":       {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Mail = nil; return b }(), "without its message"},
+		"command with other mail": {lead, control.RecCommanded, func() control.Commanded {
+			b := assigned
+			b.Mail = mailOf(waggle.KindPermissionResponse, "ada")
+			return b
+		}(), "without its message"},
+		"command to another box":  {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Mail = mailOf(waggle.KindTaskAssignment, "bob"); return b }(), "without its message"},
+		"command of the future":   {lead, control.RecCommanded, control.Commanded{What: "dance", Instance: "ada-1", Mail: mailOf(waggle.KindTaskAssignment, "ada")}, "newer waggle"},
+		"assigned without a task": {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Task = nil; return b }(), "without its task"},
+		"assigned other words": {lead, control.RecCommanded, func() control.Commanded {
+			b := assigned
+			b.Task = &control.Task{ID: "2", Instructions: "x", SHA256: control.HashText("y")}
+			return b
+		}(), "without its task"},
+		"an older mode":          {lead, control.RecCommanded, func() control.Commanded { b := mode; b.Version = 1; return b }(), "after 1"},
+		"an unknown mode":        {lead, control.RecCommanded, func() control.Commanded { b := mode; b.Mode = "yolo"; return b }(), "yolo"},
+		"news of another policy": {lead, control.RecCommanded, func() control.Commanded { b := mode; b.What, b.Version = control.CommandPolicy, 7; return b }(), "1 holds"},
+		"sent, not ordered":      {lead, control.RecSent, control.Sent{Ref: 999}, "no order"},
+		"closed, not ordered":    {lead, control.RecClosed, control.Closed{Ref: 999}, "no order"},
+		"no body":                {lead, control.RecSent, []int{}, "sent:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := working(t, control.PolicySet{}, false)
+			w.join("bob", false)
+			before := len(w.l.Ignored)
+			_, err := w.j.Append(context.Background(), journal.Writer{Instance: c.by.Instance, Operator: c.by.Operator, Epoch: c.by.Epoch},
+				func() ([]journal.Draft, error) { return []journal.Draft{{Kind: c.kind, Must: true, Body: c.body}}, nil })
+			var stale *journal.StaleError
+			switch {
+			case errors.As(err, &stale):
+				t.Fatal("the journal refused it before the fold did")
+			case c.words == ignored && (err != nil || len(w.l.Ignored) != before+1 || w.l.Ignored[before].Why == ""):
+				t.Errorf("%v, ignored %v", err, w.l.Ignored)
+			case c.words != ignored && (err == nil || !strings.Contains(err.Error(), c.words)):
+				t.Errorf("%v, want %q", err, c.words)
+			}
+		})
+	}
+}
+
+// What is on record already has no second effect.
+func TestDoubledRecords(t *testing.T) {
+	w, m := fullLife(t)
+	n := 0
+	again := func(kind string, body any) {
+		t.Helper()
+		w.append(operator, kind, body)
+		if n++; len(w.l.Ignored) != n {
+			t.Errorf("%s: ignored %v", kind, w.l.Ignored)
+		}
+	}
+	again(control.RecSeen, control.Seen{Entry: w.box.entries[0].id, Instance: m.instance, Kind: waggle.KindIdleNotification})
+	again(control.RecUnverified, control.Unverified{Entry: w.box.entries[0].id})
+	again(control.RecVoted, control.Decided{Key: w.l.Requests[0].Key})
+	again(control.RecClosed, control.Closed{Ref: uint64(w.l.Requests[0].Order.Seq)})
+	for range 2 {
+		w.append(operator, control.RecLeft, control.Left{Instance: m.instance, How: control.LeftHandshake})
+		w.append(operator, control.RecEnded, control.Ended{How: "run"})
+		w.append(operator, control.RecDiverged, control.Diverged{Instance: m.instance})
+	}
+	if n += 3; len(w.l.Ignored) != n || w.l.Ended.How != "run" {
+		t.Errorf("ignored %v", w.l.Ignored)
+	}
+	w, _, r := asked(t, control.PolicySet{}, tool, bash)
+	w.append(operator, control.RecVoted, control.Decided{Key: r.Key, Digest: r.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator, Policy: 1})
+	if len(r.Votes) != 0 || len(w.l.Ignored) != 1 {
+		t.Errorf("a vote where none is taken: %+v", r.Votes)
+	}
+	if rs := w.l.RequestsByID(r.ID); len(rs) != 1 || rs[0] != r || w.l.RequestsByID("else") != nil {
+		t.Errorf("%v", rs)
+	}
+}
+
+// A journal that begins with anything else than its opening is not used.
+func TestLeaderBeginsWithOpened(t *testing.T) {
+	for _, r := range []journal.Record{
+		record(t, 1, control.RecPolicy, journal.Writer{}, control.PolicySet{Policy: policy.Policy{Version: 1}}),
+		record(t, 1, control.RecOpened, operator, control.Opened{Instance: "i", Epoch: 1}),
+		record(t, 1, control.RecOpened, operator, control.Opened{UID: uid, Epoch: 1}),
+		record(t, 1, control.RecOpened, operator, control.Opened{UID: uid, Instance: "i"}),
+	} {
+		l := control.NewLeader(nil)
+		if err := l.Apply(r); err == nil {
+			t.Errorf("%s %s was folded", r.Kind, r.Body)
+		}
+	}
+}
+
+func TestDivergence(t *testing.T) {
+	w, m, r := asked(t, control.PolicySet{}, tool, bash)
+	k2 := m.ask(host, control.Ask{Host: "x.org"})
+	w.round()
+	w.decide(verdict(r, true), operator)
+	w.round()
+	// The leader's journal comes back from an older copy: the decision is gone.
+	recs := w.mem.Records()
+	w.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w.now })
+	w.restart()
+	for _, rec := range recs {
+		if rec.Kind == control.RecDecided {
+			break
+		}
+		w.append(rec.Writer, rec.Kind, json.RawMessage(rec.Body))
+	}
+	w.settle()
+	if w.l.Divergence == nil || w.l.Divergence.Instance != m.instance {
+		t.Fatal("nobody noticed")
+	}
+	d := w.l.Divergence
+	w.settle()
+	if w.l.Divergence != d {
+		t.Error("noticed twice")
+	}
+	q := w.request(k2)
+	if out := w.decide(verdict(q, true), operator); !errors.Is(out.Refusal, control.ErrDiverged) || out.Drafts != nil {
+		t.Errorf("decided while the journals disagree: %+v", out)
+	}
+	w.append(operator, control.RecDecided, control.Decided{Key: q.Key, Digest: q.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator, Policy: 1,
+		Mail: mailOf(waggle.KindSandboxPermissionResponse, "ada")})
+	if q.Decided != nil {
+		t.Error("a decision on record counts while the journals disagree")
+	}
+	w.append(w.lead(), control.RecAcknowledged, control.Acknowledged{Ref: uint64(d.Seq)})
+	if w.l.Divergence == nil {
+		t.Error("the lead acknowledged it")
+	}
+	w.append(operator, control.RecAcknowledged, control.Acknowledged{Ref: uint64(d.Seq)})
+	w.settle()
+	if w.l.Divergence != nil {
+		t.Error("what the operator has looked at diverges again")
+	}
+	if out := w.decide(verdict(q, false), operator); !out.Changed {
+		t.Errorf("%+v", out)
+	}
+	// A command that is not here diverges too.
+	w2, m2 := working(t, control.PolicySet{}, false)
+	recs = w2.mem.Records()
+	w2.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w2.now })
+	w2.restart()
+	for _, rec := range recs {
+		if rec.Kind == control.RecCommanded {
+			break
+		}
+		w2.append(rec.Writer, rec.Kind, json.RawMessage(rec.Body))
+	}
+	w2.settle()
+	if w2.l.Divergence == nil || w2.l.Divergence.Instance != m2.instance {
+		t.Error("nobody noticed a command")
+	}
+}
+
+func TestTakingWork(t *testing.T) {
+	w := newWorld(t, control.PolicySet{}, nil)
+	m := w.join("ada", true)
+	if _, err := m.w.Take(control.Taken{Task: "1"}, m.lead); err == nil {
+		t.Error("a task was taken that nobody assigned")
+	}
+	// Chat that a plan is required of begins with a plan as well (W2).
+	m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Entries: []string{"e"}}, m.lead) })
+	m.is(t, control.PlanProposed)
+	if _, err := m.w.Take(control.Taken{Entries: []string{"f"}}, m.lead); err == nil {
+		t.Error("work was taken while a turn runs")
+	}
+	m.idle()
+	m.idle() // a repeated notice is harmless
+	// The same task, assigned twice before it is taken, is done once.
+	w.assign(m, control.Task{ID: "1", Instructions: "old"})
+	w.assign(m, control.Task{ID: "1", Instructions: "new"})
+	w.round()
+	if next := m.w.NextTask(); next.Instructions != "new" {
+		t.Fatalf("%+v", next)
+	}
+	m.take()
+	// And assigned again while it runs, it is done again.
+	w.assign(m, control.Task{ID: "1", Instructions: "newer"})
+	w.round()
+	m.is(t, control.PlanProposed)
+	m.idle()
+	lm, _ := w.l.Member("ada")
+	w.round()
+	if lm.Turns["1"] != nil {
+		t.Error("the end of the older turn was taken for the newer one's")
+	}
+	if next := m.w.NextTask(); next == nil || next.Instructions != "newer" {
+		t.Fatalf("%+v", next)
+	}
+	m.take()
+	m.idle()
+	w.round()
+	if lm.Turns["1"] == nil || m.w.NextTask() != nil || lm.State() != control.Idle {
+		t.Errorf("turns %v, next %+v, %s", lm.Turns, m.w.NextTask(), lm.State())
+	}
+	// Only what requires no plan goes without.
+	bob := w.join("bob", false)
+	w.assign(bob, control.Task{ID: "2", PlanRequired: true})
+	w.assign(bob, control.Task{ID: "3"})
+	w.round()
+	bob.take()
+	bob.is(t, control.PlanProposed)
+	bob.idle()
+	bob.take()
+	bob.is(t, control.Executing)
+}
+
+func TestSupersededProcess(t *testing.T) {
+	_, m := working(t, control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, false)
+	k := m.ask(tool, bash)
+	old, writer := m.w, m.writer()
+	oldHandle := m.mem.Open(control.NewWorker(nil))
+	m.boot()
+	if _, err := m.w.Open(control.Opened{UID: uid, Instance: m.instance, Epoch: m.epoch}); !errors.Is(err, control.ErrSuperseded) {
+		t.Errorf("the same epoch opens again: %v", err)
+	}
+	if _, err := m.w.Start(k, writer.Epoch, m.lead, m.now); err == nil {
+		t.Error("an older process starts a call")
+	}
+	// The old process, woken up, looks at an old fold: its append fails.
+	_, err := oldHandle.Append(context.Background(), writer, func() ([]journal.Draft, error) { return old.Start(k, writer.Epoch, m.lead, m.now) })
+	var stale *journal.StaleError
+	if !errors.As(err, &stale) {
+		t.Errorf("an older process appends: %v", err)
+	}
+}
+
+// TestPrefixes folds every prefix of both journals and then the rest: the state
+// is that of folding the whole. What is ordered and not sent is on the way again
+// after a crash at any record (TRUST 4).
+func TestPrefixes(t *testing.T) {
+	w, m := fullLife(t)
+	fold := func(f journal.Fold, recs []journal.Record) journal.Fold {
+		for _, r := range recs {
+			if err := f.Apply(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return f
+	}
+	recs := w.mem.Records()
+	whole := fold(control.NewLeader(nil), recs)
+	if d := cmp.Diff(w.l, whole, sameFold); d != "" {
+		t.Errorf("steps changed the leader's fold: %s", d)
+	}
+	for n := range recs {
+		l := fold(control.NewLeader(nil), recs[:n]).(*control.Leader)
+		want := map[uint64]bool{}
+		for _, r := range recs[:n] {
+			var b struct {
+				Mail *control.Mail
+				Ref  uint64
+			}
+			if err := json.Unmarshal(r.Body, &b); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case b.Mail != nil:
+				want[uint64(r.Seq)] = true
+			case r.Kind == control.RecSent:
+				delete(want, b.Ref)
+			}
+		}
+		got := map[uint64]bool{}
+		for _, o := range l.Outbox() {
+			got[uint64(o.Seq)] = true
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("after %d records: %s", n, d)
+		}
+		if d := cmp.Diff(whole, fold(l, recs[n:]), sameFold); d != "" {
+			t.Errorf("leader, cut at %d: %s", n, d)
+		}
+	}
+	recs = m.mem.Records()
+	all := fold(control.NewWorker(nil), recs)
+	if d := cmp.Diff(m.w, all, sameFold); d != "" {
+		t.Errorf("steps changed the worker's fold: %s", d)
+	}
+	for n := range recs {
+		if d := cmp.Diff(all, fold(fold(control.NewWorker(nil), recs[:n]), recs[n:]), sameFold); d != "" {
+			t.Errorf("worker, cut at %d: %s", n, d)
+		}
+	}
+}
+
+// TestEveryEntryIsOwned: what was answered, applied, taken, seen or found
+// unverified is owned, and nothing else.
+func TestEveryEntryIsOwned(t *testing.T) {
+	w, m := fullLife(t)
+	for _, e := range m.box.entries {
+		if !m.w.Owns(e.id) {
+			t.Errorf("the worker does not own %s", e.env.Text)
+		}
+	}
+	for _, e := range w.box.entries {
+		if !w.l.Owns(e.id) {
+			t.Errorf("the leader does not own %s", e.env.Text)
+		}
+	}
+	if m.w.Owns("") || m.w.Owns("else") || w.l.Owns("else") {
+		t.Error("owns what it never saw")
+	}
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	at := start
+	r := &control.Request{Key: control.Key{ID: "perm-1"}, Expires: &at, At: start, Decided: &control.Decided{Decision: "allow", By: policy.RoleOperator}}
+	for want, err := range map[string]error{
+		"request perm-1 was already decided: allow by operator at 2026-11-20T16:00:00.000Z":          &control.DecidedError{Request: r},
+		"request perm-1 expired at 2026-11-20T16:00:00.000Z and is denied; the worker may ask again": &control.ExpiredError{Request: r},
+		"request perm-1 has digest 0123456789abcdef, not ff: look at it again before you decide":     &control.DigestError{ID: "perm-1", Want: "ff", Have: "0123456789abcdef0"},
+		`no request "perm-2"; did you mean perm-1, perm-3?`:                                          &control.UnknownRequestError{ID: "perm-2", Near: []string{"perm-1", "perm-3"}},
+		`no request "perm-2"`: &control.UnknownRequestError{ID: "perm-2"},
+		`worker ada: no transition from "idle" to "executing" on "answered"`: &control.TransitionError{Machine: "worker ada", From: control.Idle, To: control.Executing, On: control.EvAnswered},
+	} {
+		if fmt.Sprint(err) != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

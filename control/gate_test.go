@@ -1,0 +1,559 @@
+package control_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// working is a world with one member that has a turn.
+func working(t *testing.T, p control.PolicySet, planRequired bool) (*world, *member) {
+	t.Helper()
+	w := newWorld(t, p, nil)
+	m := w.join("ada", planRequired)
+	w.assign(m, control.Task{ID: "1", Subject: "Test", Instructions: "go test ./..."})
+	w.round()
+	m.take()
+	return w, m
+}
+
+func (m *member) is(t *testing.T, want control.State) {
+	t.Helper()
+	if got := m.w.State(); got != want {
+		t.Errorf("worker is %s, want %s", got, want)
+	}
+}
+
+func refused[E error](t *testing.T, err error, words string) {
+	t.Helper()
+	var want E
+	if !errors.As(err, &want) || !strings.Contains(err.Error(), words) {
+		t.Errorf("got %v, want %T with %q", err, want, words)
+	}
+}
+
+func TestAllowedCallRunsOnce(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	m.is(t, control.BlockedPermission)
+	if err := m.start(k); err == nil {
+		t.Fatal("started before it was allowed")
+	}
+	w.round()
+	r := w.request(k)
+	if out := w.decide(verdict(r, true), operator); !out.Changed {
+		t.Fatalf("%+v", out)
+	}
+	w.round()
+	m.is(t, control.Executing)
+	if err := m.start(k); err != nil {
+		t.Fatal(err)
+	}
+	refused[*control.GrantError](t, m.start(k), "used already")
+	m.finish(k)
+	m.finish(k) // changes nothing
+	refused[*control.GrantError](t, m.start(k), "used already")
+	if r.State != control.RequestClosed || r.Closed != control.RecAnswered {
+		t.Errorf("request is %s (%s)", r.State, r.Closed)
+	}
+	// The next call asks the same: it is a question of its own.
+	if again := m.ask(tool, bash); again == k {
+		t.Error("a used grant was given again")
+	}
+}
+
+// The gate wait ends: the agent is told to retry, the question stays open, and
+// the approval that comes late is a grant for the same question (TRUST 3).
+func TestGateWait(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(k, "retry when approved"), nil })
+	m.is(t, control.Executing)
+	if c, _ := m.w.Call(k); !c.Open() || c.Answer.Decision != control.DecisionDeny {
+		t.Fatalf("%+v", c)
+	}
+	// Asking again waits for the first question; nothing is sent twice.
+	if again := m.ask(tool, bash); again != k {
+		t.Errorf("asked anew as %s", again.ID)
+	}
+	m.is(t, control.BlockedPermission)
+	if n := len(m.w.Outbox); n != 1 {
+		t.Errorf("%d messages are on record", n)
+	}
+	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(k, "retry when approved"), nil })
+	if ds := m.w.StopWaiting(k, "x"); ds != nil {
+		t.Error("nobody waits, and somebody stopped")
+	}
+	w.round()
+	w.decide(verdict(w.request(k), true), operator)
+	w.round()
+	m.is(t, control.Executing)
+	if err := m.start(k); err != nil {
+		t.Fatalf("a late approval cannot be claimed: %v", err)
+	}
+}
+
+func TestGrantIsForTheSameQuestionAndForAWhile(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	w.round()
+	w.decide(verdict(w.request(k), true), operator)
+	w.round()
+	other := bash
+	other.Input = `{"command":"go test ./... "}`
+	if m.ask(tool, other) == k {
+		t.Error("another input claims the grant")
+	}
+	if m.ask(tool, bash) != k {
+		t.Error("the same question does not claim its grant")
+	}
+	w.now = w.now.Add(time.Hour)
+	refused[*control.GrantError](t, m.start(k), "in time")
+	if m.ask(tool, bash) == k {
+		t.Error("an old grant is claimed")
+	}
+}
+
+// A start looks again at everything that may have changed since the answer.
+func TestStartLooksAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		policy control.PolicySet
+		change func(*testing.T, *world, *member)
+		words  string
+	}{
+		"a deny rule": {change: func(t *testing.T, w *world, m *member) {
+			w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(go test:*)")})
+		}, words: "deny Bash(go test:*)"},
+		"the mode of the team": {change: func(t *testing.T, w *world, m *member) {
+			w.setPolicy(policy.Policy{Mode: policy.ModeLockedDown})
+		}, words: "mode locked-down"},
+		"the member's mode": {change: func(t *testing.T, w *world, m *member) {
+			w.setMode(m, policy.ModePlan, policy.RoleLeader, w.lead())
+		}, words: "mode plan"},
+		"another process": {change: func(t *testing.T, w *world, m *member) {
+			w.append(journal.Writer{Instance: string(m.instance)}, control.RecProcess, control.Process{Instance: m.instance, Epoch: m.epoch + 1})
+		}, words: "no longer the member's"},
+		"it has left": {change: func(t *testing.T, w *world, m *member) {
+			w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, control.LeftStopped, ""), nil })
+		}, words: "no longer the member's"},
+		"a rule that is gone": {
+			policy: control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}},
+			change: func(t *testing.T, w *world, m *member) { w.setPolicy(policy.Policy{}) }, words: "no rule"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, m := working(t, c.policy, false)
+			k := m.ask(tool, bash)
+			w.round()
+			if r, ok := w.l.Request(k); ok {
+				w.decide(verdict(r, true), operator)
+				w.round()
+			}
+			c.change(t, w, m)
+			refused[*control.GrantError](t, m.start(k), c.words)
+		})
+	}
+}
+
+func (w *world) setPolicy(p policy.Policy) {
+	w.t.Helper()
+	w.do(operator, func() ([]journal.Draft, error) {
+		set := w.l.Policy
+		set.Policy = p
+		return w.l.SetPolicy(set, operator, w.mint())
+	})
+}
+
+func (w *world) setMode(m *member, mode policy.Mode, by policy.Role, writer journal.Writer) {
+	w.t.Helper()
+	w.do(writer, func() ([]journal.Draft, error) {
+		lm, _ := w.l.ByInstance(m.instance)
+		return w.l.SetMode(lm, mode, by, writer, w.mint())
+	})
+}
+
+func TestStartWhileShuttingDown(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	w.round()
+	w.decide(verdict(w.request(k), true), operator)
+	w.shutdown(m, policy.RoleOperator)
+	w.round()
+	m.is(t, control.ShuttingDown)
+	if err := m.start(k); !errors.Is(err, control.ErrShuttingDown) {
+		t.Errorf("start while shutting down: %v", err)
+	}
+	if _, _, err := m.w.Ask(tool, bash, m.lead, m.mint()); !errors.Is(err, control.ErrShuttingDown) {
+		t.Errorf("question while shutting down: %v", err)
+	}
+	m.answer(false)
+	m.is(t, control.Executing)
+	if err := m.start(k); err != nil {
+		t.Errorf("a rejected shutdown does not reopen the gate: %v", err)
+	}
+}
+
+func (w *world) shutdown(m *member, by policy.Role) {
+	w.t.Helper()
+	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.AskShutdown(lm, "done", by, w.mint()) })
+}
+
+func (m *member) answer(yes bool) {
+	m.t.Helper()
+	m.do(func() ([]journal.Draft, error) { return m.w.AnswerShutdown(yes, "busy", m.lead, m.mint()) })
+}
+
+func TestNothingOutsideATurn(t *testing.T) {
+	w := newWorld(t, control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, nil)
+	m := w.join("ada", false)
+	if _, _, err := m.w.Ask(tool, bash, m.lead, m.mint()); !errors.Is(err, control.ErrNoTurn) {
+		t.Errorf("question of an idle worker: %v", err)
+	}
+	w.assign(m, control.Task{ID: "1"})
+	w.round()
+	m.take()
+	k := m.ask(tool, bash)
+	m.idle()
+	if err := m.start(k); !errors.Is(err, control.ErrNoTurn) {
+		t.Errorf("start after the turn: %v", err)
+	}
+}
+
+func TestPlanIsAGate(t *testing.T) {
+	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeBypassPermissions}}, true)
+	m.is(t, control.PlanProposed)
+	// Reads are allowed, everything else is not, whatever the team's mode.
+	read := m.ask(tool, control.Ask{Tool: "Read", Input: `{"file_path":"a.go"}`, Cwd: "/work"})
+	if err := m.start(read); err != nil {
+		t.Errorf("reading while planning: %v", err)
+	}
+	list := m.ask(tool, control.Ask{Tool: "TaskList", Input: `{}`, Cwd: "/work"})
+	if err := m.start(list); err != nil {
+		t.Errorf("looking at the tasks while planning: %v", err)
+	}
+	write := control.Ask{Tool: "Write", Input: `{"file_path":"a.go","content":""}`, Cwd: "/work"}
+	if err := m.start(m.ask(tool, write)); err == nil {
+		t.Error("written before the plan was approved")
+	}
+	first := m.ask(plan, control.Ask{Plan: "one"})
+	w.round()
+	w.decide(verdict(w.request(first), false), operator)
+	w.round()
+	m.is(t, control.PlanProposed)
+	second := m.ask(plan, control.Ask{Plan: "one"}) // also the same words want a new id (W5)
+	if second == first {
+		t.Fatal("a rejected plan was not asked anew")
+	}
+	w.round()
+	w.decide(verdict(w.request(second), true), operator)
+	w.round()
+	m.is(t, control.Executing)
+	if err := m.start(m.ask(tool, write)); err != nil {
+		t.Errorf("after the plan was approved: %v", err)
+	}
+	if again := m.ask(plan, control.Ask{Plan: "one"}); again != second {
+		t.Error("the plan that is carried out was asked again")
+	}
+	m.is(t, control.Executing)
+	// Another plan is a gate again, though nobody required it.
+	m.ask(plan, control.Ask{Plan: "two"})
+	m.is(t, control.PlanProposed)
+}
+
+// A newer plan takes the place of those before it; approving an older one has no
+// effect, at whatever moment it comes (USERS need 14).
+func TestOldPlanIsWithdrawn(t *testing.T) {
+	for name, when := range map[string]int{"decided before": 0, "decided between": 1, "decided after": 2} {
+		t.Run(name, func(t *testing.T) {
+			w, m := working(t, control.PolicySet{}, true)
+			old := m.ask(plan, control.Ask{Plan: "one"})
+			w.round()
+			m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(old, "retry"), nil })
+			approve := func(at int) {
+				if when == at {
+					w.decide(verdict(w.request(old), true), operator)
+					w.deliver()
+				}
+			}
+			approve(0)
+			next := m.ask(plan, control.Ask{Plan: "two"})
+			if next == old {
+				t.Fatal("another plan has the same id")
+			}
+			approve(1)
+			for _, m := range w.members {
+				m.flush()
+			}
+			w.pass()
+			approve(2)
+			w.round()
+			m.is(t, control.PlanProposed)
+			r := w.request(old)
+			if when == 2 {
+				refused[*control.RefusedError](t, w.decide(verdict(r, true), operator).Refusal, "withdrawn")
+			}
+			if r.State != control.RequestClosed || r.Closed != "withdrawn" {
+				t.Errorf("the old plan is %s (%s)", r.State, r.Closed)
+			}
+			if again := m.ask(plan, control.Ask{Plan: "two"}); again != next {
+				t.Error("the open plan was asked twice")
+			}
+			w.decide(verdict(w.request(next), true), operator)
+			w.round()
+			m.is(t, control.Executing)
+		})
+	}
+}
+
+func TestLatePlanIsClaimedByTheSamePlan(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, true)
+	k := m.ask(plan, control.Ask{Plan: "one"})
+	w.round()
+	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(k, "retry"), nil })
+	w.decide(verdict(w.request(k), true), operator)
+	w.round()
+	m.is(t, control.PlanProposed) // it never runs by itself
+	if m.ask(plan, control.Ask{Plan: "one"}) != k {
+		t.Error("the approved plan was asked again")
+	}
+	m.is(t, control.Executing)
+}
+
+// An approval that nobody claimed is void once another plan was proposed.
+func TestReplacedPlanCannotBeClaimed(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, true)
+	old := m.ask(plan, control.Ask{Plan: "one"})
+	w.round()
+	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(old, "retry"), nil })
+	w.decide(verdict(w.request(old), true), operator)
+	w.round()
+	m.ask(plan, control.Ask{Plan: "two"})
+	if m.ask(plan, control.Ask{Plan: "one"}) == old {
+		t.Error("the approval of a plan that was replaced is claimed")
+	}
+	m.is(t, control.PlanProposed)
+}
+
+func TestPlanOfOtherWork(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, true)
+	k := m.ask(plan, control.Ask{Plan: "one"})
+	w.round()
+	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(k, "retry"), nil })
+	m.idle()
+	w.decide(verdict(w.request(k), true), operator)
+	w.assign(m, control.Task{ID: "2"})
+	w.round()
+	m.take()
+	if m.ask(plan, control.Ask{Plan: "one"}) == k {
+		t.Error("a plan for one task was approved for another")
+	}
+	m.is(t, control.PlanProposed)
+}
+
+// A process that ends while it waits leaves its question open. The answer that
+// comes before it is asked again is claimed by the next process, once.
+func TestRestartWhileBlocked(t *testing.T) {
+	for name, q := range map[string]struct {
+		kind waggle.Kind
+		ask  control.Ask
+		in   control.State
+	}{
+		"tool":    {tool, bash, control.BlockedPermission},
+		"plan":    {plan, control.Ask{Plan: "one"}, control.PlanProposed},
+		"network": {host, control.Ask{Host: "x.org"}, control.BlockedSandbox},
+	} {
+		for _, asks := range []bool{false, true} { // before the answer comes
+			t.Run(name, func(t *testing.T) {
+				w, m := working(t, control.PolicySet{}, q.kind == plan)
+				k := m.ask(q.kind, q.ask)
+				w.round()
+				m.boot()
+				m.is(t, q.in)
+				if asks && m.ask(q.kind, q.ask) != k {
+					t.Error("asked anew after a restart")
+				}
+				w.decide(verdict(w.request(k), true), operator)
+				w.round()
+				if m.ask(q.kind, q.ask) != k && (q.kind != host || !asks) {
+					t.Error("the answer that came is not claimed")
+				}
+				if q.kind == plan || q.kind == tool {
+					m.is(t, control.Executing)
+				}
+				if q.kind == tool {
+					if err := m.start(k); err != nil {
+						t.Error(err)
+					}
+					m.boot()
+					if c, _ := m.w.Call(k); !c.Unknown {
+						t.Error("its end is known")
+					}
+					if ds := m.w.Lost("again"); ds != nil {
+						t.Error("lost twice")
+					}
+					refused[*control.GrantError](t, m.start(k), "used already")
+				}
+			})
+		}
+	}
+}
+
+// A process that takes a turn up again is answered from the record: what ran, what
+// was denied, what was opened; and asks what is open (TRUST 3).
+func TestReplay(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	deny := control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}
+	open := control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}
+	x := control.Ask{Host: "x.org"}
+	var keys []control.Key
+	for _, q := range []struct {
+		kind  waggle.Kind
+		ask   control.Ask
+		allow bool
+	}{{tool, bash, true}, {tool, deny, false}, {host, x, true}} {
+		k := m.ask(q.kind, q.ask)
+		w.round()
+		w.decide(verdict(w.request(k), q.allow), operator)
+		w.round()
+		keys = append(keys, k)
+	}
+	w.must(m.start(keys[0]))
+	k := m.ask(tool, open)
+	past := map[control.Key]bool{}
+	if c := m.w.Replay(tool, bash, past); c != nil {
+		t.Error("the same process is answered from the record")
+	}
+	m.boot()
+	for i, q := range []struct {
+		kind waggle.Kind
+		ask  control.Ask
+	}{{tool, bash}, {tool, deny}, {host, x}} {
+		c := m.w.Replay(q.kind, q.ask, past)
+		if c == nil || c.Key != keys[i] {
+			t.Fatalf("%v: %+v", q, c)
+		}
+		past[c.Key] = true
+		if m.w.Replay(q.kind, q.ask, past) != nil {
+			t.Errorf("%v was replayed twice", q)
+		}
+	}
+	if m.w.Replay(tool, open, past) != nil || m.ask(tool, open) != k {
+		t.Error("what is open is not asked again")
+	}
+	m.idle()
+	if m.w.Replay(tool, bash, nil) != nil {
+		t.Error("replayed outside a turn")
+	}
+	w.assign(m, control.Task{ID: "2"})
+	w.round()
+	m.take()
+	if m.w.Replay(tool, bash, nil) != nil || m.w.Planning() {
+		t.Error("another turn is answered from the record")
+	}
+}
+
+func TestNetworkQuestions(t *testing.T) {
+	rules := policy.Policy{Allow: policy.MustRules("WebFetch(domain:good.org)"), Deny: policy.MustRules("WebFetch(domain:bad.org)")}
+	in := func(mode policy.Mode) policy.Policy { p := rules; p.Mode = mode; return p }
+	for _, c := range []struct {
+		name, host, port string
+		policy           policy.Policy
+		plan             bool
+		want             string // "" asks
+	}{
+		{"a rule", "good.org", "", rules, false, "allow"},
+		{"a rule and a port", "good.org", "443", rules, false, "allow"},
+		{"no rule", "else.org", "", rules, false, ""},
+		{"denied", "bad.org", "", rules, false, "deny"},
+		{"denied below", "x.bad.org", "443", rules, false, "deny"},
+		{"no mode opens it", "else.org", "", in(policy.ModeBypassPermissions), false, ""},
+		{"silent", "else.org", "", in(policy.ModeDontAsk), false, "deny"},
+		{"silent, a rule", "good.org", "", in(policy.ModeDontAsk), false, "allow"},
+		{"locked", "good.org", "", in(policy.ModeLockedDown), false, "deny"},
+		{"planning asks", "good.org", "", rules, true, ""},
+		{"planning, denied", "bad.org", "", rules, true, "deny"},
+		{"a user in front", "x@good.org", "", rules, false, ""},
+		{"a path behind", "good.org/x", "", rules, false, ""},
+		{"a fragment", "good.org#.evil.org", "", rules, false, ""},
+		{"a port in the name", "good.org:1", "2", rules, false, ""},
+		{"upper case", "GOOD.org", "", rules, false, "allow"},
+		{"an address", "::1", "443", rules, false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, m := working(t, control.PolicySet{Policy: c.policy}, c.plan)
+			k := m.ask(host, control.Ask{Host: c.host, Port: c.port})
+			got := ""
+			if call, _ := m.w.Call(k); call.Answer != nil {
+				got = call.Answer.Decision
+			}
+			if got != c.want {
+				t.Errorf("%s: %q, want %q", c.host, got, c.want)
+			}
+			if got != "" {
+				return
+			}
+			w.round()
+			w.decide(verdict(w.request(k), true), operator)
+			w.round()
+			p := waggle.DecodeText(m.box.entries[len(m.box.entries)-1].env.Text).Payload.(waggle.SandboxPermissionResponse)
+			asked := waggle.DecodeText(w.box.entries[len(w.box.entries)-1].env.Text).Payload.(waggle.SandboxPermissionRequest)
+			if p.Host != asked.HostPattern.Host || !p.Allow {
+				t.Errorf("asked for %q, answered for %q", asked.HostPattern.Host, p.Host)
+			}
+			if m.ask(host, control.Ask{Host: c.host, Port: c.port}) == k {
+				t.Error("one answer opens the network twice")
+			}
+		})
+	}
+}
+
+// What a journal and a message cannot both hold is refused when it is asked:
+// nobody could ever answer it.
+func TestQuestionsNobodyCouldAnswer(t *testing.T) {
+	_, m := working(t, control.PolicySet{}, false)
+	for name, q := range map[string]struct {
+		kind waggle.Kind
+		ask  control.Ask
+	}{
+		"bytes in a path": {tool, control.Ask{Tool: "Bash", Input: bash.Input, Cwd: "/work/\xff"}},
+		"bytes in a plan": {plan, control.Ask{Plan: "\xff"}},
+		"too long":        {plan, control.Ask{Plan: strings.Repeat("x", waggle.MaxText)}},
+		"no plan":         {plan, control.Ask{}},
+		"a space behind":  {tool, control.Ask{Tool: "Bash", Input: bash.Input + " ", Cwd: "/work"}},
+		"no question":     {waggle.KindIdleNotification, control.Ask{}},
+	} {
+		if _, ds, err := m.w.Ask(q.kind, q.ask, m.lead, m.mint()); err == nil || ds != nil {
+			t.Errorf("%s: asked", name)
+		}
+	}
+	k := m.ask(tool, control.Ask{Tool: "Bash", Input: `{"command":"a","command":"b"}`, Cwd: "/work"})
+	if c, _ := m.w.Call(k); c.Answer == nil || c.Answer.Decision != control.DecisionDeny || c.Answer.By != policy.RoleRules {
+		t.Errorf("an input with a key twice: %+v", c.Answer)
+	}
+	mint := m.mint()
+	m.do(func() ([]journal.Draft, error) {
+		_, ds, err := m.w.Ask(tool, bash, m.lead, mint)
+		return ds, err
+	})
+	other := bash
+	other.Cwd = "/else"
+	if _, _, err := m.w.Ask(tool, other, m.lead, mint); err == nil {
+		t.Error("two questions of one id")
+	}
+}
+
+func TestReadOnlyIsWhatPlanModeAllows(t *testing.T) {
+	plan := policy.Policy{Mode: policy.ModePlan}
+	for _, name := range []string{"Read", "NotebookRead", "Glob", "Grep", "LS", "TaskList", "TaskGet", "ListAgents", "EnterPlanMode", "ExitPlanMode",
+		"Write", "Edit", "MultiEdit", "NotebookEdit", "Bash", "WebFetch", "WebSearch", "Task", "Agent", "SendMessage", "TaskCreate", "TodoWrite", "mcp__x__y", "", "read"} {
+		v := plan.Judge(policy.Call{Tool: name, Input: []byte(`{"file_path":"a","notebook_path":"a","path":"a","pattern":"*"}`), Cwd: "/work"})
+		if got := control.ReadOnly(name); got != (v.Decision != policy.Deny) {
+			t.Errorf("%q: read only %t, and plan mode says %s", name, got, v.Decision)
+		}
+	}
+}

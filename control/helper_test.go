@@ -1,0 +1,450 @@
+package control_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// soak multiplies the sizes of the long tests when WAGGLE_SOAK is set.
+func soak(small, large int) int {
+	if n, _ := strconv.Atoi(os.Getenv("WAGGLE_SOAK")); n > 0 {
+		return large * n
+	}
+	return small
+}
+
+const uid = control.TeamUID("0123456789abcdef0123456789abcdef")
+
+var start = time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
+
+// sameFold compares two folds, unexported state included.
+var sameFold = cmp.Options{
+	cmp.Exporter(func(reflect.Type) bool { return true }),
+	cmp.Comparer(func(a, b json.RawMessage) bool { return string(a) == string(b) }),
+	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".observe" }, cmp.Ignore()),
+}
+
+// record makes a record as a journal would hand it to a fold.
+func record(t testing.TB, seq int, kind string, w journal.Writer, body any) journal.Record {
+	t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return journal.Record{V: journal.Version, Must: true, Seq: journal.Seq(seq), Time: start, Writer: w, Kind: kind, Body: b}
+}
+
+// entry is one message in a mailbox.
+type entry struct {
+	id     string
+	env    waggle.Envelope
+	forged bool // nobody who may say it did
+}
+
+// box is a mailbox in memory.
+type box struct{ entries []entry }
+
+func (b *box) put(env waggle.Envelope, forged bool) entry {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", env.From, env.Text, env.Timestamp, env.MsgID)))
+	hash, n := hex.EncodeToString(sum[:]), 1
+	for _, e := range b.entries {
+		if e.id[:64] == hash {
+			n++
+		}
+	}
+	e := entry{fmt.Sprintf("%s#%d", hash, n), env, forged}
+	b.entries = append(b.entries, e)
+	return e
+}
+
+// tb is what a world needs of a test; *rapid.T has it too.
+type tb interface {
+	Helper()
+	Fatalf(string, ...any)
+	Errorf(string, ...any)
+}
+
+// world is a team in memory: one leader, its members, their journals and
+// mailboxes, and a clock that only the test moves.
+type world struct {
+	t       tb
+	now     time.Time
+	n       int // names given out
+	mem     *journal.Memory
+	j       *journal.Handle
+	l       *control.Leader
+	box     box
+	members []*member
+	peers   map[control.Instance]*peer
+	observe control.Observer
+}
+
+type peer struct {
+	j *journal.Handle
+	w *control.Worker
+}
+
+// member is one process of a member and what outlives it.
+type member struct {
+	*world
+	name     waggle.MemberName
+	instance control.Instance
+	epoch    uint64
+	mem      *journal.Memory
+	j        *journal.Handle
+	w        *control.Worker
+	lj       *journal.Handle // its own view of the leader's journal
+	lead     *control.Leader
+	box      *box
+	sent     map[journal.Seq]bool
+}
+
+var operator = journal.Writer{Operator: true, PID: 1}
+
+func (w *world) lead() journal.Writer {
+	return journal.Writer{Instance: "lead-instance", Epoch: 1, PID: 2}
+}
+
+func newWorld(t tb, p control.PolicySet, o control.Observer) *world {
+	w := &world{t: t, now: start, peers: map[control.Instance]*peer{}, observe: o}
+	w.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w.now })
+	w.restart()
+	if p.Policy.Version == 0 {
+		p.Policy.Version = 1
+	}
+	w.append(operator, control.RecOpened, control.Opened{Team: "api", UID: uid, Instance: "lead-instance", Name: waggle.Lead, Epoch: 1})
+	w.append(operator, control.RecPolicy, p)
+	return w
+}
+
+// restart is a new process of the lead: it folds the journals anew.
+func (w *world) restart() {
+	w.l = control.NewLeader(w.observe)
+	w.j = w.mem.Open(w.l)
+	w.must(w.j.Refresh(context.Background()))
+	for i := range w.peers {
+		delete(w.peers, i)
+	}
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("%v", err)
+	}
+}
+
+// do appends what a step of the leader drafts. The fold must accept it.
+func (w *world) do(by journal.Writer, step func() ([]journal.Draft, error)) []journal.Record {
+	w.t.Helper()
+	recs, err := w.j.Append(context.Background(), by, step)
+	w.must(err)
+	return recs
+}
+
+func (w *world) append(by journal.Writer, kind string, body any) {
+	w.t.Helper()
+	w.do(by, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil })
+}
+
+func (w *world) mint() control.Mint {
+	w.n++
+	return control.Mint{Now: w.now, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", w.n), Nonce: fmt.Sprintf("%07d", w.n)}
+}
+
+// join makes a member and starts its first process.
+func (w *world) join(name waggle.MemberName, plan bool) *member {
+	w.t.Helper()
+	w.n++
+	m := &member{world: w, name: name, instance: control.Instance(fmt.Sprintf("%s-%d", name, w.n)), box: &box{}, sent: map[journal.Seq]bool{}}
+	m.mem = journal.NewMemory(string(uid), journal.Name(m.instance), func() time.Time { return w.now })
+	w.append(operator, control.RecJoined, control.Joined{Instance: m.instance, Name: name, Color: "blue", Agent: "exec", Cwd: "/work",
+		PlanRequired: plan, Backend: "process", Trust: control.Cooperative})
+	w.members = append(w.members, m)
+	m.boot()
+	return m
+}
+
+// boot starts a process of the member: it takes the next epoch, folds its journal
+// and marks what was lost.
+func (m *member) boot() {
+	m.t.Helper()
+	m.epoch++
+	m.world.append(journal.Writer{Instance: string(m.instance)}, control.RecProcess,
+		control.Process{Instance: m.instance, Epoch: m.epoch, ID: spawn.Identity{PID: 100 + int(m.epoch)}})
+	m.open()
+	m.do(func() ([]journal.Draft, error) {
+		return m.w.Open(control.Opened{Team: "api", UID: uid, Instance: m.instance, Name: m.name, Epoch: m.epoch})
+	})
+	m.do(func() ([]journal.Draft, error) { return m.w.Lost("the process ended"), nil })
+}
+
+// open folds the member's journals anew.
+func (m *member) open() {
+	m.t.Helper()
+	m.w, m.lead = control.NewWorker(m.observe), control.NewLeader(nil)
+	m.j, m.lj = m.mem.Open(m.w), m.world.mem.Open(m.lead)
+	m.must(m.j.Refresh(context.Background()))
+	m.must(m.lj.Refresh(context.Background()))
+}
+
+func (m *member) writer() journal.Writer {
+	return journal.Writer{Instance: string(m.instance), Epoch: m.epoch, PID: 100 + int(m.epoch)}
+}
+
+// do appends what a step of the worker drafts. The fold must accept it.
+func (m *member) do(step func() ([]journal.Draft, error)) []journal.Record {
+	m.t.Helper()
+	recs, err := m.try(step)
+	m.must(err)
+	return recs
+}
+
+// try is do for a step that may refuse.
+func (m *member) try(step func() ([]journal.Draft, error)) ([]journal.Record, error) {
+	m.t.Helper()
+	m.must(m.lj.Refresh(context.Background()))
+	return m.j.Append(context.Background(), m.writer(), step)
+}
+
+// flush puts what is on record into mailboxes.
+func (m *member) flush() {
+	for _, s := range m.w.Outbox {
+		if m.sent[s.Seq] {
+			continue
+		}
+		m.sent[s.Seq] = true
+		env, err := s.Mail.Open()
+		m.must(err)
+		if s.Mail.To == waggle.Lead {
+			m.world.box.put(env, false)
+		}
+	}
+}
+
+// incoming decodes an entry as the loop does.
+func incoming(name waggle.MemberName, e entry) control.Incoming {
+	return control.Incoming{Entry: e.id, Box: name, Envelope: e.env, Decoded: waggle.Decode(e.env)}
+}
+
+// receive hands one entry to the member's machine.
+func (m *member) receive(e entry) []journal.Record {
+	m.t.Helper()
+	return m.do(func() ([]journal.Draft, error) { return m.w.Receive(incoming(m.name, e), m.lead), nil })
+}
+
+// poll receives everything that is new.
+func (m *member) poll() {
+	m.t.Helper()
+	for _, e := range m.box.entries {
+		m.receive(e)
+	}
+}
+
+// of is the member with a name, the newest one.
+func (w *world) of(name waggle.MemberName) *member {
+	for i := len(w.members) - 1; i >= 0; i-- {
+		if w.members[i].name == name {
+			return w.members[i]
+		}
+	}
+	return nil
+}
+
+// byInstance is the member of an instance.
+func (w *world) byInstance(i control.Instance) *member {
+	for _, m := range w.members {
+		if m.instance == i {
+			return m
+		}
+	}
+	return nil
+}
+
+// peer is the leader's fold of a member's journal.
+func (w *world) peer(i control.Instance) *control.Worker {
+	w.t.Helper()
+	m := w.byInstance(i)
+	if m == nil {
+		return nil
+	}
+	p := w.peers[i]
+	if p == nil {
+		fold := control.NewWorker(nil)
+		p = &peer{m.mem.Open(fold), fold}
+		w.peers[i] = p
+	}
+	w.must(p.j.Refresh(context.Background()))
+	return p.w
+}
+
+// see hands one entry to the leader's machine.
+func (w *world) see(e entry) []journal.Record {
+	w.t.Helper()
+	return w.do(w.lead(), func() ([]journal.Draft, error) {
+		var from *control.Worker
+		if m, ok := w.l.Member(waggle.MemberName(e.env.From)); ok {
+			from = w.peer(m.Instance)
+		}
+		return w.l.See(incoming(waggle.Lead, e), from), nil
+	})
+}
+
+// pass is one pass of the leader.
+func (w *world) pass() {
+	w.t.Helper()
+	for _, e := range w.box.entries {
+		w.see(e)
+	}
+	for _, v := range w.l.Due(w.now) {
+		w.decide(v, w.lead())
+	}
+	w.settle()
+	w.deliver()
+}
+
+func (w *world) settle() {
+	for _, m := range w.l.Live() {
+		w.do(w.lead(), func() ([]journal.Draft, error) { return w.l.Settle(w.peer(m.Instance)), nil })
+	}
+}
+
+// deliver puts orders into mailboxes and says so.
+func (w *world) deliver() {
+	w.t.Helper()
+	for _, o := range w.l.Outbox() {
+		env, err := o.Mail.Open()
+		w.must(err)
+		w.byInstance(o.Instance).box.put(env, false)
+		w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(o.Seq)})
+	}
+}
+
+// decide gives a verdict and appends what it comes to.
+func (w *world) decide(v control.Verdict, by journal.Writer) control.Outcome {
+	w.t.Helper()
+	var out control.Outcome
+	ignored := len(w.l.Ignored)
+	w.do(by, func() (ds []journal.Draft, err error) {
+		out, err = w.l.Decide(v, by, w.mint())
+		return out.Drafts, err
+	})
+	if len(w.l.Ignored) != ignored {
+		w.t.Fatalf("the fold ignored what Decide drafted: %v", w.l.Ignored[ignored:])
+	}
+	return out
+}
+
+// verdict is the operator's word on a request.
+func verdict(r *control.Request, allow bool) control.Verdict {
+	return control.Verdict{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "approve"}
+}
+
+// assign gives a task and brings it to its member.
+func (w *world) assign(m *member, t control.Task) {
+	w.t.Helper()
+	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Assign(lm, t, w.mint()) })
+}
+
+func (w *world) command(m *member, step func(*control.Member) ([]journal.Draft, error)) {
+	w.t.Helper()
+	w.do(w.lead(), func() ([]journal.Draft, error) {
+		lm, ok := w.l.ByInstance(m.instance)
+		if !ok {
+			return nil, fmt.Errorf("no member %s", m.name)
+		}
+		return step(lm)
+	})
+}
+
+// ask asks a question and returns its key.
+func (m *member) ask(kind waggle.Kind, a control.Ask) control.Key {
+	m.t.Helper()
+	var k control.Key
+	m.do(func() (ds []journal.Draft, err error) {
+		k, ds, err = m.w.Ask(kind, a, m.lead, m.mint())
+		return ds, err
+	})
+	return k
+}
+
+// take begins a turn with the next task.
+func (m *member) take() {
+	m.t.Helper()
+	m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Task: m.w.NextTask().ID}, m.lead) })
+}
+
+// start claims a grant and reports why it could not.
+func (m *member) start(k control.Key) error {
+	m.t.Helper()
+	_, err := m.try(func() ([]journal.Draft, error) { return m.w.Start(k, m.epoch, m.lead, m.now) })
+	return err
+}
+
+func (m *member) finish(k control.Key) {
+	m.t.Helper()
+	code := 0
+	m.do(func() ([]journal.Draft, error) {
+		return m.w.Finish(control.Finished{Key: k, ExitCode: &code, Tail: "ok"}), nil
+	})
+}
+
+// idle ends the turn.
+func (m *member) idle() {
+	m.t.Helper()
+	task := ""
+	if t := m.w.Turn(); t != nil {
+		task = t.Task
+	}
+	m.do(func() ([]journal.Draft, error) {
+		return m.w.Say(waggle.IdleNotification{From: string(m.name), Timestamp: waggle.FormatTime(m.now), IdleReason: "available"},
+			control.Said{Task: task}, m.lead, m.mint())
+	})
+}
+
+// round moves everything that is on its way.
+func (w *world) round() {
+	w.t.Helper()
+	for _, m := range w.members {
+		m.flush()
+	}
+	w.pass()
+	for _, m := range w.members {
+		m.poll()
+	}
+	w.settle()
+}
+
+var bash = control.Ask{Tool: "Bash", Input: `{"command":"go test ./..."}`, Cwd: "/work", Reason: "the task says so", ToolUseID: "toolu_1"}
+
+const (
+	tool = waggle.KindPermissionRequest
+	plan = waggle.KindPlanApprovalRequest
+	host = waggle.KindSandboxPermissionRequest
+)
+
+// request finds a question in the leader's fold.
+func (w *world) request(k control.Key) *control.Request {
+	w.t.Helper()
+	r, ok := w.l.Request(k)
+	if !ok {
+		w.t.Fatalf("the leader has no request %s", k.ID)
+	}
+	return r
+}

@@ -1,0 +1,256 @@
+package control
+
+import (
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Leader is the fold of the leader's journal: the roster, every request and its
+// decision, every command, and what of it still has to reach a mailbox. Reading
+// it needs the same care as the journal it is the fold of.
+type Leader struct {
+	Team     waggle.TeamName
+	Root     string
+	UID      TeamUID
+	Instance Instance // the leader's own
+	Epoch    uint64
+
+	Policy     PolicySet // the newest
+	Requests   []*Request
+	Members    []*Member // in order of joining, the departed included
+	Unverified []UnverifiedAt
+	Divergence *DivergedAt // nil when the journals agree
+	Ended      *Ended
+	Ignored    []IgnoredAt // records that had no effect
+
+	version uint64 // the newest of a policy or a mode
+	byInst  map[Instance]*Member
+	current map[waggle.MemberName]*Member
+	byKey   map[Key]*Request
+	pending []*Request
+	entries map[string]bool
+	heard   map[peerSeq]bool // records of members' journals whose message was seen
+	excused map[peerSeq]bool // divergences that the operator has looked at
+	orders  map[journal.Seq]*Order
+	open    []*Order // not closed
+	vouched map[addressed][]*Order
+	failed  error // what Apply returned
+	observe Observer
+}
+
+// peerSeq names a record: one that a member's journal holds, or one that it
+// says the leader's holds.
+type peerSeq struct {
+	instance Instance
+	seq      uint64
+}
+
+// addressed identifies a message of the leader by what ties it to a record.
+type addressed struct {
+	to   Instance
+	kind waggle.Kind
+	sha  string
+}
+
+// UnverifiedAt is an audit record and when it was made.
+type UnverifiedAt struct {
+	Unverified
+	Seq  journal.Seq
+	Time time.Time
+}
+
+// DivergedAt is an open divergence.
+type DivergedAt struct {
+	Diverged
+	Seq journal.Seq
+}
+
+// IgnoredAt is a record that had no effect: whoever wrote it had no right to, or
+// what it decides is decided.
+type IgnoredAt struct {
+	Seq  journal.Seq
+	Kind string
+	Why  string
+}
+
+// Member is the leader's record of one membership.
+type Member struct {
+	Joined
+	JoinedAt time.Time
+	Process  *Process // newest start; nil before the first
+	ProcAt   time.Time
+	Left     *Left
+	LeftAt   time.Time
+	Since    time.Time // of the present state
+	Shutdown *Order    // outstanding or approved
+	Approved bool      // the member said yes to it
+	Rejected string    // reason of the last no
+	LastIdle *Seen
+	Done     map[string]*Seen // task id: its task_completed
+	Turns    map[string]*Seen // task id: the idle notice that ended its turn
+	Mode     policy.Mode      // set by a mode command; "" means the policy's own
+	ModeBy   policy.Role      // who set it
+
+	base     State
+	pending  int
+	assigned map[string]uint64 // task id: seq of its newest assignment
+}
+
+// State is where the member is.
+func (m *Member) State() State {
+	switch {
+	case m.Left != nil || m.Approved:
+		return Terminated
+	case m.Shutdown != nil:
+		return ShutdownRequested
+	case m.pending > 0:
+		return AwaitingDecision
+	}
+	return m.base
+}
+
+// RequestState is how far a question has come.
+type RequestState string
+
+// A request only moves forward through these.
+const (
+	RequestPending RequestState = "pending"
+	RequestDecided RequestState = "decided"
+	RequestSent    RequestState = "sent"
+	RequestClosed  RequestState = "closed"
+)
+
+// Request is a question and its one answer.
+type Request struct {
+	Key
+	Digest  Digest
+	Ask     Ask
+	Task    string
+	Seq     journal.Seq // of the seen record
+	Seen    time.Time
+	Expires *time.Time
+	State   RequestState
+	Decided *Decided
+	At      time.Time // of the decision
+	Order   *Order
+	Closed  string    // evidence
+	Votes   []Decided // allows that wait for a second principal, one a principal
+}
+
+// Gate is what the request is about.
+func (r *Request) Gate() policy.Gate { return GateOf(r.Kind) }
+
+// GateOf maps a request's kind to what decides it.
+func GateOf(k waggle.Kind) policy.Gate {
+	switch k {
+	case waggle.KindPlanApprovalRequest:
+		return policy.GatePlan
+	case waggle.KindSandboxPermissionRequest:
+		return policy.GateNetwork
+	}
+	return policy.GateTool
+}
+
+// Order is a decision or a command on its way to a member.
+type Order struct {
+	Seq       journal.Seq
+	At        time.Time
+	Instance  Instance
+	Mail      *Mail
+	Decided   *Decided
+	Commanded *Commanded
+	Sent      bool
+	Closed    bool
+}
+
+// NewLeader returns an empty fold.
+func NewLeader(o Observer) *Leader {
+	return &Leader{byInst: map[Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[Key]*Request{},
+		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{},
+		vouched: map[addressed][]*Order{}, observe: o}
+}
+
+// Member finds the present member of a name.
+func (l *Leader) Member(name waggle.MemberName) (*Member, bool) {
+	m, ok := l.current[name]
+	return m, ok
+}
+
+// ByInstance finds a membership, departed ones included.
+func (l *Leader) ByInstance(i Instance) (*Member, bool) { m, ok := l.byInst[i]; return m, ok }
+
+// Live lists the members that have not ended.
+func (l *Leader) Live() []*Member {
+	var ms []*Member
+	for _, m := range l.Members {
+		if m.Left == nil {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// Request finds a question by its key.
+func (l *Leader) Request(k Key) (*Request, bool) { r, ok := l.byKey[k]; return r, ok }
+
+// RequestsByID lists the questions with this id; ids are unique only within a
+// member and a kind.
+func (l *Leader) RequestsByID(id waggle.RequestID) []*Request {
+	var rs []*Request
+	for _, r := range l.Requests {
+		if r.ID == id {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// Pending lists the open questions, oldest first.
+func (l *Leader) Pending() []*Request { return slices.Clone(l.pending) }
+
+// Owns reports whether an entry of the lead's mailbox was seen or found
+// unverified.
+func (l *Leader) Owns(entry string) bool { return l.entries[entry] }
+
+// Outbox lists what still has to be put into mailboxes, in order.
+func (l *Leader) Outbox() []*Order {
+	var os []*Order
+	for _, o := range l.open {
+		if !o.Sent {
+			os = append(os, o)
+		}
+	}
+	return os
+}
+
+// Unclosed lists the orders to one member whose effect nobody has seen, sent or
+// not.
+func (l *Leader) Unclosed(i Instance) []*Order {
+	var os []*Order
+	for _, o := range l.open {
+		if o.Instance == i {
+			os = append(os, o)
+		}
+	}
+	return os
+}
+
+// Vouches lists the records behind a message of the leader to an instance: same
+// recipient, same kind, same text (TRUST 1). None: the message is unverified and
+// inert. Several: the same text was ordered as often, as a mode may be.
+func (l *Leader) Vouches(to Instance, kind waggle.Kind, sha string) []*Order {
+	return l.vouched[addressed{to, kind, sha}]
+}
+
+// DeciderOf is who answers questions of a gate; the operator when the policy
+// does not say.
+func (p PolicySet) DeciderOf(g policy.Gate) policy.Decider {
+	if d, ok := p.Decide[g]; ok {
+		return d
+	}
+	return policy.DecideOperator
+}

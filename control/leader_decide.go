@@ -1,0 +1,275 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Verdict is somebody's answer to a question.
+type Verdict struct {
+	Key
+	Digest  Digest // what was shown; at least its first 16 digits
+	Allow   bool
+	By      policy.Role
+	Channel policy.Channel
+	Via     string
+	Rule    string
+	Reason  string
+	// UpdatedInput, when set, is what runs instead; it must be a JSON object.
+	UpdatedInput string
+}
+
+// Outcome is what a Decide comes to. Drafts may have to be appended even when
+// the verdict itself is refused: a deadline that has passed is recorded first.
+type Outcome struct {
+	Drafts  []journal.Draft
+	Changed bool // the request is decided by this verdict
+	Voted   bool // the allow is one of two; the other has to come from another principal
+	Request *Request
+	Refusal error // *DecidedError, *ExpiredError, *DigestError, *RefusedError, ErrDiverged, *UnknownRequestError
+}
+
+// grant is how long an allow can be claimed.
+const grant = time.Hour
+
+// Decide answers a question once (TRUST 3), in a record that w will write. The
+// same decision again changes nothing; a different one is refused with who
+// decided what and when.
+func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error) {
+	req := l.byKey[v.Key]
+	if req == nil {
+		return Outcome{Refusal: &UnknownRequestError{ID: v.ID}}, nil
+	}
+	out := Outcome{Request: req}
+	if over, err := l.over(req, v); over {
+		out.Refusal = err
+		return out, nil
+	}
+	if req.Expires != nil && !mint.Now.Before(*req.Expires) && (v.By != policy.RoleSystem || v.Allow) {
+		out.Refusal = &ExpiredError{Request: req}
+		v = Verdict{Key: v.Key, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaExpiry, Reason: expiredText}
+	}
+	if v.By == policy.RoleRules && !l.byRules(req, &v) {
+		out.Refusal = &RefusedError{Why: "the rules say nothing of it any more"}
+		return out, nil
+	}
+	if ok, why := l.mayDecide(req, v.By, v.Allow, w); !ok {
+		out.Refusal = &RefusedError{Why: why}
+		return out, nil
+	}
+	if why := l.overreach(req, v); why != "" {
+		out.Refusal = &RefusedError{Why: why}
+		return out, nil
+	}
+	d, err := l.decision(req, v, mint)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if l.needsTwo(req, v.Allow) && req.second(d) == nil {
+		out.Voted = true
+		if !req.voted(d) {
+			d.Mail, d.UseBy = nil, nil
+			out.Drafts = []journal.Draft{{Kind: RecVoted, Must: true, Body: d}}
+		}
+		return out, nil
+	}
+	out.Drafts = []journal.Draft{{Kind: RecDecided, Must: true, Body: d}}
+	out.Changed = out.Refusal == nil
+	return out, nil
+}
+
+// over reports a verdict that decides nothing, whoever gives it: it is about
+// something else than what was shown, or the request is not open.
+func (l *Leader) over(req *Request, v Verdict) (bool, error) {
+	switch d := req.Decided; {
+	case len(v.Digest) < 16 || len(v.Digest) > len(req.Digest) || req.Digest[:len(v.Digest)] != v.Digest:
+		return true, &DigestError{ID: v.ID, Want: v.Digest, Have: req.Digest}
+	case d != nil && (d.Decision == DecisionAllow) == v.Allow && d.UpdatedInput == v.UpdatedInput:
+		return true, nil
+	case d != nil:
+		return true, &DecidedError{Request: req}
+	case req.State != RequestPending:
+		return true, &RefusedError{Why: fmt.Sprintf("request %s is closed: %s", v.ID, req.Closed)}
+	case l.Divergence != nil:
+		return true, ErrDiverged
+	}
+	return false, nil
+}
+
+// mayDecide reports whether the policy that holds lets a principal decide a
+// request, and whether w may write in its name. Nobody decides for themselves:
+// workers never decide, and the lead is no member and asks nothing.
+func (l *Leader) mayDecide(req *Request, by policy.Role, allow bool, w journal.Writer) (ok bool, why string) {
+	switch {
+	case l.Policy.Policy.Version == 0:
+		return false, "the team has no policy on record"
+	case by == policy.RoleOperator && !w.Operator:
+		return false, "only a process of the operator decides in the operator's name"
+	case by == policy.RoleLeader && w.Operator:
+		return false, "only the lead's own process decides in the lead's name"
+	}
+	if l.needsTwo(req, allow) {
+		return policy.MayVote(req.Gate(), policy.DecideTwo, by)
+	}
+	return policy.MayDecide(req.Gate(), l.Policy.DeciderOf(req.Gate()), by, allow)
+}
+
+// needsTwo reports whether a verdict on the request is only one vote of two. A
+// deny takes effect alone.
+func (l *Leader) needsTwo(req *Request, allow bool) bool {
+	return allow && l.Policy.DeciderOf(req.Gate()) == policy.DecideTwo
+}
+
+// voted reports whether the same vote is on record.
+func (req *Request) voted(d Decided) bool {
+	for _, v := range req.Votes {
+		if v.By == d.By && v.Policy == d.Policy && v.UpdatedDigest == d.UpdatedDigest {
+			return true
+		}
+	}
+	return false
+}
+
+// overreach says why an allow goes further than whoever gives it may go: a lead
+// agent allows only what it could do itself, below high risk (TRUST 3); a changed
+// input is of a tool call, and not one that the policy denies.
+func (l *Leader) overreach(req *Request, v Verdict) string {
+	run := req.Ask
+	if v.UpdatedInput != "" {
+		run.Input = v.UpdatedInput
+		if req.Gate() != policy.GateTool || !v.Allow || v.UpdatedInput[0] != '{' || !json.Valid([]byte(v.UpdatedInput)) {
+			return "a changed input must be a JSON object and goes with allowing a tool call"
+		}
+		if j := judge(l.Policy.Policy, req.Kind, run); j.Decision == policy.Deny {
+			return "the changed input is not allowed: " + j.Rule
+		}
+	}
+	switch {
+	case v.By != policy.RoleLeader || !v.Allow:
+		return ""
+	case req.Gate() == policy.GateNetwork:
+		return "a lead agent does not open the network: its risk is high"
+	case req.Gate() == policy.GateTool:
+		own := l.Policy.Policy
+		if l.Policy.Lead != nil {
+			own = *l.Policy.Lead
+		}
+		if ok, why := policy.LeaderMayAllow(own, policy.Call{Tool: run.Tool, Input: []byte(run.Input), Cwd: run.Cwd}); !ok {
+			return why
+		}
+	}
+	return ""
+}
+
+// Faces and causes of a decision, for Decided.Via.
+const (
+	ViaExpiry   = "expiry"
+	ViaHeadless = "headless"
+	ViaRules    = "rules"
+	ViaAuto     = "auto"
+	ViaEnding   = "ending"
+)
+
+const expiredText = "nobody answered before the deadline; ask again if it is still needed"
+
+func (l *Leader) decision(req *Request, v Verdict, mint Mint) (Decided, error) {
+	m := l.byInst[req.Instance]
+	d := Decided{Key: req.Key, Digest: req.Digest, Decision: DecisionDeny, By: v.By, Channel: v.Channel, Via: v.Via,
+		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust}
+	if v.Allow {
+		d.Decision = DecisionAllow
+		t := mint.Now.Add(grant).UTC()
+		d.UseBy = &t
+	}
+	if v.UpdatedInput != "" {
+		changed := req.Ask
+		changed.Input = v.UpdatedInput
+		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, DigestOf(l.UID, req.Key, changed)
+	}
+	mail, err := compose(waggle.Lead, "", m.Name, answerTo(req, v, mint.Now), mint)
+	if err != nil {
+		return Decided{}, err
+	}
+	d.Mail = mail
+	return d, nil
+}
+
+// answerTo is the wire form of a verdict.
+func answerTo(req *Request, v Verdict, now time.Time) waggle.Payload {
+	id, ts := string(req.ID), waggle.FormatTime(now)
+	reason := v.Reason
+	switch req.Kind {
+	case waggle.KindPlanApprovalRequest:
+		p := waggle.PlanApprovalResponse{RequestID: id, Approved: v.Allow, Feedback: reason, Timestamp: ts}
+		if v.Allow {
+			p.PermissionMode = string(policy.ModeDefault)
+		}
+		return p
+	case waggle.KindSandboxPermissionRequest:
+		return waggle.SandboxPermissionResponse{RequestID: id, Host: req.Ask.hostport(), Allow: v.Allow, Timestamp: ts}
+	}
+	p := waggle.PermissionResponse{RequestID: id, ToolUseID: req.Ask.ToolUseID, Subtype: waggle.SubtypeError, Error: reason}
+	if v.Allow {
+		input := v.UpdatedInput
+		if input == "" {
+			input = req.Ask.Input
+		}
+		return waggle.PermissionResponse{RequestID: id, ToolUseID: req.Ask.ToolUseID, Subtype: waggle.SubtypeSuccess,
+			Response: &waggle.PermissionGranted{UpdatedInput: json.RawMessage(input)}}
+	}
+	if p.Error == "" {
+		p.Error = "Permission denied"
+	}
+	return p
+}
+
+// Due lists the answers that nobody has to be asked for: deadlines that passed,
+// questions of a team that nobody attends, and what the rules or auto decide.
+func (l *Leader) Due(now time.Time) []Verdict {
+	var vs []Verdict
+	for _, r := range l.pending {
+		v := Verdict{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal}
+		decider := l.Policy.DeciderOf(r.Gate())
+		switch {
+		case r.Expires != nil && !now.Before(*r.Expires):
+			v.Via, v.Reason = ViaExpiry, expiredText
+		case decider == policy.DecideAuto && r.Gate() == policy.GatePlan:
+			v.Via, v.Allow, v.Rule = ViaAuto, true, "decide plan: auto"
+		case decider == policy.DecideRules && l.byRules(r, &v):
+		case l.Policy.Unattended:
+			v.Via, v.Reason = ViaHeadless, "no rule allows it and nobody attends this run"
+		default:
+			continue
+		}
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+// byRules fills v when the team's rules decide the request.
+func (l *Leader) byRules(r *Request, v *Verdict) bool {
+	p := l.Policy.Policy
+	if m := l.byInst[r.Instance]; m.Mode != "" {
+		p.Mode = p.Mode.Meet(m.Mode)
+	}
+	j := judge(p, r.Kind, r.Ask)
+	if j.Decision == policy.Ask {
+		return false
+	}
+	v.By, v.Via, v.Rule, v.Reason, v.Allow = policy.RoleRules, ViaRules, j.Rule, j.Why, j.Decision == policy.Allow
+	return true
+}
+
+// Ending lists the denials that a team owes its open questions when it ends.
+func (l *Leader) Ending() []Verdict {
+	var vs []Verdict
+	for _, r := range l.pending {
+		vs = append(vs, Verdict{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaEnding, Reason: "the team is being ended"})
+	}
+	return vs
+}

@@ -1,0 +1,489 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Apply implements journal.Fold. After an error the fold is not used further:
+// every later Apply returns that error.
+//
+// Two things are told apart. A record whose writer had no right to it, or that
+// decides what is decided, has no effect and is listed in Ignored. A record that
+// its writer could only have made by mistake is an error.
+func (l *Leader) Apply(r journal.Record) error {
+	if l.failed == nil {
+		l.failed = l.apply(r)
+	}
+	return l.failed
+}
+
+func (l *Leader) apply(r journal.Record) error {
+	fn, ok := leaderRecords[r.Kind]
+	switch {
+	case !ok && r.Must:
+		return &journal.FutureError{What: fmt.Sprintf("record kind %q", r.Kind)}
+	case !ok:
+		return nil
+	case l.Instance == "" && r.Kind != RecOpened:
+		return fmt.Errorf("%s before the journal was opened", r.Kind)
+	case l.Instance != "" && r.Kind != RecProcess && r.Kind != RecOpened && !l.fromLead(r.Writer):
+		return l.ignore(r, "only the lead and the operator write it")
+	}
+	return fn(l, r)
+}
+
+func leaderRecord[T any](fn func(*Leader, journal.Record, T) error) func(*Leader, journal.Record) error {
+	return func(l *Leader, r journal.Record) error {
+		var b T
+		if err := json.Unmarshal(r.Body, &b); err != nil {
+			return fmt.Errorf("%s: %w", r.Kind, err)
+		}
+		return fn(l, r, b)
+	}
+}
+
+var leaderRecords = map[string]func(*Leader, journal.Record) error{
+	RecOpened:       leaderRecord((*Leader).openedRec),
+	RecPolicy:       leaderRecord((*Leader).policyRec),
+	RecJoined:       leaderRecord((*Leader).joinedRec),
+	RecProcess:      leaderRecord((*Leader).processRec),
+	RecLeft:         leaderRecord((*Leader).leftRec),
+	RecSeen:         leaderRecord((*Leader).seenRec),
+	RecDecided:      leaderRecord((*Leader).decidedRec),
+	RecVoted:        leaderRecord((*Leader).votedRec),
+	RecCommanded:    leaderRecord((*Leader).commandedRec),
+	RecSent:         leaderRecord((*Leader).sentRec),
+	RecClosed:       leaderRecord((*Leader).closedRec),
+	RecUnverified:   leaderRecord((*Leader).unverifiedRec),
+	RecDiverged:     leaderRecord((*Leader).divergedRec),
+	RecAcknowledged: leaderRecord((*Leader).acknowledgedRec),
+	RecEnded:        leaderRecord((*Leader).endedRec),
+}
+
+// did checks the move from the state before against the table and reports it.
+func (l *Leader) did(m *Member, from State, on Event, r journal.Record, request string) error {
+	to := m.State()
+	row, ok := leaderMoves[move{from, on, to}]
+	if !ok {
+		return &TransitionError{Machine: "leader's record of " + string(m.Name), From: from, To: to, On: on}
+	}
+	if from != to {
+		m.Since = r.Time
+	}
+	if l.observe != nil {
+		l.observe(Observation{Machine: "leader", Member: string(m.Name), Row: row, From: from, On: on, To: to,
+			Request: request, Seq: uint64(r.Seq)})
+	}
+	return nil
+}
+
+func (l *Leader) ignore(r journal.Record, why string) error {
+	l.Ignored = append(l.Ignored, IgnoredAt{r.Seq, r.Kind, why})
+	return nil
+}
+
+// fromLead reports whether a record may carry the leader's or the operator's
+// word.
+func (l *Leader) fromLead(w journal.Writer) bool {
+	return w.Operator || w.Instance == string(l.Instance) && w.Epoch == l.Epoch
+}
+
+func (l *Leader) openedRec(r journal.Record, b Opened) error {
+	switch {
+	case !r.Writer.Operator && (r.Writer.Instance != string(b.Instance) || r.Writer.Epoch != b.Epoch):
+		return l.ignore(r, "only the lead and the operator write it")
+	case b.UID == "" || b.Instance == "":
+		return fmt.Errorf("opened without a team or an instance")
+	case l.Instance != "" && (b.UID != l.UID || b.Instance != l.Instance):
+		return fmt.Errorf("opened for %q of team %q in the journal of %q of team %q", b.Instance, b.UID, l.Instance, l.UID)
+	case b.Epoch <= l.Epoch:
+		return fmt.Errorf("opened by epoch %d after epoch %d", b.Epoch, l.Epoch)
+	}
+	if l.Instance == "" {
+		l.Team, l.Root, l.UID, l.Instance = b.Team, b.Root, b.UID, b.Instance
+	}
+	l.Epoch = b.Epoch
+	return nil
+}
+
+func (l *Leader) policyRec(r journal.Record, b PolicySet) error {
+	if !r.Writer.Operator {
+		return l.ignore(r, "only the operator sets the policy")
+	}
+	if b.Policy.Version <= l.version {
+		return fmt.Errorf("policy version %d after %d", b.Policy.Version, l.version)
+	}
+	l.Policy, l.version = b, b.Policy.Version
+	return nil
+}
+
+func (l *Leader) joinedRec(r journal.Record, b Joined) error {
+	if b.Instance == "" || b.Instance == l.Instance || l.byInst[b.Instance] != nil {
+		return fmt.Errorf("instance %q cannot join", b.Instance)
+	}
+	if old := l.current[b.Name]; old != nil && old.Left == nil {
+		return fmt.Errorf("member %s joined twice", b.Name)
+	}
+	m := &Member{Joined: b, JoinedAt: r.Time, Since: r.Time, base: Spawning,
+		Done: map[string]*Seen{}, Turns: map[string]*Seen{}, assigned: map[string]uint64{}}
+	l.Members = append(l.Members, m)
+	l.byInst[b.Instance], l.current[b.Name] = m, m
+	return l.did(m, "", EvJoined, r, "")
+}
+
+func (l *Leader) processRec(r journal.Record, b Process) error {
+	if r.Writer.Instance != string(b.Instance) && !l.fromLead(r.Writer) {
+		return l.ignore(r, "it is about another instance than its writer's")
+	}
+	m := l.byInst[b.Instance]
+	if m == nil {
+		return fmt.Errorf("process of unknown instance %q", b.Instance)
+	}
+	if b.Epoch == 0 || m.Process != nil && b.Epoch <= m.Process.Epoch {
+		return fmt.Errorf("epoch %d of %s is not newer", b.Epoch, m.Name)
+	}
+	m.Process, m.ProcAt = &b, r.Time
+	return l.did(m, m.State(), EvProcess, r, "")
+}
+
+func (l *Leader) leftRec(r journal.Record, b Left) error {
+	m := l.byInst[b.Instance]
+	if m == nil {
+		return fmt.Errorf("unknown instance %q left", b.Instance)
+	}
+	if m.Left != nil {
+		return l.ignore(r, "it had left")
+	}
+	from := m.State()
+	m.Left, m.LeftAt = &b, r.Time
+	for _, o := range l.Unclosed(b.Instance) { // nobody is there to receive it
+		l.close(o)
+	}
+	return l.did(m, from, EvGone, r, "")
+}
+
+func (l *Leader) seenRec(r journal.Record, b Seen) error {
+	m := l.byInst[b.Instance]
+	if m == nil {
+		return fmt.Errorf("message of unknown instance %q", b.Instance)
+	}
+	if l.entries[b.Entry] {
+		return l.ignore(r, "the entry was seen before")
+	}
+	l.entries[b.Entry] = true
+	ref := peerSeq{b.Instance, b.Ref}
+	switch {
+	case isRequest(b.Kind):
+		return l.requested(m, r, b)
+	case l.heard[ref]:
+		return l.ignore(r, "a copy of a message that was seen before")
+	}
+	l.heard[ref] = true
+	from := m.State()
+	switch b.Kind {
+	case waggle.KindIdleNotification:
+		m.LastIdle, m.base = &b, Idle
+		if m.current(b) {
+			m.Turns[b.Task] = &b
+		}
+		return l.did(m, from, EvIdle, r, "")
+	case waggle.KindTaskCompleted:
+		if m.current(b) {
+			m.Done[b.Task] = &b
+		}
+	case waggle.KindShutdownApproved:
+		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID {
+			m.Approved = true
+			l.close(m.Shutdown)
+			return l.did(m, from, EvShutdownYes, r, string(b.ID))
+		}
+	case waggle.KindShutdownRejected:
+		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && !m.Approved {
+			l.close(m.Shutdown)
+			m.Shutdown, m.Rejected = nil, b.Note
+			return l.did(m, from, EvShutdownNo, r, string(b.ID))
+		}
+	}
+	return nil
+}
+
+// current reports whether what a member says of a task is about its newest
+// assignment.
+func (m *Member) current(b Seen) bool { return b.Task != "" && b.Assignment == m.assigned[b.Task] }
+
+// requested opens a question. The first digest under an id owns it.
+func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
+	k := Key{b.Instance, b.Kind, b.ID}
+	if known := l.byKey[k]; known != nil {
+		if known.Digest != b.Digest {
+			return l.ignore(r, "another request owns this id")
+		}
+		// It asks again: it has not got the answer (L5).
+		if known.Order != nil && !known.Order.Closed {
+			known.Order.Sent = false
+		}
+		return nil
+	}
+	if b.Ask == nil || b.Digest != DigestOf(l.UID, k, *b.Ask) {
+		return fmt.Errorf("request %s does not have its digest", b.ID)
+	}
+	from := m.State()
+	req := &Request{Key: k, Digest: b.Digest, Ask: *b.Ask, Task: b.Task, Seq: r.Seq, Seen: r.Time, Expires: b.Expires, State: RequestPending}
+	l.Requests, l.pending = append(l.Requests, req), append(l.pending, req)
+	l.byKey[k] = req
+	m.pending++
+	if m.base == Spawning {
+		m.base = Busy
+	}
+	return l.did(m, from, EvAsked, r, string(b.ID))
+}
+
+// misdecided says why a verdict on record has no effect, "" when it has
+// (TRUST 3): the request is not open or is another one, its principal or its
+// writer had no right to it under the policy of that version, or it is not whole.
+func (l *Leader) misdecided(r journal.Record, b Decided) string {
+	req := l.byKey[b.Key]
+	switch {
+	case req == nil:
+		return "there is no such request"
+	case req.State != RequestPending:
+		return "the request is " + string(req.State)
+	case req.Digest != b.Digest:
+		return "it decides another request of this id"
+	case b.Decision != DecisionAllow && b.Decision != DecisionDeny:
+		return "it is neither allow nor deny"
+	case !updates(l.UID, b.Key, req.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
+		return "the changed input does not have its digest"
+	case l.Divergence != nil:
+		return "the journals disagree"
+	case b.Policy != l.Policy.Policy.Version:
+		return fmt.Sprintf("it was made under policy version %d", b.Policy)
+	}
+	if ok, why := l.mayDecide(req, b.By, b.Decision == DecisionAllow, r.Writer); !ok {
+		return why
+	}
+	return ""
+}
+
+func (l *Leader) decidedRec(r journal.Record, b Decided) error {
+	if why := l.misdecided(r, b); why != "" {
+		return l.ignore(r, why)
+	}
+	req, m := l.byKey[b.Key], l.byInst[b.Instance]
+	switch {
+	case b.Mail == nil || b.Mail.To != m.Name || b.Mail.Kind != answerOf(b.Kind):
+		return l.ignore(r, "it holds no answer to send")
+	case l.needsTwo(req, b.Decision == DecisionAllow) && req.second(b) == nil:
+		return l.ignore(r, "it takes two, and nobody else has allowed it")
+	}
+	from := m.State()
+	req.State, req.Decided, req.At = RequestDecided, &b, r.Time
+	l.settled(req, m)
+	req.Order = l.order(&Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Decided: &b})
+	return l.did(m, from, EvDecided, r, string(b.ID))
+}
+
+// settled takes a request off the list of those that are open.
+func (l *Leader) settled(req *Request, m *Member) {
+	l.pending = slices.DeleteFunc(l.pending, func(r *Request) bool { return r == req })
+	m.pending--
+}
+
+func (l *Leader) votedRec(r journal.Record, b Decided) error {
+	if why := l.misdecided(r, b); why != "" {
+		return l.ignore(r, why)
+	}
+	req := l.byKey[b.Key]
+	if !l.needsTwo(req, b.Decision == DecisionAllow) {
+		return l.ignore(r, "it does not take two")
+	}
+	req.Votes = append(slices.DeleteFunc(req.Votes, func(v Decided) bool { return v.By == b.By }), b)
+	return nil
+}
+
+// second finds the vote that an allow completes: another principal's, under the
+// same policy, for the same input.
+func (req *Request) second(b Decided) *Decided {
+	for i, v := range req.Votes {
+		if v.By != b.By && v.Policy == b.Policy && v.Digest == b.Digest && v.UpdatedDigest == b.UpdatedDigest &&
+			(v.By == policy.RoleOperator || b.By == policy.RoleOperator) {
+			return &req.Votes[i]
+		}
+	}
+	return nil
+}
+
+// order puts a decision or a command on its way.
+func (l *Leader) order(o *Order) *Order {
+	l.orders[o.Seq] = o
+	l.open = append(l.open, o)
+	k := addressed{o.Instance, o.Mail.Kind, o.Mail.SHA256}
+	l.vouched[k] = append(l.vouched[k], o)
+	return o
+}
+
+func (l *Leader) close(o *Order) {
+	o.Closed = true
+	l.open = slices.DeleteFunc(l.open, func(x *Order) bool { return x == o })
+}
+
+// commandMail are the kinds of message that carry a command.
+var commandMail = map[string][]waggle.Kind{
+	CommandAssigned: {waggle.KindTaskAssignment},
+	CommandShutdown: {waggle.KindShutdownRequest},
+	CommandMode:     {waggle.KindModeSetRequest},
+	CommandPolicy:   {waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest},
+}
+
+func (l *Leader) commandedRec(r journal.Record, b Commanded) error {
+	kinds, ok := commandMail[b.What]
+	if !ok {
+		return &journal.FutureError{What: fmt.Sprintf("command %q", b.What)}
+	}
+	m := l.byInst[b.Instance]
+	if m == nil || m.State() == Terminated {
+		return fmt.Errorf("command %s to %q, which is no member", b.What, b.Instance)
+	}
+	if b.Mail == nil || b.Mail.To != m.Name || !slices.Contains(kinds, b.Mail.Kind) {
+		return fmt.Errorf("command %s to %s without its message", b.What, m.Name)
+	}
+	if ok, why := policy.MaySend(b.Mail.Kind, b.By, policy.RoleWorker, policy.ChannelJournal); !ok {
+		return l.ignore(r, why)
+	}
+	from := m.State()
+	o := &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Commanded: &b}
+	switch b.What {
+	case CommandAssigned:
+		if b.Task == nil || b.Task.ID == "" || b.Task.SHA256 != HashText(b.Task.Instructions) {
+			return fmt.Errorf("assignment to %s without its task", m.Name)
+		}
+		l.order(o)
+		m.base = Busy
+		m.assigned[b.Task.ID] = uint64(r.Seq)
+		delete(m.Done, b.Task.ID)
+		delete(m.Turns, b.Task.ID)
+		return l.did(m, from, EvWork, r, b.Task.ID)
+	case CommandShutdown:
+		if m.Shutdown != nil {
+			return fmt.Errorf("second shutdown of %s", m.Name) // a second call reuses the outstanding id (L9)
+		}
+		m.Shutdown = l.order(o)
+		return l.did(m, from, EvShutdownSent, r, string(b.ID))
+	}
+	return l.commandedPolicy(r, m, o)
+}
+
+// commandedPolicy is a mode of one member's own, or the news of a policy.
+func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
+	b := o.Commanded
+	if b.What == CommandPolicy {
+		if b.Version != l.Policy.Policy.Version {
+			return fmt.Errorf("news of policy version %d, and %d holds", b.Version, l.Policy.Policy.Version)
+		}
+		l.order(o)
+		return nil
+	}
+	if b.By == policy.RoleOperator && !r.Writer.Operator {
+		return l.ignore(r, "only a process of the operator sets a mode in the operator's name")
+	}
+	if b.Version <= l.version {
+		return fmt.Errorf("mode version %d after %d", b.Version, l.version)
+	}
+	if _, err := policy.ParseMode(string(b.Mode)); err != nil {
+		return fmt.Errorf("mode of %s: %w", m.Name, err)
+	}
+	l.version = b.Version
+	m.Mode, m.ModeBy = b.Mode, b.By
+	l.order(o)
+	return nil
+}
+
+func (l *Leader) sentRec(_ journal.Record, b Sent) error {
+	o := l.orders[journal.Seq(b.Ref)]
+	if o == nil {
+		return fmt.Errorf("sent: no order %d", b.Ref)
+	}
+	o.Sent = true
+	if o.Decided != nil {
+		if req := l.byKey[o.Decided.Key]; req.State == RequestDecided {
+			req.State = RequestSent
+		}
+	}
+	return nil
+}
+
+func (l *Leader) closedRec(r journal.Record, b Closed) error {
+	if b.Key != nil {
+		return l.abandoned(r, *b.Key, b.Evidence)
+	}
+	o := l.orders[journal.Seq(b.Ref)]
+	if o == nil {
+		return fmt.Errorf("closed: no order %d", b.Ref)
+	}
+	if o.Closed {
+		return l.ignore(r, "it was closed before")
+	}
+	l.close(o)
+	if o.Decided != nil {
+		req := l.byKey[o.Decided.Key]
+		req.State, req.Closed = RequestClosed, b.Evidence
+	}
+	return nil
+}
+
+// abandoned closes an open question that nobody waits for any more (L8).
+func (l *Leader) abandoned(r journal.Record, k Key, evidence string) error {
+	req := l.byKey[k]
+	if req == nil || req.State != RequestPending {
+		return l.ignore(r, "there is no such open request")
+	}
+	m := l.byInst[k.Instance]
+	from := m.State()
+	req.State, req.Closed = RequestClosed, evidence
+	l.settled(req, m)
+	return l.did(m, from, EvRequestDropped, r, string(k.ID))
+}
+
+func (l *Leader) unverifiedRec(r journal.Record, b Unverified) error {
+	if l.entries[b.Entry] {
+		return l.ignore(r, "the entry was seen before")
+	}
+	l.entries[b.Entry] = true
+	l.Unverified = append(l.Unverified, UnverifiedAt{b, r.Seq, r.Time})
+	return nil
+}
+
+func (l *Leader) divergedRec(r journal.Record, b Diverged) error {
+	if l.Divergence != nil {
+		return l.ignore(r, "the journals disagree already")
+	}
+	l.Divergence = &DivergedAt{b, r.Seq}
+	return nil
+}
+
+func (l *Leader) acknowledgedRec(r journal.Record, b Acknowledged) error {
+	d := l.Divergence
+	switch {
+	case !r.Writer.Operator:
+		return l.ignore(r, "only the operator acknowledges")
+	case d == nil || d.Seq != journal.Seq(b.Ref):
+		return l.ignore(r, "it names no open divergence")
+	}
+	l.excused[peerSeq{d.Instance, d.Leader}] = true
+	l.Divergence = nil
+	return nil
+}
+
+func (l *Leader) endedRec(r journal.Record, b Ended) error {
+	if l.Ended != nil {
+		return l.ignore(r, "the team had ended")
+	}
+	l.Ended = &b
+	return nil
+}

@@ -1,0 +1,218 @@
+package control
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// See judges a control entry of the lead's mailbox. peer is the journal of the
+// member it claims to come from, nil when there is none. What that journal
+// vouches for is owned by a seen record; the rest, and a copy of what was seen,
+// gets one audit record and has no effect. An entry that is owned already, or is
+// only words, yields nothing.
+//
+// A question that is asked again opens nothing: its answer, if there is one, is
+// sent again (L5).
+func (l *Leader) See(in Incoming, peer *Worker) []journal.Draft {
+	if l.Owns(in.Entry) || !in.IsControl() {
+		return nil
+	}
+	d := in.Decoded
+	switch {
+	case d.Kind == waggle.KindInvalid:
+		return in.deny("cannot be read: " + first(d.Warnings))
+	case d.FromMismatch:
+		return in.deny("the payload names another sender than the envelope")
+	}
+	m := l.current[waggle.MemberName(in.Envelope.From)]
+	if m == nil || peer == nil || peer.Instance != m.Instance {
+		return in.deny("no member of that name has a journal here")
+	}
+	if ok, why := policy.MaySend(d.Kind, policy.RoleWorker, policy.RoleLeader, policy.ChannelJournal); !ok {
+		return in.deny(why)
+	}
+	id, _ := waggle.RequestIDOf(d.Payload)
+	if p, ok := d.Payload.(waggle.TaskProgress); ok {
+		id = waggle.RequestID(p.RequestID)
+	}
+	records := peer.Vouches(d.Kind, id, in.SHA256())
+	if len(records) == 0 {
+		return in.deny("the sender's journal does not have it")
+	}
+	s := Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, ID: id, Ref: uint64(records[0].Seq)}
+	if call := records[0].Call; call != nil {
+		return l.question(in, m, peer, call, s)
+	}
+	for _, v := range records {
+		if ref := uint64(v.Seq); !l.heard[peerSeq{m.Instance, ref}] {
+			s.Ref, s.Task, s.Assignment, s.Failed, s.Note = ref, v.Said.Task, v.Said.Assignment, v.Said.Failed, v.Said.Note
+			return []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
+		}
+	}
+	return in.deny("a copy of a message that was seen before")
+}
+
+// question is the part of See for requests. A member that has ended asks nothing
+// any more: its question is recorded and closed (L8).
+func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s Seen) []journal.Draft {
+	k := call.Key
+	if DigestOf(l.UID, k, call.Ask) != call.Digest {
+		return in.deny("the request's digest is not that of what it asks")
+	}
+	known := l.byKey[k]
+	if known != nil && known.Digest != call.Digest {
+		return in.deny("another request already owns this id")
+	}
+	s.Digest, s.Task = call.Digest, call.Task
+	if known == nil {
+		s.Ask = &call.Ask
+		if l.Policy.Deadline > 0 && !l.Policy.Unattended {
+			t := call.Asked.Add(time.Duration(l.Policy.Deadline) * time.Millisecond)
+			s.Expires = &t
+		}
+	}
+	ds := []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
+	switch {
+	case known != nil:
+		return ds
+	case m.State() == Terminated:
+		ds = append(ds, closing(k, "abandoned: its member has ended"))
+	case call.Answer != nil && call.Answer.Leader == 0 && !call.Open():
+		ds = append(ds, closing(k, "withdrawn"))
+	}
+	return append(ds, l.withdrawn(peer)...)
+}
+
+func closing(k Key, evidence string) journal.Draft {
+	return journal.Draft{Kind: RecClosed, Must: true, Body: Closed{Key: &k, Evidence: evidence}}
+}
+
+// withdrawn closes the open questions that their asker has taken back.
+func (l *Leader) withdrawn(peer *Worker) []journal.Draft {
+	var ds []journal.Draft
+	for _, r := range l.pending {
+		if c := peer.byKey[r.Key]; c != nil && !c.Open() && c.Answer.Leader == 0 {
+			ds = append(ds, closing(r.Key, "withdrawn"))
+		}
+	}
+	return ds
+}
+
+// Assign orders a member to do a task.
+func (l *Leader) Assign(m *Member, t Task, mint Mint) ([]journal.Draft, error) {
+	if m.State() == Terminated {
+		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and takes no work", m.Name)}
+	}
+	t.SHA256 = HashText(t.Instructions)
+	return l.command(m, Commanded{What: CommandAssigned, Task: &t, By: policy.RoleLeader},
+		waggle.TaskAssignment{TaskID: t.ID, Subject: t.Subject, Description: t.Instructions,
+			AssignedBy: string(waggle.Lead), Timestamp: waggle.FormatTime(mint.Now), PlanModeRequired: t.PlanRequired}, mint)
+}
+
+func (l *Leader) command(m *Member, c Commanded, p waggle.Payload, mint Mint) ([]journal.Draft, error) {
+	mail, err := compose(waggle.Lead, "", m.Name, p, mint)
+	if err != nil {
+		return nil, err
+	}
+	c.Instance, c.Mail = m.Instance, mail
+	return []journal.Draft{{Kind: RecCommanded, Must: true, Body: c}}, nil
+}
+
+// AskShutdown orders a member to end. A second call while one is outstanding
+// reuses it (L9) and drafts nothing.
+func (l *Leader) AskShutdown(m *Member, reason string, by policy.Role, mint Mint) ([]journal.Draft, error) {
+	if m.Shutdown != nil || m.State() == Terminated {
+		return nil, nil
+	}
+	id := waggle.RequestID("shutdown-" + strconv.FormatInt(mint.Now.UnixMilli(), 10) + "@" + string(m.Name))
+	return l.command(m, Commanded{What: CommandShutdown, ID: id, By: by},
+		waggle.ShutdownRequest{RequestID: string(id), From: string(waggle.Lead), Reason: reason, Timestamp: waggle.FormatTime(mint.Now)}, mint)
+}
+
+// Let records that a member has ended, and closes what it still asked (L8).
+func (l *Leader) Let(m *Member, how, detail string) []journal.Draft {
+	if m.Left != nil {
+		return nil
+	}
+	var ds []journal.Draft
+	for _, r := range l.pending {
+		if r.Instance == m.Instance {
+			ds = append(ds, closing(r.Key, "abandoned: "+how))
+		}
+	}
+	return append(ds, journal.Draft{Kind: RecLeft, Must: true, Body: Left{Instance: m.Instance, How: how, Detail: detail}})
+}
+
+// Settle compares a member's journal with what was ordered: effects that it
+// shows close their order, a question that it took back is closed, and an answer
+// or a command that it took and that is not here is a divergence.
+func (l *Leader) Settle(peer *Worker) []journal.Draft {
+	var ds []journal.Draft
+	for _, o := range l.Unclosed(peer.Instance) {
+		if why := effect(o, peer); why != "" {
+			ds = append(ds, journal.Draft{Kind: RecClosed, Must: true, Body: Closed{Ref: uint64(o.Seq), Evidence: why}})
+		}
+	}
+	ds = append(ds, l.withdrawn(peer)...)
+	if l.Divergence != nil {
+		return ds
+	}
+	if seq, why := l.diverges(peer); why != "" {
+		ds = append(ds, journal.Draft{Kind: RecDiverged, Must: true, Body: Diverged{Instance: peer.Instance, Leader: seq, Why: why}})
+	}
+	return ds
+}
+
+// effect is the evidence that an order has had its effect or never will, "" when
+// there is none. A shutdown is closed by its answer.
+func effect(o *Order, peer *Worker) string {
+	switch {
+	case o.Decided != nil:
+		c, ok := peer.Call(o.Decided.Key)
+		switch {
+		case !ok || c.Open():
+			return ""
+		case c.Answer.Leader == uint64(o.Seq):
+			return RecAnswered
+		}
+		return "withdrawn"
+	case o.Commanded.What == CommandShutdown:
+		return ""
+	case peer.HasApplied(uint64(o.Seq)):
+		return RecApplied
+	case peer.outdated(o.Commanded):
+		return "replaced by a newer one"
+	}
+	return ""
+}
+
+// diverges finds what a member took and this journal does not have, and that the
+// operator has not looked at.
+func (l *Leader) diverges(peer *Worker) (seq uint64, why string) {
+	for _, c := range peer.Calls {
+		if c.Answer == nil || c.Answer.Leader == 0 || l.excused[peerSeq{peer.Instance, c.Answer.Leader}] {
+			continue
+		}
+		o := l.orders[journal.Seq(c.Answer.Leader)]
+		if o == nil || o.Decided == nil || o.Decided.Key != c.Key || o.Decided.Decision != c.Answer.Decision ||
+			o.Decided.UpdatedDigest != c.Answer.UpdatedDigest {
+			return c.Answer.Leader, fmt.Sprintf("%s took an answer to %s from seq %d, which is not here", peer.Name, c.ID, c.Answer.Leader)
+		}
+	}
+	for _, a := range peer.applied {
+		if l.excused[peerSeq{peer.Instance, a.Ref}] {
+			continue
+		}
+		o := l.orders[journal.Seq(a.Ref)]
+		if o == nil || o.Commanded == nil || o.Instance != peer.Instance || o.Commanded.What != a.What ||
+			o.Commanded.ID != a.ID || o.Commanded.Version != a.Version {
+			return a.Ref, fmt.Sprintf("%s took a command (%s) from seq %d, which is not here", peer.Name, a.What, a.Ref)
+		}
+	}
+	return 0, ""
+}

@@ -1,0 +1,144 @@
+package control_test
+
+import (
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+func (m *member) mode() policy.Mode { return m.w.Effective(m.lead).Mode }
+
+// A mode's message carries no id and no time: the same one may be ordered again,
+// and every order has its effect.
+func TestModes(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	for i, mode := range []policy.Mode{policy.ModePlan, policy.ModeDefault, policy.ModePlan, policy.ModeAcceptEdits, policy.ModePlan} {
+		w.setMode(m, mode, policy.RoleOperator, operator)
+		w.round()
+		if m.mode() != mode || m.w.PolicyVersion != uint64(i+2) || m.w.Unverified != 0 || len(w.l.Unclosed(m.instance)) != 0 {
+			t.Fatalf("after %s: mode %s, version %d, %d unverified, %d open", mode, m.mode(), m.w.PolicyVersion, m.w.Unverified, len(w.l.Unclosed(m.instance)))
+		}
+	}
+	n := len(w.mem.Records())
+	w.setMode(m, policy.ModePlan, policy.RoleOperator, operator)
+	if len(w.mem.Records()) != n {
+		t.Error("the mode that holds was set again")
+	}
+}
+
+func TestWhoSetsModes(t *testing.T) {
+	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, false)
+	lm, _ := w.l.Member("ada")
+	_, err := w.l.SetMode(lm, policy.ModeBypassPermissions, policy.RoleOperator, w.lead(), w.mint())
+	refused[*control.RefusedError](t, err, "operator's name")
+	_, err = w.l.SetMode(lm, "yolo", policy.RoleOperator, operator, w.mint())
+	refused[*control.RefusedError](t, err, `"yolo"`)
+	// The leader narrows and never widens.
+	w.setMode(m, policy.ModeBypassPermissions, policy.RoleLeader, w.lead())
+	w.round()
+	if m.mode() != policy.ModeDefault {
+		t.Errorf("the leader made it %s", m.mode())
+	}
+	w.setMode(m, policy.ModeSafe, policy.RoleLeader, w.lead())
+	w.round()
+	if m.mode() != policy.ModeSafe {
+		t.Errorf("the leader could not narrow: %s", m.mode())
+	}
+	w.setMode(m, policy.ModeAcceptEdits, policy.RoleOperator, operator)
+	w.round()
+	if m.mode() != policy.ModeAcceptEdits {
+		t.Errorf("the operator could not widen: %s", m.mode())
+	}
+	// A record in the operator's name by another writer has no effect.
+	w.append(w.lead(), control.RecCommanded, control.Commanded{What: control.CommandMode, Instance: m.instance, Mode: policy.ModeBypassPermissions,
+		Version: 99, By: policy.RoleOperator, Mail: mailOf(waggle.KindModeSetRequest, "ada")})
+	if w.round(); m.mode() != policy.ModeAcceptEdits || len(w.l.Ignored) != 1 {
+		t.Errorf("mode %s, ignored %v", m.mode(), w.l.Ignored)
+	}
+	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, control.LeftDied, ""), nil })
+	_, err = w.l.SetMode(lm, policy.ModePlan, policy.RoleOperator, operator, w.mint())
+	refused[*control.RefusedError](t, err, "has ended")
+}
+
+// A worker that owes a plan stays in plan mode, whatever mode it is set to
+// (WIRE §1.7).
+func TestModeDoesNotEndAPlan(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, true)
+	for _, mode := range []policy.Mode{policy.ModeBypassPermissions, policy.ModeLockedDown} {
+		w.setMode(m, mode, policy.RoleOperator, operator)
+		w.round()
+		if want := policy.ModePlan.Meet(mode); m.mode() != want {
+			t.Errorf("set to %s it is in %s, want %s", mode, m.mode(), want)
+		}
+	}
+	m.is(t, control.PlanProposed)
+}
+
+func TestSetPolicy(t *testing.T) {
+	rules := policy.MustRules
+	w, m := working(t, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, false)
+	bob := w.join("bob", false)
+	for _, c := range []struct {
+		policy policy.Policy
+		kind   waggle.Kind
+		text   string
+	}{
+		{policy.Policy{Allow: rules("Bash(go test:*)", "Read")}, waggle.KindTeamPermissionUpdate,
+			`{"type":"team_permission_update","toolName":"Bash","directoryPath":"","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"go test:*"},{"toolName":"Read"}]}}`},
+		{policy.Policy{Allow: rules("Bash(go test:*)", "Edit"), Deny: rules("WebFetch(domain:x.org)")}, waggle.KindTeamPermissionUpdate,
+			`{"type":"team_permission_update","toolName":"WebFetch","directoryPath":"","permissionUpdate":{"behavior":"deny","rules":[{"toolName":"WebFetch","ruleContent":"domain:x.org"}]}}`},
+		{policy.Policy{Mode: policy.ModeSafe, Allow: rules("Edit")}, waggle.KindModeSetRequest, `{"type":"mode_set_request","mode":"safe","from":"team-lead"}`},
+		{policy.Policy{}, waggle.KindModeSetRequest, `{"type":"mode_set_request","mode":"default","from":"team-lead"}`},
+	} {
+		before := w.l.Policy.Policy.Version
+		w.setPolicy(c.policy)
+		w.round()
+		if w.l.Policy.Policy.Version != before+1 || w.l.Policy.DeciderOf(policy.GateTool) != policy.DecideRules || w.l.Policy.By != policy.RoleOperator {
+			t.Fatalf("%+v", w.l.Policy)
+		}
+		for _, m := range []*member{m, bob} {
+			last := m.box.entries[len(m.box.entries)-1].env
+			if last.Text != c.text {
+				t.Errorf("%s was told %s", m.name, last.Text)
+			}
+			if m.w.PolicyVersion != before+1 || m.w.Unverified != 0 || len(w.l.Unclosed(m.instance)) != 0 {
+				t.Errorf("%s applied version %d, %d unverified", m.name, m.w.PolicyVersion, m.w.Unverified)
+			}
+		}
+	}
+	_, err := w.l.SetPolicy(w.l.Policy, w.lead(), w.mint())
+	refused[*control.RefusedError](t, err, "only the operator")
+	w.append(w.lead(), control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 99, Mode: policy.ModeBypassPermissions}})
+	if len(w.l.Ignored) != 1 || w.l.Policy.Policy.Version == 99 {
+		t.Error("the leader set the policy")
+	}
+}
+
+// Versions only rise: what was overtaken has no effect and is closed.
+func TestOldPolicyIsOvertaken(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(rm:*)")})
+	w.setMode(m, policy.ModeSafe, policy.RoleOperator, operator)
+	w.deliver()
+	entries := m.box.entries
+	m.receive(entries[len(entries)-1]) // the newer first
+	older := entries[len(entries)-2]
+	if o := w.l.Unclosed(m.instance)[0]; m.w.Wants(o) {
+		t.Error("an overtaken policy is wanted")
+	}
+	audited(t, m.receive(older), m.receive(older), "the older policy")
+	if m.w.PolicyVersion != 3 {
+		t.Errorf("version %d", m.w.PolicyVersion)
+	}
+	w.settle()
+	if n := len(w.l.Unclosed(m.instance)); n != 0 {
+		t.Errorf("%d orders are open", n)
+	}
+	// What holds is what the leader's journal says, heard or not.
+	if p := m.w.Effective(m.lead); p.Mode != policy.ModeSafe || len(p.Deny) != 1 {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,328 @@
+package control
+
+import (
+	"encoding/json"
+	"time"
+
+	"waggle"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// Record kinds of the leader's journal (TRUST 4).
+const (
+	RecOpened       = "opened"       // Opened
+	RecPolicy       = "policy"       // PolicySet
+	RecJoined       = "joined"       // Joined
+	RecProcess      = "process"      // Process
+	RecLeft         = "left"         // Left
+	RecSeen         = "seen"         // Seen
+	RecVoted        = "voted"        // Decided: one of the two allows that DecideTwo takes
+	RecDecided      = "decided"      // Decided
+	RecCommanded    = "commanded"    // Commanded
+	RecSent         = "sent"         // Sent
+	RecClosed       = "closed"       // Closed
+	RecUnverified   = "unverified"   // Unverified
+	RecCheckpoint   = "checkpoint"   // anything; never folded
+	RecDiverged     = "diverged"     // Diverged
+	RecAcknowledged = "acknowledged" // Acknowledged
+	RecEnded        = "ended"        // Ended
+)
+
+// Further record kinds of a worker's journal.
+const (
+	RecAsked    = "asked"    // Asked
+	RecSaid     = "said"     // Said
+	RecAnswered = "answered" // Answered
+	RecStarted  = "started"  // Started
+	RecFinished = "finished" // Finished
+	RecUnknown  = "unknown"  // UnknownEnd
+	RecApplied  = "applied"  // Applied
+	RecTaken    = "taken"    // Taken
+)
+
+// Level says what keeps a member from acting in another's name (TRUST 8).
+type Level string
+
+const (
+	Cooperative Level = "cooperative" // runs as the user without a sandbox
+	Enforced    Level = "enforced"    // tools run in the sandbox
+	FileTrust   Level = "file"        // not run by waggle; only files vouch for it
+)
+
+// Mail is a message that a record calls for: the exact envelope, so that sending
+// it again is the same message.
+type Mail struct {
+	To       waggle.MemberName `json:"to"`
+	Kind     waggle.Kind       `json:"kind"`
+	SHA256   string            `json:"sha256"` // of the envelope's text
+	Envelope json.RawMessage   `json:"envelope"`
+}
+
+// Opened starts a journal, and in a worker's journal every later epoch.
+type Opened struct {
+	Team     waggle.TeamName   `json:"team"`
+	Root     string            `json:"root,omitempty"` // leader: URL of the wire tree
+	UID      TeamUID           `json:"team_uid"`
+	Instance Instance          `json:"instance"`
+	Name     waggle.MemberName `json:"name"`
+	Epoch    uint64            `json:"epoch,omitempty"`
+	Version  string            `json:"version,omitempty"` // of the program
+}
+
+// Deciders says who answers each kind of question.
+type Deciders map[policy.Gate]policy.Decider
+
+// PolicySet is a version of the team's policy.
+type PolicySet struct {
+	Policy policy.Policy `json:"policy"`
+	Decide Deciders      `json:"decide"`
+	// Unattended: nobody will be asked; a question is denied as soon as it is
+	// seen (run --headless).
+	Unattended bool `json:"unattended,omitempty"`
+	// Deadline is how long a question stays open, in milliseconds; 0: for ever.
+	Deadline int64 `json:"deadline_ms,omitempty"`
+	// Lead is what the lead agent could do itself without being asked, the limit
+	// of what it may allow under DecideLeader. Nil: what the team may.
+	Lead *policy.Policy `json:"lead,omitempty"`
+	By   policy.Role    `json:"by"`
+	File string         `json:"file_sha256,omitempty"` // the team file that was accepted
+}
+
+// Joined makes a member.
+type Joined struct {
+	Instance     Instance          `json:"instance"`
+	Name         waggle.MemberName `json:"name"`
+	Color        string            `json:"color,omitempty"`
+	Agent        string            `json:"agent"`          // exec, script, …
+	Spec         json.RawMessage   `json:"spec,omitempty"` // the agent's own settings
+	Cwd          string            `json:"cwd"`
+	PlanRequired bool              `json:"plan_required,omitempty"`
+	Backend      string            `json:"backend"`
+	Trust        Level             `json:"trust"`
+	Baseline     []string          `json:"baseline,omitempty"` // mailbox entries that were there before
+}
+
+// Process is one start of an instance, appended by that process.
+type Process struct {
+	Instance Instance       `json:"instance"`
+	Epoch    uint64         `json:"epoch"`
+	ID       spawn.Identity `json:"id"`
+	Log      string         `json:"log,omitempty"`
+}
+
+// Values of Left.How.
+const (
+	LeftHandshake = "handshake" // shutdown approved and the process is gone
+	LeftStopped   = "stopped"   // ended by us after a grace
+	LeftDied      = "died"      // gone without handshake
+	LeftReplaced  = "replaced"  // the team was brought up anew
+)
+
+// Left ends a membership.
+type Left struct {
+	Instance Instance `json:"instance"`
+	How      string   `json:"how"`
+	Detail   string   `json:"detail,omitempty"`
+}
+
+// Seen owns an entry of the lead's mailbox that the sender's journal vouches
+// for. For a request it opens the question.
+type Seen struct {
+	Entry    string           `json:"entry"` // mailbox id
+	Instance Instance         `json:"instance"`
+	Ref      uint64           `json:"peer_seq"` // seq of the record in the sender's journal
+	Kind     waggle.Kind      `json:"kind"`
+	ID       waggle.RequestID `json:"id,omitempty"`
+	Digest   Digest           `json:"digest,omitempty"`
+	Ask      *Ask             `json:"ask,omitempty"`
+	Expires  *time.Time       `json:"expires_at,omitempty"`
+	Task     string           `json:"task,omitempty"`
+	// Assignment is the seq of the order that gave the task.
+	Assignment uint64 `json:"assignment,omitempty"`
+	Failed     bool   `json:"failed,omitempty"` // idle: the turn failed
+	Note       string `json:"note,omitempty"`   // a reason or a result, short
+}
+
+// Values of Decided.Decision.
+const (
+	DecisionAllow = "allow"
+	DecisionDeny  = "deny"
+)
+
+// Decided answers a request, once.
+type Decided struct {
+	Key
+	Digest   Digest         `json:"digest"`
+	Decision string         `json:"decision"`
+	By       policy.Role    `json:"by"`
+	Channel  policy.Channel `json:"channel"`
+	Via      string         `json:"via,omitempty"` // which face: approve, prompt, headless, expiry, rules
+	Policy   uint64         `json:"policy_version"`
+	Rule     string         `json:"rule,omitempty"`
+	Reason   string         `json:"reason,omitempty"`
+	// UpdatedInput is what runs instead of what was asked, under its own digest.
+	UpdatedInput  string     `json:"updated_input,omitempty"`
+	UpdatedDigest Digest     `json:"updated_digest,omitempty"`
+	UseBy         *time.Time `json:"use_by,omitempty"`
+	Trust         Level      `json:"trust"`
+	Mail          *Mail      `json:"mail,omitempty"`
+}
+
+// What a Commanded orders.
+const (
+	CommandAssigned = "assigned"
+	CommandShutdown = "shutdown"
+	CommandMode     = "mode"
+	CommandPolicy   = "policy"
+)
+
+// Commanded orders a member to do something.
+type Commanded struct {
+	What     string           `json:"what"`
+	Instance Instance         `json:"instance"`
+	ID       waggle.RequestID `json:"id,omitempty"` // shutdown
+	Task     *Task            `json:"task,omitempty"`
+	Mode     policy.Mode      `json:"mode,omitempty"`
+	Version  uint64           `json:"version,omitempty"` // of mode and policy: only rises
+	By       policy.Role      `json:"by"`
+	Mail     *Mail            `json:"mail"`
+}
+
+// Task is what an assignment binds a member to.
+type Task struct {
+	ID           string `json:"id"`
+	Subject      string `json:"subject"`
+	Instructions string `json:"instructions"`
+	SHA256       string `json:"sha256"` // of the instructions
+	Cwd          string `json:"cwd,omitempty"`
+	TimeoutMS    int64  `json:"timeout_ms,omitempty"`
+	PlanRequired bool   `json:"plan_required,omitempty"`
+}
+
+// Sent says that the mail of an earlier record is in the mailbox.
+type Sent struct {
+	Ref uint64 `json:"ref"` // seq of the decided or commanded record
+}
+
+// Closed says that a request or command had its effect, or never will.
+type Closed struct {
+	Ref      uint64 `json:"ref,omitempty"` // seq of the decided or commanded record
+	Key      *Key   `json:"key,omitempty"` // of a request that was abandoned
+	Evidence string `json:"evidence"`
+}
+
+// Unverified is the audit record of something that claimed authority or another
+// member's name and has none. It has no effect.
+type Unverified struct {
+	Entry string           `json:"entry"` // mailbox id
+	Box   string           `json:"box"`   // whose mailbox
+	From  string           `json:"from"`
+	Kind  waggle.Kind      `json:"kind"`
+	ID    waggle.RequestID `json:"id,omitempty"`
+	Text  string           `json:"sha256"` // of the text
+	Why   string           `json:"why"`
+}
+
+// Diverged says that a worker's journal proves a decision or a command that the
+// leader's lacks.
+type Diverged struct {
+	Instance Instance `json:"instance"`
+	Leader   uint64   `json:"leader_seq"` // where the worker's journal says it stands
+	Why      string   `json:"why"`
+}
+
+// Acknowledged lifts a divergence: the operator has looked.
+type Acknowledged struct {
+	Ref uint64 `json:"ref"` // seq of the diverged record
+}
+
+// Ended ends the team.
+type Ended struct {
+	How string `json:"how"`
+}
+
+// Asked is a worker's request, on record before it is sent. The session that
+// waits again for an open request writes a second one without mail: it was sent
+// already.
+type Asked struct {
+	Key
+	Digest Digest `json:"digest"`
+	Ask    Ask    `json:"ask"`
+	Task   string `json:"task,omitempty"`
+	Mail   *Mail  `json:"mail,omitempty"`
+}
+
+// Said is anything else that a worker tells the lead.
+type Said struct {
+	Kind waggle.Kind      `json:"kind"`
+	ID   waggle.RequestID `json:"id,omitempty"`
+	Task string           `json:"task,omitempty"`
+	// Assignment is the seq of the order that gave the task.
+	Assignment uint64 `json:"assignment,omitempty"`
+	Failed     bool   `json:"failed,omitempty"`
+	Note       string `json:"note,omitempty"`
+	Mail       *Mail  `json:"mail"`
+}
+
+// Answered is the answer as the worker took it: from the leader's journal, from
+// its own rules, or because its patience ended.
+type Answered struct {
+	Key
+	Digest        Digest      `json:"digest"`
+	Decision      string      `json:"decision"`
+	By            policy.Role `json:"by"`
+	Rule          string      `json:"rule,omitempty"`
+	Reason        string      `json:"reason,omitempty"`
+	Policy        uint64      `json:"policy_version"`
+	Leader        uint64      `json:"leader_seq,omitempty"` // of the decided record; 0: decided here
+	Waited        bool        `json:"waited,omitempty"`     // gate wait ended; the request stays open
+	UpdatedInput  string      `json:"updated_input,omitempty"`
+	UpdatedDigest Digest      `json:"updated_digest,omitempty"`
+	UseBy         *time.Time  `json:"use_by,omitempty"`
+	// Ask is set when the rules decided and no Asked record holds it.
+	Ask   *Ask   `json:"ask,omitempty"`
+	Entry string `json:"entry,omitempty"` // the mailbox entry that brought it
+}
+
+// Started is the moment of truth: it uses up the grant. For a plan or a host, it
+// claims an approval that came after the session had stopped waiting.
+type Started struct {
+	Key
+	Digest Digest `json:"digest"` // of what runs
+	Tool   string `json:"tool,omitempty"`
+	Task   string `json:"task,omitempty"`
+}
+
+// Finished ends a started call.
+type Finished struct {
+	Key
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Failed   bool   `json:"failed"`
+	Tail     string `json:"output_tail,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+// UnknownEnd marks a call that was started and whose end nobody saw. It is never
+// run again.
+type UnknownEnd struct {
+	Key
+	Why string `json:"why"`
+}
+
+// Applied owns a command of the leader.
+type Applied struct {
+	What    string           `json:"what"` // CommandAssigned, …
+	Ref     uint64           `json:"leader_seq"`
+	Entry   string           `json:"entry,omitempty"` // mailbox id
+	ID      waggle.RequestID `json:"id,omitempty"`
+	Version uint64           `json:"version,omitempty"`
+	Task    *Task            `json:"task,omitempty"`
+}
+
+// Taken says what the session has taken: one turn's work.
+type Taken struct {
+	Entries []string `json:"entries,omitempty"` // chat: mailbox ids
+	Task    string   `json:"task,omitempty"`
+	Plan    bool     `json:"plan,omitempty"` // a plan must be approved first
+}

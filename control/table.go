@@ -1,0 +1,250 @@
+package control
+
+import "fmt"
+
+// State is a state of one of the machines.
+type State string
+
+// Worker states (WIRE §5.1).
+const (
+	Booting           State = "booting"
+	Idle              State = "idle"
+	PlanProposed      State = "plan_proposed"
+	Executing         State = "executing"
+	BlockedPermission State = "blocked_on_permission"
+	BlockedSandbox    State = "blocked_on_sandbox"
+	ShuttingDown      State = "shutting_down"
+	Terminated        State = "terminated"
+)
+
+// Leader states of a member (WIRE §5.2); idle and terminated are shared.
+const (
+	Spawning          State = "spawning"
+	Busy              State = "busy"
+	AwaitingDecision  State = "awaiting_decision"
+	ShutdownRequested State = "shutdown_requested"
+)
+
+// Event is what moves a machine.
+type Event string
+
+// Events of the worker.
+const (
+	EvReady            Event = "ready"
+	EvReopened         Event = "restarted"
+	EvTaken            Event = "work taken"
+	EvTakenPlan        Event = "work taken, plan required"
+	EvPlanApproved     Event = "plan approved"
+	EvPlanRejected     Event = "plan rejected"
+	EvAskedTool        Event = "tool asked"
+	EvAskedHost        Event = "host asked"
+	EvAskedPlan        Event = "plan asked"
+	EvAnswered         Event = "answered"
+	EvTurnEnded        Event = "turn ended"
+	EvShutdownAsked    Event = "shutdown requested"
+	EvShutdownApproved Event = "shutdown approved"
+	EvShutdownRejected Event = "shutdown rejected"
+	EvApplied          Event = "command applied"
+)
+
+// Events of the leader, for one member.
+const (
+	EvJoined         Event = "joined"
+	EvProcess        Event = "process started"
+	EvIdle           Event = "idle reported"
+	EvWork           Event = "work sent"
+	EvAsked          Event = "request seen"
+	EvDecided        Event = "request decided"
+	EvShutdownSent   Event = "shutdown sent"
+	EvShutdownYes    Event = "shutdown approved by the member"
+	EvShutdownNo     Event = "shutdown rejected by the member"
+	EvGone           Event = "process gone"
+	EvRequestDropped Event = "request abandoned"
+)
+
+// Transition is one row of a machine.
+type Transition struct {
+	Row  string // the row of WIRE §5 it implements
+	From State
+	On   Event
+	To   State
+}
+
+// WorkerTable is every move a worker may make. A state after a request is
+// answered depends on what else blocks it, so a row can share From and On with
+// another. Until its journal is opened a worker is booting and nothing else can
+// happen: its mail waits.
+var WorkerTable = []Transition{
+	{"W1", Booting, EvReady, Idle},
+	{"W2", Idle, EvTakenPlan, PlanProposed},
+	{"W2", PlanProposed, EvAskedPlan, PlanProposed},
+	{"W2", Executing, EvAskedPlan, PlanProposed}, // nobody required it; from here on it is a gate
+	{"W2", BlockedPermission, EvAskedPlan, BlockedPermission},
+	{"W2", BlockedSandbox, EvAskedPlan, BlockedSandbox},
+	{"W3", Idle, EvTaken, Executing},
+	{"W4", PlanProposed, EvPlanApproved, Executing},
+	{"W4", BlockedPermission, EvPlanApproved, BlockedPermission},
+	{"W4", BlockedSandbox, EvPlanApproved, BlockedSandbox},
+	{"W5", PlanProposed, EvPlanRejected, PlanProposed},
+	{"W5", BlockedPermission, EvPlanRejected, BlockedPermission},
+	{"W5", BlockedSandbox, EvPlanRejected, BlockedSandbox},
+	{"W6", Executing, EvAskedTool, BlockedPermission},
+	{"W6", BlockedPermission, EvAskedTool, BlockedPermission},
+	{"W6", BlockedSandbox, EvAskedTool, BlockedPermission},
+	{"W6", PlanProposed, EvAskedTool, BlockedPermission},
+	{"W7", BlockedPermission, EvAnswered, Executing},
+	{"W7", BlockedPermission, EvAnswered, BlockedPermission},
+	{"W7", BlockedPermission, EvAnswered, BlockedSandbox},
+	{"W7", BlockedPermission, EvAnswered, PlanProposed},
+	{"W9", Executing, EvAskedHost, BlockedSandbox},
+	{"W9", BlockedSandbox, EvAskedHost, BlockedSandbox},
+	{"W9", BlockedPermission, EvAskedHost, BlockedPermission},
+	{"W9", PlanProposed, EvAskedHost, BlockedSandbox},
+	{"W10", BlockedSandbox, EvAnswered, Executing},
+	{"W10", BlockedSandbox, EvAnswered, BlockedSandbox},
+	{"W10", BlockedSandbox, EvAnswered, PlanProposed},
+	{"W11", Executing, EvTurnEnded, Idle},
+	{"W11", PlanProposed, EvTurnEnded, Idle},
+	{"W11", BlockedPermission, EvTurnEnded, Idle},
+	{"W11", BlockedSandbox, EvTurnEnded, Idle},
+	{"W12", Idle, EvShutdownAsked, ShuttingDown},
+	{"W12", PlanProposed, EvShutdownAsked, ShuttingDown},
+	{"W12", Executing, EvShutdownAsked, ShuttingDown},
+	{"W12", BlockedPermission, EvShutdownAsked, ShuttingDown},
+	{"W12", BlockedSandbox, EvShutdownAsked, ShuttingDown},
+	// While it is shutting down the turn that runs may still end, ask nothing
+	// new, and be answered.
+	{"W12", ShuttingDown, EvTurnEnded, ShuttingDown},
+	{"W12", ShuttingDown, EvAnswered, ShuttingDown},
+	{"W12", ShuttingDown, EvPlanApproved, ShuttingDown},
+	{"W12", ShuttingDown, EvPlanRejected, ShuttingDown},
+	{"W13", ShuttingDown, EvShutdownApproved, Terminated},
+	{"W14", ShuttingDown, EvShutdownRejected, Idle},
+	{"W14", ShuttingDown, EvShutdownRejected, PlanProposed},
+	{"W14", ShuttingDown, EvShutdownRejected, Executing},
+	{"W14", ShuttingDown, EvShutdownRejected, BlockedPermission},
+	{"W14", ShuttingDown, EvShutdownRejected, BlockedSandbox},
+	// Nothing leads out of terminated; what still comes in is only recorded.
+	{"W15", Terminated, EvReopened, Terminated},
+	{"W15", Terminated, EvTurnEnded, Terminated},
+	{"W15", Terminated, EvAnswered, Terminated},
+	{"W15", Terminated, EvPlanApproved, Terminated},
+	{"W15", Terminated, EvPlanRejected, Terminated},
+	{"W15", Terminated, EvApplied, Terminated},
+	{"W16", Idle, EvApplied, Idle},
+	{"W16", PlanProposed, EvApplied, PlanProposed},
+	{"W16", Executing, EvApplied, Executing},
+	{"W16", BlockedPermission, EvApplied, BlockedPermission},
+	{"W16", BlockedSandbox, EvApplied, BlockedSandbox},
+	{"W16", ShuttingDown, EvApplied, ShuttingDown},
+	{"W18", Idle, EvReopened, Idle},
+	{"W18", PlanProposed, EvReopened, PlanProposed},
+	{"W18", PlanProposed, EvAnswered, PlanProposed}, // the process that proposed the plan is gone
+	{"W18", Executing, EvReopened, Executing},
+	{"W18", BlockedPermission, EvReopened, BlockedPermission},
+	{"W18", BlockedSandbox, EvReopened, BlockedSandbox},
+	{"W18", ShuttingDown, EvReopened, ShuttingDown},
+}
+
+// LeaderTable is every move of the leader's record of one member.
+var LeaderTable = []Transition{
+	{"L1", "", EvJoined, Spawning},
+	{"L1", Spawning, EvProcess, Spawning},
+	{"L2", Spawning, EvIdle, Idle},
+	{"L2", Spawning, EvAsked, AwaitingDecision},
+	{"L3", Spawning, EvWork, Busy},
+	{"L3", Idle, EvWork, Busy},
+	{"L3", Busy, EvWork, Busy},
+	{"L3", AwaitingDecision, EvWork, AwaitingDecision},
+	{"L3", ShutdownRequested, EvWork, ShutdownRequested},
+	{"L4", Idle, EvIdle, Idle},
+	{"L4", Busy, EvIdle, Idle},
+	{"L4", AwaitingDecision, EvIdle, AwaitingDecision},
+	{"L4", ShutdownRequested, EvIdle, ShutdownRequested},
+	{"L4", Terminated, EvIdle, Terminated},
+	{"L5", Idle, EvAsked, AwaitingDecision},
+	{"L5", Busy, EvAsked, AwaitingDecision},
+	{"L5", AwaitingDecision, EvAsked, AwaitingDecision},
+	{"L5", ShutdownRequested, EvAsked, ShutdownRequested},
+	{"L5", Terminated, EvAsked, Terminated},
+	{"L6", AwaitingDecision, EvDecided, Busy},
+	{"L6", AwaitingDecision, EvDecided, Idle},
+	{"L6", AwaitingDecision, EvDecided, AwaitingDecision},
+	{"L6", ShutdownRequested, EvDecided, ShutdownRequested},
+	{"L6", Terminated, EvDecided, Terminated},
+	{"L8", AwaitingDecision, EvRequestDropped, Busy},
+	{"L8", AwaitingDecision, EvRequestDropped, Idle},
+	{"L8", AwaitingDecision, EvRequestDropped, AwaitingDecision},
+	{"L8", ShutdownRequested, EvRequestDropped, ShutdownRequested},
+	{"L8", Terminated, EvRequestDropped, Terminated},
+	{"L9", Spawning, EvShutdownSent, ShutdownRequested},
+	{"L9", Idle, EvShutdownSent, ShutdownRequested},
+	{"L9", Busy, EvShutdownSent, ShutdownRequested},
+	{"L9", AwaitingDecision, EvShutdownSent, ShutdownRequested},
+	{"L10", ShutdownRequested, EvShutdownYes, Terminated},
+	{"L10", Terminated, EvShutdownYes, Terminated},
+	{"L11", ShutdownRequested, EvShutdownNo, Idle},
+	{"L11", ShutdownRequested, EvShutdownNo, Busy},
+	{"L11", ShutdownRequested, EvShutdownNo, AwaitingDecision},
+	{"L11", ShutdownRequested, EvShutdownNo, Spawning},
+	{"L11", Terminated, EvShutdownNo, Terminated}, // it died before its answer was read
+	{"L12", Spawning, EvGone, Terminated},
+	{"L12", Idle, EvGone, Terminated},
+	{"L12", Busy, EvGone, Terminated},
+	{"L12", AwaitingDecision, EvGone, Terminated},
+	{"L12", ShutdownRequested, EvGone, Terminated},
+	{"L12", Terminated, EvGone, Terminated},
+	{"L12", Terminated, EvProcess, Terminated},
+	// A restart of a member's process changes nothing that it was doing.
+	{"L12", Idle, EvProcess, Idle},
+	{"L12", Busy, EvProcess, Busy},
+	{"L12", AwaitingDecision, EvProcess, AwaitingDecision},
+	{"L12", ShutdownRequested, EvProcess, ShutdownRequested},
+}
+
+// TransitionError reports a move that a machine's table does not have: a record
+// that no correct program wrote.
+type TransitionError struct {
+	Machine  string
+	From, To State
+	On       Event
+}
+
+func (e *TransitionError) Error() string {
+	return fmt.Sprintf("%s: no transition from %q to %q on %q", e.Machine, e.From, e.To, e.On)
+}
+
+type move struct {
+	from State
+	on   Event
+	to   State
+}
+
+func index(table []Transition) map[move]string {
+	m := make(map[move]string, len(table))
+	for _, t := range table {
+		m[move{t.From, t.On, t.To}] = t.Row
+	}
+	return m
+}
+
+var (
+	workerMoves = index(WorkerTable)
+	leaderMoves = index(LeaderTable)
+)
+
+// Observer is told of every transition, in order. It gets identities and state
+// names, never the body of a message.
+type Observer func(Observation)
+
+// Observation is one transition.
+type Observation struct {
+	Machine string // "worker" or "leader"
+	Member  string
+	Row     string
+	From    State
+	On      Event
+	To      State
+	Request string
+	Seq     uint64
+}

@@ -1,0 +1,243 @@
+package control
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/journal"
+)
+
+// Worker is the fold of a worker's journal. Reading it needs the same care as
+// the journal it is the fold of: one goroutine at a time.
+type Worker struct {
+	Team     waggle.TeamName
+	UID      TeamUID
+	Instance Instance
+	Name     waggle.MemberName
+	Epoch    uint64
+
+	// PolicyVersion is the newest policy or mode that was applied.
+	PolicyVersion uint64
+
+	Shutdown   *Applied // the shutdown that is being decided, or was
+	Unverified int      // audit records
+	Tasks      []*TaskState
+	Calls      []*Call // in order of first record
+	Outbox     []Sending
+
+	base     State
+	turn     *Taken
+	turnTask *TaskState    // the task of turn, nil for chat
+	asked    map[Key]*Call // what the session waits for
+	byKey    map[Key]*Call
+	byAsk    map[question]*Call // the newest call that asks for this
+	entries  map[string]bool    // mailbox entries that this journal owns
+	commands map[uint64]bool    // leader seqs that were applied
+	applied  []Applied
+	vouched  map[voucher][]*Vouched
+	leaving  bool
+	gone     bool
+	failed   error // what Apply returned
+	observe  Observer
+}
+
+// Sending is mail that a record of this journal calls for.
+type Sending struct {
+	Seq  journal.Seq
+	Mail *Mail
+}
+
+// Call is one gated question and what became of it.
+type Call struct {
+	Key
+	Digest   Digest
+	Ask      Ask
+	Task     string
+	AskedSeq journal.Seq // 0: the rules decided
+	Asked    time.Time
+	Answer   *Answered
+	Epoch    uint64 // which start of the worker asked last, then which one started it
+	Started  bool   // a tool call was started
+	Finished *Finished
+	Unknown  bool
+
+	turn *Taken // in which it was asked last
+	used bool   // the answer to a plan or a host was acted on
+}
+
+// Open reports whether the question waits for an answer from the leader.
+func (c *Call) Open() bool { return c.AskedSeq != 0 && (c.Answer == nil || c.Answer.Waited) }
+
+// allowed reports an allow that somebody gave, used or not.
+func (c *Call) allowed() bool {
+	return c.Answer != nil && !c.Answer.Waited && c.Answer.Decision == DecisionAllow
+}
+
+// Input is what runs: what was asked, unless the answer changed it.
+func (c *Call) Input() string {
+	if c.Answer != nil && c.Answer.UpdatedInput != "" {
+		return c.Answer.UpdatedInput
+	}
+	return c.Ask.Input
+}
+
+// RunDigest is the digest of what runs.
+func (c *Call) RunDigest() Digest {
+	if c.Answer != nil && c.Answer.UpdatedDigest != "" {
+		return c.Answer.UpdatedDigest
+	}
+	return c.Digest
+}
+
+// question is what two calls have in common that ask for the same.
+type question struct {
+	kind waggle.Kind
+	ask  Ask // without what is only shown
+}
+
+func questionOf(kind waggle.Kind, a Ask) question {
+	a.Reason, a.ToolUseID = "", ""
+	return question{kind, a}
+}
+
+// TaskState is an assigned task as this worker has it.
+type TaskState struct {
+	Task
+	Ref    uint64 // leader seq of the assignment
+	Taken  bool
+	Ended  bool
+	Failed bool
+	Note   string
+}
+
+// voucher identifies a message by what ties it to a record.
+type voucher struct {
+	kind waggle.Kind
+	id   waggle.RequestID
+	sha  string
+}
+
+// Vouched is the record behind a message of this worker: Call for a request,
+// Said for anything else.
+type Vouched struct {
+	Seq  journal.Seq
+	Call *Call
+	Said *Said
+}
+
+// NewWorker returns an empty fold.
+func NewWorker(o Observer) *Worker {
+	return &Worker{base: Booting, asked: map[Key]*Call{}, byKey: map[Key]*Call{}, byAsk: map[question]*Call{},
+		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, observe: o}
+}
+
+// State is where the worker is now.
+func (w *Worker) State() State {
+	switch {
+	case w.gone:
+		return Terminated
+	case w.leaving:
+		return ShuttingDown
+	}
+	return w.within()
+}
+
+// within is the state apart from shutting down.
+func (w *Worker) within() State {
+	host := false
+	for k := range w.asked {
+		switch k.Kind {
+		case waggle.KindPermissionRequest:
+			return BlockedPermission
+		case waggle.KindSandboxPermissionRequest:
+			host = true
+		}
+	}
+	if host {
+		return BlockedSandbox
+	}
+	return w.base
+}
+
+// Turn is the work of the turn that runs, nil when idle.
+func (w *Worker) Turn() *Taken { return w.turn }
+
+// Owns reports whether a mailbox entry was taken, applied, answered by or found
+// unverified.
+func (w *Worker) Owns(entry string) bool { return w.entries[entry] }
+
+// HasApplied reports whether the leader's command with this seq was applied.
+func (w *Worker) HasApplied(ref uint64) bool { return w.commands[ref] }
+
+// Wants reports whether an order of the leader has still to have its effect here.
+func (w *Worker) Wants(o *Order) bool {
+	switch {
+	case w.gone:
+		return false
+	case o.Decided != nil:
+		c, ok := w.byKey[o.Decided.Key]
+		return ok && c.Open()
+	}
+	return !w.HasApplied(uint64(o.Seq)) && !w.outdated(o.Commanded)
+}
+
+// outdated reports whether a command sets a policy or a mode that a newer one
+// has replaced.
+func (w *Worker) outdated(c *Commanded) bool {
+	return (c.What == CommandMode || c.What == CommandPolicy) && c.Version <= w.PolicyVersion
+}
+
+// Call finds a question by its key.
+func (w *Worker) Call(k Key) (*Call, bool) { c, ok := w.byKey[k]; return c, ok }
+
+// Blocking lists the questions that the session waits for, in order of asking.
+func (w *Worker) Blocking() []*Call {
+	var cs []*Call
+	for _, c := range w.asked {
+		cs = append(cs, c)
+	}
+	slices.SortFunc(cs, func(a, b *Call) int { return int(a.AskedSeq) - int(b.AskedSeq) })
+	return cs
+}
+
+// Vouches lists the records of this journal that hold a message: same kind, same
+// id, same text (TRUST 1, "the same the other way"). None: the message is
+// unverified and inert. Several: the same text was said as often.
+func (w *Worker) Vouches(kind waggle.Kind, id waggle.RequestID, sha string) []*Vouched {
+	return w.vouched[voucher{kind, id, sha}]
+}
+
+// ErrSuperseded: a newer start of this instance has taken over, and an older one
+// does nothing any more. Journals refuse its appends (journal.StaleError).
+var ErrSuperseded = errors.New("another process of this member has taken over")
+
+// task finds the newest assignment of a task.
+func (w *Worker) task(id string) *TaskState {
+	for i := len(w.Tasks) - 1; i >= 0; i-- {
+		if id != "" && w.Tasks[i].ID == id {
+			return w.Tasks[i]
+		}
+	}
+	return nil
+}
+
+// NextTask is the first assigned task that no turn has taken, nil when there is
+// none.
+func (w *Worker) NextTask() *TaskState {
+	for _, t := range w.Tasks {
+		if !t.Taken && !t.Ended {
+			return t
+		}
+	}
+	return nil
+}
+
+// readOnly are the tools that policy.ModePlan lets run.
+var readOnly = []string{"Read", "NotebookRead", "Glob", "Grep", "LS",
+	"TaskList", "TaskGet", "ListAgents", "EnterPlanMode", "ExitPlanMode"}
+
+// ReadOnly reports whether a tool cannot change anything: what a worker may run
+// before its plan is approved.
+func ReadOnly(tool string) bool { return slices.Contains(readOnly, tool) }

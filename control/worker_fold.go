@@ -1,0 +1,393 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Apply implements journal.Fold. After an error the fold is not used further:
+// every later Apply returns that error.
+func (w *Worker) Apply(r journal.Record) error {
+	if w.failed == nil {
+		w.failed = w.apply(r)
+	}
+	return w.failed
+}
+
+func (w *Worker) apply(r journal.Record) error {
+	fn, ok := workerRecords[r.Kind]
+	if !ok {
+		if r.Must {
+			return &journal.FutureError{What: fmt.Sprintf("record kind %q", r.Kind)}
+		}
+		return nil
+	}
+	if r.Kind != RecOpened {
+		switch {
+		case w.Epoch == 0:
+			return fmt.Errorf("%s before the journal was opened", r.Kind)
+		case r.Writer.Instance != string(w.Instance) || r.Writer.Epoch != w.Epoch:
+			return fmt.Errorf("%s by epoch %d of %q in the journal of epoch %d of %q", r.Kind, r.Writer.Epoch, r.Writer.Instance, w.Epoch, w.Instance)
+		}
+	}
+	return fn(w, r)
+}
+
+func workerRecord[T any](fn func(*Worker, journal.Record, T) error) func(*Worker, journal.Record) error {
+	return func(w *Worker, r journal.Record) error {
+		var b T
+		if err := json.Unmarshal(r.Body, &b); err != nil {
+			return fmt.Errorf("%s: %w", r.Kind, err)
+		}
+		return fn(w, r, b)
+	}
+}
+
+var workerRecords = map[string]func(*Worker, journal.Record) error{
+	RecOpened:     workerRecord((*Worker).openedRec),
+	RecAsked:      workerRecord((*Worker).askedRec),
+	RecSaid:       workerRecord((*Worker).saidRec),
+	RecAnswered:   workerRecord((*Worker).answeredRec),
+	RecStarted:    workerRecord((*Worker).startedRec),
+	RecFinished:   workerRecord((*Worker).finishedRec),
+	RecUnknown:    workerRecord((*Worker).unknownRec),
+	RecApplied:    workerRecord((*Worker).appliedRec),
+	RecTaken:      workerRecord((*Worker).takenRec),
+	RecUnverified: workerRecord((*Worker).unverifiedRec),
+}
+
+// did checks the move from the state before against the table and reports it.
+func (w *Worker) did(from State, on Event, r journal.Record, request string) error {
+	to := w.State()
+	row, ok := workerMoves[move{from, on, to}]
+	if !ok {
+		return &TransitionError{Machine: "worker " + string(w.Name), From: from, To: to, On: on}
+	}
+	if w.observe != nil {
+		w.observe(Observation{Machine: "worker", Member: string(w.Name), Row: row, From: from, On: on, To: to,
+			Request: request, Seq: uint64(r.Seq)})
+	}
+	return nil
+}
+
+func (w *Worker) openedRec(r journal.Record, b Opened) error {
+	from := w.State()
+	switch {
+	case b.Instance == "" || r.Writer.Instance != string(b.Instance) || r.Writer.Epoch != b.Epoch:
+		return fmt.Errorf("opened for epoch %d of %q by epoch %d of %q", b.Epoch, b.Instance, r.Writer.Epoch, r.Writer.Instance)
+	case b.Epoch <= w.Epoch:
+		return fmt.Errorf("opened by epoch %d after epoch %d", b.Epoch, w.Epoch)
+	case w.Epoch > 0 && (b.Instance != w.Instance || b.UID != w.UID):
+		return fmt.Errorf("opened for %q of team %q in the journal of %q of team %q", b.Instance, b.UID, w.Instance, w.UID)
+	}
+	first := w.Epoch == 0
+	w.Epoch = b.Epoch
+	if !first {
+		return w.did(from, EvReopened, r, "")
+	}
+	w.Team, w.UID, w.Instance, w.Name = b.Team, b.UID, b.Instance, b.Name
+	w.base = Idle
+	return w.did(from, EvReady, r, "")
+}
+
+// mayAsk is what holds for asking and for being answered by the rules alike.
+func (w *Worker) mayAsk(k Key, d Digest, a Ask) error {
+	switch {
+	case w.leaving || w.gone:
+		return fmt.Errorf("request %s while shutting down", k.ID)
+	case w.turn == nil:
+		return fmt.Errorf("request %s outside a turn", k.ID)
+	case k.Instance != w.Instance || !isRequest(k.Kind):
+		return fmt.Errorf("request %s of kind %q for %q", k.ID, k.Kind, k.Instance)
+	case d != DigestOf(w.UID, k, a):
+		return fmt.Errorf("request %s does not have its digest", k.ID)
+	}
+	return nil
+}
+
+func (w *Worker) askedRec(r journal.Record, b Asked) error {
+	from := w.State()
+	if err := w.mayAsk(b.Key, b.Digest, b.Ask); err != nil {
+		return err
+	}
+	c, again := w.byKey[b.Key]
+	switch {
+	case !again && b.Mail == nil:
+		return fmt.Errorf("request %s has no message", b.ID)
+	case again && (!c.Open() || b.Mail != nil || b.Digest != c.Digest || w.waits(c)):
+		return fmt.Errorf("request %s was asked twice", b.ID)
+	case !again:
+		c = &Call{Key: b.Key, Digest: b.Digest, Ask: b.Ask, AskedSeq: r.Seq, Asked: r.Time}
+		w.add(c)
+		w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Call: c})
+	}
+	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn
+	w.asked[b.Key] = c
+	ev := EvAskedTool
+	switch b.Kind {
+	case waggle.KindSandboxPermissionRequest:
+		ev = EvAskedHost
+	case waggle.KindPlanApprovalRequest:
+		ev = EvAskedPlan
+		w.base = PlanProposed
+		for _, old := range w.Calls { // what it replaces cannot be claimed any more
+			old.used = old.used || old != c && old.Kind == b.Kind
+		}
+	}
+	return w.did(from, ev, r, string(b.ID))
+}
+
+func (w *Worker) add(c *Call) {
+	w.Calls = append(w.Calls, c)
+	w.byKey[c.Key] = c
+	w.byAsk[questionOf(c.Kind, c.Ask)] = c
+}
+
+func (w *Worker) vouch(m *Mail, id waggle.RequestID, v *Vouched) {
+	w.Outbox = append(w.Outbox, Sending{v.Seq, m})
+	k := voucher{m.Kind, id, m.SHA256}
+	w.vouched[k] = append(w.vouched[k], v)
+}
+
+// waits reports whether a session of this process waits for the answer. After a
+// restart nobody does until the question is asked again.
+func (w *Worker) waits(c *Call) bool { return w.asked[c.Key] == c && c.Epoch == w.Epoch }
+
+func (w *Worker) answeredRec(r journal.Record, b Answered) error {
+	from := w.State()
+	if b.Decision != DecisionAllow && b.Decision != DecisionDeny {
+		return fmt.Errorf("answer %q to %s", b.Decision, b.ID)
+	}
+	c, ok := w.byKey[b.Key]
+	if !ok {
+		return w.ruled(r, b)
+	}
+	switch {
+	case !c.Open():
+		return fmt.Errorf("request %s was answered twice", b.ID)
+	case b.Digest != c.Digest:
+		return fmt.Errorf("answer to another request than %s", b.ID)
+	case b.Waited && b.Decision != DecisionDeny:
+		return fmt.Errorf("the end of waiting for %s allows it", b.ID)
+	case !updates(w.UID, b.Key, c.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
+		return fmt.Errorf("the changed input of %s does not have its digest", b.ID)
+	}
+	waiting, blocked := w.waits(c), w.asked[b.Key] != nil
+	c.Answer = &b
+	w.own(b.Entry)
+	if !blocked {
+		return nil // the session had stopped waiting; the grant may be claimed later
+	}
+	delete(w.asked, b.Key)
+	ev := EvAnswered
+	if waiting && !b.Waited && b.Kind != waggle.KindPermissionRequest {
+		c.used = true // a tool call is used up by its start
+	}
+	if waiting && b.Kind == waggle.KindPlanApprovalRequest {
+		ev = EvPlanRejected
+		if b.Decision == DecisionAllow {
+			ev, w.base = EvPlanApproved, Executing
+		}
+	}
+	return w.did(from, ev, r, string(b.ID))
+}
+
+// ruled records a question that the rules answered, so that none was sent.
+func (w *Worker) ruled(r journal.Record, b Answered) error {
+	switch {
+	case b.Ask == nil:
+		return fmt.Errorf("answer to %s, which was never asked", b.ID)
+	case b.By != policy.RoleRules || b.Leader != 0 || b.Waited || b.UpdatedInput != "" || b.UpdatedDigest != "":
+		return fmt.Errorf("answer to %s, which was never asked, by other than the rules", b.ID)
+	}
+	if err := w.mayAsk(b.Key, b.Digest, *b.Ask); err != nil {
+		return err
+	}
+	w.add(&Call{Key: b.Key, Digest: b.Digest, Ask: *b.Ask, Task: w.turn.Task, Asked: r.Time, Answer: &b,
+		Epoch: w.Epoch, turn: w.turn, used: true})
+	w.own(b.Entry)
+	return nil
+}
+
+func (w *Worker) startedRec(r journal.Record, b Started) error {
+	from := w.State()
+	c, ok := w.byKey[b.Key]
+	tool := b.Kind == waggle.KindPermissionRequest
+	switch {
+	case !ok:
+		return fmt.Errorf("start of %s, which was never asked", b.ID)
+	case c.Started || !tool && c.used:
+		return fmt.Errorf("second start of %s", b.ID)
+	case !c.allowed():
+		return fmt.Errorf("start of %s without a matching allow", b.ID)
+	case b.Digest != c.RunDigest() || b.Tool != c.Ask.Tool:
+		return fmt.Errorf("start of %s with another digest than was allowed", b.ID)
+	case w.leaving || w.gone:
+		return fmt.Errorf("start of %s while shutting down", b.ID)
+	case w.turn == nil:
+		return fmt.Errorf("start of %s outside a turn", b.ID)
+	case tool && w.base == PlanProposed && !ReadOnly(b.Tool):
+		return fmt.Errorf("start of %s before the plan was approved", b.ID)
+	}
+	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn
+	if tool {
+		c.Started = true
+		return nil
+	}
+	c.used = true
+	if b.Kind != waggle.KindPlanApprovalRequest {
+		return nil
+	}
+	w.base = Executing
+	return w.did(from, EvPlanApproved, r, string(b.ID))
+}
+
+func (w *Worker) finishedRec(_ journal.Record, b Finished) error {
+	c, ok := w.byKey[b.Key]
+	if !ok || !c.running() {
+		return fmt.Errorf("end of %s, which does not run", b.ID)
+	}
+	c.Finished = &b
+	return nil
+}
+
+func (w *Worker) unknownRec(_ journal.Record, b UnknownEnd) error {
+	c, ok := w.byKey[b.Key]
+	if !ok || !c.running() {
+		return fmt.Errorf("unknown end of %s, which does not run", b.ID)
+	}
+	c.Unknown = true
+	return nil
+}
+
+// running reports whether the call was started and its end is not on record.
+func (c *Call) running() bool { return c.Started && c.Finished == nil && !c.Unknown }
+
+func (w *Worker) appliedRec(r journal.Record, b Applied) error {
+	from := w.State()
+	if w.HasApplied(b.Ref) {
+		return fmt.Errorf("command %d was applied twice", b.Ref)
+	}
+	w.commands[b.Ref], w.applied = true, append(w.applied, b)
+	w.own(b.Entry)
+	ev := EvApplied
+	switch b.What {
+	case CommandShutdown:
+		if !w.gone {
+			if !w.leaving {
+				ev = EvShutdownAsked
+			}
+			w.leaving, w.Shutdown = true, &b
+		}
+	case CommandAssigned:
+		if b.Task == nil || b.Task.ID == "" {
+			return fmt.Errorf("assignment without a task")
+		}
+		for _, t := range w.Tasks { // a new assignment replaces one that waits
+			if t.ID == b.Task.ID && !t.Taken && !t.Ended {
+				t.Ended, t.Note = true, "assigned again"
+			}
+		}
+		w.Tasks = append(w.Tasks, &TaskState{Task: *b.Task, Ref: b.Ref})
+	case CommandMode, CommandPolicy:
+		if b.Version <= w.PolicyVersion {
+			return fmt.Errorf("policy version %d after %d", b.Version, w.PolicyVersion)
+		}
+		w.PolicyVersion = b.Version
+	default:
+		return &journal.FutureError{What: fmt.Sprintf("command %q", b.What)}
+	}
+	return w.did(from, ev, r, string(b.ID))
+}
+
+func (w *Worker) takenRec(r journal.Record, b Taken) error {
+	from := w.State()
+	t := w.task(b.Task)
+	switch {
+	case w.turn != nil:
+		return fmt.Errorf("work taken while a turn runs")
+	case b.Task != "" && (t == nil || t.Taken || t.Ended):
+		return fmt.Errorf("task %s taken, which is not assigned", b.Task)
+	case t != nil && t.PlanRequired && !b.Plan:
+		return fmt.Errorf("task %s taken without its plan", b.Task)
+	}
+	for _, e := range b.Entries {
+		w.own(e)
+	}
+	w.turn, w.turnTask, w.base = &b, t, Executing
+	ev := EvTaken
+	if b.Plan {
+		w.base, ev = PlanProposed, EvTakenPlan
+	}
+	if t != nil {
+		t.Taken = true
+	}
+	return w.did(from, ev, r, b.Task)
+}
+
+// sayable are the kinds of a Said: what a worker tells the lead of itself, and
+// plain words to anybody.
+var sayable = []waggle.Kind{waggle.KindText, waggle.KindIdleNotification, waggle.KindTaskProgress,
+	waggle.KindTaskCompleted, waggle.KindShutdownApproved, waggle.KindShutdownRejected}
+
+func (w *Worker) saidRec(r journal.Record, b Said) error {
+	from := w.State()
+	if b.Mail == nil || b.Mail.Kind != b.Kind || !slices.Contains(sayable, b.Kind) {
+		return fmt.Errorf("%q was said", b.Kind)
+	}
+	w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Said: &b})
+	switch b.Kind {
+	case waggle.KindTaskCompleted:
+		w.endTask(b)
+	case waggle.KindIdleNotification:
+		w.endTask(b)
+		if w.turn == nil {
+			return nil // a repeated notice: harmless
+		}
+		w.turn, w.turnTask, w.base = nil, nil, Idle
+		clear(w.asked) // the session waits for nothing; open questions stay in Calls
+		return w.did(from, EvTurnEnded, r, b.Task)
+	case waggle.KindShutdownApproved, waggle.KindShutdownRejected:
+		if !w.leaving || w.gone || w.Shutdown == nil || w.Shutdown.ID != b.ID {
+			return fmt.Errorf("%s of %s, which is not being decided", b.Kind, b.ID)
+		}
+		if b.Kind == waggle.KindShutdownApproved {
+			w.gone = true
+			return w.did(from, EvShutdownApproved, r, string(b.ID))
+		}
+		w.leaving = false
+		return w.did(from, EvShutdownRejected, r, string(b.ID))
+	}
+	return nil
+}
+
+// endTask marks the task that a message says has ended.
+func (w *Worker) endTask(b Said) {
+	t := w.turnTask
+	if t == nil || t.ID != b.Task {
+		t = w.task(b.Task)
+	}
+	if t == nil || !t.Taken {
+		return
+	}
+	t.Ended, t.Failed, t.Note = true, t.Failed || b.Failed, b.Note
+}
+
+func (w *Worker) unverifiedRec(_ journal.Record, b Unverified) error {
+	if !w.Owns(b.Entry) {
+		w.Unverified++
+		w.own(b.Entry)
+	}
+	return nil
+}
+
+func (w *Worker) own(entry string) {
+	if entry != "" {
+		w.entries[entry] = true
+	}
+}

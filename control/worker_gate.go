@@ -1,0 +1,286 @@
+package control
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// ErrNoTurn: questions and starts belong to a turn, and none runs.
+var ErrNoTurn = errors.New("no turn runs")
+
+// Ask takes a question from the agent. What the rules allow or deny outright is
+// answered at once and recorded with the rule; the rest is asked. A question that
+// this worker has open already, or whose grant nobody claimed, is not asked
+// twice: the key that is returned is the first one's.
+//
+// A plan takes the place of every plan before it: those are withdrawn, and no
+// answer to them has an effect any more (USERS need 14).
+func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal.Draft, error) {
+	switch {
+	case w.leaving || w.gone:
+		return Key{}, nil, ErrShuttingDown
+	case w.turn == nil:
+		return Key{}, nil, ErrNoTurn
+	}
+	if err := a.check(kind); err != nil {
+		return Key{}, nil, err
+	}
+	if c := w.byAsk[questionOf(kind, a)]; c != nil {
+		if ds, ok := w.again(c, a, m.Now); ok {
+			return c.Key, ds, nil
+		}
+	}
+	k := Key{w.Instance, kind, w.newID(kind, m)}
+	if w.byKey[k] != nil {
+		return Key{}, nil, fmt.Errorf("ask: id %s is taken", k.ID)
+	}
+	dig := DigestOf(w.UID, k, a)
+	if v := w.judge(kind, a, l); v.Decision != policy.Ask {
+		decision := DecisionDeny
+		if v.Decision == policy.Allow {
+			decision = DecisionAllow
+		}
+		return k, []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: k, Digest: dig, Decision: decision,
+			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a}}}, nil
+	}
+	mail, err := compose(w.Name, w.color(l), waggle.Lead, w.question(k, a, w.color(l), m), m)
+	if err != nil {
+		return Key{}, nil, err
+	}
+	var ds []journal.Draft
+	if kind == waggle.KindPlanApprovalRequest {
+		ds = w.withdrawPlans()
+	}
+	return k, append(ds, journal.Draft{Kind: RecAsked, Must: true,
+		Body: Asked{Key: k, Digest: dig, Ask: a, Task: w.turn.Task, Mail: mail}}), nil
+}
+
+// check refuses what a journal and a message could not both hold byte for byte.
+func (a Ask) check(kind waggle.Kind) error {
+	if !isRequest(kind) {
+		return fmt.Errorf("ask: %s is not a question", kind)
+	}
+	for _, s := range []string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.ToolUseID} {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("ask: %.40q is not valid UTF-8", s)
+		}
+	}
+	if strings.TrimSpace(a.Input) != a.Input {
+		return errors.New("ask: the input has white space around it")
+	}
+	return nil
+}
+
+// again answers a question that was asked before. When its first asking holds, ok
+// is true and the drafts are what is left to record: that the session waits
+// again, or that it claims an approval that came late.
+func (w *Worker) again(c *Call, a Ask, now time.Time) (ds []journal.Draft, ok bool) {
+	plan := c.Kind == waggle.KindPlanApprovalRequest
+	if plan && c.turn != w.turn && (c.Task == "" || c.Task != w.turn.Task) {
+		return nil, false // the plan of other work
+	}
+	switch {
+	case c.Open() && w.waits(c):
+		return nil, true
+	case c.Open():
+		return []journal.Draft{{Kind: RecAsked, Must: true, Body: Asked{Key: c.Key, Digest: c.Digest, Ask: a, Task: w.turn.Task}}}, true
+	case plan && c.used && c.allowed() && c.turn == w.turn && w.base == Executing:
+		return nil, true // the plan that is being carried out
+	case !c.claimable(now) || plan && w.base != PlanProposed:
+		return nil, false
+	case c.Kind == waggle.KindPermissionRequest:
+		return nil, true
+	}
+	return []journal.Draft{{Kind: RecStarted, Must: true, Body: Started{Key: c.Key, Digest: c.Digest, Task: w.turn.Task}}}, true
+}
+
+// claimable reports whether the leader's allow can still be claimed by the same
+// question (TRUST 3).
+func (c *Call) claimable(now time.Time) bool {
+	return c.AskedSeq != 0 && c.allowed() && !c.Started && !c.used && c.Answer.UseBy != nil && now.Before(*c.Answer.UseBy)
+}
+
+// withdrawPlans answers the plans that are open: the worker takes them back.
+func (w *Worker) withdrawPlans() []journal.Draft {
+	var ds []journal.Draft
+	for _, c := range w.Calls {
+		if c.Kind == waggle.KindPlanApprovalRequest && c.Open() {
+			ds = append(ds, journal.Draft{Kind: RecAnswered, Must: true, Body: Answered{Key: c.Key, Digest: c.Digest,
+				Decision: DecisionDeny, By: policy.RoleWorker, Reason: "withdrawn: a newer plan took its place"}})
+		}
+	}
+	return ds
+}
+
+// Effective is the policy that holds for this worker now: the newest of the
+// team, a mode that it was set to, and plan mode until its plan is approved. Only
+// the operator's word makes a mode wider than the team's.
+func (w *Worker) Effective(l *Leader) policy.Policy {
+	p := l.Policy.Policy
+	if m, ok := l.ByInstance(w.Instance); ok && m.Mode != "" {
+		if m.ModeBy == policy.RoleOperator {
+			p.Mode = m.Mode
+		} else {
+			p.Mode = p.Mode.Meet(m.Mode)
+		}
+	}
+	if w.base == PlanProposed {
+		p.Mode = p.Mode.Meet(policy.ModePlan)
+	}
+	return p
+}
+
+// judge is what the rules say of a question.
+func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader) policy.Verdict {
+	return judge(w.Effective(l), kind, a)
+}
+
+// judge is what a policy says of a question. Of plans it says nothing.
+func judge(p policy.Policy, kind waggle.Kind, a Ask) policy.Verdict {
+	switch kind {
+	case waggle.KindPermissionRequest:
+		return p.Judge(policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd})
+	case waggle.KindSandboxPermissionRequest:
+		return judgeHost(p, a)
+	}
+	return policy.Verdict{Decision: policy.Ask}
+}
+
+// judgeHost judges a host by the rules for WebFetch. The network has a gate of
+// its own: no mode opens it, and a worker that plans asks for it.
+func judgeHost(p policy.Policy, a Ask) policy.Verdict {
+	switch p.Mode {
+	case policy.ModeBypassPermissions:
+		p.Mode = policy.ModeDefault
+	case policy.ModePlan:
+		p.Mode = policy.ModeSafe
+	}
+	v := p.Judge(policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + quote("https://"+a.hostport()+"/") + `}`)})
+	if _, err := policy.ParseHost(a.Host); err != nil && v.Decision == policy.Allow {
+		return policy.Verdict{Decision: policy.Ask, Rule: "input", Why: "It is not a plain host name."}
+	}
+	return v
+}
+
+// hostport is the host as the messages name it.
+func (a Ask) hostport() string {
+	if a.Port == "" {
+		return a.Host
+	}
+	return net.JoinHostPort(a.Host, a.Port)
+}
+
+// newID makes a request id in the form that real clients use.
+func (w *Worker) newID(kind waggle.Kind, m Mint) waggle.RequestID {
+	ms := strconv.FormatInt(m.Now.UnixMilli(), 10)
+	switch kind {
+	case waggle.KindPlanApprovalRequest:
+		// The nonce keeps two plans of one millisecond apart.
+		return waggle.RequestID("plan_approval-" + ms + m.Nonce + "@" + string(w.Name) + "@" + string(w.Team))
+	case waggle.KindSandboxPermissionRequest:
+		return waggle.RequestID("sandbox-" + ms + "-" + m.Nonce)
+	}
+	return waggle.RequestID("perm-" + ms + "-" + m.Nonce)
+}
+
+// question is the wire form of what is asked.
+func (w *Worker) question(k Key, a Ask, color string, m Mint) waggle.Payload {
+	switch k.Kind {
+	case waggle.KindPlanApprovalRequest:
+		return waggle.PlanApprovalRequest{From: string(w.Name), Timestamp: waggle.FormatTime(m.Now), PlanContent: a.Plan, RequestID: string(k.ID)}
+	case waggle.KindSandboxPermissionRequest:
+		return waggle.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(w.Name), WorkerName: string(w.Name), WorkerColor: color,
+			HostPattern: waggle.HostPattern{Host: a.hostport()}, CreatedAt: m.Now.UnixMilli()}
+	}
+	return waggle.PermissionRequest{RequestID: string(k.ID), AgentID: string(w.Name), ToolName: a.Tool, ToolUseID: a.ToolUseID,
+		Description: a.Reason, Input: []byte(a.Input)}
+}
+
+// GrantError says why an allow cannot be used any more.
+type GrantError struct{ Why string }
+
+func (e *GrantError) Error() string { return e.Why }
+
+// Start claims the grant of a tool call (TRUST 3, the moment of truth): the
+// caller appends the draft before the tool runs and runs nothing when that fails.
+// It looks again at everything that may have changed since the answer.
+func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal.Draft, error) {
+	c, ok := w.byKey[k]
+	switch {
+	case !ok || k.Kind != waggle.KindPermissionRequest || !c.allowed():
+		return nil, &GrantError{"it was not allowed"}
+	case c.Started:
+		return nil, &GrantError{"the grant was used already"}
+	case w.Epoch != epoch:
+		return nil, &GrantError{ErrSuperseded.Error()}
+	case w.leaving || w.gone:
+		return nil, ErrShuttingDown
+	case w.turn == nil:
+		return nil, ErrNoTurn
+	case c.Answer.UseBy != nil && !now.Before(*c.Answer.UseBy):
+		return nil, &GrantError{"the grant was not used in time"}
+	case w.base == PlanProposed && !ReadOnly(c.Ask.Tool):
+		return nil, &GrantError{"the plan is not approved yet"}
+	}
+	m, ok := l.ByInstance(w.Instance)
+	if !ok || m.Left != nil || (m.Process != nil && m.Process.Epoch != epoch) {
+		return nil, &GrantError{"this process is no longer the member's"}
+	}
+	run := c.Ask
+	run.Input = c.Input()
+	v := w.judge(k.Kind, run, l)
+	if v.Decision == policy.Deny || v.Decision == policy.Ask && c.AskedSeq == 0 {
+		return nil, &GrantError{"no longer allowed: " + v.Rule}
+	}
+	return []journal.Draft{{Kind: RecStarted, Must: true, Body: Started{Key: k, Digest: c.RunDigest(), Tool: c.Ask.Tool, Task: w.turn.Task}}}, nil
+}
+
+// Finish ends a call that was started. A second end drafts nothing.
+func (w *Worker) Finish(f Finished) []journal.Draft {
+	if c, ok := w.byKey[f.Key]; !ok || !c.running() {
+		return nil
+	}
+	return []journal.Draft{{Kind: RecFinished, Must: true, Body: f}}
+}
+
+// StopWaiting ends the session's patience with an open question: the agent is
+// told to retry, the question stays open (TRUST 3, gate wait).
+func (w *Worker) StopWaiting(k Key, reason string) []journal.Draft {
+	c, ok := w.byKey[k]
+	if !ok || w.asked[k] == nil {
+		return nil
+	}
+	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: k, Digest: c.Digest, Decision: DecisionDeny,
+		By: policy.RoleSystem, Reason: reason, Waited: true}}}
+}
+
+// Lost marks every call that an earlier epoch started and did not finish: its
+// end is unknown and it is never run again.
+func (w *Worker) Lost(why string) []journal.Draft {
+	var ds []journal.Draft
+	for _, c := range w.Calls {
+		if c.running() && c.Epoch < w.Epoch {
+			ds = append(ds, journal.Draft{Kind: RecUnknown, Must: true, Body: UnknownEnd{Key: c.Key, Why: why}})
+		}
+	}
+	return ds
+}
+
+// quote writes s as a JSON string.
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil { // strings always marshal
+		return `""`
+	}
+	return string(b)
+}

@@ -1,0 +1,144 @@
+package control
+
+import (
+	"fmt"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Open drafts the record of this start of the instance. An epoch that is not
+// newer than the journal's is refused with ErrSuperseded.
+func (w *Worker) Open(o Opened) ([]journal.Draft, error) {
+	if o.Epoch <= w.Epoch {
+		return nil, ErrSuperseded
+	}
+	return []journal.Draft{{Kind: RecOpened, Must: true, Body: o}}, nil
+}
+
+// Receive judges a control entry of this worker's mailbox. Only what the
+// leader's journal vouches for, for this instance and with this very text, has
+// an effect; the rest gets one audit record (TRUST 1). An entry that is owned
+// already, or is only words, yields nothing.
+func (w *Worker) Receive(in Incoming, l *Leader) []journal.Draft {
+	if w.Owns(in.Entry) || !in.IsControl() {
+		return nil
+	}
+	d := in.Decoded
+	switch {
+	case d.Kind == waggle.KindInvalid:
+		return in.deny("cannot be read: " + first(d.Warnings))
+	case d.FromMismatch:
+		return in.deny("the payload names another sender than the envelope")
+	case in.Envelope.From != string(waggle.Lead):
+		return in.deny("only the lead may send it")
+	}
+	if ok, why := policy.MaySend(d.Kind, policy.RoleLeader, policy.RoleWorker, policy.ChannelJournal); !ok {
+		return in.deny(why)
+	}
+	orders := l.Vouches(w.Instance, d.Kind, in.SHA256())
+	if len(orders) == 0 {
+		return in.deny("the leader's journal does not have it")
+	}
+	for _, o := range orders {
+		if w.Wants(o) {
+			return w.obey(in, o)
+		}
+	}
+	switch {
+	case w.gone:
+		return in.deny("this member has ended")
+	case orders[0].Decided != nil:
+		return in.deny("it answers nothing that is open")
+	}
+	return in.deny("a copy of an order that was applied already, or was replaced by a newer one")
+}
+
+// obey drafts the record of an order that has not had its effect yet.
+func (w *Worker) obey(in Incoming, o *Order) []journal.Draft {
+	if b := o.Commanded; b != nil {
+		return []journal.Draft{{Kind: RecApplied, Must: true, Body: Applied{What: b.What, Ref: uint64(o.Seq), Entry: in.Entry,
+			ID: b.ID, Version: b.Version, Task: b.Task}}}
+	}
+	b := o.Decided
+	if c := w.byKey[b.Key]; c.Digest != b.Digest {
+		return in.deny("it answers another request of that id")
+	}
+	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
+		By: b.By, Rule: b.Rule, Reason: b.Reason, Policy: b.Policy, Leader: uint64(o.Seq),
+		UpdatedInput: b.UpdatedInput, UpdatedDigest: b.UpdatedDigest, UseBy: b.UseBy, Entry: in.Entry}}}
+}
+
+// Take hands the next turn's work to the session: a task that was assigned and
+// not taken yet, or chat. The turn begins with a plan when the task or the member
+// requires one.
+func (w *Worker) Take(t Taken, l *Leader) ([]journal.Draft, error) {
+	if w.State() != Idle || w.turn != nil {
+		return nil, fmt.Errorf("take work while %s", w.State())
+	}
+	if m, ok := l.ByInstance(w.Instance); ok && m.PlanRequired {
+		t.Plan = true
+	}
+	if t.Task != "" {
+		s := w.task(t.Task)
+		if s == nil || s.Taken || s.Ended {
+			return nil, fmt.Errorf("take task %s: it is not assigned", t.Task)
+		}
+		t.Plan = t.Plan || s.PlanRequired
+	}
+	return []journal.Draft{{Kind: RecTaken, Must: true, Body: t}}, nil
+}
+
+// Say records a status message to the lead: an idle notice, progress, a completed
+// task. Everything else has a step of its own.
+func (w *Worker) Say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Draft, error) {
+	switch p.Kind() {
+	case waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted:
+		return w.say(p, s, l, m)
+	}
+	return nil, fmt.Errorf("say %s: it is not a status", p.Kind())
+}
+
+func (w *Worker) say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Draft, error) {
+	mail, err := compose(w.Name, w.color(l), waggle.Lead, p, m)
+	if err != nil {
+		return nil, err
+	}
+	s.Kind, s.Mail = p.Kind(), mail
+	if t := w.turnTask; t != nil && t.ID == s.Task {
+		s.Assignment = t.Ref
+	}
+	return []journal.Draft{{Kind: RecSaid, Must: true, Body: s}}, nil
+}
+
+// Tell records plain words to the lead or a peer. Words that would be read as
+// control are refused.
+func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m Mint) ([]journal.Draft, error) {
+	mail, err := composeText(w.Name, w.color(l), to, text, summary, m)
+	if err != nil {
+		return nil, err
+	}
+	return []journal.Draft{{Kind: RecSaid, Must: true, Body: Said{Kind: waggle.KindText, Mail: mail}}}, nil
+}
+
+func (w *Worker) color(l *Leader) string {
+	if m, ok := l.ByInstance(w.Instance); ok {
+		return m.Color
+	}
+	return ""
+}
+
+// AnswerShutdown answers the shutdown that is being decided. Nil when there is
+// none: a duplicate never restarts or ends anything (W15).
+func (w *Worker) AnswerShutdown(approve bool, reason string, l *Leader, m Mint) ([]journal.Draft, error) {
+	if !w.leaving || w.gone || w.Shutdown == nil {
+		return nil, nil
+	}
+	id := w.Shutdown.ID
+	var p waggle.Payload = waggle.ShutdownApproved{RequestID: string(id), From: string(w.Name), Timestamp: waggle.FormatTime(m.Now)}
+	if !approve {
+		p = waggle.ShutdownRejected{RequestID: string(id), From: string(w.Name), Reason: reason, Timestamp: waggle.FormatTime(m.Now)}
+	}
+	return w.say(p, Said{ID: id, Note: reason}, l, m)
+}

@@ -1,0 +1,114 @@
+package waggle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// decodePlanApprovalRequest reads WIRE §1.5.
+func decodePlanApprovalRequest(f *frame) Payload {
+	return PlanApprovalRequest{
+		From:         f.from(),
+		Timestamp:    f.timestamp(),
+		PlanFilePath: f.text("planFilePath", "planFile"),
+		PlanContent:  f.plan(),
+		RequestID:    f.requestID(),
+		Summary:      f.text("summary"),
+	}
+}
+
+// plan returns the plan as markdown, whatever form it has.
+func (f *frame) plan() string {
+	object := f.planObject()
+	raw, ok := f.find("planContent", "plan")
+	if object != "" {
+		if ok {
+			f.contradict("planContent and plan differ")
+		}
+		return object
+	}
+	switch {
+	case !ok:
+		f.fail("the plan is missing")
+		return ""
+	case raw[0] == '{': // {}
+		f.warn("the plan is empty")
+		return ""
+	case raw[0] != '"':
+		f.fail("the plan is %s, not text", aType(raw))
+		return ""
+	}
+	if raw == `""` {
+		f.warn("the plan is empty")
+	}
+	return str(raw)
+}
+
+// planObject renders seed 000's plan object. What the object holds besides is
+// rendered too: a reader who approves must see all of it.
+func (f *frame) planObject() string {
+	var parts []string
+	add := func(part string) {
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	add(f.text("plan.goal"))
+	add(section("Steps", "%d. ", f.strs("plan.steps")))
+	add(section("Risks", "- ", f.strs("plan.risks")))
+	add(section("Tooling", "- ", f.strs("plan.tooling")))
+	for _, fd := range f.fields {
+		key, inside := strings.CutPrefix(fd.path, "plan.")
+		if inside && !slices.Contains([]string{"goal", "steps", "risks", "tooling"}, key) {
+			f.looked[fd.path] = true
+			text := fd.raw
+			if fd.raw[0] == '"' {
+				text = str(fd.raw)
+			}
+			f.warn("the plan's key %s is not known: shown as it stands", show(key))
+			add("## " + oneLine(key) + "\n\n" + text)
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// section renders a heading and a list; the lines of an entry stay together.
+func section(heading, bullet string, entries []string) string {
+	if len(entries) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("## " + heading + "\n")
+	for i, entry := range entries {
+		mark := bullet
+		if strings.Contains(bullet, "%d") {
+			mark = fmt.Sprintf(bullet, i+1)
+		}
+		b.WriteString("\n" + mark + strings.ReplaceAll(entry, "\n", "\n"+strings.Repeat(" ", len(mark))))
+	}
+	return b.String()
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// decodePlanApprovalResponse reads WIRE §1.6.
+func decodePlanApprovalResponse(f *frame) Payload {
+	p := PlanApprovalResponse{
+		RequestID:      f.requestID(),
+		Timestamp:      f.timestamp(),
+		PermissionMode: f.mode("permissionMode", "policy.permissionMode", "mode"),
+		PlanDigest:     f.text("planDigest"),
+	}
+	v := f.verdict()
+	p.Feedback = f.reason("feedback")
+	if v == undecided {
+		f.fail("the answer has no decision field")
+	}
+	p.Approved = v == allowed
+	if !p.Approved && p.PermissionMode != "" {
+		f.warn("permissionMode is ignored: the plan is not approved")
+		p.PermissionMode = ""
+	}
+	return p
+}

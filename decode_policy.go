@@ -1,0 +1,178 @@
+package waggle
+
+import (
+	"slices"
+	"strings"
+)
+
+// decodeModeSetRequest reads WIRE §1.7.
+func decodeModeSetRequest(f *frame) Payload {
+	p := ModeSetRequest{Mode: f.mode("mode", "permissionMode", "policy.permissionMode"), From: f.from()}
+	f.under("timestamp", nil)
+	if p.Mode == "" {
+		f.fail("the mode is missing")
+	}
+	return p
+}
+
+// strictness orders the modes, the loosest first (WIRE §1.7). A mode that is not
+// listed counts as the strictest of all: policy refuses it.
+var strictness = []string{
+	"bypassPermissions", "auto", "acceptEdits", "delegate", "default", "dontAsk", "safe", "plan", "locked-down",
+}
+
+// mode returns the permission mode. Of several that differ the strictest counts
+// (WIRE 9.1 #6); unlike other fields a difference is no contradiction, because
+// seed 000 writes two by design. Unknown modes are kept.
+func (f *frame) mode(paths ...string) string {
+	rank := func(mode string) int {
+		if at := slices.Index(strictness, mode); at >= 0 {
+			return at
+		}
+		return len(strictness)
+	}
+	mode := ""
+	for _, fd := range f.all(paths...) {
+		if jsonType(fd.raw) == "null" {
+			f.warn("%s is null: read as absent", fd.path)
+			continue
+		}
+		if fd.raw[0] != '"' {
+			f.contradict("%s is %s, not a string", fd.path, aType(fd.raw))
+			continue
+		}
+		other := str(fd.raw)
+		switch {
+		case mode == "":
+			mode = other
+		case mode == other:
+		case rank(other) > rank(mode):
+			f.warn("the modes %s and %s differ: the stricter one, %s, counts", show(mode), show(other), show(other))
+			mode = other
+		default:
+			f.warn("the modes %s and %s differ: the stricter one, %s, counts", show(mode), show(other), show(mode))
+		}
+	}
+	return mode
+}
+
+// decodeTeamPermissionUpdate reads WIRE §1.8. A rule that cannot be read makes
+// the whole frame invalid: leaving out a deny rule would widen what is allowed.
+func decodeTeamPermissionUpdate(f *frame) Payload {
+	p := TeamPermissionUpdate{ToolName: f.text("toolName"), DirectoryPath: f.text("directoryPath")}
+	f.under("timestamp", nil)
+	allow, allows := f.toolList("rules.allowedTools")
+	deny, denies := f.toolList("rules.disallowedTools")
+	behavior, hasBehavior := f.find("permissionUpdate.behavior", "permission_update.behavior")
+	rules, hasRules := f.find("permissionUpdate.rules", "permission_update.rules")
+	switch {
+	case (allows || denies) && (hasBehavior || hasRules):
+		f.contradict("rules and permissionUpdate differ")
+	case allows:
+		p.PermissionUpdate = PermissionUpdate{Behavior: "allow", Rules: allow}
+		if denies {
+			p.AlsoDeny = &PermissionUpdate{Behavior: "deny", Rules: deny}
+		}
+	case denies:
+		p.PermissionUpdate = PermissionUpdate{Behavior: "deny", Rules: deny}
+	case !hasBehavior || !hasRules:
+		f.fail("permissionUpdate needs behavior and rules")
+	default:
+		p.PermissionUpdate = PermissionUpdate{Behavior: f.behavior(behavior), Rules: f.rules(rules, p.ToolName)}
+	}
+	return p
+}
+
+func (f *frame) behavior(raw string) string {
+	if raw[0] == '"' {
+		if b := unquote(raw); b == "allow" || b == "deny" || b == "ask" {
+			return b
+		}
+	}
+	f.fail("permissionUpdate.behavior is not allow, deny or ask")
+	return ""
+}
+
+// rules reads permissionUpdate.rules. A rule without a tool is about the tool
+// that the frame names.
+func (f *frame) rules(raw, tool string) []PermissionRule {
+	list := []PermissionRule{}
+	if raw[0] != '[' {
+		f.fail("permissionUpdate.rules is %s, not an array", aType(raw))
+		return list
+	}
+	for _, item := range items(raw) {
+		rule, ok := readRule(item)
+		if ok && rule.ToolName == "" {
+			rule.ToolName = tool
+			f.warn("a rule names no tool: the frame's toolName is taken")
+		}
+		if !ok || rule.ToolName == "" {
+			f.fail("permissionUpdate.rules holds something that is not a rule")
+			return list
+		}
+		list = append(list, rule)
+	}
+	return list
+}
+
+// readRule reads {toolName, ruleContent} or the text Tool(content).
+func readRule(raw string) (PermissionRule, bool) {
+	var rule PermissionRule
+	switch raw[0] {
+	case '"':
+		return parseRuleText(str(raw))
+	case '{':
+	default:
+		return rule, false
+	}
+	for _, m := range members(raw) {
+		if m.key != "toolName" && m.key != "tool_name" && m.key != "ruleContent" && m.key != "rule_content" {
+			continue
+		}
+		if m.raw[0] != '"' {
+			return rule, false
+		}
+		at := &rule.RuleContent
+		if strings.HasPrefix(m.key, "tool") {
+			at = &rule.ToolName
+		}
+		if *at != "" && *at != str(m.raw) {
+			return rule, false
+		}
+		*at = str(m.raw)
+	}
+	return rule, true
+}
+
+// parseRuleText reads seed 000's "Bash(git:*)" and "Read".
+func parseRuleText(s string) (PermissionRule, bool) {
+	tool, content, has := strings.Cut(s, "(")
+	if !has {
+		return PermissionRule{ToolName: s}, s != ""
+	}
+	content, closed := strings.CutSuffix(content, ")")
+	return PermissionRule{ToolName: tool, RuleContent: content}, closed && tool != ""
+}
+
+// toolList reads an array of rule texts; it reports whether the key is there.
+func (f *frame) toolList(path string) ([]PermissionRule, bool) {
+	raw, ok := f.find(path)
+	if !ok {
+		return nil, false
+	}
+	if raw[0] != '[' {
+		f.fail("%s is %s, not an array", path, aType(raw))
+		return nil, true
+	}
+	list := []PermissionRule{}
+	for _, item := range items(raw) {
+		rule, ok := readRule(item)
+		if !ok || rule.ToolName == "" {
+			f.fail("%s holds something that is not a rule", path)
+			return list, true
+		}
+		list = append(list, rule)
+	}
+	return list, true
+}

@@ -1,0 +1,33 @@
+package waggle
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// MarshalJSON returns what "waggle protocol decode" prints: an object with kind,
+// dialect, type, payload and warnings. The payload has WIRE's canonical field
+// names, without its type; it is the whole object for an unknown kind and null
+// for an invalid one. The warnings are never null.
+func (d Decoded) MarshalJSON() ([]byte, error) {
+	payload := value(d.Payload)
+	var out any = payload
+	if u, ok := payload.(Unknown); ok {
+		out = u.Raw
+	}
+	warnings := d.Warnings
+	if warnings == nil {
+		warnings = []string{}
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Kind     Kind     `json:"kind"`
+		Dialect  Dialect  `json:"dialect"`
+		Type     string   `json:"type"`
+		Payload  any      `json:"payload"`
+		Warnings []string `json:"warnings"`
+	}{d.Kind, d.Dialect, d.Type, out, warnings})
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}

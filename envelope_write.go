@@ -1,0 +1,189 @@
+package waggle
+
+import "strconv"
+
+// line is one key of an envelope that is about to be written.
+type line struct {
+	key string // as it is written, with quotes
+	raw string // the value
+}
+
+// AppendJSON appends the entry as JSON.stringify(x, null, 2) writes it when it
+// stands in an array at top level: every line but the first is indented by two
+// further spaces. A new envelope has the key order of WIRE §2.1; a parsed one
+// keeps its own, and what is new in it goes where that order puts it.
+func (e Envelope) AppendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	for i, l := range e.lines() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, "\n    "...)
+		dst = append(dst, l.key...)
+		dst = append(dst, ": "...)
+		dst = appendIndented(dst, l.raw, 2)
+	}
+	return append(dst, "\n  }"...)
+}
+
+// MarshalJSON returns the compact form, keys in the same order.
+func (e Envelope) MarshalJSON() ([]byte, error) {
+	dst := []byte{'{'}
+	for i, l := range e.lines() {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, l.key...)
+		dst = append(dst, ':')
+		dst = appendCompact(dst, l.raw)
+	}
+	return append(dst, '}'), nil
+}
+
+// lines returns the entry's keys in order. Values that were not set since the
+// entry was parsed keep their bytes.
+func (e Envelope) lines() []line {
+	now := e.values()
+	if e.kept == nil {
+		var list []line
+		for s := range slots {
+			if written(s, now[s]) {
+				list = append(list, newLine(slotKeys[s], now[s]))
+			}
+		}
+		return list
+	}
+	list := make([]line, 0, len(e.kept.members)+1)
+	var have [slots]bool
+	at := make([]slot, 0, cap(list)) // the slot of each line
+	for _, m := range e.kept.members {
+		l := line{m.lit, m.raw}
+		if m.slot != noSlot {
+			have[m.slot] = true
+			if now[m.slot] != e.kept.was[m.slot] {
+				if !written(m.slot, now[m.slot]) {
+					continue
+				}
+				l.raw = string(appendValue(nil, now[m.slot]))
+			}
+		}
+		list, at = append(list, l), append(at, m.slot)
+	}
+	for s := range slots {
+		if !have[s] && now[s] != e.kept.was[s] && written(s, now[s]) {
+			list, at = insert(list, at, s, newLine(slotKeys[s], now[s]))
+		}
+	}
+	return list
+}
+
+// written reports whether a field is there at all with this value.
+func written(s slot, v any) bool {
+	switch s {
+	case slotFrom, slotText, slotTimestamp, slotRead:
+		return true
+	}
+	return v != "" && v != 0
+}
+
+func newLine(key string, v any) line {
+	return line{`"` + key + `"`, string(appendValue(nil, v))}
+}
+
+func appendValue(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case string:
+		return appendString(dst, v)
+	case int:
+		return strconv.AppendInt(dst, int64(v), 10)
+	case bool:
+		return strconv.AppendBool(dst, v)
+	}
+	return dst
+}
+
+// insert puts a line behind the last one that WIRE §2.1 has before it.
+func insert(list []line, at []slot, s slot, l line) ([]line, []slot) {
+	pos := 0
+	for i, other := range at {
+		if other != noSlot && other < s {
+			pos = i + 1
+		}
+	}
+	list = append(list[:pos:pos], append([]line{l}, list[pos:]...)...)
+	at = append(at[:pos:pos], append([]slot{s}, at[pos:]...)...)
+	return list, at
+}
+
+// appendIndented appends a value as JSON.stringify(x, null, 2) lays it out at
+// the given level. Scalars keep their bytes.
+func appendIndented(dst []byte, raw string, level int) []byte {
+	newline := func(level int) {
+		dst = append(dst, '\n')
+		for range level {
+			dst = append(dst, "  "...)
+		}
+	}
+	tokens(raw, func(token string, next byte) {
+		switch token[0] {
+		case '{', '[':
+			dst = append(dst, token...)
+			if next == '}' || next == ']' {
+				return
+			}
+			level++
+			newline(level)
+		case '}', ']':
+			if last := dst[len(dst)-1]; last != '{' && last != '[' {
+				level--
+				newline(level)
+			}
+			dst = append(dst, token...)
+		case ',':
+			dst = append(dst, ',')
+			newline(level)
+		case ':':
+			dst = append(dst, ": "...)
+		default:
+			dst = append(dst, token...)
+		}
+	})
+	return dst
+}
+
+// appendCompact appends a value without white space between its tokens.
+func appendCompact(dst []byte, raw string) []byte {
+	tokens(raw, func(token string, _ byte) { dst = append(dst, token...) })
+	return dst
+}
+
+// tokens calls yield with each token of a valid value and the first byte of the
+// one behind it, 0 at the end.
+func tokens(raw string, yield func(token string, next byte)) {
+	for i := skipSpace(raw, 0); i < len(raw); {
+		end := i + 1
+		switch raw[i] {
+		case '{', '}', '[', ']', ',', ':':
+		default:
+			end = skipToken(raw, i)
+		}
+		token := raw[i:end]
+		i = skipSpace(raw, end)
+		var next byte
+		if i < len(raw) {
+			next = raw[i]
+		}
+		yield(token, next)
+	}
+}
+
+// skipToken returns the index behind a scalar or a key.
+func skipToken(s string, i int) int {
+	if s[i] == '"' {
+		return skipString(s, i)
+	}
+	for i < len(s) && !isSpace(s[i]) && s[i] != ',' && s[i] != '}' && s[i] != ']' && s[i] != ':' {
+		i++
+	}
+	return i
+}

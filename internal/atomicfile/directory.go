@@ -1,0 +1,60 @@
+package atomicfile
+
+import (
+	"path/filepath"
+	"sync"
+)
+
+// directories remembers what the file system below a directory can do. Whether
+// names can be exchanged is found by doing it.
+var directories sync.Map // of string to *directory
+
+type directory struct {
+	fine       func() bool // changes get different times, see fineTimes
+	mu         sync.Mutex
+	noExchange bool
+	stayed     int // how often a writer never closed a file
+}
+
+func dirOf(path string) *directory {
+	dir := filepath.Dir(path)
+	if d, ok := directories.Load(dir); ok {
+		return d.(*directory)
+	}
+	d, _ := directories.LoadOrStore(dir, &directory{fine: sync.OnceValue(func() bool { return fineTimes(dir) })})
+	return d.(*directory)
+}
+
+func (d *directory) tier(want Tier) Tier {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if want == TierAuto && d.noExchange {
+		return TierRename
+	}
+	if want == TierAuto {
+		return TierExchange
+	}
+	return want
+}
+
+func (d *directory) cannotExchange() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.noExchange = true
+}
+
+// A writer that stays is an oddity once; always, it is a file system whose leases
+// mean something else, and asking only costs time.
+const maxStayed = 3
+
+func (d *directory) asksForWriters() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.stayed < maxStayed
+}
+
+func (d *directory) writerStays() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stayed++
+}

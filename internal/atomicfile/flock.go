@@ -1,0 +1,157 @@
+package atomicfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Flock takes an exclusive flock on path, creating it with mode 0600: a queue
+// among our own processes, no meaning to others. It waits until o.Deadline, and
+// then fails with *LockedError. Release is idempotent. The file is never removed:
+// who waits for it has it open. Goroutines of one process exclude each other too.
+func Flock(ctx context.Context, path string, o Options) (release func() error, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("flock %s: %w", path, err)
+	}
+	path, err = canonical(path)
+	if err != nil {
+		return nil, fmt.Errorf("flock: %w", err)
+	}
+	unrank := enterRank(o.Rank, path, true)
+	w := newWaiter(ctx, path, o)
+	defer w.stop()
+	leave, err := enqueue(w.ctx, "flock:"+path) // not the queue of Edit and Lock
+	if err != nil {
+		unrank()
+		return nil, w.locked("another operation of this process", 0)
+	}
+	for {
+		lock, err := tryFlock(path)
+		if err == nil && lock != nil {
+			return sync.OnceValue(func() error {
+				defer unrank()
+				defer leave()
+				return lock.Unlock()
+			}), nil
+		}
+		if err != nil || !w.wait() {
+			leave()
+			unrank()
+			if err != nil {
+				return nil, fmt.Errorf("flock: %w", err)
+			}
+			holder := "another process"
+			if pid := flockHolder(path); pid > 0 {
+				holder = fmt.Sprintf("pid %d", pid)
+			}
+			return nil, w.locked(holder, 0)
+		}
+	}
+}
+
+// TryFlock is Flock that does not wait: held reports whether it was taken. It is
+// what a process lease is made of; the kernel releases it when the holder dies,
+// and a child process does not inherit it.
+func TryFlock(path string, o Options) (release func() error, held bool, err error) {
+	path, err = canonical(path)
+	if err != nil {
+		return nil, false, fmt.Errorf("flock: %w", err)
+	}
+	unrank := enterRank(o.Rank, path, false)
+	lock, err := tryFlock(path)
+	if err != nil || lock == nil {
+		unrank()
+		if err != nil {
+			err = fmt.Errorf("flock: %w", err)
+		}
+		return nil, false, err
+	}
+	return sync.OnceValue(func() error {
+		defer unrank()
+		return lock.Unlock()
+	}), true, nil
+}
+
+// tryFlock returns nil when somebody else holds the lock. A file that was removed
+// or replaced while we locked it locks nothing, so it is tried again.
+func tryFlock(path string) (*flock.Flock, error) {
+	for range 100 {
+		if fi, err := os.Lstat(path); err == nil {
+			if err := regular(path, fi.Mode()); err != nil {
+				return nil, err
+			}
+		}
+		l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openFlags), flock.SetPermissions(0o600))
+		ok, err := l.TryLock()
+		if err != nil || !ok {
+			return nil, err
+		}
+		mine, err := l.Stat()
+		if err == nil {
+			var now fs.FileInfo
+			if now, err = os.Lstat(path); err == nil && os.SameFile(mine, now) {
+				return l, nil
+			}
+		}
+		_ = l.Unlock()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s is replaced again and again", path)
+}
+
+// A waiter spends one deadline over everything an operation waits for.
+type waiter struct {
+	parent context.Context
+	ctx    context.Context // ends with parent or at the deadline
+	stop   context.CancelFunc
+	path   string
+	start  time.Time
+	delay  time.Duration
+}
+
+const (
+	firstDelay = 50 * time.Microsecond
+	lastDelay  = 2 * time.Millisecond
+)
+
+func newWaiter(ctx context.Context, path string, o Options) *waiter {
+	w := &waiter{parent: ctx, path: path, start: time.Now(), delay: firstDelay}
+	w.ctx, w.stop = context.WithDeadline(ctx, w.start.Add(o.deadline()))
+	return w
+}
+
+// wait sleeps a jittered, growing moment; false when the time is up.
+func (w *waiter) wait() bool {
+	if w.ctx.Err() != nil {
+		return false
+	}
+	t := time.NewTimer(w.delay/2 + rand.N(w.delay/2+1))
+	defer t.Stop()
+	w.delay = min(2*w.delay, lastDelay)
+	select {
+	case <-t.C:
+		return true
+	case <-w.ctx.Done():
+		return false
+	}
+}
+
+// locked is the error of a wait that ended: the caller's cancellation, or who
+// holds the lock.
+func (w *waiter) locked(holder string, age time.Duration) error {
+	cause := w.parent.Err()
+	if errors.Is(cause, context.Canceled) {
+		return fmt.Errorf("waiting for the lock of %s, held by %s: %w", w.path, holder, cause)
+	}
+	return &LockedError{Path: w.path, Age: age, Holder: holder, Waited: time.Since(w.start), Cause: cause}
+}

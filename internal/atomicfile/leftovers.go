@@ -1,0 +1,91 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Suffixes of temporary files, behind ".<base>.<8 hex>.".
+const (
+	tmpSuffix   = "tmp" // an edit under the flock: dead as soon as we hold the flock
+	plainSuffix = "alt" // an edit under the lock directory alone
+	newSuffix   = "new" // WriteFile
+)
+
+// recover clears up after a writer that was killed. It runs under the lock.
+func (l *lock) recover() {
+	if l.rec.tmp != "" {
+		l.settle(l.parent() + l.rec.tmp)
+		l.rec.tmp, l.rec.base, l.rec.next = "", Identity{}, Identity{}
+		l.note(l.rec.state)
+	}
+	if l.flk != nil {
+		removeTemps(l.path, tmpSuffix, time.Time{})
+	}
+	removeTemps(l.path, plainSuffix, l.o.now().Add(-l.o.stale()))
+}
+
+// settle ends an exchange whose writer was killed around it. Only a content that
+// came from neither our last read nor that writer is kept: it is the work of a
+// program that does not lock.
+func (l *lock) settle(tmp string) {
+	left, err := Identify(tmp)
+	if err != nil {
+		return
+	}
+	if left.ino == l.rec.next.ino || left.sameContent(l.rec.base) {
+		_ = os.Remove(tmp)
+		return
+	}
+	if now, err := Identify(l.path); err == nil && now.sameContent(l.rec.next) && exchange(tmp, l.path) == nil {
+		_ = os.Remove(tmp) // the edit of the dead writer, which it acknowledged to nobody
+		return
+	}
+	l.keep(tmp)
+}
+
+// keep moves a foreign content that cannot be merged beside the file.
+func (l *lock) keep(tmp string) {
+	stamp := l.path + ".displaced-" + l.o.now().UTC().Format("20060102T150405.000Z")
+	for n := 1; n < 100; n++ {
+		to := stamp
+		if n > 1 {
+			to = fmt.Sprintf("%s-%d", stamp, n)
+		}
+		err := renameNoReplace(tmp, to)
+		if err == nil {
+			l.o.kept(to)
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return
+		}
+	}
+}
+
+// removeTemps removes temporary files of path with this suffix; with a time, only
+// those last written before it.
+func removeTemps(path, suffix string, before time.Time) {
+	dir, base := filepath.Split(path)
+	names, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range names {
+		hex, ok := strings.CutPrefix(e.Name(), "."+base+".")
+		if hex, ok = strings.CutSuffix(hex, "."+suffix); !ok || !isHex8(hex) {
+			continue
+		}
+		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() && (before.IsZero() || fi.ModTime().Before(before)) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
+
+func isHex8(s string) bool {
+	return len(s) == 8 && strings.Trim(s, "0123456789abcdef") == ""
+}

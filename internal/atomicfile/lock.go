@@ -1,0 +1,247 @@
+package atomicfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Lock takes the lock of path (which must exist and be a regular file, as
+// proper-lockfile wants it) and returns its release. It fails with *LockedError
+// at the deadline. Release is idempotent and reports ErrLost for a lock that was
+// lost meanwhile. The lock directory is renewed at least every 3 s while it is
+// held (WIRE §2.4); our other processes wait for the release for their whole
+// deadline.
+func Lock(ctx context.Context, path string, o Options) (release func() error, err error) {
+	if _, err := Identify(path); err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	l, err := acquire(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	return sync.OnceValue(l.release), nil
+}
+
+// lock is one hold of all three locks of a path.
+type lock struct {
+	path string // canonical
+	o    Options
+	w    *waiter
+
+	unrank func()
+	leave  func()       // the in-process queue
+	flk    *flock.Flock // nil: we are a plain proper-lockfile client
+	file   *os.File     // the flock file again, for the record
+	prev   record       // what the holder before us left
+	rec    record       // ours
+	scan   bool         // a dead writer may have left temporary files
+
+	patience time.Time // when a foreign writer was first found to have the file open
+
+	mu    sync.Mutex // guards what the renewing timer touches
+	dir   dirStat    // the lock directory we made
+	made  time.Time
+	timer *time.Timer
+	lost  bool
+	done  bool
+}
+
+func (l *lock) dirPath() string { return l.path + ".lock" }
+
+// sibling names a dot file beside the locked file that no reader takes for an
+// inbox: it does not end in .json.
+func (l *lock) sibling(suffix string) string {
+	dir, base := filepath.Split(l.path)
+	return dir + "." + base + "." + suffix
+}
+
+// acquire takes queue, flock and lock directory in this order, one deadline for
+// all, and clears up what a killed writer left.
+func acquire(ctx context.Context, path string, o Options) (*lock, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	path, err := canonical(path)
+	if err != nil {
+		return nil, fmt.Errorf("lock: %w", err)
+	}
+	l := &lock{path: path, o: o, unrank: enterRank(o.Rank, path, true), w: newWaiter(ctx, path, o)}
+	if err := l.take(); err != nil {
+		l.letGo()
+		return nil, err
+	}
+	o.hook("locked")
+	if l.scan {
+		l.recover()
+	}
+	return l, nil
+}
+
+func (l *lock) take() error {
+	leave, err := enqueue(l.w.ctx, l.path)
+	if err != nil {
+		return l.w.locked("another operation of this process", 0)
+	}
+	l.leave = leave
+	l.o.hook("queued")
+	if err := l.takeFlock(); err != nil {
+		return err
+	}
+	l.o.hook("flocked")
+	return l.takeDir()
+}
+
+// takeFlock waits for our own queue file. It may end without the flock and
+// without an error, which leaves us a plain client of the lock directory: where
+// there are no flocks, and where the holder of the flock sleeps.
+func (l *lock) takeFlock() error {
+	path := l.sibling("flk")
+	for {
+		flk, err := tryFlock(path)
+		if err != nil {
+			if noFlock(err) {
+				return nil
+			}
+			return fmt.Errorf("lock: %w", err)
+		}
+		if flk != nil {
+			return l.openRecord(flk, path)
+		}
+		if l.sleeper(path) {
+			return nil
+		}
+		if !l.w.wait() {
+			return l.flockHeld(path)
+		}
+	}
+}
+
+func (l *lock) openRecord(flk *flock.Flock, path string) error {
+	l.flk = flk
+	f, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
+	if err != nil {
+		return fmt.Errorf("lock: %w", err)
+	}
+	l.file = f
+	l.prev = readRecord(f)
+	l.scan = !l.prev.clean()
+	l.rec = record{
+		boot: bootID(), pid: os.Getpid(), start: ownStart(), since: time.Now().UnixNano(),
+		state: l.prev.state, dir: l.prev.dir, foreign: l.prev.foreign,
+		tmp: l.prev.tmp, base: l.prev.base, next: l.prev.next,
+	}
+	if l.prev.boot == l.rec.boot && l.rec.boot != "-" {
+		l.rec.last = l.prev.last // after a power cut an equal identity proves nothing
+	}
+	return nil
+}
+
+var ownStart = sync.OnceValue(func() uint64 {
+	n, _ := procStart(os.Getpid())
+	return n
+})
+
+// sleeper reports that the holder of the flock has neither written its record nor
+// renewed its lock directory for the stale time: it was stopped. Other programs
+// take its lock directory over now, so we do too, as one of them: an agent must
+// not stay deaf because another was stopped (USERS need 11).
+func (l *lock) sleeper(path string) bool {
+	if time.Since(l.w.start) < min(l.o.stale()/4, 500*time.Millisecond) {
+		return false
+	}
+	fi, err := os.Lstat(path)
+	if err != nil || l.o.now().Sub(fi.ModTime()) <= l.o.stale() {
+		return false
+	}
+	d, err := statDir(l.dirPath())
+	return os.IsNotExist(err) || err == nil && l.age(d) > l.o.stale()
+}
+
+// age is how long ago the holder of a lock directory gave a sign of life.
+func (l *lock) age(d dirStat) time.Duration { return time.Duration(l.o.now().UnixNano() - d.mtime) }
+
+func (l *lock) flockHeld(path string) error {
+	rec := record{state: stateFree}
+	if f, err := openRead(path); err == nil {
+		rec = readRecord(f)
+		f.Close()
+	}
+	var age time.Duration
+	if !rec.clean() {
+		age = l.o.now().Sub(time.Unix(0, rec.since))
+	}
+	return l.w.locked(rec.holder(), age)
+}
+
+// note writes the record. An error is not one of the edit: without a record an
+// orphan of ours waits out the stale time, that is all.
+func (l *lock) note(state string) {
+	if l.file != nil {
+		l.rec.state = state
+		_, _ = l.file.WriteAt(l.rec.encode(), recordOffset)
+	}
+}
+
+// release gives everything back in reverse order. The error is ErrLost, or what
+// kept the lock directory from being removed.
+func (l *lock) release() error {
+	l.o.hook("unlocking")
+	l.mu.Lock()
+	l.done = true
+	l.timer.Stop()
+	err := l.removeDir()
+	l.mu.Unlock()
+	l.o.hook("lock-removed")
+	if l.flk != nil {
+		l.rec.tmp, l.rec.base, l.rec.next = "", Identity{}, Identity{}
+		if err == nil || errors.Is(err, ErrLost) {
+			l.rec.dir = dirStat{}
+			l.note(stateFree)
+		} else {
+			l.note(stateHeld) // the directory is still there: the next of us adopts it
+		}
+		l.yield()
+	}
+	l.letGo()
+	l.o.hook("unlocked")
+	return err
+}
+
+// yield leaves the lock directory free for as long as we held it, while other
+// programs were seen lately: their retries are few and far between, ours come the
+// moment the flock is free (PERF C).
+func (l *lock) yield() {
+	if time.Since(time.Unix(0, l.rec.foreign)) > 10*time.Second {
+		return
+	}
+	until := time.Now().Add(min(time.Since(l.made), 5*time.Millisecond))
+	if time.Until(until) > time.Millisecond {
+		time.Sleep(time.Until(until))
+	}
+	for time.Now().Before(until) {
+		runtime.Gosched() // a shorter sleep would last a millisecond
+	}
+}
+
+// letGo gives back the flock and the queue.
+func (l *lock) letGo() {
+	if l.file != nil {
+		l.file.Close()
+	}
+	if l.flk != nil {
+		_ = l.flk.Unlock()
+	}
+	if l.leave != nil {
+		l.leave()
+	}
+	l.w.stop()
+	l.unrank()
+}

@@ -1,0 +1,117 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+)
+
+// copyWhole is the size up to which a new content is put together in memory and
+// written at once; above it the kernel copies what did not change.
+const copyWhole = 64 << 10
+
+// createTemp makes ".<base>.<8 hex>.<suffix>" beside path.
+func createTemp(path, suffix string, perm fs.FileMode) (*os.File, error) {
+	dir, base := filepath.Split(path)
+	for try := 0; ; try++ {
+		name := fmt.Sprintf("%s.%s.%08x.%s", dir, base, rand.Uint32(), suffix)
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|openFlags, 0o600)
+		if errors.Is(err, fs.ErrExist) && try < 100 {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if perm.Perm() != 0o600 {
+			if err := f.Chmod(perm.Perm()); err != nil {
+				discard(f)
+				return nil, err
+			}
+		}
+		return f, nil
+	}
+}
+
+func discard(f *os.File) {
+	f.Close()
+	_ = os.Remove(f.Name())
+}
+
+// checkSplices refuses splices that overlap, descend or leave the content, and a
+// result over the limit, and returns the size of the result.
+func checkSplices(v *view, splices []Splice, limit int64) (int64, error) {
+	size, at := v.Size(), int64(0)
+	for _, s := range splices {
+		if s.Offset < at || s.Delete < 0 || s.Offset+s.Delete > v.Size() {
+			return 0, fmt.Errorf("edit %s: a splice of %d bytes at %d does not fit (%d bytes, done up to %d)",
+				v.path, s.Delete, s.Offset, v.Size(), at)
+		}
+		at = s.Offset + s.Delete
+		size += int64(len(s.Insert)) - s.Delete
+	}
+	if size > limit {
+		return 0, fmt.Errorf("edit: %w", tooLarge(v.path, size, limit))
+	}
+	return size, nil
+}
+
+// writeSpliced writes v's content with the splices applied to f.
+func writeSpliced(f *os.File, v *view, splices []Splice, size int64) error {
+	if v.f == nil || v.Size() <= copyWhole {
+		old, err := v.Bytes()
+		if err != nil {
+			return err
+		}
+		if int64(len(old)) < v.Size() {
+			return errShrunk
+		}
+		_, err = f.Write(applySplices(old, splices, size))
+		return err
+	}
+	at := int64(0)
+	for _, s := range splices {
+		if err := copyRange(f, v.f, at, s.Offset-at); err != nil {
+			return err
+		}
+		if _, err := f.Write(s.Insert); err != nil {
+			return err
+		}
+		at = s.Offset + s.Delete
+	}
+	return copyRange(f, v.f, at, v.Size()-at)
+}
+
+// errShrunk says that the file was cut while it was copied: somebody writes it
+// in place.
+var errShrunk = errors.New("the file was cut short while it was read")
+
+func applySplices(old []byte, splices []Splice, size int64) []byte {
+	out := make([]byte, 0, size)
+	at := int64(0)
+	for _, s := range splices {
+		out = append(out, old[at:s.Offset]...)
+		out = append(out, s.Insert...)
+		at = s.Offset + s.Delete
+	}
+	return append(out, old[at:]...)
+}
+
+// copyRange appends n bytes of from at off to f: copy_file_range where the
+// system has it, which shares the blocks where the file system can.
+func copyRange(f, from *os.File, off, n int64) error {
+	if n == 0 {
+		return nil
+	}
+	if _, err := from.Seek(off, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.CopyN(f, from, n)
+	if err == io.EOF {
+		return errShrunk
+	}
+	return err
+}

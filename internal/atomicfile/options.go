@@ -1,0 +1,168 @@
+package atomicfile
+
+import (
+	"io/fs"
+	"time"
+)
+
+// Sync says what is flushed before an edit is published. With SyncNone a power
+// cut may leave a published file short or zeroed on some file systems; with
+// SyncData the published content is whole, but the last edits may be missing.
+type Sync int
+
+// Sync policies (PERF A2).
+const (
+	SyncNone Sync = iota // nothing; what every peer does
+	SyncData             // the file's data before it is published
+	SyncFull             // and the directory after
+)
+
+func (s Sync) String() string {
+	switch s {
+	case SyncNone:
+		return "none"
+	case SyncData:
+		return "data"
+	case SyncFull:
+		return "full"
+	default:
+		return "unknown"
+	}
+}
+
+// Tier says how a new content replaces the old one.
+type Tier int
+
+// Tiers. Only the exchange tier sees the change of a program that does not lock
+// and writes between our last check and our publishing.
+const (
+	TierAuto     Tier = iota // best the directory supports, found by use and cached
+	TierExchange             // copy, splice, exchange the two names, compare, unlink
+	TierRename               // copy, splice, rename
+)
+
+func (t Tier) String() string {
+	switch t {
+	case TierAuto:
+		return "auto"
+	case TierExchange:
+		return "exchange"
+	case TierRename:
+		return "rename"
+	default:
+		return "unknown"
+	}
+}
+
+// Rank orders nested locks (TRUST 6). A goroutine that holds a rank may only
+// take a higher one; in tests a violation panics. The zero rank is not checked.
+type Rank int
+
+// Ranks, outermost first.
+const (
+	RankLease   Rank = iota + 1 // process lease, try only
+	RankTasks                   // tasks/<team>/.lock
+	RankTask                    // tasks/<team>/<n>.json, ascending n
+	RankConfig                  // teams/<team>/config.json
+	RankInbox                   // one inbox
+	RankJournal                 // a leaf
+)
+
+func (r Rank) String() string {
+	switch r {
+	case RankLease:
+		return "lease"
+	case RankTasks:
+		return "tasks"
+	case RankTask:
+		return "task"
+	case RankConfig:
+		return "config"
+	case RankInbox:
+		return "inbox"
+	case RankJournal:
+		return "journal"
+	default:
+		return "none"
+	}
+}
+
+// Defaults of Options.
+const (
+	DefaultDeadline = 5 * time.Second
+	DefaultStale    = 10 * time.Second
+	DefaultMaxSize  = 256 << 20
+)
+
+// Options are the settings of a lock or an edit. The zero value works.
+type Options struct {
+	Rank     Rank
+	Sync     Sync
+	Tier     Tier
+	Deadline time.Duration // for the whole operation; 0 means 5 s
+	Stale    time.Duration // age of a foreign lock that counts as abandoned; 0 means 10 s
+	Perm     fs.FileMode   // of a new file; 0 means 0600. An existing file keeps its mode
+	MaxSize  int64         // refuse to read or write more; 0 means 256 MiB
+	Now      func() time.Time
+	// Hook is called with a step's name between the file operations of an edit,
+	// for tests that stop or kill the process there. Nil in production. The steps
+	// of an edit in order: queued, flocked, announced, lock-made, locked, read,
+	// temp-created, temp-written, synced, checked, published, compared, unlinked,
+	// unlocking, lock-removed, unlocked.
+	Hook func(step string)
+	// Kept is told where a foreign content was put that could be neither published
+	// nor merged: two programs that do not lock wrote within the same microseconds
+	// as we, or a writer of ours was killed there. May be nil.
+	Kept func(path string)
+}
+
+func (o Options) deadline() time.Duration {
+	if o.Deadline <= 0 {
+		return DefaultDeadline
+	}
+	return o.Deadline
+}
+
+func (o Options) stale() time.Duration {
+	if o.Stale <= 0 {
+		return DefaultStale
+	}
+	return o.Stale
+}
+
+// refresh is how often a long hold renews its lock directory: well inside the
+// 5 s that proper-lockfile itself uses, and three times per stale period.
+func (o Options) refresh() time.Duration { return min(o.stale()/3, 3*time.Second) }
+
+func (o Options) perm() fs.FileMode {
+	if o.Perm == 0 {
+		return 0o600
+	}
+	return o.Perm.Perm()
+}
+
+func (o Options) maxSize() int64 {
+	if o.MaxSize <= 0 {
+		return DefaultMaxSize
+	}
+	return o.MaxSize
+}
+
+func (o Options) now() time.Time {
+	if o.Now == nil {
+		return time.Now()
+	}
+	return o.Now()
+}
+
+func (o Options) hook(step string) {
+	if o.Hook != nil {
+		o.Hook(step)
+	}
+}
+
+func (o Options) kept(path string) {
+	if o.Kept != nil {
+		o.Kept(path)
+	}
+}

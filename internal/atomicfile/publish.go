@@ -1,0 +1,235 @@
+package atomicfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// publication is a new content on its way to the file's name.
+type publication struct {
+	l    *lock
+	v    *view // what it was made from
+	tmp  *os.File
+	size int64
+}
+
+// writerPatience is how long a foreign writer that has the file open is waited
+// for. It may only be a program that never closes it.
+const writerPatience = 100 * time.Millisecond
+
+// prepare writes the new content into a temporary file and flushes it as the
+// policy says.
+func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, error) {
+	perm := l.o.perm()
+	if v.Exists() {
+		perm = v.fi.Mode()
+	}
+	suffix := tmpSuffix
+	if l.flk == nil {
+		suffix = plainSuffix
+	}
+	tmp, err := createTemp(l.path, suffix, perm)
+	if err != nil {
+		return nil, err
+	}
+	l.o.hook("temp-created")
+	if v.Exists() {
+		keepOwner(tmp, v.fi)
+	}
+	err = writeSpliced(tmp, v, splices, size)
+	l.o.hook("temp-written")
+	if err == nil && l.o.Sync != SyncNone {
+		err = syncData(tmp)
+	}
+	if err != nil {
+		discard(tmp)
+		return nil, err
+	}
+	l.o.hook("synced")
+	return &publication{l, v, tmp, size}, nil
+}
+
+// publish gives the new content the file's name. Not done and no error: another
+// program changed the file since it was read, and the attempt left no trace.
+func (p *publication) publish() (done bool, err error) {
+	l := p.l
+	if err := l.check(); err != nil {
+		return false, err
+	}
+	next, err := p.tmp.Stat()
+	if err != nil {
+		return false, fmt.Errorf("edit: %w", err)
+	}
+	if runtime.GOOS == "windows" {
+		p.tmp.Close() // what is open cannot be renamed there, nor replaced
+		p.v.close()
+	}
+	if !p.v.Exists() {
+		done, err = p.create()
+	} else if p.changed() || p.beingWritten() {
+		return false, nil
+	} else {
+		l.o.hook("checked")
+		done, err = p.replace(identityOf(next))
+	}
+	if !done || err != nil {
+		return false, err
+	}
+	if l.o.Sync == SyncFull {
+		if err := syncDir(l.parent()); err != nil {
+			return true, fmt.Errorf("edit: published, but the directory was not flushed: %w", err)
+		}
+	}
+	p.remember(identityOf(next))
+	return true, nil
+}
+
+// withdraw removes a temporary file that was not published.
+func (p *publication) withdraw() { _ = os.Remove(p.tmp.Name()) }
+
+// create publishes a file that did not exist; one that exists meanwhile stays.
+func (p *publication) create() (bool, error) {
+	p.l.o.hook("checked")
+	err := renameNoReplace(p.tmp.Name(), p.l.path)
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("edit: %w", err)
+	}
+	p.l.o.hook("published")
+	return true, nil
+}
+
+// replace publishes over the file that was read.
+func (p *publication) replace(next Identity) (bool, error) {
+	d := dirOf(p.l.path)
+	if d.tier(p.l.o.Tier) == TierExchange {
+		done, err := p.exchange(next)
+		if err == nil || !unsupported(err) {
+			return done, err
+		}
+		if p.l.o.Tier == TierExchange {
+			return false, fmt.Errorf("edit: the file system cannot exchange names: %w", err)
+		}
+		d.cannotExchange()
+	}
+	if err := replace(p.tmp.Name(), p.l.path); err != nil {
+		return false, fmt.Errorf("edit: %w", err)
+	}
+	p.l.o.hook("published")
+	return true, nil
+}
+
+// exchange swaps the two names, then looks at what it displaced. If that is not
+// what was read, the swap is undone at once: the file is again what the other
+// program made of it, and the edit starts over from there.
+func (p *publication) exchange(next Identity) (bool, error) {
+	l, tmp := p.l, p.tmp.Name()
+	l.rec.tmp, l.rec.base, l.rec.next = filepath.Base(tmp), p.v.id, next
+	l.note(statePublishing)
+	err := exchange(tmp, l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // the file was removed; the next attempt finds out
+	}
+	if err != nil {
+		return false, err
+	}
+	l.o.hook("published")
+	if p.displacedAsRead(tmp) {
+		l.o.hook("compared")
+		_ = os.Remove(tmp)
+		l.rec.tmp = ""
+		l.o.hook("unlinked")
+		return true, nil
+	}
+	return false, p.undo(next)
+}
+
+// displacedAsRead reports whether the displaced file is what this edit read, and
+// nobody is about to change it through a descriptor.
+func (p *publication) displacedAsRead(tmp string) bool {
+	id, err := Identify(tmp)
+	if err != nil || !id.sameContent(p.v.id) || p.sameBytes() != nil {
+		return false
+	}
+	return !p.hasWriter() || p.l.out(p.l.patience)
+}
+
+// undo swaps back. Should yet another program have replaced our content in these
+// microseconds, its content is the newest and stays; the older one is kept beside.
+func (p *publication) undo(next Identity) error {
+	l, tmp := p.l, p.tmp.Name()
+	if err := exchange(tmp, l.path); err != nil {
+		l.keep(tmp)
+		return fmt.Errorf("edit: another program changed the file: %w", err)
+	}
+	if id, err := Identify(tmp); err == nil && id.ino != next.ino {
+		if err := exchange(tmp, l.path); err == nil {
+			l.keep(tmp)
+		}
+	}
+	l.rec.tmp = ""
+	return nil
+}
+
+// changed reports whether the name leads to something else than what was read.
+func (p *publication) changed() bool {
+	id, err := Identify(p.l.path)
+	return err != nil || id != p.v.id || p.sameBytes() != nil
+}
+
+var errDiffers = errors.New("content differs")
+
+// sameBytes compares the content again where times cannot be trusted.
+func (p *publication) sameBytes() error {
+	if !p.v.doubt {
+		return nil
+	}
+	now, err := readAll(p.v.f, p.v.id.size+1)
+	if err == nil && !bytes.Equal(now, p.v.data) {
+		err = errDiffers
+	}
+	return err
+}
+
+// beingWritten reports that a program has the file open for writing, unless it
+// has had it open for too long already.
+func (p *publication) beingWritten() bool {
+	if !p.hasWriter() {
+		return false
+	}
+	if p.l.patience.IsZero() {
+		p.l.patience = time.Now()
+	}
+	if !p.l.out(p.l.patience) {
+		return true
+	}
+	dirOf(p.l.path).writerStays()
+	return false
+}
+
+func (p *publication) hasWriter() bool {
+	return dirOf(p.l.path).asksForWriters() && hasWriter(p.v.f)
+}
+
+// out reports that patience with a writer that began at t is at its end.
+func (l *lock) out(t time.Time) bool { return !t.IsZero() && time.Since(t) > writerPatience }
+
+// remember notes the file as this edit left it, if it still is that.
+func (p *publication) remember(next Identity) {
+	fi, err := p.tmp.Stat()
+	p.l.rec.last = Identity{}
+	if err != nil || !dirOf(p.l.path).fine() {
+		return
+	}
+	if id := identityOf(fi); id.sameContent(next) {
+		p.l.rec.last = id
+	}
+}

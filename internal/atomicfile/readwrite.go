@@ -1,0 +1,109 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// ReadFile reads path without a lock. It refuses what is not a regular file of
+// at most o.MaxSize (ErrNotRegular, ErrTooLarge), follows no symlink in the last
+// component, and never blocks on a FIFO. A file that another program rewrites in
+// place may be read half; one of ours is always read whole.
+func ReadFile(path string, o Options) ([]byte, error) {
+	data, _, err := ReadIdentified(path, o)
+	return data, err
+}
+
+// ReadIdentified is ReadFile that also returns the identity of what was read: as
+// long as Identify returns the same, reading again gives the same bytes. The
+// identity is zero, which equals no file's, when the file changed so lately that
+// a further change could look the same.
+func ReadIdentified(path string, o Options) ([]byte, Identity, error) {
+	f, fi, err := openRegular(path, o.maxSize())
+	if err != nil {
+		return nil, Identity{}, fmt.Errorf("read: %w", err)
+	}
+	defer f.Close()
+	data, err := readAll(f, fi.Size())
+	if err != nil {
+		return nil, Identity{}, fmt.Errorf("read: %w", err)
+	}
+	id := identityOf(fi)
+	if id.doubtful(o.now(), dirOf(path).fine()) {
+		id = Identity{}
+	}
+	return data, id, nil
+}
+
+// swept remembers the files whose leftovers this process has removed.
+var swept sync.Map // of string to struct{}
+
+// WriteFile replaces path by data without taking its lock: for files of which
+// the caller is the only writer. It flushes as o.Sync says and keeps the mode of
+// an existing file. It refuses to replace what is not a regular file, and data
+// over o.MaxSize.
+func WriteFile(path string, data []byte, o Options) error {
+	path, err := canonical(path)
+	if err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	if int64(len(data)) > o.maxSize() {
+		return fmt.Errorf("write: %w", tooLarge(path, int64(len(data)), o.maxSize()))
+	}
+	perm := o.perm()
+	old, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		if err := regular(path, old.Mode()); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+		perm = old.Mode()
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("write: %w", err)
+	}
+	if _, again := swept.LoadOrStore(path, struct{}{}); !again {
+		removeTemps(path, newSuffix, o.now().Add(-time.Minute))
+	}
+	f, err := createTemp(path, newSuffix, perm)
+	if err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	if old != nil {
+		keepOwner(f, old)
+	}
+	o.hook("temp-created")
+	if err := fill(f, data, o); err != nil {
+		discard(f)
+		return fmt.Errorf("write: %w", err)
+	}
+	o.hook("synced")
+	if err := replace(f.Name(), path); err != nil {
+		discard(f)
+		return fmt.Errorf("write: %w", err)
+	}
+	o.hook("published")
+	if o.Sync == SyncFull {
+		if err := syncDir(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("write: published, but the directory was not flushed: %w", err)
+		}
+	}
+	return nil
+}
+
+func fill(f *os.File, data []byte, o Options) error {
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	o.hook("temp-written")
+	if o.Sync != SyncNone {
+		if err := syncData(f); err != nil {
+			return err
+		}
+	}
+	return f.Close()
+}

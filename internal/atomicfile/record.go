@@ -1,0 +1,146 @@
+package atomicfile
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// A record says who holds a lock and how far it came. It lies in the flock file,
+// because the lock directory must stay empty (WIRE §2.4), and is written only
+// under the flock. Whoever gets the flock and finds a record that does not say
+// free knows that its writer is dead, what lock directory that writer made, and
+// which temporary file it was about to exchange.
+type record struct {
+	boot    string // run of the kernel
+	pid     int
+	start   uint64 // when that process started
+	since   int64  // when it got the flock, Unix nanoseconds
+	state   string
+	dir     dirStat  // the lock directory it made
+	foreign int64    // when a lock of another program was last seen
+	tmp     string   // base name of the temporary file in an exchange
+	base    Identity // what the exchange was to displace
+	next    Identity // what it was to publish
+	last    Identity // the file as our last edit left it
+}
+
+// States of a record.
+const (
+	stateFree       = "free"       // nothing held, nothing left behind
+	stateTaking     = "taking"     // about to make the lock directory
+	stateHeld       = "held"       // has made it
+	statePublishing = "publishing" // about to exchange tmp with the file
+)
+
+const (
+	recordMagic = "waggle-lock-1"
+	recordSize  = 512
+)
+
+// clean reports a record whose writer left nothing behind.
+func (r record) clean() bool { return r.state == stateFree }
+
+func (r record) encode() []byte {
+	b := make([]byte, 0, recordSize)
+	b = append(b, recordMagic...)
+	b = append(b, ' ')
+	b = append(b, dash(r.boot)...)
+	b = appendInts(b, int64(r.pid), int64(r.start), r.since)
+	b = append(b, ' ')
+	b = append(b, r.state...)
+	b = appendInts(b, int64(r.dir.ino), r.dir.btime, r.dir.mtime, r.foreign)
+	b = append(b, ' ')
+	b = append(b, dash(r.tmp)...)
+	for _, id := range []Identity{r.base, r.next, r.last} {
+		b = appendInts(b, int64(id.ino), id.size, id.mtime, id.ctime)
+	}
+	b = append(b, ' ')
+	b = strconv.AppendUint(b, uint64(crc32.ChecksumIEEE(b)), 16)
+	// Padded to one size, so that a short record never leaves the tail of a long one.
+	for len(b) < recordSize-1 {
+		b = append(b, ' ')
+	}
+	return append(b, '\n')
+}
+
+func appendInts(b []byte, ns ...int64) []byte {
+	for _, n := range ns {
+		b = append(b, ' ')
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return b
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// decodeRecord reads a record; whatever is not one, such as an empty file, is
+// that of a lock nobody held.
+func decodeRecord(b []byte) record {
+	free := record{state: stateFree}
+	b = bytes.TrimRight(b, " \n")
+	cut := bytes.LastIndexByte(b, ' ')
+	if cut < 0 || !bytes.HasPrefix(b, []byte(recordMagic+" ")) {
+		return free
+	}
+	sum, err := strconv.ParseUint(string(b[cut+1:]), 16, 32)
+	if err != nil || uint32(sum) != crc32.ChecksumIEEE(b[:cut+1]) {
+		return free
+	}
+	f := strings.Fields(string(b[:cut]))
+	if len(f) != 23 {
+		return free
+	}
+	var bad bool
+	n := func(i int) int64 {
+		v, err := strconv.ParseInt(f[i], 10, 64)
+		bad = bad || err != nil
+		return v
+	}
+	id := func(i int) Identity {
+		return Identity{ino: uint64(n(i)), size: n(i + 1), mtime: n(i + 2), ctime: n(i + 3)}
+	}
+	r := record{
+		boot: f[1], pid: int(n(2)), start: uint64(n(3)), since: n(4), state: f[5],
+		dir:     dirStat{ino: uint64(n(6)), btime: n(7), mtime: n(8)},
+		foreign: n(9), base: id(11), next: id(15), last: id(19),
+	}
+	if f[10] != "-" {
+		r.tmp = f[10]
+	}
+	switch r.state {
+	case stateFree, stateTaking, stateHeld, statePublishing:
+	default:
+		bad = true
+	}
+	if bad {
+		return free
+	}
+	return r
+}
+
+// readRecord reads the record in an open flock file.
+func readRecord(f *os.File) record {
+	var b [recordSize]byte
+	n, _ := f.ReadAt(b[:], recordOffset)
+	return decodeRecord(b[:n])
+}
+
+// holder names the process of a record that says it is not free.
+func (r record) holder() string {
+	if r.clean() || r.pid == 0 {
+		return "another waggle process"
+	}
+	if start, ok := procStart(r.pid); ok && (start != r.start || r.boot != bootID()) {
+		return "another waggle process" // the number was given to somebody else
+	}
+	return fmt.Sprintf("pid %d (waggle)", r.pid)
+}

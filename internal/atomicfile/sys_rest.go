@@ -1,0 +1,22 @@
+//go:build !linux && !darwin && !windows
+
+package atomicfile
+
+import (
+	"io/fs"
+	"os"
+)
+
+func busy(error) bool { return false }
+
+// statDir knows the modification time only: an orphan of ours waits out the
+// stale time here.
+func statDir(path string) (dirStat, error) {
+	fi, err := os.Lstat(path)
+	if err != nil {
+		return dirStat{}, err
+	}
+	return dirStat{ino: 1, mtime: fi.ModTime().UnixNano(), mode: fi.Mode() & (fs.ModeDir | fs.ModePerm)}, nil
+}
+
+func procStart(int) (uint64, bool) { return 0, false }

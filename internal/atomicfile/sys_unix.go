@@ -1,0 +1,70 @@
+//go:build linux || darwin
+
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// recordOffset is where a holder's record lies in the flock file.
+const recordOffset = 0
+
+// openFlags are added to every open: no symbolic link in the last component, and
+// no waiting for the other end of a FIFO (USERS T9).
+const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK
+
+// openRead opens a regular file for reading.
+func openRead(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) {
+		return nil, fmt.Errorf("%s is a symbolic link, %w", path, ErrNotRegular)
+	}
+	return f, err
+}
+
+// unsupported reports an operation that the file system does not have.
+func unsupported(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) ||
+		errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP)
+}
+
+// noFlock reports a file system, or a flock file of another user, that leaves us
+// with the lock directory alone, as every other program has it.
+func noFlock(err error) bool {
+	return unsupported(err) || errors.Is(err, unix.ENOLCK) || errors.Is(err, fs.ErrPermission)
+}
+
+// keepOwner gives f the owner of old: a file edited by root stays its user's.
+func keepOwner(f *os.File, old fs.FileInfo) {
+	st, ok := old.Sys().(*syscall.Stat_t)
+	if ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
+		// Only root may, and nobody else needs to: an ordinary user's copy of
+		// somebody else's file is that user's.
+		_ = f.Chown(int(st.Uid), int(st.Gid))
+	}
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+func replace(from, to string) error { return os.Rename(from, to) }
+
+// linkNoReplace gives from's content the name to unless there is one.
+func linkNoReplace(from, to string) error {
+	if err := os.Link(from, to); err != nil {
+		return err
+	}
+	return os.Remove(from)
+}

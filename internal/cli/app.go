@@ -1,0 +1,194 @@
+// Package cli is the command line: a thin face over operator. It is the one
+// place that reads the environment, the clock and the terminal. Each command is
+// a file and one line in root.go.
+package cli
+
+import (
+	"bufio"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
+
+	"waggle"
+	"waggle/internal/statedir"
+	"waggle/operator"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// App is one invocation's world. The zero value does not work; Main makes it
+// from the process, tests from parts.
+type App struct {
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+	Environ []string
+	Now     func() time.Time
+	Rand    io.Reader
+	Version string
+
+	lines *bufio.Reader // on In; see stdin
+
+	flags struct {
+		root, state, team, as string
+		json, noColor, quiet  bool
+	}
+}
+
+// stdin reads In by lines. There is one reader, so that what one question has
+// read ahead is there for the next.
+func (a *App) stdin() *bufio.Reader {
+	if a.lines == nil {
+		a.lines = bufio.NewReader(a.In)
+	}
+	return a.lines
+}
+
+// env looks a variable up.
+func (a *App) env(key string) string {
+	for i := len(a.Environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(a.Environ[i], key+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// rootPath is the wire tree: --root, WAGGLE_ROOT, CLAUDE_CONFIG_DIR, ~/.claude.
+func (a *App) rootPath() (string, error) {
+	for _, v := range []string{a.flags.root, a.env("WAGGLE_ROOT"), a.env("CLAUDE_CONFIG_DIR")} {
+		if v != "" {
+			return parseRoot(v)
+		}
+	}
+	home, err := a.home()
+	return filepath.Join(home, ".claude"), err
+}
+
+// parseRoot reads a root URL or a path.
+func parseRoot(v string) (string, error) {
+	scheme, _, isURL := strings.Cut(v, "://")
+	if !isURL {
+		return filepath.Abs(v)
+	}
+	u, err := url.Parse(v)
+	if err != nil {
+		return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Err: err}
+	}
+	switch {
+	case scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path):
+		return filepath.Clean(u.Path), nil
+	case scheme == "file":
+		return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Msg: "a file root is file:///absolute/path, not " + v}
+	}
+	return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Msg: "this build has no store for " + scheme + " roots", Hint: "use a directory, or file:///absolute/path"}
+}
+
+func (a *App) home() (string, error) {
+	if h := a.env("HOME"); h != "" {
+		return h, nil
+	}
+	if h := a.env("USERPROFILE"); h != "" {
+		return h, nil
+	}
+	return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Msg: "HOME is not set", Hint: "say --root DIR and --state DIR"}
+}
+
+// statePath is STATE: --state, WAGGLE_STATE, $XDG_STATE_HOME/waggle,
+// ~/.local/state/waggle.
+func (a *App) statePath() (string, error) {
+	for _, v := range []string{a.flags.state, a.env("WAGGLE_STATE")} {
+		if v != "" {
+			return filepath.Abs(v)
+		}
+	}
+	if v := a.env("XDG_STATE_HOME"); filepath.IsAbs(v) {
+		return filepath.Join(v, "waggle"), nil
+	}
+	home, err := a.home()
+	return filepath.Join(home, ".local", "state", "waggle"), err
+}
+
+// op is the operator of this invocation.
+func (a *App) op() (operator.Operator, error) {
+	root, err := a.rootPath()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	// One tree has one URL, whichever link led to it.
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	state, err := a.statePath()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	self, err := operator.Self()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
+		Home: statedir.Home{Path: state}, Minter: a.minter(), Self: self, Environ: a.Environ, Version: a.Version, PID: os.Getpid(),
+		Log: a.log(), Ancestors: spawn.Ancestors}, nil
+}
+
+func (a *App) minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand} }
+
+func (a *App) log() *slog.Logger {
+	level := slog.LevelWarn
+	if a.env("WAGGLE_DEBUG") != "" {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: level}))
+}
+
+// team picks the team of --team, or the only one.
+func (a *App) team() (operator.Operator, waggle.TeamName, error) {
+	op, err := a.op()
+	if err != nil {
+		return op, "", err
+	}
+	name, err := op.Pick(a.flags.team)
+	return op, name, err
+}
+
+// teamArg picks the team that a positional argument or --team names.
+func (a *App) teamArg(args []string) (operator.Operator, waggle.TeamName, error) {
+	if len(args) > 0 {
+		a.flags.team = args[0]
+	}
+	return a.team()
+}
+
+// tty reports whether a stream is a terminal.
+func tty(v any) bool {
+	f, ok := v.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// profile is how much colour a stream gets: none with --no-color, NO_COLOR, or
+// when it is no terminal.
+func (a *App) profile(w io.Writer) colorprofile.Profile {
+	if a.flags.noColor {
+		return colorprofile.NoTTY
+	}
+	return colorprofile.Detect(w, a.Environ)
+}
+
+// width is the terminal's, 0 when there is none.
+func width(w io.Writer) int {
+	if f, ok := w.(interface{ Fd() uintptr }); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}

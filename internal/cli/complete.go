@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/atomicfile"
+	"waggle/team"
+)
+
+// Completion reads files and never fails: no names is a fine answer.
+
+func (a *App) completeTeams(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	op, err := a.op()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	names, err := op.Root.Names()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, n := range names {
+		out = append(out, string(n))
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *App) completeMembers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.team()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	reg, err := team.Open(op.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cfg, err := reg.Load(context.Background())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, m := range cfg.Members {
+		if !m.Gone() {
+			out = append(out, string(m.Name)+"\t"+m.AgentType)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRequests offers the ids of open questions.
+func (a *App) completeRequests(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.team()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	s, err := op.State(context.Background(), name)
+	if err != nil || s == nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, r := range s.Lead.Pending() {
+		out = append(out, string(r.ID)+"\t"+r.Ask.Tool)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

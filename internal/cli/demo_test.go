@@ -1,0 +1,121 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/statedir"
+	"waggle/journal"
+)
+
+// TestDemo folds the journals that the demo left and finds every flow that it
+// claims, done by processes that are not the leader's.
+func TestDemo(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--json")
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "WAGGLE_ROOT=/nonexistent", "WAGGLE_STATE=/nonexistent")
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s%s", err, out.String(), errs.String())
+	}
+	var doc struct {
+		Dir   string
+		Lines []struct{ Who, Text, Source string }
+		PIDs  map[string]int
+	}
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for name, pid := range doc.PIDs {
+		if pid == 0 || pid == cmd.Process.Pid {
+			t.Errorf("%s ran as process %d, the leader was %d", name, pid, cmd.Process.Pid)
+		}
+	}
+	home := statedir.Home{Path: filepath.Join(doc.Dir, "state")}
+	dirs, err := home.Find("file://"+filepath.Join(doc.Dir, "root"), "demo")
+	if err != nil || len(dirs) != 1 {
+		t.Fatalf("found %v, %v", dirs, err)
+	}
+	lead := control.NewLeader(nil)
+	if _, err := dirs[0].Journals().Open(journal.Leader, lead, journal.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	folds := map[string]*control.Worker{}
+	for _, m := range lead.Members {
+		w := control.NewWorker(nil)
+		if _, err := dirs[0].Journals().Open(journal.Name(m.Instance), w, journal.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		folds[string(m.Name)] = w
+		if m.Left == nil || m.Left.How != control.LeftHandshake {
+			t.Errorf("%s: left %+v, want by handshake", m.Name, m.Left)
+		}
+		if m.Process == nil || m.Process.ID.PID != doc.PIDs[string(m.Name)] {
+			t.Errorf("%s: process %+v, want pid %d", m.Name, m.Process, doc.PIDs[string(m.Name)])
+		}
+	}
+	checkFlows(t, lead, folds)
+	// Every line names a source, and what it names is there.
+	for _, l := range doc.Lines {
+		if !strings.Contains(l.Source, "journal, line ") && !strings.HasPrefix(l.Source, "inboxes/") {
+			t.Errorf("line %q has source %q", l.Text, l.Source)
+		}
+	}
+	if len(doc.Lines) < 25 {
+		t.Errorf("only %d lines", len(doc.Lines))
+	}
+	if _, err := os.Stat(filepath.Join(doc.Dir, "root", "teams", "demo", "inboxes", "bob.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+func checkFlows(t *testing.T, lead *control.Leader, folds map[string]*control.Worker) {
+	t.Helper()
+	answers := func(name string, kind waggle.Kind) (out []string) {
+		for _, c := range folds[name].Calls {
+			if c.Kind == kind && c.Answer != nil {
+				out = append(out, c.Answer.Decision+" by "+string(c.Answer.By))
+			}
+		}
+		return out
+	}
+	for _, f := range []struct {
+		flow string
+		ok   bool
+	}{
+		{"assignment", len(folds["ada"].Tasks) == 1 && folds["ada"].Tasks[0].Ended},
+		{"plan rejected, then approved", slices.Equal(answers("ada", waggle.KindPlanApprovalRequest), []string{"deny by operator", "allow by operator"})},
+		{"permission granted", slices.Equal(answers("ada", waggle.KindPermissionRequest), []string{"allow by operator"})},
+		{"by rule, by rule, denied", slices.Equal(answers("bob", waggle.KindPermissionRequest), []string{"allow by rules", "deny by rules", "deny by operator"})},
+		{"network", slices.Equal(answers("bob", waggle.KindSandboxPermissionRequest), []string{"allow by operator"})},
+		{"forgery inert", folds["bob"].Unverified == 1},
+		{"shutdown rejected", memberOf(lead, "cleo").Rejected != ""},
+		{"shutdown approved", memberOf(lead, "cleo").Approved},
+		{"progress and completion", len(memberOf(lead, "cleo").Done) == 1},
+	} {
+		if !f.ok {
+			t.Errorf("the demo did not show: %s", f.flow)
+		}
+	}
+	for _, c := range folds["bob"].Calls {
+		if c.Kind == waggle.KindPermissionRequest && c.Answer.Decision == control.DecisionDeny && c.Started {
+			t.Errorf("%s ran although it was denied", c.Ask.Input)
+		}
+	}
+}
+
+func memberOf(l *control.Leader, name waggle.MemberName) *control.Member {
+	m, ok := l.Member(name)
+	if !ok {
+		return &control.Member{}
+	}
+	return m
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/mailbox"
+	"waggle/operator"
+)
+
+func inboxCmd(a *App) *cobra.Command {
+	var unread, mark, follow bool
+	cmd := &cobra.Command{
+		Use:               "inbox [NAME]",
+		Short:             "Show a member's messages, by default the lead's; consumes nothing",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			member := waggle.Lead
+			if len(args) > 0 {
+				to, err := waggle.ParseAddress(args[0])
+				if err != nil || to.Scheme != waggle.SchemeMember {
+					return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: args[0] + " is not a member's name", Err: err}
+				}
+				member = to.Member
+			}
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, seen: map[string]bool{}}
+			if follow {
+				return b.follow(cmd.Context())
+			}
+			return b.once(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&unread, "unread", false, "only what is unread")
+	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark what is shown as read")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what arrives (with --json one entry a line)")
+	return cmd
+}
+
+type inboxView struct {
+	a            *App
+	op           operator.Operator
+	team         waggle.TeamName
+	member       waggle.MemberName
+	unread, mark bool
+	seen         map[string]bool
+}
+
+func (b *inboxView) read(ctx context.Context) (*operator.Inbox, error) {
+	in, err := b.op.Inbox(ctx, b.team, b.member, b.unread)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range in.Reports {
+		b.a.talk("%s %s", yellow("note:"), operator.Visible(r))
+	}
+	return in, nil
+}
+
+func (b *inboxView) once(ctx context.Context) error {
+	in, err := b.read(ctx)
+	if err != nil {
+		return err
+	}
+	if b.a.flags.json {
+		if err := b.a.document(in); err != nil {
+			return err
+		}
+	} else {
+		for _, e := range in.Entries {
+			b.a.sayEntry(e)
+		}
+		if len(in.Entries) == 0 {
+			b.a.talk("no messages for %s in team %s", in.Member, in.Team)
+		}
+	}
+	if b.mark {
+		return b.op.MarkRead(ctx, in)
+	}
+	return nil
+}
+
+func (b *inboxView) follow(ctx context.Context) error {
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{}, b.op.Root.InboxesDir(b.team))
+	if err != nil {
+		cancel()
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges {
+		}
+	}()
+	for {
+		in, err := b.read(ctx)
+		if err != nil {
+			return err
+		}
+		for _, e := range in.Entries {
+			if b.seen[e.ID] {
+				continue
+			}
+			b.seen[e.ID] = true
+			if !b.a.flags.json {
+				b.a.sayEntry(e)
+			} else if err := b.a.line(e); err != nil {
+				return err
+			}
+		}
+		if b.mark {
+			if err := b.op.MarkRead(ctx, in); err != nil {
+				return err
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil // Ctrl-C is how one stops following
+		case <-nudges:
+		}
+	}
+}
+
+// sayEntry shows one message to a person.
+func (a *App) sayEntry(e operator.InboxEntry) {
+	mark := "●"
+	if e.Read {
+		mark = " "
+	}
+	head := bold(operator.Visible(e.From)) + " " + faint(operator.Visible(e.Timestamp))
+	if e.Kind != string(waggle.KindText) {
+		head += " " + yellow(e.Kind)
+	}
+	a.say("%s %s", mark, head)
+	for _, l := range strings.Split(e.Text, "\n") {
+		a.say("  %s", operator.Visible(l))
+	}
+	for _, w := range e.Warnings {
+		a.say("  %s %s", yellow("!"), operator.Visible(w))
+	}
+}

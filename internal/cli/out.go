@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"waggle/operator"
+)
+
+// document writes one JSON document to stdout.
+func (a *App) document(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// line writes one JSON document on one line: for --follow.
+func (a *App) line(v any) error {
+	enc := json.NewEncoder(a.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// say writes a line of data for people.
+func (a *App) say(format string, args ...any) { fprint(a, a.Out, format, args...) }
+
+// talk writes a line of talk to stderr.
+func (a *App) talk(format string, args ...any) {
+	if !a.flags.quiet {
+		fprint(a, a.Err, format, args...)
+	}
+}
+
+func fprint(a *App, w io.Writer, format string, args ...any) {
+	fmt.Fprintln(&colorprofile.Writer{Forward: w, Profile: a.profile(w)}, fmt.Sprintf(format, args...))
+}
+
+// Styles of words. Colour is dropped by the writer where it is not wanted.
+var (
+	bold   = lipgloss.NewStyle().Bold(true).Render
+	faint  = lipgloss.NewStyle().Faint(true).Render
+	green  = lipgloss.NewStyle().Foreground(lipgloss.Green).Render
+	red    = lipgloss.NewStyle().Foreground(lipgloss.Red).Render
+	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
+)
+
+// table writes rows under headers. On a terminal the widest columns are cut so
+// that a row is a line; elsewhere nothing is cut. Cells are made visible.
+func (a *App) table(headers []string, rows [][]string) {
+	w := make([]int, len(headers))
+	all := append([][]string{headers}, rows...)
+	for _, r := range all {
+		for i := range r {
+			r[i] = operator.Visible(r[i])
+			w[i] = max(w[i], ansi.StringWidth(r[i]))
+		}
+	}
+	fit(w, width(a.Out))
+	for n, r := range all {
+		cells := make([]string, len(r))
+		for i, c := range r {
+			c = ansi.Truncate(c, w[i], "…")
+			if i < len(r)-1 {
+				c += strings.Repeat(" ", w[i]-ansi.StringWidth(c))
+			}
+			if n == 0 {
+				c = bold(c)
+			}
+			cells[i] = c
+		}
+		a.say("%s", strings.TrimRight(strings.Join(cells, "  "), " "))
+	}
+}
+
+// fit shrinks the widest column until a row fits.
+func fit(w []int, total int) {
+	if total == 0 {
+		return
+	}
+	for {
+		sum, widest := 2*(len(w)-1), 0
+		for i, n := range w {
+			sum += n
+			if n > w[widest] {
+				widest = i
+			}
+		}
+		if sum <= total || w[widest] <= 8 {
+			return
+		}
+		w[widest] -= min(sum-total, w[widest]-8)
+	}
+}
+
+// age writes a time span for people.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}

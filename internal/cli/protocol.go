@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+)
+
+func protocolCmd(a *App) *cobra.Command {
+	cmd := &cobra.Command{Use: "protocol", Short: "The message protocol: kinds, schemas, decode, encode", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(protocolKindsCmd(a), protocolSchemaCmd(a), protocolDecodeCmd(a), protocolEncodeCmd(a))
+	return cmd
+}
+
+func protocolKindsCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "kinds",
+		Short: "List the kinds of message",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.flags.json {
+				rows := []kindRow{}
+				for _, k := range waggle.Kinds() {
+					rows = append(rows, kindRow(k))
+				}
+				return a.document(map[string]any{"kinds": rows})
+			}
+			var rows [][]string
+			for _, k := range waggle.Kinds() {
+				effect := "-"
+				if k.Effect {
+					effect = "yes"
+				}
+				rows = append(rows, []string{string(k.Kind), k.From, k.To, effect, k.Meaning})
+			}
+			a.table([]string{"KIND", "FROM", "TO", "EFFECT", "MEANING"}, rows)
+			return nil
+		},
+	}
+}
+
+// kindRow is waggle.KindInfo with the names it has in JSON.
+type kindRow struct {
+	Kind     waggle.Kind `json:"kind"`
+	From     string      `json:"from"`
+	To       string      `json:"to"`
+	Effect   bool        `json:"effect"`
+	Agent    bool        `json:"agent_sendable"`
+	Request  bool        `json:"request"`
+	Decision bool        `json:"decision"`
+	Legacy   bool        `json:"legacy"`
+	Meaning  string      `json:"meaning"`
+	Section  string      `json:"wire_section"`
+}
+
+func completeKinds(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var ks []string
+	for _, k := range waggle.Kinds() {
+		ks = append(ks, string(k.Kind)+"\t"+k.Meaning)
+	}
+	return ks, cobra.ShellCompDirectiveNoFileComp
+}
+
+// decodedEntry is one object of `protocol decode` (DESIGN).
+type decodedEntry struct {
+	Kind     waggle.Kind     `json:"kind"`
+	Dialect  waggle.Dialect  `json:"dialect"`
+	Payload  json.RawMessage `json:"payload"`
+	Envelope json.RawMessage `json:"envelope,omitempty"`
+	Type     string          `json:"type"`
+	Warnings []string        `json:"warnings"`
+}
+
+func protocolDecodeCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "decode [FILE | -]",
+		Short: "Decode a text value, an envelope, or a whole inbox",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			data, err := a.input(args)
+			if err != nil {
+				return err
+			}
+			entries, err := decodeInput(data)
+			if err != nil {
+				return &operator.Error{Code: operator.CodeFailed, Op: "decode", Err: err,
+					Hint: "want a JSON array of envelopes, one envelope, a payload object, or a JSON string"}
+			}
+			return a.document(entries)
+		},
+	}
+}
+
+// maxInput is the most that decode and encode read.
+const maxInput = 256 << 20
+
+// input is FILE, or stdin for - and for nothing.
+func (a *App) input(args []string) ([]byte, error) {
+	var r io.Reader = a.In
+	if len(args) == 1 && args[0] != "-" {
+		f, err := os.Open(args[0])
+		if err != nil {
+			code := operator.CodeFailed
+			if errors.Is(err, os.ErrNotExist) {
+				code = operator.CodeNotFound
+			}
+			return nil, &operator.Error{Code: code, Op: "read", Err: err}
+		}
+		defer f.Close()
+		r = f
+	}
+	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err == nil && len(b) > maxInput {
+		err = fmt.Errorf("more than %d bytes", maxInput)
+	}
+	if err != nil {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "read", Err: err}
+	}
+	return b, nil
+}
+
+func decodeInput(data []byte) ([]decodedEntry, error) {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	out := []decodedEntry{}
+	switch {
+	case len(data) > 0 && data[0] == '[':
+		var raws []json.RawMessage
+		if err := json.Unmarshal(data, &raws); err != nil {
+			return nil, fmt.Errorf("not JSON: %w", err)
+		}
+		for _, raw := range raws {
+			out = append(out, decodeEnvelope(raw))
+		}
+		return out, nil
+	case len(data) > 0 && data[0] == '{':
+		if !json.Valid(data) {
+			return nil, errors.New("not JSON: an object that does not end well")
+		}
+		if looksLikeEnvelope(data) {
+			return append(out, decodeEnvelope(data)), nil
+		}
+		return append(out, entryOf(waggle.DecodeText(string(data)))), nil
+	case len(data) > 0 && data[0] == '"':
+		var text string
+		if err := json.Unmarshal(data, &text); err != nil {
+			return nil, fmt.Errorf("not JSON: %w", err)
+		}
+		return append(out, entryOf(waggle.DecodeText(text))), nil
+	case json.Valid(data): // a number, true, null: JSON, but nothing of ours
+		return append(out, decodedEntry{Kind: waggle.KindInvalid, Warnings: []string{"not an envelope, a payload or a text"}}), nil
+	}
+	return nil, errors.New("not JSON")
+}
+
+// looksLikeEnvelope tells an envelope from a bare payload: it carries a text.
+func looksLikeEnvelope(obj []byte) bool {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(obj, &m) != nil {
+		return false
+	}
+	_, text := m["text"]
+	_, content := m["content"]
+	_, from := m["from"]
+	return text || (content && from)
+}
+
+func decodeEnvelope(raw json.RawMessage) decodedEntry {
+	env, err := waggle.ParseEnvelope(raw)
+	if err != nil {
+		return decodedEntry{Kind: waggle.KindInvalid, Envelope: raw, Warnings: []string{err.Error()}}
+	}
+	e := entryOf(waggle.Decode(env))
+	e.Envelope = raw
+	return e
+}
+
+func entryOf(d waggle.Decoded) decodedEntry {
+	e := decodedEntry{Kind: d.Kind, Dialect: d.Dialect, Type: d.Type, Warnings: append([]string{}, d.Warnings...)}
+	if d.Payload == nil {
+		return e
+	}
+	var v any = d.Payload
+	if u, ok := d.Payload.(waggle.Unknown); ok {
+		v = u.Raw
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return decodedEntry{Kind: waggle.KindInvalid, Type: d.Type, Warnings: append(e.Warnings, err.Error())}
+	}
+	e.Payload = b
+	return e
+}
+
+func protocolEncodeCmd(a *App) *cobra.Command {
+	var dialect string
+	cmd := &cobra.Command{
+		Use:               "encode KIND [FILE | -]",
+		Short:             "Encode a payload object (its fields, in any known spelling) as one text value",
+		Args:              cobra.RangeArgs(1, 2),
+		ValidArgsFunction: completeKinds,
+		RunE: func(_ *cobra.Command, args []string) error {
+			data, err := a.input(args[1:])
+			if err != nil {
+				return err
+			}
+			text, err := encodeInput(waggle.Kind(args[0]), data, waggle.Dialect(dialect))
+			if err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "encode", Err: err, Hint: "waggle protocol schema " + args[0]}
+			}
+			if a.flags.json {
+				return a.document(map[string]string{"text": text})
+			}
+			fmt.Fprintln(a.Out, text)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&dialect, "dialect", string(waggle.DialectWire), "wire, or catalog (seed shapes)")
+	must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"wire", "catalog"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func encodeInput(kind waggle.Kind, data []byte, d waggle.Dialect) (string, error) {
+	if kind == waggle.KindText {
+		return waggle.Encode(waggle.Text{Text: strings.TrimSuffix(string(data), "\n")}, d)
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(data, &m); err != nil {
+		return "", fmt.Errorf("the payload must be a JSON object: %w", err)
+	}
+	m["type"] = json.RawMessage(fmt.Sprintf("%q", string(kind)))
+	b, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	dec := waggle.DecodeText(string(b))
+	if dec.Kind != kind {
+		return "", fmt.Errorf("this does not make a %s: %s", kind, strings.Join(append([]string{"it reads as " + string(dec.Kind)}, dec.Warnings...), "; "))
+	}
+	return waggle.Encode(dec.Payload, d)
+}

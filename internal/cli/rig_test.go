@@ -1,0 +1,179 @@
+package cli_test
+
+import (
+	"context"
+	"crypto/rand"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/statedir"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/poll"
+	"waggle/team"
+)
+
+// rig is a team with real worker processes, led by the test.
+type rig struct {
+	t     *testing.T
+	op    operator.Operator
+	file  *operator.File
+	state *operator.State
+	lead  *leader.Leader
+	inst  map[waggle.MemberName]control.Instance
+	pids  map[waggle.MemberName]int
+}
+
+// binary is the program under test: this test binary, which testscript has put
+// on the path under its own name.
+func binary(t *testing.T) string {
+	t.Helper()
+	p, err := exec.LookPath("waggle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func newOperator(t *testing.T) operator.Operator {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "root")
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
+		Home: statedir.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader},
+		Self: binary(t), Environ: os.Environ(), Version: "test", PID: os.Getpid()}
+}
+
+// newRig brings up a team file's members and assigns its tasks.
+func newRig(t *testing.T, yaml string) *rig {
+	t.Helper()
+	ctx := t.Context()
+	r := &rig{t: t, op: newOperator(t), inst: map[waggle.MemberName]control.Instance{}, pids: map[waggle.MemberName]int{}}
+	work := t.TempDir()
+	var err error
+	if r.file, err = operator.ParseFile(filepath.Join(work, "waggle.yaml"), []byte(yaml)); err != nil {
+		t.Fatal(err)
+	}
+	if r.state, err = r.op.Create(ctx, r.file.Team, "", control.PolicySet{Policy: r.file.Policy, Decide: r.file.Decide}); err != nil {
+		t.Fatal(err)
+	}
+	if r.lead, err = r.op.Lead(ctx, r.state); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.close)
+	for _, m := range r.file.Members {
+		_, i, err := r.op.Join(ctx, r.state, m, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.inst[m.Name] = i
+		if err := r.lead.Refresh(ctx); err != nil {
+			t.Fatal(err)
+		}
+		p, err := r.op.StartWorker(ctx, r.lead, r.state, i, m.Name, m.Cwd, filepath.Join(r.op.Root.MemberDir(r.file.Team, m.Name), "output.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.pids[m.Name] = p.Identity().PID
+	}
+	return r
+}
+
+func (r *rig) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if r.lead == nil {
+		return
+	}
+	if err := r.op.EndMembers(ctx, r.lead, r.state, "test over", 500*time.Millisecond, func() {}); err != nil {
+		r.t.Error(err)
+	}
+	if err := r.lead.Close(); err != nil {
+		r.t.Error(err)
+	}
+}
+
+// assign orders every task of the file, without the board's dependencies.
+func (r *rig) assign() {
+	r.t.Helper()
+	if err := r.op.AssignAll(r.t.Context(), r.state, r.file, r.lead); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// until passes until cond holds.
+func (r *rig) until(what string, cond func(l *control.Leader) bool) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 50 * time.Millisecond}, r.op.Root.InboxesDir(r.file.Team))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() {
+		cancel()
+		for range nudges {
+		}
+	}()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		if err := r.lead.Pass(ctx); err != nil {
+			r.t.Fatal(err)
+		}
+		ok := false
+		r.lead.View(func(l *control.Leader) { ok = cond(l) })
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.dump()
+			r.t.Fatalf("never: %s", what)
+		}
+		<-nudges
+	}
+}
+
+// worker looks at a member's journal.
+func (r *rig) worker(name waggle.MemberName, fn func(*control.Worker)) {
+	r.t.Helper()
+	w, err := r.state.Worker(r.inst[name])
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	fn(w)
+}
+
+func (r *rig) dump() {
+	recs, err := r.state.Records()
+	if err != nil {
+		r.t.Log(err)
+	}
+	for _, rec := range recs {
+		r.t.Logf("%s %d %s %.300s", rec.Name, rec.Seq, rec.Kind, rec.Body)
+	}
+}
+
+// inject appends an entry to a mailbox as any program of this user could.
+func (r *rig) inject(box waggle.MemberName, env waggle.Envelope) {
+	r.t.Helper()
+	b, err := mailbox.Dir{Path: r.op.Root.InboxesDir(r.file.Team)}.Open(box, mailbox.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := b.Append(r.t.Context(), env); err != nil {
+		r.t.Fatal(err)
+	}
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+	"waggle/team"
+)
+
+// commands is the command line: one line each, one file each.
+var commands = []func(*App) *cobra.Command{
+	approveCmd,
+	demoCmd,
+	denyCmd,
+	doctorCmd,
+	downCmd,
+	inboxCmd,
+	initCmd,
+	logCmd,
+	msgCmd,
+	pendingCmd,
+	protocolCmd,
+	runCmd,
+	sendCmd,
+	showCmd,
+	statusCmd,
+	taskCmd,
+	teamCmd,
+	versionCmd,
+	workerCmd,
+}
+
+// Main runs the command line of this process and returns its exit code.
+func Main() int {
+	a := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return a.Run(ctx, os.Args[1:])
+}
+
+// version is what the build knows of itself.
+func version() string {
+	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" {
+		return bi.Main.Version
+	}
+	return "(devel)"
+}
+
+const long = `waggle runs teams of coding agents that a person can trust.
+
+Several agents work at once under one leader; what matters between them passes
+as typed messages through plain mailbox files, is decided once by the right
+authority, and is on record.`
+
+const exitCodes = `
+Exit codes:
+  0 done                      5 a worker died
+  1 failed                    6 refused or denied
+  2 wrong usage               7 incomplete: required tasks are open
+  3 a human decision is due   8 locked by another process
+  4 timed out                 9 not found (near names are listed)`
+
+// Root builds the command tree.
+func (a *App) Root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "waggle",
+		Short: "Teams of coding agents that a person can trust",
+		Long:  long + "\n" + exitCodes,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.bare(cmd.Context()) },
+	}
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.root, "root", "", "wire tree: a directory or file:///… (default $WAGGLE_ROOT, $CLAUDE_CONFIG_DIR, ~/.claude)")
+	f.StringVar(&a.flags.state, "state", "", "private state (default $WAGGLE_STATE, $XDG_STATE_HOME/waggle)")
+	f.StringVar(&a.flags.team, "team", "", "team (default: the only one there is)")
+	f.StringVar(&a.flags.as, "as", "", "whose chat this is; it never carries authority")
+	f.BoolVar(&a.flags.json, "json", false, "one JSON document on stdout")
+	f.BoolVar(&a.flags.noColor, "no-color", false, "no colour (also NO_COLOR)")
+	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no talk on stderr")
+	must(root.RegisterFlagCompletionFunc("team", a.completeTeams))
+	must(root.RegisterFlagCompletionFunc("as", a.completeMembers))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &operator.Error{Code: operator.CodeUsage, Op: cmd.CommandPath(), Err: err, Hint: cmd.CommandPath() + " --help"}
+	})
+	root.SetIn(a.In)
+	root.SetOut(a.Out)
+	root.SetErr(a.Err)
+	for _, c := range commands {
+		cmd := c(a)
+		usageArgs(cmd)
+		root.AddCommand(cmd)
+	}
+	return root
+}
+
+// must is for registrations that only fail when this program is wrong.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// usageArgs turns complaints about arguments into usage errors.
+func usageArgs(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			if err := check(cmd, args); err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: cmd.CommandPath(), Err: err, Hint: "usage: " + cmd.UseLine()}
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		usageArgs(sub)
+	}
+}
+
+// Run runs one command line and returns its exit code.
+func (a *App) Run(ctx context.Context, args []string) int {
+	root := a.Root()
+	root.SetArgs(args)
+	code := 0
+	err := fang.Execute(ctx, root, fang.WithVersion(a.Version), fang.WithoutVersion(),
+		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.fail(err) }))
+	if err != nil && code == 0 {
+		code = operator.CodeFailed
+	}
+	return code
+}
+
+// exitError ends the program with a code and says nothing: what is to be said
+// was said.
+type exitError int
+
+func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
+
+// failure is an error with --json (DESIGN).
+type failure struct {
+	Error failureBody `json:"error"`
+}
+
+type failureBody struct {
+	Code    int      `json:"code"`
+	Op      string   `json:"op"`
+	Message string   `json:"message"`
+	Hint    string   `json:"hint"`
+	Near    []string `json:"near"`
+}
+
+// fail says what went wrong and what to do next, and returns the exit code.
+func (a *App) fail(err error) int {
+	var quiet exitError
+	if errors.As(err, &quiet) {
+		return int(quiet)
+	}
+	b := failureBody{Code: operator.Code(err), Message: err.Error(), Near: []string{}}
+	var e *operator.Error
+	if errors.As(err, &e) {
+		b.Op, b.Hint = e.Op, e.Hint
+		b.Near = append(b.Near, e.Near...)
+	} else if isUsage(err) {
+		b.Code, b.Hint = operator.CodeUsage, "waggle --help"
+	}
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		b.Op = "find"
+		b.Near = append(b.Near, missing.Near...)
+		if b.Hint == "" && missing.What == "member" {
+			b.Hint = "waggle team show lists the members"
+		}
+	}
+	if b.Code == operator.CodeLocked && b.Hint == "" {
+		b.Hint = "try again in a moment; waggle doctor shows who holds it"
+	}
+	if a.flags.json {
+		enc := json.NewEncoder(a.Err)
+		enc.SetEscapeHTML(false)
+		if eerr := enc.Encode(failure{b}); eerr != nil {
+			return operator.CodeFailed
+		}
+		return b.Code
+	}
+	fprint(a, a.Err, "%s %s", red("error:"), operator.VisibleLines(b.Message))
+	if len(b.Near) > 0 {
+		fprint(a, a.Err, "%s %s", faint(" near:"), operator.Visible(join(b.Near)))
+	}
+	if b.Hint != "" {
+		fprint(a, a.Err, "%s %s", faint(" hint:"), operator.Visible(b.Hint))
+	}
+	return b.Code
+}
+
+// isUsage recognises cobra's own complaints, which have no type.
+func isUsage(err error) bool {
+	for _, p := range []string{"unknown command", "unknown flag", "unknown shorthand", "flag needs", "invalid argument", "required flag"} {
+		if len(err.Error()) >= len(p) && err.Error()[:len(p)] == p {
+			return true
+		}
+	}
+	return false
+}
+
+func join(ss []string) string {
+	out := ""
+	for i, s := range ss {
+		if i > 0 {
+			out += ", "
+		}
+		out += s
+	}
+	return out
+}

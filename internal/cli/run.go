@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+)
+
+func runCmd(a *App) *cobra.Command {
+	var ro operator.RunOptions
+	var report string
+	cmd := &cobra.Command{
+		Use:   "run [FILE]",
+		Short: "Run a team file's tasks to completion",
+		Long: `Bring up the team in FILE, run its tasks to completion, end it by handshake and
+report. Naming the file is consent to what it says.
+
+With --headless nobody is asked: what the policy does not allow is denied at once
+and the run ends with 3, unless --wait gives a person that long to answer from
+elsewhere (waggle pending, approve, deny). Without it the run waits, and asks on
+the terminal when there is one.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if ro.Wait > 0 && !ro.Headless {
+				return &operator.Error{Code: operator.CodeUsage, Op: "run", Msg: "--wait goes with --headless", Hint: "without --headless a run waits anyway"}
+			}
+			f, err := a.teamFile(args, ro.Headless)
+			if err != nil {
+				return err
+			}
+			return a.run(cmd.Context(), f, ro, report)
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&ro.Headless, "headless", false, "ask nobody")
+	fl.DurationVar(&ro.Wait, "wait", 0, "with --headless: how long a question may be answered from elsewhere")
+	fl.DurationVar(&ro.Timeout, "timeout", 0, "end the run after this long (exit 4)")
+	fl.DurationVar(&ro.Grace, "grace", 10*time.Second, "time for members to end by themselves")
+	fl.BoolVar(&ro.Keep, "keep", false, "leave the team's files in the wire tree")
+	fl.StringVar(&report, "report", "", "write report.json and report.txt into this directory")
+	return cmd
+}
+
+// teamFile reads the file that was named. A file that was only found is not
+// consent: it asks, and headless it refuses (TRUST 7).
+func (a *App) teamFile(args []string, headless bool) (*operator.File, error) {
+	if len(args) > 0 {
+		return operator.ReadFile(args[0])
+	}
+	f, err := operator.ReadFile("waggle.yaml")
+	if err != nil {
+		return nil, err
+	}
+	if headless || !tty(a.In) {
+		return nil, &operator.Error{Code: operator.CodeQuestion, Op: "run", Msg: "found " + f.Path + ", and nobody said that it may run",
+			Hint: "name it: waggle run waggle.yaml"}
+	}
+	a.talk("found %s (sha256 %.16s):\n\n%s", f.Path, f.SHA256, operator.VisibleLines(string(f.Data)))
+	a.talk("run it? [y/N] ")
+	answer, err := a.stdin().ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if s := strings.TrimSpace(answer); s != "y" && s != "yes" {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "run", Msg: "not run"}
+	}
+	return f, nil
+}
+
+func (a *App) run(ctx context.Context, f *operator.File, ro operator.RunOptions, report string) error {
+	op, err := a.op()
+	if err != nil {
+		return err
+	}
+	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
+		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
+	}
+	ro.Note = a.sayNote
+	if !ro.Headless && tty(a.In) && tty(a.Err) {
+		p := &prompter{a: a}
+		ro.Ask = p.ask
+	}
+	if ro.Ask == nil && (!ro.Headless || ro.Wait > 0) {
+		ro.Note = func(n operator.Note) {
+			a.sayNote(n)
+			if n.What == "asked" {
+				a.talk("  %s waggle pending%s", faint("answer it from another terminal:"), a.scope(f.Team))
+			}
+		}
+	}
+	rep, err := op.Run(ctx, f, ro)
+	if rep == nil {
+		return err
+	}
+	if report != "" {
+		if werr := rep.Write(report); werr != nil {
+			err = errors.Join(err, werr)
+		}
+	}
+	if a.flags.json {
+		err = errors.Join(err, a.document(rep))
+	} else {
+		a.say("%s", rep.Text())
+	}
+	if err != nil {
+		return err
+	}
+	if rep.Exit != 0 {
+		a.talk("%s %s", red("exit "+string(rune('0'+rep.Exit))+":"), operator.Visible(rep.Reason))
+		return exitError(rep.Exit)
+	}
+	return nil
+}
+
+// sayNote shows progress on stderr.
+func (a *App) sayNote(n operator.Note) {
+	what := n.What
+	switch n.What {
+	case "completed":
+		what = green(what)
+	case "failed", "skipped", "unverified":
+		what = red(what)
+	case "asked":
+		what = yellow(what)
+	default:
+		what = faint(what)
+	}
+	a.talk("%s %s %s", bold(operator.Visible(n.Member)), what, operator.Visible(n.Text))
+}
+
+// prompter asks on the terminal. One reader goroutine lives as long as the
+// program: a read of a terminal cannot be called off.
+type prompter struct {
+	a     *App
+	once  sync.Once
+	lines chan string
+}
+
+func (p *prompter) start() {
+	p.lines = make(chan string)
+	go func() {
+		r := p.a.stdin()
+		for {
+			s, err := r.ReadString('\n')
+			if err != nil {
+				close(p.lines)
+				return
+			}
+			p.lines <- strings.TrimSpace(s)
+		}
+	}()
+}
+
+func (p *prompter) ask(ctx context.Context, q operator.Question) (operator.Answer, error) {
+	p.once.Do(p.start)
+	p.a.talk("\n%s\n%s", questionText(q), bold("allow it? a = allow once, d REASON = deny: "))
+	for {
+		select {
+		case <-ctx.Done():
+			p.a.talk("%s %s was answered elsewhere", faint("note:"), q.ID)
+			return operator.Answer{}, ctx.Err()
+		case line, ok := <-p.lines:
+			if !ok {
+				return operator.Answer{}, io.EOF
+			}
+			word, rest, _ := strings.Cut(line, " ")
+			ans := operator.Answer{ID: q.ID, Digest: q.Digest, Via: "prompt"}
+			switch word {
+			case "a", "allow":
+				ans.Allow = true
+				return ans, nil
+			case "d", "deny":
+				ans.Reason = rest
+				return ans, nil
+			}
+			// Enter is never an answer (USERS T13).
+			p.a.talk("type a to allow it once, or d and a reason to deny it: ")
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"waggle/internal/cli"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"waggle": func() { os.Exit(cli.Main()) }})
+}
+
+// TestScripts runs the command line as a person would: each script has its own
+// wire tree, its own state, and the real binary.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Setenv("WAGGLE_ROOT", filepath.Join(e.WorkDir, "root"))
+			e.Setenv("WAGGLE_STATE", filepath.Join(e.WorkDir, "state"))
+			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GOCACHE", goCache())
+			e.Setenv("GOFLAGS", "-mod=mod")
+			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))
+			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"json":    cmdJSON,
+			"setjson": cmdSetJSON,
+			"status":  cmdStatus,
+			"until":   cmdUntil,
+		},
+	})
+}
+
+// goCache keeps the build cache of whoever runs the tests, so that scripts that
+// run go do not build the standard library anew.
+func goCache() string {
+	if c := os.Getenv("GOCACHE"); c != "" {
+		return c
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "go-build")
+}
+
+// cmdJSON is: json FILE PATH WANT. PATH is dotted; len is a list's length.
+func cmdJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: json file path want")
+	}
+	got := lookup(ts, args[0], args[1])
+	if (got == args[2]) == neg {
+		ts.Fatalf("%s %s is %q", args[0], args[1], got)
+	}
+}
+
+// cmdSetJSON is: setjson VAR FILE PATH.
+func cmdSetJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: setjson var file path")
+	}
+	ts.Setenv(args[0], lookup(ts, args[1], args[2]))
+}
+
+func lookup(ts *testscript.TestScript, file, path string) string {
+	var v any
+	if err := json.Unmarshal([]byte(ts.ReadFile(file)), &v); err != nil {
+		ts.Fatalf("%s: %v\n%s", file, err, ts.ReadFile(file))
+	}
+	for _, p := range strings.Split(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			have, ok := x[p]
+			if !ok {
+				ts.Fatalf("%s: no %q of %s", file, p, path)
+			}
+			v = have
+		case []any:
+			if p == "len" {
+				v = float64(len(x))
+				continue
+			}
+			i, err := strconv.Atoi(p)
+			if err != nil || i >= len(x) {
+				ts.Fatalf("%s: no element %q of %s in %v", file, p, path, x)
+			}
+			v = x[i]
+		default:
+			ts.Fatalf("%s: %s goes too deep", file, path)
+		}
+	}
+	if s, ok := v.(string); ok {
+		return strings.ReplaceAll(s, "\n", `\n`)
+	}
+	b, err := json.Marshal(v)
+	ts.Check(err)
+	return string(b)
+}
+
+// cmdStatus is: status CODE PROGRAM ARG…; the program must exit with exactly
+// that code.
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status code program args")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	if err != nil {
+		if _, serr := fmt.Sscanf(err.Error(), "exit status %d", &got); serr != nil {
+			ts.Fatalf("%v", err)
+		}
+	}
+	if fmt.Sprint(got) != args[0] {
+		ts.Fatalf("exit code %d, want %s\nstdout: %s\nstderr: %s", got, args[0], ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+// cmdUntil is: until TEXT PROGRAM ARG…; it runs the program until its output
+// holds the text.
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until text program args")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		err := ts.Exec(args[1], args[2:]...)
+		if strings.Contains(ts.ReadFile("stdout"), args[0]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("never said %q: %v\nstdout: %s\nstderr: %s", args[0], err, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+)
+
+func statusCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "status [TEAM]",
+		Short:             "How a team is: each member's state, since when, and why",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			return a.status(cmd.Context(), op, name)
+		},
+	}
+}
+
+func (a *App) status(ctx context.Context, op operator.Operator, name waggle.TeamName) error {
+	st, err := op.Status(ctx, name)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.document(st)
+	}
+	lead := "nobody leads it now; commands do what is due"
+	switch {
+	case st.Leader.By != "waggle":
+		lead = "led by " + st.Leader.By
+	case st.Leader.Led:
+		lead = "a process leads it"
+	}
+	a.say("%s  %s, sandbox %s", bold(string(name)), lead, st.Leader.Sandbox)
+	var rows [][]string
+	for _, m := range st.Members {
+		pid := ""
+		if m.PID > 0 {
+			pid = strconv.Itoa(m.PID)
+		}
+		rows = append(rows, []string{m.Name, m.State, a.since(m.Since), m.Trust, pid, m.Task, m.Why})
+	}
+	if len(rows) > 0 {
+		a.table([]string{"MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}, rows)
+	} else {
+		a.say("no members")
+	}
+	for _, n := range []struct {
+		n    int
+		text string
+		next string
+	}{
+		{st.Pending, "wait for your decision", "waggle pending"},
+		{st.Unread, "messages for you", "waggle inbox --unread"},
+		{st.Alarms, "messages claimed an authority they do not have", "waggle log --kind unverified"},
+	} {
+		if n.n > 0 {
+			a.say("%s  %s", yellow(fmt.Sprintf("%d %s", n.n, n.text)), faint(n.next+a.scope(name)))
+		}
+	}
+	return nil
+}
+
+// scope repeats the flags that a next command needs.
+func (a *App) scope(name waggle.TeamName) string {
+	s := ""
+	if a.flags.root != "" {
+		s += " --root " + a.flags.root
+	}
+	if a.flags.state != "" {
+		s += " --state " + a.flags.state
+	}
+	if a.flags.team != "" {
+		s += " --team " + string(name)
+	}
+	return s
+}
+
+func (a *App) since(ts string) string {
+	t, err := waggle.ParseTime(ts)
+	if err != nil {
+		return ""
+	}
+	return age(a.Now().Sub(t).Truncate(time.Second))
+}
+
+// bare is waggle without a command: what to try, or how things are.
+func (a *App) bare(ctx context.Context) error {
+	op, err := a.op()
+	if err != nil {
+		return err
+	}
+	names, err := op.Root.Names()
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		if a.flags.json {
+			return a.document(map[string]any{"teams": []string{}})
+		}
+		a.say("There is no team here yet. Try:\n")
+		a.say("  waggle demo     a scripted team shows every flow, in under a minute")
+		a.say("  waggle init     write a team file for this directory")
+		a.say("  waggle doctor   what works on this machine")
+		return nil
+	}
+	if a.flags.team == "" && len(names) > 1 {
+		return a.teamList(ctx)
+	}
+	name, err := op.Pick(a.flags.team)
+	if err != nil {
+		return err
+	}
+	return a.status(ctx, op, name)
+}
+
+func downCmd(a *App) *cobra.Command {
+	var grace time.Duration
+	cmd := &cobra.Command{
+		Use:               "down [TEAM]",
+		Short:             "End a team: ask each member, then signal those that do not end",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			if err := op.Down(cmd.Context(), name, grace, a.sayNote); err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(map[string]string{"team": string(name), "state": "ended"})
+			}
+			a.say("team %s has ended; its history is in %s", name, op.Home.Path)
+			return nil
+		},
+	}
+	cmd.Flags().DurationVar(&grace, "grace", 10*time.Second, "time for members to end by themselves")
+	return cmd
+}

@@ -1,0 +1,22 @@
+package cli
+
+import (
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+func versionCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.flags.json {
+				return a.document(map[string]string{"version": a.Version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			}
+			a.say("waggle %s %s %s/%s", a.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return nil
+		},
+	}
+}

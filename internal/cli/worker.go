@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/statedir"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/team"
+	"waggle/worker"
+)
+
+// workerCmd is what a backend starts for a member. People have no use for it.
+func workerCmd(a *App) *cobra.Command {
+	var dir, uid, instance string
+	cmd := &cobra.Command{
+		Use:    "worker",
+		Short:  "Run one member (started by waggle itself)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := parseRoot(a.flags.root)
+			if err != nil {
+				return err
+			}
+			name, err := waggle.ParseTeam(a.flags.team)
+			if err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "worker", Err: err}
+			}
+			if err := spawn.Subreaper(); err != nil {
+				return err
+			}
+			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: root}, Team: name,
+				State:    statedir.Dir{Path: dir, UID: control.TeamUID(uid)},
+				Instance: control.Instance(instance), Minter: a.minter(), Environ: a.Environ, Output: a.Out, Version: a.Version,
+				Log: slog.New(slog.NewTextHandler(a.Err, nil))})
+			if err != nil {
+				return err
+			}
+			stop := reap(a.Err)
+			err = w.Run(cmd.Context())
+			stop()
+			if errors.Is(err, context.Canceled) {
+				err = exitError(operator.CodeFailed) // told to end by a signal
+			}
+			return errors.Join(err, w.Close())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&dir, "dir", "", "the team's state directory")
+	f.StringVar(&uid, "uid", "", "the team's uid")
+	f.StringVar(&instance, "instance", "", "the member's instance")
+	for _, n := range []string{"dir", "uid", "instance"} {
+		must(cmd.MarkFlagRequired(n))
+	}
+	return cmd
+}
+
+// reapEvery is how often orphans that were given to this process are reaped.
+const reapEvery = 2 * time.Second
+
+// reap waits for the descendants that lost their parents: as a subreaper this
+// process is their parent now. stop ends it and waits for it.
+func reap(log io.Writer) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(reapEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if _, err := spawn.ReapOrphans(); err != nil {
+					fmt.Fprintln(log, "reap orphans:", err)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}

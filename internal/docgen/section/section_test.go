@@ -1,0 +1,70 @@
+package section_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"waggle/internal/docgen/section"
+)
+
+const page = `# Page
+
+<!-- generated: a -->
+old a
+<!-- /generated -->
+words
+` + "```" + `
+<!-- generated: shown, not meant -->
+` + "```" + `
+<!-- generated: b -->
+<!-- /generated -->
+the end, without a line end`
+
+func TestFill(t *testing.T) {
+	var seen []string
+	fill := func(name, old string) (string, error) {
+		seen = append(seen, name+"="+old)
+		return "new " + name + "\n\n", nil
+	}
+	got, err := section.Fill(page, fill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.NewReplacer("old a\n", "new a\n", "<!-- generated: b -->\n", "<!-- generated: b -->\nnew b\n").Replace(page)
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if s := strings.Join(seen, "|"); s != "a=old a\n|b=" {
+		t.Errorf("asked for %q", s)
+	}
+	if again, err := section.Fill(got, fill); err != nil || again != got {
+		t.Errorf("filling again changed it: %v\n%s", err, again)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	got, err := section.Fill(section.Wrap("x", "one\n"), func(name, old string) (string, error) { return name + ":" + old, nil })
+	if want := section.Wrap("x", "x:one"); err != nil || got != want {
+		t.Errorf("got %q, %v; want %q", got, err, want)
+	}
+}
+
+func TestFillRefuses(t *testing.T) {
+	for name, tc := range map[string]struct{ page, why string }{
+		"no end":       {"words\n<!-- generated: a -->\nbody\n", `line 2: section "a" has no`},
+		"no beginning": {"body\n<!-- /generated -->\n", "line 2"},
+		"nested":       {"<!-- generated: a -->\n<!-- generated: b -->\n<!-- /generated -->\n", `"b" begins inside "a"`},
+		"unknown":      {"<!-- generated: nobody -->\n<!-- /generated -->\n", "who is that"},
+	} {
+		got, err := section.Fill(tc.page, func(name, _ string) (string, error) {
+			if name == "nobody" {
+				return "", errors.New("who is that")
+			}
+			return "", nil
+		})
+		if err == nil || !strings.Contains(err.Error(), tc.why) {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+}

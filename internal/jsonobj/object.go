@@ -1,0 +1,224 @@
+// Package jsonobj reads and writes the JSON objects that other programs share
+// with us, without changing what is not ours to change: key order, keys nobody
+// here knows, duplicate keys, and the bytes of every number and string survive a
+// rewrite. Output is laid out as JSON.stringify(value, null, 2) does it.
+//
+//	o, err := jsonobj.Parse(data)
+//	raw, ok := o.Get("owner")
+//	o.Set("owner", jsonobj.AppendString(nil, "tester"))
+//	data = o.Append(nil, 0)
+//
+// Keys are compared exactly; nothing here folds case. An Object is not safe for
+// concurrent use; Clone is cheap.
+package jsonobj
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// MaxDepth is how deep objects and arrays may nest. Real files nest four deep;
+// the limit keeps indentation from multiplying the size of a hostile one.
+const MaxDepth = 128
+
+// Error says where data is not the JSON object that was expected.
+type Error struct {
+	Offset int64 // of the first byte that is wrong; len(data) when the end is missing
+	Why    string
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("byte %d: %s", e.Offset, e.Why) }
+
+// Object is an ordered JSON object whose values are kept as they were written.
+type Object struct{ members []member }
+
+type member struct {
+	key    string
+	rawKey []byte
+	value  []byte
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+// Parse reads one JSON object and nothing after it but white space. A leading
+// byte order mark is skipped. Every failure is an *Error. data is not kept.
+func Parse(data []byte) (*Object, error) {
+	skipped := int64(0)
+	if bytes.HasPrefix(data, bom) {
+		data, skipped = data[len(bom):], int64(len(bom))
+	}
+	if err := check(data); err != nil {
+		err.Offset += skipped
+		return nil, err
+	}
+	start := skipSpace(data, 0)
+	if data[start] != '{' {
+		return nil, &Error{Offset: int64(start) + skipped, Why: "a JSON object is expected, this is " + TypeOf(data[start:])}
+	}
+	return split(bytes.Clone(data[start:])), nil
+}
+
+// check validates syntax and depth.
+func check(data []byte) *Error {
+	var raw json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		var syntax *json.SyntaxError
+		if !errors.As(err, &syntax) {
+			return &Error{Why: err.Error()}
+		}
+		at := syntax.Offset
+		if at > 0 && at <= int64(len(data)) && syntax.Error() != "unexpected end of JSON input" {
+			at-- // the offset counts the offending byte
+		}
+		return &Error{Offset: at, Why: syntax.Error()}
+	}
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			i = stringEnd(data, i) - 1
+		case '{', '[':
+			if depth++; depth > MaxDepth {
+				return &Error{Offset: int64(i), Why: fmt.Sprintf("nested deeper than %d", MaxDepth)}
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return nil
+}
+
+// split cuts a valid object into its members.
+func split(data []byte) *Object {
+	o := &Object{}
+	i := skipSpace(data, 1)
+	for data[i] != '}' {
+		end := stringEnd(data, i)
+		m := member{rawKey: data[i:end]}
+		m.key, _ = String(m.rawKey)
+		i = skipSpace(data, end)  // at the colon
+		i = skipSpace(data, i+1)  // at the value
+		end = valueEnd(data, i)   // past it
+		m.value = data[i:end:end] //
+		i = skipSpace(data, end)  // at a comma or the closing brace
+		if data[i] == ',' {
+			i = skipSpace(data, i+1)
+		}
+		o.members = append(o.members, m)
+	}
+	return o
+}
+
+// Get returns the value of key. Of duplicates the last one counts, as in
+// JavaScript.
+func (o *Object) Get(key string) (json.RawMessage, bool) {
+	if i := o.last(key); i >= 0 {
+		return o.members[i].value, true
+	}
+	return nil, false
+}
+
+func (o *Object) last(key string) int {
+	for i := len(o.members) - 1; i >= 0; i-- {
+		if o.members[i].key == key {
+			return i
+		}
+	}
+	return -1
+}
+
+// Keys returns the keys in order, duplicates as often as they occur.
+func (o *Object) Keys() []string {
+	keys := make([]string, len(o.members))
+	for i, m := range o.members {
+		keys[i] = m.key
+	}
+	return keys
+}
+
+// Len is the number of members, duplicates included.
+func (o *Object) Len() int { return len(o.members) }
+
+// Duplicates returns the keys that occur more than once, each once.
+func (o *Object) Duplicates() []string {
+	var found []string
+	seen := make(map[string]int, len(o.members))
+	for _, m := range o.members {
+		if seen[m.key]++; seen[m.key] == 2 {
+			found = append(found, m.key)
+		}
+	}
+	return found
+}
+
+// Set gives key a value, which must be valid JSON: in its old place, or at the
+// end. Duplicates of key become one, so that every reader sees the same value.
+func (o *Object) Set(key string, value json.RawMessage) { o.SetOrdered(key, value, nil) }
+
+// SetOrdered is Set that puts a new key where order has it: after the nearest
+// key before it in order that is present, else before the nearest one after it,
+// else at the end.
+func (o *Object) SetOrdered(key string, value json.RawMessage, order []string) {
+	if at := o.last(key); at >= 0 {
+		o.members[at].value = value
+		kept := o.members[:0:0]
+		for i, m := range o.members {
+			if m.key != key || i == at {
+				kept = append(kept, m)
+			}
+		}
+		o.members = kept
+		return
+	}
+	added := member{key: key, rawKey: AppendString(nil, key), value: value}
+	o.members = slices.Insert(o.members, o.place(key, order), added)
+}
+
+func (o *Object) place(key string, order []string) int {
+	own := slices.Index(order, key)
+	for i := own - 1; i >= 0; i-- {
+		if at := o.last(order[i]); at >= 0 {
+			return at + 1
+		}
+	}
+	for i := own + 1; own >= 0 && i < len(order); i++ {
+		if at := slices.IndexFunc(o.members, func(m member) bool { return m.key == order[i] }); at >= 0 {
+			return at
+		}
+	}
+	return len(o.members)
+}
+
+// Delete removes key, every one of its duplicates.
+func (o *Object) Delete(key string) {
+	o.members = slices.DeleteFunc(slices.Clone(o.members), func(m member) bool { return m.key == key })
+}
+
+// Clone returns an object that can be changed without changing o.
+func (o *Object) Clone() *Object { return &Object{members: slices.Clone(o.members)} }
+
+// Append appends the object as JSON.stringify(o, null, 2) lays it out when it
+// stands depth levels deep: every line but the first is indented for that depth.
+func (o *Object) Append(dst []byte, depth int) []byte {
+	if len(o.members) == 0 {
+		return append(dst, '{', '}')
+	}
+	dst = append(dst, '{')
+	for i, m := range o.members {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = newline(dst, depth+1)
+		dst = append(dst, m.rawKey...)
+		dst = append(dst, ':', ' ')
+		dst = AppendIndent(dst, m.value, depth+1)
+	}
+	dst = newline(dst, depth)
+	return append(dst, '}')
+}
+
+// Raw returns the object's JSON for use as a value in Set.
+func (o *Object) Raw() json.RawMessage { return o.Append(nil, 0) }

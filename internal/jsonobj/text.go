@@ -1,0 +1,199 @@
+package jsonobj
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// AppendIndent appends valid JSON with its white space replaced by that of
+// JSON.stringify(value, null, 2) at the given depth. Strings and numbers keep
+// their bytes.
+func AppendIndent(dst, raw []byte, depth int) []byte {
+	for i := 0; i < len(raw); {
+		switch c := raw[i]; c {
+		case ' ', '\t', '\n', '\r':
+		case '"':
+			end := stringEnd(raw, i)
+			dst = append(dst, raw[i:end]...)
+			i = end
+			continue
+		case '{', '[':
+			dst = append(dst, c)
+			next := skipSpace(raw, i+1)
+			if raw[next] == c+2 { // '}' and ']' are two after their openers
+				dst = append(dst, c+2)
+				i = next + 1
+				continue
+			}
+			depth++
+			dst = newline(dst, depth)
+		case '}', ']':
+			depth--
+			dst = append(newline(dst, depth), c)
+		case ',':
+			dst = newline(append(dst, c), depth)
+		case ':':
+			dst = append(dst, ':', ' ')
+		default:
+			dst = append(dst, c)
+		}
+		i++
+	}
+	return dst
+}
+
+// AppendArray appends elements, each valid JSON, as JSON.stringify(a, null, 2)
+// lays an array out at the given depth.
+func AppendArray[E ~[]byte](dst []byte, elements []E, depth int) []byte {
+	if len(elements) == 0 {
+		return append(dst, '[', ']')
+	}
+	dst = append(dst, '[')
+	for i, e := range elements {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendIndent(newline(dst, depth+1), e, depth+1)
+	}
+	return append(newline(dst, depth), ']')
+}
+
+// Elements returns the elements of a valid JSON array as they stand; false when
+// raw is something else.
+func Elements(raw json.RawMessage) ([]json.RawMessage, bool) {
+	if TypeOf(raw) != "array" {
+		return nil, false
+	}
+	elements := []json.RawMessage{}
+	i := skipSpace(raw, skipSpace(raw, 0)+1)
+	for raw[i] != ']' {
+		end := valueEnd(raw, i)
+		elements = append(elements, raw[i:end:end])
+		if i = skipSpace(raw, end); raw[i] == ',' {
+			i = skipSpace(raw, i+1)
+		}
+	}
+	return elements, true
+}
+
+// String returns the value of a valid JSON string; false when raw is something
+// else. Lone surrogates and invalid UTF-8 become U+FFFD.
+func String(raw json.RawMessage) (string, bool) {
+	if TypeOf(raw) != "string" {
+		return "", false
+	}
+	var s string
+	return s, json.Unmarshal(raw, &s) == nil
+}
+
+// TypeOf names the JSON type of valid JSON: object, array, string, number,
+// boolean or null; "nothing" when there is none.
+func TypeOf(raw json.RawMessage) string {
+	i := skipSpace(raw, 0)
+	if i == len(raw) {
+		return "nothing"
+	}
+	switch raw[i] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "boolean"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// AppendString appends s as JSON.stringify writes it: only the quote, the
+// backslash and control characters below U+0020 are escaped. Invalid UTF-8
+// becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	dst = append(dst, '"')
+	for _, r := range s {
+		switch r {
+		case '"', '\\':
+			dst = append(dst, '\\', byte(r))
+		case '\b':
+			dst = append(dst, '\\', 'b')
+		case '\f':
+			dst = append(dst, '\\', 'f')
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			if r < 0x20 {
+				dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
+			} else {
+				dst = utf8.AppendRune(dst, r)
+			}
+		}
+	}
+	return append(dst, '"')
+}
+
+func newline(dst []byte, depth int) []byte {
+	dst = append(dst, '\n')
+	for range depth {
+		dst = append(dst, ' ', ' ')
+	}
+	return dst
+}
+
+func skipSpace(data []byte, i int) int {
+	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// stringEnd returns the offset after the string that begins at i.
+func stringEnd(data []byte, i int) int {
+	for i++; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(data)
+}
+
+// valueEnd returns the offset after the value that begins at i.
+func valueEnd(data []byte, i int) int {
+	switch data[i] {
+	case '"':
+		return stringEnd(data, i)
+	case '{', '[':
+		depth := 0
+		for ; i < len(data); i++ {
+			switch data[i] {
+			case '"':
+				i = stringEnd(data, i) - 1
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return i + 1
+				}
+			}
+		}
+		return len(data)
+	}
+	for i < len(data) {
+		switch data[i] {
+		case ',', ']', '}', ' ', '\n', '\r', '\t':
+			return i
+		}
+		i++
+	}
+	return i
+}

@@ -1,0 +1,269 @@
+// Package protocoltest makes payloads for tests: one sample of every kind, and
+// generators of arbitrary ones that the protocol can write.
+package protocoltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"waggle"
+)
+
+// At is the time in every sample.
+const At = "2026-11-20T18:15:43.000Z"
+
+// Samples returns one payload of every kind, every written field set, in the
+// order of waggle.Kinds.
+func Samples() []waggle.Payload {
+	return []waggle.Payload{
+		waggle.PermissionRequest{
+			RequestID: "perm-1795193430835-yzbvsed", AgentID: "w1", ToolName: "Bash", ToolUseID: "toolu_01",
+			Description: "List the files", Input: json.RawMessage(`{"command":"ls -la","timeout":9007199254740993}`),
+			PermissionSuggestions: []json.RawMessage{json.RawMessage(`{"type":"setMode","mode":"acceptEdits","destination":"session"}`)},
+		},
+		waggle.PermissionResponse{
+			RequestID: "perm-1795193430835-yzbvsed", Subtype: waggle.SubtypeSuccess, ToolUseID: "toolu_01",
+			Response: &waggle.PermissionGranted{
+				UpdatedInput:      json.RawMessage(`{"command":"ls"}`),
+				PermissionUpdates: []json.RawMessage{json.RawMessage(`{"type":"addRules"}`)},
+			},
+		},
+		waggle.SandboxPermissionRequest{
+			RequestID: "sandbox-1795193430835-yzbvsed", WorkerID: "w1", WorkerName: "w1", WorkerColor: "cyan",
+			HostPattern: waggle.HostPattern{Host: "example.com"}, CreatedAt: 1795193430835,
+		},
+		waggle.SandboxPermissionResponse{RequestID: "sandbox-1795193430835-yzbvsed", Host: "example.com", Allow: true, Timestamp: At},
+		waggle.PlanApprovalRequest{
+			From: "w1", Timestamp: At, PlanFilePath: "/plans/calm-red-fox.md", PlanContent: "# The plan\n\n1. Look.\n",
+			RequestID: "plan_approval-1795195332406@w1@ours",
+		},
+		waggle.PlanApprovalResponse{
+			RequestID: "plan_approval-1795195332406@w1@ours", Approved: true, Feedback: "Good.", Timestamp: At, PermissionMode: "default",
+		},
+		waggle.ModeSetRequest{Mode: "acceptEdits", From: "team-lead"},
+		waggle.TeamPermissionUpdate{
+			ToolName: "Bash", DirectoryPath: "/src/api",
+			PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{{ToolName: "Bash", RuleContent: "git:*"}, {ToolName: "Read"}}},
+		},
+		waggle.ShutdownRequest{RequestID: "shutdown-1795194121941@w1", From: "team-lead", Reason: "all done", Timestamp: At},
+		waggle.ShutdownApproved{RequestID: "shutdown-1795194121941@w1", From: "w1", Timestamp: At, PaneID: "%7", BackendType: "tmux"},
+		waggle.ShutdownRejected{RequestID: "shutdown-1795194121941@w1", From: "w1", Reason: "still busy", Timestamp: At},
+		waggle.IdleNotification{
+			From: "w1", Timestamp: At, IdleReason: "failed", Summary: "[to w2] done?", CompletedTaskID: "3",
+			CompletedStatus: "blocked", FailureReason: "no quota", Result: "half done",
+		},
+		waggle.TaskAssignment{TaskID: "1", Subject: "First", Description: "d1", AssignedBy: "team-lead", Timestamp: At, PlanModeRequired: true},
+		waggle.TaskCompleted{
+			From: "w1", TaskID: "1", TaskSubject: "First", Timestamp: At,
+			Result: &waggle.TaskResult{Summary: "Fixed", Artifacts: []string{"report.md"}, Errors: []string{}},
+		},
+		waggle.TaskProgress{RequestID: "1", Timestamp: At, Progress: waggle.Progress{Phase: "verifying", Message: "9 of 10 pass"}},
+		waggle.TeammateTerminated{Message: "w1 has shut down."},
+		waggle.JoinRequest{ProposedName: "w9", RequestID: "join-1", Capabilities: json.RawMessage(`["read"]`), Timestamp: At},
+		waggle.JoinApproved{RequestID: "join-1", Timestamp: At},
+		waggle.JoinRejected{RequestID: "join-1", Reason: "full", Timestamp: At},
+		waggle.SystemInit{Text: "You are a tester."},
+	}
+}
+
+// Sample returns the sample of a kind; it panics for a kind that is not on the
+// wire.
+func Sample(k waggle.Kind) waggle.Payload {
+	for _, p := range Samples() {
+		if p.Kind() == k {
+			return p
+		}
+	}
+	panic("no sample of " + k)
+}
+
+// Payload generates payloads of a kind that Validate accepts and that Decode
+// gives back unchanged: lists are not nil where the wire has them, and a yes
+// carries an updated input.
+func Payload(k waggle.Kind) *rapid.Generator[waggle.Payload] {
+	return rapid.Custom(func(t *rapid.T) waggle.Payload { return draw(t, k) })
+}
+
+func draw(t *rapid.T, k waggle.Kind) waggle.Payload {
+	text := func(label string) string { return rapid.String().Draw(t, label) }
+	some := func(label string) string { return rapid.StringN(1, -1, -1).Draw(t, label) }
+	at := Timestamp().Draw(t, "timestamp")
+	switch k {
+	case waggle.KindPermissionRequest:
+		return waggle.PermissionRequest{
+			RequestID: some("id"), AgentID: strings.ReplaceAll(some("agent"), "@", "-"), ToolName: some("tool"), ToolUseID: text("use"),
+			Description: text("description"), Input: Object().Draw(t, "input"),
+			PermissionSuggestions: rapid.SliceOfN(JSON(), 0, 3).Draw(t, "suggestions"),
+		}
+	case waggle.KindPermissionResponse:
+		p := waggle.PermissionResponse{RequestID: some("id"), ToolUseID: text("use"), Subtype: waggle.SubtypeError}
+		if rapid.Bool().Draw(t, "allow") {
+			p.Subtype = waggle.SubtypeSuccess
+			p.Response = &waggle.PermissionGranted{UpdatedInput: Object().Draw(t, "input")}
+			if updates := rapid.SliceOfN(JSON(), 0, 3).Draw(t, "updates"); len(updates) > 0 {
+				p.Response.PermissionUpdates = updates
+			}
+		} else {
+			p.Error = text("error")
+		}
+		return p
+	case waggle.KindSandboxPermissionRequest:
+		return waggle.SandboxPermissionRequest{
+			RequestID: some("id"), WorkerID: some("worker"), WorkerName: some("name"), WorkerColor: text("color"),
+			HostPattern: waggle.HostPattern{Host: some("host")}, CreatedAt: rapid.Int64Range(0, 253402300799999).Draw(t, "created"),
+		}
+	case waggle.KindSandboxPermissionResponse:
+		return waggle.SandboxPermissionResponse{
+			RequestID: some("id"), Host: some("host"), Allow: rapid.Bool().Draw(t, "allow"), Timestamp: at,
+			Scope: text("scope"), Notes: text("notes"),
+		}
+	case waggle.KindPlanApprovalRequest:
+		return waggle.PlanApprovalRequest{From: some("from"), Timestamp: at, PlanFilePath: text("path"), PlanContent: some("plan"), RequestID: some("id")}
+	case waggle.KindPlanApprovalResponse:
+		p := waggle.PlanApprovalResponse{RequestID: some("id"), Approved: rapid.Bool().Draw(t, "approved"), Feedback: text("feedback"), Timestamp: at}
+		if p.Approved {
+			p.PermissionMode = text("mode")
+		}
+		return p
+	case waggle.KindModeSetRequest:
+		return waggle.ModeSetRequest{Mode: some("mode"), From: some("from")}
+	case waggle.KindTeamPermissionUpdate:
+		rule := rapid.Custom(func(t *rapid.T) waggle.PermissionRule {
+			return waggle.PermissionRule{ToolName: rapid.StringN(1, -1, -1).Draw(t, "tool"), RuleContent: rapid.String().Draw(t, "content")}
+		})
+		return waggle.TeamPermissionUpdate{
+			ToolName: text("tool"), DirectoryPath: text("directory"),
+			PermissionUpdate: waggle.PermissionUpdate{
+				Behavior: rapid.SampledFrom([]string{"allow", "deny", "ask"}).Draw(t, "behavior"),
+				Rules:    rapid.SliceOfN(rule, 0, 3).Draw(t, "rules"),
+			},
+		}
+	case waggle.KindShutdownRequest:
+		return waggle.ShutdownRequest{RequestID: some("id"), From: some("from"), Reason: text("reason"), Timestamp: at}
+	case waggle.KindShutdownApproved:
+		return waggle.ShutdownApproved{RequestID: some("id"), From: some("from"), Timestamp: at, PaneID: text("pane"), BackendType: text("backend")}
+	case waggle.KindShutdownRejected:
+		return waggle.ShutdownRejected{RequestID: some("id"), From: some("from"), Reason: text("reason"), Timestamp: at}
+	}
+	return drawStatus(t, k, at)
+}
+
+// drawStatus is the part of draw for kinds that nothing answers.
+func drawStatus(t *rapid.T, k waggle.Kind, at string) waggle.Payload {
+	text := func(label string) string { return rapid.String().Draw(t, label) }
+	some := func(label string) string { return rapid.StringN(1, -1, -1).Draw(t, label) }
+	list := func(label string) []string { return rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, label) }
+	switch k {
+	case waggle.KindIdleNotification:
+		return waggle.IdleNotification{
+			From: some("from"), Timestamp: at,
+			IdleReason: rapid.SampledFrom([]string{"available", "interrupted", "failed"}).Draw(t, "reason"),
+			Summary:    text("summary"), CompletedTaskID: text("task"),
+			CompletedStatus: rapid.SampledFrom([]string{"", "resolved", "blocked", "failed"}).Draw(t, "status"),
+			FailureReason:   text("failure"), Result: text("result"),
+		}
+	case waggle.KindTaskAssignment:
+		return waggle.TaskAssignment{
+			TaskID: some("id"), Subject: text("subject"), Description: text("description"), AssignedBy: some("by"), Timestamp: at,
+			PlanModeRequired: rapid.Bool().Draw(t, "plan"),
+		}
+	case waggle.KindTaskCompleted:
+		p := waggle.TaskCompleted{From: some("from"), TaskID: some("id"), TaskSubject: text("subject"), Timestamp: at}
+		if rapid.Bool().Draw(t, "result") {
+			p.Result = &waggle.TaskResult{Summary: text("summary"), Artifacts: list("artifacts"), Errors: list("errors")}
+		}
+		return p
+	case waggle.KindTaskProgress:
+		phase := rapid.SampledFrom([]string{"analyzing", "implementing", "verifying", "blocked", "done"}).Draw(t, "phase")
+		return waggle.TaskProgress{RequestID: some("id"), Timestamp: at, Progress: waggle.Progress{Phase: phase, Message: text("message")}}
+	case waggle.KindTeammateTerminated:
+		return waggle.TeammateTerminated{Message: text("message")}
+	case waggle.KindJoinRequest:
+		return waggle.JoinRequest{ProposedName: some("name"), RequestID: some("id"), Capabilities: json.RawMessage(Object().Draw(t, "capabilities")), Timestamp: at}
+	case waggle.KindJoinApproved:
+		return waggle.JoinApproved{RequestID: some("id"), Timestamp: at}
+	case waggle.KindJoinRejected:
+		return waggle.JoinRejected{RequestID: some("id"), Reason: text("reason"), Timestamp: at}
+	case waggle.KindSystemInit:
+		return waggle.SystemInit{Text: words(t)}
+	case waggle.KindText:
+		return waggle.Text{Text: words(t)}
+	case waggle.KindUnknown:
+		typ := rapid.StringMatching(`[a-z]{1,8}_v[0-9]`).Draw(t, "type")
+		raw := fmt.Sprintf(`{"type":%q,"body":%s}`, typ, JSON().Draw(t, "body"))
+		return waggle.Unknown{Type: typ, Raw: json.RawMessage(raw)}
+	}
+	panic("no generator of " + k)
+}
+
+// words generates text that is no frame.
+func words(t *rapid.T) string {
+	return rapid.String().Filter(func(s string) bool {
+		return waggle.DecodeText(s).Kind == waggle.KindText
+	}).Draw(t, "words")
+}
+
+// Timestamp generates times as envelopes carry them.
+func Timestamp() *rapid.Generator[string] {
+	return rapid.Custom(func(t *rapid.T) string {
+		return waggle.FormatTime(time.UnixMilli(rapid.Int64Range(0, 253402300799999).Draw(t, "ms")))
+	})
+}
+
+// JSON generates JSON text as any writer may have written it: numbers beyond
+// float64, escapes where none are needed, white space between tokens.
+func JSON() *rapid.Generator[json.RawMessage] {
+	return rapid.Custom(func(t *rapid.T) json.RawMessage { return json.RawMessage(value(t, 3)) })
+}
+
+// Object is JSON for objects.
+func Object() *rapid.Generator[json.RawMessage] {
+	return rapid.Custom(func(t *rapid.T) json.RawMessage { return json.RawMessage(object(t, 3)) })
+}
+
+func value(t *rapid.T, depth int) string {
+	choices := 3
+	if depth > 0 {
+		choices = 5
+	}
+	switch rapid.IntRange(0, choices-1).Draw(t, "type") {
+	case 0:
+		return rapid.SampledFrom([]string{"null", "true", "false"}).Draw(t, "word")
+	case 1:
+		return rapid.SampledFrom([]string{"0", "-0", "1.0", "1e400", "9007199254740993", "-12.50E-3", "123456789012345678901234567890"}).Draw(t, "number")
+	case 2:
+		return quote(t)
+	case 3:
+		return object(t, depth-1)
+	}
+	var items []string
+	for range rapid.IntRange(0, 3).Draw(t, "items") {
+		items = append(items, value(t, depth-1))
+	}
+	return "[" + space(t) + strings.Join(items, space(t)+","+space(t)) + space(t) + "]"
+}
+
+func object(t *rapid.T, depth int) string {
+	var members []string
+	for _, key := range rapid.SliceOfNDistinct(rapid.String(), 0, 3, rapid.ID).Draw(t, "keys") {
+		k, _ := json.Marshal(key)
+		members = append(members, string(k)+space(t)+":"+space(t)+value(t, max(depth-1, 0)))
+	}
+	return "{" + space(t) + strings.Join(members, space(t)+","+space(t)) + space(t) + "}"
+}
+
+func quote(t *rapid.T) string {
+	if rapid.Bool().Draw(t, "escaped") {
+		return rapid.SampledFrom([]string{`"\u00e9"`, `"\ud83d\ude00"`, `"\/"`, `"\u2028"`, `"\u0000"`}).Draw(t, "escape")
+	}
+	s, _ := json.Marshal(rapid.String().Draw(t, "string"))
+	return string(s)
+}
+
+func space(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"", "", "", " ", "\n  "}).Draw(t, "space")
+}

@@ -1,0 +1,147 @@
+// Package statedir says where a team's private files lie: STATE/teams/<team>-<id8>
+// with its journals, leases and accepted team file (DESIGN, "Where things live").
+// The directory outlives the team's own.
+package statedir
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+)
+
+// Home is STATE: $XDG_STATE_HOME/waggle unless told otherwise.
+type Home struct{ Path string }
+
+// Dir is one team's directory in it.
+type Dir struct {
+	Path string
+	UID  control.TeamUID
+}
+
+// id8 is the first 8 hex digits of SHA-256(root URL, team uid) (TRUST 2).
+func id8(root string, uid control.TeamUID) string {
+	h := sha256.New()
+	var n [8]byte
+	for _, p := range []string{root, string(uid)} {
+		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil))[:8]
+}
+
+// Dir names a team's directory; it need not exist.
+func (h Home) Dir(root string, team waggle.TeamName, uid control.TeamUID) Dir {
+	return Dir{Path: filepath.Join(h.Path, "teams", string(team)+"-"+id8(root, uid)), UID: uid}
+}
+
+// Create makes a team's directory. STATE is private: what is already there with
+// other rights is tightened.
+func (h Home) Create(root string, team waggle.TeamName, uid control.TeamUID) (Dir, error) {
+	d := h.Dir(root, team, uid)
+	for _, p := range []string{filepath.Join(d.Path, "journal"), filepath.Join(d.Path, "processes"), filepath.Join(d.Path, "archive")} {
+		if err := os.MkdirAll(p, 0o700); err != nil {
+			return Dir{}, fmt.Errorf("state: %w", err)
+		}
+	}
+	if err := os.Chmod(h.Path, 0o700); err != nil {
+		return Dir{}, fmt.Errorf("state: %w", err)
+	}
+	return d, nil
+}
+
+// Find lists the directories of every team of this name that ever was in this
+// root, oldest first: which of them lives is in their journals.
+func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
+	matches, err := filepath.Glob(filepath.Join(h.Path, "teams", string(team)+"-????????"))
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	type found struct {
+		dir  Dir
+		time string
+	}
+	var fs []found
+	for _, p := range matches {
+		rec, err := first(p)
+		if err != nil || rec == nil {
+			continue // not a team's directory, or nothing was ever written
+		}
+		d := h.Dir(root, team, rec.Body.UID)
+		if rec.Body.Root == root && rec.Body.Team == team && d.Path == p {
+			fs = append(fs, found{d, rec.Time})
+		}
+	}
+	sort.Slice(fs, func(i, j int) bool { return fs[i].time < fs[j].time })
+	var ds []Dir
+	for _, f := range fs {
+		ds = append(ds, f.dir)
+	}
+	return ds, nil
+}
+
+type opened struct {
+	Time string         `json:"time"`
+	Body control.Opened `json:"body"`
+}
+
+// first reads the first record of a leader's journal, nil when there is none.
+// The record's claims are checked against the directory's name by the caller and
+// against the chain by whoever opens the journal.
+func first(dir string) (*opened, error) {
+	f, err := os.Open(filepath.Join(dir, "journal", string(journal.Leader), "00000001.jsonl"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	line, err := bufio.NewReaderSize(f, 64<<10).ReadString('\n')
+	if err != nil || !strings.HasSuffix(line, "\n") {
+		return nil, nil
+	}
+	var o opened
+	if err := json.Unmarshal([]byte(line), &o); err != nil {
+		return nil, err
+	}
+	return &o, nil
+}
+
+// Journals are the team's journals.
+func (d Dir) Journals() journal.Dir {
+	return journal.Dir{Path: filepath.Join(d.Path, "journal"), UID: string(d.UID)}
+}
+
+// LeaderJournal is the directory that changes when the leader's journal grows.
+func (d Dir) LeaderJournal() string { return d.JournalOf(string(journal.Leader)) }
+
+// JournalOf is the directory of one journal.
+func (d Dir) JournalOf(name string) string { return filepath.Join(d.Path, "journal", name) }
+
+// LeaderLease is the file whose lock makes a process the leader.
+func (d Dir) LeaderLease() string { return filepath.Join(d.Path, "leader.lock") }
+
+// ProcessLease is the file whose lock makes a process an instance's.
+func (d Dir) ProcessLease(i control.Instance) string {
+	return filepath.Join(d.Path, "processes", string(i)+".lock")
+}
+
+// Archive is where what the team leaves behind is kept.
+func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
+
+// TeamFile is the accepted copy of the team file.
+func (d Dir) TeamFile() string { return filepath.Join(d.Path, "team.yaml") }

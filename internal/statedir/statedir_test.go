@@ -1,0 +1,106 @@
+package statedir_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/statedir"
+	"waggle/journal"
+)
+
+// open makes a team's state with its first record.
+func open(t *testing.T, h statedir.Home, root string, team waggle.TeamName, uid control.TeamUID, at time.Time) statedir.Dir {
+	t.Helper()
+	d, err := h.Create(root, team, uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := d.Journals().Open(journal.Leader, control.NewLeader(nil), journal.Options{Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.Append(t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: team, Root: root, UID: uid, Instance: "i", Name: waggle.Lead, Epoch: 1}}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestFind: a team is found by root and name, oldest first; the same name in
+// another root is another team (TRUST 2).
+func TestFind(t *testing.T) {
+	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	now := time.Now()
+	late := open(t, h, "file:///a", "api", "uid-2", now)
+	early := open(t, h, "file:///a", "api", "uid-1", now.Add(-time.Hour))
+	other := open(t, h, "file:///b", "api", "uid-1", now)
+	open(t, h, "file:///a", "api-2", "uid-3", now)
+
+	got, err := h.Find("file:///a", "api")
+	if err != nil || len(got) != 2 || got[0] != early || got[1] != late {
+		t.Errorf("found %v, %v; want %v then %v", got, err, early, late)
+	}
+	if got, err := h.Find("file:///b", "api"); err != nil || len(got) != 1 || got[0] != other {
+		t.Errorf("found %v, %v; want %v", got, err, other)
+	}
+	if got, err := h.Find("file:///c", "api"); err != nil || len(got) != 0 {
+		t.Errorf("found %v, %v in a root without teams", got, err)
+	}
+	if early.Path == other.Path {
+		t.Error("two roots share a directory")
+	}
+}
+
+// TestFindSkipsWhatIsNoTeam: a directory counts only when what its journal says
+// gives the directory's own name.
+func TestFindSkipsWhatIsNoTeam(t *testing.T) {
+	h := statedir.Home{Path: t.TempDir()}
+	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
+	// The same journal under another name claims what it is not.
+	moved := filepath.Join(filepath.Dir(d.Path), "api-00000000")
+	if err := os.Rename(d.Path, moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(h.Path, "teams", "api-11111111", "journal"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 0 {
+		t.Errorf("found %v, %v", got, err)
+	}
+}
+
+// TestPrivate: STATE is 0700, also when it was there with other rights.
+func TestPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no permission bits")
+	}
+	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	if err := os.Mkdir(h.Path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(h.Path, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.Create("file:///a", "api", "uid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{h.Path, d.Path, d.Archive(), filepath.Dir(d.ProcessLease("x"))} {
+		st, err := os.Stat(p)
+		if err != nil || st.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v", p, st.Mode().Perm(), err)
+		}
+	}
+	for _, p := range []string{d.LeaderLease(), d.TeamFile(), d.LeaderJournal(), d.JournalOf("x")} {
+		if !strings.HasPrefix(p, d.Path+string(filepath.Separator)) {
+			t.Errorf("%s lies outside", p)
+		}
+	}
+}

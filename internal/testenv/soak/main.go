@@ -1,0 +1,190 @@
+// Soak runs the tests that have a long size at that size, then the fuzz targets,
+// and writes what they report into docs/measured.md: the command, the seed, the
+// machine, and every line that a test printed after "MEASURED: ".
+//
+//	go run ./internal/testenv/soak                    // all of it
+//	go run ./internal/testenv/soak -fuzz 0 ./mailbox  // the tests of one package
+//
+// A package has long sizes if its tests look at WAGGLE_SOAK, by themselves or
+// through package testenv. Each package, and the fuzzing, owns a marked section
+// of the page; a run replaces the sections of what it ran and no others. When
+// something fails its section stays as it was and the exit code is 1.
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"os/signal"
+	slashpath "path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"waggle/internal/docgen/section"
+)
+
+const page = "docs/measured.md"
+
+const pageHead = `# Measured
+
+What this code did when it was tried at length. Each section is written by
+` + "`make soak`" + `: the command that gives the same run again, the machine, and what
+the tests reported.
+`
+
+func main() {
+	times := flag.Int("n", 1, "multiply the long sizes")
+	seed := flag.Uint64("seed", rand.Uint64(), "seed of the random tests")
+	limit := flag.Duration("timeout", 2*time.Hour, "limit for one package")
+	fuzz := flag.Duration("fuzz", 10*time.Minute, "time for all fuzz targets together; 0 for none")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := soak(ctx, *times, *seed, *limit, *fuzz, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "soak:", err)
+		os.Exit(1)
+	}
+}
+
+func soak(ctx context.Context, times int, seed uint64, limit, fuzz time.Duration, pkgs []string) error {
+	if len(pkgs) == 0 {
+		var err error
+		if pkgs, err = longTests(os.DirFS(".")); err != nil {
+			return err
+		}
+	}
+	var jobs []job
+	for _, p := range pkgs {
+		jobs = append(jobs, job{
+			name: p,
+			env:  []string{fmt.Sprint("WAGGLE_SOAK=", times), fmt.Sprint("WAGGLE_SEED=", seed)},
+			argv: []string{"go", "test", "-count=1", "-v", "-timeout", limit.String(), p},
+		})
+	}
+	if s := int(fuzz.Seconds()); s > 0 {
+		jobs = append(jobs, job{name: "fuzz", argv: []string{".ci/fuzz", strconv.Itoa(s)}})
+	}
+	m := machine()
+	var failed []error
+	for _, j := range jobs {
+		fmt.Fprintln(os.Stderr, "soak:", j.command())
+		r, err := j.run(ctx)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", j.name, err))
+			continue
+		}
+		if err := keep(j.name, report(j, r, m)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// longTests lists the packages whose tests have long sizes, as ./path.
+func longTests(fsys fs.FS) ([]string, error) {
+	var list []string
+	seen := map[string]bool{}
+	err := fs.WalkDir(fsys, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || path == "internal/testenv") {
+			return fs.SkipDir
+		}
+		dir := "./" + slashpath.Dir(path)
+		if dir == "./." {
+			dir = "."
+		}
+		if !strings.HasSuffix(path, "_test.go") || seen[dir] {
+			return nil
+		}
+		data, err := fs.ReadFile(fsys, path)
+		if err != nil {
+			return err
+		}
+		for _, mark := range []string{"WAGGLE_SOAK", "testenv.Soak(", "testenv.Scale("} {
+			if strings.Contains(string(data), mark) && !seen[dir] {
+				seen[dir] = true
+				list = append(list, dir)
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// keep puts a section into the page, at its end if it is new.
+func keep(name, body string) error {
+	data, err := os.ReadFile(page)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(filepath.Dir(page), 0o755); err != nil {
+			return err
+		}
+		data = []byte(pageHead)
+	case err != nil:
+		return err
+	}
+	out, err := put(string(data), name, body)
+	if err != nil {
+		return fmt.Errorf("%s: %w", page, err)
+	}
+	return os.WriteFile(page, []byte(out), 0o644)
+}
+
+func put(text, name, body string) (string, error) {
+	name, found := "soak "+name, false
+	out, err := section.Fill(text, func(n, old string) (string, error) {
+		if n != name {
+			return old, nil
+		}
+		found = true
+		return body, nil
+	})
+	if err != nil || found {
+		return out, err
+	}
+	return strings.TrimRight(text, "\n") + "\n\n" + section.Wrap(name, body), nil
+}
+
+// machine says what the figures depend on, without a date or a name.
+func machine() string {
+	kernel := runtime.GOOS
+	if out, err := exec.Command("uname", "-sr").Output(); err == nil {
+		kernel = strings.TrimSpace(string(out))
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		mounts = nil // not Linux
+	}
+	temp, err := filepath.EvalSymlinks(os.TempDir())
+	if err != nil {
+		temp = os.TempDir()
+	}
+	return fmt.Sprintf("%d cores, %s, %s, %s", runtime.NumCPU(), kernel, cmp.Or(fileSystem(string(mounts), temp), "unknown file system"), runtime.Version())
+}
+
+// fileSystem finds the type of the file system that a path is on, in the format
+// of fstab(5).
+func fileSystem(mounts, path string) string {
+	best, kind := "", ""
+	for line := range strings.Lines(mounts) {
+		f := strings.Fields(line)
+		if len(f) < 3 || len(f[1]) < len(best) {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(f[1], "/")); ok && (rest == "" || rest[0] == '/') {
+			best, kind = f[1], f[2]
+		}
+	}
+	return kind
+}

@@ -1,0 +1,124 @@
+// Package testenv is what tests ask of the machine they run on: programs that may
+// be missing, how large to be, and which seed to use. Only tests import it.
+//
+//	tmux := testenv.Require(t, "tmux")   // skipped without tmux
+//	n := testenv.Scale(60, 10_000)       // 10,000 only in make soak
+//	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+//
+// The environment decides:
+//
+//	WAGGLE_REQUIRE       comma list of programs that must be there: without one of
+//	                     them a test fails instead of being skipped (.ci/run)
+//	WAGGLE_NODE_MODULES  directory whose node_modules holds proper-lockfile
+//	WAGGLE_SOAK          a number from 1: the soak sizes, times that number
+//	WAGGLE_SEED          the seed of random tests; without it each run draws one
+package testenv
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Require returns the path of a program that the test needs. Without the program
+// the test is skipped, or fails if WAGGLE_REQUIRE names it. A bwrap that cannot
+// make namespaces here counts as missing.
+func Require(t testing.TB, tool string) string {
+	t.Helper()
+	path, err := exec.LookPath(tool)
+	if err == nil && tool == "bwrap" {
+		err = confines()
+	}
+	if err != nil {
+		missing(t, tool, err)
+	}
+	return path
+}
+
+// confines reports why bwrap is of no use on this machine. It is asked once.
+var confines = sync.OnceValue(func() error {
+	out, err := exec.Command("bwrap", "--unshare-all", "--ro-bind", "/", "/", "true").CombinedOutput()
+	if err != nil {
+		line, _, _ := strings.Cut(string(out), "\n")
+		return fmt.Errorf("it cannot make namespaces here: %w: %s", err, line)
+	}
+	return nil
+})
+
+// NodeModules returns the directory to put into NODE_PATH, which holds
+// proper-lockfile 4.1.2, the lock that other programs take. Without it, or without
+// node, the test is skipped, or fails if WAGGLE_REQUIRE names node.
+func NodeModules(t testing.TB) string {
+	t.Helper()
+	Require(t, "node")
+	base := os.Getenv("WAGGLE_NODE_MODULES")
+	if base == "" {
+		missing(t, "node", errors.New("WAGGLE_NODE_MODULES does not say where proper-lockfile 4.1.2 is"))
+	}
+	dir := filepath.Join(base, "node_modules")
+	if _, err := os.Stat(filepath.Join(dir, "proper-lockfile", "package.json")); err != nil {
+		missing(t, "node", fmt.Errorf("no proper-lockfile 4.1.2 below WAGGLE_NODE_MODULES: %w", err))
+	}
+	return dir
+}
+
+func missing(t testing.TB, tool string, err error) {
+	t.Helper()
+	if slices.Contains(strings.Split(os.Getenv("WAGGLE_REQUIRE"), ","), tool) {
+		t.Fatalf("needs %s, which WAGGLE_REQUIRE names: %v", tool, err)
+	}
+	t.Skipf("needs %s: %v", tool, err)
+}
+
+// Soak reports whether the long sizes are asked for.
+func Soak() bool { return soak() > 0 }
+
+// Scale returns small, or large times WAGGLE_SOAK when that is set.
+func Scale(small, large int) int {
+	if n := soak(); n > 0 {
+		return large * n
+	}
+	return small
+}
+
+func soak() int {
+	n, err := strconv.Atoi(os.Getenv("WAGGLE_SOAK"))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// Seed returns the seed of a random test, WAGGLE_SEED or a fresh one, and logs
+// how to get the same run again.
+func Seed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if s := os.Getenv("WAGGLE_SEED"); s != "" {
+		n, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatalf("WAGGLE_SEED: %v", err)
+		}
+		seed = n
+	}
+	t.Logf("again with WAGGLE_SEED=%d", seed)
+	return seed
+}
+
+// MeasuredPrefix begins a line that make soak copies into docs/measured.md.
+const MeasuredPrefix = "MEASURED: "
+
+// Measured reports a result worth keeping: what was done, how often, what came
+// out. Make soak copies the line into docs/measured.md.
+func Measured(t testing.TB, format string, args ...any) {
+	t.Helper()
+	t.Log(MeasuredPrefix + fmt.Sprintf(format, args...))
+}

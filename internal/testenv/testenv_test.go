@@ -1,0 +1,154 @@
+//go:build unix
+
+package testenv_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle/internal/testenv"
+)
+
+// outcome runs fn as a test of its own and returns what it said when it gave up.
+type outcome struct {
+	testing.TB
+	skipped, failed string
+	logs            []string
+}
+
+type gaveUp struct{}
+
+func (o *outcome) Helper() {}
+
+func (o *outcome) Skipf(format string, args ...any) {
+	o.skipped = fmt.Sprintf(format, args...)
+	panic(gaveUp{})
+}
+
+func (o *outcome) Fatalf(format string, args ...any) {
+	o.failed = fmt.Sprintf(format, args...)
+	panic(gaveUp{})
+}
+
+func (o *outcome) Log(args ...any)                 { o.logs = append(o.logs, fmt.Sprint(args...)) }
+func (o *outcome) Logf(format string, args ...any) { o.Log(fmt.Sprintf(format, args...)) }
+
+func run(t *testing.T, fn func(testing.TB)) *outcome {
+	t.Helper()
+	o := &outcome{TB: t}
+	func() {
+		defer func() {
+			if r := recover(); r != nil && r != (gaveUp{}) {
+				panic(r)
+			}
+		}()
+		fn(o)
+	}()
+	return o
+}
+
+func TestRequire(t *testing.T) {
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "present"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("WAGGLE_REQUIRE", "present,needed")
+	for _, tc := range []struct {
+		tool          string
+		skips, failed bool
+	}{
+		{"present", false, false},
+		{"absent", true, false},
+		{"needed", false, true},
+	} {
+		o := run(t, func(tb testing.TB) { testenv.Require(tb, tc.tool) })
+		if (o.skipped != "") != tc.skips || (o.failed != "") != tc.failed {
+			t.Errorf("%s: skipped %q, failed %q", tc.tool, o.skipped, o.failed)
+		}
+		if s := o.skipped + o.failed; s != "" && (!strings.Contains(s, tc.tool) || strings.Contains(s, "\n")) {
+			t.Errorf("%s: %q is not one line that names the program", tc.tool, s)
+		}
+	}
+}
+
+// A bwrap that the kernel lets do nothing must not make the sandbox tests fail
+// where nobody asked for them.
+func TestRequireOfNoUse(t *testing.T) {
+	bin := t.TempDir()
+	script := "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "bwrap"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("WAGGLE_REQUIRE", "")
+	o := run(t, func(tb testing.TB) { testenv.Require(tb, "bwrap") })
+	if !strings.Contains(o.skipped, "No permissions to create new namespace") {
+		t.Errorf("skipped %q, failed %q", o.skipped, o.failed)
+	}
+}
+
+func TestNodeModules(t *testing.T) {
+	bin, base := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "node"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("WAGGLE_REQUIRE", "")
+	t.Setenv("WAGGLE_NODE_MODULES", "")
+	var dir string
+	get := func(tb testing.TB) { dir = testenv.NodeModules(tb) }
+	if o := run(t, get); o.skipped == "" {
+		t.Error("not skipped without WAGGLE_NODE_MODULES")
+	}
+	t.Setenv("WAGGLE_NODE_MODULES", base)
+	if o := run(t, get); o.skipped == "" {
+		t.Error("not skipped without proper-lockfile")
+	}
+	t.Setenv("WAGGLE_REQUIRE", "node")
+	if o := run(t, get); o.failed == "" {
+		t.Error("not failed without proper-lockfile")
+	}
+	pkg := filepath.Join(base, "node_modules", "proper-lockfile")
+	if err := os.MkdirAll(pkg, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(pkg, "package.json"), []byte("{}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if o := run(t, get); o.failed != "" || dir != filepath.Join(base, "node_modules") {
+		t.Errorf("got %q, failed %q", dir, o.failed)
+	}
+}
+
+func TestScale(t *testing.T) {
+	for env, want := range map[string]int{"": 3, "0": 3, "no": 3, "-1": 3, "1": 50, "2": 100} {
+		t.Setenv("WAGGLE_SOAK", env)
+		if got := testenv.Scale(3, 50); got != want || testenv.Soak() != (want != 3) {
+			t.Errorf("WAGGLE_SOAK=%q: %d, soak %v", env, got, testenv.Soak())
+		}
+	}
+}
+
+func TestSeed(t *testing.T) {
+	t.Setenv("WAGGLE_SEED", "")
+	o := &outcome{TB: t}
+	a, b := testenv.Seed(o), testenv.Seed(o)
+	if a == b {
+		t.Errorf("drew %d twice", a)
+	}
+	if want := fmt.Sprintf("WAGGLE_SEED=%d", a); !strings.Contains(o.logs[0], want) {
+		t.Errorf("%q does not say %s", o.logs[0], want)
+	}
+	t.Setenv("WAGGLE_SEED", "18446744073709551615")
+	if got := testenv.Seed(o); got != 1<<64-1 {
+		t.Errorf("got %d", got)
+	}
+	t.Setenv("WAGGLE_SEED", "x")
+	if o := run(t, func(tb testing.TB) { testenv.Seed(tb) }); o.failed == "" {
+		t.Error("a seed that is no number was taken")
+	}
+}

@@ -1,0 +1,293 @@
+package journal_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle/journal"
+	"waggle/journal/journaltest"
+)
+
+// TestFlip changes every byte of a journal in three ways: each change is found,
+// and found in its line.
+func TestFlip(t *testing.T) {
+	s := newSample(t, 9)
+	future := 0
+	for off := range s.bytes {
+		for _, mask := range []byte{0x01, 0x20, 0x80} {
+			b := bytes.Clone(s.bytes)
+			b[off] ^= mask
+			s.put(t, b)
+			folded, err := refused(t, s.dir)
+			if err == nil {
+				t.Fatalf("byte %d ^ %#x: not found", off, mask)
+			}
+			n, _ := s.whole(off)
+			same(t, "prefix", folded, s.recs[:n])
+			var newer *journal.FutureError
+			if errors.As(err, &newer) {
+				future++
+				continue
+			}
+			line := s.lineOf(off)
+			breakAt(t, err, "00000001.jsonl", line+1, journal.Seq(line+1))
+		}
+		if !bytes.Equal(read(t, segment(s.dir, 1))[:off], s.bytes[:off]) {
+			t.Fatal("a broken journal was written to")
+		}
+	}
+	if future > len(s.lines) {
+		t.Errorf("%d of %d lines taken for newer ones: only the version digit may be", future, len(s.lines))
+	}
+}
+
+// TestNewline puts a newline in place of every byte: what follows is no line.
+func TestNewline(t *testing.T) {
+	s := newSample(t, 5)
+	for off, c := range s.bytes {
+		if c == '\n' {
+			continue
+		}
+		b := bytes.Clone(s.bytes)
+		b[off] = '\n'
+		s.put(t, b)
+		_, err := refused(t, s.dir)
+		line := s.lineOf(off)
+		breakAt(t, err, "00000001.jsonl", line+1, journal.Seq(line+1))
+	}
+}
+
+// TestLines drops, doubles and moves lines.
+func TestLines(t *testing.T) {
+	s := newSample(t, 12)
+	n := len(s.lines)
+	try := func(what string, lines [][]byte, at int) {
+		t.Helper()
+		s.put(t, bytes.Join(lines, nil))
+		folded, err := refused(t, s.dir)
+		off := len(bytes.Join(s.lines[:at], nil))
+		whole, _ := s.whole(off)
+		same(t, what, folded, s.recs[:whole])
+		if at < n || len(lines) > n {
+			breakAt(t, err, "00000001.jsonl", at+1, journal.Seq(at+1))
+		} else if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	without := func(i int) [][]byte { return append(append([][]byte{}, s.lines[:i]...), s.lines[i+1:]...) }
+	for i := range n - 1 {
+		try("drop", without(i), i)
+	}
+	for i := range n {
+		for k := i; k < n; k++ {
+			try("double", append(append(append([][]byte{}, s.lines[:k+1]...), s.lines[i]), s.lines[k+1:]...), k+1)
+			if k > i {
+				swapped := append([][]byte{}, s.lines...)
+				swapped[i], swapped[k] = swapped[k], swapped[i]
+				try("swap", swapped, i)
+			}
+		}
+	}
+	// Without its last append a journal is whole, as before that append. Whoever
+	// has it open knows better.
+	s.put(t, s.bytes)
+	j, _ := open(t, s.dir, quick)
+	last := s.ends[len(s.ends)-2]
+	must(t, os.Truncate(segment(s.dir, 1), int64(last)))
+	breakAt(t, j.Refresh(t.Context()), "00000001.jsonl", n+1, journal.Seq(n+1))
+	_, fold := open(t, s.dir, quick)
+	same(t, "without the last append", fold.Records, s.recs[:s.after[len(s.after)-2]])
+}
+
+// TestForeign: a line of another team's or another member's journal does not fit,
+// be it the first or a later one.
+func TestForeign(t *testing.T) {
+	s := newSample(t, 4)
+	for name, d := range map[string]journal.Dir{"team": {Path: s.dir.Path, UID: "other"}, "name": s.dir} {
+		other := newDir(t)
+		other.UID = d.UID
+		as := journal.Leader
+		if name == "name" {
+			as = "feed"
+		}
+		j, err := other.Open(as, nil, quick)
+		must(t, err)
+		for range 4 {
+			journaltest.Append(t, j, someone, journaltest.Note(1))
+		}
+		lines := bytes.SplitAfter(read(t, filepath.Join(other.Path, string(as), "00000001.jsonl")), []byte("\n"))
+		for i := range 4 {
+			mixed := append([][]byte{}, s.lines[:4]...)
+			mixed[i] = lines[i]
+			s.put(t, bytes.Join(mixed, nil))
+			_, err := refused(t, s.dir)
+			breakAt(t, err, "00000001.jsonl", i+1, journal.Seq(i+1))
+		}
+	}
+}
+
+// TestFuture: a line of a newer version ends reading and appending, whatever keys
+// it has; what is before it is folded.
+func TestFuture(t *testing.T) {
+	s := newSample(t, 5)
+	for _, newer := range []string{`{"v":2,"shape":"new"}`, `{"v":10}`, `{"v":2,"must":false,` + string(s.lines[0][14:len(s.lines[0])-1])} {
+		s.put(t, append(s.bytes[:len(s.bytes):len(s.bytes)], newer+"\n"...))
+		folded, err := refused(t, s.dir)
+		var f *journal.FutureError
+		if !errors.As(err, &f) || !strings.Contains(err.Error(), "upgrade") {
+			t.Errorf("%s: %v", newer, err)
+		}
+		same(t, "before it", folded, s.recs)
+	}
+}
+
+// TestBody: a body that was changed, cut, replaced or removed is located.
+func TestBody(t *testing.T) {
+	s := newSample(t, 9)
+	at := s.after[4]
+	name := "bodies/" + s.recs[at].Ref.SHA256
+	path := filepath.Join(s.dir.Path, "leader", name)
+	body := read(t, path)
+	check := func(what string) {
+		t.Helper()
+		folded, err := refused(t, s.dir)
+		if err == nil {
+			t.Fatalf("%s: not found", what)
+		}
+		same(t, "prefix", folded, s.recs[:at])
+		breakAt(t, err, name, 0, journal.Seq(at+1))
+	}
+	for off := 0; off < len(body); off += 61 {
+		b := bytes.Clone(body)
+		b[off] ^= 0x20
+		write(t, path, b)
+		check("flip")
+		write(t, path, body[:off])
+		check("cut")
+	}
+	write(t, path, append(body[:len(body):len(body)], ' '))
+	check("longer")
+	must(t, os.Remove(path))
+	check("missing")
+	must(t, os.Mkdir(path, 0o700))
+	check("directory")
+	must(t, os.Remove(path))
+	must(t, os.Symlink(filepath.Join(s.dir.Path, "elsewhere"), path))
+	check("symbolic link")
+	must(t, os.Remove(path))
+
+	// Appending the same body again puts the file back.
+	s.put(t, s.bytes[:s.ends[4]])
+	j, _ := open(t, s.dir, quick)
+	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Must: true, Body: s.recs[at].Body})
+	s.put(t, s.bytes)
+	_, fold := open(t, s.dir, quick)
+	same(t, "with the body again", fold.Records, s.recs)
+}
+
+// TestSegmentsMixed: missing, exchanged and cut segments.
+func TestSegmentsMixed(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.Segment = 1500
+	j, fold := open(t, d, o)
+	var first []journal.Seq // of each segment
+	for i := range 30 {
+		journaltest.Append(t, j, someone, journaltest.Note(i))
+		if _, err := os.Stat(segment(d, len(first)+1)); err == nil {
+			first = append(first, j.Seq())
+		}
+	}
+	n := len(first)
+	if n < 4 {
+		t.Fatalf("%d segments", n)
+	}
+	saved := map[int][]byte{}
+	for i := 1; i <= n; i++ {
+		saved[i] = read(t, segment(d, i))
+	}
+	restore := func() {
+		for i, b := range saved {
+			write(t, segment(d, i), b)
+		}
+	}
+	for i := 1; i < n; i++ {
+		must(t, os.Remove(segment(d, i)))
+		folded, err := refused(t, d)
+		same(t, "nothing", folded, nil)
+		var b *journal.BrokenError
+		if !errors.As(err, &b) || b.File != filepath.Base(segment(d, i)) {
+			t.Fatalf("segment %d missing: %v", i, err)
+		}
+		restore()
+
+		write(t, segment(d, i), saved[i+1])
+		write(t, segment(d, i+1), saved[i])
+		folded, err = refused(t, d)
+		breakAt(t, err, filepath.Base(segment(d, i)), 1, first[i-1])
+		same(t, "before the exchange", folded, fold.Records[:first[i-1]-1])
+		restore()
+
+		for _, cut := range []int{1, 2, len(saved[i])/2 + 7} {
+			write(t, segment(d, i), saved[i][:len(saved[i])-cut])
+			folded, err = refused(t, d)
+			line := bytes.Count(saved[i][:len(saved[i])-cut], []byte("\n"))
+			breakAt(t, err, filepath.Base(segment(d, i)), line+1, first[i-1]+journal.Seq(line))
+			if len(folded) != int(first[i-1])-1+line {
+				t.Fatalf("%d records", len(folded))
+			}
+		}
+		restore()
+
+		write(t, segment(d, i), nil)
+		_, err = refused(t, d)
+		breakAt(t, err, filepath.Base(segment(d, i+1)), 1, first[i-1])
+		restore()
+	}
+	same(t, "restored", verified(t, d), fold.Records)
+}
+
+// TestForged: a line with the right sum and the right prev still needs its number
+// and name.
+func TestForged(t *testing.T) {
+	d := newDir(t)
+	j, _ := open(t, d, quick)
+	journaltest.Append(t, j, someone, journaltest.Note(1))
+	good := read(t, segment(d, 1))
+	for _, seq := range []journal.Seq{0, 1, 3, 1 << 63} {
+		write(t, segment(d, 1), append(good[:len(good):len(good)], journal.Line(seq, j.Head(), someone, "note", "1")...))
+		_, err := refused(t, d)
+		breakAt(t, err, "00000001.jsonl", 2, 2)
+	}
+	write(t, segment(d, 1), append(good[:len(good):len(good)], journal.Line(2, j.Head(), someone, "note", "1")...))
+	if _, err := refused(t, d); err != nil {
+		t.Fatal(err)
+	}
+	must(t, os.Rename(filepath.Join(d.Path, "leader"), filepath.Join(d.Path, "feed")))
+	_, err := d.Open("feed", nil, quick)
+	var b *journal.BrokenError
+	if !errors.As(err, &b) || b.Journal != "feed" || b.Seq != 1 {
+		t.Errorf("under another name: %v", err)
+	}
+}
+
+// TestEpochOnDisk: a line of an older epoch that got past Append is a break.
+func TestEpochOnDisk(t *testing.T) {
+	d := newDir(t)
+	j, _ := open(t, d, quick)
+	journaltest.Append(t, j, journal.Writer{Instance: "feed", Epoch: 2}, journaltest.Note(1))
+	good := read(t, segment(d, 1))
+	for epoch, broken := range map[uint64]bool{0: false, 1: true, 2: false, 3: false} {
+		line := journal.Line(j.Seq()+1, j.Head(), journal.Writer{Instance: "feed", Epoch: epoch}, "note", `{"n":2}`)
+		write(t, segment(d, 1), append(good[:len(good):len(good)], line...))
+		if _, err := refused(t, d); broken {
+			breakAt(t, err, "00000001.jsonl", 2, 2)
+		} else if err != nil {
+			t.Errorf("epoch %d after 2: %v", epoch, err)
+		}
+	}
+}

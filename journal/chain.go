@@ -1,0 +1,101 @@
+package journal
+
+import (
+	"fmt"
+	"time"
+)
+
+// chain is how far a journal was read or written.
+type chain struct {
+	name    Name
+	genesis string // head of the empty journal
+	seq     Seq    // of the last record
+	head    string // hash of the last line
+	epochs  epochs
+}
+
+// epochs holds the newest epoch on record of each instance that wrote.
+type epochs map[string]uint64
+
+func newChain(uid string, name Name) chain {
+	g := Genesis(uid, name)
+	return chain{name: name, genesis: g, head: g, epochs: epochs{}}
+}
+
+// stale refuses a writer whose successor has written.
+func (c chain) stale(w Writer) error {
+	if now := c.epochs[w.Instance]; w.Epoch > 0 && w.Epoch < now {
+		return &StaleError{Journal: c.name, Instance: w.Instance, Epoch: w.Epoch, Current: now}
+	}
+	return nil
+}
+
+// follows says why a line is not the next one.
+func (c chain) follows(l line) error {
+	switch {
+	case l.Journal != c.name:
+		return fmt.Errorf("the record belongs to journal %q", string(l.Journal))
+	case l.Seq != c.seq+1:
+		return fmt.Errorf("seq is %d: lines are missing, doubled or moved", l.Seq)
+	case l.Prev != c.head:
+		return fmt.Errorf("prev is not the hash of the line before: a line was changed or removed")
+	}
+	return c.stale(l.Writer)
+}
+
+// pass goes on behind a line. Its epoch counts once the whole append does.
+func (c *chain) pass(l line) { c.seq, c.head = l.Seq, l.hash }
+
+// count notes the epoch of a record that counts.
+func (c chain) count(r Record) {
+	if r.Writer.Epoch > 0 {
+		c.epochs[r.Writer.Instance] = r.Writer.Epoch
+	}
+}
+
+// draw makes the lines of an append that follows c. keep stores a large body. What
+// would not be read back is refused here, before it is written.
+func (c chain) draw(now time.Time, w Writer, drafts []Draft, keep func([]byte) (Ref, error)) (lines []line, raw []byte, err error) {
+	for i, d := range drafts {
+		l, b, err := c.drawOne(now, w, d, i < len(drafts)-1, keep)
+		if err != nil {
+			return nil, nil, fmt.Errorf("journal %s: append %s: %w", c.name, d.Kind, err)
+		}
+		lines, raw = append(lines, l), append(raw, b...)
+		c.pass(l)
+		if len(raw) > MaxAppend {
+			return nil, nil, fmt.Errorf("journal %s: the append is over the limit of %d bytes", c.name, MaxAppend)
+		}
+	}
+	return lines, raw, nil
+}
+
+func (c chain) drawOne(now time.Time, w Writer, d Draft, more bool, keep func([]byte) (Ref, error)) (line, []byte, error) {
+	body, err := marshalBody(d.Body)
+	if err != nil {
+		return line{}, nil, err
+	}
+	r := Record{V: Version, Must: d.Must, Journal: c.name, Seq: c.seq + 1, Prev: c.head, Time: now, Writer: w, Kind: d.Kind, Body: body}
+	if len(body) > MaxInline {
+		ref, err := keep(body)
+		if err != nil {
+			return line{}, nil, err
+		}
+		r.Ref = &ref
+	}
+	b := appendLine(nil, r, more)
+	if len(b) > maxLine {
+		return line{}, nil, errLongLine
+	}
+	l, err := decodeLine(b)
+	if err != nil {
+		return line{}, nil, fmt.Errorf("it cannot be written: %w", err)
+	}
+	if err := c.follows(l); err != nil {
+		return line{}, nil, err
+	}
+	if l.Ref != nil {
+		l.Body = body
+	}
+	return l, b, nil
+}

@@ -1,0 +1,27 @@
+package journal
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// For tests of lines that nothing but a fault writes.
+var (
+	DecodeLine = func(b []byte) (Record, bool, error) {
+		l, err := decodeLine(b)
+		return l.Record, l.more, err
+	}
+	EncodeLine = func(r Record, more bool) []byte {
+		if r.Ref != nil {
+			r.Body = nil
+		}
+		return appendLine(nil, r, more)
+	}
+	LineSum = func(b []byte) string { s := lineSum(b); return string(s[:]) }
+)
+
+// Line is a line of the leader's journal.
+func Line(seq Seq, prev string, w Writer, kind, body string) []byte {
+	return appendLine(nil, Record{V: Version, Journal: Leader, Seq: seq, Prev: prev, Time: time.Unix(0, 0),
+		Writer: w, Kind: kind, Body: json.RawMessage(body)}, false)
+}

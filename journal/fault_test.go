@@ -1,0 +1,260 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/journal"
+	"waggle/journal/journaltest"
+)
+
+// faults counts the file operations of a journal and fails one of them.
+type faults struct {
+	calls      []string // what was called, in order
+	at         int      // index of the call that fails
+	how        string
+	noTruncate bool // every truncate fails
+}
+
+func (f *faults) next(what string) (how string) {
+	f.calls = append(f.calls, what)
+	if len(f.calls)-1 == f.at {
+		return f.how
+	}
+	return ""
+}
+
+func (f *faults) options() journal.Options {
+	o := quick
+	o.Write = func(file *os.File, p []byte) (int, error) {
+		switch f.next("write") {
+		case "EIO":
+			return 0, syscall.EIO
+		case "ENOSPC":
+			n, _ := file.Write(p[:len(p)/2])
+			return n, syscall.ENOSPC
+		case "ENOSPC at the end":
+			n, _ := file.Write(p[:len(p)-1])
+			return n, syscall.ENOSPC
+		case "short":
+			return file.Write(p[:len(p)/3])
+		case "written and EIO":
+			n, _ := file.Write(p)
+			return n, syscall.EIO
+		}
+		return file.Write(p)
+	}
+	o.Sync = func(*os.File) error {
+		if f.next("sync") != "" {
+			return syscall.EIO
+		}
+		return nil
+	}
+	o.Truncate = func(file *os.File, size int64) error {
+		if f.next("truncate") != "" || f.noTruncate {
+			return syscall.EIO
+		}
+		return file.Truncate(size)
+	}
+	return o
+}
+
+var faultModes = map[string][]string{
+	"write":    {"EIO", "ENOSPC", "ENOSPC at the end", "short", "written and EIO"},
+	"sync":     {"EIO"},
+	"truncate": {"EIO"},
+}
+
+// TestFaults makes every file operation of every kind of append fail, once. The
+// append has no effect, and the next one is as if it had not been.
+func TestFaults(t *testing.T) {
+	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
+	for name, tt := range map[string]struct {
+		drafts  []journal.Draft
+		torn    bool
+		segment int64
+		fresh   bool
+		calls   string
+	}{
+		"one":   {drafts: []journal.Draft{journaltest.Note(10)}, calls: "write sync"},
+		"three": {drafts: []journal.Draft{journaltest.Note(10), journaltest.Note(11), journaltest.Note(12)}, calls: "write sync"},
+		// The directories, then the line.
+		"first":       {drafts: []journal.Draft{journaltest.Note(10)}, fresh: true, calls: "sync sync sync write sync"},
+		"new segment": {drafts: []journal.Draft{journaltest.Note(10), journaltest.Note(11)}, segment: 500, calls: "sync write sync"},
+		// The directory of bodies is new; then the body, its name, the line.
+		"large": {drafts: []journal.Draft{journaltest.Note(10), large}, calls: "sync write sync sync write sync"},
+		"after a torn one": {drafts: []journal.Draft{journaltest.Note(10), large}, torn: true,
+			calls: "sync write sync sync truncate sync write sync sync write sync"},
+	} {
+		run := func(t *testing.T, f *faults) (failed bool) {
+			d := newDir(t)
+			var before []journal.Record
+			if !tt.fresh {
+				j, fold := open(t, d, quick)
+				for i := range 3 {
+					journaltest.Append(t, j, someone, journaltest.Note(i))
+				}
+				before = fold.Records
+			}
+			if tt.torn {
+				file, err := os.OpenFile(segment(d, 1), os.O_WRONLY|os.O_APPEND, 0)
+				must(t, err)
+				_, err = file.WriteString(`{"v":1,"must":tr`)
+				must(t, errors.Join(err, file.Close()))
+			}
+			o := f.options()
+			o.Segment = tt.segment
+			j, fold := open(t, d, o)
+			follower, followed := open(t, d, quick)
+			recs, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return tt.drafts, nil })
+			if err == nil {
+				if len(recs) != len(tt.drafts) {
+					t.Fatalf("%d records", len(recs))
+				}
+				return false
+			}
+			if recs != nil || !errors.Is(err, syscall.EIO) && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, io.ErrShortWrite) {
+				t.Fatalf("Append = %v, %v", recs, err)
+			}
+			same(t, "the fold after the error", fold.Records, before)
+			there := len(verified(t, d)) - len(before)
+			switch {
+			case there == 0:
+			case f.noTruncate && there == len(tt.drafts):
+			case f.noTruncate && tt.torn && there == len(tt.drafts)+1: // and repaired
+			default:
+				t.Fatalf("%d records of %d are there after %v", there, len(tt.drafts), err)
+			}
+			f.noTruncate, f.at = false, -1
+			journaltest.Append(t, j, someone, journaltest.Note(99))
+			refresh(t, follower)
+			same(t, "the follower's fold", followed.Records, fold.Records)
+			same(t, "on disk", verified(t, d), fold.Records)
+			want := len(before) + there + 1
+			repairs := 0
+			for _, r := range fold.Records {
+				if r.Kind == journal.KindRepaired {
+					repairs++
+				}
+			}
+			if tt.torn && repairs == 0 || repairs > 2 {
+				t.Fatalf("%d repairs on record", repairs)
+			}
+			if there == 0 {
+				want += repairs
+			}
+			if len(fold.Records) != want {
+				t.Fatalf("%d records, want %d", len(fold.Records), want)
+			}
+			return true
+		}
+		t.Run(name, func(t *testing.T) {
+			plan := &faults{at: -1}
+			if run(t, plan) {
+				t.Fatal("fails without a fault")
+			}
+			if got := strings.Join(plan.calls, " "); got != tt.calls {
+				t.Fatalf("%s, want %s", got, tt.calls)
+			}
+			for at, call := range plan.calls {
+				for _, how := range faultModes[call] {
+					for _, stuck := range []bool{false, true} {
+						t.Run(fmt.Sprintf("%s %d %s stuck=%v", call, at, how, stuck), func(t *testing.T) {
+							if !run(t, &faults{at: at, how: how, noTruncate: stuck}) {
+								t.Error("no error")
+							}
+						})
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestWithdrawn: a reader that folded an append whose flush then failed finds out,
+// whatever was appended since. It never goes on as if nothing had been.
+func TestWithdrawn(t *testing.T) {
+	for _, next := range []int{0, 1, 2} {
+		d := newDir(t)
+		j0, _ := open(t, d, quick)
+		journaltest.Append(t, j0, someone, journaltest.Note(0))
+		reader, seen := open(t, d, quick)
+		o := quick
+		var withdrawn os.FileInfo
+		o.Sync = func(f *os.File) error {
+			var err error
+			withdrawn, err = f.Stat()
+			must(t, err)
+			refresh(t, reader)
+			return syscall.EIO
+		}
+		j, _ := open(t, d, o)
+		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: "decided", Body: "allow"}}, nil
+		})
+		if !errors.Is(err, syscall.EIO) || len(seen.Records) != 2 {
+			t.Fatalf("%v; the reader saw %d", err, len(seen.Records))
+		}
+		for range next {
+			journaltest.Append(t, j0, someone, journal.Draft{Kind: "decided", Body: "deny!"})
+		}
+		if st, err := os.Stat(segment(d, 1)); err != nil || next == 1 && st.Size() != withdrawn.Size() {
+			t.Fatalf("%v, %v: want what is just as long as what was withdrawn", st.Size(), err)
+		}
+		// Nor do the times of a coarse clock tell.
+		must(t, os.Chtimes(segment(d, 1), withdrawn.ModTime(), withdrawn.ModTime()))
+		_, err = reader.Append(t.Context(), someone, func() ([]journal.Draft, error) { return nil, errors.New("was asked") })
+		if next == 0 {
+			breakAt(t, err, "00000001.jsonl", 3, 3) // shorter
+		} else {
+			breakAt(t, err, "00000001.jsonl", 2, 2) // another line
+		}
+		if len(verified(t, d)) != 1+next {
+			t.Error("not withdrawn")
+		}
+	}
+}
+
+// TestRollRefused: an append that would have begun a new segment and is refused
+// leaves everything as it is.
+func TestRollRefused(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.Segment = 100
+	j, fold := open(t, d, o)
+	journaltest.Append(t, j, someone, journaltest.Note(0))
+	if _, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "bad kind"}}, nil }); err == nil {
+		t.Fatal("a bad kind was taken")
+	}
+	refresh(t, j)
+	journaltest.Append(t, j, someone, journaltest.Note(1))
+	same(t, "on disk", verified(t, d), fold.Records)
+}
+
+// TestBodyCannotBeStored: nothing is written when a body cannot be.
+func TestBodyCannotBeStored(t *testing.T) {
+	d := newDir(t)
+	j, fold := open(t, d, quick)
+	journaltest.Append(t, j, someone, journaltest.Note(0))
+	bodies := filepath.Join(d.Path, "leader", "bodies")
+	write(t, bodies, nil)
+	before := read(t, segment(d, 1))
+	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
+	if _, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) {
+		return []journal.Draft{journaltest.Note(1), large}, nil
+	}); err == nil {
+		t.Fatal("stored")
+	}
+	if string(before) != string(read(t, segment(d, 1))) {
+		t.Fatal("written")
+	}
+	must(t, os.Remove(bodies))
+	journaltest.Append(t, j, someone, large)
+	same(t, "on disk", verified(t, d), fold.Records)
+}

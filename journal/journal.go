@@ -1,0 +1,93 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"path"
+)
+
+// Fold is a state that is rebuilt from records. Apply is called with each record
+// once, in order. An error says that the state must not be used further: the
+// journal then refuses to append (TRUST 4: read-only and denying).
+type Fold interface {
+	Apply(Record) error
+}
+
+// Snapshotter is a Fold that need not be rebuilt from the first record.
+type Snapshotter interface {
+	Fold
+	// FoldVersion names the fold and the form of its snapshots. It changes with
+	// everything that changes what the same records fold to.
+	FoldVersion() string
+	Snapshot() ([]byte, error)
+	// Restore makes the state of a fresh fold that of the snapshot. On an error
+	// the fold is as fresh as before.
+	Restore([]byte) error
+}
+
+// Journal is an open journal and its fold. A Journal is used by one goroutine at
+// a time: its owner holds a mutex around calls and around reads of the fold.
+// Several Journals, in several processes, may be open on the same record.
+type Journal interface {
+	// Refresh hands every record that was appended since to the fold. It takes
+	// no lock and ignores an unfinished append at the end.
+	Refresh(ctx context.Context) error
+	// Append locks the journal, refreshes, and calls propose, whose drafts are
+	// written as one write, flushed, folded and returned. propose sees a fold
+	// that is current and must only compare and draft: nothing is sent, run or
+	// locked under the journal's lock (TRUST 6). Its error is returned as it is.
+	// No drafts: nothing is written. The drafts count together: no reader sees a
+	// part of them. After any error nothing may be assumed: the next call reads
+	// again.
+	Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error)
+}
+
+// BrokenError locates a break in the chain. The journal is read-only from there.
+type BrokenError struct {
+	Journal Name
+	File    string // segment or body file, below the journal's directory
+	Line    int    // in that segment, from 1; 0 when the file as a whole is meant
+	Seq     Seq    // that was expected there
+	Why     string
+}
+
+// Error says where the break is.
+func (e *BrokenError) Error() string {
+	at := e.File
+	if e.Line > 0 {
+		at = fmt.Sprintf("%s, line %d", e.File, e.Line)
+	}
+	return fmt.Sprintf("journal %s is broken at seq %d (%s): %s; nothing more is decided from it. Look at the file, and run waggle doctor",
+		e.Journal, e.Seq, path.Join(string(e.Journal), at), e.Why)
+}
+
+// FutureError reports something that only a newer waggle understands.
+type FutureError struct{ What string }
+
+// Error says what to do.
+func (e *FutureError) Error() string {
+	return "written by a newer waggle (" + e.What + "): this one only reads; upgrade it"
+}
+
+// StaleError refuses an append by an earlier start of an instance: a later one
+// has written (TRUST 2). The process must end.
+type StaleError struct {
+	Journal  Name
+	Instance string
+	Epoch    uint64 // of the refused writer
+	Current  uint64 // newest on record
+}
+
+// Error names both epochs.
+func (e *StaleError) Error() string {
+	return fmt.Sprintf("journal %s: epoch %d of %s may not write: epoch %d has started", e.Journal, e.Epoch, e.Instance, e.Current)
+}
+
+// KindRepaired is the one kind this package writes itself: an unfinished append
+// was cut.
+const KindRepaired = "repaired"
+
+// Repaired is the body of a KindRepaired record.
+type Repaired struct {
+	Cut Ref `json:"cut"` // the cut bytes, kept among the bodies
+}

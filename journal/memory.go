@@ -1,0 +1,110 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is a journal that lives in this process, for in-process members and
+// tests. Open returns a handle with its own fold; handles share the records.
+type Memory struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	at   chain
+	recs []Record
+}
+
+// NewMemory returns an empty journal. A nil now means time.Now.
+func NewMemory(uid string, name Name, now func() time.Time) *Memory {
+	if now == nil {
+		now = time.Now
+	}
+	return &Memory{now: now, at: newChain(uid, name)}
+}
+
+// Open returns a handle that folds into fold.
+func (m *Memory) Open(fold Fold) *Handle { return &Handle{m: m, fold: fold} }
+
+// Records returns a copy of what was appended.
+func (m *Memory) Records() []Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.recs)
+}
+
+// Handle is a Journal on a Memory.
+type Handle struct {
+	m      *Memory
+	fold   Fold
+	n      int
+	sticky error
+}
+
+var _ Journal = (*Handle)(nil)
+
+// Refresh implements Journal.
+func (h *Handle) Refresh(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	return h.catchUp()
+}
+
+func (h *Handle) catchUp() error {
+	for h.sticky == nil && h.n < len(h.m.recs) {
+		h.sticky = apply(h.fold, h.m.recs[h.n])
+		h.n++
+	}
+	return h.sticky
+}
+
+// apply folds a record. What the fold says stays.
+func apply(fold Fold, r Record) error {
+	if fold == nil {
+		return nil
+	}
+	if err := fold.Apply(r); err != nil {
+		return fmt.Errorf("journal %s, seq %d: %w", r.Journal, r.Seq, err)
+	}
+	return nil
+}
+
+// Append implements Journal.
+func (h *Handle) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	h.m.mu.Lock()
+	defer h.m.mu.Unlock()
+	if err := h.catchUp(); err != nil {
+		return nil, err
+	}
+	if err := h.m.at.stale(w); err != nil {
+		return nil, err
+	}
+	drafts, err := propose()
+	if err != nil {
+		return nil, err
+	}
+	lines, _, err := h.m.at.draw(h.m.now(), w, drafts, func(b []byte) (Ref, error) { return refOf(b), nil })
+	if err != nil {
+		return nil, err
+	}
+	var recs []Record
+	for _, l := range lines {
+		recs = append(recs, l.Record)
+		h.m.at.pass(l)
+		h.m.at.count(l.Record)
+	}
+	h.m.recs = append(h.m.recs, recs...)
+	if err := h.catchUp(); err != nil {
+		return nil, err
+	}
+	return recs, nil
+}

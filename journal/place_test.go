@@ -1,0 +1,111 @@
+package journal_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/journal/journaltest"
+)
+
+// TestGone: a journal whose directory is removed while it is open is broken, and
+// its directory is not made again.
+func TestGone(t *testing.T) {
+	for _, what := range []string{"leader", "."} {
+		d := newDir(t)
+		j, _ := open(t, d, quick)
+		reader, _ := open(t, d, quick)
+		journaltest.Append(t, j, someone, journaltest.Note(1))
+		refresh(t, reader)
+		must(t, os.RemoveAll(filepath.Join(d.Path, what)))
+		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(2)}, nil })
+		breakAt(t, err, "00000001.jsonl", 2, 2)
+		breakAt(t, reader.Refresh(t.Context()), "00000001.jsonl", 2, 2)
+		if _, err := os.Lstat(filepath.Join(d.Path, "leader")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("it is there again: %v", err)
+		}
+	}
+}
+
+// TestReplaced: another file in place of the one that was read, and a shorter one.
+func TestReplaced(t *testing.T) {
+	for name, change := range map[string]func(s sample, path string) error{
+		"shorter": func(s sample, path string) error { return os.Truncate(path, int64(s.ends[3])) },
+		"a piece shorter": func(s sample, path string) error {
+			return os.Truncate(path, int64(len(s.bytes)-1))
+		},
+		"emptied": func(_ sample, path string) error { return os.Truncate(path, 0) },
+		"removed": func(_ sample, path string) error { return os.Remove(path) },
+		"by an older copy": func(s sample, path string) error {
+			return errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, s.bytes[:s.ends[3]], 0o600))
+		},
+		"by other lines": func(s sample, path string) error {
+			b := slices.Concat(s.bytes[:len(s.bytes)-len(s.lines[len(s.lines)-1])],
+				journal.Line(journal.Seq(len(s.lines)), s.recs[len(s.recs)-1].Prev, someone, "other", `{"some":"other line, which is longer"}`))
+			return os.WriteFile(path, b, 0o600)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSample(t, 6)
+			j, fold := open(t, s.dir, quick)
+			must(t, change(s, segment(s.dir, 1)))
+			err := j.Refresh(t.Context())
+			var b *journal.BrokenError
+			if !errors.As(err, &b) {
+				t.Fatalf("Refresh = %v", err)
+			}
+			if _, aerr := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { t.Error("asked"); return nil, nil }); !errors.As(aerr, &b) {
+				t.Fatalf("Append = %v", aerr)
+			}
+			same(t, "the fold", fold.Records, s.recs)
+		})
+	}
+}
+
+// TestNames keeps journals within their directory.
+func TestNames(t *testing.T) {
+	d := newDir(t)
+	for _, bad := range []journal.Name{"", ".", "..", "a/b", `a\b`, "A", "-a", "a.b", journal.Name(strings.Repeat("a", 65))} {
+		if _, err := d.Open(bad, nil, journal.Options{}); err == nil {
+			t.Errorf("%q was opened", bad)
+		}
+	}
+	if names, err := d.Names(); err != nil || names != nil {
+		t.Errorf("Names = %v, %v", names, err)
+	}
+	for _, n := range []journal.Name{"leader", "0a1b"} {
+		j, err := d.Open(n, nil, quick)
+		must(t, err)
+		journaltest.Append(t, j, someone, journaltest.Note(1))
+	}
+	write(t, filepath.Join(d.Path, "file"), nil)
+	must(t, os.Mkdir(filepath.Join(d.Path, "Not one"), 0o700))
+	if names, err := d.Names(); err != nil || !slices.Equal(names, []journal.Name{"0a1b", "leader"}) {
+		t.Errorf("Names = %v, %v", names, err)
+	}
+}
+
+// TestLocked: an append that cannot have the lock fails and calls nobody.
+func TestLocked(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.Deadline = 1
+	j, _ := open(t, d, o)
+	journaltest.Append(t, j, someone, journaltest.Note(1))
+	release, err := atomicfile.Flock(context.Background(), filepath.Join(d.Path, "leader", "lock"), atomicfile.Options{})
+	must(t, err)
+	_, err = j.Append(t.Context(), someone, func() ([]journal.Draft, error) { t.Error("asked"); return nil, nil })
+	var locked *atomicfile.LockedError
+	if !errors.As(err, &locked) {
+		t.Errorf("Append = %v", err)
+	}
+	refresh(t, j)
+	must(t, release())
+	journaltest.Append(t, j, someone, journaltest.Note(2))
+}

@@ -1,0 +1,110 @@
+//go:build unix
+
+package journal_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/journal/journaltest"
+)
+
+// TestPrivate: everything is made for the owner alone.
+func TestPrivate(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	d := newDir(t)
+	o := quick
+	o.Segment, o.SnapshotAfter = 100, 1
+	j := openTally(t, d, &tally{}, o)
+	journaltest.Append(t, j, someone, journaltest.Note(1))
+	journaltest.Append(t, j, someone, journal.Draft{Kind: "large", Body: strings.Repeat("x", 10000)})
+	openTally(t, d, &tally{}, o)
+	seen := 0
+	must(t, filepath.WalkDir(d.Path, func(path string, e fs.DirEntry, err error) error {
+		must(t, err)
+		st, err := e.Info()
+		must(t, err)
+		seen++
+		if want := fs.FileMode(0o600); st.Mode().IsRegular() && st.Mode() != want {
+			t.Errorf("%s is %v", path, st.Mode())
+		} else if st.IsDir() && st.Mode().Perm() != 0o700 {
+			t.Errorf("%s is %v", path, st.Mode())
+		}
+		return nil
+	}))
+	if seen != 8 { // journal, leader, lock, two segments, bodies and one in it, snapshot
+		t.Errorf("%d files", seen)
+	}
+}
+
+// TestUntrusted refuses links, pipes, and what others can write.
+func TestUntrusted(t *testing.T) {
+	link := func(path string) error {
+		return errors.Join(os.Rename(path, path+".real"), os.Symlink(path+".real", path))
+	}
+	for name, tt := range map[string]struct {
+		file   string
+		change func(path string) error
+	}{
+		"segment link":        {"00000001.jsonl", link},
+		"segment pipe":        {"00000001.jsonl", func(p string) error { return errors.Join(os.Remove(p), syscall.Mkfifo(p, 0o600)) }},
+		"segment directory":   {"00000001.jsonl", func(p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }},
+		"segment for all":     {"00000001.jsonl", func(p string) error { return os.Chmod(p, 0o602) }},
+		"segment for group":   {"00000001.jsonl", func(p string) error { return os.Chmod(p, 0o620) }},
+		"directory link":      {".", link},
+		"directory for all":   {".", func(p string) error { return os.Chmod(p, 0o777) }},
+		"directory is a pipe": {".", func(p string) error { return errors.Join(os.RemoveAll(p), syscall.Mkfifo(p, 0o600)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDir(t)
+			j, _ := open(t, d, quick)
+			journaltest.Append(t, j, someone, journaltest.Note(1))
+			must(t, tt.change(filepath.Join(d.Path, "leader", tt.file)))
+			folded, err := refused(t, d)
+			var b *journal.BrokenError
+			if !errors.As(err, &b) || len(folded) != 0 {
+				t.Fatalf("Open = %v, %d records", err, len(folded))
+			}
+			if tt.file == "." {
+				return
+			}
+			if err := j.Refresh(t.Context()); !errors.As(err, &b) {
+				t.Errorf("Refresh = %v", err)
+			}
+		})
+	}
+}
+
+// TestUntrustedNew: an append does not go through what was put where its file is
+// to be.
+func TestUntrustedNew(t *testing.T) {
+	o := quick
+	o.Segment = 100
+	for _, name := range []string{"00000001.jsonl", "00000002.jsonl", "lock"} {
+		d := newDir(t)
+		j, _ := open(t, d, o)
+		if name == "00000002.jsonl" {
+			journaltest.Append(t, j, someone, journaltest.Note(1))
+		} else {
+			must(t, os.MkdirAll(filepath.Join(d.Path, "leader"), 0o700))
+		}
+		target := filepath.Join(t.TempDir(), "target")
+		must(t, os.Symlink(target, filepath.Join(d.Path, "leader", name)))
+		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
+		var b *journal.BrokenError
+		if !errors.As(err, &b) && !(name == "lock" && errors.Is(err, atomicfile.ErrNotRegular)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: written through: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Refresh implements Journal. With nothing new it costs two stats.
+func (j *File) Refresh(ctx context.Context) error {
+	for {
+		if j.sticky != nil {
+			return j.sticky
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		// Look for the next segment before reading this one to its end: a
+		// segment gets no more lines once its successor exists.
+		_, nextErr := os.Lstat(j.segPath(j.at.seg + 1))
+		if nextErr != nil && !errors.Is(nextErr, fs.ErrNotExist) {
+			return j.failed(nextErr)
+		}
+		if err := j.readSegment(); err != nil {
+			return err
+		}
+		if nextErr != nil {
+			return nil
+		}
+		if j.size > j.at.off {
+			return j.broken(j.breach(j.at, nil, "a segment that has a successor ends in the middle of an append"))
+		}
+		j.at, j.id, j.size, j.mod = j.at.next(), fileID{}, 0, time.Time{}
+	}
+}
+
+// readSegment folds the appends that are new in the current segment. A break is
+// believed when it looks the same again: a reader without the lock can meet the
+// moment in which an unfinished append is replaced by another.
+func (j *File) readSegment() error {
+	var before *breach
+	for try := 0; ; try++ {
+		err := j.scan()
+		var b *breach
+		if !errors.As(err, &b) {
+			return err
+		}
+		if before != nil && (b.same(before) || try == 10) {
+			return j.broken(b)
+		}
+		before = b
+	}
+}
+
+func (j *File) breach(at position, raw []byte, why string) *breach {
+	return &breach{file: segmentName(at.seg), line: at.line + 1, seq: at.seq + 1, why: why, raw: bytes.Clone(raw)}
+}
+
+// scan reads the current segment once, from the last append that was folded.
+func (j *File) scan() error {
+	st, err := os.Lstat(j.segPath(j.at.seg))
+	if errors.Is(err, fs.ErrNotExist) {
+		if j.at.seq > 0 {
+			return j.breach(j.at, nil, "the segment is gone")
+		}
+		return nil
+	}
+	if err != nil {
+		return j.failed(err)
+	}
+	if err := j.trust(st); err != nil {
+		return err
+	}
+	if st.Size() == j.at.off && st.ModTime().Equal(j.mod) {
+		j.size = j.at.off
+		return nil
+	}
+	f, err := os.OpenFile(j.segPath(j.at.seg), os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return j.failed(err)
+	}
+	defer f.Close()
+	if st, err = f.Stat(); err != nil {
+		return j.failed(err)
+	}
+	if err := j.trust(st); err != nil {
+		return err
+	}
+	if err := j.checkTail(f); err != nil {
+		return err
+	}
+	j.id, j.size, j.mod = identify(st), st.Size(), st.ModTime()
+	if j.size == j.at.off {
+		return nil
+	}
+	if _, err := f.Seek(j.at.off, io.SeekStart); err != nil {
+		return j.failed(err)
+	}
+	if err := j.readLines(bufio.NewReaderSize(f, 64<<10)); err != nil {
+		return err
+	}
+	j.size, err = f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return j.failed(err)
+	}
+	return nil
+}
+
+// trust says whether a segment can be what was read up to here.
+func (j *File) trust(st fs.FileInfo) error {
+	switch {
+	case !st.Mode().IsRegular():
+		return j.breach(j.at, nil, "the segment is not a regular file")
+	case othersWrite(st):
+		return j.breach(j.at, nil, fmt.Sprintf("others can write to the segment (%v)", st.Mode()))
+	case j.at.off > 0 && j.id != (fileID{}) && identify(st) != j.id:
+		return j.breach(j.at, nil, "the segment was replaced by another file")
+	case st.Size() < j.at.off:
+		return j.breach(j.at, nil, "the segment became shorter")
+	}
+	return nil
+}
+
+// checkTail makes sure that the last line that was folded is still there. It may
+// have been withdrawn, and another one of the same length be in its place.
+func (j *File) checkTail(f *os.File) error {
+	if j.at.off == 0 {
+		return nil
+	}
+	raw := make([]byte, j.at.off-j.at.start)
+	if _, err := f.ReadAt(raw, j.at.start); err != nil && err != io.EOF {
+		return j.failed(err)
+	}
+	if hexSum(raw) != j.at.head {
+		at := j.at
+		at.seq, at.line = at.seq-1, at.line-1
+		return j.breach(at, raw, "the line was replaced by another")
+	}
+	return nil
+}
+
+// readLines folds every append that is complete.
+func (j *File) readLines(br *bufio.Reader) error {
+	at := j.at
+	var recs []Record
+	for {
+		raw, err := readLine(br)
+		switch {
+		case err == io.EOF:
+			return j.rest(at, raw)
+		case errors.Is(err, errLongLine):
+			return j.breach(at, nil, err.Error())
+		case err != nil:
+			return j.failed(err)
+		}
+		l, err := j.accept(at, raw)
+		if err != nil {
+			return err
+		}
+		recs = append(recs, l.Record)
+		at.pass(l)
+		if l.more {
+			continue
+		}
+		if err := j.take(at, recs); err != nil {
+			return err
+		}
+		recs = recs[:0]
+	}
+}
+
+// rest judges what follows the last newline. A writer that died leaves the
+// beginning of a line; a whole line and one byte more is a changed newline.
+func (j *File) rest(at position, raw []byte) error {
+	if n := len(raw) - 1; n > 0 {
+		if _, err := decodeLine(append(raw[:n:n], '\n')); err == nil {
+			return j.breach(at, raw, "the newline of the line was changed")
+		}
+	}
+	return nil
+}
+
+var errLongLine = fmt.Errorf("the line is over the limit of %d bytes", maxLine)
+
+// readLine returns the next complete line with its newline, until the next call;
+// with io.EOF, what follows the last newline.
+func readLine(br *bufio.Reader) ([]byte, error) {
+	b, err := br.ReadSlice('\n')
+	if len(b) > maxLine || errors.Is(err, bufio.ErrBufferFull) {
+		return nil, errLongLine
+	}
+	return b, err
+}
+
+// accept checks a line against the chain and gets its body.
+func (j *File) accept(at position, raw []byte) (line, error) {
+	l, err := decodeLine(raw)
+	if err == nil {
+		err = at.follows(l)
+	}
+	if err != nil {
+		b := j.breach(at, raw, err.Error())
+		errors.As(err, &b.future)
+		return line{}, b
+	}
+	if l.Ref == nil {
+		return l, nil
+	}
+	body, err := j.readBody(*l.Ref)
+	var b *breach
+	if errors.As(err, &b) {
+		b.seq, b.raw = l.Seq, bytes.Clone(raw)
+	}
+	l.Body = body
+	return l, err
+}
+
+// take folds the records of one append, which ends at at.
+func (j *File) take(at position, recs []Record) error {
+	for _, r := range recs {
+		if err := apply(j.fold, r); err != nil {
+			j.sticky = err
+			return err
+		}
+		at.count(r)
+	}
+	j.folded += len(recs)
+	j.at = at
+	return nil
+}

@@ -1,0 +1,133 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"waggle/internal/atomicfile"
+)
+
+// snapshot is the second line of a snapshot file. The first is the SHA-256 of all
+// that follows, in hex; the third and what comes after is what the fold saved.
+type snapshot struct {
+	Fold    string `json:"fold"`
+	Journal Name   `json:"journal"`
+	Genesis string `json:"genesis"`
+	Seq     Seq    `json:"seq"`
+	Head    string `json:"head"`
+	Segment int    `json:"segment"`
+	Line    int    `json:"line"`  // number of the line in its segment
+	Start   int64  `json:"start"` // of the line
+	End     int64  `json:"end"`   // behind it
+	Epochs  epochs `json:"epochs,omitempty"`
+}
+
+var errSnapshot = errors.New("the snapshot does not fit")
+
+func (j *File) snapshotter() (s Snapshotter, path string, ok bool) {
+	s, ok = j.fold.(Snapshotter)
+	if !ok || j.o.SnapshotAfter < 0 {
+		return nil, "", false
+	}
+	return s, filepath.Join(j.dir, "snapshot-"+hexSum([]byte(s.FoldVersion()))[:16]), true
+}
+
+// restore starts from the snapshot if there is one that fits. It is a cache: one
+// that does not is removed, and every line is read.
+func (j *File) restore() {
+	s, path, ok := j.snapshotter()
+	if !ok {
+		return
+	}
+	b, err := atomicfile.ReadFile(path, atomicfile.Options{})
+	if err != nil {
+		return
+	}
+	if err := j.restoreFrom(s, b); err != nil {
+		_ = os.Remove(path) // best effort: it is not used, and replaced later
+	}
+}
+
+func (j *File) restoreFrom(s Snapshotter, b []byte) error {
+	sum, b, _ := bytes.Cut(b, []byte("\n"))
+	if string(sum) != hexSum(b) {
+		return errSnapshot
+	}
+	head, state, _ := bytes.Cut(b, []byte("\n"))
+	var h snapshot
+	if err := json.Unmarshal(head, &h); err != nil {
+		return err
+	}
+	if h.Fold != s.FoldVersion() || h.Journal != j.at.name || h.Genesis != j.at.genesis {
+		return errSnapshot
+	}
+	if err := j.checkLine(h); err != nil {
+		return err
+	}
+	if err := s.Restore(state); err != nil {
+		return err
+	}
+	if h.Epochs != nil {
+		j.at.epochs = h.Epochs
+	}
+	j.at.seq, j.at.head = h.Seq, h.Head
+	j.at.seg, j.at.off, j.at.start, j.at.line = h.Segment, h.End, h.Start, h.Line
+	return nil
+}
+
+// checkLine makes sure that the line a snapshot was taken behind is in its place
+// and ends an append.
+func (j *File) checkLine(h snapshot) error {
+	n := h.End - h.Start
+	if h.Start < 0 || n <= 0 || n > int64(maxLine) {
+		return errSnapshot
+	}
+	f, err := os.OpenFile(j.segPath(h.Segment), os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := j.trust(st); err != nil {
+		return err
+	}
+	raw := make([]byte, n)
+	if _, err := f.ReadAt(raw, h.Start); err != nil {
+		return err
+	}
+	l, err := decodeLine(raw)
+	if err != nil {
+		return err
+	}
+	if l.more || l.Journal != h.Journal || l.Seq != h.Seq || l.hash != h.Head {
+		return errSnapshot
+	}
+	return nil
+}
+
+// save keeps the fold's state when much had to be read for it. It is worth
+// nothing when it fails, so that is not reported.
+func (j *File) save() {
+	s, path, ok := j.snapshotter()
+	if !ok || j.folded < j.o.SnapshotAfter {
+		return
+	}
+	state, err := s.Snapshot()
+	if err != nil {
+		return
+	}
+	head, err := json.Marshal(snapshot{Fold: s.FoldVersion(), Journal: j.at.name, Genesis: j.at.genesis, Seq: j.at.seq, Head: j.at.head,
+		Segment: j.at.seg, Line: j.at.line, Start: j.at.start, End: j.at.off, Epochs: j.at.epochs})
+	if err != nil {
+		return
+	}
+	b := bytes.Join([][]byte{head, state}, []byte("\n"))
+	b = append([]byte(hexSum(b)+"\n"), b...)
+	_ = atomicfile.WriteFile(path, b, atomicfile.Options{})
+}

@@ -1,0 +1,72 @@
+package waggle
+
+import "unicode/utf8"
+
+const hexDigits = "0123456789abcdef"
+
+// appendString appends s as JSON.stringify writes a string: short escapes for
+// the five control characters that have one, \u00xx in lower case for the
+// others, everything else as it is, U+2028 and HTML's characters included. The
+// bytes of a lone surrogate (see unquote) become its escape again; other bytes
+// that are not UTF-8 become U+FFFD, as they do when a JavaScript program reads
+// the file.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c < utf8.RuneSelf && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r != utf8.RuneError || n != 1 {
+				i += n
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			if r, ok := surrogateAt(s[i:]); ok {
+				dst = append(dst, '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+				i += 3
+			} else {
+				dst = append(dst, "\uFFFD"...)
+				i++
+			}
+			start = i
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		dst = appendEscaped(dst, c)
+		i++
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func appendEscaped(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	}
+	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// surrogateAt reads the three bytes that unquote makes of a lone surrogate.
+func surrogateAt(s string) (rune, bool) {
+	if len(s) < 3 || s[0] != 0xed || s[1] < 0xa0 || s[1] > 0xbf || s[2]&0xc0 != 0x80 {
+		return 0, false
+	}
+	return rune(s[0]&15)<<12 | rune(s[1]&0x3f)<<6 | rune(s[2]&0x3f), true
+}

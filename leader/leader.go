@@ -1,0 +1,376 @@
+// Package leader is the runtime of a team's lead: it polls the lead's mailbox,
+// steps the leader's machine, sends what is decided, watches the members'
+// processes, and lets the departed go. A program that leads holds the leader
+// lease; a command that needs one pass takes it for that pass (TRUST 5).
+//
+//	l, err := leader.Open(ctx, leader.Options{…}) // ErrLeading: somebody leads
+//	defer l.Close()
+//	err = l.Pass(ctx)
+//
+// A pass may be repeated and may be cut short anywhere: what was decided before
+// is sent by the next one, once. One member never holds up another: not by a
+// locked mailbox, not by a broken journal, not by a registry that cannot be
+// written. Only an error of the leader's own journal or mailbox fails a pass.
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/poll"
+	"waggle/spawn"
+)
+
+// Peers opens the journals of members, read only.
+type Peers func(control.Instance) (journal.Journal, *control.Worker, error)
+
+// Parts are what a leader is made of. New takes them ready made, so that a
+// leader can run over memory; Open makes them from files.
+type Parts struct {
+	Journal journal.Journal
+	Fold    *control.Leader
+	Writer  journal.Writer
+	Box     mailbox.Store // the lead's
+	Member  func(waggle.MemberName) (mailbox.Store, error)
+	Peers   Peers
+	Minter  poll.Minter
+	// Alive reports whether a member's process runs; nil: spawn.Identity.Check,
+	// where a process that cannot be looked at counts as running.
+	Alive func(spawn.Identity) bool
+	// Gone is told of a member that has ended, after the record: the registry
+	// and the board follow. It is called again by the next pass after an error,
+	// and for every departed member by the first pass of a leader, whose
+	// predecessor may not have come to it. Nil: nobody wants to know.
+	Gone func(ctx context.Context, m *control.Member) error
+	// Mark is false when another program leads this team.
+	Mark bool
+	Log  *slog.Logger // nil: discard. Never a message body
+}
+
+// Leader runs the lead of one team. Its methods may be called from several
+// goroutines, Close after the others have returned.
+type Leader struct {
+	p      Parts
+	poller poll.Poller
+	began  time.Time
+
+	passing sync.Mutex                 // held for a pass
+	sending sync.Mutex                 // held while mail goes out, in the order of the journal
+	parting sync.Mutex                 // held while Gone is told
+	late    map[waggle.MemberName]bool // whose mailbox failed last time; with sending
+	tried   map[journal.Seq]bool       // orders that may be in their mailbox and are not on record as sent; with sending
+
+	mu      sync.Mutex // guards journals, folds and what follows; never held while a file is locked or a process awaited
+	peers   map[control.Instance]*peer
+	procs   map[control.Instance]*spawn.Process
+	gone    map[control.Instance]bool // found gone; let go by the pass after
+	found   bool                      // gone grew in this pass
+	stopped map[control.Instance]bool // Stop has set about it
+	owed    []*control.Member         // departed, and Gone has not heard of it
+	asked   bool                      // owed holds those that departed before this leader
+	close   []func() error
+
+	trouble poll.Troubles
+}
+
+type peer struct {
+	j    journal.Journal
+	fold *control.Worker
+}
+
+// New returns a leader over ready-made parts.
+func New(p Parts) *Leader {
+	if p.Alive == nil {
+		p.Alive = running
+	}
+	if p.Gone == nil {
+		p.Gone = func(context.Context, *control.Member) error { return nil }
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[control.Instance]*peer{},
+		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, stopped: map[control.Instance]bool{},
+		trouble: poll.Troubles{Log: p.Log}}
+	l.poller = poll.Poller{Name: waggle.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
+	return l
+}
+
+// running reports a process as gone only when that is certain: a member that is
+// let go does not come back.
+func running(id spawn.Identity) bool {
+	alive, err := id.Check()
+	return alive || err != nil
+}
+
+// Pass runs one leader pass: take in what members said, let the deadlines and
+// rules decide, send what is decided, let the departed go. One that finds a
+// member gone reads the mailbox once more and then lets it go.
+func (l *Leader) Pass(ctx context.Context) error {
+	l.passing.Lock()
+	defer l.passing.Unlock()
+	if err := l.poller.Pass(ctx); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	again := l.found
+	l.found = false
+	l.mu.Unlock()
+	if !again {
+		return nil
+	}
+	return l.poller.Pass(ctx)
+}
+
+// View calls fn with the fold as it is now. fn must not keep it.
+func (l *Leader) View(fn func(*control.Leader)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fn(l.p.Fold)
+}
+
+// ViewMember calls fn with the fold of a member's journal, false when the member
+// has none yet.
+func (l *Leader) ViewMember(i control.Instance, fn func(*control.Worker)) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := l.peers[i]
+	if p == nil || p.fold.Epoch == 0 {
+		return false
+	}
+	fn(p.fold)
+	return true
+}
+
+// Refresh implements poll.Machine: this journal and those of the members.
+func (l *Leader) Refresh(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.p.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	for _, m := range l.p.Fold.Live() {
+		// One member's broken journal must not stop the others.
+		_, err := l.peer(ctx, m.Instance)
+		l.trouble.Note("journal "+string(m.Instance), err, "journal of a member cannot be read", "member", m.Name)
+	}
+	return ctx.Err()
+}
+
+// peer returns a member's fold, up to date. The caller holds mu.
+func (l *Leader) peer(ctx context.Context, i control.Instance) (*control.Worker, error) {
+	p := l.peers[i]
+	if p == nil {
+		j, fold, err := l.p.Peers(i)
+		if err != nil {
+			return nil, err
+		}
+		p = &peer{j, fold}
+		l.peers[i] = p
+	}
+	return p.fold, p.j.Refresh(ctx)
+}
+
+// Standing implements poll.Machine.
+func (l *Leader) Standing(entry string) poll.Standing {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.p.Fold.Owns(entry) {
+		return poll.Owned
+	}
+	return poll.New
+}
+
+// Receive implements poll.Machine. A member whose journal is broken vouches for
+// nothing; one whose journal cannot be read now is heard later.
+func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var from *control.Worker
+	if m, ok := l.p.Fold.Member(waggle.MemberName(in.Envelope.From)); ok {
+		w, err := l.peer(ctx, m.Instance)
+		switch {
+		case err != nil && !poll.Final(err):
+			l.trouble.Note("journal "+string(m.Instance), err, "journal of a member cannot be read", "member", m.Name)
+			return fmt.Errorf("journal of %s: %w", m.Name, errors.Join(poll.ErrLater, err))
+		case err == nil && w.Epoch > 0:
+			from = w
+		}
+	}
+	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.See(in, from), nil })
+}
+
+// append appends to the leader's journal. The caller holds mu.
+func (l *Leader) append(ctx context.Context, propose func() ([]journal.Draft, error)) error {
+	_, err := l.p.Journal.Append(ctx, l.p.Writer, propose)
+	return err
+}
+
+// Apply implements poll.Machine.
+func (l *Leader) Apply(ctx context.Context) error {
+	if err := l.decide(ctx); err != nil {
+		return err
+	}
+	if err := l.flush(ctx); err != nil {
+		return err
+	}
+	if err := l.reap(ctx); err != nil {
+		return err
+	}
+	l.part(ctx)
+	return nil
+}
+
+// decide lets deadlines, rules and auto decide, and takes note of the effects
+// that members' journals show.
+func (l *Leader) decide(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.verdicts(ctx, l.p.Fold.Due(l.p.Minter.Now())); err != nil {
+		return err
+	}
+	for _, m := range l.p.Fold.Live() {
+		if err := l.settle(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Deny answers every open question in the system's name: the team is ending.
+func (l *Leader) Deny(ctx context.Context) error {
+	l.mu.Lock()
+	err := l.verdicts(ctx, l.p.Fold.Ending())
+	l.mu.Unlock()
+	return errors.Join(err, l.flush(ctx))
+}
+
+// verdicts records the system's answers. One that cannot be made leaves its
+// question open and does not stop the others; a journal that fails does. The
+// caller holds mu.
+func (l *Leader) verdicts(ctx context.Context, vs []control.Verdict) error {
+	for _, v := range vs {
+		out, refused, err := decide(ctx, l.p.Journal, l.p.Fold, l.p.Writer, l.p.Minter, v)
+		if err != nil {
+			return err
+		}
+		if refused == nil {
+			refused = out.Refusal
+		}
+		l.trouble.Note("verdict "+string(v.Instance)+" "+string(v.ID), refused, "question cannot be answered by the system", "id", v.ID)
+	}
+	return nil
+}
+
+// settle compares a member's journal with what was ordered. The caller holds mu.
+func (l *Leader) settle(ctx context.Context, m *control.Member) error {
+	p := l.peers[m.Instance]
+	if p == nil || p.fold.Epoch == 0 || len(l.p.Fold.Settle(p.fold)) == 0 {
+		return nil
+	}
+	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Settle(p.fold), nil })
+}
+
+// Deliver implements poll.Machine: the operator is the session. Chat stays
+// unread until they read it.
+func (l *Leader) Deliver(context.Context, []control.Incoming) ([]mailbox.ID, error) { return nil, nil }
+
+// Assign orders a member to do a task and sends the order.
+func (l *Leader) Assign(ctx context.Context, name waggle.MemberName, t control.Task) error {
+	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
+		return l.p.Fold.Assign(m, t, mint)
+	})
+}
+
+// Shutdown asks a member to end. While an answer is outstanding a second call
+// changes nothing.
+func (l *Leader) Shutdown(ctx context.Context, name waggle.MemberName, reason string, by policy.Role) error {
+	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
+		return l.p.Fold.AskShutdown(m, reason, by, mint)
+	})
+}
+
+// command records an order and sends it. What cannot be sent now goes out with a
+// later pass: the error is about the record.
+func (l *Leader) command(ctx context.Context, name waggle.MemberName, draft func(*control.Member, control.Mint) ([]journal.Draft, error)) error {
+	mint, err := l.p.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	err = l.append(ctx, func() ([]journal.Draft, error) {
+		m, ok := l.p.Fold.Member(name)
+		if !ok || m.Left != nil {
+			return nil, fmt.Errorf("leader: %s is not a member", name)
+		}
+		return draft(m, mint)
+	})
+	l.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return l.flush(ctx)
+}
+
+// End records that the team has ended.
+func (l *Leader) End(ctx context.Context, how string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(ctx, func() ([]journal.Draft, error) {
+		if l.p.Fold.Ended != nil {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: how}}}, nil
+	})
+}
+
+// Close releases what Open took. Members' processes go on. Closing again does
+// nothing.
+func (l *Leader) Close() error {
+	l.mu.Lock()
+	steps := l.close
+	l.close = nil
+	l.mu.Unlock()
+	var errs []error
+	for _, step := range slices.Backward(steps) {
+		errs = append(errs, step())
+	}
+	return errors.Join(errs...)
+}
+
+// Decide answers a question in a leader's journal: from the leader itself and
+// from any process of the operator alike. The answer is sent by whoever leads.
+func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Verdict) (control.Outcome, error) {
+	out, refused, err := decide(ctx, j, fold, w, mint, v)
+	if err = errors.Join(refused, err); err != nil {
+		return control.Outcome{}, err
+	}
+	return out, nil
+}
+
+// decide is Decide that tells a verdict that the machine could not make an
+// answer of from a journal that failed.
+func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Verdict) (out control.Outcome, refused, err error) {
+	m, err := mint.Mint()
+	if err != nil {
+		return out, nil, err
+	}
+	_, err = j.Append(ctx, w, func() ([]journal.Draft, error) {
+		out, refused = fold.Decide(v, w, m)
+		return out.Drafts, refused
+	})
+	if refused != nil && errors.Is(err, refused) {
+		err = nil
+	}
+	return out, refused, err
+}

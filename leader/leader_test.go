@@ -1,0 +1,510 @@
+package leader_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// TestPassAgain: a pass that has nothing to do does nothing, also in the next
+// process, and what was sent is not sent again.
+func TestPassAgain(t *testing.T) {
+	r := newRig(t, "ann")
+	r.assign("ann", "1")
+	r.pass()
+	r.take("ann")
+	r.asks("ann", "make it")
+	r.idle("ann", "1")
+	r.pass()
+	n := len(r.record.Records())
+	for i := range 3 {
+		r.pass()
+		r.tick(time.Minute)
+		if i == 1 {
+			r.open()
+		}
+	}
+	if got := r.record.Records()[n:]; len(got) > 0 {
+		t.Errorf("passes with nothing to do wrote %d records, first %s", len(got), got[0].Kind)
+	}
+	if got := r.got("ann"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("ann got %q", got)
+	}
+	if un, err := r.box.Unread(t.Context()); err != nil || len(un) > 0 {
+		t.Errorf("%d unread (%v) after the passes", len(un), err)
+	}
+}
+
+// TestChatStaysUnread: the operator is the session; what is only words waits.
+func TestChatStaysUnread(t *testing.T) {
+	r := newRig(t, "ann")
+	if err := r.box.Append(t.Context(), waggle.Envelope{From: "ann", Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	r.pass()
+	if un, err := r.box.Unread(t.Context()); err != nil || len(un) != 1 {
+		t.Errorf("%d unread (%v), want the words", len(un), err)
+	}
+}
+
+// TestSentAndNotSaid: an order that the process before put into the mailbox
+// without having said so, or that the member fetched, is not put there again.
+func TestSentAndNotSaid(t *testing.T) {
+	for _, d := range []time.Duration{0, time.Millisecond, time.Minute} {
+		t.Run(d.String(), func(t *testing.T) {
+			r := newRig(t, "ann")
+			r.boxes["ann"].err = errors.New("locked")
+			r.assign("ann", "1")
+			o := r.view().Outbox()[0]
+			env, err := o.Mail.Open()
+			if err == nil {
+				err = r.boxes["ann"].Store.Append(t.Context(), env)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.boxes["ann"].err = nil
+			r.tick(d)
+			r.open()
+			r.pass()
+			if got := r.got("ann"); len(got) != 1 {
+				t.Errorf("ann got %q, want one", got)
+			}
+			if n := len(r.view().Outbox()); n > 0 {
+				t.Errorf("%d orders are still on their way", n)
+			}
+		})
+	}
+}
+
+// TestLockedMailbox: a mailbox that cannot be written holds up nobody else, is
+// tried once a pass and after the others, and keeps its order.
+func TestLockedMailbox(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	r.boxes["ann"].err = &mailbox.LockedError{Path: "ann", Holder: "another program", Waited: time.Second}
+	r.assign("ann", "1")
+	r.assign("ann", "2")
+	r.assign("bob", "3")
+	r.assign("ann", "4")
+	r.boxes["ann"].tried = 0
+	r.pass()
+	if n := r.boxes["ann"].tried; n != 1 {
+		t.Errorf("a locked mailbox was tried %d times in a pass", n)
+	}
+	if got := r.got("bob"); !slices.Equal(got, []string{"3"}) {
+		t.Errorf("bob got %q", got)
+	}
+	r.boxes["bob"].err = errors.New("gone for a moment")
+	r.assign("bob", "5")
+	r.boxes["bob"].err = nil
+	for range 3 {
+		r.pass()
+	}
+	if n := strings.Count(r.log.String(), "not delivered, will retry"); n != 2 {
+		t.Errorf("%d lines in the log for two troubles:\n%s", n, r.log)
+	}
+	r.boxes["ann"].err = nil
+	r.pass()
+	if got := r.got("ann"); !slices.Equal(got, []string{"1", "2", "4"}) {
+		t.Errorf("ann got %q, want them in order", got)
+	}
+	if got := r.got("bob"); !slices.Equal(got, []string{"3", "5"}) {
+		t.Errorf("bob got %q", got)
+	}
+}
+
+// TestLateComesLast: who held up a pass comes last in the next one.
+func TestLateComesLast(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	r.boxes["ann"].err = errors.New("locked")
+	r.assign("ann", "1")
+	var order []string
+	for n, b := range r.boxes {
+		b.Store = noting{b.Store, func() { order = append(order, string(n)) }}
+	}
+	r.boxes["bob"].err = errors.New("locked")
+	r.assign("bob", "2")
+	r.boxes["bob"].err, r.boxes["ann"].err = nil, nil
+	r.open() // a new process knows of nobody's lock: file order
+	r.pass()
+	if !slices.Equal(order, []string{"ann", "bob"}) {
+		t.Errorf("sent in order %q", order)
+	}
+	r.boxes["ann"].err = errors.New("locked")
+	r.assign("ann", "3")
+	order = nil
+	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		m, _ := l.Member("bob")
+		return l.Assign(m, control.Task{ID: "4", Instructions: "x"}, r.mintOf())
+	})
+	r.boxes["ann"].err = nil
+	r.pass()
+	if !slices.Equal(order, []string{"bob", "ann"}) {
+		t.Errorf("sent in order %q, want who was late last", order)
+	}
+}
+
+type noting struct {
+	mailbox.Store
+	note func()
+}
+
+func (n noting) Append(ctx context.Context, es ...waggle.Envelope) error {
+	n.note()
+	return n.Store.Append(ctx, es...)
+}
+
+// TestDeath: a member whose process is gone is let go by one pass, after what it
+// said last was read; one that said nothing is found as well.
+func TestDeath(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	r.assign("ann", "1")
+	r.pass()
+	r.take("ann")
+	key := r.asks("ann", "make it")
+	r.dead[1], r.dead[2] = true, true
+	r.pass()
+	if a, b := r.left("ann"), r.left("bob"); a != control.LeftDied || b != control.LeftDied {
+		t.Errorf("ann left as %q, bob as %q; want died after one pass", a, b)
+	}
+	req, ok := r.fold.Request(key)
+	if !ok || req.State != control.RequestClosed {
+		t.Errorf("what ann asked last was not read, or is open: %+v", req)
+	}
+	kinds := map[string]int{}
+	for i, rec := range r.record.Records() {
+		kinds[rec.Kind] = i
+	}
+	if kinds[control.RecSeen] > kinds[control.RecLeft] {
+		t.Error("let go before its last words were read")
+	}
+	if !slices.Equal(r.gone, []string{"ann died", "bob died"}) {
+		t.Errorf("the registry was told %q", r.gone)
+	}
+}
+
+// TestDeathNeedsTheMailbox: while the mailbox cannot be read nobody is let go.
+func TestDeathNeedsTheMailbox(t *testing.T) {
+	r := newRig(t, "ann")
+	flaky := &unreadableBox{Store: r.box}
+	r.box = flaky
+	r.open()
+	r.dead[1] = true
+	flaky.good = 1
+	if err := r.l.Pass(t.Context()); err == nil {
+		t.Fatal("a pass over an unreadable mailbox succeeded")
+	}
+	if r.left("ann") != "" {
+		t.Error("let go although its last words were not read")
+	}
+	flaky.good = 100
+	r.pass()
+	if r.left("ann") != control.LeftDied {
+		t.Error("not let go")
+	}
+}
+
+type unreadableBox struct {
+	mailbox.Store
+	good int // so many readings succeed
+}
+
+func (u *unreadableBox) Entries(ctx context.Context) ([]mailbox.Entry, error) {
+	if u.good--; u.good < 0 {
+		return nil, syscall.EIO
+	}
+	return u.Store.Entries(ctx)
+}
+
+// TestSuccessorProcess: a member that was found gone and came back before it was
+// let go is not let go, and has the same grace the next time.
+func TestSuccessorProcess(t *testing.T) {
+	r := newRig(t, "ann")
+	flaky := &unreadableBox{Store: r.box, good: 1}
+	r.box = flaky
+	r.open()
+	r.dead[1] = true
+	_ = r.l.Pass(t.Context()) // found gone, and the second reading fails
+	r.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}}}, nil
+	})
+	flaky.good = 100
+	r.pass()
+	if r.left("ann") != "" {
+		t.Fatal("let go although a new process runs")
+	}
+	r.dead[7] = true
+	flaky.good = 1
+	if err := r.l.Pass(t.Context()); err == nil || r.left("ann") != "" {
+		t.Errorf("let go by the pass that found it gone (%v)", err)
+	}
+	flaky.good = 100
+	r.pass()
+	if r.left("ann") != control.LeftDied {
+		t.Error("not let go")
+	}
+}
+
+// TestHandshake: a member that said yes and is gone left by handshake.
+func TestHandshake(t *testing.T) {
+	r := newRig(t, "ann")
+	for range 2 { // the second changes nothing
+		if err := r.l.Shutdown(t.Context(), "ann", "done", policy.RoleOperator); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.got("ann"); len(got) != 1 {
+		t.Errorf("ann was asked %d times", len(got))
+	}
+	r.take("ann")
+	m := r.member["ann"]
+	r.write(m, func() ([]journal.Draft, error) { return m.fold.AnswerShutdown(true, "", r.view(), r.mintOf()) })
+	r.send(m)
+	r.dead[1] = true
+	r.pass()
+	if how := r.left("ann"); how != control.LeftHandshake {
+		t.Errorf("left as %q", how)
+	}
+	if err := r.l.Assign(t.Context(), "ann", control.Task{ID: "9"}); err == nil {
+		t.Error("a departed member was given work")
+	}
+	if err := r.l.Shutdown(t.Context(), "nobody", "", policy.RoleOperator); err == nil {
+		t.Error("a member that never was is asked to end")
+	}
+}
+
+// TestGoneIsToldUntilItHears: the registry is told again until it could be
+// written, also by the next leader, and never of a name that has a new owner.
+func TestGoneIsToldUntilItHears(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	r.parted = errors.New("config.json is locked")
+	r.dead[1], r.dead[2] = true, true
+	for range 3 {
+		r.pass()
+	}
+	if n := strings.Count(r.log.String(), "registry does not show"); n != 2 {
+		t.Errorf("%d lines in the log for two members:\n%s", n, r.log)
+	}
+	r.parted = nil
+	r.pass()
+	if !slices.Equal(r.gone, []string{"ann died", "bob died"}) {
+		t.Errorf("told %q", r.gone)
+	}
+	r.pass()
+	if len(r.gone) != 2 {
+		t.Errorf("told again: %q", r.gone)
+	}
+	r.join("bob", "bb", 8)
+	r.gone = nil
+	r.open() // it cannot know whether the process before it came to it
+	r.pass()
+	r.pass()
+	if !slices.Equal(r.gone, []string{"ann died"}) {
+		t.Errorf("the next leader told %q, want ann alone: bob's name is another's", r.gone)
+	}
+}
+
+// TestBrokenMember: one member's journal that cannot be used stops nobody. What
+// it says is unverified when the journal is broken, and waits when it cannot be
+// read now.
+func TestBrokenMember(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	r.member["ann"].read = syscall.EMFILE
+	r.idle("ann", "")
+	r.idle("ann", "")
+	r.idle("bob", "")
+	for range 3 {
+		r.pass()
+	}
+	idle := func(name waggle.MemberName) bool {
+		m, _ := r.fold.Member(name)
+		return m.LastIdle != nil
+	}
+	if idle("ann") || len(r.fold.Unverified) > 0 || !idle("bob") {
+		t.Errorf("ann heard: %v, bob heard: %v, %d unverified; want ann to wait", idle("ann"), idle("bob"), len(r.fold.Unverified))
+	}
+	if n := strings.Count(r.log.String(), "journal of a member cannot be read"); n != 1 {
+		t.Errorf("%d lines in the log for one trouble:\n%s", n, r.log)
+	}
+	r.member["ann"].read = nil
+	r.pass()
+	if !idle("ann") || len(r.fold.Unverified) > 0 {
+		t.Errorf("ann heard: %v, %d unverified", idle("ann"), len(r.fold.Unverified))
+	}
+	r.idle("ann", "")
+	r.member["ann"].read = &journal.BrokenError{Journal: "a", Why: "a byte was flipped"}
+	r.assign("bob", "1")
+	r.pass()
+	if len(r.fold.Unverified) != 1 {
+		t.Errorf("%d unverified, want what ann said with a broken journal", len(r.fold.Unverified))
+	}
+	if got := r.got("bob"); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("bob got %q", got)
+	}
+}
+
+// TestOwnJournalFails: an error of the leader's own journal fails the pass, and
+// nothing is sent.
+func TestOwnJournalFails(t *testing.T) {
+	r := newRig(t, "ann")
+	fold := control.NewLeader(nil)
+	r.l = leader.New(leader.Parts{Journal: failing{r.record.Open(fold)}, Fold: fold, Box: r.box, Minter: r.mint, Mark: true,
+		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
+		Peers:  func(control.Instance) (journal.Journal, *control.Worker, error) { return nil, nil, errors.New("none") }})
+	if err := r.l.Assign(t.Context(), "ann", control.Task{ID: "1"}); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("assign: %v", err)
+	}
+	if got := r.got("ann"); len(got) > 0 {
+		t.Errorf("ann got %q, which is not on record", got)
+	}
+	if err := r.box.Append(t.Context(), waggle.Envelope{From: "eve", Text: `{"type":"idle_notification","from":"eve"}`}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.l.Pass(t.Context()); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("pass: %v", err)
+	}
+	if un, err := r.box.Unread(t.Context()); err != nil || len(un) != 1 {
+		t.Errorf("%d unread (%v): marked what is not on record", len(un), err)
+	}
+}
+
+type failing struct{ journal.Journal }
+
+func (f failing) Append(ctx context.Context, w journal.Writer, propose func() ([]journal.Draft, error)) ([]journal.Record, error) {
+	return f.Journal.Append(ctx, w, func() ([]journal.Draft, error) {
+		if ds, err := propose(); err != nil || len(ds) == 0 {
+			return nil, err
+		}
+		return nil, fmt.Errorf("append: %w", syscall.ENOSPC)
+	})
+}
+
+// TestDecideOnce: whoever comes second is told who decided, and the answer goes
+// out once.
+func TestDecideOnce(t *testing.T) {
+	r := newRig(t, "ann")
+	r.assign("ann", "1")
+	r.take("ann")
+	key := r.asks("ann", "make it")
+	r.pass()
+	decide := func(allow bool) (control.Outcome, error) {
+		fold := control.NewLeader(nil)
+		j := r.record.Open(fold)
+		if err := j.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		req, _ := fold.Request(key)
+		return leader.Decide(t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Verdict{Key: key, Digest: req.Digest, Allow: allow,
+			By: policy.RoleOperator, Channel: policy.ChannelOperator})
+	}
+	if out, err := decide(true); err != nil || !out.Changed {
+		t.Fatalf("first: %+v, %v", out, err)
+	}
+	if out, err := decide(true); err != nil || out.Changed || out.Refusal != nil {
+		t.Errorf("the same again: %+v, %v", out, err)
+	}
+	var decided *control.DecidedError
+	if out, err := decide(false); err != nil || out.Changed || !errors.As(out.Refusal, &decided) {
+		t.Errorf("the opposite: %+v, %v", out, err)
+	}
+	r.pass()
+	r.pass()
+	if got := r.got("ann"); !slices.Equal(got, []string{"1", "permission_response"}) {
+		t.Errorf("ann got %q", got)
+	}
+}
+
+// TestDenyAndEnd: a team that ends owes nobody an answer.
+func TestDenyAndEnd(t *testing.T) {
+	r := newRig(t, "ann")
+	r.assign("ann", "1")
+	r.take("ann")
+	r.asks("ann", "make it")
+	r.asks("ann", "make more")
+	r.pass()
+	for range 2 {
+		if err := r.l.Deny(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.l.End(t.Context(), "done"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := r.got("ann"); !slices.Equal(got, []string{"1", "permission_response", "permission_response"}) {
+		t.Errorf("ann got %q", got)
+	}
+	if r.view().Ended == nil || len(r.view().Pending()) > 0 {
+		t.Error("the team has not ended, or questions are open")
+	}
+}
+
+// TestViewMember: a member that has written nothing yet cannot be seen.
+func TestViewMember(t *testing.T) {
+	r := newRig(t, "ann")
+	if r.l.ViewMember("a", func(*control.Worker) {}) {
+		t.Error("seen before the first pass")
+	}
+	r.pass()
+	var name waggle.MemberName
+	if !r.l.ViewMember("a", func(w *control.Worker) { name = w.Name }) || name != "ann" {
+		t.Errorf("saw %q", name)
+	}
+	if diff := cmp.Diff(nil, r.l.Close()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPassesBesideEachOther: passes, orders and views from several goroutines do
+// not mix: everything is sent once. The race detector looks at the rest.
+func TestPassesBesideEachOther(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	errs := make(chan error)
+	const each = 20
+	for i, name := range []waggle.MemberName{"ann", "bob"} {
+		go func() {
+			var err error
+			for n := range each {
+				err = errors.Join(err, r.l.Assign(t.Context(), name, control.Task{ID: fmt.Sprint(1 + n + i*each)}))
+			}
+			errs <- err
+		}()
+		go func() {
+			var err error
+			for range each {
+				err = errors.Join(err, r.l.Pass(t.Context()))
+				r.l.View(func(l *control.Leader) { _ = l.Outbox() })
+			}
+			errs <- err
+		}()
+	}
+	for range 4 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	r.pass()
+	for i, name := range []waggle.MemberName{"ann", "bob"} {
+		var want []string
+		for n := range each {
+			want = append(want, fmt.Sprint(1+n+i*each))
+		}
+		if diff := cmp.Diff(want, r.got(name)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

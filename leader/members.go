@@ -1,0 +1,196 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/spawn"
+)
+
+// Start starts a member's process and remembers it.
+func (l *Leader) Start(ctx context.Context, i control.Instance, b spawn.Backend, s spawn.Spec) (*spawn.Process, error) {
+	p, err := b.Start(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.procs[i] = p
+	return p, nil
+}
+
+// Started reports whether this leader started a process for the instance.
+func (l *Leader) Started(i control.Instance) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.procs[i] != nil
+}
+
+// reap records members whose process has ended. This pass read the mailbox
+// before it looked at the processes, so what a member said last may not have been
+// taken in yet: a member is let go by the pass after the one that found it gone.
+func (l *Leader) reap(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.p.Fold.Live() {
+		how, detail, gone := l.ended(m)
+		switch {
+		case !gone:
+			delete(l.gone, m.Instance)
+		case !l.gone[m.Instance]:
+			l.gone[m.Instance], l.found = true, true
+		default:
+			if err := l.let(ctx, m, how, detail); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ended tells whether a member's process is gone, and how. The caller holds mu.
+func (l *Leader) ended(m *control.Member) (how, detail string, gone bool) {
+	p := l.procs[m.Instance]
+	switch {
+	case p == nil && m.Process == nil:
+		return "", "", false // not started yet
+	case p != nil && !done(p), m.Process != nil && !same(m.Process.ID, p) && l.p.Alive(m.Process.ID):
+		return "", "", false
+	}
+	if p != nil {
+		detail = describe(p.Exit())
+	}
+	return l.how(m), detail, true
+}
+
+// how names the end of a member whose process is gone. The caller holds mu.
+func (l *Leader) how(m *control.Member) string {
+	switch {
+	case m.Approved:
+		return control.LeftHandshake
+	case l.stopped[m.Instance]:
+		return control.LeftStopped
+	}
+	return control.LeftDied
+}
+
+func done(p *spawn.Process) bool {
+	select {
+	case <-p.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// same reports whether a recorded process is the one that was started here.
+func same(id spawn.Identity, p *spawn.Process) bool {
+	return p != nil && id.PID == p.Identity().PID && id.Start == p.Identity().Start && id.Boot == p.Identity().Boot
+}
+
+func describe(e spawn.Exit) string {
+	if e.Signal != "" {
+		return "ended by signal " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// let records that a member has ended. The caller holds mu.
+func (l *Leader) let(ctx context.Context, m *control.Member, how, detail string) error {
+	if m.Left != nil {
+		return nil
+	}
+	if err := l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Let(m, how, detail), nil }); err != nil {
+		return err
+	}
+	l.owed = append(l.owed, m)
+	return nil
+}
+
+// part tells Gone of those that have departed, until it has heard. The record is
+// what counts, so an error waits for the next pass.
+func (l *Leader) part(ctx context.Context) {
+	l.parting.Lock()
+	defer l.parting.Unlock()
+	l.mu.Lock()
+	if !l.asked {
+		l.asked = true
+		for _, m := range l.p.Fold.Members {
+			if m.Left != nil && !slices.Contains(l.owed, m) {
+				l.owed = append(l.owed, m)
+			}
+		}
+	}
+	owed := l.owed
+	l.owed = nil
+	l.mu.Unlock()
+	for _, m := range owed {
+		l.mu.Lock()
+		now, _ := l.p.Fold.Member(m.Name)
+		l.mu.Unlock()
+		if now != m {
+			continue // somebody else has the name by now
+		}
+		err := l.p.Gone(ctx, m)
+		l.trouble.Note("gone "+string(m.Instance), err, "registry does not show that the member left, will retry", "member", m.Name)
+		if err != nil {
+			l.mu.Lock()
+			l.owed = append(l.owed, m)
+			l.mu.Unlock()
+		}
+	}
+}
+
+// Stop ends a member's processes when the handshake did not, reads what it said
+// last, and records its end. When ctx ends first, the processes may have been
+// signalled: the pass that finds them gone records the member as stopped.
+func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace) (rung string, err error) {
+	l.mu.Lock()
+	m, ok := l.p.Fold.Member(name)
+	if !ok || m.Left != nil {
+		l.mu.Unlock()
+		return "", fmt.Errorf("leader: %s is not a member", name)
+	}
+	l.stopped[m.Instance] = true
+	ids := l.processes(m)
+	l.mu.Unlock()
+	for _, id := range ids {
+		r, serr := spawn.StopTree(ctx, id, g)
+		if rung == "" || r == spawn.RungKill || rung == spawn.RungGone && r != "" {
+			rung = r
+		}
+		err = errors.Join(err, serr)
+	}
+	if err != nil {
+		return rung, err
+	}
+	// It is over; now the record, whatever becomes of ctx.
+	ctx = context.WithoutCancel(ctx)
+	l.trouble.Note("stop "+string(m.Instance), l.Pass(ctx), "what a stopped member said last was not read", "member", name)
+	l.mu.Lock()
+	err = l.let(ctx, m, l.how(m), rung)
+	l.mu.Unlock()
+	if err != nil {
+		return rung, err
+	}
+	l.part(ctx)
+	return rung, nil
+}
+
+// processes lists the processes of a member: the one that was started here, and
+// another one that is on record as its newest start. The caller holds mu.
+func (l *Leader) processes(m *control.Member) (ids []spawn.Identity) {
+	p := l.procs[m.Instance]
+	if p != nil {
+		ids = append(ids, p.Identity())
+	}
+	if m.Process != nil && !same(m.Process.ID, p) {
+		ids = append(ids, m.Process.ID)
+	}
+	return ids
+}

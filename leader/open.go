@@ -1,0 +1,133 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/poll"
+	"waggle/task"
+	"waggle/team"
+)
+
+// Options say which team to lead. Wait and Log may be zero.
+type Options struct {
+	Root   team.Root
+	State  statedir.Dir
+	Team   waggle.TeamName
+	Minter poll.Minter
+	Writer journal.Writer // Operator for a command's pass; the lead's instance for a leader
+	// Wait is how long to try for the lease. 0: not at all for a command's pass,
+	// 3 s for a leader, which a passing command must not keep from leading.
+	Wait time.Duration
+	Log  *slog.Logger
+}
+
+// ErrLeading: another process holds the leader lease.
+var ErrLeading = errors.New("another process leads this team")
+
+// lease tries for the leader lease.
+func lease(ctx context.Context, o Options) (release func() error, err error) {
+	if o.Wait == 0 && !o.Writer.Operator {
+		o.Wait = 3 * time.Second
+	}
+	late := time.NewTimer(o.Wait)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		release, held, err := atomicfile.TryFlock(o.State.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+		if err != nil {
+			return nil, fmt.Errorf("leader: lease: %w", err)
+		}
+		if held {
+			return release, nil
+		}
+		if o.Wait <= 0 {
+			return nil, ErrLeading
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return nil, ErrLeading
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// sendDeadline is how long a member's locked mailbox may hold up a pass.
+const sendDeadline = time.Second
+
+// Open takes the leader lease and opens the team.
+func Open(ctx context.Context, o Options) (_ *Leader, err error) {
+	release, err := lease(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, release())
+		}
+	}()
+	fold := control.NewLeader(nil)
+	jopts := journal.Options{Now: o.Minter.Now}
+	j, err := o.State.Journals().Open(journal.Leader, fold, jopts)
+	if err != nil {
+		return nil, err
+	}
+	boxes := mailbox.Dir{Path: o.Root.InboxesDir(o.Team)}
+	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Log: o.Log}
+	if p.Box, err = boxes.Open(waggle.Lead, mailbox.Options{}); err != nil {
+		return nil, err
+	}
+	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
+		return boxes.Open(name, mailbox.Options{File: atomicfile.Options{Deadline: sendDeadline}})
+	}
+	p.Peers = func(i control.Instance) (journal.Journal, *control.Worker, error) {
+		w := control.NewWorker(nil)
+		pj, err := o.State.Journals().Open(journal.Name(i), w, jopts)
+		return pj, w, err
+	}
+	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
+	l := New(p)
+	l.close = []func() error{release}
+	return l, nil
+}
+
+// gone gives back a departed member's tasks and takes it out of the registry, in
+// this order: a registry that shows it as gone needs no second look.
+func gone(ctx context.Context, o Options, m *control.Member) error {
+	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{})
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		return nil // the team was archived or deleted
+	}
+	if err != nil {
+		return err
+	}
+	c, err := reg.Load(ctx)
+	if err != nil {
+		return err
+	}
+	entry, ok := c.Member(m.Name)
+	if !ok || entry.Gone() || entry.JoinedAt.After(m.LeftAt) {
+		return nil
+	}
+	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	if _, err := board.Release(ctx, m.Name); err != nil {
+		return err
+	}
+	return reg.Remove(ctx, m.Name, o.Minter.Now())
+}

@@ -1,0 +1,316 @@
+package leader_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/policy"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+	"waggle/task"
+	"waggle/team"
+)
+
+// files is a team on disk.
+type files struct {
+	t     *testing.T
+	reg   *team.Team
+	board *task.List
+	o     leader.Options
+}
+
+func newFiles(t *testing.T) *files {
+	t.Helper()
+	dir := t.TempDir()
+	f := &files{t: t, o: leader.Options{Root: team.Root{Path: filepath.Join(dir, "root")}, Team: "sim",
+		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}}}
+	var err error
+	f.reg, err = team.Create(t.Context(), f.o.Root, team.Config{Name: "sim"}, atomicfile.Options{})
+	if err == nil {
+		f.o.State, err = statedir.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
+	}
+	if err == nil {
+		f.board, err = task.Open(f.o.Root.TasksDir("sim"), "sim", atomicfile.Options{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.operate(
+		journal.Draft{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+		journal.Draft{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}})
+	return f
+}
+
+func (f *files) operate(ds ...journal.Draft) {
+	f.t.Helper()
+	j, err := f.o.State.Journals().Open(journal.Leader, control.NewLeader(nil), journal.Options{})
+	if err == nil {
+		_, err = j.Append(f.t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) { return ds, nil })
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// register enters a member in the registry.
+func (f *files) register(name waggle.MemberName) {
+	f.t.Helper()
+	if _, _, err := f.reg.Add(f.t.Context(), team.Member{Name: name}, false); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// join makes a member, with the process that it had.
+func (f *files) join(name waggle.MemberName, i control.Instance, id *spawn.Identity) {
+	f.t.Helper()
+	f.register(name)
+	ds := []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: control.Cooperative}}}
+	if id != nil {
+		ds = append(ds, journal.Draft{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: *id}})
+	}
+	f.operate(ds...)
+}
+
+func (f *files) open() *leader.Leader {
+	f.t.Helper()
+	l, err := leader.Open(f.t.Context(), f.o)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			f.t.Error(err)
+		}
+	})
+	return l
+}
+
+// left is the end of an instance as the journal has it.
+func left(l *leader.Leader, i control.Instance) (out control.Left) {
+	l.View(func(fold *control.Leader) {
+		if m, ok := fold.ByInstance(i); ok && m.Left != nil {
+			out = *m.Left
+		}
+	})
+	return out
+}
+
+// exited is the identity of a process that has ended.
+func exited(t *testing.T) *spawn.Identity {
+	t.Helper()
+	p, err := spawn.ProcessBackend().Start(t.Context(), spawntest.Spec(t, spawntest.ModeExit, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	id := p.Identity()
+	return &id
+}
+
+// TestOneLeader: the lease is one process's. A command does not wait for it, a
+// leader waits for a command's pass to be over.
+func TestOneLeader(t *testing.T) {
+	f := newFiles(t)
+	l := f.open()
+	command := f.o
+	command.Writer = journal.Writer{Operator: true}
+	began := time.Now()
+	if _, err := leader.Open(t.Context(), command); !errors.Is(err, leader.ErrLeading) || time.Since(began) > time.Second {
+		t.Errorf("a command beside a leader: %v after %s", err, time.Since(began))
+	}
+	other := f.o
+	other.Wait = 50 * time.Millisecond
+	if _, err := leader.Open(t.Context(), other); !errors.Is(err, leader.ErrLeading) || time.Since(began) < other.Wait {
+		t.Errorf("a second leader: %v after %s", err, time.Since(began))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := leader.Open(ctx, f.o); !errors.Is(err, context.Canceled) {
+		t.Errorf("a leader that is told to stop waiting: %v", err)
+	}
+	// The command's pass ends while a leader waits.
+	go func() {
+		time.Sleep(100 * time.Millisecond)
+		_ = l.Close()
+	}()
+	next := f.open()
+	if err := next.Pass(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOpenGivesTheLeaseBack: a team that cannot be opened is not led.
+func TestOpenGivesTheLeaseBack(t *testing.T) {
+	f := newFiles(t)
+	bad := f.o
+	bad.State.UID = "another team's"
+	if _, err := leader.Open(t.Context(), bad); err == nil {
+		t.Fatal("a journal of another team was opened")
+	}
+	if err := f.open().Pass(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDeathInFiles: a member whose process is gone is taken out of the registry
+// and its unfinished tasks are given back.
+func TestDeathInFiles(t *testing.T) {
+	f := newFiles(t)
+	f.join("ann", "aa", exited(t))
+	f.join("bob", "bb", nil) // not started yet: nobody is gone
+	for _, owner := range []string{"ann", "bob"} {
+		if _, err := f.board.Create(t.Context(), task.Task{Subject: owner, Owner: owner, Status: task.InProgress}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := f.open()
+	if err := l.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := left(l, "aa"), left(l, "bb"); a.How != control.LeftDied || b.How != "" {
+		t.Errorf("ann left as %+v, bob as %+v", a, b)
+	}
+	c, err := f.reg.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, _ := c.Member("ann")
+	bob, _ := c.Member("bob")
+	if !ann.Gone() || bob.Gone() {
+		t.Errorf("the registry shows ann gone: %v, bob gone: %v", ann.Gone(), bob.Gone())
+	}
+	ts, _, err := f.board.All(t.Context())
+	if err != nil || ts[0].Owner != "" || ts[0].Status != task.Pending || ts[1].Owner != "bob" {
+		t.Errorf("the board: %+v, %v", ts, err)
+	}
+}
+
+// TestSuccessorInFiles: a departed member's name that somebody else has by now is
+// left alone, even before the journal knows the successor.
+func TestSuccessorInFiles(t *testing.T) {
+	f := newFiles(t)
+	f.join("ann", "aa", nil)
+	f.operate(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: "aa", How: control.LeftDied}})
+	if err := f.reg.Remove(t.Context(), "ann", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Millisecond) // times in files have milliseconds
+	f.register("ann")
+	if err := f.open().Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c, err := f.reg.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ann, ok := c.Member("ann"); !ok || ann.Gone() {
+		t.Error("the successor was taken out of the registry")
+	}
+}
+
+// TestTeamIsGone: a pass over a team whose files were archived lets its members
+// go all the same.
+func TestTeamIsGone(t *testing.T) {
+	f := newFiles(t)
+	f.join("ann", "aa", exited(t))
+	if err := f.reg.Delete(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+	l := f.open()
+	if err := l.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if how := left(l, "aa").How; how != control.LeftDied {
+		t.Errorf("ann left as %q", how)
+	}
+}
+
+// TestStop: a member's processes are ended, those that left its group too, and
+// the record says that we did it.
+func TestStop(t *testing.T) {
+	f := newFiles(t)
+	f.join("ann", "aa", nil)
+	l := f.open()
+	s := spawntest.Spec(t, spawntest.ModeParent, "block,setsid,stay")
+	p, err := l.Start(t.Context(), "aa", spawn.ProcessBackend(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !l.Started("aa") || l.Started("bb") {
+		t.Error("it is not known who was started")
+	}
+	child, err := spawn.Identify(spawntest.Ready(t, s.Log, 2)[spawntest.ModeBlock])
+	if err != nil {
+		t.Fatal(err)
+	}
+	rung, err := l.Stop(t.Context(), "ann", spawn.Grace{Term: 5 * time.Second, Kill: 5 * time.Second})
+	if err != nil || rung != spawn.RungTerm {
+		t.Errorf("stop: %q, %v", rung, err)
+	}
+	<-p.Done()
+	if child.Alive() {
+		t.Error("a process below the member's outlived it")
+	}
+	if got := left(l, "aa"); got.How != control.LeftStopped {
+		t.Errorf("left as %+v", got)
+	}
+	if _, err := l.Stop(t.Context(), "ann", spawn.Grace{}); err == nil {
+		t.Error("stopped twice")
+	}
+}
+
+// TestStopCutShort: when ctx ends before the process does, the pass that finds it
+// gone still records that we ended it.
+func TestStopCutShort(t *testing.T) {
+	f := newFiles(t)
+	f.join("ann", "aa", nil)
+	l := f.open()
+	s := spawntest.Spec(t, spawntest.ModeStubborn)
+	p, err := l.Start(t.Context(), "aa", spawn.ProcessBackend(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spawntest.Ready(t, s.Log, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := l.Stop(ctx, "ann", spawn.Grace{Term: time.Minute}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("stop: %v", err)
+	}
+	if err := l.Pass(t.Context()); err != nil || left(l, "aa").How != "" {
+		t.Errorf("a running process was let go as %+v, %v", left(l, "aa"), err)
+	}
+	if _, err := spawn.Stop(t.Context(), p.Identity(), spawn.Grace{Term: time.Millisecond}); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if err := l.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := left(l, "aa"); got.How != control.LeftStopped || got.Detail == "" {
+		t.Errorf("left as %+v", got)
+	}
+}
+
+// TestStopOfOneThatNeverRan: there is nobody to end, and it is over.
+func TestStopOfOneThatNeverRan(t *testing.T) {
+	f := newFiles(t)
+	f.join("ann", "aa", nil)
+	l := f.open()
+	if rung, err := l.Stop(t.Context(), "ann", spawn.Grace{}); err != nil || rung != "" {
+		t.Errorf("stop: %q, %v", rung, err)
+	}
+	if got := left(l, "aa"); got.How != control.LeftStopped {
+		t.Errorf("left as %+v", got)
+	}
+}

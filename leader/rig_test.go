@@ -1,0 +1,281 @@
+package leader_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/poll"
+	"waggle/spawn"
+)
+
+// rig is a leader over memory, and members that the test plays by hand.
+type rig struct {
+	t      *testing.T
+	now    time.Time
+	mint   poll.Minter
+	record *journal.Memory
+	fold   *control.Leader
+	box    mailbox.Store
+	boxes  map[waggle.MemberName]*switchable
+	member map[waggle.MemberName]*member
+	dead   map[int]bool // pids
+	gone   []string
+	parted error // what Gone returns
+	log    *bytes.Buffer
+	l      *leader.Leader
+}
+
+// member is the journal of one.
+type member struct {
+	name  waggle.MemberName
+	inst  control.Instance
+	mem   *journal.Memory
+	j     journal.Journal
+	fold  *control.Worker
+	epoch uint64
+	read  error // what reading its journal fails with
+}
+
+const leadInstance control.Instance = "1ead"
+
+func newRig(t *testing.T, names ...waggle.MemberName) *rig {
+	t.Helper()
+	r := &rig{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boxes: map[waggle.MemberName]*switchable{}, member: map[waggle.MemberName]*member{},
+		dead: map[int]bool{}, log: &bytes.Buffer{}, box: mailbox.NewMemory(mailbox.Options{})}
+	clock := func() time.Time { return r.now }
+	r.mint = poll.Minter{Now: clock, Rand: rand.Reader}
+	r.record = journal.NewMemory("uid", journal.Leader, clock)
+	r.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{
+			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
+	})
+	for i, n := range names {
+		r.join(n, control.Instance(strings.Repeat("a", i+1)), i+1)
+	}
+	r.open()
+	return r
+}
+
+// open makes a new leader process.
+func (r *rig) open() {
+	r.fold = control.NewLeader(nil)
+	j := r.record.Open(r.fold)
+	if err := j.Refresh(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.l = leader.New(leader.Parts{Journal: j, Fold: r.fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Mark: true, Minter: r.mint,
+		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
+		Peers: func(i control.Instance) (journal.Journal, *control.Worker, error) {
+			for _, m := range r.member {
+				if m.inst == i {
+					w := control.NewWorker(nil)
+					return unreadable{m.mem.Open(w), m}, w, nil
+				}
+			}
+			return nil, nil, errors.New("no such member")
+		},
+		Alive: func(id spawn.Identity) bool { return !r.dead[id.PID] },
+		Gone: func(_ context.Context, m *control.Member) error {
+			if r.parted == nil {
+				r.gone = append(r.gone, string(m.Name)+" "+m.Left.How)
+			}
+			return r.parted
+		},
+		Log: slog.New(slog.NewTextHandler(r.log, nil))})
+}
+
+// unreadable is a member's journal whose reading may fail.
+type unreadable struct {
+	journal.Journal
+	m *member
+}
+
+func (u unreadable) Refresh(ctx context.Context) error {
+	if u.m.read != nil {
+		return u.m.read
+	}
+	return u.Journal.Refresh(ctx)
+}
+
+// switchable is a mailbox that may fail.
+type switchable struct {
+	mailbox.Store
+	err   error
+	tried int
+}
+
+func (s *switchable) Append(ctx context.Context, es ...waggle.Envelope) error {
+	s.tried++
+	if s.err != nil {
+		return s.err
+	}
+	return s.Store.Append(ctx, es...)
+}
+
+func (r *rig) operate(propose func(l *control.Leader) ([]journal.Draft, error)) {
+	r.t.Helper()
+	fold := control.NewLeader(nil)
+	if _, err := r.record.Open(fold).Append(r.t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) { return propose(fold) }); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// join makes a member whose process runs.
+func (r *rig) join(name waggle.MemberName, inst control.Instance, pid int) {
+	r.t.Helper()
+	m := &member{name: name, inst: inst, fold: control.NewWorker(nil), epoch: 1,
+		mem: journal.NewMemory("uid", journal.Name(inst), func() time.Time { return r.now })}
+	m.j = m.mem.Open(m.fold)
+	r.member[name] = m
+	if r.boxes[name] == nil {
+		r.boxes[name] = &switchable{Store: mailbox.NewMemory(mailbox.Options{})}
+	}
+	r.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{
+			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: inst, Name: name, Agent: "exec", Backend: "process", Trust: control.Cooperative}},
+			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: inst, Epoch: 1, ID: spawn.Identity{PID: pid}}}}, nil
+	})
+	r.write(m, func() ([]journal.Draft, error) {
+		return m.fold.Open(control.Opened{Team: "sim", UID: "uid", Instance: inst, Name: name, Epoch: 1})
+	})
+}
+
+// write appends to a member's journal.
+func (r *rig) write(m *member, propose func() ([]journal.Draft, error)) {
+	r.t.Helper()
+	if _, err := m.j.Append(r.t.Context(), journal.Writer{Instance: string(m.inst), Epoch: m.epoch}, propose); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// mintOf is a mint of the rig's.
+func (r *rig) mintOf() control.Mint {
+	r.t.Helper()
+	m, err := r.mint.Mint()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return m
+}
+
+// take lets a member read its mailbox and take its next task.
+func (r *rig) take(name waggle.MemberName) {
+	r.t.Helper()
+	m := r.member[name]
+	es, err := r.boxes[name].Entries(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, e := range es {
+		in := control.Incoming{Entry: e.ID.String(), Box: name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		r.write(m, func() ([]journal.Draft, error) { return m.fold.Receive(in, r.view()), nil })
+	}
+	if t := m.fold.NextTask(); t != nil {
+		r.write(m, func() ([]journal.Draft, error) { return m.fold.Take(control.Taken{Task: t.ID}, r.view()) })
+	}
+}
+
+// view is the leader's journal as a member folds it.
+func (r *rig) view() *control.Leader {
+	r.t.Helper()
+	fold := control.NewLeader(nil)
+	if err := r.record.Open(fold).Refresh(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	return fold
+}
+
+// says puts what a member says on record and into the lead's mailbox.
+func (r *rig) says(name waggle.MemberName, p waggle.Payload, s control.Said) {
+	r.t.Helper()
+	m := r.member[name]
+	r.write(m, func() ([]journal.Draft, error) { return m.fold.Say(p, s, r.view(), r.mintOf()) })
+	r.send(m)
+}
+
+// send puts the newest message of a member's outbox into the lead's mailbox.
+func (r *rig) send(m *member) {
+	r.t.Helper()
+	env, err := m.fold.Outbox[len(m.fold.Outbox)-1].Mail.Open()
+	if err == nil {
+		err = r.box.Append(r.t.Context(), env)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// asks asks for a tool.
+func (r *rig) asks(name waggle.MemberName, cmd string) control.Key {
+	r.t.Helper()
+	m := r.member[name]
+	var key control.Key
+	r.write(m, func() (ds []journal.Draft, err error) {
+		key, ds, err = m.fold.Ask(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: `{"command":"` + cmd + `"}`, Cwd: "/"}, r.view(), r.mintOf())
+		return ds, err
+	})
+	r.send(m)
+	return key
+}
+
+func (r *rig) idle(name waggle.MemberName, task string) {
+	r.t.Helper()
+	r.says(name, waggle.IdleNotification{From: string(name), Timestamp: waggle.FormatTime(r.now), IdleReason: "available"}, control.Said{Task: task})
+}
+
+func (r *rig) pass() {
+	r.t.Helper()
+	if err := r.l.Pass(r.t.Context()); err != nil {
+		r.t.Fatalf("pass: %v", err)
+	}
+}
+
+func (r *rig) assign(name waggle.MemberName, id string) {
+	r.t.Helper()
+	if err := r.l.Assign(r.t.Context(), name, control.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// got lists the tasks of the orders in a member's mailbox.
+func (r *rig) got(name waggle.MemberName) (ids []string) {
+	r.t.Helper()
+	es, err := r.boxes[name].Entries(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, e := range es {
+		switch p := waggle.Decode(e.Envelope).Payload.(type) {
+		case waggle.TaskAssignment:
+			ids = append(ids, p.TaskID)
+		default:
+			ids = append(ids, string(p.Kind()))
+		}
+	}
+	return ids
+}
+
+// left is how a member left, "" while it is there.
+func (r *rig) left(name waggle.MemberName) (how string) {
+	r.l.View(func(l *control.Leader) {
+		if m, ok := l.Member(name); ok && m.Left != nil {
+			how = m.Left.How
+		}
+	})
+	return how
+}
+
+func (r *rig) tick(d time.Duration) { r.now = r.now.Add(d) }

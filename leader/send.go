@@ -1,0 +1,98 @@
+package leader
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+)
+
+// flush puts decided and commanded mail into mailboxes and records it, in the
+// order of the journal for each member. A member whose mailbox is locked or gone
+// keeps its order and is tried again by the next pass, after the others. The
+// error is about the journal, or ctx.
+func (l *Leader) flush(ctx context.Context) error {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	l.mu.Lock()
+	orders := l.p.Fold.Outbox()
+	l.mu.Unlock()
+	slices.SortStableFunc(orders, func(a, b *control.Order) int { return cmp.Compare(l.lateness(a), l.lateness(b)) })
+	late := map[waggle.MemberName]bool{}
+	defer func() { l.late = late }()
+	for _, o := range orders {
+		to := o.Mail.To
+		if late[to] {
+			continue
+		}
+		err := l.put(ctx, o)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		l.trouble.Note("mailbox "+string(to), err, "not delivered, will retry", "kind", o.Mail.Kind, "to", to)
+		if err != nil {
+			late[to] = true
+			continue
+		}
+		if err := l.sent(ctx, o); err != nil {
+			return err
+		}
+		delete(l.tried, o.Seq)
+	}
+	return nil
+}
+
+func (l *Leader) lateness(o *control.Order) int {
+	if l.late[o.Mail.To] {
+		return 1
+	}
+	return 0
+}
+
+// put puts an order's mail into its mailbox, unless it may lie there already.
+func (l *Leader) put(ctx context.Context, o *control.Order) error {
+	box, err := l.p.Member(o.Mail.To)
+	if err != nil {
+		return err
+	}
+	env, err := o.Mail.Open()
+	if err != nil {
+		return err
+	}
+	// An earlier leader may have sent it and not said so, an earlier try may have
+	// left it there, and a member fetches what is overdue itself.
+	tried := l.tried[o.Seq]
+	l.tried[o.Seq] = true
+	if tried || !o.At.After(l.began) || l.p.Minter.Now().Sub(o.At) > time.Second {
+		if there, err := holds(ctx, box, env); err != nil || there {
+			return err
+		}
+	}
+	return box.Append(ctx, env)
+}
+
+// sent records that an order's mail is in its mailbox.
+func (l *Leader) sent(ctx context.Context, o *control.Order) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(ctx, func() ([]journal.Draft, error) {
+		if o.Sent {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(o.Seq)}}}, nil
+	})
+}
+
+func holds(ctx context.Context, box mailbox.Store, env waggle.Envelope) (bool, error) {
+	entries, err := box.Entries(ctx)
+	if err != nil {
+		return false, err
+	}
+	want := mailbox.HashOf(env)
+	return slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return e.ID.Hash == want }), nil
+}

@@ -1,0 +1,120 @@
+package mailbox
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// ErrTooLarge refuses an entry or a file over its limit before anything is
+// written (USERS T17). The text around it gives both sizes.
+var ErrTooLarge = errors.New("too large")
+
+// Limits on one entry: what Decode reads of its text, and room for everything
+// else in it. Encoded, a text may grow sixfold (\u0000).
+const (
+	maxOverhead = 64 << 10
+	maxEntry    = 6*waggle.MaxText + 2*maxOverhead
+)
+
+const emptyArray = "[]"
+
+// encode writes entries as they stand in a file, without what separates them.
+func encode(entries []waggle.Envelope) ([][]byte, error) {
+	enc := make([][]byte, len(entries))
+	for i, e := range entries {
+		if len(e.Text) > waggle.MaxText {
+			return nil, fmt.Errorf("entry %d: %w: its text has %d bytes, at most %d are allowed", i+1, ErrTooLarge, len(e.Text), waggle.MaxText)
+		}
+		b := e.AppendJSON(nil)
+		if len(b) > maxEntry {
+			return nil, fmt.Errorf("entry %d: %w: it has %d bytes, at most %d are allowed", i+1, ErrTooLarge, len(b), maxEntry)
+		}
+		s := scanner{b: b}
+		if end, ok := s.value(0); !ok || end != len(b) {
+			return nil, fmt.Errorf("entry %d cannot be written as JSON", i+1)
+		}
+		enc[i] = b
+	}
+	return enc, nil
+}
+
+// appendSplices adds encoded entries behind the last one as JSON.stringify(x,
+// null, 2) lays them out, and touches nothing before. The error is scanArray's.
+func appendSplices(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error) {
+	if !v.Exists() {
+		return []atomicfile.Splice{{Insert: []byte("[" + string(join(enc)) + "\n]")}}, nil
+	}
+	t, ok := tailOf(v)
+	if !ok {
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		a, err := scanArray(data)
+		if err != nil {
+			return nil, err
+		}
+		t = tail{at: int64(a.lastEnd()), gap: data[a.lastEnd():a.close], empty: len(a.elems) == 0}
+	}
+	list := join(enc)
+	if t.empty {
+		return []atomicfile.Splice{{Offset: t.at, Delete: int64(len(t.gap)), Insert: append(list, '\n')}}, nil
+	}
+	list = append([]byte{','}, list...)
+	if bytes.IndexByte(t.gap, '\n') < 0 {
+		list = append(list, '\n')
+	}
+	return []atomicfile.Splice{{Offset: t.at, Insert: list}}, nil
+}
+
+// join lays entries out in an array, each on lines of its own.
+func join(enc [][]byte) []byte {
+	var b []byte
+	for i, e := range enc {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, "\n  "...)
+		b = append(b, e...)
+	}
+	return b
+}
+
+// tail is where the next entry of an array goes.
+type tail struct {
+	at    int64  // behind the last entry, or behind the opening bracket
+	gap   []byte // white space from there to the closing bracket
+	empty bool
+}
+
+// tailSize is how much of the end is looked at: white space behind an array is
+// short.
+const tailSize = 4096
+
+// tailOf finds the tail of a file that is known to be valid because we left it
+// so: its last bytes then tell everything. Not ok: scan it.
+func tailOf(v atomicfile.View) (tail, bool) {
+	if !atomicfile.Ours(v) || v.Size() == 0 {
+		return tail{}, false
+	}
+	b := make([]byte, min(v.Size(), tailSize))
+	from := v.Size() - int64(len(b))
+	if n, _ := v.ReadAt(b, from); n < len(b) {
+		return tail{}, false
+	}
+	shut := len(trimSpace(b)) - 1
+	if shut < 1 || b[shut] != ']' {
+		return tail{}, false
+	}
+	end := len(trimSpace(b[:shut]))
+	if end == 0 {
+		return tail{}, false
+	}
+	return tail{at: from + int64(end), gap: b[end:shut], empty: b[end-1] == '['}, true
+}
+
+func trimSpace(b []byte) []byte { return bytes.TrimRight(b, " \t\r\n") }

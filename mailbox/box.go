@@ -1,0 +1,229 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Box is a mailbox in a JSON array file. It remembers what it read last, so that
+// reading again what did not change costs one stat.
+type Box struct {
+	path string
+	o    Options
+
+	mu          sync.Mutex // guards what follows; never held while waiting for the file's lock
+	last        *contents
+	lastID      atomicfile.Identity // of last; zero when last may not be trusted
+	quarantined map[string]string   // broken contents, by hash: where they are
+}
+
+var _ Store = (*Box)(nil)
+
+// maxCached is the size up to which a file's content is kept in memory.
+const maxCached = 32 << 20
+
+// Path returns the mailbox file.
+func (b *Box) Path() string { return b.path }
+
+func (b *Box) file() atomicfile.Options {
+	o := b.o.File
+	o.Rank = atomicfile.RankInbox
+	return o
+}
+
+func (b *Box) now() time.Time {
+	if b.o.File.Now != nil {
+		return b.o.File.Now()
+	}
+	return time.Now()
+}
+
+// Append adds entries at the end, all or none; nil means that they are in the
+// file. It makes the inboxes directory if only that is missing. A file that is
+// broken is mended first (see Options.Report). Errors: *LockedError, ErrTooLarge,
+// fs.ErrNotExist for a team that is gone, atomicfile.ErrNotRegular.
+func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	enc, err := encode(entries)
+	if err != nil {
+		return fmt.Errorf("append to %s: %w", b.path, err)
+	}
+	change := func(v atomicfile.View) ([]atomicfile.Splice, error) { return appendSplices(v, enc) }
+	err = b.edit(ctx, change)
+	if errors.Is(err, fs.ErrNotExist) && b.makeDir() == nil {
+		err = b.edit(ctx, change)
+	}
+	if err == nil {
+		// A team that was deleted around us took the message with it (TRUST 6).
+		_, err = os.Lstat(b.path)
+	}
+	if err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	return nil
+}
+
+// makeDir makes the inboxes directory, never what is above it.
+func (b *Box) makeDir() error {
+	err := os.Mkdir(filepath.Dir(b.path), 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// Entries returns every entry in file order; a mailbox without a file has none.
+// It takes no lock, unless the file stays broken for 30 ms: then it is mended,
+// and if somebody holds its lock the error is a *LockedError. Locked never looks
+// like empty.
+func (b *Box) Entries(ctx context.Context) ([]Entry, error) {
+	c, err := b.load(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(c.entries), nil
+}
+
+// Unread is Entries without those whose read flag is true. A missing flag means
+// unread (WIRE §2.1); so does a flag that is not a boolean, though such an entry
+// has Err set.
+func (b *Box) Unread(ctx context.Context) ([]Entry, error) {
+	c, err := b.load(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(c.unread), nil
+}
+
+// MarkRead marks entries read or removes them, as Options.Retention says, and
+// changes no other byte of the file. Ids that are gone are ignored, and so are, for
+// Keep, entries that are not objects.
+func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	if _, err := atomicfile.Identify(b.path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	err := b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		if !v.Exists() {
+			return nil, nil
+		}
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		last := b.cached()
+		a, err := rescan(data, last)
+		if err != nil {
+			return nil, err
+		}
+		return markSplices(parse(data, a, last, needIDs(last, ids)), ids, b.o.Retention), nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the mailbox was removed meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("mark read: %w", err)
+	}
+	return nil
+}
+
+func (b *Box) cached() *contents {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
+
+// load reads the file without a lock, and mends it if it must. Unless all entries
+// are wanted, only what Unread needs is decoded.
+func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
+	for try := 0; ; try++ {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("read %s: %w", b.path, err)
+		}
+		c, err := b.read(all)
+		if err == nil || !invalid(err) {
+			return c, err
+		}
+		switch {
+		case try < tornTries:
+			if err := pause(ctx); err != nil {
+				return nil, fmt.Errorf("read %s: %w", b.path, err)
+			}
+		case try == tornTries:
+			if merr := b.edit(ctx, b.probe); merr != nil {
+				return nil, fmt.Errorf("%s is broken (%w) and could not be repaired: %w", b.path, err, merr)
+			}
+		default:
+			return nil, fmt.Errorf("read %s: %w", b.path, err)
+		}
+	}
+}
+
+// probe changes nothing, but finds out whether the file is whole.
+func (b *Box) probe(v atomicfile.View) ([]atomicfile.Splice, error) {
+	if !v.Exists() {
+		return nil, nil
+	}
+	data, err := v.Bytes()
+	if err == nil {
+		_, err = scanArray(data)
+	}
+	return nil, err
+}
+
+// read returns the file as it is now.
+func (b *Box) read(all bool) (*contents, error) {
+	id, err := atomicfile.Identify(b.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &contents{}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	b.mu.Lock()
+	last, same := b.last, b.last != nil && b.lastID == id
+	b.mu.Unlock()
+	if same && (last.full || !all) {
+		return last, nil
+	}
+	data, id, err := atomicfile.ReadIdentified(b.path, b.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return &contents{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a, err := rescan(data, last)
+	if err != nil {
+		if !invalid(err) {
+			err = fmt.Errorf("read %s: %w", b.path, err)
+		}
+		return nil, err
+	}
+	need := needUnread(data, a)
+	if all {
+		need = nil
+	}
+	c := parse(data, a, last, need)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.last, b.lastID = c, id
+	if len(data) > maxCached {
+		b.last, b.lastID = nil, atomicfile.Identity{}
+	}
+	return c, nil
+}

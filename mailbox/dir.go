@@ -1,0 +1,84 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Dir is a team's inboxes directory.
+type Dir struct{ Path string }
+
+const extension = ".json"
+
+// Open returns the mailbox of a member. Nothing is created until Append; a
+// mailbox without a file is empty. Append never creates the inboxes directory's
+// parent: a deleted team stays deleted. The name is validated again, wherever it
+// came from (USERS T8).
+func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
+	if _, err := waggle.ParseMember(string(name)); err != nil {
+		return nil, fmt.Errorf("mailbox: %w", err)
+	}
+	return &Box{path: filepath.Join(d.Path, string(name)+extension), o: o}, nil
+}
+
+// Create makes an empty mailbox, exactly "[]", when there is none, and the
+// inboxes directory when only that is missing. It waits for the mailbox's lock
+// until the deadline of o.File.
+func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
+	b, err := d.Open(name, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := atomicfile.Identify(b.path); err == nil {
+		return b, nil
+	}
+	create := func() error {
+		return atomicfile.Edit(context.Background(), b.path, b.file(), func(v atomicfile.View) ([]atomicfile.Splice, error) {
+			if v.Exists() {
+				return nil, nil
+			}
+			return []atomicfile.Splice{{Insert: []byte(emptyArray)}}, nil
+		})
+	}
+	err = create()
+	if errors.Is(err, fs.ErrNotExist) && b.makeDir() == nil {
+		err = create()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create mailbox: %w", err)
+	}
+	return b, nil
+}
+
+// Names lists the members that have a mailbox file, sorted; files whose name is
+// not a valid member name are left out. A missing directory has none.
+func (d Dir) Names() ([]waggle.MemberName, error) {
+	files, err := os.ReadDir(d.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("mailbox: %w", err)
+	}
+	var names []waggle.MemberName
+	for _, f := range files {
+		stem, ok := strings.CutSuffix(f.Name(), extension)
+		if !ok || !f.Type().IsRegular() {
+			continue
+		}
+		if name, err := waggle.ParseMember(stem); err == nil {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names) // by file name, "a-b.json" comes before "a.json"
+	return names, nil
+}

@@ -1,0 +1,75 @@
+package mailbox
+
+import (
+	"context"
+	"encoding/json"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Store is one member's messages. All methods may be called from several
+// goroutines and several processes at once.
+type Store interface {
+	// Append adds entries at the end, all or none: one lock and one publication,
+	// however many they are. It fails with *LockedError, ErrTooLarge, or
+	// fs.ErrNotExist when the mailbox's team is gone.
+	Append(ctx context.Context, entries ...waggle.Envelope) error
+	// Entries returns every entry in file order. It takes no lock.
+	Entries(ctx context.Context) ([]Entry, error)
+	// Unread returns the entries whose read flag is not true, in file order.
+	Unread(ctx context.Context) ([]Entry, error)
+	// MarkRead marks or, where retention is Prune, removes the entries with
+	// these ids. Ids that are gone are ignored.
+	MarkRead(ctx context.Context, ids ...ID) error
+}
+
+// Entry is one stored entry.
+type Entry struct {
+	ID       ID
+	Index    int             // position in the file
+	Raw      json.RawMessage // the bytes as they stand; not to be changed
+	Envelope waggle.Envelope // zero when Err is set
+	Err      error           // why the entry cannot be read; it blocks no other
+}
+
+// Retention says what marking does.
+type Retention int
+
+// Retentions (WIRE §2.2). Prune removes an entry once every entry of equal
+// content is marked, and marks it until then: the others keep their identity.
+const (
+	Keep  Retention = iota // read entries stay with read:true (named teams)
+	Prune                  // read entries are removed (session teams)
+)
+
+func (r Retention) String() string {
+	switch r {
+	case Keep:
+		return "keep"
+	case Prune:
+		return "prune"
+	default:
+		return "unknown"
+	}
+}
+
+// Options are a mailbox's settings. The zero value works.
+type Options struct {
+	Retention Retention
+	File      atomicfile.Options // deadlines, sync, tier, size limit; Rank and Kept are set by the package
+	// Report is told what was repaired: a corrupt file whose bad bytes were
+	// quarantined, a foreign edit that could not be merged. It is called without
+	// any lock. May be nil.
+	Report func(Report)
+}
+
+// Report is something a person should hear about.
+type Report struct {
+	Path       string
+	What       string // one sentence
+	Quarantine string // where the bad bytes are, when there are any
+}
+
+// LockedError reports a mailbox that another process holds (exit code 8).
+type LockedError = atomicfile.LockedError

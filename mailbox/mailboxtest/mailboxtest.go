@@ -1,0 +1,363 @@
+// Package mailboxtest is the suite that every implementation of mailbox.Store
+// passes:
+//
+//	mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store { return mailbox.NewMemory(o) })
+package mailboxtest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/mailbox"
+)
+
+// Open makes a fresh, empty store with these options for one test.
+type Open func(t *testing.T, o mailbox.Options) mailbox.Store
+
+// Run checks one implementation.
+func Run(t *testing.T, open Open) {
+	for _, tt := range []struct {
+		name string
+		f    func(*testing.T, Open)
+	}{
+		{"empty", testEmpty},
+		{"append keeps order and batch", testAppend},
+		{"what was written is read", testRoundTrip},
+		{"foreign keys survive", testForeignKeys},
+		{"twins are two", testTwins},
+		{"keep", testKeep},
+		{"prune", testPrune},
+		{"prune keeps the identity of twins", testPruneTwins},
+		{"ids that are gone are ignored", testGone},
+		{"limits", testLimits},
+		{"context", testContext},
+		{"results are the caller's", testOwnership},
+		{"concurrent use", testConcurrent},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.f(t, open) })
+	}
+}
+
+// Message is an envelope as waggle writes it, numbered.
+func Message(n int) waggle.Envelope {
+	return waggle.Envelope{
+		From: "tester", Text: fmt.Sprintf("message %d", n), Summary: "a test",
+		Timestamp: fmt.Sprintf("2026-11-20T18:15:43.%03dZ", n%1000), Color: "blue",
+		MsgV: 1, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", n), Type: "message",
+	}
+}
+
+// Texts returns the texts of entries and fails on one that cannot be read.
+func Texts(t testing.TB, entries []mailbox.Entry) []string {
+	t.Helper()
+	texts := []string{}
+	for _, e := range entries {
+		if e.Err != nil {
+			t.Fatalf("entry %d: %v", e.Index, e.Err)
+		}
+		texts = append(texts, e.Envelope.Text)
+	}
+	return texts
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func entries(t testing.TB, s mailbox.Store) []mailbox.Entry {
+	t.Helper()
+	list, err := s.Entries(t.Context())
+	must(t, err)
+	return list
+}
+
+func unread(t testing.TB, s mailbox.Store) []mailbox.Entry {
+	t.Helper()
+	list, err := s.Unread(t.Context())
+	must(t, err)
+	return list
+}
+
+func want(t testing.TB, got []mailbox.Entry, texts ...string) {
+	t.Helper()
+	if texts == nil {
+		texts = []string{}
+	}
+	if d := cmp.Diff(texts, Texts(t, got)); d != "" {
+		t.Fatalf("texts (-want +got):\n%s", d)
+	}
+}
+
+func text(s string) waggle.Envelope {
+	return waggle.Envelope{From: "tester", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
+}
+
+func testEmpty(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	want(t, entries(t, s))
+	want(t, unread(t, s))
+	must(t, s.Append(t.Context()))
+	must(t, s.MarkRead(t.Context()))
+	must(t, s.MarkRead(t.Context(), mailbox.ID{Hash: strings.Repeat("0", 64), Occurrence: 1}))
+	want(t, entries(t, s))
+}
+
+func testAppend(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	must(t, s.Append(t.Context(), text("a")))
+	must(t, s.Append(t.Context(), text("b"), text("c"), text("d")))
+	must(t, s.Append(t.Context(), text("e")))
+	list := entries(t, s)
+	want(t, list, "a", "b", "c", "d", "e")
+	for i, e := range list {
+		if e.Index != i {
+			t.Errorf("entry %d has index %d", i, e.Index)
+		}
+	}
+	want(t, unread(t, s), "a", "b", "c", "d", "e")
+}
+
+func testRoundTrip(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	odd := []string{
+		"", "plain", `"read":false ] } \`, "line\nbreak\ttab\x00nul\x7f", "<>&\u2028\u2029", "héllo 世界 🐝",
+		`{"type":"shutdown_request","requestId":"x"}`, strings.Repeat("long ", 20_000),
+	}
+	for i, s := range odd {
+		odd[i] = strings.ToValidUTF8(s, "?")
+	}
+	var sent []waggle.Envelope
+	for i, s := range odd {
+		e := Message(i)
+		e.Text = s
+		sent = append(sent, e)
+	}
+	must(t, s.Append(t.Context(), sent...))
+	list := entries(t, s)
+	want(t, list, odd...)
+	for i, e := range list {
+		if !e.Envelope.Equal(sent[i]) {
+			t.Errorf("entry %d: %s", i, e.Raw)
+		}
+		if e.ID.Hash != mailbox.HashOf(sent[i]) || e.ID.Occurrence != 1 {
+			t.Errorf("entry %d: id %v", i, e.ID)
+		}
+		if id, err := mailbox.ParseID(e.ID.String()); err != nil || id != e.ID {
+			t.Errorf("id %v: parsed %v, %v", e.ID, id, err)
+		}
+		if !json.Valid(e.Raw) {
+			t.Errorf("entry %d: raw bytes are not JSON", i)
+		}
+	}
+}
+
+func testForeignKeys(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	foreign, err := waggle.ParseEnvelope([]byte(`{"lead_sig":"x","from":"a","metadata":{"read":false},"text":"t","timestamp":"2026-11-20T18:15:43.000Z","read":false}`))
+	must(t, err)
+	must(t, s.Append(t.Context(), foreign))
+	must(t, s.MarkRead(t.Context(), entries(t, s)[0].ID))
+	e := entries(t, s)[0]
+	if raw, ok := e.Envelope.Member("metadata"); !ok || !strings.Contains(string(raw), "false") {
+		t.Errorf("metadata: %s", raw)
+	}
+	if raw, ok := e.Envelope.Member("lead_sig"); !ok || string(raw) != `"x"` {
+		t.Errorf("lead_sig: %s", raw)
+	}
+	if !e.Envelope.Read {
+		t.Error("not read")
+	}
+}
+
+func testTwins(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	must(t, s.Append(t.Context(), text("ok"), text("other"), text("ok")))
+	must(t, s.Append(t.Context(), text("ok")))
+	var got []int
+	for _, e := range entries(t, s) {
+		if e.ID.Hash == mailbox.HashOf(text("ok")) {
+			got = append(got, e.ID.Occurrence)
+		}
+	}
+	if !slices.Equal(got, []int{1, 2, 3}) {
+		t.Errorf("occurrences %v", got)
+	}
+}
+
+func testKeep(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{Retention: mailbox.Keep})
+	must(t, s.Append(t.Context(), text("a"), text("b"), text("b"), text("c")))
+	before := entries(t, s)
+	must(t, s.MarkRead(t.Context(), before[0].ID, before[2].ID))
+	want(t, unread(t, s), "b", "c")
+	after := entries(t, s)
+	want(t, after, "a", "b", "b", "c")
+	for i := range after {
+		if after[i].ID != before[i].ID || after[i].Envelope.Read != (i == 0 || i == 2) {
+			t.Errorf("entry %d: id %v, read %v", i, after[i].ID, after[i].Envelope.Read)
+		}
+	}
+	must(t, s.MarkRead(t.Context(), before[0].ID)) // again
+	must(t, s.Append(t.Context(), text("d")))
+	want(t, unread(t, s), "b", "c", "d")
+}
+
+func testPrune(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{Retention: mailbox.Prune})
+	all := []string{"a", "b", "c", "d", "e", "f"}
+	for _, x := range all {
+		must(t, s.Append(t.Context(), text(x)))
+	}
+	list := entries(t, s)
+	must(t, s.MarkRead(t.Context(), list[0].ID, list[2].ID, list[3].ID, list[5].ID))
+	want(t, entries(t, s), "b", "e")
+	must(t, s.Append(t.Context(), text("g")))
+	want(t, entries(t, s), "b", "e", "g")
+	for _, e := range entries(t, s) {
+		must(t, s.MarkRead(t.Context(), e.ID))
+	}
+	want(t, entries(t, s))
+	must(t, s.Append(t.Context(), text("h")))
+	want(t, entries(t, s), "h")
+}
+
+func testPruneTwins(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{Retention: mailbox.Prune})
+	must(t, s.Append(t.Context(), text("ok"), text("x"), text("ok")))
+	list := entries(t, s)
+	must(t, s.MarkRead(t.Context(), list[0].ID))
+	rest := unread(t, s)
+	want(t, rest, "x", "ok")
+	if rest[1].ID != list[2].ID {
+		t.Errorf("the second ok was %v and is %v", list[2].ID, rest[1].ID)
+	}
+	must(t, s.MarkRead(t.Context(), rest[1].ID))
+	want(t, entries(t, s), "x")
+}
+
+func testGone(t *testing.T, open Open) {
+	for _, r := range []mailbox.Retention{mailbox.Keep, mailbox.Prune} {
+		s := open(t, mailbox.Options{Retention: r})
+		must(t, s.Append(t.Context(), text("a")))
+		id := entries(t, s)[0].ID
+		must(t, s.MarkRead(t.Context(), mailbox.ID{Hash: id.Hash, Occurrence: 2}, mailbox.ID{Hash: "x", Occurrence: 1}))
+		want(t, unread(t, s), "a")
+	}
+}
+
+func testLimits(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	must(t, s.Append(t.Context(), text("a")))
+	big := text(strings.Repeat("x", waggle.MaxText+1))
+	if err := s.Append(t.Context(), text("fine"), big); !errors.Is(err, mailbox.ErrTooLarge) {
+		t.Errorf("a text over the limit: %v", err)
+	}
+	want(t, entries(t, s), "a")
+	big.Text = big.Text[1:]
+	must(t, s.Append(t.Context(), big))
+	if e := entries(t, s)[1]; e.Err != nil || len(e.Envelope.Text) != waggle.MaxText {
+		t.Errorf("a text at the limit: %d bytes, %v", len(e.Envelope.Text), e.Err)
+	}
+}
+
+func testContext(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	must(t, s.Append(t.Context(), text("a")))
+	id := entries(t, s)[0].ID
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err1 := s.Entries(ctx)
+	_, err2 := s.Unread(ctx)
+	for i, err := range []error{err1, err2, s.Append(ctx, text("b")), s.MarkRead(ctx, id)} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	want(t, unread(t, s), "a")
+}
+
+func testOwnership(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	must(t, s.Append(t.Context(), text("a"), text("b")))
+	list := entries(t, s)
+	list[0], list[1] = list[1], mailbox.Entry{}
+	_ = append(list[:1], mailbox.Entry{})
+	want(t, entries(t, s), "a", "b")
+	fresh := unread(t, s)
+	fresh[0] = mailbox.Entry{}
+	want(t, unread(t, s), "a", "b")
+}
+
+func testConcurrent(t *testing.T, open Open) {
+	s := open(t, mailbox.Options{})
+	const writers, each = 6, 20
+	var wg sync.WaitGroup
+	stop := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for n := 0; ; {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			list, err := s.Entries(context.Background())
+			if err != nil || len(list) < n {
+				t.Errorf("%d entries after %d: %v", len(list), n, err)
+				return
+			}
+			n = len(list)
+		}
+	})
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				if err := s.Append(context.Background(), text(fmt.Sprintf("%d.%d", w, i))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Go(func() { // a receiver
+		for range each {
+			list, err := s.Unread(context.Background())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, e := range list {
+				if err := s.MarkRead(context.Background(), e.ID); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	wg.Wait()
+	close(stop)
+	reader.Wait()
+	next := map[string]int{}
+	for _, x := range Texts(t, entries(t, s)) {
+		w, i, _ := strings.Cut(x, ".")
+		if fmt.Sprint(next[w]) != i {
+			t.Fatalf("writer %s: %s comes where %d should", w, i, next[w])
+		}
+		next[w]++
+	}
+	for w := range writers {
+		if next[fmt.Sprint(w)] != each {
+			t.Errorf("writer %d: %d of %d", w, next[fmt.Sprint(w)], each)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package mailbox
+
+import (
+	"slices"
+
+	"waggle/internal/atomicfile"
+)
+
+// markSplices marks the wanted entries read, or removes them.
+func markSplices(c *contents, ids []ID, r Retention) []atomicfile.Splice {
+	wanted := make(map[ID]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	mark := make([]bool, len(c.entries))
+	unmarked := map[string]bool{} // hashes of which an entry stays unread
+	for i, e := range c.entries {
+		mark[i] = wanted[e.ID]
+		if !mark[i] && c.array.elems[i].read != readTrue {
+			unmarked[e.ID.Hash] = true
+		}
+	}
+	if r == Keep {
+		return c.flag(mark)
+	}
+	// An entry with an unread twin is marked and stays: the twin would get its
+	// occurrence number, and be taken for what was done already. It goes with the
+	// last of them.
+	gone := map[string]bool{}
+	for i, e := range c.entries {
+		if mark[i] && !unmarked[e.ID.Hash] {
+			gone[e.ID.Hash] = true
+		}
+	}
+	remove := make([]bool, len(mark))
+	for i, e := range c.entries {
+		remove[i] = gone[e.ID.Hash]
+		mark[i] = mark[i] && !remove[i]
+	}
+	return c.without(remove, c.flag(mark))
+}
+
+// flag sets the read flag of entries. An entry that is not an object has none,
+// and stays as it is.
+func (c *contents) flag(mark []bool) []atomicfile.Splice {
+	var list []atomicfile.Splice
+	var s scanner
+	for i, el := range c.array.elems {
+		if !mark[i] || el.read == readTrue {
+			continue
+		}
+		raw := c.data[el.start:el.end]
+		spans, ok := s.members(raw)
+		if !ok {
+			continue
+		}
+		if el.read == readMissing {
+			list = append(list, addRead(raw, spans, int64(el.start)))
+			continue
+		}
+		for _, m := range spans {
+			// Every one of several, so that no parser believes another.
+			if isKey(raw[m.key:m.keyEnd], "read") && string(raw[m.val:m.valEnd]) != "true" {
+				list = append(list, atomicfile.Splice{
+					Offset: int64(el.start + m.val), Delete: int64(m.valEnd - m.val), Insert: []byte("true"),
+				})
+			}
+		}
+	}
+	return list
+}
+
+// addRead adds the key to an object in the style of its last member.
+func addRead(raw []byte, spans []span, base int64) atomicfile.Splice {
+	if len(spans) == 0 {
+		return atomicfile.Splice{Offset: base + 1, Insert: []byte(`"read":true`)}
+	}
+	last := spans[len(spans)-1]
+	from := 1 // behind the brace
+	if len(spans) > 1 {
+		from = space(raw, spans[len(spans)-2].valEnd) + 1 // behind the comma
+	}
+	text := slices.Concat([]byte{','}, raw[from:last.key], []byte(`"read"`), raw[last.keyEnd:last.val], []byte("true"))
+	return atomicfile.Splice{Offset: base + int64(last.valEnd), Insert: text}
+}
+
+// without removes elements and what separates them from their neighbours. flags
+// are splices within elements that stay.
+func (c *contents) without(remove []bool, flags []atomicfile.Splice) []atomicfile.Splice {
+	if !slices.Contains(remove, true) {
+		return flags
+	}
+	if !slices.Contains(remove, false) {
+		return []atomicfile.Splice{{Delete: int64(len(c.data)), Insert: []byte(emptyArray)}}
+	}
+	list := flags
+	kept := -1 // the last element that stays
+	for i := 0; i < len(remove); {
+		if !remove[i] {
+			kept = i
+			i++
+			continue
+		}
+		run := i
+		for i < len(remove) && remove[i] {
+			i++
+		}
+		// A run goes with the separator before it, the first with the one behind.
+		from, to := c.array.elems[run].start, 0
+		if kept >= 0 {
+			from, to = c.array.elems[kept].end, c.array.elems[i-1].end
+		} else {
+			to = c.array.elems[i].start
+		}
+		list = append(list, atomicfile.Splice{Offset: int64(from), Delete: int64(to - from)})
+	}
+	slices.SortFunc(list, func(a, b atomicfile.Splice) int { return int(a.Offset - b.Offset) })
+	return list
+}
+
+// cutMembers returns an object's bytes without the members of this name.
+func cutMembers(raw []byte, spans []span, name string) []byte {
+	out := []byte{'{'}
+	for _, m := range spans {
+		if isKey(raw[m.key:m.keyEnd], name) {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(out, raw[m.key:m.valEnd]...)
+	}
+	return append(out, '}')
+}

@@ -1,0 +1,97 @@
+package mailbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// NewMemory returns a Store that lives in this process: the same bytes and the
+// same rules as a Box, without a file.
+func NewMemory(o Options) Store { return &memory{o: o} }
+
+type memory struct {
+	o Options
+
+	mu   sync.Mutex
+	data []byte // nil before the first append
+	last *contents
+}
+
+func (m *memory) Append(ctx context.Context, entries ...waggle.Envelope) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	enc, err := encode(entries)
+	if err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	return m.edit(ctx, "append", func(v memView) ([]atomicfile.Splice, error) { return appendSplices(v, enc) })
+}
+
+func (m *memory) MarkRead(ctx context.Context, ids ...ID) error {
+	return m.edit(ctx, "mark read", func(v memView) ([]atomicfile.Splice, error) {
+		if v == nil || len(ids) == 0 {
+			return nil, nil
+		}
+		return markSplices(m.last, ids, m.o.Retention), nil
+	})
+}
+
+func (m *memory) edit(ctx context.Context, op string, change func(memView) ([]atomicfile.Splice, error)) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	splices, err := change(m.data)
+	if err != nil || len(splices) == 0 {
+		return err
+	}
+	data := apply(m.data, splices)
+	limit := m.o.File.MaxSize
+	if limit <= 0 {
+		limit = atomicfile.DefaultMaxSize
+	}
+	if int64(len(data)) > limit {
+		return fmt.Errorf("%s: %w: %d bytes, at most %d are allowed", op, ErrTooLarge, len(data), limit)
+	}
+	a, err := rescan(data, m.last)
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	m.data, m.last = data, parse(data, a, m.last, nil)
+	return nil
+}
+
+func (m *memory) load(ctx context.Context) (*contents, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("read: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.last == nil {
+		return &contents{}, nil
+	}
+	return m.last, nil
+}
+
+func (m *memory) Entries(ctx context.Context) ([]Entry, error) {
+	c, err := m.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(c.entries), nil
+}
+
+func (m *memory) Unread(ctx context.Context) ([]Entry, error) {
+	c, err := m.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(c.unread), nil
+}

@@ -1,0 +1,112 @@
+//go:build unix
+
+package mailbox_test
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+)
+
+// nodeLock lets Node take a lock and returns what it said; free lets it go.
+func nodeLock(t *testing.T, path, retries string) (said string, pid int, free func() error) {
+	t.Helper()
+	cmd := nodeScript(t, "holder.js", path, retries)
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	return strings.TrimSpace(line), cmd.Process.Pid, func() error {
+		in.Close()
+		return cmd.Wait()
+	}
+}
+
+func old(t *testing.T, path string) {
+	t.Helper()
+	past := time.Now().Add(-11 * time.Second)
+	must(t, os.Chtimes(path, past, past))
+}
+
+// npm's proper-lockfile and we exclude each other, and take over from each other
+// what was abandoned.
+func TestNodeLockInterop(t *testing.T) {
+	requireTool(t, "node")
+	b := openBox(t, t.TempDir(), mailbox.Options{File: atomicfile.Options{Deadline: 200 * time.Millisecond}})
+	must(t, b.Append(t.Context(), text("first")))
+	lock := b.Path() + ".lock"
+
+	t.Run("held by node", func(t *testing.T) {
+		said, _, free := nodeLock(t, b.Path(), "0")
+		if said != "locked" {
+			t.Fatal(said)
+		}
+		err := b.Append(t.Context(), text("no"))
+		var locked *mailbox.LockedError
+		if !errors.As(err, &locked) || locked.Holder != "another program" || locked.Waited < 200*time.Millisecond {
+			t.Errorf("got %v", err)
+		}
+		wantTexts(t, entriesOf(t, b), "first")
+		must(t, free()) // node fails here if its lock was touched
+		must(t, b.Append(t.Context(), text("second")))
+	})
+	t.Run("held by us", func(t *testing.T) {
+		release, err := atomicfile.Lock(t.Context(), b.Path(), atomicfile.Options{})
+		must(t, err)
+		said, _, free := nodeLock(t, b.Path(), "2")
+		if said != "ELOCKED" {
+			t.Errorf("node said %q", said)
+		}
+		must(t, free())
+		must(t, release())
+		said, _, free = nodeLock(t, b.Path(), "0")
+		if said != "locked" {
+			t.Errorf("node said %q", said)
+		}
+		must(t, free())
+	})
+	t.Run("abandoned by node", func(t *testing.T) {
+		said, pid, free := nodeLock(t, b.Path(), "0")
+		if said != "locked" {
+			t.Fatal(said)
+		}
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+		_ = free()
+		var locked *mailbox.LockedError
+		if err := b.Append(t.Context(), text("no")); !errors.As(err, &locked) {
+			t.Errorf("a fresh lock of node was broken: %v", err)
+		}
+		old(t, lock)
+		must(t, b.Append(t.Context(), text("third")))
+	})
+	t.Run("abandoned by us", func(t *testing.T) {
+		cmd := child{Dir: filepath.Dir(b.Path()), Sender: "go", Count: 1, What: syscall.SIGKILL, Step: "locked"}.command()
+		if err := cmd.Run(); err == nil {
+			t.Fatal("lived on")
+		}
+		if said, _, free := nodeLock(t, b.Path(), "0"); said != "ELOCKED" {
+			t.Errorf("a fresh lock: node said %q", said)
+		} else {
+			must(t, free())
+		}
+		old(t, lock)
+		said, _, free := nodeLock(t, b.Path(), "0")
+		if said != "locked" {
+			t.Errorf("an abandoned lock: node said %q", said)
+		}
+		must(t, free())
+		must(t, b.Append(t.Context(), text("fourth")))
+	})
+	wantTexts(t, entriesOf(t, b), "first", "second", "third", "fourth")
+}

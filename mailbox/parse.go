@@ -1,0 +1,156 @@
+package mailbox
+
+import (
+	"bytes"
+	"fmt"
+
+	"waggle"
+)
+
+// contents is a file's content with its entries. It is never changed once made.
+type contents struct {
+	data    []byte
+	array   array
+	entries []Entry // those that were not needed have no ID and no Envelope
+	full    bool    // all were needed
+	unread  []Entry
+}
+
+// parse decodes the entries of a scanned array that are needed; nil means all of
+// them. Needed are always the unread ones, and with each all of equal content, by
+// which its occurrence is counted. Entries that stand unchanged in old are taken
+// from there: a file that grew by one entry costs one decoding.
+func parse(data []byte, a array, old *contents, need func([]byte, element) bool) *contents {
+	c := &contents{data: data, array: a, entries: make([]Entry, len(a.elems)), full: need == nil}
+	seen := map[string]int{}
+	shift := 0 // how much further in old the next entry is expected
+	for i, el := range a.elems {
+		e := &c.entries[i]
+		e.Index = i
+		e.Raw = data[el.start:el.end:el.end]
+		if need != nil && !need(data, el) {
+			continue
+		}
+		if j := old.find(e.Raw, i+shift); j >= 0 {
+			shift = j - i
+			was := &old.entries[j]
+			e.ID.Hash, e.Envelope, e.Err = was.ID.Hash, was.Envelope, was.Err
+		} else {
+			e.decode()
+		}
+		seen[e.ID.Hash]++
+		e.ID.Occurrence = seen[e.ID.Hash]
+		if el.read != readTrue {
+			c.unread = append(c.unread, *e)
+		}
+	}
+	return c
+}
+
+// alike returns what selects the elements that may have the same content as one of
+// those that of selects: their timestamps are the same. nil selects all.
+func alike(data []byte, elems []element, of func(i int, el element) bool) func([]byte, element) bool {
+	m := map[string]bool{}
+	for i, el := range elems {
+		if of(i, el) {
+			if el.wild {
+				return nil
+			}
+			m[string(data[el.stamp:el.stampEnd])] = true
+		}
+	}
+	return func(data []byte, el element) bool {
+		return len(m) > 0 && (el.wild || m[string(data[el.stamp:el.stampEnd])])
+	}
+}
+
+// needUnread selects what Unread needs.
+func needUnread(data []byte, a array) func([]byte, element) bool {
+	return alike(data, a.elems, func(_ int, el element) bool { return el.read != readTrue })
+}
+
+// needIDs selects what marking ids needs, if last knows all of them; else all.
+func needIDs(last *contents, ids []ID) func([]byte, element) bool {
+	if last == nil {
+		return nil
+	}
+	wanted := make(map[ID]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	found := 0
+	need := alike(last.data, last.array.elems, func(i int, _ element) bool {
+		if wanted[last.entries[i].ID] {
+			found++
+			return true
+		}
+		return false
+	})
+	if found < len(wanted) {
+		return nil
+	}
+	return need
+}
+
+// lookahead is how many removed entries in a row parse still finds its way over.
+const lookahead = 64
+
+// find looks for a decoded entry of the same bytes at position from or a little
+// later.
+func (c *contents) find(raw []byte, from int) int {
+	if c == nil {
+		return -1
+	}
+	for j := from; j < min(len(c.entries), from+lookahead); j++ {
+		if c.entries[j].ID.Hash != "" && bytes.Equal(c.entries[j].Raw, raw) {
+			return j
+		}
+	}
+	return -1
+}
+
+// common returns the elements of c that data begins with too. The byte behind the
+// last of them is the same as well, so it ends there.
+func (c *contents) common(data []byte) []element {
+	if c == nil {
+		return nil
+	}
+	same := commonPrefix(c.data, data)
+	elems := c.array.elems
+	lo, hi := 0, len(elems)
+	for lo < hi { // the first that does not end before same
+		if mid := (lo + hi) / 2; elems[mid].end < same {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return elems[:lo]
+}
+
+// commonPrefix compares in pieces that the machine compares fast.
+func commonPrefix(a, b []byte) int {
+	const piece = 4096
+	n, i := min(len(a), len(b)), 0
+	for i+piece <= n && bytes.Equal(a[i:i+piece], b[i:i+piece]) {
+		i += piece
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+func (e *Entry) decode() {
+	if len(e.Raw) > maxEntry {
+		e.Err = fmt.Errorf("entry: %w: %d bytes, at most %d are read", ErrTooLarge, len(e.Raw), maxEntry)
+	} else {
+		e.Envelope, e.Err = waggle.ParseEnvelope(e.Raw)
+	}
+	if e.Err != nil {
+		e.Envelope = waggle.Envelope{}
+		e.ID.Hash = hashRaw(e.Raw)
+		return
+	}
+	e.ID.Hash = HashOf(e.Envelope)
+}

@@ -1,0 +1,172 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"waggle/internal/atomicfile"
+)
+
+// A file that is not a JSON array may be one that a program is writing right now
+// without care, so it is read again a few times before anything is done about it
+// (PERF, "Recommended design" 8).
+const (
+	tornTries = 3
+	tornDelay = 10 * time.Millisecond
+)
+
+var errTorn = errors.New("the file is not a JSON array at the moment")
+
+func pause(ctx context.Context) error {
+	t := time.NewTimer(tornDelay)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// mend turns a broken file into an array of its readable leading entries, whose
+// bytes stay as they are.
+func mend(data []byte, a array) []byte {
+	if a.open < 0 || len(a.elems) == 0 {
+		return []byte(emptyArray)
+	}
+	return append(slices.Clip(data[:a.lastEnd()]), "\n]"...)
+}
+
+// repair is one file that was mended.
+type repair struct {
+	why        error
+	kept       int
+	bytes      int
+	quarantine string
+}
+
+func (r repair) report(path string) Report {
+	what := fmt.Sprintf("%s was broken (%v): its %d readable entries were kept, all %d bytes of it are in the quarantine file",
+		path, r.why, r.kept, r.bytes)
+	if r.quarantine == "" {
+		what = fmt.Sprintf("%s was an empty file, which no mailbox is: taken as a mailbox without entries", path)
+	}
+	return Report{Path: path, What: what, Quarantine: r.quarantine}
+}
+
+// quarantine copies a broken file's bytes to "<path>.corrupt-<time>", never over
+// another one. The same bytes are copied once.
+func (b *Box) quarantine(data []byte) (string, error) {
+	sum := hashRaw(data)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if at, ok := b.quarantined[sum]; ok {
+		if _, err := os.Lstat(at); err == nil {
+			return at, nil
+		}
+	}
+	stamp := b.path + ".corrupt-" + b.now().UTC().Format("20060102T150405.000Z")
+	for n := 1; ; n++ {
+		at := stamp
+		if n > 1 {
+			at = fmt.Sprintf("%s-%d", stamp, n)
+		}
+		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) && n < 1000 {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("quarantine: %w", err)
+		}
+		_, err = f.Write(data)
+		// What it is a copy of is about to be replaced, so it is flushed.
+		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+			return "", fmt.Errorf("quarantine: %w", errors.Join(err, os.Remove(at)))
+		}
+		if b.quarantined == nil {
+			b.quarantined = map[string]string{}
+		}
+		b.quarantined[sum] = at
+		return at, nil
+	}
+}
+
+// edit is one locked change of the file. A broken file is first given time to
+// become whole, then mended, and the change is made to what remains: both are
+// published at once.
+func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfile.Splice, error)) error {
+	var reports []Report
+	o := b.file()
+	o.Kept = func(path string) {
+		reports = append(reports, Report{Path: b.path, Quarantine: path,
+			What: "another program wrote " + b.path + " without its lock while it was being replaced; what it wrote could not be merged and was kept"})
+	}
+	for try := 0; ; try++ {
+		var done []repair
+		err := atomicfile.Edit(ctx, b.path, o, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+			splices, err := change(v)
+			switch {
+			case err == nil || !invalid(err):
+				return splices, err
+			case try < tornTries:
+				return nil, errTorn
+			}
+			r, splices, err := b.mend(v, err, change)
+			done = append(done, r)
+			return splices, err
+		})
+		if errors.Is(err, errTorn) {
+			if err := pause(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, r := range done {
+			if err == nil {
+				reports = append(reports, r.report(b.path))
+			}
+		}
+		b.tell(reports)
+		if errors.Is(err, atomicfile.ErrTooLarge) {
+			err = fmt.Errorf("%w: %w", ErrTooLarge, err)
+		}
+		return err
+	}
+}
+
+// mend replaces the whole of a broken file.
+func (b *Box) mend(v atomicfile.View, why error, change func(atomicfile.View) ([]atomicfile.Splice, error)) (repair, []atomicfile.Splice, error) {
+	r := repair{why: why}
+	data, err := v.Bytes()
+	if err != nil {
+		return r, nil, err
+	}
+	a, _ := scanArray(data)
+	r.kept, r.bytes = len(a.elems), len(data)
+	if len(data) > 0 {
+		if r.quarantine, err = b.quarantine(data); err != nil {
+			return r, nil, err
+		}
+	}
+	mended := mend(data, a)
+	splices, err := change(memView(mended))
+	if err != nil {
+		return r, nil, err
+	}
+	return r, []atomicfile.Splice{{Delete: v.Size(), Insert: apply(mended, splices)}}, nil
+}
+
+// tell passes reports on. It is called without any lock.
+func (b *Box) tell(reports []Report) {
+	if b.o.Report == nil {
+		return
+	}
+	for _, r := range reports {
+		b.o.Report(r)
+	}
+}

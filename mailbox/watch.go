@@ -1,0 +1,112 @@
+package mailbox
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// Watch returns a channel that gets a value soon after a file in one of the
+// directories changed, and every interval besides: the clock is the truth,
+// nudges are a favour. Values that nobody waited for are one value. It ends when
+// ctx does; the channel is then closed. A directory that does not exist yet is
+// picked up by the clock, and so is one that was replaced. Where the system has no
+// file events, or none to spare, the clock is all there is; the error is then nil
+// too.
+func Watch(ctx context.Context, o WatchOptions, dirs ...string) (<-chan struct{}, error) {
+	w := &watch{o: o, nudges: make(chan struct{}, 1), seen: map[string]os.FileInfo{}}
+	for _, d := range dirs {
+		// What changes with the working directory is not what was meant.
+		abs, err := filepath.Abs(d)
+		if err != nil {
+			return nil, err
+		}
+		w.dirs = append(w.dirs, abs)
+	}
+	if events, err := fsnotify.NewWatcher(); err == nil {
+		w.events = events
+	}
+	w.look()
+	go w.run(ctx)
+	return w.nudges, nil
+}
+
+type watch struct {
+	o      WatchOptions
+	dirs   []string
+	nudges chan struct{}
+	events *fsnotify.Watcher // nil: by the clock alone
+	seen   map[string]os.FileInfo
+}
+
+// run is the only goroutine of a Watch. Its end is the closing of the channel.
+func (w *watch) run(ctx context.Context) {
+	defer close(w.nudges)
+	var events <-chan fsnotify.Event
+	var errs <-chan error
+	if w.events != nil {
+		defer w.events.Close()
+		events, errs = w.events.Events, w.events.Errors
+	}
+	clock := time.NewTicker(w.o.interval())
+	defer clock.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+			w.look()
+			w.nudge()
+		case e, ok := <-events:
+			if !ok {
+				events = nil
+			} else if w.matters(e) {
+				w.nudge()
+			}
+		case _, ok := <-errs:
+			if !ok {
+				errs = nil
+			} else {
+				w.nudge() // events were lost
+			}
+		}
+	}
+}
+
+func (w *watch) nudge() {
+	select {
+	case w.nudges <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watch) matters(e fsnotify.Event) bool {
+	return e.Op != fsnotify.Chmod && w.o.match(filepath.Base(e.Name))
+}
+
+// look adds directories that appeared, or that are others by now. Directories are
+// watched, never files: a file's watch ends when it is replaced (PERF D).
+func (w *watch) look() {
+	if w.events == nil {
+		return
+	}
+	for _, dir := range w.dirs {
+		fi, err := os.Stat(dir)
+		old := w.seen[dir]
+		if err == nil && old != nil && os.SameFile(old, fi) && slices.Contains(w.events.WatchList(), dir) {
+			continue
+		}
+		if old != nil {
+			_ = w.events.Remove(dir) // it may be gone already
+			delete(w.seen, dir)
+		}
+		if err == nil && w.events.Add(dir) == nil {
+			w.seen[dir] = fi
+			w.nudge() // for what came before the first event
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package mailbox_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+)
+
+// long is an interval that no test waits for: what comes, comes from an event.
+const long = time.Hour
+
+func watch(t *testing.T, o mailbox.WatchOptions, dirs ...string) (nudges <-chan struct{}, stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	nudges, err := mailbox.Watch(ctx, o, dirs...)
+	must(t, err)
+	return nudges, func() {
+		t.Helper()
+		cancel()
+		for {
+			select {
+			case _, open := <-nudges:
+				if !open {
+					return
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatal("the channel was not closed")
+			}
+		}
+	}
+}
+
+func await(t *testing.T, nudges <-chan struct{}, what string) {
+	t.Helper()
+	select {
+	case <-nudges:
+	case <-time.After(10 * time.Second):
+		t.Fatalf("no nudge: %s", what)
+	}
+}
+
+// drain takes what is pending and what was on its way.
+func drain(nudges <-chan struct{}) {
+	for {
+		select {
+		case <-nudges:
+		case <-time.After(50 * time.Millisecond):
+			return
+		}
+	}
+}
+
+func TestWatchEvents(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	one, two := t.TempDir(), t.TempDir()
+	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long}, one, two)
+	defer stop()
+	await(t, nudges, "the directories were added")
+	b := openBox(t, two, mailbox.Options{})
+	for _, tier := range tiers {
+		needTier(t, tier)
+		b = openBox(t, two, mailbox.Options{File: atomicfile.Options{Tier: tier}})
+		for range 3 {
+			drain(nudges)
+			must(t, b.Append(t.Context(), text("x")))
+			await(t, nudges, "an append")
+		}
+	}
+	for what, change := range map[string]func() error{
+		"mark": func() error { return b.MarkRead(t.Context(), entriesOf(t, b)[0].ID) },
+		"in place": func() error {
+			return os.WriteFile(filepath.Join(one, "other.json"), []byte("[]"), 0o600)
+		},
+		"mv": func() error {
+			tmp := filepath.Join(t.TempDir(), "x")
+			put(t, tmp, "[]")
+			return os.Rename(tmp, filepath.Join(one, "moved.json"))
+		},
+		"lines": func() error { return os.WriteFile(filepath.Join(one, "x.jsonl"), []byte("{}"), 0o600) },
+	} {
+		drain(nudges)
+		must(t, change())
+		await(t, nudges, what)
+	}
+}
+
+// A watcher is not woken by locks and temporary files, its own least of all.
+func TestWatchFilters(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "tester.json"), "[]")
+	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long}, dir)
+	defer stop()
+	drain(nudges)
+	release, err := atomicfile.Lock(t.Context(), filepath.Join(dir, "tester.json"), atomicfile.Options{})
+	must(t, err)
+	must(t, release())
+	put(t, filepath.Join(dir, ".tester.json.0123abcd.tmp"), "[]")
+	put(t, filepath.Join(dir, "tester.json.corrupt-1"), "[]")
+	must(t, os.Chmod(filepath.Join(dir, "tester.json"), 0o640))
+	select {
+	case <-nudges:
+		t.Error("woken by what is not mail")
+	case <-time.After(100 * time.Millisecond):
+	}
+	only, stop2 := watch(t, mailbox.WatchOptions{Interval: long, Match: func(n string) bool { return n == "me.json" }}, dir)
+	defer stop2()
+	drain(only)
+	put(t, filepath.Join(dir, "tester.json"), "[ ]")
+	await(t, nudges, "the one that matches everything")
+	put(t, filepath.Join(dir, "me.json"), "[]")
+	await(t, only, "the one that matches")
+}
+
+func TestWatchClockAndLateDirectories(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := filepath.Join(t.TempDir(), "late")
+	nudges, stop := watch(t, mailbox.WatchOptions{Interval: 5 * time.Millisecond}, dir)
+	defer stop()
+	for range 5 {
+		await(t, nudges, "the clock")
+	}
+	const interval = 500 * time.Millisecond
+	slow, stop2 := watch(t, mailbox.WatchOptions{Interval: interval}, dir)
+	defer stop2()
+	// At a tick the directory is found; well before the next one events come from it.
+	for _, what := range []string{"new", "replaced"} {
+		must(t, os.MkdirAll(dir, 0o700))
+		await(t, slow, "the clock")
+		await(t, slow, "the clock again")
+		drain(slow)
+		start := time.Now()
+		put(t, filepath.Join(dir, "x.json"), "[]")
+		await(t, slow, "an event in the directory")
+		t.Logf("%s directory: nudged %v after the change, the clock ticks every %v", what, time.Since(start), interval)
+		must(t, os.Rename(dir, dir+"-"+what))
+	}
+}
+
+// Many changes and nobody listening are one nudge.
+func TestWatchCoalesces(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	dir := t.TempDir()
+	nudges, stop := watch(t, mailbox.WatchOptions{Interval: long}, dir)
+	defer stop()
+	b := openBox(t, dir, mailbox.Options{})
+	for range 100 {
+		must(t, b.Append(t.Context(), text("x")))
+	}
+	n := 0
+	for done := false; !done; {
+		select {
+		case <-nudges:
+			n++
+		case <-time.After(50 * time.Millisecond):
+			done = true
+		}
+	}
+	if n < 1 || n > 50 {
+		t.Errorf("%d nudges for 100 appends", n)
+	}
+}

@@ -1,0 +1,29 @@
+package mailbox
+
+import (
+	"strings"
+	"time"
+)
+
+// WatchOptions are Watch's settings. The zero value works.
+type WatchOptions struct {
+	Interval time.Duration          // of the slow poll; 0 means 2 s
+	Match    func(name string) bool // which file names matter; nil means all that end in .json or .jsonl
+}
+
+func (o WatchOptions) interval() time.Duration {
+	if o.Interval <= 0 {
+		return 2 * time.Second
+	}
+	return o.Interval
+}
+
+// match leaves out locks, temporary files and everything else that is not mail:
+// a watcher must not be woken by its own locking.
+func (o WatchOptions) match(name string) bool {
+	if o.Match != nil {
+		return o.Match(name)
+	}
+	return !strings.HasPrefix(name, ".") &&
+		(strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".jsonl"))
+}

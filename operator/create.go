@@ -1,0 +1,200 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/policy"
+	"waggle/team"
+)
+
+// Create makes an empty team that waggle leads: registry, state, journal.
+func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p control.PolicySet) (*State, error) {
+	uid, err := o.Minter.UID()
+	if err != nil {
+		return nil, err
+	}
+	instance, err := o.Minter.UID()
+	if err != nil {
+		return nil, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	session, err := uuid.Parse(uid) // the registry wants the uid in a session id's form
+	if err != nil {
+		return nil, err
+	}
+	now := o.Minter.Now()
+	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
+		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
+			AgentType: "team-lead", JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"}}}
+	if _, err := team.Create(ctx, o.Root, cfg, atomicfile.Options{}); err != nil {
+		if errors.Is(err, team.ErrExists) {
+			return nil, &Error{Code: CodeFailed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
+				Hint: "waggle team show " + string(name) + ", or waggle team delete " + string(name), Err: err}
+		}
+		return nil, err
+	}
+	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.openState(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if p.Policy.Version == 0 {
+		p.Policy.Version = 1
+	}
+	p.By = policy.RoleOperator
+	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{
+			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: name, Root: o.RootURL, UID: control.TeamUID(uid),
+				Instance: control.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version}},
+			{Kind: control.RecPolicy, Must: true, Body: p},
+		}, nil
+	})
+	return s, err
+}
+
+// Join registers a member and gives it an instance. The registry is the phone
+// book; the joined record is the membership.
+func (o Operator) Join(ctx context.Context, s *State, m FileMember, dedupe bool) (team.Member, control.Instance, error) {
+	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	added, _, err := reg.Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: "none", Color: m.Color, PlanModeRequired: m.PlanRequired,
+		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: m.Backend}, dedupe)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, added.Name), "artifacts"), 0o700); err != nil {
+		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+	}
+	id, err := o.Minter.UID()
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	i := control.Instance(id)
+	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: added.Name, Color: added.Color,
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Backend: m.Backend, Trust: control.Cooperative}}}, nil
+	})
+	return added, i, err
+}
+
+// Live names the members of a team whose process runs, and whether somebody
+// leads it.
+func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err error) {
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Alive() {
+			members = append(members, m.Name)
+		}
+	}
+	release, held, err := atomicfile.TryFlock(s.Dir.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	if err != nil {
+		return nil, false, err
+	}
+	if held {
+		err = release()
+	}
+	return members, !held, err
+}
+
+// clear makes a name free for a fresh team: a live one is an error, a dead
+// leftover of ours is ended and archived, anything else is not ours to touch.
+func (o Operator) clear(ctx context.Context, name waggle.TeamName) error {
+	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return &Error{Code: CodeRefused, Op: "run", Msg: fmt.Sprintf("there is a team %s that this waggle did not make", name),
+			Hint: "give the team in the file another name, or remove it: waggle team delete " + string(name)}
+	}
+	live, led, err := o.Live(s)
+	if err != nil {
+		return err
+	}
+	if led || len(live) > 0 {
+		return &Error{Code: CodeLocked, Op: "run", Msg: fmt.Sprintf("team %s is live: %s", name, who(live, led)),
+			Hint: "waggle status --team " + string(name) + "; waggle down " + string(name) + " ends it"}
+	}
+	return o.archive(ctx, s, control.LeftReplaced)
+}
+
+func who(live []waggle.MemberName, led bool) string {
+	switch {
+	case led && len(live) > 0:
+		return fmt.Sprintf("it has a leader and %d running members", len(live))
+	case led:
+		return "a process leads it"
+	}
+	return fmt.Sprintf("%v still run", live)
+}
+
+// archive ends a team's journal and moves what lies in the wire tree into the
+// team's archive, so that the name is free and the history is kept.
+func (o Operator) archive(ctx context.Context, s *State, how string) error {
+	_, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		var ds []journal.Draft
+		for _, m := range s.Lead.Live() {
+			ds = append(ds, s.Lead.Let(m, how, "")...)
+		}
+		if s.Lead.Ended == nil {
+			ds = append(ds, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: how}})
+		}
+		return ds, nil
+	})
+	if err != nil {
+		return err
+	}
+	stamp := o.Minter.Now().UTC().Format("20060102T150405.000Z")
+	place := filepath.Join(s.Dir.Archive(), stamp)
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return errors.Join(move(o.Root.TeamDir(s.Team), filepath.Join(place, "team")), move(o.Root.TasksDir(s.Team), filepath.Join(place, "tasks")))
+}
+
+// move renames a directory, or copies and removes it when the archive lies on
+// another file system. A missing one is fine.
+func move(from, to string) error {
+	err := os.Rename(from, to)
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if cerr := os.CopyFS(to, os.DirFS(from)); cerr != nil {
+		return errors.Join(fmt.Errorf("archive: %w", err), cerr)
+	}
+	return os.RemoveAll(from)
+}
+
+// accept keeps the team file that the operator named: the copy is the only one
+// that is read afterwards (TRUST 7).
+func accept(dir statedir.Dir, f *File) error {
+	return atomicfile.WriteFile(dir.TeamFile(), f.Data, atomicfile.Options{Sync: atomicfile.SyncData})
+}
+
+// Lead takes the leader lease of a team and leads it until Close.
+func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
+	return leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log,
+		Writer: journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}})
+}

@@ -1,0 +1,168 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+	"waggle/team"
+)
+
+// InboxEntry is one message as `inbox` shows it (DESIGN).
+type InboxEntry struct {
+	Index     int           `json:"index"`
+	From      string        `json:"from"`
+	Timestamp string        `json:"timestamp"`
+	Read      bool          `json:"read"`
+	Kind      string        `json:"kind"`
+	Text      string        `json:"text"`
+	Payload   any           `json:"payload"`
+	Summary   string        `json:"summary"`
+	Color     string        `json:"color"`
+	MsgID     string        `json:"msg_id"`
+	Warnings  []string      `json:"warnings"`
+	ID        string        `json:"id"` // identity: hash and occurrence
+	Entry     mailbox.Entry `json:"-"`
+}
+
+// Inbox is one member's messages.
+type Inbox struct {
+	Team    string       `json:"team"`
+	Member  string       `json:"member"`
+	Entries []InboxEntry `json:"entries"`
+	Reports []string     `json:"-"` // what was found wrong with the file
+	box     *mailbox.Box
+}
+
+// Inbox reads a member's mailbox. It consumes nothing. A mailbox that a departed
+// member left behind can still be read.
+func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	in := &Inbox{Team: string(name), Member: string(member), Entries: []InboxEntry{}}
+	if m, ok := cfg.Member(member); ok {
+		in.Member = string(m.Name)
+	} else if has, err := (mailbox.Dir{Path: o.Root.InboxesDir(name)}).Names(); err != nil || !contains(has, member) {
+		return nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
+	}
+	in.box, err = o.box(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
+		in.Reports = append(in.Reports, r.What)
+	})
+	if err != nil {
+		return nil, err
+	}
+	entries, err := in.box.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	why, err := o.unverified(ctx, name)
+	if err != nil { // messages stay readable when a journal is not
+		in.Reports = append(in.Reports, err.Error())
+	}
+	for _, e := range entries {
+		if unread && e.Err == nil && e.Envelope.Read {
+			continue
+		}
+		ie := inboxEntry(e)
+		if w, ok := why[in.Member+" "+ie.ID]; ok {
+			ie.Warnings = append(ie.Warnings, "unverified, without effect: "+w)
+		}
+		in.Entries = append(in.Entries, ie)
+	}
+	return in, nil
+}
+
+// unverified maps mailbox and entry to why the journals found it unverified.
+func (o Operator) unverified(ctx context.Context, name waggle.TeamName) (map[string]string, error) {
+	s, err := o.State(ctx, name)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	recs, err := s.Records()
+	if err != nil {
+		return nil, err
+	}
+	why := map[string]string{}
+	for _, r := range recs {
+		if r.Kind != control.RecUnverified {
+			continue
+		}
+		var u control.Unverified
+		if err := json.Unmarshal(r.Body, &u); err != nil {
+			return nil, err
+		}
+		why[u.Box+" "+u.Entry] = u.Why
+	}
+	return why, nil
+}
+
+func contains(ns []waggle.MemberName, n waggle.MemberName) bool {
+	for _, have := range ns {
+		if waggle.SameName(have, n) {
+			return true
+		}
+	}
+	return false
+}
+
+func inboxEntry(e mailbox.Entry) InboxEntry {
+	ie := InboxEntry{Index: e.Index, ID: e.ID.String(), Warnings: []string{}, Entry: e}
+	if e.Err != nil {
+		ie.Kind, ie.Text = string(waggle.KindInvalid), string(e.Raw)
+		ie.Warnings = append(ie.Warnings, e.Err.Error())
+		return ie
+	}
+	d := waggle.Decode(e.Envelope)
+	env := e.Envelope
+	ie.From, ie.Timestamp, ie.Read, ie.Text, ie.Summary, ie.Color, ie.MsgID = env.From, env.Timestamp, env.Read, env.Text, env.Summary, env.Color, env.MsgID
+	ie.Kind, ie.Warnings = string(d.Kind), append(ie.Warnings, d.Warnings...)
+	switch d.Kind {
+	case waggle.KindText, waggle.KindInvalid, waggle.KindUnknown:
+	default:
+		ie.Payload = d.Payload
+	}
+	return ie
+}
+
+// MarkRead marks entries that Inbox returned. The lead's mailbox of a team that
+// another program leads is never touched (TRUST 5).
+func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
+	name, err := waggle.ParseTeam(in.Team)
+	if err != nil {
+		return err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s == nil && in.Member == string(waggle.Lead) {
+		return &Error{Code: CodeRefused, Op: "inbox", Msg: "team " + in.Team + " has another leader, and its mailbox is not ours to mark",
+			Hint: "read it without --mark-read"}
+	}
+	var ids []mailbox.ID
+	for _, e := range in.Entries {
+		if e.Entry.Err == nil && !e.Read && (s == nil || !controls(e)) {
+			ids = append(ids, e.Entry.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return in.box.MarkRead(ctx, ids...)
+}
+
+// controls reports whether an entry is for the machine, which marks it itself.
+func controls(e InboxEntry) bool {
+	k := waggle.Kind(e.Kind)
+	return k != waggle.KindText && k != waggle.KindUnknown && k != waggle.KindSystemInit
+}

@@ -1,0 +1,178 @@
+package operator
+
+import (
+	"context"
+	"errors"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/leader"
+	"waggle/policy"
+	"waggle/task"
+)
+
+// job is the work of a team file: which tasks there are, who has them, and how
+// each came out. What was assigned and what came of it is read from the
+// journals, never from the board (TRUST 1).
+type job struct {
+	tasks []*jobTask
+}
+
+type jobTask struct {
+	FileTask
+	id       task.ID
+	instance control.Instance
+	assigned bool
+	state    taskState
+}
+
+type taskState string
+
+const (
+	taskOpen      taskState = "open"      // not finished; a command that failed leaves it so
+	taskCompleted taskState = "completed" // its owner's journal says so
+	taskFailed    taskState = "failed"    // its turn ended without completing it
+	taskSkipped   taskState = "skipped"   // a task it comes after did not complete
+)
+
+// newJob puts the tasks on the board.
+func (o Operator) newJob(ctx context.Context, s *State, f *File, instances map[waggle.MemberName]control.Instance) (*job, error) {
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	j := &job{}
+	ids := map[string]task.ID{}
+	for _, ft := range f.Tasks {
+		var after []task.ID
+		for _, a := range ft.After {
+			after = append(after, ids[a])
+		}
+		t, err := board.Create(ctx, task.Task{Subject: ft.Subject, Description: ft.Instructions, Owner: string(ft.Owner), Status: task.Pending, BlockedBy: after})
+		if err != nil {
+			return nil, err
+		}
+		ids[ft.Subject] = t.ID
+		j.tasks = append(j.tasks, &jobTask{FileTask: ft, id: t.ID, instance: instances[ft.Owner], state: taskOpen})
+	}
+	return j, nil
+}
+
+// AssignAll puts a file's tasks on the board and orders every one that comes
+// after none, for programs that lead a team themselves.
+func (o Operator) AssignAll(ctx context.Context, s *State, f *File, l *leader.Leader) error {
+	instances := map[waggle.MemberName]control.Instance{}
+	l.View(func(lead *control.Leader) {
+		for _, m := range lead.Live() {
+			instances[m.Name] = m.Instance
+		}
+	})
+	j, err := o.newJob(ctx, s, f, instances)
+	if err != nil {
+		return err
+	}
+	return j.step(ctx, l)
+}
+
+// step reads the outcome of what was assigned and assigns what is ready.
+func (j *job) step(ctx context.Context, l *leader.Leader) error {
+	l.View(func(lead *control.Leader) {
+		for _, t := range j.tasks {
+			t.look(lead)
+		}
+	})
+	for _, t := range j.tasks {
+		if t.assigned || t.state != taskOpen {
+			continue
+		}
+		ready, doomed := j.ready(t)
+		if doomed {
+			t.state = taskSkipped
+		}
+		if !ready {
+			continue
+		}
+		err := l.Assign(ctx, t.Owner, control.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
+		if err != nil {
+			return err
+		}
+		t.assigned = true
+	}
+	return nil
+}
+
+// ready reports whether everything t comes after is completed, and whether that
+// can still happen.
+func (j *job) ready(t *jobTask) (ready, doomed bool) {
+	ready = true
+	for _, name := range t.After {
+		for _, b := range j.tasks {
+			if b.Subject != name || b.state == taskCompleted {
+				continue
+			}
+			ready = false
+			doomed = doomed || b.over()
+		}
+	}
+	return ready, doomed
+}
+
+// look reads how far a task is: completed when its owner said so and its
+// journal has it, failed when the owner's turn ended otherwise.
+func (t *jobTask) look(lead *control.Leader) {
+	m, ok := lead.ByInstance(t.instance)
+	if !ok || t.over() || !t.assigned {
+		return
+	}
+	switch {
+	case m.Done[string(t.id)] != nil:
+		t.state = taskCompleted
+	case m.Turns[string(t.id)] != nil:
+		t.state = taskFailed
+	case m.Left != nil:
+		t.state = taskFailed
+	}
+}
+
+func (t *jobTask) over() bool { return t.state != taskOpen }
+
+// over reports whether nothing is left to wait for.
+func (j *job) over() bool {
+	for _, t := range j.tasks {
+		if !t.over() {
+			return false
+		}
+	}
+	return true
+}
+
+// calls returns the calls of a task in its owner's journal.
+func (t *jobTask) calls(w *control.Worker) []*control.Call {
+	var cs []*control.Call
+	for _, c := range w.Calls {
+		if c.Task == string(t.id) {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+// denial is the denied call that a task failed on, nil when it failed otherwise.
+func denial(cs []*control.Call) *control.Call {
+	for i := len(cs) - 1; i >= 0; i-- {
+		if a := cs[i].Answer; a != nil && a.Decision == control.DecisionDeny {
+			return cs[i]
+		}
+		if cs[i].Finished != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// unanswered reports a denial that nobody gave: the deadline, or a run that
+// nobody attends.
+func unanswered(c *control.Call) bool { return c.Answer.By == policy.RoleSystem }
+
+var errNoTasks = errors.New("the team file has no tasks to run")

@@ -1,0 +1,105 @@
+package operator
+
+import (
+	"fmt"
+
+	"waggle"
+	"waggle/control"
+	"waggle/policy"
+)
+
+// note tells the face something once.
+func (r *run) note(n Note) {
+	if r.ro.Note != nil {
+		r.ro.Note(n)
+	}
+}
+
+func (r *run) once(key string, n Note) {
+	if !r.told[key] {
+		r.told[key] = true
+		r.note(n)
+	}
+}
+
+// tell reports what is new on record since the last pass.
+func (r *run) tell() {
+	lead := r.s.Lead
+	for _, m := range lead.Members {
+		name := string(m.Name)
+		if m.Left != nil {
+			r.once("left "+string(m.Instance), Note{"left", name, m.Left.How + suffix(m.Left.Detail)})
+			if m.Left.How == control.LeftDied {
+				r.died(name)
+			}
+		}
+		if m.Rejected != "" {
+			r.once("no "+string(m.Instance)+m.Rejected, Note{"shutdown rejected", name, m.Rejected})
+		}
+	}
+	for _, q := range lead.Requests {
+		m, _ := lead.ByInstance(q.Instance)
+		key := string(q.Instance) + string(q.Kind) + string(q.ID)
+		r.once("asked "+key, Note{"asked", string(m.Name), fmt.Sprintf("%s %s", Describe(q.Kind, q.Ask), q.ID)})
+		if d := q.Decided; d != nil {
+			r.once("decided "+key, Note{"decided", string(m.Name), fmt.Sprintf("%s %s by %s%s", q.ID, d.Decision, d.By, suffix(d.Reason))})
+		}
+	}
+	for _, u := range lead.Unverified {
+		r.once(fmt.Sprint("unverified ", u.Seq), Note{"unverified", u.From, fmt.Sprintf("%s %s: %s", u.Kind, u.ID, u.Why)})
+	}
+	if r.job == nil {
+		return
+	}
+	for _, t := range r.job.tasks {
+		if t.assigned {
+			r.once("assigned "+string(t.id), Note{"assigned", string(t.Owner), fmt.Sprintf("task %s %q", t.id, t.Subject)})
+		}
+		if t.over() {
+			r.once("over "+string(t.id), Note{string(t.state), string(t.Owner), fmt.Sprintf("task %s %q%s", t.id, t.Subject, suffix(t.why(lead)))})
+		}
+	}
+}
+
+func (r *run) died(name string) {
+	for _, d := range r.end.died {
+		if d == name {
+			return
+		}
+	}
+	r.end.died = append(r.end.died, name)
+}
+
+// why is what the owner said of a task that did not complete.
+func (t *jobTask) why(lead *control.Leader) string {
+	m, ok := lead.ByInstance(t.instance)
+	if !ok {
+		return ""
+	}
+	if idle := m.Turns[string(t.id)]; idle != nil {
+		return idle.Note
+	}
+	return ""
+}
+
+func suffix(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}
+
+// Describe says in one line what a request asks for. It is for people and may be
+// long; faces escape it.
+func Describe(k waggle.Kind, a control.Ask) string {
+	switch control.GateOf(k) {
+	case policy.GatePlan:
+		return "plan"
+	case policy.GateNetwork:
+		if a.Port != "" {
+			return "network to " + a.Host + ":" + a.Port
+		}
+		return "network to " + a.Host
+	}
+	return a.Tool + " " + a.Input
+}

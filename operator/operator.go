@@ -1,0 +1,259 @@
+// Package operator is what a person, or a face for one, does with teams: bring
+// one up, run it, see what waits, decide, send, look, take down. Every face
+// (command line, MCP, TUI, web) calls these and holds no rules of its own.
+//
+//	op := operator.Operator{Root: root, RootURL: url, Home: home, Minter: m, …}
+//	waiting, err := op.Pending(ctx, "api", false)
+//	results, err := op.Decide(ctx, "api", []operator.Answer{{ID: id, Allow: true, Digest: d}})
+//
+// Methods work on files under locks; a running leader only makes them faster.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// Operator is a person at one wire tree. Its methods may be called from several
+// goroutines and processes.
+type Operator struct {
+	Root    team.Root
+	RootURL string // file:///… of Root
+	Home    statedir.Home
+	Minter  poll.Minter
+	Self    string   // path of the waggle binary, for starting workers
+	Environ []string // for members' processes
+	Version string
+	PID     int
+	Log     *slog.Logger // may be nil
+	// Trust is told of a call that a member's process made in the operator's
+	// name; nil skips the guard, for programs that are no command line.
+	Ancestors func(pid int) ([]spawn.Identity, error)
+}
+
+// Failure codes, as the command line spells them (DESIGN, exit table).
+const (
+	CodeFailed     = 1
+	CodeUsage      = 2
+	CodeQuestion   = 3
+	CodeTimeout    = 4
+	CodeDied       = 5
+	CodeRefused    = 6
+	CodeIncomplete = 7
+	CodeLocked     = 8
+	CodeNotFound   = 9
+)
+
+// Error is a failure with its exit code and what to do next.
+type Error struct {
+	Code int
+	Op   string
+	Msg  string
+	Hint string
+	Near []string
+	Err  error
+}
+
+func (e *Error) Error() string {
+	s := e.Msg
+	if s == "" && e.Err != nil {
+		s = e.Err.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Code maps an error to the exit code that documents it.
+func Code(err error) int {
+	var e *Error
+	var locked *atomicfile.LockedError
+	var missing *team.NotFoundError
+	var unknown *control.UnknownRequestError
+	var refused *control.RefusedError
+	var decided *control.DecidedError
+	var expired *control.ExpiredError
+	var digest *control.DigestError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.Code
+	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading):
+		return CodeLocked
+	case errors.As(err, &missing), errors.As(err, &unknown):
+		return CodeNotFound
+	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest),
+		errors.Is(err, control.ErrDiverged):
+		return CodeRefused
+	}
+	return CodeFailed
+}
+
+// writer is the operator's hand in a leader's journal.
+func (o Operator) writer() journal.Writer { return journal.Writer{Operator: true, PID: o.PID} }
+
+// State is an open team as its journals have it.
+type State struct {
+	Dir     statedir.Dir
+	Team    waggle.TeamName
+	Journal journal.Journal
+	Lead    *control.Leader
+	jopts   journal.Options
+}
+
+// State opens the present team of a name: the newest in STATE that has not
+// ended. Nil without error: waggle does not lead a team of that name.
+func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, error) {
+	dirs, err := o.Home.Find(o.RootURL, name)
+	if err != nil {
+		return nil, err
+	}
+	for i := len(dirs) - 1; i >= 0; i-- {
+		s, err := o.openState(dirs[i], name)
+		if err != nil {
+			return nil, err
+		}
+		if s.Lead.Ended == nil {
+			return s, nil
+		}
+	}
+	return nil, nil
+}
+
+func (o Operator) openState(dir statedir.Dir, name waggle.TeamName) (*State, error) {
+	s := &State{Dir: dir, Team: name, Lead: control.NewLeader(nil), jopts: journal.Options{Now: o.Minter.Now}}
+	j, err := dir.Journals().Open(journal.Leader, s.Lead, s.jopts)
+	if err != nil {
+		return nil, err
+	}
+	s.Journal = j
+	return s, nil
+}
+
+// Worker opens a member's journal, read only.
+func (s *State) Worker(i control.Instance) (*control.Worker, error) {
+	w := control.NewWorker(nil)
+	_, err := s.Dir.Journals().Open(journal.Name(i), w, s.jopts)
+	return w, err
+}
+
+// led opens the state of a team that must be waggle's.
+func (o Operator) led(ctx context.Context, name waggle.TeamName) (*State, error) {
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		if _, err := team.Open(o.Root, name, atomicfile.Options{}); err != nil {
+			return nil, err
+		}
+		return nil, &Error{Code: CodeNotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
+			Hint: "its messages are still readable: waggle inbox --team " + string(name)}
+	}
+	return s, nil
+}
+
+// pass runs one leader pass when nobody leads (TRUST 5). led reports that
+// somebody does, and will do what is to be done.
+func (o Operator) pass(ctx context.Context, s *State) (led bool, err error) {
+	l, err := leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.writer(), Log: o.Log})
+	if errors.Is(err, leader.ErrLeading) {
+		return true, s.Journal.Refresh(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = l.Pass(ctx)
+	return false, errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
+}
+
+// guard refuses a command that a member's process runs in the operator's name,
+// and records it (TRUST 8). It keeps accidents and injected text out; it is not
+// a wall.
+func (o Operator) guard(ctx context.Context, s *State, what string) error {
+	if o.Ancestors == nil {
+		return nil
+	}
+	ids, err := o.Ancestors(o.PID)
+	if err != nil {
+		return fmt.Errorf("%s: cannot tell who is asking: %w", what, err)
+	}
+	for _, m := range s.Lead.Members {
+		if m.Process == nil {
+			continue
+		}
+		for _, id := range ids {
+			if id.PID != m.Process.ID.PID || id.Start != m.Process.ID.Start || id.Boot != m.Process.ID.Boot {
+				continue
+			}
+			why := fmt.Sprintf("%s was called from inside member %s", what, m.Name)
+			_, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+				return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+					Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(m.Name), Why: why}}}, nil
+			})
+			return errors.Join(&Error{Code: CodeRefused, Op: what, Msg: why + ": only the operator may do that",
+				Hint: "run it from your own terminal"}, err)
+		}
+	}
+	return nil
+}
+
+// box opens a member's mailbox with the retention that its team has.
+func (o Operator) box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Box, error) {
+	opts := mailbox.Options{Report: report}
+	if cfg != nil && cfg.Dialect() == team.DialectSession {
+		opts.Retention = mailbox.Prune
+	}
+	return mailbox.Dir{Path: o.Root.InboxesDir(cfg.Name)}.Open(name, opts)
+}
+
+// Pick chooses the team: the named one, or the only one there is.
+func (o Operator) Pick(name string) (waggle.TeamName, error) {
+	names, err := o.Root.Names()
+	if err != nil {
+		return "", err
+	}
+	if name != "" {
+		t, err := waggle.ParseTeam(name)
+		if err != nil {
+			return "", &Error{Code: CodeUsage, Op: "team", Err: err}
+		}
+		_, err = team.Open(o.Root, t, atomicfile.Options{})
+		return t, err
+	}
+	switch len(names) {
+	case 0:
+		return "", &Error{Code: CodeNotFound, Op: "team", Msg: "there is no team here", Hint: "waggle demo shows one; waggle init makes a team file"}
+	case 1:
+		return names[0], nil
+	}
+	near := make([]string, len(names))
+	for i, n := range names {
+		near[i] = string(n)
+	}
+	return "", &Error{Code: CodeUsage, Op: "team", Msg: "there are several teams: name one with --team", Near: near}
+}
+
+// Self returns the path of the running binary.
+func Self() (string, error) {
+	p, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find own binary: %w", err)
+	}
+	return p, nil
+}

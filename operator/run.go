@@ -1,0 +1,346 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// RunOptions are the settings of Run.
+type RunOptions struct {
+	Headless bool          // nobody is asked here
+	Wait     time.Duration // headless: how long a question may be answered from elsewhere
+	Timeout  time.Duration // of the whole run; 0: none
+	Grace    time.Duration // for members to end by handshake; 0 means 10 s
+	Keep     bool          // leave the team's files in the wire tree
+	// Ask shows a question to the person at this terminal and returns the
+	// answer. It is called in its own goroutine, one question at a time; ctx
+	// ends when the question was answered elsewhere. Nil: nobody is at one.
+	Ask func(ctx context.Context, q Question) (Answer, error)
+	// Note is told what happens, one line at a time, from one goroutine.
+	Note func(Note)
+}
+
+// Note is one thing that happened in a run.
+type Note struct {
+	What   string // started, assigned, asked, decided, completed, failed, left, unverified, …
+	Member string
+	Text   string
+}
+
+// Run brings a team up from a file, runs its tasks to completion, ends it by
+// handshake, and reports. The report is complete also when the error is not nil;
+// its Exit is the code to exit with (DESIGN, "run ends with the first that
+// applies").
+func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, error) {
+	if len(f.Tasks) == 0 {
+		return nil, &Error{Code: CodeUsage, Op: "run", Err: errNoTasks, Hint: f.Path}
+	}
+	if f.Sandbox == "required" {
+		return nil, &Error{Code: CodeFailed, Op: "run", Msg: "the file requires a sandbox and this build has no enforcer for one",
+			Hint: "sandbox: {mode: auto} runs without one and says so"}
+	}
+	if err := o.clear(ctx, f.Team); err != nil {
+		return nil, err
+	}
+	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}
+	if ro.Headless {
+		set.Unattended, set.Deadline = ro.Wait == 0, ro.Wait.Milliseconds()
+	}
+	s, err := o.Create(ctx, f.Team, "", set)
+	if err != nil {
+		return nil, err
+	}
+	if err := accept(s.Dir, f); err != nil {
+		return nil, err
+	}
+	r := &run{o: o, ro: ro, f: f, s: s, began: o.Minter.Now(), told: map[string]bool{}}
+	return r.all(ctx)
+}
+
+// run is one run in progress.
+type run struct {
+	o     Operator
+	ro    RunOptions
+	f     *File
+	s     *State
+	l     *leader.Leader
+	job   *job
+	began time.Time
+	told  map[string]bool // what Note was told
+	asked string          // the question that is on the terminal
+	end   runEnd
+	// answers come from the terminal
+	answers chan Answer
+	asking  context.CancelFunc
+}
+
+// runEnd is what cut a run short.
+type runEnd struct {
+	died     []string
+	timedOut bool
+	stopped  error
+}
+
+func (r *run) all(ctx context.Context) (*Report, error) {
+	l, err := r.o.Lead(ctx, r.s)
+	if err != nil {
+		return nil, err
+	}
+	r.l = l
+	work, cancel := context.WithCancel(ctx)
+	if r.ro.Timeout > 0 {
+		work, cancel = context.WithTimeout(ctx, r.ro.Timeout)
+	}
+	defer cancel()
+	instances, err := r.start(work)
+	if err == nil {
+		if r.job, err = r.o.newJob(work, r.s, r.f, instances); err == nil {
+			err = r.loop(work)
+		}
+	}
+	if work.Err() != nil {
+		r.end.timedOut = ctx.Err() == nil
+		r.end.stopped = context.Cause(ctx)
+		err = nil
+	}
+	// The end has its own time: members are let go also after a timeout or an
+	// interrupt.
+	ferr := r.finish(context.WithoutCancel(ctx))
+	rep := r.report()
+	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx)))
+}
+
+// start joins and starts every member.
+func (r *run) start(ctx context.Context) (map[waggle.MemberName]control.Instance, error) {
+	instances := map[waggle.MemberName]control.Instance{}
+	for _, m := range r.f.Members {
+		added, i, err := r.o.Join(ctx, r.s, m, false)
+		if err != nil {
+			return nil, err
+		}
+		instances[m.Name] = i
+		if err := r.l.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		log := filepath.Join(r.o.Root.MemberDir(r.f.Team, added.Name), "output.log")
+		p, err := r.o.StartWorker(ctx, r.l, r.s, i, added.Name, m.Cwd, log)
+		if err != nil {
+			return nil, err
+		}
+		r.note(Note{"started", string(added.Name), fmt.Sprintf("pid %d, log %s", p.Identity().PID, log)})
+	}
+	return instances, nil
+}
+
+// loop passes until every task is over.
+func (r *run) loop(ctx context.Context) error {
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond},
+		r.o.Root.InboxesDir(r.f.Team), r.s.Dir.LeaderJournal())
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges { // until the watcher has ended
+		}
+	}()
+	r.answers = make(chan Answer, 1)
+	defer r.withdraw()
+	for {
+		if err := r.pass(ctx); err != nil {
+			return err
+		}
+		if r.job.over() || len(r.end.died) > 0 {
+			return nil
+		}
+		r.ask(ctx)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case a := <-r.answers:
+			r.asked, r.asking = "", nil
+			if a.ID != "" {
+				if _, err := r.o.decide(ctx, r.s, a); err != nil {
+					return err
+				}
+			}
+		case <-nudges:
+		}
+	}
+}
+
+// pass runs one leader pass and one step of the job. Locks and torn foreign
+// writes pass; a journal that cannot be used does not.
+func (r *run) pass(ctx context.Context) error {
+	if err := r.l.Pass(ctx); err != nil {
+		if !passing(err) {
+			return err
+		}
+		r.log().Warn("pass failed, will retry", "err", err)
+	}
+	if err := r.s.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	if err := r.job.step(ctx, r.l); err != nil {
+		return err
+	}
+	r.tell()
+	return nil
+}
+
+func passing(err error) bool {
+	var locked *atomicfile.LockedError
+	return errors.As(err, &locked)
+}
+
+func (r *run) log() *slog.Logger {
+	if r.o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.o.Log
+}
+
+// ask puts the oldest open question on the terminal, one at a time, and takes it
+// away when it was answered elsewhere.
+func (r *run) ask(ctx context.Context) {
+	if r.ro.Ask == nil {
+		return
+	}
+	open := r.s.Lead.Pending()
+	if r.asked != "" {
+		for _, q := range open {
+			if string(q.ID) == r.asked {
+				return
+			}
+		}
+		r.withdraw()
+		return // its goroutine reports first
+	}
+	if r.asking != nil || len(open) == 0 {
+		return
+	}
+	q := r.o.question(r.s.Lead, open[0], r.o.Minter.Now())
+	actx, cancel := context.WithCancel(ctx)
+	r.asked, r.asking = q.ID, cancel
+	go func() {
+		a, err := r.ro.Ask(actx, q)
+		cancel()
+		if err != nil {
+			a = Answer{}
+		}
+		r.answers <- a // buffered: one question at a time
+	}()
+}
+
+func (r *run) withdraw() {
+	if r.asking != nil {
+		r.asking()
+	}
+	r.asked = ""
+}
+
+// finish ends every member: by handshake within the grace, else by signal.
+func (r *run) finish(ctx context.Context) error {
+	grace := r.ro.Grace
+	if grace == 0 {
+		grace = 10 * time.Second
+	}
+	reason := "the work is done"
+	if r.end.timedOut || r.end.stopped != nil {
+		reason = "the run was stopped"
+	}
+	return r.o.EndMembers(ctx, r.l, r.s, reason, grace, func() { r.tell() })
+}
+
+// askAgain is how long a rejected shutdown rests before it is asked again.
+const askAgain = time.Second
+
+// EndMembers denies what is open, asks every live member to end, and stops those
+// that have not ended within the grace. tell is called at the end.
+func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, reason string, grace time.Duration, tell func()) error {
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, o.Root.InboxesDir(s.Team), s.Dir.LeaderJournal())
+	if err != nil {
+		cancel()
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges {
+		}
+	}()
+	until := o.Minter.Now().Add(grace)
+	errs := []error{l.Deny(ctx)}
+	asked := map[waggle.MemberName]time.Time{}
+	for {
+		if err := l.Pass(ctx); err != nil && !passing(err) {
+			errs = append(errs, err)
+			break
+		}
+		var live []*control.Member
+		l.View(func(lead *control.Leader) { live = lead.Live() })
+		if len(live) == 0 || !o.Minter.Now().Before(until) {
+			break
+		}
+		for _, m := range live {
+			if m.Process == nil && !l.Started(m.Instance) {
+				// It never ran: there is nobody to ask.
+				_, err := l.Stop(ctx, m.Name, spawn.Grace{})
+				errs = append(errs, err)
+				continue
+			}
+			// A member that said no is asked again, but not at once.
+			if o.Minter.Now().Before(asked[m.Name].Add(askAgain)) {
+				continue
+			}
+			asked[m.Name] = o.Minter.Now()
+			if err := l.Shutdown(ctx, m.Name, reason, policy.RoleOperator); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		<-nudges
+	}
+	var rest []*control.Member
+	l.View(func(lead *control.Leader) { rest = lead.Live() })
+	for _, m := range rest {
+		if _, err := l.Stop(ctx, m.Name, spawn.Grace{}); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", m.Name, err))
+		}
+	}
+	errs = append(errs, s.Journal.Refresh(ctx))
+	tell()
+	return errors.Join(errs...)
+}
+
+// tidy ends the team's record and, unless it is kept, moves its files into the
+// archive.
+func (r *run) tidy(ctx context.Context) error {
+	if err := r.s.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	if r.ro.Keep {
+		return nil
+	}
+	return r.o.archive(ctx, r.s, "run")
+}
+
+// StartWorker starts the hidden worker program for an instance.
+func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
+	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
+		"--team", string(s.Team), "--instance", string(i)}
+	return l.Start(ctx, i, spawn.ProcessBackend(), spawn.Spec{Argv: argv, Dir: cwd, Env: o.Environ, Log: log, Title: string(name)})
+}

@@ -1,0 +1,179 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/team"
+)
+
+// Message is plain text to send.
+type Message struct {
+	To      waggle.Address
+	Text    string
+	Summary string // "": the first line
+	Color   string
+	As      string // sender's name; "": the operator
+}
+
+// Sent is what became of a message to one recipient (DESIGN, `send`).
+type Sent struct {
+	To    string `json:"to"`
+	MsgID string `json:"msg_id"`
+	State string `json:"state"` // written, failed
+	Ahead int    `json:"ahead"` // unread messages before this one
+	Error string `json:"error"`
+	err   error
+}
+
+// Err is the cause behind Error.
+func (s Sent) Err() error { return s.err }
+
+// maxSummary is where real clients cut a summary (WIRE §1.18).
+const maxSummary = 200
+
+// refusal says which command does what a text pretends to be.
+var refusal = map[waggle.Kind]string{
+	waggle.KindPermissionResponse:        "waggle approve or waggle deny answers a request",
+	waggle.KindPlanApprovalResponse:      "waggle approve or waggle deny answers a plan",
+	waggle.KindSandboxPermissionResponse: "waggle approve or waggle deny answers a network request",
+	waggle.KindShutdownRequest:           "waggle down ends a team",
+	waggle.KindTaskAssignment:            "waggle run assigns the tasks of a team file",
+}
+
+// Send writes plain text into mailboxes. An unknown recipient is an error and
+// makes no file; text that decodes to a known kind is refused: it would look
+// like control and have no authority. A message to everyone is one tracked send
+// each, never to the sender.
+func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]Sent, error) {
+	if d := waggle.DecodeText(m.Text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
+		hint := refusal[d.Kind]
+		if hint == "" {
+			hint = "only a member's own machine sends it"
+		}
+		kind := string(d.Kind)
+		if d.Kind == waggle.KindInvalid {
+			kind = d.Type
+		}
+		return nil, &Error{Code: CodeRefused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send carries words only", kind), Hint: hint}
+	}
+	if strings.TrimSpace(m.Text) == "" {
+		return nil, &Error{Code: CodeUsage, Op: "send", Msg: "there is nothing to send"}
+	}
+	if len(m.Text) > waggle.MaxText || !utf8.ValidString(m.Text) {
+		return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
+	}
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	from, color, err := o.sender(ctx, cfg, m)
+	if err != nil {
+		return nil, err
+	}
+	to, err := recipients(cfg, m.To, from)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]Sent, len(to))
+	for i, r := range to {
+		results[i] = o.sendOne(ctx, cfg, r, from, color, m)
+	}
+	return results, nil
+}
+
+// sender is whose chat this is. It carries no authority.
+func (o Operator) sender(ctx context.Context, cfg *team.Config, m Message) (from, color string, err error) {
+	if m.As == "" {
+		s, err := o.State(ctx, cfg.Name)
+		if err != nil {
+			return "", "", err
+		}
+		if s != nil {
+			return string(waggle.Lead), m.Color, nil // the operator is the lead of a team that waggle leads
+		}
+		return "operator", m.Color, nil
+	}
+	name, err := waggle.ParseMember(m.As)
+	if err != nil {
+		return "", "", &Error{Code: CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
+	}
+	color = m.Color
+	if mem, ok := cfg.Member(name); ok && color == "" {
+		color = mem.Color
+	}
+	return string(name), color, nil
+}
+
+// recipients resolves an address in the roster.
+func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.MemberName, error) {
+	switch a.Scheme {
+	case waggle.SchemeBroadcast:
+		var to []waggle.MemberName
+		for _, m := range cfg.Members {
+			if !m.Gone() && !waggle.SameName(m.Name, waggle.MemberName(from)) {
+				to = append(to, m.Name)
+			}
+		}
+		if len(to) == 0 {
+			return nil, &Error{Code: CodeNotFound, Op: "send", Msg: "the team has nobody else"}
+		}
+		return to, nil
+	case waggle.SchemeMember:
+		if a.Team != "" && a.Team != cfg.Name {
+			return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in team %s, and this is %s", a.Member, a.Team, cfg.Name), Hint: "--team " + string(a.Team)}
+		}
+		m, ok := cfg.Member(a.Member)
+		if !ok || m.Gone() {
+			return nil, &team.NotFoundError{What: "member", Name: string(a.Member), Near: cfg.Near(string(a.Member))}
+		}
+		return []waggle.MemberName{m.Name}, nil
+	}
+	return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("nothing here sends to %s addresses", a.Scheme), Hint: "use a member's name"}
+}
+
+func (o Operator) sendOne(ctx context.Context, cfg *team.Config, to waggle.MemberName, from, color string, m Message) Sent {
+	res := Sent{To: string(to), State: "failed"}
+	fail := func(err error) Sent {
+		res.Error, res.err = err.Error(), err
+		return res
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return fail(err)
+	}
+	box, err := o.box(cfg, to, nil)
+	if err != nil {
+		return fail(err)
+	}
+	if unread, err := box.Unread(ctx); err == nil {
+		res.Ahead = len(unread)
+	}
+	env := waggle.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
+		MsgV: 1, MsgID: mint.MsgID, Type: "message"}
+	if env.Summary == "" {
+		env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
+	}
+	env.Summary = cut(env.Summary, maxSummary)
+	if err := box.Append(ctx, env); err != nil {
+		return fail(err)
+	}
+	res.MsgID, res.State = mint.MsgID, "written"
+	return res
+}
+
+// cut shortens s to n characters.
+func cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}

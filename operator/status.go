@@ -1,0 +1,273 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/team"
+)
+
+// Status is a team at a glance (DESIGN, `status`).
+type Status struct {
+	Team    string         `json:"team"`
+	Leader  LeaderStatus   `json:"leader"`
+	Members []MemberStatus `json:"members"`
+	Pending int            `json:"pending"`
+	Unread  int            `json:"unread"` // chat for the operator
+	Alarms  int            `json:"unverified"`
+}
+
+// LeaderStatus says whether somebody leads.
+type LeaderStatus struct {
+	Led     bool   `json:"led"` // a process holds the leader lease
+	By      string `json:"by"`  // waggle, or another program
+	Sandbox string `json:"sandbox"`
+}
+
+// MemberStatus is one member.
+type MemberStatus struct {
+	Name    string `json:"name"`
+	State   string `json:"state"` // starting, working, waiting-human, idle, stopping, dead, unknown
+	Since   string `json:"since"`
+	Why     string `json:"why"`
+	PID     int    `json:"pid"`
+	Backend string `json:"backend"`
+	Trust   string `json:"trust"`
+	Task    string `json:"task"`
+	Pending int    `json:"pending"`
+	Policy  uint64 `json:"policy_version"`
+}
+
+// Status tells how every member of a team is, with the evidence.
+func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	st := &Status{Team: string(name), Members: []MemberStatus{}}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if in, err := o.Inbox(ctx, name, waggle.Lead, true); err == nil {
+		for _, e := range in.Entries {
+			if !controls(e) {
+				st.Unread++
+			}
+		}
+	}
+	if s == nil {
+		return st, o.foreign(ctx, reg, st)
+	}
+	if _, err := o.pass(ctx, s); err != nil {
+		return nil, err
+	}
+	_, led, err := o.Live(s)
+	if err != nil {
+		return nil, err
+	}
+	st.Leader = LeaderStatus{Led: led, By: "waggle", Sandbox: "off"}
+	st.Pending, st.Alarms = len(s.Lead.Pending()), len(s.Lead.Unverified)
+	for _, m := range s.Lead.Members {
+		if now, ok := s.Lead.Member(m.Name); !ok || now != m {
+			continue // an earlier membership of that name
+		}
+		if m.Left != nil {
+			if m.Left.How == control.LeftDied {
+				st.Members = append(st.Members, MemberStatus{Name: string(m.Name), State: "dead", Since: waggle.FormatTime(m.LeftAt),
+					Backend: m.Backend, Trust: string(m.Trust), Why: "it ended without a handshake" + suffix(m.Left.Detail)})
+			}
+			continue
+		}
+		w, err := s.Worker(m.Instance)
+		if err != nil {
+			st.Members = append(st.Members, MemberStatus{Name: string(m.Name), State: "unknown", Why: err.Error()})
+			continue
+		}
+		st.Members = append(st.Members, memberStatus(m, w))
+	}
+	return st, nil
+}
+
+// foreign fills in what is known of a team that waggle does not lead.
+func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error {
+	st.Leader = LeaderStatus{By: "another program", Sandbox: "unknown"}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range cfg.Members {
+		ms := MemberStatus{Name: string(m.Name), State: "unknown", Backend: m.BackendType, Trust: string(control.FileTrust), Why: "only files vouch for it"}
+		if m.IsActive != nil && !*m.IsActive {
+			ms.State, ms.Why = "idle", "isActive is false in config.json"
+		}
+		if !m.Gone() {
+			st.Members = append(st.Members, ms)
+		}
+	}
+	return nil
+}
+
+func memberStatus(m *control.Member, w *control.Worker) MemberStatus {
+	ms := MemberStatus{Name: string(m.Name), Since: waggle.FormatTime(m.Since), Backend: m.Backend, Trust: string(m.Trust), Policy: w.PolicyVersion}
+	if t := w.Turn(); t != nil {
+		ms.Task = t.Task
+	}
+	for _, c := range w.Calls {
+		if c.Open() {
+			ms.Pending++
+		}
+	}
+	if m.Process == nil {
+		ms.State, ms.Why = "starting", "its process has not written to the journal yet"
+		return ms
+	}
+	ms.PID = m.Process.ID.PID
+	if !m.Process.ID.Alive() {
+		ms.State, ms.Why = "dead", fmt.Sprintf("process %d is gone", ms.PID)
+		return ms
+	}
+	ms.State, ms.Why = describeState(w)
+	return ms
+}
+
+func describeState(w *control.Worker) (state, why string) {
+	switch w.State() {
+	case control.BlockedPermission, control.BlockedSandbox:
+		return "waiting-human", "waits for an answer to " + string(w.Blocking()[0].ID)
+	case control.PlanProposed:
+		if b := w.Blocking(); len(b) > 0 {
+			return "waiting-human", "waits for a verdict on plan " + string(b[0].ID)
+		}
+		return "working", "is planning"
+	case control.Executing:
+		for i := len(w.Calls) - 1; i >= 0; i-- {
+			if c := w.Calls[i]; c.Started && c.Finished == nil {
+				return "working", "runs " + c.Ask.Tool
+			}
+		}
+		return "working", "has a turn"
+	case control.ShuttingDown:
+		return "stopping", "was asked to end"
+	case control.Terminated:
+		return "stopping", "approved its shutdown"
+	case control.Booting:
+		return "starting", "opens its journal"
+	}
+	return "idle", "waits for work"
+}
+
+// Down ends a team's members by handshake within the grace, then by signal. It
+// refuses a team that a process leads: that process ends it.
+func (o Operator) Down(ctx context.Context, name waggle.TeamName, grace time.Duration, tell func(Note)) error {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := o.guard(ctx, s, "down"); err != nil {
+		return err
+	}
+	l, err := o.Lead(ctx, s)
+	if err != nil {
+		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", name, err)
+	}
+	r := &run{o: o, s: s, l: l, ro: RunOptions{Note: tell}, told: map[string]bool{}}
+	r.mute()
+	if grace == 0 {
+		grace = 10 * time.Second
+	}
+	err = o.EndMembers(ctx, l, s, "the operator ends the team", grace, r.tell)
+	if cerr := l.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return o.archive(ctx, s, "down")
+}
+
+// mute marks what is on record already as told.
+func (r *run) mute() {
+	note := r.ro.Note
+	r.ro.Note = nil
+	r.tell()
+	r.ro.Note = note
+}
+
+// Delete removes a team. Live members are refused unless force is set, which
+// ends them first. What waggle led is archived; another program's team is
+// removed.
+func (o Operator) Delete(ctx context.Context, name waggle.TeamName, force, tasks bool) error {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		return reg.Delete(ctx, tasks)
+	}
+	if err := o.guard(ctx, s, "delete"); err != nil {
+		return err
+	}
+	live, led, err := o.Live(s)
+	if err != nil {
+		return err
+	}
+	switch {
+	case led:
+		return &Error{Code: CodeLocked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", name), Hint: "end that run first"}
+	case len(live) > 0 && !force:
+		return &Error{Code: CodeRefused, Op: "delete", Msg: fmt.Sprintf("team %s has running members: %v", name, live), Hint: "--force ends them first"}
+	case len(live) > 0:
+		return o.Down(ctx, name, 0, nil)
+	}
+	return o.archive(ctx, s, "deleted")
+}
+
+// Remove takes a member out of the registry, and ends its membership when
+// waggle ran it. A member whose process runs is refused: end it first.
+func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member string) error {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return err
+	}
+	m, ok := cfg.Member(waggle.MemberName(member))
+	if !ok || m.Gone() {
+		return &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		if err := o.guard(ctx, s, "remove"); err != nil {
+			return err
+		}
+		_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+			jm, ok := s.Lead.Member(m.Name)
+			switch {
+			case !ok || jm.Left != nil:
+				return nil, nil
+			case jm.Process != nil && jm.Process.ID.Alive():
+				return nil, &Error{Code: CodeRefused, Op: "remove", Msg: fmt.Sprintf("%s runs as process %d", m.Name, jm.Process.ID.PID), Hint: "waggle down ends the team"}
+			}
+			return s.Lead.Let(jm, control.LeftStopped, "removed"), nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return reg.Remove(ctx, m.Name, o.Minter.Now())
+}

@@ -1,0 +1,462 @@
+package operator
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/policy"
+)
+
+// File is a team file that was read and checked.
+type File struct {
+	Path   string // absolute
+	Dir    string // where it lies: relative directories start here
+	Data   []byte
+	SHA256 string
+
+	Team     waggle.TeamName
+	Decide   control.Deciders
+	Policy   policy.Policy
+	Deadline time.Duration
+	Sandbox  string // off, auto, required; "" when the file says nothing
+	Members  []FileMember
+	Tasks    []FileTask
+}
+
+// FileMember is a member as the file wants it.
+type FileMember struct {
+	Name         waggle.MemberName
+	Agent        string
+	Backend      string
+	Color        string
+	Cwd          string
+	PlanRequired bool
+	Spec         json.RawMessage
+}
+
+// FileTask is a task as the file wants it.
+type FileTask struct {
+	Subject      string
+	Owner        waggle.MemberName
+	Instructions string
+	After        []string
+	Required     bool
+	Timeout      time.Duration
+	Cwd          string
+}
+
+// yamlFile is the file's own shape. Unknown keys are an error with their line.
+type yamlFile struct {
+	Team     string         `yaml:"team"`
+	Lead     string         `yaml:"lead"`
+	Decide   yamlDecide     `yaml:"decide"`
+	Deadline agent.Duration `yaml:"deadline"`
+	Policy   yamlPolicy     `yaml:"policy"`
+	Sandbox  *yamlSandbox   `yaml:"sandbox"`
+	Members  []yamlMember   `yaml:"members"`
+	Tasks    []yamlTask     `yaml:"tasks"`
+}
+
+type yamlDecide struct {
+	Tool    string `yaml:"tool"`
+	Plan    string `yaml:"plan"`
+	Network string `yaml:"network"`
+}
+
+type yamlPolicy struct {
+	Mode  string   `yaml:"mode"`
+	Allow []string `yaml:"allow"`
+	Deny  []string `yaml:"deny"`
+}
+
+type yamlSandbox struct {
+	Mode    string   `yaml:"mode"`
+	Network []string `yaml:"network"`
+	Caches  []string `yaml:"caches"`
+}
+
+type yamlMember struct {
+	Name     string     `yaml:"name"`
+	Agent    string     `yaml:"agent"`
+	Backend  string     `yaml:"backend"`
+	Color    string     `yaml:"color"`
+	Cwd      string     `yaml:"cwd"`
+	Plan     string     `yaml:"plan"`
+	Worktree bool       `yaml:"worktree"`
+	Command  []string   `yaml:"command"`
+	Steps    []yamlStep `yaml:"steps"`
+}
+
+// yamlStep accepts the short forms that a person would write.
+type yamlStep struct {
+	Say      *yamlSay      `yaml:"say"`
+	Tool     *yamlTool     `yaml:"tool"`
+	Plan     any           `yaml:"plan"` // a text, or a list of revisions
+	Network  *yamlNetwork  `yaml:"network"`
+	Progress *yamlProgress `yaml:"progress"`
+	Fail     string        `yaml:"fail"`
+	Wait     any           `yaml:"wait"` // a duration, or {until: path}
+}
+
+type yamlSay struct {
+	To      string `yaml:"to"`
+	Text    string `yaml:"text"`
+	Summary string `yaml:"summary"`
+}
+
+type yamlTool struct {
+	Name   string         `yaml:"name"`
+	Input  map[string]any `yaml:"input"`
+	Reason string         `yaml:"reason"`
+	Expect string         `yaml:"expect"`
+}
+
+type yamlNetwork struct {
+	Host   string `yaml:"host"`
+	Reason string `yaml:"reason"`
+	Expect string `yaml:"expect"`
+}
+
+type yamlProgress struct {
+	Phase   string `yaml:"phase"`
+	Message string `yaml:"message"`
+}
+
+type yamlTask struct {
+	Subject      string         `yaml:"subject"`
+	Owner        string         `yaml:"owner"`
+	Instructions string         `yaml:"instructions"`
+	After        []string       `yaml:"after"`
+	Required     *bool          `yaml:"required"`
+	Timeout      agent.Duration `yaml:"timeout"`
+	Cwd          string         `yaml:"cwd"`
+}
+
+// maxTeamFile is the most that is read of a team file.
+const maxTeamFile = 1 << 20
+
+// ReadFile reads and checks a team file. Errors name the file and the line.
+func ReadFile(path string) (*File, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(abs)
+	if err == nil && info.IsDir() {
+		return nil, &Error{Code: CodeUsage, Op: "team file", Msg: path + " is a directory", Hint: "name the file in it: " + filepath.Join(path, "waggle.yaml")}
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &Error{Code: CodeNotFound, Op: "team file", Msg: "there is no " + path, Hint: "waggle init writes one"}
+	}
+	if err != nil {
+		return nil, &Error{Code: CodeFailed, Op: "team file", Err: err}
+	}
+	real, err := filepath.EvalSymlinks(abs) // a person may keep theirs behind a link
+	if err != nil {
+		return nil, &Error{Code: CodeFailed, Op: "team file", Err: err}
+	}
+	data, err := atomicfile.ReadFile(real, atomicfile.Options{MaxSize: maxTeamFile})
+	if err != nil {
+		return nil, &Error{Code: CodeFailed, Op: "team file", Err: err}
+	}
+	return ParseFile(abs, data)
+}
+
+// ParseFile checks the content of a team file; path is for messages and for
+// relative directories.
+func ParseFile(path string, data []byte) (*File, error) {
+	sum := sha256.Sum256(data)
+	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
+	tree, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return nil, usage(path, err)
+	}
+	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
+		return nil, usage(path, errors.New("want one YAML document with a team"))
+	}
+	var y yamlFile
+	if err := yaml.NodeToValue(tree.Docs[0].Body, &y, yaml.Strict()); err != nil {
+		return nil, usage(path, err)
+	}
+	c := &checker{path: path, tree: tree}
+	c.file(f, &y)
+	if len(c.errs) > 0 {
+		return nil, &Error{Code: CodeUsage, Op: "team file", Err: errors.Join(c.errs...)}
+	}
+	return f, nil
+}
+
+func usage(path string, err error) error {
+	var ye yaml.Error
+	if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
+		return &Error{Code: CodeUsage, Op: "team file", Msg: fmt.Sprintf("%s:%d: %s", path, ye.GetToken().Position.Line, ye.GetMessage())}
+	}
+	return &Error{Code: CodeUsage, Op: "team file", Msg: path + ": " + err.Error()}
+}
+
+// checker collects what is wrong with a file, each with its line.
+type checker struct {
+	path string
+	tree *ast.File
+	errs []error
+}
+
+// bad records a problem at a YAML path such as $.members[0].name.
+func (c *checker) bad(at, format string, args ...any) {
+	line := 0
+	if p, err := yaml.PathString(at); err == nil {
+		if n, err := p.FilterFile(c.tree); err == nil && n != nil && n.GetToken() != nil {
+			line = n.GetToken().Position.Line
+		}
+	}
+	where := c.path
+	if line > 0 {
+		where = fmt.Sprintf("%s:%d", c.path, line)
+	}
+	c.errs = append(c.errs, fmt.Errorf("%s: %s: "+format, append([]any{where, strings.TrimPrefix(at, "$.")}, args...)...))
+}
+
+func (c *checker) file(f *File, y *yamlFile) {
+	var err error
+	if f.Team, err = waggle.ParseTeam(y.Team); err != nil {
+		c.bad("$.team", "%v", err)
+	}
+	if y.Lead != "" && y.Lead != "operator" {
+		c.bad("$.lead", "the lead of a team from a file is the operator; %q is not", y.Lead)
+	}
+	f.Deadline = time.Duration(y.Deadline)
+	c.decide(f, y.Decide)
+	c.policy(f, y.Policy)
+	if y.Sandbox != nil {
+		f.Sandbox = y.Sandbox.Mode
+		switch y.Sandbox.Mode {
+		case "":
+			f.Sandbox = "required"
+		case "auto", "off", "required":
+		default:
+			c.bad("$.sandbox.mode", "%q is not one of auto, off, required", y.Sandbox.Mode)
+		}
+	}
+	c.members(f, y.Members)
+	c.tasks(f, y.Tasks)
+}
+
+func (c *checker) decide(f *File, y yamlDecide) {
+	f.Decide = control.Deciders{}
+	for _, g := range []struct {
+		gate policy.Gate
+		key  string
+		val  string
+	}{{policy.GateTool, "tool", y.Tool}, {policy.GatePlan, "plan", y.Plan}, {policy.GateNetwork, "network", y.Network}} {
+		if g.val == "" {
+			f.Decide[g.gate] = policy.DecideOperator
+			continue
+		}
+		d, err := policy.ParseDecider(g.gate, g.val)
+		switch {
+		case err != nil:
+			c.bad("$.decide."+g.key, "%v", err)
+		case d == policy.DecideLeader || d == policy.DecideTwo:
+			c.bad("$.decide."+g.key, "%s needs an agent as lead, and this team's lead is the operator", d)
+		}
+		f.Decide[g.gate] = d
+	}
+}
+
+func (c *checker) policy(f *File, y yamlPolicy) {
+	f.Policy = policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: []policy.Rule{}, Deny: []policy.Rule{}}
+	var err error
+	if y.Mode != "" {
+		if f.Policy.Mode, err = policy.ParseMode(y.Mode); err != nil {
+			c.bad("$.policy.mode", "%v", err)
+		}
+	}
+	for i, s := range y.Allow {
+		r, err := policy.ParseRule(s)
+		if err != nil {
+			c.bad(fmt.Sprintf("$.policy.allow[%d]", i), "%v", err)
+		}
+		f.Policy.Allow = append(f.Policy.Allow, r)
+	}
+	for i, s := range y.Deny {
+		r, err := policy.ParseRule(s)
+		if err != nil {
+			c.bad(fmt.Sprintf("$.policy.deny[%d]", i), "%v", err)
+		}
+		f.Policy.Deny = append(f.Policy.Deny, r)
+	}
+}
+
+func (c *checker) members(f *File, ys []yamlMember) {
+	if len(ys) == 0 {
+		c.bad("$.members", "a team needs at least one member")
+	}
+	for i, y := range ys {
+		at := fmt.Sprintf("$.members[%d]", i)
+		name, err := waggle.ParseNewMember(y.Name)
+		if err != nil {
+			c.bad(at+".name", "%v", err)
+		}
+		for _, m := range f.Members {
+			if waggle.SameName(m.Name, name) {
+				c.bad(at+".name", "%s is there twice", name)
+			}
+		}
+		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required"}
+		if y.Plan != "" && y.Plan != "required" && y.Plan != "none" {
+			c.bad(at+".plan", "%q is not one of required, none", y.Plan)
+		}
+		switch y.Backend {
+		case "", "auto", "process":
+			m.Backend = "process"
+		default:
+			c.bad(at+".backend", "backend %q is not available; process is", y.Backend)
+		}
+		if y.Worktree {
+			c.bad(at+".worktree", "worktrees are not available: the member would share the checkout")
+		}
+		if m.Spec, err = spec(y); err != nil {
+			c.bad(at, "%v", err)
+		} else if _, err := agent.New(m.Agent, m.Spec); err != nil {
+			c.bad(at+".agent", "%v", err)
+		}
+		f.Members = append(f.Members, m)
+	}
+}
+
+// within resolves a directory of the file.
+func within(dir, p string) string {
+	switch {
+	case p == "":
+		return dir
+	case filepath.IsAbs(p):
+		return filepath.Clean(p)
+	}
+	return filepath.Join(dir, p)
+}
+
+// spec writes a member's own settings as its agent reads them.
+func spec(y yamlMember) (json.RawMessage, error) {
+	switch {
+	case len(y.Steps) > 0 && y.Agent != "script":
+		return nil, fmt.Errorf("steps are for agent script, not %q", y.Agent)
+	case len(y.Command) > 0 && y.Agent != "exec":
+		return nil, fmt.Errorf("command is for agent exec, not %q", y.Agent)
+	case y.Agent == "exec":
+		return json.Marshal(agent.ExecSpec{Command: y.Command})
+	case y.Agent == "script":
+		var s agent.ScriptSpec
+		for i, st := range y.Steps {
+			step, err := st.step()
+			if err != nil {
+				return nil, fmt.Errorf("steps[%d]: %w", i, err)
+			}
+			s.Steps = append(s.Steps, step)
+		}
+		return json.Marshal(s)
+	}
+	return nil, nil
+}
+
+func (y yamlStep) step() (agent.Step, error) {
+	var s agent.Step
+	if y.Say != nil {
+		s.Say = &agent.SayStep{To: y.Say.To, Text: y.Say.Text, Summary: y.Say.Summary}
+	}
+	if y.Tool != nil {
+		in, err := json.Marshal(y.Tool.Input)
+		if err != nil {
+			return s, err
+		}
+		s.Tool = &agent.ToolStep{Name: y.Tool.Name, Input: in, Reason: y.Tool.Reason, Expect: y.Tool.Expect}
+	}
+	if y.Network != nil {
+		s.Network = &agent.NetworkStep{Host: y.Network.Host, Reason: y.Network.Reason, Expect: y.Network.Expect}
+	}
+	if y.Progress != nil {
+		s.Progress = &agent.ProgressStep{Phase: y.Progress.Phase, Message: y.Progress.Message}
+	}
+	if y.Fail != "" {
+		s.Fail = &agent.FailStep{Reason: y.Fail}
+	}
+	switch p := y.Plan.(type) {
+	case nil:
+	case string:
+		s.Plan = &agent.PlanStep{Revisions: []string{p}}
+	case []any:
+		s.Plan = &agent.PlanStep{}
+		for _, r := range p {
+			s.Plan.Revisions = append(s.Plan.Revisions, fmt.Sprint(r))
+		}
+	default:
+		return s, errors.New("plan wants a text or a list of revisions")
+	}
+	return s, y.wait(&s)
+}
+
+func (y yamlStep) wait(s *agent.Step) error {
+	switch w := y.Wait.(type) {
+	case nil:
+		return nil
+	case string:
+		d, err := time.ParseDuration(w)
+		s.Wait = &agent.WaitStep{For: agent.Duration(d)}
+		return err
+	case map[string]any:
+		until, ok := w["until"].(string)
+		if ok && len(w) == 1 {
+			s.Wait = &agent.WaitStep{Until: until}
+			return nil
+		}
+	}
+	return errors.New("wait wants a duration or {until: path}")
+}
+
+func (c *checker) tasks(f *File, ys []yamlTask) {
+	index := map[string]int{}
+	for i, y := range ys {
+		at := fmt.Sprintf("$.tasks[%d]", i)
+		t := FileTask{Subject: y.Subject, Instructions: y.Instructions, After: y.After, Required: y.Required == nil || *y.Required,
+			Timeout: time.Duration(y.Timeout), Cwd: y.Cwd}
+		if y.Subject == "" {
+			c.bad(at, "a task needs a subject")
+		}
+		if _, dup := index[y.Subject]; dup {
+			c.bad(at+".subject", "subject %q is there twice", y.Subject)
+		}
+		index[y.Subject] = i
+		for _, m := range f.Members {
+			if string(m.Name) == y.Owner {
+				t.Owner = m.Name
+			}
+		}
+		if t.Owner == "" {
+			c.bad(at+".owner", "%q is not a member of this file", y.Owner)
+		}
+		f.Tasks = append(f.Tasks, t)
+	}
+	for i, t := range f.Tasks {
+		for _, a := range t.After {
+			if j, ok := index[a]; !ok {
+				c.bad(fmt.Sprintf("$.tasks[%d].after", i), "there is no task %q", a)
+			} else if j >= i {
+				c.bad(fmt.Sprintf("$.tasks[%d].after", i), "task %q must stand before it", a)
+			}
+		}
+	}
+}

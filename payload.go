@@ -1,0 +1,345 @@
+package waggle
+
+import "encoding/json"
+
+// Payload is the typed body of an envelope. The set is closed: only this
+// package's types implement it. The json tags are the canonical field names of
+// WIRE §1 in canonical key order; Encode writes "type" before them.
+type Payload interface {
+	Kind() Kind
+	payload() // sealed
+}
+
+// TaskAssignment tells an owner that a task is theirs (WIRE §1.13). It is not a
+// permission and never sets an owner by itself.
+type TaskAssignment struct {
+	TaskID      string `json:"taskId"`
+	Subject     string `json:"subject"`
+	Description string `json:"description"`
+	AssignedBy  string `json:"assignedBy"`
+	Timestamp   string `json:"timestamp"`
+	// PlanModeRequired is seed 000's extension: no irreversible action before a
+	// plan is approved. Only written when true.
+	PlanModeRequired bool `json:"planModeRequired,omitempty"`
+}
+
+// TaskProgress is an informational step report (WIRE §1.15).
+type TaskProgress struct {
+	RequestID string   `json:"requestId"` // the task's id
+	Timestamp string   `json:"timestamp"`
+	Progress  Progress `json:"progress"`
+}
+
+// Progress is the body of a TaskProgress. Phase is one of analyzing,
+// implementing, verifying, blocked, done; other values are kept with a warning.
+type Progress struct {
+	Phase   string `json:"phase"`
+	Message string `json:"message"`
+}
+
+// TaskCompleted reports the end of a task (WIRE §1.14). The task file, not this
+// message, closes the task.
+type TaskCompleted struct {
+	From        string      `json:"from"`
+	TaskID      string      `json:"taskId"`
+	TaskSubject string      `json:"taskSubject,omitempty"`
+	Timestamp   string      `json:"timestamp"`
+	Result      *TaskResult `json:"result,omitempty"`
+}
+
+// TaskResult is seed 000's result body.
+type TaskResult struct {
+	Summary   string   `json:"summary"`
+	Artifacts []string `json:"artifacts"`
+	Errors    []string `json:"errors"`
+}
+
+// IdleNotification says that a member's turn has ended (WIRE §1.12). It may
+// repeat; any IdleReason is kept, unknown ones count as available.
+type IdleNotification struct {
+	From            string `json:"from"`
+	Timestamp       string `json:"timestamp"`
+	IdleReason      string `json:"idleReason"`
+	Summary         string `json:"summary,omitempty"`
+	CompletedTaskID string `json:"completedTaskId,omitempty"`
+	CompletedStatus string `json:"completedStatus,omitempty"` // resolved, blocked, failed
+	FailureReason   string `json:"failureReason,omitempty"`
+	Result          string `json:"result,omitempty"` // the final answer of the turn
+}
+
+// PlanApprovalRequest asks for a verdict on a plan (WIRE §1.5). PlanFilePath is
+// display only: a path named by a peer is never opened.
+type PlanApprovalRequest struct {
+	From         string `json:"from"`
+	Timestamp    string `json:"timestamp"`
+	PlanFilePath string `json:"planFilePath"`
+	PlanContent  string `json:"planContent"`
+	RequestID    string `json:"requestId"`
+	Summary      string `json:"summary,omitempty"` // read only, from seed 002
+}
+
+// PlanApprovalResponse is the verdict on a plan (WIRE §1.6).
+type PlanApprovalResponse struct {
+	RequestID      string `json:"requestId"`
+	Approved       bool   `json:"approved"`
+	Feedback       string `json:"feedback,omitempty"`
+	Timestamp      string `json:"timestamp"`
+	PermissionMode string `json:"permissionMode,omitempty"` // written only when approved
+	PlanDigest     string `json:"planDigest,omitempty"`     // read only; its preimage is unknown
+}
+
+// PermissionRequest asks to run one tool call (WIRE §1.1).
+type PermissionRequest struct {
+	RequestID   string `json:"request_id"`
+	AgentID     string `json:"agent_id"` // bare member name
+	ToolName    string `json:"tool_name"`
+	ToolUseID   string `json:"tool_use_id"`
+	Description string `json:"description"`
+	// Input holds the raw bytes as they stand in the message, an object: the
+	// request's digest is taken over them. Where seed 000 has a string S, it is
+	// {"arguments":S}; {} when the message has none.
+	Input                 json.RawMessage   `json:"input"`
+	PermissionSuggestions []json.RawMessage `json:"permission_suggestions"` // never nil on the wire; display only
+}
+
+// Values of PermissionResponse.Subtype.
+const (
+	SubtypeSuccess = "success"
+	SubtypeError   = "error"
+)
+
+// PermissionResponse is the verdict on a tool call (WIRE §1.2). Subtype decides:
+// success allows, anything else denies.
+type PermissionResponse struct {
+	RequestID       string             `json:"request_id"`
+	Subtype         string             `json:"subtype"`
+	ToolUseID       string             `json:"tool_use_id,omitempty"`
+	ApprovedRequest json.RawMessage    `json:"approved_request,omitempty"` // kept when read, never written
+	Response        *PermissionGranted `json:"response,omitempty"`         // success
+	Error           string             `json:"error,omitempty"`            // error: text for the agent
+	// Mode is seed 000's: a separate act, never applied by an answer. It is
+	// written in the catalog form only.
+	Mode string `json:"mode,omitempty"`
+}
+
+// PermissionGranted is the success arm of a PermissionResponse. An absent, null
+// or empty UpdatedInput means: run the original input unchanged.
+type PermissionGranted struct {
+	UpdatedInput      json.RawMessage   `json:"updated_input"` // always written as an object
+	PermissionUpdates []json.RawMessage `json:"permission_updates,omitempty"`
+}
+
+// SandboxPermissionRequest asks for network access (WIRE §1.3). The wire names
+// one host a message; Hosts holds them all when a foreign message names several.
+type SandboxPermissionRequest struct {
+	RequestID   string      `json:"requestId"`
+	WorkerID    string      `json:"workerId"`
+	WorkerName  string      `json:"workerName"`
+	WorkerColor string      `json:"workerColor,omitempty"`
+	HostPattern HostPattern `json:"hostPattern"`
+	CreatedAt   int64       `json:"createdAt"`       // epoch milliseconds
+	Hosts       []string    `json:"hosts,omitempty"` // read only; set when more than one
+	// Capability is read only and set when it is not "network": such a request
+	// is unsupported and is answered allow:false. A value that was no string is
+	// its JSON.
+	Capability string `json:"capability,omitempty"`
+	Reason     string `json:"reason,omitempty"` // read only
+}
+
+// HostPattern is the host part of a sandbox request.
+type HostPattern struct {
+	Host string `json:"host"`
+}
+
+// SandboxPermissionResponse is the verdict on network access (WIRE §1.4).
+type SandboxPermissionResponse struct {
+	RequestID string `json:"requestId"`
+	Host      string `json:"host"` // empty when a foreign answer names none and is for the request as a whole
+	Allow     bool   `json:"allow"`
+	Timestamp string `json:"timestamp"`
+	Scope     string `json:"scope,omitempty"` // session, one-shot; a separate act
+	Notes     string `json:"notes,omitempty"`
+}
+
+// ModeSetRequest sets a member's permission mode (WIRE §1.7).
+type ModeSetRequest struct {
+	Mode string `json:"mode"` // any string is kept; policy refuses those it does not know
+	From string `json:"from"`
+}
+
+// TeamPermissionUpdate changes the team's rules (WIRE §1.8).
+type TeamPermissionUpdate struct {
+	ToolName         string           `json:"toolName"`
+	DirectoryPath    string           `json:"directoryPath"`
+	PermissionUpdate PermissionUpdate `json:"permissionUpdate"`
+	// AlsoDeny holds the second arm of seed 000's shape when a message both
+	// allows and disallows tools. Read only.
+	AlsoDeny *PermissionUpdate `json:"alsoDeny,omitempty"`
+}
+
+// PermissionUpdate is a behaviour (allow, deny, ask) and the rules it is for.
+type PermissionUpdate struct {
+	Behavior string           `json:"behavior"`
+	Rules    []PermissionRule `json:"rules"`
+}
+
+// PermissionRule names a tool and, optionally, what of it: Bash and "git:*".
+type PermissionRule struct {
+	ToolName    string `json:"toolName"`
+	RuleContent string `json:"ruleContent,omitempty"`
+}
+
+// ShutdownRequest asks a member to end (WIRE §1.9).
+type ShutdownRequest struct {
+	RequestID string `json:"requestId"`
+	From      string `json:"from"`
+	Reason    string `json:"reason,omitempty"`
+	Timestamp string `json:"timestamp"`
+}
+
+// ShutdownApproved is a member's yes (WIRE §1.10). PaneID is display only: what
+// is ended is what the leader recorded at spawn.
+type ShutdownApproved struct {
+	RequestID   string `json:"requestId"`
+	From        string `json:"from"`
+	Timestamp   string `json:"timestamp"`
+	PaneID      string `json:"paneId,omitempty"`
+	BackendType string `json:"backendType,omitempty"`
+}
+
+// ShutdownRejected is a member's no, with a reason (WIRE §1.11).
+type ShutdownRejected struct {
+	RequestID string `json:"requestId"`
+	From      string `json:"from"`
+	Reason    string `json:"reason"`
+	Timestamp string `json:"timestamp"`
+}
+
+// TeammateTerminated is the harness's own notice to its session (WIRE §1.16);
+// ignored when it comes from a peer.
+type TeammateTerminated struct {
+	Message string `json:"message"`
+}
+
+// JoinRequest, JoinApproved and JoinRejected are legacy (WIRE §1.17): they are
+// recognised and answered with nothing.
+type (
+	JoinRequest struct {
+		ProposedName string          `json:"proposedName"`
+		RequestID    string          `json:"requestId"`
+		Capabilities json.RawMessage `json:"capabilities,omitempty"`
+		Timestamp    string          `json:"timestamp,omitempty"`
+	}
+	JoinApproved struct {
+		RequestID string `json:"requestId"`
+		Timestamp string `json:"timestamp,omitempty"`
+	}
+	JoinRejected struct {
+		RequestID string `json:"requestId"`
+		Reason    string `json:"reason,omitempty"`
+		Timestamp string `json:"timestamp,omitempty"`
+	}
+)
+
+// SystemInit is seed 002's first prompt: an envelope-level type whose text is
+// prose (WIRE §1.17). It is plain text with a label.
+type SystemInit struct {
+	Text string `json:"text"`
+}
+
+// Text is plain words. Text never changes mode, permission, membership or
+// life-cycle (WIRE §5.3, invariant 6).
+type Text struct {
+	Text string `json:"text"`
+}
+
+// Unknown is a frame whose type is not in the table. Raw is the whole object.
+type Unknown struct {
+	Type string          `json:"type"`
+	Raw  json.RawMessage `json:"raw"`
+}
+
+func (TaskAssignment) Kind() Kind            { return KindTaskAssignment }
+func (TaskProgress) Kind() Kind              { return KindTaskProgress }
+func (TaskCompleted) Kind() Kind             { return KindTaskCompleted }
+func (IdleNotification) Kind() Kind          { return KindIdleNotification }
+func (PlanApprovalRequest) Kind() Kind       { return KindPlanApprovalRequest }
+func (PlanApprovalResponse) Kind() Kind      { return KindPlanApprovalResponse }
+func (PermissionRequest) Kind() Kind         { return KindPermissionRequest }
+func (PermissionResponse) Kind() Kind        { return KindPermissionResponse }
+func (SandboxPermissionRequest) Kind() Kind  { return KindSandboxPermissionRequest }
+func (SandboxPermissionResponse) Kind() Kind { return KindSandboxPermissionResponse }
+func (ModeSetRequest) Kind() Kind            { return KindModeSetRequest }
+func (TeamPermissionUpdate) Kind() Kind      { return KindTeamPermissionUpdate }
+func (ShutdownRequest) Kind() Kind           { return KindShutdownRequest }
+func (ShutdownApproved) Kind() Kind          { return KindShutdownApproved }
+func (ShutdownRejected) Kind() Kind          { return KindShutdownRejected }
+func (TeammateTerminated) Kind() Kind        { return KindTeammateTerminated }
+func (JoinRequest) Kind() Kind               { return KindJoinRequest }
+func (JoinApproved) Kind() Kind              { return KindJoinApproved }
+func (JoinRejected) Kind() Kind              { return KindJoinRejected }
+func (SystemInit) Kind() Kind                { return KindSystemInit }
+func (Text) Kind() Kind                      { return KindText }
+func (Unknown) Kind() Kind                   { return KindUnknown }
+
+func (TaskAssignment) payload()            {}
+func (TaskProgress) payload()              {}
+func (TaskCompleted) payload()             {}
+func (IdleNotification) payload()          {}
+func (PlanApprovalRequest) payload()       {}
+func (PlanApprovalResponse) payload()      {}
+func (PermissionRequest) payload()         {}
+func (PermissionResponse) payload()        {}
+func (SandboxPermissionRequest) payload()  {}
+func (SandboxPermissionResponse) payload() {}
+func (ModeSetRequest) payload()            {}
+func (TeamPermissionUpdate) payload()      {}
+func (ShutdownRequest) payload()           {}
+func (ShutdownApproved) payload()          {}
+func (ShutdownRejected) payload()          {}
+func (TeammateTerminated) payload()        {}
+func (JoinRequest) payload()               {}
+func (JoinApproved) payload()              {}
+func (JoinRejected) payload()              {}
+func (SystemInit) payload()                {}
+func (Text) payload()                      {}
+func (Unknown) payload()                   {}
+
+// Allowed reports the verdict: true only for subtype success.
+func (p PermissionResponse) Allowed() bool { return p.Subtype == SubtypeSuccess }
+
+// RequestID pairs a response with its request. Ids are chosen by whoever asks
+// and are compared exactly; the format is not interpreted.
+type RequestID string
+
+// RequestIDOf returns the id that pairs p with its request or answer, and false
+// for kinds that have none. A task's id pairs nothing.
+func RequestIDOf(p Payload) (RequestID, bool) {
+	switch p := value(p).(type) {
+	case PlanApprovalRequest:
+		return RequestID(p.RequestID), true
+	case PlanApprovalResponse:
+		return RequestID(p.RequestID), true
+	case PermissionRequest:
+		return RequestID(p.RequestID), true
+	case PermissionResponse:
+		return RequestID(p.RequestID), true
+	case SandboxPermissionRequest:
+		return RequestID(p.RequestID), true
+	case SandboxPermissionResponse:
+		return RequestID(p.RequestID), true
+	case ShutdownRequest:
+		return RequestID(p.RequestID), true
+	case ShutdownApproved:
+		return RequestID(p.RequestID), true
+	case ShutdownRejected:
+		return RequestID(p.RequestID), true
+	case JoinRequest:
+		return RequestID(p.RequestID), true
+	case JoinApproved:
+		return RequestID(p.RequestID), true
+	case JoinRejected:
+		return RequestID(p.RequestID), true
+	}
+	return "", false
+}

@@ -1,0 +1,39 @@
+// Package policy holds the rules of a team and answers questions about them: may
+// this tool call run, who may send this kind, who may decide this request, how
+// risky is it. It is pure: no I/O, no clock, no environment, no goroutines, no
+// state. The same question always gets the same answer.
+//
+// Two calls carry most programs:
+//
+//	v := policy.Policy{Mode: policy.ModeDefault, Allow: rules}.Judge(call) // allow, ask or deny, and why
+//	ok, why := policy.MaySend(kind, from, to, channel)                     // may this have an effect?
+//
+// # How a call is judged
+//
+// Deny rules speak first, then what the mode forbids, then allow rules, then what
+// the mode allows; what nobody spoke about asks. Modes lists what each mode does
+// with each area of work, and is the table that Judge itself reads.
+//
+// Nothing is allowed on a guess. A deny rule that might match, a path that cannot
+// be resolved from the text alone, a shell text with a part that is not
+// understood: each makes the call ask, under every mode and every allow rule. An
+// input that two readers could read differently (duplicate keys, two spellings
+// of one key, invalid UTF-8, lone surrogates) is denied.
+//
+// # Guarantees
+//
+// Adding a deny rule never widens, removing an allow rule never widens, quoting a
+// word differently never changes the answer, a && b is never freer than a and b,
+// and a policy made by Within never allows what its ceiling does not. The
+// package's tests state each as a property.
+//
+// # Limits
+//
+// A rule is a judgement about a text, not a sandbox. Bash(git:*) allows
+// git -c core.pager='rm -rf /' log, and Bash(go test:*) allows whatever code the
+// agent has just written into a test. Paths are cleaned as text: a symbolic link
+// inside the working directory may lead out of it. Host names are compared as
+// text: a redirect leads elsewhere. The boundary is the sandbox (TRUST 8).
+//
+// Sources: WIRE §1.0, §1.7, §1.8, §5.3; TRUST 1, 3, 8; DESIGN, "Who is who".
+package policy

@@ -1,0 +1,448 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Call is a tool call to be judged. Input is the raw JSON object; for Bash its
+// "command" is the shell text, for file tools "file_path", "notebook_path" or
+// "path" the path, for WebFetch "url" the address. Cwd is the absolute directory
+// that relative paths and patterns start from; without one they cannot be judged
+// and ask.
+type Call struct {
+	Tool  string
+	Input json.RawMessage
+	Cwd   string
+}
+
+// Verdict is what policy says of a call.
+type Verdict struct {
+	Decision Decision
+	// Rule is the rule or mode that decided: "allow Bash(go test:*)" (more than one
+	// joined by ", "), "deny Bash(rm:*)", "mode plan", "no rule", or "input" when the
+	// call itself cannot be judged.
+	Rule string
+	Why  string // one sentence for a person
+}
+
+// Decision is the answer to a question. Its zero value denies.
+type Decision int
+
+// The decisions.
+const (
+	Deny Decision = iota
+	Allow
+	Ask
+)
+
+func (d Decision) String() string {
+	switch d {
+	case Deny:
+		return "deny"
+	case Allow:
+		return "allow"
+	case Ask:
+		return "ask"
+	}
+	return fmt.Sprintf("decision(%d)", int(d))
+}
+
+// ParseDecision reads allow, deny or ask.
+func ParseDecision(s string) (Decision, error) {
+	for _, d := range []Decision{Deny, Allow, Ask} {
+		if s == d.String() {
+			return d, nil
+		}
+	}
+	return Deny, fmt.Errorf("policy: unknown decision %q (known: allow, ask, deny)", s)
+}
+
+// MarshalText writes allow, deny or ask, and refuses any other value.
+func (d Decision) MarshalText() ([]byte, error) {
+	if _, err := ParseDecision(d.String()); err != nil {
+		return nil, err
+	}
+	return []byte(d.String()), nil
+}
+
+// UnmarshalText is ParseDecision.
+func (d *Decision) UnmarshalText(text []byte) error {
+	parsed, err := ParseDecision(string(text))
+	if err == nil {
+		*d = parsed
+	}
+	return err
+}
+
+// NotFreerThan orders decisions deny, ask, allow.
+func (d Decision) NotFreerThan(o Decision) bool { return d.rank() <= o.rank() }
+
+func (d Decision) rank() int {
+	switch d {
+	case Allow:
+		return 2
+	case Ask:
+		return 1
+	}
+	return 0
+}
+
+// Judge decides a call: deny rules first, then what the mode forbids, then allow
+// rules, then what the mode allows, else ask; a silent mode turns ask into deny.
+// Modes is the table of modes.
+//
+// Shell text is judged on its parsed grammar. It is allowed when a rule is for
+// every command, when an exact rule is this very text, or when it is plain
+// commands of literal words joined by && || ; | or newline and rules allow each;
+// sh -c TEXT is judged as TEXT. Redirections other than to /dev/null and copies of
+// the standard streams, variables set before a command, expansions, wildcards, background jobs,
+// subshells, loops, comments, continued lines, and texts over 16 KiB ask. A deny
+// rule is looked for in every command that the text may run, also inside
+// substitutions, functions, wrappers (sudo, env, xargs, timeout, ...) and sh -c;
+// where it may match but need not, or where a command is not known before it
+// runs, the call asks and nothing allows it.
+//
+// An input that is not one JSON object read alike by every reader, and a key that
+// differs from a known one only in case, are denied. Control characters ask.
+//
+// Judge never fails; what it cannot read it does not allow (WIRE §1.7, §1.8;
+// USERS T7; DEPENDENCIES §0.5).
+func (p Policy) Judge(c Call) Verdict {
+	mode, known := lookupMode(p.Mode)
+	if !known {
+		return Verdict{Deny, "mode " + clip(string(p.Mode)), "This mode is not known, so nothing is allowed."}
+	}
+	q, err := newQuestion(c)
+	if err != nil {
+		return Verdict{Deny, "input", sentence(err.Error())}
+	}
+	v := p.judge(mode, q)
+	if v.Decision == Ask && mode.Silent {
+		return Verdict{Deny, "mode " + string(mode.Mode), strings.TrimSuffix(v.Why, ".") + "; mode " + string(mode.Mode) + " does not ask."}
+	}
+	return v
+}
+
+func (p Policy) judge(mode ModeInfo, q *question) Verdict {
+	found, rule := q.denied(p.Deny)
+	if found == yes {
+		return Verdict{Deny, "deny " + rule, "A deny rule matches."}
+	}
+	cell := mode.Cell(q.area)
+	var used, doubts []string
+	if mode.rulesReach(q.area) {
+		used, doubts = q.allowed(p.Allow)
+	}
+	switch {
+	case len(used) == 0 && cell == Deny:
+		return Verdict{Deny, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s does not allow this (%s).", mode.Mode, q.area)}
+	case len(used) == 0 && cell == Ask:
+		return Verdict{Ask, "no rule", q.whyAsk(mode, doubts)}
+	case found == maybe:
+		return Verdict{Ask, "deny " + rule, "A deny rule may match; that cannot be known before it runs."}
+	case q.doubt != "":
+		return Verdict{Ask, "input", sentence(q.doubt)}
+	case len(used) > 0:
+		return Verdict{Allow, "allow " + strings.Join(used, ", "), "Allow rules cover all of it."}
+	}
+	return Verdict{Allow, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s allows this (%s).", mode.Mode, q.area)}
+}
+
+func (q *question) whyAsk(mode ModeInfo, doubts []string) string {
+	switch {
+	case q.doubt != "":
+		return sentence(q.doubt)
+	case !mode.rulesReach(q.area):
+		return fmt.Sprintf("Mode %s asks about this whatever the rules say (%s).", mode.Mode, q.area)
+	case len(doubts) > 0:
+		return sentence(strings.Join(doubts, "; "))
+	}
+	return fmt.Sprintf("No rule allows this (%s).", q.area)
+}
+
+func sentence(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
+
+// question is a call that has been read.
+type question struct {
+	call    Call
+	area    Area
+	text    string   // the shell text
+	hasText bool     // there is one
+	script  *script  // what it may run; made when first needed
+	targets []target // the paths
+	search  string   // Grep with content: the directory whose files would be shown
+	url     string
+	host    string // "" when the URL cannot be read
+	doubt   string // why nothing may allow this without asking
+}
+
+// Keys of the inputs that are read.
+var (
+	shellKeys = []string{"command", unsandboxed}
+	pathKeys  = []string{"file_path", "notebook_path", "path"}
+	fileKeys  = append([]string{"pattern", "output_mode"}, pathKeys...)
+	webKeys   = []string{"url"}
+)
+
+// unsandboxed is the Bash input by which an agent asks to leave its sandbox.
+const unsandboxed = "dangerouslyDisableSandbox"
+
+func newQuestion(c Call) (*question, error) {
+	if c.Tool == "" || len(c.Tool) > maxToolName {
+		return nil, fmt.Errorf("the tool has no name, or one longer than %d bytes", maxToolName)
+	}
+	if r, bad := invisible(c.Tool, ""); bad {
+		return nil, fmt.Errorf("the tool's name holds the invisible character %U", r)
+	}
+	fields, err := readInput(c.Input)
+	if err != nil {
+		return nil, err
+	}
+	q := &question{call: c, area: AreaOther}
+	keys := []string(nil)
+	switch knownTools[c.Tool] {
+	case shellPattern:
+		keys = shellKeys
+		q.readShell(fields)
+	case pathPattern:
+		keys = fileKeys
+		q.readPaths(fields)
+	case hostPattern:
+		keys = webKeys
+		q.readURL(fields)
+	default:
+		q.area = plainArea(c.Tool)
+	}
+	if key, as, bad := misspelled(fields, keys); bad {
+		return nil, fmt.Errorf("the input spells %q as %q; another reader may take the one for the other", as, clip(key))
+	}
+	return q, nil
+}
+
+// AreaOf says which area a call falls into; false when its input cannot be read.
+func AreaOf(c Call) (Area, bool) {
+	q, err := newQuestion(c)
+	if err != nil {
+		return AreaOther, false
+	}
+	return q.area, true
+}
+
+func plainArea(tool string) Area {
+	switch tool {
+	case "TaskList", "TaskGet", "ListAgents", "EnterPlanMode":
+		return AreaTeam
+	case "ExitPlanMode":
+		return AreaSubmitPlan
+	}
+	return AreaOther
+}
+
+func (q *question) readShell(fields map[string]json.RawMessage) {
+	text, _, ok := stringField(fields, "command")
+	q.text, q.hasText = text, ok
+	if !ok {
+		q.doubt = `there is no shell text under "command"`
+		return
+	}
+	if r, bad := invisible(text, "\n\t"); bad {
+		q.doubt = fmt.Sprintf("the shell text holds the invisible character %U", r)
+	}
+	if v, has := fields[unsandboxed]; has && string(v) != "false" {
+		q.doubt = "the call asks to run outside the sandbox"
+	}
+}
+
+func (q *question) readPaths(fields map[string]json.RawMessage) {
+	for _, key := range pathKeys {
+		p, present, ok := stringField(fields, key)
+		switch {
+		case !present:
+		case !ok:
+			q.targets = append(q.targets, target{doubt: fmt.Sprintf("%q is not a path", key)})
+		default:
+			q.targets = append(q.targets, resolve(q.call.Cwd, p))
+		}
+	}
+	searches := slices.Contains([]string{"Glob", "Grep", "LS"}, q.call.Tool)
+	if len(q.targets) == 0 {
+		t := target{doubt: "the call names no path"}
+		if searches {
+			t = resolve(q.call.Cwd, "")
+		}
+		q.targets = append(q.targets, t)
+	}
+	if q.call.Tool == "Glob" {
+		q.readGlobPattern(fields)
+	}
+	if mode, _, _ := stringField(fields, "output_mode"); q.call.Tool == "Grep" && mode == "content" {
+		q.search = q.targets[0].abs
+	}
+	q.area = pathArea(q.targets, slices.Contains(editTools, q.call.Tool))
+}
+
+// readGlobPattern adds where a Glob's own pattern leads.
+func (q *question) readGlobPattern(fields map[string]json.RawMessage) {
+	pattern, present, ok := stringField(fields, "pattern")
+	if !present {
+		return
+	}
+	if !ok {
+		q.targets = append(q.targets, target{doubt: "the pattern is not a text"})
+		return
+	}
+	dir, _, _ := stringField(fields, "path")
+	root, doubt := globRoot(dir, pattern)
+	t := resolve(q.call.Cwd, root)
+	if t.doubt == "" && doubt != "" {
+		t.doubt, t.inside = doubt, false
+	}
+	q.targets = append(q.targets, t)
+}
+
+func pathArea(targets []target, edits bool) Area {
+	inside, guarded := true, false
+	for _, t := range targets {
+		inside = inside && t.inside
+		guarded = guarded || len(t.guarded) > 0
+	}
+	switch {
+	case !edits && inside:
+		return AreaReadInside
+	case !edits:
+		return AreaReadOutside
+	case !inside:
+		return AreaEditOutside
+	case guarded:
+		return AreaEditGuarded
+	}
+	return AreaEditInside
+}
+
+func (q *question) readURL(fields map[string]json.RawMessage) {
+	q.url, _, _ = stringField(fields, "url")
+	if host, ok := hostOf(q.url); ok {
+		q.host = host
+	}
+}
+
+// allowed returns the allow rules that cover the call, or why they do not.
+func (q *question) allowed(rules []Rule) (used, doubts []string) {
+	var shell []matcher
+	for _, r := range rules {
+		if !r.names(q.call.Tool) {
+			continue
+		}
+		m, err := compile(r)
+		if err != nil {
+			continue // a rule that cannot be judged allows nothing
+		}
+		switch {
+		case q.hasText:
+			shell = append(shell, m)
+		case m.rule.Pattern == "" || q.covered(m):
+			return []string{m.rule.String()}, nil
+		}
+	}
+	for _, t := range q.targets {
+		if t.doubt != "" {
+			return nil, []string{t.doubt}
+		}
+	}
+	if len(shell) == 0 {
+		return nil, nil
+	}
+	j := shellJudge{rules: shell}
+	if err := j.text(q.text); err != nil {
+		return nil, []string{err.Error()}
+	}
+	return j.used, nil
+}
+
+// covered matches a pattern that is not a shell pattern.
+func (q *question) covered(m matcher) bool {
+	switch {
+	case m.glob != "":
+		for _, t := range q.targets {
+			if !allowsPath(m.glob, q.call.Cwd, t, slices.Contains(editTools, q.call.Tool)) {
+				return false
+			}
+		}
+		return len(q.targets) > 0
+	case m.host != "":
+		return q.host != "" && allowsHost(m.host, q.host)
+	}
+	return false
+}
+
+// denied returns the strongest answer of the deny rules, and the first rule that
+// gives it.
+func (q *question) denied(rules []Rule) (found match, rule string) {
+	for _, r := range rules {
+		if m := q.deniedBy(r); m > found {
+			found, rule = m, clip(r.String())
+		}
+	}
+	return found, rule
+}
+
+func (q *question) deniedBy(r Rule) match {
+	if r.Tool == "" {
+		return yes // cannot be judged, so it denies
+	}
+	reached, alias := r.reaches(q.call.Tool)
+	if !reached {
+		return no
+	}
+	m, err := compile(r)
+	switch {
+	case err != nil || m.rule.Pattern == "":
+		return yes
+	case alias:
+		return maybe
+	case knownTools[r.Tool] == shellPattern:
+		return q.deniedText(m.shell)
+	case m.glob != "":
+		return q.deniedPath(m.glob)
+	case q.host != "" && deniesHost(m.host, q.host), q.host == "" && mentionsHost(m.host, q.url):
+		return yes
+	case q.host == "":
+		return maybe
+	}
+	return no
+}
+
+func (q *question) deniedText(r shellRule) match {
+	if !q.hasText {
+		return maybe
+	}
+	if q.script == nil {
+		s := walk(q.text)
+		q.script = &s
+	}
+	return r.denies(*q.script, q.text, q.call.Cwd)
+}
+
+func (q *question) deniedPath(glob string) match {
+	found := no
+	for _, t := range q.targets {
+		switch {
+		case t.abs != "" && deniesPath(glob, q.call.Cwd, t):
+			return yes
+		case t.doubt != "":
+			found = maybe
+		}
+	}
+	if q.search != "" && mayLieBelow(glob, q.call.Cwd, q.search) {
+		found = maybe
+	}
+	return found
+}

@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle"
+)
+
+// Role is what a principal is in a team (DESIGN, "Who is who").
+type Role string
+
+// The roles. RoleRules is the principal of a decision that the team's rules gave
+// (TRUST 3); it decides and never sends.
+const (
+	RoleOperator Role = "operator"
+	RoleLeader   Role = "leader"
+	RoleWorker   Role = "worker"
+	RoleSystem   Role = "system"
+	RoleRules    Role = "rules"
+)
+
+// Roles lists the roles.
+func Roles() []Role { return []Role{RoleOperator, RoleLeader, RoleWorker, RoleSystem, RoleRules} }
+
+// Channel is how something reached us; authority comes from it.
+type Channel string
+
+// The channels.
+const (
+	ChannelJournal  Channel = "journal"  // backed by the right journal's record
+	ChannelOperator Channel = "operator" // a command, prompt or socket of the operator
+	ChannelFile     Channel = "file"     // a mailbox entry that nothing vouches for
+)
+
+// Channels lists the channels.
+func Channels() []Channel { return []Channel{ChannelJournal, ChannelOperator, ChannelFile} }
+
+// SendRow is one row of the table of who may send what: these kinds, from this
+// role to that, by these channels, have an effect.
+type SendRow struct {
+	Name     string
+	Kinds    []waggle.Kind
+	From, To Role
+	By       []Channel
+	// FileTrust marks rows that hold only for members recorded as trust: file, by
+	// ChannelFile (TRUST 1). MaySend ignores them, MaySendFile reads nothing else.
+	FileTrust bool
+}
+
+var (
+	// verdicts answer a request. They are what a leader's journal decides.
+	verdicts = []waggle.Kind{
+		waggle.KindPermissionResponse, waggle.KindSandboxPermissionResponse, waggle.KindPlanApprovalResponse,
+	}
+	// commands change a member's mode, rules, life or work.
+	commands = []waggle.Kind{
+		waggle.KindModeSetRequest, waggle.KindTeamPermissionUpdate,
+		waggle.KindShutdownRequest, waggle.KindTaskAssignment,
+	}
+	// reports are what a member says of itself.
+	reports = []waggle.Kind{
+		waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest,
+		waggle.KindShutdownApproved, waggle.KindShutdownRejected,
+		waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted,
+	}
+	// words are delivered, whoever sends them, and never have an effect.
+	words = []waggle.Kind{waggle.KindText, waggle.KindSystemInit}
+	// inert kinds have an effect from nobody.
+	inert = []waggle.Kind{
+		waggle.KindTeammateTerminated, waggle.KindJoinRequest, waggle.KindJoinApproved, waggle.KindJoinRejected,
+		waggle.KindUnknown, waggle.KindInvalid,
+	}
+)
+
+var sendTable = []SendRow{
+	{"leader decides", verdicts, RoleLeader, RoleWorker, []Channel{ChannelJournal}, false},
+	{"leader commands", commands, RoleLeader, RoleWorker, []Channel{ChannelJournal}, false},
+	{"worker reports", reports, RoleWorker, RoleLeader, []Channel{ChannelJournal}, false},
+	{"leader reports", reports, RoleLeader, RoleOperator, []Channel{ChannelJournal}, false},
+	{"operator decides", verdicts, RoleOperator, RoleWorker, []Channel{ChannelJournal, ChannelOperator}, false},
+	{"operator commands", commands, RoleOperator, RoleWorker, []Channel{ChannelJournal, ChannelOperator}, false},
+	{"operator decides for the leader", verdicts, RoleOperator, RoleLeader, []Channel{ChannelJournal, ChannelOperator}, false},
+	{"operator commands the leader", commands, RoleOperator, RoleLeader, []Channel{ChannelJournal, ChannelOperator}, false},
+	{"leader decides, unvouched", verdicts, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
+	{"leader ends, unvouched", []waggle.Kind{waggle.KindShutdownRequest}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
+	{"worker reports, unvouched", reports, RoleWorker, RoleLeader, []Channel{ChannelFile}, true},
+}
+
+// SendTable is the table of who may send what; documents are generated from it
+// and MaySend reads it (TRUST 1, WIRE §1.0, §5.3 invariants 6 and 7).
+func SendTable() []SendRow {
+	out := slices.Clone(sendTable)
+	for i := range out {
+		out[i].Kinds = slices.Clone(out[i].Kinds)
+		out[i].By = slices.Clone(out[i].By)
+	}
+	return out
+}
+
+// MaySend reports whether a payload of this kind, from a principal of role from
+// to one of role to, may have an effect when it came by channel; why names the
+// row of the table when it may not.
+//
+// Text, and system_init, which is text with a label, may always be delivered and
+// never has an effect: ok is true and why is empty. A kind that is not in the
+// table, a role or a channel that is not known: false. Whether the journal's
+// record matches the entry is the caller's to check before it says
+// ChannelJournal. ChannelFile gives no control payload an effect; see MaySendFile.
+func MaySend(k waggle.Kind, from, to Role, by Channel) (ok bool, why string) {
+	if !slices.Contains(Roles(), from) || !slices.Contains(Roles(), to) || !slices.Contains(Channels(), by) {
+		return false, fmt.Sprintf("%s from %q to %q by %q: no such role or channel", k, from, to, by)
+	}
+	if slices.Contains(words, k) {
+		return true, ""
+	}
+	if slices.Contains(inert, k) {
+		return false, fmt.Sprintf("%s never has an effect, whoever sends it", k)
+	}
+	var rows []string
+	for _, row := range sendTable {
+		if row.FileTrust || !slices.Contains(row.Kinds, k) {
+			continue
+		}
+		if row.From == from && row.To == to && slices.Contains(row.By, by) {
+			return true, ""
+		}
+		rows = append(rows, row.String())
+	}
+	if len(rows) == 0 {
+		return false, fmt.Sprintf("%s is not a kind of the table", k)
+	}
+	return false, fmt.Sprintf("%s from %s to %s by %s has no effect; the table has: %s",
+		k, from, to, by, strings.Join(rows, "; "))
+}
+
+// MaySendFile is MaySend for an entry that nothing vouches for, to or from a
+// member recorded as trust: file, where waggle cannot do better (TRUST 1): a
+// verdict may answer one request with its own input inside the local ceiling, a
+// leader may ask a member to end, and a foreign worker may ask and report. Modes,
+// rules and assignments from files never have an effect. That the member is
+// recorded so, and that the request is open, is the caller's to check.
+func MaySendFile(k waggle.Kind, from, to Role) (ok bool, why string) {
+	if slices.Contains(words, k) {
+		return MaySend(k, from, to, ChannelFile)
+	}
+	for _, row := range sendTable {
+		if row.FileTrust && row.From == from && row.To == to && slices.Contains(row.Kinds, k) {
+			return true, ""
+		}
+	}
+	return false, fmt.Sprintf("%s from %s to %s by file has no effect, not even for a member that is trust: file", k, from, to)
+}
+
+// String writes the row's roles and channels: "leader to worker by journal".
+func (r SendRow) String() string {
+	by := make([]string, len(r.By))
+	for i, c := range r.By {
+		by[i] = string(c)
+	}
+	return fmt.Sprintf("%s to %s by %s", r.From, r.To, strings.Join(by, " or "))
+}
+
+// Sendable reports whether an agent may originate the kind at all (WIRE §1.0):
+// the ten agent-sendable kinds, task_progress and text. It gives no authority:
+// that is MaySend's to say. Harness-only and legacy kinds are false.
+func Sendable(k waggle.Kind) bool {
+	switch k {
+	case waggle.KindPermissionRequest, waggle.KindPermissionResponse,
+		waggle.KindSandboxPermissionRequest, waggle.KindSandboxPermissionResponse,
+		waggle.KindShutdownRequest, waggle.KindShutdownApproved,
+		waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest,
+		waggle.KindPlanApprovalRequest, waggle.KindPlanApprovalResponse,
+		waggle.KindTaskProgress, waggle.KindText:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,214 @@
+// Package poll is the loop between a mailbox and a machine: receive, authorise
+// and journal each control entry before any chat, apply what the record calls
+// for, deliver chat only to an idle session, and mark read what the journal owns
+// (WIRE §5.3, invariants 5 and 12).
+//
+//	p := poll.Poller{Name: "tester", Box: box, Machine: m, Mark: true}
+//	err := p.Pass(ctx)                   // once
+//	err = p.Run(ctx, nudges, retry)      // and again for every nudge
+//
+// Delivery is at least once and in file order, shutdown requests before all. The
+// read flag is output: a pass never looks at it to tell what is new. An error
+// leaves everything that is not on record as it was, for the next pass.
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+)
+
+// Machine is a leader or a worker as the loop sees it. The loop calls it from
+// one goroutine.
+type Machine interface {
+	// Refresh brings the machine's journals up to date.
+	Refresh(ctx context.Context) error
+	// Standing says what the machine knows of an entry.
+	Standing(entry string) Standing
+	// Receive judges one control entry and journals what it means. After nil
+	// the journal owns the entry. ErrLater puts it off.
+	Receive(ctx context.Context, in control.Incoming) error
+	// Apply carries out what the journal calls for: mail to send, members to
+	// let go. It is called once a pass, after every control entry and before
+	// any chat, also when there was no mail.
+	Apply(ctx context.Context) error
+	// Deliver is given the chat of a batch in file order and returns the ids of
+	// the entries that the session has taken; none when it is busy.
+	Deliver(ctx context.Context, chat []control.Incoming) (taken []mailbox.ID, err error)
+}
+
+// ErrLater is what Receive returns, or wraps, when an entry cannot be judged
+// now although others can. The entry stays as it is, and so does what the same
+// sender put behind it; the pass goes on. The machine has said why.
+var ErrLater = errors.New("not now")
+
+// Standing is what a machine knows of an entry of its mailbox.
+type Standing int
+
+const (
+	// New: nobody has judged or taken it.
+	New Standing = iota
+	// Owned: the journal has it. It is marked read when it is not yet: a crash
+	// came between.
+	Owned
+	// Old: it lay there before the member joined. It is nobody's: never
+	// delivered, never marked.
+	Old
+)
+
+func (s Standing) String() string {
+	switch s {
+	case New:
+		return "new"
+	case Owned:
+		return "owned"
+	case Old:
+		return "old"
+	}
+	return "unknown"
+}
+
+// Poller runs passes over one mailbox.
+type Poller struct {
+	Name    waggle.MemberName
+	Box     mailbox.Store
+	Machine Machine
+	// Mark says whether owned entries are marked read. False for a mailbox that
+	// another program leads (TRUST 5).
+	Mark bool
+}
+
+// Pass runs one pass. An error leaves everything that was not journaled as it
+// was: the next pass sees it again.
+func (p *Poller) Pass(ctx context.Context) error {
+	// The mailbox is read before the journals: a sender journals first, so an
+	// entry whose record is not there by then has none.
+	entries, err := p.Box.Entries(ctx)
+	if err != nil {
+		return fmt.Errorf("poll %s: %w", p.Name, err)
+	}
+	if err := p.Machine.Refresh(ctx); err != nil {
+		return fmt.Errorf("poll %s: %w", p.Name, err)
+	}
+	ctl, chat, done := p.sort(entries)
+	done, err = p.receive(ctx, ctl, done)
+	if err == nil {
+		err = p.Machine.Apply(ctx)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("poll %s: %w", p.Name, err), p.mark(ctx, done))
+	}
+	taken, err := p.Machine.Deliver(ctx, chat)
+	if err != nil {
+		err = fmt.Errorf("poll %s: %w", p.Name, err)
+	}
+	return errors.Join(err, p.mark(ctx, append(done, taken...)))
+}
+
+// receive hands over control and adds what is to be marked to done.
+func (p *Poller) receive(ctx context.Context, ctl []item, done []mailbox.ID) ([]mailbox.ID, error) {
+	later := map[string]bool{}
+	for _, it := range ctl {
+		from := it.in.Envelope.From
+		if later[from] {
+			continue // what one sender says keeps its order
+		}
+		err := p.Machine.Receive(ctx, it.in)
+		if errors.Is(err, ErrLater) {
+			later[from] = true
+			continue
+		}
+		if err != nil {
+			return done, err
+		}
+		if !it.read {
+			done = append(done, it.id)
+		}
+	}
+	return done, nil
+}
+
+func (p *Poller) mark(ctx context.Context, ids []mailbox.ID) error {
+	if !p.Mark || len(ids) == 0 {
+		return nil
+	}
+	if err := p.Box.MarkRead(ctx, ids...); err != nil {
+		return fmt.Errorf("poll %s: mark read: %w", p.Name, err)
+	}
+	return nil
+}
+
+type item struct {
+	in   control.Incoming
+	id   mailbox.ID
+	read bool
+}
+
+// sort splits what is new into control and chat, both in file order but with
+// shutdown before all (WIRE §6.2). Entries that the journal owns but that are
+// still unread are returned for marking: a crash came between. The read flag is
+// output: it never makes an entry old (TRUST 1).
+func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incoming, done []mailbox.ID) {
+	var rest []item
+	for _, e := range entries {
+		if e.Err != nil {
+			continue // blocks nobody; inbox and doctor show it
+		}
+		id := e.ID.String()
+		switch p.Machine.Standing(id) {
+		case Old:
+			continue
+		case Owned:
+			if !e.Envelope.Read {
+				done = append(done, e.ID)
+			}
+			continue
+		}
+		in := control.Incoming{Entry: id, Box: p.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		switch {
+		case !in.IsControl():
+			chat = append(chat, in)
+		case in.Decoded.Kind == waggle.KindShutdownRequest:
+			ctl = append(ctl, item{in, e.ID, e.Envelope.Read})
+		default:
+			rest = append(rest, item{in, e.ID, e.Envelope.Read})
+		}
+	}
+	return append(ctl, rest...), chat, done
+}
+
+// Run runs a pass at once and then one for each nudge, until ctx ends, nudges is
+// closed, or a pass fails with an error that retry does not accept. A pass that
+// failed is tried again at the next nudge, never sooner: the clock behind the
+// nudges is what paces it.
+func (p *Poller) Run(ctx context.Context, nudges <-chan struct{}, retry func(error) bool) error {
+	for {
+		if err := p.Pass(ctx); err != nil && (ctx.Err() != nil || !retry(err)) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case _, ok := <-nudges:
+			if !ok {
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// Final reports an error after which a journal cannot be used any more: it is
+// broken, written by a newer program, refused by its fold, or taken over by a
+// later start of the writer. Anything else may pass.
+func Final(err error) bool {
+	var broken *journal.BrokenError
+	var future *journal.FutureError
+	var stale *journal.StaleError
+	var move *control.TransitionError
+	return errors.As(err, &broken) || errors.As(err, &future) || errors.As(err, &stale) || errors.As(err, &move)
+}

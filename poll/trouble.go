@@ -1,0 +1,31 @@
+package poll
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// Troubles logs what cannot be done now: once, until it could be done again. A
+// loop that retries every second would say it every second.
+type Troubles struct {
+	Log *slog.Logger
+
+	mu   sync.Mutex
+	told map[string]bool
+}
+
+// Note logs err under key unless that was logged already; nil ends the trouble.
+func (t *Troubles) Note(key string, err error, msg string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case err == nil:
+		delete(t.told, key)
+	case !t.told[key]:
+		if t.told == nil {
+			t.told = map[string]bool{}
+		}
+		t.told[key] = true
+		t.Log.Warn(msg, append(args[:len(args):len(args)], "err", err)...)
+	}
+}

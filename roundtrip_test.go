@@ -1,0 +1,139 @@
+package waggle_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/internal/protocoltest"
+)
+
+// decodeBack decodes what Encode wrote, as an envelope brings it.
+func decodeBack(k waggle.Kind, text string) waggle.Decoded {
+	e := waggle.Envelope{Text: text}
+	if k == waggle.KindSystemInit {
+		e.Type = string(k)
+	}
+	return waggle.Decode(e)
+}
+
+func allKinds() []waggle.Kind {
+	list := []waggle.Kind{waggle.KindText, waggle.KindUnknown}
+	for _, info := range waggle.Kinds() {
+		list = append(list, info.Kind)
+	}
+	return list
+}
+
+// TestRoundTrip: what is written in the wire form is read back as it was, as
+// wire, with nothing to warn about.
+func TestRoundTrip(t *testing.T) {
+	for _, kind := range allKinds() {
+		t.Run(string(kind), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				p := protocoltest.Payload(kind).Draw(t, "payload")
+				text, err := waggle.Encode(p, waggle.DialectWire)
+				if err != nil {
+					t.Fatalf("Encode: %v", err)
+				}
+				d := decodeBack(kind, text)
+				if diff := cmp.Diff(p, d.Payload); diff != "" {
+					t.Fatalf("%s\n(-sent +read)\n%s", text, diff)
+				}
+				if want := dialectWritten(kind); d.Kind != kind || d.Dialect != want || len(d.Warnings) > 0 {
+					t.Fatalf("%s: kind %s, dialect %s, want %s; warnings %q", text, d.Kind, d.Dialect, want, d.Warnings)
+				}
+				again, err := waggle.Encode(d.Payload, waggle.DialectWire)
+				if err != nil || again != text {
+					t.Fatalf("written twice: %q, then %q, %v", text, again, err)
+				}
+			})
+		})
+	}
+}
+
+func dialectWritten(k waggle.Kind) waggle.Dialect {
+	switch k {
+	case waggle.KindText, waggle.KindUnknown:
+		return waggle.DialectNone
+	case waggle.KindJoinRequest, waggle.KindJoinApproved, waggle.KindJoinRejected:
+		return waggle.DialectLegacy
+	case waggle.KindSystemInit:
+		return waggle.DialectAPI
+	}
+	return waggle.DialectWire
+}
+
+// TestCatalogRoundTrip: what the catalog form can say at all, it says without
+// loss of what decides, and it is stable.
+func TestCatalogRoundTrip(t *testing.T) {
+	for _, info := range waggle.Kinds() {
+		if info.Legacy || info.Kind == waggle.KindTeammateTerminated {
+			continue
+		}
+		t.Run(string(info.Kind), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				p := protocoltest.Payload(info.Kind).Draw(t, "payload")
+				text, err := waggle.Encode(p, waggle.DialectCatalog)
+				if err != nil {
+					t.Skip(err)
+				}
+				d := waggle.Decode(waggle.Envelope{From: "w1", Timestamp: protocoltest.At, Text: text})
+				if d.Kind != info.Kind || d.Dialect == waggle.DialectMixed {
+					t.Fatalf("%s: kind %s, dialect %s, %q", text, d.Kind, d.Dialect, d.Warnings)
+				}
+				if got, want := yes(d.Payload), yes(p); got != want {
+					t.Fatalf("%s: verdict %v, want %v", text, got, want)
+				}
+				sent, _ := waggle.RequestIDOf(p)
+				if got, _ := waggle.RequestIDOf(d.Payload); got != sent {
+					t.Fatalf("%s: id %q, want %q", text, got, sent)
+				}
+				if d.Kind == waggle.KindSandboxPermissionResponse {
+					return // names no host, so it cannot be sent on as it is
+				}
+				again, err := waggle.Encode(d.Payload, waggle.DialectCatalog)
+				if err != nil {
+					t.Fatalf("%s: %v", text, err)
+				}
+				if again != text {
+					t.Fatalf("written twice:\n%s\n%s", text, again)
+				}
+			})
+		})
+	}
+}
+
+// yes reports whether a payload allows or agrees to something.
+func yes(p waggle.Payload) bool {
+	switch p := p.(type) {
+	case waggle.PermissionResponse:
+		return p.Allowed()
+	case waggle.SandboxPermissionResponse:
+		return p.Allow
+	case waggle.PlanApprovalResponse:
+		return p.Approved
+	case waggle.ShutdownApproved:
+		return true
+	}
+	return false
+}
+
+// TestStringsAsJavaScript: a payload's strings are written as JSON.stringify
+// writes them.
+func TestStringsAsJavaScript(t *testing.T) {
+	text, err := waggle.Encode(waggle.TeammateTerminated{
+		Message: "a\"b\\c/d<e>&\u2028\u2029é😀\x00\x1f\x7f\b\f\n\r\t",
+	}, waggle.DialectWire)
+	want := `{"type":"teammate_terminated","message":"a\"b\\c/d<e>&` + "\u2028\u2029é😀" + `\u0000\u001f` + "\x7f" + `\b\f\n\r\t"}`
+	if err != nil || text != want {
+		t.Fatalf("got  %s, %v\nwant %s", text, err, want)
+	}
+	text, err = waggle.Encode(waggle.TeammateTerminated{Message: "a\xffb\xed\xa0\x80c"}, waggle.DialectWire)
+	if err != nil || strings.Contains(text, `\ud800`) || waggle.DecodeText(text).Kind != waggle.KindTeammateTerminated {
+		t.Fatalf("broken bytes: %s, %v", text, err)
+	}
+}

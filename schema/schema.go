@@ -1,0 +1,179 @@
+// Package schema holds JSON Schemas (draft 2020-12) of what waggle writes: one
+// for the payload of every kind in the wire form, one for the envelope.
+//
+//	s, err := schema.For(waggle.KindPermissionRequest) // made from the Go types
+//	b, err := schema.Files.ReadFile("permission_request.schema.json")
+//
+// They describe the canonical form only (WIRE §1, "Canonical write"). Keys that
+// are not listed are allowed, as they are on the wire. A reader should not
+// validate foreign messages with them: waggle.Decode understands every dialect,
+// and knows contradictions that a schema cannot see.
+package schema
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"waggle"
+)
+
+//go:generate go run ./gen
+
+// Files holds the schemas as text: <kind>.schema.json and envelope.schema.json.
+//
+//go:embed *.schema.json
+var Files embed.FS
+
+const (
+	draft  = "https://json-schema.org/draft/2020-12/schema"
+	prefix = "urn:waggle:schema:"
+
+	timePattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$`
+)
+
+// Kinds lists the kinds that have a schema, in the order of waggle.Kinds.
+// SystemInit has none: it is a label on an envelope, not a payload.
+func Kinds() []waggle.Kind {
+	var list []waggle.Kind
+	for _, info := range waggle.Kinds() {
+		if types[info.Kind] != nil {
+			list = append(list, info.Kind)
+		}
+	}
+	return list
+}
+
+// types are the Go types that the schemas are made from.
+var types = map[waggle.Kind]reflect.Type{
+	waggle.KindTaskAssignment:            reflect.TypeFor[waggle.TaskAssignment](),
+	waggle.KindTaskProgress:              reflect.TypeFor[waggle.TaskProgress](),
+	waggle.KindTaskCompleted:             reflect.TypeFor[waggle.TaskCompleted](),
+	waggle.KindIdleNotification:          reflect.TypeFor[waggle.IdleNotification](),
+	waggle.KindPlanApprovalRequest:       reflect.TypeFor[waggle.PlanApprovalRequest](),
+	waggle.KindPlanApprovalResponse:      reflect.TypeFor[waggle.PlanApprovalResponse](),
+	waggle.KindPermissionRequest:         reflect.TypeFor[waggle.PermissionRequest](),
+	waggle.KindPermissionResponse:        reflect.TypeFor[waggle.PermissionResponse](),
+	waggle.KindSandboxPermissionRequest:  reflect.TypeFor[waggle.SandboxPermissionRequest](),
+	waggle.KindSandboxPermissionResponse: reflect.TypeFor[waggle.SandboxPermissionResponse](),
+	waggle.KindModeSetRequest:            reflect.TypeFor[waggle.ModeSetRequest](),
+	waggle.KindTeamPermissionUpdate:      reflect.TypeFor[waggle.TeamPermissionUpdate](),
+	waggle.KindShutdownRequest:           reflect.TypeFor[waggle.ShutdownRequest](),
+	waggle.KindShutdownApproved:          reflect.TypeFor[waggle.ShutdownApproved](),
+	waggle.KindShutdownRejected:          reflect.TypeFor[waggle.ShutdownRejected](),
+	waggle.KindTeammateTerminated:        reflect.TypeFor[waggle.TeammateTerminated](),
+	waggle.KindJoinRequest:               reflect.TypeFor[waggle.JoinRequest](),
+	waggle.KindJoinApproved:              reflect.TypeFor[waggle.JoinApproved](),
+	waggle.KindJoinRejected:              reflect.TypeFor[waggle.JoinRejected](),
+}
+
+// For makes the schema of a kind's payload. It fails for a kind that is not a
+// payload of its own.
+func For(kind waggle.Kind) (*jsonschema.Schema, error) {
+	t := types[kind]
+	if t == nil {
+		return nil, fmt.Errorf("schema: kind %q has no payload schema", kind)
+	}
+	s, err := infer(t)
+	if err != nil {
+		return nil, err
+	}
+	for path, refine := range refinements[kind] {
+		at, err := find(s, path)
+		if err != nil {
+			return nil, fmt.Errorf("schema: %s: %w", kind, err)
+		}
+		refine(at)
+	}
+	for _, key := range readOnly[kind] {
+		delete(s.Properties, key)
+		s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder, func(k string) bool { return k == key })
+	}
+	s.Properties["type"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](string(kind))}
+	s.PropertyOrder = slices.Insert(s.PropertyOrder, 0, "type")
+	s.Required = slices.Insert(s.Required, 0, "type")
+	if kind == waggle.KindPermissionResponse {
+		s.OneOf = []*jsonschema.Schema{
+			arm(waggle.SubtypeSuccess, "response", "error"),
+			arm(waggle.SubtypeError, "error", "response"),
+		}
+	}
+	name(s, string(kind))
+	for _, info := range waggle.Kinds() {
+		if info.Kind == kind {
+			s.Description = info.Meaning + " WIRE §" + info.Section + "."
+		}
+	}
+	return s, nil
+}
+
+// envelope has the keys of WIRE §2.1; a test holds it against waggle.Envelope.
+type envelope struct {
+	From      string `json:"from"`
+	Text      string `json:"text"`
+	Summary   string `json:"summary,omitempty"`
+	Timestamp string `json:"timestamp"`
+	Color     string `json:"color,omitempty"`
+	MsgV      int    `json:"msgV,omitempty"`
+	MsgID     string `json:"msg_id,omitempty"`
+	Type      string `json:"type,omitempty"`
+	Read      bool   `json:"read,omitempty"` // absent is false
+}
+
+// Envelope makes the schema of one entry of a mailbox. A payload is a string in
+// its text.
+func Envelope() (*jsonschema.Schema, error) {
+	s, err := infer(reflect.TypeFor[envelope]())
+	if err != nil {
+		return nil, err
+	}
+	name(s, "envelope")
+	s.Description = "One entry of a mailbox. WIRE §2.1."
+	return s, nil
+}
+
+func name(s *jsonschema.Schema, what string) {
+	s.Schema, s.ID, s.Title = draft, prefix+what, what
+}
+
+// arm is one of the two forms of an answer to a permission_request.
+func arm(subtype, with, without string) *jsonschema.Schema {
+	return &jsonschema.Schema{
+		Properties: map[string]*jsonschema.Schema{"subtype": {Const: jsonschema.Ptr[any](subtype)}},
+		Required:   []string{with},
+		Not:        &jsonschema.Schema{Required: []string{without}},
+	}
+}
+
+// infer makes a schema from a type and loosens it: further keys are allowed.
+// Lists and objects are never null, because waggle never writes null for them.
+func infer(t reflect.Type) (*jsonschema.Schema, error) {
+	s, err := jsonschema.ForType(t, &jsonschema.ForOptions{
+		TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("schema: %w", err)
+	}
+	loosen(s)
+	return s, nil
+}
+
+func loosen(s *jsonschema.Schema) {
+	s.AdditionalProperties = nil
+	if i := slices.Index(s.Types, "null"); i >= 0 && len(s.Types) == 2 {
+		s.Type, s.Types = s.Types[1-i], nil
+	}
+	if s.Items != nil {
+		loosen(s.Items)
+	}
+	for key, p := range s.Properties {
+		loosen(p)
+		if key == "timestamp" {
+			p.Pattern = timePattern
+		}
+	}
+}

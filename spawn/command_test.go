@@ -1,0 +1,348 @@
+//go:build unix
+
+package spawn_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+)
+
+// output collects what a command writes, and may be looked at meanwhile.
+type output struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// ready waits for n helpers and returns who they are.
+func (o *output) ready(t *testing.T, n int) map[spawntest.Mode]spawn.Identity {
+	t.Helper()
+	ids := map[spawntest.Mode]spawn.Identity{}
+	spawntest.Await(t, "helpers to be ready", func() bool {
+		return len(spawntest.ReadyIn([]byte(o.String()))) >= n
+	})
+	for mode, pid := range spawntest.ReadyIn([]byte(o.String())) {
+		id, err := spawn.Identify(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { kill(t, id) })
+		ids[mode] = id
+	}
+	return ids
+}
+
+func helper(t *testing.T, out io.Writer, mode spawntest.Mode, args ...string) spawn.Command {
+	t.Helper()
+	argv, env := spawntest.Helper(t, mode, args...)
+	return spawn.Command{Argv: argv, Env: env, Output: out, Grace: patient}
+}
+
+func runs(t *testing.T, c spawn.Command, want spawn.Exit) {
+	t.Helper()
+	got, err := c.Run(t.Context())
+	if err != nil || got != want {
+		t.Errorf("run %q: %+v, %v; want %+v", c.Env, got, err, want)
+	}
+}
+
+// running starts c and returns a function that cancels its context and returns
+// how it ended.
+func running(t *testing.T, c spawn.Command) (cancel func() (spawn.Exit, error)) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	type result struct {
+		exit spawn.Exit
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		exit, err := c.Run(ctx)
+		done <- result{exit, err}
+	}()
+	t.Cleanup(stop)
+	return func() (spawn.Exit, error) {
+		stop()
+		select {
+		case r := <-done:
+			return r.exit, r.err
+		case <-time.After(20 * time.Second):
+			t.Error("Run did not return")
+			return spawn.Exit{}, nil
+		}
+	}
+}
+
+func TestRunExit(t *testing.T) {
+	runs(t, helper(t, nil, spawntest.ModeExit, "0"), spawn.Exit{})
+	runs(t, helper(t, nil, spawntest.ModeExit, "9"), spawn.Exit{Code: 9})
+	var out bytes.Buffer
+	runs(t, helper(t, &out, spawntest.ModeExit, "0"), spawn.Exit{})
+	if out.Len() != 0 {
+		t.Errorf("output %q", &out)
+	}
+}
+
+func TestRunExactly(t *testing.T) {
+	var out bytes.Buffer
+	c := helper(t, &out, spawntest.ModeReport, "$HOME; *", "")
+	c.Dir = t.TempDir()
+	runs(t, c, spawn.Exit{})
+	for _, want := range []string{"on stderr\n", `"Args":["$HOME; *",""]`, `"Env":["WAGGLE_SPAWNTEST=report"]`, filepath.Base(c.Dir)} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %s in %s", want, &out)
+		}
+	}
+}
+
+// Nothing of our environment gets in, with an empty one neither.
+func TestEmptyEnvironment(t *testing.T) {
+	env, err := exec.LookPath("env")
+	if err != nil {
+		t.Skip(err)
+	}
+	var out bytes.Buffer
+	runs(t, spawn.Command{Argv: []string{env}, Output: &out}, spawn.Exit{})
+	spec := spawn.Spec{Argv: []string{env}, Log: filepath.Join(t.TempDir(), "log")}
+	spawntest.Wait(t, spawntest.Start(t, processBackend, spec))
+	log, err := os.ReadFile(spec.Log)
+	if err != nil || len(log)+out.Len() > 0 {
+		t.Errorf("environment of a command %q, of a process %q, %v", &out, log, err)
+	}
+}
+
+// All of the output arrives, far more than a pipe holds, and goes where it is
+// sent, to a file without a copy.
+func TestRunOutput(t *testing.T) {
+	const n = 3<<20 + 17
+	var out bytes.Buffer
+	runs(t, helper(t, &out, spawntest.ModeFlood, "3145745"), spawn.Exit{})
+	if out.Len() != n {
+		t.Errorf("%d bytes of %d", out.Len(), n)
+	}
+	runs(t, helper(t, nil, spawntest.ModeFlood, "3145745"), spawn.Exit{})
+
+	f, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	runs(t, helper(t, f, spawntest.ModeFlood, "3145745"), spawn.Exit{})
+	if fi, err := f.Stat(); err != nil || fi.Size() != n {
+		t.Errorf("file of %d bytes, %v", fi.Size(), err)
+	}
+}
+
+func TestRunStdin(t *testing.T) {
+	var out bytes.Buffer
+	runs(t, helper(t, &out, spawntest.ModeCat), spawn.Exit{})
+	if out.Len() != 0 {
+		t.Errorf("cat of nothing: %q", &out)
+	}
+	in := strings.Repeat("0123456789\n", 100_000)
+	c := helper(t, &out, spawntest.ModeCat)
+	c.Stdin = strings.NewReader(in)
+	runs(t, c, spawn.Exit{})
+	if out.String() != in {
+		t.Errorf("cat of %d bytes gave %d", len(in), out.Len())
+	}
+	// Nobody reads it.
+	c = helper(t, nil, spawntest.ModeExit, "4")
+	c.Stdin = strings.NewReader(in)
+	runs(t, c, spawn.Exit{Code: 4})
+	// It never ends.
+	r, w := io.Pipe()
+	c.Stdin = r
+	runs(t, c, spawn.Exit{Code: 4})
+	w.Close()
+}
+
+type full struct{}
+
+var errFull = errors.New("full")
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// A writer that fails ends the command, which would fill the pipe for ever.
+func TestRunOutputFails(t *testing.T) {
+	got, err := helper(t, full{}, spawntest.ModeFlood, "1000000000").Run(t.Context())
+	if !errors.Is(err, errFull) || got != (spawn.Exit{Code: -1, Signal: "broken pipe"}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	good := helper(t, nil, spawntest.ModeExit, "0")
+	for name, change := range map[string]func(*spawn.Command){
+		"no program":      func(c *spawn.Command) { c.Argv = nil },
+		"missing program": func(c *spawn.Command) { c.Argv = []string{c.Argv[0] + ".none"} },
+		"not in PATH":     func(c *spawn.Command) { c.Argv, c.Env = []string{"sh"}, []string{"PATH=/none"} },
+		"missing dir":     func(c *spawn.Command) { c.Dir = "/none" },
+		"file as dir":     func(c *spawn.Command) { c.Dir = c.Argv[0] },
+	} {
+		c := good
+		change(&c)
+		if got, err := c.Run(t.Context()); err == nil || got.Code != -1 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	c := good
+	c.Argv = []string{"no-such-program"}
+	if _, err := c.Run(t.Context()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing program: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := good.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestRunCancel(t *testing.T) {
+	for _, c := range []struct {
+		mode  spawntest.Mode
+		grace spawn.Grace
+		want  spawn.Exit
+		last  string
+	}{
+		{spawntest.ModeBlock, patient, spawn.Exit{Code: -1, Signal: "terminated"}, ""},
+		{spawntest.ModePolite, patient, spawn.Exit{Code: 3}, "bye\n"},
+		{spawntest.ModeStubborn, impatient, spawn.Exit{Code: -1, Signal: "killed"}, ""},
+	} {
+		var out output
+		cmd := helper(t, &out, c.mode)
+		cmd.Grace = c.grace
+		cancel := running(t, cmd)
+		id := out.ready(t, 1)[c.mode]
+		got, err := cancel()
+		if got != c.want || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %+v, %v", c.mode, got, err)
+		}
+		dead(t, id)
+		if !strings.HasSuffix(out.String(), c.last) {
+			t.Errorf("%s: output %q", c.mode, out.String())
+		}
+	}
+}
+
+// A grandchild that keeps the pipe and ignores SIGTERM is waited for, and ended
+// with the context. The status is that of the child, which had ended before.
+func TestRunGrandchild(t *testing.T) {
+	var out output
+	c := helper(t, &out, spawntest.ModeParent, "stubborn")
+	c.Grace = impatient
+	cancel := running(t, c)
+	id := out.ready(t, 1)[spawntest.ModeStubborn]
+	spawntest.Await(t, "the parent to end", func() bool {
+		ppid, err := spawn.Parent(id.PID)
+		return err == nil && ppid != id.PGID
+	})
+	alive(t, id)
+	got, err := cancel()
+	if got != (spawn.Exit{}) || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	dead(t, id)
+
+	// One without the pipe is waited for as well: the group is ours.
+	out = output{}
+	c = helper(t, &out, spawntest.ModeParent, "block,silent")
+	cancel = running(t, c)
+	id = out.ready(t, 1)[spawntest.ModeBlock]
+	if _, err := cancel(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	dead(t, id)
+}
+
+func TestRunLinger(t *testing.T) {
+	for _, flags := range []string{"", ",silent"} {
+		var out output
+		c := helper(t, &out, spawntest.ModeParent, "block"+flags)
+		c.Linger = 100 * time.Millisecond
+		runs(t, c, spawn.Exit{})
+		for mode, pid := range spawntest.ReadyIn([]byte(out.String())) {
+			if _, err := spawn.Identify(pid); !errors.Is(err, spawn.ErrGone) {
+				spawntest.Await(t, string(mode)+" to be gone", func() bool {
+					id, err := spawn.Identify(pid)
+					return err != nil || !id.Alive()
+				})
+			}
+		}
+	}
+	// It does not cut a command short.
+	var out output
+	c := helper(t, &out, spawntest.ModeBlock)
+	c.Linger = time.Millisecond
+	cancel := running(t, c)
+	alive(t, out.ready(t, 1)[spawntest.ModeBlock])
+	if got, err := cancel(); got.Signal != "terminated" || !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A process of another session is not the command's any more unless Reap says
+// so, but it cannot hold Run by the pipe it kept.
+func TestRunOtherSession(t *testing.T) {
+	var out output
+	cancel := running(t, helper(t, &out, spawntest.ModeParent, "block,stay,setsid"))
+	id := out.ready(t, 2)[spawntest.ModeBlock]
+	if _, err := cancel(); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	alive(t, id)
+
+	// With its parents alive it is found without any mark.
+	for _, child := range []spawntest.Mode{spawntest.ModeBlock, spawntest.ModeStubborn} {
+		out := output{}
+		c := helper(t, &out, spawntest.ModeParent, string(child)+",stay,setsid,clean")
+		c.Reap = true
+		if child == spawntest.ModeStubborn {
+			c.Grace.Term = 200 * time.Millisecond
+		}
+		cancel = running(t, c)
+		id = out.ready(t, 2)[child]
+		if _, err := cancel(); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		dead(t, id)
+	}
+}
+
+func TestRunConcurrently(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 20 {
+		var out bytes.Buffer
+		c := helper(t, &out, spawntest.ModeFlood, "200000")
+		wg.Go(func() {
+			if got, err := c.Run(t.Context()); err != nil || got.Code != 0 || out.Len() != 200000 {
+				t.Errorf("%+v, %v, %d bytes", got, err, out.Len())
+			}
+		})
+	}
+	wg.Wait()
+}

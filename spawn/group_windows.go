@@ -1,0 +1,65 @@
+package spawn
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// group stands for the process group that Windows does not have: a process and
+// what runs below it.
+type group struct{ id Identity }
+
+var _ target = group{}
+
+// live returns the recorded process and what runs below it. A dead parent keeps
+// its place above its children as long as its pid is not taken.
+func (g group) live() ([]stat, error) {
+	if g.id.Start == "" || g.id.Boot != bootID() {
+		return nil, nil
+	}
+	all, err := allStats()
+	if err != nil {
+		return nil, err
+	}
+	start, err := g.id.startTime()
+	if err != nil {
+		return nil, err
+	}
+	var live []stat
+	root := stat{pid: g.id.PID, start: start}
+	for _, s := range all {
+		switch {
+		case s.pid != g.id.PID:
+		case !s.is(g.id):
+			return nil, nil
+		case !s.zombie:
+			live = append(live, s)
+		}
+	}
+	return append(live, below(all, root)...), nil
+}
+
+func (g group) signal(live []stat, kill bool) error {
+	if !kill {
+		// Reaches the processes of our console only; the others are killed later.
+		_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.id.PGID))
+		return nil
+	}
+	return each{}.signal(live, true)
+}
+
+// signalOne kills exactly the process id; there is no way to ask it.
+func signalOne(id Identity, kill bool) error {
+	if !kill {
+		return nil
+	}
+	return holdProcess(id, func(p *os.Process) error {
+		err := p.Kill()
+		if errors.Is(err, windows.ERROR_ACCESS_DENIED) && !id.Alive() {
+			return nil // it was ending already
+		}
+		return err
+	})
+}

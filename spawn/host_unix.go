@@ -1,0 +1,53 @@
+//go:build unix
+
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// ownGroup makes the child the leader of a new process group before it runs.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// openLog opens the log for appending. What an agent may have planted there, a
+// link to another file or a FIFO that blocks, is refused untouched.
+func openLog(path string) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	f, err := os.OpenFile(path, flags, 0o600)
+	if errors.Is(err, unix.ELOOP) {
+		return nil, fmt.Errorf("%s is a symbolic link", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkLog(f); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func checkLog(f *os.File) error {
+	fd := int(f.Fd())
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return &os.PathError{Op: "fstat", Path: f.Name(), Err: err}
+	}
+	switch {
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		return fmt.Errorf("%s is not a regular file", f.Name())
+	case st.Nlink > 1:
+		return fmt.Errorf("%s is a link to a file with other names", f.Name())
+	}
+	if st.Mode&0o7777 != 0o600 {
+		if err := f.Chmod(0o600); err != nil {
+			return err
+		}
+	}
+	return unix.SetNonblock(fd, false) // the flag was for opening only
+}

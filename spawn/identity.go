@@ -1,0 +1,106 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+)
+
+// ErrGone means that there is no such process.
+var ErrGone = errors.New("no such process")
+
+// Identity is one process for as long as the machine runs: a recycled pid has
+// another start time, a reboot another boot. It is recorded right after a start
+// and is all that a later program needs to watch or end the process. Pids are
+// those of the PID namespace in which the identity was read.
+type Identity struct {
+	PID  int `json:"pid"`
+	PGID int `json:"pgid"`
+	// SID is the session of the process, one more thing that a recycled group
+	// does not share; 0 where unknown.
+	SID   int    `json:"sid,omitempty"`
+	Start string `json:"start"` // kernel start time, opaque; compared for equality
+	Boot  string `json:"boot"`  // boot id, opaque; "" where unknown
+}
+
+// Identify reads the identity of the process with this pid, whoever started it.
+// The error matches ErrGone when there is none. A process that ended but was not
+// yet reaped by its parent still has an identity, since its pid cannot be given
+// away before that; Alive is false for it.
+func Identify(pid int) (Identity, error) {
+	s, err := readStat(pid)
+	if err != nil {
+		return Identity{}, fmt.Errorf("spawn: identify %d: %w", pid, err)
+	}
+	return s.identity(), nil
+}
+
+// Alive reports whether exactly this process runs. It is false for a zombie, for
+// a recycled pid, for a process of another boot, and when the system does not
+// say; Check tells the last case apart.
+func (id Identity) Alive() bool {
+	alive, _ := id.Check()
+	return alive
+}
+
+// Check is Alive with the reason for not knowing: a false without an error means
+// that the process is certainly not running any more, a false with one that it
+// could not be found out, for instance because this program has no file
+// descriptor left.
+func (id Identity) Check() (bool, error) {
+	if id.PID <= 0 || id.Start == "" || id.Boot != bootID() {
+		return false, nil
+	}
+	s, err := readStat(id.PID)
+	if errors.Is(err, ErrGone) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("spawn: check %d: %w", id.PID, err)
+	}
+	return !s.zombie && s.is(id), nil
+}
+
+// Parent returns the pid of the parent of a process, 0 for a process that has
+// none in this PID namespace. The error matches ErrGone when there is no process
+// with this pid. On Windows the parent may be gone and its pid recycled;
+// Ancestors checks that.
+func Parent(pid int) (int, error) {
+	s, err := readStat(pid)
+	if err != nil {
+		return 0, fmt.Errorf("spawn: parent of %d: %w", pid, err)
+	}
+	return s.ppid, nil
+}
+
+// stat is one row of the process table.
+type stat struct {
+	pid, ppid, pgid, sid int
+	start                uint64 // grows with time, comparable within one boot
+	zombie               bool
+}
+
+func (s stat) identity() Identity {
+	return Identity{PID: s.pid, PGID: s.pgid, SID: s.sid, Start: s.startText(), Boot: bootID()}
+}
+
+func (s stat) startText() string { return strconv.FormatUint(s.start, 10) }
+
+// is reports whether the row is the process that was recorded as id, running or
+// not.
+func (s stat) is(id Identity) bool {
+	return s.pid == id.PID && s.startText() == id.Start && id.Boot == bootID()
+}
+
+// startTime is the start of the recorded process in the unit of stat.start.
+func (id Identity) startTime() (uint64, error) {
+	n, err := strconv.ParseUint(id.Start, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("start time of process %d: %w", id.PID, err)
+	}
+	return n, nil
+}
+
+// bootID names this boot of the machine; "" where the system has no name for it.
+var bootID = sync.OnceValue(readBootID)

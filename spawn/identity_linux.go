@@ -1,0 +1,155 @@
+package spawn
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Orphans get a living parent at once.
+const orphansKeepParent = false
+
+func readBootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func readStat(pid int) (stat, error) {
+	if pid <= 0 {
+		return stat{}, ErrGone
+	}
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	switch {
+	case errors.Is(err, unix.ESRCH):
+		return stat{}, ErrGone
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat("/proc/self"); err != nil {
+			return stat{}, fmt.Errorf("the process table cannot be read: %w", err)
+		}
+		return stat{}, ErrGone
+	case err != nil:
+		return stat{}, err
+	}
+	return parseStat(pid, b)
+}
+
+// parseStat reads the fields of proc_pid_stat(5) that are needed here.
+func parseStat(pid int, b []byte) (stat, error) {
+	const state, ppid, pgrp, session, threads, start = 3, 4, 5, 6, 20, 22
+	f := statFields(b)
+	if len(f) <= start {
+		return stat{}, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(f)-1)
+	}
+	s := stat{pid: pid}
+	var nthreads int
+	for _, v := range []struct {
+		field int
+		to    *int
+	}{{ppid, &s.ppid}, {pgrp, &s.pgid}, {session, &s.sid}, {threads, &nthreads}} {
+		n, err := strconv.Atoi(f[v.field])
+		if err != nil {
+			return stat{}, fmt.Errorf("/proc/%d/stat field %d: %w", pid, v.field, err)
+		}
+		*v.to = n
+	}
+	n, err := strconv.ParseUint(f[start], 10, 64)
+	if err != nil {
+		return stat{}, fmt.Errorf("/proc/%d/stat field %d: %w", pid, start, err)
+	}
+	s.start = n
+	// A first thread that ended while others go on is shown as Z too.
+	s.zombie = f[state] == "X" || f[state] == "Z" && nthreads <= 1
+	return s, nil
+}
+
+// statFields splits a line of proc_pid_stat(5), so that f[3] is field 3. The
+// second one, the name in parentheses, may hold anything, parentheses and
+// newlines too; counting starts behind the last one.
+func statFields(b []byte) []string {
+	rest := b[bytes.LastIndexByte(b, ')')+1:]
+	return append(make([]string, 3, 64), strings.Fields(string(rest))...)
+}
+
+// allStats reads the process table, as far as this user may see it. It is not one
+// moment, but nobody slips through by a fork: who was born before its parent was
+// read is listed again at the end, and who lost its parent meanwhile is read
+// again.
+func allStats() ([]stat, error) {
+	const passes = 10 // against a machine that forks faster than this reads
+	all := map[int]stat{}
+	again := map[int]bool{} // those to read twice, and those who were
+	for range passes {
+		fresh, err := readNew(all)
+		if err != nil {
+			return nil, err
+		}
+		for pid, s := range all {
+			if _, known := all[s.ppid]; known || s.ppid == 0 || again[pid] {
+				continue
+			}
+			again[pid], fresh = true, true
+			if s, err := readStat(pid); err == nil {
+				all[pid] = s
+			} else {
+				delete(all, pid)
+			}
+		}
+		if !fresh {
+			break
+		}
+	}
+	return slices.SortedFunc(maps.Values(all), func(a, b stat) int { return cmp.Compare(a.pid, b.pid) }), nil
+}
+
+// readNew adds who is not in the table yet, and says whether somebody was not.
+func readNew(all map[int]stat) (fresh bool, err error) {
+	pids, err := listPids()
+	if err != nil {
+		return false, err
+	}
+	for _, pid := range pids {
+		if _, known := all[pid]; known {
+			continue
+		}
+		s, err := readStat(pid)
+		if errors.Is(err, ErrGone) || errors.Is(err, fs.ErrPermission) {
+			continue
+		}
+		if err != nil {
+			return false, err
+		}
+		all[pid], fresh = s, true
+	}
+	return fresh, nil
+}
+
+func listPids() ([]int, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	var pids []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}

@@ -1,0 +1,13 @@
+//go:build !linux && !darwin && !windows
+
+package spawn
+
+import "errors"
+
+const orphansKeepParent = false
+
+func readBootID() string { return "" }
+
+func readStat(int) (stat, error) { return stat{}, errors.ErrUnsupported }
+
+func allStats() ([]stat, error) { return nil, errors.ErrUnsupported }

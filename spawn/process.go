@@ -1,0 +1,131 @@
+package spawn
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// Process is a process that a backend started and this program watches. Its
+// methods may be called from several goroutines. It holds one goroutine until
+// the process has ended.
+type Process struct {
+	id   Identity
+	done chan struct{}
+	exit Exit // written before done is closed
+}
+
+// NewProcess is for backends: it watches a process that was just started and
+// identified. wait blocks until the process has ended, reaps it if it is a child
+// of this program, and says how it ended; it is called once, in a goroutine that
+// the Process owns.
+func NewProcess(id Identity, wait func() Exit) *Process {
+	p := &Process{id: id, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		p.exit = wait()
+	}()
+	return p
+}
+
+// Identity returns what was recorded right after the start. It stays valid when
+// the process has ended.
+func (p *Process) Identity() Identity { return p.id }
+
+// Done is closed when the process has ended and was reaped.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit says how it ended. Before Done is closed, and when nobody knows, it is a
+// Code of -1 without a Signal.
+func (p *Process) Exit() Exit {
+	select {
+	case <-p.done:
+		return p.exit
+	default:
+		return Exit{Code: -1}
+	}
+}
+
+// Exit is how a process ended.
+type Exit struct {
+	Code   int    // exit status; -1 when a signal ended it, or when unknown
+	Signal string // "killed", "terminated", …; "" when it exited
+}
+
+// exitOf reads what Wait left; nil when somebody else took the status.
+func exitOf(ps *os.ProcessState) Exit {
+	if ps == nil {
+		return Exit{Code: -1}
+	}
+	e := Exit{Code: ps.ExitCode()}
+	if ws, ok := ps.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e = Exit{Code: -1, Signal: ws.Signal().String()}
+	}
+	return e
+}
+
+type processBackend struct{}
+
+var _ Backend = processBackend{}
+
+// ProcessBackend is the backend "process": a child of this program in a process
+// group of its own, with /dev/null for stdin and the log's descriptor itself for
+// stdout and stderr, so that nothing of it needs this program to live.
+func ProcessBackend() Backend { return processBackend{} }
+
+func (processBackend) Name() string { return "process" }
+
+func (processBackend) Start(ctx context.Context, spec Spec) (*Process, error) {
+	p, err := startProcess(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("spawn: start: %w", err)
+	}
+	return p, nil
+}
+
+func startProcess(ctx context.Context, spec Spec) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := spec.check(); err != nil {
+		return nil, err
+	}
+	log, err := openLog(spec.Log)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	defer log.Close()
+	cmd := &exec.Cmd{
+		Path: spec.Argv[0], Args: spec.Argv, Dir: spec.Dir, Env: exactly(spec.Env),
+		Stdout: log, Stderr: log, SysProcAttr: ownGroup(),
+	}
+	id, err := launch(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return NewProcess(id, func() Exit {
+		_ = cmd.Wait() // its error repeats the state
+		return exitOf(cmd.ProcessState)
+	}), nil
+}
+
+// launch starts cmd and identifies the child. Until somebody waits for it the
+// child keeps its pid even when it has ended already, so that the identity is
+// certainly its own.
+func launch(cmd *exec.Cmd) (Identity, error) {
+	if err := cmd.Start(); err != nil {
+		return Identity{}, err
+	}
+	s, err := readStat(cmd.Process.Pid)
+	if err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return Identity{}, fmt.Errorf("identify the new process %d: %w", cmd.Process.Pid, err)
+	}
+	return s.identity(), nil
+}
+
+// exactly keeps an empty environment empty; os/exec takes nil for ours.
+func exactly(env []string) []string { return append([]string{}, env...) }

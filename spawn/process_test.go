@@ -1,0 +1,169 @@
+//go:build unix
+
+package spawn_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+)
+
+func init() { scenarios["starter"] = starter }
+
+// starter is a scenario: it starts the specs on its stdin, writes the identities,
+// and waits to be killed.
+func starter() error {
+	var specs []spawn.Spec
+	if err := json.NewDecoder(os.Stdin).Decode(&specs); err != nil {
+		return err
+	}
+	var ids []spawn.Identity
+	for _, spec := range specs {
+		p, err := processBackend.Start(context.Background(), spec)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, p.Identity())
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(ids); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// scenario starts one of the scenarios, with pipes to talk to it.
+func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out *json.Decoder) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd = exec.Command(exe)
+	cmd.Env = []string{scenarioEnv + "=" + name}
+	cmd.Stderr = os.Stderr
+	if in, err = cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, in, json.NewDecoder(r)
+}
+
+// A process survives a starter that is killed, goes on writing its log, and can
+// be ended by whoever knows its identity.
+func TestSurvivesStarter(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "go")
+	spec := spawntest.Spec(t, spawntest.ModeFollow, file)
+	cmd, in, out := scenario(t, "starter")
+	if err := json.NewEncoder(in).Encode([]spawn.Spec{spec}); err != nil {
+		t.Fatal(err)
+	}
+	var ids []spawn.Identity
+	if err := out.Decode(&ids); err != nil || len(ids) != 1 {
+		t.Fatal(ids, err)
+	}
+	id := ids[0]
+	defer spawntest.End(t, id)
+	spawntest.Ready(t, spec.Log, 1)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil {
+		t.Fatal("the starter was not killed")
+	}
+	if !id.Alive() {
+		t.Fatal("the process ended with its starter")
+	}
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spawntest.Await(t, "the log to go on", func() bool {
+		b, err := os.ReadFile(spec.Log)
+		return err == nil && strings.HasSuffix(string(b), "seen\n")
+	})
+	if rung, err := spawn.Stop(t.Context(), id, spawn.Grace{}); err != nil || rung != spawn.RungTerm {
+		t.Errorf("stop: %q, %v", rung, err)
+	}
+	if id.Alive() {
+		t.Error("alive after Stop")
+	}
+}
+
+// What an agent may plant in place of its log is refused and left as it was.
+func TestPlantedLog(t *testing.T) {
+	for name, plant := range map[string]func(victim, log string) error{
+		"symlink":  os.Symlink,
+		"hardlink": os.Link,
+		"fifo":     func(_, log string) error { return syscall.Mkfifo(log, 0o600) },
+		"dangling": func(_, log string) error { return os.Symlink(log+".none", log) },
+	} {
+		spec := spawntest.Spec(t, spawntest.ModeReport)
+		victim := filepath.Join(t.TempDir(), "victim")
+		if err := os.WriteFile(victim, []byte("keep"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if err := plant(victim, spec.Log); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := processBackend.Start(t.Context(), spec); err == nil {
+			t.Errorf("%s: started", name)
+			spawntest.Wait(t, p)
+		}
+		b, err := os.ReadFile(victim)
+		if err != nil || string(b) != "keep" {
+			t.Errorf("%s: target holds %q, %v", name, b, err)
+		}
+		if fi, err := os.Stat(victim); err != nil || fi.Mode() != 0o640 {
+			t.Errorf("%s: target has mode %v, %v", name, fi.Mode(), err)
+		}
+		if _, err := os.Stat(spec.Log + ".none"); err == nil {
+			t.Errorf("%s: a file was made elsewhere", name)
+		}
+	}
+}
+
+func TestLookPath(t *testing.T) {
+	dir := t.TempDir()
+	tool := filepath.Join(dir, "tool")
+	if err := os.WriteFile(tool, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "text"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	for _, c := range []struct {
+		name, want string
+		env        []string
+	}{
+		{"tool", tool, []string{"PATH=/none:" + dir}},
+		{"tool", tool, []string{"PATH=/none", "PATH=" + dir}},
+		{"tool", "", []string{"PATH=" + dir, "PATH=/none"}},
+		{"tool", "", []string{"PATH=.:" + filepath.Base(dir) + "::"}},
+		{"tool", "", []string{"PATH=../" + filepath.Base(dir)}},
+		{"tool", "", nil},
+		{"text", "", []string{"PATH=" + dir}},
+		{"./tool", "./tool", nil},
+		{"/x/tool", "/x/tool", nil},
+	} {
+		got, err := spawn.LookPath(c.name, c.env)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("LookPath(%q, %q) = %q, %v; want %q", c.name, c.env, got, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package spawntest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle/spawn"
+)
+
+// TestBackend checks that b starts what it was asked to start, knows it and sees
+// it end. The test binary calls Main in its TestMain.
+func TestBackend(t *testing.T, b spawn.Backend) {
+	if b.Name() == "" {
+		t.Error("the backend has no name")
+	}
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, spawn.Backend)
+	}{
+		{"Exactly", testExactly},
+		{"Log", testLog},
+		{"Identity", testIdentity},
+		{"Exit", testExit},
+		{"AtOnce", testAtOnce},
+		{"OutlivesContext", testOutlivesContext},
+		{"Refuses", testRefuses},
+		{"Stop", testStop},
+		{"Concurrent", testConcurrent},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
+	}
+}
+
+// Start starts a spec and ends the process with the test.
+func Start(t testing.TB, b spawn.Backend, spec spawn.Spec) *spawn.Process {
+	t.Helper()
+	p, err := b.Start(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { End(t, p.Identity()); <-p.Done() })
+	return p
+}
+
+// End kills a process and what runs below it.
+func End(t testing.TB, id spawn.Identity) {
+	t.Helper()
+	g := spawn.Grace{Term: time.Millisecond, Kill: 10 * time.Second}
+	if _, err := spawn.StopTree(context.Background(), id, g); err != nil {
+		t.Error(err)
+	}
+}
+
+// Wait returns how a process ended, and fails the test when it does not.
+func Wait(t testing.TB, p *spawn.Process) spawn.Exit {
+	t.Helper()
+	select {
+	case <-p.Done():
+		return p.Exit()
+	case <-time.After(10 * time.Second):
+		t.Fatalf("process %d did not end", p.Identity().PID)
+		return spawn.Exit{}
+	}
+}
+
+func testExactly(t *testing.T, b spawn.Backend) {
+	args := []string{"", "two words", "$HOME", "a;b", `q"'`, "*", "`id`", "-x", "new\nline"}
+	spec := Spec(t, ModeReport, args...)
+	spec.Env = append(spec.Env, "A=1", "B=two words; $A", "C=")
+	p := Start(t, b, spec)
+	if got := Wait(t, p); got != (spawn.Exit{}) {
+		t.Fatalf("exit %+v", got)
+	}
+	dir, err := filepath.EvalSymlinks(spec.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Report{Args: args, Env: spec.Env, Dir: dir}
+	slices.Sort(want.Env)
+	var got Report
+	log := read(t, spec.Log)
+	if err := json.Unmarshal([]byte(log[strings.Index(log, "{"):]), &got); err != nil {
+		t.Fatalf("%v in %s", err, log)
+	}
+	if runtime.GOOS == "windows" {
+		got.Env = slices.DeleteFunc(got.Env, func(e string) bool { return strings.HasPrefix(e, "SYSTEMROOT=") })
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("started with (-want +got):\n%s", d)
+	}
+}
+
+func testLog(t *testing.T, b spawn.Backend) {
+	spec := Spec(t, ModeReport)
+	if err := os.WriteFile(spec.Log, []byte("before\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		Wait(t, Start(t, b, spec))
+	}
+	log := read(t, spec.Log)
+	if !strings.HasPrefix(log, "before\n") || strings.Count(log, "on stderr\n") != 2 || strings.Count(log, `"Dir"`) != 2 {
+		t.Errorf("log:\n%s", log)
+	}
+	fi, err := os.Stat(spec.Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS != "windows" && fi.Mode() != 0o600 {
+		t.Errorf("log has mode %v", fi.Mode())
+	}
+}
+
+func testIdentity(t *testing.T, b spawn.Backend) {
+	spec := Spec(t, ModeBlock)
+	p := Start(t, b, spec)
+	id := p.Identity()
+	if pid := Ready(t, spec.Log, 1)[ModeBlock]; pid != id.PID {
+		t.Errorf("pid %d runs, recorded is %d", pid, id.PID)
+	}
+	now, err := spawn.Identify(id.PID)
+	if err != nil || now != id {
+		t.Errorf("Identify: %+v, %v, recorded %+v", now, err, id)
+	}
+	if id.PGID != id.PID {
+		t.Errorf("not in a group of its own: %+v", id)
+	}
+	if !id.Alive() {
+		t.Error("not alive while it runs")
+	}
+	if got := p.Exit(); got != (spawn.Exit{Code: -1}) {
+		t.Errorf("exit before the end: %+v", got)
+	}
+	End(t, id)
+	Wait(t, p)
+	if id.Alive() {
+		t.Error("alive after it ended")
+	}
+	if _, err := spawn.Identify(id.PID); !errors.Is(err, spawn.ErrGone) {
+		t.Errorf("Identify after it was reaped: %v", err)
+	}
+}
+
+func testExit(t *testing.T, b spawn.Backend) {
+	for code, arg := range map[int]string{0: "0", 7: "7", 255: "255"} {
+		if got := Wait(t, Start(t, b, Spec(t, ModeExit, arg))); got != (spawn.Exit{Code: code}) {
+			t.Errorf("exit %d: %+v", code, got)
+		}
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	p := Start(t, b, Spec(t, ModeBlock))
+	proc, err := os.FindProcess(p.Identity().PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proc.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if got := Wait(t, p); got != (spawn.Exit{Code: -1, Signal: "killed"}) {
+		t.Errorf("killed: %+v", got)
+	}
+}
+
+func testAtOnce(t *testing.T, b spawn.Backend) {
+	seen := map[spawn.Identity]bool{}
+	spec := Spec(t, ModeExit, "0")
+	const n = 20
+	for range n {
+		p := Start(t, b, spec)
+		if id := p.Identity(); id.PID <= 0 || id.PGID != id.PID || id.Start == "" {
+			t.Fatalf("identity %+v", id)
+		}
+		Wait(t, p)
+		seen[p.Identity()] = true
+	}
+	if len(seen) != n {
+		t.Errorf("%d processes had %d identities", n, len(seen))
+	}
+}
+
+func testOutlivesContext(t *testing.T, b spawn.Backend) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	file := filepath.Join(t.TempDir(), "go")
+	spec := Spec(t, ModeFollow, file)
+	p, err := b.Start(ctx, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer End(t, p.Identity())
+	Ready(t, spec.Log, 1)
+	cancel()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	Await(t, "the process to go on", func() bool { return strings.Contains(read(t, spec.Log), "seen") })
+	if _, err := b.Start(ctx, spec); !errors.Is(err, context.Canceled) {
+		t.Errorf("start with a cancelled context: %v", err)
+	}
+}
+
+func testRefuses(t *testing.T, b spawn.Backend) {
+	good := Spec(t, ModeExit, "0")
+	file := filepath.Join(good.Dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(cwd, good.Argv[0])
+	if err != nil {
+		relative = "." // another drive
+	}
+	for name, change := range map[string]func(*spawn.Spec){
+		"no program":       func(s *spawn.Spec) { s.Argv = nil },
+		"empty program":    func(s *spawn.Spec) { s.Argv = []string{""} },
+		"bare name":        func(s *spawn.Spec) { s.Argv = []string{"sh"} },
+		"relative program": func(s *spawn.Spec) { s.Argv, s.Dir = []string{relative, "0"}, "" },
+		"missing program":  func(s *spawn.Spec) { s.Argv = []string{file + ".none"} },
+		"missing dir":      func(s *spawn.Spec) { s.Dir = file + ".none" },
+		"file as dir":      func(s *spawn.Spec) { s.Dir = file },
+		"no log":           func(s *spawn.Spec) { s.Log = "" },
+		"log without dir":  func(s *spawn.Spec) { s.Log = filepath.Join(file+".none", "log") },
+		"directory as log": func(s *spawn.Spec) { s.Log = s.Dir },
+	} {
+		spec := good
+		change(&spec)
+		p, err := b.Start(t.Context(), spec)
+		if err == nil {
+			t.Errorf("%s: started %+v", name, p.Identity())
+			End(t, p.Identity())
+			continue
+		}
+		if strings.HasSuffix(name, "dir") && !strings.Contains(err.Error(), spec.Dir) {
+			t.Errorf("%s: the error does not name it: %v", name, err)
+		}
+	}
+}
+
+func testStop(t *testing.T, b spawn.Backend) {
+	for mode, want := range map[Mode]string{ModeBlock: spawn.RungTerm, ModeStubborn: spawn.RungKill} {
+		if runtime.GOOS == "windows" {
+			want = spawn.RungKill // unless it shares our console
+		}
+		spec := Spec(t, mode)
+		p := Start(t, b, spec)
+		Ready(t, spec.Log, 1)
+		g := spawn.Grace{Term: 5 * time.Second, Kill: 5 * time.Second}
+		if mode == ModeStubborn {
+			g.Term = 50 * time.Millisecond
+		}
+		rung, err := spawn.Stop(t.Context(), p.Identity(), g)
+		if err != nil || rung != want {
+			t.Errorf("stop of %s: %q, %v", mode, rung, err)
+		}
+		Wait(t, p)
+		if rung, err := spawn.Stop(t.Context(), p.Identity(), g); err != nil || rung != spawn.RungGone {
+			t.Errorf("second stop of %s: %q, %v", mode, rung, err)
+		}
+	}
+}
+
+func testConcurrent(t *testing.T, b spawn.Backend) {
+	const n = 20
+	var wg sync.WaitGroup
+	procs := make([]*spawn.Process, n)
+	specs := make([]spawn.Spec, n)
+	for i := range n {
+		specs[i] = Spec(t, ModeBlock)
+		wg.Go(func() {
+			p, err := b.Start(t.Context(), specs[i])
+			if err != nil {
+				t.Errorf("start %d: %v", i, err)
+				return
+			}
+			procs[i] = p
+		})
+	}
+	wg.Wait()
+	for i, p := range procs {
+		if p == nil {
+			continue
+		}
+		if pid := Ready(t, specs[i].Log, 1)[ModeBlock]; pid != p.Identity().PID {
+			t.Errorf("process %d is %d, recorded %d", i, pid, p.Identity().PID)
+		}
+	}
+	for _, p := range procs {
+		if p == nil {
+			continue
+		}
+		wg.Go(func() {
+			End(t, p.Identity())
+			Wait(t, p)
+		})
+	}
+	wg.Wait()
+}
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,276 @@
+package spawn
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+)
+
+// ErrNotOurs means that a process is not one that may be ended from here.
+var ErrNotOurs = errors.New("not a process of ours")
+
+// ErrStillAlive means that a process did not end by SIGKILL in time, because the
+// kernel holds it or because it runs as another user.
+var ErrStillAlive = errors.New("still alive")
+
+// The rungs of Stop: which step ended the process.
+const (
+	RungGone = "gone" // nothing was left to end
+	RungTerm = "term" // it ended by SIGTERM
+	RungKill = "kill" // it ended by SIGKILL
+)
+
+// Grace is how long each rung of Stop waits.
+type Grace struct {
+	Term time.Duration // between SIGTERM and SIGKILL; 0 means 5 s
+	Kill time.Duration // for the group to be gone after SIGKILL; 0 means 5 s
+}
+
+func (g Grace) filled() Grace {
+	const usual = 5 * time.Second
+	return Grace{Term: cmp.Or(g.Term, usual), Kill: cmp.Or(g.Kill, usual)}
+}
+
+// Stop ends the process group of id by SIGTERM, then SIGKILL, and verifies that
+// it is gone; zombies count as gone. rung tells which step ended it: RungGone,
+// RungTerm or RungKill; it is "" with an error. A stopped process (SIGSTOP) is
+// continued so that it can end by SIGTERM.
+//
+// It signals only what was recorded, and looks again before each signal. While
+// the recorded process runs its group is the one to end. After its death the
+// group is ended as long as it still has members, in the same session and not
+// older than the recorded process, and the pid was not given to another process;
+// else there is nothing to do. What this cannot see is a number that went round
+// completely: a later group of the same number and session whose leader died too.
+// Of a group that the recorded process did not lead, only that process and its
+// descendants are ended, one by one.
+//
+// The error matches ErrNotOurs, and nothing was signalled, when the group holds
+// this process or one of its ancestors, when pid or pgid is 1 or less, or when
+// the leader is dead and somebody older is in the group. It matches ErrStillAlive
+// when the last rung did not help, and ctx.Err() when ctx ended first; the
+// process may then have been signalled already. Several Stops of one process may
+// run at once.
+func Stop(ctx context.Context, id Identity, g Grace) (rung string, err error) {
+	rung, err = stop(ctx, id, groupOf(id), g.filled())
+	if err != nil {
+		return "", fmt.Errorf("spawn: stop %d: %w", id.PID, err)
+	}
+	return rung, nil
+}
+
+// StopTree is Stop for a whole member: it first ends the group of id as Stop
+// does, so that a process that handles SIGTERM can end its own children in order,
+// then whatever was seen below it and outlived it in other groups and sessions,
+// by SIGTERM and after g.Kill by SIGKILL. It takes at most g.Term and three times
+// g.Kill. rung is the hardest step that was needed.
+//
+// Descendants are known only while the chain of parents above them lives: when
+// the recorded process is dead already, StopTree does what Stop does.
+func StopTree(ctx context.Context, id Identity, g Grace) (rung string, err error) {
+	g = g.filled()
+	t := &tree{root: id}
+	rung, err = stop(ctx, id, watched{groupOf(id), t}, g)
+	if err == nil || errors.Is(err, ErrStillAlive) {
+		rest, err2 := ladder(ctx, each{t.live}, Grace{Term: g.Kill, Kill: g.Kill})
+		if rest == RungKill || rung == RungGone {
+			rung = rest
+		}
+		err = errors.Join(err, err2)
+	}
+	if err != nil {
+		return "", fmt.Errorf("spawn: stop %d and what runs below: %w", id.PID, err)
+	}
+	return rung, nil
+}
+
+// groupOf is what Stop ends.
+func groupOf(id Identity) target {
+	if id.PID == id.PGID {
+		return group{id}
+	}
+	t := &tree{root: id}
+	return each{func() ([]stat, error) { return t.liveIn(id.PGID) }}
+}
+
+// stop climbs the ladder for the group t of id, unless it is one to keep off.
+func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
+	if id.PID <= 1 || id.PGID <= 1 {
+		return "", fmt.Errorf("%w: pid %d, group %d", ErrNotOurs, id.PID, id.PGID)
+	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	live, err := t.live()
+	if err != nil {
+		return "", err
+	}
+	if len(live) == 0 {
+		return RungGone, nil
+	}
+	if err := keepOff(id); err != nil {
+		return "", err
+	}
+	return ladder(ctx, t, g)
+}
+
+// keepOff refuses the groups that this process and its ancestors are in. An
+// ancestor that cannot be seen belongs to another user and is not considered.
+func keepOff(id Identity) error {
+	self, err := readStat(os.Getpid())
+	if err != nil {
+		return fmt.Errorf("identify this process: %w", err)
+	}
+	up, err := ancestors(self.pid)
+	if err != nil && len(up) == 0 {
+		return fmt.Errorf("the ancestors of this process: %w", err)
+	}
+	for _, s := range append(up, self) {
+		if s.pid == id.PID || s.pgid == id.PGID {
+			return fmt.Errorf("%w: group %d holds process %d, which is this one or above it",
+				ErrNotOurs, id.PGID, s.pid)
+		}
+	}
+	return nil
+}
+
+// target is something that a ladder ends.
+type target interface {
+	// live returns the running processes that are left of it.
+	live() ([]stat, error)
+	// signal asks them to end, or kills them.
+	signal(live []stat, kill bool) error
+}
+
+// ladder signals t until nothing of it lives, and tells the last rung needed.
+func ladder(ctx context.Context, t target, g Grace) (string, error) {
+	rung := RungGone
+	var refused error
+	for _, step := range []struct {
+		rung string
+		kill bool
+		wait time.Duration
+	}{{RungTerm, false, g.Term}, {RungKill, true, g.Kill}} {
+		live, err := t.live()
+		if err != nil {
+			return "", err
+		}
+		if len(live) == 0 {
+			return rung, nil
+		}
+		rung, refused = step.rung, t.signal(live, step.kill)
+		gone, err := waitGone(ctx, t, step.kill, step.wait)
+		if err != nil {
+			return "", err
+		}
+		if gone {
+			return rung, nil
+		}
+	}
+	live, err := t.live()
+	if err != nil {
+		return "", err
+	}
+	if len(live) == 0 {
+		return rung, nil
+	}
+	return "", errors.Join(fmt.Errorf("%w: %s", ErrStillAlive, pids(live)), refused)
+}
+
+// waitGone waits until nothing of t lives, at most d. When it is being killed,
+// those who were born between the look and the signal are killed as they show up.
+func waitGone(ctx context.Context, t target, kill bool, d time.Duration) (bool, error) {
+	wait, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	gone, err := until(wait, func() (bool, error) {
+		live, err := t.live()
+		if kill && err == nil && len(live) > 0 {
+			_ = t.signal(live, true) // the ladder has the first answer
+		}
+		return len(live) == 0, err
+	})
+	if err == nil && !gone {
+		err = ctx.Err()
+	}
+	return gone, err
+}
+
+// until asks, often at first, until the answer is yes, an error, or ctx is done.
+func until(ctx context.Context, ask func() (bool, error)) (bool, error) {
+	const longest = 50 * time.Millisecond
+	pause := time.Millisecond
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	for {
+		if yes, err := ask(); yes || err != nil {
+			return yes, err
+		}
+		select {
+		case <-ctx.Done():
+			return ask()
+		case <-t.C:
+		}
+		pause = min(2*pause, longest)
+		t.Reset(pause)
+	}
+}
+
+// watched is a target whose descendants are written down whenever it is looked at.
+type watched struct {
+	target
+	t *tree
+}
+
+func (w watched) live() ([]stat, error) {
+	if err := w.t.refresh(); err != nil {
+		return nil, err
+	}
+	return w.target.live()
+}
+
+// each is a set of single processes.
+type each struct {
+	find func() ([]stat, error)
+}
+
+func (e each) live() ([]stat, error) { return e.find() }
+
+func (e each) signal(live []stat, kill bool) error {
+	var errs []error
+	for _, s := range live {
+		errs = append(errs, signalOne(s.identity(), kill))
+	}
+	return errors.Join(errs...)
+}
+
+// holdProcess calls f with a handle on exactly the process id, if it runs. Where
+// the system has such handles (Linux, Windows) the pid cannot be recycled between
+// the check and what f does.
+func holdProcess(id Identity, f func(*os.Process) error) error {
+	p, err := os.FindProcess(id.PID)
+	if err != nil {
+		return nil // gone
+	}
+	defer func() { _ = p.Release() }()
+	alive, err := id.Check()
+	if err != nil || !alive {
+		return err
+	}
+	if err := f(p); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %d: %w", id.PID, err)
+	}
+	return nil
+}
+
+func pids(live []stat) string {
+	n := make([]int, 0, len(live))
+	for _, s := range live {
+		n = append(n, s.pid)
+	}
+	slices.Sort(n)
+	return fmt.Sprintf("pids %v", n)
+}

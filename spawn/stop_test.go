@@ -1,0 +1,368 @@
+//go:build unix
+
+package spawn_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+)
+
+// Graces for processes that end by SIGTERM, and for those that do not.
+var (
+	patient   = spawn.Grace{Term: 10 * time.Second, Kill: 10 * time.Second}
+	impatient = spawn.Grace{Term: 50 * time.Millisecond, Kill: 10 * time.Second}
+)
+
+// family starts a helper with one below it and returns both.
+func family(t *testing.T, child spawntest.Mode, flags string) (*spawn.Process, spawn.Identity) {
+	t.Helper()
+	spec := spawntest.Spec(t, spawntest.ModeParent, string(child)+flags)
+	p := spawntest.Start(t, processBackend, spec)
+	n := 1
+	if strings.Contains(flags, "stay") {
+		n = 2
+	}
+	id, err := spawn.Identify(spawntest.Ready(t, spec.Log, n)[child])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(t, id) })
+	if n == 1 {
+		spawntest.Wait(t, p)
+	}
+	return p, id
+}
+
+// kill ends one process, whatever group it is in.
+func kill(t *testing.T, id spawn.Identity) {
+	t.Helper()
+	if id.Alive() {
+		if err := syscall.Kill(id.PID, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		spawntest.Await(t, fmt.Sprintf("%d to end", id.PID), func() bool { return !id.Alive() })
+	}
+}
+
+func stops(t *testing.T, id spawn.Identity, g spawn.Grace, want string) {
+	t.Helper()
+	if rung, err := spawn.Stop(t.Context(), id, g); rung != want || err != nil {
+		t.Errorf("stop %+v: %q, %v; want %q", id, rung, err, want)
+	}
+}
+
+func alive(t *testing.T, ids ...spawn.Identity) {
+	t.Helper()
+	for _, id := range ids {
+		if !id.Alive() {
+			t.Errorf("%+v was ended", id)
+		}
+	}
+}
+
+func dead(t *testing.T, ids ...spawn.Identity) {
+	t.Helper()
+	for _, id := range ids {
+		if id.Alive() {
+			t.Errorf("%+v still runs", id)
+		}
+	}
+}
+
+func TestStopPolite(t *testing.T) {
+	spec := spawntest.Spec(t, spawntest.ModePolite)
+	p := spawntest.Start(t, processBackend, spec)
+	spawntest.Ready(t, spec.Log, 1)
+	stops(t, p.Identity(), patient, spawn.RungTerm)
+	if got := spawntest.Wait(t, p); got != (spawn.Exit{Code: 3}) {
+		t.Errorf("exit %+v", got)
+	}
+}
+
+// A stopped process is not deaf to SIGTERM for ever.
+func TestStopContinues(t *testing.T) {
+	spec := spawntest.Spec(t, spawntest.ModePolite)
+	p := spawntest.Start(t, processBackend, spec)
+	spawntest.Ready(t, spec.Log, 1)
+	if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	alive(t, p.Identity())
+	stops(t, p.Identity(), patient, spawn.RungTerm)
+}
+
+// The group is ended when its leader ends by SIGTERM and a member does not, and
+// when the leader has been gone and reaped for long.
+func TestStopGroup(t *testing.T) {
+	p, child := family(t, spawntest.ModeStubborn, ",stay")
+	stops(t, p.Identity(), impatient, spawn.RungKill)
+	dead(t, p.Identity(), child)
+
+	p, child = family(t, spawntest.ModeStubborn, "")
+	alive(t, child)
+	dead(t, p.Identity())
+	stops(t, p.Identity(), impatient, spawn.RungKill)
+	dead(t, child)
+	stops(t, p.Identity(), patient, spawn.RungGone)
+
+	p, child = family(t, spawntest.ModeBlock, "")
+	stops(t, p.Identity(), patient, spawn.RungTerm)
+	dead(t, child)
+}
+
+// A zombie that its parent leaves lying is gone.
+func TestStopZombie(t *testing.T) {
+	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := spawn.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stops(t, id, patient, spawn.RungTerm)
+	stops(t, id, patient, spawn.RungGone)
+	if err := cmd.Wait(); err == nil {
+		t.Error("ended without a signal")
+	}
+}
+
+// What looks like the recorded process but is not it is never signalled: an
+// earlier holder of the pid, a later one, one of another boot or session.
+func TestStopRecycled(t *testing.T) {
+	p, child := family(t, spawntest.ModeBlock, ",stay")
+	id := p.Identity()
+	for name, other := range map[string]spawn.Identity{
+		"earlier": withStart(t, id, -1),
+		"zero":    {PID: id.PID, PGID: id.PGID, SID: id.SID, Start: "0", Boot: id.Boot},
+		"later":   withStart(t, id, +1),
+		"none":    {PID: id.PID, PGID: id.PGID, SID: id.SID, Boot: id.Boot},
+		"boot":    {PID: id.PID, PGID: id.PGID, SID: id.SID, Start: id.Start, Boot: "another"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stops(t, other, impatient, spawn.RungGone)
+			if rung, err := spawn.StopTree(t.Context(), other, impatient); rung != spawn.RungGone || err != nil {
+				t.Errorf("stop tree: %q, %v", rung, err)
+			}
+			alive(t, id, child)
+		})
+	}
+
+	// The leader is gone, so that only the members are left to judge by.
+	p, child = family(t, spawntest.ModeBlock, "")
+	id = p.Identity()
+	session := id
+	session.SID++
+	stops(t, session, impatient, spawn.RungGone)
+	alive(t, child)
+	refuses(t, withStart(t, id, 1<<20)) // the member is older than that
+	alive(t, child)
+	member := id
+	member.PID = child.PID // a process that was not the leader, and ended
+	stops(t, withStart(t, member, -1), impatient, spawn.RungGone)
+	alive(t, child)
+	stops(t, id, patient, spawn.RungTerm)
+}
+
+func withStart(t *testing.T, id spawn.Identity, by int64) spawn.Identity {
+	t.Helper()
+	n, err := strconv.ParseInt(id.Start, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Start = strconv.FormatInt(n+by, 10)
+	return id
+}
+
+func refuses(t *testing.T, id spawn.Identity) {
+	t.Helper()
+	if rung, err := spawn.Stop(t.Context(), id, impatient); rung != "" || !errors.Is(err, spawn.ErrNotOurs) {
+		t.Errorf("stop %+v: %q, %v", id, rung, err)
+	}
+	if rung, err := spawn.StopTree(t.Context(), id, impatient); rung != "" || !errors.Is(err, spawn.ErrNotOurs) {
+		t.Errorf("stop tree of %+v: %q, %v", id, rung, err)
+	}
+}
+
+// A process in the group of another one does not make that group ours: it is
+// ended with what runs below it, and nobody else, also when it has a group of its
+// own by now.
+func TestStopMember(t *testing.T) {
+	for _, flags := range []string{",stay", ",stay,setsid"} {
+		p, child := family(t, spawntest.ModeBlock, flags)
+		child.PGID = p.Identity().PGID // where it was when it was recorded
+		stops(t, child, patient, spawn.RungTerm)
+		dead(t, child)
+		alive(t, p.Identity())
+	}
+	p, child := family(t, spawntest.ModeStubborn, ",stay")
+	stops(t, child, impatient, spawn.RungKill)
+	dead(t, child)
+	alive(t, p.Identity())
+}
+
+func TestStopRefusesNumbers(t *testing.T) {
+	for _, id := range []spawn.Identity{
+		{}, {PID: 1, PGID: 1}, {PID: 1, PGID: 4711}, {PID: 4711, PGID: 1}, {PID: 4711},
+		{PID: 4711, PGID: -1}, {PID: -1, PGID: 4711}, {PID: 4711, PGID: -4711},
+	} {
+		id.Start, id.Boot = "1", "never" // nothing would be signalled anyway
+		refuses(t, id)
+	}
+}
+
+// In processes of its own, which are all that a broken guard could end: this
+// process, its parent and its grandparent, each the leader of its own group.
+func TestStopRefusesOwn(t *testing.T) {
+	const generation = "WAGGLE_SPAWN_GENERATION"
+	n, _ := strconv.Atoi(os.Getenv(generation))
+	if n < 3 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestStopRefusesOwn$")
+		cmd.Env = append(os.Environ(), fmt.Sprint(generation, "=", n+1))
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("generation %d: %v\n%s", n+1, err, out)
+		}
+		return
+	}
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, err := spawn.Ancestors(self.PID)
+	if err != nil || len(up) < 3 {
+		t.Fatalf("ancestors %+v, %v", up, err)
+	}
+	for _, id := range []spawn.Identity{self, up[0], up[1]} {
+		if id.PID != id.PGID {
+			t.Fatalf("%+v does not lead a group", id)
+		}
+		refuses(t, id)
+	}
+	// One of our own children that was left in our group.
+	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	child, err := spawn.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refuses(t, child)
+	alive(t, child)
+	kill(t, child)
+	if err := cmd.Wait(); err == nil {
+		t.Error("the child was not killed")
+	}
+}
+
+func TestStopContext(t *testing.T) {
+	spec := spawntest.Spec(t, spawntest.ModeStubborn)
+	p := spawntest.Start(t, processBackend, spec)
+	spawntest.Ready(t, spec.Log, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	hour := spawn.Grace{Term: time.Hour, Kill: time.Hour}
+	if rung, err := spawn.Stop(ctx, p.Identity(), hour); rung != "" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("stop: %q, %v", rung, err)
+	}
+	alive(t, p.Identity())
+
+	spec = spawntest.Spec(t, spawntest.ModeBlock)
+	p = spawntest.Start(t, processBackend, spec)
+	spawntest.Ready(t, spec.Log, 1)
+	if rung, err := spawn.Stop(ctx, p.Identity(), hour); rung != "" || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("stop after the end of ctx: %q, %v", rung, err)
+	}
+	alive(t, p.Identity())
+}
+
+// A descendant in a session of its own outlives Stop and does not outlive
+// StopTree, however its parents end.
+func TestStopTree(t *testing.T) {
+	p, child := family(t, spawntest.ModeBlock, ",stay,setsid")
+	stops(t, p.Identity(), patient, spawn.RungTerm)
+	alive(t, child)
+
+	for _, c := range []struct {
+		child spawntest.Mode
+		flags string
+		g     spawn.Grace
+		want  string
+	}{
+		{spawntest.ModeBlock, ",stay,setsid", patient, spawn.RungTerm},
+		{spawntest.ModeBlock, ",stay,setsid,stubborn", impatient, spawn.RungKill},
+		{spawntest.ModeBlock, ",stay", patient, spawn.RungTerm},
+		{spawntest.ModeStubborn, ",stay,setsid", spawn.Grace{Term: 10 * time.Second, Kill: 200 * time.Millisecond}, spawn.RungKill},
+	} {
+		p, child := family(t, c.child, c.flags)
+		rung, err := spawn.StopTree(t.Context(), p.Identity(), c.g)
+		if rung != c.want || err != nil {
+			t.Errorf("%s%s: %q, %v; want %q", c.child, c.flags, rung, err, c.want)
+		}
+		dead(t, p.Identity(), child)
+	}
+}
+
+func TestStopConcurrently(t *testing.T) {
+	p, child := family(t, spawntest.ModeStubborn, ",stay")
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := spawn.Stop(t.Context(), p.Identity(), impatient); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	dead(t, p.Identity(), child)
+}
+
+// Fifty processes of a starter that was killed are all ended by those who read
+// their records.
+func TestOrphansOfKilledStarter(t *testing.T) {
+	const n = 50
+	cmd, in, out := scenario(t, "starter")
+	specs := make([]spawn.Spec, n)
+	for i := range specs {
+		specs[i] = spawntest.Spec(t, spawntest.ModeBlock)
+	}
+	if err := json.NewEncoder(in).Encode(specs); err != nil {
+		t.Fatal(err)
+	}
+	var ids []spawn.Identity
+	if err := out.Decode(&ids); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	alive(t, ids...)
+	var wg sync.WaitGroup
+	for _, id := range ids {
+		wg.Go(func() { stops(t, id, patient, spawn.RungTerm) })
+	}
+	wg.Wait()
+	dead(t, ids...)
+	if len(ids) != n {
+		t.Errorf("%d of %d were started", len(ids), n)
+	}
+}

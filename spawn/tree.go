@@ -1,0 +1,203 @@
+package spawn
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Ancestors returns the identities from pid's parent up to init, or to the last
+// process that has a parent in this PID namespace. When an ancestor is not
+// visible to this user (a hidepid mount) it returns those below it and an error.
+// The error matches ErrGone, and there are none, when pid itself is gone.
+func Ancestors(pid int) ([]Identity, error) {
+	up, err := ancestors(pid)
+	ids := identities(up)
+	if err != nil {
+		return ids, fmt.Errorf("spawn: ancestors of %d: %w", pid, err)
+	}
+	return ids, nil
+}
+
+// ancestors walks up again when a parent ended meanwhile, since its children
+// have another one by then.
+func ancestors(pid int) (up []stat, err error) {
+	for range 3 {
+		up, err = walkUp(pid)
+		if !errors.Is(err, ErrGone) {
+			break
+		}
+	}
+	return up, err
+}
+
+func walkUp(pid int) ([]stat, error) {
+	const deepest = 10_000 // against a loop of recycled pids
+	s, err := readStat(pid)
+	if err != nil {
+		return nil, err
+	}
+	var up []stat
+	for s.ppid > 0 && len(up) < deepest {
+		parent, err := readStat(s.ppid)
+		if orphansKeepParent && (err != nil || parent.start > s.start) {
+			break
+		}
+		if err != nil {
+			return up, fmt.Errorf("parent %d: %w", s.ppid, err)
+		}
+		up = append(up, parent)
+		s = parent
+	}
+	return up, nil
+}
+
+// Descendants returns the running processes below pid, parents before their
+// children, whatever their group or session. It is a picture of one moment: a
+// process that starts while it is taken may be missing. A descendant whose
+// parents died belongs to whoever inherited it: to the nearest [Subreaper] above
+// on Linux, else to init, and is then no longer found here. The error matches
+// ErrGone when there is no process with this pid.
+func Descendants(pid int) ([]Identity, error) {
+	below, err := descendants(pid)
+	if err != nil {
+		return nil, fmt.Errorf("spawn: descendants of %d: %w", pid, err)
+	}
+	return identities(below), nil
+}
+
+func descendants(pid int) ([]stat, error) {
+	all, err := allStats()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(s stat) bool { return s.pid == pid })
+	if i < 0 {
+		return nil, ErrGone
+	}
+	return below(all, all[i]), nil
+}
+
+// below picks from a picture of the process table what runs below the roots.
+func below(all []stat, roots ...stat) []stat {
+	children := map[int][]stat{}
+	for _, s := range all {
+		children[s.ppid] = append(children[s.ppid], s)
+	}
+	seen := map[int]bool{}
+	for _, r := range roots {
+		seen[r.pid] = true
+	}
+	var found []stat
+	for next := slices.Clone(roots); len(next) > 0; next = next[1:] {
+		parent := next[0]
+		for _, child := range children[parent.pid] {
+			// Nobody is older than its parent; only a recycled pid looks so.
+			if seen[child.pid] || child.start < parent.start {
+				continue
+			}
+			seen[child.pid] = true
+			next = append(next, child)
+			if !child.zombie {
+				found = append(found, child)
+			}
+		}
+	}
+	return found
+}
+
+func identities(stats []stat) []Identity {
+	ids := make([]Identity, 0, len(stats))
+	for _, s := range stats {
+		ids = append(ids, s.identity())
+	}
+	return ids
+}
+
+// tree remembers who was seen below a root while the chain of parents was still
+// whole, so that those who survive the root are still known.
+type tree struct {
+	root Identity
+	seen map[int]stat // by pid
+}
+
+// refresh takes a new picture: it forgets who ended and adds who is below the
+// root or below one of those seen before.
+func (t *tree) refresh() error {
+	if len(t.seen) == 0 {
+		root, err := readStat(t.root.PID)
+		if errors.Is(err, ErrGone) || err == nil && !root.is(t.root) {
+			return nil // nobody to look below
+		}
+	}
+	all, err := allStats()
+	if err != nil {
+		return err
+	}
+	seen := map[int]stat{}
+	var roots []stat
+	for _, s := range all {
+		old, known := t.seen[s.pid]
+		switch {
+		case s.is(t.root):
+			roots = append(roots, s)
+		case known && old.start == s.start && !s.zombie:
+			seen[s.pid] = s
+			roots = append(roots, s)
+		}
+	}
+	for _, s := range below(all, roots...) {
+		seen[s.pid] = s
+	}
+	t.seen = seen
+	return nil
+}
+
+// add remembers one more, and says whether it is new.
+func (t *tree) add(s stat) bool {
+	if old, known := t.seen[s.pid]; known && old.start == s.start {
+		return false
+	}
+	if t.seen == nil {
+		t.seen = map[int]stat{}
+	}
+	t.seen[s.pid] = s
+	return true
+}
+
+// live returns who is left of them, oldest first.
+func (t *tree) live() ([]stat, error) {
+	if len(t.seen) == 0 {
+		return nil, nil
+	}
+	if err := t.refresh(); err != nil {
+		return nil, err
+	}
+	left := slices.Collect(maps.Values(t.seen))
+	slices.SortFunc(left, func(a, b stat) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
+	})
+	return left, nil
+}
+
+// liveIn returns the root, if it runs, and who is left of the others in a group.
+func (t *tree) liveIn(pgid int) ([]stat, error) {
+	if err := t.refresh(); err != nil {
+		return nil, err
+	}
+	left, err := t.live()
+	if err != nil {
+		return nil, err
+	}
+	left = slices.DeleteFunc(left, func(s stat) bool { return s.pgid != pgid })
+	root, err := readStat(t.root.PID)
+	if errors.Is(err, ErrGone) {
+		return left, nil
+	}
+	if err == nil && root.is(t.root) && !root.zombie {
+		left = append(left, root)
+	}
+	return left, err
+}

@@ -1,0 +1,289 @@
+package task
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// List is a team's task list. Its methods may be used from several goroutines
+// and processes.
+type List struct {
+	dir  string
+	team waggle.TeamName
+	o    atomicfile.Options
+}
+
+// maxTask is the largest task file that is read unless the options say
+// otherwise.
+const maxTask = 16 << 20
+
+const (
+	lockName = ".lock"          // an empty file: what the list's lock is taken on
+	highName = ".highwatermark" // the highest id that was ever given
+)
+
+// Open returns the list in dir (tasks/<team>); the directory must exist and must
+// not be a symbolic link. o is for every file operation of the list; its Rank is
+// set here, its Deadline is that of each lock, and its MaxSize is 16 MiB when it
+// is 0.
+func Open(dir string, team waggle.TeamName, o atomicfile.Options) (*List, error) {
+	if _, err := waggle.ParseTeam(string(team)); err != nil {
+		return nil, fmt.Errorf("task: open: %w", err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("task: open: %w", err)
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("task: open: %s is not a directory", dir)
+	}
+	o.MaxSize = cmp.Or(o.MaxSize, maxTask)
+	o.Perm = cmp.Or(o.Perm, 0o600)
+	return &List{dir: dir, team: team, o: o}, nil
+}
+
+// Team is the name of the team whose list this is.
+func (l *List) Team() waggle.TeamName { return l.team }
+
+func (l *List) path(id ID) string { return filepath.Join(l.dir, string(id)+".json") }
+
+func (l *List) options(rank atomicfile.Rank) atomicfile.Options {
+	o := l.o
+	o.Rank = rank
+	return o
+}
+
+// ids returns the ids that have a file, ascending, and the highest that is in
+// use for anything. Subdirectories, which are the members', and files of other
+// names are left out.
+func (l *List) ids() (ids []ID, highest int64, err error) {
+	entries, err := os.ReadDir(l.dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, e := range entries {
+		stem, isJSON := strings.CutSuffix(e.Name(), ".json")
+		if !isJSON || !ID(stem).valid() {
+			continue
+		}
+		highest = max(highest, ID(stem).number())
+		if !e.IsDir() {
+			ids = append(ids, ID(stem))
+		}
+	}
+	slices.SortFunc(ids, func(a, b ID) int { return cmp.Compare(a.number(), b.number()) })
+	return ids, highest, nil
+}
+
+// All returns every task in order of id, those with status deleted too.
+// Subdirectories and foreign files are ignored; a file that cannot be read is
+// reported in problems, never dropped silently, and so is one that is read but
+// has something wrong.
+func (l *List) All(ctx context.Context) (tasks []Task, problems []string, err error) {
+	ids, _, err := l.ids()
+	if err != nil {
+		return nil, nil, fmt.Errorf("task: list: %w", err)
+	}
+	for _, id := range ids {
+		t, found, err := l.read(ctx, id, true)
+		var gone *NotFoundError
+		switch {
+		case err == nil:
+			tasks = append(tasks, t)
+		case errors.As(err, &gone): // removed meanwhile
+		case ctx.Err() != nil:
+			return nil, nil, ctx.Err()
+		default:
+			problems = append(problems, fmt.Sprintf("%s.json: %v", id, err))
+		}
+		for _, p := range found {
+			problems = append(problems, fmt.Sprintf("%s.json: %s", id, p))
+		}
+	}
+	return tasks, problems, nil
+}
+
+// Get returns one task. It retries a torn foreign write for about 100 ms and
+// then looks under the task's lock: *CorruptError when it is still broken,
+// *NotFoundError when there is none.
+func (l *List) Get(ctx context.Context, id ID) (Task, error) {
+	t, _, err := l.read(ctx, id, true)
+	return t, err
+}
+
+// read reads one task file; with locked it looks under the lock at last.
+func (l *List) read(ctx context.Context, id ID, locked bool) (t Task, problems []string, err error) {
+	if !id.valid() {
+		return Task{}, nil, &NotFoundError{id}
+	}
+	err = atomicfile.Settle(ctx, torn, func() error {
+		data, err := atomicfile.ReadFile(l.path(id), l.options(atomicfile.RankTask))
+		if err != nil {
+			return l.failed("read", id, err)
+		}
+		t, problems, err = l.parse(id, data)
+		return err
+	})
+	var torn *CorruptError
+	if !locked || !errors.As(err, &torn) {
+		return t, problems, err
+	}
+	looked := atomicfile.Edit(ctx, l.path(id), l.options(atomicfile.RankTask), func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		t, problems, err = l.parse(id, data)
+		return nil, err
+	})
+	var held *atomicfile.LockedError
+	if looked == nil || errors.As(looked, &torn) || errors.As(looked, &held) {
+		return t, problems, l.failed("read", id, looked)
+	}
+	return Task{}, nil, err
+}
+
+// parse reads a task file whose name says its id.
+func (l *List) parse(id ID, data []byte) (Task, []string, error) {
+	t, problems, err := Parse(data)
+	if err != nil {
+		var bad *CorruptError
+		if errors.As(err, &bad) {
+			bad.Path = l.path(id)
+		}
+		return Task{}, nil, err
+	}
+	if t.ID != id {
+		if t.ID != "" {
+			problems = append(problems, fmt.Sprintf("id %s is not that of the file", t.ID))
+		}
+		t.ID, t.kept.read.ID = id, id
+	}
+	return t, problems, nil
+}
+
+// failed gives an error its operation, or turns it into a *NotFoundError.
+func (l *List) failed(op string, id ID, err error) error {
+	var corrupt *CorruptError
+	var gone *NotFoundError
+	var state *StateError
+	switch {
+	case err == nil || errors.As(err, &corrupt) || errors.As(err, &gone) || errors.As(err, &state):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(l.path(id)); errors.Is(err, fs.ErrNotExist) {
+			return &NotFoundError{id}
+		}
+	}
+	return fmt.Errorf("task: %s %s: %w", op, id, err)
+}
+
+// torn reports an error that another program's write in place explains.
+func torn(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt)
+}
+
+// edit changes one task file under its lock.
+func (l *List) edit(ctx context.Context, op string, id ID, fn func(*Task) error) (after Task, err error) {
+	if !id.valid() {
+		return Task{}, &NotFoundError{id}
+	}
+	change := func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		if !v.Exists() {
+			return nil, &NotFoundError{id}
+		}
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		t, _, err := l.parse(id, data)
+		if err != nil {
+			return nil, err
+		}
+		kept, before := t.kept, t.AppendJSON(nil)
+		if err := fn(&t); err != nil {
+			return nil, err
+		}
+		t.kept = kept // whatever fn assigned, this file's keys stay
+		if t.ID != id {
+			return nil, fmt.Errorf("the id cannot be changed to %.20q", string(t.ID))
+		}
+		if err := t.checkChange(&kept.read); err != nil {
+			return nil, err
+		}
+		written := t.AppendJSON(nil)
+		if after, _, err = l.parse(id, written); err != nil {
+			return nil, err
+		}
+		if bytes.Equal(before, written) {
+			return nil, nil
+		}
+		return []atomicfile.Splice{{Delete: v.Size(), Insert: written}}, nil
+	}
+	err = atomicfile.Settle(ctx, torn, func() error {
+		if _, err := os.Lstat(l.path(id)); errors.Is(err, fs.ErrNotExist) {
+			return &NotFoundError{id}
+		}
+		return atomicfile.Edit(ctx, l.path(id), l.options(atomicfile.RankTask), change)
+	})
+	if err != nil {
+		return Task{}, l.failed(op, id, err)
+	}
+	return after, nil
+}
+
+// locked runs fn under the list's lock.
+func (l *List) locked(ctx context.Context, op string, fn func() error) error {
+	target := filepath.Join(l.dir, lockName)
+	f, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case err == nil:
+		err = f.Close()
+	case errors.Is(err, fs.ErrExist):
+		err = nil
+	}
+	var release func() error
+	if err == nil {
+		release, err = atomicfile.Lock(ctx, target, l.options(atomicfile.RankTasks))
+	}
+	if err != nil {
+		return fmt.Errorf("task: %s: %w", op, err)
+	}
+	err = fn()
+	if lost := release(); lost != nil && err == nil {
+		err = fmt.Errorf("task: %s: %w", op, lost)
+	}
+	return err
+}
+
+// high returns the highest id that was ever given: of .highwatermark and of the
+// files. The caller holds the list's lock.
+func (l *List) high() (int64, error) {
+	high := int64(0)
+	data, err := atomicfile.ReadFile(filepath.Join(l.dir, highName), l.o)
+	switch {
+	case err == nil:
+		high = ID(bytes.TrimSpace(data)).number()
+	case !errors.Is(err, fs.ErrNotExist):
+		return 0, err
+	}
+	_, highest, err := l.ids()
+	return max(high, highest), err
+}
+
+func (l *List) setHigh(n int64) error {
+	return atomicfile.WriteFile(filepath.Join(l.dir, highName), strconv.AppendInt(nil, n, 10), l.o)
+}

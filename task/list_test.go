@@ -1,0 +1,480 @@
+package task_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle/internal/atomicfile"
+	"waggle/task"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 123e6, time.UTC)
+
+func open(t *testing.T, dir string) *task.List {
+	t.Helper()
+	l, err := task.Open(dir, "api", atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func newList(t *testing.T) (*task.List, string) {
+	t.Helper()
+	dir := t.TempDir()
+	return open(t, dir), dir
+}
+
+func create(t *testing.T, l *task.List, in task.Task) task.Task {
+	t.Helper()
+	out, err := l.Create(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func get(t *testing.T, l *task.List, id task.ID) task.Task {
+	t.Helper()
+	out, err := l.Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// files lists dir without the locks' own files.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".flk") {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func ids(tasks []task.Task) []task.ID {
+	var out []task.ID
+	for _, t := range tasks {
+		out = append(out, t.ID)
+	}
+	return out
+}
+
+// refused checks that err is a *StateError for this reason.
+func refused(t *testing.T, what string, err error, why string, tasks ...task.ID) {
+	t.Helper()
+	var state *task.StateError
+	if !errors.As(err, &state) || state.Why != why || !slices.Equal(state.Tasks, tasks) {
+		t.Errorf("%s: %v, want %s %v", what, err, why, tasks)
+	}
+}
+
+func TestOpenList(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := task.Open(filepath.Join(dir, "none"), "api", atomicfile.Options{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+	write(t, filepath.Join(dir, "file"), "")
+	if _, err := task.Open(filepath.Join(dir, "file"), "api", atomicfile.Options{}); err == nil {
+		t.Error("a file is no list")
+	}
+	if _, err := task.Open(dir, "../api", atomicfile.Options{}); err == nil {
+		t.Error("a path is no team")
+	}
+	if err := os.Symlink(dir, filepath.Join(dir, "link")); err == nil {
+		if _, err := task.Open(filepath.Join(dir, "link"), "api", atomicfile.Options{}); err == nil {
+			t.Error("a link is refused")
+		}
+	}
+	l := open(t, dir)
+	if l.Team() != "api" {
+		t.Error(l.Team())
+	}
+	if got, problems, err := l.All(t.Context()); got != nil || problems != nil || err != nil {
+		t.Errorf("%v %v %v", got, problems, err)
+	}
+}
+
+func TestCreateWritesWhatTheRealClientWrites(t *testing.T) {
+	l, dir := newList(t)
+	first := create(t, l, task.Task{ID: "99", Subject: "First", Description: "d1"})
+	create(t, l, task.Task{Subject: "Second", BlockedBy: []task.ID{"1", "1"}, Owner: "w"})
+	if first.ID != "1" || first.Status != task.Pending {
+		t.Errorf("%+v", first)
+	}
+	want := `{
+  "id": "1",
+  "subject": "First",
+  "description": "d1",
+  "status": "pending",
+  "blocks": [
+    "2"
+  ],
+  "blockedBy": []
+}`
+	if diff := cmp.Diff(want, read(t, filepath.Join(dir, "1.json"))); diff != "" {
+		t.Error(diff)
+	}
+	want = `{
+  "id": "2",
+  "subject": "Second",
+  "description": "",
+  "owner": "w",
+  "status": "pending",
+  "blocks": [],
+  "blockedBy": [
+    "1"
+  ]
+}`
+	if diff := cmp.Diff(want, read(t, filepath.Join(dir, "2.json"))); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{".highwatermark", ".lock", "1.json", "2.json"}, files(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+	if read(t, filepath.Join(dir, ".lock")) != "" || read(t, filepath.Join(dir, ".highwatermark")) != "2" {
+		t.Errorf("%q %q", read(t, filepath.Join(dir, ".lock")), read(t, filepath.Join(dir, ".highwatermark")))
+	}
+	if runtime.GOOS != "windows" {
+		for _, name := range files(t, dir) {
+			if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v %v", name, info.Mode(), err)
+			}
+		}
+	}
+}
+
+func TestIDsAreNeverGivenAgain(t *testing.T) {
+	l, dir := newList(t)
+	write(t, filepath.Join(dir, "3.json"), asWritten["2.1.211"]) // an outsider's
+	if got := create(t, l, task.Task{}); got.ID != "4" {
+		t.Errorf("after an outsider's 3: %s", got.ID)
+	}
+	if err := l.Delete(t.Context(), "4"); err != nil {
+		t.Fatal(err)
+	}
+	if got := create(t, l, task.Task{}); got.ID != "5" {
+		t.Errorf("after deleting 4: %s", got.ID)
+	}
+	if err := os.Remove(filepath.Join(dir, "5.json")); err != nil {
+		t.Fatal(err)
+	}
+	if got := create(t, l, task.Task{}); got.ID != "6" {
+		t.Errorf("after an outsider removed 5: %s", got.ID)
+	}
+	for content, want := range map[string]task.ID{"40\n": "41", "not a number": "42", "-3": "43", "": "44", "99999999999999999999": "45"} {
+		write(t, filepath.Join(dir, ".highwatermark"), content)
+		if content == "40\n" {
+			if got := create(t, l, task.Task{}); got.ID != want {
+				t.Errorf("%q: %s", content, got.ID)
+			}
+		} else if got := create(t, l, task.Task{}); got.ID == "" || slices.Contains([]task.ID{"3", "6"}, got.ID) {
+			t.Errorf("%q: %s", content, got.ID)
+		}
+	}
+	write(t, filepath.Join(dir, "999999999999999.json"), `{}`)
+	if got, err := l.Create(t.Context(), task.Task{}); err == nil {
+		t.Errorf("no id is left, yet %s was given", got.ID)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	l, dir := newList(t)
+	create(t, l, task.Task{})
+	create(t, l, task.Task{BlockedBy: []task.ID{"1"}})
+	write(t, filepath.Join(dir, "3.json"), `{"id":"3","status":"deleted"}`)
+	_, err := l.Create(t.Context(), task.Task{BlockedBy: []task.ID{"1", "7", "../1", "3"}})
+	refused(t, "unknown blockers", err, task.UnknownBlocker, "7", "../1", "3")
+	_, err = l.Create(t.Context(), task.Task{Blocks: []task.ID{"8"}})
+	refused(t, "unknown blocked", err, task.UnknownBlocker, "8")
+	_, err = l.Create(t.Context(), task.Task{Blocks: []task.ID{"1"}, BlockedBy: []task.ID{"2"}})
+	refused(t, "cycle", err, task.Cycle, "2", "1")
+	for _, in := range []task.Task{{Status: task.Deleted}, {Status: "odd"}, {Owner: "../w"}, {Owner: "lead"}, {Metadata: map[string]jsonRaw{"k": jsonRaw("{")}}} {
+		if got, err := l.Create(t.Context(), in); err == nil {
+			t.Errorf("%+v was created as %s", in, got.ID)
+		}
+	}
+	all, _, err := l.All(t.Context())
+	if diff := cmp.Diff([]task.ID{"1", "2", "3"}, ids(all)); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	if got := create(t, l, task.Task{Blocks: []task.ID{"1"}}); got.ID != "4" || get(t, l, "1").BlockedBy[0] != "4" {
+		t.Errorf("%+v %+v", got, get(t, l, "1"))
+	}
+}
+
+func TestAllReportsWhatItCannotRead(t *testing.T) {
+	l, dir := newList(t)
+	for _, name := range []string{"10.json", "9.json"} {
+		write(t, filepath.Join(dir, name), `{"id":"`+strings.TrimSuffix(name, ".json")+`","status":"pending"}`)
+	}
+	write(t, filepath.Join(dir, "11.json"), `{"id":"12","status":"pending"}`)
+	write(t, filepath.Join(dir, "13.json"), `{"id":"13"}}`)
+	write(t, filepath.Join(dir, "w1", "task-status.json"), `{}`)
+	for _, name := range []string{"w1/1.json", "010.json", "a.json", "tasks.json", "-1.json", "1.txt", "0.json"} {
+		write(t, filepath.Join(dir, name), `{}`)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "14.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	got, problems, err := l.All(t.Context())
+	if diff := cmp.Diff([]task.ID{"9", "10", "11"}, ids(got)); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	want := []string{"11.json: id 12 is not that of the file", "13.json: task: " + filepath.Join(dir, "13.json") + ": byte 11: invalid character '}' after top-level value"}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Error(diff)
+	}
+	if read(t, filepath.Join(dir, "13.json")) != `{"id":"13"}}` {
+		t.Error("a broken file was changed")
+	}
+	var bad *task.CorruptError
+	if _, err := l.Claim(t.Context(), "13", "w"); !errors.As(err, &bad) || bad.Offset != 11 {
+		t.Errorf("%v", err)
+	}
+	if got := create(t, l, task.Task{}); got.ID != "15" {
+		t.Errorf("%s", got.ID)
+	}
+}
+
+func TestGet(t *testing.T) {
+	l, dir := newList(t)
+	for _, id := range []task.ID{"1", "", "../1", "01", "x", "-1", "1.json"} {
+		var missing *task.NotFoundError
+		if _, err := l.Get(t.Context(), id); !errors.As(err, &missing) || missing.ID != id {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	secret := filepath.Join(t.TempDir(), "secret.json")
+	write(t, secret, `{"id":"5","subject":"secret"}`)
+	if err := os.Symlink(secret, filepath.Join(dir, "5.json")); err != nil {
+		t.Skip("no symbolic links: ", err)
+	}
+	if got, err := l.Get(t.Context(), "5"); err == nil {
+		t.Errorf("read through a link: %+v", got)
+	}
+	if _, err := l.Update(t.Context(), "5", func(t *task.Task) error { t.Subject = "x"; return nil }); err == nil || read(t, secret) != `{"id":"5","subject":"secret"}` {
+		t.Errorf("wrote through a link: %v", err)
+	}
+}
+
+// TestReadOutlastsTornWrites: the real client writes task files in place.
+func TestReadOutlastsTornWrites(t *testing.T) {
+	l, dir := newList(t)
+	create(t, l, task.Task{Subject: "short"})
+	path := filepath.Join(dir, "1.json")
+	contents := []string{read(t, path), strings.Replace(read(t, path), "short", strings.Repeat("long ", 300), 1)}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			if os.Mkdir(path+".lock", 0o777) != nil {
+				continue
+			}
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err == nil {
+				s := contents[i%2]
+				_, e1 := f.WriteString(s[:len(s)/2])
+				time.Sleep(3 * time.Millisecond)
+				_, e2 := f.WriteString(s[len(s)/2:])
+				time.Sleep(3 * time.Millisecond)
+				err = errors.Join(e1, e2, f.Truncate(int64(len(s))), f.Close())
+			}
+			if err = errors.Join(err, os.Remove(path+".lock")); err != nil {
+				done <- err
+				return
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		done <- nil
+	}()
+	torn := 0
+	for range 40 {
+		if _, _, err := task.Parse([]byte(read(t, path))); err != nil {
+			torn++
+		}
+		get(t, l, "1")
+		all, problems, err := l.All(t.Context())
+		if err != nil || len(all) != 1 || len(problems) > 0 {
+			t.Fatalf("%v %q %v", all, problems, err)
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil || torn == 0 {
+		t.Errorf("%d torn reads: %v", torn, err)
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	l, dir := newList(t)
+	create(t, l, task.Task{Subject: "a"})
+	path := filepath.Join(dir, "1.json")
+	write(t, path, strings.Replace(read(t, path), `"blocks"`, "\"vendor\": {\n    \"k\": 1.0\n  },\n  \"blocks\"", 1))
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := read(t, path)
+	identity, err := atomicfile.Identify(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	boom := errors.New("boom")
+	for what, fn := range map[string]func(*task.Task) error{
+		"nothing":  func(*task.Task) error { return nil },
+		"error":    func(t *task.Task) error { t.Subject = "x"; return boom },
+		"id":       func(t *task.Task) error { t.ID = "2"; return nil },
+		"status":   func(t *task.Task) error { t.Status = task.Deleted; return nil },
+		"owner":    func(t *task.Task) error { t.Owner = "a/b"; return nil },
+		"metadata": func(t *task.Task) error { t.Metadata = map[string]jsonRaw{"k": jsonRaw("nope")}; return nil },
+	} {
+		_, err := l.Update(t.Context(), "1", fn)
+		if (err == nil) != (what == "nothing") || what == "error" && !errors.Is(err, boom) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if now, err := atomicfile.Identify(path); err != nil || now != identity {
+			t.Errorf("%s: it was written: %v", what, err)
+		}
+	}
+	got, err := l.Update(t.Context(), "1", func(t *task.Task) error {
+		*t = task.Task{ID: t.ID, Subject: "b", Status: task.InProgress} // keys it does not know stay all the same
+		return nil
+	})
+	if err != nil || got.Subject != "b" {
+		t.Errorf("%+v %v", got, err)
+	}
+	want := strings.NewReplacer(`"a"`, `"b"`, "pending", "in_progress").Replace(before)
+	if diff := cmp.Diff(want, read(t, path)); diff != "" {
+		t.Error(diff)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
+		t.Errorf("mode is not kept: %v %v", info.Mode(), err)
+	}
+	var missing *task.NotFoundError
+	if _, err := l.Update(t.Context(), "2", func(*task.Task) error { return nil }); !errors.As(err, &missing) {
+		t.Error(err)
+	}
+	if slices.Contains(files(t, dir), "2.json") {
+		t.Error("an update made a task")
+	}
+}
+
+// links returns blocks and blockedBy of every task as one line each.
+func links(t *testing.T, l *task.List) []string {
+	t.Helper()
+	all, problems, err := l.All(t.Context())
+	if err != nil || len(problems) > 0 {
+		t.Fatal(err, problems)
+	}
+	var lines []string
+	for _, x := range all {
+		lines = append(lines, fmt.Sprintf("%s blocks %v by %v", x.ID, x.Blocks, x.BlockedBy))
+	}
+	return lines
+}
+
+func TestUpdateLinks(t *testing.T) {
+	l, _ := newList(t)
+	for range 5 {
+		create(t, l, task.Task{})
+	}
+	set := func(id task.ID, blocks, blockedBy []task.ID) error {
+		_, err := l.Update(t.Context(), id, func(t *task.Task) error { t.Blocks, t.BlockedBy = blocks, blockedBy; return nil })
+		return err
+	}
+	if err := errors.Join(set("2", []task.ID{"3", "3"}, []task.ID{"1"}), set("4", nil, []task.ID{"3", "1", "3"})); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 blocks [2 4] by []", "2 blocks [3] by [1]", "3 blocks [4] by [2]", "4 blocks [] by [3 1]", "5 blocks [] by []"}
+	if diff := cmp.Diff(want, links(t, l)); diff != "" {
+		t.Error(diff)
+	}
+	refused(t, "itself", set("5", nil, []task.ID{"5"}), task.Cycle, "5")
+	refused(t, "long cycle", set("1", []task.ID{"2", "4"}, []task.ID{"4"}), task.Cycle, "4", "1")
+	refused(t, "by blocks", set("4", []task.ID{"1"}, []task.ID{"3", "1"}), task.Cycle, "4", "1")
+	refused(t, "the long way", set("1", []task.ID{"2", "4"}, []task.ID{"3"}), task.Cycle, "3", "2", "1")
+	refused(t, "unknown", set("5", nil, []task.ID{"9"}), task.UnknownBlocker, "9")
+	if diff := cmp.Diff(want, links(t, l)); diff != "" {
+		t.Errorf("a refused change was written: %s", diff)
+	}
+	// What was taken away makes room for the other way round.
+	if err := set("3", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := set("4", []task.ID{"3"}, []task.ID{"1"}); err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"1 blocks [2 4] by []", "2 blocks [] by [1]", "3 blocks [] by [4]", "4 blocks [3] by [1]", "5 blocks [] by []"}
+	if diff := cmp.Diff(want, links(t, l)); diff != "" {
+		t.Error(diff)
+	}
+	if err := set("4", nil, []task.ID{"1", "3"}); err != nil {
+		t.Errorf("turned round in one update: %v", err)
+	}
+}
+
+func TestDelete(t *testing.T) {
+	l, dir := newList(t)
+	create(t, l, task.Task{})
+	create(t, l, task.Task{BlockedBy: []task.ID{"1"}})
+	create(t, l, task.Task{BlockedBy: []task.ID{"1", "2"}})
+	if err := l.Delete(t.Context(), "3"); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, filepath.Join(dir, ".highwatermark")) != "3" {
+		t.Errorf("%q", read(t, filepath.Join(dir, ".highwatermark")))
+	}
+	if err := l.Delete(t.Context(), "1"); err != nil {
+		t.Fatal(err)
+	}
+	// The blockedBy of the others stays, as in the real client: gone is done.
+	if diff := cmp.Diff([]string{"2 blocks [] by [1]"}, links(t, l)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := l.Claim(t.Context(), "2", "w"); err != nil {
+		t.Errorf("its blocker is gone: %v", err)
+	}
+	var missing *task.NotFoundError
+	for _, id := range []task.ID{"1", "x", ""} {
+		if err := l.Delete(t.Context(), id); !errors.As(err, &missing) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if diff := cmp.Diff([]string{".highwatermark", ".lock", "2.json"}, files(t, dir)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,135 @@
+package task_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/task"
+)
+
+// TestLocksOfTheRealClient holds the locks that real Claude Code processes take
+// and looks who waits for them (WIRE §4).
+func TestLocksOfTheRealClient(t *testing.T) {
+	_, dir := newList(t)
+	l, err := task.Open(dir, "api", atomicfile.Options{Deadline: 40 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		create(t, l, task.Task{Owner: "w"})
+	}
+	ctx := t.Context()
+	update := func(fn func(*task.Task)) error {
+		_, err := l.Update(ctx, "1", func(t *task.Task) error { fn(t); return nil })
+		return err
+	}
+	calls := []struct {
+		name       string
+		call       func() error
+		list, task bool // which lock it waits for
+	}{
+		{"create", func() error { _, err := l.Create(ctx, task.Task{}); return err }, true, false},
+		{"create after 1", func() error { _, err := l.Create(ctx, task.Task{BlockedBy: []task.ID{"1"}}); return err }, true, true},
+		{"claim", func() error { _, err := l.Claim(ctx, "1", "w"); return err }, true, true},
+		{"update", func() error { return update(func(t *task.Task) { t.Subject += "x" }) }, false, true},
+		{"update links", func() error { return update(func(t *task.Task) { t.Blocks = append(t.Blocks, "2") }) }, true, true},
+		{"assign", func() error { _, _, err := l.Assign(ctx, "1", "v", waggle.Lead, noon); return err }, false, true},
+		{"start", func() error { _, err := l.Start(ctx, "1", "v"); return err }, false, true},
+		{"complete", func() error { _, err := l.Complete(ctx, "1", "v"); return err }, false, true},
+		{"release", func() error { _, err := l.Release(ctx, "w"); return err }, false, false},
+		{"get", func() error { _, err := l.Get(ctx, "1"); return err }, false, false},
+		{"all", func() error { _, _, err := l.All(ctx); return err }, false, false},
+		{"delete", func() error { return l.Delete(ctx, "1") }, true, true},
+	}
+	hold := func(name string, waits bool, call func() error, what string) {
+		t.Helper()
+		lock := filepath.Join(dir, name+".lock")
+		if err := os.Mkdir(lock, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		err := call()
+		var locked *atomicfile.LockedError
+		if errors.As(err, &locked) != waits || !waits && err != nil {
+			t.Errorf("%s while %s is held: %v", what, lock, err)
+		}
+		if err := os.Remove(lock); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, c := range calls {
+		if c.list {
+			hold(".lock", true, c.call, c.name)
+		}
+		if c.task {
+			hold("1.json", true, c.call, c.name)
+		}
+		// Where a lock is not waited for, the call succeeds beside it.
+		if c.list {
+			if err := c.call(); err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		} else {
+			hold(".lock", false, c.call, c.name)
+		}
+	}
+}
+
+// TestCreateStepsAside: an outsider makes the next file while an id is given.
+func TestCreateStepsAside(t *testing.T) {
+	dir := t.TempDir()
+	const foreign = `{"id":"1","subject":"outsider","status":"pending"}`
+	done := false
+	l, err := task.Open(dir, "api", atomicfile.Options{Hook: func(step string) {
+		if step == "published" && !done { // of .highwatermark
+			done = true
+			write(t, filepath.Join(dir, "1.json"), foreign)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := create(t, l, task.Task{Subject: "ours"}); got.ID != "2" || !done {
+		t.Errorf("%+v", got)
+	}
+	if got := read(t, filepath.Join(dir, "1.json")); got != foreign {
+		t.Errorf("an outsider's file became %s", got)
+	}
+}
+
+// TestReadRetries: a write that takes no lock is torn for two reads, and somebody
+// holds the lock for good. Every read asks for the time once.
+func TestReadRetries(t *testing.T) {
+	_, dir := newList(t)
+	path := filepath.Join(dir, "1.json")
+	reads := 0
+	l, err := task.Open(dir, "api", atomicfile.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
+		if reads++; reads == 2 {
+			write(t, path, asWritten["2.1.211"])
+		}
+		return time.Now()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, asWritten["2.1.211"]+"}")
+	if err := os.Mkdir(path+".lock", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.Get(t.Context(), "1"); err != nil || got.Owner != "diver" || reads != 3 {
+		t.Errorf("after %d reads: %+v %v", reads, got, err)
+	}
+	write(t, path, "{")
+	var locked *atomicfile.LockedError
+	if _, err := l.Get(t.Context(), "1"); !errors.As(err, &locked) {
+		t.Errorf("broken and locked: %v", err)
+	}
+	if _, problems, err := l.All(t.Context()); err != nil || len(problems) != 1 || !strings.Contains(problems[0], "locked") {
+		t.Errorf("%q %v", problems, err)
+	}
+}

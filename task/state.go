@@ -1,0 +1,126 @@
+package task
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+)
+
+// State is tasks/<team>/<member>/task-status.json (seed 002).
+type State struct {
+	AgentID      waggle.AgentID `json:"agentId"`
+	Status       string         `json:"status"` // running, idle, complete, error
+	StartedAt    string         `json:"startedAt"`
+	LastActiveAt string         `json:"lastActiveAt"`
+	CompletedAt  string         `json:"completedAt,omitempty"`
+	ErrorMessage string         `json:"errorMessage,omitempty"`
+	Metrics      *Metrics       `json:"metrics,omitempty"`
+}
+
+// Metrics are a member's running totals.
+type Metrics struct {
+	TokensUsed      int64   `json:"tokens_used"`
+	TasksCompleted  int     `json:"tasks_completed"`
+	AvgResponseTime float64 `json:"avg_response_time"` // seconds
+}
+
+const (
+	stateName = "task-status.json"
+	maxState  = 1 << 20
+)
+
+var stateFields = []jsonobj.Field[State]{
+	jsonobj.Text("agentId", jsonobj.Write, func(s *State) *waggle.AgentID { return &s.AgentID }),
+	jsonobj.Text("status", jsonobj.Write, func(s *State) *string { return &s.Status }),
+	jsonobj.Text("startedAt", jsonobj.Write, func(s *State) *string { return &s.StartedAt }),
+	jsonobj.Text("lastActiveAt", jsonobj.Write, func(s *State) *string { return &s.LastActiveAt }),
+	jsonobj.Text("completedAt", jsonobj.Omit, func(s *State) *string { return &s.CompletedAt }),
+	jsonobj.Text("errorMessage", jsonobj.Omit, func(s *State) *string { return &s.ErrorMessage }),
+}
+
+// WriteState replaces dir/task-status.json (0600), and makes dir (0700) when it
+// is not there; the directory above must be. A reader sees the old file or the
+// new one. The caller is the file's only writer.
+func WriteState(dir string, s State) error {
+	object := &jsonobj.Object{}
+	jsonobj.Update(object, stateFields, nil, &s)
+	if m := s.Metrics; m != nil {
+		if math.IsNaN(m.AvgResponseTime) || math.IsInf(m.AvgResponseTime, 0) {
+			return fmt.Errorf("task: state: avg_response_time is %v", m.AvgResponseTime)
+		}
+		average, err := json.Marshal(m.AvgResponseTime)
+		if err != nil {
+			return fmt.Errorf("task: state: %w", err)
+		}
+		metrics := &jsonobj.Object{}
+		metrics.Set("tokens_used", strconv.AppendInt(nil, m.TokensUsed, 10))
+		metrics.Set("tasks_completed", strconv.AppendInt(nil, int64(m.TasksCompleted), 10))
+		metrics.Set("avg_response_time", average)
+		object.Set("metrics", metrics.Raw())
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("task: state: %w", err)
+	}
+	if err := atomicfile.WriteFile(filepath.Join(dir, stateName), object.Append(nil, 0), atomicfile.Options{Perm: 0o600}); err != nil {
+		return fmt.Errorf("task: state: %w", err)
+	}
+	return nil
+}
+
+// ReadState reads dir/task-status.json, of at most 1 MiB. Keys are compared
+// exactly; unknown ones are ignored. A value of the wrong type and a file that
+// is not a JSON object are a *CorruptError; no file is fs.ErrNotExist.
+func ReadState(dir string) (State, error) {
+	path := filepath.Join(dir, stateName)
+	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxState})
+	if err != nil {
+		return State{}, fmt.Errorf("task: state: %w", err)
+	}
+	object, err := jsonobj.Parse(data)
+	if err != nil {
+		var bad *jsonobj.Error
+		if errors.As(err, &bad) {
+			return State{}, &CorruptError{Path: path, Offset: bad.Offset, Why: bad.Why}
+		}
+		return State{}, fmt.Errorf("task: state: %w", err)
+	}
+	var s State
+	if wrong := jsonobj.Read(object, stateFields, &s); len(wrong) > 0 {
+		return State{}, &CorruptError{Path: path, Why: wrong[0].Key + " " + wrong[0].Why}
+	}
+	if s.Metrics, err = readMetrics(object); err != nil {
+		return State{}, &CorruptError{Path: path, Why: err.Error()}
+	}
+	return s, nil
+}
+
+func readMetrics(state *jsonobj.Object) (*Metrics, error) {
+	raw, ok := state.Get("metrics")
+	if !ok || jsonobj.TypeOf(raw) == "null" {
+		return nil, nil
+	}
+	object, err := jsonobj.Parse(raw)
+	if err != nil {
+		return nil, errors.New("metrics is " + jsonobj.TypeOf(raw) + ", want object")
+	}
+	var m Metrics
+	for key, into := range map[string]any{
+		"tokens_used": &m.TokensUsed, "tasks_completed": &m.TasksCompleted, "avg_response_time": &m.AvgResponseTime,
+	} {
+		if raw, ok := object.Get(key); ok {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return nil, errors.New("metrics." + key + " is " + string(jsonobj.TypeOf(raw)) + ", want number")
+			}
+		}
+	}
+	return &m, nil
+}

@@ -1,0 +1,261 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Assign sets the owner and returns the task_assignment that the owner's mailbox
+// should get; nil when the owner was already that member, or is nobody (""),
+// which gives the task back: pending. Blocked tasks can be assigned. A completed
+// one is a *StateError, already_resolved.
+func (l *List) Assign(ctx context.Context, id ID, owner, by waggle.MemberName, now time.Time) (Task, *waggle.TaskAssignment, error) {
+	if _, err := waggle.ParseMember(string(by)); err != nil {
+		return Task{}, nil, fmt.Errorf("task: assign %.20q: by: %w", string(id), err)
+	}
+	news := false
+	t, err := l.edit(ctx, "assign", id, func(t *Task) error {
+		news = !t.ownedBy(owner)
+		switch {
+		case t.Status == Deleted:
+			return &NotFoundError{id}
+		case t.Status == Completed && news:
+			return t.refuse(AlreadyResolved)
+		case owner == "":
+			t.release()
+		case news:
+			t.Owner = string(owner)
+		}
+		return nil
+	})
+	if err != nil || !news || owner == "" {
+		return t, nil, err
+	}
+	return t, &waggle.TaskAssignment{
+		TaskID:      string(t.ID),
+		Subject:     t.Subject,
+		Description: t.Description,
+		AssignedBy:  string(by),
+		Timestamp:   waggle.FormatTime(now),
+	}, nil
+}
+
+func (t *Task) ownedBy(owner waggle.MemberName) bool {
+	return waggle.SameName(waggle.MemberName(t.Owner), owner)
+}
+
+func (t *Task) release() {
+	t.Owner = ""
+	if t.Status == InProgress {
+		t.Status = Pending
+	}
+}
+
+// refuse reports that t's state does not allow a step.
+func (t *Task) refuse(why string, tasks ...ID) error {
+	return &StateError{ID: t.ID, Status: t.Status, Owner: t.Owner, Why: why, Tasks: tasks}
+}
+
+// Start sets in_progress; owner must be the task's owner. It is idempotent. A
+// *StateError refuses a task that is not there, is not the owner's, is blocked,
+// or is completed.
+func (l *List) Start(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+	return l.step(ctx, "start", id, func(t *Task) error {
+		switch {
+		case t.Status == Completed:
+			return t.refuse(AlreadyResolved)
+		case t.Owner == "":
+			return t.refuse(NotOwner)
+		case !t.ownedBy(owner):
+			return t.refuse(AlreadyClaimed)
+		}
+		return l.begin(ctx, t)
+	})
+}
+
+// Complete sets completed; owner must be the task's owner. It is idempotent.
+// A *StateError refuses a task that is not there, is not the owner's, is
+// blocked, or was completed by another.
+func (l *List) Complete(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+	return l.step(ctx, "complete", id, func(t *Task) error {
+		switch {
+		case t.Status == Completed && t.ownedBy(owner):
+			return nil
+		case t.Status == Completed:
+			return t.refuse(AlreadyResolved)
+		case t.Owner == "":
+			return t.refuse(NotOwner)
+		case !t.ownedBy(owner):
+			return t.refuse(AlreadyClaimed)
+		}
+		if err := l.begin(ctx, t); err != nil {
+			return err
+		}
+		t.Status = Completed
+		return nil
+	})
+}
+
+// Claim makes owner the owner of a task that nobody has and sets in_progress, in
+// one step under the list's lock: of many that claim a task, one gets it. It is
+// idempotent for that owner. A *StateError says why not: task_not_found,
+// already_claimed, already_resolved, blocked (WIRE §4).
+func (l *List) Claim(ctx context.Context, id ID, owner waggle.MemberName) (t Task, err error) {
+	if _, err := waggle.ParseMember(string(owner)); err != nil {
+		return Task{}, fmt.Errorf("task: claim %.20q: %w", string(id), err)
+	}
+	err = l.locked(ctx, "claim", func() error {
+		t, err = l.step(ctx, "claim", id, func(t *Task) error {
+			switch {
+			case t.Status == Completed:
+				return t.refuse(AlreadyResolved)
+			case t.Owner != "" && !t.ownedBy(owner):
+				return t.refuse(AlreadyClaimed)
+			}
+			if err := l.begin(ctx, t); err != nil {
+				return err
+			}
+			if t.Owner == "" {
+				t.Owner = string(owner)
+			}
+			return nil
+		})
+		return err
+	})
+	return t, err
+}
+
+// begin sets in_progress unless t is blocked. A task in progress stays so.
+func (l *List) begin(ctx context.Context, t *Task) error {
+	switch t.Status {
+	case InProgress:
+		return nil
+	case Pending:
+	default:
+		return t.refuse(BadStatus)
+	}
+	var open []ID
+	for _, id := range t.BlockedBy {
+		// The lock of t is held: other tasks are read without theirs. One that
+		// cannot be read counts as open.
+		b, _, err := l.read(ctx, id, false)
+		var gone *NotFoundError
+		switch {
+		case errors.As(err, &gone):
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil || b.open():
+			open = append(open, id)
+		}
+	}
+	if len(open) > 0 {
+		return t.refuse(IsBlocked, open...)
+	}
+	t.Status = InProgress
+	return nil
+}
+
+// step is edit for a change of state: a task that is gone is a *StateError.
+func (l *List) step(ctx context.Context, op string, id ID, fn func(*Task) error) (Task, error) {
+	t, err := l.edit(ctx, op, id, func(t *Task) error {
+		if t.Status == Deleted {
+			return &NotFoundError{id}
+		}
+		return fn(t)
+	})
+	var gone *NotFoundError
+	if errors.As(err, &gone) {
+		return Task{}, &StateError{ID: id, Why: TaskNotFound}
+	}
+	return t, err
+}
+
+// Release gives back every unfinished task of a member that has ended: owner "",
+// pending (WIRE §9 row 29). It returns the ids, ascending. Tasks that cannot be
+// read or written do not stop the others; their errors are joined.
+func (l *List) Release(ctx context.Context, owner waggle.MemberName) ([]ID, error) {
+	if _, err := waggle.ParseMember(string(owner)); err != nil {
+		return nil, fmt.Errorf("task: release: %w", err)
+	}
+	ids, _, err := l.ids()
+	if err != nil {
+		return nil, fmt.Errorf("task: release: %w", err)
+	}
+	var released []ID
+	var failed []error
+	for _, id := range ids {
+		if t, err := l.Get(ctx, id); err == nil && (!t.ownedBy(owner) || !t.open()) {
+			continue
+		}
+		mine := false
+		_, err := l.edit(ctx, "release", id, func(t *Task) error {
+			if mine = t.ownedBy(owner) && t.open(); mine {
+				t.release()
+			}
+			return nil
+		})
+		var gone *NotFoundError
+		switch {
+		case errors.As(err, &gone):
+		case err != nil:
+			failed = append(failed, err)
+		case mine:
+			released = append(released, id)
+		}
+	}
+	return released, errors.Join(failed...)
+}
+
+// Delete removes a task as Claude Code does (WIRE §4): .highwatermark is
+// written, so that the id is not given again, the id goes from the blocks of the
+// others, their blockedBy stays (a blocker that is gone counts as done), and the
+// file is removed. A *NotFoundError when there is none.
+func (l *List) Delete(ctx context.Context, id ID) error {
+	return l.locked(ctx, "delete", func() error {
+		if !id.valid() {
+			return &NotFoundError{id}
+		}
+		if _, err := os.Lstat(l.path(id)); err != nil {
+			return l.failed("delete", id, err)
+		}
+		high, err := l.high()
+		if err != nil {
+			return l.failed("delete", id, err)
+		}
+		if err := l.setHigh(high); err != nil {
+			return l.failed("delete", id, err)
+		}
+		others, _, err := l.All(ctx)
+		if err != nil {
+			return err
+		}
+		var blockers []ID
+		for _, t := range others {
+			if t.ID != id && slices.Contains(t.Blocks, id) {
+				blockers = append(blockers, t.ID)
+			}
+		}
+		if err := l.mirror(ctx, id, change{}, change{drop: blockers}, nil); err != nil {
+			return err
+		}
+		return l.unlink(ctx, id)
+	})
+}
+
+// unlink removes the task's file under its lock.
+func (l *List) unlink(ctx context.Context, id ID) error {
+	release, err := atomicfile.Lock(ctx, l.path(id), l.options(atomicfile.RankTask))
+	if err != nil {
+		return l.failed("delete", id, err)
+	}
+	err = os.Remove(l.path(id))
+	_ = release() // what it guarded is gone
+	return l.failed("delete", id, err)
+}

@@ -1,0 +1,82 @@
+package team
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"waggle"
+)
+
+// Check lists what others could do to a team: directories and files of the root
+// and the team that a group or anybody may write, that belong to somebody else,
+// or that are symbolic links. Whoever can write a mailbox can speak as the lead
+// (WIRE §2.5). Nil means none was found. What is not there is no problem. On
+// Windows, where permissions are not mode bits, only links are found.
+func (r Root) Check(t waggle.TeamName) []string {
+	var problems []string
+	look := func(path string) bool {
+		info, err := os.Lstat(path)
+		if err != nil {
+			if !os.IsNotExist(err) {
+				problems = append(problems, err.Error())
+			}
+			return false
+		}
+		problems = append(problems, permissionProblems(path, info)...)
+		return info.IsDir()
+	}
+	if info, err := os.Stat(r.Path); err == nil { // the root itself may be a link: the operator named it
+		problems = append(problems, permissionProblems(r.Path, info)...)
+	}
+	for _, dir := range []string{
+		r.teams(), r.TeamDir(t), r.InboxesDir(t), filepath.Join(r.TeamDir(t), archiveName), r.tasks(), r.TasksDir(t),
+	} {
+		if !look(dir) {
+			continue
+		}
+		if dir == r.teams() || dir == r.tasks() {
+			continue
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), ".json") || strings.HasSuffix(e.Name(), ".jsonl") {
+				look(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return problems
+}
+
+func permissionProblems(path string, info fs.FileInfo) []string {
+	if info.Mode().Type() == fs.ModeSymlink {
+		return []string{path + " is a symbolic link"}
+	}
+	var problems []string
+	if mode := info.Mode().Perm(); mode&0o022 != 0 && runtime.GOOS != "windows" {
+		want := "0600"
+		if info.IsDir() {
+			want = "0700"
+		}
+		problems = append(problems, fmt.Sprintf("%s has mode %#o: others can write it; %s is right", path, mode, want))
+	}
+	if uid, other := foreignOwner(info); other {
+		problems = append(problems, fmt.Sprintf("%s belongs to user %d", path, uid))
+	}
+	return problems
+}
+
+// suffix is a random file name suffix.
+func suffix() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,27 @@
+//go:build unix
+
+package team
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// foreignOwner reports the owner of a file that is not the user of this process.
+func foreignOwner(info fs.FileInfo) (uid int, other bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(stat.Uid), int(stat.Uid) != os.Geteuid()
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
+}

@@ -1,0 +1,396 @@
+package team
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/internal/jsonobj"
+)
+
+// Config is config.json (WIRE §3). Unknown keys, key order and the form of times
+// survive a rewrite. A Config is a snapshot for one goroutine.
+type Config struct {
+	Name          waggle.TeamName // as it stands in the file; "" when that is not a valid name
+	Description   string
+	CreatedAt     time.Time // epoch ms or ISO 8601 on disk; written as it was, new ones as ms
+	LeadAgentID   waggle.AgentID
+	LeadSessionID string
+	Members       []Member
+	SchemaVersion string
+	kept          *keptKeys
+}
+
+// Member is one entry of a config's members.
+type Member struct {
+	AgentID          waggle.AgentID // name@team; "" when the file's is not valid
+	Name             waggle.MemberName
+	AgentType        string
+	Model            string
+	Prompt           string
+	Color            string
+	PlanModeRequired bool
+	JoinedAt         time.Time // joinedAt ms, or seed 002's spawnedAt
+	TmuxPaneID       string
+	Cwd              string
+	WorktreePath     string
+	SessionID        string
+	Mode             string
+	Subscriptions    []string
+	BackendType      string
+	IsActive         *bool     // nil: absent, counts as active; false is idle, not dead
+	ShutdownAt       time.Time // zero: has not left
+	kept             *keptMember
+}
+
+// keptKeys is what a parsed config remembers of its file. It is never changed.
+type keptKeys struct {
+	object   *jsonobj.Object
+	read     Config            // the fields as they were read
+	entries  []json.RawMessage // the elements of members
+	visible  []bool            // which of them are in Members
+	problems []string
+}
+
+// keptMember is the same for one entry.
+type keptMember struct {
+	object *jsonobj.Object
+	read   Member
+	in     *keptKeys // the config it was read from
+	index  int       // its place in entries
+}
+
+// Gone reports whether the member has left (shutdownAt is set).
+func (m Member) Gone() bool { return !m.ShutdownAt.IsZero() }
+
+// IsLead reports whether this is the lead's entry.
+func (m Member) IsLead() bool { return waggle.SameName(m.Name, waggle.Lead) }
+
+// Unknown returns the raw value of a key that Member has no field for.
+func (m Member) Unknown(key string) (json.RawMessage, bool) {
+	if m.kept == nil || slices.Contains(memberKeys, key) {
+		return nil, false
+	}
+	raw, ok := m.kept.object.Get(key)
+	return slices.Clone(raw), ok
+}
+
+// Member finds a member by name without regard to case. A present member is
+// preferred to one that has left. The pointer is into c.Members.
+func (c *Config) Member(name waggle.MemberName) (*Member, bool) {
+	var gone *Member
+	for i := range c.Members {
+		m := &c.Members[i]
+		switch {
+		case !waggle.SameName(m.Name, name):
+		case !m.Gone():
+			return m, true
+		case gone == nil:
+			gone = m
+		}
+	}
+	return gone, gone != nil
+}
+
+// Present returns the names of the members that have not left, in file order.
+func (c *Config) Present() []waggle.MemberName {
+	var names []waggle.MemberName
+	for _, m := range c.Members {
+		if !m.Gone() {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// Near returns names of present members that resemble name, best first and at
+// most three: for an error that says what was probably meant. It understands
+// @name, name@team and the alias lead.
+func (c *Config) Near(name string) []string {
+	var names []string
+	for _, m := range c.Present() {
+		names = append(names, string(m))
+	}
+	return near(name, names, map[string]string{"lead": string(waggle.Lead), "leader": string(waggle.Lead)})
+}
+
+// Dialect tells named from session.
+func (c *Config) Dialect() Dialect { return DialectOf(c.Name) }
+
+// Unknown returns the raw value of a key Config has no field for, such as
+// leadProcess or hiddenPaneIds.
+func (c *Config) Unknown(key string) (json.RawMessage, bool) {
+	if c.kept == nil || slices.Contains(configKeys, key) {
+		return nil, false
+	}
+	raw, ok := c.kept.object.Get(key)
+	return slices.Clone(raw), ok
+}
+
+// Problems returns what ParseConfig found to be wrong with the file.
+func (c *Config) Problems() []string {
+	if c.kept == nil {
+		return nil
+	}
+	return slices.Clone(c.kept.problems)
+}
+
+const membersKey = "members"
+
+// configFields, in the order of Era B (WIRE §3).
+var configFields = []jsonobj.Field[Config]{
+	jsonobj.Text("name", jsonobj.Write, func(c *Config) *waggle.TeamName { return &c.Name }),
+	jsonobj.Text("description", jsonobj.Omit, func(c *Config) *string { return &c.Description }),
+	jsonobj.Time("createdAt", "", jsonobj.Millis, func(c *Config) *time.Time { return &c.CreatedAt }),
+	jsonobj.Text("leadAgentId", jsonobj.Omit, func(c *Config) *waggle.AgentID { return &c.LeadAgentID }),
+	jsonobj.Text("leadSessionId", jsonobj.Omit, func(c *Config) *string { return &c.LeadSessionID }),
+	membersField,
+	jsonobj.Text("schemaVersion", jsonobj.Omit, func(c *Config) *string { return &c.SchemaVersion }),
+}
+
+var configKeys = jsonobj.Order(configFields)
+
+// membersField writes members; ParseConfig reads it.
+var membersField = jsonobj.Field[Config]{
+	Key: membersKey, Rule: jsonobj.Write,
+	Read: func(json.RawMessage, *Config) error { return nil },
+	Same: func(_, c *Config) bool {
+		return bytes.Equal(jsonobj.AppendArray(nil, c.kept.entries, 0), jsonobj.AppendArray(nil, c.entries(), 0))
+	},
+	Append: func(dst []byte, _ json.RawMessage, c *Config) []byte { return jsonobj.AppendArray(dst, c.entries(), 0) },
+	Empty:  func(*Config) bool { return false },
+}
+
+// workerFields and leadFields are a member's fields in the two orders of Era B.
+var (
+	workerFields = fieldsInOrder("agentId", "name", "color", "joinedAt", "tmuxPaneId", "subscriptions", "agentType",
+		"model", "prompt", "planModeRequired", "cwd", "worktreePath", "sessionId", "backendType", "isActive", "mode",
+		"shutdownAt")
+	leadFields = fieldsInOrder("agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired",
+		"joinedAt", "tmuxPaneId", "cwd", "worktreePath", "sessionId", "subscriptions", "backendType", "isActive",
+		"mode", "shutdownAt")
+	memberKeys = jsonobj.Order(workerFields)
+)
+
+func fieldsInOrder(keys ...string) []jsonobj.Field[Member] {
+	text := func(key string, rule jsonobj.Rule, at func(*Member) *string) jsonobj.Field[Member] {
+		return jsonobj.Text(key, rule, at)
+	}
+	all := []jsonobj.Field[Member]{
+		jsonobj.Text("agentId", jsonobj.Write, func(m *Member) *waggle.AgentID { return &m.AgentID }),
+		jsonobj.Text("name", jsonobj.Write, func(m *Member) *waggle.MemberName { return &m.Name }),
+		text("agentType", jsonobj.Omit, func(m *Member) *string { return &m.AgentType }),
+		text("model", jsonobj.Omit, func(m *Member) *string { return &m.Model }),
+		text("prompt", jsonobj.Omit, func(m *Member) *string { return &m.Prompt }),
+		text("color", jsonobj.Omit, func(m *Member) *string { return &m.Color }),
+		jsonobj.Bool("planModeRequired", jsonobj.Keep, func(m *Member) *bool { return &m.PlanModeRequired }),
+		jsonobj.Time("joinedAt", "spawnedAt", jsonobj.Millis, func(m *Member) *time.Time { return &m.JoinedAt }),
+		text("tmuxPaneId", jsonobj.Write, func(m *Member) *string { return &m.TmuxPaneID }),
+		text("cwd", jsonobj.Write, func(m *Member) *string { return &m.Cwd }),
+		text("worktreePath", jsonobj.Omit, func(m *Member) *string { return &m.WorktreePath }),
+		text("sessionId", jsonobj.Omit, func(m *Member) *string { return &m.SessionID }),
+		text("mode", jsonobj.Omit, func(m *Member) *string { return &m.Mode }),
+		jsonobj.Texts("subscriptions", jsonobj.Write, func(m *Member) *[]string { return &m.Subscriptions }),
+		text("backendType", jsonobj.Omit, func(m *Member) *string { return &m.BackendType }),
+		jsonobj.Flag("isActive", func(m *Member) **bool { return &m.IsActive }),
+		jsonobj.Time("shutdownAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.ShutdownAt }),
+	}
+	fields := make([]jsonobj.Field[Member], 0, len(keys))
+	for _, key := range keys {
+		i := slices.IndexFunc(all, func(f jsonobj.Field[Member]) bool { return f.Key == key })
+		fields = append(fields, all[i])
+	}
+	return fields
+}
+
+// ParseConfig reads config.json strictly enough to be safe and tolerantly
+// enough to read both eras and seed 002. Keys are compared exactly. It fails
+// with a *CorruptError without Path when data is not a JSON object or members is
+// not an array. Everything else that is wrong is listed in problems, one
+// sentence each, and leaves its field empty: a value of the wrong type, a key
+// that occurs twice (the last one counts), an invalid name. Members whose name
+// is invalid or taken by an earlier entry are kept in the file and left out of
+// Members. data is not kept.
+func ParseConfig(data []byte) (c *Config, problems []string, err error) {
+	object, err := jsonobj.Parse(data)
+	if err != nil {
+		var bad *jsonobj.Error
+		if errors.As(err, &bad) {
+			return nil, nil, &CorruptError{Offset: bad.Offset, Why: bad.Why}
+		}
+		return nil, nil, err
+	}
+	k := &keptKeys{object: object}
+	c = &Config{kept: k}
+	report := func(format string, args ...any) { k.problems = append(k.problems, fmt.Sprintf(format, args...)) }
+	for _, key := range object.Duplicates() {
+		report("key %s occurs more than once", show(key))
+	}
+	for _, p := range jsonobj.Read(object, configFields, c) {
+		report("%s %s", p.Key, p.Why)
+	}
+	if _, err := waggle.ParseTeam(string(c.Name)); err != nil {
+		report("name: %v", err)
+		c.Name = ""
+	}
+	if _, _, err := c.LeadAgentID.Parse(); err != nil && c.LeadAgentID != "" {
+		report("leadAgentId: %v", err)
+		c.LeadAgentID = ""
+	}
+	raw, _ := object.Get(membersKey)
+	entries, isArray := jsonobj.Elements(raw)
+	switch kind := jsonobj.TypeOf(raw); {
+	case isArray:
+	case kind == "nothing" || kind == "null":
+		report("members is missing")
+	default:
+		return nil, nil, &CorruptError{Why: "members is " + kind + ", want array"}
+	}
+	k.entries, k.visible = entries, make([]bool, len(entries))
+	for i, entry := range entries {
+		m, ok := parseMember(entry, i, func(format string, args ...any) {
+			report("members[%d]: "+format, append([]any{i}, args...)...)
+		})
+		if ok && m.clashes(c.Members) {
+			report("members[%d]: name %s occurs more than once", i, show(string(m.Name)))
+			ok = false
+		}
+		if !ok {
+			continue
+		}
+		m.kept.in, m.kept.index, k.visible[i] = k, i, true
+		c.Members = append(c.Members, m)
+	}
+	k.read = *c
+	k.read.Members = nil
+	return c, slices.Clone(k.problems), nil
+}
+
+// clashes reports whether an earlier entry has the name. An entry that has left
+// and one that is present may share it.
+func (m Member) clashes(earlier []Member) bool {
+	return slices.ContainsFunc(earlier, func(e Member) bool {
+		return waggle.SameName(e.Name, m.Name) && e.Gone() == m.Gone()
+	})
+}
+
+func parseMember(raw json.RawMessage, index int, report func(string, ...any)) (Member, bool) {
+	if kind := jsonobj.TypeOf(raw); kind != "object" {
+		report("is %s, want object", kind)
+		return Member{}, false
+	}
+	object, err := jsonobj.Parse(raw)
+	if err != nil {
+		report("%v", err)
+		return Member{}, false
+	}
+	var m Member
+	for _, key := range object.Duplicates() {
+		report("key %s occurs more than once", show(key))
+	}
+	for _, p := range jsonobj.Read(object, workerFields, &m) {
+		report("%s %s", p.Key, p.Why)
+	}
+	if _, err := waggle.ParseMember(string(m.Name)); err != nil {
+		report("name: %v", err)
+		return Member{}, false
+	}
+	name, _, err := m.AgentID.Parse()
+	switch {
+	case m.AgentID == "":
+		report("agentId is missing")
+	case err != nil:
+		report("agentId: %v", err)
+		m.AgentID = ""
+	case !waggle.SameName(name, m.Name):
+		report("agentId %s does not belong to the name %s", show(string(m.AgentID)), show(string(m.Name)))
+	}
+	read := m
+	read.Subscriptions = slices.Clone(m.Subscriptions)
+	if m.IsActive != nil {
+		read.IsActive = new(*m.IsActive)
+	}
+	m.kept = &keptMember{object: object, read: read, index: index}
+	return m, true
+}
+
+// AppendJSON writes the config as JSON.stringify(x, null, 2) does, without a
+// final newline. What was not changed since ParseConfig keeps its bytes; a new
+// config has the key order of Era B.
+func (c *Config) AppendJSON(dst []byte) []byte {
+	object := &jsonobj.Object{}
+	var old *Config
+	if c.kept != nil {
+		object, old = c.kept.object.Clone(), &c.kept.read
+	}
+	jsonobj.Update(object, configFields, old, c)
+	return object.Append(dst, 0)
+}
+
+// entries returns the elements of members as they are to be written: those of
+// Members, and at their old places those that are not in Members.
+func (c *Config) entries() []json.RawMessage {
+	var out []json.RawMessage
+	next := 0 // of the file's entries
+	hidden := func(before int) {
+		for ; c.kept != nil && next < before; next++ {
+			if !c.kept.visible[next] {
+				out = append(out, c.kept.entries[next])
+			}
+		}
+	}
+	last := len(c.Members) // where the new entries at the end begin
+	for last > 0 && !c.old(c.Members[last-1]) {
+		last--
+	}
+	for i := range c.Members {
+		m := &c.Members[i]
+		switch {
+		case i >= last && c.kept != nil:
+			hidden(len(c.kept.entries))
+		case c.old(*m):
+			hidden(m.kept.index)
+		}
+		out = append(out, m.raw())
+	}
+	if c.kept != nil {
+		hidden(len(c.kept.entries))
+	}
+	return out
+}
+
+// old reports whether m was read from the same file as c.
+func (c *Config) old(m Member) bool { return m.kept != nil && m.kept.in == c.kept }
+
+func (m *Member) raw() json.RawMessage {
+	fields := workerFields
+	if m.IsLead() {
+		fields = leadFields
+	}
+	if m.kept != nil {
+		object := m.kept.object.Clone()
+		jsonobj.Update(object, fields, &m.kept.read, m)
+		return object.Raw()
+	}
+	object := &jsonobj.Object{}
+	jsonobj.Update(object, fields, nil, m)
+	if !m.IsLead() && !m.PlanModeRequired {
+		object.SetOrdered("planModeRequired", json.RawMessage("false"), jsonobj.Order(fields))
+	}
+	return object.Raw()
+}
+
+// rawName returns the name in data, valid or not.
+func rawName(data []byte) string {
+	object, err := jsonobj.Parse(data)
+	if err != nil {
+		return ""
+	}
+	raw, _ := object.Get("name")
+	name, _ := jsonobj.String(raw)
+	return name
+}

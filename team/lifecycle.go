@@ -1,0 +1,242 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Create makes the team's directories (0700), config.json (0600), the lead's
+// entry and mailbox, and tasks/<team>/. The team appears whole or not at all. It
+// fails with ErrExists when the directory, or one that differs only in case, is
+// there.
+//
+// c needs a Name. Members may hold the lead's entry (its cwd, its model) and
+// further members; what is missing in them is filled in as Add does it. A zero
+// CreatedAt is now; an empty LeadSessionID is not written; a config that was
+// parsed keeps its unknown keys and its members as they are. tasks/<team> may be
+// there already and is left as it is.
+func Create(ctx context.Context, r Root, c Config, o atomicfile.Options) (*Team, error) {
+	if _, err := waggle.ParseTeam(string(c.Name)); err != nil {
+		return nil, fmt.Errorf("team: create: %w", err)
+	}
+	t := newTeam(r, c.Name, o)
+	if err := t.create(ctx, &c); err != nil {
+		return nil, fmt.Errorf("team: create %s: %w", c.Name, err)
+	}
+	return t, nil
+}
+
+func (t *Team) create(ctx context.Context, c *Config) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := t.complete(c); err != nil {
+		return err
+	}
+	for _, dir := range []string{t.root.teams(), t.root.tasks()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	if err := t.free(); err != nil {
+		return err
+	}
+	sweep(t.root.teams(), t.name, t.now())
+	stage, err := os.MkdirTemp(t.root.teams(), staging(t.name)+"*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(stage)
+	if err := t.fill(stage, c); err != nil {
+		return err
+	}
+	tasks := t.root.TasksDir(t.name)
+	if err := os.Mkdir(tasks, 0o700); err != nil && !isDir(tasks) {
+		return err
+	}
+	if err := os.Rename(stage, t.root.TeamDir(t.name)); err != nil {
+		if _, there := os.Lstat(t.root.TeamDir(t.name)); there == nil {
+			return ErrExists
+		}
+		return err
+	}
+	if t.o.Sync == atomicfile.SyncFull {
+		return syncDir(t.root.teams())
+	}
+	return nil
+}
+
+// free reports ErrExists when the name, in any case, is in use.
+func (t *Team) free() error {
+	entries, err := os.ReadDir(t.root.teams())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.EqualFold(e.Name(), string(t.name)) {
+			return ErrExists
+		}
+	}
+	return nil
+}
+
+// complete fills in what a new config needs.
+func (t *Team) complete(c *Config) error {
+	if c.CreatedAt.IsZero() {
+		c.CreatedAt = t.now()
+	}
+	if c.LeadAgentID == "" {
+		c.LeadAgentID = waggle.NewAgentID(waggle.Lead, t.name)
+	}
+	given := c.Members
+	lead, ok := c.Member(waggle.Lead)
+	if !ok {
+		lead = &Member{Name: waggle.Lead}
+	}
+	c.Members = []Member{t.lead(*lead, c.CreatedAt)}
+	for _, m := range given {
+		switch {
+		case m.IsLead():
+		case m.kept != nil:
+			c.Members = append(c.Members, m)
+		default:
+			if _, err := waggle.ParseNewMember(string(m.Name)); err != nil {
+				return err
+			}
+			if _, err := c.add(t.name, m, false, t.now()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lead fills in the lead's entry as Era B writes it.
+func (t *Team) lead(m Member, created time.Time) Member {
+	if m.kept != nil {
+		return m
+	}
+	set := func(field *string, value string) {
+		if *field == "" {
+			*field = value
+		}
+	}
+	m.Name, m.AgentID = waggle.Lead, waggle.NewAgentID(waggle.Lead, t.name)
+	set(&m.AgentType, string(waggle.Lead))
+	set(&m.TmuxPaneID, "leader")
+	set(&m.BackendType, "in-process")
+	if m.JoinedAt.IsZero() {
+		m.JoinedAt = created
+	}
+	return m
+}
+
+// fill writes the content of a new team directory.
+func (t *Team) fill(dir string, c *Config) error {
+	home, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer home.Close()
+	if err := home.Mkdir(inboxesName, 0o700); err != nil {
+		return err
+	}
+	for _, name := range c.Present() {
+		if err := createInbox(home, filepath.Join(inboxesName, string(name)+".json")); err != nil {
+			return err
+		}
+	}
+	return atomicfile.WriteFile(filepath.Join(dir, configName), c.AppendJSON(nil), t.o)
+}
+
+// Delete removes the team's directory, and its tasks when tasks is set. It does
+// not look whether members live: that is the caller's to know. The directory is
+// renamed first, under the config's lock, so that nobody sees half a team. Only
+// directories of this name below teams/ and tasks/ are touched; a symbolic link
+// in their place is refused, and none inside them is followed. A team that is
+// gone is a *NotFoundError.
+func (t *Team) Delete(ctx context.Context, tasks bool) error {
+	err := t.remove(ctx, t.root.teams(), configName, atomicfile.RankConfig)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = t.notFound()
+	}
+	if tasks {
+		if e := t.remove(ctx, t.root.tasks(), ".lock", atomicfile.RankTasks); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}
+	return t.failed("delete", err)
+}
+
+// remove removes the team's directory below parent while holding the lock of one
+// of its files.
+func (t *Team) remove(ctx context.Context, parent, lock string, rank atomicfile.Rank) error {
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	sweep(parent, t.name, t.now())
+	name := string(t.name)
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory and stays", filepath.Join(parent, name))
+	}
+	release := func() error { return nil }
+	if target := filepath.Join(parent, name, lock); isFile(target) {
+		o := t.o
+		o.Rank = rank
+		if release, err = atomicfile.Lock(ctx, target, o); err != nil {
+			return err
+		}
+	}
+	doomed := leaving(t.name) + suffix()
+	if err := root.Rename(name, doomed); err != nil {
+		doomed = name // a platform that does not rename a directory in use
+	}
+	_ = release() // the lock went with the directory
+	return root.RemoveAll(doomed)
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// staging and leaving begin the names of directories that are being made and
+// removed. No team name begins with a dot.
+func staging(name waggle.TeamName) string { return "." + string(name) + ".new-" }
+func leaving(name waggle.TeamName) string { return "." + string(name) + ".deleted-" }
+
+// sweep removes what a process that was killed left of this team: directories it
+// was removing, and those it was making an hour ago.
+func sweep(parent string, name waggle.TeamName, now time.Time) {
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !e.IsDir() {
+			continue
+		}
+		old := now.Sub(info.ModTime()) > time.Hour
+		if strings.HasPrefix(e.Name(), leaving(name)) || old && strings.HasPrefix(e.Name(), staging(name)) {
+			_ = root.RemoveAll(e.Name())
+		}
+	}
+}

@@ -1,0 +1,261 @@
+package team
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Team is an open registry. Methods may be used from several goroutines and
+// processes.
+type Team struct {
+	root Root
+	name waggle.TeamName
+	o    atomicfile.Options
+}
+
+// maxConfig is the largest config.json that is read unless the options say
+// otherwise: room for a thousand members with long prompts.
+const maxConfig = 16 << 20
+
+func newTeam(r Root, name waggle.TeamName, o atomicfile.Options) *Team {
+	o.Rank = atomicfile.RankConfig
+	o.MaxSize = cmp.Or(o.MaxSize, maxConfig)
+	o.Perm = cmp.Or(o.Perm, 0o600)
+	return &Team{root: r, name: name, o: o}
+}
+
+// Open finds a team; *NotFoundError when it has no config.json. A team directory
+// or a config.json that is a symbolic link, or not what its name says, is
+// refused. o is for every file operation of the team; its Rank is set here, and
+// its MaxSize is 16 MiB when it is 0.
+func Open(r Root, name waggle.TeamName, o atomicfile.Options) (*Team, error) {
+	if _, err := waggle.ParseTeam(string(name)); err != nil {
+		return nil, fmt.Errorf("team: open: %w", err)
+	}
+	t := newTeam(r, name, o)
+	info, err := os.Lstat(r.TeamDir(name))
+	if err == nil {
+		if !info.IsDir() {
+			return nil, fmt.Errorf("team: open: %s is not a directory", r.TeamDir(name))
+		}
+		info, err = os.Lstat(r.ConfigPath(name))
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, t.notFound()
+	case err != nil:
+		return nil, fmt.Errorf("team: open: %w", err)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("team: open: %s is not a regular file", r.ConfigPath(name))
+	}
+	return t, nil
+}
+
+func (t *Team) notFound() error {
+	names, _ := t.root.Names()
+	all := make([]string, len(names))
+	for i, n := range names {
+		all[i] = string(n)
+	}
+	return &NotFoundError{What: "team", Name: string(t.name), Near: near(string(t.name), all, nil)}
+}
+
+// Name is the team's name: that of its directory.
+func (t *Team) Name() waggle.TeamName { return t.name }
+
+// Root is the wire tree the team is in.
+func (t *Team) Root() Root { return t.root }
+
+func (t *Team) path() string { return t.root.ConfigPath(t.name) }
+
+func (t *Team) now() time.Time {
+	if t.o.Now != nil {
+		return t.o.Now()
+	}
+	return time.Now()
+}
+
+// InboxesDir is the directory of the team's mailboxes. It is
+// teams/<team>/inboxes, except for a team of 2.1.150 whose name was not all
+// lower case: there the mailboxes are under the name in its old spelling (WIRE
+// §9.2 row 56).
+func (t *Team) InboxesDir() string {
+	own := t.root.InboxesDir(t.name)
+	if isDir(own) {
+		return own
+	}
+	data, err := atomicfile.ReadFile(t.path(), t.o)
+	if err != nil {
+		return own
+	}
+	raw := rawName(data)
+	spelled, err := waggle.ParseTeam(strings.Map(sanitise, raw))
+	if err != nil || !strings.EqualFold(string(spelled), string(t.name)) {
+		return own
+	}
+	if other := t.root.InboxesDir(spelled); isDir(other) {
+		return other
+	}
+	return own
+}
+
+// sanitise is what Claude Code does to a name to make a path of it (WIRE §2.5).
+func sanitise(r rune) rune {
+	if r < 0x80 && (r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z') {
+		return r
+	}
+	return '-'
+}
+
+func isDir(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
+}
+
+// torn reports an error that another program's write in place explains.
+func torn(err error) bool {
+	var corrupt *CorruptError
+	return errors.As(err, &corrupt)
+}
+
+// Load reads the config without a lock, retrying a torn foreign write for about
+// 100 ms and at last under the lock. It fails with a *CorruptError that names
+// the path and the byte offset, with a *NotFoundError when the team is gone, and
+// with a *atomicfile.LockedError when a broken file is locked by somebody else.
+// Config.Name is the name of the team's directory, whatever the file says;
+// Config.Problems tells what else is wrong with the file.
+func (t *Team) Load(ctx context.Context) (*Config, error) {
+	var c *Config
+	err := atomicfile.Settle(ctx, torn, func() error {
+		data, err := atomicfile.ReadFile(t.path(), t.o)
+		if err != nil {
+			return t.failed("load", err)
+		}
+		c, err = t.parse(data)
+		return err
+	})
+	var torn *CorruptError
+	if !errors.As(err, &torn) {
+		return c, err
+	}
+	looked := atomicfile.Edit(ctx, t.path(), t.o, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		c, err = t.parse(data)
+		return nil, err
+	})
+	var locked *atomicfile.LockedError
+	if looked == nil || errors.As(looked, &torn) || errors.As(looked, &locked) {
+		return c, t.failed("load", looked)
+	}
+	return nil, err
+}
+
+func (t *Team) parse(data []byte) (*Config, error) {
+	c, _, err := ParseConfig(data)
+	var bad *CorruptError
+	if errors.As(err, &bad) {
+		bad.Path = t.path()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Name != t.name {
+		c.kept.problems = append(c.kept.problems, fmt.Sprintf("name %s is not that of the directory, %s", show(rawName(data)), t.name))
+		c.Name, c.kept.read.Name = t.name, t.name
+	}
+	return c, nil
+}
+
+// failed gives an error its operation, or turns it into a *NotFoundError.
+func (t *Team) failed(op string, err error) error {
+	var known *CorruptError
+	var gone *NotFoundError
+	switch {
+	case err == nil || errors.As(err, &known) || errors.As(err, &gone):
+		return err
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(t.path()); errors.Is(err, fs.ErrNotExist) {
+			return t.notFound()
+		}
+	}
+	return fmt.Errorf("team: %s %s: %w", op, t.name, err)
+}
+
+// Update edits the config under its lock and replaces the file whole; its mode
+// is kept. fn may be called again and must have no other effect. When fn changes
+// nothing, nothing is written, not even to put another layout right. An error
+// from fn is returned and nothing is written. fn cannot rename the team, and
+// members it adds or renames need valid names that no other present member has.
+func (t *Team) Update(ctx context.Context, fn func(*Config) error) error {
+	return t.update(ctx, "update", fn)
+}
+
+func (t *Team) update(ctx context.Context, op string, fn func(*Config) error) error {
+	edit := func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		if !v.Exists() {
+			return nil, t.notFound()
+		}
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		c, err := t.parse(data)
+		if err != nil {
+			return nil, err
+		}
+		before := c.AppendJSON(nil)
+		if err := fn(c); err != nil {
+			return nil, err
+		}
+		if err := t.checkEdit(c); err != nil {
+			return nil, err
+		}
+		after := c.AppendJSON(nil)
+		if bytes.Equal(before, after) {
+			return nil, nil
+		}
+		return []atomicfile.Splice{{Delete: v.Size(), Insert: after}}, nil
+	}
+	err := atomicfile.Settle(ctx, torn, func() error {
+		if !isDir(filepath.Dir(t.path())) {
+			return t.notFound()
+		}
+		return atomicfile.Edit(ctx, t.path(), t.o, edit)
+	})
+	return t.failed(op, err)
+}
+
+// checkEdit validates what a caller changed; what was in the file may stay.
+func (t *Team) checkEdit(c *Config) error {
+	if c.Name != t.name {
+		return fmt.Errorf("the team cannot be renamed to %s", show(string(c.Name)))
+	}
+	for i, m := range c.Members {
+		if m.kept != nil && m.kept.read.Name == m.Name {
+			continue
+		}
+		if _, err := waggle.ParseMember(string(m.Name)); err != nil {
+			return err
+		}
+		for j, other := range c.Members {
+			if i != j && !m.Gone() && !other.Gone() && waggle.SameName(m.Name, other.Name) {
+				return fmt.Errorf("member %s: %w", show(string(m.Name)), ErrTaken)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,590 @@
+package team_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/team"
+)
+
+var noon = time.Date(2026, 11, 20, 12, 0, 0, 123e6, time.UTC)
+
+func options() atomicfile.Options {
+	return atomicfile.Options{Now: func() time.Time { return noon }}
+}
+
+func newRoot(t *testing.T) team.Root { return team.Root{Path: filepath.Join(t.TempDir(), "root")} }
+
+func create(t *testing.T, r team.Root, c team.Config) *team.Team {
+	t.Helper()
+	made, err := team.Create(t.Context(), r, c, atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func load(t *testing.T, tm *team.Team) *team.Config {
+	t.Helper()
+	c, err := tm.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// tree lists everything below dir but locks' own files, with modes.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == dir || strings.HasSuffix(path, ".flk") {
+			return err
+		}
+		rel, _ := filepath.Rel(dir, path)
+		info, err := d.Info()
+		if err == nil {
+			found = append(found, fmt.Sprintf("%#o %s", info.Mode().Perm(), filepath.ToSlash(rel)))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestCreate(t *testing.T) {
+	r := newRoot(t)
+	tm, err := team.Create(t.Context(), r, team.Config{
+		Name: "api", LeadSessionID: "5a22f79a-0f84-4c2e-83f7-d93771874e76",
+		Members: []team.Member{{Name: "w1"}, {Name: waggle.Lead, Cwd: "/w"}},
+	}, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tm.Name() != "api" || tm.Root() != r {
+		t.Errorf("%s in %v", tm.Name(), tm.Root())
+	}
+	want := []string{
+		"0700 tasks", "0700 tasks/api", "0700 teams", "0700 teams/api", "0600 teams/api/config.json", "0700 teams/api/inboxes",
+		"0600 teams/api/inboxes/team-lead.json", "0600 teams/api/inboxes/w1.json",
+	}
+	if runtime.GOOS == "windows" {
+		want = nil
+	}
+	if diff := cmp.Diff(want, tree(t, r.Path)); want != nil && diff != "" {
+		t.Error(diff)
+	}
+	config := `{
+  "name": "api",
+  "createdAt": 1795176000123,
+  "leadAgentId": "team-lead@api",
+  "leadSessionId": "5a22f79a-0f84-4c2e-83f7-d93771874e76",
+  "members": [
+    {
+      "agentId": "team-lead@api",
+      "name": "team-lead",
+      "agentType": "team-lead",
+      "joinedAt": 1795176000123,
+      "tmuxPaneId": "leader",
+      "cwd": "/w",
+      "subscriptions": [],
+      "backendType": "in-process"
+    },
+    {
+      "agentId": "w1@api",
+      "name": "w1",
+      "color": "blue",
+      "joinedAt": 1795176000123,
+      "tmuxPaneId": "",
+      "subscriptions": [],
+      "agentType": "general-purpose",
+      "planModeRequired": false,
+      "cwd": ""
+    }
+  ]
+}`
+	if diff := cmp.Diff(config, read(t, r.ConfigPath("api"))); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range []string{"team-lead", "w1"} {
+		if got := read(t, filepath.Join(r.InboxesDir("api"), name+".json")); got != "[]" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, name := range []waggle.TeamName{"api", "API"} {
+		if _, err := team.Create(t.Context(), r, team.Config{Name: name}, options()); !errors.Is(err, team.ErrExists) {
+			t.Errorf("%s again: %v", name, err)
+		}
+	}
+	if diff := cmp.Diff(config, read(t, r.ConfigPath("api"))); diff != "" {
+		t.Errorf("changed by a refused create: %s", diff)
+	}
+}
+
+func TestCreateRefuses(t *testing.T) {
+	r := newRoot(t)
+	for _, c := range []team.Config{
+		{Name: "../x"}, {Name: ""}, {Name: "a/b"}, {Name: "con"},
+		{Name: "ok", Members: []team.Member{{Name: "../w"}}},
+		{Name: "ok", Members: []team.Member{{Name: "w"}, {Name: "W"}}},
+		{Name: "ok", Members: []team.Member{{Name: "7"}}},
+	} {
+		if _, err := team.Create(t.Context(), r, c, options()); err == nil {
+			t.Errorf("%q %v: created", c.Name, c.Members)
+		}
+	}
+	if names, err := r.Names(); err != nil || len(names) > 0 {
+		t.Errorf("%v %v", names, err)
+	}
+	write(t, filepath.Join(r.TeamDir("half"), "inboxes", "w.json"), "[]")
+	if _, err := team.Create(t.Context(), r, team.Config{Name: "half"}, options()); !errors.Is(err, team.ErrExists) {
+		t.Errorf("a directory is there: %v", err)
+	}
+	if diff := cmp.Diff([]string{"half"}, children(t, filepath.Dir(r.TeamDir("half")))); diff != "" {
+		t.Errorf("left over: %s", diff)
+	}
+}
+
+func children(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// TestCreateOfAnotherConfig brings back a team from what was read elsewhere.
+func TestCreateOfAnotherConfig(t *testing.T) {
+	r := newRoot(t)
+	for name, data := range fixtures(t) {
+		if name == "s2-empty" || name == "odd" {
+			continue
+		}
+		c := mustParse(t, data)
+		tm := create(t, r, *c)
+		after := load(t, tm)
+		for _, m := range c.Members {
+			got, ok := after.Member(m.Name)
+			if diff := cmp.Diff(&m, got, cmpopts.IgnoreUnexported(team.Member{})); !ok || diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+		if len(after.Problems()) > 0 || !after.Members[0].IsLead() {
+			t.Errorf("%s: %q %v", name, after.Problems(), after.Members[0])
+		}
+		if name != "s2" { // which gets a lead
+			sameBytes(t, name, []byte(read(t, r.ConfigPath(c.Name))), data)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	r := newRoot(t)
+	if _, err := team.Open(r, "api", options()); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no root: %v", err)
+	}
+	for _, name := range []waggle.TeamName{"api", "api-docs", "web", "session-0badcafe"} {
+		create(t, r, team.Config{Name: name})
+	}
+	write(t, filepath.Join(r.Path, "teams", "api.deleted-1", "config.json"), "{}")
+	write(t, filepath.Join(r.Path, "teams", "bare", "inboxes", "w.json"), "[]")
+	names, err := r.Names()
+	if diff := cmp.Diff([]waggle.TeamName{"api", "api-docs", "session-0badcafe", "web"}, names); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	for name, near := range map[waggle.TeamName][]string{
+		"API2": {"api"}, "bare": nil, "wbe": {"web"}, "session": {"session-0badcafe"},
+	} {
+		_, err := team.Open(r, name, options())
+		var missing *team.NotFoundError
+		if !errors.As(err, &missing) || missing.What != "team" || !slices.Equal(missing.Near, near) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := team.Open(r, "../teams/api", options()); err == nil {
+		t.Error("a path is no name")
+	}
+	if _, err := team.Open(r, "web", options()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSymlinkedTeamIsRefused(t *testing.T) {
+	r := newRoot(t)
+	create(t, r, team.Config{Name: "real"})
+	if err := os.Symlink(r.TeamDir("real"), r.TeamDir("link")); err != nil {
+		t.Skip("no symbolic links: ", err)
+	}
+	before := tree(t, r.TeamDir("real"))
+	if _, err := team.Open(r, "link", options()); err == nil {
+		t.Error("opened through a link")
+	}
+	names, err := r.Names()
+	if diff := cmp.Diff([]waggle.TeamName{"real"}, names); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	// A directory that becomes a link after it was opened.
+	tm := create(t, r, team.Config{Name: "later"})
+	moved := filepath.Join(r.Path, "moved")
+	if err := errors.Join(os.Rename(r.TeamDir("later"), moved), os.Symlink(moved, r.TeamDir("later"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := tm.Delete(t.Context(), false); err == nil {
+		t.Error("deleted through a link")
+	}
+	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); err == nil {
+		t.Error("added through a link")
+	}
+	if diff := cmp.Diff(before, tree(t, r.TeamDir("real"))); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(filepath.Join(moved, "config.json")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNameIsThatOfTheDirectory(t *testing.T) {
+	r := newRoot(t)
+	body := `{
+  "name": "My Team.x",
+  "members": []
+}`
+	write(t, r.ConfigPath("my-team-x"), body)
+	tm, err := team.Open(r, "my-team-x", options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, tm)
+	if c.Name != "my-team-x" || len(c.Problems()) == 0 {
+		t.Errorf("%q %q", c.Name, c.Problems())
+	}
+	if got := tm.InboxesDir(); got != r.InboxesDir("my-team-x") {
+		t.Errorf("no mailboxes yet: %s", got)
+	}
+	write(t, filepath.Join(r.InboxesDir("My-Team-x"), "team-lead.json"), "[]")
+	if got := tm.InboxesDir(); got != r.InboxesDir("My-Team-x") {
+		t.Errorf("2.1.150 keeps them under the raw name: %s", got)
+	}
+	if err := tm.Update(t.Context(), func(c *team.Config) error { c.Description = "d"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(t, r.ConfigPath("my-team-x")); !strings.Contains(got, `"name": "My Team.x"`) {
+		t.Errorf("the file's name changed: %s", got)
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	r := newRoot(t)
+	tm := create(t, r, team.Config{Name: "api", Members: []team.Member{{Name: "w"}}})
+	path := r.ConfigPath("api")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	identity := func() atomicfile.Identity {
+		id, err := atomicfile.Identify(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	before := identity()
+	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); err != nil || identity() != before {
+		t.Errorf("nothing changed, yet it was written: %v", err)
+	}
+	boom := errors.New("boom")
+	for what, fn := range map[string]func(*team.Config) error{
+		"fn's error": func(c *team.Config) error { c.Description = "x"; return boom },
+		"renamed":    func(c *team.Config) error { c.Name = "web"; return nil },
+		"bad name":   func(c *team.Config) error { c.Members[1].Name = "../w"; return nil },
+		"taken":      func(c *team.Config) error { c.Members = append(c.Members, team.Member{Name: "W"}); return nil },
+	} {
+		err := tm.Update(t.Context(), fn)
+		if err == nil || identity() != before {
+			t.Errorf("%s: %v", what, err)
+		}
+		if what == "fn's error" && !errors.Is(err, boom) || what == "taken" && !errors.Is(err, team.ErrTaken) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := tm.Update(t.Context(), func(c *team.Config) error { c.Description = "all of it"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o644 {
+		t.Errorf("mode is not kept: %v %v", info.Mode(), err)
+	}
+	if got := load(t, tm).Description; got != "all of it" {
+		t.Error(got)
+	}
+	var gone *team.NotFoundError
+	config := read(t, path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, &gone) {
+		t.Errorf("no config.json: %v", err)
+	}
+	write(t, path, config)
+	if err := os.RemoveAll(r.TeamDir("api")); err != nil {
+		t.Fatal(err)
+	}
+	if err := tm.Update(t.Context(), func(*team.Config) error { return nil }); !errors.As(err, &gone) {
+		t.Errorf("deleted: %v", err)
+	}
+	if _, err := tm.Load(t.Context()); !errors.As(err, &gone) {
+		t.Errorf("deleted: %v", err)
+	}
+	if _, err := os.Stat(r.TeamDir("api")); err == nil {
+		t.Error("a deleted team came back")
+	}
+}
+
+// rewriteInPlace writes as the real client does, in two parts: open, write,
+// ftruncate (WIRE §2.3).
+func rewriteInPlace(path string, content []byte, pause time.Duration) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	half := len(content) / 2
+	if _, err := f.Write(content[:half]); err != nil {
+		return err
+	}
+	time.Sleep(pause)
+	if _, err := f.Write(content[half:]); err != nil {
+		return err
+	}
+	time.Sleep(pause)
+	return f.Truncate(int64(len(content)))
+}
+
+func TestLoadOutlastsTornWrites(t *testing.T) {
+	r := newRoot(t)
+	tm := create(t, r, team.Config{Name: "api"})
+	path := r.ConfigPath("api")
+	long := mustParse(t, []byte(read(t, path)))
+	long.Description = strings.Repeat("long ", 500)
+	contents := [][]byte{[]byte(read(t, path)), long.AppendJSON(nil)}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		for i := 0; ctx.Err() == nil; i++ {
+			// The real client holds the lock meanwhile.
+			if err := os.Mkdir(path+".lock", 0o777); err != nil {
+				continue
+			}
+			err := rewriteInPlace(path, contents[i%2], 3*time.Millisecond)
+			if err = errors.Join(err, os.Remove(path+".lock")); err != nil {
+				done <- err
+				return
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		done <- nil
+	}()
+	torn := 0
+	for range 60 {
+		if _, _, err := team.ParseConfig([]byte(read(t, path))); err != nil {
+			torn++
+		}
+		load(t, tm)
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if torn == 0 {
+		t.Error("the writer was never seen in the middle: this test shows nothing")
+	}
+	t.Logf("%d of 60 plain reads were torn", torn)
+}
+
+func TestBrokenConfigIsLeftAsItIs(t *testing.T) {
+	r := newRoot(t)
+	tm := create(t, r, team.Config{Name: "api"})
+	path := r.ConfigPath("api")
+	for content, offset := range map[string]int64{"": 0, `{"name": "api"}}`: 15, `{"name": "api"`: 14, "[]": 0, "\x00\x00\x00": 0} {
+		write(t, path, content)
+		_, err := tm.Load(t.Context())
+		_, _, errAdd := tm.Add(t.Context(), team.Member{Name: "w"}, true)
+		errUpdate := tm.Update(t.Context(), func(c *team.Config) error { c.Description = "x"; return nil })
+		for _, err := range []error{err, errAdd, errUpdate} {
+			var bad *team.CorruptError
+			if !errors.As(err, &bad) || bad.Path != path || bad.Offset != offset || !strings.Contains(err.Error(), fmt.Sprint("byte ", offset)) {
+				t.Errorf("%q: %v", content, err)
+			}
+		}
+		if got := read(t, path); got != content {
+			t.Errorf("%q became %q", content, got)
+		}
+	}
+	if got := children(t, r.InboxesDir("api")); !slices.Equal(got, []string{"team-lead.json"}) {
+		t.Errorf("mailboxes of members that were not registered: %q", got)
+	}
+}
+
+func TestLocked(t *testing.T) {
+	r := newRoot(t)
+	create(t, r, team.Config{Name: "api"})
+	tm, err := team.Open(r, "api", atomicfile.Options{Deadline: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(r.ConfigPath("api")+".lock", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	load(t, tm) // reading takes no lock
+	_, _, errAdd := tm.Add(t.Context(), team.Member{Name: "w"}, true)
+	for what, err := range map[string]error{
+		"update": tm.Update(t.Context(), func(c *team.Config) error { c.Description = "x"; return nil }),
+		"add":    errAdd,
+		"delete": tm.Delete(t.Context(), true),
+	} {
+		var locked *atomicfile.LockedError
+		if !errors.As(err, &locked) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	write(t, r.ConfigPath("api"), "{")
+	var locked *atomicfile.LockedError
+	if _, err := tm.Load(t.Context()); !errors.As(err, &locked) {
+		t.Errorf("broken and locked: %v", err)
+	}
+}
+
+// TestLoadRetries: a write that takes no lock is torn for two reads, and somebody
+// holds the lock for good. Every read asks for the time once.
+func TestLoadRetries(t *testing.T) {
+	r := newRoot(t)
+	create(t, r, team.Config{Name: "api"})
+	path := r.ConfigPath("api")
+	whole, reads := read(t, path), 0
+	tm, err := team.Open(r, "api", atomicfile.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
+		if reads++; reads == 2 {
+			write(t, path, whole)
+		}
+		return time.Now()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, whole+"}")
+	if err := os.Mkdir(path+".lock", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if c := load(t, tm); len(c.Members) != 1 || reads != 3 {
+		t.Errorf("after %d reads: %+v", reads, c)
+	}
+}
+
+// TestAddTriedAgain: a program that does not lock changes config.json while a
+// member is added. The mailbox is not moved aside twice.
+func TestAddTriedAgain(t *testing.T) {
+	r := newRoot(t)
+	create(t, r, team.Config{Name: "api"})
+	path, inbox := r.ConfigPath("api"), filepath.Join(r.InboxesDir("api"), "w.json")
+	const mail = `[{"from":"x","text":"old","timestamp":"2026-01-01T00:00:00.000Z"}]`
+	write(t, inbox, mail)
+	changed := false
+	tm, err := team.Open(r, "api", atomicfile.Options{Hook: func(step string) {
+		if step == "temp-created" && !changed {
+			changed = true
+			write(t, path, strings.Replace(read(t, path), `"members"`, `"vendor": 1, "members"`, 1))
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, archived := add(t, tm, team.Member{Name: "w"}, true)
+	if m.Name != "w" || archived == "" || read(t, archived) != mail || !changed {
+		t.Errorf("%s %q", m.Name, archived)
+	}
+	if got := len(children(t, filepath.Dir(archived))); got != 1 {
+		t.Errorf("%d files in the archive", got)
+	}
+	c := load(t, tm)
+	if _, ok := c.Unknown("vendor"); !ok || len(c.Members) != 2 {
+		t.Errorf("the other program's change is lost: %s", read(t, path))
+	}
+}
+
+// TestAddWaitsForAMailbox: somebody is writing to the leftover mailbox.
+func TestAddWaitsForAMailbox(t *testing.T) {
+	r := newRoot(t)
+	create(t, r, team.Config{Name: "api"})
+	tm, err := team.Open(r, "api", atomicfile.Options{Deadline: 40 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inbox := filepath.Join(r.InboxesDir("api"), "w.json")
+	write(t, inbox, "[1]")
+	if err := os.Mkdir(inbox+".lock", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var locked *atomicfile.LockedError
+	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); !errors.As(err, &locked) {
+		t.Errorf("%v", err)
+	}
+	if got := len(load(t, tm).Members); got != 1 || read(t, inbox) != "[1]" {
+		t.Errorf("%d members, %q", got, read(t, inbox))
+	}
+}
+
+// TestSweep: what killed processes left is removed by the next create and delete
+// of that team, and nothing else.
+func TestSweep(t *testing.T) {
+	r := newRoot(t)
+	teams := filepath.Dir(r.TeamDir("x"))
+	old := time.Now().Add(-2 * time.Hour)
+	for _, name := range []string{".api.new-1", ".api.new-2", ".api.deleted-1", ".api-2.new-1", ".web.deleted-1"} {
+		write(t, filepath.Join(teams, name, "config.json"), "{}")
+		if name != ".api.new-2" {
+			if err := os.Chtimes(filepath.Join(teams, name), old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	create(t, r, team.Config{Name: "api"})
+	if diff := cmp.Diff([]string{".api-2.new-1", ".api.new-2", ".web.deleted-1", "api"}, children(t, teams)); diff != "" {
+		t.Error(diff)
+	}
+}

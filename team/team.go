@@ -1,0 +1,153 @@
+// Package team is the registry of a team: teams/<team>/config.json with its
+// members, colours and identity, as Claude Code writes and reads it (WIRE §3).
+// It is a phone book, not an authority: who leads, which process is whose and
+// what is trusted comes from the journal (TRUST 1).
+//
+//	t, err := team.Create(ctx, root, team.Config{Name: "api"}, atomicfile.Options{})
+//	m, _, err := t.Add(ctx, team.Member{Name: "tester"}, true)
+//	c, err := t.Load(ctx)
+//
+// Guarantees: a rewrite changes only what was changed; key order, unknown keys,
+// entries that cannot be read and the form of times stay as they were. Writers
+// take config.json.lock, which real Claude Code processes take too, and replace
+// the file whole. A file that cannot be read is reported and left as it is.
+//
+// Both eras of Claude Code are read, and the schema of the file format document
+// (seed 002). Names that come from disk are validated like any other: what is
+// not a valid name never becomes a path.
+package team
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"waggle"
+)
+
+// Root is the wire tree: the directory that holds teams/ and tasks/.
+type Root struct{ Path string }
+
+// TeamDir is teams/<team>.
+func (r Root) TeamDir(t waggle.TeamName) string { return filepath.Join(r.teams(), string(t)) }
+
+// InboxesDir is teams/<team>/inboxes. Team.InboxesDir finds the one that is in
+// use, which for teams of 2.1.150 can be another.
+func (r Root) InboxesDir(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), "inboxes") }
+
+// ConfigPath is teams/<team>/config.json.
+func (r Root) ConfigPath(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), configName) }
+
+// TasksDir is tasks/<team>.
+func (r Root) TasksDir(t waggle.TeamName) string { return filepath.Join(r.tasks(), string(t)) }
+
+// MemberDir is tasks/<team>/<member>: output.log, task-status.json, artifacts/.
+func (r Root) MemberDir(t waggle.TeamName, m waggle.MemberName) string {
+	return filepath.Join(r.TasksDir(t), string(m))
+}
+
+func (r Root) teams() string { return filepath.Join(r.Path, "teams") }
+func (r Root) tasks() string { return filepath.Join(r.Path, "tasks") }
+
+const (
+	configName  = "config.json"
+	inboxesName = "inboxes"
+	archiveName = "archive"
+)
+
+// Names lists the teams that have a config.json, sorted. Directories whose name
+// is not a valid team name, and symbolic links, are left out. No teams directory
+// means no teams.
+func (r Root) Names() ([]waggle.TeamName, error) {
+	entries, err := os.ReadDir(r.teams())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("team: list: %w", err)
+	}
+	var names []waggle.TeamName
+	for _, e := range entries {
+		name, err := waggle.ParseTeam(e.Name())
+		if err != nil || !e.IsDir() {
+			continue
+		}
+		if info, err := os.Lstat(r.ConfigPath(name)); err == nil && info.Mode().IsRegular() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Dialect is which of the two families of the wire tree a team belongs to.
+type Dialect string
+
+const (
+	DialectNamed   Dialect = "named"   // read messages kept
+	DialectSession Dialect = "session" // session-<8 hex>; delivered messages pruned
+)
+
+var sessionName = regexp.MustCompile(`^session-[0-9a-f]{8}$`)
+
+// DialectOf tells the dialect from a team's name.
+func DialectOf(name waggle.TeamName) Dialect {
+	if sessionName.MatchString(string(name)) {
+		return DialectSession
+	}
+	return DialectNamed
+}
+
+// NotFoundError reports a team or a member that is not there, with near names
+// (exit code 9).
+type NotFoundError struct {
+	What string // "team", "member"
+	Name string
+	Near []string // what was probably meant, best first; at most three
+}
+
+func (e *NotFoundError) Error() string {
+	s := fmt.Sprintf("no %s %s", e.What, show(e.Name))
+	if len(e.Near) > 0 {
+		s += "; near: " + strings.Join(e.Near, ", ")
+	}
+	return s
+}
+
+// CorruptError reports a config.json that is not a JSON object. The file is left
+// as it is.
+type CorruptError struct {
+	Path   string
+	Offset int64 // of the first byte that is wrong
+	Why    string
+}
+
+func (e *CorruptError) Error() string {
+	s := fmt.Sprintf("byte %d: %s", e.Offset, e.Why)
+	if e.Path != "" {
+		s = e.Path + ": " + s
+	}
+	return "team: " + s
+}
+
+var (
+	// ErrExists reports a team that is already there.
+	ErrExists = errors.New("team exists")
+	// ErrTaken reports a member name that a present member has.
+	ErrTaken = errors.New("name is taken")
+	// ErrLead reports an attempt to remove the lead.
+	ErrLead = errors.New("the lead cannot be removed")
+)
+
+// show quotes a name that may hold anything, cut to a readable length.
+func show(name string) string {
+	if r := []rune(name); len(r) > 64 {
+		name = string(r[:64]) + "…"
+	}
+	return fmt.Sprintf("%+q", name)
+}

@@ -1,0 +1,252 @@
+package waggle
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// PayloadError says what is missing or malformed in a payload that is to be
+// sent: one problem each, beginning with the wire name of the field.
+type PayloadError struct {
+	Kind     Kind
+	Problems []string
+}
+
+func (e *PayloadError) Error() string {
+	return string(e.Kind) + ": " + strings.Join(e.Problems, "; ")
+}
+
+// Validate reports what is missing or malformed in a payload that is to be sent,
+// as a *PayloadError. It refuses what Encode could only write by leaving out
+// something that matters: several hosts, a capability, a second arm of rules.
+func Validate(p Payload) error {
+	p = value(p)
+	if p == nil {
+		return &PayloadError{Kind: KindInvalid, Problems: []string{"there is no payload"}}
+	}
+	var c checks
+	switch p := p.(type) {
+	case TaskAssignment:
+		c.need("taskId", p.TaskID)
+		c.need("assignedBy", p.AssignedBy)
+		c.time("timestamp", p.Timestamp)
+	case TaskProgress:
+		c.id("requestId", p.RequestID)
+		c.oneOf("progress.phase", p.Progress.Phase, phases...)
+		c.time("timestamp", p.Timestamp)
+	case TaskCompleted:
+		c.need("from", p.From)
+		c.need("taskId", p.TaskID)
+		c.time("timestamp", p.Timestamp)
+	case IdleNotification:
+		c.need("from", p.From)
+		c.oneOf("idleReason", p.IdleReason, idleReasons...)
+		if p.CompletedStatus != "" {
+			c.oneOf("completedStatus", p.CompletedStatus, idleStatuses...)
+		}
+		c.time("timestamp", p.Timestamp)
+	case PlanApprovalRequest:
+		c.id("requestId", p.RequestID)
+		c.need("from", p.From)
+		c.need("planContent", p.PlanContent)
+		c.time("timestamp", p.Timestamp)
+	case PlanApprovalResponse:
+		c.id("requestId", p.RequestID)
+		c.time("timestamp", p.Timestamp)
+	case PermissionRequest:
+		c.id("request_id", p.RequestID)
+		c.need("agent_id", p.AgentID)
+		if strings.Contains(p.AgentID, "@") {
+			c.add("agent_id must be the bare member name")
+		}
+		c.need("tool_name", p.ToolName)
+		c.object("input", p.Input)
+		c.values("permission_suggestions", p.PermissionSuggestions)
+	case PermissionResponse:
+		c.permissionResponse(p)
+	case SandboxPermissionRequest:
+		c.sandboxRequest(p)
+	case SandboxPermissionResponse:
+		c.id("requestId", p.RequestID)
+		c.need("host", p.Host)
+		c.time("timestamp", p.Timestamp)
+	case ModeSetRequest:
+		c.need("mode", p.Mode)
+		c.need("from", p.From)
+	case TeamPermissionUpdate:
+		c.teamUpdate(p)
+	case ShutdownRequest:
+		c.id("requestId", p.RequestID)
+		c.need("from", p.From)
+		c.time("timestamp", p.Timestamp)
+	case ShutdownApproved:
+		c.id("requestId", p.RequestID)
+		c.need("from", p.From)
+		c.time("timestamp", p.Timestamp)
+	case ShutdownRejected:
+		c.id("requestId", p.RequestID)
+		c.need("from", p.From)
+		c.time("timestamp", p.Timestamp)
+	case JoinRequest:
+		c.id("requestId", p.RequestID)
+		c.need("proposedName", p.ProposedName)
+		if p.Capabilities != nil {
+			c.value("capabilities", p.Capabilities)
+		}
+	case JoinApproved:
+		c.id("requestId", p.RequestID)
+	case JoinRejected:
+		c.id("requestId", p.RequestID)
+	case SystemInit:
+		c.words(p.Text)
+	case Text:
+		c.words(p.Text)
+	case Unknown:
+		c.unknown(p)
+	}
+	if len(c) == 0 {
+		return nil
+	}
+	return &PayloadError{Kind: p.Kind(), Problems: c}
+}
+
+// value returns the payload itself for a pointer to one, since a pointer has
+// the methods of Payload too; nil for a nil pointer.
+func value(p Payload) Payload {
+	v := reflect.ValueOf(p)
+	if v.Kind() != reflect.Pointer {
+		return p
+	}
+	if v.IsNil() {
+		return nil
+	}
+	return v.Elem().Interface().(Payload)
+}
+
+// checks collects problems.
+type checks []string
+
+func (c *checks) add(format string, args ...any) { *c = append(*c, fmt.Sprintf(format, args...)) }
+
+func (c *checks) need(field, v string) {
+	if v == "" {
+		c.add("%s is missing", field)
+	}
+}
+
+// id checks an id that is compared exactly, so it must survive being written.
+func (c *checks) id(field, v string) {
+	c.need(field, v)
+	if !utf8.ValidString(v) {
+		c.add("%s is not valid UTF-8", field)
+	}
+}
+
+func (c *checks) oneOf(field, v string, choices ...string) {
+	if !slices.Contains(choices, v) {
+		c.add("%s is %s, not one of %s", field, show(v), strings.Join(choices, ", "))
+	}
+}
+
+func (c *checks) time(field, v string) {
+	if _, err := ParseTime(v); err != nil {
+		c.add("%s is %s, not an ISO 8601 time", field, show(v))
+	}
+}
+
+// value checks raw JSON: what it holds must be read by the receiver as we read
+// it, so the faults that make a frame invalid are refused here.
+func (c *checks) value(field string, raw json.RawMessage) bool {
+	facts, ok := scan(string(raw))
+	if !ok {
+		c.add("%s is not valid JSON", field)
+		return false
+	}
+	for _, fault := range facts.faults() {
+		c.add("%s: %s", field, fault)
+	}
+	return true
+}
+
+func (c *checks) object(field string, raw json.RawMessage) {
+	if c.value(field, raw) && raw[0] != '{' {
+		c.add("%s is not a JSON object", field)
+	}
+}
+
+func (c *checks) values(field string, list []json.RawMessage) {
+	for i, raw := range list {
+		c.value(fmt.Sprintf("%s[%d]", field, i), raw)
+	}
+}
+
+func (c *checks) permissionResponse(p PermissionResponse) {
+	c.id("request_id", p.RequestID)
+	c.oneOf("subtype", p.Subtype, SubtypeSuccess, SubtypeError)
+	if p.Allowed() && p.Error != "" {
+		c.add("error goes with subtype error only")
+	}
+	if p.Response == nil {
+		return
+	}
+	if !p.Allowed() {
+		c.add("response goes with subtype success only")
+	}
+	if !noInput(p.Response.UpdatedInput) {
+		c.object("response.updated_input", p.Response.UpdatedInput)
+	}
+	c.values("response.permission_updates", p.Response.PermissionUpdates)
+}
+
+// noInput reports an updated input that says nothing; it is written as {}.
+func noInput(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
+
+func (c *checks) sandboxRequest(p SandboxPermissionRequest) {
+	c.id("requestId", p.RequestID)
+	c.need("workerId", p.WorkerID)
+	c.need("workerName", p.WorkerName)
+	c.need("hostPattern.host", p.HostPattern.Host)
+	if len(p.Hosts) > 1 || len(p.Hosts) == 1 && p.Hosts[0] != p.HostPattern.Host {
+		c.add("hosts cannot be written: send one request for each host")
+	}
+	if p.Capability != "" {
+		c.add("capability cannot be written: only the network can be asked for")
+	}
+	if p.CreatedAt < 0 {
+		c.add("createdAt is negative")
+	}
+}
+
+func (c *checks) teamUpdate(p TeamPermissionUpdate) {
+	c.oneOf("permissionUpdate.behavior", p.PermissionUpdate.Behavior, "allow", "deny", "ask")
+	for i, rule := range p.PermissionUpdate.Rules {
+		c.need(fmt.Sprintf("permissionUpdate.rules[%d].toolName", i), rule.ToolName)
+	}
+	if p.AlsoDeny != nil {
+		c.add("alsoDeny cannot be written: send it as an update of its own")
+	}
+}
+
+// words checks plain text: it must not be taken for a frame that means
+// something.
+func (c *checks) words(text string) {
+	switch d := DecodeText(text); d.Kind {
+	case KindText, KindUnknown:
+	case KindInvalid:
+		c.add("text cannot be read: %s", strings.Join(d.Warnings, "; "))
+	default:
+		c.add("text would be read as a %s: send that kind instead", d.Kind)
+	}
+}
+
+func (c *checks) unknown(p Unknown) {
+	d := DecodeText(string(p.Raw))
+	got, ok := d.Payload.(Unknown)
+	if !ok || got.Type != p.Type || string(got.Raw) != string(p.Raw) {
+		c.add("raw is not a frame of the unknown type %s", show(p.Type))
+	}
+}

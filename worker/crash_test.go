@@ -1,0 +1,140 @@
+package worker_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"waggle"
+	"waggle/internal/testenv"
+)
+
+// kinds are the things that can fail, by process. What only reads cannot change
+// anything by dying after it.
+var kinds = map[waggle.MemberName][]string{
+	waggle.Lead: {"append leader", "send", "mark", "gone", "entries", "refresh leader", "refresh peer"},
+	"ann":       {"append leader", "append own", "send", "mark", "board", "run", "entries", "refresh leader", "refresh own", "board read"},
+	"bob":       {"append own", "send", "mark", "board", "run"},
+}
+
+func reads(kind string) bool {
+	return kind == "entries" || kind == "board read" || strings.HasPrefix(kind, "refresh")
+}
+
+// point is one place where one thing goes wrong.
+type point struct {
+	process waggle.MemberName
+	kind    string
+	n       int
+	what    fault
+}
+
+func (p point) String() string { return fmt.Sprintf("%s %s %d %s", p.process, p.kind, p.n, p.what) }
+
+// points lists every place of a life that went well, once for each way to fail.
+func points(counts map[string]int) (ps []point) {
+	for _, name := range []waggle.MemberName{waggle.Lead, "ann", "bob"} {
+		for _, kind := range kinds[name] {
+			for n := 1; n <= counts[string(name)+" "+kind]; n++ {
+				ways := []fault{dieBefore, dieAfter, failBefore, failAfter}
+				if reads(kind) {
+					ways = []fault{dieBefore, failBefore}
+				}
+				for _, f := range ways {
+					ps = append(ps, point{name, kind, n, f})
+				}
+			}
+		}
+	}
+	return ps
+}
+
+// TestEveryPoint plays the story again and again, and each time one thing goes
+// wrong: a process dies just before or just after it writes a record, sends,
+// marks, runs or reads, or that fails with an error that may or may not have left
+// it done. Whatever it is, the team comes to the same end.
+func TestEveryPoint(t *testing.T) {
+	var counts map[string]int
+	synctest.Test(t, func(t *testing.T) {
+		s := newStory(t)
+		s.run(t.Context())
+		counts = s.faults.count
+	})
+	all := points(counts)
+	step := testenv.Scale(len(all)/120+1, 1)
+	offset := int(testenv.Seed(t) % uint64(step))
+	runs, hit := 0, 0
+	for i := offset; i < len(all); i += step {
+		p := all[i]
+		runs++
+		synctest.Test(t, func(t *testing.T) {
+			s := newStory(t)
+			s.faults.at = map[string]fault{fmt.Sprintf("%s %s %d", p.process, p.kind, p.n): p.what}
+			bad := s.check(s.run(t.Context()))
+			hit += s.faults.hit
+			if len(bad) > 0 {
+				t.Errorf("%s:\n%s\n%s", p, strings.Join(bad, "\n"), s.dump())
+			}
+		})
+		if t.Failed() {
+			break
+		}
+	}
+	testenv.Measured(t, "one fault in the life of a team: %d of %d points, %d lives played, %d faults met, the same end each time", runs, len(all), runs, hit)
+}
+
+// TestRandomFaults plays the story with many faults at once.
+func TestRandomFaults(t *testing.T) {
+	seed := testenv.Seed(t)
+	lives := testenv.Scale(30, 4000)
+	hit, processes := 0, 0
+	for n := range lives {
+		synctest.Test(t, func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, uint64(n)))
+			s := newStory(t)
+			left := 1 + r.IntN(25)
+			often := 1 + r.IntN(40)
+			s.faults.draw = func() fault {
+				if left == 0 || r.IntN(often) > 0 {
+					return none
+				}
+				left--
+				return []fault{dieBefore, dieAfter, failBefore, failAfter}[r.IntN(4)]
+			}
+			bad := s.check(s.run(t.Context()))
+			hit, processes = hit+s.faults.hit, processes+s.lives
+			if len(bad) > 0 {
+				t.Errorf("life %d:\n%s\n%s", n, strings.Join(bad, "\n"), s.dump())
+			}
+		})
+		if t.Failed() {
+			break
+		}
+	}
+	testenv.Measured(t, "many faults in the life of a team: %d lives, %d faults, %d processes, the same end each time", lives, hit, processes)
+}
+
+// TestPointsReachEverything keeps the matrix honest: the story does everything
+// that can fail.
+func TestPointsReachEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStory(t)
+		s.run(t.Context())
+		for name, ks := range kinds {
+			for _, k := range ks {
+				if s.faults.count[string(name)+" "+k] == 0 {
+					t.Errorf("%s never did %q", name, k)
+				}
+			}
+		}
+		for k := range s.faults.count {
+			name, kind, _ := strings.Cut(k, " ")
+			if !slices.Contains(kinds[waggle.MemberName(name)], kind) && name != "bob" {
+				t.Errorf("%s did %q, which no fault is tried on", name, kind)
+			}
+		}
+	})
+}

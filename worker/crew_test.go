@@ -1,0 +1,216 @@
+package worker_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/policy"
+)
+
+// crew is a world whose processes run: a leader that only passes, and workers.
+type crew struct {
+	*world
+	t     *testing.T
+	ctx   context.Context
+	stop  context.CancelFunc
+	l     *leader.Leader
+	wg    sync.WaitGroup
+	ended map[waggle.MemberName]chan error
+}
+
+// inBubble runs a test with a crew in a synctest bubble: the clock moves when
+// everything waits, and a goroutine that is left over fails the test.
+func inBubble(t *testing.T, test func(t *testing.T, c *crew), members ...waggle.MemberName) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var joined []control.Joined
+		for _, m := range members {
+			joined = append(joined, control.Joined{Name: m})
+		}
+		c := &crew{t: t, ended: map[waggle.MemberName]chan error{}, world: newWorld(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
+			Allow: policy.MustRules("Bash(echo:*)"), Deny: policy.MustRules("Bash(rm:*)")}}, joined...)}
+		c.ctx, c.stop = context.WithCancel(t.Context())
+		defer func() {
+			c.stop()
+			c.wg.Wait()
+			for _, w := range c.wrong {
+				t.Error(w)
+			}
+			if t.Failed() {
+				t.Log(c.dump())
+			}
+		}()
+		test(t, c)
+	})
+}
+
+// leads starts the leader.
+func (c *crew) leads() {
+	c.t.Helper()
+	p := c.process(c.ctx, waggle.Lead)
+	l, err := c.openLeader(p)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.l = l
+	nudges := c.nudged(p.ctx, &c.wg)
+	c.wg.Go(func() {
+		for p.ctx.Err() == nil {
+			if err := l.Pass(p.ctx); err != nil && p.ctx.Err() == nil {
+				c.wrongf("pass: %v", err)
+			}
+			select {
+			case <-nudges:
+			case <-p.ctx.Done():
+			}
+		}
+	})
+}
+
+// works starts a member's process and returns how to kill it.
+func (c *crew) works(name waggle.MemberName) (kill context.CancelFunc) {
+	ctx, kill := context.WithCancel(c.ctx)
+	ended := make(chan error, 1)
+	c.ended[name] = ended
+	c.wg.Go(func() {
+		_, err := c.runWorker(ctx, name)
+		ended <- err
+	})
+	return kill
+}
+
+// until waits until cond holds.
+func (c *crew) until(what string, cond func() bool) {
+	c.t.Helper()
+	for range 3600 {
+		synctest.Wait()
+		if cond() {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+	c.t.Fatalf("never: %s", what)
+}
+
+// order assigns a task.
+func (c *crew) order(name waggle.MemberName, id string, do play) {
+	c.t.Helper()
+	c.mu.Lock()
+	c.plays[id] = do
+	c.mu.Unlock()
+	c.board.add(id, "do "+id, name)
+	if err := c.l.Assign(c.ctx, name, control.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// over reports whether a task's turn has ended, and how.
+func (c *crew) over(name waggle.MemberName, id string) (over, completed bool) {
+	c.look(name, func(l *control.Leader, _ *control.Worker) {
+		m, _ := l.Member(name)
+		over, completed = m.Turns[id] != nil, m.Done[id] != nil
+	})
+	return over, completed
+}
+
+func (c *crew) finished(name waggle.MemberName, id string) func() bool {
+	return func() bool { over, _ := c.over(name, id); return over }
+}
+
+// answer decides the only open question.
+func (c *crew) answer(allow bool, reason string) {
+	c.t.Helper()
+	fold := control.NewLeader(nil)
+	j := c.lead.Open(fold)
+	if err := j.Refresh(c.ctx); err != nil || len(fold.Pending()) != 1 {
+		c.t.Fatalf("%d questions are open (%v), want one", len(fold.Pending()), err)
+	}
+	r := fold.Pending()[0]
+	out, err := leader.Decide(c.ctx, j, fold, journal.Writer{Operator: true, PID: 1}, c.minter, control.Verdict{Key: r.Key, Digest: r.Digest,
+		Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: reason})
+	if err != nil || out.Refusal != nil {
+		c.t.Fatal(err, out.Refusal)
+	}
+	c.poke()
+}
+
+func (c *crew) pending(n int) func() bool {
+	return func() bool {
+		got := 0
+		c.look("", func(l *control.Leader, _ *control.Worker) { got = len(l.Pending()) })
+		return got == n
+	}
+}
+
+func (c *crew) texts(session string) (texts []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.read {
+		if r.session == session {
+			texts = append(texts, r.text)
+		}
+	}
+	return texts
+}
+
+func (c *crew) runs(cmd string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ran[cmd]
+}
+
+// note is what the leader was told of a task's turn.
+func (c *crew) note(name waggle.MemberName, id string) (note string) {
+	c.look(name, func(l *control.Leader, _ *control.Worker) {
+		m, _ := l.Member(name)
+		note = m.Turns[id].Note
+	})
+	return note
+}
+
+// recordKinds lists a member's journal: kind, and what for assignments and takes.
+func (c *crew) recordKinds(name waggle.MemberName) (kinds []string) {
+	for _, r := range c.own[name].Records() {
+		var b struct {
+			What, Task string
+			Kind       waggle.Kind
+			Entries    []string
+		}
+		if err := json.Unmarshal(r.Body, &b); err != nil && r.Kind != control.RecApplied {
+			c.t.Fatal(err)
+		}
+		s := r.Kind
+		for _, more := range []string{b.What, b.Task, string(b.Kind)} {
+			if more != "" {
+				s += " " + more
+			}
+		}
+		if n := len(b.Entries); n > 0 {
+			s += fmt.Sprintf(" %d entries", n)
+		}
+		kinds = append(kinds, s)
+	}
+	return kinds
+}
+
+// held is a play that waits until the test lets it go.
+func held(gate <-chan struct{}) play {
+	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
+		select {
+		case <-gate:
+			return agent.Result{Summary: "done"}, nil
+		case <-ctx.Done():
+			return agent.Result{}, ctx.Err()
+		}
+	}
+}

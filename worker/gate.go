@@ -1,0 +1,423 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/spawn"
+)
+
+// host is what the worker gives its agent for one turn. After the turn it only
+// returns errors.
+type host struct {
+	w *Worker
+	t *turn
+}
+
+var _ agent.Host = host{}
+
+// errTurnOver: the agent went on after its turn.
+var errTurnOver = errors.New("the turn is over")
+
+func (h host) Output() io.Writer { return h.w.p.Output }
+func (h host) Environ() []string { return h.w.p.Environ }
+
+func (h host) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
+	ctx, leave := h.within(ctx)
+	defer leave()
+	return h.w.p.Exec.Run(ctx, c)
+}
+
+// within is ctx that ends with the turn too.
+func (h host) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(h.t.ctx, func() { cancel(context.Cause(h.t.ctx)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// appendNow appends for as long as the turn lasts, and returns what is closed by
+// the next change.
+func (h host) appendNow(ctx context.Context, propose func() ([]journal.Draft, error)) (changed <-chan struct{}, err error) {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	if h.t.over {
+		return nil, errTurnOver
+	}
+	err = h.w.append(ctx, propose)
+	return h.w.changed, err
+}
+
+// Tool implements agent.Gate: ask, wait, claim the grant, run once, record.
+func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {
+	ctx, leave := h.within(ctx)
+	defer leave()
+	for {
+		call, err := h.ask(ctx, waggle.KindPermissionRequest, control.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason})
+		if err != nil || !call.Allowed || call.ran != nil {
+			return agent.Outcome{Answer: call.Answer, Ran: call.ran}, err
+		}
+		input, err := h.start(ctx, call.key)
+		var refused *control.GrantError
+		switch {
+		case errors.Is(err, errTaken):
+			continue // a call beside this one asked for the same and used the grant
+		case errors.As(err, &refused):
+			return agent.Outcome{Answer: agent.Answer{Reason: refused.Why, By: "rules"}}, nil
+		case errors.Is(err, errUnconfirmed):
+			run = func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{Failed: true, Err: err.Error()} }
+		case err != nil:
+			return agent.Outcome{}, err
+		}
+		ran, err := h.runOnce(ctx, call.key, input, run)
+		if err != nil {
+			return agent.Outcome{}, err
+		}
+		return agent.Outcome{Answer: call.Answer, Ran: &ran}, nil
+	}
+}
+
+// runOnce runs a call whose start is on record and records its end, also when run
+// panics.
+func (h host) runOnce(ctx context.Context, k control.Key, input string, run func(context.Context, json.RawMessage) agent.Ran) (ran agent.Ran, err error) {
+	ran = agent.Ran{Failed: true, Err: "the agent gave up while it ran"}
+	defer func() {
+		f := control.Finished{Key: k, ExitCode: ran.ExitCode, Failed: ran.Failed, Tail: tidyTail(ran.Tail), Error: tidy(ran.Err)}
+		err = h.w.record(h.w.ctx, func() ([]journal.Draft, error) { return h.w.p.Fold.Finish(f), nil })
+	}()
+	ran = run(ctx, json.RawMessage(input))
+	return ran, nil
+}
+
+// tidyTail keeps the end of a command's output.
+func tidyTail(s string) string {
+	if len(s) > agent.TailSize {
+		s = s[len(s)-agent.TailSize:]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// Plan implements agent.Gate.
+func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
+	return h.question(ctx, waggle.KindPlanApprovalRequest, control.Ask{Plan: plan})
+}
+
+// Network implements agent.Gate.
+func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answer, error) {
+	a := control.Ask{Host: hostport, Reason: reason}
+	if name, port, err := net.SplitHostPort(hostport); err == nil {
+		a.Host, a.Port = name, port
+	}
+	return h.question(ctx, waggle.KindSandboxPermissionRequest, a)
+}
+
+func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (agent.Answer, error) {
+	ctx, leave := h.within(ctx)
+	defer leave()
+	call, err := h.ask(ctx, kind, a)
+	return call.Answer, err
+}
+
+type answered struct {
+	agent.Answer
+	key control.Key
+	ran *agent.Ran // it ran already, before a crash
+}
+
+// ask answers a question from the record of the turn that was taken up, or puts
+// it on record, sends it when the rules do not answer it, and waits.
+func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask) (answered, error) {
+	w := h.w
+	mint, err := w.p.Minter.Mint()
+	if err != nil {
+		return answered{}, err
+	}
+	if kind == waggle.KindPermissionRequest {
+		a.ToolUseID = "toolu_waggle_" + mint.Nonce
+	}
+	var key control.Key
+	tried := false
+	var past *control.Call
+	err = h.reopen(ctx, func() ([]journal.Draft, error) {
+		if past = w.p.Fold.Replay(kind, a, h.t.past); past != nil {
+			return nil, nil
+		}
+		if err := w.p.Leader.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		if c, ok := w.p.Fold.Call(key); ok && tried && c.Epoch == w.p.Writer.Epoch {
+			return nil, nil // the try that failed has left it there
+		}
+		k, ds, err := w.p.Fold.Ask(kind, a, w.p.Lead, mint)
+		key, tried = k, len(ds) > 0
+		return refuse(ds, err)
+	})
+	if err != nil {
+		return answered{}, err
+	}
+	if past != nil {
+		return h.replay(past), nil
+	}
+	w.flush(ctx)
+	ans, err := h.await(ctx, key)
+	return answered{Answer: ans, key: key}, err
+}
+
+// replay answers a question of a turn that was taken up from the record: what an
+// earlier process ran is never run again, and what it started without an end is
+// unknown.
+func (h host) replay(c *control.Call) answered {
+	h.w.mu.Lock()
+	defer h.w.mu.Unlock()
+	h.t.past[c.Key] = true
+	out := answered{Answer: answerOf(c.Answer), key: c.Key}
+	if !c.Started {
+		return out
+	}
+	out.ran = &agent.Ran{Failed: true, Err: "it was started before a crash and its end is unknown; it is not run again"}
+	if f := c.Finished; f != nil {
+		out.ran = &agent.Ran{ExitCode: f.ExitCode, Failed: f.Failed, Tail: f.Tail, Err: f.Error}
+	}
+	return out
+}
+
+func answerOf(a *control.Answered) agent.Answer {
+	return agent.Answer{Allowed: a.Decision == control.DecisionAllow, Reason: a.Reason, By: string(a.By)}
+}
+
+// reopen appends as soon as that can be: a rejected shutdown reopens the gate, a
+// lock is let go, a disk has room again. Until then nothing is asked or started.
+// An error may leave the drafts on record, so propose looks for them.
+func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error)) error {
+	for again := newBackoff(); ; {
+		changed, err := h.appendNow(ctx, propose)
+		var refused *refusal
+		switch {
+		case errors.Is(err, control.ErrShuttingDown):
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		case errors.As(err, &refused):
+			return refused.err
+		case errors.Is(err, errTurnOver) || !passes(err):
+			h.w.trouble.Note("gate", nil, "")
+			return err
+		default:
+			h.w.trouble.Note("gate", err, "the gate waits for the journal")
+			again.wait(ctx)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// await waits until the question is answered, or patience ends: then the agent
+// is told to retry and the question stays open.
+func (h host) await(ctx context.Context, k control.Key) (agent.Answer, error) {
+	w := h.w
+	var patience <-chan time.Time
+	if w.p.GateWait > 0 {
+		t := time.NewTimer(w.p.GateWait)
+		defer t.Stop()
+		patience = t.C
+	}
+	for {
+		w.mu.Lock()
+		ans := w.answerTo(k)
+		changed := w.changed
+		w.mu.Unlock()
+		if ans != nil {
+			return answerOf(ans), nil
+		}
+		select {
+		case <-changed:
+		case <-patience:
+			return h.stopWaiting(ctx, k)
+		case <-ctx.Done():
+			return agent.Answer{}, ctx.Err()
+		}
+	}
+}
+
+// answerTo is the answer that a question has, nil while it is open. The caller
+// holds mu.
+func (w *Worker) answerTo(k control.Key) *control.Answered {
+	c, ok := w.p.Fold.Call(k)
+	if !ok || c.Answer == nil || c.Answer.Waited {
+		return nil
+	}
+	return c.Answer
+}
+
+// stopWaiting ends the agent's patience, unless the answer came just then.
+func (h host) stopWaiting(ctx context.Context, k control.Key) (agent.Answer, error) {
+	reason := fmt.Sprintf("nobody has answered within %s; retry when %s is approved", h.w.p.GateWait, k.ID)
+	ans := agent.Answer{Reason: reason, By: "system"}
+	err := h.reopen(ctx, func() ([]journal.Draft, error) {
+		if a := h.w.answerTo(k); a != nil {
+			ans = answerOf(a)
+			return nil, nil
+		}
+		return h.w.p.Fold.StopWaiting(k, reason), nil
+	})
+	return ans, err
+}
+
+var (
+	// errTaken: another call of this turn used the grant.
+	errTaken = errors.New("the grant was used by another call")
+	// errUnconfirmed: the start may be on disk, or not yet. Nothing runs then.
+	errUnconfirmed = errors.New("its start could not be put on record for sure, so it was not run")
+)
+
+// start claims the grant in this worker's journal, looking at the leader's once
+// more under the lock, and returns the input that may run.
+func (h host) start(ctx context.Context, k control.Key) (input string, err error) {
+	w, me := h.w, new(int)
+	tried := false
+	err = h.reopen(ctx, func() ([]journal.Draft, error) {
+		if err := w.p.Leader.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		if c, ok := w.p.Fold.Call(k); ok && c.Started && tried && h.t.claimed[k] == me {
+			return nil, &refusal{errUnconfirmed}
+		} else if ok && c.Started && h.t.claimed[k] != nil {
+			return nil, &refusal{errTaken}
+		}
+		ds, err := w.p.Fold.Start(k, w.p.Writer.Epoch, w.p.Lead, w.p.Minter.Now())
+		if err != nil {
+			return nil, &refusal{err}
+		}
+		c, _ := w.p.Fold.Call(k)
+		input = c.Input()
+		h.t.claimed[k], tried = me, true
+		return ds, nil
+	})
+	return input, err
+}
+
+// Say implements agent.Voice: plain words, on record before they are sent. A
+// mailbox that is locked gets them later.
+func (h host) Say(ctx context.Context, to, text, summary string) error {
+	name, err := waggle.ParseMember(to)
+	if err != nil {
+		return err
+	}
+	if k := waggle.DecodeText(text).Kind; k != waggle.KindText && k != waggle.KindUnknown {
+		return fmt.Errorf("text for %s is a %s message: only the machine sends those", to, k)
+	}
+	if summary == "" {
+		summary, _, _ = strings.Cut(text, "\n")
+	}
+	w := h.w
+	if _, err := w.boxOf(name); err != nil {
+		return err // nobody of that name: nothing to keep on record
+	}
+	mint, err := w.p.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	return h.tell(ctx, words{name, waggle.KindText, text, summary}, func() ([]journal.Draft, error) {
+		return w.p.Fold.Tell(name, text, summary, w.p.Lead, mint)
+	})
+}
+
+// words is what makes two messages the same for whoever says them.
+type words struct {
+	to      waggle.MemberName
+	kind    waggle.Kind
+	text    string
+	summary string
+}
+
+// wordsOf reads a message's words; false when it is none that an agent says.
+func wordsOf(m *control.Mail) (words, bool) {
+	env, err := m.Open()
+	if err != nil {
+		return words{}, false
+	}
+	switch m.Kind {
+	case waggle.KindText:
+		return words{m.To, m.Kind, env.Text, env.Summary}, true
+	case waggle.KindTaskProgress:
+		p, ok := waggle.Decode(env).Payload.(waggle.TaskProgress)
+		return words{m.To, m.Kind, p.Progress.Message, p.Progress.Phase}, ok
+	}
+	return words{}, false
+}
+
+// saidBefore counts what an earlier process said in the turn that runs: every
+// word since the notice that ended the turn before. The caller holds mu.
+func (w *Worker) saidBefore() map[words]int {
+	said := map[words]int{}
+	out := w.p.Fold.Outbox
+	for i := len(out) - 1; i >= 0 && out[i].Mail.Kind != waggle.KindIdleNotification; i-- {
+		if s, ok := wordsOf(out[i].Mail); ok && out[i].Seq <= w.earlier {
+			said[s]++
+		}
+	}
+	return said
+}
+
+// tell puts a message on record, once, and sends it. What an earlier process said
+// in this turn is not said again.
+func (h host) tell(ctx context.Context, say words, draft func() ([]journal.Draft, error)) error {
+	ctx, leave := h.within(ctx)
+	defer leave()
+	w, before := h.w, -1
+	w.mu.Lock()
+	again := h.t.said[say] > 0
+	if again {
+		h.t.said[say]--
+	}
+	w.mu.Unlock()
+	if again {
+		return nil
+	}
+	err := h.reopen(ctx, func() ([]journal.Draft, error) {
+		out := w.p.Fold.Outbox
+		if before < 0 {
+			before = len(out)
+		}
+		ds, err := draft()
+		for _, d := range ds {
+			said, ok := d.Body.(control.Said)
+			if ok && slices.ContainsFunc(out[before:], func(s control.Sending) bool { return bytes.Equal(s.Mail.Envelope, said.Mail.Envelope) }) {
+				return nil, nil // the try that failed has left it there
+			}
+		}
+		return refuse(ds, err)
+	})
+	if err != nil {
+		return err
+	}
+	w.flush(ctx)
+	return nil
+}
+
+// Progress implements agent.Voice.
+func (h host) Progress(ctx context.Context, phase, message string) error {
+	mint, err := h.w.p.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	id := h.t.work.Task
+	p := waggle.TaskProgress{RequestID: id, Timestamp: waggle.FormatTime(mint.Now), Progress: waggle.Progress{Phase: phase, Message: message}}
+	s := control.Said{ID: waggle.RequestID(id), Task: id, Note: tidy(phase + ": " + message)}
+	return h.tell(ctx, words{waggle.Lead, waggle.KindTaskProgress, message, phase}, func() ([]journal.Draft, error) {
+		return h.w.p.Fold.Say(p, s, h.w.p.Lead, mint)
+	})
+}

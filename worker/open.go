@@ -1,0 +1,157 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/task"
+	"waggle/team"
+)
+
+// Options say which member to run. All fields but the last four are required.
+type Options struct {
+	Root     team.Root
+	State    statedir.Dir
+	Team     waggle.TeamName
+	Instance control.Instance
+	Minter   poll.Minter
+	Environ  []string
+	Output   io.Writer
+	Version  string
+
+	Backend  string // how this process was started, for the record
+	GateWait time.Duration
+	Log      *slog.Logger
+	Observe  control.Observer
+}
+
+// ErrRunning: another process runs this instance. There is never a second one.
+var ErrRunning = errors.New("another process runs this member")
+
+// Open takes the instance's lease and its next epoch, and opens its journal.
+func Open(ctx context.Context, o Options) (_ *Worker, err error) {
+	release, held, err := atomicfile.TryFlock(o.State.ProcessLease(o.Instance), atomicfile.Options{Rank: atomicfile.RankLease})
+	if err != nil {
+		return nil, fmt.Errorf("worker: lease: %w", err)
+	}
+	if !held {
+		return nil, fmt.Errorf("worker: instance %s: %w", o.Instance, ErrRunning)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, release())
+		}
+	}()
+	lead := control.NewLeader(nil)
+	leader, err := o.State.Journals().Open(journal.Leader, lead, journal.Options{Now: o.Minter.Now})
+	if err != nil {
+		return nil, err
+	}
+	fold := control.NewWorker(o.Observe)
+	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now})
+	if err != nil {
+		return nil, err
+	}
+	m, epoch, err := takeEpoch(ctx, o, leader, lead, fold.Epoch)
+	if err != nil {
+		return nil, err
+	}
+	writer := journal.Writer{Instance: string(o.Instance), Epoch: epoch, PID: os.Getpid()}
+	if _, err := own.Append(ctx, writer, func() ([]journal.Draft, error) {
+		return fold.Open(control.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version})
+	}); err != nil {
+		return nil, err
+	}
+	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Cwd: m.Cwd,
+		Exec: commands{}, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
+	watch, err := p.files(o, m)
+	if err != nil {
+		return nil, err
+	}
+	w := New(p)
+	w.close = []func() error{release, func() error { watch(); return nil }}
+	return w, nil
+}
+
+// takeEpoch numbers this start by compare-and-set in the leader's journal, above
+// every start that is on record there or, as after, in the member's own: an older
+// process of this instance can append no more.
+func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *control.Leader, after uint64) (m *control.Member, epoch uint64, err error) {
+	id, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		return nil, 0, fmt.Errorf("worker: %w", err)
+	}
+	_, err = leader.Append(ctx, journal.Writer{Instance: string(o.Instance), PID: os.Getpid()}, func() ([]journal.Draft, error) {
+		member, ok := lead.ByInstance(o.Instance)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("worker: instance %s is not a member of %s", o.Instance, o.Team)
+		case member.Left != nil || lead.Ended != nil:
+			return nil, fmt.Errorf("worker: instance %s: %w", o.Instance, ErrLeft)
+		}
+		m, epoch = member, after+1
+		if m.Process != nil {
+			epoch = max(epoch, m.Process.Epoch+1)
+		}
+		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: o.Instance, Epoch: epoch, ID: id}}}, nil
+	})
+	return m, epoch, err
+}
+
+// files opens what lies in the wire tree and starts watching it.
+func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
+	dir := mailbox.Dir{Path: o.Root.InboxesDir(o.Team)}
+	if p.Box, err = dir.Open(m.Name, mailbox.Options{}); err != nil {
+		return nil, err
+	}
+	// What cannot be sent within this is sent by a later pass: a mailbox that
+	// somebody holds must not keep this member from hearing.
+	box := mailbox.Options{File: atomicfile.Options{Deadline: time.Second}}
+	if p.LeadBox, err = dir.Open(waggle.Lead, box); err != nil {
+		return nil, err
+	}
+	p.Peer = func(name waggle.MemberName) (mailbox.Store, error) {
+		if _, ok := p.Lead.Member(name); !ok {
+			return nil, &team.NotFoundError{What: "member", Name: string(name)}
+		}
+		return dir.Open(name, box)
+	}
+	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{}); err != nil {
+		return nil, err
+	}
+	if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
+		return nil, err
+	}
+	place := o.Root.MemberDir(o.Team, m.Name)
+	p.Status = func(s task.State) error { return task.WriteState(place, s) }
+	ctx, cancel := context.WithCancel(context.Background())
+	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, dir.Path, o.State.LeaderJournal())
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return func() {
+		cancel()
+		for range p.Nudges { // until the watcher has ended
+		}
+	}, nil
+}
+
+// commands runs an agent's commands as they are: the cooperative level.
+type commands struct{}
+
+func (commands) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) { return c.Run(ctx) }

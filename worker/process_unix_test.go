@@ -1,0 +1,449 @@
+//go:build unix
+
+package worker_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/policy"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+	"waggle/task"
+	"waggle/team"
+	"waggle/worker"
+)
+
+// memberEnv makes this test binary a member's process.
+const memberEnv = "WAGGLE_TEST_MEMBER"
+
+// place is where a member's files lie.
+type place struct{ Root, State, UID string }
+
+func TestMain(m *testing.M) {
+	if at := os.Getenv(memberEnv); at != "" {
+		syscall.Exit(memberMain(at)) // os.Exit of a race build takes a second
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func memberMain(at string) int {
+	var p place
+	if err := json.Unmarshal([]byte(at), &p); err != nil {
+		fmt.Println(err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	w, err := worker.Open(ctx, p.options())
+	if err == nil {
+		err = errors.Join(w.Run(ctx), w.Close())
+	}
+	if err != nil {
+		fmt.Println("ended:", err)
+		return 1
+	}
+	return 0
+}
+
+func (p place) options() worker.Options {
+	return worker.Options{Root: team.Root{Path: p.Root}, State: statedir.Dir{Path: p.State, UID: control.TeamUID(p.UID)}, Team: "sim", Instance: "aa",
+		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: []string{"PATH=" + os.Getenv("PATH")}, Output: os.Stdout, Version: "test",
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+}
+
+// files is a team on disk with one exec member, ann, and a leader.
+type files struct {
+	t     *testing.T
+	at    place
+	work  string // where its commands run
+	l     *leader.Leader
+	board *task.List
+}
+
+func newFiles(t *testing.T, rules ...string) *files {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &files{t: t, at: place{Root: filepath.Join(dir, "root"), UID: "uid"}, work: t.TempDir()}
+	root := team.Root{Path: f.at.Root}
+	reg, err := team.Create(t.Context(), root, team.Config{Name: "sim"}, atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := statedir.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.at.State = state.Path
+	if _, _, err = reg.Add(t.Context(), team.Member{Name: "ann", Cwd: f.work}, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(root.MemberDir("sim", "ann"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if f.board, err = task.Open(root.TasksDir("sim"), "sim", atomicfile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	f.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{
+			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules(rules...)}, By: policy.RoleOperator}},
+			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "aa", Name: "ann", Agent: "exec", Cwd: f.work, Backend: "process", Trust: control.Cooperative}}}, nil
+	})
+	f.elsewhere(func() {
+		f.l, err = leader.Open(t.Context(), leader.Options{Root: root, State: state, Team: "sim", Minter: f.at.options().Minter,
+			Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// elsewhere does something in a goroutine of its own, as a process of its own
+// would: the checker of the lock order sees one goroutine's locks together.
+func (f *files) elsewhere(do func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	<-done
+}
+
+func (f *files) journal(fold journal.Fold, name journal.Name) journal.Journal {
+	f.t.Helper()
+	j, err := f.at.options().State.Journals().Open(name, fold, journal.Options{})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return j
+}
+
+func (f *files) operate(propose func(*control.Leader) ([]journal.Draft, error)) {
+	f.t.Helper()
+	fold := control.NewLeader(nil)
+	if _, err := f.journal(fold, journal.Leader).Append(f.t.Context(), journal.Writer{Operator: true}, func() ([]journal.Draft, error) { return propose(fold) }); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// own is what ann's journal folds to.
+func (f *files) own() *control.Worker {
+	f.t.Helper()
+	fold := control.NewWorker(nil)
+	f.journal(fold, "aa")
+	return fold
+}
+
+// start starts ann's process.
+func (f *files) start() *spawn.Process {
+	f.t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	at, err := json.Marshal(f.at)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	log := filepath.Join(f.at.State, "output.log")
+	p, err := f.l.Start(f.t.Context(), "aa", spawn.ProcessBackend(), spawn.Spec{Argv: []string{exe}, Env: append(os.Environ(), memberEnv+"="+string(at)), Log: log})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(func() {
+		if _, err := spawn.StopTree(context.Background(), p.Identity(), spawn.Grace{Term: time.Millisecond}); err != nil {
+			f.t.Error(err)
+		}
+		<-p.Done()
+		if b, err := os.ReadFile(log); err == nil && f.t.Failed() {
+			f.t.Logf("output.log:\n%s", b)
+		}
+	})
+	return p
+}
+
+// here runs a process of ann's in this program, until the test is over or stop.
+func (f *files) here() (stop func() error) {
+	f.t.Helper()
+	var w *worker.Worker
+	var err error
+	f.elsewhere(func() { w, err = worker.Open(f.t.Context(), f.at.options()) })
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(f.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(w.Run(ctx), w.Close()) }()
+	stopped := false
+	stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-ended
+	}
+	f.t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+func (f *files) assign(cmd string) {
+	f.t.Helper()
+	b, err := f.board.Create(f.t.Context(), task.Task{Subject: "it", Description: cmd, Owner: "ann"})
+	if err == nil {
+		err = f.l.Assign(f.t.Context(), "ann", control.Task{ID: string(b.ID), Subject: "it", Instructions: cmd})
+	}
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// await waits for a condition, without passes: they would let the dead go.
+func (f *files) await(what string, cond func() bool) { f.t.Helper(); spawntest.Await(f.t, what, cond) }
+
+// passing waits for a condition of the leader's journal, with passes.
+func (f *files) passing(what string, cond func(*control.Leader, *control.Member) bool) {
+	f.t.Helper()
+	f.await(what, func() (ok bool) {
+		if err := f.l.Pass(f.t.Context()); err != nil {
+			f.t.Fatal(err)
+		}
+		f.l.View(func(l *control.Leader) {
+			m, _ := l.Member("ann")
+			ok = cond(l, m)
+		})
+		return ok
+	})
+}
+
+func over(_ *control.Leader, m *control.Member) bool { return m.Turns["1"] != nil }
+
+// lines counts the lines of a file in the working directory.
+func (f *files) lines(name string) int {
+	b, err := os.ReadFile(filepath.Join(f.work, name))
+	if err != nil && !os.IsNotExist(err) {
+		f.t.Fatal(err)
+	}
+	return strings.Count(string(b), "\n")
+}
+
+// TestOneProcess: an instance has one process, whoever starts it, and each start
+// has an epoch of its own.
+func TestOneProcess(t *testing.T) {
+	f := newFiles(t)
+	stop := f.here()
+	f.elsewhere(func() {
+		if _, err := worker.Open(t.Context(), f.at.options()); !errors.Is(err, worker.ErrRunning) {
+			t.Errorf("a second process in this program: %v", err)
+		}
+	})
+	p := f.start()
+	<-p.Done()
+	if p.Exit().Code != 1 {
+		t.Errorf("a second process of its own: %+v", p.Exit())
+	}
+	if e := f.own().Epoch; e != 1 {
+		t.Errorf("epoch %d", e)
+	}
+	if err := stop(); !errors.Is(err, context.Canceled) {
+		t.Errorf("the first ended with %v", err)
+	}
+	f.here()
+	if e := f.own().Epoch; e != 2 {
+		t.Errorf("epoch %d after a restart", e)
+	}
+}
+
+// TestOpenOfNobody: what is no member, or not any more, does not start.
+func TestOpenOfNobody(t *testing.T) {
+	f := newFiles(t)
+	o := f.at.options()
+	o.Instance = "zz"
+	f.elsewhere(func() {
+		if _, err := worker.Open(t.Context(), o); err == nil {
+			t.Error("a stranger was started")
+		}
+	})
+	f.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		m, _ := l.Member("ann")
+		return l.Let(m, control.LeftStopped, ""), nil
+	})
+	for range 2 { // the lease was given back
+		f.elsewhere(func() {
+			if _, err := worker.Open(t.Context(), f.at.options()); !errors.Is(err, worker.ErrLeft) {
+				t.Errorf("a departed member: %v", err)
+			}
+		})
+	}
+}
+
+// TestKilledMidRun: SIGKILL while a command runs: the next process knows that
+// it does not know how it ended, and does not run it again.
+func TestKilledMidRun(t *testing.T) {
+	f := newFiles(t, "Bash")
+	p := f.start()
+	f.assign("echo x >> ran; echo $$ > pid; exec sleep 60")
+	f.await("the command runs", func() bool { return f.lines("pid") == 1 })
+	if err := syscall.Kill(p.Identity().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	t.Cleanup(func() { f.killCommand() })
+	f.here()
+	f.passing("the turn ends", over)
+	w := f.own()
+	if c := w.Calls[0]; len(w.Calls) != 1 || !c.Started || !c.Unknown || c.Finished != nil {
+		t.Errorf("%d calls, the first %+v; want its end unknown", len(w.Calls), c)
+	}
+	if n := f.lines("ran"); n != 1 {
+		t.Errorf("ran %d times", n)
+	}
+	f.l.View(func(l *control.Leader) {
+		m, _ := l.Member("ann")
+		if s := m.Turns["1"]; !s.Failed || !strings.Contains(s.Note, "its end is unknown; it is not run again") || m.Done["1"] != nil {
+			t.Errorf("the lead was told %+v", s)
+		}
+	})
+}
+
+// killCommand ends the command that a killed process left behind.
+func (f *files) killCommand() {
+	b, err := os.ReadFile(filepath.Join(f.work, "pid"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		f.t.Errorf("the command that was left behind: %v", err)
+	}
+}
+
+// TestTermMidRun: SIGTERM ends the command, and the end is on record and told.
+func TestTermMidRun(t *testing.T) {
+	f := newFiles(t, "Bash")
+	p := f.start()
+	f.assign("echo $$ > pid; exec sleep 60")
+	f.await("the command runs", func() bool { return f.lines("pid") == 1 })
+	if err := syscall.Kill(p.Identity().PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	b, err := os.ReadFile(filepath.Join(f.work, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, _ := strconv.Atoi(strings.TrimSpace(string(b))); syscall.Kill(pid, 0) == nil {
+		t.Error("the command goes on")
+	}
+	w := f.own()
+	if c := w.Calls[0]; c.Finished == nil || !c.Finished.Failed || w.Turn() != nil {
+		t.Errorf("the call is %+v, the turn %+v", c, w.Turn())
+	}
+	f.passing("the end is told", func(_ *control.Leader, m *control.Member) bool { return m.Left != nil })
+	f.l.View(func(l *control.Leader) {
+		m, _ := l.Member("ann")
+		if s := m.Turns["1"]; s == nil || !s.Failed || s.Note != "interrupted" {
+			t.Errorf("the lead was told %+v", s)
+		}
+	})
+}
+
+// TestStoppedAndOvertaken: a process that is stopped keeps its lease, so that no
+// other starts. If the lease is lost all the same, a successor takes the turn
+// over; the old process does nothing when it goes on, and ends. The command runs
+// once (TRUST 2).
+func TestStoppedAndOvertaken(t *testing.T) {
+	f := newFiles(t)
+	p := f.start()
+	f.assign("echo x >> ran")
+	f.passing("it asks", func(l *control.Leader, _ *control.Member) bool { return len(l.Pending()) == 1 })
+	if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	f.elsewhere(func() {
+		if _, err := worker.Open(t.Context(), f.at.options()); !errors.Is(err, worker.ErrRunning) {
+			t.Errorf("beside a stopped process: %v", err)
+		}
+	})
+	if err := os.Remove(f.at.options().State.ProcessLease("aa")); err != nil {
+		t.Fatal(err)
+	}
+	f.here()
+	f.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		r := l.Pending()[0]
+		mint, err := f.at.options().Minter.Mint()
+		if err != nil {
+			return nil, err
+		}
+		out, err := l.Decide(control.Verdict{Key: r.Key, Digest: r.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator},
+			journal.Writer{Operator: true}, mint)
+		return out.Drafts, err
+	})
+	f.passing("it is done", over)
+	if err := syscall.Kill(p.Identity().PID, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	f.await("the old process ends", func() bool {
+		select {
+		case <-p.Done():
+			return true
+		default:
+			return false
+		}
+	})
+	if p.Exit().Code != 1 {
+		t.Errorf("the old process ended with %+v", p.Exit())
+	}
+	log, err := os.ReadFile(filepath.Join(f.at.State, "output.log"))
+	if err != nil || !strings.Contains(string(log), control.ErrSuperseded.Error()) {
+		t.Errorf("it did not say why (%v): %s", err, log)
+	}
+	if n := f.lines("ran"); n != 1 {
+		t.Errorf("ran %d times", n)
+	}
+	f.l.View(func(l *control.Leader) {
+		m, _ := l.Member("ann")
+		if m.Done["1"] == nil || len(l.Requests) != 1 {
+			t.Errorf("done: %v, %d requests", m.Done["1"], len(l.Requests))
+		}
+	})
+	if err := f.l.Pass(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	f.l.View(func(l *control.Leader) {
+		if m, _ := l.Member("ann"); m.Left != nil {
+			t.Errorf("the member was let go as %+v although its successor runs", m.Left)
+		}
+	})
+}

@@ -1,0 +1,208 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+
+	"waggle"
+	"waggle/control"
+	"waggle/mailbox"
+	"waggle/poll"
+	"waggle/task"
+)
+
+// flush puts every message that is on record and not known to be sent into its
+// mailbox, in order for each recipient, the lead's first. A mailbox that is
+// locked or gone keeps its messages for the next pass and holds up no other. It
+// reports whether the lead was told everything, or cannot be any more.
+func (w *Worker) flush(ctx context.Context) (told bool) {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	w.mu.Lock()
+	todo := slices.Clone(w.p.Fold.Outbox[w.flushed:])
+	w.mu.Unlock()
+	slices.SortStableFunc(todo, func(a, b control.Sending) int { return cmp.Compare(rank(a), rank(b)) })
+	held := map[waggle.MemberName]error{}
+	there := map[waggle.MemberName][]mailbox.Entry{}
+	for _, s := range todo {
+		to := s.Mail.To
+		if w.sent[s.Seq] || held[to] != nil {
+			continue
+		}
+		err := w.put(ctx, s, there)
+		if ctx.Err() != nil {
+			return false
+		}
+		w.trouble.Note("mailbox "+string(to), err, "on record and not sent yet, will retry", "kind", s.Mail.Kind, "to", to)
+		if err != nil {
+			held[to], w.tried[s.Seq] = err, true
+			continue
+		}
+		w.sent[s.Seq] = true
+	}
+	w.mu.Lock()
+	for w.flushed < len(w.p.Fold.Outbox) && w.sent[w.p.Fold.Outbox[w.flushed].Seq] {
+		delete(w.sent, w.p.Fold.Outbox[w.flushed].Seq)
+		delete(w.tried, w.p.Fold.Outbox[w.flushed].Seq)
+		w.flushed++
+	}
+	w.mu.Unlock()
+	err := held[waggle.Lead]
+	return err == nil || errors.Is(err, fs.ErrNotExist)
+}
+
+func rank(s control.Sending) int {
+	if s.Mail.To == waggle.Lead {
+		return 0
+	}
+	return 1
+}
+
+// put puts one message into its mailbox, unless it may lie there already and
+// does. The caller holds sending.
+func (w *Worker) put(ctx context.Context, s control.Sending, there map[waggle.MemberName][]mailbox.Entry) error {
+	env, err := s.Mail.Open()
+	if err != nil {
+		return err
+	}
+	box, err := w.boxOf(s.Mail.To)
+	if err != nil {
+		return err
+	}
+	if s.Seq <= w.earlier || w.tried[s.Seq] {
+		if arrived, err := w.arrived(ctx, s, box, mailbox.HashOf(env), there); err != nil || arrived {
+			return err
+		}
+	}
+	return box.Append(ctx, env)
+}
+
+// arrived reports whether a message is in its mailbox, or was seen there. there
+// holds what mailboxes held, so that each is read once.
+func (w *Worker) arrived(ctx context.Context, s control.Sending, box mailbox.Store, hash string, there map[waggle.MemberName][]mailbox.Entry) (bool, error) {
+	w.mu.Lock()
+	seen := s.Mail.To == waggle.Lead && w.p.Lead.Owns(mailbox.ID{Hash: hash, Occurrence: 1}.String())
+	w.mu.Unlock()
+	if seen {
+		return true, nil
+	}
+	entries, ok := there[s.Mail.To]
+	if !ok {
+		var err error
+		if entries, err = box.Entries(ctx); err != nil {
+			return false, err
+		}
+		there[s.Mail.To] = entries
+	}
+	return slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return e.ID.Hash == hash }), nil
+}
+
+func (w *Worker) boxOf(name waggle.MemberName) (mailbox.Store, error) {
+	if name == waggle.Lead {
+		return w.p.LeadBox, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.p.Peer(name)
+}
+
+// show marks tasks completed on the board whose completion is on record.
+func (w *Worker) show(ctx context.Context) {
+	w.mu.Lock()
+	ids := w.unshown
+	w.unshown = nil
+	w.mu.Unlock()
+	for _, id := range ids {
+		err := w.complete(ctx, id)
+		w.trouble.Note("board "+string(id), err, "the board does not show the task as completed", "task", id)
+		var state *task.StateError
+		if err != nil && !errors.As(err, &state) { // a board that says otherwise is left so
+			w.mu.Lock()
+			w.unshown = append(w.unshown, id)
+			w.mu.Unlock()
+		}
+	}
+}
+
+func (w *Worker) complete(ctx context.Context, id task.ID) error {
+	t, err := w.p.Board.Get(ctx, id)
+	var missing *task.NotFoundError
+	if errors.As(err, &missing) || err == nil && t.Status == task.Completed {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.p.Board.Complete(ctx, id, w.p.Fold.Name)
+	return err
+}
+
+// fetch delivers to this worker's own mailbox what the leader's journal has for
+// it and nobody delivered: a leader may have died between the two (TRUST 3). The
+// mailbox stays the record of what was received.
+func (w *Worker) fetch(ctx context.Context) {
+	overdue := w.overdue()
+	if len(overdue) == 0 {
+		w.trouble.Note("fetch", nil, "")
+		return
+	}
+	err := w.fetchAll(ctx, overdue)
+	w.trouble.Note("fetch", err, "an overdue order could not be fetched, will retry")
+}
+
+// overdue lists the orders that should have had their effect here by now.
+func (w *Worker) overdue() (os []*control.Order) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.p.Minter.Now()
+	for _, o := range w.p.Lead.Unclosed(w.p.Fold.Instance) {
+		wait := w.p.Overdue
+		if o.Sent {
+			wait *= 3 // it was delivered, and lost since
+		}
+		if !w.fetched[uint64(o.Seq)] && now.Sub(o.At) >= wait && w.p.Fold.Wants(o) {
+			os = append(os, o)
+		}
+	}
+	return os
+}
+
+// copies is how often an order may lie in the mailbox: as it was sent, and as it
+// was fetched.
+const copies = 2
+
+func (w *Worker) fetchAll(ctx context.Context, os []*control.Order) error {
+	entries, err := w.p.Box.Entries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range os {
+		env, err := o.Mail.Open()
+		if err != nil {
+			return err
+		}
+		hash, n, fresh := mailbox.HashOf(env), 0, false
+		for _, e := range entries {
+			if e.ID.Hash == hash {
+				n++
+				fresh = fresh || w.Standing(e.ID.String()) == poll.New
+			}
+		}
+		if fresh {
+			continue // it has just arrived: the next pass takes it
+		}
+		if n < copies {
+			if err := w.p.Box.Append(ctx, env); err != nil {
+				return err
+			}
+			w.wake()
+		}
+		w.mu.Lock()
+		w.fetched[uint64(o.Seq)] = true
+		w.mu.Unlock()
+	}
+	return nil
+}

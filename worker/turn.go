@@ -1,0 +1,328 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/task"
+)
+
+// turn is one turn of the agent in this process.
+type turn struct {
+	ctx     context.Context
+	work    control.Taken
+	task    *control.TaskState   // nil: chat
+	past    map[control.Key]bool // calls that were answered from the record
+	claimed map[control.Key]*int // calls that were started here, and by which of those that asked
+	said    map[words]int        // what an earlier process said in it, and this one has not said again
+	over    bool                 // its host has no say any more
+}
+
+// turnEnd is how a turn came out.
+type turnEnd struct {
+	res         agent.Result
+	err         error
+	interrupted bool
+}
+
+// errInterrupted ends a turn that cannot go on.
+var errInterrupted = errors.New("interrupted")
+
+// Deliver implements poll.Machine: an idle session takes the chat of the batch
+// as one turn, else its next task; a busy one takes nothing. A turn that an
+// earlier process left is taken up first.
+func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
+	w.trouble.Note("pass", nil, "")
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turn != nil {
+		return nil, nil
+	}
+	if t := w.p.Fold.Turn(); t != nil {
+		w.takeUp(*t)
+		return nil, nil
+	}
+	if w.p.Fold.State() != control.Idle {
+		return nil, nil
+	}
+	if len(chat) > 0 {
+		return w.takeChat(ctx, chat)
+	}
+	t := w.p.Fold.NextTask()
+	if t == nil {
+		return nil, nil
+	}
+	if err := w.take(ctx, control.Taken{Task: t.ID}); err != nil {
+		return nil, err
+	}
+	w.launch(&turn{work: *w.p.Fold.Turn(), task: t}, w.doTask)
+	return nil, nil
+}
+
+// take records the next turn's work. The caller holds mu.
+func (w *Worker) take(ctx context.Context, t control.Taken) error {
+	return w.append(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Take(t, w.p.Lead) })
+}
+
+// takeChat begins a turn with the chat of a batch. The caller holds mu.
+func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []mailbox.ID, err error) {
+	var taken control.Taken
+	var mails []waggle.Mail
+	for _, in := range chat {
+		id, err := mailbox.ParseID(in.Entry)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+		taken.Entries = append(taken.Entries, in.Entry)
+		mails = append(mails, mailOf(in.Envelope))
+	}
+	if err := w.take(ctx, taken); err != nil {
+		return nil, err
+	}
+	w.launch(&turn{work: taken}, func(t *turn) (agent.Result, error) { return w.readChat(t, mails) })
+	return ids, nil
+}
+
+func mailOf(e waggle.Envelope) waggle.Mail {
+	return waggle.Mail{From: e.From, Color: e.Color, Summary: e.Summary, Text: e.Text}
+}
+
+// takeUp begins the turn of an earlier process again, for a session that has seen
+// nothing of it. The caller holds mu.
+func (w *Worker) takeUp(work control.Taken) {
+	t := &turn{work: work, said: w.saidBefore()}
+	for _, ts := range w.p.Fold.Tasks {
+		if ts.ID == work.Task && ts.Taken && !ts.Ended {
+			t.task = ts
+		}
+	}
+	switch {
+	case t.task != nil:
+		w.launch(t, w.doTask)
+	case work.Task != "":
+		w.launch(t, func(*turn) (agent.Result, error) { return agent.Result{}, errInterrupted })
+	default:
+		w.launch(t, w.readAgain)
+	}
+}
+
+// launch runs a turn beside the loop. The caller holds mu.
+func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
+	ctx, stop := context.WithCancel(w.ctx)
+	t.ctx, t.past, t.claimed = ctx, map[control.Key]bool{}, map[control.Key]*int{}
+	w.turn = t
+	w.turns.Go(func() {
+		end := turnEnd{err: errors.New("the agent ended its goroutine")}
+		// Deferred, so that it also runs when the agent ends its goroutine.
+		defer func() {
+			end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted)
+			stop()
+			w.end(t, end)
+		}()
+		end.res, end.err = w.guarded(t, do)
+	})
+}
+
+// guarded turns an agent's panic into a failed turn.
+func (w *Worker) guarded(t *turn, do func(*turn) (agent.Result, error)) (res agent.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the agent panicked: %v", p)
+		}
+	}()
+	return do(t)
+}
+
+func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
+	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
+		w.p.Log.Warn("output.log", "err", err)
+	}
+	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails})
+}
+
+// readAgain gives the chat of an interrupted turn to the session that follows:
+// what it was shown died with its process.
+func (w *Worker) readAgain(t *turn) (agent.Result, error) {
+	entries, err := w.p.Box.Entries(t.ctx)
+	if err != nil {
+		return agent.Result{}, err
+	}
+	taken := map[string]bool{}
+	for _, id := range t.work.Entries {
+		taken[id] = true
+	}
+	var mails []waggle.Mail
+	for _, e := range entries {
+		if e.Err == nil && taken[e.ID.String()] {
+			mails = append(mails, mailOf(e.Envelope))
+		}
+	}
+	if len(mails) == 0 {
+		return agent.Result{}, errInterrupted
+	}
+	return w.readChat(t, mails)
+}
+
+func (w *Worker) doTask(t *turn) (agent.Result, error) {
+	w.status("running", "")
+	if err := w.onBoard(t); err != nil {
+		return agent.Result{}, err
+	}
+	cwd := w.p.Cwd
+	if c := t.task.Cwd; c != "" {
+		if cwd = c; !filepath.IsAbs(cwd) {
+			cwd = filepath.Join(w.p.Cwd, cwd)
+		}
+	}
+	w.mu.Lock()
+	plan := w.p.Fold.Planning()
+	w.mu.Unlock()
+	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject,
+		Instructions: t.task.Instructions, Cwd: cwd, PlanRequired: plan, Timeout: time.Duration(t.task.TimeoutMS) * time.Millisecond}})
+}
+
+// errTampered refuses a task whose board entry is not what was assigned.
+var errTampered = errors.New("its instructions on the board are not the ones that were assigned")
+
+// onBoard marks the task in progress. Task files are a board that anybody can
+// write: a task whose instructions are not those of the assignment is refused
+// (TRUST 1).
+func (w *Worker) onBoard(t *turn) error {
+	again := newBackoff()
+	for try := 1; ; try++ {
+		err := w.begun(t.ctx, t.task)
+		var state *task.StateError
+		var missing *task.NotFoundError
+		if err == nil {
+			return nil
+		}
+		if errors.Is(err, errTampered) || errors.As(err, &state) || errors.As(err, &missing) || try == boardTries || t.ctx.Err() != nil {
+			return fmt.Errorf("task %s: %w", t.task.ID, err)
+		}
+		again.wait(t.ctx) // a lock, or half a file: it may pass
+	}
+}
+
+// boardTries is how often a board that cannot be read or written is tried.
+const boardTries = 5
+
+func (w *Worker) begun(ctx context.Context, t *control.TaskState) error {
+	b, err := w.p.Board.Get(ctx, task.ID(t.ID))
+	switch {
+	case err != nil:
+		return err
+	case control.HashText(b.Description) != t.SHA256:
+		return errTampered
+	case b.Status == task.InProgress && waggle.SameName(waggle.MemberName(b.Owner), w.p.Fold.Name):
+		return nil
+	}
+	_, err = w.p.Board.Start(ctx, b.ID, w.p.Fold.Name)
+	return err
+}
+
+// end puts the end of a turn on record, shows it on the board and tells the lead:
+// task_completed when the task is done, then idle_notification. The turn is over
+// when it is on record; until then the worker stays busy.
+func (w *Worker) end(t *turn, end turnEnd) {
+	w.mu.Lock()
+	t.over = true
+	w.mu.Unlock()
+	defer w.wake()
+	idle, said := w.idle(t, end)
+	err := w.record(w.ctx, w.ending(t, idle, said, end.res))
+	if err != nil && !final(err) && w.ctx.Err() == nil {
+		// What the agent returned does not make a message: say only that.
+		said.Failed, said.Note, idle.Result, idle.FailureReason = true, "its result cannot be told: "+err.Error(), "", "its result cannot be told"
+		err = w.record(w.ctx, w.ending(t, idle, said, agent.Result{}))
+	}
+	if err != nil {
+		w.p.Log.Error("end of turn is not on record", "err", err)
+		return
+	}
+	ctx := context.WithoutCancel(w.ctx)
+	if t.task != nil && !said.Failed {
+		w.mu.Lock()
+		w.done++
+		w.unshown = append(w.unshown, task.ID(t.task.ID))
+		w.mu.Unlock()
+		w.show(ctx)
+	}
+	w.flush(ctx)
+	w.status("idle", said.Note)
+	w.mu.Lock()
+	w.turn = nil
+	w.mu.Unlock()
+}
+
+// ending drafts the records of a turn's end, together or not at all. Once they
+// are there it drafts nothing.
+func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said, res agent.Result) func() ([]journal.Draft, error) {
+	return func() (ds []journal.Draft, err error) {
+		if w.turn != t || w.p.Fold.Turn() == nil {
+			return nil, nil
+		}
+		if t.task != nil && !said.Failed {
+			ds, err = w.say(func(now string) waggle.Payload {
+				return waggle.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
+					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: []string{}, Errors: []string{}}}
+			}, control.Said{Task: t.task.ID, Note: tidy(res.Summary)})
+			if err != nil {
+				return refuse(nil, err)
+			}
+		}
+		more, err := w.say(func(now string) waggle.Payload { idle.Timestamp = now; return idle }, said)
+		return refuse(append(ds, more...), err)
+	}
+}
+
+// idle is what a worker says when a turn has ended.
+func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, control.Said) {
+	idle := waggle.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Result: tidy(end.res.Summary)}
+	said := control.Said{Failed: end.res.Failed || end.err != nil, Note: tidy(end.res.Reason)}
+	switch {
+	case end.interrupted:
+		idle.IdleReason, idle.Result, said.Failed, said.Note = "interrupted", "", true, "interrupted"
+	case end.err != nil:
+		reason := tidy(end.err.Error())
+		idle.IdleReason, idle.Result, idle.FailureReason, said.Note = "failed", "", reason, reason
+	case end.res.Failed:
+		idle.FailureReason = tidy(end.res.Reason)
+	}
+	if t.work.Task != "" {
+		said.Task, idle.CompletedTaskID, idle.CompletedStatus = t.work.Task, t.work.Task, "resolved"
+		if said.Failed {
+			idle.CompletedStatus = "failed"
+		}
+	}
+	return idle, said
+}
+
+// say drafts a status message. The caller holds mu.
+func (w *Worker) say(payload func(now string) waggle.Payload, s control.Said) ([]journal.Draft, error) {
+	mint, err := w.p.Minter.Mint()
+	if err != nil {
+		return nil, err
+	}
+	return w.p.Fold.Say(payload(waggle.FormatTime(mint.Now)), s, w.p.Lead, mint)
+}
+
+// longest is how much of what an agent says of its turn goes into a message.
+const longest = agent.TailSize
+
+// tidy makes an agent's words fit for a message.
+func tidy(s string) string {
+	if len(s) > longest {
+		s = s[:longest] + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}

@@ -1,0 +1,420 @@
+// Package worker is the runtime of a member: it takes its epoch and lease, polls
+// its mailbox, steps its machine, and gives its agent turns of work behind the
+// gate. It is what `waggle worker` runs, and what an in-process backend calls.
+//
+//	w, err := worker.Open(ctx, worker.Options{…})
+//	defer w.Close()
+//	err = w.Run(ctx) // until an approved shutdown, or ctx ends
+//
+// Guarantees: nothing is sent, run or shown to the agent before the record of it
+// is on disk; control is applied before any chat, shutdown requests first; chat
+// reaches an idle session once, as one turn, in file order. A restart takes up
+// the turn that ran: its work is given to the new session, its calls are answered
+// from the record, and one whose end is unknown is not run again. A process that
+// was overtaken by a later start of its instance, or whose membership has ended,
+// does nothing any more and Run says so.
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/poll"
+	"waggle/task"
+)
+
+// Board is the shared task list as a worker uses it.
+type Board interface {
+	Get(ctx context.Context, id task.ID) (task.Task, error)
+	Start(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
+	Complete(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
+}
+
+// Parts are what a worker is made of. New takes them ready made, so that a
+// worker can run over memory; Open makes them from files.
+type Parts struct {
+	Journal journal.Journal // this instance's
+	Fold    *control.Worker
+	Leader  journal.Journal // the leader's, read
+	Lead    *control.Leader // its fold
+	Box     mailbox.Store   // this member's mailbox
+	LeadBox mailbox.Store   // the lead's
+	// Peer opens another member's mailbox. It may look at Lead, and waits for
+	// nothing.
+	Peer    func(waggle.MemberName) (mailbox.Store, error)
+	Board   Board
+	Agent   agent.Agent
+	Exec    agent.Exec
+	Output  io.Writer // output.log; nil: discard
+	Environ []string
+	Cwd     string
+	Minter  poll.Minter
+	Writer  journal.Writer
+	// Nudges say that something may have changed, at least at every tick of the
+	// clock: what has to be retried is retried then.
+	Nudges <-chan struct{}
+	// Status keeps task-status.json current; nil: nobody wants it.
+	Status func(task.State) error
+	// GateWait is how long the agent waits for an answer before it is told to
+	// retry later (TRUST 3); 0: as long as it takes.
+	GateWait time.Duration
+	// Overdue is how old an order must be before the worker fetches it itself;
+	// 0 means 2 s.
+	Overdue time.Duration
+	Log     *slog.Logger // nil: discard. Never a message body
+}
+
+// Worker runs one member.
+type Worker struct {
+	p        Parts
+	poller   poll.Poller
+	started  time.Time
+	trouble  poll.Troubles
+	nudge    chan struct{} // something here has changed
+	turns    sync.WaitGroup
+	baseline map[string]bool // entries from before the member joined
+
+	mu      sync.Mutex      // guards the journals, their folds and what follows; never held while a file is locked
+	ctx     context.Context // of turns; set by Run
+	changed chan struct{}   // closed at every append
+	turn    *turn           // the turn that runs here, until its end is on record
+	fetched map[uint64]bool // orders that were fetched
+	unshown []task.ID       // completed, which the board does not show yet
+	done    int             // tasks completed
+
+	sending sync.Mutex           // held while mail goes out; guards what follows
+	flushed int                  // so many messages of the outbox are in their mailboxes
+	sent    map[journal.Seq]bool // and these
+	tried   map[journal.Seq]bool // an attempt failed: they may be there all the same
+	earlier journal.Seq          // messages up to here are of earlier processes
+
+	close []func() error
+}
+
+// ErrLeft: the leader's journal says that this membership has ended.
+var ErrLeft = errors.New("this membership has ended")
+
+// errApproved ends the loop after an approved shutdown.
+var errApproved = errors.New("shutdown approved")
+
+// New returns a worker over ready-made parts. The journal must be opened, with
+// its opened record for this epoch appended, and the leader's must know the
+// member.
+func New(p Parts) *Worker {
+	if p.Overdue == 0 {
+		p.Overdue = 2 * time.Second
+	}
+	if p.Output == nil {
+		p.Output = io.Discard
+	}
+	if p.Log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	w := &Worker{p: p, started: p.Minter.Now(), trouble: poll.Troubles{Log: p.Log}, nudge: make(chan struct{}, 1),
+		baseline: map[string]bool{}, changed: make(chan struct{}), fetched: map[uint64]bool{},
+		sent: map[journal.Seq]bool{}, tried: map[journal.Seq]bool{}}
+	if m, ok := p.Lead.ByInstance(p.Fold.Instance); ok {
+		for _, e := range m.Baseline {
+			w.baseline[e] = true
+		}
+	}
+	if n := len(p.Fold.Outbox); n > 0 {
+		w.earlier = p.Fold.Outbox[n-1].Seq
+	}
+	w.poller = poll.Poller{Name: p.Fold.Name, Box: p.Box, Machine: w, Mark: true}
+	return w
+}
+
+// Run polls until a shutdown is approved (nil), ctx ends (its error), or this
+// process may not go on: its journal cannot be used any more, a later start of
+// the member has taken over (control.ErrSuperseded, journal.StaleError), or the
+// membership has ended (ErrLeft). When ctx ends, so does the turn that runs, and
+// its end is recorded and sent. Run returns after that, and leaves no goroutine.
+// It is called once.
+func (w *Worker) Run(ctx context.Context) error {
+	turns, stop := context.WithCancel(ctx)
+	nudges, merged := w.merge(turns)
+	defer merged.Wait()
+	defer w.turns.Wait()
+	defer stop()
+	if err := w.begin(turns); err != nil {
+		return fmt.Errorf("worker %s: %w", w.p.Fold.Name, err)
+	}
+	err := w.poller.Run(ctx, nudges, w.retry)
+	if errors.Is(err, errApproved) {
+		return nil
+	}
+	return err
+}
+
+// begin records that calls which an earlier process left running have an unknown
+// end, and looks for tasks that it completed without having shown it.
+func (w *Worker) begin(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ctx = ctx
+	for _, t := range w.p.Fold.Tasks {
+		if t.Taken && t.Ended && !t.Failed {
+			w.unshown = append(w.unshown, task.ID(t.ID))
+		}
+	}
+	return w.append(ctx, func() ([]journal.Draft, error) {
+		return w.p.Fold.Lost("the process ended while it ran"), nil
+	})
+}
+
+// retry accepts what may pass: a lock held by somebody, a torn foreign write, a
+// directory that is gone for a moment, a full disk. The next nudge tries again.
+func (w *Worker) retry(err error) bool {
+	if errors.Is(err, errApproved) || final(err) {
+		return false
+	}
+	w.trouble.Note("pass", err, "pass failed, will retry")
+	return true
+}
+
+// final reports an error after which this process has no say any more.
+func final(err error) bool {
+	return poll.Final(err) || errors.Is(err, control.ErrSuperseded) || errors.Is(err, ErrLeft)
+}
+
+// merge joins the directory's nudges with those from here. The goroutine ends
+// with ctx.
+func (w *Worker) merge(ctx context.Context) (<-chan struct{}, *sync.WaitGroup) {
+	out := make(chan struct{}, 1)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		outside := w.p.Nudges
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case _, ok := <-outside:
+				if !ok {
+					outside = nil
+					continue
+				}
+			case <-w.nudge:
+			}
+			select {
+			case out <- struct{}{}:
+			default:
+			}
+		}
+	})
+	return out, &wg
+}
+
+func (w *Worker) wake() {
+	select {
+	case w.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// append appends to this worker's journal and wakes who waits for a change. An
+// epoch that is not the newest appends nothing. The caller holds mu.
+func (w *Worker) append(ctx context.Context, propose func() ([]journal.Draft, error)) error {
+	_, err := w.p.Journal.Append(ctx, w.p.Writer, func() ([]journal.Draft, error) {
+		if w.p.Fold.Epoch != w.p.Writer.Epoch {
+			return nil, control.ErrSuperseded
+		}
+		return propose()
+	})
+	close(w.changed)
+	w.changed = make(chan struct{})
+	return err
+}
+
+// refusal is an error of the machine, not of the journal: trying again does not
+// help.
+type refusal struct{ err error }
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// refuse marks what a machine's step returned.
+func refuse(ds []journal.Draft, err error) ([]journal.Draft, error) {
+	if err != nil {
+		return nil, &refusal{err}
+	}
+	return ds, nil
+}
+
+// passes reports an error of a journal that may be over soon: nothing was done,
+// as far as can be seen, and the same can be tried again.
+func passes(err error) bool {
+	var refused *refusal
+	return err != nil && !errors.As(err, &refused) && !final(err)
+}
+
+// record appends what has happened and cannot be taken back. It tries until that
+// is on record, the journal is of no use any more, or ctx has ended and one more
+// try has failed. An error may leave it on record all the same, so what propose
+// drafts is nothing once it is there.
+func (w *Worker) record(ctx context.Context, propose func() ([]journal.Draft, error)) error {
+	for again := newBackoff(); ; {
+		ended := ctx.Err() != nil
+		w.mu.Lock()
+		err := w.append(context.WithoutCancel(ctx), propose)
+		w.mu.Unlock()
+		w.trouble.Note("record", err, "not on record yet, will retry")
+		if !passes(err) || ended {
+			return err
+		}
+		again.wait(ctx)
+	}
+}
+
+// backoff paces what is tried again.
+type backoff struct{ next time.Duration }
+
+func newBackoff() *backoff { return &backoff{50 * time.Millisecond} }
+
+func (b *backoff) wait(ctx context.Context) {
+	t := time.NewTimer(b.next)
+	defer t.Stop()
+	b.next = min(2*b.next, 2*time.Second)
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// Refresh implements poll.Machine.
+func (w *Worker) Refresh(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.p.Leader.Refresh(ctx); err != nil {
+		return err
+	}
+	if err := w.p.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	return w.standing()
+}
+
+// standing looks whether this process is still the member's. The caller holds mu.
+func (w *Worker) standing() error {
+	m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance)
+	switch {
+	case !ok || m.Left != nil || w.p.Lead.Ended != nil:
+		return ErrLeft
+	case w.p.Fold.Epoch != w.p.Writer.Epoch, m.Process != nil && m.Process.Epoch > w.p.Writer.Epoch:
+		return control.ErrSuperseded
+	}
+	return nil
+}
+
+// Standing implements poll.Machine.
+func (w *Worker) Standing(entry string) poll.Standing {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.p.Fold.Owns(entry):
+		return poll.Owned
+	case w.baseline[entry]:
+		return poll.Old
+	}
+	return poll.New
+}
+
+// Receive implements poll.Machine.
+func (w *Worker) Receive(ctx context.Context, in control.Incoming) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.append(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Receive(in, w.p.Lead), nil })
+}
+
+// Apply implements poll.Machine: answer a shutdown, send what is on record,
+// fetch orders that nobody delivered. Other people's mailboxes do not fail it.
+func (w *Worker) Apply(ctx context.Context) error {
+	if err := w.answerShutdown(ctx); err != nil {
+		return err
+	}
+	told := w.flush(ctx)
+	w.mu.Lock()
+	gone, busy := w.p.Fold.State() == control.Terminated, w.turn != nil
+	w.mu.Unlock()
+	switch {
+	case gone && told && !busy:
+		w.status("complete", "")
+		return errApproved
+	case gone:
+		return nil // the lead has to hear of it first, and the last turn be done with
+	}
+	w.show(ctx)
+	w.fetch(ctx)
+	return ctx.Err()
+}
+
+// answerShutdown says yes when no turn runs, and no with the reason when one
+// does: the leader may ask again, or end the process.
+func (w *Worker) answerShutdown(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.p.Fold.State() != control.ShuttingDown {
+		return nil
+	}
+	mint, err := w.p.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	return w.append(ctx, func() ([]journal.Draft, error) {
+		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil, w.busyWith(), w.p.Lead, mint)
+	})
+}
+
+// busyWith says what keeps this worker from ending. The caller holds mu.
+func (w *Worker) busyWith() string {
+	t := w.p.Fold.Turn()
+	if t == nil {
+		return ""
+	}
+	what := "reading messages"
+	if t.Task != "" {
+		what = "task " + t.Task
+	}
+	if b := w.p.Fold.Blocking(); len(b) > 0 {
+		return fmt.Sprintf("busy: %s waits for an answer to %s", what, b[0].ID)
+	}
+	return fmt.Sprintf("busy: %s is not finished", what)
+}
+
+// status keeps task-status.json current; it is for people and never relied on.
+func (w *Worker) status(status, note string) {
+	if w.p.Status == nil {
+		return
+	}
+	w.mu.Lock()
+	done := w.done
+	w.mu.Unlock()
+	w.trouble.Note("status", w.p.Status(task.State{AgentID: waggle.NewAgentID(w.p.Fold.Name, w.p.Fold.Team), Status: status,
+		StartedAt: waggle.FormatTime(w.started), LastActiveAt: waggle.FormatTime(w.p.Minter.Now()),
+		ErrorMessage: note, Metrics: &task.Metrics{TasksCompleted: done}}), "task-status.json is not current")
+}
+
+// Close releases what Open took. It is called after Run has returned; closing
+// again does nothing.
+func (w *Worker) Close() error {
+	w.mu.Lock()
+	steps := w.close
+	w.close = nil
+	w.mu.Unlock()
+	var errs []error
+	for _, step := range slices.Backward(steps) {
+		errs = append(errs, step())
+	}
+	return errors.Join(errs...)
+}

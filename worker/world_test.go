@@ -1,0 +1,767 @@
+package worker_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/task"
+	"waggle/worker"
+)
+
+// world is a team in memory: what survives its processes, the processes, and
+// what an observer saw. It lives in a synctest bubble.
+type world struct {
+	t      testing.TB
+	minter poll.Minter
+	lead   *journal.Memory
+	own    map[waggle.MemberName]*journal.Memory
+	boxes  map[waggle.MemberName]mailbox.Store
+	board  *board
+	faults faults
+	audit  audit
+
+	gateWait time.Duration
+	log      *bytes.Buffer
+	logger   *slog.Logger
+
+	mu      sync.Mutex
+	nudges  []chan struct{}
+	epochs  map[waggle.MemberName]int
+	plays   map[string]play // what an agent does for a task
+	onChat  play            // and for chat
+	ran     map[string]int  // command: how often it was run
+	read    []reading       // chat that sessions were given
+	heard   []string        // answers that sessions were given
+	lives   int             // processes so far
+	stopped map[waggle.MemberName]bool
+	wrong   []string // what broke a rule
+}
+
+// play is what an agent does in a turn.
+type play func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error)
+
+// reading is one chat message that one session was given.
+type reading struct {
+	session string // name and epoch
+	text    string
+}
+
+const teamName waggle.TeamName = "sim"
+
+const leadInstance control.Instance = "1ead"
+
+// newWorld makes a team with members and a policy. What its faults say is done.
+func newWorld(t testing.TB, set control.PolicySet, members ...control.Joined) *world {
+	w := &world{t: t, minter: poll.Minter{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}, own: map[waggle.MemberName]*journal.Memory{},
+		boxes: map[waggle.MemberName]mailbox.Store{waggle.Lead: mailbox.NewMemory(mailbox.Options{})}, board: &board{tasks: map[task.ID]*task.Task{}},
+		log: &bytes.Buffer{}, epochs: map[waggle.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[waggle.MemberName]bool{}}
+	w.minter.Rand = &lockedReader{r: w.minter.Rand}
+	w.logger = slog.New(slog.NewTextHandler(&lockedWriter{w: w.log}, nil))
+	w.lead = journal.NewMemory("uid", journal.Leader, nil)
+	if set.Policy.Version == 0 {
+		set.Policy.Version = 1
+	}
+	set.By = policy.RoleOperator
+	w.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{
+			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: teamName, UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: control.RecPolicy, Must: true, Body: set}}, nil
+	})
+	for _, m := range members {
+		w.join(m)
+	}
+	return w
+}
+
+func (w *world) join(m control.Joined) {
+	if m.Instance == "" {
+		m.Instance = control.Instance("1" + strings.Repeat("0", 8-len(m.Name)) + string(m.Name))
+	}
+	m.Agent, m.Cwd, m.Backend, m.Trust = "fake", "/work", "in-process", control.Cooperative
+	if w.boxes[m.Name] == nil {
+		w.boxes[m.Name] = mailbox.NewMemory(mailbox.Options{})
+	}
+	w.own[m.Name] = journal.NewMemory("uid", journal.Name(m.Instance), nil)
+	w.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: m}}, nil
+	})
+}
+
+// operate appends to the leader's journal as the operator.
+func (w *world) operate(propose func(l *control.Leader) ([]journal.Draft, error)) {
+	w.t.Helper()
+	fold := control.NewLeader(nil)
+	_, err := w.lead.Open(fold).Append(context.Background(), journal.Writer{Operator: true, PID: 1},
+		func() ([]journal.Draft, error) { return propose(fold) })
+	if err != nil {
+		w.t.Fatalf("operator: %v", err)
+	}
+	w.poke()
+}
+
+// leaderFold folds the leader's journal from its first record.
+func (w *world) leaderFold() *control.Leader {
+	w.t.Helper()
+	fold := control.NewLeader(nil)
+	if err := w.lead.Open(fold).Refresh(context.Background()); err != nil {
+		w.t.Fatalf("leader's journal: %v", err)
+	}
+	return fold
+}
+
+// fold folds a member's journal from its first record.
+func (w *world) fold(name waggle.MemberName) *control.Worker {
+	w.t.Helper()
+	fold := control.NewWorker(nil)
+	if err := w.own[name].Open(fold).Refresh(context.Background()); err != nil {
+		w.t.Fatalf("journal of %s: %v", name, err)
+	}
+	return fold
+}
+
+func (w *world) instance(name waggle.MemberName) control.Instance {
+	m, _ := w.leaderFold().Member(name)
+	return m.Instance
+}
+
+// poke nudges every process.
+func (w *world) poke() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range w.nudges {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// nudged returns the nudges of a new process: at every change, and every second.
+// They end with ctx.
+func (w *world) nudged(ctx context.Context, wg *sync.WaitGroup) <-chan struct{} {
+	c := make(chan struct{}, 1)
+	w.mu.Lock()
+	w.nudges = append(w.nudges, c)
+	w.mu.Unlock()
+	wg.Go(func() {
+		clock := time.NewTicker(time.Second)
+		defer clock.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				w.mu.Lock()
+				w.nudges = slices.DeleteFunc(w.nudges, func(o chan struct{}) bool { return o == c })
+				w.mu.Unlock()
+				return
+			case <-clock.C:
+				select {
+				case c <- struct{}{}:
+				default:
+				}
+			}
+		}
+	})
+	return c
+}
+
+// wrongf notes a broken rule, once.
+func (w *world) wrongf(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if s := fmt.Sprintf(format, args...); !slices.Contains(w.wrong, s) {
+		w.wrong = append(w.wrong, s)
+	}
+}
+
+// chat puts plain words into a mailbox.
+func (w *world) chat(to waggle.MemberName, from, text string) {
+	w.t.Helper()
+	id, err := w.minter.Mint()
+	if err == nil {
+		err = w.boxes[to].Append(context.Background(), waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: id.MsgID, Type: "message"})
+	}
+	if err != nil {
+		w.t.Fatalf("chat: %v", err)
+	}
+	w.poke()
+}
+
+// process is one life of a leader or a worker. Once it has died, nothing that it
+// still does has an effect.
+type process struct {
+	w    *world
+	name waggle.MemberName
+	ctx  context.Context
+	kill context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu   sync.Mutex
+	dead bool
+}
+
+func (w *world) process(ctx context.Context, name waggle.MemberName) *process {
+	p := &process{w: w, name: name}
+	p.ctx, p.kill = context.WithCancel(ctx)
+	w.mu.Lock()
+	w.lives++
+	w.mu.Unlock()
+	return p
+}
+
+var errDead = errors.New("the process is dead")
+
+func (p *process) die() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
+	p.kill()
+}
+
+func (p *process) isDead() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.dead
+}
+
+// do does one thing that others can see, or what the faults say instead.
+func (p *process) do(kind string, thing func() error) error {
+	if p.isDead() {
+		return errDead
+	}
+	f := p.w.faults.next(p.name, kind)
+	switch f {
+	case dieBefore:
+		p.die()
+		return errDead
+	case failBefore:
+		return fmt.Errorf("injected before %s: %w", kind, syscall.EIO)
+	}
+	err := thing()
+	switch f {
+	case dieAfter:
+		p.die()
+		return errDead
+	case failAfter:
+		return fmt.Errorf("injected after %s: %w", kind, syscall.EIO)
+	}
+	return err
+}
+
+// fault is what happens to one thing that a process does.
+type fault int
+
+const (
+	none fault = iota
+	dieBefore
+	dieAfter
+	failBefore
+	failAfter
+)
+
+func (f fault) String() string {
+	return [...]string{"none", "die before", "die after", "fail before", "fail after"}[f]
+}
+
+// faults says what happens to what. The zero value lets everything happen.
+type faults struct {
+	mu    sync.Mutex
+	count map[string]int   // process and kind: things done
+	at    map[string]fault // process, kind and number
+	draw  func() fault     // random faults, when not nil
+	hit   int
+}
+
+func (f *faults) next(name waggle.MemberName, kind string) fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count == nil {
+		f.count = map[string]int{}
+	}
+	k := string(name) + " " + kind
+	f.count[k]++
+	what, ok := f.at[fmt.Sprintf("%s %d", k, f.count[k])]
+	if !ok && f.draw != nil {
+		what = f.draw()
+	}
+	if what != none {
+		f.hit++
+	}
+	return what
+}
+
+// mortalJournal is a journal as one process has it.
+type mortalJournal struct {
+	p    *process
+	j    journal.Journal
+	kind string
+}
+
+func (m mortalJournal) Refresh(ctx context.Context) error {
+	return m.p.do("refresh "+m.kind, func() error { return m.j.Refresh(ctx) })
+}
+
+func (m mortalJournal) Append(ctx context.Context, wr journal.Writer, propose func() ([]journal.Draft, error)) (recs []journal.Record, err error) {
+	// A fault counts only where something is written: the fault is drawn in
+	// propose, which runs under the journal's lock.
+	if m.p.isDead() {
+		return nil, errDead
+	}
+	f, kinds := none, ""
+	recs, err = m.j.Append(ctx, wr, func() ([]journal.Draft, error) {
+		ds, err := propose()
+		if err != nil || len(ds) == 0 {
+			return ds, err
+		}
+		for _, d := range ds {
+			kinds += " " + d.Kind
+		}
+		if m.p.isDead() {
+			return nil, errDead
+		}
+		switch f = m.p.w.faults.next(m.p.name, "append "+m.kind); f {
+		case dieBefore:
+			m.p.die()
+			return nil, errDead
+		case failBefore:
+			return nil, fmt.Errorf("injected before append of%s: %w", kinds, syscall.ENOSPC)
+		}
+		return ds, nil
+	})
+	if len(recs) > 0 {
+		m.p.w.poke()
+	}
+	switch {
+	case err == nil && f == dieAfter:
+		m.p.die()
+		return nil, errDead
+	case err == nil && f == failAfter:
+		return nil, fmt.Errorf("injected after append of%s: %w", kinds, syscall.EIO)
+	}
+	return recs, err
+}
+
+// mortalBox is a mailbox as one process has it. It checks the rules of the flow.
+type mortalBox struct {
+	p     *process
+	s     mailbox.Store
+	owner waggle.MemberName
+}
+
+func (m mortalBox) Append(ctx context.Context, entries ...waggle.Envelope) error {
+	err := m.p.do("send", func() error {
+		for _, e := range entries {
+			m.p.w.checkSent(m.p.name, m.owner, e)
+		}
+		err := m.s.Append(ctx, entries...)
+		if err == nil {
+			m.p.w.poke() // what fails changes no file, so nobody is nudged
+		}
+		return err
+	})
+	return err
+}
+
+func (m mortalBox) Entries(ctx context.Context) (es []mailbox.Entry, err error) {
+	err = m.p.do("entries", func() error { es, err = m.s.Entries(ctx); return err })
+	return es, err
+}
+
+func (m mortalBox) Unread(ctx context.Context) (es []mailbox.Entry, err error) {
+	err = m.p.do("entries", func() error { es, err = m.s.Unread(ctx); return err })
+	return es, err
+}
+
+func (m mortalBox) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
+	return m.p.do("mark", func() error {
+		m.p.w.checkMarked(m.p.name, ids)
+		return m.s.MarkRead(ctx, ids...)
+	})
+}
+
+// audit is what an observer has read of the journals so far.
+type audit struct {
+	mu    sync.Mutex
+	lead  *control.Leader
+	leadJ *journal.Handle
+	own   map[waggle.MemberName]*control.Worker
+	ownJ  map[waggle.MemberName]*journal.Handle
+}
+
+// look brings an observer up to date and lets fn see what the journals of the
+// leader and of one member hold.
+func (w *world) look(name waggle.MemberName, fn func(*control.Leader, *control.Worker)) {
+	a := &w.audit
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.lead == nil {
+		a.lead = control.NewLeader(nil)
+		a.leadJ, a.own, a.ownJ = w.lead.Open(a.lead), map[waggle.MemberName]*control.Worker{}, map[waggle.MemberName]*journal.Handle{}
+	}
+	err := a.leadJ.Refresh(context.Background())
+	if w.own[name] != nil {
+		if a.own[name] == nil {
+			a.own[name] = control.NewWorker(nil)
+			a.ownJ[name] = w.own[name].Open(a.own[name])
+		}
+		err = errors.Join(err, a.ownJ[name].Refresh(context.Background()))
+	}
+	if err != nil {
+		w.wrongf("a journal cannot be folded: %v", err)
+		return
+	}
+	fn(a.lead, a.own[name])
+}
+
+// checkSent: a message goes out only after the record of it.
+func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
+	same := func(m *control.Mail) bool {
+		env, err := m.Open()
+		return err == nil && m.To == to && mailbox.HashOf(env) == mailbox.HashOf(e)
+	}
+	ok := false
+	w.look(by, func(l *control.Leader, own *control.Worker) {
+		if by == waggle.Lead || by == to { // a worker fetches what the leader ordered
+			m, _ := l.Member(to)
+			ok = slices.ContainsFunc(l.Vouches(m.Instance, waggle.Decode(e).Kind, control.HashText(e.Text)), func(o *control.Order) bool { return same(o.Mail) })
+			return
+		}
+		ok = slices.ContainsFunc(own.Outbox, func(s control.Sending) bool { return same(s.Mail) })
+	})
+	if !ok {
+		w.wrongf("%s sent to %s what is not on record: %s", by, to, e.Text)
+	}
+}
+
+// checkMarked: an entry is marked read only when the journal owns it.
+func (w *world) checkMarked(name waggle.MemberName, ids []mailbox.ID) {
+	w.look(name, func(l *control.Leader, own *control.Worker) {
+		for _, id := range ids {
+			if name == waggle.Lead && !l.Owns(id.String()) || name != waggle.Lead && !own.Owns(id.String()) {
+				w.wrongf("%s marked an entry read that its journal does not own", name)
+			}
+		}
+	})
+}
+
+// board is a task list in memory.
+type board struct {
+	mu    sync.Mutex
+	tasks map[task.ID]*task.Task
+}
+
+func (b *board) add(id, text string, owner waggle.MemberName) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tasks[task.ID(id)] = &task.Task{ID: task.ID(id), Subject: id, Description: text, Owner: string(owner), Status: task.Pending}
+}
+
+func (b *board) Get(_ context.Context, id task.ID) (task.Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[id]
+	if t == nil {
+		return task.Task{}, &task.NotFoundError{ID: id}
+	}
+	return *t, nil
+}
+
+func (b *board) set(id task.ID, owner waggle.MemberName, to task.Status) (task.Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[id]
+	switch {
+	case t == nil:
+		return task.Task{}, &task.StateError{ID: id, Why: task.TaskNotFound}
+	case t.Owner != string(owner), t.Status == task.Completed && to != task.Completed:
+		return task.Task{}, &task.StateError{ID: id, Why: task.AlreadyResolved}
+	}
+	t.Status = to
+	return *t, nil
+}
+
+func (b *board) Start(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+	return b.set(id, owner, task.InProgress)
+}
+
+func (b *board) Complete(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+	return b.set(id, owner, task.Completed)
+}
+
+// mortalBoard is the board as one process has it.
+type mortalBoard struct {
+	p *process
+	b *board
+}
+
+func (m mortalBoard) Get(ctx context.Context, id task.ID) (t task.Task, err error) {
+	err = m.p.do("board read", func() error { t, err = m.b.Get(ctx, id); return err })
+	return t, err
+}
+
+func (m mortalBoard) Start(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+	err = m.p.do("board", func() error { t, err = m.b.Start(ctx, id, o); return err })
+	return t, err
+}
+
+func (m mortalBoard) Complete(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+	err = m.p.do("board", func() error {
+		m.p.w.look(o, func(_ *control.Leader, own *control.Worker) {
+			if !slices.ContainsFunc(own.Tasks, func(s *control.TaskState) bool { return s.ID == string(id) && s.Ended && !s.Failed }) {
+				m.p.w.wrongf("the board shows task %s completed before the record", id)
+			}
+		})
+		t, err = m.b.Complete(ctx, id, o)
+		return err
+	})
+	return t, err
+}
+
+// mortalExec runs commands: it counts them.
+type mortalExec struct{ p *process }
+
+func (m mortalExec) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) {
+	cmd := strings.Join(c.Argv, " ")
+	if strings.HasPrefix(cmd, "sleep") {
+		<-ctx.Done()
+		return spawn.Exit{Code: -1, Signal: "terminated"}, ctx.Err()
+	}
+	err := m.p.do("run", func() error {
+		m.p.w.mu.Lock()
+		defer m.p.w.mu.Unlock()
+		m.p.w.ran[cmd]++
+		return nil
+	})
+	return spawn.Exit{}, err
+}
+
+// session is the agent of one worker process.
+type session struct {
+	p    *process
+	name string
+	turn sync.Mutex
+}
+
+func (s *session) Turn(ctx context.Context, h agent.Host, work agent.Work) (agent.Result, error) {
+	if !s.turn.TryLock() {
+		s.p.w.wrongf("%s was given a turn while one ran", s.name)
+		return agent.Result{}, nil
+	}
+	defer s.turn.Unlock()
+	w := s.p.w
+	w.mu.Lock()
+	do := w.onChat
+	if work.Task != nil {
+		do = w.plays[work.Task.ID]
+	}
+	for _, m := range work.Mail {
+		w.read = append(w.read, reading{s.name, m.Text})
+	}
+	w.mu.Unlock()
+	if do == nil {
+		return agent.Result{Summary: "done"}, nil
+	}
+	return do(ctx, h, work)
+}
+
+// hear notes what a session was answered.
+func (w *world) hear(what string, a agent.Answer) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.heard = append(w.heard, fmt.Sprintf("%s: %v by %s", what, a.Allowed, a.By))
+}
+
+// bash asks for a command and runs it when it is allowed.
+func bash(cmd string) agent.Call {
+	in, err := json.Marshal(map[string]string{"command": cmd})
+	if err != nil {
+		panic(err)
+	}
+	return agent.Call{Tool: "Bash", Input: in, Cwd: "/work", Reason: "because"}
+}
+
+func (w *world) bash(ctx context.Context, h agent.Host, cmd string) (agent.Outcome, error) {
+	out, err := h.Tool(ctx, bash(cmd), func(ctx context.Context, in json.RawMessage) agent.Ran {
+		var m struct{ Command string }
+		if err := json.Unmarshal(in, &m); err != nil {
+			return agent.Ran{Failed: true, Err: err.Error()}
+		}
+		exit, err := h.Run(ctx, spawn.Command{Argv: []string{m.Command}})
+		if err != nil {
+			return agent.Ran{Failed: true, Err: err.Error()}
+		}
+		return agent.Ran{ExitCode: &exit.Code, Failed: exit.Code != 0, Tail: "ran " + m.Command}
+	})
+	if err == nil {
+		w.hear(cmd, out.Answer)
+	}
+	return out, err
+}
+
+// startWorker starts a process of a member, as worker.Open does it, and returns
+// when it has ended. restart is false when it must not be started again.
+func (w *world) runWorker(ctx context.Context, name waggle.MemberName) (restart bool, err error) {
+	p := w.process(ctx, name)
+	defer p.wg.Wait()
+	defer p.kill()
+	parts, err := w.openWorker(p)
+	if p.isDead() {
+		return true, errDead
+	}
+	if err != nil {
+		return !errors.Is(err, worker.ErrLeft), err
+	}
+	parts.Nudges = w.nudged(p.ctx, &p.wg)
+	err = worker.New(parts).Run(p.ctx)
+	if p.isDead() {
+		return true, errDead
+	}
+	return err != nil && ctx.Err() == nil && !errors.Is(err, worker.ErrLeft), err
+}
+
+// openWorker takes the next epoch of a member and makes the parts of a worker.
+func (w *world) openWorker(p *process) (worker.Parts, error) {
+	lead, fold := control.NewLeader(nil), control.NewWorker(nil)
+	lj, oj := mortalJournal{p, w.lead.Open(lead), "leader"}, mortalJournal{p, w.own[p.name].Open(fold), "own"}
+	if err := errors.Join(lj.Refresh(p.ctx), oj.Refresh(p.ctx)); err != nil {
+		return worker.Parts{}, err
+	}
+	m, ok := lead.Member(p.name)
+	if !ok || m.Left != nil {
+		return worker.Parts{}, worker.ErrLeft
+	}
+	var epoch uint64
+	if _, err := lj.Append(p.ctx, journal.Writer{Instance: string(m.Instance), PID: 1}, func() ([]journal.Draft, error) {
+		epoch = fold.Epoch + 1
+		if m.Process != nil {
+			epoch = max(epoch, m.Process.Epoch+1)
+		}
+		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: m.Instance, Epoch: epoch,
+			ID: spawn.Identity{PID: int(epoch), Start: string(p.name), Boot: "boot"}}}}, nil
+	}); err != nil {
+		return worker.Parts{}, err
+	}
+	writer := journal.Writer{Instance: string(m.Instance), Epoch: epoch, PID: int(epoch)}
+	if _, err := oj.Append(p.ctx, writer, func() ([]journal.Draft, error) {
+		return fold.Open(control.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: epoch})
+	}); err != nil {
+		return worker.Parts{}, err
+	}
+	box := func(n waggle.MemberName) mailbox.Store { return mortalBox{p, w.boxes[n], n} }
+	return worker.Parts{Journal: oj, Fold: fold, Leader: lj, Lead: lead, Box: box(p.name), LeadBox: box(waggle.Lead),
+		Peer: func(n waggle.MemberName) (mailbox.Store, error) {
+			if _, ok := lead.Member(n); !ok {
+				return nil, fmt.Errorf("no member %s", n)
+			}
+			return box(n), nil
+		},
+		Board: mortalBoard{p, w.board}, Agent: &session{p: p, name: fmt.Sprintf("%s/%d", p.name, epoch)}, Exec: mortalExec{p}, Output: io.Discard,
+		Cwd: "/work", Minter: w.minter, Writer: writer, GateWait: w.gateWait, Log: w.logger}, nil
+}
+
+// openLeader makes a leader.
+func (w *world) openLeader(p *process) (*leader.Leader, error) {
+	fold := control.NewLeader(nil)
+	j := mortalJournal{p, w.lead.Open(fold), "leader"}
+	if err := j.Refresh(p.ctx); err != nil {
+		return nil, err
+	}
+	return leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1, PID: 1},
+		Box: mortalBox{p, w.boxes[waggle.Lead], waggle.Lead}, Mark: true, Minter: w.minter, Log: w.logger,
+		Member: func(n waggle.MemberName) (mailbox.Store, error) { return mortalBox{p, w.boxes[n], n}, nil },
+		Peers: func(i control.Instance) (journal.Journal, *control.Worker, error) {
+			m, ok := fold.ByInstance(i)
+			if !ok {
+				return nil, nil, fmt.Errorf("no instance %s", i)
+			}
+			wf := control.NewWorker(nil)
+			return mortalJournal{p, w.own[m.Name].Open(wf), "peer"}, wf, nil
+		},
+		Alive: func(id spawn.Identity) bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return !w.stopped[waggle.MemberName(id.Start)]
+		},
+		Gone: func(_ context.Context, m *control.Member) error {
+			return p.do("gone", func() error { return nil })
+		}}), nil
+}
+
+// supervise keeps a member running until it ends for good.
+func (w *world) supervise(ctx context.Context, name waggle.MemberName) {
+	for ctx.Err() == nil {
+		restart, err := w.runWorker(ctx, name)
+		if !restart {
+			w.mu.Lock()
+			w.stopped[name] = true
+			w.mu.Unlock()
+			w.poke()
+			if err != nil && ctx.Err() == nil {
+				w.wrongf("%s ended: %v", name, err)
+			}
+			return
+		}
+	}
+}
+
+// lockedReader and lockedWriter make one stream of many.
+type lockedReader struct {
+	mu sync.Mutex
+	r  io.Reader
+}
+
+func (l *lockedReader) Read(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.r.Read(b)
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}
+
+// dump writes down everything that is on record.
+func (w *world) dump() string {
+	var b strings.Builder
+	line := func(name string, recs []journal.Record) {
+		for _, r := range recs {
+			fmt.Fprintf(&b, "%-6s %3d %s %-10s %.300s\n", name, r.Seq, r.Time.Format("05.000"), r.Kind, r.Body)
+		}
+	}
+	line("leader", w.lead.Records())
+	for _, n := range slices.Sorted(maps.Keys(w.own)) {
+		line(string(n), w.own[n].Records())
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fmt.Fprintf(&b, "ran %v\nread %v\nheard %v\nwrong %v\n", w.ran, w.read, w.heard, w.wrong)
+	return b.String() + w.log.String()
+}
