@@ -212,7 +212,6 @@ func findRequest(l *control.Leader, id string) (*control.Request, error) {
 	for _, r := range l.Requests {
 		switch {
 		case string(r.ID) == id:
-			hits = append(hits[:0], r)
 			if n := len(l.RequestsByID(r.ID)); n > 1 {
 				return nil, &Error{Code: CodeUsage, Op: "find", Msg: "several members have a request " + id, Hint: "answer it with waggle pending --json and its digest"}
 			}

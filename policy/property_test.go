@@ -169,8 +169,8 @@ func TestJudgeIsDeterministic(t *testing.T) {
 		if v.Rule == "" || v.Why == "" {
 			t.Fatalf("no reason: %+v", v)
 		}
-		if policy.RiskOf(c) != policy.RiskOf(c) {
-			t.Fatal("two risks")
+		if first, again := policy.RiskOf(c), policy.RiskOf(c); first != again {
+			t.Fatalf("two risks, %v and %v", first, again)
 		}
 	})
 }

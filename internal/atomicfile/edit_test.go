@@ -429,8 +429,10 @@ func TestOurs(t *testing.T) {
 	}
 	for range 50 {
 		must(t, appendLine(p, "y", atomicfile.Options{}))
-		if !look() || !look() {
-			t.Fatal("not ours after our edit")
+		for range 2 { // looking changes nothing
+			if !look() {
+				t.Fatal("not ours after our edit")
+			}
 		}
 		b := []byte(content(t, p))
 		b[rand.IntN(len(b))] = 'z' // same size, at once

@@ -76,8 +76,9 @@ func removeTemps(path, suffix string, before time.Time) {
 		return
 	}
 	for _, e := range names {
-		hex, ok := strings.CutPrefix(e.Name(), "."+base+".")
-		if hex, ok = strings.CutSuffix(hex, "."+suffix); !ok || !isHex8(hex) {
+		hex, ours := strings.CutPrefix(e.Name(), "."+base+".")
+		hex, temp := strings.CutSuffix(hex, "."+suffix)
+		if !ours || !temp || !isHex8(hex) {
 			continue
 		}
 		if fi, err := e.Info(); err == nil && fi.Mode().IsRegular() && (before.IsZero() || fi.ModTime().Before(before)) {
