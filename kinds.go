@@ -18,9 +18,11 @@ type KindInfo struct {
 	// RequestIDOf pairs them.
 	Request  bool
 	Decision bool
-	Legacy   bool   // recognised, never acted upon
-	Meaning  string // one sentence
-	Section  string // of WIRE
+	Legacy   bool // recognised, never acted upon
+	// Aliases are other values of "type" that may decode to this kind.
+	Aliases []string
+	Meaning string // one sentence
+	Section string // of WIRE
 }
 
 var kinds = []KindInfo{
@@ -43,9 +45,9 @@ var kinds = []KindInfo{
 	{Kind: KindShutdownRequest, From: "lead", To: "worker", Effect: true, Agent: true, Request: true,
 		Meaning: "Asks a member to end.", Section: "1.9"},
 	{Kind: KindShutdownApproved, From: "worker", To: "lead", Effect: true, Agent: true, Decision: true,
-		Meaning: "Agrees to end.", Section: "1.10"},
+		Aliases: []string{typeShutdownResponse}, Meaning: "Agrees to end.", Section: "1.10"},
 	{Kind: KindShutdownRejected, From: "worker", To: "lead", Effect: true, Decision: true,
-		Meaning: "Declines to end, with a reason.", Section: "1.11"},
+		Aliases: []string{typeShutdownResponse}, Meaning: "Declines to end, with a reason.", Section: "1.11"},
 	{Kind: KindIdleNotification, From: "worker", To: "lead",
 		Meaning: "Says that a turn has ended.", Section: "1.12"},
 	{Kind: KindTaskAssignment, From: "whoever sets the owner", To: "owner",
@@ -67,4 +69,10 @@ var kinds = []KindInfo{
 }
 
 // Kinds returns every kind that is on the wire, in the order of WIRE §1.
-func Kinds() []KindInfo { return slices.Clone(kinds) }
+func Kinds() []KindInfo {
+	list := slices.Clone(kinds)
+	for i := range list {
+		list[i].Aliases = slices.Clone(list[i].Aliases)
+	}
+	return list
+}

@@ -45,6 +45,27 @@ func TestKindsIsComplete(t *testing.T) {
 	}
 }
 
+// TestKindsAliases: a superseded type is read as one of the kinds that name it,
+// and no other kind names it.
+func TestKindsAliases(t *testing.T) {
+	got := map[string][]waggle.Kind{}
+	for _, info := range waggle.Kinds() {
+		for _, a := range info.Aliases {
+			got[a] = append(got[a], info.Kind)
+		}
+	}
+	want := map[string][]waggle.Kind{"shutdown_response": {waggle.KindShutdownApproved, waggle.KindShutdownRejected}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatal(diff)
+	}
+	for approved, kind := range map[string]waggle.Kind{"true": want["shutdown_response"][0], "false": want["shutdown_response"][1]} {
+		d := waggle.DecodeText(`{"type":"shutdown_response","requestId":"r","reason":"why","approved":` + approved + `}`)
+		if d.Kind != kind || d.Dialect != waggle.DialectLegacy {
+			t.Errorf("approved %s is %s in dialect %s, want %s", approved, d.Kind, d.Dialect, kind)
+		}
+	}
+}
+
 // TestKindsSets pins the sets of WIRE §1.0.
 func TestKindsSets(t *testing.T) {
 	var agent, effect, decision, legacy []waggle.Kind

@@ -31,7 +31,11 @@ func protocolKindsCmd(a *App) *cobra.Command {
 			if a.flags.json {
 				rows := []kindRow{}
 				for _, k := range waggle.Kinds() {
-					rows = append(rows, kindRow(k))
+					row := kindRow(k)
+					if row.Aliases == nil {
+						row.Aliases = []string{}
+					}
+					rows = append(rows, row)
 				}
 				return a.document(map[string]any{"kinds": rows})
 			}
@@ -41,7 +45,11 @@ func protocolKindsCmd(a *App) *cobra.Command {
 				if k.Effect {
 					effect = "yes"
 				}
-				rows = append(rows, []string{string(k.Kind), k.From, k.To, effect, k.Meaning})
+				meaning := k.Meaning
+				if len(k.Aliases) > 0 {
+					meaning += " Also read: " + strings.Join(k.Aliases, ", ") + "."
+				}
+				rows = append(rows, []string{string(k.Kind), k.From, k.To, effect, meaning})
 			}
 			a.table([]string{"KIND", "FROM", "TO", "EFFECT", "MEANING"}, rows)
 			return nil
@@ -59,6 +67,7 @@ type kindRow struct {
 	Request  bool        `json:"request"`
 	Decision bool        `json:"decision"`
 	Legacy   bool        `json:"legacy"`
+	Aliases  []string    `json:"aliases"`
 	Meaning  string      `json:"meaning"`
 	Section  string      `json:"wire_section"`
 }

@@ -3,13 +3,30 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/operator"
 	"waggle/schema"
 )
+
+// noKind refuses a name that is no kind; a superseded type names what it is read as.
+func noKind(name string) error {
+	hint := "waggle protocol kinds lists them; envelope is one too"
+	var as []string
+	for _, k := range waggle.Kinds() {
+		if slices.Contains(k.Aliases, name) {
+			as = append(as, string(k.Kind))
+		}
+	}
+	if len(as) > 0 {
+		hint = "it is a superseded type that is read as " + strings.Join(as, " or ")
+	}
+	return &operator.Error{Code: operator.CodeNotFound, Op: "schema", Msg: fmt.Sprintf("there is no kind %q", name), Hint: hint}
+}
 
 func protocolSchemaCmd(a *App) *cobra.Command {
 	return &cobra.Command{
@@ -25,7 +42,7 @@ func protocolSchemaCmd(a *App) *cobra.Command {
 			if len(args) == 1 {
 				b, ok := files[args[0]+".schema.json"]
 				if !ok {
-					return &operator.Error{Code: operator.CodeNotFound, Op: "schema", Msg: fmt.Sprintf("there is no kind %q", args[0]), Hint: "waggle protocol kinds lists them; envelope is one too"}
+					return noKind(args[0])
 				}
 				_, err := a.Out.Write(b)
 				return err

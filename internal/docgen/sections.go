@@ -39,7 +39,11 @@ func kinds() string {
 		case k.Decision:
 			part = "answer"
 		}
-		rows = append(rows, []string{code(string(k.Kind)), k.From, k.To, k.Meaning, part, yes(k.Effect), yes(k.Agent)})
+		meaning := k.Meaning
+		for _, a := range k.Aliases {
+			meaning += " Also read: " + code(a) + "."
+		}
+		rows = append(rows, []string{code(string(k.Kind)), k.From, k.To, meaning, part, yes(k.Effect), yes(k.Agent)})
 	}
 	return table(rows)
 }
