@@ -133,12 +133,30 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	root := a.Root()
 	root.SetArgs(args)
 	code := 0
+	keepErrors(root, func(err error) { code = a.fail(err) })
 	err := fang.Execute(ctx, root, fang.WithVersion(a.Version), fang.WithoutVersion(),
 		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.fail(err) }))
 	if err != nil && code == 0 {
 		code = operator.CodeFailed
 	}
 	return code
+}
+
+// keepErrors hands the errors of commands to fail and keeps them from fang, which
+// asks the terminal for its colours before it has one handled: a terminal that does
+// not answer, or whose answer the question prompt reads, costs seconds.
+func keepErrors(cmd *cobra.Command, fail func(error)) {
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := run(cmd, args); err != nil {
+				fail(err)
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		keepErrors(sub, fail)
+	}
 }
 
 // exitError ends the program with a code and says nothing: what is to be said

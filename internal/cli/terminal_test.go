@@ -142,6 +142,11 @@ func TestPromptDeny(t *testing.T) {
 		t.Errorf("exit %d, want 6:\n%s", code, x.text())
 	}
 	x.wait("use the other branch")
+	// A terminal that is asked for its colours after the prompt answers into the
+	// prompt's reader, and the program waits seconds for it.
+	if strings.Contains(x.text(), "\x1b]11;?") {
+		t.Errorf("the terminal was asked for its colours:\n%q", x.text())
+	}
 }
 
 // TestDemoKey: on a terminal the demo stops once; d denies, and it says so.
