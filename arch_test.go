@@ -89,7 +89,7 @@ var archLight = struct {
 	pkgs    []string
 	modules map[string]string
 }{
-	[]string{".", "mailbox", "team", "task", "journal", "policy", "control", "poll"},
+	[]string{".", "mailbox", "team", "task", "journal", "policy", "control", "transport", "poll"},
 	map[string]string{
 		"golang.org/x/sys":              "system calls of the locks and of processes",
 		"github.com/gofrs/flock":        "our own queue in front of the shared lock",

@@ -26,6 +26,7 @@ import (
 	"waggle/poll"
 	"waggle/spawn"
 	"waggle/team"
+	"waggle/transport"
 )
 
 // Operator is a person at one wire tree. Its methods may be called from several
@@ -88,6 +89,9 @@ func Code(err error) int {
 	var decided *control.DecidedError
 	var expired *control.ExpiredError
 	var digest *control.DigestError
+	var scheme *transport.SchemeError
+	var nobody *transport.NotFoundError
+	var taken *transport.RefusedError
 	switch {
 	case err == nil:
 		return 0
@@ -95,10 +99,12 @@ func Code(err error) int {
 		return e.Code
 	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading):
 		return CodeLocked
-	case errors.As(err, &missing), errors.As(err, &unknown):
+	case errors.As(err, &scheme):
+		return CodeUsage
+	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
 		return CodeNotFound
 	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest),
-		errors.Is(err, control.ErrDiverged):
+		errors.As(err, &taken), errors.Is(err, control.ErrDiverged):
 		return CodeRefused
 	}
 	return CodeFailed

@@ -8,7 +8,9 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/mailbox"
 	"waggle/team"
+	"waggle/transport"
 )
 
 // Message is plain text to send.
@@ -45,35 +47,23 @@ var refusal = map[waggle.Kind]string{
 	waggle.KindTaskAssignment:            "waggle run assigns the tasks of a team file",
 }
 
-// Send writes plain text into mailboxes. An unknown recipient is an error and
-// makes no file; text that decodes to a known kind is refused: it would look
-// like control and have no authority. A message to everyone is one tracked send
-// each, never to the sender.
+// Send sends plain text to an address. An unknown recipient is an error and makes
+// no file; text that decodes to a known kind is refused: it would look like
+// control and have no authority. A message to everyone is one tracked send each,
+// never to the sender. The team may be "" for an address that is not a member's.
 func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]Sent, error) {
-	if d := waggle.DecodeText(m.Text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
-		hint := refusal[d.Kind]
-		if hint == "" {
-			hint = "only a member's own machine sends it"
-		}
-		kind := string(d.Kind)
-		if d.Kind == waggle.KindInvalid {
-			kind = d.Type
-		}
-		return nil, &Error{Code: CodeRefused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send carries words only", kind), Hint: hint}
-	}
-	if strings.TrimSpace(m.Text) == "" {
-		return nil, &Error{Code: CodeUsage, Op: "send", Msg: "there is nothing to send"}
-	}
-	if len(m.Text) > waggle.MaxText || !utf8.ValidString(m.Text) {
-		return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
-	}
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
+	if err := sendable(m.Text); err != nil {
 		return nil, err
 	}
-	cfg, err := reg.Load(ctx)
-	if err != nil {
-		return nil, err
+	var cfg *team.Config
+	if name != "" {
+		reg, err := team.Open(o.Root, name, atomicfile.Options{})
+		if err != nil {
+			return nil, err
+		}
+		if cfg, err = reg.Load(ctx); err != nil {
+			return nil, err
+		}
 	}
 	from, color, err := o.sender(ctx, cfg, m)
 	if err != nil {
@@ -83,15 +73,53 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	if err != nil {
 		return nil, err
 	}
+	way := o.router(cfg)
 	results := make([]Sent, len(to))
 	for i, r := range to {
-		results[i] = o.sendOne(ctx, cfg, r, from, color, m)
+		results[i] = o.sendOne(ctx, way, r, from, color, m)
 	}
 	return results, nil
 }
 
+// sendable refuses what is no message or pretends to be control.
+func sendable(text string) error {
+	if d := waggle.DecodeText(text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
+		hint := refusal[d.Kind]
+		if hint == "" {
+			hint = "only a member's own machine sends it"
+		}
+		kind := string(d.Kind)
+		if d.Kind == waggle.KindInvalid {
+			kind = d.Type
+		}
+		return &Error{Code: CodeRefused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send carries words only", kind), Hint: hint}
+	}
+	if strings.TrimSpace(text) == "" {
+		return &Error{Code: CodeUsage, Op: "send", Msg: "there is nothing to send"}
+	}
+	if len(text) > waggle.MaxText || !utf8.ValidString(text) {
+		return &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
+	}
+	return nil
+}
+
+// router holds a sender for every scheme that this operator reaches. cfg may be
+// nil: then it reaches no members.
+func (o Operator) router(cfg *team.Config) transport.Router {
+	r := transport.Router{}
+	if cfg != nil {
+		r[waggle.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
+			return o.box(cfg, to.Member, nil)
+		}}
+	}
+	return r
+}
+
 // sender is whose chat this is. It carries no authority.
 func (o Operator) sender(ctx context.Context, cfg *team.Config, m Message) (from, color string, err error) {
+	if m.As == "" && cfg == nil {
+		return "operator", m.Color, nil
+	}
 	if m.As == "" {
 		s, err := o.State(ctx, cfg.Name)
 		if err != nil {
@@ -107,41 +135,48 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m Message) (from
 		return "", "", &Error{Code: CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
 	}
 	color = m.Color
+	if cfg == nil {
+		return string(name), color, nil
+	}
 	if mem, ok := cfg.Member(name); ok && color == "" {
 		color = mem.Color
 	}
 	return string(name), color, nil
 }
 
-// recipients resolves an address in the roster.
-func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.MemberName, error) {
-	switch a.Scheme {
-	case waggle.SchemeBroadcast:
-		var to []waggle.MemberName
+// recipients resolves an address: a member's in the roster, everyone's into each
+// member's, any other is itself.
+func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Address, error) {
+	if a.Scheme != waggle.SchemeBroadcast && a.Scheme != waggle.SchemeMember {
+		return []waggle.Address{a}, nil
+	}
+	if cfg == nil {
+		return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in a team, and none is named", a), Hint: "--team NAME"}
+	}
+	if a.Scheme == waggle.SchemeBroadcast {
+		var to []waggle.Address
 		for _, m := range cfg.Members {
 			if !m.Gone() && !waggle.SameName(m.Name, waggle.MemberName(from)) {
-				to = append(to, m.Name)
+				to = append(to, waggle.Address{Scheme: waggle.SchemeMember, Member: m.Name})
 			}
 		}
 		if len(to) == 0 {
 			return nil, &Error{Code: CodeNotFound, Op: "send", Msg: "the team has nobody else"}
 		}
 		return to, nil
-	case waggle.SchemeMember:
-		if a.Team != "" && a.Team != cfg.Name {
-			return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in team %s, and this is %s", a.Member, a.Team, cfg.Name), Hint: "--team " + string(a.Team)}
-		}
-		m, ok := cfg.Member(a.Member)
-		if !ok || m.Gone() {
-			return nil, &team.NotFoundError{What: "member", Name: string(a.Member), Near: cfg.Near(string(a.Member))}
-		}
-		return []waggle.MemberName{m.Name}, nil
 	}
-	return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("nothing here sends to %s addresses", a.Scheme), Hint: "use a member's name"}
+	if a.Team != "" && a.Team != cfg.Name {
+		return nil, &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in team %s, and this is %s", a.Member, a.Team, cfg.Name), Hint: "--team " + string(a.Team)}
+	}
+	m, ok := cfg.Member(a.Member)
+	if !ok || m.Gone() {
+		return nil, &team.NotFoundError{What: "member", Name: string(a.Member), Near: cfg.Near(string(a.Member))}
+	}
+	return []waggle.Address{{Scheme: waggle.SchemeMember, Member: m.Name}}, nil
 }
 
-func (o Operator) sendOne(ctx context.Context, cfg *team.Config, to waggle.MemberName, from, color string, m Message) Sent {
-	res := Sent{To: string(to), State: "failed"}
+func (o Operator) sendOne(ctx context.Context, way transport.Sender, to waggle.Address, from, color string, m Message) Sent {
+	res := Sent{To: to.String(), State: "failed"}
 	fail := func(err error) Sent {
 		res.Error, res.err = err.Error(), err
 		return res
@@ -150,23 +185,17 @@ func (o Operator) sendOne(ctx context.Context, cfg *team.Config, to waggle.Membe
 	if err != nil {
 		return fail(err)
 	}
-	box, err := o.box(cfg, to, nil)
-	if err != nil {
-		return fail(err)
-	}
-	if unread, err := box.Unread(ctx); err == nil {
-		res.Ahead = len(unread)
-	}
 	env := waggle.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
 		MsgV: 1, MsgID: mint.MsgID, Type: "message"}
 	if env.Summary == "" {
 		env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
 	}
 	env.Summary = cut(env.Summary, maxSummary)
-	if err := box.Append(ctx, env); err != nil {
+	receipt, err := way.Send(ctx, to, env)
+	if err != nil {
 		return fail(err)
 	}
-	res.MsgID, res.State = mint.MsgID, "written"
+	res.MsgID, res.State, res.Ahead = receipt.MsgID, string(receipt.State), receipt.Ahead
 	return res
 }
 

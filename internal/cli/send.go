@@ -33,7 +33,7 @@ authority; text that looks like a control message is refused.`,
 			if a.flags.team == "" && to.Team != "" {
 				a.flags.team = string(to.Team)
 			}
-			op, name, err := a.team()
+			op, name, err := a.teamOf(to)
 			if err != nil {
 				return err
 			}
@@ -48,6 +48,16 @@ authority; text that looks like a control message is refused.`,
 	cmd.Flags().StringVar(&summary, "summary", "", "5 to 10 words for a notification (default: the first line)")
 	cmd.Flags().StringVar(&color, "color", "", "the sender's colour")
 	return cmd
+}
+
+// teamOf picks the team of an address: for one that is in a team as always, for
+// any other only the one that was named.
+func (a *App) teamOf(to waggle.Address) (operator.Operator, waggle.TeamName, error) {
+	if to.Scheme == waggle.SchemeMember || to.Scheme == waggle.SchemeBroadcast || a.flags.team != "" {
+		return a.team()
+	}
+	op, err := a.op()
+	return op, "", err
 }
 
 // text is TEXT, stdin for "-", or the content of --file.

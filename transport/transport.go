@@ -1,0 +1,130 @@
+// Package transport carries messages to addresses. A Sender serves one scheme; a
+// Router holds one for each and is a Sender itself.
+//
+//	r := transport.Router{waggle.SchemeMember: transport.Mailboxes{Open: open}}
+//	receipt, err := r.Send(ctx, to, envelope)
+//
+// Whatever the way, a message ends in its receiver's mailbox: that is what is
+// durable, what keeps order, and what the receiver's journal is compared with. A
+// socket or a URL only carries it there and wakes the receiver. No transport gives
+// a message authority (TRUST 1).
+//
+// Delivery: nil from Send means that the message is where Receipt.State says. An
+// error means that it may or may not be: sending the same envelope again is
+// harmless for control, which acts on journals, and for chat the receiver's
+// dedupe is its msg_id.
+package transport
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"waggle"
+	"waggle/mailbox"
+)
+
+// Sender brings envelopes to the addresses of its scheme. Its methods may be
+// called from several goroutines.
+type Sender interface {
+	// Send brings one envelope to an address and returns when the other side has
+	// it, or ctx ends. A receiver that is not there is an error of type
+	// *NotFoundError; one that will not take the message, *RefusedError.
+	Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error)
+}
+
+// State says how far a message has come.
+type State string
+
+// Written: the message is in its receiver's mailbox, as durable as that mailbox
+// is. It is what every sender of this package reports.
+const Written State = "written"
+
+// Receipt is what the other side said.
+type Receipt struct {
+	MsgID string // the envelope's
+	State State
+	Ahead int // unread messages that were there before it
+}
+
+// SchemeError says that nothing here sends to addresses of a scheme.
+type SchemeError struct {
+	Scheme waggle.Scheme
+	Known  []waggle.Scheme
+}
+
+func (e *SchemeError) Error() string {
+	var known []string
+	for _, s := range e.Known {
+		known = append(known, string(s))
+	}
+	return fmt.Sprintf("nothing here sends to %s addresses, only to: %s", e.Scheme, strings.Join(known, ", "))
+}
+
+// NotFoundError says that nobody is at an address.
+type NotFoundError struct {
+	To   waggle.Address
+	Why  string // what was found instead
+	Hint string // what to do; may be empty
+}
+
+func (e *NotFoundError) Error() string { return fmt.Sprintf("%s: %s", e.To, e.Why) }
+
+// RefusedError says that the other side will not take a message. Trying the same
+// again does not help.
+type RefusedError struct {
+	To  waggle.Address
+	Why string
+}
+
+func (e *RefusedError) Error() string { return fmt.Sprintf("%s refused the message: %s", e.To, e.Why) }
+
+// Router sends by the scheme of an address. It is not changed once it is used.
+type Router map[waggle.Scheme]Sender
+
+var _ Sender = Router{}
+
+// Send gives the envelope to the sender of the address's scheme; a scheme without
+// one is a *SchemeError. An address of everyone is not one message: it is resolved
+// before.
+func (r Router) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+	s := r[to.Scheme]
+	if s == nil {
+		return Receipt{}, &SchemeError{Scheme: to.Scheme, Known: slices.Sorted(maps.Keys(r))}
+	}
+	return s.Send(ctx, to, env)
+}
+
+// Mailboxes sends to members: it appends to the file (or the memory, or the
+// stream) that is their mailbox. Whoever waits there is woken by its watch.
+type Mailboxes struct {
+	// Open returns the mailbox of a member address. It says so when there is no
+	// such member: a message must not make a mailbox.
+	Open func(ctx context.Context, to waggle.Address) (mailbox.Store, error)
+}
+
+var _ Sender = Mailboxes{}
+
+// Send implements Sender. Errors are those of Open and of mailbox.Store.Append.
+func (s Mailboxes) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+	box, err := s.Open(ctx, to)
+	if err != nil {
+		return Receipt{}, err
+	}
+	return Deposit(ctx, box, env)
+}
+
+// Deposit appends a message to a mailbox and says what lies ahead of it. A mailbox
+// that cannot be read now but takes the message is no error: Ahead is then 0.
+func Deposit(ctx context.Context, box mailbox.Store, env waggle.Envelope) (Receipt, error) {
+	r := Receipt{MsgID: env.MsgID, State: Written}
+	if unread, err := box.Unread(ctx); err == nil {
+		r.Ahead = len(unread)
+	}
+	if err := box.Append(ctx, env); err != nil {
+		return Receipt{}, err
+	}
+	return r, nil
+}
