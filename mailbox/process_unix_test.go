@@ -23,6 +23,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
 
@@ -200,7 +201,7 @@ func TestManyProcessesLoseNothing(t *testing.T) {
 			for _, n := range want {
 				lost += n
 			}
-			t.Logf("%d messages of %d processes in %v (%.0f/s), lost %d, twice %d, %d lock-free reads",
+			testenv.Measured(t, "%d messages of %d processes into one inbox in %v (%.0f/s): %d lost, %d twice; %d lock-free reads, all valid",
 				total, len(want), took.Round(time.Millisecond), float64(total)/took.Seconds(), lost, twice, reads)
 			leftovers(t, dir)
 		})
@@ -302,7 +303,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 				took = append(took, killed(t, dir, "go", acked))
 			}
 			slices.Sort(took)
-			t.Logf("%d kills after %d acknowledged messages, orphan locks %d; next send p50 %v, max %v",
+			testenv.Measured(t, "kill -9 of a writer %d times after %d acknowledged messages: 0 invalid, 0 lost; %d orphan locks, next append p50 %v, max %v",
 				len(took), total, orphans, took[len(took)/2], took[len(took)-1])
 		})
 	}
@@ -366,7 +367,7 @@ func TestKilledAmongOthers(t *testing.T) {
 			}
 			must(t, openBox(t, dir, mailbox.Options{}).Append(t.Context(), numbered("next", 0)))
 			leftovers(t, dir)
-			t.Logf("%d victims had %d messages acknowledged, among %d other writers", len(acked), total, len(want))
+			testenv.Measured(t, "%d writers killed after %d acknowledged messages among %d that were not: 0 lost, 0 twice", len(acked), total, len(want))
 		})
 	}
 }
@@ -400,7 +401,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d kills, next send max %v", n, worst)
+	testenv.Measured(t, "kill -9 at each step of an append, %d kills: 0 invalid, 0 lost; next append max %v", n, worst)
 }
 
 // A writer stopped at any step for longer than the stale time, while Node takes its
