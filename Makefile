@@ -25,7 +25,7 @@ fuzz:
 	.ci/fuzz $(SECONDS_OF_FUZZ)
 
 # The large numbers, for an hour or more; writes docs/measured.md. One package:
-# make soak SOAK='-fuzz 0 ./mailbox'
+# make soak SOAK='-fuzz 0 -decode 0 ./mailbox'
 soak:
 	go run ./internal/testenv/soak $(SOAK)
 

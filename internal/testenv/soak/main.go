@@ -3,7 +3,8 @@
 // machine, and every line that a test printed after "MEASURED: ".
 //
 //	go run ./internal/testenv/soak                    // all of it
-//	go run ./internal/testenv/soak -fuzz 0 ./mailbox  // the tests of one package
+//	go run ./internal/testenv/soak -fuzz 0 -decode 0 ./mailbox  // the tests of one package
+//	go run ./internal/testenv/soak none               // only the fuzzing
 //
 // A package has long sizes if its tests look at WAGGLE_SOAK, by themselves or
 // through package testenv. Each package, and the fuzzing, owns a marked section
@@ -25,6 +26,7 @@ import (
 	slashpath "path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,17 +48,33 @@ func main() {
 	seed := flag.Uint64("seed", rand.Uint64(), "seed of the random tests")
 	limit := flag.Duration("timeout", 2*time.Hour, "limit for one package")
 	fuzz := flag.Duration("fuzz", 10*time.Minute, "time for all fuzz targets together; 0 for none")
+	decode := flag.Duration("decode", 5*time.Minute, "time for FuzzDecode, which strangers' bytes meet first, alone; 0 for none")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := soak(ctx, *times, *seed, *limit, *fuzz, flag.Args()); err != nil {
+	if err := soak(ctx, *times, *seed, *limit, fuzzing{*fuzz, *decode}, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
 }
 
-func soak(ctx context.Context, times int, seed uint64, limit, fuzz time.Duration, pkgs []string) error {
-	if len(pkgs) == 0 {
+// fuzzing is how long all targets share, and how long FuzzDecode has for itself.
+type fuzzing struct{ all, decode time.Duration }
+
+func (f fuzzing) jobs() (jobs []job) {
+	if s := int(f.all.Seconds()); s > 0 {
+		jobs = append(jobs, job{name: "fuzz", argv: []string{".ci/fuzz", strconv.Itoa(s)}})
+	}
+	if s := int(f.decode.Seconds()); s > 0 {
+		jobs = append(jobs, job{name: "fuzz decode", env: []string{"FUZZ_TARGETS=^FuzzDecode$"}, argv: []string{".ci/fuzz", strconv.Itoa(s)}})
+	}
+	return jobs
+}
+
+func soak(ctx context.Context, times int, seed uint64, limit time.Duration, f fuzzing, pkgs []string) error {
+	if slices.Equal(pkgs, []string{"none"}) {
+		pkgs = nil
+	} else if len(pkgs) == 0 {
 		var err error
 		if pkgs, err = longTests(os.DirFS(".")); err != nil {
 			return err
@@ -70,9 +88,7 @@ func soak(ctx context.Context, times int, seed uint64, limit, fuzz time.Duration
 			argv: []string{"go", "test", "-count=1", "-v", "-timeout", limit.String(), p},
 		})
 	}
-	if s := int(fuzz.Seconds()); s > 0 {
-		jobs = append(jobs, job{name: "fuzz", argv: []string{".ci/fuzz", strconv.Itoa(s)}})
-	}
+	jobs = append(jobs, f.jobs()...)
 	m := machine()
 	var failed []error
 	for _, j := range jobs {
