@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -212,8 +213,8 @@ func (a *App) fail(err error) int {
 		return b.Code
 	}
 	fprint(a, a.Err, "%s %s", red("error:"), operator.VisibleLines(b.Message))
-	if len(b.Near) > 0 {
-		fprint(a, a.Err, "%s %s", faint(" near:"), operator.Visible(join(b.Near)))
+	if near := strings.Join(b.Near, ", "); near != "" && !strings.Contains(b.Message, near) {
+		fprint(a, a.Err, "%s %s", faint(" near:"), operator.Visible(near))
 	}
 	if b.Hint != "" {
 		fprint(a, a.Err, "%s %s", faint(" hint:"), operator.Visible(b.Hint))
@@ -229,15 +230,4 @@ func isUsage(err error) bool {
 		}
 	}
 	return false
-}
-
-func join(ss []string) string {
-	out := ""
-	for i, s := range ss {
-		if i > 0 {
-			out += ", "
-		}
-		out += s
-	}
-	return out
 }
