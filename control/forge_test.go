@@ -123,7 +123,7 @@ func TestForgedAuthority(t *testing.T) {
 				}
 			}
 		}
-		if got := m.w.Effective(m.lead).Mode; got == policy.ModeBypassPermissions {
+		if got := m.w.Effective(m.lead, m.now).Mode; got == policy.ModeBypassPermissions {
 			t.Error("a forged mode holds")
 		}
 		if err := m.start(k); err == nil {

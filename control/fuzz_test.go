@@ -252,7 +252,7 @@ func try(l *control.Leader, w *control.Worker) {
 		l.Let(m, control.LeftDied, "")
 	}
 	_, _ = l.SetPolicy(l.Policy, operator, mint)
-	w.Effective(l)
+	w.Effective(l, start)
 	for _, k := range []waggle.Kind{tool, plan, host} {
 		_, _, _ = w.Ask(k, control.Ask{Tool: "Bash", Input: `{}`, Host: "x", Plan: "p"}, l, mint)
 	}

@@ -54,7 +54,7 @@ func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error)
 		out.Refusal = &ExpiredError{Request: req}
 		v = Verdict{Key: v.Key, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaExpiry, Reason: expiredText}
 	}
-	if v.By == policy.RoleRules && !l.byRules(req, &v) {
+	if v.By == policy.RoleRules && !l.byRules(req, &v, mint.Now) {
 		out.Refusal = &RefusedError{Why: "the rules say nothing of it any more"}
 		return out, nil
 	}
@@ -62,7 +62,7 @@ func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error)
 		out.Refusal = &RefusedError{Why: why}
 		return out, nil
 	}
-	if why := l.overreach(req, v); why != "" {
+	if why := l.overreach(req, v, mint.Now); why != "" {
 		out.Refusal = &RefusedError{Why: why}
 		return out, nil
 	}
@@ -138,14 +138,14 @@ func (req *Request) voted(d Decided) bool {
 // overreach says why an allow goes further than whoever gives it may go: a lead
 // agent allows only what it could do itself, below high risk (TRUST 3); a changed
 // input is of a tool call, and not one that the policy denies.
-func (l *Leader) overreach(req *Request, v Verdict) string {
+func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
 	run := req.Ask
 	if v.UpdatedInput != "" {
 		run.Input = v.UpdatedInput
 		if req.Gate() != policy.GateTool || !v.Allow || v.UpdatedInput[0] != '{' || !json.Valid([]byte(v.UpdatedInput)) {
 			return "a changed input must be a JSON object and goes with allowing a tool call"
 		}
-		if j := judge(l.Policy.Policy, req.Kind, run); j.Decision == policy.Deny {
+		if j := l.Policy.judgeFor(req.Instance, l.Policy.Policy.Mode, req.Kind, run, now); j.Decision == policy.Deny {
 			return "the changed input is not allowed: " + j.Rule
 		}
 	}
@@ -155,7 +155,7 @@ func (l *Leader) overreach(req *Request, v Verdict) string {
 	case req.Gate() == policy.GateNetwork:
 		return "a lead agent does not open the network: its risk is high"
 	case req.Gate() == policy.GateTool:
-		own := l.Policy.Policy
+		own := l.Policy.For("", now)
 		if l.Policy.Lead != nil {
 			own = *l.Policy.Lead
 		}
@@ -240,7 +240,7 @@ func (l *Leader) Due(now time.Time) []Verdict {
 			v.Via, v.Reason = ViaExpiry, expiredText
 		case decider == policy.DecideAuto && r.Gate() == policy.GatePlan:
 			v.Via, v.Allow, v.Rule = ViaAuto, true, "decide plan: auto"
-		case decider == policy.DecideRules && l.byRules(r, &v):
+		case decider == policy.DecideRules && l.byRules(r, &v, now):
 		case l.Policy.Unattended:
 			v.Via, v.Reason = ViaHeadless, "no rule allows it and nobody attends this run"
 		default:
@@ -252,12 +252,12 @@ func (l *Leader) Due(now time.Time) []Verdict {
 }
 
 // byRules fills v when the team's rules decide the request.
-func (l *Leader) byRules(r *Request, v *Verdict) bool {
-	p := l.Policy.Policy
+func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
+	mode := l.Policy.Policy.Mode
 	if m := l.byInst[r.Instance]; m.Mode != "" {
-		p.Mode = p.Mode.Meet(m.Mode)
+		mode = mode.Meet(m.Mode)
 	}
-	j := judge(p, r.Kind, r.Ask)
+	j := l.Policy.judgeFor(r.Instance, mode, r.Kind, r.Ask, now)
 	if j.Decision == policy.Ask {
 		return false
 	}

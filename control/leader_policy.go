@@ -27,19 +27,20 @@ func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.
 }
 
 // SetPolicy gives the team a policy, under the next version, and tells every
-// member. What holds for a member is what this journal says: its message is
+// member. Rules and host grants whose time is over are left out. What holds for a member is what this journal says: its message is
 // news, and its applied record says that it has heard.
 func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.Draft, error) {
 	if !w.Operator {
 		return nil, &RefusedError{Why: "only the operator sets the policy"}
 	}
+	p = l.prune(p, mint.Now)
 	p.Policy.Version, p.By = l.version+1, policy.RoleOperator
 	ds := []journal.Draft{{Kind: RecPolicy, Must: true, Body: p}}
-	news := newsOf(l.Policy.Policy, p.Policy)
 	for _, m := range l.Members {
 		if m.State() == Terminated {
 			continue
 		}
+		news := newsOf(l.Policy.For(m.Instance, mint.Now), p.For(m.Instance, mint.Now))
 		c, err := l.command(m, Commanded{What: CommandPolicy, Version: p.Policy.Version, By: policy.RoleOperator}, news, mint)
 		if err != nil {
 			return nil, err

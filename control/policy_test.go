@@ -9,7 +9,7 @@ import (
 	"waggle/policy"
 )
 
-func (m *member) mode() policy.Mode { return m.w.Effective(m.lead).Mode }
+func (m *member) mode() policy.Mode { return m.w.Effective(m.lead, m.now).Mode }
 
 // A mode's message carries no id and no time: the same one may be ordered again,
 // and every order has its effect.
@@ -138,7 +138,7 @@ func TestOldPolicyIsOvertaken(t *testing.T) {
 		t.Errorf("%d orders are open", n)
 	}
 	// What holds is what the leader's journal says, heard or not.
-	if p := m.w.Effective(m.lead); p.Mode != policy.ModeSafe || len(p.Deny) != 1 {
+	if p := m.w.Effective(m.lead, m.now); p.Mode != policy.ModeSafe || len(p.Deny) != 1 {
 		t.Errorf("%+v", p)
 	}
 }

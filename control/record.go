@@ -85,8 +85,12 @@ type PolicySet struct {
 	// Lead is what the lead agent could do itself without being asked, the limit
 	// of what it may allow under DecideLeader. Nil: what the team may.
 	Lead *policy.Policy `json:"lead,omitempty"`
-	By   policy.Role    `json:"by"`
-	File string         `json:"file_sha256,omitempty"` // the team file that was accepted
+	// Rules hold beside the policy's own, and Hosts are standing answers about
+	// hosts: for one member, for a time, or both. See For and HostsFor.
+	Rules []Scoped    `json:"rules,omitempty"`
+	Hosts []HostGrant `json:"hosts,omitempty"`
+	By    policy.Role `json:"by"`
+	File  string      `json:"file_sha256,omitempty"` // the team file that was accepted
 }
 
 // Joined makes a member.

@@ -210,7 +210,7 @@ func (w *walk) start(m *member, k control.Key) {
 	case c.AskedSeq == 0 && c.Answer.By != policy.RoleRules:
 		w.t.Fatalf("%s started by %s", c.ID, c.Answer.By)
 	}
-	v := m.w.Effective(m.lead).Judge(policy.Call{Tool: c.Ask.Tool, Input: []byte(c.Input()), Cwd: c.Ask.Cwd})
+	v := m.w.Effective(m.lead, m.now).Judge(policy.Call{Tool: c.Ask.Tool, Input: []byte(c.Input()), Cwd: c.Ask.Cwd})
 	if v.Decision == policy.Deny {
 		w.t.Fatalf("%s runs and is denied: %s", c.Input(), v.Rule)
 	}

@@ -45,7 +45,7 @@ func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal
 		return Key{}, nil, fmt.Errorf("ask: id %s is taken", k.ID)
 	}
 	dig := DigestOf(w.UID, k, a)
-	if v := w.judge(kind, a, l); v.Decision != policy.Ask {
+	if v := w.judge(kind, a, l, m.Now); v.Decision != policy.Ask {
 		decision := DecisionDeny
 		if v.Decision == policy.Allow {
 			decision = DecisionAllow
@@ -122,54 +122,41 @@ func (w *Worker) withdrawPlans() []journal.Draft {
 	return ds
 }
 
-// Effective is the policy that holds for this worker now: the newest of the
-// team, a mode that it was set to, and plan mode until its plan is approved. Only
-// the operator's word makes a mode wider than the team's.
-func (w *Worker) Effective(l *Leader) policy.Policy {
-	p := l.Policy.Policy
-	if m, ok := l.ByInstance(w.Instance); ok && m.Mode != "" {
-		if m.ModeBy == policy.RoleOperator {
-			p.Mode = m.Mode
-		} else {
-			p.Mode = p.Mode.Meet(m.Mode)
-		}
-	}
-	if w.base == PlanProposed {
-		p.Mode = p.Mode.Meet(policy.ModePlan)
-	}
+// Effective is the policy that holds for this worker at a time: the newest of the
+// team with the rules that are for this member, a mode that it was set to, and
+// plan mode until its plan is approved. Only the operator's word makes a mode
+// wider than the team's.
+func (w *Worker) Effective(l *Leader, now time.Time) policy.Policy {
+	p := l.Policy.For(w.Instance, now)
+	p.Mode = w.mode(l)
 	return p
 }
 
+func (w *Worker) mode(l *Leader) policy.Mode {
+	mode := l.ModeOf(w.Instance)
+	if w.base == PlanProposed {
+		return mode.Meet(policy.ModePlan)
+	}
+	return mode
+}
+
+// ModeOf is the mode of a member apart from the plan that it may owe: the team's,
+// or its own. Only the operator's word makes that wider than the team's.
+func (l *Leader) ModeOf(i Instance) policy.Mode {
+	mode := l.Policy.Policy.Mode
+	switch m, ok := l.byInst[i]; {
+	case !ok || m.Mode == "":
+		return mode
+	case m.ModeBy == policy.RoleOperator:
+		return m.Mode
+	default:
+		return mode.Meet(m.Mode)
+	}
+}
+
 // judge is what the rules say of a question.
-func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader) policy.Verdict {
-	return judge(w.Effective(l), kind, a)
-}
-
-// judge is what a policy says of a question. Of plans it says nothing.
-func judge(p policy.Policy, kind waggle.Kind, a Ask) policy.Verdict {
-	switch kind {
-	case waggle.KindPermissionRequest:
-		return p.Judge(policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd})
-	case waggle.KindSandboxPermissionRequest:
-		return judgeHost(p, a)
-	}
-	return policy.Verdict{Decision: policy.Ask}
-}
-
-// judgeHost judges a host by the rules for WebFetch. The network has a gate of
-// its own: no mode opens it, and a worker that plans asks for it.
-func judgeHost(p policy.Policy, a Ask) policy.Verdict {
-	switch p.Mode {
-	case policy.ModeBypassPermissions:
-		p.Mode = policy.ModeDefault
-	case policy.ModePlan:
-		p.Mode = policy.ModeSafe
-	}
-	v := p.Judge(policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + quote("https://"+a.hostport()+"/") + `}`)})
-	if _, err := policy.ParseHost(a.Host); err != nil && v.Decision == policy.Allow {
-		return policy.Verdict{Decision: policy.Ask, Rule: "input", Why: "It is not a plain host name."}
-	}
-	return v
+func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy.Verdict {
+	return l.Policy.judgeFor(w.Instance, w.mode(l), kind, a, now)
 }
 
 // hostport is the host as the messages name it.
@@ -238,7 +225,7 @@ func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal
 	}
 	run := c.Ask
 	run.Input = c.Input()
-	v := w.judge(k.Kind, run, l)
+	v := w.judge(k.Kind, run, l, now)
 	if v.Decision == policy.Deny || v.Decision == policy.Ask && c.AskedSeq == 0 {
 		return nil, &GrantError{"no longer allowed: " + v.Rule}
 	}
