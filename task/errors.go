@@ -26,12 +26,16 @@ func (e *CorruptError) Error() string {
 	return "task: " + s
 }
 
-// Reasons of a StateError. The first four are Claude Code's (WIRE §4).
+// Reasons of a StateError. Those up to Delisted are why a claim fails in Claude
+// Code (WIRE §4).
 const (
 	TaskNotFound    = "task_not_found"
 	AlreadyClaimed  = "already_claimed"  // by another member
 	AlreadyResolved = "already_resolved" // it is completed
 	IsBlocked       = "blocked"
+	AgentBusy       = "agent_busy" // the claimant has Tasks in progress
+	Delisted        = "delisted"   // the claimant is not on the team's roster; for callers that know it
+	NothingToClaim  = "nothing_to_claim"
 	NotOwner        = "not_owner"       // it has no owner
 	UnknownBlocker  = "unknown_blocker" // Tasks are not on the list
 	Cycle           = "cycle"           // Tasks would wait for each other

@@ -179,6 +179,63 @@ func (m *model) step(verb string) func(*rapid.T) {
 	}
 }
 
+// busy reports whether a member has another task than n in progress, and not n.
+func (m *model) busy(me waggle.MemberName, n int) bool {
+	if e, ok := m.tasks[n]; ok && e.owner == string(me) && e.status == task.InProgress {
+		return false
+	}
+	for _, e := range m.tasks {
+		if e.owner == string(me) && e.status == task.InProgress {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) claimIdle(t *rapid.T) {
+	n, me := anID(t, m, "task"), aName(t)
+	e, ok := m.tasks[n]
+	want := ""
+	switch {
+	case ok && e.status == task.Completed:
+		want = task.AlreadyResolved
+	case ok && e.owner != "" && e.owner != string(me):
+		want = task.AlreadyClaimed
+	case m.busy(me, n):
+		want = task.AgentBusy
+	case !ok:
+		want = task.TaskNotFound
+	case e.status == task.Pending && m.blocked(e):
+		want = task.IsBlocked
+	}
+	if _, err := m.list.ClaimIdle(context.Background(), id(n), me); why(err) != want {
+		t.Fatalf("claim %d by idle %s: %v, want %q", n, me, err, want)
+	}
+	if want == "" {
+		e.owner, e.status = string(me), task.InProgress
+	}
+}
+
+func (m *model) claimNext(t *rapid.T) {
+	me := aName(t)
+	want, next := task.NothingToClaim, 0
+	for _, n := range slices.Sorted(maps.Keys(m.tasks)) {
+		if e := m.tasks[n]; next == 0 && e.status == task.Pending && e.owner == "" && !m.blocked(e) {
+			want, next = "", n
+		}
+	}
+	if m.busy(me, 0) {
+		want = task.AgentBusy
+	}
+	got, err := m.list.ClaimNext(context.Background(), me)
+	if why(err) != want || err == nil && got.ID != id(next) {
+		t.Fatalf("next for %s: %s %v, want %d %q", me, got.ID, err, next, want)
+	}
+	if want == "" {
+		m.tasks[next].owner, m.tasks[next].status = string(me), task.InProgress
+	}
+}
+
 func (m *model) assign(t *rapid.T) {
 	n, to := anID(t, m, "task"), aName(t)
 	e, ok := m.tasks[n]
@@ -209,7 +266,11 @@ func (m *model) release(t *rapid.T) {
 			want = append(want, id(n))
 		}
 	}
-	if got, err := m.list.Release(context.Background(), who); err != nil || !slices.Equal(got, want) {
+	note := task.NewReleased(who, "died", noon)
+	if rapid.Bool().Draw(t, "silent") {
+		note = nil
+	}
+	if got, err := m.list.ReleaseNoted(context.Background(), who, note); err != nil || !slices.Equal(got, want) {
 		t.Fatalf("release %s: %v %v, want %v", who, got, err, want)
 	}
 }
@@ -238,6 +299,12 @@ func (m *model) check(t *rapid.T) {
 	var got, want []string
 	for _, x := range all {
 		blocks := slices.Sorted(slices.Values(x.Blocks))
+		if r, ok := x.Released(); ok && (x.Owner != "" || r.Why != "died" || r.At == "") {
+			t.Fatalf("task %s says it was given back: %+v", x.ID, r)
+		}
+		if open, err := m.list.Blockers(context.Background(), x.ID); err != nil || !slices.Equal(open, task.Blocked(x, all)) {
+			t.Fatalf("task %s waits for %v %v", x.ID, open, err)
+		}
 		got = append(got, fmt.Sprint(x.ID, x.Owner, x.Status, x.BlockedBy, blocks, len(task.Blocked(x, all)) > 0))
 	}
 	for _, n := range slices.Sorted(maps.Keys(m.tasks)) {
@@ -271,7 +338,8 @@ func TestModel(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"create": m.create, "link": m.link, "link again": m.link, "assign": m.assign, "release": m.release, "delete": m.remove,
-			"start": m.step("start"), "complete": m.step("complete"), "claim": m.step("claim"), "": m.check,
+			"start": m.step("start"), "complete": m.step("complete"), "claim": m.step("claim"),
+			"claim when idle": m.claimIdle, "claim next": m.claimNext, "": m.check,
 		})
 	})
 }

@@ -17,6 +17,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 	"waggle/task"
 )
 
@@ -28,7 +29,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	roles := map[string]func(arg string) error{"claim": helperClaim, "create": helperCreate, "die": helperDie}
+	roles := map[string]func(arg string) error{"claim": helperClaim, "next": helperNext, "create": helperCreate, "die": helperDie}
 	role := os.Getenv(envRole)
 	if role == "" {
 		os.Exit(m.Run())
@@ -116,17 +117,20 @@ func runAll(t *testing.T, n int, role, dir string) [][]string {
 	return lines
 }
 
-// TestNoDoubleClaim: 8 processes claim 40 tasks (USERS need 25).
+// TestNoDoubleClaim: processes claim the same tasks in the same order; each task
+// gets one owner (USERS need 25: 32 claimants, 100 tasks).
 func TestNoDoubleClaim(t *testing.T) {
 	l, dir := newList(t)
-	const tasks = 40
+	claimants, tasks := testenv.Scale(8, 32), testenv.Scale(40, 100)
 	for range tasks {
 		create(t, l, task.Task{})
 	}
 	owner := map[string]string{}
-	for i, got := range runAll(t, 8, "claim", dir) {
+	began, double := time.Now(), 0
+	for i, got := range runAll(t, claimants, "claim", dir) {
 		for _, id := range got {
 			if owner[id] != "" {
+				double++
 				t.Errorf("task %s was claimed by %s and w%d", id, owner[id], i)
 			}
 			owner[id] = fmt.Sprint("w", i)
@@ -135,6 +139,7 @@ func TestNoDoubleClaim(t *testing.T) {
 	if len(owner) != tasks {
 		t.Errorf("%d of %d claimed", len(owner), tasks)
 	}
+	testenv.Measured(t, "%d claimants, %d tasks: %d claimed, %d twice, in %s", claimants, tasks, len(owner), double, time.Since(began).Round(time.Millisecond))
 	all, problems, err := l.All(t.Context())
 	if err != nil || len(problems) > 0 {
 		t.Fatal(err, problems)
@@ -143,6 +148,65 @@ func TestNoDoubleClaim(t *testing.T) {
 		if x.Owner != owner[string(x.ID)] {
 			t.Errorf("task %s is %s's on disk, %s was told it has it", x.ID, x.Owner, owner[string(x.ID)])
 		}
+	}
+}
+
+// helperNext takes the next task until none is left and prints what it got.
+func helperNext(me string) error {
+	l, err := helperList(atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	for {
+		got, err := l.ClaimNext(context.Background(), waggle.MemberName(me))
+		var state *task.StateError
+		switch {
+		case errors.As(err, &state) && state.Why == task.NothingToClaim:
+			return nil
+		case err != nil:
+			return err
+		}
+		fmt.Println(got.ID)
+		if again, err := l.ClaimIdle(context.Background(), "1", waggle.MemberName(me)); err == nil && again.ID != got.ID {
+			return fmt.Errorf("%s has %s and got %s", me, got.ID, again.ID)
+		}
+		if _, err := l.Complete(context.Background(), got.ID, waggle.MemberName(me)); err != nil {
+			return err
+		}
+	}
+}
+
+// TestIdleMembersClaim: members that take the next task until there is none do
+// each task once, a chain of dependencies in order.
+func TestIdleMembersClaim(t *testing.T) {
+	l, dir := newList(t)
+	const tasks = 20
+	create(t, l, task.Task{})
+	for i := 2; i <= tasks; i++ {
+		blocked := task.Task{}
+		if i%3 == 0 {
+			blocked.BlockedBy = []task.ID{task.ID(strconv.Itoa(i - 1))}
+		}
+		create(t, l, blocked)
+	}
+	did := map[string]int{}
+	for _, got := range runAll(t, 5, "next", dir) {
+		for _, id := range got {
+			did[id]++
+		}
+	}
+	all, _, err := l.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		// A member may stop while the last tasks still wait for another's.
+		if did[string(x.ID)] > 1 || (did[string(x.ID)] == 1) != (x.Status == task.Completed) {
+			t.Errorf("task %s was done %d times and is %s", x.ID, did[string(x.ID)], x.Status)
+		}
+	}
+	if len(did) < tasks-5 {
+		t.Errorf("%d of %d done", len(did), tasks)
 	}
 }
 
@@ -237,11 +301,13 @@ func helperDie(arg string) error {
 	return err
 }
 
-// TestKilledWhileCreating kills a creator at every step: every file stays whole,
-// ids go on, and the next create works at once.
+// TestKilledWhileCreating kills a creator at its steps, at every second one
+// unless there is time for all: every file stays whole, ids go on, and the next
+// create works at once.
 func TestKilledWhileCreating(t *testing.T) {
-	steps := 0
-	for ; ; steps++ {
+	stride := testenv.Scale(2, 1)
+	steps := int(testenv.Seed(t) % uint64(stride))
+	for ; ; steps += stride {
 		l, dir := newList(t)
 		create(t, l, task.Task{})
 		create(t, l, task.Task{})
@@ -275,5 +341,5 @@ func TestKilledWhileCreating(t *testing.T) {
 	if steps < 40 {
 		t.Errorf("only %d steps: this test shows little", steps)
 	}
-	t.Logf("killed at %d steps", steps)
+	t.Logf("killed at every step of %d, by %d", steps, stride)
 }

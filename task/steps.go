@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -31,7 +32,7 @@ func (l *List) Assign(ctx context.Context, id ID, owner, by waggle.MemberName, n
 		case owner == "":
 			t.release()
 		case news:
-			t.Owner = string(owner)
+			t.own(owner)
 		}
 		return nil
 	})
@@ -49,6 +50,15 @@ func (l *List) Assign(ctx context.Context, id ID, owner, by waggle.MemberName, n
 
 func (t *Task) ownedBy(owner waggle.MemberName) bool {
 	return waggle.SameName(waggle.MemberName(t.Owner), owner)
+}
+
+// own gives t an owner, and forgets who had it before.
+func (t *Task) own(owner waggle.MemberName) {
+	t.Owner = string(owner)
+	if _, ok := t.Metadata[MetaReleased]; ok {
+		t.Metadata = maps.Clone(t.Metadata)
+		delete(t.Metadata, MetaReleased)
+	}
 }
 
 func (t *Task) release() {
@@ -103,35 +113,6 @@ func (l *List) Complete(ctx context.Context, id ID, owner waggle.MemberName) (Ta
 	})
 }
 
-// Claim makes owner the owner of a task that nobody has and sets in_progress, in
-// one step under the list's lock: of many that claim a task, one gets it. It is
-// idempotent for that owner. A *StateError says why not: task_not_found,
-// already_claimed, already_resolved, blocked (WIRE §4).
-func (l *List) Claim(ctx context.Context, id ID, owner waggle.MemberName) (t Task, err error) {
-	if _, err := waggle.ParseMember(string(owner)); err != nil {
-		return Task{}, fmt.Errorf("task: claim %.20q: %w", string(id), err)
-	}
-	err = l.locked(ctx, "claim", func() error {
-		t, err = l.step(ctx, "claim", id, func(t *Task) error {
-			switch {
-			case t.Status == Completed:
-				return t.refuse(AlreadyResolved)
-			case t.Owner != "" && !t.ownedBy(owner):
-				return t.refuse(AlreadyClaimed)
-			}
-			if err := l.begin(ctx, t); err != nil {
-				return err
-			}
-			if t.Owner == "" {
-				t.Owner = string(owner)
-			}
-			return nil
-		})
-		return err
-	})
-	return t, err
-}
-
 // begin sets in_progress unless t is blocked. A task in progress stays so.
 func (l *List) begin(ctx context.Context, t *Task) error {
 	switch t.Status {
@@ -141,25 +122,41 @@ func (l *List) begin(ctx context.Context, t *Task) error {
 	default:
 		return t.refuse(BadStatus)
 	}
-	var open []ID
-	for _, id := range t.BlockedBy {
-		// The lock of t is held: other tasks are read without theirs. One that
-		// cannot be read counts as open.
-		b, _, err := l.read(ctx, id, false)
-		var gone *NotFoundError
-		switch {
-		case errors.As(err, &gone):
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil || b.open():
-			open = append(open, id)
-		}
+	// The lock of t is held: its blockers are read without theirs.
+	open, err := l.blockers(ctx, t)
+	if err != nil {
+		return err
 	}
 	if len(open) > 0 {
 		return t.refuse(IsBlocked, open...)
 	}
 	t.Status = InProgress
 	return nil
+}
+
+// Blockers returns what a task still waits for: its blockers that are neither
+// completed nor gone. One that cannot be read counts as open.
+func (l *List) Blockers(ctx context.Context, id ID) ([]ID, error) {
+	t, err := l.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return l.blockers(ctx, &t)
+}
+
+func (l *List) blockers(ctx context.Context, t *Task) (open []ID, err error) {
+	for _, id := range t.BlockedBy {
+		b, _, err := l.read(ctx, id, false)
+		var gone *NotFoundError
+		switch {
+		case errors.As(err, &gone), slices.Contains(open, id):
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil || b.open():
+			open = append(open, id)
+		}
+	}
+	return open, nil
 }
 
 // step is edit for a change of state: a task that is gone is a *StateError.
@@ -181,6 +178,12 @@ func (l *List) step(ctx context.Context, op string, id ID, fn func(*Task) error)
 // pending (WIRE §9 row 29). It returns the ids, ascending. Tasks that cannot be
 // read or written do not stop the others; their errors are joined.
 func (l *List) Release(ctx context.Context, owner waggle.MemberName) ([]ID, error) {
+	return l.ReleaseNoted(ctx, owner, nil)
+}
+
+// ReleaseNoted is Release that leaves why on the tasks: their metadata gets the
+// key MetaReleased, until somebody owns them. A nil note leaves nothing.
+func (l *List) ReleaseNoted(ctx context.Context, owner waggle.MemberName, note *Released) ([]ID, error) {
 	if _, err := waggle.ParseMember(string(owner)); err != nil {
 		return nil, fmt.Errorf("task: release: %w", err)
 	}
@@ -198,6 +201,7 @@ func (l *List) Release(ctx context.Context, owner waggle.MemberName) ([]ID, erro
 		_, err := l.edit(ctx, "release", id, func(t *Task) error {
 			if mine = t.ownedBy(owner) && t.open(); mine {
 				t.release()
+				return t.note(note)
 			}
 			return nil
 		})
