@@ -19,8 +19,15 @@ import (
 	"waggle/team"
 )
 
-// Create makes an empty team that waggle leads: registry, state, journal.
+// Create makes an empty team that waggle leads: registry, state, journal. The name
+// and the description are held to the limits of new teams (team.CheckName).
 func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p control.PolicySet) (*State, error) {
+	if _, err := team.CheckName(string(name)); err != nil {
+		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
+	}
+	if err := team.CheckDescription(description); err != nil {
+		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
+	}
 	uid, err := o.Minter.UID()
 	if err != nil {
 		return nil, err

@@ -84,6 +84,8 @@ func Code(err error) int {
 	var e *Error
 	var locked *atomicfile.LockedError
 	var missing *team.NotFoundError
+	var limit *team.LimitError
+	var name *waggle.NameError
 	var unknown *control.UnknownRequestError
 	var refused *control.RefusedError
 	var decided *control.DecidedError
@@ -97,6 +99,8 @@ func Code(err error) int {
 		return 0
 	case errors.As(err, &e):
 		return e.Code
+	case errors.As(err, &limit), errors.As(err, &name):
+		return CodeUsage
 	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading):
 		return CodeLocked
 	case errors.As(err, &scheme):

@@ -20,6 +20,7 @@ import (
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/policy"
+	"waggle/team"
 )
 
 // File is a team file that was read and checked.
@@ -233,7 +234,7 @@ func (c *checker) bad(at, format string, args ...any) {
 
 func (c *checker) file(f *File, y *yamlFile) {
 	var err error
-	if f.Team, err = waggle.ParseTeam(y.Team); err != nil {
+	if f.Team, err = team.CheckName(y.Team); err != nil {
 		c.bad("$.team", "%v", err)
 	}
 	if y.Lead != "" && y.Lead != "operator" {

@@ -15,32 +15,6 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Palette is the order in which colours are given to members (WIRE §3).
-var Palette = []string{"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red"}
-
-// Color is the colour the next member gets: the palette by the number of members
-// without the lead, modulo eight, or the next one from there that no present
-// member has.
-func (c *Config) Color() string {
-	at := 0
-	used := map[string]bool{}
-	for _, m := range c.Members {
-		if m.IsLead() {
-			continue
-		}
-		at++
-		if !m.Gone() {
-			used[m.Color] = true
-		}
-	}
-	for i := range Palette {
-		if color := Palette[(at+i)%len(Palette)]; !used[color] {
-			return color
-		}
-	}
-	return Palette[at%len(Palette)]
-}
-
 // Add registers a member: a free name (see waggle.Unique when dedupe is set,
 // else a taken one is ErrTaken), a colour from the palette when it has none, its
 // agent id, the time it joined when that is zero, and an empty mailbox. An entry
@@ -79,9 +53,15 @@ func (c *Config) add(team waggle.TeamName, m Member, dedupe bool, now time.Time)
 	if slices.ContainsFunc(present, func(n waggle.MemberName) bool { return waggle.SameName(n, m.Name) }) {
 		return Member{}, fmt.Errorf("member %s: %w", show(string(m.Name)), ErrTaken)
 	}
+	if err := m.check(); err != nil {
+		return Member{}, err
+	}
 	c.Members = slices.DeleteFunc(slices.Clone(c.Members), func(old Member) bool {
 		return old.Gone() && waggle.SameName(old.Name, m.Name)
 	})
+	if len(c.Members) >= MaxMembers {
+		return Member{}, &LimitError{fmt.Sprintf("member %s:", show(string(m.Name))), fmt.Sprintf("the registry has %d entries, and no more are allowed", len(c.Members))}
+	}
 	m.AgentID = waggle.NewAgentID(m.Name, team)
 	if m.JoinedAt.IsZero() {
 		m.JoinedAt = now

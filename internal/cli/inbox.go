@@ -134,7 +134,7 @@ func (a *App) sayEntry(e operator.InboxEntry) {
 	if e.Read {
 		mark = " "
 	}
-	head := bold(operator.Visible(e.From)) + " " + faint(operator.Visible(e.Timestamp))
+	head := inColor(e.Color, bold(operator.Visible(e.From))) + " " + faint(operator.Visible(e.Timestamp))
 	if e.Kind != string(waggle.KindText) {
 		head += " " + yellow(e.Kind)
 	}

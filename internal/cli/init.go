@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waggle"
 	"waggle/operator"
+	"waggle/team"
 )
 
 func initCmd(a *App) *cobra.Command {
@@ -72,7 +72,8 @@ func (a *App) starter(dir string) string {
 		}
 		return '-'
 	}, filepath.Base(dir))
-	if _, err := waggle.ParseTeam(name); err != nil {
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '-' }), "-")
+	if _, err := team.CheckName(name); err != nil {
 		name = "team"
 	}
 	type check struct{ member, rule, command, subject string }

@@ -12,6 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"waggle/operator"
+	"waggle/team"
 )
 
 // document writes one JSON document to stdout.
@@ -52,9 +53,23 @@ var (
 	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
 )
 
+// inColor gives a member's name its colour. What is no colour, and a terminal
+// that wants none, leaves it as it is.
+func inColor(color, s string) string {
+	params, ok := team.SGR(color)
+	if !ok {
+		return s
+	}
+	return "\x1b[" + params + "m" + s + "\x1b[39m"
+}
+
 // table writes rows under headers. On a terminal the widest columns are cut so
 // that a row is a line; elsewhere nothing is cut. Cells are made visible.
-func (a *App) table(headers []string, rows [][]string) {
+func (a *App) table(headers []string, rows [][]string) { a.tableIn(headers, rows, nil) }
+
+// tableIn is table with cells that style may colour; it is given the row's number
+// without the headers, and keeps the width as it is.
+func (a *App) tableIn(headers []string, rows [][]string, style func(row, column int, cell string) string) {
 	w := make([]int, len(headers))
 	all := append([][]string{headers}, rows...)
 	for _, r := range all {
@@ -68,13 +83,17 @@ func (a *App) table(headers []string, rows [][]string) {
 		cells := make([]string, len(r))
 		for i, c := range r {
 			c = ansi.Truncate(c, w[i], "…")
+			pad := ""
 			if i < len(r)-1 {
-				c += strings.Repeat(" ", w[i]-ansi.StringWidth(c))
+				pad = strings.Repeat(" ", w[i]-ansi.StringWidth(c))
 			}
-			if n == 0 {
+			switch {
+			case n == 0:
 				c = bold(c)
+			case style != nil:
+				c = style(n-1, i, c)
 			}
-			cells[i] = c
+			cells[i] = c + pad
 		}
 		a.say("%s", strings.TrimRight(strings.Join(cells, "  "), " "))
 	}

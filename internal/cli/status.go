@@ -53,7 +53,13 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 		rows = append(rows, []string{m.Name, m.State, a.since(m.Since), m.Trust, pid, m.Task, m.Why})
 	}
 	if len(rows) > 0 {
-		a.table([]string{"MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}, rows)
+		colors := memberColors(ctx, op, name)
+		a.tableIn([]string{"MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}, rows, func(row, column int, cell string) string {
+			if column != 0 {
+				return cell
+			}
+			return inColor(colors[st.Members[row].Name], cell)
+		})
 	} else {
 		a.say("no members")
 	}

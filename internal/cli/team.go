@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -26,15 +25,6 @@ func teamCmd(a *App) *cobra.Command {
 	return cmd
 }
 
-// teamRow is one team as `team list` shows it (DESIGN).
-type teamRow struct {
-	Name    string `json:"name"`
-	Dialect string `json:"dialect"`
-	Layout  string `json:"layout"`
-	Members int    `json:"members"`
-	Live    int    `json:"live"`
-}
-
 func teamListCmd(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
@@ -49,20 +39,12 @@ func (a *App) teamList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	names, err := op.Root.Names()
+	rows, problems, err := op.Teams(ctx)
 	if err != nil {
 		return err
 	}
-	rows := []teamRow{}
-	var cells [][]string
-	for _, n := range names {
-		r, err := a.teamRow(ctx, op, n)
-		if err != nil {
-			a.talk("%s %s: %s", yellow("note:"), n, operator.Visible(err.Error()))
-			r = teamRow{Name: string(n), Dialect: "unreadable", Layout: "array"}
-		}
-		rows = append(rows, r)
-		cells = append(cells, []string{r.Name, r.Dialect, r.Layout, strconv.Itoa(r.Members), strconv.Itoa(r.Live)})
+	for _, p := range problems {
+		a.talk("%s %s", yellow("note:"), operator.Visible(p.Error()))
 	}
 	if a.flags.json {
 		return a.document(map[string]any{"teams": rows})
@@ -71,31 +53,12 @@ func (a *App) teamList(ctx context.Context) error {
 		a.talk("there is no team in %s", op.Root.Path)
 		return nil
 	}
+	var cells [][]string
+	for _, r := range rows {
+		cells = append(cells, []string{r.Name, r.Dialect, r.Layout, strconv.Itoa(r.Members), strconv.Itoa(r.Live)})
+	}
 	a.table([]string{"TEAM", "DIALECT", "LAYOUT", "MEMBERS", "LIVE"}, cells)
 	return nil
-}
-
-func (a *App) teamRow(ctx context.Context, op operator.Operator, n waggle.TeamName) (teamRow, error) {
-	reg, err := team.Open(op.Root, n, atomicfile.Options{})
-	if err != nil {
-		return teamRow{}, err
-	}
-	cfg, err := reg.Load(ctx)
-	if err != nil {
-		return teamRow{}, err
-	}
-	r := teamRow{Name: string(n), Dialect: string(cfg.Dialect()), Layout: "array"}
-	for _, m := range cfg.Members {
-		if !m.Gone() {
-			r.Members++
-		}
-	}
-	if s, err := op.State(ctx, n); err == nil && s != nil {
-		if live, _, err := op.Live(s); err == nil {
-			r.Live = len(live)
-		}
-	}
-	return r, nil
 }
 
 func teamCreateCmd(a *App) *cobra.Command {
@@ -105,7 +68,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 		Short: "Make an empty team that waggle leads",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := waggle.ParseTeam(args[0])
+			name, err := team.CheckName(args[0])
 			if err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "team create", Err: err}
 			}
@@ -133,73 +96,16 @@ func teamCreateCmd(a *App) *cobra.Command {
 	return cmd
 }
 
-func teamShowCmd(a *App) *cobra.Command {
-	return &cobra.Command{
-		Use:               "show [TEAM]",
-		Short:             "Show a team's registry",
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.teamArg(args)
-			if err != nil {
-				return err
-			}
-			reg, err := team.Open(op.Root, name, atomicfile.Options{})
-			if err != nil {
-				return err
-			}
-			cfg, err := reg.Load(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return a.teamShow(name, cfg)
-		},
-	}
-}
-
-func (a *App) teamShow(name waggle.TeamName, cfg *team.Config) error {
-	created, active := waggle.FormatTime(cfg.CreatedAt), []string{}
-	var rows [][]string
-	for _, m := range cfg.Members {
-		state := "active"
-		switch {
-		case m.Gone():
-			state = "left " + waggle.FormatTime(m.ShutdownAt)
-		case m.IsActive != nil && !*m.IsActive:
-			state = "idle"
-		}
-		if !m.Gone() {
-			active = append(active, string(m.Name))
-		}
-		rows = append(rows, []string{string(m.Name), m.AgentType, m.Color, m.BackendType, state, m.Cwd})
-	}
-	if a.flags.json {
-		// The config's own fields, and what seed 002's export says of them.
-		doc := map[string]any{}
-		if err := json.Unmarshal(cfg.AppendJSON(nil), &doc); err != nil {
-			return err
-		}
-		doc["team"], doc["created"], doc["active_members"], doc["total_members"] = name, created, active, len(cfg.Members)
-		return a.document(doc)
-	}
-	a.say("%s  created %s, %s dialect, %d of %d members present", bold(string(name)), created, cfg.Dialect(), len(active), len(cfg.Members))
-	if cfg.Description != "" {
-		a.say("%s", operator.Visible(cfg.Description))
-	}
-	a.table([]string{"MEMBER", "TYPE", "COLOUR", "BACKEND", "STATE", "CWD"}, rows)
-	return nil
-}
-
 func teamAddCmd(a *App) *cobra.Command {
-	var color, cwd string
+	var m team.Member
 	var unique bool
 	cmd := &cobra.Command{
 		Use:   "add MEMBER",
 		Short: "Register a member that another program runs",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			member, err := waggle.ParseNewMember(args[0])
-			if err != nil {
+			var err error
+			if m.Name, err = waggle.ParseNewMember(args[0]); err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "team add", Err: err}
 			}
 			op, name, err := a.team()
@@ -210,23 +116,26 @@ func teamAddCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			m, old, err := reg.Add(cmd.Context(), team.Member{Name: member, AgentType: "general-purpose", Color: color, Cwd: cwd,
-				JoinedAt: a.Now(), Subscriptions: []string{}}, unique)
+			m.JoinedAt, m.Subscriptions = a.Now(), []string{}
+			m, old, err := reg.Add(cmd.Context(), m, unique)
 			if err != nil {
 				return err
 			}
 			if a.flags.json {
 				return a.document(map[string]string{"member": string(m.Name), "agent_id": string(m.AgentID), "color": m.Color, "archived": old})
 			}
-			a.say("%s joined as %s, %s", bold(string(m.Name)), m.AgentID, m.Color)
+			a.say("%s joined as %s, %s", inColor(m.Color, string(m.Name)), m.AgentID, m.Color)
 			if old != "" {
 				a.talk("the mailbox of an earlier %s was moved to %s", m.Name, old)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&color, "color", "", "colour (default: the next of the palette)")
-	cmd.Flags().StringVar(&cwd, "cwd", "", "the member's directory")
+	cmd.Flags().StringVar(&m.Color, "color", "", "a colour's name or #rrggbb (default: the next of the palette)")
+	cmd.Flags().StringVar(&m.Cwd, "cwd", "", "the member's directory")
+	cmd.Flags().StringVar(&m.AgentType, "type", "general-purpose", "what kind of agent it is")
+	cmd.Flags().StringVar(&m.Model, "model", "", "the model it uses")
+	cmd.Flags().StringVar(&m.Prompt, "prompt", "", "what it was told to be")
 	cmd.Flags().BoolVar(&unique, "unique", false, "append -2, -3, … when the name is taken")
 	return cmd
 }

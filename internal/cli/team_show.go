@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/operator"
+	"waggle/team"
+)
+
+func teamShowCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "show [TEAM]",
+		Short:             "Show a team's registry, and who of it runs",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			return a.teamShow(cmd.Context(), op, name)
+		},
+	}
+}
+
+func (a *App) teamShow(ctx context.Context, op operator.Operator, name waggle.TeamName) error {
+	tv, err := op.Team(ctx, name)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		doc, err := tv.Document()
+		if err != nil {
+			return err
+		}
+		return a.document(json.RawMessage(doc))
+	}
+	cfg := tv.Config
+	a.say("%s  created %s, %s dialect, %d of %d members present, %d running", bold(string(name)), waggle.FormatTime(cfg.CreatedAt),
+		cfg.Dialect(), len(tv.Active()), len(cfg.Members), len(tv.Live))
+	if cfg.Description != "" {
+		a.say("%s", operator.Visible(cfg.Description))
+	}
+	var rows [][]string
+	for _, m := range cfg.Members {
+		rows = append(rows, []string{string(m.Name), m.AgentType, m.Color, m.BackendType, memberState(tv, m), m.Cwd})
+	}
+	a.tableIn([]string{"MEMBER", "TYPE", "COLOUR", "BACKEND", "STATE", "CWD"}, rows, func(row, column int, cell string) string {
+		if column != 0 && column != 2 {
+			return cell
+		}
+		return inColor(cfg.Members[row].Color, cell)
+	})
+	for _, p := range cfg.Problems() {
+		a.talk("%s %s", yellow("note:"), operator.Visible(p))
+	}
+	return nil
+}
+
+// memberColors are the colours of a team's members by name; none when the registry
+// cannot be read, which is no reason not to show the rest.
+func memberColors(ctx context.Context, op operator.Operator, name waggle.TeamName) map[string]string {
+	colors := map[string]string{}
+	if reg, err := team.Open(op.Root, name, atomicfile.Options{}); err == nil {
+		if cfg, err := reg.Load(ctx); err == nil {
+			for _, m := range cfg.Members {
+				colors[string(m.Name)] = m.Color
+			}
+		}
+	}
+	return colors
+}
+
+// memberState is what the registry, and for a running process the journal, says
+// of a member.
+func memberState(tv *operator.TeamView, m team.Member) string {
+	for _, r := range tv.Live {
+		if r.Name == m.Name && !m.Gone() {
+			return "running"
+		}
+	}
+	switch {
+	case m.Gone():
+		return "left " + waggle.FormatTime(m.ShutdownAt)
+	case m.IsActive != nil && !*m.IsActive:
+		return "idle"
+	}
+	return "active"
+}

@@ -1,0 +1,159 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// TeamRow is one team as `team list` shows it (DESIGN).
+type TeamRow struct {
+	Name    string `json:"name"`
+	Dialect string `json:"dialect"` // named, session, or unreadable
+	Layout  string `json:"layout"`  // array or jsonl
+	Members int    `json:"members"` // present ones, the lead included
+	Live    int    `json:"live"`    // processes of it that run
+}
+
+// Teams lists the teams of the wire tree by name. A team whose files cannot be
+// read is listed too, and said in problems.
+func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, err error) {
+	names, err := o.Root.Names()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows = []TeamRow{}
+	for _, n := range names {
+		row := TeamRow{Name: string(n), Dialect: "unreadable", Layout: "array"}
+		tv, err := o.Team(ctx, n)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", n, err))
+		} else {
+			row = TeamRow{Name: string(n), Dialect: string(tv.Config.Dialect()), Layout: tv.Layout, Members: len(tv.Config.Present()), Live: len(tv.Live)}
+		}
+		rows = append(rows, row)
+	}
+	return rows, problems, nil
+}
+
+// TeamView is a team's registry and who of it runs.
+type TeamView struct {
+	Team   waggle.TeamName
+	Config *team.Config
+	Layout string // array or jsonl
+	Live   []Running
+	Led    bool // a process of waggle holds the leader lease
+	Ours   bool // waggle leads it: it has a journal here
+}
+
+// Running is a process of a team.
+type Running struct {
+	Name waggle.MemberName `json:"name"`
+	PID  int               `json:"pid"`
+}
+
+// Team reads a team's registry and looks which of its processes run: for a team
+// that waggle leads those on record in its journal, for another program's the
+// lead that the registry names.
+func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	tv := &TeamView{Team: name, Layout: "array", Live: []Running{}}
+	if tv.Config, err = reg.Load(ctx); err != nil {
+		return nil, err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		if pid, ok := foreignLead(tv.Config); ok {
+			tv.Live = append(tv.Live, Running{Name: waggle.Lead, PID: pid})
+		}
+		return tv, nil
+	}
+	tv.Ours = true
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Alive() {
+			tv.Live = append(tv.Live, Running{Name: m.Name, PID: m.Process.ID.PID})
+		}
+	}
+	_, tv.Led, err = o.Live(s)
+	return tv, err
+}
+
+// foreignLead returns the process that another program's registry names as the
+// lead, when it runs (WIRE §3, leadProcess). A pid whose start time is another
+// one's was given away since.
+func foreignLead(cfg *team.Config) (pid int, runs bool) {
+	raw, ok := cfg.Unknown("leadProcess")
+	if !ok {
+		return 0, false
+	}
+	object, err := jsonobj.Parse(raw)
+	if err != nil {
+		return 0, false
+	}
+	number, _ := object.Get("pid")
+	if pid, err = strconv.Atoi(string(number)); err != nil || pid <= 0 {
+		return 0, false
+	}
+	id, err := spawn.Identify(pid)
+	if errors.Is(err, spawn.ErrGone) {
+		return 0, false
+	}
+	start, _ := object.Get("procStart")
+	if began, ok := jsonobj.String(start); ok && err == nil {
+		if _, nerr := strconv.ParseUint(began, 10, 64); nerr == nil && began != id.Start {
+			return 0, false
+		}
+	}
+	return pid, true
+}
+
+// Document is the team as `team show --json` writes it: the registry's own fields
+// in their order, then what seed 002's export says of them, then who runs.
+func (tv *TeamView) Document() (json.RawMessage, error) {
+	object, err := jsonobj.Parse(tv.Config.AppendJSON(nil))
+	if err != nil {
+		return nil, err
+	}
+	members, _ := object.Get("members")
+	entries, _ := jsonobj.Elements(members)
+	live := []string{}
+	for _, r := range tv.Live {
+		live = append(live, string(r.Name))
+	}
+	for _, f := range []struct {
+		key   string
+		value any
+	}{
+		{"team", tv.Team}, {"created", waggle.FormatTime(tv.Config.CreatedAt)}, {"active_members", tv.Active()},
+		{"total_members", len(entries)}, {"dialect", tv.Config.Dialect()}, {"layout", tv.Layout},
+		{"live", len(live)}, {"live_members", live}, {"led", tv.Led}, {"ours", tv.Ours},
+	} {
+		raw, err := json.Marshal(f.value)
+		if err != nil {
+			return nil, err
+		}
+		object.Delete(f.key) // a registry's own key of that name is not what is asked for
+		object.Set(f.key, raw)
+	}
+	return object.Raw(), nil
+}
+
+// Active names the members that have not left.
+func (tv *TeamView) Active() []waggle.MemberName {
+	return slices.Concat([]waggle.MemberName{}, tv.Config.Present())
+}
