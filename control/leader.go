@@ -113,15 +113,12 @@ func (m *Member) State() State {
 	return m.base
 }
 
-// RequestState is how far a question has come.
-type RequestState string
-
-// A request only moves forward through these.
+// How far a question has come. A request only moves forward through these.
 const (
-	RequestPending RequestState = "pending"
-	RequestDecided RequestState = "decided"
-	RequestSent    RequestState = "sent"
-	RequestClosed  RequestState = "closed"
+	RequestPending State = "pending"
+	RequestDecided State = "decided"
+	RequestSent    State = "sent"
+	RequestClosed  State = "closed"
 )
 
 // Request is a question and its one answer.
@@ -133,7 +130,7 @@ type Request struct {
 	Seq     journal.Seq // of the seen record
 	Seen    time.Time
 	Expires *time.Time
-	State   RequestState
+	State   State
 	Decided *Decided
 	At      time.Time // of the decision
 	Order   *Order

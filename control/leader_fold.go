@@ -76,11 +76,49 @@ func (l *Leader) did(m *Member, from State, on Event, r journal.Record, request 
 	if from != to {
 		m.Since = r.Time
 	}
-	if l.observe != nil {
-		l.observe(Observation{Machine: "leader", Member: string(m.Name), Row: row, From: from, On: on, To: to,
-			Request: request, Seq: uint64(r.Seq)})
-	}
+	l.tell(MachineLeader, m.Name, m.Instance, row, move{from, on, to}, r, request)
 	return nil
+}
+
+func (l *Leader) tell(machine string, member waggle.MemberName, i Instance, row string, m move, r journal.Record, request string) {
+	if l.observe != nil {
+		l.observe(Observation{Machine: machine, Member: string(member), Instance: i, Row: row, From: m.from, On: m.on, To: m.to,
+			Request: request, Seq: uint64(r.Seq), Time: r.Time})
+	}
+}
+
+// advance moves a request, checks the move against the table and reports it.
+func (l *Leader) advance(req *Request, on Event, to State, r journal.Record) error {
+	mv := move{req.State, on, to}
+	row, ok := requestMoves[mv]
+	if !ok {
+		return &TransitionError{Machine: "request " + string(req.ID), From: mv.from, To: to, On: on}
+	}
+	req.State = to
+	l.tell(MachineRequest, l.byInst[req.Instance].Name, req.Instance, row, mv, r, string(req.ID))
+	return nil
+}
+
+// moved moves the team itself.
+func (l *Leader) moved(from State, on Event, r journal.Record) error {
+	mv := move{from, on, l.State()}
+	row, ok := teamMoves[mv]
+	if !ok {
+		return &TransitionError{Machine: "team", From: from, To: mv.to, On: on}
+	}
+	l.tell(MachineTeam, waggle.Lead, l.Instance, row, mv, r, "")
+	return nil
+}
+
+// State is where the team is: "" before its journal was opened.
+func (l *Leader) State() State {
+	switch {
+	case l.Ended != nil:
+		return Over
+	case l.Instance != "":
+		return Leading
+	}
+	return ""
 }
 
 func (l *Leader) ignore(r journal.Record, why string) error {
@@ -105,11 +143,12 @@ func (l *Leader) openedRec(r journal.Record, b Opened) error {
 	case b.Epoch <= l.Epoch:
 		return fmt.Errorf("opened by epoch %d after epoch %d", b.Epoch, l.Epoch)
 	}
+	from := l.State()
 	if l.Instance == "" {
 		l.Team, l.Root, l.UID, l.Instance = b.Team, b.Root, b.UID, b.Instance
 	}
 	l.Epoch = b.Epoch
-	return nil
+	return l.moved(from, EvOpened, r)
 }
 
 func (l *Leader) policyRec(r journal.Record, b PolicySet) error {
@@ -164,6 +203,14 @@ func (l *Leader) leftRec(r journal.Record, b Left) error {
 	m.Left, m.LeftAt = &b, r.Time
 	for _, o := range l.Unclosed(b.Instance) { // nobody is there to receive it
 		l.close(o)
+		if o.Decided == nil {
+			continue
+		}
+		req := l.byKey[o.Decided.Key]
+		req.Closed = "its member has ended"
+		if err := l.advance(req, EvGone, RequestClosed, r); err != nil {
+			return err
+		}
 	}
 	return l.did(m, from, EvGone, r, "")
 }
@@ -228,18 +275,21 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 		if known.Order != nil && !known.Order.Closed {
 			known.Order.Sent = false
 		}
-		return nil
+		return l.advance(known, EvAsked, known.State, r)
 	}
 	if b.Ask == nil || b.Digest != DigestOf(l.UID, k, *b.Ask) {
 		return fmt.Errorf("request %s does not have its digest", b.ID)
 	}
 	from := m.State()
-	req := &Request{Key: k, Digest: b.Digest, Ask: *b.Ask, Task: b.Task, Seq: r.Seq, Seen: r.Time, Expires: b.Expires, State: RequestPending}
+	req := &Request{Key: k, Digest: b.Digest, Ask: *b.Ask, Task: b.Task, Seq: r.Seq, Seen: r.Time, Expires: b.Expires}
 	l.Requests, l.pending = append(l.Requests, req), append(l.pending, req)
 	l.byKey[k] = req
 	m.pending++
 	if m.base == Spawning {
 		m.base = Busy
+	}
+	if err := l.advance(req, EvAsked, RequestPending, r); err != nil {
+		return err
 	}
 	return l.did(m, from, EvAsked, r, string(b.ID))
 }
@@ -283,9 +333,12 @@ func (l *Leader) decidedRec(r journal.Record, b Decided) error {
 		return l.ignore(r, "it takes two, and nobody else has allowed it")
 	}
 	from := m.State()
-	req.State, req.Decided, req.At = RequestDecided, &b, r.Time
+	req.Decided, req.At = &b, r.Time
 	l.settled(req, m)
 	req.Order = l.order(&Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Decided: &b})
+	if err := l.advance(req, EvDecided, RequestDecided, r); err != nil {
+		return err
+	}
 	return l.did(m, from, EvDecided, r, string(b.ID))
 }
 
@@ -304,7 +357,7 @@ func (l *Leader) votedRec(r journal.Record, b Decided) error {
 		return l.ignore(r, "it does not take two")
 	}
 	req.Votes = append(slices.DeleteFunc(req.Votes, func(v Decided) bool { return v.By == b.By }), b)
-	return nil
+	return l.advance(req, EvVoted, RequestPending, r)
 }
 
 // second finds the vote that an allow completes: another principal's, under the
@@ -404,18 +457,21 @@ func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
 	return nil
 }
 
-func (l *Leader) sentRec(_ journal.Record, b Sent) error {
+func (l *Leader) sentRec(r journal.Record, b Sent) error {
 	o := l.orders[journal.Seq(b.Ref)]
 	if o == nil {
 		return fmt.Errorf("sent: no order %d", b.Ref)
 	}
 	o.Sent = true
-	if o.Decided != nil {
-		if req := l.byKey[o.Decided.Key]; req.State == RequestDecided {
-			req.State = RequestSent
-		}
+	if o.Decided == nil {
+		return nil
 	}
-	return nil
+	req := l.byKey[o.Decided.Key]
+	to := req.State
+	if to == RequestDecided {
+		to = RequestSent
+	}
+	return l.advance(req, EvSent, to, r)
 }
 
 func (l *Leader) closedRec(r journal.Record, b Closed) error {
@@ -432,7 +488,8 @@ func (l *Leader) closedRec(r journal.Record, b Closed) error {
 	l.close(o)
 	if o.Decided != nil {
 		req := l.byKey[o.Decided.Key]
-		req.State, req.Closed = RequestClosed, b.Evidence
+		req.Closed = b.Evidence
+		return l.advance(req, EvEffect, RequestClosed, r)
 	}
 	return nil
 }
@@ -445,8 +502,11 @@ func (l *Leader) abandoned(r journal.Record, k Key, evidence string) error {
 	}
 	m := l.byInst[k.Instance]
 	from := m.State()
-	req.State, req.Closed = RequestClosed, evidence
+	req.Closed = evidence
 	l.settled(req, m)
+	if err := l.advance(req, EvRequestDropped, RequestClosed, r); err != nil {
+		return err
+	}
 	return l.did(m, from, EvRequestDropped, r, string(k.ID))
 }
 
@@ -484,6 +544,7 @@ func (l *Leader) endedRec(r journal.Record, b Ended) error {
 	if l.Ended != nil {
 		return l.ignore(r, "the team had ended")
 	}
+	from := l.State()
 	l.Ended = &b
-	return nil
+	return l.moved(from, EvEnded, r)
 }

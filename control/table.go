@@ -1,6 +1,9 @@
 package control
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // State is a state of one of the machines.
 type State string
@@ -40,11 +43,14 @@ const (
 	EvAskedHost        Event = "host asked"
 	EvAskedPlan        Event = "plan asked"
 	EvAnswered         Event = "answered"
+	EvDenied           Event = "tool denied"
 	EvTurnEnded        Event = "turn ended"
+	EvTurnFailed       Event = "turn failed"
 	EvShutdownAsked    Event = "shutdown requested"
 	EvShutdownApproved Event = "shutdown approved"
 	EvShutdownRejected Event = "shutdown rejected"
 	EvApplied          Event = "command applied"
+	EvUnverified       Event = "unverified message"
 )
 
 // Events of the leader, for one member.
@@ -60,6 +66,22 @@ const (
 	EvShutdownNo     Event = "shutdown rejected by the member"
 	EvGone           Event = "process gone"
 	EvRequestDropped Event = "request abandoned"
+)
+
+// Further events of one request.
+const (
+	EvVoted  Event = "one of two allowed it"
+	EvSent   Event = "answer sent"
+	EvEffect Event = "effect seen"
+)
+
+// States and events of the team as its leader's journal has it.
+const (
+	Leading State = "leading"
+	Over    State = "ended"
+
+	EvOpened Event = "leader opened"
+	EvEnded  Event = "team ended"
 )
 
 // Transition is one row of a machine.
@@ -96,6 +118,10 @@ var WorkerTable = []Transition{
 	{"W7", BlockedPermission, EvAnswered, BlockedPermission},
 	{"W7", BlockedPermission, EvAnswered, BlockedSandbox},
 	{"W7", BlockedPermission, EvAnswered, PlanProposed},
+	{"W8", BlockedPermission, EvDenied, Executing},
+	{"W8", BlockedPermission, EvDenied, BlockedPermission},
+	{"W8", BlockedPermission, EvDenied, BlockedSandbox},
+	{"W8", BlockedPermission, EvDenied, PlanProposed},
 	{"W9", Executing, EvAskedHost, BlockedSandbox},
 	{"W9", BlockedSandbox, EvAskedHost, BlockedSandbox},
 	{"W9", BlockedPermission, EvAskedHost, BlockedPermission},
@@ -115,7 +141,9 @@ var WorkerTable = []Transition{
 	// While it is shutting down the turn that runs may still end, ask nothing
 	// new, and be answered.
 	{"W12", ShuttingDown, EvTurnEnded, ShuttingDown},
+	{"W12", ShuttingDown, EvTurnFailed, ShuttingDown},
 	{"W12", ShuttingDown, EvAnswered, ShuttingDown},
+	{"W12", ShuttingDown, EvDenied, ShuttingDown},
 	{"W12", ShuttingDown, EvPlanApproved, ShuttingDown},
 	{"W12", ShuttingDown, EvPlanRejected, ShuttingDown},
 	{"W13", ShuttingDown, EvShutdownApproved, Terminated},
@@ -127,7 +155,9 @@ var WorkerTable = []Transition{
 	// Nothing leads out of terminated; what still comes in is only recorded.
 	{"W15", Terminated, EvReopened, Terminated},
 	{"W15", Terminated, EvTurnEnded, Terminated},
+	{"W15", Terminated, EvTurnFailed, Terminated},
 	{"W15", Terminated, EvAnswered, Terminated},
+	{"W15", Terminated, EvDenied, Terminated},
 	{"W15", Terminated, EvPlanApproved, Terminated},
 	{"W15", Terminated, EvPlanRejected, Terminated},
 	{"W15", Terminated, EvApplied, Terminated},
@@ -137,6 +167,14 @@ var WorkerTable = []Transition{
 	{"W16", BlockedPermission, EvApplied, BlockedPermission},
 	{"W16", BlockedSandbox, EvApplied, BlockedSandbox},
 	{"W16", ShuttingDown, EvApplied, ShuttingDown},
+	// What nobody may have said changes nothing; that it was said is on record.
+	{"W17", Idle, EvUnverified, Idle},
+	{"W17", PlanProposed, EvUnverified, PlanProposed},
+	{"W17", Executing, EvUnverified, Executing},
+	{"W17", BlockedPermission, EvUnverified, BlockedPermission},
+	{"W17", BlockedSandbox, EvUnverified, BlockedSandbox},
+	{"W17", ShuttingDown, EvUnverified, ShuttingDown},
+	{"W17", Terminated, EvUnverified, Terminated},
 	{"W18", Idle, EvReopened, Idle},
 	{"W18", PlanProposed, EvReopened, PlanProposed},
 	{"W18", PlanProposed, EvAnswered, PlanProposed}, // the process that proposed the plan is gone
@@ -144,6 +182,10 @@ var WorkerTable = []Transition{
 	{"W18", BlockedPermission, EvReopened, BlockedPermission},
 	{"W18", BlockedSandbox, EvReopened, BlockedSandbox},
 	{"W18", ShuttingDown, EvReopened, ShuttingDown},
+	{"W19", Executing, EvTurnFailed, Idle},
+	{"W19", PlanProposed, EvTurnFailed, Idle},
+	{"W19", BlockedPermission, EvTurnFailed, Idle},
+	{"W19", BlockedSandbox, EvTurnFailed, Idle},
 }
 
 // LeaderTable is every move of the leader's record of one member.
@@ -202,6 +244,36 @@ var LeaderTable = []Transition{
 	{"L12", ShutdownRequested, EvProcess, ShutdownRequested},
 }
 
+// RequestTable is every move of one question in the leader's journal. A request
+// only moves forward; asking again moves nothing, it only has the answer sent
+// again.
+var RequestTable = []Transition{
+	{"L5", "", EvAsked, RequestPending},
+	{"L5", RequestPending, EvAsked, RequestPending},
+	{"L5", RequestDecided, EvAsked, RequestDecided},
+	{"L5", RequestSent, EvAsked, RequestSent},
+	{"L5", RequestClosed, EvAsked, RequestClosed},
+	{"L6", RequestPending, EvVoted, RequestPending},
+	{"L6", RequestPending, EvDecided, RequestDecided},
+	{"L7", RequestDecided, EvSent, RequestSent}, // however often writing it failed
+	{"L7", RequestSent, EvSent, RequestSent},
+	{"L7", RequestClosed, EvSent, RequestClosed},
+	{"L7", RequestDecided, EvEffect, RequestClosed},
+	{"L7", RequestSent, EvEffect, RequestClosed},
+	{"L8", RequestPending, EvRequestDropped, RequestClosed},
+	{"L8", RequestDecided, EvGone, RequestClosed},
+	{"L8", RequestSent, EvGone, RequestClosed},
+}
+
+// TeamTable is the life of a team in its leader's journal. A leader that exits
+// without ending the team leaves it as it is: the next one goes on (L14).
+var TeamTable = []Transition{
+	{"L14", "", EvOpened, Leading},
+	{"L14", Leading, EvOpened, Leading},
+	{"L14", Over, EvOpened, Over},
+	{"L14", Leading, EvEnded, Over},
+}
+
 // TransitionError reports a move that a machine's table does not have: a record
 // that no correct program wrote.
 type TransitionError struct {
@@ -229,22 +301,38 @@ func index(table []Transition) map[move]string {
 }
 
 var (
-	workerMoves = index(WorkerTable)
-	leaderMoves = index(LeaderTable)
+	workerMoves  = index(WorkerTable)
+	leaderMoves  = index(LeaderTable)
+	requestMoves = index(RequestTable)
+	teamMoves    = index(TeamTable)
 )
 
-// Observer is told of every transition, in order. It gets identities and state
-// names, never the body of a message.
+// The machines that an Observer hears of.
+const (
+	MachineWorker  = "worker"  // WorkerTable, in a member's journal
+	MachineLeader  = "leader"  // LeaderTable, in the leader's
+	MachineRequest = "request" // RequestTable, in the leader's
+	MachineTeam    = "team"    // TeamTable, in the leader's
+)
+
+// Observer is told of every transition, in the order of the journal, while its
+// fold applies the record that makes it. It gets identities and names of states,
+// never the body of a message. It is called again when another fold reads the
+// same journal: Machine, Instance, Seq and Request then tell the same transition.
 type Observer func(Observation)
 
 // Observation is one transition.
 type Observation struct {
-	Machine string // "worker" or "leader"
-	Member  string
-	Row     string
-	From    State
-	On      Event
-	To      State
-	Request string
-	Seq     uint64
+	Machine string // MachineWorker, …
+	Member  string // name; the lead's for MachineTeam
+	// Instance is that member's: a worker's journal, or the membership that the
+	// leader's journal is about.
+	Instance Instance
+	Row      string // of WIRE §5
+	From     State
+	On       Event
+	To       State
+	Request  string // id of the request, the task or the shutdown, "" when there is none
+	Seq      uint64 // of the record, in the journal of the machine
+	Time     time.Time
 }

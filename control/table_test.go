@@ -35,7 +35,7 @@ type explored struct {
 // explore applies every move to every state that can be reached, and checks each
 // against the table: what the table has no row for is refused, or changes nothing
 // and is reported to nobody.
-func explore(t *testing.T, table []control.Transition, open func(control.Observer) (journal.Fold, func() control.State),
+func explore(t *testing.T, machine string, table []control.Transition, open func(control.Observer) (journal.Fold, func() control.State),
 	signature func(journal.Fold) string, moves func([]tried) []tried, depth int) explored {
 	t.Helper()
 	rows := map[string]bool{}
@@ -50,7 +50,11 @@ func explore(t *testing.T, table []control.Transition, open func(control.Observe
 		for _, path := range frontier {
 			for _, m := range moves(path) {
 				var last []control.Observation
-				fold, state := open(func(o control.Observation) { last = append(last, o) })
+				fold, state := open(func(o control.Observation) {
+					if o.Machine == machine {
+						last = append(last, o)
+					}
+				})
 				for i, p := range path {
 					if err := fold.Apply(record(t, i+1, p.kind, p.by, p.body)); err != nil {
 						t.Fatalf("replay: %v", err)
@@ -156,6 +160,9 @@ func workerMoves(path []tried) []tried {
 			yes, no = control.EvPlanApproved, control.EvPlanRejected
 		}
 		add(yes, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionAllow, By: policy.RoleOperator, Leader: 9, UseBy: &useBy})
+		if q.k == tool {
+			add(control.EvDenied, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionDeny, By: policy.RoleOperator, Leader: 9})
+		}
 		if q.k == plan {
 			add(no, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionDeny, By: policy.RoleOperator, Leader: 9})
 			add(no, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionDeny, By: policy.RoleSystem, Waited: true})
@@ -163,6 +170,8 @@ func workerMoves(path []tried) []tried {
 		}
 	}
 	add(control.EvTurnEnded, control.RecSaid, control.Said{Kind: waggle.KindIdleNotification, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
+	add(control.EvTurnFailed, control.RecSaid, control.Said{Kind: waggle.KindIdleNotification, Failed: true, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
+	add(control.EvUnverified, control.RecUnverified, control.Unverified{Entry: fmt.Sprint("u", len(path))})
 	add(control.EvApplied, control.RecApplied, control.Applied{What: control.CommandAssigned, Ref: ref, Task: &control.Task{ID: "1"}})
 	add(control.EvShutdownAsked, control.RecApplied, control.Applied{What: control.CommandShutdown, Ref: ref, ID: "s"})
 	add(control.EvShutdownApproved, control.RecSaid, control.Said{Kind: waggle.KindShutdownApproved, ID: "s", Mail: mailOf(waggle.KindShutdownApproved, waggle.Lead)})
@@ -171,7 +180,7 @@ func workerMoves(path []tried) []tried {
 }
 
 func TestWorkerTable(t *testing.T) {
-	ex := explore(t, control.WorkerTable,
+	ex := explore(t, control.MachineWorker, control.WorkerTable,
 		func(o control.Observer) (journal.Fold, func() control.State) {
 			w := control.NewWorker(o)
 			return w, w.State
@@ -281,7 +290,7 @@ func leaderMoves(path []tried) []tried {
 }
 
 func TestLeaderTable(t *testing.T) {
-	ex := explore(t, control.LeaderTable,
+	ex := explore(t, control.MachineLeader, control.LeaderTable,
 		func(o control.Observer) (journal.Fold, func() control.State) {
 			l := control.NewLeader(o)
 			for i, r := range []tried{

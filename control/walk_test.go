@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/policy"
 )
@@ -42,6 +44,7 @@ type walk struct {
 	versions map[control.Instance]uint64      // policy applied
 	effects  map[string]map[uint64]bool       // instance: leader seqs that had an effect
 	plans    map[control.Instance]control.Key // the plan that unlocked the turn
+	told     told
 }
 
 var asks = []struct {
@@ -65,7 +68,8 @@ func newWalk(rt *rapid.T) *walk {
 		Lead:       &policy.Policy{Allow: policy.MustRules("Bash(go test:*)")},
 		Deadline:   rapid.SampledFrom([]int64{0, 60_000}).Draw(rt, "deadline"),
 		Unattended: rapid.IntRange(0, 9).Draw(rt, "attended") == 0}
-	w := &walk{world: newWorld(rt, set, nil), rt: rt, decided: map[control.Key]string{}, runs: map[control.Key]int{},
+	seen := told{rt: rt, all: map[string]control.Observation{}, at: map[string]control.State{}}
+	w := &walk{world: newWorld(rt, set, seen.observe), told: seen, rt: rt, decided: map[control.Key]string{}, runs: map[control.Key]int{},
 		gone: map[control.Instance]bool{}, over: map[control.Instance]bool{}, done: map[string]bool{},
 		versions: map[control.Instance]uint64{}, effects: map[string]map[uint64]bool{}, plans: map[control.Instance]control.Key{}}
 	for i, name := range []waggle.MemberName{"ada", "bob", "cleo"} {
@@ -82,6 +86,41 @@ func newWalk(rt *rapid.T) *walk {
 
 func (w *walk) any(label string) *member {
 	return w.members[rapid.IntRange(0, len(w.members)-1).Draw(w.rt, label)]
+}
+
+// told is what observers of all processes were told in one walk.
+type told struct {
+	rt  *rapid.T
+	all map[string]control.Observation // by what tells a transition from another
+	at  map[string]control.State       // of each machine
+}
+
+// observe checks that a transition continues where its machine was, and that one
+// that is told again, by a process that folds the journal anew, is the same.
+func (s told) observe(o control.Observation) {
+	id := fmt.Sprint(o.Machine, " ", o.Instance, " ", o.Seq, " ", o.Request)
+	if old, ok := s.all[id]; ok {
+		if old != o {
+			s.rt.Fatalf("told %+v, and again as %+v", old, o)
+		}
+		return
+	}
+	s.all[id] = o
+	which := fmt.Sprint(o.Machine, " ", o.Instance)
+	if o.Machine == control.MachineRequest {
+		which += " " + o.Request
+	}
+	at, ok := s.at[which]
+	if !ok && o.Machine == control.MachineWorker {
+		at = control.Booting
+	}
+	if o.From != at {
+		s.rt.Fatalf("%s was %q and moved from %q: %+v", which, at, o.From, o)
+	}
+	s.at[which] = o.To
+	if o.Time.IsZero() || o.Member == "" || o.Row == "" || o.Seq == 0 {
+		s.rt.Fatalf("%+v", o)
+	}
 }
 
 // left reports whether the member was let go: its process is not there any more.
@@ -184,6 +223,7 @@ func (w *walk) doStart() {
 
 // start tries to start a call and checks that it may, when it does.
 func (w *walk) start(m *member, k control.Key) {
+	w.checkMember(m) // a plan may have been approved since the last step
 	c, _ := m.w.Call(k)
 	in := m.w.State()
 	owes := m.w.Turn() != nil && m.w.Turn().Plan && w.plans[m.instance] == (control.Key{})
@@ -449,6 +489,11 @@ func (w *walk) doSend() {
 			w.byInstance(o.Instance).box.put(env, false)
 		}
 		w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(o.Seq)})
+	}
+	for _, r := range w.l.Requests { // its member had fetched it before it was sent
+		if r.Order != nil && r.Order.Closed && !r.Order.Sent && rapid.Bool().Draw(w.rt, "sent all the same") {
+			w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(r.Order.Seq)})
+		}
 	}
 }
 
@@ -730,6 +775,7 @@ func (w *walk) settleAll() {
 			w.t.Fatalf("%s is decided and its member does not know", r.ID)
 		}
 	}
+	w.toldAll()
 	for _, m := range w.members {
 		fresh := control.NewWorker(nil)
 		for _, r := range m.mem.Records() {
@@ -743,44 +789,101 @@ func (w *walk) settleAll() {
 	}
 }
 
+// toldAll checks that the processes together told every transition that is on
+// record, and none besides.
+func (w *walk) toldAll() {
+	n := 0
+	count := func(o control.Observation) {
+		n++
+		if id := fmt.Sprint(o.Machine, " ", o.Instance, " ", o.Seq, " ", o.Request); w.told.all[id] != o {
+			w.t.Fatalf("on record is %+v, and told was %+v", o, w.told.all[id])
+		}
+	}
+	l := control.NewLeader(count)
+	for _, r := range w.mem.Records() {
+		w.must(l.Apply(r))
+	}
+	for _, m := range w.members {
+		f := control.NewWorker(count)
+		for _, r := range m.mem.Records() {
+			w.must(f.Apply(r))
+		}
+	}
+	if n != len(w.told.all) {
+		w.t.Fatalf("%d transitions on record, %d were told", n, len(w.told.all))
+	}
+}
+
 // TestWalk takes random walks over one leader and three members whose mail is
 // delivered once, twice, late, in any order or not at all, whose processes crash,
 // whose answers contradict each other, and whose mailboxes anybody writes to. The
 // invariants of WIRE 5.3 and TRUST 1-4 hold after every step.
 func TestWalk(t *testing.T) {
 	t.Parallel()
+	const shards = 4
 	checks := flag.Lookup("rapid.checks").Value.String()
 	steps := flag.Lookup("rapid.steps").Value.String()
-	defer func() {
-		_ = flag.Set("rapid.checks", checks)
-		_ = flag.Set("rapid.steps", steps)
-	}()
-	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(soak(2_000, 100_000))), flag.Set("rapid.steps", "40")); err != nil {
+	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(soak(2_000, 100_000)/shards)), flag.Set("rapid.steps", "40")); err != nil {
 		t.Fatal(err)
 	}
-	total := map[string]int{}
-	rapid.Check(t, func(rt *rapid.T) {
-		w := newWalk(rt)
-		rt.Repeat(w.actions())
-		w.settleAll()
-		for _, n := range w.runs {
-			total["runs"] += n
-		}
-		total["decided"] += len(w.decided)
-		total["unverified"] += len(w.l.Unverified)
-		for _, m := range w.members {
-			total["unverified by members"] += m.w.Unverified
-			for _, c := range m.w.Calls {
-				if c.Unknown {
-					total["unknown ends"]++
-				}
-			}
+	sum := &sum{total: map[string]int{}, rows: map[control.Transition]bool{}}
+	t.Run("shards", func(t *testing.T) {
+		for n := range shards {
+			t.Run(strconv.Itoa(n), func(t *testing.T) {
+				t.Parallel()
+				rapid.Check(t, func(rt *rapid.T) {
+					w := newWalk(rt)
+					rt.Repeat(w.actions())
+					w.settleAll()
+					sum.add(w)
+				})
+			})
 		}
 	})
-	t.Log(total)
+	if err := errors.Join(flag.Set("rapid.checks", checks), flag.Set("rapid.steps", steps)); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Measured(t, "random walks over a team, with every invariant checked after each of 40 steps: %v", sum.total)
+	for _, row := range control.RequestTable {
+		if !sum.rows[row] {
+			t.Errorf("row %s: %s --%s--> %s is reached by no walk", row.Row, row.From, row.On, row.To)
+		}
+	}
 	for _, want := range []string{"runs", "decided", "unverified", "unverified by members", "unknown ends"} {
-		if total[want] == 0 {
+		if sum.total[want] == 0 {
 			t.Errorf("no %s: the walk shows nothing", want)
+		}
+	}
+}
+
+// sum is what all walks together came to.
+type sum struct {
+	mu    sync.Mutex
+	total map[string]int
+	rows  map[control.Transition]bool
+}
+
+func (s *sum) add(w *walk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.total["walks"]++
+	for _, n := range w.runs {
+		s.total["runs"] += n
+	}
+	for _, o := range w.told.all {
+		s.total["transitions"]++
+		if o.Machine == control.MachineRequest {
+			s.rows[control.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
+		}
+	}
+	s.total["decided"] += len(w.decided)
+	s.total["unverified"] += len(w.l.Unverified)
+	for _, m := range w.members {
+		s.total["unverified by members"] += m.w.Unverified
+		for _, c := range m.w.Calls {
+			if c.Unknown {
+				s.total["unknown ends"]++
+			}
 		}
 	}
 }

@@ -69,8 +69,8 @@ func (w *Worker) did(from State, on Event, r journal.Record, request string) err
 		return &TransitionError{Machine: "worker " + string(w.Name), From: from, To: to, On: on}
 	}
 	if w.observe != nil {
-		w.observe(Observation{Machine: "worker", Member: string(w.Name), Row: row, From: from, On: on, To: to,
-			Request: request, Seq: uint64(r.Seq)})
+		w.observe(Observation{Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
+			Request: request, Seq: uint64(r.Seq), Time: r.Time})
 	}
 	return nil
 }
@@ -185,6 +185,9 @@ func (w *Worker) answeredRec(r journal.Record, b Answered) error {
 	}
 	delete(w.asked, b.Key)
 	ev := EvAnswered
+	if b.Kind == waggle.KindPermissionRequest && b.Decision == DecisionDeny {
+		ev = EvDenied
+	}
 	if waiting && !b.Waited && b.Kind != waggle.KindPermissionRequest {
 		c.used = true // a tool call is used up by its start
 	}
@@ -351,6 +354,9 @@ func (w *Worker) saidRec(r journal.Record, b Said) error {
 		}
 		w.turn, w.turnTask, w.base = nil, nil, Idle
 		clear(w.asked) // the session waits for nothing; open questions stay in Calls
+		if b.Failed {
+			return w.did(from, EvTurnFailed, r, b.Task)
+		}
 		return w.did(from, EvTurnEnded, r, b.Task)
 	case waggle.KindShutdownApproved, waggle.KindShutdownRejected:
 		if !w.leaving || w.gone || w.Shutdown == nil || w.Shutdown.ID != b.ID {
@@ -378,12 +384,13 @@ func (w *Worker) endTask(b Said) {
 	t.Ended, t.Failed, t.Note = true, t.Failed || b.Failed, b.Note
 }
 
-func (w *Worker) unverifiedRec(_ journal.Record, b Unverified) error {
-	if !w.Owns(b.Entry) {
-		w.Unverified++
-		w.own(b.Entry)
+func (w *Worker) unverifiedRec(r journal.Record, b Unverified) error {
+	if w.Owns(b.Entry) {
+		return nil
 	}
-	return nil
+	w.Unverified++
+	w.own(b.Entry)
+	return w.did(w.State(), EvUnverified, r, string(b.ID))
 }
 
 func (w *Worker) own(entry string) {

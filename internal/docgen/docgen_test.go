@@ -55,7 +55,7 @@ func TestDiagram(t *testing.T) {
 }
 
 func TestDiagramNamesEveryMove(t *testing.T) {
-	for name, moves := range map[string][]control.Transition{"worker": control.WorkerTable, "leader": control.LeaderTable} {
+	for name, moves := range map[string][]control.Transition{"worker": control.WorkerTable, "leader": control.LeaderTable, "request": control.RequestTable} {
 		text := diagram(moves)
 		for _, m := range moves {
 			if !strings.Contains(text, string(m.On)) || !strings.Contains(text, vertex(m.From)) || !strings.Contains(text, vertex(m.To)) {

@@ -17,13 +17,14 @@ import (
 
 // sections are what a page may ask for, by the name in its marker.
 var sections = map[string]func(root *cobra.Command) (string, error){
-	"kinds":         func(*cobra.Command) (string, error) { return kinds(), nil },
-	"send":          func(*cobra.Command) (string, error) { return send(), nil },
-	"modes":         func(*cobra.Command) (string, error) { return modes(), nil },
-	"worker states": func(*cobra.Command) (string, error) { return diagram(control.WorkerTable), nil },
-	"leader states": func(*cobra.Command) (string, error) { return diagram(control.LeaderTable), nil },
-	"exit codes":    exitCodes,
-	"commands":      func(root *cobra.Command) (string, error) { return commands(root), nil },
+	"kinds":          func(*cobra.Command) (string, error) { return kinds(), nil },
+	"send":           func(*cobra.Command) (string, error) { return send(), nil },
+	"modes":          func(*cobra.Command) (string, error) { return modes(), nil },
+	"worker states":  func(*cobra.Command) (string, error) { return diagram(control.WorkerTable), nil },
+	"leader states":  func(*cobra.Command) (string, error) { return diagram(control.LeaderTable), nil },
+	"request states": func(*cobra.Command) (string, error) { return diagram(control.RequestTable), nil },
+	"exit codes":     exitCodes,
+	"commands":       func(root *cobra.Command) (string, error) { return commands(root), nil },
 }
 
 // kinds is the table of payloads.
