@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -516,5 +517,40 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		if fmt.Sprint(err) != want {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// A task is with whoever it was assigned to last, and only a process of the
+// operator assigns in the operator's name.
+func TestAssignment(t *testing.T) {
+	w := newWorld(t, control.PolicySet{}, nil)
+	ada, bob := w.join("ada", false), w.join("bob", false)
+	w.assign(ada, control.Task{ID: "7"})
+	w.assign(ada, control.Task{ID: "3"})
+	assign := func(by journal.Writer, as policy.Role) {
+		w.do(by, func() ([]journal.Draft, error) {
+			m, _ := w.l.ByInstance(bob.instance)
+			return w.l.Assign(m, control.Task{ID: "7", Instructions: "anew"}, as, w.mint())
+		})
+	}
+	assign(w.lead(), policy.RoleOperator)
+	if o, ok := w.l.Assignment("7"); !ok || o.Instance != ada.instance || len(w.l.Ignored) != 1 {
+		t.Errorf("the lead assigned in the operator's name: %+v, ignored %v", o, w.l.Ignored)
+	}
+	w.round()
+	assign(operator, policy.RoleOperator)
+	w.round()
+	if o, ok := w.l.Assignment("7"); !ok || o.Instance != bob.instance || o.Commanded.Task.Instructions != "anew" {
+		t.Errorf("%+v", o)
+	}
+	if next := bob.w.NextTask(); next == nil || next.ID != "7" {
+		t.Errorf("bob did not take the order: %+v", next)
+	}
+	var ids []string
+	for _, o := range w.l.Assignments() {
+		ids = append(ids, o.Commanded.Task.ID)
+	}
+	if _, ok := w.l.Assignment("9"); ok || !slices.Equal(ids, []string{"3", "7"}) {
+		t.Errorf("assigned: %v, 9 %v", ids, ok)
 	}
 }

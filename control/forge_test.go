@@ -434,7 +434,7 @@ func TestQuestionOfTheDeparted(t *testing.T) {
 	if len(w.l.Pending()) != 0 || len(w.l.Unverified) != 0 {
 		t.Errorf("%d open, %d unverified", len(w.l.Pending()), len(w.l.Unverified))
 	}
-	if ds, err := w.l.Assign(w.l.Members[0], control.Task{ID: "2"}, w.mint()); err == nil {
+	if ds, err := w.l.Assign(w.l.Members[0], control.Task{ID: "2"}, policy.RoleLeader, w.mint()); err == nil {
 		t.Errorf("the departed got work: %v", ds)
 	}
 	if ds, err := w.l.AskShutdown(w.l.Members[0], "", policy.RoleOperator, w.mint()); err != nil || ds != nil {

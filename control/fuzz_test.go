@@ -246,7 +246,7 @@ func try(l *control.Leader, w *control.Worker) {
 		_, _ = l.Decide(v, operator, mint)
 	}
 	for _, m := range l.Members {
-		_, _ = l.Assign(m, control.Task{ID: "1"}, mint)
+		_, _ = l.Assign(m, control.Task{ID: "1"}, policy.RoleLeader, mint)
 		_, _ = l.AskShutdown(m, "", policy.RoleOperator, mint)
 		_, _ = l.SetMode(m, policy.ModePlan, policy.RoleOperator, operator, mint)
 		l.Let(m, control.LeftDied, "")

@@ -359,7 +359,9 @@ func verdict(r *control.Request, allow bool) control.Verdict {
 // assign gives a task and brings it to its member.
 func (w *world) assign(m *member, t control.Task) {
 	w.t.Helper()
-	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Assign(lm, t, w.mint()) })
+	w.command(m, func(lm *control.Member) ([]journal.Draft, error) {
+		return w.l.Assign(lm, t, policy.RoleLeader, w.mint())
+	})
 }
 
 func (w *world) command(m *member, step func(*control.Member) ([]journal.Draft, error)) {

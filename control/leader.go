@@ -1,6 +1,8 @@
 package control
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,7 +38,8 @@ type Leader struct {
 	heard   map[peerSeq]bool // records of members' journals whose message was seen
 	excused map[peerSeq]bool // divergences that the operator has looked at
 	orders  map[journal.Seq]*Order
-	open    []*Order // not closed
+	tasks   map[string]*Order // task id: its newest assignment
+	open    []*Order          // not closed
 	vouched map[addressed][]*Order
 	failed  error // what Apply returned
 	observe Observer
@@ -167,7 +170,7 @@ type Order struct {
 // NewLeader returns an empty fold.
 func NewLeader(o Observer) *Leader {
 	return &Leader{byInst: map[Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[Key]*Request{},
-		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{},
+		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
 		vouched: map[addressed][]*Order{}, observe: o}
 }
 
@@ -234,6 +237,15 @@ func (l *Leader) Unclosed(i Instance) []*Order {
 		}
 	}
 	return os
+}
+
+// Assignment is the newest order to do a task, whoever it went to, sent or not.
+func (l *Leader) Assignment(id string) (*Order, bool) { o, ok := l.tasks[id]; return o, ok }
+
+// Assignments lists the newest order of every task that was ever assigned, in
+// the order of the journal.
+func (l *Leader) Assignments() []*Order {
+	return slices.SortedFunc(maps.Values(l.tasks), func(a, b *Order) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
 // Vouches lists the records behind a message of the leader to an instance: same

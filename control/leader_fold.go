@@ -416,7 +416,10 @@ func (l *Leader) commandedRec(r journal.Record, b Commanded) error {
 		if b.Task == nil || b.Task.ID == "" || b.Task.SHA256 != HashText(b.Task.Instructions) {
 			return fmt.Errorf("assignment to %s without its task", m.Name)
 		}
-		l.order(o)
+		if b.By == policy.RoleOperator && !r.Writer.Operator {
+			return l.ignore(r, "only a process of the operator assigns in the operator's name")
+		}
+		l.tasks[b.Task.ID] = l.order(o)
 		m.base = Busy
 		m.assigned[b.Task.ID] = uint64(r.Seq)
 		delete(m.Done, b.Task.ID)

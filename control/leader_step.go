@@ -103,13 +103,14 @@ func (l *Leader) withdrawn(peer *Worker) []journal.Draft {
 	return ds
 }
 
-// Assign orders a member to do a task.
-func (l *Leader) Assign(m *Member, t Task, mint Mint) ([]journal.Draft, error) {
+// Assign orders a member to do a task, in the name of the lead or the operator.
+// A task that was assigned before is assigned anew.
+func (l *Leader) Assign(m *Member, t Task, by policy.Role, mint Mint) ([]journal.Draft, error) {
 	if m.State() == Terminated {
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and takes no work", m.Name)}
 	}
 	t.SHA256 = HashText(t.Instructions)
-	return l.command(m, Commanded{What: CommandAssigned, Task: &t, By: policy.RoleLeader},
+	return l.command(m, Commanded{What: CommandAssigned, Task: &t, By: by},
 		waggle.TaskAssignment{TaskID: t.ID, Subject: t.Subject, Description: t.Instructions,
 			AssignedBy: string(waggle.Lead), Timestamp: waggle.FormatTime(mint.Now), PlanModeRequired: t.PlanRequired}, mint)
 }

@@ -226,12 +226,21 @@ func (w *Worker) task(id string) *TaskState {
 // NextTask is the first assigned task that no turn has taken, nil when there is
 // none.
 func (w *Worker) NextTask() *TaskState {
-	for _, t := range w.Tasks {
-		if !t.Taken && !t.Ended {
-			return t
-		}
+	if waiting := w.Waiting(); len(waiting) > 0 {
+		return waiting[0]
 	}
 	return nil
+}
+
+// Waiting lists the assigned tasks that no turn has taken, oldest first.
+func (w *Worker) Waiting() []*TaskState {
+	var ts []*TaskState
+	for _, t := range w.Tasks {
+		if !t.Taken && !t.Ended {
+			ts = append(ts, t)
+		}
+	}
+	return ts
 }
 
 // readOnly are the tools that policy.ModePlan lets run.

@@ -288,7 +288,7 @@ func (l *Leader) Deliver(context.Context, []control.Incoming) ([]mailbox.ID, err
 // Assign orders a member to do a task and sends the order.
 func (l *Leader) Assign(ctx context.Context, name waggle.MemberName, t control.Task) error {
 	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
-		return l.p.Fold.Assign(m, t, mint)
+		return l.p.Fold.Assign(m, t, policy.RoleLeader, mint)
 	})
 }
 

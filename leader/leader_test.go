@@ -150,7 +150,7 @@ func TestLateComesLast(t *testing.T) {
 	order = nil
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		m, _ := l.Member("bob")
-		return l.Assign(m, control.Task{ID: "4", Instructions: "x"}, r.mintOf())
+		return l.Assign(m, control.Task{ID: "4", Instructions: "x"}, policy.RoleOperator, r.mintOf())
 	})
 	r.boxes["ann"].err = nil
 	r.pass()

@@ -139,7 +139,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	place := o.Root.MemberDir(o.Team, m.Name)
 	p.Status = func(s task.State) error { return task.WriteState(place, s) }
 	ctx, cancel := context.WithCancel(context.Background())
-	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, dir.Path, o.State.LeaderJournal())
+	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, dir.Path, o.State.LeaderJournal(), o.Root.TasksDir(o.Team))
 	if err != nil {
 		cancel()
 		return nil, err

@@ -168,7 +168,7 @@ func TestFetchOverdue(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, mint)
+			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
 		})
 		began := time.Now()
 		c.works("ann")
@@ -369,7 +369,8 @@ func TestBoard(t *testing.T) {
 		c.faults.mu.Lock()
 		c.faults.at = map[string]fault{}
 		reads, writes := c.faults.count["ann board read"], c.faults.count["ann board"]
-		c.faults.at[fmt.Sprintf("ann board read %d", reads+1)] = failBefore
+		c.faults.at[fmt.Sprintf("ann board read %d", reads+1)] = failBefore // its blockers
+		c.faults.at[fmt.Sprintf("ann board read %d", reads+2)] = failBefore
 		c.faults.at[fmt.Sprintf("ann board %d", writes+1)] = failBefore
 		c.faults.at[fmt.Sprintf("ann board %d", writes+3)] = failBefore // after the start, the completion
 		c.faults.mu.Unlock()
@@ -377,6 +378,36 @@ func TestBoard(t *testing.T) {
 		c.until("over", c.finished("ann", "3"))
 		c.until("shown", func() bool { b, err := c.board.Get(c.ctx, "3"); return err == nil && b.Status == task.Completed })
 	}, "ann")
+}
+
+// TestBlockedTaskWaits: a task that waits for another member's is not begun, and
+// holds up nothing; it is begun when the board shows the other as completed.
+func TestBlockedTaskWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		for _, id := range []string{"1", "2", "3"} {
+			c.board.add(id, "do "+id, "ann")
+		}
+		c.board.add("2", "do 2", "bob")
+		c.board.block("1", "2")
+		for _, id := range []string{"1", "3"} {
+			if err := c.l.Assign(c.ctx, "ann", control.Task{ID: id, Instructions: "do " + id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.until("the other is over", c.finished("ann", "3"))
+		synctest.Wait()
+		c.look("ann", func(_ *control.Leader, w *control.Worker) {
+			if len(w.Tasks) != 2 || w.Tasks[0].Taken {
+				t.Errorf("the blocked task was begun: %+v", w.Tasks[0])
+			}
+		})
+		if _, err := c.board.Complete(c.ctx, "2", "bob"); err != nil {
+			t.Fatal(err)
+		}
+		c.until("it is over", c.finished("ann", "1"))
+	}, "ann", "bob")
 }
 
 // TestMembershipEnds: a process whose membership has ended, or whose journal is

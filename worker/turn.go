@@ -38,10 +38,11 @@ type turnEnd struct {
 var errInterrupted = errors.New("interrupted")
 
 // Deliver implements poll.Machine: an idle session takes the chat of the batch
-// as one turn, else its next task; a busy one takes nothing. A turn that an
-// earlier process left is taken up first.
+// as one turn, else its next task that waits for no other; a busy one takes
+// nothing. A turn that an earlier process left is taken up first.
 func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
 	w.trouble.Note("pass", nil, "")
+	next := w.unblocked(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.turn != nil {
@@ -57,15 +58,33 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 	if len(chat) > 0 {
 		return w.takeChat(ctx, chat)
 	}
-	t := w.p.Fold.NextTask()
-	if t == nil {
+	if next == nil || next.Taken || next.Ended {
 		return nil, nil
 	}
-	if err := w.take(ctx, control.Taken{Task: t.ID}); err != nil {
+	if err := w.take(ctx, control.Taken{Task: next.ID}); err != nil {
 		return nil, err
 	}
-	w.launch(&turn{work: *w.p.Fold.Turn(), task: t}, w.doTask)
+	w.launch(&turn{work: *w.p.Fold.Turn(), task: next}, w.doTask)
 	return nil, nil
+}
+
+// unblocked is the first waiting task that waits for no other on the board, nil
+// when there is none. The board decides on the order of work, never on what work
+// there is. A task whose blockers cannot be read is not held up: its turn looks
+// again and says what is wrong.
+func (w *Worker) unblocked(ctx context.Context) *control.TaskState {
+	w.mu.Lock()
+	var waiting []*control.TaskState
+	if w.turn == nil && w.p.Fold.State() == control.Idle {
+		waiting = w.p.Fold.Waiting()
+	}
+	w.mu.Unlock()
+	for _, t := range waiting {
+		if open, err := w.p.Board.Blockers(ctx, task.ID(t.ID)); err != nil || len(open) == 0 {
+			return t
+		}
+	}
+	return nil
 }
 
 // take records the next turn's work. The caller holds mu.

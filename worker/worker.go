@@ -37,6 +37,8 @@ import (
 // Board is the shared task list as a worker uses it.
 type Board interface {
 	Get(ctx context.Context, id task.ID) (task.Task, error)
+	// Blockers are the tasks that one still waits for.
+	Blockers(ctx context.Context, id task.ID) ([]task.ID, error)
 	Start(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 	Complete(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 }

@@ -487,6 +487,27 @@ func (b *board) Get(_ context.Context, id task.ID) (task.Task, error) {
 	return *t, nil
 }
 
+func (b *board) Blockers(_ context.Context, id task.ID) ([]task.ID, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[id]
+	if t == nil {
+		return nil, &task.NotFoundError{ID: id}
+	}
+	var all []task.Task
+	for _, x := range b.tasks {
+		all = append(all, *x)
+	}
+	return task.Blocked(*t, all), nil
+}
+
+// block makes a task wait for another.
+func (b *board) block(id, by task.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tasks[id].BlockedBy = append(b.tasks[id].BlockedBy, by)
+}
+
 func (b *board) set(id task.ID, owner waggle.MemberName, to task.Status) (task.Task, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -518,6 +539,11 @@ type mortalBoard struct {
 func (m mortalBoard) Get(ctx context.Context, id task.ID) (t task.Task, err error) {
 	err = m.p.do("board read", func() error { t, err = m.b.Get(ctx, id); return err })
 	return t, err
+}
+
+func (m mortalBoard) Blockers(ctx context.Context, id task.ID) (open []task.ID, err error) {
+	err = m.p.do("board read", func() error { open, err = m.b.Blockers(ctx, id); return err })
+	return open, err
 }
 
 func (m mortalBoard) Start(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
