@@ -34,6 +34,7 @@ var archRows = map[string]archRow{
 	".":                       {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
 	"internal/atomicfile":     {0, "files under locks; it does not know what is in them"},
 	"internal/jsonobj":        {0, "JSON objects whose unknown fields survive; it does not know whose"},
+	"internal/layout":         {0, "which file is whose mailbox: the store and the registry must agree"},
 	"internal/docgen/section": {0, "text between markers"},
 	"journal":                 {1, "bodies are opaque: the record does not know what it records"},
 	"mailbox":                 {1, "one member's store; it delivers what it does not understand"},

@@ -23,13 +23,16 @@ const (
 const emptyArray = "[]"
 
 // encode writes entries as they stand in a file, without what separates them.
-func encode(entries []waggle.Envelope) ([][]byte, error) {
+func encode(f format, entries []waggle.Envelope) ([][]byte, error) {
 	enc := make([][]byte, len(entries))
 	for i, e := range entries {
 		if len(e.Text) > waggle.MaxText {
 			return nil, fmt.Errorf("entry %d: %w: its text has %d bytes, at most %d are allowed", i+1, ErrTooLarge, len(e.Text), waggle.MaxText)
 		}
-		b := e.AppendJSON(nil)
+		b, err := f.encode(e)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		}
 		if len(b) > maxEntry {
 			return nil, fmt.Errorf("entry %d: %w: it has %d bytes, at most %d are allowed", i+1, ErrTooLarge, len(b), maxEntry)
 		}

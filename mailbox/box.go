@@ -15,16 +15,19 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Box is a mailbox in a JSON array file. It remembers what it read last, so that
+// Box is a mailbox in one file of a known layout. It remembers what it read last, so that
 // reading again what did not change costs one stat.
 type Box struct {
-	path string
-	o    Options
+	path   string
+	layout Layout
+	format format
+	o      Options
 
 	mu          sync.Mutex // guards what follows; never held while waiting for the file's lock
 	last        *contents
 	lastID      atomicfile.Identity // of last; zero when last may not be trusted
 	quarantined map[string]string   // broken contents, by hash: where they are
+	torn        tornLine
 }
 
 var _ Store = (*Box)(nil)
@@ -32,8 +35,15 @@ var _ Store = (*Box)(nil)
 // maxCached is the size up to which a file's content is kept in memory.
 const maxCached = 32 << 20
 
+func newBox(path string, l Layout, o Options) *Box {
+	return &Box{path: path, layout: l, format: formatOf(l), o: o}
+}
+
 // Path returns the mailbox file.
 func (b *Box) Path() string { return b.path }
+
+// Layout returns how the file is laid out.
+func (b *Box) Layout() Layout { return b.layout }
 
 func (b *Box) file() atomicfile.Options {
 	o := b.o.File
@@ -56,11 +66,11 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	enc, err := encode(entries)
+	enc, err := encode(b.format, entries)
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", b.path, err)
 	}
-	change := func(v atomicfile.View) ([]atomicfile.Splice, error) { return appendSplices(v, enc) }
+	change := func(v atomicfile.View) ([]atomicfile.Splice, error) { return b.format.add(v, enc) }
 	err = b.edit(ctx, change)
 	if errors.Is(err, fs.ErrNotExist) && b.makeDir() == nil {
 		err = b.edit(ctx, change)
@@ -126,11 +136,11 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 			return nil, err
 		}
 		last := b.cached()
-		a, err := rescan(data, last)
+		a, err := b.format.scan(data, last)
 		if err != nil {
 			return nil, err
 		}
-		return markSplices(parse(data, a, last, needIDs(last, ids)), ids, b.o.Retention), nil
+		return markSplices(b.format, parse(data, a, last, needIDs(last, ids)), ids, b.o.Retention), nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the mailbox was removed meanwhile
@@ -180,7 +190,7 @@ func (b *Box) probe(v atomicfile.View) ([]atomicfile.Splice, error) {
 	}
 	data, err := v.Bytes()
 	if err == nil {
-		_, err = scanArray(data)
+		_, err = b.format.scan(data, nil)
 	}
 	return nil, err
 }
@@ -198,6 +208,7 @@ func (b *Box) read(all bool) (*contents, error) {
 	last, same := b.last, b.last != nil && b.lastID == id
 	b.mu.Unlock()
 	if same && (last.full || !all) {
+		b.noteTorn(last)
 		return last, nil
 	}
 	data, id, err := atomicfile.ReadIdentified(b.path, b.file())
@@ -207,7 +218,7 @@ func (b *Box) read(all bool) (*contents, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := rescan(data, last)
+	a, err := b.format.scan(data, last)
 	if err != nil {
 		if !invalid(err) {
 			err = fmt.Errorf("read %s: %w", b.path, err)
@@ -219,6 +230,7 @@ func (b *Box) read(all bool) (*contents, error) {
 		need = nil
 	}
 	c := parse(data, a, last, need)
+	b.noteTorn(c)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.last, b.lastID = c, id

@@ -14,10 +14,12 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Dir is a team's inboxes directory.
-type Dir struct{ Path string }
-
-const extension = ".json"
+// Dir is a directory of mailboxes of one layout: a team's inboxes, unless Layout
+// says otherwise.
+type Dir struct {
+	Path   string
+	Layout Layout
+}
 
 // Open returns the mailbox of a member. Nothing is created until Append; a
 // mailbox without a file is empty. Append never creates the inboxes directory's
@@ -27,11 +29,11 @@ func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
 	if _, err := waggle.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
-	return &Box{path: filepath.Join(d.Path, string(name)+extension), o: o}, nil
+	return newBox(filepath.Join(d.Path, string(name)+d.Layout.Extension()), d.Layout, o), nil
 }
 
-// Create makes an empty mailbox, exactly "[]", when there is none, and the
-// inboxes directory when only that is missing. It waits for the mailbox's lock
+// Create makes an empty mailbox, exactly "[]" or in lines nothing, when there is
+// none, and the directory when only that is missing. It waits for the mailbox's lock
 // until the deadline of o.File.
 func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
 	b, err := d.Open(name, o)
@@ -46,7 +48,7 @@ func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
 			if v.Exists() {
 				return nil, nil
 			}
-			return []atomicfile.Splice{{Insert: []byte(emptyArray)}}, nil
+			return []atomicfile.Splice{{Insert: []byte(b.format.empty())}}, nil
 		})
 	}
 	err = create()
@@ -71,7 +73,7 @@ func (d Dir) Names() ([]waggle.MemberName, error) {
 	}
 	var names []waggle.MemberName
 	for _, f := range files {
-		stem, ok := strings.CutSuffix(f.Name(), extension)
+		stem, ok := strings.CutSuffix(f.Name(), d.Layout.Extension())
 		if !ok || !f.Type().IsRegular() {
 			continue
 		}

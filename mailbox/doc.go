@@ -1,6 +1,8 @@
-// Package mailbox is one member's durable store of messages, in the layout of
-// Claude Code's agent teams: teams/<team>/inboxes/<name>.json, a JSON array that
-// real Claude Code processes, Node tools and jq read and write too.
+// Package mailbox is one member's durable store of messages, in one of two layouts
+// (WIRE §2.2): teams/<team>/inboxes/<name>.json, a JSON array that real Claude Code
+// processes, Node tools and jq read and write too, and
+// teams/<team>/mailbox/<name>.jsonl, one message a line, from which what was taken
+// is removed.
 //
 //	dir := mailbox.Dir{Path: inboxes}
 //	box, err := dir.Open("tester", mailbox.Options{})
@@ -21,5 +23,7 @@
 // between our read and our write is merged where the file system can exchange
 // names (package atomicfile says how); a file that stays broken is repaired by
 // keeping its readable entries, and what it was is kept beside it as
-// "<name>.json.corrupt-<time>". Nothing is ever silently emptied or deleted.
+// "<name>.json.corrupt-<time>". Of a file of lines only the lines that are not JSON
+// go there; a last line without its end stays for its writer. Nothing is ever
+// silently emptied or deleted.
 package mailbox

@@ -1,5 +1,11 @@
 package mailbox
 
+import (
+	"testing"
+
+	"waggle"
+)
+
 // For tests of what is not to be seen from outside.
 
 // Scan returns where the elements of an array begin and end and which are marked
@@ -38,13 +44,63 @@ func Mark(data []byte, r Retention, at ...int) []byte {
 	for _, i := range at {
 		ids = append(ids, c.entries[i].ID)
 	}
-	return apply(data, markSplices(c, ids, r))
+	return apply(data, markSplices(arrayFormat{}, c, ids, r))
 }
 
 // Mend is the repair of a broken file.
 func Mend(data []byte) []byte {
 	a, _ := scanArray(data)
-	return mend(data, a)
+	mended, _ := arrayFormat{}.mend(data, a)
+	return mended
+}
+
+// LineScan returns the entries of lines that somebody reads who has read old.
+func LineScan(t testing.TB, old, data []byte) [][]byte {
+	var was *contents
+	if a, err := (lineFormat{}).scan(old, nil); err == nil {
+		was = &contents{data: old, array: a}
+	}
+	a, err := lineFormat{}.scan(data, was)
+	if err != nil {
+		t.Fatalf("%q: %v", data, err)
+	}
+	var list [][]byte
+	for _, e := range a.elems {
+		list = append(list, data[e.start:e.end])
+	}
+	return list
+}
+
+// LineMend is the repair of broken lines.
+func LineMend(data []byte) (mended, bad []byte) {
+	a, _ := lineFormat{}.scan(data, nil)
+	return lineFormat{}.mend(data, a)
+}
+
+// LineAppend adds an entry.
+func LineAppend(data []byte, e waggle.Envelope) []byte {
+	enc, err := encode(lineFormat{}, []waggle.Envelope{e})
+	if err != nil {
+		panic(err)
+	}
+	splices, err := lineFormat{}.add(memView(data), enc)
+	if err != nil {
+		panic(err)
+	}
+	return apply(data, splices)
+}
+
+// LineTake removes the lines of the entries at these positions.
+func LineTake(data []byte, at ...int) []byte {
+	a, err := lineFormat{}.scan(data, nil)
+	if err != nil {
+		panic(err)
+	}
+	remove := make([]bool, len(a.elems))
+	for _, i := range at {
+		remove[i] = true
+	}
+	return apply(data, lineFormat{}.without(&contents{data: data, array: a}, remove, nil))
 }
 
 const (

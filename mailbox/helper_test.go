@@ -37,7 +37,12 @@ func needTier(t testing.TB, tier atomicfile.Tier) {
 
 func openBox(t testing.TB, dir string, o mailbox.Options) *mailbox.Box {
 	t.Helper()
-	b, err := mailbox.Dir{Path: dir}.Open("tester", o)
+	return openLayout(t, mailbox.Array, dir, o)
+}
+
+func openLayout(t testing.TB, l mailbox.Layout, dir string, o mailbox.Options) *mailbox.Box {
+	t.Helper()
+	b, err := mailbox.Dir{Path: dir, Layout: l}.Open("tester", o)
 	must(t, err)
 	return b
 }

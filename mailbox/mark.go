@@ -7,7 +7,7 @@ import (
 )
 
 // markSplices marks the wanted entries read, or removes them.
-func markSplices(c *contents, ids []ID, r Retention) []atomicfile.Splice {
+func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Splice {
 	wanted := make(map[ID]bool, len(ids))
 	for _, id := range ids {
 		wanted[id] = true
@@ -37,7 +37,7 @@ func markSplices(c *contents, ids []ID, r Retention) []atomicfile.Splice {
 		remove[i] = gone[e.ID.Hash]
 		mark[i] = mark[i] && !remove[i]
 	}
-	return c.without(remove, c.flag(mark))
+	return f.without(c, remove, c.flag(mark))
 }
 
 // flag sets the read flag of entries. An entry that is not an object has none,

@@ -26,7 +26,7 @@ func (m *memory) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	enc, err := encode(entries)
+	enc, err := encode(arrayFormat{}, entries)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
@@ -38,7 +38,7 @@ func (m *memory) MarkRead(ctx context.Context, ids ...ID) error {
 		if v == nil || len(ids) == 0 {
 			return nil, nil
 		}
-		return markSplices(m.last, ids, m.o.Retention), nil
+		return markSplices(arrayFormat{}, m.last, ids, m.o.Retention), nil
 	})
 }
 

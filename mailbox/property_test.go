@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -93,15 +94,17 @@ func TestStoresFollowTheModel(t *testing.T) {
 	stores := map[string]func(dir string, o mailbox.Options) (mailbox.Store, error){
 		"memory": func(_ string, o mailbox.Options) (mailbox.Store, error) { return mailbox.NewMemory(o), nil },
 	}
-	for _, tier := range tiers {
-		stores[tier.String()] = func(dir string, o mailbox.Options) (mailbox.Store, error) {
-			o.File.Tier = tier
-			return mailbox.Dir{Path: dir}.Open("tester", o)
+	for _, layout := range layouts {
+		for _, tier := range tiers {
+			stores[layout.String()+"/"+tier.String()] = func(dir string, o mailbox.Options) (mailbox.Store, error) {
+				o.File.Tier = tier
+				return mailbox.Dir{Path: dir, Layout: layout}.Open("tester", o)
+			}
 		}
 	}
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			if name == tiers[0].String() {
+			if strings.HasSuffix(name, atomicfile.TierExchange.String()) {
 				needTier(t, atomicfile.TierExchange)
 			}
 			rapid.Check(t, func(t *rapid.T) {

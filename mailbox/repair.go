@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"waggle/internal/atomicfile"
 )
 
-// A file that is not a JSON array may be one that a program is writing right now
+// A file that is not what it should be may be one that a program is writing right now
 // without care, so it is read again a few times before anything is done about it
 // (PERF, "Recommended design" 8).
 const (
@@ -20,7 +19,7 @@ const (
 	tornDelay = 10 * time.Millisecond
 )
 
-var errTorn = errors.New("the file is not a JSON array at the moment")
+var errTorn = errors.New("the file is not whole at the moment")
 
 func pause(ctx context.Context) error {
 	t := time.NewTimer(tornDelay)
@@ -33,33 +32,28 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// mend turns a broken file into an array of its readable leading entries, whose
-// bytes stay as they are.
-func mend(data []byte, a array) []byte {
-	if a.open < 0 || len(a.elems) == 0 {
-		return []byte(emptyArray)
-	}
-	return append(slices.Clip(data[:a.lastEnd()]), "\n]"...)
-}
-
 // repair is one file that was mended.
 type repair struct {
 	why        error
 	kept       int
-	bytes      int
+	bytes      int // of what went into quarantine
 	quarantine string
 }
 
 func (r repair) report(path string) Report {
 	what := fmt.Sprintf("%s was broken (%v): its %d readable entries were kept, all %d bytes of it are in the quarantine file",
 		path, r.why, r.kept, r.bytes)
+	var garbage *garbageError
+	if errors.As(r.why, &garbage) {
+		what = fmt.Sprintf("%s had %v: they were taken out, and all %d bytes of them are in the quarantine file", path, garbage, r.bytes)
+	}
 	if r.quarantine == "" {
 		what = fmt.Sprintf("%s was an empty file, which no mailbox is: taken as a mailbox without entries", path)
 	}
 	return Report{Path: path, What: what, Quarantine: r.quarantine}
 }
 
-// quarantine copies a broken file's bytes to "<path>.corrupt-<time>", never over
+// quarantine copies the bytes of a broken file, or of its broken lines, to "<path>.corrupt-<time>", never over
 // another one. The same bytes are copied once.
 func (b *Box) quarantine(data []byte) (string, error) {
 	sum := hashRaw(data)
@@ -146,14 +140,14 @@ func (b *Box) mend(v atomicfile.View, why error, change func(atomicfile.View) ([
 	if err != nil {
 		return r, nil, err
 	}
-	a, _ := scanArray(data)
-	r.kept, r.bytes = len(a.elems), len(data)
-	if len(data) > 0 {
-		if r.quarantine, err = b.quarantine(data); err != nil {
+	a, _ := b.format.scan(data, nil)
+	mended, bad := b.format.mend(data, a)
+	r.kept, r.bytes = len(a.elems), len(bad)
+	if len(bad) > 0 {
+		if r.quarantine, err = b.quarantine(bad); err != nil {
 			return r, nil, err
 		}
 	}
-	mended := mend(data, a)
 	splices, err := change(memView(mended))
 	if err != nil {
 		return r, nil, err

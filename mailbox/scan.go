@@ -57,8 +57,10 @@ type element struct {
 // array is what a scan found. After an error elems are the complete elements
 // before it.
 type array struct {
-	open, close int // offsets of the brackets
+	open, close int // offsets of the brackets; of a layout of lines -1
 	elems       []element
+	bad         [][2]int // of a layout of lines: where garbage begins and ends
+	torn        int      // of a layout of lines: where an unfinished last line begins, or -1
 }
 
 // lastEnd is where the last element ends, or the position behind the opening
@@ -77,7 +79,7 @@ func scanArray(data []byte) (array, error) { return rescan(data, nil) }
 // rescan is scanArray for data that may begin like old: what is the same is not
 // looked at again.
 func rescan(data []byte, old *contents) (array, error) {
-	a := array{open: -1, close: -1}
+	a := array{open: -1, close: -1, torn: -1}
 	s := scanner{b: data}
 	if done := old.common(data); len(done) > 0 {
 		a.open = old.array.open
@@ -137,7 +139,8 @@ func (s *scanner) more(a array) (array, error) {
 // middle of its work may be about to change.
 func invalid(err error) bool {
 	var broken *brokenError
-	return errors.Is(err, errEmpty) || errors.Is(err, errNotArray) || errors.As(err, &broken)
+	var garbage *garbageError
+	return errors.Is(err, errEmpty) || errors.Is(err, errNotArray) || errors.As(err, &broken) || errors.As(err, &garbage)
 }
 
 type scanner struct {
