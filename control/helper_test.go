@@ -85,9 +85,10 @@ type tb interface {
 type world struct {
 	t       tb
 	now     time.Time
-	n       int // names given out
-	mem     *journal.Memory
-	j       *journal.Handle
+	n       int                                   // names given out
+	mem     *journal.Memory                       // nil when the leader's journal is in files
+	open    func(*control.Leader) journal.Journal // the leader's journal, once more
+	j       journal.Journal
 	l       *control.Leader
 	box     box
 	members []*member
@@ -109,7 +110,7 @@ type member struct {
 	mem      *journal.Memory
 	j        *journal.Handle
 	w        *control.Worker
-	lj       *journal.Handle // its own view of the leader's journal
+	lj       journal.Journal // its own view of the leader's journal
 	lead     *control.Leader
 	box      *box
 	sent     map[journal.Seq]bool
@@ -124,6 +125,22 @@ func (w *world) lead() journal.Writer {
 func newWorld(t tb, p control.PolicySet, o control.Observer) *world {
 	w := &world{t: t, now: start, peers: map[control.Instance]*peer{}, observe: o}
 	w.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w.now })
+	w.open = func(l *control.Leader) journal.Journal { return w.mem.Open(l) }
+	return w.begin(p)
+}
+
+// newWorldAt is newWorld with the leader's journal in files.
+func newWorldAt(t tb, d journal.Dir, p control.PolicySet) *world {
+	w := &world{t: t, now: start, peers: map[control.Instance]*peer{}}
+	w.open = func(l *control.Leader) journal.Journal {
+		j, err := d.Open(journal.Leader, l, journal.Options{})
+		w.must(err)
+		return j
+	}
+	return w.begin(p)
+}
+
+func (w *world) begin(p control.PolicySet) *world {
 	w.restart()
 	if p.Policy.Version == 0 {
 		p.Policy.Version = 1
@@ -136,7 +153,7 @@ func newWorld(t tb, p control.PolicySet, o control.Observer) *world {
 // restart is a new process of the lead: it folds the journals anew.
 func (w *world) restart() {
 	w.l = control.NewLeader(w.observe)
-	w.j = w.mem.Open(w.l)
+	w.j = w.open(w.l)
 	w.must(w.j.Refresh(context.Background()))
 	for i := range w.peers {
 		delete(w.peers, i)
@@ -199,7 +216,7 @@ func (m *member) boot() {
 func (m *member) open() {
 	m.t.Helper()
 	m.w, m.lead = control.NewWorker(m.observe), control.NewLeader(nil)
-	m.j, m.lj = m.mem.Open(m.w), m.world.mem.Open(m.lead)
+	m.j, m.lj = m.mem.Open(m.w), m.world.open(m.lead)
 	m.must(m.j.Refresh(context.Background()))
 	m.must(m.lj.Refresh(context.Background()))
 }

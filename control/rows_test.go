@@ -12,6 +12,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/policy"
 )
 
 // What WIRE §5 has as a row and what is no move of a machine: the test that shows
@@ -100,5 +101,91 @@ func TestTeamTable(t *testing.T) {
 	want = []control.Transition{want[0], want[1], want[3], want[2]}
 	if d := cmp.Diff(want, rows); d != "" {
 		t.Error(d)
+	}
+}
+
+// TestRequestTable reaches every row of a request: answered at once and late, by
+// two, sent and fetched, asked again at every stage, abandoned and left behind.
+func TestRequestTable(t *testing.T) {
+	rows := map[control.Transition]bool{}
+	observe := func(o control.Observation) {
+		if o.Machine == control.MachineRequest {
+			rows[control.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
+		}
+	}
+	again := func(w *world, r *control.Request) { // its message lies in the mailbox once more
+		for _, s := range w.of("ada").w.Outbox {
+			if s.Mail.Kind == tool {
+				env, err := s.Mail.Open()
+				w.must(err)
+				w.see(w.box.put(env, false))
+			}
+		}
+	}
+	open := func(set control.PolicySet) (*world, *member, *control.Request) {
+		w := newWorld(t, set, observe)
+		m := w.join("ada", false)
+		m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Entries: []string{"chat"}}, m.lead) })
+		k := m.ask(tool, bash)
+		m.flush()
+		w.pass()
+		r := w.request(k)
+		again(w, r)
+		return w, m, r
+	}
+	fetch := func(m *member, r *control.Request) {
+		env, err := r.Order.Mail.Open()
+		m.must(err)
+		m.receive(m.box.put(env, false))
+	}
+	leave := func(w *world, m *member) {
+		w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, control.LeftDied, ""), nil })
+	}
+
+	w, m, r := open(control.PolicySet{}) // fetched before it was sent
+	w.decide(verdict(r, true), operator)
+	again(w, r)
+	fetch(m, r)
+	w.settle()
+	again(w, r)
+	w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(r.Order.Seq)})
+
+	w, m, r = open(control.PolicySet{}) // sent, asked again, sent again, taken
+	w.decide(verdict(r, false), operator)
+	w.deliver()
+	again(w, r)
+	w.deliver()
+	m.poll()
+	w.settle()
+	if r.State != control.RequestClosed || len(m.box.entries) != 2 {
+		t.Errorf("%s, %d answers sent", r.State, len(m.box.entries))
+	}
+
+	w, m, _ = open(control.PolicySet{}) // nobody answered
+	leave(w, m)
+	for _, sent := range []bool{false, true} { // the answer came too late
+		w, m, r = open(control.PolicySet{})
+		w.decide(verdict(r, true), operator)
+		if sent {
+			w.deliver()
+		}
+		leave(w, m)
+		if r.State != control.RequestClosed || r.Closed != "its member has ended" || len(w.l.Outbox()) != 0 {
+			t.Errorf("%s: %s", r.State, r.Closed)
+		}
+	}
+
+	w, _, r = open(control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideTwo}})
+	if w.decide(verdict(r, true), operator); r.State != control.RequestPending || len(r.Votes) != 1 {
+		t.Errorf("%s after one of two", r.State)
+	}
+	for _, row := range control.RequestTable {
+		if !rows[row] {
+			t.Errorf("row %s: %s --%s--> %s is reached by nothing", row.Row, row.From, row.On, row.To)
+		}
+		delete(rows, row)
+	}
+	if len(rows) > 0 {
+		t.Errorf("moves that no row has: %v", rows)
 	}
 }

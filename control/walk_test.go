@@ -25,6 +25,13 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if args := os.Getenv(deciderEnv); args != "" {
+		if err := decideForever(args); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv("WAGGLE_SOAK") != "" { // the walk checks itself as often as it wants
 		_ = flag.Set("rapid.checks", strconv.Itoa(soak(100, 10_000)))
 	}
@@ -826,7 +833,7 @@ func TestWalk(t *testing.T) {
 	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(soak(2_000, 100_000)/shards)), flag.Set("rapid.steps", "40")); err != nil {
 		t.Fatal(err)
 	}
-	sum := &sum{total: map[string]int{}, rows: map[control.Transition]bool{}}
+	sum := &sum{total: map[string]int{}}
 	t.Run("shards", func(t *testing.T) {
 		for n := range shards {
 			t.Run(strconv.Itoa(n), func(t *testing.T) {
@@ -844,11 +851,6 @@ func TestWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	testenv.Measured(t, "random walks over a team, with every invariant checked after each of 40 steps: %v", sum.total)
-	for _, row := range control.RequestTable {
-		if !sum.rows[row] {
-			t.Errorf("row %s: %s --%s--> %s is reached by no walk", row.Row, row.From, row.On, row.To)
-		}
-	}
 	for _, want := range []string{"runs", "decided", "unverified", "unverified by members", "unknown ends"} {
 		if sum.total[want] == 0 {
 			t.Errorf("no %s: the walk shows nothing", want)
@@ -860,7 +862,6 @@ func TestWalk(t *testing.T) {
 type sum struct {
 	mu    sync.Mutex
 	total map[string]int
-	rows  map[control.Transition]bool
 }
 
 func (s *sum) add(w *walk) {
@@ -870,12 +871,7 @@ func (s *sum) add(w *walk) {
 	for _, n := range w.runs {
 		s.total["runs"] += n
 	}
-	for _, o := range w.told.all {
-		s.total["transitions"]++
-		if o.Machine == control.MachineRequest {
-			s.rows[control.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
-		}
-	}
+	s.total["transitions"] += len(w.told.all)
 	s.total["decided"] += len(w.decided)
 	s.total["unverified"] += len(w.l.Unverified)
 	for _, m := range w.members {
