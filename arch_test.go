@@ -82,6 +82,7 @@ var archHelpers = map[string]archRow{
 	"internal/testenv":      {0, "what tests ask of the machine"},
 	"internal/testenv/soak": {1, "the program of make soak"},
 	"internal/protocoltest": {1, "generators of payloads"},
+	"internal/storetest":    {4, "the stores at their worst; the loop reads them there"},
 }
 
 // archLight is every module that the packages of the library may bring to those

@@ -1,0 +1,172 @@
+//go:build unix
+
+package storetest_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/internal/testenv"
+	"waggle/mailbox"
+)
+
+// child is what a process of the test binary does, and to which files.
+type child struct {
+	Role   string
+	Dir    string // of the store
+	Sender string
+	Count  int
+	Lock   bool // for the careless writers: whether they take the lock
+	Wait   bool // for claimers: until the other one is ready
+}
+
+const childEnv = "WAGGLE_STORETEST_CHILD"
+
+// roles are the children. Each prints one line for whatever it was told is done.
+var roles = map[string]func(child) error{
+	"send":     child.send,
+	"truncate": child.truncate,
+	"hold":     child.hold,
+	"flock":    child.flock,
+	"append":   child.append,
+	"keep":     child.mark,
+	"prune":    child.mark,
+	"config":   child.config,
+	"task":     child.task,
+	"claim":    child.claim,
+}
+
+// TestMain lets the test binary be one of several processes.
+func TestMain(m *testing.M) {
+	args := os.Getenv(childEnv)
+	if args == "" {
+		os.Exit(m.Run())
+	}
+	var c child
+	err := json.Unmarshal([]byte(args), &c)
+	if err == nil {
+		err = roles[c.Role](c)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, c.Role, c.Sender, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// process is a child, or another program, at work.
+type process struct {
+	*exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (c child) start(t testing.TB) *process {
+	t.Helper()
+	args, err := json.Marshal(c)
+	must(t, err)
+	exe, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childEnv+"="+string(args))
+	return start(t, cmd)
+}
+
+// node starts a script of testdata.
+func node(t testing.TB, script string, args ...string) *process {
+	t.Helper()
+	modules := testenv.NodeModules(t)
+	cmd := exec.Command("node", append([]string{filepath.Join("testdata", script)}, args...)...)
+	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)
+	return start(t, cmd)
+}
+
+// start starts a command. Whatever becomes of the test, it does not outlive it.
+func start(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	cmd.Stderr = os.Stderr
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		}
+	})
+	return &process{cmd, in, bufio.NewReader(out)}
+}
+
+// line is the next line of its output, "" at the end.
+func (p *process) line() string {
+	s, _ := p.out.ReadString('\n')
+	return strings.TrimSpace(s)
+}
+
+// rest is what it prints until it ends, line by line.
+func (p *process) rest() []string {
+	data, _ := io.ReadAll(p.out)
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
+}
+
+// untilKilled kills a child some moment after it was ready, and returns what it
+// said since.
+func untilKilled(t *testing.T, c child, r *rand.Rand) []string {
+	t.Helper()
+	p := c.start(t)
+	if line := p.line(); line != "ready" {
+		t.Fatalf("%s: it never came to work: %q, %v", c.Role, line, p.Wait())
+	}
+	timer := time.AfterFunc(time.Duration(r.Int64N(int64(30*time.Millisecond))), func() { _ = p.Process.Kill() })
+	defer timer.Stop()
+	said := p.rest()
+	_ = p.Wait()
+	return said
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func random(t *testing.T) *rand.Rand { return rand.New(rand.NewPCG(testenv.Seed(t), 0)) }
+
+// deadline is for processes on a machine with other things to do.
+const deadline = 60 * time.Second
+
+func open(dir string, o mailbox.Options) (*mailbox.Box, error) {
+	if o.File.Deadline == 0 {
+		o.File.Deadline = deadline
+	}
+	return mailbox.Dir{Path: dir}.Open("tester", o)
+}
+
+func message(sender string, n int) waggle.Envelope {
+	return waggle.Envelope{From: sender, Text: fmt.Sprintf("%s/%d", sender, n), Timestamp: waggle.FormatTime(time.Now())}
+}
+
+// validArray fails unless a mailbox is one whole JSON array.
+func validArray(t testing.TB, path string) []json.RawMessage {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	must(t, err)
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		t.Fatalf("%s is not a JSON array: %v\n%.500s", path, err, data)
+	}
+	return list
+}
