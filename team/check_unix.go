@@ -3,6 +3,7 @@
 package team
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -25,3 +26,7 @@ func syncDir(path string) error {
 	defer dir.Close()
 	return dir.Sync()
 }
+
+// foreignDevice reports that a rename failed because the two places are not on
+// one file system.
+func foreignDevice(err error) bool { return errors.Is(err, syscall.EXDEV) }

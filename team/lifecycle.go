@@ -2,9 +2,7 @@ package team
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,87 +154,4 @@ func (t *Team) fill(dir string, c *Config) error {
 		}
 	}
 	return atomicfile.WriteFile(filepath.Join(dir, configName), c.AppendJSON(nil), t.o)
-}
-
-// Delete removes the team's directory, and its tasks when tasks is set. It does
-// not look whether members live: that is the caller's to know. The directory is
-// renamed first, under the config's lock, so that nobody sees half a team. Only
-// directories of this name below teams/ and tasks/ are touched; a symbolic link
-// in their place is refused, and none inside them is followed. A team that is
-// gone is a *NotFoundError.
-func (t *Team) Delete(ctx context.Context, tasks bool) error {
-	err := t.remove(ctx, t.root.teams(), configName, atomicfile.RankConfig)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = t.notFound()
-	}
-	if tasks {
-		if e := t.remove(ctx, t.root.tasks(), ".lock", atomicfile.RankTasks); !errors.Is(e, fs.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
-	}
-	return t.failed("delete", err)
-}
-
-// remove removes the team's directory below parent while holding the lock of one
-// of its files.
-func (t *Team) remove(ctx context.Context, parent, lock string, rank atomicfile.Rank) error {
-	root, err := os.OpenRoot(parent)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	sweep(parent, t.name, t.now())
-	name := string(t.name)
-	info, err := root.Lstat(name)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a directory and stays", filepath.Join(parent, name))
-	}
-	release := func() error { return nil }
-	if target := filepath.Join(parent, name, lock); isFile(target) {
-		o := t.o
-		o.Rank = rank
-		if release, err = atomicfile.Lock(ctx, target, o); err != nil {
-			return err
-		}
-	}
-	doomed := leaving(t.name) + suffix()
-	if err := root.Rename(name, doomed); err != nil {
-		doomed = name // a platform that does not rename a directory in use
-	}
-	_ = release() // the lock went with the directory
-	return root.RemoveAll(doomed)
-}
-
-func isFile(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
-// staging and leaving begin the names of directories that are being made and
-// removed. No team name begins with a dot.
-func staging(name waggle.TeamName) string { return "." + string(name) + ".new-" }
-func leaving(name waggle.TeamName) string { return "." + string(name) + ".deleted-" }
-
-// sweep removes what a process that was killed left of this team: directories it
-// was removing, and those it was making an hour ago.
-func sweep(parent string, name waggle.TeamName, now time.Time) {
-	root, err := os.OpenRoot(parent)
-	if err != nil {
-		return
-	}
-	defer root.Close()
-	entries, _ := os.ReadDir(parent)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !e.IsDir() {
-			continue
-		}
-		old := now.Sub(info.ModTime()) > time.Hour
-		if strings.HasPrefix(e.Name(), leaving(name)) || old && strings.HasPrefix(e.Name(), staging(name)) {
-			_ = root.RemoveAll(e.Name())
-		}
-	}
 }

@@ -22,6 +22,7 @@ type Team struct {
 	root Root
 	name waggle.TeamName
 	o    atomicfile.Options
+	kept string // where old mail goes; "" is <team>/archive
 }
 
 // maxConfig is the largest config.json that is read unless the options say

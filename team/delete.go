@@ -1,0 +1,247 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Delete removes the team's directory, and its tasks when tasks is set. It does
+// not look whether members live: that is the caller's to know. Tasks go first, so
+// that whoever is killed on the way leaves a team that can be deleted again; each
+// directory is renamed under its lock before it is removed, so that nobody sees
+// half of it. Only directories of this name below teams/ and tasks/ are touched,
+// and the mailboxes of a team of 2.1.150 under its name's old spelling (see
+// InboxesDir). A symbolic link in their place and a directory that belongs to
+// another user are refused, and no link inside them is followed. A team that is
+// gone is a *NotFoundError.
+func (t *Team) Delete(ctx context.Context, tasks bool) error {
+	return t.failed("delete", t.dispose(ctx, tasks, func(root *os.Root, name, _ string) (func() error, error) {
+		doomed := leaving(t.name) + suffix()
+		if err := root.Rename(name, doomed); err != nil {
+			doomed = name // a platform that does not rename a directory in use
+		}
+		return func() error { return root.RemoveAll(doomed) }, nil
+	}))
+}
+
+// MoveTo is Delete that keeps what the team leaves: as dir/team, dir/tasks and, if
+// there are any under an old spelling, dir/inboxes. dir must exist; it may be on
+// another file system, to which everything is copied before it is removed. What a
+// process that was killed while it copied left is taken along.
+func (t *Team) MoveTo(ctx context.Context, dir string, tasks bool) error {
+	return t.failed("move", t.dispose(ctx, tasks, func(root *os.Root, name, what string) (func() error, error) {
+		source, to := filepath.Join(root.Name(), name), filepath.Join(dir, what)
+		if err := os.Rename(source, to); err == nil || !foreignDevice(err) {
+			return func() error { return t.finishMoves(root, dir, what) }, err
+		}
+		// Out of everybody's sight, but where no sweep takes it for rubbish.
+		if err := root.Rename(name, moving(t.name)+suffix()); err != nil {
+			return nil, err
+		}
+		return func() error { return t.finishMoves(root, dir, what) }, nil
+	}))
+}
+
+// disposal takes the directory name below root, which was what, out of everybody's
+// sight. It is called under the directory's lock; what it returns is called after.
+type disposal func(root *os.Root, name, what string) (after func() error, err error)
+
+// dispose takes the team's directories out of the tree one by one and hands each
+// to away, as a name below root, with what it was.
+func (t *Team) dispose(ctx context.Context, tasks bool, away disposal) error {
+	if info, err := os.Lstat(t.root.TeamDir(t.name)); err == nil {
+		if err := owned(t.root.TeamDir(t.name), info); err != nil {
+			return err // before the tasks are gone
+		}
+	}
+	if tasks {
+		err := t.remove(ctx, t.root.tasks(), ".lock", "tasks", atomicfile.RankTasks, away)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := t.removeSpelled(away); err != nil {
+		return err
+	}
+	err := t.remove(ctx, t.root.teams(), configName, "team", atomicfile.RankConfig, away)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t.notFound()
+	}
+	return err
+}
+
+// removeSpelled disposes of mailboxes under the name's old spelling.
+func (t *Team) removeSpelled(away disposal) error {
+	inboxes := t.InboxesDir()
+	home := filepath.Dir(inboxes)
+	if home == t.root.TeamDir(t.name) {
+		return nil
+	}
+	info, err := os.Lstat(home)
+	if err == nil {
+		err = owned(home, info)
+	}
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(home)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	after, err := away(root, inboxesName, inboxesName)
+	if err == nil {
+		err = after()
+	}
+	if err != nil {
+		return err
+	}
+	_ = os.Remove(home) // unless something else is in it
+	return nil
+}
+
+// owned refuses what is not a directory of this user.
+func owned(path string, info fs.FileInfo) error {
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a directory and stays", path)
+	}
+	if uid, other := foreignOwner(info); other {
+		return fmt.Errorf("%s belongs to user %d and stays", path, uid)
+	}
+	return nil
+}
+
+// remove disposes of the team's directory below parent while holding the lock of
+// one of its files.
+func (t *Team) remove(ctx context.Context, parent, lock, what string, rank atomicfile.Rank, away disposal) error {
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	sweep(parent, t.name, t.now())
+	name := string(t.name)
+	info, err := root.Lstat(name)
+	if err != nil {
+		return err
+	}
+	if err := owned(filepath.Join(parent, name), info); err != nil {
+		return err
+	}
+	release := func() error { return nil }
+	if target := filepath.Join(parent, name, lock); isFile(target) {
+		o := t.o
+		o.Rank = rank
+		if release, err = atomicfile.Lock(ctx, target, o); err != nil {
+			return err
+		}
+	}
+	t.step("disposing " + what)
+	after, err := away(root, name, what)
+	t.step("out of sight " + what)
+	_ = release() // the lock went with the directory
+	if err != nil {
+		return err
+	}
+	return after()
+}
+
+// step tells a test where an operation is.
+func (t *Team) step(name string) {
+	if t.o.Hook != nil {
+		t.o.Hook(name)
+	}
+}
+
+// finishMoves copies what waits below root for a place on another file system,
+// and then removes it: as dir/what, and what a killed process left beside it.
+func (t *Team) finishMoves(root *os.Root, dir, what string) error {
+	entries, err := os.ReadDir(root.Name())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), moving(t.name)) {
+			continue
+		}
+		to := filepath.Join(dir, what)
+		for n := 2; exists(to); n++ {
+			to = filepath.Join(dir, fmt.Sprintf("%s-%d", what, n))
+		}
+		if err := copyTree(root, e.Name(), to); err != nil {
+			return err
+		}
+		t.step("copied " + what)
+		doomed := leaving(t.name) + suffix()
+		if err := root.Rename(e.Name(), doomed); err != nil {
+			return err
+		}
+		if err := root.RemoveAll(doomed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyTree copies a directory below root, whole or not at all.
+func copyTree(root *os.Root, from, to string) error {
+	part := to + ".part"
+	if err := os.RemoveAll(part); err != nil {
+		return err
+	}
+	inside, err := root.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	if err := os.CopyFS(part, inside.FS()); err != nil {
+		return errors.Join(fmt.Errorf("copy %s: %w", filepath.Join(root.Name(), from), err), os.RemoveAll(part))
+	}
+	return os.Rename(part, to)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func isFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// staging, leaving and moving begin the names of directories that are being made,
+// removed, and moved to another file system. No team name begins with a dot.
+func staging(name waggle.TeamName) string { return "." + string(name) + ".new-" }
+func moving(name waggle.TeamName) string  { return "." + string(name) + ".moving-" }
+func leaving(name waggle.TeamName) string { return "." + string(name) + ".deleted-" }
+
+// sweep removes what a process that was killed left of this team: directories it
+// was removing, and those it was making an hour ago.
+func sweep(parent string, name waggle.TeamName, now time.Time) {
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	entries, _ := os.ReadDir(parent)
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !e.IsDir() {
+			continue
+		}
+		old := now.Sub(info.ModTime()) > time.Hour
+		if strings.HasPrefix(e.Name(), leaving(name)) || old && strings.HasPrefix(e.Name(), staging(name)) {
+			_ = root.RemoveAll(e.Name())
+		}
+	}
+}

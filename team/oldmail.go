@@ -1,0 +1,181 @@
+package team
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// KeepIn returns the same team with another place for old mail than
+// teams/<team>/archive: a directory that outlives the team's own, such as STATE's
+// (DESIGN). It is made when it is needed; what is above it must be there.
+func (t *Team) KeepIn(dir string) *Team {
+	u := *t
+	u.kept = dir
+	return &u
+}
+
+// box is where a member's mailbox is in one of the two layouts (WIRE §2.2).
+type box struct{ dir, extension, empty string }
+
+var boxes = []box{{inboxesName, ".json", "[]"}, {"mailbox", ".jsonl", ""}}
+
+// maxBox is the largest mailbox that is put away.
+const maxBox = atomicfile.DefaultMaxSize
+
+// freshInbox makes an empty mailbox. What is in one of that name is put into the
+// archive first. The caller holds the config's lock.
+func (t *Team) freshInbox(ctx context.Context, name waggle.MemberName) (archived string, err error) {
+	home, err := os.OpenRoot(filepath.Dir(t.InboxesDir()))
+	if err != nil {
+		return "", err
+	}
+	defer home.Close()
+	has := false
+	for _, b := range boxes {
+		file := filepath.Join(b.dir, string(name)+b.extension)
+		info, err := home.Lstat(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err := t.nameCopy(name, b); err != nil { // of one that is gone since
+				return archived, err
+			}
+			continue
+		}
+		if err == nil && !info.Mode().IsRegular() {
+			err = fmt.Errorf("mailbox %s is not a regular file", filepath.Join(home.Name(), file))
+		}
+		if err != nil {
+			return archived, err
+		}
+		place, err := t.putAway(ctx, filepath.Join(home.Name(), file), name, b)
+		archived = cmp.Or(place, archived)
+		if err != nil {
+			return archived, err
+		}
+		has = true
+	}
+	if has {
+		return archived, nil
+	}
+	if err := home.Mkdir(inboxesName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return archived, err
+	}
+	err = createInbox(home, filepath.Join(inboxesName, string(name)+".json"))
+	if errors.Is(err, fs.ErrExist) {
+		err = nil // in this moment
+	}
+	return archived, err
+}
+
+// putAway moves a mailbox's content into the archive and leaves it empty: it is
+// copied to a file of a fixed name, then the mailbox is emptied, then the copy gets
+// its own name. Whoever is killed on the way leaves a copy of what is still in the
+// mailbox, which is made anew, or the only copy, which is finished (pending).
+func (t *Team) putAway(ctx context.Context, path string, name waggle.MemberName, b box) (archived string, err error) {
+	o := t.o
+	o.Rank, o.MaxSize = atomicfile.RankInbox, maxBox
+	err = atomicfile.Edit(ctx, path, o, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		mail := bytes.TrimSpace(data)
+		if len(mail) == 0 || string(mail) == b.empty {
+			return nil, nil
+		}
+		// A copy that is already there is of this content, or of mail that is in the
+		// mailbox no more.
+		if old, err := t.pendingCopy(name, b); err != nil {
+			return nil, err
+		} else if old != nil && !bytes.Equal(old, data) {
+			if _, err := t.nameCopy(name, b); err != nil {
+				return nil, err
+			}
+		}
+		if err := t.writeCopy(name, b, data); err != nil {
+			return nil, err
+		}
+		return []atomicfile.Splice{{Delete: v.Size(), Insert: []byte(b.empty)}}, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	t.step("emptied")
+	return t.nameCopy(name, b)
+}
+
+// archive is where old mail goes.
+func (t *Team) archive() string {
+	return cmp.Or(t.kept, filepath.Join(t.root.TeamDir(t.name), archiveName))
+}
+
+// pending is the copy of mail that may not have been removed from its mailbox yet.
+func (t *Team) pending(name waggle.MemberName, b box) string {
+	return filepath.Join(t.archive(), "."+string(name)+b.extension+".pending")
+}
+
+func (t *Team) pendingCopy(name waggle.MemberName, b box) ([]byte, error) {
+	data, err := atomicfile.ReadFile(t.pending(name, b), atomicfile.Options{MaxSize: maxBox, Now: t.o.Now})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
+}
+
+func (t *Team) writeCopy(name waggle.MemberName, b box, data []byte) error {
+	dir := t.archive()
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	info, err := os.Lstat(dir)
+	if err == nil {
+		err = owned(dir, info)
+	}
+	if err != nil {
+		return err
+	}
+	o := t.o
+	o.MaxSize, o.Perm = maxBox, 0o600
+	o.Sync = max(o.Sync, atomicfile.SyncData) // it is about to be the only one
+	return atomicfile.WriteFile(t.pending(name, b), data, o)
+}
+
+// nameCopy gives the pending copy its name, <name>-<UTC time>, and returns where
+// it is; "" when there is none. The time is when it is done: mail put away earlier
+// sorts before.
+func (t *Team) nameCopy(name waggle.MemberName, b box) (place string, err error) {
+	from := t.pending(name, b)
+	if !isFile(from) {
+		return "", nil
+	}
+	stem := filepath.Join(t.archive(), fmt.Sprintf("%s-%s", name, t.now().UTC().Format("20060102T150405.000Z")))
+	place = stem + b.extension
+	for n := 2; exists(place); n++ {
+		place = fmt.Sprintf("%s-%d%s", stem, n, b.extension)
+	}
+	if err := os.Rename(from, place); err != nil {
+		return "", err
+	}
+	if t.o.Sync == atomicfile.SyncFull {
+		return place, syncDir(t.archive())
+	}
+	return place, nil
+}
+
+// createInbox makes file exclusively, with an empty array.
+func createInbox(home *os.Root, file string) error {
+	f, err := home.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(boxes[0].empty)
+	return errors.Join(err, f.Close())
+}
