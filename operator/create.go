@@ -44,6 +44,9 @@ func (o Operator) Create(ctx context.Context, name waggle.TeamName, description 
 	if err != nil {
 		return nil, err
 	}
+	if _, err := o.finish(ctx, name); err != nil {
+		return nil, err
+	}
 	now := o.Minter.Now()
 	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
 		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
@@ -84,7 +87,7 @@ func (o Operator) Join(ctx context.Context, s *State, m FileMember, dedupe bool)
 	if err != nil {
 		return team.Member{}, "", err
 	}
-	added, _, err := reg.Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: "none", Color: m.Color, PlanModeRequired: m.PlanRequired,
+	added, _, err := reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: "none", Color: m.Color, PlanModeRequired: m.PlanRequired,
 		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: m.Backend}, dedupe)
 	if err != nil {
 		return team.Member{}, "", err
@@ -129,6 +132,12 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName) error {
 		return nil
 	}
 	s, err := o.State(ctx, name)
+	if err == nil && s == nil {
+		var done bool
+		if done, err = o.finish(ctx, name); done {
+			return err
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -144,7 +153,8 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName) error {
 		return &Error{Code: CodeLocked, Op: "run", Msg: fmt.Sprintf("team %s is live: %s", name, who(live, led)),
 			Hint: "waggle status --team " + string(name) + "; waggle down " + string(name) + " ends it"}
 	}
-	return o.archive(ctx, s, control.LeftReplaced)
+	_, err = o.archive(ctx, s, control.LeftReplaced)
+	return err
 }
 
 func who(live []waggle.MemberName, led bool) string {
@@ -155,43 +165,6 @@ func who(live []waggle.MemberName, led bool) string {
 		return "a process leads it"
 	}
 	return fmt.Sprintf("%v still run", live)
-}
-
-// archive ends a team's journal and moves what lies in the wire tree into the
-// team's archive, so that the name is free and the history is kept.
-func (o Operator) archive(ctx context.Context, s *State, how string) error {
-	_, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
-		var ds []journal.Draft
-		for _, m := range s.Lead.Live() {
-			ds = append(ds, s.Lead.Let(m, how, "")...)
-		}
-		if s.Lead.Ended == nil {
-			ds = append(ds, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: how}})
-		}
-		return ds, nil
-	})
-	if err != nil {
-		return err
-	}
-	stamp := o.Minter.Now().UTC().Format("20060102T150405.000Z")
-	place := filepath.Join(s.Dir.Archive(), stamp)
-	if err := os.MkdirAll(place, 0o700); err != nil {
-		return fmt.Errorf("archive: %w", err)
-	}
-	return errors.Join(move(o.Root.TeamDir(s.Team), filepath.Join(place, "team")), move(o.Root.TasksDir(s.Team), filepath.Join(place, "tasks")))
-}
-
-// move renames a directory, or copies and removes it when the archive lies on
-// another file system. A missing one is fine.
-func move(from, to string) error {
-	err := os.Rename(from, to)
-	if err == nil || errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if cerr := os.CopyFS(to, os.DirFS(from)); cerr != nil {
-		return errors.Join(fmt.Errorf("archive: %w", err), cerr)
-	}
-	return os.RemoveAll(from)
 }
 
 // accept keeps the team file that the operator named: the copy is the only one

@@ -335,7 +335,8 @@ func (r *run) tidy(ctx context.Context) error {
 	if r.ro.Keep {
 		return nil
 	}
-	return r.o.archive(ctx, r.s, "run")
+	_, err := r.o.archive(ctx, r.s, endedRun)
+	return err
 }
 
 // StartWorker starts the hidden worker program for an instance.

@@ -8,7 +8,6 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
-	"waggle/journal"
 	"waggle/team"
 )
 
@@ -172,9 +171,18 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, grace time.Dur
 	if err := o.guard(ctx, s, "down"); err != nil {
 		return err
 	}
+	if err := o.endAll(ctx, s, grace, tell); err != nil {
+		return err
+	}
+	_, err = o.archive(ctx, s, endedDown)
+	return err
+}
+
+// endAll ends a team's processes: by handshake within the grace, then by signal.
+func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, tell func(Note)) error {
 	l, err := o.Lead(ctx, s)
 	if err != nil {
-		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", name, err)
+		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", s.Team, err)
 	}
 	r := &run{o: o, s: s, l: l, ro: RunOptions{Note: tell}, told: map[string]bool{}}
 	r.mute()
@@ -185,10 +193,7 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, grace time.Dur
 	if cerr := l.Close(); err == nil {
 		err = cerr
 	}
-	if err != nil {
-		return err
-	}
-	return o.archive(ctx, s, "down")
+	return err
 }
 
 // mute marks what is on record already as told.
@@ -197,77 +202,4 @@ func (r *run) mute() {
 	r.ro.Note = nil
 	r.tell()
 	r.ro.Note = note
-}
-
-// Delete removes a team. Live members are refused unless force is set, which
-// ends them first. What waggle led is archived; another program's team is
-// removed.
-func (o Operator) Delete(ctx context.Context, name waggle.TeamName, force, tasks bool) error {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return err
-	}
-	s, err := o.State(ctx, name)
-	if err != nil {
-		return err
-	}
-	if s == nil {
-		return reg.Delete(ctx, tasks)
-	}
-	if err := o.guard(ctx, s, "delete"); err != nil {
-		return err
-	}
-	live, led, err := o.Live(s)
-	if err != nil {
-		return err
-	}
-	switch {
-	case led:
-		return &Error{Code: CodeLocked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", name), Hint: "end that run first"}
-	case len(live) > 0 && !force:
-		return &Error{Code: CodeRefused, Op: "delete", Msg: fmt.Sprintf("team %s has running members: %v", name, live), Hint: "--force ends them first"}
-	case len(live) > 0:
-		return o.Down(ctx, name, 0, nil)
-	}
-	return o.archive(ctx, s, "deleted")
-}
-
-// Remove takes a member out of the registry, and ends its membership when
-// waggle ran it. A member whose process runs is refused: end it first.
-func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member string) error {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return err
-	}
-	cfg, err := reg.Load(ctx)
-	if err != nil {
-		return err
-	}
-	m, ok := cfg.Member(waggle.MemberName(member))
-	if !ok || m.Gone() {
-		return &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
-	}
-	s, err := o.State(ctx, name)
-	if err != nil {
-		return err
-	}
-	if s != nil {
-		if err := o.guard(ctx, s, "remove"); err != nil {
-			return err
-		}
-		_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
-			jm, ok := s.Lead.Member(m.Name)
-			switch {
-			case !ok || jm.Left != nil:
-				return nil, nil
-			case jm.Process != nil && jm.Process.ID.Alive():
-				return nil, &Error{Code: CodeRefused, Op: "remove", Msg: fmt.Sprintf("%s runs as process %d", m.Name, jm.Process.ID.PID), Hint: "waggle down ends the team"}
-			}
-			return s.Lead.Let(jm, control.LeftStopped, "removed"), nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return reg.Remove(ctx, m.Name, o.Minter.Now())
 }

@@ -41,7 +41,10 @@ func (t *Team) MoveTo(ctx context.Context, dir string, tasks bool) error {
 	return t.failed("move", t.dispose(ctx, tasks, func(root *os.Root, name, what string) (func() error, error) {
 		source, to := filepath.Join(root.Name(), name), filepath.Join(dir, what)
 		if err := os.Rename(source, to); err == nil || !foreignDevice(err) {
-			return func() error { return t.finishMoves(root, dir, what) }, err
+			return func() error {
+				removeLocks(to)
+				return t.finishMoves(root, dir, what)
+			}, err
 		}
 		// Out of everybody's sight, but where no sweep takes it for rubbish.
 		if err := root.Rename(name, moving(t.name)+suffix()); err != nil {
@@ -177,6 +180,7 @@ func (t *Team) finishMoves(root *os.Root, dir, what string) error {
 		for n := 2; exists(to); n++ {
 			to = filepath.Join(dir, fmt.Sprintf("%s-%d", what, n))
 		}
+		removeLocks(filepath.Join(root.Name(), e.Name()))
 		if err := copyTree(root, e.Name(), to); err != nil {
 			return err
 		}
@@ -190,6 +194,13 @@ func (t *Team) finishMoves(root *os.Root, dir, what string) error {
 		}
 	}
 	return nil
+}
+
+// removeLocks removes the locks under which a directory was taken away.
+func removeLocks(dir string) {
+	for _, file := range []string{configName, ".lock"} {
+		_ = os.Remove(filepath.Join(dir, file+".lock"))
+	}
 }
 
 // copyTree copies a directory below root, whole or not at all.

@@ -48,7 +48,9 @@ func (t *Team) create(ctx context.Context, c *Config) error {
 	if err := t.free(); err != nil {
 		return err
 	}
-	sweep(t.root.teams(), t.name, t.now())
+	for _, dir := range []string{t.root.teams(), t.root.tasks()} {
+		sweep(dir, t.name, t.now())
+	}
 	stage, err := os.MkdirTemp(t.root.teams(), staging(t.name)+"*")
 	if err != nil {
 		return err

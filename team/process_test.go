@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		err = helperAdd()
 	case "die":
 		err = helperDie()
+	case "delete", "move":
+		err = helperDispose(os.Getenv(envRole))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -131,8 +133,18 @@ func helperDie() error {
 	if err != nil {
 		return err
 	}
-	o := atomicfile.Options{Hook: func(name string) {
-		if step--; step < 0 {
+	o := atomicfile.Options{Hook: dieAt(step)}
+	tm, err := team.Open(team.Root{Path: os.Getenv(envRoot)}, "api", o)
+	if err == nil {
+		_, _, err = tm.Add(context.Background(), team.Member{Name: "w"}, true)
+	}
+	return err
+}
+
+// dieAt is a hook that kills this process at the n-th step and says which it was.
+func dieAt(n int) func(string) {
+	return func(name string) {
+		if n--; n < 0 {
 			fmt.Println(name)
 			self, err := os.FindProcess(os.Getpid())
 			if err == nil {
@@ -143,12 +155,7 @@ func helperDie() error {
 			}
 			select {}
 		}
-	}}
-	tm, err := team.Open(team.Root{Path: os.Getenv(envRoot)}, "api", o)
-	if err == nil {
-		_, _, err = tm.Add(context.Background(), team.Member{Name: "w"}, true)
 	}
-	return err
 }
 
 // TestKilledWhileAdding kills a process at every step: the config stays whole,

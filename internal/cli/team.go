@@ -8,7 +8,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/team"
@@ -112,12 +111,8 @@ func teamAddCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			reg, err := team.Open(op.Root, name, atomicfile.Options{})
-			if err != nil {
-				return err
-			}
 			m.JoinedAt, m.Subscriptions = a.Now(), []string{}
-			m, old, err := reg.Add(cmd.Context(), m, unique)
+			m, old, err := op.Register(cmd.Context(), name, m, unique)
 			if err != nil {
 				return err
 			}
@@ -164,7 +159,7 @@ func teamRemoveCmd(a *App) *cobra.Command {
 }
 
 func teamDeleteCmd(a *App) *cobra.Command {
-	var force, tasks bool
+	var do operator.DeleteOptions
 	cmd := &cobra.Command{
 		Use:               "delete TEAM",
 		Short:             "Delete a team; what waggle led is kept in the archive",
@@ -175,17 +170,31 @@ func teamDeleteCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := op.Delete(cmd.Context(), name, force, tasks); err != nil {
+			do.Tell = a.sayEnding
+			d, err := op.Delete(cmd.Context(), name, do)
+			if err != nil {
 				return err
 			}
 			if a.flags.json {
-				return a.document(map[string]string{"team": string(name), "state": "deleted"})
+				return a.document(d)
 			}
-			a.say("team %s is deleted", name)
+			a.say("team %s is deleted; its tasks are %s", name, d.Tasks)
+			if d.Archive != "" {
+				a.talk("what it left is in %s", d.Archive)
+			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "end running members first")
-	cmd.Flags().BoolVar(&tasks, "tasks", false, "also the task list (of a team that another program made)")
+	cmd.Flags().BoolVar(&do.Force, "force", false, "end its running members first, and say which")
+	cmd.Flags().BoolVar(&do.Tasks, "tasks", false, "the task list too (default: it stays)")
 	return cmd
+}
+
+// sayEnding says what a forced deletion is about to do to a process.
+func (a *App) sayEnding(r operator.Running, ends bool) {
+	if ends {
+		a.talk("%s ends %s (process %d)", yellow("--force"), r.Name, r.PID)
+		return
+	}
+	a.talk("%s leaves %s (process %d) alone: waggle did not start it", yellow("--force"), r.Name, r.PID)
 }

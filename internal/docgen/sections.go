@@ -13,6 +13,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/policy"
+	"waggle/team"
 )
 
 // sections are what a page may ask for, by the name in its marker.
@@ -23,8 +24,18 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 	"worker states":  func(*cobra.Command) (string, error) { return diagram(control.WorkerTable), nil },
 	"leader states":  func(*cobra.Command) (string, error) { return diagram(control.LeaderTable), nil },
 	"request states": func(*cobra.Command) (string, error) { return diagram(control.RequestTable), nil },
+	"team states":    func(*cobra.Command) (string, error) { return diagram(teamLife()), nil },
 	"exit codes":     exitCodes,
 	"commands":       func(root *cobra.Command) (string, error) { return commands(root), nil },
+}
+
+// teamLife is the life of a team as the diagrams want it.
+func teamLife() []control.Transition {
+	var moves []control.Transition
+	for _, m := range team.LifeTable {
+		moves = append(moves, control.Transition{From: control.State(m.From), On: control.Event(m.On), To: control.State(m.To)})
+	}
+	return moves
 }
 
 // kinds is the table of payloads.

@@ -1,0 +1,181 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+const twoIdle = `team: api
+sandbox: {mode: off}
+members:
+  - {name: ann, agent: exec}
+  - {name: bob, agent: exec}
+tasks:
+  - {subject: wait, owner: ann, instructions: "true"}
+`
+
+// unled gives up the lease of a rig: its members run on.
+func (r *rig) unled() {
+	r.t.Helper()
+	r.until("both are there", func(l *control.Leader) bool {
+		live := 0
+		for _, m := range l.Live() {
+			if m.Process != nil && m.Process.ID.Alive() {
+				live++
+			}
+		}
+		return live == 2
+	})
+	if err := r.lead.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.lead = nil
+}
+
+// TestDeleteLive: a team that runs is refused; --force says what it ends and ends
+// exactly that; the task list stays unless it is asked for.
+func TestDeleteLive(t *testing.T) {
+	r := newRig(t, twoIdle)
+	ctx := t.Context()
+	if _, err := r.op.Delete(ctx, "api", operator.DeleteOptions{}); operator.Code(err) != operator.CodeLocked {
+		t.Errorf("while it is led: %v", err)
+	}
+	r.unled()
+	_, err := r.op.Delete(ctx, "api", operator.DeleteOptions{})
+	var life *team.LifeError
+	if operator.Code(err) != operator.CodeRefused || !errors.As(err, &life) || life.From != team.Live {
+		t.Errorf("while it runs: %v", err)
+	}
+	var told []int
+	d, err := r.op.Delete(ctx, "api", operator.DeleteOptions{Force: true, Tell: func(p operator.Running, ends bool) {
+		if _, gone := spawn.Identify(p.PID); gone != nil || !ends {
+			t.Errorf("%+v was told too late: %v %v", p, gone, ends)
+		}
+		told = append(told, p.PID)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []int{r.pids["ann"], r.pids["bob"]}
+	slices.Sort(want)
+	slices.Sort(told)
+	if !slices.Equal(told, want) || len(d.Ended) != 2 || d.Tasks != "kept" {
+		t.Errorf("told of %v, want %v; %+v", told, want, d)
+	}
+	for name, pid := range r.pids {
+		if alive(pid) {
+			t.Errorf("%s still runs", name)
+		}
+	}
+	for path, there := range map[string]bool{
+		r.op.Root.TeamDir("api"): false, r.op.Root.TasksDir("api"): true, filepath.Join(d.Archive, "team", "config.json"): true,
+	} {
+		if _, err := os.Lstat(path); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if f, err := r.op.Facts(ctx, "api"); err != nil || f.Life() != team.Absent {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+func alive(pid int) bool {
+	id, err := spawn.Identify(pid)
+	return err == nil && id.Alive()
+}
+
+// TestDeleteWasStopped: whoever ended a team was killed before its files were
+// away. It can only be finished, and whoever wants the name does so.
+func TestDeleteWasStopped(t *testing.T) {
+	for _, how := range []string{"delete", "create", "join"} {
+		op := newOperator(t)
+		ctx := t.Context()
+		s, err := op.Create(ctx, "api", "", control.PolicySet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := op.Lead(ctx, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.End(ctx, "down"), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := op.Facts(ctx, "api"); err != nil || f.Life() != team.Deleting {
+			t.Errorf("%+v %v", f, err)
+		}
+		switch how {
+		case "delete":
+			_, err = op.Delete(ctx, "api", operator.DeleteOptions{})
+		case "create":
+			_, err = op.Create(ctx, "api", "", control.PolicySet{})
+		case "join":
+			_, _, err = op.Register(ctx, "api", team.Member{Name: "w"}, false)
+			var life *team.LifeError
+			if !errors.As(err, &life) || life.From != team.Deleting {
+				t.Errorf("joined what is being deleted: %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", how, err)
+		}
+		left, err := filepath.Glob(filepath.Join(s.Dir.Archive(), "*", "team", "config.json"))
+		if err != nil || len(left) != 1 {
+			t.Errorf("%s: the archive has %q %v", how, left, err)
+		}
+	}
+}
+
+// TestDeleteForeign: the team of another program whose lead runs is refused; with
+// force its files go and it is left alone.
+func TestDeleteForeign(t *testing.T) {
+	op := newOperator(t)
+	ctx := context.Background()
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := op.Root.TeamDir("session-0123abcd")
+	config := func(start string) {
+		t.Helper()
+		text := `{"name":"session-0123abcd","createdAt":1,"leadAgentId":"team-lead@session-0123abcd","leadProcess":{"pid":` +
+			strconv.Itoa(self.PID) + `,"procStart":"` + start + `"},"members":[]}`
+		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config(self.Start)
+	if _, err := op.Delete(ctx, "session-0123abcd", operator.DeleteOptions{}); operator.Code(err) != operator.CodeRefused {
+		t.Errorf("%v", err)
+	}
+	rows, _, err := op.Teams(ctx)
+	if err != nil || len(rows) != 1 || rows[0].Live != 1 || rows[0].Dialect != "session" {
+		t.Errorf("%+v %v", rows, err)
+	}
+	left := 0
+	d, err := op.Delete(ctx, "session-0123abcd", operator.DeleteOptions{Force: true, Tell: func(_ operator.Running, ends bool) {
+		if !ends {
+			left++
+		}
+	}})
+	if err != nil || left != 1 || len(d.Ended) != 0 {
+		t.Errorf("%+v %d %v", d, left, err)
+	}
+	config("1") // the pid was given away
+	if _, err := op.Delete(ctx, "session-0123abcd", operator.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+}

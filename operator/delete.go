@@ -1,0 +1,349 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/task"
+	"waggle/team"
+)
+
+// Values of control.Ended.How, beside control.LeftReplaced: why a team ended, and
+// so what of it is moved into the archive. The record is the intent; whoever finds
+// files of a team that has ended finishes what it calls for (finish).
+const (
+	endedRun     = "run"
+	endedDown    = "down"
+	endedDeleted = "deleted"                // the task list stays
+	endedAll     = "deleted with its tasks" // like the other ways to end
+)
+
+// Facts are what a team's life follows from (team.Facts), read off its files, its
+// journal and its processes.
+func (o Operator) Facts(ctx context.Context, name waggle.TeamName) (team.Facts, error) {
+	tv, err := o.Team(ctx, name)
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		return team.Facts{}, nil
+	}
+	if err != nil {
+		return team.Facts{}, err
+	}
+	f := team.Facts{Exists: true, Running: len(tv.Live)}
+	if tv.Led {
+		f.Running++
+	}
+	owns := map[string]bool{}
+	for _, m := range tv.Active() {
+		if !waggle.SameName(m, waggle.Lead) {
+			f.Members++
+			owns[strings.ToLower(string(m))] = true
+		}
+	}
+	if !tv.Ours {
+		left, err := o.leftover(ctx, name)
+		if err != nil {
+			return team.Facts{}, err
+		}
+		f.Deleting = left != nil
+	}
+	board, err := task.Open(o.Root.TasksDir(name), name, atomicfile.Options{})
+	if errors.Is(err, os.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return team.Facts{}, err
+	}
+	tasks, _, err := board.All(ctx)
+	for _, t := range tasks {
+		if owns[strings.ToLower(t.Owner)] && (t.Status == task.Pending || t.Status == task.InProgress) {
+			f.Open++
+		}
+	}
+	return f, err
+}
+
+// DeleteOptions are the settings of Delete.
+type DeleteOptions struct {
+	Force bool // end what runs first
+	Tasks bool // the task list too; else it stays where it is
+	// Tell is told of each process that runs before anything is done: whether it
+	// will be ended, or is another program's and left alone. May be nil.
+	Tell func(r Running, ends bool)
+}
+
+// Deleted says what a deletion did.
+type Deleted struct {
+	Team    string    `json:"team"`
+	State   string    `json:"state"`   // deleted
+	Ended   []Running `json:"ended"`   // processes that were ended first
+	Archive string    `json:"archive"` // where what waggle led is kept; "" when it was another program's
+	Tasks   string    `json:"tasks"`   // kept, archived or removed
+}
+
+// Delete removes a team: its registry, its mailboxes, its sockets, and by choice
+// its task list. What waggle led is archived, another program's team is removed. A
+// team that runs is refused (team.LifeTable) unless Force is set, which ends the
+// processes that waggle started, by their recorded identities; those of other
+// programs are never ended.
+func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOptions) (*Deleted, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	d := &Deleted{Team: string(name), State: "deleted", Ended: []Running{}, Tasks: "kept"}
+	if left, err := o.leftover(ctx, name); left != nil || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		if do.Tasks {
+			d.Tasks = "archived"
+		}
+		d.Archive, err = o.putAway(ctx, left, do.Tasks)
+		return d, err
+	}
+	tv, err := o.Team(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		if err := o.guard(ctx, s, "delete"); err != nil {
+			return nil, err
+		}
+	}
+	facts, err := o.Facts(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := facts.Life().May(team.OnDelete); err != nil {
+		if err := o.endFirst(ctx, tv, s, do, d, err); err != nil {
+			return nil, err
+		}
+	}
+	if s == nil {
+		if do.Tasks {
+			d.Tasks = "removed"
+		}
+		return d, reg.Delete(ctx, do.Tasks)
+	}
+	how := endedDeleted
+	if do.Tasks {
+		how, d.Tasks = endedAll, "archived"
+	}
+	d.Archive, err = o.archive(ctx, s, how)
+	return d, err
+}
+
+// endFirst ends what keeps a team from being deleted, or says why not; cause is
+// what the table of its life said.
+func (o Operator) endFirst(ctx context.Context, tv *TeamView, s *State, do DeleteOptions, d *Deleted, cause error) error {
+	var runs []string
+	for _, r := range tv.Live {
+		runs = append(runs, fmt.Sprintf("%s (process %d)", r.Name, r.PID))
+	}
+	switch {
+	case tv.Led:
+		return &Error{Code: CodeLocked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", tv.Team), Hint: "end that run first", Err: cause}
+	case s == nil && !do.Force:
+		return &Error{Code: CodeRefused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s is led by a program that waggle did not start and that runs: %s", tv.Team, strings.Join(runs, ", ")),
+			Hint: "end that program first; --force removes its files under it"}
+	case !do.Force:
+		return &Error{Code: CodeRefused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s has running members: %s", tv.Team, strings.Join(runs, ", ")),
+			Hint: "--force ends them first"}
+	}
+	for _, r := range tv.Live {
+		if do.Tell != nil {
+			do.Tell(r, s != nil)
+		}
+	}
+	if s == nil {
+		return nil
+	}
+	d.Ended = tv.Live
+	return o.endAll(ctx, s, 0, nil)
+}
+
+// archive ends a team's journal and moves what lies in the wire tree into the
+// team's archive, whose new directory it returns, so that the name is free and the
+// history is kept.
+func (o Operator) archive(ctx context.Context, s *State, how string) (string, error) {
+	_, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		var ds []journal.Draft
+		for _, m := range s.Lead.Live() {
+			ds = append(ds, s.Lead.Let(m, how, "")...)
+		}
+		if s.Lead.Ended == nil {
+			ds = append(ds, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: how}})
+		}
+		return ds, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return o.putAway(ctx, s, false)
+}
+
+// putAway moves the files of a team that has ended into its archive: its task list
+// as the record of its end calls for, or as the caller does.
+func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, error) {
+	place := filepath.Join(s.Dir.Archive(), o.Minter.Now().UTC().Format("20060102T150405.000Z"))
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return "", fmt.Errorf("archive: %w", err)
+	}
+	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		return place, nil // somebody was here before
+	}
+	if err != nil {
+		return "", err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return "", err
+	}
+	if uid := uidOf(cfg); uid != "" && uid != s.Dir.UID {
+		return "", &Error{Code: CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
+	}
+	return place, reg.MoveTo(ctx, place, tasks || s.Lead.Ended.How != endedDeleted)
+}
+
+// uidOf is the team uid that a registry of ours holds in the form of a session id,
+// "" when it holds none.
+func uidOf(cfg *team.Config) control.TeamUID {
+	return control.TeamUID(strings.ReplaceAll(cfg.LeadSessionID, "-", ""))
+}
+
+// leftover is a team that has ended, but whose files are still in the wire tree:
+// whoever ended it was stopped on the way. Nil when there is none.
+func (o Operator) leftover(ctx context.Context, name waggle.TeamName) (*State, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := o.Home.Find(o.RootURL, name)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range dirs {
+		if dir.UID != uidOf(cfg) {
+			continue
+		}
+		s, err := o.openState(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if s.Lead.Ended != nil {
+			return s, nil
+		}
+	}
+	return nil, nil
+}
+
+// finish does what is left of the end of a team of this name; done reports that
+// there was something.
+func (o Operator) finish(ctx context.Context, name waggle.TeamName) (done bool, err error) {
+	s, err := o.leftover(ctx, name)
+	if s == nil || err != nil {
+		return false, err
+	}
+	_, err = o.putAway(ctx, s, false)
+	return true, err
+}
+
+// archiveOf is where the old mail of a team's members is kept: in STATE, under the
+// team's identity, which for another program's team is its session.
+func (o Operator) archiveOf(s *State, cfg *team.Config) (string, error) {
+	if s != nil {
+		return s.Dir.Archive(), nil
+	}
+	dir, err := o.Home.Create(o.RootURL, cfg.Name, uidOf(cfg))
+	return dir.Archive(), err
+}
+
+// Register adds a member that another program runs. The mail of an earlier member
+// of that name is archived first; archived is where.
+func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	if s == nil {
+		if left, err := o.leftover(ctx, name); left != nil || err != nil {
+			return team.Member{}, "", errors.Join(err, team.Deleting.May(team.OnJoin))
+		}
+	}
+	kept, err := o.archiveOf(s, cfg)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	return reg.KeepIn(kept).Add(ctx, m, unique)
+}
+
+// Remove takes a member out of the registry, and ends its membership when
+// waggle ran it. A member whose process runs is refused: end it first.
+func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member string) error {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return err
+	}
+	m, ok := cfg.Member(waggle.MemberName(member))
+	if !ok || m.Gone() {
+		return &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		if err := o.guard(ctx, s, "remove"); err != nil {
+			return err
+		}
+		_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+			jm, ok := s.Lead.Member(m.Name)
+			switch {
+			case !ok || jm.Left != nil:
+				return nil, nil
+			case jm.Process != nil && jm.Process.ID.Alive():
+				return nil, &Error{Code: CodeRefused, Op: "remove", Msg: fmt.Sprintf("%s runs as process %d", m.Name, jm.Process.ID.PID), Hint: "waggle down ends the team"}
+			}
+			return s.Lead.Let(jm, control.LeftStopped, "removed"), nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return reg.Remove(ctx, m.Name, o.Minter.Now())
+}

@@ -1,0 +1,108 @@
+package team_test
+
+import (
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"waggle/team"
+)
+
+// lifeModel is a team as its facts say, with what each event does to them.
+var lifeModel = map[team.LifeEvent]func(t *rapid.T, f team.Facts) team.Facts{
+	team.OnCreate: func(t *rapid.T, f team.Facts) team.Facts {
+		return team.Facts{Exists: true, Members: rapid.IntRange(0, 2).Draw(t, "members")}
+	},
+	team.OnRestore: func(t *rapid.T, f team.Facts) team.Facts {
+		f = team.Facts{Exists: true, Members: rapid.IntRange(0, 2).Draw(t, "members")}
+		if f.Members > 0 {
+			f.Open = rapid.IntRange(0, 2).Draw(t, "open")
+		}
+		return f
+	},
+	team.OnJoin: func(t *rapid.T, f team.Facts) team.Facts { f.Members++; return f },
+	team.OnLeave: func(t *rapid.T, f team.Facts) team.Facts {
+		// Who leaves gives its unfinished tasks back.
+		if f.Members > 0 {
+			f.Members--
+			f.Open = rapid.IntRange(0, f.Open).Draw(t, "open")
+		}
+		if f.Members == 0 {
+			f.Open = 0
+		}
+		return f
+	},
+	team.OnAssign: func(t *rapid.T, f team.Facts) team.Facts {
+		if f.Members > 0 {
+			f.Open++
+		}
+		return f
+	},
+	team.OnFinish: func(t *rapid.T, f team.Facts) team.Facts { f.Open = max(0, f.Open-1); return f },
+	team.OnStart:  func(t *rapid.T, f team.Facts) team.Facts { f.Running++; return f },
+	team.OnEnd:    func(t *rapid.T, f team.Facts) team.Facts { f.Running--; return f },
+	team.OnEndAll: func(t *rapid.T, f team.Facts) team.Facts { f.Running = 0; return f },
+	team.OnDelete: func(t *rapid.T, f team.Facts) team.Facts { f.Deleting = true; return f },
+	team.OnGone:   func(t *rapid.T, f team.Facts) team.Facts { return team.Facts{} },
+}
+
+// TestLife walks at random: whatever may happen leads somewhere that the table
+// has, what may not is refused, nothing is deleted while it runs, and what is being
+// deleted comes back only as a new team.
+func TestLife(t *testing.T) {
+	walked := map[team.LifeMove]bool{}
+	var events []team.LifeEvent
+	for on := range lifeModel {
+		events = append(events, on)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var f team.Facts
+		for range 60 {
+			on := rapid.SampledFrom(events).Draw(t, "event")
+			from := f.Life()
+			if err := from.May(on); err != nil {
+				var life *team.LifeError
+				if !errors.As(err, &life) || life.From != from || life.On != on {
+					t.Fatalf("%v", err)
+				}
+				continue
+			}
+			after := lifeModel[on](t, f)
+			if err := from.Move(on, after.Life()); err != nil {
+				t.Fatalf("%+v to %+v: %v", f, after, err)
+			}
+			if after.Deleting && f.Running > 0 {
+				t.Fatalf("%+v is deleted while it runs", f)
+			}
+			if f.Deleting && after.Exists && !after.Deleting {
+				t.Fatalf("%+v came back", f)
+			}
+			walked[team.LifeMove{From: from, On: on, To: after.Life()}] = true
+			f = after
+		}
+	})
+	for _, m := range team.LifeTable {
+		if !walked[m] {
+			t.Errorf("no walk made the move %+v", m)
+		}
+	}
+}
+
+func TestLifeRefuses(t *testing.T) {
+	for _, c := range []struct {
+		from team.Life
+		on   team.LifeEvent
+	}{
+		{team.Live, team.OnDelete}, {team.Live, team.OnRestore}, {team.Staffed, team.OnCreate}, {team.Assigned, team.OnRestore},
+		{team.Absent, team.OnJoin}, {team.Absent, team.OnDelete}, {team.Empty, team.OnAssign}, {team.Empty, team.OnLeave},
+		{team.Deleting, team.OnJoin}, {team.Deleting, team.OnStart}, {team.Deleting, team.OnAssign}, {team.Live, team.OnGone},
+	} {
+		if err := c.from.May(c.on); err == nil {
+			t.Errorf("%s allows %s", c.from, c.on)
+		}
+	}
+	if err := team.Empty.Move(team.OnJoin, team.Live); err == nil {
+		t.Error("a join starts nothing")
+	}
+}
