@@ -111,6 +111,9 @@ func (o Operator) router(cfg *team.Config) transport.Router {
 		r[waggle.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
 			return o.box(cfg, to.Member, nil)
 		}}
+		r[waggle.SchemeBridge] = transport.Mailboxes{Open: func(ctx context.Context, to waggle.Address) (mailbox.Store, error) {
+			return o.bridge(ctx, cfg.Name, to)
+		}}
 	}
 	return r
 }

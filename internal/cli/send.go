@@ -53,7 +53,7 @@ authority; text that looks like a control message is refused.`,
 // teamOf picks the team of an address: for one that is in a team as always, for
 // any other only the one that was named.
 func (a *App) teamOf(to waggle.Address) (operator.Operator, waggle.TeamName, error) {
-	if to.Scheme == waggle.SchemeMember || to.Scheme == waggle.SchemeBroadcast || a.flags.team != "" {
+	if to.Scheme == waggle.SchemeMember || to.Scheme == waggle.SchemeBroadcast || to.Scheme == waggle.SchemeBridge || a.flags.team != "" {
 		return a.team()
 	}
 	op, err := a.op()

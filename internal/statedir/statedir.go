@@ -140,6 +140,16 @@ func (d Dir) ProcessLease(i control.Instance) string {
 	return filepath.Join(d.Path, "processes", string(i)+".lock")
 }
 
+// Bridges is where the mailboxes of editors lie.
+func (d Dir) Bridges() string { return filepath.Join(d.Path, "bridges") }
+
+// BridgeEndpoint is the file that says where editors connect and what they must
+// know.
+func (d Dir) BridgeEndpoint() string { return filepath.Join(d.Path, "bridge.json") }
+
+// BridgeLease is the file whose lock makes a process the bridge of the team.
+func (d Dir) BridgeLease() string { return filepath.Join(d.Path, "bridge.lock") }
+
 // Archive is where what the team leaves behind is kept.
 func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
 

@@ -1,0 +1,223 @@
+// Package bridge shows a team in editors. It is an endpoint on this machine's
+// loopback that an editor's extension connects to over a WebSocket, registers an id
+// with, and from then on is pushed the team's messages, what is sent to bridge:ID,
+// the members' state and the questions that wait for the operator, which it can
+// answer.
+//
+//	b := bridge.New(bridge.Options{Desk: desk, Token: token})
+//	server := &http.Server{Handler: b}
+//	go b.Run(ctx, nudges) // or nothing is pushed
+//	err := server.Serve(loopback)
+//
+// Who may: whoever holds the token is the operator, as with any other face, so the
+// token lies in a private file; and no web page may, whatever it holds: a request
+// with an Origin that was not allowed, or for a host that is not this loopback, is
+// refused before it is read. What is answered is bound to the digest of what was
+// shown.
+//
+// What is sent to bridge:ID is durable and pushed until the editor says that it took
+// it: at least once. Everything else is a view, sent anew on each connection.
+//
+// FORMAT.md has the frames.
+package bridge
+
+import (
+	"context"
+	"crypto/subtle"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"waggle/operator"
+)
+
+// Version is the version of the frames.
+const Version = 1
+
+// Limits.
+const (
+	maxFrame   = 1 << 20          // bytes of one frame from an editor
+	helloWait  = 10 * time.Second // until an editor has said who it is
+	writeWait  = 10 * time.Second // until an editor has taken one frame
+	pingEvery  = 30 * time.Second // how often a silent connection is tried
+	maxEditors = 64
+	maxHistory = 100 // messages of one member's mailbox in one frame; the last ones
+)
+
+// Desk is what an editor sees and does: an operator at one team. Its methods may
+// be called from several goroutines.
+type Desk interface {
+	// Team is the team's name.
+	Team() string
+	// Register opens the mailbox of an editor, and makes it the first time.
+	Register(ctx context.Context, id string) (Mail, error)
+	// Look reads the team as it is.
+	Look(ctx context.Context) (View, error)
+	// Decide answers one request in the operator's name.
+	Decide(ctx context.Context, a operator.Answer) (operator.Decided, error)
+	// Send sends words in the operator's name.
+	Send(ctx context.Context, to, text string) ([]operator.Sent, error)
+}
+
+// Mail is what was sent to one editor.
+type Mail interface {
+	Unread(ctx context.Context) ([]operator.InboxEntry, error)
+	// Take marks messages as taken, by InboxEntry.ID.
+	Take(ctx context.Context, ids ...string) error
+}
+
+// View is a team at one moment.
+type View struct {
+	Pending []operator.Question
+	Status  operator.Status
+	Inboxes []operator.Inbox
+}
+
+// Options are a bridge's settings.
+type Options struct {
+	Desk Desk
+	// Token is what an editor must know; "" lets nobody in.
+	Token string
+	// Origins are the web origins that may connect, as a browser spells them. A
+	// request without an origin is no browser's.
+	Origins []string
+	Log     *slog.Logger // may be nil
+}
+
+// Bridge serves editors. It is an http.Handler.
+type Bridge struct {
+	o Options
+
+	mu      sync.Mutex
+	conns   map[*conn]bool
+	closing bool           // nobody is let in any more
+	running sync.WaitGroup // of connections
+}
+
+var _ http.Handler = (*Bridge)(nil)
+
+// New makes a bridge that nobody is connected to.
+func New(o Options) *Bridge {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Bridge{o: o, conns: map[*conn]bool{}}
+}
+
+// Run tells every editor to look again whenever nudges has a value. It returns
+// when nudges is closed or ctx ends.
+func (b *Bridge) Run(ctx context.Context, nudges <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case _, ok := <-nudges:
+			if !ok {
+				return
+			}
+			b.Nudge()
+		}
+	}
+}
+
+// Nudge tells every editor's connection to look again.
+func (b *Bridge) Nudge() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.conns {
+		c.nudge()
+	}
+}
+
+// ServeHTTP speaks with one editor until it leaves.
+func (b *Bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if why := b.refuse(r); why != "" {
+		b.o.Log.Warn("bridge: refused", "why", why, "origin", r.Header.Get("Origin"), "host", r.Host)
+		http.Error(w, why, http.StatusForbidden)
+		return
+	}
+	// The origin was checked above, by whole origin and not by pattern.
+	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	if err != nil {
+		return // Accept has answered
+	}
+	ws.SetReadLimit(maxFrame)
+	c := &conn{b: b, ws: ws, look: make(chan struct{}, 1)}
+	if !b.add(c) {
+		_ = ws.Close(websocket.StatusTryAgainLater, "too many editors")
+		return
+	}
+	defer b.drop(c)
+	c.serve(r.Context())
+}
+
+// refuse says why a request is not an editor's on this machine, "" when it may be.
+// The host guards against a web page whose own name leads here; the origin against
+// any other web page.
+func (b *Bridge) refuse(r *http.Request) string {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return "the host is not this machine's loopback"
+	}
+	for _, o := range r.Header.Values("Origin") {
+		if u, err := url.Parse(o); err != nil || u.Host == "" || !slices.Contains(b.o.Origins, o) {
+			return "the origin is not allowed"
+		}
+	}
+	return ""
+}
+
+func (b *Bridge) knows(token string) bool {
+	return b.o.Token != "" && subtle.ConstantTimeCompare([]byte(token), []byte(b.o.Token)) == 1
+}
+
+func (b *Bridge) add(c *conn) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closing || len(b.conns) >= maxEditors {
+		return false
+	}
+	b.conns[c] = true
+	b.running.Add(1)
+	return true
+}
+
+func (b *Bridge) drop(c *conn) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.conns, c)
+	b.running.Done()
+}
+
+// replace closes the connections that an id had before c: an editor that comes
+// back is the same editor.
+func (b *Bridge) replace(ctx context.Context, c *conn) {
+	b.mu.Lock()
+	var old []*conn
+	for o := range b.conns {
+		if o != c && o.id == c.id {
+			old = append(old, o)
+		}
+	}
+	b.mu.Unlock()
+	for _, o := range old {
+		o.leave(ctx, &operator.Error{Code: operator.CodeRefused, Op: "bridge", Msg: "another connection has registered this id"})
+		_ = o.ws.CloseNow()
+	}
+}
+
+// name gives a connection its id, once.
+func (b *Bridge) name(c *conn, id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c.id = id
+}

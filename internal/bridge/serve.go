@@ -1,0 +1,216 @@
+package bridge
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/mailbox"
+	"waggle/operator"
+)
+
+// Endpoint is where editors connect, and what they must know to be let in. Its
+// file is private: who can read it is the operator.
+type Endpoint struct {
+	V     int    `json:"v"`
+	Team  string `json:"team"`
+	URL   string `json:"url"` // ws://127.0.0.1:PORT/
+	Token string `json:"token"`
+	PID   int    `json:"pid"`
+}
+
+// ServeOptions are the settings of Serve.
+type ServeOptions struct {
+	// Listen is a loopback address; "" takes a free port of 127.0.0.1.
+	Listen  string
+	Origins []string
+	Rand    io.Reader // for the token
+	Log     *slog.Logger
+	// Ready is told once editors can connect.
+	Ready func(Endpoint)
+}
+
+// closeWait is how long Serve waits for answers that are being given.
+const closeWait = 2 * time.Second
+
+// lookWait is longer than anybody looks.
+const lookWait = 200 * time.Millisecond
+
+// Serve serves a team's editors until ctx ends. There is one bridge for a team at
+// a time: a second is a *atomicfile.LockedError.
+func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o ServeOptions) (err error) {
+	dir, err := place(ctx, op, team)
+	if err != nil {
+		return err
+	}
+	release, held, err := lease(ctx, dir)
+	if err != nil {
+		return err
+	}
+	if !held {
+		return &operator.Error{Code: operator.CodeLocked, Op: "bridge", Msg: "a bridge of team " + string(team) + " runs already", Hint: "waggle bridge --where says where"}
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	listener, err := listen(ctx, o.Listen)
+	if err != nil {
+		return err
+	}
+	secret := make([]byte, 32)
+	if _, err := io.ReadFull(o.Rand, secret); err != nil {
+		return errors.Join(fmt.Errorf("bridge: token: %w", err), listener.Close())
+	}
+	e := Endpoint{V: Version, Team: string(team), URL: "ws://" + listener.Addr().String() + "/", Token: hex.EncodeToString(secret), PID: op.PID}
+	if err := publish(dir, e); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer func() { err = errors.Join(err, os.Remove(dir.BridgeEndpoint())) }()
+	b := New(Options{Desk: At(op, team), Token: e.Token, Origins: o.Origins, Log: o.Log})
+	return b.serve(ctx, listener, []string{op.Root.InboxesDir(team), dir.Bridges(), dir.LeaderJournal()}, func() {
+		if o.Ready != nil {
+			o.Ready(e)
+		}
+	})
+}
+
+// lease makes this process the team's bridge. Somebody who only looks whether one
+// runs holds it for a moment (Find), so it is tried twice.
+func lease(ctx context.Context, dir statedir.Dir) (release func() error, held bool, err error) {
+	for range 2 {
+		release, held, err = atomicfile.TryFlock(dir.BridgeLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+		if err != nil {
+			return nil, false, fmt.Errorf("bridge: %w", err)
+		}
+		if held {
+			return release, true, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		case <-time.After(lookWait):
+		}
+	}
+	return nil, false, nil
+}
+
+// serve answers on the listener, looks again whenever one of the directories
+// changes, and waits for all that it started.
+func (b *Bridge) serve(ctx context.Context, listener net.Listener, dirs []string, ready func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	nudges, err := mailbox.Watch(ctx, mailbox.WatchOptions{}, dirs...)
+	if err != nil {
+		return errors.Join(fmt.Errorf("bridge: %w", err), listener.Close())
+	}
+	wg.Go(func() { b.Run(ctx, nudges) })
+	server := &http.Server{Handler: b, ReadHeaderTimeout: helloWait, BaseContext: func(net.Listener) context.Context { return ctx }}
+	done := make(chan error, 1)
+	wg.Go(func() { done <- server.Serve(listener) })
+	ready()
+	select {
+	case err := <-done:
+		return fmt.Errorf("bridge: %w", err)
+	case <-ctx.Done():
+	}
+	b.wait(closeWait)
+	return server.Close()
+}
+
+// wait lets nobody in any more and gives connections, whose context has ended, a
+// moment to go.
+func (b *Bridge) wait(limit time.Duration) {
+	b.mu.Lock()
+	b.closing = true
+	b.mu.Unlock()
+	timer := time.AfterFunc(limit, b.cut)
+	defer timer.Stop()
+	b.running.Wait()
+}
+
+// cut ends every connection at once.
+func (b *Bridge) cut() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for c := range b.conns {
+		_ = c.ws.CloseNow()
+	}
+}
+
+// Find reads where a running bridge of a team is.
+func Find(ctx context.Context, op operator.Operator, team waggle.TeamName) (Endpoint, error) {
+	none := &operator.Error{Code: operator.CodeNotFound, Op: "bridge", Msg: "no bridge of team " + string(team) + " runs", Hint: "waggle bridge starts one"}
+	dir, err := place(ctx, op, team)
+	if err != nil {
+		return Endpoint{}, err
+	}
+	release, free, err := atomicfile.TryFlock(dir.BridgeLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("bridge: %w", err)
+	}
+	if free { // what a killed one left behind is no endpoint
+		return Endpoint{}, errors.Join(none, release())
+	}
+	data, err := os.ReadFile(dir.BridgeEndpoint())
+	if errors.Is(err, fs.ErrNotExist) {
+		return Endpoint{}, none // it is starting or ending
+	}
+	var e Endpoint
+	if err == nil {
+		err = json.Unmarshal(data, &e)
+	}
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("bridge: %w", err)
+	}
+	return e, nil
+}
+
+// place is the private directory of a team that waggle leads.
+func place(ctx context.Context, op operator.Operator, team waggle.TeamName) (statedir.Dir, error) {
+	s, err := op.State(ctx, team)
+	if err != nil {
+		return statedir.Dir{}, err
+	}
+	if s == nil {
+		return statedir.Dir{}, &operator.Error{Code: operator.CodeNotFound, Op: "bridge", Msg: "team " + string(team) + " is not led by waggle, so it has no bridge",
+			Hint: "its messages are readable: waggle inbox --team " + string(team)}
+	}
+	return s.Dir, os.MkdirAll(s.Dir.Bridges(), 0o700)
+}
+
+func publish(dir statedir.Dir, e Endpoint) error {
+	data, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(dir.BridgeEndpoint(), append(data, '\n'), atomicfile.Options{})
+}
+
+// listen opens a port that only this machine reaches.
+func listen(ctx context.Context, addr string) (net.Listener, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	host, _, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "bridge", Msg: addr + " is not a loopback address with a port", Hint: "--listen 127.0.0.1:0"}
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("bridge: %w", err)
+	}
+	return l, nil
+}

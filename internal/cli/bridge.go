@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"waggle/internal/bridge"
+)
+
+func bridgeCmd(a *App) *cobra.Command {
+	var listen string
+	var origins []string
+	var where bool
+	cmd := &cobra.Command{
+		Use:   "bridge",
+		Short: "Serve editors: messages and questions in your editor, answers from it",
+		Long: `bridge serves editors on this machine's loopback until it is interrupted. An
+editor's extension connects over a WebSocket, registers an id, and is shown the
+team's messages and the questions that wait for you, which it can answer. Words
+for bridge:ID wait there until that editor took them.
+
+Who can read the token is the operator; it lies in a private file, and --where
+prints it. No web page is let in unless --allow-origin names its origin.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			if where {
+				e, err := bridge.Find(cmd.Context(), op, name)
+				if err != nil {
+					return err
+				}
+				return a.sayEndpoint(e)
+			}
+			var said error
+			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Origins: origins, Rand: a.Rand, Log: op.Log,
+				Ready: func(e bridge.Endpoint) {
+					a.talk("editors of team %s connect to %s; Ctrl-C ends it", e.Team, e.URL)
+					if a.flags.json {
+						said = a.line(e)
+					}
+				}})
+			if err == nil {
+				err = said
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "", "loopback address and port (default a free port of 127.0.0.1)")
+	cmd.Flags().StringArrayVar(&origins, "allow-origin", nil, "let web pages of this origin connect; may be repeated")
+	cmd.Flags().BoolVar(&where, "where", false, "only print where a running bridge is, and its token")
+	return cmd
+}
+
+func (a *App) sayEndpoint(e bridge.Endpoint) error {
+	if a.flags.json {
+		return a.document(e)
+	}
+	a.say("url    %s\ntoken  %s\npid    %d", e.URL, e.Token, e.PID)
+	return nil
+}
