@@ -22,6 +22,10 @@ type Box struct {
 	layout Layout
 	format format
 	o      Options
+	// Of a mailbox that may move to another layout: its file there, and whether it
+	// is still in this one, which is asked under the lock. Empty and nil otherwise.
+	other string
+	still func() error
 
 	mu          sync.Mutex // guards what follows; never held while waiting for the file's lock
 	last        *contents
@@ -77,7 +81,7 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	}
 	if err == nil {
 		// A team that was deleted around us took the message with it (TRUST 6).
-		_, err = os.Lstat(b.path)
+		err = b.arrived()
 	}
 	if err != nil {
 		return fmt.Errorf("append: %w", err)

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 )
 
 // Dir is a directory of mailboxes of one layout: a team's inboxes, unless Layout
@@ -40,23 +39,8 @@ func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := atomicfile.Identify(b.path); err == nil {
-		return b, nil
-	}
-	create := func() error {
-		return atomicfile.Edit(context.Background(), b.path, b.file(), func(v atomicfile.View) ([]atomicfile.Splice, error) {
-			if v.Exists() {
-				return nil, nil
-			}
-			return []atomicfile.Splice{{Insert: []byte(b.format.empty())}}, nil
-		})
-	}
-	err = create()
-	if errors.Is(err, fs.ErrNotExist) && b.makeDir() == nil {
-		err = create()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("create mailbox: %w", err)
+	if err := b.create(context.Background()); err != nil {
+		return nil, err
 	}
 	return b, nil
 }

@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"encoding/json"
 	"slices"
 
 	"waggle"
@@ -68,4 +69,25 @@ func (arrayFormat) mend(data []byte, a array) (mended, bad []byte) {
 		return []byte(emptyArray), data
 	}
 	return append(slices.Clone(data[:a.lastEnd()]), "\n]"...), data
+}
+
+// compact is raw, one valid JSON value, without white space between its tokens:
+// what makes one line of an entry that stands on several. Tokens keep their bytes.
+func compact(raw json.RawMessage) []byte {
+	out := make([]byte, 0, len(raw))
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case ' ', '\t', '\n', '\r':
+			i++
+		case '"':
+			s := scanner{b: raw}
+			end, _ := s.str(i)
+			out = append(out, raw[i:end]...)
+			i = end
+		default:
+			out = append(out, raw[i])
+			i++
+		}
+	}
+	return out
 }

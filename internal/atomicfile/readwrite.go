@@ -107,3 +107,29 @@ func fill(f *os.File, data []byte, o Options) error {
 	}
 	return f.Close()
 }
+
+// Remove removes a regular file whose lock the caller holds, if it is still what
+// was identified as id, and with SyncFull flushes its directory. removed is false
+// when the file is another by now. A file that is gone already is removed.
+func Remove(path string, id Identity, o Options) (removed bool, err error) {
+	now, err := Identify(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, fmt.Errorf("remove: %w", err)
+	case now != id:
+		return false, nil
+	}
+	o.hook("checked")
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("remove: %w", err)
+	}
+	o.hook("removed")
+	if o.Sync == SyncFull {
+		if err := syncDir(filepath.Dir(path)); err != nil {
+			return true, fmt.Errorf("remove: removed, but the directory was not flushed: %w", err)
+		}
+	}
+	return true, nil
+}

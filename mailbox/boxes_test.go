@@ -1,0 +1,246 @@
+package mailbox_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+	"waggle/mailbox/mailboxtest"
+)
+
+// team makes a team's directory with files in it and returns its mailboxes.
+func team(t testing.TB, files map[string]string) mailbox.Boxes {
+	t.Helper()
+	b := mailbox.Boxes{Team: t.TempDir()}
+	for path, content := range files {
+		path = filepath.Join(b.Team, path)
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		put(t, path, content)
+	}
+	return b
+}
+
+func openIn(t testing.TB, b mailbox.Boxes, name waggle.MemberName, o mailbox.Options) *mailbox.Located {
+	t.Helper()
+	l, err := b.Open(name, o)
+	must(t, err)
+	return l
+}
+
+func TestLocatedConformance(t *testing.T) {
+	mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store {
+		return openIn(t, team(t, nil), "tester", o)
+	})
+}
+
+// A mailbox is where its file is; a new one is made in the lead's layout.
+func TestLocated(t *testing.T) {
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "mailbox/bob.jsonl": line("a") + "\n"})
+	bob, ann := openIn(t, b, "bob", mailbox.Options{}), openIn(t, b, "ann", mailbox.Options{})
+	must(t, bob.Append(t.Context(), text("b")))
+	must(t, ann.Append(t.Context(), text("c")))
+	must(t, bob.MarkRead(t.Context(), unreadOf(t, bob)[0].ID))
+	if got := get(t, filepath.Join(b.Team, "mailbox/bob.jsonl")); got != line("b")+"\n" {
+		t.Errorf("bob: %q", got)
+	}
+	validArray(t, get(t, filepath.Join(b.Team, "inboxes/ann.json")))
+	names, err := b.Names()
+	must(t, err)
+	if d := cmp.Diff([]waggle.MemberName{"ann", "bob", "team-lead"}, names); d != "" {
+		t.Error(d)
+	}
+	if _, err := b.Open("../x", mailbox.Options{}); err == nil {
+		t.Error("opened a bad name")
+	}
+	gone := mailbox.Boxes{Team: filepath.Join(b.Team, "nowhere")}
+	if err := openIn(t, gone, "bob", mailbox.Options{}).Append(t.Context(), text("x")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a team that is gone: %v", err)
+	}
+}
+
+// Messages in both layouts are an error that says what to do; migrating puts them
+// together. An empty second file is reported once and changes nothing.
+func TestBothLayouts(t *testing.T) {
+	b := team(t, map[string]string{
+		"inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/bob.jsonl": line("x") + "\n" + e1 + "\n",
+		"inboxes/ann.json": "[]", "mailbox/ann.jsonl": line("x") + "\n",
+	})
+	bob := openIn(t, b, "bob", mailbox.Options{})
+	_, err1 := bob.Entries(t.Context())
+	_, err2 := bob.Unread(t.Context())
+	for i, err := range []error{err1, err2, bob.Append(t.Context(), text("y")), bob.MarkRead(t.Context(), mailbox.ID{Hash: "x", Occurrence: 1})} {
+		var mixed *mailbox.MixedError
+		if !errors.As(err, &mixed) || !strings.Contains(err.Error(), "waggle team migrate") {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	var reports []mailbox.Report
+	ann := openIn(t, b, "ann", mailbox.Options{Report: func(r mailbox.Report) { reports = append(reports, r) }})
+	for range 2 {
+		wantTexts(t, unreadOf(t, ann), "x")
+	}
+	if len(reports) != 1 || reports[0].Path != filepath.Join(b.Team, "inboxes/ann.json") {
+		t.Errorf("reports: %v", reports)
+	}
+	for _, to := range layouts {
+		must(t, b.Migrate(t.Context(), to, mailbox.Options{}))
+		wantTexts(t, entriesOf(t, bob), "1", "2", "x")
+		wantTexts(t, entriesOf(t, ann), "x")
+		if l, err := bob.Layout(); l != to || err != nil {
+			t.Errorf("layout %v, %v, want %v", l, err, to)
+		}
+	}
+}
+
+// What a migration takes along: order, read flags, foreign keys, what cannot be
+// read, file modes; a torn line goes to quarantine.
+func TestMigrate(t *testing.T) {
+	foreign := "{\"lead_sig\":\"\\u0073\",\n\t\"from\" : \"f\",\"text\":\"a  b\",\"timestamp\":\"t\",\"n\":1.0,\"read\":true}"
+	flat := `{"lead_sig":"\u0073","from":"f","text":"a  b","timestamp":"t","n":1.0,"read":true}`
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + foreign + ",null," + e1 + "," + e1 + "]"})
+	must(t, os.Chmod(filepath.Join(b.Team, "inboxes/bob.json"), 0o644))
+	var reports []mailbox.Report
+	o := mailbox.Options{Report: func(r mailbox.Report) { reports = append(reports, r) }}
+	bob := openIn(t, b, "bob", o)
+	before := entriesOf(t, bob)
+	same := func() {
+		t.Helper()
+		after := entriesOf(t, bob)
+		if len(after) != len(before) {
+			t.Fatalf("%d entries, want %d", len(after), len(before))
+		}
+		for i := range after {
+			if after[i].ID != before[i].ID || after[i].Envelope.Read != before[i].Envelope.Read {
+				t.Errorf("entry %d: %v, want %v", i, after[i], before[i])
+			}
+		}
+	}
+	must(t, b.Migrate(t.Context(), mailbox.JSONL, o))
+	same()
+	path := filepath.Join(b.Team, "mailbox/bob.jsonl")
+	if got := get(t, path); got != flat+"\nnull\n"+e1+"\n"+e1+"\n" {
+		t.Errorf("lines: %q", got)
+	}
+	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o644 {
+		t.Errorf("mode %v, %v", fi.Mode(), err)
+	}
+	must(t, b.Migrate(t.Context(), mailbox.JSONL, o)) // again
+	same()
+	put(t, path, get(t, path)+`{"from":`)
+	must(t, b.Migrate(t.Context(), mailbox.Array, o))
+	same()
+	if len(reports) != 1 || get(t, reports[0].Quarantine) != `{"from":` {
+		t.Errorf("reports: %v", reports)
+	}
+	for _, left := range []string{".layout", "mailbox/bob.jsonl", "mailbox/team-lead.jsonl"} {
+		if _, err := os.Lstat(filepath.Join(b.Team, left)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", left, err)
+		}
+	}
+	if err := (mailbox.Boxes{Team: filepath.Join(b.Team, "nowhere")}).Migrate(t.Context(), mailbox.JSONL, o); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a team that is gone: %v", err)
+	}
+}
+
+// Senders and a receiver go on while a team is migrated to and fro: every message
+// comes once, in its sender's order.
+func TestMigrateUnderWay(t *testing.T) {
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
+	const senders = 3
+	each := soak(25, 400)
+	var writers, mover sync.WaitGroup
+	for s := range senders {
+		writers.Go(func() {
+			box, err := b.Open("bob", mailbox.Options{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for i := range each {
+				e := waggle.Envelope{From: fmt.Sprint(s), Text: fmt.Sprint(i), Timestamp: "t"}
+				if err := box.Append(t.Context(), e); err != nil {
+					t.Errorf("sender %d, message %d: %v", s, i, err)
+					return
+				}
+			}
+		})
+	}
+	stop := make(chan struct{})
+	moves := 0
+	mover.Go(func() {
+		for {
+			for _, to := range []mailbox.Layout{mailbox.JSONL, mailbox.Array} {
+				if err := b.Migrate(t.Context(), to, mailbox.Options{}); err != nil {
+					t.Error(err)
+					return
+				}
+				moves++
+			}
+			select {
+			case <-stop:
+				return
+			default:
+			}
+		}
+	})
+	box := openIn(t, b, "bob", mailbox.Options{Retention: mailbox.Prune})
+	next := map[string]int{}
+	seen := map[mailbox.ID]bool{}
+	for got := 0; got < senders*each && !t.Failed(); {
+		for _, e := range unreadOf(t, box) {
+			if seen[e.ID] {
+				t.Fatalf("%s of %s comes again", e.Envelope.Text, e.Envelope.From)
+			}
+			seen[e.ID] = true
+			if e.Envelope.Text != fmt.Sprint(next[e.Envelope.From]) {
+				t.Fatalf("%s of %s comes where %d should", e.Envelope.Text, e.Envelope.From, next[e.Envelope.From])
+			}
+			next[e.Envelope.From]++
+			got++
+			must(t, box.MarkRead(t.Context(), e.ID))
+		}
+	}
+	writers.Wait()
+	close(stop)
+	mover.Wait()
+	if moves < 2 || len(entriesOf(t, box)) > 0 {
+		t.Errorf("%d moves, %d entries left", moves, len(entriesOf(t, box)))
+	}
+}
+
+// Whoever waited for the lock of a file that was moved meanwhile goes where it is
+// now, and makes no second mailbox.
+func TestMovedWhileWaiting(t *testing.T) {
+	for _, op := range []string{"append", "mark"} {
+		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})
+		moved := false
+		bob := openIn(t, b, "bob", mailbox.Options{File: atomicfile.Options{Hook: func(step string) {
+			if step == "flocked" && !moved {
+				moved = true
+				put(t, filepath.Join(b.Team, "mailbox/bob.jsonl"), e1+"\n"+e2+"\n")
+				must(t, os.Remove(filepath.Join(b.Team, "inboxes/bob.json")))
+			}
+		}}})
+		want := []string{"1", "2", "3"}
+		if op == "append" {
+			must(t, bob.Append(t.Context(), text("3")))
+		} else {
+			must(t, bob.MarkRead(t.Context(), unreadOf(t, bob)[0].ID))
+			want = []string{"2"}
+		}
+		wantTexts(t, unreadOf(t, bob), want...)
+		if _, err := os.Lstat(filepath.Join(b.Team, "inboxes/bob.json")); !errors.Is(err, fs.ErrNotExist) || !moved {
+			t.Errorf("%s: a second mailbox: %v", op, err)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package mailbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/internal/layout"
+)
+
+// Migrate moves every mailbox of the team to a layout, and puts together what a
+// member has in both. It may be killed anywhere and called again: an intent beside
+// the mailboxes says where it was going, each member is moved by one publication
+// and one removal, and a member found in between is finished by whoever wants its
+// mail, under the lock of the file it is leaving. Receivers and senders of ours may
+// go on meanwhile. No entry is lost or doubled, and read stays read.
+//
+// What another program writes into the old file without its lock in the
+// microseconds between a last look and the removal is lost; what it writes there
+// later is a second mailbox. Claude Code reads and writes arrays only.
+//
+// The caller holds config.json's lock: two migrations must not meet.
+func (b Boxes) Migrate(ctx context.Context, to Layout, o Options) error {
+	before, moving, err := b.dirs().Moving()
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if moving && before != to {
+		if err := b.migrate(ctx, before, o); err != nil { // the one that was cut short
+			return err
+		}
+	}
+	return b.migrate(ctx, to, o)
+}
+
+func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
+	if info, err := os.Lstat(b.Team); err != nil || !info.IsDir() {
+		return fmt.Errorf("migrate: %s: %w", b.Team, errors.Join(err, fs.ErrNotExist))
+	}
+	intent, err := json.Marshal(layout.Intention{To: to.String()})
+	if err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	file := o.File
+	file.Sync, file.Perm = atomicfile.SyncFull, 0
+	if err := atomicfile.WriteFile(b.dirs().Intent(), append(intent, '\n'), file); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	if err := os.Mkdir(b.dirs().Dir(to), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	old := Dir{Path: b.dirs().Dir(to.Other()), Layout: to.Other()}
+	for {
+		names, err := old.Names()
+		if err != nil {
+			return err
+		}
+		if len(names) == 0 {
+			break
+		}
+		for _, name := range names {
+			if err := b.move(ctx, name, to, o); err != nil {
+				return fmt.Errorf("migrate %s: %w", name, err)
+			}
+		}
+	}
+	// The lead's mailbox is what tells new ones their layout from now on.
+	if _, err := b.Create(ctx, waggle.Lead, o); err != nil {
+		return err
+	}
+	if err := os.Remove(b.dirs().Intent()); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// move moves one member's mailbox, if a migration to this layout is under way.
+// errMoved: it is not.
+func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Options) error {
+	from := newBox(b.dirs().Path(to.Other(), string(name)), to.Other(), o)
+	into := newBox(b.dirs().Path(to, string(name)), to, o)
+	for try := 0; ; try++ {
+		// What is broken is mended before: the locks are taken one after the other.
+		for _, box := range []*Box{from, into} {
+			if _, err := box.load(ctx, true); err != nil {
+				return err
+			}
+		}
+		release, err := atomicfile.Lock(ctx, from.path, from.file())
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // somebody else was faster
+		}
+		if err != nil {
+			return err
+		}
+		done, reports, err := b.moveLocked(from, into)
+		if e := release(); errors.Is(e, atomicfile.ErrLost) && err == nil && !done {
+			err = e
+		}
+		from.tell(reports)
+		switch {
+		case err != nil && !invalid(err):
+			return err
+		case done:
+			return nil
+		case try == 5*tornTries:
+			return fmt.Errorf("%s is being changed all the time by a program that does not take its lock: %w", from.path, errTorn)
+		}
+		if err := pause(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// moveLocked publishes a mailbox in its new file and removes the old one. Not done:
+// the old file was changed meanwhile.
+func (b Boxes) moveLocked(from, into *Box) (done bool, reports []Report, err error) {
+	if to, moving, err := b.dirs().Moving(); err != nil || !moving || to != into.layout {
+		return false, nil, errors.Join(err, errMoved)
+	}
+	info, err := os.Lstat(from.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil, nil
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	data, id, err := atomicfile.ReadIdentified(from.path, from.file())
+	if err != nil {
+		return false, nil, err
+	}
+	a, err := from.format.scan(data, nil)
+	if err != nil {
+		return false, nil, err
+	}
+	there, err := atomicfile.ReadFile(into.path, into.file())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, nil, err
+	}
+	list, tail, err := into.union(parse(data, a, nil, nil), there)
+	if err != nil {
+		return false, nil, err
+	}
+	if from.layout == JSONL && a.torn >= 0 { // an array has no place for it
+		at, err := from.quarantine(data[a.torn:])
+		if err != nil {
+			return false, nil, err
+		}
+		reports = append(reports, Report{Path: from.path, Quarantine: at,
+			What: "the last line of " + from.path + " was not complete when the mailbox was moved to another layout; it is kept"})
+	}
+	o := from.file()
+	o.Sync, o.Perm = atomicfile.SyncFull, info.Mode().Perm()
+	if err := atomicfile.WriteFile(into.path, into.build(list, tail), o); err != nil {
+		return false, nil, err
+	}
+	if id == (atomicfile.Identity{}) { // too new to be told from a change: look again
+		return false, nil, nil
+	}
+	done, err = atomicfile.Remove(from.path, id, o)
+	return done, reports, err
+}
+
+// union is what a mailbox holds after a move: the entries that were in the new file
+// already, which a move that was cut short put there or another program, and then
+// those of the old one. An entry in both is taken from the old. tail is an unfinished
+// last line of the new file.
+func (b *Box) union(old *contents, there []byte) (list []json.RawMessage, tail []byte, err error) {
+	left := map[ID]json.RawMessage{}
+	for _, e := range old.entries {
+		left[e.ID] = e.Raw
+	}
+	if len(bytes.TrimSpace(there)) > 0 {
+		a, err := b.format.scan(there, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, e := range parse(there, a, nil, nil).entries {
+			raw, both := left[e.ID]
+			if !both {
+				raw = e.Raw
+			}
+			delete(left, e.ID)
+			list = append(list, raw)
+		}
+		if b.layout == JSONL && a.torn >= 0 {
+			tail = there[a.torn:]
+		}
+	}
+	for _, e := range old.entries {
+		if raw, ok := left[e.ID]; ok {
+			list = append(list, raw)
+		}
+	}
+	return list, tail, nil
+}
+
+// build lays entries out in the box's format. They keep their bytes, up to white
+// space between tokens where a line needs it.
+func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
+	if b.layout == JSONL {
+		var out []byte
+		for _, raw := range list {
+			out = append(append(out, compact(raw)...), '\n')
+		}
+		return append(out, tail...)
+	}
+	if len(list) == 0 {
+		return []byte(emptyArray)
+	}
+	enc := make([][]byte, len(list))
+	for i, raw := range list {
+		enc[i] = raw
+	}
+	return slices.Concat([]byte{'['}, join(enc), []byte("\n]"))
+}

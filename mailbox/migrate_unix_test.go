@@ -1,0 +1,141 @@
+//go:build unix
+
+package mailbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+)
+
+// mover is a process that migrates a team, or takes the first messages of a
+// mailbox, and kills itself at a step of the way.
+type mover struct {
+	Team string
+	To   mailbox.Layout
+	Take int // how many messages to take, instead of migrating
+	At   int // which step is the last
+}
+
+func init() {
+	args := os.Getenv("WAGGLE_MAILBOX_MOVER")
+	if args == "" {
+		return
+	}
+	var m mover
+	if err := json.Unmarshal([]byte(args), &m); err != nil {
+		panic(err)
+	}
+	if err := m.run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func (m mover) run() error {
+	ctx := context.Background()
+	steps := 0
+	o := mailbox.Options{Retention: mailbox.Prune, File: atomicfile.Options{Deadline: 60 * time.Second, Hook: func(string) {
+		if steps++; steps == m.At {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {} // the signal comes at its leisure
+		}
+	}}}
+	b := mailbox.Boxes{Team: m.Team}
+	if m.Take == 0 {
+		return b.Migrate(ctx, m.To, o)
+	}
+	box, err := b.Open("bob", o)
+	if err != nil {
+		return err
+	}
+	list, err := box.Unread(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []mailbox.ID
+	for _, e := range list[:min(m.Take, len(list))] {
+		ids = append(ids, e.ID)
+	}
+	return box.MarkRead(ctx, ids...)
+}
+
+// start runs the mover and reports whether it was killed.
+func (m mover) start(t testing.TB) (killed bool) {
+	t.Helper()
+	exe, err := os.Executable()
+	must(t, err)
+	args, err := json.Marshal(m)
+	must(t, err)
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "WAGGLE_MAILBOX_MOVER="+string(args))
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return err != nil
+}
+
+// Whatever step a migration, or the taking of messages, is killed at: every message
+// is there once, in order, a taking is whole or has not happened, and the next
+// migration finishes.
+func TestMoverKilled(t *testing.T) {
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
+	o := mailbox.Options{Retention: mailbox.Prune, File: atomicfile.Options{Deadline: 60 * time.Second}}
+	bob, ann := openIn(t, b, "bob", o), openIn(t, b, "ann", o)
+	must(t, ann.Append(t.Context(), text("for ann")))
+	var want []string
+	sent, kills := 0, 0
+	for range soak(30, 400) {
+		for range rand.IntN(4) {
+			sent++
+			want = append(want, fmt.Sprint(sent))
+			must(t, bob.Append(t.Context(), waggle.Envelope{From: "a", Text: fmt.Sprint(sent), Timestamp: "t"}))
+		}
+		m := mover{Team: b.Team, To: mailbox.Layout(rand.IntN(2)), At: 1 + rand.IntN(60)}
+		if rand.IntN(3) == 0 {
+			m.Take, m.At = 2, 1+rand.IntN(20)
+		}
+		killed := m.start(t)
+		got := textsOf(unreadOf(t, bob))
+		taken := want[min(m.Take, len(want)):]
+		switch {
+		case killed:
+			kills++
+			if m.Take > 0 && slices.Equal(got, taken) {
+				want = taken
+			}
+		default:
+			want = taken
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("%+v, killed %v: unread %v, want %v", m, killed, got, want)
+		}
+		wantTexts(t, unreadOf(t, ann), "for ann")
+	}
+	if kills == 0 {
+		t.Error("nobody was killed")
+	}
+	t.Logf("%d kills", kills)
+	for _, to := range layouts {
+		must(t, b.Migrate(t.Context(), to, o))
+		wantTexts(t, unreadOf(t, bob), want...)
+		names, err := mailbox.Dir{Path: filepath.Join(b.Team, map[mailbox.Layout]string{mailbox.Array: "mailbox", mailbox.JSONL: "inboxes"}[to]), Layout: to.Other()}.Names()
+		if err != nil || len(names) > 0 {
+			t.Errorf("left behind: %v, %v", names, err)
+		}
+	}
+}
