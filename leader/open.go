@@ -86,11 +86,11 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	boxes := mailbox.Dir{Path: o.Root.InboxesDir(o.Team)}
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Log: o.Log}
-	if p.Box, err = boxes.Open(waggle.Lead, mailbox.Options{}); err != nil {
+	if p.Box, err = boxes.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
 		return nil, err
 	}
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
-		return boxes.Open(name, mailbox.Options{File: atomicfile.Options{Deadline: sendDeadline}})
+		return boxes.Open(name, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: sendDeadline}})
 	}
 	p.Peers = func(i control.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)

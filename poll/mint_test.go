@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"waggle/mailbox"
 	"waggle/poll"
 )
 
@@ -119,5 +120,17 @@ func TestTroubles(t *testing.T) {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, log.String())
 		}
+	}
+}
+
+// TestTold: what a mailbox reports is logged.
+func TestTold(t *testing.T) {
+	var log bytes.Buffer
+	poll.Told(slog.New(slog.NewTextHandler(&log, nil)))(mailbox.Report{Path: "ann.json", What: "it was broken", Quarantine: "ann.json.corrupt"})
+	if want := `level=WARN msg="it was broken" mailbox=ann.json quarantine=ann.json.corrupt`; !strings.Contains(log.String(), want) {
+		t.Errorf("the log lacks %s:\n%s", want, log.String())
+	}
+	if poll.Told(nil) != nil {
+		t.Error("a mailbox is to report to nobody")
 	}
 }

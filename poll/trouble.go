@@ -3,6 +3,8 @@ package poll
 import (
 	"log/slog"
 	"sync"
+
+	"waggle/mailbox"
 )
 
 // Troubles logs what cannot be done now: once, until it could be done again. A
@@ -28,4 +30,13 @@ func (t *Troubles) Note(key string, err error, msg string, args ...any) {
 		t.told[key] = true
 		t.Log.Warn(msg, append(args[:len(args):len(args)], "err", err)...)
 	}
+}
+
+// Told returns what a mailbox is to call with its reports (mailbox.Options): what
+// was repaired, and where the rest is kept, goes into the log. A nil log is none.
+func Told(log *slog.Logger) func(mailbox.Report) {
+	if log == nil {
+		return nil
+	}
+	return func(r mailbox.Report) { log.Warn(r.What, "mailbox", r.Path, "quarantine", r.Quarantine) }
 }

@@ -115,15 +115,16 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 // files opens what lies in the wire tree and starts watching it.
 func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	dir := mailbox.Dir{Path: o.Root.InboxesDir(o.Team)}
-	if p.Box, err = dir.Open(m.Name, mailbox.Options{}); err != nil {
+	if p.Box, err = dir.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
 		return nil, err
 	}
 	// What cannot be sent within this is sent by a later pass: a mailbox that
 	// somebody holds must not keep this member from hearing.
-	box := mailbox.Options{File: atomicfile.Options{Deadline: time.Second}}
+	box := mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}
 	if p.LeadBox, err = dir.Open(waggle.Lead, box); err != nil {
 		return nil, err
 	}
+	p.LeadPrunes = team.DialectOf(o.Team) == team.DialectSession
 	p.Peer = func(name waggle.MemberName) (mailbox.Store, error) {
 		if _, ok := p.Lead.Member(name); !ok {
 			return nil, &team.NotFoundError{What: "member", Name: string(name)}

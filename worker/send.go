@@ -73,11 +73,19 @@ func (w *Worker) put(ctx context.Context, s control.Sending, there map[waggle.Me
 		return err
 	}
 	if s.Seq <= w.earlier || w.tried[s.Seq] {
-		if arrived, err := w.arrived(ctx, s, box, mailbox.HashOf(env), there); err != nil || arrived {
+		arrived, err := w.arrived(ctx, s, box, mailbox.HashOf(env), there)
+		if err == nil && arrived {
+			w.keepEye(s, env)
+		}
+		if err != nil || arrived {
 			return err
 		}
 	}
-	return box.Append(ctx, env)
+	if err := box.Append(ctx, env); err != nil {
+		return err
+	}
+	w.keepEye(s, env)
+	return nil
 }
 
 // arrived reports whether a message is in its mailbox, or was seen there. there
@@ -199,6 +207,10 @@ func (w *Worker) fetchAll(ctx context.Context, os []*control.Order) error {
 				return err
 			}
 			w.wake()
+		}
+		if n == 0 && o.Sent {
+			w.p.Log.Warn("an order was taken out of this member's mailbox before it was read, by a program that writes without the lock: fetched from the leader's journal",
+				"kind", o.Mail.Kind, "seq", o.Seq)
 		}
 		w.mu.Lock()
 		w.fetched[uint64(o.Seq)] = true

@@ -52,6 +52,9 @@ type Parts struct {
 	Lead    *control.Leader // its fold
 	Box     mailbox.Store   // this member's mailbox
 	LeadBox mailbox.Store   // the lead's
+	// LeadPrunes: what the lead has read goes from its mailbox, and no journal
+	// says so. Then a message that is missing there is not one that was lost.
+	LeadPrunes bool
 	// Peer opens another member's mailbox. It may look at Lead, and waits for
 	// nothing.
 	Peer    func(waggle.MemberName) (mailbox.Store, error)
@@ -100,6 +103,7 @@ type Worker struct {
 	sent    map[journal.Seq]bool // and these
 	tried   map[journal.Seq]bool // an attempt failed: they may be there all the same
 	earlier journal.Seq          // messages up to here are of earlier processes
+	unheard []unheard            // in the lead's mailbox, not in its journal
 
 	close []func() error
 }
@@ -346,6 +350,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 		return err
 	}
 	told := w.flush(ctx)
+	w.resend(ctx)
 	w.mu.Lock()
 	gone, busy := w.p.Fold.State() == control.Terminated, w.turn != nil
 	w.mu.Unlock()

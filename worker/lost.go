@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/mailbox"
+)
+
+// unheard is a message that was put into the lead's mailbox and that the lead's
+// journal does not own yet. A program that writes without the lock may take it
+// away before the lead has read it, and nobody but its sender can notice.
+type unheard struct {
+	seq  uint64
+	kind waggle.Kind
+	env  waggle.Envelope
+	id   string
+	look time.Time     // when it is looked for next
+	wait time.Duration // how long after that
+}
+
+// lastWait is the longest time between two looks.
+const lastWait = time.Minute
+
+// keepEye remembers a message to the lead that was put into its mailbox. The
+// caller holds sending.
+func (w *Worker) keepEye(s control.Sending, env waggle.Envelope) {
+	if s.Mail.To != waggle.Lead || w.p.LeadPrunes {
+		return
+	}
+	wait := 3 * w.p.Overdue
+	w.unheard = append(w.unheard, unheard{uint64(s.Seq), s.Mail.Kind, env, mailbox.ID{Hash: mailbox.HashOf(env), Occurrence: 1}.String(),
+		w.p.Minter.Now().Add(wait), wait})
+}
+
+// resend puts messages into the lead's mailbox again that are there no more and
+// that the lead has not read, and says so.
+func (w *Worker) resend(ctx context.Context) {
+	w.sending.Lock()
+	defer w.sending.Unlock()
+	w.forget()
+	now := w.p.Minter.Now()
+	var due []waggle.Envelope
+	for _, u := range w.unheard {
+		if !now.Before(u.look) {
+			due = append(due, u.env)
+		}
+	}
+	if len(due) == 0 {
+		return
+	}
+	gone, err := mailbox.Missing(ctx, w.p.LeadBox, due...)
+	if err == nil && len(gone) > 0 {
+		// The lead may have read it, and its mailbox been cleared, since this pass
+		// looked at its journal.
+		w.mu.Lock()
+		err = w.p.Leader.Refresh(ctx)
+		w.mu.Unlock()
+		w.forget()
+	}
+	for i := range w.unheard {
+		u := &w.unheard[i]
+		if err != nil || now.Before(u.look) {
+			continue
+		}
+		if slices.ContainsFunc(gone, u.env.Equal) {
+			if err = w.p.LeadBox.Append(ctx, u.env); err != nil {
+				continue
+			}
+			w.p.Log.Warn("a message to the lead was taken out of its mailbox before the lead had read it, by a program that writes without the lock: sent again",
+				"kind", u.kind, "seq", u.seq)
+			u.wait = min(2*u.wait, lastWait)
+		}
+		u.look = now.Add(u.wait)
+	}
+	w.trouble.Note("resend", err, "cannot look whether the lead's mailbox still holds what was sent, will retry")
+}
+
+// forget drops what the lead has read. The caller holds sending.
+func (w *Worker) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unheard = slices.DeleteFunc(w.unheard, func(u unheard) bool { return w.p.Lead.Owns(u.id) })
+}

@@ -1,0 +1,67 @@
+package worker_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/policy"
+)
+
+// TestResendLost: what another program takes out of the lead's mailbox before the
+// lead has read it is sent again, as often as it takes, and said; what the lead
+// has read is not.
+func TestResendLost(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune}) // so that marking takes away
+		c.boxes[waggle.Lead] = box
+		empty := func() int {
+			es, err := box.Entries(c.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range es {
+				if err := box.MarkRead(c.ctx, e.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return len(es)
+		}
+		c.board.add("1", "do 1", "ann")
+		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
+			m, _ := l.Member("ann")
+			mint, err := c.minter.Mint()
+			if err != nil {
+				return nil, err
+			}
+			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
+		})
+		c.works("ann")
+		time.Sleep(time.Minute)
+		sent := empty()
+		if sent == 0 {
+			t.Fatal("nothing was sent")
+		}
+		for i := range 3 {
+			time.Sleep(2 * time.Minute)
+			synctest.Wait()
+			if n := empty(); n != sent {
+				t.Fatalf("look %d: %d messages of %d", i, n, sent)
+			}
+		}
+		c.leads()
+		c.until("over", c.finished("ann", "1"))
+		time.Sleep(10 * time.Minute)
+		if n := empty(); n > 0 {
+			t.Errorf("%d messages that the lead had read were sent again", n)
+		}
+		if n := strings.Count(c.log.String(), "sent again"); n != 4*sent {
+			t.Errorf("%d messages were taken away 4 times, it was said %d times", sent, n)
+		}
+	}, "ann")
+}
