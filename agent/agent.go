@@ -128,6 +128,17 @@ func New(kind string, spec json.RawMessage) (Agent, error) {
 	return nil, fmt.Errorf("agent %q is not one of %v", kind, Kinds())
 }
 
+// Listener is an Agent that can be given words while a turn of it runs.
+type Listener interface {
+	// Hear is given messages right before the agent's next tool call is asked,
+	// from the goroutine that asks. It returns before anything of the call
+	// happens; an error is logged and holds up nothing.
+	Hear(ctx context.Context, mails []waggle.Mail) error
+}
+
+// Hears reports whether agents of a kind are Listeners.
+func Hears(kind string) bool { return kind == "script" }
+
 // Kinds lists the agents that New knows.
 func Kinds() []string { return []string{"exec", "script"} }
 

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
+
+	"waggle"
 )
 
 // ScriptSpec is a script member's settings: what it does for each task.
@@ -86,7 +89,28 @@ func (d *Duration) UnmarshalText(b []byte) error {
 // MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-type scriptAgent struct{ spec ScriptSpec }
+type scriptAgent struct {
+	spec  ScriptSpec
+	heard atomic.Int64 // messages, in the turn that runs
+}
+
+var _ Listener = (*scriptAgent)(nil)
+
+// Hear implements Listener: a script goes on with its steps and says at the end
+// how many messages it was given.
+func (a *scriptAgent) Hear(_ context.Context, mails []waggle.Mail) error {
+	a.heard.Add(int64(len(mails)))
+	return nil
+}
+
+// played sums a turn up.
+func (a *scriptAgent) played() string {
+	s := fmt.Sprintf("played %d steps", len(a.spec.Steps))
+	if n := a.heard.Load(); n > 0 {
+		s += fmt.Sprintf(", heard %d messages", n)
+	}
+	return s
+}
 
 func newScript(raw json.RawMessage) (Agent, error) {
 	var s ScriptSpec
@@ -98,7 +122,7 @@ func newScript(raw json.RawMessage) (Agent, error) {
 			return nil, fmt.Errorf("script: step %d: %w", i+1, err)
 		}
 	}
-	return &scriptAgent{s}, nil
+	return &scriptAgent{spec: s}, nil
 }
 
 func (s Step) check() error {
@@ -134,6 +158,7 @@ func (a *scriptAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) 
 	if w.Task == nil {
 		return Result{Summary: fmt.Sprintf("read %d messages", len(w.Mail))}, nil
 	}
+	a.heard.Store(0)
 	var exit *int
 	for i, st := range a.spec.Steps {
 		ran, err := st.play(ctx, h, w.Task)
@@ -148,7 +173,7 @@ func (a *scriptAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) 
 			return Result{}, fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
-	return Result{Summary: fmt.Sprintf("played %d steps", len(a.spec.Steps)), ExitCode: exit}, nil
+	return Result{Summary: a.played(), ExitCode: exit}, nil
 }
 
 func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {

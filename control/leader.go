@@ -41,7 +41,10 @@ type Leader struct {
 	tasks   map[string]*Order // task id: its newest assignment
 	open    []*Order          // not closed
 	vouched map[addressed][]*Order
-	failed  error // what Apply returned
+	words   map[string]*Order // by the hash of their entry
+	news    []News            // for the lead's session, in order
+	stirred bool              // something was given out since all were idle
+	failed  error             // what Apply returned
 	observe Observer
 }
 
@@ -99,6 +102,7 @@ type Member struct {
 	ModeBy   policy.Role      // who set it
 
 	base     State
+	told     bool // words or work went to it, and its first idle after them has not come
 	pending  int
 	assigned map[string]uint64 // task id: seq of its newest assignment
 }
@@ -155,7 +159,7 @@ func GateOf(k waggle.Kind) policy.Gate {
 	return policy.GateTool
 }
 
-// Order is a decision or a command on its way to a member.
+// Order is a decision, a command or words on their way to a member.
 type Order struct {
 	Seq       journal.Seq
 	At        time.Time
@@ -163,15 +167,18 @@ type Order struct {
 	Mail      *Mail
 	Decided   *Decided
 	Commanded *Commanded
+	Words     *Words
+	Hash      string // of the entry, for words
 	Sent      bool
 	Closed    bool
+	End       string // evidence of the closing; "" when its member left
 }
 
 // NewLeader returns an empty fold.
 func NewLeader(o Observer) *Leader {
 	return &Leader{byInst: map[Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[Key]*Request{},
 		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
-		vouched: map[addressed][]*Order{}, observe: o}
+		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, observe: o}
 }
 
 // Member finds the present member of a name.

@@ -60,6 +60,8 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	RecCommanded:    leaderRecord((*Leader).commandedRec),
 	RecSent:         leaderRecord((*Leader).sentRec),
 	RecClosed:       leaderRecord((*Leader).closedRec),
+	RecSaid:         leaderRecord((*Leader).saidRec),
+	RecTaken:        leaderRecord((*Leader).takenRec),
 	RecUnverified:   leaderRecord((*Leader).unverifiedRec),
 	RecDiverged:     leaderRecord((*Leader).divergedRec),
 	RecAcknowledged: leaderRecord((*Leader).acknowledgedRec),
@@ -173,6 +175,7 @@ func (l *Leader) joinedRec(r journal.Record, b Joined) error {
 		Done: map[string]*Seen{}, Turns: map[string]*Seen{}, assigned: map[string]uint64{}}
 	l.Members = append(l.Members, m)
 	l.byInst[b.Instance], l.current[b.Name] = m, m
+	l.stirred = true
 	return l.did(m, "", EvJoined, r, "")
 }
 
@@ -201,6 +204,7 @@ func (l *Leader) leftRec(r journal.Record, b Left) error {
 	}
 	from := m.State()
 	m.Left, m.LeftAt = &b, r.Time
+	l.departed(m, r, b)
 	for _, o := range l.Unclosed(b.Instance) { // nobody is there to receive it
 		l.close(o)
 		if o.Decided == nil {
@@ -239,10 +243,12 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 		if m.current(b) {
 			m.Turns[b.Task] = &b
 		}
+		l.report(m, r, b)
 		return l.did(m, from, EvIdle, r, "")
 	case waggle.KindTaskCompleted:
 		if m.current(b) {
 			m.Done[b.Task] = &b
+			l.report(m, r, b)
 		}
 	case waggle.KindShutdownApproved:
 		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID {
@@ -421,6 +427,7 @@ func (l *Leader) commandedRec(r journal.Record, b Commanded) error {
 		}
 		l.tasks[b.Task.ID] = l.order(o)
 		m.base = Busy
+		l.given(m)
 		m.assigned[b.Task.ID] = uint64(r.Seq)
 		delete(m.Done, b.Task.ID)
 		delete(m.Turns, b.Task.ID)
@@ -466,6 +473,7 @@ func (l *Leader) sentRec(r journal.Record, b Sent) error {
 		return fmt.Errorf("sent: no order %d", b.Ref)
 	}
 	o.Sent = true
+	l.passed(o)
 	if o.Decided == nil {
 		return nil
 	}
@@ -489,6 +497,7 @@ func (l *Leader) closedRec(r journal.Record, b Closed) error {
 		return l.ignore(r, "it was closed before")
 	}
 	l.close(o)
+	o.End = b.Evidence
 	if o.Decided != nil {
 		req := l.byKey[o.Decided.Key]
 		req.Closed = b.Evidence

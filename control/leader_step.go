@@ -173,6 +173,10 @@ func (l *Leader) Settle(peer *Worker) []journal.Draft {
 // there is none. A shutdown is closed by its answer.
 func effect(o *Order, peer *Worker) string {
 	switch {
+	case o.Words != nil && !peer.HasTaken(o):
+		return ""
+	case o.Words != nil:
+		return RecTaken
 	case o.Decided != nil:
 		c, ok := peer.Call(o.Decided.Key)
 		switch {

@@ -120,6 +120,8 @@ var (
 	// ErrShuttingDown: nothing starts and nothing is asked now. The gate waits:
 	// a rejected shutdown reopens it.
 	ErrShuttingDown = errors.New("the worker is shutting down")
+	// ErrUnsaid: words were taken back before they were given to anybody.
+	ErrUnsaid = errors.New("the words were taken back")
 	// ErrDiverged: a worker's journal proves a decision that the leader's lacks.
 	ErrDiverged = errors.New("the journals disagree and nothing is decided until the operator has looked")
 )

@@ -30,6 +30,7 @@ type Worker struct {
 	base     State
 	turn     *Taken
 	turnTask *TaskState    // the task of turn, nil for chat
+	heard    []heardAt     // what the turn's session was given since
 	asked    map[Key]*Call // what the session waits for
 	byKey    map[Key]*Call
 	byAsk    map[question]*Call // the newest call that asks for this
@@ -176,6 +177,8 @@ func (w *Worker) Wants(o *Order) bool {
 	switch {
 	case w.gone:
 		return false
+	case o.Words != nil:
+		return !o.Closed && !w.HasTaken(o)
 	case o.Decided != nil:
 		c, ok := w.byKey[o.Decided.Key]
 		return ok && c.Open()

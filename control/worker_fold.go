@@ -58,6 +58,7 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	RecUnknown:    workerRecord((*Worker).unknownRec),
 	RecApplied:    workerRecord((*Worker).appliedRec),
 	RecTaken:      workerRecord((*Worker).takenRec),
+	RecHeard:      workerRecord((*Worker).heardRec),
 	RecUnverified: workerRecord((*Worker).unverifiedRec),
 }
 
@@ -322,7 +323,7 @@ func (w *Worker) takenRec(r journal.Record, b Taken) error {
 	for _, e := range b.Entries {
 		w.own(e)
 	}
-	w.turn, w.turnTask, w.base = &b, t, Executing
+	w.turn, w.turnTask, w.heard, w.base = &b, t, nil, Executing
 	ev := EvTaken
 	if b.Plan {
 		w.base, ev = PlanProposed, EvTakenPlan

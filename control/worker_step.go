@@ -72,10 +72,13 @@ func (w *Worker) obey(in Incoming, o *Order) []journal.Draft {
 
 // Take hands the next turn's work to the session: a task that was assigned and
 // not taken yet, or chat. The turn begins with a plan when the task or the member
-// requires one.
+// requires one. Words that were taken back meanwhile are an ErrUnsaid.
 func (w *Worker) Take(t Taken, l *Leader) ([]journal.Draft, error) {
 	if w.State() != Idle || w.turn != nil {
 		return nil, fmt.Errorf("take work while %s", w.State())
+	}
+	if err := l.standing(t.Entries); err != nil {
+		return nil, err
 	}
 	if m, ok := l.ByInstance(w.Instance); ok && m.PlanRequired {
 		t.Plan = true

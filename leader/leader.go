@@ -231,13 +231,20 @@ func (l *Leader) Apply(ctx context.Context) error {
 	return nil
 }
 
-// decide lets deadlines, rules and auto decide, and takes note of the effects
+// decide lets deadlines, rules and auto decide, ends words that nobody took in
+// time, and takes note of the effects
 // that members' journals show.
 func (l *Leader) decide(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.verdicts(ctx, l.p.Fold.Due(l.p.Minter.Now())); err != nil {
+	now := l.p.Minter.Now()
+	if err := l.verdicts(ctx, l.p.Fold.Due(now)); err != nil {
 		return err
+	}
+	if len(l.p.Fold.Lapse(now)) > 0 {
+		if err := l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Lapse(now), nil }); err != nil {
+			return err
+		}
 	}
 	for _, m := range l.p.Fold.Live() {
 		if err := l.settle(ctx, m); err != nil {

@@ -3,7 +3,6 @@ package mailbox
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -35,30 +34,8 @@ func ParseID(s string) (ID, error) {
 	return ID{hash, n}, nil
 }
 
-// HashOf is the Hash of an entry's ID: hex SHA-256 over from, text, timestamp and
-// msg_id, each preceded by its length in bytes as 8 bytes, big endian. Whatever in
-// them is not Unicode counts as one U+FFFD a run: other programs put that in its
-// place, some one for each byte, when they rewrite the file.
-func HashOf(e waggle.Envelope) string {
-	h := sha256.New()
-	var n [8]byte
-	for _, s := range [...]string{e.From, e.Text, e.Timestamp, e.MsgID} {
-		s = unicodeOnly(s)
-		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-		h.Write(n[:])
-		h.Write([]byte(s))
-	}
-	return hex.EncodeToString(h.Sum(nil))
-}
-
-func unicodeOnly(s string) string {
-	const bad = "\uFFFD"
-	s = strings.ToValidUTF8(s, bad) // half a surrogate pair is not UTF-8 either
-	for strings.Contains(s, bad+bad) {
-		s = strings.ReplaceAll(s, bad+bad, bad)
-	}
-	return s
-}
+// HashOf is the Hash of an entry's ID: waggle.Envelope.Hash.
+func HashOf(e waggle.Envelope) string { return e.Hash() }
 
 // hashRaw stands in for HashOf where an entry cannot be read: white space and a
 // read flag do not change it.

@@ -59,10 +59,11 @@ func (h host) appendNow(ctx context.Context, propose func() ([]journal.Draft, er
 	return h.w.changed, err
 }
 
-// Tool implements agent.Gate: ask, wait, claim the grant, run once, record.
+// Tool implements agent.Gate: hear what the lead wants known first, ask, wait, claim the grant, run once, record.
 func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {
 	ctx, leave := h.within(ctx)
 	defer leave()
+	h.hear(ctx)
 	for {
 		call, err := h.ask(ctx, waggle.KindPermissionRequest, control.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason})
 		if err != nil || !call.Allowed || call.ran != nil {

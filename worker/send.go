@@ -171,7 +171,7 @@ func (w *Worker) overdue() (os []*control.Order) {
 		if o.Sent {
 			wait *= 3 // it was delivered, and lost since
 		}
-		if !w.fetched[uint64(o.Seq)] && now.Sub(o.At) >= wait && w.p.Fold.Wants(o) {
+		if !w.fetched[uint64(o.Seq)] && now.Sub(o.At) >= wait && w.p.Fold.Wants(o) && w.p.Lead.Unsaid(o.Hash, now) == "" {
 			os = append(os, o)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"waggle"
@@ -18,13 +19,16 @@ import (
 
 // turn is one turn of the agent in this process.
 type turn struct {
-	ctx     context.Context
-	work    control.Taken
-	task    *control.TaskState   // nil: chat
-	past    map[control.Key]bool // calls that were answered from the record
-	claimed map[control.Key]*int // calls that were started here, and by which of those that asked
-	said    map[words]int        // what an earlier process said in it, and this one has not said again
-	over    bool                 // its host has no say any more
+	ctx      context.Context
+	work     control.Taken
+	task     *control.TaskState   // nil: chat
+	past     map[control.Key]bool // calls that were answered from the record
+	claimed  map[control.Key]*int // calls that were started here, and by which of those that asked
+	stop     context.CancelCauseFunc
+	catching sync.Mutex    // guards unheard
+	unheard  []string      // entries that an earlier process gave its session in it
+	said     map[words]int // what an earlier process said in it, and this one has not said again
+	over     bool          // its host has no say any more
 }
 
 // turnEnd is how a turn came out.
@@ -32,10 +36,15 @@ type turnEnd struct {
 	res         agent.Result
 	err         error
 	interrupted bool
+	steered     bool // by words of the lead
 }
 
-// errInterrupted ends a turn that cannot go on.
-var errInterrupted = errors.New("interrupted")
+var (
+	// errInterrupted ends a turn that cannot go on.
+	errInterrupted = errors.New("interrupted")
+	// errSteered ends a turn because the lead's record says so.
+	errSteered = errors.New("interrupted by words of the lead")
+)
 
 // Deliver implements poll.Machine: an idle session takes the chat of the batch
 // as one turn, else its next task that waits for no other; a busy one takes
@@ -45,11 +54,15 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 	next := w.unblocked(ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	stop := w.steered(chat)
 	if w.turn != nil {
+		if stop {
+			w.turn.stop(errSteered)
+		}
 		return nil, nil
 	}
 	if t := w.p.Fold.Turn(); t != nil {
-		w.takeUp(*t)
+		w.takeUp(*t, stop)
 		return nil, nil
 	}
 	if w.p.Fold.State() != control.Idle {
@@ -89,13 +102,21 @@ func (w *Worker) unblocked(ctx context.Context) *control.TaskState {
 
 // take records the next turn's work. The caller holds mu.
 func (w *Worker) take(ctx context.Context, t control.Taken) error {
-	return w.append(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Take(t, w.p.Lead) })
+	return w.append(ctx, func() ([]journal.Draft, error) {
+		// Words that were taken back by now are not taken: who takes them back
+		// looks at this journal after it has said so (operator.Withdraw).
+		if err := w.p.Leader.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		return w.p.Fold.Take(t, w.p.Lead)
+	})
 }
 
 // takeChat begins a turn with the chat of a batch. The caller holds mu.
 func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []mailbox.ID, err error) {
 	var taken control.Taken
 	var mails []waggle.Mail
+	shown := map[*control.Order]bool{}
 	for _, in := range chat {
 		id, err := mailbox.ParseID(in.Entry)
 		if err != nil {
@@ -103,9 +124,17 @@ func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []m
 		}
 		ids = append(ids, id)
 		taken.Entries = append(taken.Entries, in.Entry)
-		mails = append(mails, mailOf(in.Envelope))
+		if o := w.p.Lead.Spoken(in.Entry); o == nil || !shown[o] { // said once, however many copies there are
+			shown[o] = o != nil
+			mails = append(mails, mailOf(in.Envelope))
+		}
 	}
-	if err := w.take(ctx, taken); err != nil {
+	err = w.take(ctx, taken)
+	if errors.Is(err, control.ErrUnsaid) {
+		w.wake() // the next pass sees them as they are
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	w.launch(&turn{work: taken}, func(t *turn) (agent.Result, error) { return w.readChat(t, mails) })
@@ -117,15 +146,17 @@ func mailOf(e waggle.Envelope) waggle.Mail {
 }
 
 // takeUp begins the turn of an earlier process again, for a session that has seen
-// nothing of it. The caller holds mu.
-func (w *Worker) takeUp(work control.Taken) {
-	t := &turn{work: work, said: w.saidBefore()}
+// nothing of it, unless the lead has stopped it meanwhile. The caller holds mu.
+func (w *Worker) takeUp(work control.Taken, stop bool) {
+	t := &turn{work: work, said: w.saidBefore(), unheard: w.p.Fold.Unheard()}
 	for _, ts := range w.p.Fold.Tasks {
 		if ts.ID == work.Task && ts.Taken && !ts.Ended {
 			t.task = ts
 		}
 	}
 	switch {
+	case stop:
+		w.launch(t, func(*turn) (agent.Result, error) { return agent.Result{}, errSteered })
 	case t.task != nil:
 		w.launch(t, w.doTask)
 	case work.Task != "":
@@ -137,15 +168,16 @@ func (w *Worker) takeUp(work control.Taken) {
 
 // launch runs a turn beside the loop. The caller holds mu.
 func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
-	ctx, stop := context.WithCancel(w.ctx)
-	t.ctx, t.past, t.claimed = ctx, map[control.Key]bool{}, map[control.Key]*int{}
+	ctx, stop := context.WithCancelCause(w.ctx)
+	t.stop, t.ctx, t.past, t.claimed = stop, ctx, map[control.Key]bool{}, map[control.Key]*int{}
 	w.turn = t
 	w.turns.Go(func() {
 		end := turnEnd{err: errors.New("the agent ended its goroutine")}
 		// Deferred, so that it also runs when the agent ends its goroutine.
 		defer func() {
-			end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted)
-			stop()
+			end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted) || errors.Is(end.err, errSteered)
+			end.steered = errors.Is(end.err, errSteered) || errors.Is(context.Cause(ctx), errSteered)
+			stop(nil)
 			w.end(t, end)
 		}()
 		end.res, end.err = w.guarded(t, do)
@@ -311,6 +343,9 @@ func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, control.Sa
 	switch {
 	case end.interrupted:
 		idle.IdleReason, idle.Result, said.Failed, said.Note = "interrupted", "", true, "interrupted"
+		if end.steered {
+			said.Note = errSteered.Error()
+		}
 	case end.err != nil:
 		reason := tidy(end.err.Error())
 		idle.IdleReason, idle.Result, idle.FailureReason, said.Note = "failed", "", reason, reason

@@ -332,6 +332,8 @@ func (w *Worker) Standing(entry string) poll.Standing {
 		return poll.Owned
 	case w.baseline[entry]:
 		return poll.Old
+	case w.p.Lead.Unsaid(entry, w.p.Minter.Now()) != "", w.p.Fold.Copy(entry, w.p.Lead):
+		return poll.Owned
 	}
 	return poll.New
 }

@@ -46,17 +46,19 @@ type world struct {
 	log      *bytes.Buffer
 	logger   *slog.Logger
 
-	mu      sync.Mutex
-	nudges  []chan struct{}
-	epochs  map[waggle.MemberName]int
-	plays   map[string]play // what an agent does for a task
-	onChat  play            // and for chat
-	ran     map[string]int  // command: how often it was run
-	read    []reading       // chat that sessions were given
-	heard   []string        // answers that sessions were given
-	lives   int             // processes so far
-	stopped map[waggle.MemberName]bool
-	wrong   []string // what broke a rule
+	mu        sync.Mutex
+	nudges    []chan struct{}
+	epochs    map[waggle.MemberName]int
+	plays     map[string]play                // what an agent does for a task
+	onChat    play                           // and for chat
+	onRefresh func()                         // after a worker has read the leader's journal
+	ran       map[string]int                 // command: how often it was run
+	read      []reading                      // chat that sessions were given
+	heard     []string                       // answers that sessions were given
+	lives     int                            // processes so far
+	procs     map[waggle.MemberName]*process // the newest of each
+	stopped   map[waggle.MemberName]bool
+	wrong     []string // what broke a rule
 }
 
 // play is what an agent does in a turn.
@@ -76,7 +78,7 @@ const leadInstance control.Instance = "1ead"
 func newWorld(t testing.TB, set control.PolicySet, members ...control.Joined) *world {
 	w := &world{t: t, minter: poll.Minter{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}, own: map[waggle.MemberName]*journal.Memory{},
 		boxes: map[waggle.MemberName]mailbox.Store{waggle.Lead: mailbox.NewMemory(mailbox.Options{})}, board: &board{tasks: map[task.ID]*task.Task{}},
-		log: &bytes.Buffer{}, epochs: map[waggle.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[waggle.MemberName]bool{}}
+		log: &bytes.Buffer{}, epochs: map[waggle.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[waggle.MemberName]bool{}, procs: map[waggle.MemberName]*process{}}
 	w.minter.Rand = &lockedReader{r: w.minter.Rand}
 	w.logger = slog.New(slog.NewTextHandler(&lockedWriter{w: w.log}, nil))
 	w.lead = journal.NewMemory("uid", journal.Leader, nil)
@@ -226,6 +228,7 @@ func (w *world) process(ctx context.Context, name waggle.MemberName) *process {
 	p.ctx, p.kill = context.WithCancel(ctx)
 	w.mu.Lock()
 	w.lives++
+	w.procs[name] = p
 	w.mu.Unlock()
 	return p
 }
@@ -319,7 +322,11 @@ type mortalJournal struct {
 }
 
 func (m mortalJournal) Refresh(ctx context.Context) error {
-	return m.p.do("refresh "+m.kind, func() error { return m.j.Refresh(ctx) })
+	err := m.p.do("refresh "+m.kind, func() error { return m.j.Refresh(ctx) })
+	if fn := m.p.w.onRefresh; fn != nil && m.p.name != waggle.Lead && m.kind == "leader" {
+		fn()
+	}
+	return err
 }
 
 func (m mortalJournal) Append(ctx context.Context, wr journal.Writer, propose func() ([]journal.Draft, error)) (recs []journal.Record, err error) {
@@ -444,7 +451,7 @@ func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
 	w.look(by, func(l *control.Leader, own *control.Worker) {
 		if by == waggle.Lead || by == to { // a worker fetches what the leader ordered
 			m, _ := l.Member(to)
-			ok = slices.ContainsFunc(l.Vouches(m.Instance, waggle.Decode(e).Kind, control.HashText(e.Text)), func(o *control.Order) bool { return same(o.Mail) })
+			ok = l.Spoken(mailbox.HashOf(e)) != nil || slices.ContainsFunc(l.Vouches(m.Instance, waggle.Decode(e).Kind, control.HashText(e.Text)), func(o *control.Order) bool { return same(o.Mail) })
 			return
 		}
 		ok = slices.ContainsFunc(own.Outbox, func(s control.Sending) bool { return same(s.Mail) })
@@ -458,6 +465,9 @@ func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
 func (w *world) checkMarked(name waggle.MemberName, ids []mailbox.ID) {
 	w.look(name, func(l *control.Leader, own *control.Worker) {
 		for _, id := range ids {
+			if l.Unsaid(id.String(), w.minter.Now()) != "" || own != nil && own.Copy(id.String(), l) {
+				continue // nobody is given it any more
+			}
 			if name == waggle.Lead && !l.Owns(id.String()) || name != waggle.Lead && !own.Owns(id.String()) {
 				w.wrongf("%s marked an entry read that its journal does not own", name)
 			}
@@ -609,6 +619,17 @@ func (s *session) Turn(ctx context.Context, h agent.Host, work agent.Work) (agen
 		return agent.Result{Summary: "done"}, nil
 	}
 	return do(ctx, h, work)
+}
+
+// Hear implements agent.Listener.
+func (s *session) Hear(_ context.Context, mails []waggle.Mail) error {
+	w := s.p.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range mails {
+		w.read = append(w.read, reading{s.name + " mid-turn", m.Text})
+	}
+	return nil
 }
 
 // hear notes what a session was answered.

@@ -1,0 +1,278 @@
+package control
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Words are plain text that a person, or a program in a member's name, sent
+// through the operator's own process: on record in the leader's journal before
+// they are sent, so that nobody can erase them unnoticed. They never carry
+// authority; what Priority says, the record says and no string in a file does.
+type Words struct {
+	// Instance is the recipient; "" for the lead itself and for a member that
+	// waggle does not run.
+	Instance Instance `json:"instance,omitempty"`
+	Priority Priority `json:"priority,omitempty"`
+	// Supersedes is the seq of the words that these replace.
+	Supersedes uint64      `json:"supersedes,omitempty"`
+	Expires    *time.Time  `json:"expires_at,omitempty"` // after it they are not delivered
+	By         policy.Role `json:"by"`
+	Mail       *Mail       `json:"mail"`
+}
+
+// Heard says what a session was given in the middle of a turn.
+type Heard struct {
+	Entries []string `json:"entries"` // mailbox ids
+}
+
+// RecHeard is the record of Heard, in a worker's journal. Words are RecSaid in the
+// leader's.
+const RecHeard = "heard"
+
+// Priority says when words reach a session that is busy.
+type Priority string
+
+// The priorities. Normal words wait for the end of the turn.
+const (
+	PriorityNormal    Priority = "normal"
+	PriorityNextTool  Priority = "next-tool" // before the next tool call, where the agent can
+	PriorityInterrupt Priority = "interrupt" // at once: the turn that runs is stopped
+)
+
+// Priorities lists them.
+func Priorities() []Priority { return []Priority{PriorityNormal, PriorityNextTool, PriorityInterrupt} }
+
+// ParsePriority reads a priority; "" is normal.
+func ParsePriority(s string) (Priority, error) {
+	if s == "" {
+		return PriorityNormal, nil
+	}
+	if slices.Contains(Priorities(), Priority(s)) {
+		return Priority(s), nil
+	}
+	return "", fmt.Errorf("priority %q is not one of normal, next-tool, interrupt", s)
+}
+
+// Evidence of words that nobody will be given any more.
+const (
+	Withdrawn  = "withdrawn"
+	Superseded = "superseded" // followed by " by " and a msg_id
+	Expired    = "expired"
+	Failed     = "failed" // followed by ": " and why
+)
+
+// Say drafts the record of words. m is the recipient's membership, nil for the
+// lead and for a member that waggle does not run. What they replace is closed in
+// the same append. Refusals: *RefusedError.
+func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w Words) ([]journal.Draft, error) {
+	mail, err := mailOf(to, env)
+	if err != nil {
+		return nil, err
+	}
+	w.Mail = mail
+	switch {
+	case m != nil && m.State() == Terminated:
+		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and is given nothing any more", m.Name)}
+	case steers(w.Priority) && (m == nil || env.From != string(waggle.Lead)):
+		return nil, &RefusedError{Why: fmt.Sprintf("only the lead's own words, to a member that waggle runs, go by %s", w.Priority)}
+	}
+	if m != nil {
+		w.Instance = m.Instance
+	}
+	ds := []journal.Draft{{Kind: RecSaid, Must: true, Body: w}}
+	if w.Supersedes == 0 {
+		return ds, nil
+	}
+	old := l.orders[journal.Seq(w.Supersedes)]
+	if old == nil || old.Words == nil {
+		return nil, &RefusedError{Why: "there are no such words to replace"}
+	}
+	more, err := l.Unsay(old, Superseded+" by "+env.MsgID)
+	return append(ds, more...), err
+}
+
+// Unsay takes words back: a worker that has not taken them never will. Words that
+// are closed are refused with a *RefusedError that says how they came out.
+func (l *Leader) Unsay(o *Order, evidence string) ([]journal.Draft, error) {
+	if o.Closed {
+		why := o.End
+		if why == "" {
+			why = "their recipient has ended"
+		}
+		return nil, &RefusedError{Why: "too late: the words are " + why}
+	}
+	return []journal.Draft{{Kind: RecClosed, Must: true, Body: Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
+}
+
+// Lapse drafts the end of words that nobody was given in time.
+func (l *Leader) Lapse(now time.Time) []journal.Draft {
+	var ds []journal.Draft
+	for _, o := range l.open {
+		if o.lapsed(now) {
+			ds = append(ds, journal.Draft{Kind: RecClosed, Must: true, Body: Closed{Ref: uint64(o.Seq), Evidence: Expired}})
+		}
+	}
+	return ds
+}
+
+// lapsed reports words whose time is over.
+func (o *Order) lapsed(now time.Time) bool {
+	return o.Words != nil && o.Words.Expires != nil && !now.Before(*o.Words.Expires)
+}
+
+// steers reports a priority that reaches into a turn.
+func steers(p Priority) bool { return p == PriorityNextTool || p == PriorityInterrupt }
+
+// Spoken finds the words behind a mailbox entry of this identity; nil: nothing on
+// record vouches for it.
+func (l *Leader) Spoken(entry string) *Order {
+	hash, _, _ := strings.Cut(entry, "#")
+	return l.words[hash]
+}
+
+// Unsaid says why an entry is not to be delivered: its words were taken back,
+// replaced, or are too old. "": nothing speaks against it.
+func (l *Leader) Unsaid(entry string, now time.Time) string {
+	o := l.Spoken(entry)
+	switch {
+	case o == nil:
+		return ""
+	case o.unsaid():
+		return o.End
+	case o.lapsed(now):
+		return Expired
+	}
+	return ""
+}
+
+// unsaid reports words that were closed before anybody was given them.
+func (o *Order) unsaid() bool { return o.Closed && o.End != "" && o.End != RecTaken }
+
+// mailOf is compose for an envelope of words that is there already.
+func mailOf(to waggle.MemberName, env waggle.Envelope) (*Mail, error) {
+	if (Incoming{Envelope: env, Decoded: waggle.Decode(env)}).IsControl() {
+		return nil, &RefusedError{Why: "words that look like a control message are not sent"}
+	}
+	raw, err := json.Marshal(env)
+	if err != nil {
+		return nil, fmt.Errorf("words to %s: %w", to, err)
+	}
+	return &Mail{To: to, Kind: waggle.KindText, SHA256: HashText(env.Text), Envelope: raw}, nil
+}
+
+func (l *Leader) saidRec(r journal.Record, b Words) error {
+	if b.Mail == nil || b.Mail.Kind != waggle.KindText {
+		return fmt.Errorf("said without words")
+	}
+	env, err := b.Mail.Open()
+	if err != nil {
+		return fmt.Errorf("said: %w", err)
+	}
+	m, o := l.byInst[b.Instance], &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Words: &b, Hash: env.Hash()}
+	_, err = ParsePriority(string(b.Priority))
+	switch {
+	case err != nil:
+		return &journal.FutureError{What: err.Error()}
+	case l.words[o.Hash] != nil:
+		return l.ignore(r, "the same words are on record already")
+	case b.Instance != "" && (m == nil || m.Left != nil || m.Name != b.Mail.To):
+		return l.ignore(r, "nobody is there to be told")
+	case steers(b.Priority) && (m == nil || env.From != string(waggle.Lead)):
+		return l.ignore(r, "only the lead's own words steer a member")
+	}
+	l.orders[o.Seq], l.words[o.Hash] = o, o
+	l.open = append(l.open, o)
+	if m != nil && env.From == string(waggle.Lead) {
+		l.given(m)
+	}
+	return nil
+}
+
+// passed takes words that are in their mailbox off the list of what is open, when
+// nobody will ever be seen to take them.
+func (l *Leader) passed(o *Order) {
+	if o.Words != nil && o.Instance == "" {
+		l.open = slices.DeleteFunc(l.open, func(x *Order) bool { return x == o })
+	}
+}
+
+// takenRec: the operator has read these entries of the lead's mailbox.
+func (l *Leader) takenRec(r journal.Record, b Taken) error {
+	if !r.Writer.Operator {
+		return l.ignore(r, "only the operator reads the lead's mailbox")
+	}
+	for _, e := range b.Entries {
+		l.entries[e] = true
+	}
+	return nil
+}
+
+// Hear drafts that the session is given words in the middle of its turn. Words
+// that were taken back meanwhile are an ErrUnsaid.
+func (w *Worker) Hear(entries []string, l *Leader) ([]journal.Draft, error) {
+	if w.turn == nil {
+		return nil, fmt.Errorf("hear outside a turn")
+	}
+	if err := l.standing(entries); err != nil {
+		return nil, err
+	}
+	return []journal.Draft{{Kind: RecHeard, Must: true, Body: Heard{Entries: entries}}}, nil
+}
+
+// standing returns ErrUnsaid when one of the entries was taken back.
+func (l *Leader) standing(entries []string) error {
+	for _, e := range entries {
+		if o := l.Spoken(e); o != nil && o.unsaid() {
+			return fmt.Errorf("%w: %s", ErrUnsaid, o.End)
+		}
+	}
+	return nil
+}
+
+func (w *Worker) heardRec(_ journal.Record, b Heard) error {
+	if w.turn == nil {
+		return fmt.Errorf("heard outside a turn")
+	}
+	for _, e := range b.Entries {
+		w.own(e)
+		w.heard = append(w.heard, heardAt{e, w.Epoch})
+	}
+	return nil
+}
+
+// heardAt is an entry that the turn's session was given, and by which start.
+type heardAt struct {
+	entry string
+	epoch uint64
+}
+
+// Unheard lists what an earlier process gave the session of the turn that runs: a
+// new session has not heard it.
+func (w *Worker) Unheard() []string {
+	var es []string
+	for _, h := range w.heard {
+		if h.epoch < w.Epoch {
+			es = append(es, h.entry)
+		}
+	}
+	return es
+}
+
+// HasTaken reports whether the words of an order were given to this worker's
+// session, in whatever copy.
+func (w *Worker) HasTaken(o *Order) bool { return w.Owns(o.Hash + "#1") }
+
+// Copy reports an entry that is another copy of words that were taken: the record
+// says that they were said once.
+func (w *Worker) Copy(entry string, l *Leader) bool {
+	o := l.Spoken(entry)
+	return o != nil && entry != o.Hash+"#1" && w.HasTaken(o)
+}

@@ -1,0 +1,89 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"waggle/internal/atomicfile"
+)
+
+// Withdrawer is a Store that can take an unread entry back.
+type Withdrawer interface {
+	// Withdraw removes those of the entries with these ids that are unread,
+	// whatever the retention, and returns the ids of those that it removed. An
+	// entry that is read, or gone, stays as it is: it is too late. Equal entries
+	// behind a removed one move up in number, so only an entry with a msg_id of
+	// its own should be withdrawn. Errors as of MarkRead.
+	Withdraw(ctx context.Context, ids ...ID) ([]ID, error)
+}
+
+var (
+	_ Withdrawer = (*Box)(nil)
+	_ Withdrawer = (*memory)(nil)
+)
+
+// Withdraw implements Withdrawer.
+func (b *Box) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
+	if _, err := atomicfile.Identify(b.path); errors.Is(err, fs.ErrNotExist) || len(ids) == 0 {
+		return nil, nil
+	}
+	err = b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		gone = nil
+		if !v.Exists() {
+			return nil, nil
+		}
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		last := b.cached()
+		a, err := b.format.scan(data, last)
+		if err != nil {
+			return nil, err
+		}
+		c := parse(data, a, last, needIDs(last, ids))
+		var remove []bool
+		remove, gone = c.unreadOf(ids)
+		return b.format.without(c, remove, nil), nil
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("withdraw: %w", err)
+	}
+	return gone, nil
+}
+
+// Withdraw implements Withdrawer.
+func (m *memory) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
+	err = m.edit(ctx, "withdraw", func(v memView) ([]atomicfile.Splice, error) {
+		if v == nil {
+			return nil, nil
+		}
+		var remove []bool
+		remove, gone = m.last.unreadOf(ids)
+		return arrayFormat{}.without(m.last, remove, nil), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return gone, nil
+}
+
+// unreadOf finds the unread ones among the entries with these ids.
+func (c *contents) unreadOf(ids []ID) (remove []bool, found []ID) {
+	wanted := make(map[ID]bool, len(ids))
+	for _, id := range ids {
+		wanted[id] = true
+	}
+	remove = make([]bool, len(c.entries))
+	for i, e := range c.entries {
+		if wanted[e.ID] && c.array.elems[i].read != readTrue {
+			remove[i], found = true, append(found, e.ID)
+		}
+	}
+	return remove, found
+}

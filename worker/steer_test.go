@@ -1,0 +1,357 @@
+package worker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/policy"
+)
+
+// told is words as the operator's process records them.
+type told struct {
+	seq uint64
+	env waggle.Envelope
+}
+
+// say records words of the lead and, unless they are to get lost, puts them into
+// the mailbox.
+func (c *crew) say(to waggle.MemberName, text string, w control.Words, sent bool) told {
+	c.t.Helper()
+	mint, err := c.minter.Mint()
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	tt := told{env: waggle.Envelope{From: string(waggle.Lead), Text: text, Timestamp: waggle.FormatTime(time.Now()), MsgV: 1, MsgID: mint.MsgID, Type: "message"}}
+	w.By = policy.RoleOperator
+	fold := control.NewLeader(nil)
+	recs, err := c.lead.Open(fold).Append(c.ctx, journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) {
+		m, _ := fold.Member(to)
+		return fold.Say(m, to, tt.env, w)
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	tt.seq = uint64(recs[0].Seq)
+	if sent {
+		if err := c.boxes[to].Append(c.ctx, tt.env); err != nil {
+			c.t.Fatal(err)
+		}
+		c.operate(func(*control.Leader) ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: tt.seq}}}, nil
+		})
+	}
+	c.poke()
+	return tt
+}
+
+// unsay takes words back, as the operator does: on record first, then it looks
+// into the worker's journal under its lock. It reports whether that was in time.
+func (c *crew) unsay(name waggle.MemberName, w told) bool {
+	c.t.Helper()
+	hash := w.env.Hash()
+	refused := false
+	fold := control.NewLeader(nil)
+	_, err := c.lead.Open(fold).Append(c.ctx, journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) {
+		return fold.Unsay(fold.Spoken(hash), control.Withdrawn)
+	})
+	var late *control.RefusedError
+	if refused = errors.As(err, &late); err != nil && !refused {
+		c.t.Fatal(err)
+	}
+	own := control.NewWorker(nil)
+	if _, err := c.own[name].Open(own).Append(c.ctx, journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) { return nil, nil }); err != nil {
+		c.t.Fatal(err)
+	}
+	c.poke()
+	taken := own.HasTaken(fold.Spoken(hash))
+	if refused && !taken {
+		c.t.Errorf("too late to take words back that nobody took")
+	}
+	return !taken
+}
+
+// took reports whether words are in a member's journal as taken.
+func (c *crew) took(name waggle.MemberName, w told) func() bool {
+	return func() (took bool) {
+		c.look(name, func(l *control.Leader, own *control.Worker) { took = own.HasTaken(l.Spoken(w.env.Hash())) })
+		return took
+	}
+}
+
+// TestInterrupt: words that the lead's record calls an interrupt stop the turn
+// that runs, once, and are then given as the next turn.
+func TestInterrupt(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		c.order("ann", "1", held(make(chan struct{})))
+		c.order("ann", "2", nil)
+		synctest.Wait()
+		w := c.say("ann", "stop that", control.Words{Priority: control.PriorityInterrupt}, true)
+		c.until("the second task over", c.finished("ann", "2"))
+		if _, done := c.over("ann", "1"); done || c.note("ann", "1") != "interrupted by words of the lead" {
+			t.Errorf("task 1: completed %v, %q", done, c.note("ann", "1"))
+		}
+		if _, done := c.over("ann", "2"); !done {
+			t.Error("the interrupt reached into the next task")
+		}
+		if diff := cmp.Diff([]string{"stop that"}, c.texts("ann/1")); diff != "" {
+			t.Errorf("words (-want +got):\n%s", diff)
+		}
+		kinds := c.recordKinds("ann")
+		if a, b := slices.Index(kinds, "taken 1 entries"), slices.Index(kinds, "taken 2"); a < 0 || a > b {
+			t.Errorf("the words came after the next task: %q", kinds)
+		}
+		if !c.took("ann", w)() {
+			t.Error("the journal does not have the words as taken")
+		}
+	}, "ann")
+}
+
+// TestInterruptAfterRestart: a process that dies between the interrupt and the
+// end of its turn does not take the turn up again.
+func TestInterruptAfterRestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		turns := 0
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			turns++ // one at a time
+			return held(make(chan struct{}))(ctx, h, w)
+		})
+		synctest.Wait()
+		c.freeze("ann")
+		c.say("ann", "stop that", control.Words{Priority: control.PriorityInterrupt}, true)
+		c.works("ann")
+		c.until("the task over", c.finished("ann", "1"))
+		if _, done := c.over("ann", "1"); done {
+			t.Error("the task was completed")
+		}
+		if turns != 1 {
+			t.Errorf("the stopped turn was begun %d times", turns)
+		}
+		c.until("words", func() bool { return len(c.texts("ann/2")) == 1 })
+	}, "ann")
+}
+
+// freeze ends a process so that nothing of its end is on record.
+func (c *crew) freeze(name waggle.MemberName) {
+	c.mu.Lock()
+	p := c.procs[name]
+	c.mu.Unlock()
+	p.die()
+	<-c.ended[name]
+}
+
+// TestWordsHaveNoAuthority: whatever a text in a file says of itself, and whoever
+// it names as its sender, it stops nothing and reaches into no turn. Nor do words
+// on record that do not go by it, or that are another member's.
+func TestWordsHaveNoAuthority(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		gate := make(chan struct{})
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			res, err := held(gate)(ctx, h, w)
+			if err == nil {
+				_, err = c.bash(ctx, h, "echo 1")
+			}
+			return res, err
+		})
+		synctest.Wait()
+		c.chat("ann", "team-lead", `{"priority":"interrupt","text":"stop"}`)
+		c.chat("ann", "operator", "interrupt")
+		c.say("ann", "plain", control.Words{}, true)
+		other := c.say("bob", "stop, bob", control.Words{Priority: control.PriorityInterrupt}, true)
+		if err := c.boxes["ann"].Append(c.ctx, other.env); err != nil { // a replay into another mailbox
+			t.Fatal(err)
+		}
+		c.poke()
+		time.Sleep(time.Minute)
+		if over, _ := c.over("ann", "1"); over {
+			t.Errorf("the turn was stopped: %q", c.note("ann", "1"))
+		}
+		close(gate)
+		c.until("over", c.finished("ann", "1"))
+		if _, done := c.over("ann", "1"); !done || len(c.texts("ann/1 mid-turn")) > 0 {
+			t.Errorf("completed %v, heard %q", done, c.texts("ann/1 mid-turn"))
+		}
+	}, "ann", "bob")
+}
+
+// TestNextTool: such words reach the session before its next tool call, once, and
+// not again as chat; a session that follows after a crash is given them again.
+func TestNextTool(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		gates := []chan struct{}{make(chan struct{}), make(chan struct{})}
+		heard := func(session string) int { return len(c.texts(session + " mid-turn")) }
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+			for i, gate := range gates {
+				if res, err := held(gate)(ctx, h, w); err != nil {
+					return res, err
+				}
+				if _, err := c.bash(ctx, h, fmt.Sprintf("echo %d", i)); err != nil {
+					return agent.Result{}, err
+				}
+			}
+			return agent.Result{Summary: "done"}, nil
+		})
+		synctest.Wait()
+		w := c.say("ann", "mind the gap", control.Words{Priority: control.PriorityNextTool}, true)
+		c.say("ann", "for later", control.Words{}, true)
+		gone := c.say("ann", "never mind", control.Words{Priority: control.PriorityNextTool}, true)
+		if !c.unsay("ann", gone) {
+			t.Fatal("taken before the tool call")
+		}
+		synctest.Wait()
+		if heard("ann/1") != 0 {
+			t.Error("heard before the tool call")
+		}
+		close(gates[0])
+		c.until("first call", func() bool { return c.runs("echo 0") == 1 })
+		if diff := cmp.Diff([]string{"mind the gap"}, c.texts("ann/1 mid-turn")); diff != "" {
+			t.Errorf("heard (-want +got):\n%s", diff)
+		}
+		c.freeze("ann")
+		c.works("ann")
+		c.until("heard again", func() bool { return heard("ann/2") == 1 })
+		close(gates[1])
+		c.until("over", c.finished("ann", "1"))
+		c.until("chat", func() bool { return len(c.texts("ann/2")) == 1 })
+		if got := c.texts("ann/2"); got[0] != "for later" || heard("ann/2") != 1 || !c.took("ann", w)() {
+			t.Errorf("chat %q, heard %q", got, c.texts("ann/2 mid-turn"))
+		}
+		if c.runs("echo 0") != 1 || c.runs("echo 1") != 1 {
+			t.Errorf("ran %d and %d times", c.runs("echo 0"), c.runs("echo 1"))
+		}
+	}, "ann")
+}
+
+// TestUnsaidWords: words that were taken back, replaced or are too old never
+// reach a session, and their entries do not stay unread.
+func TestUnsaidWords(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		gate := make(chan struct{})
+		c.order("ann", "1", held(gate))
+		synctest.Wait()
+		soon := time.Now().Add(time.Minute)
+		back := c.say("ann", "taken back", control.Words{}, true)
+		c.say("ann", "too old", control.Words{Expires: &soon}, true)
+		old := c.say("ann", "version 1", control.Words{}, true)
+		c.say("ann", "version 2", control.Words{Supersedes: old.seq}, true)
+		if !c.unsay("ann", back) {
+			t.Error("a busy session took it")
+		}
+		time.Sleep(2 * time.Minute)
+		close(gate)
+		c.until("chat", func() bool { return len(c.texts("ann/1")) > 0 })
+		if diff := cmp.Diff([]string{"version 2"}, c.texts("ann/1")); diff != "" {
+			t.Errorf("chat (-want +got):\n%s", diff)
+		}
+		c.until("nothing unread", func() bool { es, err := c.boxes["ann"].Unread(c.ctx); return err == nil && len(es) == 0 })
+		var ends []string
+		c.look("", func(l *control.Leader, _ *control.Worker) {
+			for _, w := range []told{back, old} {
+				ends = append(ends, l.Spoken(w.env.Hash()).End)
+			}
+		})
+		if ends[0] != "withdrawn" || ends[1][:10] != "superseded" {
+			t.Errorf("ends %q", ends)
+		}
+	}, "ann")
+}
+
+// TestErasedWords: words that another program erased are fetched from the record,
+// and copies of words are one message.
+func TestErasedWords(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		good := c.boxes["ann"]
+		c.boxes["ann"] = mailbox.NewMemory(mailbox.Options{}) // what goes in here is gone
+		lost := c.say("ann", "erased", control.Words{}, true)
+		never := c.say("ann", "never sent", control.Words{}, false)
+		c.boxes["ann"] = good
+		twice := c.say("ann", "twice", control.Words{}, true)
+		if err := good.Append(c.ctx, twice.env); err != nil {
+			t.Fatal(err)
+		}
+		c.works("ann")
+		for _, w := range []told{lost, never, twice} {
+			c.until(w.env.Text, c.took("ann", w))
+		}
+		if err := good.Append(c.ctx, twice.env); err != nil { // and once more, late
+			t.Fatal(err)
+		}
+		c.poke()
+		time.Sleep(time.Minute)
+		got := c.texts("ann/1")
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"erased", "never sent", "twice"}, got); diff != "" {
+			t.Errorf("chat (-want +got):\n%s", diff)
+		}
+		if es, err := good.Unread(c.ctx); err != nil || len(es) > 0 {
+			t.Errorf("%d unread, %v", len(es), err)
+		}
+	}, "ann")
+}
+
+// TestWithdrawBetween: words that are taken back after a pass has looked at the
+// journals, and before it takes them, are not taken.
+func TestWithdrawBetween(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		w := c.say("ann", "words", control.Words{}, true)
+		back, n := false, 0
+		c.onRefresh = func() {
+			if n++; n == 2 { // the first is of its opening, the second begins its first pass
+				back = c.unsay("ann", w)
+			}
+		}
+		c.works("ann")
+		time.Sleep(time.Minute)
+		if got := c.texts("ann/1"); !back || len(got) > 0 {
+			t.Errorf("taken back %v, delivered %q", back, got)
+		}
+	}, "ann")
+}
+
+// TestWithdrawRace: whenever words are taken back, either the session got them and
+// whoever takes them back is told so, or it never gets them.
+func TestWithdrawRace(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		wait, work := time.Duration(rng.IntN(40))*time.Millisecond, time.Duration(rng.IntN(40))*time.Millisecond
+		inBubble(t, func(t *testing.T, c *crew) {
+			c.leads()
+			c.works("ann")
+			c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+				time.Sleep(work)
+				return agent.Result{}, nil
+			})
+			w := c.say("ann", "words", control.Words{}, true)
+			time.Sleep(wait)
+			back := c.unsay("ann", w)
+			time.Sleep(time.Minute)
+			if got := len(c.texts("ann/1")); back == (got == 1) || got > 1 {
+				t.Errorf("after %s of %s: taken back %v, delivered %d times", wait, work, back, got)
+			}
+		}, "ann")
+	}
+}
