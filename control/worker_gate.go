@@ -110,13 +110,23 @@ func (c *Call) claimable(now time.Time) bool {
 	return c.AskedSeq != 0 && c.allowed() && !c.Started && !c.used && c.Answer.UseBy != nil && now.Before(*c.Answer.UseBy)
 }
 
-// withdrawPlans answers the plans that are open: the worker takes them back.
+// Withdraw takes an open question back: it is answered here, no answer to it has
+// an effect any more, and the leader closes it. Nothing when it is not open.
+func (w *Worker) Withdraw(k Key, why string) []journal.Draft {
+	c, ok := w.byKey[k]
+	if !ok || !c.Open() {
+		return nil
+	}
+	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: k, Digest: c.Digest,
+		Decision: DecisionDeny, By: policy.RoleWorker, Reason: "withdrawn: " + why}}}
+}
+
+// withdrawPlans takes back the plans that are open.
 func (w *Worker) withdrawPlans() []journal.Draft {
 	var ds []journal.Draft
 	for _, c := range w.Calls {
-		if c.Kind == waggle.KindPlanApprovalRequest && c.Open() {
-			ds = append(ds, journal.Draft{Kind: RecAnswered, Must: true, Body: Answered{Key: c.Key, Digest: c.Digest,
-				Decision: DecisionDeny, By: policy.RoleWorker, Reason: "withdrawn: a newer plan took its place"}})
+		if c.Kind == waggle.KindPlanApprovalRequest {
+			ds = append(ds, w.Withdraw(c.Key, "a newer plan took its place")...)
 		}
 	}
 	return ds

@@ -25,6 +25,7 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 	"leader states":  func(*cobra.Command) (string, error) { return diagram(control.LeaderTable), nil },
 	"request states": func(*cobra.Command) (string, error) { return diagram(control.RequestTable), nil },
 	"team states":    func(*cobra.Command) (string, error) { return diagram(teamLife()), nil },
+	"conduct":        func(*cobra.Command) (string, error) { return conduct(), nil },
 	"exit codes":     exitCodes,
 	"commands":       func(root *cobra.Command) (string, error) { return commands(root), nil },
 }
@@ -78,6 +79,38 @@ func send() string {
 		rows = append(rows, []string{r.Name, string(r.From), string(r.To), strings.Join(ks, ", "), vouched})
 	}
 	return table(rows)
+}
+
+// conduct is the table of how each kind is treated: first, again, late, forged.
+func conduct() string {
+	sentBy := map[waggle.Kind]string{waggle.KindText: "anybody", waggle.KindUnknown: "anybody", waggle.KindInvalid: "anybody"}
+	for _, k := range waggle.Kinds() {
+		sentBy[k.Kind] = k.From
+	}
+	rows := [][]string{{"kind", "sent by", "accepted from", "effect", "again", "late", "forged"}}
+	for _, c := range control.Conducts() {
+		late := string(c.Late)
+		if c.When != "" {
+			late = c.When + ": " + late
+		}
+		rows = append(rows, []string{code(string(c.Kind)), sentBy[c.Kind], acceptedFrom(c.Kind), c.Effect, string(c.Again), late, string(c.Forged)})
+	}
+	return table(rows)
+}
+
+// acceptedFrom says from whom a kind has an effect, by which channels.
+func acceptedFrom(k waggle.Kind) string {
+	var from []string
+	for _, r := range policy.SendTable() {
+		if !slices.Contains(r.Kinds, k) || r.FileTrust || r.To == policy.RoleOperator || r.From == policy.RoleOperator {
+			continue
+		}
+		from = appendNew(from, fmt.Sprintf("the %s, when its journal has it", r.From))
+	}
+	if from == nil {
+		return "nobody"
+	}
+	return strings.Join(from, "; ")
 }
 
 // modes is the table of permission modes: what each answers where no rule does.

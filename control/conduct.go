@@ -1,0 +1,66 @@
+package control
+
+import (
+	"slices"
+
+	"waggle"
+)
+
+// Fate is what becomes of a message that a machine judges.
+type Fate string
+
+// The fates.
+const (
+	FateEffect     Fate = "it has its effect"
+	FateAgain      Fate = "nothing is opened; the answer, if there is one, is sent again"
+	FateNoted      Fate = "on record, changes nothing"
+	FateAbandoned  Fate = "on record and closed at once: nobody waits for the answer"
+	FateUnverified Fate = "one audit record, no effect"
+	FateWords      Fate = "shown as words"
+)
+
+// Conduct says how the machines treat one kind of message: the first time, again,
+// when what it is about is over, and when nobody's journal has it. Documents are
+// generated from it, and every cell has a test.
+type Conduct struct {
+	Kind   waggle.Kind
+	Effect string // of a message that its sender's journal has
+	First  Fate
+	// Again: the same message once more, from its sender or copied by anybody.
+	Again Fate
+	// Late: what it is about was answered, replaced or has ended.
+	Late Fate
+	// When says what late means for this kind.
+	When string
+	// Forged: no journal has it, whoever it names and whatever id it knows.
+	Forged Fate
+}
+
+var conduct = []Conduct{
+	{waggle.KindPermissionRequest, "opens a question, under the digest of what it asks", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
+	{waggle.KindPermissionResponse, "answers the request of that id; an allow is one start", FateEffect, FateUnverified, FateUnverified, "the request was withdrawn", FateUnverified},
+	{waggle.KindSandboxPermissionRequest, "opens a question about one host", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
+	{waggle.KindSandboxPermissionResponse, "answers the request of that id for the host that was asked for", FateEffect, FateUnverified, FateUnverified, "the request was withdrawn", FateUnverified},
+	{waggle.KindPlanApprovalRequest, "opens a question and withdraws the plans before it", FateEffect, FateAgain, FateAbandoned, "its sender has ended", FateUnverified},
+	{waggle.KindPlanApprovalResponse, "answers that revision of the plan; approved, the work may begin", FateEffect, FateUnverified, FateUnverified, "a newer plan took its place", FateUnverified},
+	{waggle.KindModeSetRequest, "sets the member's mode, under a version", FateEffect, FateUnverified, FateUnverified, "a newer version was applied", FateUnverified},
+	{waggle.KindTeamPermissionUpdate, "tells of the team's newest policy, under its version", FateEffect, FateUnverified, FateUnverified, "a newer version was applied", FateUnverified},
+	{waggle.KindShutdownRequest, "the member shuts down and answers; nothing starts meanwhile", FateEffect, FateUnverified, FateUnverified, "the member has ended", FateUnverified},
+	{waggle.KindShutdownApproved, "the member has ended; its open questions are closed when it is let go", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{waggle.KindShutdownRejected, "the member goes on; its reason is kept", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{waggle.KindIdleNotification, "the member's turn has ended", FateEffect, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{waggle.KindTaskAssignment, "gives the member that task, bound to the hash of its instructions", FateEffect, FateUnverified, FateUnverified, "the member has ended", FateUnverified},
+	{waggle.KindTaskCompleted, "the task that was assigned last is reported done", FateEffect, FateUnverified, FateNoted, "the task was assigned again", FateUnverified},
+	{waggle.KindTaskProgress, "none: people see it", FateNoted, FateUnverified, FateNoted, "the member was let go", FateUnverified},
+	{waggle.KindTeammateTerminated, "none: it is no message between members", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{waggle.KindJoinRequest, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{waggle.KindJoinApproved, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{waggle.KindJoinRejected, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+	{waggle.KindSystemInit, "none: words", FateWords, FateWords, FateWords, "", FateWords},
+	{waggle.KindText, "none: words", FateWords, FateWords, FateWords, "", FateWords},
+	{waggle.KindUnknown, "none: words", FateWords, FateWords, FateWords, "", FateWords},
+	{waggle.KindInvalid, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
+}
+
+// Conducts lists how every kind is treated, in the order of WIRE §1.
+func Conducts() []Conduct { return slices.Clone(conduct) }

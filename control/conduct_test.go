@@ -1,0 +1,225 @@
+package control_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// staged is a kind of message on a stage of its own.
+type staged struct {
+	w      *world
+	m      *member
+	toLead bool
+	env    waggle.Envelope // as its sender's journal has it
+	late   func()          // makes it late
+}
+
+// put puts an envelope where its kind is read and returns what was recorded.
+func (s staged) put(env waggle.Envelope) []journal.Record {
+	if s.toLead {
+		return s.w.see(s.w.box.put(env, false))
+	}
+	return s.m.receive(s.m.box.put(env, false))
+}
+
+// fate says what became of an entry.
+func (s staged) fate(env waggle.Envelope) control.Fate {
+	shape := func() string {
+		if lm, _ := s.w.l.ByInstance(s.m.instance); lm.Left != nil { // what it said last is kept for the report
+			return fmt.Sprint(lm.State(), len(s.w.l.Pending()), len(s.w.l.Outbox()))
+		}
+		return leaderShape(s.w) + workerShape(s.m)
+	}
+	before := shape()
+	recs := s.put(env)
+	var kinds []string
+	for _, r := range recs {
+		kinds = append(kinds, r.Kind)
+	}
+	changed := shape() != before
+	switch {
+	case len(recs) == 0 && !changed:
+		return control.FateWords
+	case slices.Equal(kinds, []string{control.RecUnverified}) && !changed:
+		return control.FateUnverified
+	case slices.Equal(kinds, []string{control.RecSeen, control.RecClosed}):
+		return control.FateAbandoned
+	case slices.Equal(kinds, []string{control.RecSeen}) && !changed && isQuestion(waggle.Decode(env).Kind):
+		return control.FateAgain
+	case slices.Equal(kinds, []string{control.RecSeen}) && !changed:
+		return control.FateNoted
+	case len(recs) > 0 && changed && !slices.Contains(kinds, control.RecUnverified):
+		return control.FateEffect
+	}
+	return control.Fate(fmt.Sprint(kinds, changed))
+}
+
+func isQuestion(k waggle.Kind) bool { return k == tool || k == host || k == plan }
+
+// stages sets the stage for every kind that has a sender.
+func stages(t *testing.T, kind waggle.Kind) staged {
+	s := staged{}
+	leave := func() {
+		s.w.command(s.m, func(lm *control.Member) ([]journal.Draft, error) { return s.w.l.Let(lm, control.LeftDied, ""), nil })
+	}
+	open := func(mail *control.Mail) waggle.Envelope {
+		env, err := mail.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return env
+	}
+	said := func() waggle.Envelope { return open(s.m.w.Outbox[len(s.m.w.Outbox)-1].Mail) }
+	ordered := func() waggle.Envelope { os := s.w.l.Outbox(); return open(os[len(os)-1].Mail) }
+	ask := map[waggle.Kind]control.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}
+	say := func(p waggle.Payload, sd control.Said) {
+		s.m.do(func() ([]journal.Draft, error) { return s.m.w.Say(p, sd, s.m.lead, s.m.mint()) })
+	}
+	answered := map[waggle.Kind]waggle.Kind{waggle.KindPermissionResponse: tool, waggle.KindSandboxPermissionResponse: host, waggle.KindPlanApprovalResponse: plan}
+	s.w, s.m = working(t, control.PolicySet{}, kind == plan || kind == waggle.KindPlanApprovalResponse)
+	now := waggle.FormatTime(s.m.now)
+	switch kind {
+	case tool, host, plan:
+		s.m.ask(kind, ask[kind])
+		s.toLead, s.env, s.late = true, said(), leave
+	case waggle.KindPermissionResponse, waggle.KindSandboxPermissionResponse, waggle.KindPlanApprovalResponse:
+		k := s.m.ask(answered[kind], ask[answered[kind]])
+		s.m.flush()
+		s.w.pass()
+		s.w.decide(verdict(s.w.request(k), true), operator)
+		s.env = ordered()
+		s.late = func() {
+			if kind == waggle.KindPlanApprovalResponse {
+				s.m.ask(plan, control.Ask{Plan: "two"})
+				return
+			}
+			s.m.do(func() ([]journal.Draft, error) { return s.m.w.Withdraw(k, "not needed any more"), nil })
+		}
+	case waggle.KindModeSetRequest:
+		s.w.setMode(s.m, policy.ModePlan, policy.RoleOperator, operator)
+		s.env = ordered()
+		s.late = func() {
+			s.w.setMode(s.m, policy.ModeSafe, policy.RoleOperator, operator)
+			s.put(ordered())
+		}
+	case waggle.KindTeamPermissionUpdate:
+		s.w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(curl:*)")})
+		s.env = ordered()
+		s.late = func() {
+			s.w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(wget:*)")})
+			s.put(ordered())
+		}
+	case waggle.KindShutdownRequest:
+		s.w.shutdown(s.m, policy.RoleOperator)
+		s.env = ordered()
+		s.late = func() {
+			s.put(s.env)
+			s.m.answer(true)
+		}
+	case waggle.KindShutdownApproved, waggle.KindShutdownRejected:
+		s.w.shutdown(s.m, policy.RoleOperator)
+		s.w.round()
+		s.m.answer(kind == waggle.KindShutdownApproved)
+		s.toLead, s.env, s.late = true, said(), leave
+	case waggle.KindIdleNotification:
+		s.m.idle()
+		s.toLead, s.env, s.late = true, said(), leave
+	case waggle.KindTaskAssignment:
+		s.w.assign(s.m, control.Task{ID: "2", Subject: "more", Instructions: "make"})
+		s.env = ordered()
+		s.late = func() {
+			s.w.shutdown(s.m, policy.RoleOperator)
+			s.put(ordered())
+			s.m.answer(true)
+		}
+	case waggle.KindTaskCompleted:
+		say(waggle.TaskCompleted{From: "ada", TaskID: "1", Timestamp: now}, control.Said{Task: "1"})
+		s.toLead, s.env = true, said()
+		s.late = func() { s.w.assign(s.m, control.Task{ID: "1", Instructions: "again"}) }
+	case waggle.KindTaskProgress:
+		say(waggle.TaskProgress{RequestID: "1", Timestamp: now, Progress: waggle.Progress{Phase: "done"}}, control.Said{ID: "1", Task: "1"})
+		s.toLead, s.env, s.late = true, said(), leave
+	default:
+		s.env, s.late = envelope("team-lead", unsent(t, kind)), func() {}
+		if kind == waggle.KindSystemInit {
+			s.env.Type = "system_init"
+		}
+	}
+	return s
+}
+
+// unsent is a message of a kind that no machine sends.
+func unsent(t *testing.T, kind waggle.Kind) string {
+	switch kind {
+	case waggle.KindTeammateTerminated:
+		return encode(t, waggle.TeammateTerminated{Message: "ada has ended"})
+	case waggle.KindJoinRequest:
+		return encode(t, waggle.JoinRequest{RequestID: "j", ProposedName: "mallory"})
+	case waggle.KindJoinApproved:
+		return encode(t, waggle.JoinApproved{RequestID: "j"})
+	case waggle.KindJoinRejected:
+		return `{"type":"join_rejected","requestId":"j"}`
+	case waggle.KindUnknown:
+		return `{"type":"weather","sky":"grey"}`
+	case waggle.KindInvalid:
+		return `{"type":"shutdown_request"}`
+	}
+	return "please go on"
+}
+
+// TestConduct shows every cell of the table of conduct: each kind as its sender's
+// journal has it, the same again, late, and forged.
+func TestConduct(t *testing.T) {
+	var kinds []waggle.Kind
+	for _, k := range waggle.Kinds() {
+		kinds = append(kinds, k.Kind)
+	}
+	kinds = append(kinds, waggle.KindText, waggle.KindUnknown, waggle.KindInvalid)
+	for i, c := range control.Conducts() {
+		if i >= len(kinds) || c.Kind != kinds[i] {
+			t.Fatalf("row %d is %s", i, c.Kind)
+		}
+		cell := func(name string, want control.Fate, do func(s staged) control.Fate) {
+			t.Run(string(c.Kind)+"/"+name, func(t *testing.T) {
+				if got := do(stages(t, c.Kind)); got != want {
+					t.Errorf("got: %s; want: %s", got, want)
+				}
+			})
+		}
+		cell("first", c.First, func(s staged) control.Fate { return s.fate(s.env) })
+		cell("again", c.Again, func(s staged) control.Fate {
+			s.put(s.env)
+			return s.fate(s.env)
+		})
+		cell("late", c.Late, func(s staged) control.Fate {
+			s.late()
+			return s.fate(s.env)
+		})
+		for _, from := range []string{"mallory", "bob", "ada", "team-lead"} {
+			cell("forged by "+from, c.Forged, func(s staged) control.Fate {
+				s.w.join("bob", false)
+				env := s.env
+				env.From, env.Text = from, forgedText(env.Text)
+				return s.fate(env)
+			})
+		}
+	}
+	if len(kinds) != len(control.Conducts()) {
+		t.Errorf("%d kinds, %d rows", len(kinds), len(control.Conducts()))
+	}
+}
+
+// forgedText is a control message changed by one byte that means nothing: who
+// wrote it knows everything but has no journal behind it.
+func forgedText(text string) string {
+	if text[0] != '{' {
+		return text
+	}
+	return "{ " + text[1:]
+}
