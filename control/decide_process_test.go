@@ -101,19 +101,19 @@ func TestDecidingProcesses(t *testing.T) {
 			f.turn()
 		}
 		a, kind := control.Ask{Tool: "Bash", Input: fmt.Sprintf(`{"command":"make %d"}`, n), Cwd: "/work"}, tool
-		if f.rng.IntN(12) == 0 {
+		if f.m.w.Planning() || f.rng.IntN(12) == 0 {
 			a, kind = control.Ask{Plan: fmt.Sprint("plan ", n)}, plan // takes the place of the one before
 		}
-		f.m.ask(kind, a)
+		k := f.m.ask(kind, a)
 		f.m.flush()
 		f.see()
 		f.take(runs)
-	}
-	for _, c := range f.m.w.Calls { // all that is still open
-		for c.Open() {
-			f.see()
-			f.take(runs)
+		if kind == plan && f.rng.IntN(4) > 0 {
+			f.settled(k, runs)
 		}
+	}
+	for _, c := range f.m.w.Calls {
+		f.settled(c.Key, runs)
 	}
 	f.end()
 	f.check(runs)
@@ -261,6 +261,14 @@ func (f *deciders) take(runs map[control.Key]int) {
 		}
 	}
 	f.w.settle()
+}
+
+// settled waits until a question is answered.
+func (f *deciders) settled(k control.Key, runs map[control.Key]int) {
+	for c, ok := f.m.w.Call(k); ok && c.Open(); {
+		f.see()
+		f.take(runs)
+	}
 }
 
 // check compares what ran and what was said with what is on record.
