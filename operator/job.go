@@ -3,19 +3,24 @@ package operator
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
 	"waggle/task"
 )
 
-// job is the work of a team file: which tasks there are, who has them, and how
-// each came out. What was assigned and what came of it is read from the
-// journals, never from the board (TRUST 1).
+// job is the work of a run: the tasks of its file, and those that were assigned
+// while it went on. What was assigned and what came of it is read from the
+// journals, never from the board (TRUST 1); the board says only what a task that
+// nobody has begun still waits for.
 type job struct {
+	board *task.List
 	tasks []*jobTask
 }
 
@@ -23,8 +28,9 @@ type jobTask struct {
 	FileTask
 	id       task.ID
 	instance control.Instance
-	assigned bool
+	assigned journal.Seq // of its newest order; 0: none yet
 	state    taskState
+	waits    []task.ID // what it was seen to wait for when the run gave up on it
 }
 
 type taskState string
@@ -33,7 +39,7 @@ const (
 	taskOpen      taskState = "open"      // not finished; a command that failed leaves it so
 	taskCompleted taskState = "completed" // its owner's journal says so
 	taskFailed    taskState = "failed"    // its turn ended without completing it
-	taskSkipped   taskState = "skipped"   // a task it comes after did not complete
+	taskSkipped   taskState = "skipped"   // a task it comes after did not complete, or nobody does it
 )
 
 // newJob puts the tasks on the board.
@@ -42,7 +48,7 @@ func (o Operator) newJob(ctx context.Context, s *State, f *File, instances map[w
 	if err != nil {
 		return nil, err
 	}
-	j := &job{}
+	j := &job{board: board}
 	ids := map[string]task.ID{}
 	for _, ft := range f.Tasks {
 		var after []task.ID
@@ -78,12 +84,13 @@ func (o Operator) AssignAll(ctx context.Context, s *State, f *File, l *leader.Le
 // step reads the outcome of what was assigned and assigns what is ready.
 func (j *job) step(ctx context.Context, l *leader.Leader) error {
 	l.View(func(lead *control.Leader) {
+		j.adopt(lead)
 		for _, t := range j.tasks {
 			t.look(lead)
 		}
 	})
 	for _, t := range j.tasks {
-		if t.assigned || t.state != taskOpen {
+		if t.assigned != 0 || t.state != taskOpen {
 			continue
 		}
 		ready, doomed := j.ready(t)
@@ -97,9 +104,92 @@ func (j *job) step(ctx context.Context, l *leader.Leader) error {
 		if err != nil {
 			return err
 		}
-		t.assigned = true
+	}
+	l.View(j.adopt)
+	return j.giveUp(ctx, l)
+}
+
+// adopt follows the orders in the leader's journal: a task that the operator has
+// assigned meanwhile is part of the job, and one that was assigned anew is with
+// its new owner and open.
+func (j *job) adopt(lead *control.Leader) {
+	for _, o := range lead.Assignments() {
+		m, ok := lead.ByInstance(o.Instance)
+		if !ok {
+			continue
+		}
+		t := j.task(o.Commanded.Task)
+		if o.Seq > t.assigned {
+			t.assigned, t.instance, t.Owner, t.state, t.waits = o.Seq, o.Instance, m.Name, taskOpen, nil
+		}
+	}
+}
+
+// task is the job's task of an order.
+func (j *job) task(ct *control.Task) *jobTask {
+	for _, t := range j.tasks {
+		if string(t.id) == ct.ID {
+			return t
+		}
+	}
+	t := &jobTask{FileTask: FileTask{Subject: ct.Subject, Instructions: ct.Instructions, Required: true,
+		Cwd: ct.Cwd, Timeout: time.Duration(ct.TimeoutMS) * time.Millisecond}, id: task.ID(ct.ID), state: taskOpen}
+	j.tasks = append(j.tasks, t)
+	return t
+}
+
+// giveUp ends the wait when every open task waits, on the board, for one that
+// nobody does: a run must end.
+func (j *job) giveUp(ctx context.Context, l *leader.Leader) error {
+	var open []*jobTask
+	for _, t := range j.tasks {
+		if t.over() {
+			continue
+		}
+		if t.assigned == 0 || begun(l, t) {
+			return nil
+		}
+		open = append(open, t)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	for _, t := range open {
+		waits, err := j.board.Blockers(ctx, t.id)
+		if err != nil {
+			return ctx.Err() // its turn will say what is wrong
+		}
+		t.waits = slices.DeleteFunc(waits, func(id task.ID) bool { return j.comes(ctx, id) })
+		if len(t.waits) == 0 {
+			return nil
+		}
+	}
+	for _, t := range open {
+		t.state = taskSkipped
 	}
 	return nil
+}
+
+// comes reports whether a task that another one waits for is done but for the
+// board, or is in the hands of somebody outside the job.
+func (j *job) comes(ctx context.Context, id task.ID) bool {
+	for _, t := range j.tasks {
+		if t.id == id {
+			return t.state == taskCompleted
+		}
+	}
+	t, err := j.board.Get(ctx, id)
+	return err != nil || t.Status == task.InProgress
+}
+
+// begun reports whether a member's session has taken its task.
+func begun(l *leader.Leader, t *jobTask) (taken bool) {
+	l.ViewMember(t.instance, func(w *control.Worker) {
+		for _, ts := range w.Tasks {
+			taken = taken || ts.Ref == uint64(t.assigned) && (ts.Taken || ts.Ended)
+		}
+	})
+	return taken
 }
 
 // ready reports whether everything t comes after is completed, and whether that
@@ -122,7 +212,7 @@ func (j *job) ready(t *jobTask) (ready, doomed bool) {
 // journal has it, failed when the owner's turn ended otherwise.
 func (t *jobTask) look(lead *control.Leader) {
 	m, ok := lead.ByInstance(t.instance)
-	if !ok || t.over() || !t.assigned {
+	if !ok || t.over() || t.assigned == 0 {
 		return
 	}
 	switch {

@@ -52,11 +52,11 @@ func (r *run) tell() {
 		return
 	}
 	for _, t := range r.job.tasks {
-		if t.assigned {
-			r.once("assigned "+string(t.id), Note{"assigned", string(t.Owner), fmt.Sprintf("task %s %q", t.id, t.Subject)})
+		if t.assigned != 0 {
+			r.once(fmt.Sprint("assigned ", t.assigned), Note{"assigned", string(t.Owner), fmt.Sprintf("task %s %q", t.id, t.Subject)})
 		}
 		if t.over() {
-			r.once("over "+string(t.id), Note{string(t.state), string(t.Owner), fmt.Sprintf("task %s %q%s", t.id, t.Subject, suffix(t.why(lead)))})
+			r.once(fmt.Sprint("over ", t.id, t.assigned), Note{string(t.state), string(t.Owner), fmt.Sprintf("task %s %q%s", t.id, t.Subject, suffix(t.why(lead)))})
 		}
 	}
 }

@@ -116,6 +116,9 @@ func (t *jobTask) report(lead *control.Leader, w *control.Worker) TaskReport {
 		tr.Status, tr.Why = string(taskCompleted), ""
 	case taskSkipped:
 		tr.Why = "a task it comes after did not complete"
+		if len(t.waits) > 0 {
+			tr.Why = "it waits for task " + strings.Join(texts(t.waits), ", ") + ", which nobody does"
+		}
 	}
 	if w == nil {
 		return tr

@@ -44,7 +44,7 @@ var refusal = map[waggle.Kind]string{
 	waggle.KindPlanApprovalResponse:      "waggle approve or waggle deny answers a plan",
 	waggle.KindSandboxPermissionResponse: "waggle approve or waggle deny answers a network request",
 	waggle.KindShutdownRequest:           "waggle down ends a team",
-	waggle.KindTaskAssignment:            "waggle run assigns the tasks of a team file",
+	waggle.KindTaskAssignment:            "waggle task assign gives a task to a member",
 }
 
 // Send sends plain text to an address. An unknown recipient is an error and makes

@@ -40,6 +40,7 @@ const (
 	UnknownBlocker  = "unknown_blocker" // Tasks are not on the list
 	Cycle           = "cycle"           // Tasks would wait for each other
 	BadStatus       = "bad_status"      // the status in the file is not a known one
+	Changed         = "changed_meanwhile"
 )
 
 // StateError reports a step that the task's state does not allow (exit code 6).

@@ -18,6 +18,16 @@ import (
 // which gives the task back: pending. Blocked tasks can be assigned. A completed
 // one is a *StateError, already_resolved.
 func (l *List) Assign(ctx context.Context, id ID, owner, by waggle.MemberName, now time.Time) (Task, *waggle.TaskAssignment, error) {
+	return l.assign(ctx, id, owner, by, now, nil)
+}
+
+// Handover is Assign for a caller that has looked at the task: when its status or
+// owner are not those of seen any more, it is a *StateError, changed_meanwhile.
+func (l *List) Handover(ctx context.Context, seen Task, owner, by waggle.MemberName, now time.Time) (Task, *waggle.TaskAssignment, error) {
+	return l.assign(ctx, seen.ID, owner, by, now, &seen)
+}
+
+func (l *List) assign(ctx context.Context, id ID, owner, by waggle.MemberName, now time.Time, seen *Task) (Task, *waggle.TaskAssignment, error) {
 	if _, err := waggle.ParseMember(string(by)); err != nil {
 		return Task{}, nil, fmt.Errorf("task: assign %.20q: by: %w", string(id), err)
 	}
@@ -25,6 +35,8 @@ func (l *List) Assign(ctx context.Context, id ID, owner, by waggle.MemberName, n
 	t, err := l.edit(ctx, "assign", id, func(t *Task) error {
 		news = !t.ownedBy(owner)
 		switch {
+		case seen != nil && (t.Status != seen.Status || t.Owner != seen.Owner):
+			return t.refuse(Changed)
 		case t.Status == Deleted:
 			return &NotFoundError{id}
 		case t.Status == Completed && news:

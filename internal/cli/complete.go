@@ -2,10 +2,13 @@ package cli
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"waggle/internal/atomicfile"
+	"waggle/operator"
+	"waggle/task"
 	"waggle/team"
 )
 
@@ -44,6 +47,29 @@ func (a *App) completeMembers(cmd *cobra.Command, args []string, _ string) ([]st
 	for _, m := range cfg.Members {
 		if !m.Gone() {
 			out = append(out, string(m.Name)+"\t"+m.AgentType)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeTasks offers the ids of tasks that are not completed.
+func (a *App) completeTasks(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.taskTeam()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := task.Open(op.Root.TasksDir(name), name, atomicfile.Options{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	tasks, _, err := list.All(context.Background())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, t := range tasks {
+		if t.Status != task.Deleted && t.Status != task.Completed && !t.Internal() && !slices.Contains(args, string(t.ID)) {
+			out = append(out, string(t.ID)+"\t"+operator.Visible(t.Subject))
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

@@ -1,68 +1,458 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"waggle/internal/atomicfile"
+	"waggle"
 	"waggle/operator"
 	"waggle/task"
 )
 
-// taskRow is one task as `task list` shows it (DESIGN).
-type taskRow struct {
-	ID        task.ID     `json:"id"`
-	Subject   string      `json:"subject"`
-	Owner     string      `json:"owner"`
-	Status    task.Status `json:"status"`
-	BlockedBy []task.ID   `json:"blocked_by"`
-	Blocked   bool        `json:"blocked"`
-}
-
 func taskCmd(a *App) *cobra.Command {
-	cmd := &cobra.Command{Use: "task", Short: "The team's shared task list", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.taskList(cmd) }}
-	cmd.AddCommand(&cobra.Command{Use: "list", Short: "List the tasks", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.taskList(cmd) }})
+	cmd := &cobra.Command{
+		Use:   "task",
+		Short: "The team's shared task list",
+		Long: `The team's shared task list: the files that Claude Code's own task tools use.
+
+A member that waggle runs does what it is assigned: the order is on record in the
+leader's journal. What other programs read of the list is a board: it orders
+nobody. A task waits until the tasks it comes after are completed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.taskList(cmd.Context(), taskListFlags{}) },
+	}
+	cmd.AddCommand(taskListCmd(a), taskShowCmd(a), taskAddCmd(a), taskAssignCmd(a), taskClaimCmd(a), taskStartCmd(a), taskDoneCmd(a),
+		taskReleaseCmd(a), taskBlockCmd(a), taskUnblockCmd(a), taskRmCmd(a))
 	return cmd
 }
 
-func (a *App) taskList(cmd *cobra.Command) error {
-	op, name, err := a.team()
+// taskTeam picks the list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A
+// list may be there without its team: those of Claude Code outlive their
+// sessions (WIRE §4).
+func (a *App) taskTeam() (operator.Operator, waggle.TeamName, error) {
+	op, err := a.op()
 	if err != nil {
-		return err
+		return op, "", err
 	}
-	list, err := task.Open(op.Root.TasksDir(name), name, atomicfile.Options{})
-	if err != nil {
-		return err
+	id := a.flags.team
+	if id == "" {
+		id = a.env("CLAUDE_CODE_TASK_LIST_ID")
 	}
-	tasks, problems, err := list.All(cmd.Context())
-	if err != nil {
-		return err
-	}
-	for _, p := range problems {
-		a.talk("%s %s", yellow("note:"), operator.Visible(p))
-	}
-	rows := []taskRow{}
-	var cells [][]string
-	for _, t := range tasks {
-		blockers := task.Blocked(t, tasks)
-		r := taskRow{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, BlockedBy: append([]task.ID{}, blockers...), Blocked: len(blockers) > 0}
-		rows = append(rows, r)
-		by := make([]string, len(blockers))
-		for i, b := range blockers {
-			by[i] = string(b)
+	if name, err := waggle.ParseTeam(id); err == nil {
+		if info, err := os.Lstat(op.Root.TasksDir(name)); err == nil && info.IsDir() {
+			return op, name, nil
 		}
-		cells = append(cells, []string{string(r.ID), string(r.Status), r.Owner, r.Subject, strings.Join(by, " ")})
+	}
+	name, err := op.Pick(a.flags.team)
+	return op, name, err
+}
+
+// taskID reads an id as people write it: 3 or #3.
+func taskID(s string) task.ID { return task.ID(strings.TrimPrefix(s, "#")) }
+
+func taskIDs(in []string) []task.ID {
+	var out []task.ID
+	for _, s := range in {
+		out = append(out, taskID(s))
+	}
+	return out
+}
+
+// member reads a member's name.
+func member(op, s string) (waggle.MemberName, error) {
+	if strings.EqualFold(s, "lead") {
+		return waggle.Lead, nil
+	}
+	m, err := waggle.ParseMember(s)
+	if err != nil {
+		return "", &operator.Error{Code: operator.CodeUsage, Op: op, Err: err}
+	}
+	return m, nil
+}
+
+// owner is --as, "" when it is not given.
+func (a *App) owner(op string) (waggle.MemberName, error) {
+	if a.flags.as == "" {
+		return "", nil
+	}
+	return member(op, a.flags.as)
+}
+
+// sayTask tells what became of a task.
+func (a *App) sayTask(r *operator.TaskResult, format string, args ...any) error {
+	if a.flags.json {
+		return a.document(r)
+	}
+	s := fmt.Sprintf(format, args...)
+	if !r.Changed {
+		s = fmt.Sprintf("task %s was %s already", r.Task.ID, r.Task.Status)
+		if r.Task.Owner != "" {
+			s += ", " + operator.Visible(r.Task.Owner) + "'s"
+		}
+	}
+	a.say("%s", s)
+	if len(r.Task.WaitsFor) > 0 && r.Task.Status == task.Pending {
+		a.talk("it waits for %s", strings.Join(idTexts(r.Task.WaitsFor), ", "))
+	}
+	return nil
+}
+
+func idTexts(ids []task.ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = operator.Visible(string(id))
+	}
+	return out
+}
+
+// terms are the flags of an order.
+func terms(f *pflag.FlagSet, t *operator.Terms) {
+	f.BoolVar(&t.Plan, "plan", false, "the owner's plan must be approved first")
+	f.DurationVar(&t.Timeout, "timeout", 0, "end the owner's work on it after this time")
+	f.StringVar(&t.Cwd, "cwd", "", "directory to work in, from the owner's own")
+}
+
+func taskAddCmd(a *App) *cobra.Command {
+	var n operator.NewTask
+	var owner string
+	var after, before []string
+	cmd := &cobra.Command{
+		Use:   "add SUBJECT",
+		Short: "Put a task on the list, and assign it with --owner",
+		Long: `Put a task on the list. With --owner it is assigned too, as waggle task assign
+does. The instructions are what an exec member without a command of its own runs;
+'-' reads them from stdin.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.taskTeam()
+			if err != nil {
+				return err
+			}
+			n.Subject, n.After, n.Before, n.Terms.As = args[0], taskIDs(after), taskIDs(before), a.flags.as
+			if n.Description == "-" {
+				b, err := io.ReadAll(io.LimitReader(a.In, waggle.MaxText+1))
+				if err != nil {
+					return err
+				}
+				n.Description = string(b)
+			}
+			if owner != "" {
+				if n.Owner, err = member("task add", owner); err != nil {
+					return err
+				}
+			}
+			r, err := op.AddTask(cmd.Context(), name, n)
+			if err != nil {
+				return err
+			}
+			return a.sayTask(r, "task %s is on the list%s", bold(string(r.Task.ID)), assigned(r))
+		},
+	}
+	f := cmd.Flags()
+	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "description" { // the field's name in the file
+			name = "instructions"
+		}
+		return pflag.NormalizedName(name)
+	})
+	f.StringVarP(&n.Description, "instructions", "i", "", "what is to be done (also --description)")
+	f.StringVar(&n.ActiveForm, "active-form", "", "what to show while it is in progress: Running the tests")
+	f.StringVar(&owner, "owner", "", "assign it to this member")
+	f.StringSliceVar(&after, "after", nil, "ids of tasks that it waits for")
+	f.StringSliceVar(&before, "before", nil, "ids of tasks that wait for it")
+	terms(f, &n.Terms)
+	must(cmd.RegisterFlagCompletionFunc("owner", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		return a.completeMembers(cmd, nil, s)
+	}))
+	must(cmd.RegisterFlagCompletionFunc("after", a.completeTasks))
+	must(cmd.RegisterFlagCompletionFunc("before", a.completeTasks))
+	return cmd
+}
+
+func assigned(r *operator.TaskResult) string {
+	switch owner := operator.Visible(r.Task.Owner); {
+	case r.Ordered:
+		return fmt.Sprintf(", and %s was ordered to do it", owner)
+	case owner != "":
+		return fmt.Sprintf(", and %s was told", owner)
+	}
+	return ""
+}
+
+func taskAssignCmd(a *App) *cobra.Command {
+	var t operator.Terms
+	cmd := &cobra.Command{
+		Use:   "assign ID MEMBER",
+		Short: "Give a task to a member",
+		Long: `Give a task to a member. One that waggle runs is ordered to do it, on record, and
+does it when it is idle and nothing blocks the task; anybody else finds a
+task_assignment in their mailbox. A task that a member is working on is left with
+that member. A task that failed is tried anew when it is assigned again.`,
+		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return a.completeMembers(cmd, nil, s)
+			}
+			return a.completeTasks(cmd, args, s)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.taskTeam()
+			if err != nil {
+				return err
+			}
+			to, err := member("task assign", args[1])
+			if err != nil {
+				return err
+			}
+			t.As = a.flags.as
+			r, err := op.AssignTask(cmd.Context(), name, taskID(args[0]), to, t)
+			if err != nil {
+				return err
+			}
+			return a.sayTask(r, "task %s is %s's%s", bold(string(r.Task.ID)), operator.Visible(r.Task.Owner), assigned(r))
+		},
+	}
+	terms(cmd.Flags(), &t)
+	return cmd
+}
+
+func taskClaimCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "claim [ID] --as NAME",
+		Short: "Take a task that nobody has, in a member's name",
+		Long: `Take a task that nobody has and set it in progress; without ID the first one that
+is ready. Of many that claim a task, one gets it. A claim is refused with the
+reason: task_not_found, already_claimed, already_resolved, blocked, agent_busy (a
+member has one task in progress at a time), delisted (it has left the team).
+Members that only run what they are ordered to cannot claim: assign it.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.taskTeam()
+			if err != nil {
+				return err
+			}
+			as, err := a.owner("task claim")
+			if err == nil && as == "" {
+				err = &operator.Error{Code: operator.CodeUsage, Op: "task claim", Msg: "say whose claim this is", Hint: "--as NAME"}
+			}
+			if err != nil {
+				return err
+			}
+			id := task.ID("")
+			if len(args) > 0 {
+				id = taskID(args[0])
+			}
+			r, err := op.ClaimTask(cmd.Context(), name, id, as)
+			if err != nil {
+				return err
+			}
+			return a.sayTask(r, "task %s is %s's, %s: %s", bold(string(r.Task.ID)), operator.Visible(r.Task.Owner), r.Task.Status, operator.Visible(r.Task.Subject))
+		},
+	}
+}
+
+func taskStartCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "start ID",
+		Short:             "Set a task in progress, for its owner or --as",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskStep(cmd, args[0], "task start", operator.Operator.StartTask)
+		},
+	}
+}
+
+func taskDoneCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "done ID",
+		Short: "Set a task completed, for its owner or --as",
+		Long: `Set a task completed, for its owner or --as. It is a word on the board: a run
+counts a task as completed when its owner's journal has it.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskStep(cmd, args[0], "task done", operator.Operator.FinishTask)
+		},
+	}
+}
+
+func taskBlockCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "block ID BLOCKER...",
+		Short:             "Let a task wait for others",
+		Long:              "Let a task wait for others. Tasks that would wait for each other are refused.",
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskLinks(cmd, args[0], taskIDs(args[1:]), nil, false)
+		},
+	}
+}
+
+func taskUnblockCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:               "unblock ID [BLOCKER...]",
+		Short:             "Let a task no longer wait for others, or for any",
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskLinks(cmd, args[0], nil, taskIDs(args[1:]), len(args) == 1)
+		},
+	}
+}
+
+func (a *App) taskLinks(cmd *cobra.Command, id string, add, drop []task.ID, all bool) error {
+	op, name, err := a.taskTeam()
+	if err != nil {
+		return err
+	}
+	r, err := op.BlockTask(cmd.Context(), name, taskID(id), add, drop, all)
+	if err != nil {
+		return err
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"tasks": rows})
+		return a.document(r)
 	}
-	if len(rows) == 0 {
-		a.talk("team %s has no tasks", name)
+	after := "no other"
+	if len(r.Task.BlockedBy) > 0 {
+		after = strings.Join(idTexts(r.Task.BlockedBy), ", ")
+	}
+	a.say("task %s comes after %s", bold(string(r.Task.ID)), after)
+	return nil
+}
+
+func taskReleaseCmd(a *App) *cobra.Command {
+	var of string
+	cmd := &cobra.Command{
+		Use:   "release ID...",
+		Short: "Give tasks back: nobody's, pending",
+		Long: `Give tasks back: nobody's, pending. With --of, every unfinished task of a member
+that has ended; waggle does that by itself for members that it runs, when their
+process is gone. A task that a member is working on is left with that member.`,
+		ValidArgsFunction: a.completeTasks,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if (of == "") == (len(args) == 0) {
+				return fmt.Errorf("name tasks, or --of MEMBER")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if of != "" {
+				return a.taskReleaseOf(cmd, of)
+			}
+			return a.taskRelease(cmd, args)
+		},
+	}
+	cmd.Flags().StringVar(&of, "of", "", "all of this member's, which has ended")
+	must(cmd.RegisterFlagCompletionFunc("of", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		return a.completeMembers(cmd, nil, s)
+	}))
+	return cmd
+}
+
+func (a *App) taskReleaseOf(cmd *cobra.Command, of string) error {
+	op, name, err := a.taskTeam()
+	if err != nil {
+		return err
+	}
+	who, err := member("task release", of)
+	if err != nil {
+		return err
+	}
+	ids, err := op.ReleaseAll(cmd.Context(), name, who)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.document(map[string]any{"released": ids})
+	}
+	if len(ids) == 0 {
+		a.talk("%s has no unfinished task", operator.Visible(string(who)))
 		return nil
 	}
-	a.table([]string{"ID", "STATUS", "OWNER", "SUBJECT", "BLOCKED BY"}, cells)
+	a.say("given back: %s", strings.Join(idTexts(ids), ", "))
 	return nil
+}
+
+func taskRmCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "rm ID...",
+		Short: "Remove tasks; their ids are not given again",
+		Long: `Remove tasks; their ids are not given again, and who waited for them waits no
+more. A task that a member is working on stays.`,
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeTasks,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.taskTeam()
+			if err != nil {
+				return err
+			}
+			gone := []task.ID{}
+			for _, s := range args {
+				if err = op.RemoveTask(cmd.Context(), name, taskID(s)); err != nil {
+					break
+				}
+				gone = append(gone, taskID(s))
+			}
+			switch {
+			case a.flags.json && (err == nil || len(gone) > 0):
+				return errors.Join(err, a.document(map[string]any{"removed": gone}))
+			case len(gone) > 0:
+				a.say("removed: %s", strings.Join(idTexts(gone), ", "))
+			}
+			return err
+		},
+	}
+}
+
+// taskStep is a step of a task's owner.
+func (a *App) taskStep(cmd *cobra.Command, id, name string,
+	do func(operator.Operator, context.Context, waggle.TeamName, task.ID, waggle.MemberName) (*operator.TaskResult, error)) error {
+	op, team, err := a.taskTeam()
+	if err != nil {
+		return err
+	}
+	as, err := a.owner(name)
+	if err != nil {
+		return err
+	}
+	r, err := do(op, cmd.Context(), team, taskID(id), as)
+	if err != nil {
+		return err
+	}
+	return a.sayTask(r, "task %s is %s", bold(string(r.Task.ID)), r.Task.Status)
+}
+
+// taskRelease gives back several tasks, up to the first that cannot be.
+func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
+	op, name, err := a.taskTeam()
+	if err != nil {
+		return err
+	}
+	results := []*operator.TaskResult{}
+	for _, s := range args {
+		var r *operator.TaskResult
+		if r, err = op.ReleaseTask(cmd.Context(), name, taskID(s)); err != nil {
+			break
+		}
+		results = append(results, r)
+	}
+	if a.flags.json && (err == nil || len(results) > 0) {
+		return errors.Join(err, a.document(map[string]any{"results": results}))
+	}
+	for _, r := range results {
+		if serr := a.sayTask(r, "task %s is nobody's", bold(string(r.Task.ID))); serr != nil {
+			return serr
+		}
+	}
+	return err
 }
