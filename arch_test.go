@@ -119,7 +119,8 @@ var archWorld = map[string]map[string]string{
 		"time.Until":   "the same",
 		"math/rand/v2": "the spread of waiting times, and names of temporary files",
 	},
-	"spawn": {"time.Now": "a deadline on a pipe is an instant of the real clock"},
+	"spawn":     {"time.Now": "a deadline on a pipe is an instant of the real clock"},
+	"transport": {"time.Now": "a deadline on a connection is an instant of the real clock"},
 }
 
 const (

@@ -1,0 +1,168 @@
+package transport
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"waggle"
+)
+
+// Version is the version of the socket protocol, and of the path under which HTTP
+// endpoints take messages.
+const Version = 1
+
+// Code says in one word why something was not done. It is part of the protocols.
+type Code string
+
+// Codes.
+const (
+	CodeDenied   Code = "denied"    // no token, or none of this endpoint's
+	CodeVersion  Code = "version"   // another version of the protocol
+	CodeInvalid  Code = "invalid"   // not what the protocol says
+	CodeNotFound Code = "not_found" // no such team or member
+	CodeRefused  Code = "refused"   // the receiver will not have it
+	CodeTooLarge Code = "too_large"
+	CodeLocked   Code = "locked" // a lock was not free in time; try again
+	CodeBusy     Code = "busy"   // too many connections; try again
+	CodeFailed   Code = "failed"
+)
+
+// Limits of the socket protocol, in bytes of one line.
+const (
+	maxHello = 4 << 10
+	maxFrame = 6*waggle.MaxText + 256<<10 // a text may grow sixfold (\u0000)
+)
+
+var errLineTooLong = errors.New("the line is too long")
+
+// readLine reads one line of at most limit bytes, without its end. A last line
+// without an end is no line: its writer did not finish it.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > limit {
+			return nil, errLineTooLong
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(line, []byte("\n")), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			if len(line) > 0 && errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
+			}
+			return nil, err
+		}
+	}
+}
+
+// fields are an object's, by their exact names.
+type fields map[string]json.RawMessage
+
+func parseFields(line []byte) (fields, error) {
+	if !utf8.Valid(line) {
+		return nil, errors.New("not UTF-8")
+	}
+	var f fields
+	if err := json.Unmarshal(line, &f); err != nil || f == nil {
+		return nil, errors.New("not a JSON object")
+	}
+	return f, nil
+}
+
+// get reads a field that may be missing.
+func (f fields) get(name string, v any) error {
+	raw, ok := f[name]
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal(raw, v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// request is what a client sends. The first one is the hello.
+type request struct {
+	version int
+	id      uint64
+	op      string
+	token   string
+	to      string
+	env     json.RawMessage
+}
+
+func parseRequest(line []byte) (request, error) {
+	f, err := parseFields(line)
+	if err != nil {
+		return request{}, err
+	}
+	r := request{env: f["envelope"]}
+	return r, errors.Join(f.get("waggle", &r.version), f.get("id", &r.id), f.get("op", &r.op), f.get("token", &r.token), f.get("to", &r.to))
+}
+
+// appendRequest writes what parseRequest reads.
+func appendRequest(r request) ([]byte, error) {
+	return line(struct {
+		Waggle   int             `json:"waggle,omitempty"`
+		ID       uint64          `json:"id,omitempty"`
+		Op       string          `json:"op"`
+		Token    string          `json:"token,omitempty"`
+		To       string          `json:"to,omitempty"`
+		Envelope json.RawMessage `json:"envelope,omitempty"`
+	}{r.version, r.id, r.op, r.token, r.to, r.env})
+}
+
+// The operations of a client and what a server says.
+const (
+	opHello = "hello"
+	opSend  = "send"
+	opWatch = "watch"
+	opPing  = "ping"
+
+	opOK      = "ok"
+	opError   = "error"
+	opChanged = "changed"
+)
+
+// reply is what a server sends: an answer with the request's id, or a push
+// without one.
+type reply struct {
+	Waggle  int    `json:"waggle,omitempty"`
+	ID      uint64 `json:"id,omitempty"`
+	Op      string `json:"op"`
+	Team    string `json:"team,omitempty"`
+	Name    string `json:"name,omitempty"`
+	MsgID   string `json:"msg_id,omitempty"`
+	State   State  `json:"state,omitempty"`
+	Ahead   *int   `json:"ahead,omitempty"`
+	Code    Code   `json:"code,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+func parseReply(line []byte) (reply, error) {
+	f, err := parseFields(line)
+	if err != nil {
+		return reply{}, err
+	}
+	var r reply
+	return r, errors.Join(f.get("waggle", &r.Waggle), f.get("id", &r.ID), f.get("op", &r.Op), f.get("team", &r.Team), f.get("name", &r.Name),
+		f.get("msg_id", &r.MsgID), f.get("state", &r.State), f.get("ahead", &r.Ahead), f.get("code", &r.Code), f.get("message", &r.Message))
+}
+
+// line writes v as one line.
+func line(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

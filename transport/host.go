@@ -1,0 +1,238 @@
+package transport
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+)
+
+// Host is what stands behind an endpoint: the runtime of a member or of a leader,
+// or a command. Its methods are called from several goroutines.
+type Host interface {
+	// Take puts a message into the mailbox that its address leads to and wakes who
+	// waits there. Who sent it proves nothing about who it says it is from.
+	Take(ctx context.Context, from Peer, to waggle.Address, env waggle.Envelope) (Receipt, error)
+	// Refused is told of somebody who was turned away, for the record.
+	Refused(ctx context.Context, r Refusal)
+}
+
+// Peer is who is at the other end of a connection.
+type Peer struct {
+	Channel string // uds or http
+	UID     int    // of its process; -1 when unknown
+	PID     int    // 0 when unknown
+	Remote  string // http: its address
+}
+
+func (p Peer) String() string {
+	switch {
+	case p.Remote != "":
+		return p.Remote
+	case p.PID > 0:
+		return fmt.Sprintf("pid %d of uid %d", p.PID, p.UID)
+	}
+	return fmt.Sprintf("uid %d", p.UID)
+}
+
+// Refusal is an attempt to use an endpoint without the right to.
+type Refusal struct {
+	Peer Peer
+	At   string // the socket's path or the URL's
+	Why  string
+	More int // refusals before this one that went unrecorded because there were too many
+}
+
+func (r Refusal) String() string {
+	s := fmt.Sprintf("%s at %s: %s", r.Peer, r.At, r.Why)
+	if r.More > 0 {
+		s += fmt.Sprintf(" (and %d more before it)", r.More)
+	}
+	return s
+}
+
+// RemoteError is an answer of the other side after which the same may be tried
+// again: CodeLocked, CodeBusy or CodeFailed.
+type RemoteError struct {
+	To      waggle.Address
+	Code    Code
+	Message string
+}
+
+func (e *RemoteError) Error() string { return fmt.Sprintf("%s: %s", e.To, e.Message) }
+
+// answer makes an error of what the other side said.
+func answer(to waggle.Address, code Code, message string) error {
+	switch code {
+	case CodeNotFound:
+		return &NotFoundError{To: to, Why: message}
+	case CodeLocked, CodeBusy, CodeFailed:
+		return &RemoteError{To: to, Code: code, Message: message}
+	}
+	return &RefusedError{To: to, Why: message}
+}
+
+// codeOf says in one word what became of a message.
+func codeOf(err error) Code {
+	var locked *atomicfile.LockedError
+	var missing *NotFoundError
+	var refused *RefusedError
+	var remote *RemoteError
+	var bad *invalidError
+	switch {
+	case errors.As(err, &bad):
+		return CodeInvalid
+	case errors.As(err, &locked):
+		return CodeLocked
+	case errors.As(err, &missing), errors.Is(err, fs.ErrNotExist):
+		return CodeNotFound
+	case errors.As(err, &refused):
+		return CodeRefused
+	case errors.Is(err, mailbox.ErrTooLarge):
+		return CodeTooLarge
+	case errors.As(err, &remote):
+		return remote.Code
+	}
+	return CodeFailed
+}
+
+// invalidError is a message that is none.
+type invalidError struct{ why string }
+
+func (e *invalidError) Error() string { return e.why }
+
+// maxFrom is the longest sender's name that is taken, in bytes.
+const maxFrom = 256
+
+// parseMessage reads an envelope as an endpoint takes it.
+func parseMessage(raw []byte) (waggle.Envelope, error) {
+	env, err := waggle.ParseEnvelope(raw)
+	switch {
+	case err != nil:
+		return env, &invalidError{"envelope: " + err.Error()}
+	case env.From == "" || len(env.From) > maxFrom:
+		return env, &invalidError{fmt.Sprintf("envelope: from must have 1 to %d bytes", maxFrom)}
+	case env.Text == "":
+		return env, &invalidError{"envelope: there is no text"}
+	case env.MsgID == "" || len(env.MsgID) > maxFrom:
+		return env, &invalidError{fmt.Sprintf("envelope: msg_id must have 1 to %d bytes: it is what makes trying again safe", maxFrom)}
+	case len(env.Text) > waggle.MaxText:
+		return env, &RefusedError{Why: fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), waggle.MaxText)}
+	}
+	env.Read = false
+	return env, nil
+}
+
+// sameToken compares in a time that does not depend on where they differ.
+func sameToken(a, b string) bool {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return a != "" && subtle.ConstantTimeCompare(x[:], y[:]) == 1
+}
+
+// once makes trying again safe: a message whose msg_id was taken here before gets
+// the receipt of then. It remembers the last maxRemembered.
+type once struct {
+	mu    sync.Mutex
+	known map[string]*taking
+	order []string
+}
+
+type taking struct {
+	sum     [sha256.Size]byte
+	done    chan struct{}
+	receipt Receipt
+	err     error
+}
+
+const maxRemembered = 1024
+
+// take gives the host a message that was not taken before, with the time if it has
+// none, and returns the receipt of then for one that was. The same msg_id on
+// another message is refused.
+func (o *once) take(ctx context.Context, h Host, now time.Time, from Peer, to waggle.Address, env waggle.Envelope) (Receipt, error) {
+	id := to.String() + " " + env.MsgID
+	sum := sha256.Sum256(env.AppendJSON(nil))
+	o.mu.Lock()
+	if o.known == nil {
+		o.known = map[string]*taking{}
+	}
+	t := o.known[id]
+	mine := t == nil
+	if mine {
+		t = &taking{sum: sum, done: make(chan struct{})}
+		o.known[id] = t
+		o.order = append(o.order, id)
+		if len(o.order) > maxRemembered {
+			delete(o.known, o.order[0])
+			o.order = o.order[1:]
+		}
+	}
+	o.mu.Unlock()
+	if !mine {
+		if t.sum != sum {
+			return Receipt{}, &RefusedError{To: to, Why: "its msg_id was used for another message"}
+		}
+		select {
+		case <-t.done:
+			return t.receipt, t.err
+		case <-ctx.Done():
+			return Receipt{}, ctx.Err()
+		}
+	}
+	if env.Timestamp == "" {
+		env.Timestamp = waggle.FormatTime(now)
+	}
+	t.receipt, t.err = h.Take(ctx, from, to, env)
+	if t.err != nil {
+		o.forget(id, t)
+	}
+	close(t.done)
+	return t.receipt, t.err
+}
+
+func (o *once) forget(id string, t *taking) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.known[id] == t {
+		delete(o.known, id)
+	}
+}
+
+// recorder passes refusals on to the record, a limited number a minute: nobody
+// fills a journal by knocking.
+type recorder struct {
+	host Host
+	now  func() time.Time
+
+	mu    sync.Mutex
+	since time.Time
+	n     int
+	more  int
+}
+
+const maxRefusals = 60 // a minute
+
+func (r *recorder) refused(ctx context.Context, f Refusal) {
+	r.mu.Lock()
+	now := r.now()
+	if now.Sub(r.since) >= time.Minute {
+		r.since, r.n = now, 0
+	}
+	r.n++
+	if r.n > maxRefusals {
+		r.more++
+		r.mu.Unlock()
+		return
+	}
+	f.More, r.more = r.more, 0
+	r.mu.Unlock()
+	r.host.Refused(ctx, f)
+}

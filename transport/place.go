@@ -1,0 +1,200 @@
+package transport
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"waggle/internal/atomicfile"
+)
+
+// Place is where a team's sockets lie and where the keys to them are. Both
+// directories are private (0700) and are made when they are needed.
+type Place struct {
+	Dir  string // of the sockets: RUN/<team>-<id8>
+	Keys string // of their leases and keys: STATE/teams/<team>-<id8>/sockets
+}
+
+// OperatorSocket is the name of the operator's socket. It is no member's name.
+const OperatorSocket = "operator"
+
+// maxSocketPath is the longest path that a socket can be bound to everywhere:
+// sun_path has 104 bytes on macOS and 108 on Linux, one of them for the end.
+const maxSocketPath = 103
+
+// Path is where the socket of a name lies. A path that is too long for a socket is
+// replaced by one below /tmp/waggle-<uid>, named by a hash of the directory: every
+// process comes to the same.
+func (p Place) Path(name string) string {
+	path := filepath.Join(p.Dir, name+".sock")
+	if len(path) <= maxSocketPath {
+		return path
+	}
+	sum := sha256.Sum256([]byte(p.Dir))
+	return filepath.Join(shortDir(), hex.EncodeToString(sum[:6]), name+".sock")
+}
+
+func shortDir() string { return "/tmp/waggle-" + strconv.Itoa(os.Geteuid()) }
+
+func (p Place) lease(name string) string { return filepath.Join(p.Keys, name+".lock") }
+func (p Place) key(name string) string   { return filepath.Join(p.Keys, name+".json") }
+
+// key opens one socket. It is a private file (0600) for as long as the socket is
+// served, and names the path, so that a token is shown to nobody else.
+type key struct {
+	V     int    `json:"v"`
+	Path  string `json:"path"`
+	Token string `json:"token"`
+	PID   int    `json:"pid"`
+}
+
+// newToken returns 256 random bits in hex.
+func newToken(rand io.Reader) (string, error) {
+	var b [32]byte
+	if _, err := io.ReadFull(rand, b[:]); err != nil {
+		return "", fmt.Errorf("transport: token: %w", err)
+	}
+	return hex.EncodeToString(b[:]), nil
+}
+
+func (p Place) writeKey(name string, k key) error {
+	data, err := json.Marshal(k)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(p.key(name), data, atomicfile.Options{})
+}
+
+// maxKey is the size up to which a key file is read.
+const maxKey = 8 << 10
+
+func readKey(path string) (key, error) {
+	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxKey})
+	if err != nil {
+		return key{}, err
+	}
+	f, err := parseFields(data)
+	if err != nil {
+		return key{}, err
+	}
+	var k key
+	err = errors.Join(f.get("v", &k.V), f.get("path", &k.Path), f.get("token", &k.Token), f.get("pid", &k.PID))
+	if err == nil && k.V != 1 {
+		err = fmt.Errorf("version %d of a socket's key is not known here", k.V)
+	}
+	return k, err
+}
+
+// Token returns the token of the socket that is served at a path, as its server
+// wrote it into one of the key directories. ok is false when none of them knows the
+// path; files that cannot be read are nobody's key.
+func Token(keys []string, path string) (token string, ok bool) {
+	want := realPath(path)
+	for _, dir := range keys {
+		files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+		if err != nil {
+			continue
+		}
+		for _, f := range files {
+			if k, err := readKey(f); err == nil && realPath(k.Path) == want {
+				return k.Token, true
+			}
+		}
+	}
+	return "", false
+}
+
+// realPath is one spelling of a socket's path, whichever links led to it.
+func realPath(path string) string {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// privateDir makes a directory that only this user can enter, and refuses one that
+// somebody else has put there.
+func privateDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	fi, err := os.Lstat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !fi.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	}
+	if uid, known := ownerOf(fi); known && uid != os.Geteuid() {
+		return fmt.Errorf("%s belongs to uid %d: it is not used for sockets", dir, uid)
+	}
+	if fi.Mode().Perm() == 0o700 {
+		return nil
+	}
+	return os.Chmod(dir, 0o700)
+}
+
+// clearStale removes what a dead server left at a path. The caller holds the lease
+// of the name: nobody serves there.
+func clearStale(path string) error {
+	fi, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if fi.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is in the way and is not a socket: it is not ours to remove", path)
+	}
+	return os.Remove(path)
+}
+
+// take takes the lease of a name. ErrServed: another process has it.
+func (p Place) take(name string) (release func() error, err error) {
+	if err := privateDir(p.Keys); err != nil {
+		return nil, err
+	}
+	release, held, err := atomicfile.TryFlock(p.lease(name), atomicfile.Options{Rank: atomicfile.RankLease})
+	if err == nil && !held {
+		err = ErrServed
+	}
+	return release, err
+}
+
+// ErrServed: another process serves this socket. It is never taken from a live one.
+var ErrServed = errors.New("another process serves this socket")
+
+// Remove takes away the sockets and keys that nobody serves any more. It is for a
+// team that has ended.
+func (p Place) Remove() error {
+	files, err := filepath.Glob(filepath.Join(p.Keys, "*.json"))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, f := range files {
+		name := filepath.Base(f[:len(f)-len(".json")])
+		release, err := p.take(name)
+		if errors.Is(err, ErrServed) {
+			continue
+		}
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		errs = append(errs, clearStale(p.Path(name)), os.Remove(f), release())
+	}
+	if err := os.Remove(filepath.Dir(p.Path("x"))); err != nil && len(files) > 0 && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,405 @@
+package transport
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"waggle"
+)
+
+// SocketOptions say which socket to serve. All fields are required.
+type SocketOptions struct {
+	Place Place
+	Name  string // a member's, or OperatorSocket
+	Team  waggle.TeamName
+	Host  Host
+	Rand  io.Reader // of the token
+	Now   func() time.Time
+}
+
+// Socket is a served Unix socket: one member's, or the operator's.
+type Socket struct {
+	o     SocketOptions
+	path  string
+	token string
+	ln    *net.UnixListener
+	lease func() error
+
+	once once
+	rec  recorder
+
+	mu       sync.Mutex
+	sessions map[*session]bool
+	closed   bool
+	serving  sync.WaitGroup // Serve and its sessions
+}
+
+// Limits of a server.
+const (
+	maxSessions  = 64
+	helloTimeout = 5 * time.Second
+	idleTimeout  = 5 * time.Minute // between requests of a connection that watches nothing
+	writeTimeout = 10 * time.Second
+)
+
+// Listen takes the lease of a name, clears away what a dead server left, binds the
+// socket and writes its key. ErrServed: a live process serves it; it is left
+// alone. Serve then answers, and Close gives back.
+//
+// The lease is a lock that ends with its process: who holds it knows that a socket
+// at the path is stale, without asking it.
+func Listen(o SocketOptions) (_ *Socket, err error) {
+	release, err := o.Place.take(o.Name)
+	if err != nil {
+		return nil, fmt.Errorf("socket of %s: %w", o.Name, err)
+	}
+	s := &Socket{o: o, path: o.Place.Path(o.Name), lease: release, sessions: map[*session]bool{}, rec: recorder{host: o.Host, now: o.Now}}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("socket of %s: %w", o.Name, errors.Join(err, s.Close()))
+		}
+	}()
+	if len(s.path) > maxSocketPath {
+		return nil, fmt.Errorf("%s is longer than %d bytes", s.path, maxSocketPath)
+	}
+	dir := filepath.Dir(s.path)
+	if filepath.Dir(dir) == shortDir() {
+		if err := privateDir(shortDir()); err != nil { // its parent is everybody's
+			return nil, err
+		}
+	}
+	if err := privateDir(dir); err != nil {
+		return nil, err
+	}
+	if err := clearStale(s.path); err != nil {
+		return nil, err
+	}
+	if s.token, err = newToken(o.Rand); err != nil {
+		return nil, err
+	}
+	if s.ln, err = net.ListenUnix("unix", &net.UnixAddr{Name: s.path, Net: "unix"}); err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(s.path, 0o600); err != nil {
+		return nil, err
+	}
+	return s, o.Place.writeKey(o.Name, key{V: 1, Path: s.path, Token: s.token, PID: os.Getpid()})
+}
+
+// Path is where the socket lies.
+func (s *Socket) Path() string { return s.path }
+
+// Serve answers connections until ctx ends or Close is called; then it ends them,
+// waits for what they were doing, and returns nil. It is called once.
+func (s *Socket) Serve(ctx context.Context) error {
+	s.serving.Add(1)
+	defer s.serving.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(ctx, func() { s.ln.Close() })
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer s.hangUp()
+	defer cancel()
+	for {
+		c, err := s.ln.AcceptUnix()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil: // out of descriptors, say: it may pass
+			pause := time.NewTimer(50 * time.Millisecond)
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+			}
+			continue
+		}
+		ss := &session{s: s, c: c, r: bufio.NewReader(c)}
+		if !s.admit(ss) {
+			ss.fail(0, CodeBusy, "there are too many connections: try again")
+			c.Close()
+			continue
+		}
+		wg.Go(func() {
+			defer s.leave(ss)
+			ss.run(ctx)
+		})
+	}
+}
+
+func (s *Socket) admit(ss *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.sessions) >= maxSessions {
+		return false
+	}
+	s.sessions[ss] = true
+	return true
+}
+
+func (s *Socket) leave(ss *session) {
+	s.mu.Lock()
+	delete(s.sessions, ss)
+	s.mu.Unlock()
+	ss.c.Close()
+}
+
+// hangUp ends every connection.
+func (s *Socket) hangUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for ss := range s.sessions {
+		ss.c.Close()
+	}
+}
+
+// Changed tells everybody who watches that something has changed: pushes that
+// nobody waited for are one push. It does not wait.
+func (s *Socket) Changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for ss := range s.sessions {
+		if ss.changed == nil {
+			continue
+		}
+		select {
+		case ss.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Close stops serving, waits for Serve, removes socket and key, and gives back the
+// lease. Closing again does nothing.
+func (s *Socket) Close() error {
+	s.mu.Lock()
+	lease := s.lease
+	s.lease = nil
+	s.mu.Unlock()
+	if lease == nil {
+		return nil
+	}
+	var errs []error
+	if s.ln != nil {
+		if err := s.ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) { // it removes the socket
+			errs = append(errs, err)
+		}
+		s.serving.Wait()
+		if err := os.Remove(s.o.Place.key(s.o.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, lease())...)
+}
+
+// session is one connection to a socket.
+type session struct {
+	s       *Socket
+	c       *net.UnixConn
+	r       *bufio.Reader
+	peer    Peer
+	changed chan struct{} // not nil when it watches; with s.mu
+
+	writing sync.Mutex
+}
+
+func (ss *session) run(ctx context.Context) {
+	if !ss.hello(ctx) {
+		return
+	}
+	var pushing sync.WaitGroup
+	defer pushing.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	for {
+		if ss.watching() {
+			ss.c.SetReadDeadline(time.Time{})
+		} else {
+			ss.c.SetReadDeadline(time.Now().Add(idleTimeout))
+		}
+		line, err := readLine(ss.r, maxFrame)
+		if errors.Is(err, errLineTooLong) {
+			ss.fail(0, CodeTooLarge, fmt.Sprintf("a line may have %d bytes", maxFrame))
+		}
+		if err != nil {
+			return
+		}
+		req, err := parseRequest(line)
+		if err != nil {
+			ss.fail(req.id, CodeInvalid, err.Error())
+			continue
+		}
+		if req.op == opWatch && !ss.watching() {
+			ss.watch(req.id)
+			pushing.Go(func() { ss.push(ctx) })
+			continue
+		}
+		ss.answer(ctx, req)
+	}
+}
+
+// hello lets in who may come in: a process of this user that has the token.
+// Anybody else is told so, recorded, and has no effect. Who connects and says
+// nothing is not worth a record.
+func (ss *session) hello(ctx context.Context) bool {
+	peer, err := peerOf(ss.c)
+	if err != nil {
+		ss.turnAway(ctx, "who it is cannot be told: "+err.Error())
+		return false
+	}
+	ss.peer = peer
+	if peer.UID != os.Geteuid() {
+		ss.turnAway(ctx, "it is another user's process")
+		return false
+	}
+	ss.c.SetReadDeadline(time.Now().Add(helloTimeout))
+	line, err := readLine(ss.r, maxHello)
+	switch {
+	case errors.Is(err, errLineTooLong):
+		ss.turnAway(ctx, "its first line was no hello")
+		return false
+	case err != nil:
+		return false
+	}
+	req, err := parseRequest(line)
+	switch {
+	case err != nil || req.op != opHello:
+		ss.turnAway(ctx, "its first line was no hello")
+		return false
+	case req.version != Version:
+		ss.fail(req.id, CodeVersion, fmt.Sprintf("this is version %d of the protocol", Version))
+		return false
+	case req.token == "":
+		ss.turnAway(ctx, "it had no token")
+		return false
+	case !sameToken(req.token, ss.s.token):
+		ss.turnAway(ctx, "its token is not this socket's")
+		return false
+	}
+	return ss.write(reply{Waggle: Version, ID: req.id, Op: opHello, Team: string(ss.s.o.Team), Name: ss.s.o.Name}) == nil
+}
+
+func (ss *session) turnAway(ctx context.Context, why string) {
+	ss.fail(0, CodeDenied, "this socket is for who has its token: "+why)
+	ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, At: ss.s.path, Why: why})
+}
+
+// answer does what one request asks.
+func (ss *session) answer(ctx context.Context, req request) {
+	switch req.op {
+	case opPing, opWatch:
+		ss.write(reply{ID: req.id, Op: opOK})
+	case opSend:
+		to, env, err := ss.message(req)
+		var r Receipt
+		if err == nil {
+			r, err = ss.s.once.take(ctx, ss.s.o.Host, ss.s.o.Now(), ss.peer, to, env)
+		}
+		if err != nil {
+			ss.fail(req.id, codeOf(err), err.Error())
+			return
+		}
+		ss.write(reply{ID: req.id, Op: opOK, MsgID: r.MsgID, State: r.State, Ahead: &r.Ahead})
+	default:
+		ss.fail(req.id, CodeInvalid, fmt.Sprintf("the operation %q is not known", req.op))
+	}
+}
+
+// message reads what is to be sent and to whom: at a member's socket to that
+// member only.
+func (ss *session) message(req request) (to waggle.Address, env waggle.Envelope, err error) {
+	name := ss.s.o.Name
+	if env, err = parseMessage(req.env); err != nil {
+		return to, env, err
+	}
+	if req.to == "" && name == OperatorSocket {
+		return to, env, &invalidError{"the operator's socket needs to know to whom: say \"to\""}
+	}
+	if req.to == "" {
+		return waggle.Address{Scheme: waggle.SchemeMember, Member: waggle.MemberName(name)}, env, nil
+	}
+	if to, err = waggle.ParseAddress(req.to); err != nil {
+		return to, env, &invalidError{err.Error()}
+	}
+	switch {
+	case to.Scheme != waggle.SchemeMember || to.Team != "" && to.Team != ss.s.o.Team:
+		return to, env, &RefusedError{To: to, Why: fmt.Sprintf("this socket takes messages for members of team %s only", ss.s.o.Team)}
+	case name != OperatorSocket && to.Member != waggle.MemberName(name):
+		return to, env, &RefusedError{To: to, Why: fmt.Sprintf("this socket is %s's", name)}
+	}
+	to.Team = ""
+	return to, env, nil
+}
+
+func (ss *session) watching() bool {
+	ss.s.mu.Lock()
+	defer ss.s.mu.Unlock()
+	return ss.changed != nil
+}
+
+func (ss *session) watch(id uint64) {
+	ss.s.mu.Lock()
+	ss.changed = make(chan struct{}, 1)
+	ss.s.mu.Unlock()
+	ss.write(reply{ID: id, Op: opOK})
+}
+
+// push tells a watching client of changes until ctx ends.
+func (ss *session) push(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ss.changed:
+			if ss.write(reply{Op: opChanged}) != nil {
+				return
+			}
+		}
+	}
+}
+
+func (ss *session) fail(id uint64, code Code, message string) {
+	ss.write(reply{ID: id, Op: opError, Code: code, Message: message})
+}
+
+// write sends one line. A client that does not read loses its connection.
+func (ss *session) write(r reply) error {
+	b, err := line(r)
+	if err != nil {
+		return err
+	}
+	ss.writing.Lock()
+	defer ss.writing.Unlock()
+	ss.c.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err = ss.c.Write(b)
+	if err != nil {
+		ss.c.Close()
+	}
+	return err
+}
+
+// Served lists the names whose sockets have a key here, sorted. A server that was
+// killed leaves one behind.
+func (p Place) Served() ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(p.Keys, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(files))
+	for i, f := range files {
+		names[i] = filepath.Base(f[:len(f)-len(".json")])
+	}
+	slices.Sort(names)
+	return names, nil
+}
