@@ -29,6 +29,7 @@ import (
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/spawn"
+	"waggle/transport"
 )
 
 // Peers opens the journals of members, read only.
@@ -80,6 +81,9 @@ type Leader struct {
 	asked   bool                      // owed holds those that departed before this leader
 	close   []func() error
 
+	sockets []*transport.Socket // set by Open
+	nudge   chan struct{}
+
 	trouble poll.Troubles
 }
 
@@ -101,7 +105,7 @@ func New(p Parts) *Leader {
 	}
 	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[control.Instance]*peer{},
 		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, stopped: map[control.Instance]bool{},
-		trouble: poll.Troubles{Log: p.Log}}
+		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.poller = poll.Poller{Name: waggle.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
 	return l
 }
@@ -213,6 +217,9 @@ func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 // append appends to the leader's journal. The caller holds mu.
 func (l *Leader) append(ctx context.Context, propose func() ([]journal.Draft, error)) error {
 	_, err := l.p.Journal.Append(ctx, l.p.Writer, propose)
+	for _, s := range l.sockets {
+		s.Changed()
+	}
 	return err
 }
 

@@ -16,9 +16,10 @@ import (
 	"waggle/poll"
 	"waggle/task"
 	"waggle/team"
+	"waggle/transport"
 )
 
-// Options say which team to lead. Wait and Log may be zero.
+// Options say which team to lead. Wait, Sockets and Log may be zero.
 type Options struct {
 	Root   team.Root
 	State  statedir.Dir
@@ -28,7 +29,10 @@ type Options struct {
 	// Wait is how long to try for the lease. 0: not at all for a command's pass,
 	// 3 s for a leader, which a passing command must not keep from leading.
 	Wait time.Duration
-	Log  *slog.Logger
+	// Sockets is where a leader serves the lead's and the operator's sockets until
+	// Close; zero: nowhere.
+	Sockets transport.Place
+	Log     *slog.Logger
 }
 
 // ErrLeading: another process holds the leader lease.
@@ -100,6 +104,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
 	l := New(p)
 	l.close = []func() error{release}
+	l.listen(o)
 	return l, nil
 }
 

@@ -195,9 +195,13 @@ func (o Operator) archive(ctx context.Context, s *State, how string) (string, er
 	return o.putAway(ctx, s, false)
 }
 
-// putAway moves the files of a team that has ended into its archive: its task list
-// as the record of its end calls for, or as the caller does.
+// putAway moves the files of a team that has ended into its archive, its task list
+// as the record of its end calls for, or as the caller does, and takes away what
+// its dead processes left of their sockets.
 func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, error) {
+	if err := s.Dir.Sockets(o.runDir()).Remove(); err != nil {
+		return "", err
+	}
 	place := filepath.Join(s.Dir.Archive(), o.Minter.Now().UTC().Format("20060102T150405.000Z"))
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		return "", fmt.Errorf("archive: %w", err)

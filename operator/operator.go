@@ -35,6 +35,7 @@ type Operator struct {
 	Root    team.Root
 	RootURL string // file:///… of Root
 	Home    statedir.Home
+	RunDir  string // where sockets lie; "": in Home
 	Minter  poll.Minter
 	Self    string   // path of the waggle binary, for starting workers
 	Environ []string // for members' processes
@@ -94,6 +95,8 @@ func Code(err error) int {
 	var scheme *transport.SchemeError
 	var nobody *transport.NotFoundError
 	var taken *transport.RefusedError
+	var other *transport.NotSocketError
+	var remote *transport.RemoteError
 	switch {
 	case err == nil:
 		return 0
@@ -103,7 +106,9 @@ func Code(err error) int {
 		return CodeUsage
 	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading):
 		return CodeLocked
-	case errors.As(err, &scheme):
+	case errors.As(err, &remote) && (remote.Code == transport.CodeLocked || remote.Code == transport.CodeBusy):
+		return CodeLocked
+	case errors.As(err, &scheme), errors.As(err, &other):
 		return CodeUsage
 	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
 		return CodeNotFound

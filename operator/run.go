@@ -179,6 +179,7 @@ func (r *run) loop(ctx context.Context) error {
 				}
 			}
 		case <-nudges:
+		case <-r.l.Nudges():
 		}
 	}
 }
@@ -342,6 +343,6 @@ func (r *run) tidy(ctx context.Context) error {
 // StartWorker starts the hidden worker program for an instance.
 func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
 	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
-		"--team", string(s.Team), "--instance", string(i)}
+		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
 	return l.Start(ctx, i, spawn.ProcessBackend(), spawn.Spec{Argv: argv, Dir: cwd, Env: o.Environ, Log: log, Title: string(name)})
 }

@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -106,7 +107,7 @@ func sendable(text string) error {
 // router holds a sender for every scheme that this operator reaches. cfg may be
 // nil: then it reaches no members.
 func (o Operator) router(cfg *team.Config) transport.Router {
-	r := transport.Router{}
+	r := transport.Router{waggle.SchemeUDS: transport.Sockets{Keys: o.Home.SocketKeys()}}
 	if cfg != nil {
 		r[waggle.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
 			return o.box(cfg, to.Member, nil)
@@ -196,10 +197,23 @@ func (o Operator) sendOne(ctx context.Context, way transport.Sender, to waggle.A
 	env.Summary = cut(env.Summary, maxSummary)
 	receipt, err := way.Send(ctx, to, env)
 	if err != nil {
-		return fail(err)
+		return fail(hinted(err))
 	}
 	res.MsgID, res.State, res.Ahead = receipt.MsgID, string(receipt.State), receipt.Ahead
 	return res
+}
+
+// hinted adds what to do about an address that leads nowhere.
+func hinted(err error) error {
+	var missing *transport.NotFoundError
+	var other *transport.NotSocketError
+	switch {
+	case errors.As(err, &missing):
+		return &Error{Code: CodeNotFound, Op: "send", Err: err, Hint: missing.Hint}
+	case errors.As(err, &other):
+		return &Error{Code: CodeUsage, Op: "send", Err: err, Hint: "a mailbox file takes messages by its member's name: waggle send NAME TEXT"}
+	}
+	return err
 }
 
 // cut shortens s to n characters.

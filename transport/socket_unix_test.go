@@ -569,7 +569,9 @@ func TestPlaceRemove(t *testing.T) {
 	if got, err := p.Served(); err != nil || !cmp.Equal(got, []string{"ann", "bob"}) {
 		t.Errorf("served: %v, %v", got, err)
 	}
-	p.Remove() // the directory is not empty
+	if err := p.Remove(); err != nil {
+		t.Error(err)
+	}
 	if got, err := p.Served(); err != nil || !cmp.Equal(got, []string{"bob"}) {
 		t.Errorf("served after Remove: %v, %v", got, err)
 	}

@@ -20,9 +20,10 @@ import (
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/team"
+	"waggle/transport"
 )
 
-// Options say which member to run. All fields but the last four are required.
+// Options say which member to run. All fields but the last five are required.
 type Options struct {
 	Root     team.Root
 	State    statedir.Dir
@@ -33,6 +34,8 @@ type Options struct {
 	Output   io.Writer
 	Version  string
 
+	// Sockets is where the member's socket is served; zero: nowhere.
+	Sockets  transport.Place
 	Backend  string // how this process was started, for the record
 	GateWait time.Duration
 	Log      *slog.Logger
@@ -84,6 +87,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}
 	w := New(p)
 	w.close = []func() error{release, func() error { watch(); return nil }}
+	w.listen(o)
 	return w, nil
 }
 

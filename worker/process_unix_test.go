@@ -388,9 +388,27 @@ func TestStoppedAndOvertaken(t *testing.T) {
 	p := f.start()
 	f.assign("echo x >> ran")
 	f.passing("it asks", func(l *control.Leader, _ *control.Member) bool { return len(l.Pending()) == 1 })
-	if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	f.await("it is stopped while it holds no journal's lock", func() bool {
+		if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range []string{"aa", string(journal.Leader)} {
+			release, held, err := atomicfile.TryFlock(filepath.Join(f.at.options().State.JournalOf(j), "lock"), atomicfile.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !held {
+				if err := syscall.Kill(p.Identity().PID, syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+				return false
+			}
+			if err := release(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return true
+	})
 	f.elsewhere(func() {
 		if _, err := worker.Open(t.Context(), f.at.options()); !errors.Is(err, worker.ErrRunning) {
 			t.Errorf("beside a stopped process: %v", err)

@@ -32,6 +32,7 @@ import (
 	"waggle/mailbox"
 	"waggle/poll"
 	"waggle/task"
+	"waggle/transport"
 )
 
 // Board is the shared task list as a worker uses it.
@@ -105,7 +106,8 @@ type Worker struct {
 	earlier journal.Seq          // messages up to here are of earlier processes
 	unheard []unheard            // in the lead's mailbox, not in its journal
 
-	close []func() error
+	socket *transport.Socket // nil: none
+	close  []func() error
 }
 
 // ErrLeft: the leader's journal says that this membership has ended.
@@ -152,6 +154,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	turns, stop := context.WithCancel(ctx)
 	nudges, merged := w.merge(turns)
 	defer merged.Wait()
+	if w.socket != nil {
+		var serving sync.WaitGroup
+		serving.Go(func() { w.trouble.Note("socket", w.socket.Serve(turns), "the socket is not served any more") })
+		defer serving.Wait()
+	}
 	defer w.turns.Wait()
 	defer stop()
 	if err := w.begin(turns); err != nil {
@@ -240,6 +247,9 @@ func (w *Worker) append(ctx context.Context, propose func() ([]journal.Draft, er
 	})
 	close(w.changed)
 	w.changed = make(chan struct{})
+	if w.socket != nil {
+		w.socket.Changed()
+	}
 	return err
 }
 

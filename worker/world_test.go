@@ -59,6 +59,8 @@ type world struct {
 	procs     map[waggle.MemberName]*process // the newest of each
 	stopped   map[waggle.MemberName]bool
 	wrong     []string // what broke a rule
+	newest    map[waggle.MemberName]*worker.Worker
+	posted    map[string]bool // ids of messages that come in by a socket
 }
 
 // play is what an agent does in a turn.
@@ -78,7 +80,8 @@ const leadInstance control.Instance = "1ead"
 func newWorld(t testing.TB, set control.PolicySet, members ...control.Joined) *world {
 	w := &world{t: t, minter: poll.Minter{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}, own: map[waggle.MemberName]*journal.Memory{},
 		boxes: map[waggle.MemberName]mailbox.Store{waggle.Lead: mailbox.NewMemory(mailbox.Options{})}, board: &board{tasks: map[task.ID]*task.Task{}},
-		log: &bytes.Buffer{}, epochs: map[waggle.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[waggle.MemberName]bool{}, procs: map[waggle.MemberName]*process{}}
+		log: &bytes.Buffer{}, epochs: map[waggle.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[waggle.MemberName]bool{}, procs: map[waggle.MemberName]*process{},
+		newest: map[waggle.MemberName]*worker.Worker{}, posted: map[string]bool{}}
 	w.minter.Rand = &lockedReader{r: w.minter.Rand}
 	w.logger = slog.New(slog.NewTextHandler(&lockedWriter{w: w.log}, nil))
 	w.lead = journal.NewMemory("uid", journal.Leader, nil)
@@ -447,7 +450,12 @@ func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
 		env, err := m.Open()
 		return err == nil && m.To == to && mailbox.HashOf(env) == mailbox.HashOf(e)
 	}
-	ok := false
+	w.mu.Lock()
+	ok := by == to && w.posted[e.MsgID]
+	w.mu.Unlock()
+	if ok {
+		return
+	}
 	w.look(by, func(l *control.Leader, own *control.Worker) {
 		if by == waggle.Lead || by == to { // a worker fetches what the leader ordered
 			m, _ := l.Member(to)
@@ -680,7 +688,11 @@ func (w *world) runWorker(ctx context.Context, name waggle.MemberName) (restart 
 		return !errors.Is(err, worker.ErrLeft), err
 	}
 	parts.Nudges = w.nudged(p.ctx, &p.wg)
-	err = worker.New(parts).Run(p.ctx)
+	wk := worker.New(parts)
+	w.mu.Lock()
+	w.newest[name] = wk
+	w.mu.Unlock()
+	err = wk.Run(p.ctx)
 	if p.isDead() {
 		return true, errDead
 	}

@@ -117,6 +117,17 @@ func (a *App) statePath() (string, error) {
 	return filepath.Join(home, ".local", "state", "waggle"), err
 }
 
+// runPath is RUN, where sockets lie: $XDG_RUNTIME_DIR/waggle, or STATE/run where
+// there is no such directory.
+func (a *App) runPath(state statedir.Home) string {
+	if v := a.env("XDG_RUNTIME_DIR"); filepath.IsAbs(v) {
+		if fi, err := os.Stat(v); err == nil && fi.IsDir() {
+			return filepath.Join(v, "waggle")
+		}
+	}
+	return state.Run()
+}
+
 // op is the operator of this invocation.
 func (a *App) op() (operator.Operator, error) {
 	root, err := a.rootPath()
@@ -136,7 +147,7 @@ func (a *App) op() (operator.Operator, error) {
 		return operator.Operator{}, err
 	}
 	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
-		Home: statedir.Home{Path: state}, Minter: a.minter(), Self: self, Environ: a.Environ, Version: a.Version, PID: os.Getpid(),
+		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Minter: a.minter(), Self: self, Environ: a.Environ, Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
 

@@ -21,7 +21,7 @@ import (
 
 // workerCmd is what a backend starts for a member. People have no use for it.
 func workerCmd(a *App) *cobra.Command {
-	var dir, uid, instance string
+	var dir, uid, instance, run string
 	cmd := &cobra.Command{
 		Use:    "worker",
 		Short:  "Run one member (started by waggle itself)",
@@ -39,8 +39,9 @@ func workerCmd(a *App) *cobra.Command {
 			if err := spawn.Subreaper(); err != nil {
 				return err
 			}
+			state := statedir.Dir{Path: dir, UID: control.TeamUID(uid)}
 			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: root}, Team: name,
-				State:    statedir.Dir{Path: dir, UID: control.TeamUID(uid)},
+				State: state, Sockets: state.Sockets(run),
 				Instance: control.Instance(instance), Minter: a.minter(), Environ: a.Environ, Output: a.Out, Version: a.Version,
 				Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			if err != nil {
@@ -58,8 +59,9 @@ func workerCmd(a *App) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&dir, "dir", "", "the team's state directory")
 	f.StringVar(&uid, "uid", "", "the team's uid")
+	f.StringVar(&run, "run", "", "the directory for sockets")
 	f.StringVar(&instance, "instance", "", "the member's instance")
-	for _, n := range []string{"dir", "uid", "instance"} {
+	for _, n := range []string{"dir", "uid", "instance", "run"} {
 		must(cmd.MarkFlagRequired(n))
 	}
 	return cmd

@@ -20,6 +20,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/transport"
 )
 
 // Home is STATE: $XDG_STATE_HOME/waggle unless told otherwise.
@@ -152,6 +153,20 @@ func (d Dir) BridgeLease() string { return filepath.Join(d.Path, "bridge.lock") 
 
 // Archive is where what the team leaves behind is kept.
 func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
+
+// Sockets is where the team's sockets lie: below RUN, their leases and keys here.
+func (d Dir) Sockets(run string) transport.Place {
+	return transport.Place{Dir: filepath.Join(run, filepath.Base(d.Path)), Keys: filepath.Join(d.Path, "sockets")}
+}
+
+// SocketKeys lists the directories with the keys of every team's sockets.
+func (h Home) SocketKeys() []string {
+	dirs, _ := filepath.Glob(filepath.Join(h.Path, "teams", "*", "sockets")) // the pattern is well-formed
+	return dirs
+}
+
+// Run is RUN when the system has no place for it.
+func (h Home) Run() string { return filepath.Join(h.Path, "run") }
 
 // TeamFile is the accepted copy of the team file.
 func (d Dir) TeamFile() string { return filepath.Join(d.Path, "team.yaml") }

@@ -1,0 +1,102 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/transport"
+)
+
+// endpoint is the leader behind the lead's socket and the operator's: what comes
+// in lies in a mailbox before it is answered, and wakes the leader.
+type endpoint struct{ l *Leader }
+
+var _ transport.Host = endpoint{}
+
+// Take implements transport.Host.
+func (e endpoint) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+	box, err := e.box(to)
+	if err != nil {
+		return transport.Receipt{}, err
+	}
+	r, err := transport.Deposit(ctx, box, env)
+	if err == nil && to.Member == waggle.Lead {
+		e.l.wake()
+	}
+	return r, err
+}
+
+func (e endpoint) box(to waggle.Address) (mailbox.Store, error) {
+	if to.Member == waggle.Lead {
+		return e.l.p.Box, nil
+	}
+	e.l.mu.Lock()
+	m, ok := e.l.p.Fold.Member(to.Member)
+	there := ok && m.Left == nil
+	e.l.mu.Unlock()
+	if !there {
+		return nil, &transport.NotFoundError{To: to, Why: "there is no such member"}
+	}
+	return e.l.p.Member(to.Member)
+}
+
+// Refused implements transport.Host: an audit record in the leader's journal.
+func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
+	mint, err := e.l.p.Minter.Mint()
+	if err == nil {
+		e.l.mu.Lock()
+		err = e.l.append(ctx, func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+				Entry: "socket#" + mint.MsgID, Box: string(waggle.Lead), Why: "connection refused: " + r.String()}}}, nil
+		})
+		e.l.mu.Unlock()
+	}
+	e.l.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
+}
+
+func (l *Leader) wake() {
+	select {
+	case l.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// Nudges gets a value when a message has come in by a socket: a pass is due. It is
+// never closed.
+func (l *Leader) Nudges() <-chan struct{} { return l.nudge }
+
+// listen serves the lead's socket and the operator's until Close; a command's pass
+// serves none. They only make messages faster, so a leader without them goes on
+// with the mailbox files.
+func (l *Leader) listen(o Options) {
+	if o.Sockets == (transport.Place{}) || o.Writer.Operator {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	for _, name := range []string{string(waggle.Lead), transport.OperatorSocket} {
+		s, err := transport.Listen(transport.SocketOptions{Place: o.Sockets, Name: name, Team: o.Team, Host: endpoint{l}, Rand: o.Minter.Rand, Now: o.Minter.Now})
+		if err != nil {
+			l.p.Log.Warn("no socket: messages come by the mailbox files alone", "err", err)
+			continue
+		}
+		l.sockets = append(l.sockets, s)
+	}
+	for _, s := range l.sockets { // now that the list is complete: refusals read it
+		serving.Go(func() { l.trouble.Note("socket "+s.Path(), s.Serve(ctx), "the socket is not served any more") })
+	}
+	l.close = append(l.close, func() error {
+		cancel()
+		var errs []error
+		for _, s := range l.sockets {
+			errs = append(errs, s.Close())
+		}
+		serving.Wait()
+		return errors.Join(errs...)
+	})
+}

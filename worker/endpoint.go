@@ -1,0 +1,56 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/transport"
+)
+
+// endpoint is the worker behind its socket: what comes in lies in the mailbox
+// before it is answered, and wakes the worker.
+type endpoint struct{ w *Worker }
+
+var _ transport.Host = endpoint{}
+
+// Take implements transport.Host.
+func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+	r, err := transport.Deposit(ctx, e.w.p.Box, env)
+	if err == nil {
+		e.w.wake()
+	}
+	return r, err
+}
+
+// Refused implements transport.Host: an audit record in the member's journal.
+func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
+	mint, err := e.w.p.Minter.Mint()
+	if err == nil {
+		e.w.mu.Lock()
+		err = e.w.append(ctx, func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+				Entry: "socket#" + mint.MsgID, Box: string(e.w.p.Fold.Name), Why: "connection refused: " + r.String()}}}, nil
+		})
+		e.w.mu.Unlock()
+	}
+	e.w.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
+}
+
+// listen opens the member's socket. It only makes messages faster, so a worker
+// without one goes on with its mailbox file.
+func (w *Worker) listen(o Options) {
+	if o.Sockets == (transport.Place{}) {
+		return
+	}
+	s, err := transport.Listen(transport.SocketOptions{Place: o.Sockets, Name: string(w.p.Fold.Name), Team: o.Team, Host: endpoint{w},
+		Rand: o.Minter.Rand, Now: o.Minter.Now})
+	if err != nil {
+		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
+		return
+	}
+	w.socket = s
+	w.close = append(w.close, s.Close)
+}
