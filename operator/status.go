@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"waggle"
@@ -40,6 +41,7 @@ type MemberStatus struct {
 	Task    string `json:"task"`
 	Pending int    `json:"pending"`
 	Policy  uint64 `json:"policy_version"`
+	Socket  string `json:"socket"` // where its process takes messages; "" when it does not
 }
 
 // Status tells how every member of a team is, with the evidence.
@@ -72,6 +74,10 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	}
 	st.Leader = LeaderStatus{Led: led, By: "waggle", Sandbox: "off"}
 	st.Pending, st.Alarms = len(s.Lead.Pending()), len(s.Lead.Unverified)
+	served, err := s.Dir.Sockets(o.runDir()).Served()
+	if err != nil {
+		return nil, err
+	}
 	for _, m := range s.Lead.Members {
 		if now, ok := s.Lead.Member(m.Name); !ok || now != m {
 			continue // an earlier membership of that name
@@ -88,7 +94,11 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 			st.Members = append(st.Members, MemberStatus{Name: string(m.Name), State: "unknown", Why: err.Error()})
 			continue
 		}
-		st.Members = append(st.Members, memberStatus(m, w))
+		ms := memberStatus(m, w)
+		if ms.State != "dead" && slices.Contains(served, ms.Name) {
+			ms.Socket = "uds:" + s.Dir.Sockets(o.runDir()).Path(ms.Name)
+		}
+		st.Members = append(st.Members, ms)
 	}
 	return st, nil
 }

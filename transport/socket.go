@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -71,28 +72,38 @@ func Listen(o SocketOptions) (_ *Socket, err error) {
 	if len(s.path) > maxSocketPath {
 		return nil, fmt.Errorf("%s is longer than %d bytes", s.path, maxSocketPath)
 	}
-	dir := filepath.Dir(s.path)
-	if filepath.Dir(dir) == shortDir() {
-		if err := privateDir(shortDir()); err != nil { // its parent is everybody's
-			return nil, err
-		}
-	}
-	if err := privateDir(dir); err != nil {
-		return nil, err
-	}
-	if err := clearStale(s.path); err != nil {
-		return nil, err
-	}
 	if s.token, err = newToken(o.Rand); err != nil {
 		return nil, err
 	}
-	if s.ln, err = net.ListenUnix("unix", &net.UnixAddr{Name: s.path, Net: "unix"}); err != nil {
-		return nil, err
+	for try := 1; ; try++ { // the last server to leave a directory removes it
+		if err = s.bind(); err == nil || try == 3 || !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
-	if err := os.Chmod(s.path, 0o600); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return s, o.Place.writeKey(o.Name, key{V: 1, Path: s.path, Token: s.token, PID: os.Getpid()})
+}
+
+// bind makes the socket. The caller holds the lease.
+func (s *Socket) bind() (err error) {
+	dir := filepath.Dir(s.path)
+	if filepath.Dir(dir) == shortDir() {
+		if err := privateDir(shortDir()); err != nil { // its parent is everybody's
+			return err
+		}
+	}
+	if err := privateDir(dir); err != nil {
+		return err
+	}
+	if err := clearStale(s.path); err != nil {
+		return err
+	}
+	if s.ln, err = net.ListenUnix("unix", &net.UnixAddr{Name: s.path, Net: "unix"}); err != nil {
+		return err
+	}
+	return os.Chmod(s.path, 0o600)
 }
 
 // Path is where the socket lies.
@@ -180,8 +191,8 @@ func (s *Socket) Changed() {
 	}
 }
 
-// Close stops serving, waits for Serve, removes socket and key, and gives back the
-// lease. Closing again does nothing.
+// Close stops serving, waits for Serve, removes socket, key and a directory that is
+// then empty, and gives back the lease. Closing again does nothing.
 func (s *Socket) Close() error {
 	s.mu.Lock()
 	lease := s.lease
@@ -199,6 +210,7 @@ func (s *Socket) Close() error {
 		if err := os.Remove(s.o.Place.key(s.o.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
+		_ = os.Remove(filepath.Dir(s.path)) // it stays while another socket is in it
 	}
 	return errors.Join(append(errs, lease())...)
 }

@@ -17,8 +17,9 @@ func sendCmd(a *App) *cobra.Command {
 		Use:   "send TO [TEXT | -]",
 		Short: "Send words to a member, or to everyone with '*'",
 		Long: `Send words to a member's mailbox. TO is a name, name@team, team-lead (or lead),
-or '*' for everyone but the sender. TEXT '-' reads stdin. Words never carry
-authority; text that looks like a control message is refused.`,
+'*' for everyone but the sender, or a running member's socket: uds:PATH or an
+absolute path. TEXT '-' reads stdin. Words never carry authority; text that looks
+like a control message is refused.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
