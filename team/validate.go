@@ -2,9 +2,7 @@ package team
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,10 +42,14 @@ func Validate(data []byte) []Problem {
 	}
 	v := &validator{}
 	_, claude := object.Get("leadAgentId")
-	v.duplicates(object, "")
+	v.Duplicates(object, "")
 	v.top(object, claude)
 	v.members(object, claude)
-	return v.problems
+	var problems []Problem
+	for _, f := range v.Faults {
+		problems = append(problems, Problem{Pointer: f.Pointer, Message: f.Message})
+	}
+	return problems
 }
 
 // Validate reads the team's config.json and validates it.
@@ -71,62 +73,7 @@ func (t *Team) Validate(ctx context.Context) ([]Problem, error) {
 	return problems, nil
 }
 
-type validator struct{ problems []Problem }
-
-func (v *validator) add(pointer, format string, args ...any) {
-	v.problems = append(v.problems, Problem{Pointer: pointer, Message: fmt.Sprintf(format, args...)})
-}
-
-func pointer(base, key string) string {
-	return base + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
-
-func (v *validator) duplicates(o *jsonobj.Object, base string) {
-	for _, key := range o.Duplicates() {
-		v.add(pointer(base, key), "occurs more than once")
-	}
-}
-
-// value returns a key's value when it is of the wanted type ("time" is a number
-// or a string that is a time) and reports it when it is not, or is missing but
-// required.
-func (v *validator) value(o *jsonobj.Object, base, key, want string, required bool) (json.RawMessage, bool) {
-	raw, ok := o.Get(key)
-	switch kind := jsonobj.TypeOf(raw); {
-	case !ok:
-		if required {
-			v.add(pointer(base, key), "is missing")
-		}
-		return nil, false
-	case want == "time":
-		if _, err := jsonobj.ParseTime(raw); err != nil {
-			v.add(pointer(base, key), "%v", err)
-			return nil, false
-		}
-	case want == "ISO 8601":
-		if _, err := jsonobj.ParseTime(raw); err != nil || kind != "string" {
-			v.add(pointer(base, key), "is not an ISO 8601 time")
-			return nil, false
-		}
-	case kind != want:
-		v.add(pointer(base, key), "is %s, want %s", kind, want)
-		return nil, false
-	}
-	return raw, true
-}
-
-func (v *validator) text(o *jsonobj.Object, base, key string, required bool) (string, bool) {
-	raw, ok := v.value(o, base, key, "string", required)
-	s, _ := jsonobj.String(raw)
-	return s, ok
-}
-
-// keys checks the types of optional keys.
-func (v *validator) keys(o *jsonobj.Object, base, want string, keys ...string) {
-	for _, key := range keys {
-		v.value(o, base, key, want, false)
-	}
-}
+type validator struct{ jsonobj.Checker }
 
 var (
 	kebab = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
@@ -134,36 +81,36 @@ var (
 )
 
 func (v *validator) top(o *jsonobj.Object, claude bool) {
-	name, ok := v.text(o, "", "name", true)
+	name, ok := v.Text(o, "", "name", true)
 	if claude {
 		if _, err := waggle.ParseTeam(name); ok && err != nil {
-			v.add("/name", "%v", err)
+			v.Add("/name", "%v", err)
 		}
-		if id, ok := v.text(o, "", "leadAgentId", true); ok {
+		if id, ok := v.Text(o, "", "leadAgentId", true); ok {
 			if _, _, err := waggle.AgentID(id).Parse(); err != nil {
-				v.add("/leadAgentId", "%v", err)
+				v.Add("/leadAgentId", "%v", err)
 			}
 		}
-		v.keys(o, "", "string", "description", "leadSessionId")
-		v.value(o, "", "createdAt", "time", true)
+		v.Keys(o, "", "string", "description", "leadSessionId")
+		v.Value(o, "", "createdAt", "time", true)
 	} else {
 		if ok && (!kebab.MatchString(name) || len(name) < 3 || len(name) > 64) {
-			v.add("/name", "%s is not kebab case of 3 to 64 characters", show(name))
+			v.Add("/name", "%s is not kebab case of 3 to 64 characters", show(name))
 		}
-		if text, ok := v.text(o, "", "description", true); ok {
+		if text, ok := v.Text(o, "", "description", true); ok {
 			if n := utf8.RuneCountInString(text); n < 1 || n > 500 {
-				v.add("/description", "has %d characters, want 1 to 500", n)
+				v.Add("/description", "has %d characters, want 1 to 500", n)
 			}
 		}
-		v.value(o, "", "createdAt", "ISO 8601", true)
+		v.Value(o, "", "createdAt", "ISO 8601", true)
 	}
-	v.keys(o, "", "string", "schemaVersion")
-	v.keys(o, "", "object", "metadata", "leadProcess")
-	v.keys(o, "", "array", "hiddenPaneIds", "teamAllowedPaths")
+	v.Keys(o, "", "string", "schemaVersion")
+	v.Keys(o, "", "object", "metadata", "leadProcess")
+	v.Keys(o, "", "array", "hiddenPaneIds", "teamAllowedPaths")
 }
 
 func (v *validator) members(o *jsonobj.Object, claude bool) {
-	raw, ok := v.value(o, "", membersKey, "array", true)
+	raw, ok := v.Value(o, "", membersKey, "array", true)
 	if !ok {
 		return
 	}
@@ -174,13 +121,8 @@ func (v *validator) members(o *jsonobj.Object, claude bool) {
 	entries, _ := jsonobj.Elements(raw)
 	for i, entry := range entries {
 		base := "/members/" + strconv.Itoa(i)
-		if kind := jsonobj.TypeOf(entry); kind != "object" {
-			v.add(base, "is %s, want object", kind)
-			continue
-		}
-		m, err := jsonobj.Parse(entry)
-		if err != nil {
-			v.add(base, "%v", err)
+		m := v.Object(entry, base)
+		if m == nil {
 			continue
 		}
 		name := v.member(m, base, teamName, claude)
@@ -188,43 +130,42 @@ func (v *validator) members(o *jsonobj.Object, claude bool) {
 			continue
 		}
 		if slices.ContainsFunc(present, func(p string) bool { return strings.EqualFold(p, name) }) {
-			v.add(base+"/name", "%s is the name of an earlier member", show(name))
+			v.Add(base+"/name", "%s is the name of an earlier member", show(name))
 		}
 		present = append(present, name)
 		lead = lead || strings.EqualFold(name, string(waggle.Lead))
 	}
 	if claude && !lead {
-		v.add("/members", "has no %s", waggle.Lead)
+		v.Add("/members", "has no %s", waggle.Lead)
 	}
 }
 
 // member checks one entry and returns its name.
 func (v *validator) member(m *jsonobj.Object, base, team string, claude bool) string {
-	v.duplicates(m, base)
-	name, ok := v.text(m, base, "name", true)
+	name, ok := v.Text(m, base, "name", true)
 	if _, err := waggle.ParseMember(name); ok && err != nil {
-		v.add(base+"/name", "%v", err)
+		v.Add(base+"/name", "%v", err)
 	}
-	if id, ok := v.text(m, base, "agentId", true); ok && id != name+"@"+team {
-		v.add(base+"/agentId", "%s is not the name, @ and the team: %s", show(id), show(name+"@"+team))
+	if id, ok := v.Text(m, base, "agentId", true); ok && id != name+"@"+team {
+		v.Add(base+"/agentId", "%s is not the name, @ and the team: %s", show(id), show(name+"@"+team))
 	}
-	v.keys(m, base, "string", "agentType", "prompt", "color", "backendType", "cwd", "worktreePath", "sessionId", "mode")
-	v.keys(m, base, "boolean", "planModeRequired")
-	v.keys(m, base, "array", "subscriptions")
-	v.keys(m, base, "object", "metadata")
+	v.Keys(m, base, "string", "agentType", "prompt", "color", "backendType", "cwd", "worktreePath", "sessionId", "mode")
+	v.Keys(m, base, "boolean", "planModeRequired")
+	v.Keys(m, base, "array", "subscriptions")
+	v.Keys(m, base, "object", "metadata")
 	if claude {
-		v.keys(m, base, "string", "model", "tmuxPaneId")
-		v.keys(m, base, "boolean", "isActive")
-		v.keys(m, base, "time", "joinedAt", "spawnedAt", "shutdownAt")
+		v.Keys(m, base, "string", "model", "tmuxPaneId")
+		v.Keys(m, base, "boolean", "isActive")
+		v.Keys(m, base, "time", "joinedAt", "spawnedAt", "shutdownAt")
 		return name
 	}
-	if model, ok := v.text(m, base, "model", true); ok && !slices.Contains([]string{"haiku", "sonnet", "opus"}, model) {
-		v.add(base+"/model", "%s is not haiku, sonnet or opus", show(model))
+	if model, ok := v.Text(m, base, "model", true); ok && !slices.Contains([]string{"haiku", "sonnet", "opus"}, model) {
+		v.Add(base+"/model", "%s is not haiku, sonnet or opus", show(model))
 	}
-	if id, ok := v.text(m, base, "tmuxPaneId", true); ok && !pane.MatchString(id) {
-		v.add(base+"/tmuxPaneId", "%s is not %% and a number", show(id))
+	if id, ok := v.Text(m, base, "tmuxPaneId", true); ok && !pane.MatchString(id) {
+		v.Add(base+"/tmuxPaneId", "%s is not %% and a number", show(id))
 	}
-	v.value(m, base, "isActive", "boolean", true)
-	v.keys(m, base, "ISO 8601", "spawnedAt", "shutdownAt")
+	v.Value(m, base, "isActive", "boolean", true)
+	v.Keys(m, base, "ISO 8601", "spawnedAt", "shutdownAt")
 	return name
 }

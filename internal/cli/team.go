@@ -20,7 +20,7 @@ func teamCmd(a *App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.teamList(cmd.Context()) },
 	}
-	cmd.AddCommand(teamCreateCmd(a), teamListCmd(a), teamShowCmd(a), teamAddCmd(a), teamRemoveCmd(a), teamDeleteCmd(a))
+	cmd.AddCommand(teamCreateCmd(a), teamListCmd(a), teamShowCmd(a), teamAddCmd(a), teamRemoveCmd(a), teamDeleteCmd(a), teamValidateCmd(a))
 	return cmd
 }
 

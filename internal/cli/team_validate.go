@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+)
+
+func teamValidateCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "validate [TEAM]",
+		Short: "Check a team's files against their formats",
+		Long: `Check a team's registry, mailboxes, tasks and status files against their formats.
+
+Each problem names the file, the place in it as a JSON pointer, and what is wrong.
+Nothing is changed. Exit code 1 when there are problems.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			problems, err := op.Validate(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			switch {
+			case a.flags.json:
+				if err := a.document(map[string]any{"problems": problems}); err != nil {
+					return err
+				}
+			case len(problems) == 0:
+				a.say("every file of team %s is valid", name)
+			default:
+				for _, p := range problems {
+					a.say("%s", operator.Visible(p.String()))
+				}
+				a.talk("%s", red(count(len(problems), "problem")))
+			}
+			if len(problems) > 0 {
+				return exitError(operator.CodeFailed)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,126 @@
+package task
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"waggle/internal/jsonobj"
+)
+
+// Problem is one violation that Validate or ValidateStatus found.
+type Problem = jsonobj.Fault
+
+// Validate checks a task file against its schema (WIRE §4): an id that is the
+// number in the file's name, subject, description, a known status, blocks and
+// blockedBy as lists of ids other than its own, and the optional keys of the right
+// types. Unknown keys are fine. Nil means valid.
+func Validate(data []byte, id ID) []Problem {
+	var c jsonobj.Checker
+	o := parseChecked(&c, data)
+	if o == nil {
+		return c.Faults
+	}
+	if own, ok := c.Text(o, "", "id", true); ok && ID(own) != id {
+		c.Add("/id", "%.40q is not that of the file, %q", own, string(id))
+	}
+	c.Text(o, "", "subject", true)
+	c.Text(o, "", "description", true)
+	if status, ok := c.Text(o, "", "status", true); ok && !slices.Contains([]Status{Pending, InProgress, Completed, Deleted}, Status(status)) {
+		c.Add("/status", "%.40q is not %s, %s or %s", status, Pending, InProgress, Completed)
+	}
+	c.Keys(o, "", "string", "owner", "activeForm")
+	c.Keys(o, "", "object", "metadata")
+	for _, key := range []string{"blocks", "blockedBy"} {
+		raw, ok := c.Value(o, "", key, "array", true)
+		if !ok {
+			continue
+		}
+		elements, _ := jsonobj.Elements(raw)
+		for i, e := range elements {
+			at := jsonobj.Pointer("", key) + "/" + strconv.Itoa(i)
+			switch s, ok := jsonobj.String(e); {
+			case !ok:
+				c.Add(at, "is %s, want string", jsonobj.TypeOf(e))
+			case !ID(s).valid():
+				c.Add(at, "%.40q is not a task id", s)
+			case ID(s) == id:
+				c.Add(at, "is the task itself")
+			}
+		}
+	}
+	return c.Faults
+}
+
+// ValidateStatus checks a member's task-status.json against seed 002's schema.
+func ValidateStatus(data []byte) []Problem {
+	var c jsonobj.Checker
+	o := parseChecked(&c, data)
+	if o == nil {
+		return c.Faults
+	}
+	c.Text(o, "", "agentId", true)
+	if status, ok := c.Text(o, "", "status", true); ok && !slices.Contains([]string{"running", "idle", "complete", "error"}, status) {
+		c.Add("/status", "%.40q is not running, idle, complete or error", status)
+	}
+	c.Value(o, "", "startedAt", "ISO 8601", true)
+	c.Value(o, "", "lastActiveAt", "ISO 8601", true)
+	c.Keys(o, "", "ISO 8601", "completedAt")
+	c.Keys(o, "", "string", "errorMessage")
+	if raw, ok := c.Value(o, "", "metrics", "object", false); ok {
+		if m := c.Object(raw, "/metrics"); m != nil {
+			c.Keys(m, "/metrics", "number", "tokens_used", "tasks_completed", "avg_response_time")
+		}
+	}
+	return c.Faults
+}
+
+// ValidateHigh checks a list's .highwatermark: one number.
+func ValidateHigh(data []byte) []Problem {
+	var c jsonobj.Checker
+	if text := strings.TrimSpace(string(data)); text != "0" && !ID(text).valid() {
+		c.Add("", "%.40q is not a number", text)
+	}
+	return c.Faults
+}
+
+func parseChecked(c *jsonobj.Checker, data []byte) *jsonobj.Object {
+	o, err := jsonobj.Parse(data)
+	if err != nil {
+		c.Add("", "%v", err)
+		return nil
+	}
+	c.Duplicates(o, "")
+	return o
+}
+
+// Circles returns the tasks that wait for themselves, in order of id: what is in a
+// circle of dependencies never becomes free. Completed tasks hold nobody up.
+func Circles(all []Task) []ID {
+	byID := map[ID]Task{}
+	for _, t := range all {
+		byID[t.ID] = t
+	}
+	var found []ID
+	for _, t := range all {
+		if !t.open() {
+			continue
+		}
+		seen := map[ID]bool{}
+		next := slices.Clone(t.BlockedBy)
+		for len(next) > 0 && !seen[t.ID] {
+			id := next[0]
+			next = next[1:]
+			b, ok := byID[id]
+			if !ok || !b.open() || seen[id] {
+				continue
+			}
+			seen[id] = true
+			next = append(next, b.BlockedBy...)
+		}
+		if seen[t.ID] {
+			found = append(found, t.ID)
+		}
+	}
+	return found
+}
