@@ -45,6 +45,10 @@ func TestMain(m *testing.M) {
 	if at := os.Getenv(memberEnv); at != "" {
 		syscall.Exit(memberMain(at)) // os.Exit of a race build takes a second
 	}
+	if args := os.Getenv(mortalEnv); args != "" {
+		fmt.Println("ended:", mortalMain(args))
+		syscall.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 
