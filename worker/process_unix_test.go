@@ -88,6 +88,13 @@ type files struct {
 
 func newFiles(t *testing.T, rules ...string) *files {
 	t.Helper()
+	return newFilesOf(t, control.Joined{Agent: "exec"}, nil, rules...)
+}
+
+// newFilesOf is newFiles with another kind of ann. before may add to the leader's
+// journal before she joins.
+func newFilesOf(t *testing.T, ann control.Joined, before func(*files), rules ...string) *files {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -115,8 +122,14 @@ func newFiles(t *testing.T, rules ...string) *files {
 	f.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
 			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
-			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules(rules...)}, By: policy.RoleOperator}},
-			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "aa", Name: "ann", Agent: "exec", Cwd: f.work, Backend: "process", Trust: control.Cooperative}}}, nil
+			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules(rules...)}, By: policy.RoleOperator}}}, nil
+	})
+	if before != nil {
+		before(f)
+	}
+	ann.Instance, ann.Name, ann.Cwd, ann.Backend, ann.Trust = "aa", "ann", f.work, "process", control.Cooperative
+	f.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: ann}}, nil
 	})
 	f.elsewhere(func() {
 		f.l, err = leader.Open(t.Context(), leader.Options{Root: root, State: state, Team: "sim", Minter: f.at.options().Minter,
@@ -197,9 +210,16 @@ func (f *files) start() *spawn.Process {
 // here runs a process of ann's in this program, until the test is over or stop.
 func (f *files) here() (stop func() error) {
 	f.t.Helper()
+	return f.hereWith(func(*worker.Options) {})
+}
+
+func (f *files) hereWith(change func(*worker.Options)) (stop func() error) {
+	f.t.Helper()
 	var w *worker.Worker
 	var err error
-	f.elsewhere(func() { w, err = worker.Open(f.t.Context(), f.at.options()) })
+	o := f.at.options()
+	change(&o)
+	f.elsewhere(func() { w, err = worker.Open(f.t.Context(), o) })
 	if err != nil {
 		f.t.Fatal(err)
 	}
