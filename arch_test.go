@@ -45,6 +45,7 @@ var archRows = map[string]archRow{
 	"schema":                  {1, "describes the words and nothing else"},
 	"agent":                   {2, "what thinks inside a worker; started through spawn"},
 	"control":                 {2, "pure machines over journal records and policy"},
+	"internal/boxes":          {2, "a team's mailboxes as its dialect has them: between store and registry"},
 	"transport":               {2, "senders; the file sender is a mailbox"},
 	"jetstream":               {2, "another implementation of the stores of row 1"},
 	"poll":                    {3, "the loop between a mailbox and a machine"},

@@ -10,6 +10,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/boxes"
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -88,13 +89,13 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	boxes := mailbox.Dir{Path: o.Root.InboxesDir(o.Team)}
+	mail := boxes.Of(o.Root, o.Team)
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Log: o.Log}
-	if p.Box, err = boxes.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
+	if p.Box, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
 		return nil, err
 	}
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
-		return boxes.Open(name, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: sendDeadline}})
+		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: sendDeadline}})
 	}
 	p.Peers = func(i control.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)

@@ -25,6 +25,9 @@ type MixedError = layout.MixedError
 type Boxes struct {
 	Team    string // the team's directory
 	Inboxes string // of the arrays; "" means Team/inboxes
+	// Retention is what the team's dialect does with read entries of arrays, in
+	// place of Options.Retention. What is taken from lines is removed.
+	Retention Retention
 }
 
 func (b Boxes) dirs() layout.Dirs { return layout.Dirs{Team: b.Team, Inboxes: b.Inboxes} }
@@ -37,6 +40,7 @@ func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
 	if _, err := waggle.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
+	o.Retention = b.Retention
 	l := &Located{boxes: b, name: name, o: o, told: map[string]bool{}}
 	for _, as := range []Layout{Array, JSONL} {
 		box := newBox(b.dirs().Path(as, string(name)), as, o)
@@ -68,8 +72,7 @@ func (b Boxes) Names() ([]waggle.MemberName, error) {
 }
 
 // Located is a member's mailbox in whichever layout it has at the moment: a team
-// may be migrated while it is open. What is taken from a mailbox of lines is removed
-// from it; Options.Retention is for arrays.
+// may be migrated while it is open.
 type Located struct {
 	boxes Boxes
 	name  waggle.MemberName

@@ -37,9 +37,17 @@ func openIn(t testing.TB, b mailbox.Boxes, name waggle.MemberName, o mailbox.Opt
 	return l
 }
 
+func migrate(t testing.TB, b mailbox.Boxes, to mailbox.Layout, o mailbox.Options) {
+	t.Helper()
+	_, err := b.Migrate(t.Context(), to, o)
+	must(t, err)
+}
+
 func TestLocatedConformance(t *testing.T) {
 	mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store {
-		return openIn(t, team(t, nil), "tester", o)
+		b := team(t, nil)
+		b.Retention = o.Retention
+		return openIn(t, b, "tester", o)
 	})
 }
 
@@ -93,7 +101,7 @@ func TestBothLayouts(t *testing.T) {
 		t.Errorf("reports: %v", reports)
 	}
 	for _, to := range layouts {
-		must(t, b.Migrate(t.Context(), to, mailbox.Options{}))
+		migrate(t, b, to, mailbox.Options{})
 		wantTexts(t, entriesOf(t, bob), "1", "2", "x")
 		wantTexts(t, entriesOf(t, ann), "x")
 		if l, err := bob.Layout(); l != to || err != nil {
@@ -125,7 +133,7 @@ func TestMigrate(t *testing.T) {
 			}
 		}
 	}
-	must(t, b.Migrate(t.Context(), mailbox.JSONL, o))
+	migrate(t, b, mailbox.JSONL, o)
 	same()
 	path := filepath.Join(b.Team, "mailbox/bob.jsonl")
 	if got := get(t, path); got != flat+"\nnull\n"+e1+"\n"+e1+"\n" {
@@ -134,10 +142,12 @@ func TestMigrate(t *testing.T) {
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o644 {
 		t.Errorf("mode %v, %v", fi.Mode(), err)
 	}
-	must(t, b.Migrate(t.Context(), mailbox.JSONL, o)) // again
+	if changed, err := b.Migrate(t.Context(), mailbox.JSONL, o); err != nil || changed {
+		t.Errorf("again: changed %v, %v", changed, err)
+	}
 	same()
 	put(t, path, get(t, path)+`{"from":`)
-	must(t, b.Migrate(t.Context(), mailbox.Array, o))
+	migrate(t, b, mailbox.Array, o)
 	same()
 	if len(reports) != 1 || get(t, reports[0].Quarantine) != `{"from":` {
 		t.Errorf("reports: %v", reports)
@@ -147,7 +157,7 @@ func TestMigrate(t *testing.T) {
 			t.Errorf("%s is left: %v", left, err)
 		}
 	}
-	if err := (mailbox.Boxes{Team: filepath.Join(b.Team, "nowhere")}).Migrate(t.Context(), mailbox.JSONL, o); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := (mailbox.Boxes{Team: filepath.Join(b.Team, "nowhere")}).Migrate(t.Context(), mailbox.JSONL, o); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a team that is gone: %v", err)
 	}
 }
@@ -180,7 +190,7 @@ func TestMigrateUnderWay(t *testing.T) {
 	mover.Go(func() {
 		for {
 			for _, to := range []mailbox.Layout{mailbox.JSONL, mailbox.Array} {
-				if err := b.Migrate(t.Context(), to, mailbox.Options{}); err != nil {
+				if _, err := b.Migrate(t.Context(), to, mailbox.Options{}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -193,7 +203,8 @@ func TestMigrateUnderWay(t *testing.T) {
 			}
 		}
 	})
-	box := openIn(t, b, "bob", mailbox.Options{Retention: mailbox.Prune})
+	b.Retention = mailbox.Prune
+	box := openIn(t, b, "bob", mailbox.Options{})
 	next := map[string]int{}
 	seen := map[mailbox.ID]bool{}
 	for got := 0; got < senders*each && !t.Failed(); {

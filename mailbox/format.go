@@ -18,6 +18,9 @@ const (
 	JSONL = layout.JSONL // mailbox/<name>.jsonl: one message a line
 )
 
+// ParseLayout reads what Layout's String writes.
+func ParseLayout(s string) (Layout, error) { return layout.Parse(s) }
+
 // format is what differs between layouts: where entries begin and end, and what
 // stands between them. What an entry is, and what its read flag means, does not.
 type format interface {

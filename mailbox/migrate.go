@@ -26,24 +26,32 @@ import (
 // microseconds between a last look and the removal is lost; what it writes there
 // later is a second mailbox. Claude Code reads and writes arrays only.
 //
-// The caller holds config.json's lock: two migrations must not meet.
-func (b Boxes) Migrate(ctx context.Context, to Layout, o Options) error {
+// The caller holds config.json's lock: two migrations must not meet. changed is
+// false when there was nothing to do.
+func (b Boxes) Migrate(ctx context.Context, to Layout, o Options) (changed bool, err error) {
+	if info, err := os.Lstat(b.Team); err != nil || !info.IsDir() {
+		return false, fmt.Errorf("migrate: %s: %w", b.Team, errors.Join(err, fs.ErrNotExist))
+	}
 	before, moving, err := b.dirs().Moving()
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return false, fmt.Errorf("migrate: %w", err)
 	}
 	if moving && before != to {
 		if err := b.migrate(ctx, before, o); err != nil { // the one that was cut short
-			return err
+			return true, err
 		}
 	}
-	return b.migrate(ctx, to, o)
+	left, err := Dir{Path: b.dirs().Dir(to.Other()), Layout: to.Other()}.Names()
+	if err != nil {
+		return false, err
+	}
+	if now, err := b.Layout(); !moving && now == to && len(left) == 0 && err == nil {
+		return false, nil
+	}
+	return true, b.migrate(ctx, to, o)
 }
 
 func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
-	if info, err := os.Lstat(b.Team); err != nil || !info.IsDir() {
-		return fmt.Errorf("migrate: %s: %w", b.Team, errors.Join(err, fs.ErrNotExist))
-	}
 	intent, err := json.Marshal(layout.Intention{To: to.String()})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

@@ -48,15 +48,16 @@ func init() {
 func (m mover) run() error {
 	ctx := context.Background()
 	steps := 0
-	o := mailbox.Options{Retention: mailbox.Prune, File: atomicfile.Options{Deadline: 60 * time.Second, Hook: func(string) {
+	o := mailbox.Options{File: atomicfile.Options{Deadline: 60 * time.Second, Hook: func(string) {
 		if steps++; steps == m.At {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // the signal comes at its leisure
 		}
 	}}}
-	b := mailbox.Boxes{Team: m.Team}
+	b := mailbox.Boxes{Team: m.Team, Retention: mailbox.Prune}
 	if m.Take == 0 {
-		return b.Migrate(ctx, m.To, o)
+		_, err := b.Migrate(ctx, m.To, o)
+		return err
 	}
 	box, err := b.Open("bob", o)
 	if err != nil {
@@ -94,7 +95,8 @@ func (m mover) start(t testing.TB) (killed bool) {
 // migration finishes.
 func TestMoverKilled(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
-	o := mailbox.Options{Retention: mailbox.Prune, File: atomicfile.Options{Deadline: 60 * time.Second}}
+	b.Retention = mailbox.Prune
+	o := mailbox.Options{File: atomicfile.Options{Deadline: 60 * time.Second}}
 	bob, ann := openIn(t, b, "bob", o), openIn(t, b, "ann", o)
 	must(t, ann.Append(t.Context(), text("for ann")))
 	var want []string
@@ -131,7 +133,7 @@ func TestMoverKilled(t *testing.T) {
 	}
 	t.Logf("%d kills", kills)
 	for _, to := range layouts {
-		must(t, b.Migrate(t.Context(), to, o))
+		migrate(t, b, to, o)
 		wantTexts(t, unreadOf(t, bob), want...)
 		names, err := mailbox.Dir{Path: filepath.Join(b.Team, map[mailbox.Layout]string{mailbox.Array: "mailbox", mailbox.JSONL: "inboxes"}[to]), Layout: to.Other()}.Names()
 		if err != nil || len(names) > 0 {

@@ -15,6 +15,7 @@ import (
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/team"
 )
@@ -22,6 +23,11 @@ import (
 // Create makes an empty team that waggle leads: registry, state, journal. The name
 // and the description are held to the limits of new teams (team.CheckName).
 func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p control.PolicySet) (*State, error) {
+	return o.CreateAs(ctx, name, description, mailbox.Array, p)
+}
+
+// CreateAs is Create with mailboxes of this layout.
+func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, description string, as mailbox.Layout, p control.PolicySet) (*State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
 		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
 	}
@@ -51,7 +57,7 @@ func (o Operator) Create(ctx context.Context, name waggle.TeamName, description 
 	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
 		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
 			AgentType: "team-lead", JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"}}}
-	if _, err := team.Create(ctx, o.Root, cfg, atomicfile.Options{}); err != nil {
+	if _, err := team.CreateAs(ctx, o.Root, cfg, as, atomicfile.Options{}); err != nil {
 		if errors.Is(err, team.ErrExists) {
 			return nil, &Error{Code: CodeFailed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
 				Hint: "waggle team show " + string(name) + ", or waggle team delete " + string(name), Err: err}

@@ -34,8 +34,9 @@ type Inbox struct {
 	Team    string       `json:"team"`
 	Member  string       `json:"member"`
 	Entries []InboxEntry `json:"entries"`
+	Path    string       `json:"-"` // the mailbox file
 	Reports []string     `json:"-"` // what was found wrong with the file
-	box     *mailbox.Box
+	box     *mailbox.Located
 }
 
 // Inbox reads a member's mailbox. It consumes nothing. A mailbox that a departed
@@ -52,7 +53,7 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 	in := &Inbox{Team: string(name), Member: string(member), Entries: []InboxEntry{}}
 	if m, ok := cfg.Member(member); ok {
 		in.Member = string(m.Name)
-	} else if has, err := (mailbox.Dir{Path: o.Root.InboxesDir(name)}).Names(); err != nil || !contains(has, member) {
+	} else if has, err := o.Boxes(name).Names(); err != nil || !contains(has, member) {
 		return nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
 	}
 	in.box, err = o.box(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
@@ -63,6 +64,9 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 	}
 	entries, err := in.box.Entries(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if in.Path, err = in.box.Path(); err != nil {
 		return nil, err
 	}
 	why, err := o.unverified(ctx, name)

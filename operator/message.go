@@ -8,7 +8,6 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
-	"waggle/mailbox"
 	"waggle/team"
 )
 
@@ -38,7 +37,7 @@ func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) 
 	if err != nil {
 		return nil, err
 	}
-	names, err := (mailbox.Dir{Path: o.Root.InboxesDir(name)}).Names()
+	names, err := o.Boxes(name).Names()
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/boxes"
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/leader"
@@ -228,14 +229,13 @@ func (o Operator) guard(ctx context.Context, s *State, what string) error {
 	return nil
 }
 
-// box opens a member's mailbox with the retention that its team has.
-func (o Operator) box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Box, error) {
-	opts := mailbox.Options{Report: report}
-	if cfg != nil && cfg.Dialect() == team.DialectSession {
-		opts.Retention = mailbox.Prune
-	}
-	return mailbox.Dir{Path: o.Root.InboxesDir(cfg.Name)}.Open(name, opts)
+// box opens a member's mailbox.
+func (o Operator) box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
+	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report})
 }
+
+// Boxes are the mailboxes of a team.
+func (o Operator) Boxes(name waggle.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }
 
 // Pick chooses the team: the named one, or the only one there is.
 func (o Operator) Pick(name string) (waggle.TeamName, error) {

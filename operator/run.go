@@ -58,7 +58,7 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if ro.Headless {
 		set.Unattended, set.Deadline = ro.Wait == 0, ro.Wait.Milliseconds()
 	}
-	s, err := o.Create(ctx, f.Team, "", set)
+	s, err := o.CreateAs(ctx, f.Team, "", f.Layout, set)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r *run) loop(ctx context.Context) error {
 	watch, cancel := context.WithCancel(ctx)
 	defer cancel()
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond},
-		r.o.Root.InboxesDir(r.f.Team), r.s.Dir.LeaderJournal())
+		append(r.o.Boxes(r.f.Team).Dirs(), r.s.Dir.LeaderJournal())...)
 	if err != nil {
 		return err
 	}
@@ -274,7 +274,7 @@ const askAgain = time.Second
 // that have not ended within the grace. tell is called at the end.
 func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, reason string, grace time.Duration, tell func()) error {
 	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, o.Root.InboxesDir(s.Team), s.Dir.LeaderJournal())
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
 	if err != nil {
 		cancel()
 		return err

@@ -19,6 +19,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/team"
 )
@@ -34,7 +35,8 @@ type File struct {
 	Decide   control.Deciders
 	Policy   policy.Policy
 	Deadline time.Duration
-	Sandbox  string // off, auto, required; "" when the file says nothing
+	Layout   mailbox.Layout // of the mailboxes
+	Sandbox  string         // off, auto, required; "" when the file says nothing
 	Members  []FileMember
 	Tasks    []FileTask
 }
@@ -68,6 +70,7 @@ type yamlFile struct {
 	Decide   yamlDecide     `yaml:"decide"`
 	Deadline agent.Duration `yaml:"deadline"`
 	Policy   yamlPolicy     `yaml:"policy"`
+	Layout   string         `yaml:"layout"`
 	Sandbox  *yamlSandbox   `yaml:"sandbox"`
 	Members  []yamlMember   `yaml:"members"`
 	Tasks    []yamlTask     `yaml:"tasks"`
@@ -243,6 +246,11 @@ func (c *checker) file(f *File, y *yamlFile) {
 	f.Deadline = time.Duration(y.Deadline)
 	c.decide(f, y.Decide)
 	c.policy(f, y.Policy)
+	if y.Layout != "" {
+		if f.Layout, err = mailbox.ParseLayout(y.Layout); err != nil {
+			c.bad("$.layout", "%v", err)
+		}
+	}
 	if y.Sandbox != nil {
 		f.Sandbox = y.Sandbox.Mode
 		switch y.Sandbox.Mode {

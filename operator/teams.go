@@ -69,7 +69,11 @@ func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, er
 	if err != nil {
 		return nil, err
 	}
-	tv := &TeamView{Team: name, Layout: "array", Live: []Running{}}
+	as, err := o.Boxes(name).Layout()
+	if err != nil {
+		return nil, err
+	}
+	tv := &TeamView{Team: name, Layout: as.String(), Live: []Running{}}
 	if tv.Config, err = reg.Load(ctx); err != nil {
 		return nil, err
 	}

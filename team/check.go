@@ -35,7 +35,7 @@ func (r Root) Check(t waggle.TeamName) []string {
 		problems = append(problems, permissionProblems(r.Path, info)...)
 	}
 	for _, dir := range []string{
-		r.teams(), r.TeamDir(t), r.InboxesDir(t), filepath.Join(r.TeamDir(t), archiveName), r.tasks(), r.TasksDir(t),
+		r.teams(), r.TeamDir(t), r.InboxesDir(t), r.MailboxDir(t), filepath.Join(r.TeamDir(t), archiveName), r.tasks(), r.TasksDir(t),
 	} {
 		if !look(dir) {
 			continue

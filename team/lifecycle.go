@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/layout"
 )
 
 // Create makes the team's directories (0700), config.json (0600), the lead's
@@ -23,17 +24,23 @@ import (
 // parsed keeps its unknown keys and its members as they are. tasks/<team> may be
 // there already and is left as it is.
 func Create(ctx context.Context, r Root, c Config, o atomicfile.Options) (*Team, error) {
+	return CreateAs(ctx, r, c, layout.Array, o)
+}
+
+// CreateAs is Create with mailboxes of another layout than Claude Code's. Members
+// that join later get the lead's.
+func CreateAs(ctx context.Context, r Root, c Config, as layout.Layout, o atomicfile.Options) (*Team, error) {
 	if _, err := waggle.ParseTeam(string(c.Name)); err != nil {
 		return nil, fmt.Errorf("team: create: %w", err)
 	}
 	t := newTeam(r, c.Name, o)
-	if err := t.create(ctx, &c); err != nil {
+	if err := t.create(ctx, &c, as); err != nil {
 		return nil, fmt.Errorf("team: create %s: %w", c.Name, err)
 	}
 	return t, nil
 }
 
-func (t *Team) create(ctx context.Context, c *Config) error {
+func (t *Team) create(ctx context.Context, c *Config, as layout.Layout) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -56,7 +63,7 @@ func (t *Team) create(ctx context.Context, c *Config) error {
 		return err
 	}
 	defer os.RemoveAll(stage)
-	if err := t.fill(stage, c); err != nil {
+	if err := t.fill(stage, c, as); err != nil {
 		return err
 	}
 	tasks := t.root.TasksDir(t.name)
@@ -141,17 +148,14 @@ func (t *Team) lead(m Member, created time.Time) Member {
 }
 
 // fill writes the content of a new team directory.
-func (t *Team) fill(dir string, c *Config) error {
+func (t *Team) fill(dir string, c *Config, as layout.Layout) error {
 	home, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer home.Close()
-	if err := home.Mkdir(inboxesName, 0o700); err != nil {
-		return err
-	}
 	for _, name := range c.Present() {
-		if err := createInbox(home, filepath.Join(inboxesName, string(name)+".json")); err != nil {
+		if err := createInbox(home, boxes[as], name); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/layout"
 )
 
 // KeepIn returns the same team with another place for old mail than
@@ -26,7 +27,10 @@ func (t *Team) KeepIn(dir string) *Team {
 // box is where a member's mailbox is in one of the two layouts (WIRE §2.2).
 type box struct{ dir, extension, empty string }
 
-var boxes = []box{{inboxesName, ".json", "[]"}, {"mailbox", ".jsonl", ""}}
+var boxes = [...]box{
+	layout.Array: {inboxesName, layout.Array.Extension(), "[]"},
+	layout.JSONL: {mailboxName, layout.JSONL.Extension(), ""},
+}
 
 // maxBox is the largest mailbox that is put away.
 const maxBox = atomicfile.DefaultMaxSize
@@ -65,10 +69,11 @@ func (t *Team) freshInbox(ctx context.Context, name waggle.MemberName) (archived
 	if has {
 		return archived, nil
 	}
-	if err := home.Mkdir(inboxesName, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	as, err := layout.Dirs{Team: t.root.TeamDir(t.name), Inboxes: t.InboxesDir()}.Default()
+	if err != nil {
 		return archived, err
 	}
-	err = createInbox(home, filepath.Join(inboxesName, string(name)+".json"))
+	err = createInbox(home, boxes[as], name)
 	if errors.Is(err, fs.ErrExist) {
 		err = nil // in this moment
 	}
@@ -170,12 +175,16 @@ func (t *Team) nameCopy(name waggle.MemberName, b box) (place string, err error)
 	return place, nil
 }
 
-// createInbox makes file exclusively, with an empty array.
-func createInbox(home *os.Root, file string) error {
-	f, err := home.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// createInbox makes a mailbox without messages exclusively, and its directory when
+// that is missing.
+func createInbox(home *os.Root, b box, name waggle.MemberName) error {
+	if err := home.Mkdir(b.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, err := home.OpenFile(filepath.Join(b.dir, string(name)+b.extension), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(boxes[0].empty)
+	_, err = f.WriteString(b.empty)
 	return errors.Join(err, f.Close())
 }

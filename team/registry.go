@@ -240,6 +240,13 @@ func (t *Team) update(ctx context.Context, op string, fn func(*Config) error) er
 	return t.failed(op, err)
 }
 
+// Hold takes config.json's lock, for what must not meet another change of the team,
+// and returns its release. A team that is gone is a *NotFoundError.
+func (t *Team) Hold(ctx context.Context) (release func() error, err error) {
+	release, err = atomicfile.Lock(ctx, t.path(), t.o)
+	return release, t.failed("hold", err)
+}
+
 // checkEdit validates what a caller changed; what was in the file may stay.
 func (t *Team) checkEdit(c *Config) error {
 	if c.Name != t.name {

@@ -40,6 +40,9 @@ func (r Root) TeamDir(t waggle.TeamName) string { return filepath.Join(r.teams()
 // use, which for teams of 2.1.150 can be another.
 func (r Root) InboxesDir(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), "inboxes") }
 
+// MailboxDir is teams/<team>/mailbox, of teams with the layout of lines.
+func (r Root) MailboxDir(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), mailboxName) }
+
 // ConfigPath is teams/<team>/config.json.
 func (r Root) ConfigPath(t waggle.TeamName) string { return filepath.Join(r.TeamDir(t), configName) }
 
@@ -57,6 +60,7 @@ func (r Root) tasks() string { return filepath.Join(r.Path, "tasks") }
 const (
 	configName  = "config.json"
 	inboxesName = "inboxes"
+	mailboxName = "mailbox"
 	archiveName = "archive"
 )
 

@@ -13,6 +13,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/boxes"
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -118,14 +119,14 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 
 // files opens what lies in the wire tree and starts watching it.
 func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
-	dir := mailbox.Dir{Path: o.Root.InboxesDir(o.Team)}
-	if p.Box, err = dir.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
+	mail := boxes.Of(o.Root, o.Team)
+	if p.Box, err = mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
 		return nil, err
 	}
 	// What cannot be sent within this is sent by a later pass: a mailbox that
 	// somebody holds must not keep this member from hearing.
 	box := mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}
-	if p.LeadBox, err = dir.Open(waggle.Lead, box); err != nil {
+	if p.LeadBox, err = mail.Open(waggle.Lead, box); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = team.DialectOf(o.Team) == team.DialectSession
@@ -133,7 +134,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 		if _, ok := p.Lead.Member(name); !ok {
 			return nil, &team.NotFoundError{What: "member", Name: string(name)}
 		}
-		return dir.Open(name, box)
+		return mail.Open(name, box)
 	}
 	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{}); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	place := o.Root.MemberDir(o.Team, m.Name)
 	p.Status = func(s task.State) error { return task.WriteState(place, s) }
 	ctx, cancel := context.WithCancel(context.Background())
-	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, dir.Path, o.State.LeaderJournal(), o.Root.TasksDir(o.Team))
+	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
 	if err != nil {
 		cancel()
 		return nil, err

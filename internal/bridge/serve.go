@@ -78,7 +78,7 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 	}
 	defer func() { err = errors.Join(err, os.Remove(dir.BridgeEndpoint())) }()
 	b := New(Options{Desk: At(op, team), Token: e.Token, Origins: o.Origins, Log: o.Log})
-	return b.serve(ctx, listener, []string{op.Root.InboxesDir(team), dir.Bridges(), dir.LeaderJournal()}, func() {
+	return b.serve(ctx, listener, append(op.Boxes(team).Dirs(), dir.Bridges(), dir.LeaderJournal()), func() {
 		if o.Ready != nil {
 			o.Ready(e)
 		}

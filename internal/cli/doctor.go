@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -16,7 +15,6 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -164,8 +162,7 @@ func (a *App) examineTeam(ctx context.Context, op operator.Operator, n waggle.Te
 // be read.
 func examineInboxes(ctx context.Context, op operator.Operator, n waggle.TeamName, cfg *team.Config) []finding {
 	what := "team " + string(n)
-	dir := mailbox.Dir{Path: op.Root.InboxesDir(n)}
-	names, err := dir.Names()
+	names, err := op.Boxes(n).Names()
 	if err != nil {
 		return []finding{{what, "problem", err.Error(), ""}}
 	}
@@ -174,14 +171,13 @@ func examineInboxes(ctx context.Context, op operator.Operator, n waggle.TeamName
 		if _, ok := cfg.Member(m); !ok {
 			out = append(out, finding{what, "note", fmt.Sprintf("mailbox %s belongs to no member", m), fmt.Sprintf("waggle inbox %s --team %s", m, n)})
 		}
-		path := filepath.Join(dir.Path, string(m)+".json")
-		if st, err := os.Stat(path + ".lock"); err == nil {
-			out = append(out, finding{what, "note", fmt.Sprintf("%s is locked since %s", path, age(time.Since(st.ModTime()).Truncate(time.Second))), "it frees itself when its holder is gone"})
-		}
 		in, err := op.Inbox(ctx, n, m, false)
 		if err != nil {
 			out = append(out, finding{what, "problem", err.Error(), ""})
 			continue
+		}
+		if st, err := os.Stat(in.Path + ".lock"); err == nil {
+			out = append(out, finding{what, "note", fmt.Sprintf("%s is locked since %s", in.Path, age(time.Since(st.ModTime()).Truncate(time.Second))), "it frees itself when its holder is gone"})
 		}
 		for _, r := range in.Reports {
 			out = append(out, finding{what, "problem", r, ""})

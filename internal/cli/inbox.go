@@ -89,7 +89,7 @@ func (b *inboxView) once(ctx context.Context) error {
 
 func (b *inboxView) follow(ctx context.Context) error {
 	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{}, b.op.Root.InboxesDir(b.team))
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{}, b.op.Boxes(b.team).Dirs()...)
 	if err != nil {
 		cancel()
 		return err

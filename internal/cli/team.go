@@ -8,6 +8,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/team"
@@ -20,7 +21,8 @@ func teamCmd(a *App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.teamList(cmd.Context()) },
 	}
-	cmd.AddCommand(teamCreateCmd(a), teamListCmd(a), teamShowCmd(a), teamAddCmd(a), teamRemoveCmd(a), teamDeleteCmd(a), teamValidateCmd(a))
+	cmd.AddCommand(teamCreateCmd(a), teamListCmd(a), teamShowCmd(a), teamAddCmd(a), teamRemoveCmd(a), teamDeleteCmd(a), teamValidateCmd(a),
+		teamMigrateCmd(a))
 	return cmd
 }
 
@@ -61,7 +63,7 @@ func (a *App) teamList(ctx context.Context) error {
 }
 
 func teamCreateCmd(a *App) *cobra.Command {
-	var description, mode string
+	var description, mode, layout string
 	cmd := &cobra.Command{
 		Use:   "create TEAM",
 		Short: "Make an empty team that waggle leads",
@@ -79,7 +81,11 @@ func teamCreateCmd(a *App) *cobra.Command {
 			if err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "team create", Err: err}
 			}
-			if _, err := op.Create(cmd.Context(), name, description, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
+			as, err := parseLayout("team create", layout)
+			if err != nil {
+				return err
+			}
+			if _, err := op.CreateAs(cmd.Context(), name, description, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
 				return err
 			}
 			if a.flags.json {
@@ -91,6 +97,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&description, "description", "", "what the team is for")
+	layoutFlag(cmd, &layout, mailbox.Array.String(), "of the mailboxes")
 	cmd.Flags().StringVar(&mode, "mode", string(policy.ModeDefault), "permission mode")
 	return cmd
 }

@@ -117,7 +117,7 @@ func (p *play) all(ctx context.Context) error {
 // loop passes and reacts until the script is through.
 func (p *play) loop(ctx context.Context) error {
 	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, p.op.Root.InboxesDir(p.f.Team), p.s.Dir.LeaderJournal())
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(p.op.Boxes(p.f.Team).Dirs(), p.s.Dir.LeaderJournal())...)
 	if err != nil {
 		cancel()
 		return err
@@ -276,7 +276,7 @@ func (p *play) forge(ctx context.Context, r *control.Request) error {
 	if err != nil {
 		return err
 	}
-	box, err := mailbox.Dir{Path: p.op.Root.InboxesDir(p.f.Team)}.Open("bob", mailbox.Options{})
+	box, err := p.op.Boxes(p.f.Team).Open("bob", mailbox.Options{})
 	if err != nil {
 		return err
 	}
