@@ -36,6 +36,7 @@ type Operator struct {
 	Root    team.Root
 	RootURL string // file:///… of Root
 	Home    statedir.Home
+	Token   string // for http addresses; "": that of Home's own endpoint
 	RunDir  string // where sockets lie; "": in Home
 	Minter  poll.Minter
 	Self    string   // path of the waggle binary, for starting workers

@@ -107,7 +107,7 @@ func sendable(text string) error {
 // router holds a sender for every scheme that this operator reaches. cfg may be
 // nil: then it reaches no members.
 func (o Operator) router(cfg *team.Config) transport.Router {
-	r := transport.Router{waggle.SchemeUDS: transport.Sockets{Keys: o.Home.SocketKeys()}}
+	r := transport.Router{waggle.SchemeUDS: transport.Sockets{Keys: o.Home.SocketKeys()}, waggle.SchemeHTTP: transport.Web{Token: o.webToken}}
 	if cfg != nil {
 		r[waggle.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
 			return o.box(cfg, to.Member, nil)
@@ -208,6 +208,8 @@ func hinted(err error) error {
 	var missing *transport.NotFoundError
 	var other *transport.NotSocketError
 	switch {
+	case errors.Is(err, transport.ErrPlain):
+		return &Error{Code: CodeUsage, Op: "send", Err: err}
 	case errors.As(err, &missing):
 		return &Error{Code: CodeNotFound, Op: "send", Err: err, Hint: missing.Hint}
 	case errors.As(err, &other):

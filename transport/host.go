@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/mailbox"
 )
 
@@ -46,7 +47,8 @@ func (p Peer) String() string {
 // Refusal is an attempt to use an endpoint without the right to.
 type Refusal struct {
 	Peer Peer
-	At   string // the socket's path or the URL's
+	Team waggle.TeamName // whose endpoint it is, or which the URL named; "" when that was none
+	At   string          // the socket's path or the URL's
 	Why  string
 	More int // refusals before this one that went unrecorded because there were too many
 }
@@ -87,6 +89,7 @@ func codeOf(err error) Code {
 	var refused *RefusedError
 	var remote *RemoteError
 	var bad *invalidError
+	var large *tooLargeError
 	switch {
 	case errors.As(err, &bad):
 		return CodeInvalid
@@ -96,7 +99,7 @@ func codeOf(err error) Code {
 		return CodeNotFound
 	case errors.As(err, &refused):
 		return CodeRefused
-	case errors.Is(err, mailbox.ErrTooLarge):
+	case errors.As(err, &large), errors.Is(err, mailbox.ErrTooLarge):
 		return CodeTooLarge
 	case errors.As(err, &remote):
 		return remote.Code
@@ -109,26 +112,52 @@ type invalidError struct{ why string }
 
 func (e *invalidError) Error() string { return e.why }
 
+// tooLargeError is a message over a limit.
+type tooLargeError struct{ why string }
+
+func (e *tooLargeError) Error() string { return e.why }
+
 // maxFrom is the longest sender's name that is taken, in bytes.
 const maxFrom = 256
 
-// parseMessage reads an envelope as an endpoint takes it.
-func parseMessage(raw []byte) (waggle.Envelope, error) {
-	env, err := waggle.ParseEnvelope(raw)
+// arrival is a message as it came in.
+type arrival struct {
+	env waggle.Envelope
+	sum [sha256.Size]byte // of its bytes
+}
+
+// parseMessage reads an envelope as an endpoint takes it. One without a time gets
+// now.
+func parseMessage(raw []byte, now time.Time) (arrival, error) {
+	a := arrival{sum: sha256.Sum256(raw)}
+	o, err := jsonobj.Parse(raw)
+	if err != nil {
+		return a, &invalidError{"envelope: " + err.Error()}
+	}
+	if _, ok := o.Get("timestamp"); !ok {
+		o.Set("timestamp", jsonobj.AppendString(nil, waggle.FormatTime(now)))
+	}
+	a.env, err = waggle.ParseEnvelope(o.Append(nil, 0))
+	a.env.Read = false
+	return a, a.check(err)
+}
+
+// check says what is wrong with a message; err is what parsing it said.
+func (a arrival) check(err error) error {
+	env := a.env
 	switch {
 	case err != nil:
-		return env, &invalidError{"envelope: " + err.Error()}
+		return &invalidError{"envelope: " + err.Error()}
 	case env.From == "" || len(env.From) > maxFrom:
-		return env, &invalidError{fmt.Sprintf("envelope: from must have 1 to %d bytes", maxFrom)}
+		return &invalidError{fmt.Sprintf("envelope: from must have 1 to %d bytes", maxFrom)}
 	case env.Text == "":
-		return env, &invalidError{"envelope: there is no text"}
+		return &invalidError{"envelope: there is no text"}
 	case env.MsgID == "" || len(env.MsgID) > maxFrom:
-		return env, &invalidError{fmt.Sprintf("envelope: msg_id must have 1 to %d bytes: it is what makes trying again safe", maxFrom)}
+		return &invalidError{fmt.Sprintf("envelope: msg_id must have 1 to %d bytes: it is what makes trying again safe", maxFrom)}
 	case len(env.Text) > waggle.MaxText:
-		return env, &RefusedError{Why: fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), waggle.MaxText)}
+		return &tooLargeError{fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), waggle.MaxText)}
 	}
-	env.Read = false
-	return env, nil
+	return nil
 }
 
 // sameToken compares in a time that does not depend on where they differ.
@@ -154,12 +183,10 @@ type taking struct {
 
 const maxRemembered = 1024
 
-// take gives the host a message that was not taken before, with the time if it has
-// none, and returns the receipt of then for one that was. The same msg_id on
-// another message is refused.
-func (o *once) take(ctx context.Context, h Host, now time.Time, from Peer, to waggle.Address, env waggle.Envelope) (Receipt, error) {
-	id := to.String() + " " + env.MsgID
-	sum := sha256.Sum256(env.AppendJSON(nil))
+// take gives the host a message that was not taken before, and returns the receipt
+// of then for one that was. The same msg_id on another message is refused.
+func (o *once) take(ctx context.Context, h Host, from Peer, to waggle.Address, a arrival) (Receipt, error) {
+	id := to.String() + " " + a.env.MsgID
 	o.mu.Lock()
 	if o.known == nil {
 		o.known = map[string]*taking{}
@@ -167,7 +194,7 @@ func (o *once) take(ctx context.Context, h Host, now time.Time, from Peer, to wa
 	t := o.known[id]
 	mine := t == nil
 	if mine {
-		t = &taking{sum: sum, done: make(chan struct{})}
+		t = &taking{sum: a.sum, done: make(chan struct{})}
 		o.known[id] = t
 		o.order = append(o.order, id)
 		if len(o.order) > maxRemembered {
@@ -177,7 +204,7 @@ func (o *once) take(ctx context.Context, h Host, now time.Time, from Peer, to wa
 	}
 	o.mu.Unlock()
 	if !mine {
-		if t.sum != sum {
+		if t.sum != a.sum {
 			return Receipt{}, &RefusedError{To: to, Why: "its msg_id was used for another message"}
 		}
 		select {
@@ -187,10 +214,7 @@ func (o *once) take(ctx context.Context, h Host, now time.Time, from Peer, to wa
 			return Receipt{}, ctx.Err()
 		}
 	}
-	if env.Timestamp == "" {
-		env.Timestamp = waggle.FormatTime(now)
-	}
-	t.receipt, t.err = h.Take(ctx, from, to, env)
+	t.receipt, t.err = h.Take(ctx, from, to, a.env)
 	if t.err != nil {
 		o.forget(id, t)
 	}

@@ -55,8 +55,8 @@ type key struct {
 	PID   int    `json:"pid"`
 }
 
-// newToken returns 256 random bits in hex.
-func newToken(rand io.Reader) (string, error) {
+// NewToken returns a token: 256 random bits in hex.
+func NewToken(rand io.Reader) (string, error) {
 	var b [32]byte
 	if _, err := io.ReadFull(rand, b[:]); err != nil {
 		return "", fmt.Errorf("transport: token: %w", err)

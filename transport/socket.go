@@ -72,7 +72,7 @@ func Listen(o SocketOptions) (_ *Socket, err error) {
 	if len(s.path) > maxSocketPath {
 		return nil, fmt.Errorf("%s is longer than %d bytes", s.path, maxSocketPath)
 	}
-	if s.token, err = newToken(o.Rand); err != nil {
+	if s.token, err = NewToken(o.Rand); err != nil {
 		return nil, err
 	}
 	for try := 1; ; try++ { // the last server to leave a directory removes it
@@ -304,7 +304,7 @@ func (ss *session) hello(ctx context.Context) bool {
 
 func (ss *session) turnAway(ctx context.Context, why string) {
 	ss.fail(0, CodeDenied, "this socket is for who has its token: "+why)
-	ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, At: ss.s.path, Why: why})
+	ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path, Why: why})
 }
 
 // answer does what one request asks.
@@ -313,10 +313,10 @@ func (ss *session) answer(ctx context.Context, req request) {
 	case opPing, opWatch:
 		ss.write(reply{ID: req.id, Op: opOK})
 	case opSend:
-		to, env, err := ss.message(req)
+		to, a, err := ss.message(req)
 		var r Receipt
 		if err == nil {
-			r, err = ss.s.once.take(ctx, ss.s.o.Host, ss.s.o.Now(), ss.peer, to, env)
+			r, err = ss.s.once.take(ctx, ss.s.o.Host, ss.peer, to, a)
 		}
 		if err != nil {
 			ss.fail(req.id, codeOf(err), err.Error())
@@ -330,28 +330,28 @@ func (ss *session) answer(ctx context.Context, req request) {
 
 // message reads what is to be sent and to whom: at a member's socket to that
 // member only.
-func (ss *session) message(req request) (to waggle.Address, env waggle.Envelope, err error) {
+func (ss *session) message(req request) (to waggle.Address, a arrival, err error) {
 	name := ss.s.o.Name
-	if env, err = parseMessage(req.env); err != nil {
-		return to, env, err
+	if a, err = parseMessage(req.env, ss.s.o.Now()); err != nil {
+		return to, a, err
 	}
 	if req.to == "" && name == OperatorSocket {
-		return to, env, &invalidError{"the operator's socket needs to know to whom: say \"to\""}
+		return to, a, &invalidError{"the operator's socket needs to know to whom: say \"to\""}
 	}
 	if req.to == "" {
-		return waggle.Address{Scheme: waggle.SchemeMember, Member: waggle.MemberName(name)}, env, nil
+		return waggle.Address{Scheme: waggle.SchemeMember, Member: waggle.MemberName(name)}, a, nil
 	}
 	if to, err = waggle.ParseAddress(req.to); err != nil {
-		return to, env, &invalidError{err.Error()}
+		return to, a, &invalidError{err.Error()}
 	}
 	switch {
 	case to.Scheme != waggle.SchemeMember || to.Team != "" && to.Team != ss.s.o.Team:
-		return to, env, &RefusedError{To: to, Why: fmt.Sprintf("this socket takes messages for members of team %s only", ss.s.o.Team)}
+		return to, a, &RefusedError{To: to, Why: fmt.Sprintf("this socket takes messages for members of team %s only", ss.s.o.Team)}
 	case name != OperatorSocket && to.Member != waggle.MemberName(name):
-		return to, env, &RefusedError{To: to, Why: fmt.Sprintf("this socket is %s's", name)}
+		return to, a, &RefusedError{To: to, Why: fmt.Sprintf("this socket is %s's", name)}
 	}
 	to.Team = ""
-	return to, env, nil
+	return to, a, nil
 }
 
 func (ss *session) watching() bool {

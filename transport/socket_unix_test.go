@@ -248,7 +248,7 @@ func TestSocketLines(t *testing.T) {
 		`{"id":9,"OP":"ping"}`:        `{"id":9,"op":"error","code":"invalid","message":"the operation \"\" is not known"}`,
 		`[]`:                          `{"op":"error","code":"invalid","message":"not a JSON object"}`,
 		"{\"id\":10,\"op\":\"\xff\"}": `{"op":"error","code":"invalid","message":"not UTF-8"}`,
-		`{"id":11,"op":"send"}`:       `{"id":11,"op":"error","code":"invalid","message":"envelope: entry is not valid JSON"}`,
+		`{"id":11,"op":"send"}`:       `{"id":11,"op":"error","code":"invalid","message":"envelope: byte 0: unexpected end of JSON input"}`,
 		`{"id":12,"op":"send","to":"a b","envelope":{"from":"b","text":"x","msg_id":"1"}}`: `"code":"invalid"`,
 	} {
 		r.say(say)

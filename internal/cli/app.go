@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,8 +148,14 @@ func (a *App) op() (operator.Operator, error) {
 		return operator.Operator{}, err
 	}
 	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
-		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Minter: a.minter(), Self: self, Environ: a.Environ, Version: a.Version, PID: os.Getpid(),
+		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
+}
+
+// memberEnviron is the environment of members' processes: without the token, which
+// is the operator's.
+func (a *App) memberEnviron() []string {
+	return slices.DeleteFunc(slices.Clone(a.Environ), func(v string) bool { return strings.HasPrefix(v, "WAGGLE_TOKEN=") })
 }
 
 func (a *App) minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand} }

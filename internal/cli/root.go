@@ -37,6 +37,7 @@ var commands = []func(*App) *cobra.Command{
 	protocolCmd,
 	runCmd,
 	sendCmd,
+	serveCmd,
 	showCmd,
 	statusCmd,
 	taskCmd,

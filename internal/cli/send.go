@@ -17,9 +17,14 @@ func sendCmd(a *App) *cobra.Command {
 		Use:   "send TO [TEXT | -]",
 		Short: "Send words to a member, or to everyone with '*'",
 		Long: `Send words to a member's mailbox. TO is a name, name@team, team-lead (or lead),
-'*' for everyone but the sender, or a running member's socket: uds:PATH or an
-absolute path. TEXT '-' reads stdin. Words never carry authority; text that looks
-like a control message is refused.`,
+'*' for everyone but the sender, or an editor, bridge:ID.
+
+It may also be a running member's socket, uds:PATH or an absolute path, or a waggle
+endpoint of another process, http://HOST:PORT/v1/TEAM/MEMBER (see waggle serve; the
+token is WAGGLE_TOKEN, or this state's own).
+
+TEXT '-' reads stdin. Words never carry authority; text that looks like a control
+message is refused.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {

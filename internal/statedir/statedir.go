@@ -165,6 +165,13 @@ func (h Home) SocketKeys() []string {
 	return dirs
 }
 
+// Endpoint is the file that says where messages are taken by HTTP, and with which
+// token.
+func (h Home) Endpoint() string { return filepath.Join(h.Path, "serve", "endpoint.json") }
+
+// EndpointLease is the file whose lock makes a process the endpoint.
+func (h Home) EndpointLease() string { return filepath.Join(h.Path, "serve", "endpoint.lock") }
+
 // Run is RUN when the system has no place for it.
 func (h Home) Run() string { return filepath.Join(h.Path, "run") }
 

@@ -1,0 +1,267 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"waggle"
+)
+
+// WebOptions are the settings of an HTTP endpoint. Host, Token and Now are
+// required.
+type WebOptions struct {
+	Host  Host
+	Token string
+	Now   func() time.Time
+	// Names are host names and addresses, besides those of the loopback, under which
+	// the endpoint is reached. A request that names another is refused: a web page
+	// can point a name of its own at a loopback address.
+	Names []string
+}
+
+// web answers POST /v1/TEAM/MEMBER.
+type web struct {
+	o    WebOptions
+	once once
+	rec  recorder
+	busy chan struct{} // a place for each request that is being answered
+}
+
+// NewWeb returns an HTTP endpoint: who has the token may POST an envelope to
+// /v1/TEAM/MEMBER and is answered when it is in that member's mailbox. Anybody else
+// has no effect and is recorded. It may be mounted beside other handlers.
+func NewWeb(o WebOptions) http.Handler {
+	w := &web{o: o, rec: recorder{host: o.Host, now: o.Now}, busy: make(chan struct{}, maxSessions)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/{team}/{member}", w.post)
+	mux.HandleFunc("/", func(rw http.ResponseWriter, r *http.Request) {
+		if w.admit(rw, r) {
+			fail(rw, CodeNotFound, "POST an envelope to /v1/TEAM/MEMBER")
+		}
+	})
+	return mux
+}
+
+// admit refuses who has no business here.
+func (w *web) admit(rw http.ResponseWriter, r *http.Request) bool {
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	why := ""
+	switch {
+	case r.Header.Get("Origin") != "":
+		why = "it comes from a web page"
+	case !w.named(r.Host):
+		why = "it names another host"
+	case !bearer || token == "":
+		why = "it had no token"
+	case !sameToken(strings.TrimSpace(token), w.o.Token):
+		why = "its token is not this endpoint's"
+	default:
+		return true
+	}
+	team, err := waggle.ParseTeam(r.PathValue("team"))
+	if err != nil {
+		team = ""
+	}
+	fail(rw, CodeDenied, "this endpoint is for who has its token: "+why)
+	w.rec.refused(r.Context(), Refusal{Peer: Peer{Channel: "http", UID: -1, Remote: r.RemoteAddr}, Team: team, At: cut(r.URL.Path), Why: why})
+	return false
+}
+
+// cut shortens what a stranger wrote for the record.
+func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxFrom)], "?") }
+
+func (w *web) named(hostport string) bool {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.Trim(hostport, "[]")
+	}
+	if isLoopback(host) {
+		return true
+	}
+	for _, n := range w.o.Names {
+		if strings.EqualFold(n, host) {
+			return true
+		}
+	}
+	return false
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// post takes one message.
+func (w *web) post(rw http.ResponseWriter, r *http.Request) {
+	if !w.admit(rw, r) {
+		return
+	}
+	select {
+	case w.busy <- struct{}{}:
+		defer func() { <-w.busy }()
+	default:
+		fail(rw, CodeBusy, "there are too many requests: try again")
+		return
+	}
+	receipt, err := w.take(rw, r)
+	if err != nil {
+		fail(rw, codeOf(err), err.Error())
+		return
+	}
+	reply := webReply{MsgID: receipt.MsgID, State: receipt.State, Ahead: receipt.Ahead}
+	respond(rw, http.StatusOK, reply)
+}
+
+func (w *web) take(rw http.ResponseWriter, r *http.Request) (Receipt, error) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return Receipt{}, &invalidError{"the body must be application/json"}
+	}
+	to := waggle.Address{Scheme: waggle.SchemeMember}
+	var err error
+	if to.Team, err = waggle.ParseTeam(r.PathValue("team")); err != nil {
+		return Receipt{}, &invalidError{err.Error()}
+	}
+	if to.Member, err = waggle.ParseMember(r.PathValue("member")); err != nil {
+		return Receipt{}, &invalidError{err.Error()}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(rw, r.Body, maxFrame))
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return Receipt{}, &tooLargeError{fmt.Sprintf("a body may have %d bytes", maxFrame)}
+	}
+	if err != nil {
+		return Receipt{}, err
+	}
+	if !utf8.Valid(body) {
+		return Receipt{}, &invalidError{"the body is not UTF-8"}
+	}
+	a, err := parseMessage(body, w.o.Now())
+	if err != nil {
+		return Receipt{}, err
+	}
+	return w.once.take(r.Context(), w.o.Host, Peer{Channel: "http", UID: -1, Remote: r.RemoteAddr}, to, a)
+}
+
+// webReply is the answer to a message that was taken.
+type webReply struct {
+	MsgID string `json:"msg_id"`
+	State State  `json:"state"`
+	Ahead int    `json:"ahead"`
+}
+
+// webError is the answer to one that was not.
+type webError struct {
+	Error webErrorBody `json:"error"`
+}
+
+type webErrorBody struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// statuses are the HTTP statuses of the codes.
+var statuses = map[Code]int{
+	CodeDenied: http.StatusUnauthorized, CodeInvalid: http.StatusBadRequest, CodeNotFound: http.StatusNotFound, CodeRefused: http.StatusUnprocessableEntity,
+	CodeTooLarge: http.StatusRequestEntityTooLarge, CodeLocked: http.StatusLocked, CodeBusy: http.StatusServiceUnavailable, CodeFailed: http.StatusInternalServerError,
+}
+
+func fail(rw http.ResponseWriter, code Code, message string) {
+	if code == CodeDenied {
+		rw.Header().Set("WWW-Authenticate", `Bearer realm="waggle"`)
+	}
+	respond(rw, statuses[code], webError{webErrorBody{code, message}})
+}
+
+func respond(rw http.ResponseWriter, status int, v any) {
+	b, err := line(v)
+	if err != nil {
+		status, b = http.StatusInternalServerError, nil
+	}
+	h := rw.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	rw.WriteHeader(status)
+	_, _ = rw.Write(b) // a client that has gone needs no answer
+}
+
+// Limits of an HTTP server, and how long it waits at its end for what it is doing.
+const (
+	webHeaderTimeout = 5 * time.Second
+	webTimeout       = 30 * time.Second
+	webIdle          = 2 * time.Minute
+	webClose         = 5 * time.Second
+)
+
+// ServeWeb serves a handler on a listener until ctx ends, gives what is being
+// answered a moment to end, and returns. certFile and keyFile may be "": then it
+// speaks plain HTTP, which is for the loopback only.
+func ServeWeb(ctx context.Context, ln net.Listener, h http.Handler, certFile, keyFile string) error {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: webHeaderTimeout, ReadTimeout: webTimeout, WriteTimeout: webTimeout, IdleTimeout: webIdle, MaxHeaderBytes: 16 << 10}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ended := make(chan error, 1)
+	wg.Go(func() {
+		if certFile != "" {
+			ended <- server.ServeTLS(ln, certFile, keyFile)
+			return
+		}
+		ended <- server.Serve(ln)
+	})
+	select {
+	case err := <-ended:
+		return fmt.Errorf("http endpoint: %w", errors.Join(err, server.Close()))
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), webClose)
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
+		return server.Close()
+	}
+	return nil
+}
+
+// CheckListen refuses a listening address that others than this machine reach,
+// unless what is said there is encrypted.
+func CheckListen(addr string, encrypted bool) error {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%s is not an address with a port, such as 127.0.0.1:0", addr)
+	}
+	if !isLoopback(host) && !encrypted {
+		return fmt.Errorf("%s can be reached from other machines: it needs a certificate and its key", addr)
+	}
+	return nil
+}
+
+// parseWebError reads webError; ok is false when it is something else.
+func parseWebError(body []byte) (e webErrorBody, ok bool) {
+	f, err := parseFields(body)
+	if err != nil {
+		return e, false
+	}
+	inner, err := parseFields(f["error"])
+	if err != nil {
+		return e, false
+	}
+	return e, errors.Join(inner.get("code", &e.Code), inner.get("message", &e.Message)) == nil && e.Code != ""
+}
+
+// parseWebReply reads webReply; ok is false when it is something else.
+func parseWebReply(body []byte) (r Receipt, ok bool) {
+	f, err := parseFields(body)
+	if err != nil {
+		return r, false
+	}
+	err = errors.Join(f.get("msg_id", &r.MsgID), f.get("state", &r.State), f.get("ahead", &r.Ahead))
+	return r, err == nil && r.State != ""
+}

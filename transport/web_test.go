@@ -1,0 +1,226 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/transport"
+)
+
+const webToken = "0123456789abcdef"
+
+func newWeb(t *testing.T, h transport.Host) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(transport.NewWeb(transport.WebOptions{Host: h, Token: webToken, Now: time.Now, Names: []string{"waggle.example"}}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// knows is a sender that has a token.
+func knows(token string) transport.Web {
+	return transport.Web{Token: func(*url.URL) (string, error) { return token, nil }, Timeout: deadline}
+}
+
+func webAddress(t *testing.T, s *httptest.Server, member string) waggle.Address {
+	return address(t, s.URL+"/v1/api/"+member)
+}
+
+func TestWebSend(t *testing.T) {
+	h := newHost("ann")
+	s := newWeb(t, h)
+	text := "<b>hello</b> \u2028 \"you\"\n"
+	for i := range 3 {
+		env := message(fmt.Sprint("m", i), text)
+		got, err := knows(webToken).Send(t.Context(), webAddress(t, s, "ann"), env)
+		if want := (transport.Receipt{MsgID: env.MsgID, State: transport.Written, Ahead: i}); err != nil || got != want {
+			t.Fatalf("receipt %+v, %v, want %+v", got, err, want)
+		}
+	}
+	if got, err := knows(webToken).Send(t.Context(), webAddress(t, s, "ann"), message("m1", text)); err != nil || got.Ahead != 1 {
+		t.Errorf("the same again: %+v, %v", got, err)
+	}
+	if es := h.entries(t, "ann"); len(es) != 3 || es[0].Envelope.Text != text {
+		t.Errorf("the mailbox holds %d entries", len(es))
+	}
+	missing := func(err error) bool { var e *transport.NotFoundError; return errors.As(err, &e) }
+	refused := func(err error) bool { var e *transport.RefusedError; return errors.As(err, &e) }
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/moved" {
+			http.Redirect(rw, r, s.URL+"/v1/api/ann", http.StatusTemporaryRedirect)
+		}
+		fmt.Fprint(rw, "hello")
+	}))
+	defer elsewhere.Close()
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	for _, tc := range []struct {
+		to, token, id string
+		want          func(error) bool
+	}{
+		{s.URL + "/v1/api/nobody", webToken, "x", missing},
+		{s.URL + "/v1/api/a.b", webToken, "x", refused},
+		{s.URL + "/v1/api", webToken, "x", missing},
+		{s.URL + "/v2/api/ann", webToken, "x", missing},
+		{s.URL + "/v1/api/ann", webToken, "", refused},
+		{s.URL + "/v1/api/ann", "wrong", "x", refused},
+		{s.URL + "/v1/api/ann", "", "x", missing},
+		{elsewhere.URL + "/", webToken, "x", missing},
+		{elsewhere.URL + "/moved", webToken, "x", missing},
+		{"http://" + gone.Addr().String() + "/v1/api/ann", webToken, "x", missing},
+		{"http://192.0.2.1/v1/api/ann", webToken, "x", func(err error) bool { return errors.Is(err, transport.ErrPlain) }},
+	} {
+		if _, err := knows(tc.token).Send(t.Context(), address(t, tc.to), message(tc.id, "hello")); !tc.want(err) {
+			t.Errorf("%s with %q: %v", tc.to, tc.token, err)
+		}
+	}
+	if n := len(h.entries(t, "ann")); n != 3 {
+		t.Errorf("%d entries, want 3", n)
+	}
+}
+
+// TestWebRefusals: who may not use the endpoint has no effect and is recorded once;
+// what is no message is said to be none.
+func TestWebRefusals(t *testing.T) {
+	h := newHost("ann")
+	s := newWeb(t, h)
+	good := `{"from":"bob","text":"hello","msg_id":"1"}`
+	bearer := "Bearer " + webToken
+	denied := 0
+	for _, tc := range []struct {
+		name, method, path, body string
+		header                   map[string]string
+		want                     int
+		code                     string
+	}{
+		{"no token", "POST", "/v1/api/ann", good, map[string]string{"Authorization": ""}, 401, "denied"},
+		{"empty token", "POST", "/v1/api/ann", good, map[string]string{"Authorization": "Bearer "}, 401, "denied"},
+		{"wrong token", "POST", "/v1/api/ann", good, map[string]string{"Authorization": bearer + "0"}, 401, "denied"},
+		{"basic", "POST", "/v1/api/ann", good, map[string]string{"Authorization": "Basic " + webToken}, 401, "denied"},
+		{"token in the URL", "POST", "/v1/api/ann?token=" + webToken, good, map[string]string{"Authorization": ""}, 401, "denied"},
+		{"a web page", "POST", "/v1/api/ann", good, map[string]string{"Origin": "http://127.0.0.1"}, 401, "denied"},
+		{"a rebound name", "POST", "/v1/api/ann", good, map[string]string{"Host": "evil.example"}, 401, "denied"},
+		{"elsewhere without token", "GET", "/", "", map[string]string{"Authorization": ""}, 401, "denied"},
+
+		{"our name", "POST", "/v1/api/ann", good, map[string]string{"Host": "waggle.example:1"}, 200, ""},
+		{"a form", "POST", "/v1/api/ann", good, map[string]string{"Content-Type": "text/plain"}, 400, "invalid"},
+		{"GET", "GET", "/v1/api/ann", "", nil, 404, "not_found"},
+		{"no such path", "POST", "/v1/api", good, nil, 404, "not_found"},
+		{"traversal", "POST", "/v1/api/..%2f..%2fann", good, nil, 400, "invalid"},
+		{"no body", "POST", "/v1/api/ann", "", nil, 400, "invalid"},
+		{"a list", "POST", "/v1/api/ann", "[" + good + "]", nil, 400, "invalid"},
+		{"not UTF-8", "POST", "/v1/api/ann", "{\"from\":\"\xff\"}", nil, 400, "invalid"},
+		{"two bodies", "POST", "/v1/api/ann", good + good, nil, 400, "invalid"},
+		{"no msg_id", "POST", "/v1/api/ann", `{"from":"bob","text":"hello"}`, nil, 400, "invalid"},
+		{"too large", "POST", "/v1/api/ann", strings.Repeat(" ", 7<<20), nil, 413, "too_large"},
+		{"too large a text", "POST", "/v1/api/ann", `{"from":"bob","msg_id":"2","text":"` + strings.Repeat("x", 1<<20+1) + `"}`, nil, 413, "too_large"},
+		{"nobody", "POST", "/v1/api/eve", good, nil, 404, "not_found"},
+		{"another under its id", "POST", "/v1/api/ann", `{"from":"bob","text":"bye","msg_id":"1"}`, nil, 422, "refused"},
+	} {
+		req, err := http.NewRequest(tc.method, s.URL+tc.path, strings.NewReader(tc.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", bearer)
+		req.Header.Set("Content-Type", "application/json")
+		for k, v := range tc.header {
+			req.Header.Set(k, v)
+			if k == "Host" {
+				req.Host = v
+			}
+		}
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != tc.want || tc.code != "" && !strings.Contains(string(body), `"code":"`+tc.code+`"`) {
+			t.Errorf("%s: %d %s %v, want %d %s", tc.name, res.StatusCode, body, err, tc.want, tc.code)
+		}
+		if strings.Contains(string(body), webToken) {
+			t.Errorf("%s: the token is in the answer", tc.name)
+		}
+		if tc.code == "denied" {
+			denied++
+		}
+	}
+	http.DefaultClient.CloseIdleConnections()
+	got := h.refusals(t, denied)
+	if len(got) != denied {
+		t.Errorf("%d records, want %d", len(got), denied)
+	}
+	for _, r := range got {
+		if r.Peer.Channel != "http" || r.Peer.Remote == "" || strings.Contains(r.String(), webToken) || r.At != "/" && r.Team != "api" {
+			t.Errorf("record %+v", r)
+		}
+	}
+	if es := h.entries(t, "ann"); len(es) != 1 || es[0].Envelope.Timestamp == "" {
+		t.Errorf("%d entries", len(es))
+	}
+}
+
+// TestServeWeb: the end waits for what is being answered.
+func TestServeWeb(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() {
+		served <- transport.ServeWeb(ctx, ln, http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			close(begun)
+			<-goOn
+			fmt.Fprint(rw, "done")
+		}), "", "")
+	}()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		res, err := http.Get("http://" + ln.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer res.Body.Close()
+		if body, err := io.ReadAll(res.Body); err != nil || string(body) != "done" {
+			t.Errorf("%q, %v", body, err)
+		}
+	})
+	<-begun
+	cancel()
+	close(goOn)
+	wg.Wait()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := transport.ServeWeb(t.Context(), ln, http.NotFoundHandler(), "", ""); err == nil {
+		t.Error("a closed listener was served")
+	}
+}
+
+func TestCheckListen(t *testing.T) {
+	for addr, ok := range map[string]bool{"127.0.0.1:0": true, "[::1]:80": true, "localhost:1": true, "0.0.0.0:1": false, ":80": false, "192.0.2.1:1": false, "x": false, "": false} {
+		if err := transport.CheckListen(addr, false); (err == nil) != ok {
+			t.Errorf("%q: %v", addr, err)
+		}
+	}
+	if err := transport.CheckListen("0.0.0.0:1", true); err != nil {
+		t.Error(err)
+	}
+}
