@@ -155,7 +155,7 @@ func newCursor(t *testing.T, o mailbox.Options) *cursor {
 	b, err := open(t.TempDir(), o)
 	must(t, err)
 	must(t, os.WriteFile(b.Path(), []byte("[]"), 0o600))
-	return &cursor{b: b, taken: &receiver{owned: map[string]bool{}, texts: map[string]int{}}}
+	return &cursor{b: b, taken: newReceiver()}
 }
 
 func (c *cursor) send(t *testing.T) {

@@ -30,11 +30,11 @@ import (
 func (c child) send() error {
 	var invalid error
 	o := mailbox.Options{File: atomicfile.Options{Hook: func(step string) {
-		if step == "synced" {
+		if step == "checked" { // before that, what others wrote meanwhile may be in it
 			invalid = errors.Join(invalid, wholeTemps(c.Dir))
 		}
 	}}}
-	b, err := open(c.Dir, o)
+	b, err := openIn(c.Layout, c.Dir, o)
 	if err != nil {
 		return err
 	}
@@ -71,9 +71,8 @@ func wholeTemps(dir string) error {
 	}
 	for _, path := range temps {
 		data, err := os.ReadFile(path)
-		var list []json.RawMessage
-		if err == nil {
-			err = json.Unmarshal(data, &list)
+		if err == nil && !json.Valid(data) {
+			err = errors.New("it is not whole")
 		}
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is about to be published: %w", path, err)
@@ -168,6 +167,10 @@ type receiver struct {
 	texts map[string]int // how often each text was taken
 }
 
+func newReceiver() *receiver {
+	return &receiver{owned: map[string]bool{}, texts: map[string]int{}}
+}
+
 func (r *receiver) Refresh(context.Context) error                   { return nil }
 func (r *receiver) Apply(context.Context) error                     { return nil }
 func (r *receiver) Receive(context.Context, control.Incoming) error { return nil }
@@ -189,6 +192,49 @@ func (r *receiver) Deliver(_ context.Context, chat []control.Incoming) (ids []ma
 		r.texts[in.Envelope.Text]++
 	}
 	return ids, nil
+}
+
+// Shell scripts that append lines with >> and know of no lock lose nothing to us,
+// and neither do we to them, while a receiver takes line after line.
+func TestShellAppends(t *testing.T) {
+	testenv.Require(t, "bash")
+	dir := t.TempDir()
+	count := testenv.Scale(50, 2000)
+	const script = `for ((i = 0; i < $2; i++)); do echo '{"from":"'$1'","text":"'$1/$i'","timestamp":"2026-11-20T18:15:43.000Z","read":false}' >> "$3"; done`
+	b, err := openIn(mailbox.JSONL, dir, mailbox.Options{Retention: mailbox.Prune})
+	must(t, err)
+	r := &foreignRun{dir: dir, acked: map[string]bool{}, ours: map[string]bool{}, taken: newReceiver()}
+	ctx, stop := context.WithCancel(t.Context())
+	polled := make(chan error, 1)
+	go func() { polled <- r.poll(ctx, b) }()
+	senders := map[string]*process{}
+	for i := range 3 {
+		name := fmt.Sprint("sh", i)
+		senders[name] = start(t, exec.Command("bash", "-c", script, "sh", name, fmt.Sprint(count), b.Path()))
+		name = fmt.Sprint("go", i)
+		senders[name] = child{Role: "send", Dir: dir, Layout: mailbox.JSONL, Sender: name, Count: count}.start(t)
+	}
+	for name, p := range senders {
+		r.hear(name, p, "done")
+		if strings.HasPrefix(name, "sh") {
+			must(t, p.Wait())
+		}
+	}
+	stop()
+	must(t, <-polled)
+	r.taken.pass(t, b)
+	for name := range senders {
+		for i := range count {
+			text := fmt.Sprintf("%s/%d", name, i)
+			if r.taken.texts[text] != 1 {
+				t.Errorf("%s was taken %d times", text, r.taken.texts[text])
+			}
+		}
+	}
+	if data, err := os.ReadFile(b.Path()); err != nil || len(data) > 0 {
+		t.Errorf("%d bytes are left, %v", len(data), err)
+	}
+	testenv.Measured(t, "3 shell loops with >> and 3 of our writers, %d messages each, beside a receiver that takes them out: all %d taken once", count, 6*count)
 }
 
 // foreignRun is one run of TestForeignWriters and what came of it.
@@ -216,7 +262,7 @@ func TestForeignWriters(t *testing.T) {
 	for name, lock := range map[string]bool{"with the lock": true, "without the lock": false} {
 		t.Run(name, func(t *testing.T) {
 			r := &foreignRun{dir: t.TempDir(), lock: lock, acked: map[string]bool{}, ours: map[string]bool{}, lost: map[string]bool{}, present: map[string]int{}, rewrites: map[string]string{},
-				taken: &receiver{owned: map[string]bool{}, texts: map[string]int{}}}
+				taken: newReceiver()}
 			began := time.Now()
 			r.run(t)
 			r.check(t)

@@ -4,6 +4,7 @@ package storetest_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type child struct {
 	Count  int
 	Lock   bool // for the careless writers: whether they take the lock
 	Wait   bool // for claimers: until the other one is ready
+	Layout mailbox.Layout
 }
 
 const childEnv = "WAGGLE_STORETEST_CHILD"
@@ -44,6 +46,7 @@ var roles = map[string]func(child) error{
 	"config":   child.config,
 	"task":     child.task,
 	"claim":    child.claim,
+	"take":     child.take,
 }
 
 // TestMain lets the test binary be one of several processes.
@@ -148,15 +151,45 @@ func random(t *testing.T) *rand.Rand { return rand.New(rand.NewPCG(testenv.Seed(
 // deadline is for processes on a machine with other things to do.
 const deadline = 60 * time.Second
 
-func open(dir string, o mailbox.Options) (*mailbox.Box, error) {
+func open(dir string, o mailbox.Options) (*mailbox.Box, error) { return openIn(mailbox.Array, dir, o) }
+
+func openIn(l mailbox.Layout, dir string, o mailbox.Options) (*mailbox.Box, error) {
 	if o.File.Deadline == 0 {
 		o.File.Deadline = deadline
 	}
-	return mailbox.Dir{Path: dir}.Open("tester", o)
+	return mailbox.Dir{Path: dir, Layout: l}.Open("tester", o)
 }
 
 func message(sender string, n int) waggle.Envelope {
 	return waggle.Envelope{From: sender, Text: fmt.Sprintf("%s/%d", sender, n), Timestamp: waggle.FormatTime(time.Now())}
+}
+
+// envelopes reads a mailbox file as any program may, and fails unless all of it is
+// whole.
+func envelopes(t testing.TB, l mailbox.Layout, dir string) (list []waggle.Envelope) {
+	t.Helper()
+	path := filepath.Join(dir, "tester"+l.Extension())
+	var raws []json.RawMessage
+	if l == mailbox.Array {
+		raws = validArray(t, path)
+	} else {
+		data, err := os.ReadFile(path)
+		must(t, err)
+		for line := range bytes.Lines(data) {
+			if !json.Valid(line) || line[len(line)-1] != '\n' {
+				t.Fatalf("%s has a line that is not whole: %.500s", path, line)
+			}
+			raws = append(raws, line)
+		}
+	}
+	for i, raw := range raws {
+		e, err := waggle.ParseEnvelope(raw)
+		if err != nil {
+			t.Fatalf("%s: entry %d: %v", path, i, err)
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
 // validArray fails unless a mailbox is one whole JSON array.
