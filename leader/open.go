@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"time"
 
@@ -109,8 +110,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	return l, nil
 }
 
-// gone gives back a departed member's tasks and takes it out of the registry, in
-// this order: a registry that shows it as gone needs no second look.
+// gone gives back a departed member's tasks, shows how it ended, and takes it out
+// of the registry, in this order: a registry that shows it as gone needs no second look.
 func gone(ctx context.Context, o Options, m *control.Member) error {
 	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{})
 	var missing *team.NotFoundError
@@ -132,8 +133,43 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 	if err != nil {
 		return err
 	}
-	if _, err := board.Release(ctx, m.Name); err != nil {
+	if _, err := board.ReleaseNoted(ctx, m.Name, task.NewReleased(m.Name, ending(m.Left), m.LeftAt)); err != nil {
 		return err
 	}
+	if err := lastStatus(board.MemberDir(m.Name), m); err != nil && o.Log != nil {
+		o.Log.Warn("task-status.json does not show that the member ended", "member", m.Name, "err", err)
+	}
 	return reg.Remove(ctx, m.Name, o.Minter.Now())
+}
+
+// ending says in words how a member ended.
+func ending(l *control.Left) string {
+	s := map[string]string{control.LeftHandshake: "ended", control.LeftStopped: "was stopped", control.LeftDied: "died",
+		control.LeftReplaced: "was replaced"}[l.How]
+	switch {
+	case s == "":
+		s = "left: " + l.How
+	case l.Detail != "" && l.How != control.LeftHandshake:
+		s += ": " + l.Detail
+	}
+	return s
+}
+
+// lastStatus writes what a member whose process is gone can no longer write
+// itself.
+func lastStatus(dir string, m *control.Member) error {
+	s, err := task.ReadState(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case s.Status != task.MemberRunning && s.Status != task.MemberIdle:
+		return nil
+	}
+	s.Status, s.CompletedAt = task.MemberComplete, waggle.FormatTime(m.LeftAt)
+	if m.Left.How != control.LeftHandshake {
+		s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", ending(m.Left)
+	}
+	return task.WriteState(dir, s)
 }

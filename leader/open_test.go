@@ -163,14 +163,19 @@ func TestOpenGivesTheLeaseBack(t *testing.T) {
 	}
 }
 
-// TestDeathInFiles: a member whose process is gone is taken out of the registry
-// and its unfinished tasks are given back.
+// TestDeathInFiles: a member whose process is gone is taken out of the registry,
+// its unfinished tasks are given back with the reason, and its status shows it.
 func TestDeathInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", exited(t))
 	f.join("bob", "bb", nil) // not started yet: nobody is gone
 	for _, owner := range []string{"ann", "bob"} {
 		if _, err := f.board.Create(t.Context(), task.Task{Subject: owner, Owner: owner, Status: task.InProgress}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, who := range []waggle.MemberName{"ann", "bob"} {
+		if err := task.WriteState(f.board.MemberDir(who), task.State{AgentID: waggle.NewAgentID(who, "sim"), Status: task.MemberRunning}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -193,6 +198,14 @@ func TestDeathInFiles(t *testing.T) {
 	ts, _, err := f.board.All(t.Context())
 	if err != nil || ts[0].Owner != "" || ts[0].Status != task.Pending || ts[1].Owner != "bob" {
 		t.Errorf("the board: %+v, %v", ts, err)
+	}
+	if r, ok := ts[0].Released(); !ok || r.From != "ann" || r.Why != "died" {
+		t.Errorf("why it was given back: %+v", r)
+	}
+	sa, aerr := task.ReadState(f.board.MemberDir("ann"))
+	sb, berr := task.ReadState(f.board.MemberDir("bob"))
+	if aerr != nil || berr != nil || sa.Status != task.MemberError || sa.ErrorMessage != "died" || sb.Status != task.MemberRunning {
+		t.Errorf("ann %+v %v, bob %+v %v", sa, aerr, sb, berr)
 	}
 }
 

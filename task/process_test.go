@@ -29,7 +29,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
-	roles := map[string]func(arg string) error{"claim": helperClaim, "next": helperNext, "create": helperCreate, "die": helperDie}
+	roles := map[string]func(arg string) error{"claim": helperClaim, "next": helperNext, "log": helperLog, "create": helperCreate, "die": helperDie}
 	role := os.Getenv(envRole)
 	if role == "" {
 		os.Exit(m.Run())

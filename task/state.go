@@ -15,10 +15,18 @@ import (
 	"waggle/internal/jsonobj"
 )
 
+// What a member's State can be (seed 002).
+const (
+	MemberRunning  = "running"  // it has a turn
+	MemberIdle     = "idle"     // it waits for work
+	MemberComplete = "complete" // it ended by handshake
+	MemberError    = "error"    // it ended otherwise
+)
+
 // State is tasks/<team>/<member>/task-status.json (seed 002).
 type State struct {
 	AgentID      waggle.AgentID `json:"agentId"`
-	Status       string         `json:"status"` // running, idle, complete, error
+	Status       string         `json:"status"` // MemberRunning, …
 	StartedAt    string         `json:"startedAt"`
 	LastActiveAt string         `json:"lastActiveAt"`
 	CompletedAt  string         `json:"completedAt,omitempty"`
@@ -69,6 +77,9 @@ func WriteState(dir string, s State) error {
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("task: state: %w", err)
+	}
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return fmt.Errorf("task: state: %s is not a directory (%w)", dir, errors.Join(err, fs.ErrInvalid))
 	}
 	if err := atomicfile.WriteFile(filepath.Join(dir, stateName), object.Append(nil, 0), atomicfile.Options{Perm: 0o600}); err != nil {
 		return fmt.Errorf("task: state: %w", err)

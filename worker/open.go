@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"waggle"
@@ -32,8 +34,10 @@ type Options struct {
 	Instance control.Instance
 	Minter   poll.Minter
 	Environ  []string
-	Output   io.Writer
-	Version  string
+	// Output is shown what is written to output.log, unless it is that file; nil:
+	// nothing is.
+	Output  io.Writer
+	Version string
 
 	// Sockets is where the member's socket is served; zero: nowhere.
 	Sockets  transport.Place
@@ -142,19 +146,61 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
 		return nil, err
 	}
-	place := o.Root.MemberDir(o.Team, m.Name)
-	p.Status = func(s task.State) error { return task.WriteState(place, s) }
+	shut := p.place(o, m)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
 	if err != nil {
 		cancel()
+		shut()
 		return nil, err
 	}
 	return func() {
 		cancel()
 		for range p.Nudges { // until the watcher has ended
 		}
+		shut()
 	}, nil
+}
+
+// place opens the member's directory: its log, its status, its artifacts. They
+// are for people, so without them the member works all the same.
+func (p *Parts) place(o Options, m *control.Member) (shut func()) {
+	log := o.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	dir := o.Root.MemberDir(o.Team, m.Name)
+	made := filepath.Join(dir, task.ArtifactsName)
+	if err := os.MkdirAll(made, 0o700); err != nil {
+		log.Warn("no directory for artifacts", "err", err)
+	}
+	p.Environ = append(slices.Clone(p.Environ), "WAGGLE_ARTIFACTS="+made)
+	p.Status = func(s task.State) error { return task.WriteState(dir, s) }
+	p.Files = func() ([]task.Artifact, error) { return task.Files(dir) }
+	trouble := poll.Troubles{Log: log}
+	out, err := task.OpenLog(dir, task.LogOptions{Report: func(err error) { trouble.Note("log", err, "output.log is not whole") }})
+	if err != nil {
+		log.Warn("no output.log", "err", err)
+		return func() {}
+	}
+	p.Output = out
+	if f, ok := o.Output.(*os.File); o.Output != nil && !(ok && out.Is(f)) {
+		p.Output = both{out, o.Output}
+	}
+	return func() {
+		if err := out.Close(); err != nil {
+			log.Warn("output.log", "err", err)
+		}
+	}
+}
+
+// both writes to the log, and shows the same where somebody may look; what looks
+// on may end at any time.
+type both struct{ log, shown io.Writer }
+
+func (b both) Write(p []byte) (int, error) {
+	_, _ = b.shown.Write(p)
+	return b.log.Write(p)
 }
 
 // commands runs an agent's commands as they are: the cooperative level.

@@ -25,10 +25,12 @@ type turn struct {
 	past     map[control.Key]bool // calls that were answered from the record
 	claimed  map[control.Key]*int // calls that were started here, and by which of those that asked
 	stop     context.CancelCauseFunc
-	catching sync.Mutex    // guards unheard
-	unheard  []string      // entries that an earlier process gave its session in it
-	said     map[words]int // what an earlier process said in it, and this one has not said again
-	over     bool          // its host has no say any more
+	catching sync.Mutex               // guards unheard
+	unheard  []string                 // entries that an earlier process gave its session in it
+	said     map[words]int            // what an earlier process said in it, and this one has not said again
+	over     bool                     // its host has no say any more
+	before   map[string]task.Artifact // artifacts when it began
+	made     []string                 // those that it made or changed
 }
 
 // turnEnd is how a turn came out.
@@ -180,6 +182,8 @@ func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
 			stop(nil)
 			w.end(t, end)
 		}()
+		w.status(task.MemberRunning, "")
+		t.before = w.files()
 		end.res, end.err = w.guarded(t, do)
 	})
 }
@@ -225,7 +229,6 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 }
 
 func (w *Worker) doTask(t *turn) (agent.Result, error) {
-	w.status("running", "")
 	if err := w.onBoard(t); err != nil {
 		return agent.Result{}, err
 	}
@@ -290,6 +293,7 @@ func (w *Worker) end(t *turn, end turnEnd) {
 	w.mu.Unlock()
 	defer w.wake()
 	idle, said := w.idle(t, end)
+	t.made = w.made(t)
 	err := w.record(w.ctx, w.ending(t, idle, said, end.res))
 	if err != nil && !final(err) && w.ctx.Err() == nil {
 		// What the agent returned does not make a message: say only that.
@@ -303,13 +307,13 @@ func (w *Worker) end(t *turn, end turnEnd) {
 	ctx := context.WithoutCancel(w.ctx)
 	if t.task != nil && !said.Failed {
 		w.mu.Lock()
-		w.done++
+		w.bulletin.completed()
 		w.unshown = append(w.unshown, task.ID(t.task.ID))
 		w.mu.Unlock()
 		w.show(ctx)
 	}
 	w.flush(ctx)
-	w.status("idle", said.Note)
+	w.status(task.MemberIdle, said.Note)
 	w.mu.Lock()
 	w.turn = nil
 	w.mu.Unlock()
@@ -325,7 +329,7 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said
 		if t.task != nil && !said.Failed {
 			ds, err = w.say(func(now string) waggle.Payload {
 				return waggle.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
-					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: []string{}, Errors: []string{}}}
+					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: []string{}}}
 			}, control.Said{Task: t.task.ID, Note: tidy(res.Summary)})
 			if err != nil {
 				return refuse(nil, err)

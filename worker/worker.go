@@ -72,6 +72,9 @@ type Parts struct {
 	Nudges <-chan struct{}
 	// Status keeps task-status.json current; nil: nobody wants it.
 	Status func(task.State) error
+	// Files lists what the member's directory holds, so that task_completed can
+	// name what a turn has made; nil: nothing.
+	Files func() ([]task.Artifact, error)
 	// GateWait is how long the agent waits for an answer before it is told to
 	// retry later (TRUST 3); 0: as long as it takes.
 	GateWait time.Duration
@@ -85,8 +88,8 @@ type Parts struct {
 type Worker struct {
 	p        Parts
 	poller   poll.Poller
-	started  time.Time
 	trouble  poll.Troubles
+	bulletin *bulletin
 	nudge    chan struct{} // something here has changed
 	turns    sync.WaitGroup
 	baseline map[string]bool // entries from before the member joined
@@ -97,7 +100,6 @@ type Worker struct {
 	turn    *turn           // the turn that runs here, until its end is on record
 	fetched map[uint64]bool // orders that were fetched
 	unshown []task.ID       // completed, which the board does not show yet
-	done    int             // tasks completed
 
 	sending sync.Mutex           // held while mail goes out; guards what follows
 	flushed int                  // so many messages of the outbox are in their mailboxes
@@ -129,7 +131,7 @@ func New(p Parts) *Worker {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	w := &Worker{p: p, started: p.Minter.Now(), trouble: poll.Troubles{Log: p.Log}, nudge: make(chan struct{}, 1),
+	w := &Worker{p: p, trouble: poll.Troubles{Log: p.Log}, bulletin: newBulletin(p), nudge: make(chan struct{}, 1),
 		baseline: map[string]bool{}, changed: make(chan struct{}), fetched: map[uint64]bool{},
 		sent: map[journal.Seq]bool{}, tried: map[journal.Seq]bool{}}
 	if m, ok := p.Lead.ByInstance(p.Fold.Instance); ok {
@@ -150,7 +152,7 @@ func New(p Parts) *Worker {
 // membership has ended (ErrLeft). When ctx ends, so does the turn that runs, and
 // its end is recorded and sent. Run returns after that, and leaves no goroutine.
 // It is called once.
-func (w *Worker) Run(ctx context.Context) error {
+func (w *Worker) Run(ctx context.Context) (err error) {
 	turns, stop := context.WithCancel(ctx)
 	nudges, merged := w.merge(turns)
 	defer merged.Wait()
@@ -159,12 +161,14 @@ func (w *Worker) Run(ctx context.Context) error {
 		serving.Go(func() { w.trouble.Note("socket", w.socket.Serve(turns), "the socket is not served any more") })
 		defer serving.Wait()
 	}
+	defer func() { w.ended(err) }()
 	defer w.turns.Wait()
 	defer stop()
 	if err := w.begin(turns); err != nil {
 		return fmt.Errorf("worker %s: %w", w.p.Fold.Name, err)
 	}
-	err := w.poller.Run(ctx, nudges, w.retry)
+	w.status(task.MemberIdle, "")
+	err = w.poller.Run(ctx, nudges, w.retry)
 	if errors.Is(err, errApproved) {
 		return nil
 	}
@@ -368,11 +372,12 @@ func (w *Worker) Apply(ctx context.Context) error {
 	w.mu.Unlock()
 	switch {
 	case gone && told && !busy:
-		w.status("complete", "")
+		w.status(task.MemberComplete, "")
 		return errApproved
 	case gone:
 		return nil // the lead has to hear of it first, and the last turn be done with
 	}
+	w.beat()
 	w.show(ctx)
 	w.fetch(ctx)
 	return ctx.Err()
@@ -409,19 +414,6 @@ func (w *Worker) busyWith() string {
 		return fmt.Sprintf("busy: %s waits for an answer to %s", what, b[0].ID)
 	}
 	return fmt.Sprintf("busy: %s is not finished", what)
-}
-
-// status keeps task-status.json current; it is for people and never relied on.
-func (w *Worker) status(status, note string) {
-	if w.p.Status == nil {
-		return
-	}
-	w.mu.Lock()
-	done := w.done
-	w.mu.Unlock()
-	w.trouble.Note("status", w.p.Status(task.State{AgentID: waggle.NewAgentID(w.p.Fold.Name, w.p.Fold.Team), Status: status,
-		StartedAt: waggle.FormatTime(w.started), LastActiveAt: waggle.FormatTime(w.p.Minter.Now()),
-		ErrorMessage: note, Metrics: &task.Metrics{TasksCompleted: done}}), "task-status.json is not current")
 }
 
 // Close releases what Open took. It is called after Run has returned; closing

@@ -61,6 +61,7 @@ type world struct {
 	wrong     []string // what broke a rule
 	newest    map[waggle.MemberName]*worker.Worker
 	posted    map[string]bool // ids of messages that come in by a socket
+	desk      desk
 }
 
 // play is what an agent does in a turn.
@@ -736,7 +737,41 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 			return box(n), nil
 		},
 		Board: mortalBoard{p, w.board}, Agent: &session{p: p, name: fmt.Sprintf("%s/%d", p.name, epoch)}, Exec: mortalExec{p}, Output: io.Discard,
-		Cwd: "/work", Minter: w.minter, Writer: writer, GateWait: w.gateWait, Log: w.logger}, nil
+		Cwd: "/work", Minter: w.minter, Writer: writer, GateWait: w.gateWait, Log: w.logger,
+		Status: w.desk.status(p.name), Files: w.desk.files}, nil
+}
+
+// desk is what members leave in their directories.
+type desk struct {
+	mu     sync.Mutex
+	states map[waggle.MemberName][]task.State
+	made   []task.Artifact
+}
+
+func (d *desk) status(name waggle.MemberName) func(task.State) error {
+	return func(s task.State) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.states == nil {
+			d.states = map[waggle.MemberName][]task.State{}
+		}
+		m := *s.Metrics
+		s.Metrics = &m
+		d.states[name] = append(d.states[name], s)
+		return nil
+	}
+}
+
+func (d *desk) files() ([]task.Artifact, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.made), nil
+}
+
+func (d *desk) make(path string, size int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.made = append(slices.DeleteFunc(d.made, func(a task.Artifact) bool { return a.Path == path }), task.Artifact{Kind: task.KindArtifact, Path: path, Size: size})
 }
 
 // openLeader makes a leader.

@@ -29,7 +29,7 @@ nobody. A task waits until the tasks it comes after are completed.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.taskList(cmd.Context(), taskListFlags{}) },
 	}
 	cmd.AddCommand(taskListCmd(a), taskShowCmd(a), taskAddCmd(a), taskAssignCmd(a), taskClaimCmd(a), taskStartCmd(a), taskDoneCmd(a),
-		taskReleaseCmd(a), taskBlockCmd(a), taskUnblockCmd(a), taskRmCmd(a))
+		taskReleaseCmd(a), taskBlockCmd(a), taskUnblockCmd(a), taskRmCmd(a), taskArtifactsCmd(a))
 	return cmd
 }
 

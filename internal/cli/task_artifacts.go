@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/operator"
+	"waggle/task"
+)
+
+func taskArtifactsCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "artifacts [MEMBER [PATH]]",
+		Short: "List the files that members have made, or print one",
+		Long: `List the files in each member's directory: its log (output.log, with older parts
+.1, .2, …), task-status.json, and what it has put into artifacts/, whose path its
+commands find in WAGGLE_ARTIFACTS. With PATH, as the list shows it, the file is
+printed; on a terminal control characters are written out.`,
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: a.completeArtifacts,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.taskTeam()
+			if err != nil {
+				return err
+			}
+			who := waggle.MemberName("")
+			if len(args) > 0 {
+				if who, err = member("task artifacts", args[0]); err != nil {
+					return err
+				}
+			}
+			if len(args) > 1 {
+				f, err := op.OpenArtifact(cmd.Context(), name, who, args[1])
+				if err != nil {
+					return err
+				}
+				return errors.Join(a.print(f), f.Close())
+			}
+			rows, problems, err := op.Artifacts(cmd.Context(), name, who)
+			if err != nil {
+				return err
+			}
+			return a.artifacts(rows, problems, name)
+		},
+	}
+}
+
+func (a *App) artifacts(rows []operator.ArtifactRow, problems []string, name waggle.TeamName) error {
+	for _, p := range problems {
+		a.talk("%s %s", yellow("note:"), operator.Visible(p))
+	}
+	if a.flags.json {
+		return a.document(map[string]any{"artifacts": rows})
+	}
+	if len(rows) == 0 {
+		a.talk("no member of team %s has left a file", name)
+		return nil
+	}
+	var cells [][]string
+	for _, r := range rows {
+		cells = append(cells, []string{r.Member, r.Kind, size(r.Size), a.since(r.Modified), r.Path})
+	}
+	a.table([]string{"MEMBER", "KIND", "SIZE", "AGE", "PATH"}, cells)
+	return nil
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	const k = 1 << 10
+	switch {
+	case n < k:
+		return fmt.Sprintf("%d B", n)
+	case n < k*k:
+		return fmt.Sprintf("%.1f KiB", float64(n)/k)
+	case n < k*k*k:
+		return fmt.Sprintf("%.1f MiB", float64(n)/(k*k))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(k*k*k))
+}
+
+// print copies a file to stdout; on a terminal what would command it is written
+// out.
+func (a *App) print(r io.Reader) error {
+	if !tty(a.Out) {
+		_, err := io.Copy(a.Out, r)
+		return err
+	}
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadString('\n')
+		if line != "" {
+			text := line
+			if err == nil {
+				text = line[:len(line)-1]
+			}
+			fmt.Fprintln(a.Out, operator.Visible(text))
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// completeArtifacts offers members that have files, and then their files.
+func (a *App) completeArtifacts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.taskTeam()
+	if err != nil || len(args) > 1 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	list, err := task.Open(op.Root.TasksDir(name), name, atomicfile.Options{})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	if len(args) == 0 {
+		names, err := list.Members()
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, n := range names {
+			out = append(out, string(n))
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+	if who, err := waggle.ParseMember(args[0]); err == nil {
+		files, err := task.Files(list.MemberDir(who))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		for _, f := range files {
+			out = append(out, f.Path)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package task
+
+import "io/fs"
+
+// alone reports whether a file has one name; that is not known here.
+func alone(fs.FileInfo) bool { return true }

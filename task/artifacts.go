@@ -1,0 +1,140 @@
+package task
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle"
+)
+
+// ArtifactsName is the directory, in a member's, for the files it makes.
+const ArtifactsName = "artifacts"
+
+// What a member's file is.
+const (
+	KindArtifact = "artifact"
+	KindLog      = "log"
+	KindStatus   = "status"
+)
+
+// Artifact is one file of a member.
+type Artifact struct {
+	Kind     string
+	Path     string // from the member's directory, with slashes: artifacts/report.md
+	Size     int64
+	Modified time.Time
+}
+
+// Limits of a listing: what a member makes is its own affair, and must not hold
+// up whoever looks.
+const (
+	maxArtifacts = 10_000
+	maxDepth     = 32
+)
+
+// ErrTooMany reports a directory with more files or levels than are listed.
+var ErrTooMany = errors.New("more files than are listed")
+
+// Files lists what a member's directory (tasks/<team>/<member>) holds: its log
+// and the log's parts, task-status.json, and the regular files in artifacts/, in
+// this order and by path. Links are left out. With ErrTooMany the list has the
+// first 10,000. No directory is fs.ErrNotExist.
+func Files(dir string) ([]Artifact, error) {
+	root, err := openDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("task: files: %w", err)
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("task: files: %w", err)
+	}
+	var out []Artifact
+	for _, e := range entries {
+		kind := KindLog
+		switch {
+		case e.Name() == stateName:
+			kind = KindStatus
+		case e.Name() != LogName && !strings.HasPrefix(e.Name(), LogName+".") || e.Name() == rotating:
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			out = append(out, Artifact{kind, e.Name(), info.Size(), info.ModTime()})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Artifact) int { return cmp.Compare(a.Kind, b.Kind) })
+	made, err := artifacts(root)
+	return append(out, made...), err
+}
+
+// artifacts lists the regular files below artifacts/. What vanishes meanwhile is
+// left out.
+func artifacts(root *os.Root) (out []Artifact, err error) {
+	if info, err := root.Lstat(ArtifactsName); err != nil || !info.IsDir() {
+		return nil, nil
+	}
+	err = fs.WalkDir(root.FS(), ArtifactsName, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && d != nil && d.IsDir():
+			return fs.SkipDir
+		case err != nil:
+			return nil
+		case d.IsDir() && strings.Count(p, "/") >= maxDepth, len(out) >= maxArtifacts:
+			return ErrTooMany
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			out = append(out, Artifact{KindArtifact, p, info.Size(), info.ModTime()})
+		}
+		return nil
+	})
+	if err != nil {
+		err = fmt.Errorf("task: files: %w", err)
+	}
+	return out, err
+}
+
+// OpenFile opens one file of a member for reading, by the path that Files gives
+// it. A path that leads out of the directory, and what is not a regular file, is
+// refused; none there is fs.ErrNotExist.
+func OpenFile(dir, name string) (*os.File, error) {
+	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) {
+		return nil, fmt.Errorf("task: file %.80q is not a path inside the member's directory", name)
+	}
+	root, err := openDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("task: file: %w", err)
+	}
+	defer root.Close()
+	f, err := openPlain(root, path.Clean(filepath.ToSlash(name)), os.O_RDONLY)
+	if err != nil {
+		return nil, fmt.Errorf("task: file: %w", err)
+	}
+	return f, nil
+}
+
+// Members lists the members that have a directory beside the list's files, sorted.
+func (l *List) Members() ([]waggle.MemberName, error) {
+	entries, err := os.ReadDir(l.dir)
+	if err != nil {
+		return nil, fmt.Errorf("task: members: %w", err)
+	}
+	var names []waggle.MemberName
+	for _, e := range entries {
+		if name, err := waggle.ParseMember(e.Name()); err == nil && e.IsDir() {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// MemberDir is where a member's files lie. The name comes from ParseMember.
+func (l *List) MemberDir(name waggle.MemberName) string { return filepath.Join(l.dir, string(name)) }

@@ -1,0 +1,229 @@
+package task
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"sync"
+)
+
+// LogName is a member's log in its directory; older parts have .1, .2, … behind
+// it, the newest first.
+const LogName = "output.log"
+
+// Defaults of LogOptions.
+const (
+	DefaultLogSize = 8 << 20
+	DefaultLogKeep = 3
+)
+
+// LogOptions are the settings of a Log. The zero value works.
+type LogOptions struct {
+	Size int64 // a part begins when the log would grow over it; 0 means 8 MiB
+	Keep int   // parts kept beside the log; 0 means 3
+	// Report is told what went wrong: the log is for people, and a full disk must
+	// not end the work that is logged. May be nil.
+	Report func(error)
+	// Hook is called between the steps of a rotation, for tests that kill the
+	// process there. Nil in production.
+	Hook func(step string)
+}
+
+// Log is a member's output.log: what is written is appended, and the file is
+// rotated when it has grown. Its methods may be used from several goroutines; one
+// process at a time writes it. Programs that hold the file open for appending, as
+// a member's own stderr does, go on in the new part: the file is copied and cut,
+// never replaced.
+//
+// A write that returned is in the log or in a part until Keep newer parts are
+// there. A process that is killed while it rotates may leave a part twice.
+type Log struct {
+	o    LogOptions
+	root *os.Root
+	mu   sync.Mutex
+	f    *os.File
+	size int64
+	late int64 // a rotation failed: not before the log has this size
+}
+
+// OpenLog opens, or makes (0600), the log in a member's directory. What is not a
+// plain file of its own there, such as a link, is refused: whoever can write the
+// directory must not choose what is written to.
+func OpenLog(dir string, o LogOptions) (*Log, error) {
+	o.Size, o.Keep = cmp.Or(o.Size, DefaultLogSize), cmp.Or(o.Keep, DefaultLogKeep)
+	root, err := openDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("task: log: %w", err)
+	}
+	l := &Log{o: o, root: root}
+	if l.f, err = openPlain(root, LogName, os.O_RDWR|os.O_APPEND|os.O_CREATE); err == nil {
+		l.size, err = l.f.Seek(0, io.SeekEnd)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("task: log: %w", errors.Join(err, l.Close()))
+	}
+	return l, nil
+}
+
+// openDir opens a directory that is one itself.
+func openDir(dir string) (*os.Root, error) {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", dir)
+	}
+	return os.OpenRoot(dir)
+}
+
+// openPlain opens a regular file that no link leads to, and for writing only one
+// that has no second name.
+func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
+	before, err := root.Lstat(name)
+	switch {
+	case err == nil && !before.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	case err != nil && (!errors.Is(err, fs.ErrNotExist) || flags&os.O_CREATE == 0):
+		return nil, err
+	case err != nil:
+		flags |= os.O_EXCL // nobody puts a link there in between
+	}
+	f, err := root.OpenFile(name, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err == nil && (!now.Mode().IsRegular() || before != nil && !os.SameFile(before, now) || flags&(os.O_WRONLY|os.O_RDWR) != 0 && !alone(now)) {
+		err = fmt.Errorf("%s is not a plain file of its own", name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// Write appends p. It never fails: what cannot be written is reported.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		l.report(fs.ErrClosed)
+		return len(p), nil
+	}
+	if limit := max(l.o.Size, l.late); l.size > 0 && l.size+int64(len(p)) > limit {
+		l.rotate()
+	}
+	n, err := l.f.Write(p)
+	l.size += int64(n)
+	l.report(err)
+	return len(p), nil
+}
+
+func (l *Log) report(err error) {
+	if err != nil && l.o.Report != nil {
+		l.o.Report(fmt.Errorf("%s: %w", LogName, err))
+	}
+}
+
+func (l *Log) hook(step string) {
+	if l.o.Hook != nil {
+		l.o.Hook(step)
+	}
+}
+
+// rotate begins a new part. When it cannot, the log goes on growing for as much
+// again. The caller holds mu.
+func (l *Log) rotate() {
+	err := l.shift()
+	if err == nil {
+		err = l.part()
+	}
+	if err == nil {
+		err = l.f.Truncate(0)
+	}
+	l.hook("cut")
+	if err != nil {
+		l.late = l.size + l.o.Size
+		l.report(fmt.Errorf("rotate: %w", err))
+		return
+	}
+	l.size, l.late = 0, 0
+}
+
+func partName(n int) string { return LogName + "." + strconv.Itoa(n) }
+
+// shift makes room for part 1; the oldest goes.
+func (l *Log) shift() error {
+	for n := l.o.Keep; n > 1; n-- {
+		if err := l.root.Rename(partName(n-1), partName(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		l.hook("shifted")
+	}
+	return nil
+}
+
+// rotating is where a part is copied to before it has its name.
+const rotating = LogName + ".rotating"
+
+// part copies the log to part 1.
+func (l *Log) part() error {
+	if err := l.root.Remove(rotating); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+		return err
+	}
+	f, err := openPlain(l.root, rotating, os.O_WRONLY|os.O_CREATE)
+	if err != nil {
+		return err
+	}
+	l.hook("part-created")
+	for at := int64(0); err == nil; {
+		var n int64
+		n, err = io.Copy(f, io.NewSectionReader(l.f, at, 1<<62-at)) // to the end, which may move
+		at += n
+		if n == 0 {
+			break
+		}
+	}
+	l.hook("part-written")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := l.root.Rename(rotating, partName(1)); err != nil {
+		return err
+	}
+	l.hook("part-named")
+	return nil
+}
+
+// Is reports whether f is the log's file.
+func (l *Log) Is(f *os.File) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.f == nil {
+		return false
+	}
+	ours, err := l.f.Stat()
+	if err != nil {
+		return false
+	}
+	theirs, err := f.Stat()
+	return err == nil && os.SameFile(ours, theirs)
+}
+
+// Close closes the file. What is written later is reported and lost.
+func (l *Log) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	if l.f != nil {
+		err = l.f.Close()
+		l.f = nil
+	}
+	return errors.Join(err, l.root.Close())
+}

@@ -1,0 +1,142 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/poll"
+	"waggle/task"
+)
+
+// beatEvery is how often a running turn shows that it is alive.
+const beatEvery = 10 * time.Second
+
+// bulletin keeps task-status.json current. It is for people, and nothing here
+// reads it.
+type bulletin struct {
+	write func(task.State) error // nil: nobody wants it
+
+	mu    sync.Mutex
+	s     task.State
+	turns int           // turns that have ended in this process
+	took  time.Duration // all of them together
+	began time.Time     // of the turn that runs
+	wrote time.Time
+}
+
+func newBulletin(p Parts) *bulletin {
+	b := &bulletin{write: p.Status, s: task.State{AgentID: waggle.NewAgentID(p.Fold.Name, p.Fold.Team),
+		StartedAt: waggle.FormatTime(p.Minter.Now()), Metrics: &task.Metrics{}}}
+	for _, t := range p.Fold.Tasks {
+		if t.Taken && t.Ended && !t.Failed {
+			b.s.Metrics.TasksCompleted++
+		}
+	}
+	return b
+}
+
+// set shows a new status; note says what went wrong last.
+func (b *bulletin) set(now time.Time, status, note string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case status == task.MemberRunning:
+		b.began = now
+	case b.s.Status == task.MemberRunning:
+		b.turns++
+		b.took += now.Sub(b.began)
+		b.s.Metrics.AvgResponseTime = (b.took / time.Duration(b.turns)).Seconds()
+	}
+	b.s.Status, b.s.ErrorMessage = status, note
+	if status == task.MemberComplete {
+		b.s.CompletedAt = waggle.FormatTime(now)
+	}
+	return b.put(now)
+}
+
+// beat shows that a running turn is alive, when it is time to.
+func (b *bulletin) beat(now time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.s.Status != task.MemberRunning || now.Sub(b.wrote) < beatEvery {
+		return nil
+	}
+	return b.put(now)
+}
+
+// completed counts a task; the next set shows it.
+func (b *bulletin) completed() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.Metrics.TasksCompleted++
+}
+
+// put writes the file. The caller holds mu.
+func (b *bulletin) put(now time.Time) error {
+	b.s.LastActiveAt, b.wrote = waggle.FormatTime(now), now
+	if b.write == nil {
+		return nil
+	}
+	return b.write(b.s)
+}
+
+func (w *Worker) status(status, note string) {
+	w.trouble.Note("status", w.bulletin.set(w.p.Minter.Now(), status, note), "task-status.json is not current")
+}
+
+func (w *Worker) beat() {
+	w.trouble.Note("status", w.bulletin.beat(w.p.Minter.Now()), "task-status.json is not current")
+}
+
+// ended shows how this process ended, unless another one has the file by now.
+func (w *Worker) ended(err error) {
+	var stale *journal.StaleError
+	switch {
+	case err == nil, errors.Is(err, control.ErrSuperseded), errors.Is(err, ErrLeft), errors.As(err, &stale):
+	case errors.Is(err, context.Canceled):
+		w.status(task.MemberError, "the process was told to end")
+	case poll.Final(err) || errors.Is(err, context.DeadlineExceeded):
+		w.status(task.MemberError, tidy(err.Error()))
+	}
+}
+
+// most is how many files of a turn its task_completed names.
+const most = 50
+
+// files is what the member's directory holds, by path.
+func (w *Worker) files() map[string]task.Artifact {
+	if w.p.Files == nil {
+		return nil
+	}
+	all, err := w.p.Files()
+	w.trouble.Note("artifacts", err, "artifacts cannot be listed")
+	at := map[string]task.Artifact{}
+	for _, a := range all {
+		if a.Kind == task.KindArtifact {
+			at[a.Path] = a
+		}
+	}
+	return at
+}
+
+// made lists the artifacts that a turn has made or changed.
+func (w *Worker) made(t *turn) []string {
+	names := []string{}
+	if w.p.Files == nil {
+		return names
+	}
+	all, err := w.p.Files()
+	w.trouble.Note("artifacts", err, "artifacts cannot be listed")
+	for _, a := range all {
+		if a.Kind == task.KindArtifact && t.before[a.Path] != a && len(names) < most {
+			names = append(names, strings.ToValidUTF8(a.Path, "\uFFFD"))
+		}
+	}
+	return names
+}
