@@ -53,6 +53,9 @@ type Parts struct {
 	// and for every departed member by the first pass of a leader, whose
 	// predecessor may not have come to it. Nil: nobody wants to know.
 	Gone func(ctx context.Context, m *control.Member) error
+	// Follow tells observers what is new on record, at the end of each pass. Its
+	// error does not fail the pass. Nil: nobody observes.
+	Follow func(context.Context) error
 	// Mark is false when another program leads this team.
 	Mark bool
 	Log  *slog.Logger // nil: discard. Never a message body
@@ -130,10 +133,19 @@ func (l *Leader) Pass(ctx context.Context) error {
 	again := l.found
 	l.found = false
 	l.mu.Unlock()
-	if !again {
-		return nil
+	var err error
+	if again {
+		err = l.poller.Pass(ctx)
 	}
-	return l.poller.Pass(ctx)
+	l.follow(ctx)
+	return err
+}
+
+// follow tells observers what is new on record.
+func (l *Leader) follow(ctx context.Context) {
+	if l.p.Follow != nil {
+		l.trouble.Note("follow", l.p.Follow(ctx), "observers are not told of everything, will retry")
+	}
 }
 
 // View calls fn with the fold as it is now. fn must not keep it.

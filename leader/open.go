@@ -13,6 +13,7 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
 	"waggle/internal/statedir"
+	"waggle/internal/telemetry"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -21,7 +22,8 @@ import (
 	"waggle/transport"
 )
 
-// Options say which team to lead. Wait, Sockets and Log may be zero.
+// Options say which team to lead. Wait, Sockets, Log and
+// Observe may be zero.
 type Options struct {
 	Root   team.Root
 	State  statedir.Dir
@@ -35,6 +37,9 @@ type Options struct {
 	// Close; zero: nowhere.
 	Sockets transport.Place
 	Log     *slog.Logger
+	// Observe is told of every transition of the team's machines, once, by whoever
+	// leads; nil: nobody is (package telemetry).
+	Observe control.Observer
 }
 
 // ErrLeading: another process holds the leader lease.
@@ -104,8 +109,20 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return pj, w, err
 	}
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
+	if o.Observe != nil {
+		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.Told(), To: o.Observe})
+		if err != nil {
+			return nil, err
+		}
+		p.Follow = f.Pass
+	}
 	l := New(p)
-	l.close = []func() error{release}
+	l.close = []func() error{release, func() error {
+		l.passing.Lock()
+		defer l.passing.Unlock()
+		l.follow(context.WithoutCancel(ctx)) // what was recorded after the last pass
+		return nil
+	}}
 	l.listen(o)
 	return l, nil
 }

@@ -181,7 +181,7 @@ func accept(dir statedir.Dir, f *File) error {
 
 // Lead takes the leader lease of a team and leads it until Close.
 func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
-	return leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log,
+	return leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe,
 		Writer:  journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID},
 		Sockets: s.Dir.Sockets(o.runDir())})
 }

@@ -12,6 +12,7 @@ import (
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/journal"
+	"waggle/leader"
 	"waggle/task"
 	"waggle/team"
 )
@@ -192,7 +193,23 @@ func (o Operator) archive(ctx context.Context, s *State, how string) (string, er
 	if err != nil {
 		return "", err
 	}
+	o.tell(ctx, s)
 	return o.putAway(ctx, s, false)
+}
+
+// tell lets the observer hear of what was recorded since somebody led. That it may
+// not is no reason to keep a team from ending.
+func (o Operator) tell(ctx context.Context, s *State) {
+	if o.Observe == nil {
+		return
+	}
+	l, err := leader.Open(ctx, o.passing(s))
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil && o.Log != nil {
+		o.Log.Warn("observers are not told of the end", "team", s.Team, "err", err)
+	}
 }
 
 // putAway moves the files of a team that has ended into its archive, its task list

@@ -44,6 +44,9 @@ type Operator struct {
 	Version string
 	PID     int
 	Log     *slog.Logger // may be nil
+	// Observe is told of the transitions of a team's machines whenever this
+	// program leads it; nil: nobody is.
+	Observe control.Observer
 	// Trust is told of a call that a member's process made in the operator's
 	// name; nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
@@ -185,10 +188,15 @@ func (o Operator) led(ctx context.Context, name waggle.TeamName) (*State, error)
 	return s, nil
 }
 
+// passing is how a command leads for a moment.
+func (o Operator) passing(s *State) leader.Options {
+	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.writer(), Log: o.Log, Observe: o.Observe}
+}
+
 // pass runs one leader pass when nobody leads (TRUST 5). led reports that
 // somebody does, and will do what is to be done.
 func (o Operator) pass(ctx context.Context, s *State) (led bool, err error) {
-	l, err := leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.writer(), Log: o.Log})
+	l, err := leader.Open(ctx, o.passing(s))
 	if errors.Is(err, leader.ErrLeading) {
 		return true, s.Journal.Refresh(ctx)
 	}

@@ -18,7 +18,9 @@ import (
 	"golang.org/x/term"
 
 	"waggle"
+	"waggle/control"
 	"waggle/internal/statedir"
+	"waggle/internal/telemetry"
 	"waggle/operator"
 	"waggle/poll"
 	"waggle/spawn"
@@ -147,7 +149,11 @@ func (a *App) op() (operator.Operator, error) {
 	if err != nil {
 		return operator.Operator{}, err
 	}
-	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
+	observe, err := a.observer()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	return operator.Operator{Observe: observe, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
 		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
@@ -159,6 +165,23 @@ func (a *App) memberEnviron() []string {
 }
 
 func (a *App) minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand} }
+
+// observer writes the transitions of the machines where WAGGLE_TRANSITIONS says: a
+// file, as JSON lines behind those that are there, or - for stderr. Nil without it.
+func (a *App) observer() (control.Observer, error) {
+	switch path := a.env("WAGGLE_TRANSITIONS"); path {
+	case "":
+		return nil, nil
+	case "-":
+		return telemetry.Slog(slog.New(slog.NewTextHandler(a.Err, nil))), nil
+	default:
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: "log", Msg: "WAGGLE_TRANSITIONS: " + err.Error(), Hint: "name a file that can be written, or - for stderr"}
+		}
+		return telemetry.Slog(slog.New(slog.NewJSONHandler(f, nil))), nil // open for as long as the program runs
+	}
+}
 
 func (a *App) log() *slog.Logger {
 	level := slog.LevelWarn

@@ -151,6 +151,9 @@ func (d Dir) BridgeEndpoint() string { return filepath.Join(d.Path, "bridge.json
 // BridgeLease is the file whose lock makes a process the bridge of the team.
 func (d Dir) BridgeLease() string { return filepath.Join(d.Path, "bridge.lock") }
 
+// Told is the file that says how far observers were told of the team's transitions.
+func (d Dir) Told() string { return filepath.Join(d.Path, "told.json") }
+
 // Archive is where what the team leaves behind is kept.
 func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
 

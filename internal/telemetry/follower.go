@@ -1,0 +1,131 @@
+package telemetry
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+)
+
+// Options say what to follow. All fields are required.
+type Options struct {
+	Journals journal.Dir
+	// Cursor is the file that says how far was told. One process writes it: the
+	// one that leads.
+	Cursor string
+	To     control.Observer
+}
+
+// Follower tells an observer what is new on record. It is used by one goroutine at
+// a time.
+type Follower struct {
+	o     Options
+	told  map[journal.Name]uint64 // up to which record
+	lead  *control.Leader
+	leadJ journal.Journal
+	own   map[control.Instance]journal.Journal
+	fresh []heard // not told yet
+}
+
+// heard is a transition that is on record, and where it stands among those of
+// other journals: by its time, but never before what its own journal has before it.
+type heard struct {
+	control.Observation
+	journal journal.Name
+	at      time.Time
+}
+
+// NewFollower opens the leader's journal and reads how far was told.
+func NewFollower(o Options) (*Follower, error) {
+	f := &Follower{o: o, told: map[journal.Name]uint64{}, own: map[control.Instance]journal.Journal{}}
+	b, err := atomicfile.ReadFile(o.Cursor, atomicfile.Options{})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	if err == nil {
+		if err := json.Unmarshal(b, &f.told); err != nil {
+			return nil, fmt.Errorf("telemetry: %s does not say how far was told; remove it to be told everything again: %w", o.Cursor, err)
+		}
+	}
+	f.lead = control.NewLeader(f.hear(journal.Leader))
+	f.leadJ, err = f.open(journal.Leader, f.lead)
+	return f, err
+}
+
+// open opens a journal without its snapshots: those hold states, not moves.
+func (f *Follower) open(name journal.Name, fold journal.Fold) (journal.Journal, error) {
+	return f.o.Journals.Open(name, fold, journal.Options{SnapshotAfter: -1})
+}
+
+// hear keeps what one journal has that was not told.
+func (f *Follower) hear(name journal.Name) control.Observer {
+	var last time.Time
+	return func(o control.Observation) {
+		if o.Time.After(last) {
+			last = o.Time
+		}
+		if o.Seq > f.told[name] {
+			f.fresh = append(f.fresh, heard{o, name, last})
+		}
+	}
+}
+
+// Pass tells what is new: each journal in its order, and what happened in several
+// by the time. A member whose journal cannot be read keeps what it has for a later
+// pass; the error says so.
+func (f *Follower) Pass(ctx context.Context) error {
+	err := f.leadJ.Refresh(ctx)
+	for _, m := range f.lead.Members {
+		err = errors.Join(err, f.member(ctx, m.Instance))
+	}
+	if len(f.fresh) == 0 {
+		return err
+	}
+	slices.SortStableFunc(f.fresh, func(a, b heard) int { return a.at.Compare(b.at) })
+	for _, h := range f.fresh {
+		f.o.To(h.Observation)
+		f.told[h.journal] = h.Seq
+	}
+	f.fresh = nil
+	return errors.Join(err, f.note())
+}
+
+func (f *Follower) member(ctx context.Context, i control.Instance) (err error) {
+	j := f.own[i]
+	if j == nil {
+		name := journal.Name(i)
+		if j, err = f.open(name, control.NewWorker(f.hear(name))); err == nil {
+			f.own[i] = j
+		}
+		return err
+	}
+	return j.Refresh(ctx)
+}
+
+// note remembers how far was told.
+func (f *Follower) note() error {
+	b, err := json.Marshal(f.told)
+	if err == nil {
+		err = atomicfile.WriteFile(f.o.Cursor, append(b, '\n'), atomicfile.Options{})
+	}
+	if err != nil {
+		return fmt.Errorf("telemetry: %w", err)
+	}
+	return nil
+}
+
+// Each tells several observers, in order.
+func Each(obs ...control.Observer) control.Observer {
+	return func(o control.Observation) {
+		for _, tell := range obs {
+			tell(o)
+		}
+	}
+}
