@@ -270,3 +270,6 @@ func (p PolicySet) DeciderOf(g policy.Gate) policy.Decider {
 	}
 	return policy.DecideOperator
 }
+
+// Version is the newest version of a policy or of a member's mode: one sequence.
+func (l *Leader) Version() uint64 { return l.version }

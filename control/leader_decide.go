@@ -145,7 +145,7 @@ func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
 		if req.Gate() != policy.GateTool || !v.Allow || v.UpdatedInput[0] != '{' || !json.Valid([]byte(v.UpdatedInput)) {
 			return "a changed input must be a JSON object and goes with allowing a tool call"
 		}
-		if j := l.Policy.judgeFor(req.Instance, l.Policy.Policy.Mode, req.Kind, run, now); j.Decision == policy.Deny {
+		if j := l.Policy.Judge(req.Instance, l.Policy.Policy.Mode, req.Kind, run, now); j.Decision == policy.Deny {
 			return "the changed input is not allowed: " + j.Rule
 		}
 	}
@@ -257,7 +257,7 @@ func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
 	if m := l.byInst[r.Instance]; m.Mode != "" {
 		mode = mode.Meet(m.Mode)
 	}
-	j := l.Policy.judgeFor(r.Instance, mode, r.Kind, r.Ask, now)
+	j := l.Policy.Judge(r.Instance, mode, r.Kind, r.Ask, now)
 	if j.Decision == policy.Ask {
 		return false
 	}

@@ -69,9 +69,9 @@ func (p PolicySet) HostsFor(i Instance, now time.Time) []HostGrant {
 	return slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !concerns(g.Instance, i) || over(g.Until, now) })
 }
 
-// judgeFor is what the rules say of a member's question. Of plans they say
+// Judge is what the rules say of a member's question. Of plans they say
 // nothing. mode is the one that holds for the member.
-func (p PolicySet) judgeFor(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
+func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
 	own := p.For(i, now)
 	own.Mode = mode
 	switch kind {

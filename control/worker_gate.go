@@ -166,7 +166,7 @@ func (l *Leader) ModeOf(i Instance) policy.Mode {
 
 // judge is what the rules say of a question.
 func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy.Verdict {
-	return l.Policy.judgeFor(w.Instance, w.mode(l), kind, a, now)
+	return l.Policy.Judge(w.Instance, w.mode(l), kind, a, now)
 }
 
 // hostport is the host as the messages name it.

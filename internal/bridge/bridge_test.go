@@ -125,7 +125,7 @@ func TestViews(t *testing.T) {
 	}
 	e.next("status")
 	r.desk.set(func(v *bridge.View) {
-		v.Pending = []operator.Question{{ID: "r1", Digest: "d", AgeS: 1, Input: []byte(`{"n":9007199254740993}`)}}
+		v.Pending = []operator.Question{{PendingItem: operator.PendingItem{ID: "r1", Digest: "d", AgeS: 1, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []operator.Inbox{{Member: "ann", Entries: []operator.InboxEntry{{ID: "a"}, {ID: "b"}}}}
 	})
 	r.bridge.Nudge()
@@ -137,7 +137,7 @@ func TestViews(t *testing.T) {
 	}
 	// A question that only grew older is no news; what follows it is.
 	r.desk.set(func(v *bridge.View) {
-		v.Pending = []operator.Question{{ID: "r1", Digest: "d", AgeS: 2, Input: []byte(`{"n":9007199254740993}`)}}
+		v.Pending = []operator.Question{{PendingItem: operator.PendingItem{ID: "r1", Digest: "d", AgeS: 2, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []operator.Inbox{{Member: "ann", Entries: []operator.InboxEntry{{ID: "a"}, {ID: "b"}, {ID: "c"}}}}
 	})
 	r.bridge.Nudge()
@@ -159,7 +159,7 @@ func TestViews(t *testing.T) {
 // An answer needs all that it is about; anything else decides nothing.
 func TestDecide(t *testing.T) {
 	r := newRig(t)
-	r.desk.set(func(v *bridge.View) { v.Pending = []operator.Question{{ID: "r1"}} })
+	r.desk.set(func(v *bridge.View) { v.Pending = []operator.Question{{PendingItem: operator.PendingItem{ID: "r1"}}} })
 	e := r.connect("ed")
 	digest := strings.Repeat("a", 64)
 	for _, bad := range []string{

@@ -1,66 +1,218 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/operator"
+	"waggle/policy"
 )
 
+// answerFlags are what approve and deny have in common.
+type answerFlags struct {
+	digest, group string
+	// approve
+	input, rule, scope, expires string
+	yes                         bool
+	// deny
+	reason string
+}
+
 func approveCmd(a *App) *cobra.Command {
-	var digest, input string
+	var f answerFlags
 	cmd := &cobra.Command{
-		Use:               "approve ID…",
-		Short:             "Allow requests, each exactly as it was shown",
-		Args:              cobra.MinimumNArgs(1),
+		Use:   "approve ID… | --group GROUP",
+		Short: "Allow requests, each exactly as it was shown",
+		Long: `Allow requests, each exactly as it was shown. The beginning of an id is enough when
+only one begins so.
+
+--group takes the id of a group, which stands for exactly the requests that pending
+showed under it, or a pattern such as 'Bash(go test:*)', which stands for what it
+covers now. Requests of high risk, plans and hosts are never part of a group: answer
+them by their ids.
+
+--input runs another input than was asked. It is shown again, has a digest of its
+own, and is what runs; on a terminal you are asked once more, unless --yes.
+
+--rule learns a rule from the answer: a second act, after the decision. It must cover
+what is allowed. It is for the member that asked, or with --scope team for everybody,
+and ends: --expires 8h, 14d, 18:00 or a date (default 24h).
+
+Exit 0 also when it was so already ("changed":false); 6 when it was decided otherwise,
+has expired or has another digest; 9 when there is no such request. --json:
+{"results":[{"id","decision","by","at","changed","delivered"}]}, with --group also
+"left", the ids that are not for a group, with --rule also "policy".`,
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			if len(ids) > 1 && (digest != "" || input != "") {
-				return &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--digest and --input go with one request"}
-			}
-			return a.decide(cmd, ids, operator.Answer{Allow: true, Digest: digest, UpdatedInput: input, Via: "approve"})
+			return a.approve(cmd.Context(), ids, f)
 		},
 	}
-	cmd.Flags().StringVar(&digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
-	cmd.Flags().StringVar(&input, "input", "", "run this input (a JSON object) instead of what was asked")
+	fl := cmd.Flags()
+	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of what was asked")
+	fl.StringVar(&f.group, "group", "", "every request of a group: its id, or a pattern")
+	fl.StringVar(&f.rule, "rule", "", "also learn this rule; show lists the narrowest")
+	fl.StringVar(&f.scope, "scope", "member", "whom the rule is for: member or team")
+	fl.StringVar(&f.expires, "expires", "", "when the rule ends (default 24h)")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
+	must(cmd.RegisterFlagCompletionFunc("group", a.completeGroups))
+	must(cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"member", "team"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
 func denyCmd(a *App) *cobra.Command {
-	var reason, digest string
+	var f answerFlags
 	cmd := &cobra.Command{
-		Use:               "deny ID…",
-		Short:             "Deny requests, with a reason that the worker is told",
-		Args:              cobra.MinimumNArgs(1),
+		Use:   "deny ID… | --group GROUP",
+		Short: "Deny requests, with a reason that the worker is told",
+		Long: `Deny requests, with a reason that the worker is told. Ids, --group, exit codes and
+--json are as for approve.`,
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.decide(cmd, ids, operator.Answer{Reason: reason, Digest: digest, Via: "deny"})
+			return a.decide(cmd.Context(), ids, f, operator.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)
 		},
 	}
-	cmd.Flags().StringVarP(&reason, "message", "m", "", "why")
-	cmd.Flags().StringVar(&digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	cmd.Flags().StringVarP(&f.reason, "message", "m", "", "why")
+	cmd.Flags().StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	cmd.Flags().StringVar(&f.group, "group", "", "every request of a group: its id, or a pattern")
+	must(cmd.RegisterFlagCompletionFunc("group", a.completeGroups))
 	return cmd
 }
 
-func (a *App) decide(cmd *cobra.Command, ids []string, with operator.Answer) error {
+func (a *App) approve(ctx context.Context, ids []string, f answerFlags) error {
+	with := operator.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
+	if f.rule == "" && (f.expires != "" || f.scope != "member") {
+		return &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope and --expires go with --rule"}
+	}
+	if f.rule != "" {
+		l, err := a.lesson(f)
+		if err != nil {
+			return err
+		}
+		with.Lesson = l
+	}
+	if f.input != "" && len(ids) == 1 {
+		if err := a.showChanged(ctx, ids[0], f); err != nil {
+			return err
+		}
+	}
+	return a.decide(ctx, ids, f, with, with.Lesson)
+}
+
+// lesson reads the rule that an answer is to teach.
+func (a *App) lesson(f answerFlags) (*operator.Lesson, error) {
+	r, err := policy.ParseRule(f.rule)
+	if err != nil {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Err: err, Hint: "waggle show ID lists the narrowest rules"}
+	}
+	l := &operator.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(operator.LessonTime)}
+	if f.scope != "team" && f.scope != "member" {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope is member or team, not " + f.scope}
+	}
+	if f.expires != "" {
+		l.End, err = operator.ParseUntil(f.expires, a.Now())
+	}
+	return l, err
+}
+
+// showChanged shows what would run instead, and on a terminal asks about it.
+func (a *App) showChanged(ctx context.Context, id string, f answerFlags) error {
 	op, name, err := a.team()
 	if err != nil {
 		return err
+	}
+	q, err := op.Changed(ctx, name, id, f.input)
+	if err != nil {
+		return err
+	}
+	fprint(a, a.Err, "%s\n%s", bold("this runs instead:"), questionText(*q))
+	if f.yes || !tty(a.In) || !tty(a.Err) {
+		return nil
+	}
+	return a.confirm("allow it? [y/N] ")
+}
+
+// confirm asks on the terminal; anything but yes is no.
+func (a *App) confirm(question string) error {
+	fprint(a, a.Err, "%s", bold(question))
+	answer, err := a.stdin().ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if s := strings.TrimSpace(answer); s != "y" && s != "yes" {
+		return &operator.Error{Code: operator.CodeRefused, Op: "confirm", Msg: "nothing was decided"}
+	}
+	return nil
+}
+
+func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with operator.Answer, lesson *operator.Lesson) error {
+	bad := func(msg string) error {
+		return &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: msg, Hint: "usage: waggle " + with.Via + " ID… | --group GROUP"}
+	}
+	switch {
+	case f.group == "" && len(ids) == 0:
+		return bad("name a request, or a group with --group")
+	case len(ids) > 0 && strings.HasPrefix(ids[0], "g-"):
+		return bad(ids[0] + " is a group: say --group " + ids[0])
+	case f.group != "" && len(ids) > 0:
+		return bad("name requests or a group, not both")
+	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
+		return bad("--digest and --input go with one request")
+	}
+	op, name, err := a.team()
+	if err != nil {
+		return err
+	}
+	results, left, err := a.answers(ctx, op, name, ids, f, with)
+	if err != nil {
+		return err
+	}
+	doc := map[string]any{"results": results}
+	if f.group != "" {
+		doc["left"] = left
+	}
+	var learned *operator.PolicyChange
+	if lesson != nil {
+		if learned, err = op.Learn(ctx, name, results, *lesson); err != nil {
+			return errors.Join(err, a.sayDecided(results))
+		}
+		doc["policy"] = learned
+	}
+	if a.flags.json {
+		if err := a.document(doc); err != nil {
+			return err
+		}
+	}
+	err = a.sayDecided(results)
+	if len(left) > 0 && !a.flags.json {
+		a.talk("%s %d of high risk wait for an answer by id: %s", yellow("note:"), len(left), strings.Join(left, " "))
+	}
+	if learned != nil && !a.flags.json {
+		a.sayChange(learned, "rule "+lesson.Rule.String())
+	}
+	return err
+}
+
+func (a *App) answers(ctx context.Context, op operator.Operator, name waggle.TeamName, ids []string, f answerFlags, with operator.Answer) (results []operator.Decided, left []string, err error) {
+	if f.group != "" {
+		g, err := op.DecideGroup(ctx, name, f.group, with)
+		if err != nil {
+			return nil, nil, err
+		}
+		return g.Results, g.Left, nil
 	}
 	answers := make([]operator.Answer, len(ids))
 	for i, id := range ids {
 		answers[i] = with
 		answers[i].ID = id
 	}
-	results, err := op.Decide(cmd.Context(), name, answers)
-	if err != nil {
-		return err
-	}
-	if a.flags.json {
-		if err := a.document(map[string]any{"results": results}); err != nil {
-			return err
-		}
-	}
-	return a.sayDecided(results)
+	results, err = op.Decide(ctx, name, answers)
+	return results, nil, err
 }
 
 // sayDecided says what became of each and returns the first refusal.
@@ -83,6 +235,8 @@ func (a *App) sayDecided(results []operator.Decided) error {
 			word = red(r.Decision)
 		}
 		switch {
+		case r.Voted:
+			a.say("%s  %s, one vote of two: another principal has to allow it, too", r.ID, yellow("allow"))
 		case !r.Changed:
 			a.say("%s  %s already, by %s at %s", r.ID, word, r.By, r.At)
 		case r.Delivered:

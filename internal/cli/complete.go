@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"waggle/internal/atomicfile"
 	"waggle/operator"
+	"waggle/policy"
 	"waggle/task"
 	"waggle/team"
 )
@@ -76,18 +78,97 @@ func (a *App) completeTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 }
 
 // completeRequests offers the ids of open questions.
-func (a *App) completeRequests(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	op, name, err := a.team()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (a *App) completeRequests(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, q := range a.openQuestions() {
+		out = append(out, q.ID+"\t"+operator.Visible(q.Member+" "+q.Tool))
 	}
-	s, err := op.State(context.Background(), name)
-	if err != nil || s == nil {
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeGroups offers the groups that may be answered at once.
+func (a *App) completeGroups(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, g := range operator.Groups(a.openQuestions()) {
+		if g.Batch {
+			out = append(out, g.ID+"\t"+strconv.Itoa(g.Count)+" "+operator.Visible(g.Pattern))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completePlans offers the open plans and those who made them.
+func (a *App) completePlans(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, q := range a.openQuestions() {
+		if q.Plan != "" {
+			out = append(out, q.Member+"\trevision "+strconv.Itoa(q.Revision), q.ID+"\t"+q.Member)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeHosts offers the hosts that are asked for.
+func (a *App) completeHosts(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, q := range a.openQuestions() {
+		if q.Host != "" && len(args) == 0 {
+			out = append(out, q.ID+"\t"+operator.Visible(q.Member+" "+operator.ShownHost(q.Host, q.Port)))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeModes offers members, then modes.
+func (a *App) completeModes(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return a.completeMembers(cmd, args, word)
+	}
+	var out []string
+	for _, m := range policy.Modes() {
+		out = append(out, string(m.Mode)+"\t"+m.Meaning)
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRules offers the rules that hold.
+func (a *App) completeRules(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	s := a.openState()
+	if s == nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for _, r := range s.Lead.Pending() {
-		out = append(out, string(r.ID)+"\t"+r.Ask.Tool)
+	for _, r := range append(slices.Clone(s.Lead.Policy.Policy.Allow), s.Lead.Policy.Policy.Deny...) {
+		out = append(out, r.String())
+	}
+	for _, r := range s.Lead.Policy.Rules {
+		out = append(out, r.Rule.String())
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// openState reads the team's journal, nil when there is none.
+func (a *App) openState() *operator.State {
+	op, name, err := a.team()
+	if err != nil {
+		return nil
+	}
+	s, err := op.State(context.Background(), name)
+	if err != nil {
+		return nil
+	}
+	return s
+}
+
+func (a *App) openQuestions() []operator.Question {
+	op, err := a.op()
+	s := a.openState()
+	if s == nil || err != nil {
+		return nil
+	}
+	var qs []operator.Question
+	for _, r := range s.Lead.Pending() {
+		qs = append(qs, op.Question(s, r))
+	}
+	return qs
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,11 +15,19 @@ import (
 )
 
 func pendingCmd(a *App) *cobra.Command {
-	var all bool
+	var all, long bool
 	cmd := &cobra.Command{
 		Use:   "pending",
-		Short: "List what waits for your decision",
-		Args:  cobra.NoArgs,
+		Short: "List what waits for your decision, riskiest first, then oldest",
+		Long: `List what waits for your decision, riskiest first, then oldest. Requests for the
+same tool and pattern are one line, with how many they are and who asks; show and
+--group take its id. The id of a group names exactly the requests in it.
+
+With --json: {"pending":[…],"groups":[…]}. An item of pending has id, kind, member,
+instance, tool, input, cwd, reason, digest, risk, age_s, expires_at, status (open,
+expired, unanswerable; with --all also decided, closed). A group has id, kind, tool,
+pattern, risk, count, members, ids, age_s, batch (whether --group may answer it).`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, name, err := a.team()
 			if err != nil {
@@ -28,48 +38,86 @@ func pendingCmd(a *App) *cobra.Command {
 				return err
 			}
 			if a.flags.json {
-				return a.document(map[string]any{"pending": qs})
+				return a.pendingJSON(qs)
 			}
 			if len(qs) == 0 {
 				a.talk("nothing waits for you in team %s", name)
 				return nil
 			}
-			a.pendingTable(qs)
-			a.talk("%s waggle show ID | approve ID | deny ID -m REASON", faint("next:"))
+			if all || long {
+				a.pendingTable(qs)
+			} else {
+				a.groupTable(operator.Groups(qs))
+			}
+			a.talk("%s waggle show ID | approve ID | deny ID -m REASON | approve --group ID", faint("next:"))
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also what was answered")
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "a line for each request")
 	return cmd
+}
+
+func (a *App) pendingJSON(qs []operator.Question) error {
+	items, open := []operator.PendingItem{}, []operator.Question{}
+	for _, q := range qs {
+		items = append(items, q.PendingItem)
+		if q.Answer == nil && q.Status != operator.StatusClosed {
+			open = append(open, q)
+		}
+	}
+	return a.document(map[string]any{"pending": items, "groups": operator.Groups(open)})
 }
 
 func (a *App) pendingTable(qs []operator.Question) {
 	var rows [][]string
 	for _, q := range qs {
 		status := q.Status
-		if q.Decision != "" {
-			status = q.Decision + " by " + q.By
+		if q.Answer != nil {
+			status = q.Answer.Decision + " by " + q.Answer.By
 		}
-		rows = append(rows, []string{q.ID, q.Member, q.Risk, age(time.Duration(q.AgeS) * time.Second), status, what(q)})
+		rows = append(rows, []string{q.ID, q.Member, q.Risk, ageOf(q.AgeS), status, what(q)})
 	}
 	a.table([]string{"ID", "MEMBER", "RISK", "AGE", "STATUS", "ASKS FOR"}, rows)
 }
 
+// groupTable has a line for each group; a request that is like no other is shown
+// as itself.
+func (a *App) groupTable(groups []operator.Group) {
+	var rows [][]string
+	for _, g := range groups {
+		id, asks, status := g.ID, g.Pattern, operator.StatusOpen
+		if g.Count == 1 {
+			id, asks, status = g.IDs[0], what(g.Questions[0]), g.Questions[0].Status
+		}
+		rows = append(rows, []string{id, strings.Join(g.Members, ", "), g.Risk, strconv.Itoa(g.Count), ageOf(g.AgeS), status, asks})
+	}
+	a.table([]string{"ID", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}, rows)
+}
+
+func ageOf(seconds int64) string { return age(time.Duration(seconds) * time.Second) }
+
 // what says in one line what a question asks for.
 func what(q operator.Question) string {
-	ask := control.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host}
-	s := operator.Describe(waggle.Kind(q.Kind), ask)
-	if q.Plan != "" {
+	switch {
+	case q.Plan != "":
 		first, _, _ := strings.Cut(q.Plan, "\n")
-		s += ": " + first
+		return fmt.Sprintf("plan, revision %d: %s", q.Revision, first)
+	case q.Host != "":
+		return "network to " + operator.ShownHost(q.Host, q.Port)
 	}
-	return s
+	return operator.Describe(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input)})
 }
 
 func showCmd(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "show ID",
-		Short:             "Show a request whole: what you would be allowing",
+		Use:   "show ID",
+		Short: "Show a request whole, or each of a group: what you would be allowing",
+		Long: `Show a request whole: what you would be allowing. Nothing is cut, and characters
+that cannot be seen are written out. ID is a request's or a group's; the beginning
+of a request's id is enough when only one begins so. --json has the fields of
+pending and host, port, plan, revision, hash, task, command, pattern, suggest, trust,
+votes, answer.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -77,24 +125,41 @@ func showCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			qs, err := op.Pending(cmd.Context(), name, true)
+			if strings.HasPrefix(args[0], "g-") {
+				return a.showGroup(cmd.Context(), op, name, args[0])
+			}
+			q, err := op.Show(cmd.Context(), name, args[0])
 			if err != nil {
 				return err
 			}
-			for _, q := range qs {
-				if q.ID == args[0] {
-					return a.showQuestion(q)
-				}
-			}
-			e := &control.UnknownRequestError{ID: waggle.RequestID(args[0])}
-			for _, q := range qs {
-				if q.Status == "open" {
-					e.Near = append(e.Near, q.ID)
-				}
-			}
-			return e
+			return a.showQuestion(*q)
 		},
 	}
+}
+
+func (a *App) showGroup(ctx context.Context, op operator.Operator, name waggle.TeamName, id string) error {
+	qs, err := op.Pending(ctx, name, false)
+	if err != nil {
+		return err
+	}
+	e := &operator.Error{Code: operator.CodeNotFound, Op: "show", Msg: "no group " + id + ": what it named was answered, or another request has joined it", Hint: "look again: waggle pending"}
+	for _, g := range operator.Groups(qs) {
+		if g.ID != id {
+			e.Near = append(e.Near, g.ID)
+			continue
+		}
+		if a.flags.json {
+			return a.document(map[string]any{"group": g, "requests": g.Questions})
+		}
+		for i, q := range g.Questions {
+			if i > 0 {
+				a.say("")
+			}
+			a.say("%s", questionText(q))
+		}
+		return nil
+	}
+	return e
 }
 
 func (a *App) showQuestion(q operator.Question) error {
@@ -114,13 +179,27 @@ func questionText(q operator.Question) string {
 			fmt.Fprintf(&b, "%s %s\n", bold(fmt.Sprintf("%-8s", k)), operator.Visible(v))
 		}
 	}
+	block := func(k, text string) {
+		fmt.Fprintf(&b, "%s\n", bold(k))
+		for _, l := range strings.Split(text, "\n") {
+			fmt.Fprintf(&b, "  %s\n", operator.Visible(l))
+		}
+	}
 	row("id", q.ID)
 	row("member", q.Member+" ("+q.Trust+")")
 	row("asks for", strings.TrimSuffix(q.Kind, "_request"))
 	row("tool", q.Tool)
-	row("input", string(q.Input))
-	row("host", q.Host)
+	if q.Tool != "" {
+		row("input", string(q.Input))
+	}
+	if q.Command != "" {
+		block("command", q.Command)
+	}
+	if q.Host != "" {
+		row("host", operator.ShownHost(q.Host, q.Port))
+	}
 	row("cwd", q.Cwd)
+	row("task", q.Task)
 	row("reason", q.Reason)
 	row("risk", q.Risk)
 	row("digest", q.Digest)
@@ -128,14 +207,19 @@ func questionText(q operator.Question) string {
 	if q.ExpiresAt != nil {
 		row("expires", *q.ExpiresAt)
 	}
-	if q.Decision != "" {
-		row("answer", q.Decision+" by "+q.By+" at "+q.At)
+	row("allowed", strings.Join(q.Votes, ", "))
+	row("rules", strings.Join(q.Suggest, "   "))
+	if q.Hash != "" {
+		row("revision", fmt.Sprintf("%d, sha256 %s", q.Revision, q.Hash))
+		block("plan", q.Plan)
 	}
-	if q.Plan != "" {
-		fmt.Fprintf(&b, "%s\n", bold("plan"))
-		for _, l := range strings.Split(q.Plan, "\n") {
-			fmt.Fprintf(&b, "  %s\n", operator.Visible(l))
-		}
+	if n := q.Answer; n != nil {
+		row("answer", fmt.Sprintf("%s by %s (%s) at %s, policy version %d", n.Decision, n.By, n.Via, n.At, n.Policy))
+		row("rule", n.Rule)
+		row("said", n.Reason)
+		row("runs", string(n.Input))
+		row("digest", n.Digest)
+		row("way", strings.TrimSuffix(n.State+": "+n.Evidence, ": "))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+	"waggle/policy"
+)
+
+func modeCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "mode [NAME MODE]",
+		Short: "Show the members' permission modes, or set one",
+		Long: `Show the members' permission modes, or set one. NAME '*' is the team: its mode is
+every member's that has none of its own. MODE is one of
+` + modeList() + `
+It holds from the moment it is on record: the next call is judged by it. A plan that a
+member owes stays owed. --json: {"team","version","changed","members":[{"name","state",
+"version","mode"}]}; state is applied, pending or unsupported.`,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(2), func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				return fmt.Errorf("want NAME and MODE, or neither")
+			}
+			return nil
+		}),
+		ValidArgsFunction: a.completeModes,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				v, err := op.Policy(cmd.Context(), name, "")
+				if err != nil {
+					return err
+				}
+				c := &operator.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members}
+				if a.flags.json {
+					return a.document(c)
+				}
+				a.say("%s  mode %s", bold(v.Team), v.Mode)
+				a.memberPolicies(c.Members)
+				return nil
+			}
+			m, err := policy.ParseMode(args[1])
+			if err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "mode", Err: err}
+			}
+			c, err := op.SetMode(cmd.Context(), name, args[0], m)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(c)
+			}
+			a.sayChange(c, "mode "+string(m))
+			return nil
+		},
+	}
+}
+
+func modeList() string {
+	s := ""
+	for _, m := range policy.Modes() {
+		s += fmt.Sprintf("  %-18s %s\n", m.Mode, m.Meaning)
+	}
+	return s
+}
+
+// sayChange says what a new version of the policy is, and who has taken note.
+func (a *App) sayChange(c *operator.PolicyChange, what string) {
+	if !c.Changed {
+		a.say("%s: it was so already, in version %d", operator.Visible(what), c.Version)
+		return
+	}
+	a.say("%s: policy version %d", operator.Visible(what), c.Version)
+	a.memberPolicies(c.Members)
+}
+
+func (a *App) memberPolicies(ms []operator.PolicyMember) {
+	var rows [][]string
+	for _, m := range ms {
+		rows = append(rows, []string{"  " + m.Name, fmt.Sprintf("v%d %s", m.Version, m.State), m.Mode})
+	}
+	if len(rows) > 0 {
+		a.table([]string{"  MEMBER", "POLICY", "MODE"}, rows)
+	}
+}

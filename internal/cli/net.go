@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+)
+
+func netCmd(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "net",
+		Short: "Network access, per host and port: what is asked, what stands, allow, deny",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.netPending(cmd.Context()) },
+	}
+	cmd.AddCommand(&cobra.Command{
+		Use:   "pending",
+		Short: "List the hosts that members ask for",
+		Long: `List the hosts that members ask for. A host that a member asks for several times is
+one line; an answer answers all. --json: {"pending":[{"host","port","shown","member",
+"instance","ids","reason","age_s","expires_at","status"}]}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.netPending(cmd.Context()) },
+	}, netListCmd(a), netAnswerCmd(a, true), netAnswerCmd(a, false))
+	return cmd
+}
+
+func (a *App) netPending(ctx context.Context) error {
+	op, name, err := a.team()
+	if err != nil {
+		return err
+	}
+	ns, err := op.NetPending(ctx, name)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.document(map[string]any{"pending": ns})
+	}
+	if len(ns) == 0 {
+		a.talk("nobody asks for a host in team %s", name)
+		return nil
+	}
+	var rows [][]string
+	for _, n := range ns {
+		rows = append(rows, []string{n.IDs[0], n.Member, n.Shown, strconv.Itoa(len(n.IDs)), ageOf(n.AgeS), n.Status, n.Reason})
+	}
+	a.table([]string{"ID", "MEMBER", "HOST", "N", "AGE", "STATUS", "REASON"}, rows)
+	a.talk("%s waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON", faint("next:"))
+	return nil
+}
+
+func netListCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the answers that stand",
+		Long:  `List the answers that stand. --json: {"hosts":[{"host","port","shown","effect","scope","expires_at","from"}]}.`,
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			v, err := op.Policy(cmd.Context(), name, a.flags.as)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(map[string]any{"hosts": v.Hosts})
+			}
+			if len(v.Hosts) == 0 {
+				a.talk("no answer about a host stands in team %s", name)
+				return nil
+			}
+			a.hostTable(v.Hosts)
+			return nil
+		},
+	}
+}
+
+func (a *App) hostTable(hosts []operator.GrantView) {
+	var rows [][]string
+	for _, g := range hosts {
+		rows = append(rows, []string{g.Effect, g.Shown, g.Scope, untilText(g.ExpiresAt, "as long as the member"), g.From})
+	}
+	a.table([]string{"EFFECT", "HOST", "FOR", "UNTIL", "FROM"}, rows)
+}
+
+func untilText(t *string, always string) string {
+	if t == nil {
+		return always
+	}
+	return *t
+}
+
+const netLong = ` TARGET is the id of a request, HOST, HOST:PORT or HOST:* for
+every port; HOST may be *.NAME for the hosts below a name. Every request that waits
+for it is answered, each by its own id.
+
+Without more it is for what is asked now. --session stands for the member as long as
+it is there, --until 2h, 18:00 or a date until then: the next request is answered by
+it, and an enforcer reads it. --for names one member, or '*' for the team.
+`
+
+func netAnswerCmd(a *App, allow bool) *cobra.Command {
+	var f netFlags
+	cmd := &cobra.Command{Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeHosts,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.netAnswer(cmd.Context(), args[0], allow, f) }}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.once, "once", false, "for what is asked now (the default)")
+	fl.BoolVar(&f.session, "session", false, "as long as the member is there")
+	fl.StringVar(&f.until, "until", "", "until then: 2h, 18:00, 2026-12-24")
+	fl.StringVar(&f.member, "for", "", "for this member, or '*' for the team (default: whoever asks)")
+	fl.StringVar(&f.digest, "digest", "", "with an id: only if its digest begins with these (at least 16) hex digits")
+	fl.StringVarP(&f.reason, "message", "m", "", "why")
+	must(cmd.RegisterFlagCompletionFunc("for", a.completeMembers))
+	if allow {
+		cmd.Use, cmd.Short = "allow TARGET", "Open a host: once, for the session, or until a time"
+		cmd.Long = "Open a host." + netLong + `
+A wildcard wants --wildcard, or a yes on the terminal, and is never a public suffix
+such as *.com or *.github.io. An international name is shown in both spellings.
+--json: {"results","policy","grants"}.`
+		fl.BoolVar(&f.wildcard, "wildcard", false, "yes, every host below that name")
+		return cmd
+	}
+	cmd.Use, cmd.Short = "deny TARGET", "Close a host; takes back what was allowed for it"
+	cmd.Long = "Close a host." + netLong + `
+What was allowed for that very host and port is taken back. --json: {"results",
+"policy","grants"}.`
+	return cmd
+}
+
+type netFlags struct {
+	once, session, wildcard       bool
+	until, member, digest, reason string
+}
+
+func (a *App) netAnswer(ctx context.Context, target string, allow bool, f netFlags) error {
+	if f.once && f.session || f.until != "" && (f.once || f.session) {
+		return &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: "--once, --session and --until exclude each other"}
+	}
+	op, name, err := a.team()
+	if err != nil {
+		return err
+	}
+	n := operator.NetAnswer{Member: waggle.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard}
+	if strings.HasPrefix(target, "sandbox-") {
+		n.ID = target
+	} else if n.Target, err = operator.ParseNetTarget(target); err != nil {
+		return err
+	}
+	if f.until != "" {
+		t, err := operator.ParseUntil(f.until, a.Now())
+		if err != nil {
+			return err
+		}
+		t = t.UTC()
+		n.Until = &t
+	}
+	if allow && n.Target.Wild() && !f.wildcard && tty(a.In) && tty(a.Err) {
+		if err := a.confirm("open every host below " + n.Target.Host[2:] + ", also those that do not exist yet? [y/N] "); err != nil {
+			return err
+		}
+		n.Wildcard = true
+	}
+	out, err := op.DecideNet(ctx, name, n)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		if err := a.document(out); err != nil {
+			return err
+		}
+	}
+	err = a.sayDecided(out.Results)
+	if a.flags.json {
+		return err
+	}
+	for _, g := range out.Grants {
+		a.say("%s  %s for %s, %s", g.Shown, g.Effect, g.Scope, untilText(g.ExpiresAt, "as long as the member is there"))
+	}
+	if out.Policy != nil {
+		a.sayChange(out.Policy, "network")
+	}
+	return err
+}

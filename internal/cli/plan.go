@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+)
+
+func planCmd(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "Plans: list, read, compare, approve, reject",
+		Long: `Plans are what a member wants to do before it does anything. Every revision is a
+request of its own with its text on record; a newer one takes the place of those
+before it. PLAN is a request's id, or a member's name for its newest work.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.planList(cmd.Context(), false) },
+	}
+	cmd.AddCommand(planListCmd(a), planShowCmd(a), planApproveCmd(a), planRejectCmd(a), planDiffCmd(a))
+	return cmd
+}
+
+func planListCmd(a *App) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the plans that wait for you",
+		Long:  `List the plans that wait for you. --json: {"plans":[…]}, each as waggle show --json has it.`,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.planList(cmd.Context(), all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also what was answered, or replaced by a newer revision")
+	return cmd
+}
+
+func (a *App) planList(ctx context.Context, all bool) error {
+	op, name, err := a.team()
+	if err != nil {
+		return err
+	}
+	qs, err := op.Plans(ctx, name, all)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.document(map[string]any{"plans": qs})
+	}
+	if len(qs) == 0 {
+		a.talk("no plan waits for you in team %s", name)
+		return nil
+	}
+	var rows [][]string
+	for _, q := range qs {
+		status := q.Status
+		if q.Answer != nil {
+			status = q.Answer.Decision + " by " + q.Answer.By
+		}
+		first, _, _ := strings.Cut(q.Plan, "\n")
+		rows = append(rows, []string{q.ID, q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], ageOf(q.AgeS), status, first})
+	}
+	a.table([]string{"ID", "MEMBER", "TASK", "REV", "SHA256", "AGE", "STATUS", "PLAN"}, rows)
+	return nil
+}
+
+func planShowCmd(a *App) *cobra.Command {
+	var rev int
+	cmd := &cobra.Command{
+		Use:               "show PLAN",
+		Short:             "Read a plan, by default its newest revision",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completePlans,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			q, err := op.Plan(cmd.Context(), name, args[0], rev)
+			if err != nil {
+				return err
+			}
+			return a.showQuestion(*q)
+		},
+	}
+	cmd.Flags().IntVar(&rev, "rev", 0, "this revision")
+	return cmd
+}
+
+func planApproveCmd(a *App) *cobra.Command {
+	var rev int
+	var digest string
+	cmd := &cobra.Command{
+		Use:   "approve PLAN --rev N",
+		Short: "Approve exactly one revision of a plan",
+		Long: `Approve exactly one revision of a plan: --rev says which you have read. A revision
+that a newer one has replaced cannot be approved. Exit codes and --json are as for
+waggle approve.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completePlans,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if rev <= 0 {
+				return &operator.Error{Code: operator.CodeUsage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Hint: "waggle plan show " + args[0]}
+			}
+			return a.planDecide(cmd.Context(), args[0], rev, operator.Answer{Allow: true, Digest: digest, Via: "plan approve"})
+		},
+	}
+	cmd.Flags().IntVar(&rev, "rev", 0, "the revision that you have read")
+	cmd.Flags().StringVar(&digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	return cmd
+}
+
+func planRejectCmd(a *App) *cobra.Command {
+	var rev int
+	var feedback string
+	cmd := &cobra.Command{
+		Use:   "reject PLAN -m FEEDBACK",
+		Short: "Send a plan back with feedback, for another revision",
+		Long: `Send a plan back. The feedback reaches the member, which goes on planning. Exit
+codes and --json are as for waggle deny.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completePlans,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.TrimSpace(feedback) == "" {
+				return &operator.Error{Code: operator.CodeUsage, Op: "plan reject", Msg: "say what to change: -m FEEDBACK"}
+			}
+			return a.planDecide(cmd.Context(), args[0], rev, operator.Answer{Reason: feedback, Via: "plan reject"})
+		},
+	}
+	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
+	cmd.Flags().StringVarP(&feedback, "message", "m", "", "what to change")
+	return cmd
+}
+
+func (a *App) planDecide(ctx context.Context, plan string, rev int, with operator.Answer) error {
+	op, name, err := a.team()
+	if err != nil {
+		return err
+	}
+	q, err := op.Plan(ctx, name, plan, rev)
+	if err != nil {
+		return err
+	}
+	with.ID = q.ID
+	if with.Digest == "" {
+		with.Digest = q.Digest
+	}
+	results, err := op.Decide(ctx, name, []operator.Answer{with})
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		if err := a.document(map[string]any{"results": results}); err != nil {
+			return err
+		}
+	}
+	return a.sayDecided(results)
+}
+
+func planDiffCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff A B | diff MEMBER REV REV",
+		Short: "What changed between two revisions",
+		Long: `What changed between two plans, by their ids, or between two revisions of a member's
+newest work, as a unified diff. --json: {"a","b","same","diff"}.`,
+		Args:              cobra.RangeArgs(2, 3),
+		ValidArgsFunction: a.completePlans,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			x, y, err := a.planPair(cmd.Context(), op, name, args)
+			if err != nil {
+				return err
+			}
+			diff := operator.DiffPlans(x, y)
+			if a.flags.json {
+				return a.document(map[string]any{"a": x.ID, "b": y.ID, "same": diff == "", "diff": diff})
+			}
+			if diff == "" {
+				a.talk("%s and %s say the same", x.ID, y.ID)
+				return nil
+			}
+			for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
+				a.say("%s", diffLine(operator.Visible(l)))
+			}
+			return nil
+		},
+	}
+}
+
+func (a *App) planPair(ctx context.Context, op operator.Operator, name waggle.TeamName, args []string) (x, y *operator.Question, err error) {
+	of, revs := []string{args[0], args[1]}, []int{0, 0}
+	if len(args) == 3 {
+		of[1] = args[0]
+		for i, s := range args[1:] {
+			if revs[i], err = strconv.Atoi(s); err != nil || revs[i] < 1 {
+				return nil, nil, &operator.Error{Code: operator.CodeUsage, Op: "plan diff", Msg: fmt.Sprintf("%q is not a revision", s)}
+			}
+		}
+	}
+	if x, err = op.Plan(ctx, name, of[0], revs[0]); err != nil {
+		return nil, nil, err
+	}
+	y, err = op.Plan(ctx, name, of[1], revs[1])
+	return x, y, err
+}
+
+func diffLine(l string) string {
+	switch {
+	case strings.HasPrefix(l, "+"):
+		return green(l)
+	case strings.HasPrefix(l, "-"):
+		return red(l)
+	case strings.HasPrefix(l, "@@"):
+		return faint(l)
+	}
+	return l
+}

@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+func policyCmd(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "The rules of a team: list, change, try out, learn from your answers",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.policyList(cmd.Context()) },
+	}
+	cmd.AddCommand(policyListCmd(a), policyAddCmd(a), policyRmCmd(a), policyTestCmd(a), policySuggestCmd(a), policyExplainCmd(a))
+	return cmd
+}
+
+func policyListCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the rules, whom they are for, and who has applied them",
+		Long: `List the rules, whom they are for, until when, and how far each member is; with
+--as NAME those that are for that member. --json: {"team","version","mode","decide",
+"deadline_s","rules":[{"rule","effect","scope","expires_at","from"}],"hosts",
+"members":[{"name","state","version","mode"}]}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.policyList(cmd.Context()) },
+	}
+}
+
+func (a *App) policyList(ctx context.Context) error {
+	op, name, err := a.team()
+	if err != nil {
+		return err
+	}
+	v, err := op.Policy(ctx, name, a.flags.as)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.document(v)
+	}
+	a.say("%s  policy version %d, mode %s; decided by: tool %s, plan %s, network %s", bold(v.Team), v.Version, v.Mode,
+		v.Decide["tool"], v.Decide["plan"], v.Decide["network"])
+	var rows [][]string
+	for _, r := range v.Rules {
+		rows = append(rows, []string{r.Effect, r.Rule, r.Scope, untilText(r.ExpiresAt, ""), r.From})
+	}
+	if len(rows) > 0 {
+		a.say("")
+		a.table([]string{"EFFECT", "RULE", "FOR", "UNTIL", "FROM"}, rows)
+	}
+	if len(v.Hosts) > 0 {
+		a.say("")
+		a.hostTable(v.Hosts)
+	}
+	a.say("")
+	a.memberPolicies(v.Members)
+	return nil
+}
+
+func policyAddCmd(a *App) *cobra.Command {
+	var deny bool
+	var member, expires string
+	cmd := &cobra.Command{
+		Use:   "add RULE",
+		Short: "Add a rule: a new version of the policy, which members apply",
+		Long: `Add a rule: Tool, Tool(pattern), 'Bash(go test:*)', 'Edit(src/**)',
+'WebFetch(domain:example.com)'. It is for the team, or with --for for one member, and
+holds until it is taken back, or with --expires until then. It makes a new version of
+the policy: the next call is judged by it. --json: {"team","version","changed",
+"members":[{"name","state","version","mode"}]}; state is applied, pending or unsupported.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, op, name, err := a.ruleArg(args[0])
+			if err != nil {
+				return err
+			}
+			sc := operator.RuleScope{Member: waggle.MemberName(member)}
+			if expires != "" {
+				t, err := operator.ParseUntil(expires, a.Now())
+				if err != nil {
+					return err
+				}
+				t = t.UTC()
+				sc.Until = &t
+			}
+			c, err := op.AddRule(cmd.Context(), name, r, deny, sc)
+			if err != nil {
+				return err
+			}
+			return a.changed(c, "rule "+r.String())
+		},
+	}
+	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
+	cmd.Flags().StringVar(&member, "for", "", "for this member (default: the team)")
+	cmd.Flags().StringVar(&expires, "expires", "", "when it ends: 8h, 14d, 18:00, 2026-12-24")
+	must(cmd.RegisterFlagCompletionFunc("for", a.completeMembers))
+	return cmd
+}
+
+func policyRmCmd(a *App) *cobra.Command {
+	var deny bool
+	var member string
+	cmd := &cobra.Command{
+		Use:   "rm RULE",
+		Short: "Take a rule back: a new version of the policy",
+		Long: `Take a rule back, from the team and from every member, or with --for from one member
+only. --json is as for policy add.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRules,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, op, name, err := a.ruleArg(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := op.RemoveRule(cmd.Context(), name, r, deny, waggle.MemberName(member))
+			if err != nil {
+				return err
+			}
+			return a.changed(c, "without rule "+r.String())
+		},
+	}
+	cmd.Flags().BoolVar(&deny, "deny", false, "the rule that denies")
+	cmd.Flags().StringVar(&member, "for", "", "from this member only")
+	must(cmd.RegisterFlagCompletionFunc("for", a.completeMembers))
+	return cmd
+}
+
+func (a *App) ruleArg(s string) (policy.Rule, operator.Operator, waggle.TeamName, error) {
+	r, err := policy.ParseRule(s)
+	if err != nil {
+		return r, operator.Operator{}, "", &operator.Error{Code: operator.CodeUsage, Op: "policy", Err: err}
+	}
+	op, name, err := a.team()
+	return r, op, name, err
+}
+
+func (a *App) changed(c *operator.PolicyChange, what string) error {
+	if a.flags.json {
+		return a.document(c)
+	}
+	a.sayChange(c, what)
+	return nil
+}
+
+const callHelp = `TOOLCALL is written as 'Bash(go test ./...)', 'Read(docs/a.md)',
+'WebFetch(https://example.com/)', 'net example.com:443', or as JSON:
+'{"tool":"Bash","input":{"command":"ls"}}'.`
+
+func policyTestCmd(a *App) *cobra.Command {
+	var cwd string
+	cmd := &cobra.Command{
+		Use:   "test TOOLCALL",
+		Short: "Say which rule would decide a call, and why",
+		Long: `Say which rule would decide a call now, and why. Nothing is asked and nothing
+recorded. --as NAME judges it as that member's, with its rules, mode and directory.
+` + callHelp + ` --json: {"as","tool","input","cwd","decision","rule","why","decider","mode",
+"area","risk","policy_version","rules":[{"rule","effect","match","counts"}]}.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			if cwd == "" && a.flags.as == "" {
+				if cwd, err = os.Getwd(); err != nil {
+					return err
+				}
+			}
+			j, err := op.TestPolicy(cmd.Context(), name, a.flags.as, args[0], cwd)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(j)
+			}
+			a.sayJudged(j, false)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
+	return cmd
+}
+
+// sayJudged says what decides; every adds the rules that do not.
+func (a *App) sayJudged(j *operator.Judged, every bool) {
+	decision := j.Decision
+	switch decision {
+	case "allow":
+		decision = green(decision)
+	case "deny":
+		decision = red(decision)
+	default:
+		decision = yellow(decision) + ", answered by " + j.Decider
+	}
+	a.say("%s  %s", decision, operator.Visible(j.Rule))
+	a.say("  %s", operator.Visible(j.Why))
+	who := j.As
+	if who == "" {
+		who = "the team"
+	}
+	a.say("  for %s: mode %s, %s, risk %s, policy version %d", operator.Visible(who), j.Mode, j.Area, j.Risk, j.Version)
+	for _, r := range j.Rules {
+		if every || r.Match != policy.NoMatch {
+			counts := ""
+			if r.Match != policy.NoMatch && !r.Counts {
+				counts = ", but does not count in mode " + j.Mode
+			}
+			a.say("  %-5s %s %s%s", r.Effect, operator.Visible(r.Rule), r.Match, counts)
+		}
+	}
+}
+
+func policyExplainCmd(a *App) *cobra.Command {
+	var cwd string
+	cmd := &cobra.Command{
+		Use:   "explain ID | TOOLCALL",
+		Short: "Say what decided a call that was made, and what every rule makes of it now",
+		Long: `Say what decided a call that was made, by its id, and what every rule makes of the
+same call now; or only the latter, of a call as policy test takes it.
+` + callHelp + ` --json of an id: {"id","kind","member","decision","by","rule","reason","at",
+"policy_version","digest","now"}; now is as policy test has it.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRequests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			if isCall(args[0]) {
+				if cwd == "" && a.flags.as == "" {
+					if cwd, err = os.Getwd(); err != nil {
+						return err
+					}
+				}
+				j, err := op.TestPolicy(cmd.Context(), name, a.flags.as, args[0], cwd)
+				if err != nil {
+					return err
+				}
+				if a.flags.json {
+					return a.document(j)
+				}
+				a.sayJudged(j, true)
+				return nil
+			}
+			e, err := op.Explain(cmd.Context(), name, args[0])
+			if err != nil {
+				return err
+			}
+			return a.sayExplained(e)
+		},
+	}
+	cmd.Flags().StringVar(&cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
+	return cmd
+}
+
+func isCall(s string) bool {
+	return strings.ContainsAny(s, "({") || strings.HasPrefix(s, "net ")
+}
+
+func (a *App) sayExplained(e *operator.Explained) error {
+	if a.flags.json {
+		return a.document(e)
+	}
+	a.say("%s  %s of %s, asked at %s", bold(e.ID), strings.TrimSuffix(e.Kind, "_request"), operator.Visible(e.Member), e.At)
+	switch {
+	case e.Decision == "":
+		a.say("  it waits for an answer")
+	case e.Rule != "":
+		a.say("  %s by %s under policy version %d: %s", e.Decision, e.By, e.Version, operator.Visible(e.Rule))
+	default:
+		a.say("  %s by %s under policy version %d", e.Decision, e.By, e.Version)
+	}
+	if e.Reason != "" {
+		a.say("  %s", operator.Visible(e.Reason))
+	}
+	if e.Now != nil {
+		a.say("%s", bold("now"))
+		a.sayJudged(e.Now, true)
+	}
+	return nil
+}
+
+func policySuggestCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "suggest",
+		Short: "Propose the narrowest rules from what you have approved more than once",
+		Long: `Propose rules from what you have approved more than once, those for identical calls
+first, and show which of the last calls each would have matched. Nothing of high risk
+is proposed, nothing that you have ever denied, and nothing that holds already. Nothing
+is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","risk",
+"members","matched":[{"id","member","tool","input","decision","by"}],"matched_total",
+"calls_looked_at"}]}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			ss, err := op.Suggest(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(map[string]any{"suggestions": ss})
+			}
+			if len(ss) == 0 {
+				a.talk("nothing to suggest: no call of low or medium risk was approved twice")
+				return nil
+			}
+			for _, s := range ss {
+				a.saySuggestion(s, name)
+			}
+			return nil
+		},
+	}
+}
+
+// shownMatches is how many matched calls a suggestion shows to a person.
+const shownMatches = 5
+
+func (a *App) saySuggestion(s operator.Suggestion, name waggle.TeamName) {
+	same := "calls like it"
+	if s.Identical {
+		same = "the very same call"
+	}
+	a.say("%s  risk %s; you approved %s %d times, for %s", bold(operator.Visible(s.Rule)), s.Risk, same, s.Approvals, strings.Join(s.Members, ", "))
+	a.say("  would have matched %d of the last %d calls:", s.Total, s.Looked)
+	for _, c := range s.Matched[:min(len(s.Matched), shownMatches)] {
+		a.say("    %s  %s %s by %s  %s", c.ID, operator.Visible(c.Member), c.Decision, c.By, operator.Visible(string(c.Input)))
+	}
+	if more := len(s.Matched) - shownMatches; more > 0 {
+		a.say("    and %d more (--json has them all)", more)
+	}
+	who := ""
+	if !slices.Contains([]string{"", "team"}, s.Scope) {
+		who = " --for " + s.Scope
+	}
+	a.say("  %s waggle policy add %s%s --expires 14d%s", faint("next:"), shellQuote(s.Rule), who, a.scope(name))
+}
+
+// shellQuote writes a word for a shell.
+func shellQuote(s string) string {
+	return fmt.Sprintf("'%s'", strings.ReplaceAll(s, "'", `'\''`))
+}

@@ -1,0 +1,123 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"waggle"
+	"waggle/control"
+	"waggle/policy"
+)
+
+// Plans lists the plans of a team, oldest first: every revision is a request of
+// its own, with its text on record. all adds those that were answered or replaced.
+func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.pass(ctx, s); err != nil {
+		return nil, err
+	}
+	qs := []Question{}
+	for _, r := range s.Lead.Requests {
+		if r.Gate() == policy.GatePlan && (all || r.State == control.RequestPending) {
+			qs = append(qs, o.question(s.Lead, r, o.Minter.Now()))
+		}
+	}
+	return qs, nil
+}
+
+// Plan finds one revision: of a request's id, or of a member's newest work. rev 0
+// is the newest; with an id it must be that id's.
+func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev int) (*Question, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.pass(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findPlan(s.Lead, of, rev)
+	if err != nil {
+		return nil, err
+	}
+	q := o.question(s.Lead, r, o.Minter.Now())
+	return &q, nil
+}
+
+// DiffPlans is what changed between two revisions, as a unified diff.
+func DiffPlans(a, b *Question) string {
+	label := func(q *Question) string { return fmt.Sprintf("%s rev %d (%.12s)", q.Member, q.Revision, q.Hash) }
+	end := func(s string) string { return strings.TrimSuffix(s, "\n") + "\n" }
+	return udiff.Unified(label(a), label(b), end(a.Plan), end(b.Plan))
+}
+
+// findPlan finds a plan by id or member. Its text is what the journal holds: no
+// path that a peer names is ever opened.
+func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
+	var mine *control.Member
+	for _, m := range l.Members {
+		if waggle.SameName(m.Name, waggle.MemberName(of)) {
+			mine = m // the newest of that name
+		}
+	}
+	if mine == nil {
+		r, err := findRequest(l, of, "")
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Gate() != policy.GatePlan:
+			return nil, &Error{Code: CodeUsage, Op: "plan", Msg: string(r.ID) + " is not a plan", Hint: "waggle show " + string(r.ID)}
+		case rev != 0 && revision(l, r) != rev:
+			return nil, &Error{Code: CodeRefused, Op: "plan", Msg: fmt.Sprintf("%s is revision %d, not %d", r.ID, revision(l, r), rev),
+				Hint: "waggle plan list --all shows the revisions"}
+		}
+		return r, nil
+	}
+	var newest *control.Request
+	for _, r := range l.Requests {
+		if r.Gate() == policy.GatePlan && r.Instance == mine.Instance {
+			newest = r
+		}
+	}
+	if newest == nil {
+		return nil, &Error{Code: CodeNotFound, Op: "plan", Msg: of + " has proposed no plan"}
+	}
+	revs := revisions(l, newest)
+	switch {
+	case rev == 0:
+		return newest, nil
+	case rev < 0 || rev > len(revs):
+		return nil, &Error{Code: CodeNotFound, Op: "plan", Msg: fmt.Sprintf("%s has no revision %d", of, rev), Near: numbers(len(revs))}
+	}
+	return revs[rev-1], nil
+}
+
+// revisions are the plans of one member for one piece of work, in order.
+func revisions(l *control.Leader, of *control.Request) []*control.Request {
+	var rs []*control.Request
+	for _, r := range l.Requests {
+		if r.Kind == of.Kind && r.Instance == of.Instance && r.Task == of.Task {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+func revision(l *control.Leader, of *control.Request) int {
+	return 1 + slices.IndexFunc(revisions(l, of), func(r *control.Request) bool { return r.ID == of.ID })
+}
+
+func numbers(n int) []string {
+	var out []string
+	for i := 1; i <= n; i++ {
+		out = append(out, strconv.Itoa(i))
+	}
+	return out
+}

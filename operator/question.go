@@ -1,0 +1,278 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"sort"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/policy"
+)
+
+// Question is a request as a person is shown it, whole: `show` prints it.
+type Question struct {
+	PendingItem
+	Host     string     `json:"host,omitempty"`
+	Port     string     `json:"port,omitempty"`
+	Plan     string     `json:"plan,omitempty"`
+	Revision int        `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
+	Hash     string     `json:"hash,omitempty"`     // of a plan's text, SHA-256
+	Task     string     `json:"task,omitempty"`
+	Command  string     `json:"command,omitempty"` // the shell text in the input, as it would run
+	Pattern  string     `json:"pattern"`           // what it is grouped by
+	Suggest  []string   `json:"suggest"`           // rules that would allow it, narrowest first
+	Trust    string     `json:"trust"`
+	Votes    []string   `json:"votes,omitempty"` // who has allowed it, where two must
+	Answer   *AnswerNow `json:"answer,omitempty"`
+}
+
+// PendingItem is a request as `pending --json` lists it (DESIGN): these fields and
+// no others. Of a network request the input is {"host","port"}, of a plan
+// {"plan"}.
+type PendingItem struct {
+	ID        string          `json:"id"`
+	Kind      string          `json:"kind"`
+	Member    string          `json:"member"`
+	Instance  string          `json:"instance"`
+	Tool      string          `json:"tool"`
+	Input     json.RawMessage `json:"input"`
+	Cwd       string          `json:"cwd"`
+	Reason    string          `json:"reason"`
+	Digest    string          `json:"digest"`
+	Risk      string          `json:"risk"`
+	AgeS      int64           `json:"age_s"`
+	ExpiresAt *string         `json:"expires_at"`
+	// Status is open, expired (nobody answered in time) or unanswerable; of what
+	// is over, decided, or closed without an answer.
+	Status string `json:"status"`
+}
+
+// AnswerNow is the answer that a request has.
+type AnswerNow struct {
+	Decision string `json:"decision"`
+	By       string `json:"by"`
+	Via      string `json:"via"`
+	Rule     string `json:"rule,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	At       string `json:"at"`
+	Policy   uint64 `json:"policy_version"`
+	State    string `json:"state"` // decided, sent, closed
+	Evidence string `json:"evidence,omitempty"`
+	// Input is what runs instead of what was asked, under its own digest.
+	Input  json.RawMessage `json:"input,omitempty"`
+	Digest string          `json:"digest,omitempty"`
+}
+
+// Values of PendingItem.Status.
+const (
+	StatusOpen         = "open"
+	StatusExpired      = "expired"
+	StatusUnanswerable = "unanswerable"
+	StatusDecided      = "decided"
+	StatusClosed       = "closed"
+)
+
+// Pending lists the open questions of a team, riskiest first, then oldest. all
+// adds those that were answered. When nobody leads it first runs one leader
+// pass, so that questions which arrived meanwhile are there.
+func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.pass(ctx, s); err != nil {
+		return nil, err
+	}
+	return o.pending(s, all), nil
+}
+
+func (o Operator) pending(s *State, all bool) []Question {
+	now := o.Minter.Now()
+	qs := []Question{}
+	requests := s.Lead.Pending()
+	if all {
+		requests = s.Lead.Requests
+	}
+	for _, r := range requests {
+		qs = append(qs, o.question(s.Lead, r, now))
+	}
+	sort.SliceStable(qs, func(i, j int) bool {
+		if a, b := riskOrder(qs[i].Risk), riskOrder(qs[j].Risk); a != b {
+			return a > b
+		}
+		return qs[i].AgeS > qs[j].AgeS
+	})
+	return qs
+}
+
+// Show is one request by its id, or an unambiguous beginning of it, answered or
+// not.
+func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Question, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.pass(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findRequest(s.Lead, id, "")
+	if err != nil {
+		return nil, err
+	}
+	q := o.question(s.Lead, r, o.Minter.Now())
+	return &q, nil
+}
+
+// Changed is a request as it would be with another input: shown again, with its
+// own digest and risk (TRUST 3). Nothing is decided.
+func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Question, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.pass(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findRequest(s.Lead, id, "")
+	if err != nil {
+		return nil, err
+	}
+	if r.Gate() != policy.GateTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
+		return nil, &Error{Code: CodeUsage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+	}
+	other := *r
+	other.Ask.Input = input
+	other.Digest = control.DigestOf(s.Lead.UID, r.Key, other.Ask)
+	q := o.question(s.Lead, &other, o.Minter.Now())
+	return &q, nil
+}
+
+func riskOrder(r string) int {
+	switch policy.Risk(r) {
+	case policy.RiskHigh:
+		return 2
+	case policy.RiskMedium:
+		return 1
+	}
+	return 0
+}
+
+// Question is one request of an open team as a person is shown it.
+func (o Operator) Question(s *State, r *control.Request) Question {
+	return o.question(s.Lead, r, o.Minter.Now())
+}
+
+func (o Operator) question(l *control.Leader, r *control.Request, now time.Time) Question {
+	m, _ := l.ByInstance(r.Instance)
+	q := Question{PendingItem: PendingItem{ID: string(r.ID), Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
+		Tool: r.Ask.Tool, Input: inputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(riskOf(r)),
+		AgeS: max(0, int64(now.Sub(r.Seen)/time.Second)), Status: statusOf(r, m, now)},
+		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, Trust: string(m.Trust), Suggest: []string{}}
+	if r.Expires != nil {
+		t := waggle.FormatTime(*r.Expires)
+		q.ExpiresAt = &t
+	}
+	switch r.Gate() {
+	case policy.GatePlan:
+		q.Plan, q.Hash, q.Revision = r.Ask.Plan, control.HashText(r.Ask.Plan), revision(l, r)
+		q.Pattern = "plan " + string(r.ID)
+	case policy.GateNetwork:
+		q.Pattern = "net " + target(r.Ask)
+	default:
+		c := callOf(r)
+		q.Pattern, q.Command = policy.PatternOf(c), commandOf(c)
+		for _, s := range policy.Suggest(c) {
+			q.Suggest = append(q.Suggest, s.String())
+		}
+	}
+	for _, v := range r.Votes {
+		q.Votes = append(q.Votes, string(v.By))
+	}
+	q.Answer = answerNow(r)
+	return q
+}
+
+func statusOf(r *control.Request, m *control.Member, now time.Time) string {
+	late := r.Expires != nil && !now.Before(*r.Expires)
+	switch d := r.Decided; {
+	case d != nil && d.Via == control.ViaExpiry:
+		return StatusExpired
+	case d != nil:
+		return StatusDecided
+	case r.State != control.RequestPending:
+		return StatusClosed
+	case m.State() == control.Terminated:
+		return StatusUnanswerable
+	case late:
+		return StatusExpired
+	}
+	return StatusOpen
+}
+
+func answerNow(r *control.Request) *AnswerNow {
+	d := r.Decided
+	if d == nil {
+		return nil
+	}
+	a := &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: waggle.FormatTime(r.At),
+		Policy: d.Policy, State: string(r.State), Evidence: r.Closed, Digest: string(d.UpdatedDigest)}
+	if d.UpdatedInput != "" {
+		a.Input = json.RawMessage(d.UpdatedInput)
+	}
+	return a
+}
+
+func inputOf(r *control.Request) json.RawMessage {
+	object := func(v any) json.RawMessage {
+		b, err := json.Marshal(v)
+		if err != nil { // structs of strings always marshal
+			return json.RawMessage("null")
+		}
+		return b
+	}
+	switch r.Gate() {
+	case policy.GatePlan:
+		return object(struct {
+			Plan string `json:"plan"`
+		}{r.Ask.Plan})
+	case policy.GateNetwork:
+		return object(struct {
+			Host string `json:"host"`
+			Port string `json:"port"`
+		}{r.Ask.Host, r.Ask.Port})
+	}
+	if !json.Valid([]byte(r.Ask.Input)) { // shown, and never what a decision binds to
+		return object(r.Ask.Input)
+	}
+	return json.RawMessage(r.Ask.Input)
+}
+
+// callOf is a tool request as policy judges it.
+func callOf(r *control.Request) policy.Call {
+	return policy.Call{Tool: r.Ask.Tool, Input: []byte(r.Ask.Input), Cwd: r.Ask.Cwd}
+}
+
+// commandOf is the shell text of a call, "" when it has none.
+func commandOf(c policy.Call) string {
+	if c.Tool != "Bash" {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(c.Input, &fields) != nil || json.Unmarshal(fields["command"], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+func riskOf(r *control.Request) policy.Risk {
+	switch r.Gate() {
+	case policy.GatePlan:
+		return policy.RiskMedium
+	case policy.GateNetwork:
+		return policy.RiskHigh
+	}
+	return policy.RiskOf(callOf(r))
+}

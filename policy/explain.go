@@ -1,0 +1,81 @@
+package policy
+
+import "slices"
+
+// PatternOf names what a call has in common with calls like it: the widest rule
+// that Suggest proposes for it. A call for which it proposes none is like nothing
+// but itself: its pattern is its tool and its input. It is a name for people and
+// for grouping, never a permission (USERS need 13).
+func PatternOf(c Call) string {
+	if rules := Suggest(c); len(rules) > 0 {
+		return rules[len(rules)-1].String()
+	}
+	return c.Tool + " " + string(c.Input)
+}
+
+// Covers reports whether the rule as an allow rule alone is enough for a call,
+// deny rules and modes aside.
+func (r Rule) Covers(c Call) bool {
+	q, err := newQuestion(c)
+	if err != nil || q.doubt != "" {
+		return false
+	}
+	used, _ := q.allowed([]Rule{r})
+	return len(used) > 0
+}
+
+// Explanation is a verdict and how it came about.
+type Explanation struct {
+	Verdict  Verdict
+	Area     Area
+	Readable bool // false: the input cannot be judged, and Area says nothing
+	Mode     ModeInfo
+	Risk     Risk
+	Rules    []RuleMatch // deny rules first, as they are looked at
+}
+
+// RuleMatch is what one rule makes of a call.
+type RuleMatch struct {
+	Rule  Rule
+	Deny  bool
+	Match string // Matches, MayMatch or NoMatch
+	Mute  bool   // an allow rule that the mode does not let count
+}
+
+// What a rule makes of a call.
+const (
+	Matches  = "matches"
+	MayMatch = "may match" // a deny rule; what is not known before it runs
+	NoMatch  = "does not match"
+)
+
+// Explain is Judge with its reasons: every rule, and what it makes of the call by
+// itself.
+func (p Policy) Explain(c Call) Explanation {
+	e := Explanation{Verdict: p.Judge(c), Risk: RiskOf(c)}
+	e.Mode, _ = lookupMode(p.Mode)
+	q, err := newQuestion(c)
+	if err != nil {
+		return e
+	}
+	e.Area, e.Readable = q.area, true
+	for _, r := range p.Deny {
+		m := RuleMatch{Rule: r, Deny: true, Match: NoMatch}
+		switch q.deniedBy(r) {
+		case yes:
+			m.Match = Matches
+		case maybe:
+			m.Match = MayMatch
+		}
+		e.Rules = append(e.Rules, m)
+	}
+	together, _ := q.allowed(p.Allow) // a compound text may take several rules
+	for _, r := range p.Allow {
+		m := RuleMatch{Rule: r, Match: NoMatch, Mute: !e.Mode.rulesReach(q.area)}
+		if alone, _ := q.allowed([]Rule{r}); len(alone) > 0 || slices.Contains(together, r.String()) {
+			m.Match = Matches
+		}
+		e.Rules = append(e.Rules, m)
+	}
+	return e
+}
