@@ -1,11 +1,15 @@
 // Package task is a team's shared task list, tasks/<team>/<n>.json, in the
-// format and under the locks of Claude Code (WIRE §4). It returns the payloads
-// that a change calls for and sends nothing.
+// format and under the locks of Claude Code (WIRE §4), and what each member
+// leaves in its directory beside it: its log, its status, its artifacts. It
+// returns the payloads that a change calls for and sends nothing.
 //
 //	list, err := task.Open(root.TasksDir(name), name, atomicfile.Options{})
 //	t, err := list.Create(ctx, task.Task{Subject: "Run the tests"})
 //	t, err = list.Claim(ctx, t.ID, "tester")
 //	t, err = list.Complete(ctx, t.ID, "tester")
+//
+//	log, err := task.OpenLog(list.MemberDir("tester"), task.LogOptions{})
+//	files, err := task.Files(list.MemberDir("tester"))
 //
 // Guarantees: a task has one owner, however many claim it; an id is given once;
 // a rewrite changes only what was changed, so that unknown keys and key order

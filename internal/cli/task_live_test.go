@@ -1,0 +1,167 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/task"
+)
+
+const taskTeam = `team: board
+policy: {allow: ["Bash(touch:*)", "Bash(sleep:*)"]}
+members:
+  - {name: ann, agent: exec}
+  - {name: bob, agent: exec}
+`
+
+// TestTasksOfTheDead: the tasks of a member whose process was killed are
+// nobody's, with the reason; handed to a living one they are done.
+func TestTasksOfTheDead(t *testing.T) {
+	r := newRig(t, taskTeam)
+	ctx, made := t.Context(), filepath.Join(t.TempDir(), "made")
+	running, err := r.op.AddTask(ctx, "board", operator.NewTask{Subject: "Sleep", Description: "sleep 600", Owner: "ann"})
+	if err != nil || !running.Ordered {
+		t.Fatalf("%+v %v", running, err)
+	}
+	waiting, err := r.op.AddTask(ctx, "board", operator.NewTask{Subject: "Touch", Description: "touch " + made, Owner: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.until("ann works", func(*control.Leader) bool {
+		busy := false
+		r.worker("ann", func(w *control.Worker) { busy = w.Turn() != nil })
+		return busy
+	})
+	if _, err := r.op.AssignTask(ctx, "board", running.Task.ID, "bob", operator.Terms{}); operator.Code(err) != operator.CodeRefused {
+		t.Errorf("a task that ann works on was given to bob: %v", err)
+	}
+	p, err := os.FindProcess(r.pids["ann"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	r.until("ann is gone", func(l *control.Leader) bool { m, _ := l.Member("ann"); return m.Left != nil })
+	l, err := r.op.Tasks(ctx, "board", false)
+	if err != nil || len(l.Tasks) != 2 {
+		t.Fatalf("%+v %v", l, err)
+	}
+	for _, v := range l.Tasks {
+		if v.Owner != "" || v.Status != task.Pending || !strings.Contains(v.Note, "ann died") {
+			t.Errorf("after the death: %+v", v)
+		}
+	}
+	s, err := task.ReadState(r.op.Root.MemberDir("board", "ann"))
+	if err != nil || s.Status != task.MemberError || !strings.Contains(s.ErrorMessage, "died") {
+		t.Errorf("%+v %v", s, err)
+	}
+	if _, err := r.op.AssignTask(ctx, "board", waiting.Task.ID, "ann", operator.Terms{}); operator.Code(err) != operator.CodeNotFound {
+		t.Errorf("the dead got a task: %v", err)
+	}
+	if got, err := r.op.AssignTask(ctx, "board", waiting.Task.ID, "bob", operator.Terms{}); err != nil || !got.Ordered {
+		t.Fatalf("%+v %v", got, err)
+	}
+	r.until("bob did it", r.done("bob", string(waiting.Task.ID)))
+	if _, err := os.Stat(made); err != nil {
+		t.Error(err)
+	}
+}
+
+// done is a condition: a member has completed a task.
+func (r *rig) done(name, id string) func(*control.Leader) bool {
+	return func(l *control.Leader) bool {
+		for _, m := range l.Members {
+			if string(m.Name) == name && m.Done[id] != nil {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// TestTasksWithoutALeader: with nobody leading, a task that is assigned by a
+// command is done by the living worker, one that waits for it after it, and one
+// that was only written on the board never.
+func TestTasksWithoutALeader(t *testing.T) {
+	r := newRig(t, taskTeam)
+	ctx, dir := t.Context(), t.TempDir()
+	r.until("both run", func(l *control.Leader) bool {
+		ready := 0
+		for _, m := range l.Live() {
+			if m.Process != nil {
+				ready++
+			}
+		}
+		return ready == 2
+	})
+	if err := r.lead.Close(); err != nil {
+		t.Fatal(err)
+	}
+	add := func(n operator.NewTask, name string) task.ID {
+		t.Helper()
+		n.Subject, n.Description = name, "touch "+filepath.Join(dir, name)
+		got, err := r.op.AddTask(ctx, "board", n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Task.ID
+	}
+	first := add(operator.NewTask{}, "first")
+	second := add(operator.NewTask{Owner: "bob", After: []task.ID{first}}, "second")
+	forged := add(operator.NewTask{}, "forged")
+	list, err := task.Open(r.op.Root.TasksDir("board"), "board", atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := list.Assign(ctx, forged, "ann", "team-lead", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.op.AssignTask(ctx, "board", first, "ann", operator.Terms{}); err != nil || !got.Ordered {
+		t.Fatalf("%+v %v", got, err)
+	}
+	watch, stop := context.WithTimeout(ctx, 30*time.Second)
+	defer stop()
+	changes, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, r.op.Root.TasksDir("board"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range changes { // until the watch ends
+		got, err := list.Get(ctx, second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status == task.Completed {
+			stop()
+		}
+	}
+	if got, err := list.Get(ctx, second); err != nil || got.Status != task.Completed {
+		r.dump()
+		t.Fatalf("never done: %+v %v", got, err)
+	}
+	for name, want := range map[string]bool{"first": true, "second": true, "forged": false} {
+		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, os.ErrNotExist) == want {
+			t.Errorf("%s: %v, want it %v", name, err, want)
+		}
+	}
+	d, err := r.op.Task(ctx, "board", forged)
+	if err != nil || d.Order != nil || !strings.Contains(d.Note, "nobody ordered it") {
+		t.Errorf("%+v %v", d, err)
+	}
+	// Assigning it for good makes it run; again changes nothing.
+	if got, err := r.op.AssignTask(ctx, "board", first, "ann", operator.Terms{}); operator.Code(err) != operator.CodeRefused {
+		t.Errorf("a completed task was assigned: %+v %v", got, err)
+	}
+	if r.lead, err = r.op.Lead(ctx, r.state); err != nil {
+		t.Fatal(err)
+	}
+}
