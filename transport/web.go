@@ -117,8 +117,7 @@ func (w *web) post(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, codeOf(err), err.Error())
 		return
 	}
-	reply := webReply{MsgID: receipt.MsgID, State: receipt.State, Ahead: receipt.Ahead}
-	respond(rw, http.StatusOK, reply)
+	respond(rw, http.StatusOK, webReply(receipt))
 }
 
 func (w *web) take(rw http.ResponseWriter, r *http.Request) (Receipt, error) {
