@@ -48,6 +48,7 @@ var archRows = map[string]archRow{
 	"internal/boxes":          {2, "a team's mailboxes as its dialect has them: between store and registry"},
 	"transport":               {2, "senders; the file sender is a mailbox"},
 	"jetstream":               {2, "another implementation of the stores of row 1"},
+	"internal/bench":          {2, "a mailbox beside the algorithm of others; the command and go test run it"},
 	"poll":                    {3, "the loop between a mailbox and a machine"},
 	"internal/statedir":       {3, "where journals lie; knows the records that name a team"},
 	"internal/sandbox":        {3, "enforces what policy decided"},

@@ -1,14 +1,11 @@
 package mailbox_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"waggle"
 	"waggle/internal/atomicfile"
@@ -16,6 +13,8 @@ import (
 	"waggle/mailbox/mailboxtest"
 )
 
+// What a mailbox costs beside the algorithm of other programs is in internal/bench;
+// here are its own ways beside each other.
 var sizes = []int{10, 1000, 10_000}
 
 // filled returns a mailbox with n read messages of about 300 bytes.
@@ -33,53 +32,9 @@ func filled(b *testing.B, n int, o mailbox.Options) *mailbox.Box {
 	return box
 }
 
-// naive is what the peers do: lock, read, parse, change, write all, rename.
-func naive(path string, change func(list []map[string]any) []map[string]any) error {
-	for os.Mkdir(path+".lock", 0o777) != nil {
-		time.Sleep(5 * time.Millisecond)
-	}
-	defer os.Remove(path + ".lock")
-	list, err := naiveRead(path)
-	if err != nil {
-		return err
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(change(list)); err != nil {
-		return err
-	}
-	tmp := path + ".tmp.01234567"
-	if err := os.WriteFile(tmp, buf.Bytes(), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
-}
-
-func naiveRead(path string) (list []map[string]any, err error) {
-	data, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(data, &list)
-	}
-	return list, err
-}
-
-func naiveUnread(path string) (n int, err error) {
-	list, err := naiveRead(path)
-	for _, e := range list {
-		if e["read"] != true {
-			n++
-		}
-	}
-	return n, err
-}
-
 func BenchmarkAppend(b *testing.B) {
 	e := mailboxtest.Message(1)
 	e.Text = strings.Repeat("words ", 20)
-	var m map[string]any
-	must(b, json.Unmarshal(e.AppendJSON(nil), &m))
 	for _, n := range sizes {
 		for _, tier := range tiers {
 			b.Run(fmt.Sprintf("N=%d/%v", n, tier), func(b *testing.B) {
@@ -89,12 +44,6 @@ func BenchmarkAppend(b *testing.B) {
 				}
 			})
 		}
-		b.Run(fmt.Sprintf("N=%d/naive", n), func(b *testing.B) {
-			box := filled(b, n, mailbox.Options{})
-			for b.Loop() {
-				must(b, naive(box.Path(), func(list []map[string]any) []map[string]any { return append(list, m) }))
-			}
-		})
 	}
 }
 
@@ -140,14 +89,6 @@ func BenchmarkUnread(b *testing.B) {
 				count(b, openBox(b, dir, mailbox.Options{}))
 			}
 		})
-		b.Run(fmt.Sprintf("N=%d/naive", n), func(b *testing.B) {
-			path := prepare(b).Path()
-			for b.Loop() {
-				if k, err := naiveUnread(path); err != nil || k != 1 {
-					b.Fatal(k, err)
-				}
-			}
-		})
 	}
 }
 
@@ -168,15 +109,6 @@ func BenchmarkMark(b *testing.B) {
 				}
 			})
 		}
-		b.Run(fmt.Sprintf("N=%d/naive", n), func(b *testing.B) {
-			path := filled(b, n, mailbox.Options{}).Path()
-			for b.Loop() {
-				must(b, naive(path, func(list []map[string]any) []map[string]any {
-					list[len(list)-1]["read"] = true
-					return list
-				}))
-			}
-		})
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 // commands is the command line: one line each, one file each.
 var commands = []func(*App) *cobra.Command{
 	approveCmd,
+	benchCmd,
 	bridgeCmd,
 	demoCmd,
 	denyCmd,
