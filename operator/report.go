@@ -60,6 +60,7 @@ type MemberReport struct {
 	PID   int    `json:"pid"`
 	Trust string `json:"trust"`
 	Left  string `json:"left"`
+	Files string `json:"files"` // directory of its output.log, status and artifacts
 }
 
 // report folds the journals into a Report.
@@ -222,6 +223,9 @@ func (rep *Report) Text() string {
 	b.WriteString("\nMembers\n")
 	for _, m := range rep.Members {
 		fmt.Fprintf(&b, "  %-12s pid %-7d %s, left: %s\n", Visible(m.Name), m.PID, m.Trust, m.Left)
+		if m.Files != "" {
+			fmt.Fprintf(&b, "  %-12s files in %s\n", "", Visible(m.Files))
+		}
 	}
 	fmt.Fprintf(&b, "\nJournals: %s\n", rep.State)
 	return b.String()

@@ -119,7 +119,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	// interrupt.
 	ferr := r.finish(context.WithoutCancel(ctx))
 	rep := r.report()
-	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx)))
+	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
 }
 
 // start joins and starts every member.
@@ -328,16 +328,23 @@ func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, re
 }
 
 // tidy ends the team's record and, unless it is kept, moves its files into the
-// archive.
-func (r *run) tidy(ctx context.Context) error {
+// archive. The report says where the members' files are then.
+func (r *run) tidy(ctx context.Context, rep *Report) error {
 	if err := r.s.Journal.Refresh(ctx); err != nil {
 		return err
 	}
-	if r.ro.Keep {
-		return nil
+	lie := r.o.Root.TasksDir(r.f.Team)
+	if !r.ro.Keep {
+		place, err := r.o.archive(ctx, r.s, endedRun)
+		if err != nil {
+			return err
+		}
+		lie = filepath.Join(place, "tasks")
 	}
-	_, err := r.o.archive(ctx, r.s, endedRun)
-	return err
+	for i, m := range rep.Members {
+		rep.Members[i].Files = filepath.Join(lie, m.Name)
+	}
+	return nil
 }
 
 // StartWorker starts the hidden worker program for an instance.

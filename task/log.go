@@ -145,7 +145,7 @@ func (l *Log) rotate() {
 		err = l.part()
 	}
 	if err == nil {
-		err = l.f.Truncate(0)
+		err = l.cut()
 	}
 	l.hook("cut")
 	if err != nil {
@@ -154,6 +154,19 @@ func (l *Log) rotate() {
 		return
 	}
 	l.size, l.late = 0, 0
+}
+
+// cut empties the log. A file that is open for appending cannot be cut on every
+// system.
+func (l *Log) cut() error {
+	f, err := openPlain(l.root, LogName, os.O_WRONLY)
+	if err != nil {
+		return err
+	}
+	if !l.same(f) {
+		return errors.Join(fmt.Errorf("%s was replaced", LogName), f.Close())
+	}
+	return errors.Join(f.Truncate(0), f.Close())
 }
 
 func partName(n int) string { return LogName + "." + strconv.Itoa(n) }
@@ -205,9 +218,10 @@ func (l *Log) part() error {
 func (l *Log) Is(f *os.File) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.f == nil {
-		return false
-	}
+	return l.f != nil && l.same(f)
+}
+
+func (l *Log) same(f *os.File) bool {
 	ours, err := l.f.Stat()
 	if err != nil {
 		return false

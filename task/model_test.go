@@ -257,6 +257,28 @@ func (m *model) assign(t *rapid.T) {
 	}
 }
 
+func (m *model) pause(t *rapid.T) {
+	n, me := anID(t, m, "task"), aName(t)
+	e, ok := m.tasks[n]
+	want := ""
+	switch {
+	case !ok:
+		want = task.TaskNotFound
+	case e.status == task.Completed:
+		want = task.AlreadyResolved
+	case e.owner == "":
+		want = task.NotOwner
+	case e.owner != string(me):
+		want = task.AlreadyClaimed
+	}
+	if _, err := m.list.Pause(context.Background(), id(n), me); why(err) != want {
+		t.Fatalf("pause %d by %s: %v, want %q", n, me, err, want)
+	}
+	if want == "" {
+		e.status = task.Pending
+	}
+}
+
 func (m *model) release(t *rapid.T) {
 	who := aName(t)
 	var want []task.ID
@@ -339,7 +361,7 @@ func TestModel(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"create": m.create, "link": m.link, "link again": m.link, "assign": m.assign, "release": m.release, "delete": m.remove,
 			"start": m.step("start"), "complete": m.step("complete"), "claim": m.step("claim"),
-			"claim when idle": m.claimIdle, "claim next": m.claimNext, "": m.check,
+			"claim when idle": m.claimIdle, "claim next": m.claimNext, "pause": m.pause, "": m.check,
 		})
 	})
 }

@@ -125,6 +125,25 @@ func (l *List) Complete(ctx context.Context, id ID, owner waggle.MemberName) (Ta
 	})
 }
 
+// Pause sets a task that its owner does not work on any more back to pending; it
+// stays the owner's. It is idempotent. A *StateError refuses a task that is not
+// there, is not the owner's, or is completed.
+func (l *List) Pause(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
+	return l.step(ctx, "pause", id, func(t *Task) error {
+		switch {
+		case t.Status == Completed:
+			return t.refuse(AlreadyResolved)
+		case t.Owner == "":
+			return t.refuse(NotOwner)
+		case !t.ownedBy(owner):
+			return t.refuse(AlreadyClaimed)
+		case t.Status == InProgress:
+			t.Status = Pending
+		}
+		return nil
+	})
+}
+
 // begin sets in_progress unless t is blocked. A task in progress stays so.
 func (l *List) begin(ctx context.Context, t *Task) error {
 	switch t.Status {

@@ -117,34 +117,53 @@ func (w *Worker) boxOf(name waggle.MemberName) (mailbox.Store, error) {
 	return w.p.Peer(name)
 }
 
-// show marks tasks completed on the board whose completion is on record.
+// shown is how the turn of a task ended.
+type shown struct {
+	id     task.ID
+	ref    uint64 // of the order
+	failed bool
+}
+
+// show brings the board up to date with turns whose end is on record: a task is
+// completed, or pending again when it failed.
 func (w *Worker) show(ctx context.Context) {
 	w.mu.Lock()
-	ids := w.unshown
+	ends := slices.DeleteFunc(w.unshown, func(s shown) bool { return s.failed && !w.newest(s) })
 	w.unshown = nil
 	w.mu.Unlock()
-	for _, id := range ids {
-		err := w.complete(ctx, id)
-		w.trouble.Note("board "+string(id), err, "the board does not show the task as completed", "task", id)
+	for _, s := range ends {
+		err := w.showOne(ctx, s)
+		w.trouble.Note("board "+string(s.id), err, "the board does not show how the task's turn ended", "task", s.id)
 		var state *task.StateError
 		if err != nil && !errors.As(err, &state) { // a board that says otherwise is left so
 			w.mu.Lock()
-			w.unshown = append(w.unshown, id)
+			w.unshown = append(w.unshown, s)
 			w.mu.Unlock()
 		}
 	}
 }
 
-func (w *Worker) complete(ctx context.Context, id task.ID) error {
-	t, err := w.p.Board.Get(ctx, id)
+// newest reports whether no later order to do the task has come. The caller holds
+// mu.
+func (w *Worker) newest(s shown) bool {
+	return !slices.ContainsFunc(w.p.Fold.Tasks, func(t *control.TaskState) bool { return t.ID == string(s.id) && t.Ref > s.ref })
+}
+
+func (w *Worker) showOne(ctx context.Context, s shown) error {
+	t, err := w.p.Board.Get(ctx, s.id)
 	var missing *task.NotFoundError
-	if errors.As(err, &missing) || err == nil && t.Status == task.Completed {
+	switch {
+	case errors.As(err, &missing):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
+	case t.Status == task.Completed, s.failed && t.Status != task.InProgress:
+		return nil
+	case s.failed:
+		_, err = w.p.Board.Pause(ctx, s.id, w.p.Fold.Name)
+	default:
+		_, err = w.p.Board.Complete(ctx, s.id, w.p.Fold.Name)
 	}
-	_, err = w.p.Board.Complete(ctx, id, w.p.Fold.Name)
 	return err
 }
 

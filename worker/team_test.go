@@ -410,6 +410,37 @@ func TestBlockedTaskWaits(t *testing.T) {
 	}, "ann", "bob")
 }
 
+// TestFailedTaskIsPending: a task whose turn failed is pending again and still its
+// owner's; assigned again it is done, and a restart changes nothing.
+func TestFailedTaskIsPending(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		kill := c.works("ann")
+		c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+			return agent.Result{Failed: true, Reason: "it broke"}, nil
+		})
+		c.until("over", c.finished("ann", "1"))
+		synctest.Wait()
+		if b, err := c.board.Get(c.ctx, "1"); err != nil || b.Status != task.Pending || b.Owner != "ann" {
+			t.Errorf("%+v %v", b, err)
+		}
+		c.mu.Lock()
+		c.plays["1"] = nil
+		c.mu.Unlock()
+		if err := c.l.Assign(c.ctx, "ann", control.Task{ID: "1", Subject: "task 1", Instructions: "do 1"}); err != nil {
+			t.Fatal(err)
+		}
+		c.until("done", func() bool { _, done := c.over("ann", "1"); return done })
+		kill()
+		<-c.ended["ann"]
+		c.works("ann")
+		synctest.Wait()
+		if b, err := c.board.Get(c.ctx, "1"); err != nil || b.Status != task.Completed {
+			t.Errorf("%+v %v", b, err)
+		}
+	}, "ann")
+}
+
 // TestMembershipEnds: a process whose membership has ended, or whose journal is
 // broken, ends and says why.
 func TestMembershipEnds(t *testing.T) {

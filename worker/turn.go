@@ -305,10 +305,12 @@ func (w *Worker) end(t *turn, end turnEnd) {
 		return
 	}
 	ctx := context.WithoutCancel(w.ctx)
-	if t.task != nil && !said.Failed {
+	if t.task != nil {
+		if !said.Failed {
+			w.bulletin.completed()
+		}
 		w.mu.Lock()
-		w.bulletin.completed()
-		w.unshown = append(w.unshown, task.ID(t.task.ID))
+		w.unshown = append(w.unshown, shown{task.ID(t.task.ID), t.task.Ref, said.Failed})
 		w.mu.Unlock()
 		w.show(ctx)
 	}

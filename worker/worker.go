@@ -42,6 +42,8 @@ type Board interface {
 	Blockers(ctx context.Context, id task.ID) ([]task.ID, error)
 	Start(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 	Complete(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
+	// Pause sets a task that failed back to pending.
+	Pause(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 }
 
 // Parts are what a worker is made of. New takes them ready made, so that a
@@ -99,7 +101,7 @@ type Worker struct {
 	changed chan struct{}   // closed at every append
 	turn    *turn           // the turn that runs here, until its end is on record
 	fetched map[uint64]bool // orders that were fetched
-	unshown []task.ID       // completed, which the board does not show yet
+	unshown []shown         // turns of tasks whose end the board does not show yet
 
 	sending sync.Mutex           // held while mail goes out; guards what follows
 	flushed int                  // so many messages of the outbox are in their mailboxes
@@ -176,14 +178,14 @@ func (w *Worker) Run(ctx context.Context) (err error) {
 }
 
 // begin records that calls which an earlier process left running have an unknown
-// end, and looks for tasks that it completed without having shown it.
+// end, and looks for tasks whose end the board may not show.
 func (w *Worker) begin(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.ctx = ctx
 	for _, t := range w.p.Fold.Tasks {
-		if t.Taken && t.Ended && !t.Failed {
-			w.unshown = append(w.unshown, task.ID(t.ID))
+		if t.Taken && t.Ended {
+			w.unshown = append(w.unshown, shown{task.ID(t.ID), t.Ref, t.Failed})
 		}
 	}
 	return w.append(ctx, func() ([]journal.Draft, error) {

@@ -549,6 +549,10 @@ func (b *board) Complete(_ context.Context, id task.ID, owner waggle.MemberName)
 	return b.set(id, owner, task.Completed)
 }
 
+func (b *board) Pause(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+	return b.set(id, owner, task.Pending)
+}
+
 // mortalBoard is the board as one process has it.
 type mortalBoard struct {
 	p *process
@@ -578,6 +582,19 @@ func (m mortalBoard) Complete(ctx context.Context, id task.ID, o waggle.MemberNa
 			}
 		})
 		t, err = m.b.Complete(ctx, id, o)
+		return err
+	})
+	return t, err
+}
+
+func (m mortalBoard) Pause(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+	err = m.p.do("board", func() error {
+		m.p.w.look(o, func(_ *control.Leader, own *control.Worker) {
+			if slices.ContainsFunc(own.Tasks, func(s *control.TaskState) bool { return s.ID == string(id) && s.Taken && !s.Ended }) {
+				m.p.w.wrongf("the board shows task %s as pending while its turn runs", id)
+			}
+		})
+		t, err = m.b.Pause(ctx, id, o)
 		return err
 	})
 	return t, err
