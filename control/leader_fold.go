@@ -148,6 +148,9 @@ func (l *Leader) openedRec(r journal.Record, b Opened) error {
 	from := l.State()
 	if l.Instance == "" {
 		l.Team, l.Root, l.UID, l.Instance = b.Team, b.Root, b.UID, b.Instance
+		for _, e := range b.Baseline {
+			l.entries[e] = true
+		}
 	}
 	l.Epoch = b.Epoch
 	return l.moved(from, EvOpened, r)

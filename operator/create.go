@@ -16,7 +16,6 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
-	"waggle/policy"
 	"waggle/team"
 )
 
@@ -35,10 +34,6 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
 	}
 	uid, err := o.Minter.UID()
-	if err != nil {
-		return nil, err
-	}
-	instance, err := o.Minter.UID()
 	if err != nil {
 		return nil, err
 	}
@@ -64,26 +59,7 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 		}
 		return nil, err
 	}
-	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
-	if err != nil {
-		return nil, err
-	}
-	s, err := o.openState(dir, name)
-	if err != nil {
-		return nil, err
-	}
-	if p.Policy.Version == 0 {
-		p.Policy.Version = 1
-	}
-	p.By = policy.RoleOperator
-	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: name, Root: o.RootURL, UID: control.TeamUID(uid),
-				Instance: control.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version}},
-			{Kind: control.RecPolicy, Must: true, Body: p},
-		}, nil
-	})
-	return s, err
+	return o.found(ctx, name, uid, p, nil)
 }
 
 // Join registers a member and gives it an instance. The registry is the phone

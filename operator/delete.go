@@ -76,6 +76,7 @@ func (o Operator) Facts(ctx context.Context, name waggle.TeamName) (team.Facts, 
 type DeleteOptions struct {
 	Force bool // end what runs first
 	Tasks bool // the task list too; else it stays where it is
+	Keep  bool // archive another program's team too
 	// Tell is told of each process that runs before anything is done: whether it
 	// will be ended, or is another program's and left alone. May be nil.
 	Tell func(r Running, ends bool)
@@ -134,10 +135,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 		}
 	}
 	if s == nil {
-		if do.Tasks {
-			d.Tasks = "removed"
-		}
-		return d, reg.Delete(ctx, do.Tasks)
+		return d, o.removeForeign(ctx, reg, tv.Config, do, d)
 	}
 	how := endedDeleted
 	if do.Tasks {
@@ -145,6 +143,37 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	}
 	d.Archive, err = o.archive(ctx, s, how)
 	return d, err
+}
+
+// removeForeign removes a team of another program, or puts it into the archive of
+// its session.
+func (o Operator) removeForeign(ctx context.Context, reg *team.Team, cfg *team.Config, do DeleteOptions, d *Deleted) error {
+	if !do.Keep {
+		if do.Tasks {
+			d.Tasks = "removed"
+		}
+		return reg.Delete(ctx, do.Tasks)
+	}
+	kept, err := o.archiveOf(nil, cfg)
+	if err != nil {
+		return err
+	}
+	if d.Archive, err = o.newPlace(kept); err != nil {
+		return err
+	}
+	if do.Tasks {
+		d.Tasks = "archived"
+	}
+	return reg.MoveTo(ctx, d.Archive, do.Tasks)
+}
+
+// newPlace makes a directory for what a team leaves, named by the time.
+func (o Operator) newPlace(archive string) (string, error) {
+	place := filepath.Join(archive, o.Minter.Now().UTC().Format("20060102T150405.000Z"))
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return "", fmt.Errorf("archive: %w", err)
+	}
+	return place, nil
 }
 
 // endFirst ends what keeps a team from being deleted, or says why not; cause is
@@ -219,9 +248,9 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 	if err := s.Dir.Sockets(o.runDir()).Remove(); err != nil {
 		return "", err
 	}
-	place := filepath.Join(s.Dir.Archive(), o.Minter.Now().UTC().Format("20060102T150405.000Z"))
-	if err := os.MkdirAll(place, 0o700); err != nil {
-		return "", fmt.Errorf("archive: %w", err)
+	place, err := o.newPlace(s.Dir.Archive())
+	if err != nil {
+		return "", err
 	}
 	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
 	var missing *team.NotFoundError

@@ -1,0 +1,142 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// asked is a team whose member has asked for a tool that the policy leaves to the
+// operator.
+const asked = `team: api
+sandbox: {mode: off}
+members:
+  - {name: ann, agent: exec}
+tasks:
+  - {subject: ask, owner: ann, instructions: "echo hello"}
+`
+
+func (r *rig) backup() *bytes.Buffer {
+	r.t.Helper()
+	var b bytes.Buffer
+	if _, err := r.op.Backup(r.t.Context(), "api", &b); err != nil {
+		r.t.Fatal(err)
+	}
+	return &b
+}
+
+// TestRestoreAuthority: what a backup says was asked, decided or granted is nothing
+// to the restored team; its old mail raises no alarm; only the journal that is here
+// is an authority.
+func TestRestoreAuthority(t *testing.T) {
+	r := newRig(t, asked)
+	ctx := t.Context()
+	r.assign()
+	r.until("it is asked for", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
+	var id string
+	r.lead.View(func(l *control.Leader) { id = string(l.Pending()[0].ID) })
+	q, err := r.op.Pending(ctx, "api", false)
+	if err != nil || len(q) != 1 {
+		t.Fatal(q, err)
+	}
+	if _, err := r.op.Decide(ctx, "api", []operator.Answer{{ID: id, Allow: true, Digest: q[0].Digest}}); err != nil {
+		t.Fatal(err)
+	}
+	r.until("it is closed", func(l *control.Leader) bool { return len(l.Live()) == 1 && l.Live()[0].State() == control.Idle })
+	old := r.state.Dir.UID
+	data := r.backup().Bytes()
+
+	// Over a live team, and over one that is there, only by force.
+	_, err = r.op.Restore(ctx, bytes.NewReader(data), operator.RestoreOptions{})
+	if operator.Code(err) != operator.CodeRefused {
+		t.Errorf("over a live team: %v", err)
+	}
+	if _, err := r.op.Restore(ctx, bytes.NewReader(data), operator.RestoreOptions{Force: true}); operator.Code(err) != operator.CodeLocked {
+		t.Errorf("over a team that is led: %v", err)
+	}
+	if err := r.lead.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.lead = nil
+	rs, err := r.op.Restore(ctx, bytes.NewReader(data), operator.RestoreOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rs.Authority != operator.AuthorityNew || len(rs.Ended) != 1 || rs.Replaced == "" || rs.History == "" || !rs.Verified {
+		t.Errorf("%+v", rs)
+	}
+	if alive(r.pids["ann"]) {
+		t.Error("ann still runs")
+	}
+	st, err := r.op.Status(ctx, "api") // runs a leader pass over the old mail
+	if err != nil || st.Alarms != 0 || st.Pending != 0 {
+		t.Errorf("%+v %v", st, err)
+	}
+	s, err := r.op.State(ctx, "api")
+	if err != nil || s.Dir.UID == old || len(s.Lead.Requests) != 0 || len(s.Lead.Members) != 0 {
+		t.Errorf("%+v %v", s, err)
+	}
+	in, err := r.op.Inbox(ctx, "api", waggle.Lead, false)
+	if err != nil || len(in.Entries) == 0 {
+		t.Errorf("the old mail is there to be read: %+v %v", in, err)
+	}
+	journal := filepath.Join(rs.History, "journal", "leader", "00000001.jsonl")
+	if history, err := os.ReadFile(journal); err != nil || !strings.Contains(string(history), `"kind":"decided"`) {
+		t.Errorf("%s: %v", journal, err)
+	}
+	// The new journal is no older than the next start.
+	if f, err := r.op.Facts(ctx, "api"); err != nil || f.Life() != team.Staffed {
+		t.Errorf("%+v %v", f, err)
+	}
+}
+
+// TestRestoreGoesOn: the team's files are lost, its journal is not: it is the same
+// team, and goes on.
+func TestRestoreGoesOn(t *testing.T) {
+	op := newOperator(t)
+	ctx := t.Context()
+	s, err := op.Create(ctx, "api", "", control.PolicySet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := op.Backup(ctx, "api", &b); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
+		t.Fatal(err)
+	}
+	rs, err := op.Restore(ctx, bytes.NewReader(b.Bytes()), operator.RestoreOptions{})
+	if err != nil || rs.Authority != operator.AuthorityKept {
+		t.Fatalf("%+v %v", rs, err)
+	}
+	again, err := op.State(ctx, "api")
+	if err != nil || again.Dir.UID != s.Dir.UID {
+		t.Errorf("%v %v", again, err)
+	}
+	// In another tree, or under another name, it is another team.
+	for _, as := range []waggle.TeamName{"", "copy"} {
+		to := op
+		if as == "" {
+			to = newOperator(t)
+		}
+		rs, err := to.Restore(ctx, bytes.NewReader(b.Bytes()), operator.RestoreOptions{As: as})
+		if err != nil || rs.Authority != operator.AuthorityNew {
+			t.Errorf("%+v %v", rs, err)
+			continue
+		}
+		copied, err := to.State(ctx, waggle.TeamName(rs.Team))
+		if err != nil || copied == nil || copied.Dir.UID == s.Dir.UID {
+			t.Errorf("%+v %v", copied, err)
+		}
+	}
+}

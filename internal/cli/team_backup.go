@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/team"
+)
+
+func teamBackupCmd(a *App) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "backup TEAM -o FILE.tar[.gz]",
+		Short: "Write a team's files to a tar",
+		Long: `Write a team's registry, mailboxes, tasks, artifacts and journals to a tar.
+
+Registry, mailboxes and tasks are those of one moment. The team may go on meanwhile.
+A FILE that ends in .gz or .tgz is compressed; - is stdout. A FILE that exists is
+not overwritten.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			rep, err := a.backup(cmd.Context(), op, name, out)
+			if err != nil {
+				return err
+			}
+			for _, s := range rep.Skipped {
+				a.talk("%s %s is not in it: it %s", yellow("note:"), operator.Visible(s.Path), s.Why)
+			}
+			if a.flags.json && out != "-" {
+				return a.document(map[string]any{"team": name, "path": out, "files": rep.Files, "bytes": rep.Bytes, "skipped": append([]team.Skipped{}, rep.Skipped...)})
+			}
+			a.talk("%s with %d bytes of team %s are in %s", count(rep.Files, "file"), rep.Bytes, name, out)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write, or - for stdout")
+	must(cmd.MarkFlagRequired("output"))
+	return cmd
+}
+
+// backup writes a backup to a file that appears whole, or to stdout.
+func (a *App) backup(ctx context.Context, op operator.Operator, name waggle.TeamName, out string) (rep team.BackupReport, err error) {
+	if out == "-" {
+		if tty(a.Out) {
+			return rep, &operator.Error{Code: operator.CodeUsage, Op: "team backup", Msg: "a tar is not for a terminal", Hint: "-o FILE, or redirect stdout"}
+		}
+		return op.Backup(ctx, name, a.Out)
+	}
+	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*") // 0600
+	if err != nil {
+		return rep, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	var w io.Writer = f
+	finish := func() error { return nil }
+	if strings.HasSuffix(out, ".gz") || strings.HasSuffix(out, ".tgz") {
+		z := gzip.NewWriter(f)
+		w, finish = z, z.Close
+	}
+	rep, err = op.Backup(ctx, name, w)
+	err = errors.Join(err, finish(), f.Sync(), f.Close())
+	if err != nil {
+		return rep, err
+	}
+	// Link, not rename: it never overwrites. Where there are no links, look first.
+	if err = os.Link(f.Name(), out); err == nil {
+		return rep, os.Remove(f.Name())
+	}
+	if _, there := os.Lstat(out); there == nil {
+		return rep, &operator.Error{Code: operator.CodeRefused, Op: "team backup", Msg: out + " exists, and a backup is not overwritten", Hint: "choose another name"}
+	}
+	return rep, os.Rename(f.Name(), out)
+}
+
+func teamRestoreCmd(a *App) *cobra.Command {
+	var as string
+	var do operator.RestoreOptions
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Make a team of a backup",
+		Long: `Make a team of a backup, or of a tar of teams/TEAM and tasks/TEAM.
+
+A team that is there is not overwritten: --as restores under another name, and
+--force puts the one that is there into the archive, and ends what of it runs.
+
+Authority does not come out of a file. A team that waggle led gets a new journal: no
+decision, grant or policy of the backup counts, and its journals are kept to be
+read. Only when the journal here is that of the very same team does it go on.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, err := a.op()
+			if err != nil {
+				return err
+			}
+			if as != "" {
+				if do.As, err = team.CheckName(as); err != nil {
+					return err
+				}
+			}
+			in := a.In
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if errors.Is(err, os.ErrNotExist) {
+					return &operator.Error{Code: operator.CodeNotFound, Op: "team restore", Msg: "there is no file " + args[0]}
+				}
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			do.Tell = a.sayEnding
+			rs, err := op.Restore(cmd.Context(), in, do)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(rs)
+			}
+			a.sayRestored(rs)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", "", "restore under this name")
+	cmd.Flags().BoolVar(&do.Force, "force", false, "put a team of that name into the archive first, and end what of it runs")
+	return cmd
+}
+
+// sayRestored says what a restore did, and what it did not.
+func (a *App) sayRestored(rs *operator.Restored) {
+	from := ""
+	if rs.From != rs.Team {
+		from = ", from a backup of " + rs.From
+	}
+	a.say("team %s is restored: %s%s", bold(rs.Team), count(rs.Files, "file"), from)
+	if !rs.Verified {
+		a.talk("%s the tar has no sums to check its files against", yellow("note:"))
+	}
+	if rs.Replaced != "" {
+		a.talk("the team that was there is in %s", rs.Replaced)
+	}
+	for _, s := range rs.Skipped {
+		a.talk("%s %s was left out: it %s", yellow("note:"), operator.Visible(s.Path), s.Why)
+	}
+	switch rs.Authority {
+	case operator.AuthorityKept:
+		a.talk("its journal is here and goes on: what was decided stands")
+	case operator.AuthorityNew:
+		a.talk("it has a new identity and a new journal: nothing that was decided, granted or set as policy before counts")
+		if rs.History != "" {
+			a.talk("what the backup has of its old journals is in %s, to be read only", rs.History)
+		}
+	default:
+		a.talk("waggle does not lead it")
+	}
+	a.talk("%s", faint(fmt.Sprintf("next: waggle team show %s", rs.Team)))
+}

@@ -1,0 +1,503 @@
+package team_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/team"
+)
+
+// backedUp is a team with something of everything, and its backup.
+func backedUp(t *testing.T) (team.Root, []byte) {
+	t.Helper()
+	r, tm := deletable(t)
+	write(t, filepath.Join(r.TeamDir("api"), "mailbox", "v.jsonl"), "{}\n")
+	write(t, filepath.Join(r.TeamDir("api"), "archive", "old-1.json"), oldMail)
+	write(t, filepath.Join(r.TasksDir("api"), ".highwatermark"), "7")
+	write(t, filepath.Join(r.TasksDir("api"), "w", "artifacts", "lock"), "a file of that name")
+	state := filepath.Join(t.TempDir(), "state")
+	write(t, filepath.Join(state, "journal", "leader", "00000001.jsonl"), "{}\n")
+	write(t, filepath.Join(state, "journal", "leader", "lock"), "")
+	write(t, filepath.Join(state, "team.yaml"), "team: api\n")
+	write(t, filepath.Join(state, "processes", "x.lock"), "")
+	return r, backup(t, tm, team.BackupOptions{UID: "u", RootURL: "file:///r", State: state, StateFiles: []string{"journal/leader", "journal", "team.yaml", "archive"}})
+}
+
+func backup(t *testing.T, tm *team.Team, o team.BackupOptions) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := tm.Backup(t.Context(), &b, o); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// unpack restores data as name below a new root.
+func unpack(t *testing.T, r team.Root, data []byte, as waggle.TeamName) (*team.Unpacked, error) {
+	t.Helper()
+	u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
+	if err != nil {
+		if left := children(t, filepath.Join(r.Path, "teams")); len(left) > 0 {
+			t.Errorf("after %v there is %q", err, left)
+		}
+		return nil, err
+	}
+	_, err = u.Place(t.Context(), as, nil, atomicfile.Options{})
+	return u, errors.Join(err, u.Close())
+}
+
+// contents are the files below dir by name.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, line := range tree(t, dir) {
+		name := strings.SplitN(line, " ", 2)[1]
+		if info, err := os.Lstat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			files[name] = read(t, filepath.Join(dir, name))
+		}
+	}
+	return files
+}
+
+func TestBackupAndRestore(t *testing.T) {
+	r, data := backedUp(t)
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(data); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	for what, data := range map[string][]byte{"plain": data, "gzipped": zipped.Bytes()} {
+		to := newRoot(t)
+		u, err := unpack(t, to, data, "api")
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if !u.Verified || !u.Header.Led || u.Header.UID != "u" || len(u.Skipped) > 0 {
+			t.Errorf("%s: %+v", what, u)
+		}
+		for _, dir := range []func(team.Root) string{
+			func(r team.Root) string { return r.TeamDir("api") }, func(r team.Root) string { return r.TasksDir("api") },
+		} {
+			if was, is := contents(t, dir(r)), contents(t, dir(to)); !maps.Equal(was, is) {
+				t.Errorf("%s: was %q, is %q", what, was, is)
+			}
+		}
+		for _, line := range tree(t, to.Path) {
+			if !strings.HasPrefix(line, "0700 ") && !strings.HasPrefix(line, "0600 ") {
+				t.Errorf("open to others: %s", line)
+			}
+		}
+		if got := children(t, filepath.Join(to.Path, "teams")); !slices.Equal(got, []string{"api"}) {
+			t.Errorf("%s: %q", what, got)
+		}
+	}
+}
+
+func TestRestoreAs(t *testing.T) {
+	_, data := backedUp(t)
+	to := newRoot(t)
+	if _, err := unpack(t, to, data, "other"); err != nil {
+		t.Fatal(err)
+	}
+	tm, err := team.Open(to, "other", options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, tm)
+	if len(c.Problems()) > 0 || c.LeadAgentID != "team-lead@other" || c.Members[1].AgentID != "w@other" {
+		t.Errorf("%+v %q", c, c.Problems())
+	}
+	if problems, err := tm.Validate(t.Context()); err != nil || len(problems) > 0 {
+		t.Errorf("%v %v", problems, err)
+	}
+}
+
+// TestRestoreKeepsWhatIsThere: neither a team nor another task list is touched;
+// the very same task list is.
+func TestRestoreKeepsWhatIsThere(t *testing.T) {
+	r, data := backedUp(t)
+	for _, as := range []waggle.TeamName{"api", "API", "api-2"} {
+		before := contents(t, r.Path)
+		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = u.Place(t.Context(), as, nil, atomicfile.Options{})
+		if err := u.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !errors.Is(err, team.ErrExists) || !maps.Equal(before, contents(t, r.Path)) {
+			t.Errorf("%s: %v", as, err)
+		}
+	}
+	to := newRoot(t)
+	write(t, filepath.Join(to.TasksDir("api"), "1.json"), `{"id":"1","subject":"another"}`)
+	u, err := team.Unpack(t.Context(), to, bytes.NewReader(data), noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := u.Place(t.Context(), "api", nil, atomicfile.Options{}); !errors.Is(err, team.ErrExists) || isThere(to.TeamDir("api")) {
+		t.Errorf("over another task list: %v", err)
+	}
+	if err := u.Close(); err != nil {
+		t.Fatal(err)
+	}
+	to = newRoot(t)
+	if err := os.MkdirAll(filepath.Dir(to.TasksDir("api")), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(to.TasksDir("api"), os.DirFS(r.TasksDir("api"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := unpack(t, to, data, "api"); err != nil {
+		t.Errorf("over the same task list: %v", err)
+	}
+}
+
+// TestRestoreOfAnotherProgramsTar: what seed 002 makes, wherever it lies in the tar.
+func TestRestoreOfAnotherProgramsTar(t *testing.T) {
+	for _, prefix := range []string{"", "./", "home/somebody/.claude/"} {
+		data := tarOf(t,
+			entry{name: prefix + "teams/api/", kind: tar.TypeDir}, entry{name: prefix + "teams/api/config.json.lock/", kind: tar.TypeDir},
+			entry{name: prefix + "teams/api/config.json", data: `{"name":"api","members":[]}`}, entry{name: prefix + "teams/api/.config.json.flk", data: "x"},
+			entry{name: prefix + "teams/other/config.json", data: `{}`}, entry{name: prefix + "tasks/api/1.json", data: `{"id":"1"}`}, entry{name: prefix + "notes.txt", data: "n"})
+		to := newRoot(t)
+		u, err := unpack(t, to, data, "api")
+		if err != nil {
+			t.Errorf("%q: %v", prefix, err)
+			continue
+		}
+		if u.Verified || u.Header.Led || u.Files != 2 || len(u.Skipped) != 2 {
+			t.Errorf("%q: %+v", prefix, u)
+		}
+		if got := tree(t, to.Path); !slices.Equal(got, []string{"0700 tasks", "0700 tasks/api", "0600 tasks/api/1.json", "0700 teams", "0700 teams/api", "0600 teams/api/config.json"}) {
+			t.Errorf("%q: %q", prefix, got)
+		}
+	}
+}
+
+// entry is one entry of a tar that a test makes.
+type entry struct {
+	name, data, link string
+	kind             byte
+	size             int64 // when it lies
+}
+
+func tarOf(t testing.TB, entries ...entry) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, e := range entries {
+		h := &tar.Header{Name: e.name, Linkname: e.link, Typeflag: e.kind, Mode: 0o777, Size: int64(len(e.data))}
+		if e.kind == 0 {
+			h.Typeflag = tar.TypeReg
+		}
+		if e.size > 0 {
+			h.Size = e.size
+		}
+		if err := w.WriteHeader(h); err != nil {
+			t.Fatalf("%q: %v", e.name, err)
+		}
+		if _, err := io.WriteString(w, e.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = w.Close() // an entry that lies about its size
+	return b.Bytes()
+}
+
+var config = entry{name: "teams/api/config.json", data: `{"name":"api","members":[]}`}
+
+// attacks are tars that must not be restored, and what is said of them.
+func attacks(t testing.TB) map[string]struct {
+	data []byte
+	want string
+} {
+	long := strings.Repeat("a", 256)
+	bad := map[string]struct {
+		data []byte
+		want string
+	}{}
+	one := func(what, want string, entries ...entry) {
+		bad[what] = struct {
+			data []byte
+			want string
+		}{tarOf(t, append([]entry{config}, entries...)...), want}
+	}
+	for what, name := range map[string]string{
+		"climbs": "../../evil", "climbs inside": "teams/api/../../../evil", "climbs at the end": "teams/api/..", "absolute": "/etc/passwd",
+		"absolute below": "/teams/api/x", "backslash": `teams\api\x`, "climbs with backslashes": `teams/api/..\..\evil`, "drive": "C:/evil",
+		"stream": "teams/api/x:y", "double slash": "teams//api/x", "dot inside": "teams/./api/x", "newline": "teams/api/a\nb",
+		"escape": "teams/api/\x1b[31m", "direction": "teams/api/\u202efdp.exe", "not UTF-8": "teams/api/\xff", "long part": "teams/api/" + long,
+		"long": "teams/api/" + strings.Repeat("a/", 300) + "x", "deep": "teams/api/" + strings.Repeat("a/", 20) + "x", "trailing dot": "teams/api/x.", "trailing space": "teams/api/x ",
+	} {
+		one(what, "the name ", entry{name: name, data: "x"})
+	}
+	one("symbolic link", "is of type", entry{name: "teams/api/x", kind: tar.TypeSymlink, link: "/etc/passwd"})
+	one("link and through it", "is of type", entry{name: "teams/api/d", kind: tar.TypeSymlink, link: "/tmp"}, entry{name: "teams/api/d/x", data: "x"})
+	one("hard link", "is of type", entry{name: "teams/api/x", kind: tar.TypeLink, link: "teams/api/config.json"})
+	one("hard link out", "is of type", entry{name: "teams/api/x", kind: tar.TypeLink, link: "/etc/passwd"})
+	one("device", "is of type", entry{name: "teams/api/x", kind: tar.TypeChar})
+	one("block device", "is of type", entry{name: "teams/api/x", kind: tar.TypeBlock})
+	one("FIFO", "is of type", entry{name: "teams/api/inboxes/w.json", kind: tar.TypeFifo})
+	one("twice", "occurs twice", entry{name: "teams/api/x", data: "1"}, entry{name: "teams/api/x", data: "2"})
+	one("twice in another case", "occurs twice", entry{name: "teams/api/Config.json", data: "{}"})
+	one("twice with a dot", "occurs twice", entry{name: "./teams/api/config.json", data: "{}"})
+	one("twice by another way", "where another entry does", entry{name: "a/teams/api/config.json", data: "{}"})
+	one("file and directory", "is a file and a directory", entry{name: "teams/api/x", data: "1"}, entry{name: "teams/api/x/y", data: "2"})
+	one("directory and file", "is a file and a directory", entry{name: "teams/api/x/y", data: "1"}, entry{name: "teams/api/x", data: "2"})
+	one("too large", "at most", entry{name: "teams/api/x", size: 256<<20 + 1})
+	one("shorter than it says", "unexpected EOF", entry{name: "teams/api/x", data: "x", size: 100000})
+	bad["no registry"] = struct {
+		data []byte
+		want string
+	}{tarOf(t, entry{name: "teams/api/inboxes/w.json", data: "[]"}), "holds no teams/<team>/config.json"}
+	bad["broken registry"] = struct {
+		data []byte
+		want string
+	}{tarOf(t, entry{name: config.name, data: "{"}), "config.json"}
+	bad["nothing"] = struct {
+		data []byte
+		want string
+	}{nil, "holds no"}
+	bad["no tar"] = struct {
+		data []byte
+		want string
+	}{bytes.Repeat([]byte("x"), 2000), "invalid tar header"}
+	bad["no gzip"] = struct {
+		data []byte
+		want string
+	}{[]byte{0x1f, 0x8b, 1, 2, 3}, "backup: "}
+	header := func(s string) entry { return entry{name: "waggle-backup.json", data: s} }
+	for what, h := range map[string]string{
+		"climbing team":  `{"format":"waggle team backup","version":1,"team":"../../evil"}`,
+		"newer version":  `{"format":"waggle team backup","version":2,"team":"api"}`,
+		"another format": `{"format":"x","version":1,"team":"api"}`, "no header": `[`,
+		"no sums": `{"format":"waggle team backup","version":1,"team":"api"}`,
+	} {
+		bad[what] = struct {
+			data []byte
+			want string
+		}{tarOf(t, header(h), config), map[string]string{"no sums": "cut short"}[what]}
+	}
+	one("late header", "is not the first", header(`{"format":"waggle team backup","version":1,"team":"api"}`))
+	return bad
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	for what, a := range attacks(t) {
+		r := newRoot(t)
+		_, err := unpack(t, r, a.data, "api")
+		var bad *team.BackupError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), a.want) {
+			t.Errorf("%s: %v, want %q", what, err, a.want)
+		}
+		if left := tree(t, filepath.Dir(r.Path)); !slices.Equal(left, []string{"0700 root", "0700 root/teams"}) {
+			t.Errorf("%s left %q", what, left)
+		}
+	}
+}
+
+// TestRestoreRefusesDamage: a backup that was cut anywhere, or has a changed byte in
+// any file, is refused.
+func TestRestoreRefusesDamage(t *testing.T) {
+	_, data := backedUp(t)
+	end := len(data) - 1024 // of the last entry; two empty blocks follow
+	for cut := 0; cut < len(data); cut += 512 {
+		if _, err := unpack(t, newRoot(t), data[:cut], "api"); (err == nil) != (cut >= end) {
+			t.Errorf("cut at %d of %d: %v", cut, len(data), err)
+		}
+	}
+	for _, text := range []string{"keep", `"old"`, "made", "team: api\n", `"id":"1"`, "team-lead@api"} {
+		at := bytes.Index(data, []byte(text))
+		if at < 0 {
+			continue
+		}
+		changed := bytes.Clone(data)
+		changed[at+1] ^= 1
+		if _, err := unpack(t, newRoot(t), changed, "api"); err == nil {
+			t.Errorf("a changed byte at %d (%q) was not found", at, text)
+		}
+	}
+	var zipped bytes.Buffer
+	z := gzip.NewWriter(&zipped)
+	if _, err := z.Write(data); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	cut := zipped.Bytes()
+	if _, err := unpack(t, newRoot(t), cut[:len(cut)-4], "api"); err == nil {
+		t.Error("a gzip stream without its end was taken")
+	}
+}
+
+// TestBackupLeavesOut: what is no regular file is listed, not followed.
+func TestBackupLeavesOut(t *testing.T) {
+	r, tm := deletable(t)
+	outside := filepath.Join(t.TempDir(), "secret")
+	write(t, outside, "secret")
+	if err := os.Symlink(outside, filepath.Join(r.TasksDir("api"), "w", "artifacts", "link")); err != nil {
+		t.Skip(err)
+	}
+	write(t, filepath.Join(r.TeamDir("api"), "inboxes", ".w.json.0123.tmp"), "half")
+	if err := os.MkdirAll(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock")); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	rep, err := tm.Backup(t.Context(), &b, team.BackupOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Skipped) != 1 || filepath.Base(rep.Skipped[0].Path) != "link" || bytes.Contains(b.Bytes(), []byte("secret")) || bytes.Contains(b.Bytes(), []byte("half")) {
+		t.Errorf("%+v", rep)
+	}
+}
+
+// TestBackupIsOneMoment: members join, each with a mailbox, while backups are made;
+// every backup holds a mailbox for every member, and restores.
+func TestBackupIsOneMoment(t *testing.T) {
+	r := newRoot(t)
+	tm := create(t, r, team.Config{Name: "api"})
+	var running []interface{ Wait() error }
+	for range 3 {
+		cmd := helper(t.Context(), "add", r.Path, "")
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		running = append(running, cmd)
+	}
+	done := make(chan error, 1)
+	go func() {
+		var errs []error
+		for _, cmd := range running {
+			errs = append(errs, cmd.Wait())
+		}
+		done <- errors.Join(errs...)
+	}()
+	for n := 0; ; n++ {
+		to := newRoot(t)
+		if _, err := unpack(t, to, backup(t, tm, team.BackupOptions{}), "api"); err != nil {
+			t.Fatal(err)
+		}
+		restored, err := team.Open(to, "api", options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := load(t, restored)
+		for _, m := range c.Members {
+			if !isThere(filepath.Join(to.InboxesDir("api"), string(m.Name)+".json")) {
+				t.Errorf("%s has no mailbox in backup %d", m.Name, n)
+			}
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Error(err)
+			}
+			if got := len(load(t, tm).Members); got != 16 {
+				t.Errorf("%d members", got)
+			}
+			return
+		default:
+		}
+	}
+}
+
+// helperRestore restores a backup and kills itself at a step.
+func helperRestore() error {
+	step, err := strconv.Atoi(os.Getenv(envStep))
+	if err != nil {
+		return err
+	}
+	root := os.Getenv(envRoot)
+	f, err := os.Open(filepath.Join(root, "api.tar"))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	u, err := team.Unpack(context.Background(), team.Root{Path: root}, f, noon)
+	if err != nil {
+		return err
+	}
+	_, err = u.Place(context.Background(), "api", nil, atomicfile.Options{Hook: dieAt(step)})
+	return errors.Join(err, u.Close())
+}
+
+// TestKilledWhileRestoring: the team is there whole or not at all, and the next
+// restore makes it, or finds it.
+func TestKilledWhileRestoring(t *testing.T) {
+	_, data := backedUp(t)
+	steps := 0
+	for step := 0; ; step++ {
+		r := newRoot(t)
+		write(t, filepath.Join(r.Path, "api.tar"), string(data))
+		out, err := helper(t.Context(), "restore", r.Path, strconv.Itoa(step)).Output()
+		if err == nil {
+			break
+		}
+		steps++
+		at := strings.TrimSpace(string(out))
+		whole := isThere(r.TeamDir("api"))
+		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = u.Place(t.Context(), "api", nil, atomicfile.Options{})
+		if err := u.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if whole != errors.Is(err, team.ErrExists) || !whole && err != nil {
+			t.Errorf("%s: there %v, again %v", at, whole, err)
+		}
+		if got := len(contents(t, r.TeamDir("api"))) + len(contents(t, r.TasksDir("api"))); got != 10 {
+			t.Errorf("%s: %d files", at, got)
+		}
+	}
+	if steps < 4 {
+		t.Errorf("only %d steps: this test shows little", steps)
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	for _, a := range attacks(f) {
+		if len(a.data) < 1<<16 {
+			f.Add(a.data)
+		}
+	}
+	f.Add(tarOf(f, config))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		base := t.TempDir()
+		r := team.Root{Path: filepath.Join(base, "a", "b", "root")}
+		u, err := team.Unpack(t.Context(), r, bytes.NewReader(data), noon)
+		if err == nil {
+			if _, err := u.Config(); err != nil {
+				t.Error(err)
+			}
+			err = u.Close()
+		}
+		var bad *team.BackupError
+		if err != nil && !errors.As(err, &bad) {
+			t.Errorf("%v", err)
+		}
+		if left := fmt.Sprint(tree(t, base)); left != "[0700 a 0700 a/b 0700 a/b/root 0700 a/b/root/teams]" {
+			t.Errorf("left %s", left)
+		}
+	})
+}

@@ -1,0 +1,158 @@
+package team
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Place makes a team named as of an unpacked backup, as whose config edit may be
+// changed; edit may be nil. The team appears whole or not at all, its tasks before
+// it. It fails with ErrExists when a team of that name, in any case, is there, or a
+// task list that is neither empty nor the one of the backup, file by file. The directories and files that it makes are private.
+func (u *Unpacked) Place(ctx context.Context, as waggle.TeamName, edit func(*Config), o atomicfile.Options) (*Team, error) {
+	if _, err := waggle.ParseTeam(string(as)); err != nil {
+		return nil, fmt.Errorf("team: restore: %w", err)
+	}
+	t := newTeam(u.root, as, o)
+	if err := u.place(ctx, t, edit); err != nil {
+		return nil, fmt.Errorf("team: restore %s: %w", as, err)
+	}
+	return t, nil
+}
+
+func (u *Unpacked) place(ctx context.Context, t *Team, edit func(*Config)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	c, err := u.Config()
+	if err != nil {
+		return err
+	}
+	c.rename(u.Header.Team, t.name)
+	if edit != nil {
+		edit(c)
+	}
+	config := filepath.Join(u.part("team"), configName)
+	if err := atomicfile.WriteFile(config, c.AppendJSON(nil), t.o); err != nil {
+		return err
+	}
+	for _, dir := range []string{t.root.tasks(), u.part("tasks")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	for _, dir := range []string{t.root.teams(), t.root.tasks()} {
+		sweep(dir, t.name, t.now())
+	}
+	if err := t.free(); err != nil {
+		return err
+	}
+	tasks := t.root.TasksDir(t.name)
+	there, err := u.tasksThere(tasks)
+	if err != nil {
+		return err
+	}
+	t.step("unpacked")
+	if !there {
+		if err := os.Rename(u.part("tasks"), tasks); err != nil {
+			return err
+		}
+	}
+	t.step("tasks placed")
+	if err := os.Rename(u.part("team"), t.root.TeamDir(t.name)); err != nil {
+		if exists(t.root.TeamDir(t.name)) {
+			return ErrExists
+		}
+		return err
+	}
+	t.step("team placed")
+	if t.o.Sync == atomicfile.SyncFull {
+		return syncDir(t.root.teams())
+	}
+	return nil
+}
+
+// tasksThere makes room for the task list: it removes an empty one, and reports
+// one that is already what the backup has, which a killed restore or a deletion
+// that kept it has left.
+func (u *Unpacked) tasksThere(dir string) (bool, error) {
+	if !exists(dir) {
+		return false, nil
+	}
+	have, err := readTree(dir)
+	if err != nil {
+		return false, err
+	}
+	if len(have) == 0 {
+		return false, os.RemoveAll(dir)
+	}
+	want, err := readTree(u.part("tasks"))
+	if err == nil && !maps.Equal(have, want) {
+		err = fmt.Errorf("%w: its task list %s, and it is not that of the backup", ErrExists, dir)
+	}
+	return true, err
+}
+
+// readTree returns the sums of the files below dir, by name, but those of locks.
+func readTree(dir string) (map[string][sha256.Size]byte, error) {
+	sums := map[string][sha256.Size]byte{}
+	return sums, filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() || transient(d) || d.Name() == ".lock":
+			return nil
+		case !d.Type().IsRegular():
+			return fmt.Errorf("%s is not a regular file", at)
+		}
+		data, err := atomicfile.ReadFile(at, atomicfile.Options{MaxSize: maxEntry})
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(dir, at)
+		sums[filepath.ToSlash(below)] = sha256.Sum256(data)
+		return err
+	})
+}
+
+// rename gives a config another team's name, where it holds the old one.
+func (c *Config) rename(from, to waggle.TeamName) {
+	c.Name = to
+	moved := func(id waggle.AgentID) waggle.AgentID {
+		if name, ok := strings.CutSuffix(string(id), "@"+string(from)); ok {
+			return waggle.AgentID(name + "@" + string(to))
+		}
+		return id
+	}
+	c.LeadAgentID = moved(c.LeadAgentID)
+	for i := range c.Members {
+		c.Members[i].AgentID = moved(c.Members[i].AgentID)
+	}
+}
+
+// KeepState moves what the backup has of the team's STATE to dir, which must not
+// be there, for people to read; false when it has nothing.
+func (u *Unpacked) KeepState(dir string) (kept bool, err error) {
+	from := u.part(stateName)
+	if !isDir(from) {
+		return false, nil
+	}
+	if err := os.Rename(from, dir); err == nil || !foreignDevice(err) {
+		return err == nil, err
+	}
+	home, err := os.OpenRoot(u.dir)
+	if err != nil {
+		return false, err
+	}
+	defer home.Close()
+	return true, copyTree(home, stateName, dir)
+}
