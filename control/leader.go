@@ -101,10 +101,11 @@ type Member struct {
 	Mode     policy.Mode      // set by a mode command; "" means the policy's own
 	ModeBy   policy.Role      // who set it
 
-	base     State
-	told     bool // words or work went to it, and its first idle after them has not come
-	pending  int
-	assigned map[string]uint64 // task id: seq of its newest assignment
+	base        State
+	modeVersion uint64 // under which Mode was set
+	told        bool   // words or work went to it, and its first idle after them has not come
+	pending     int
+	assigned    map[string]uint64 // task id: seq of its newest assignment
 }
 
 // State is where the member is.
@@ -143,6 +144,9 @@ type Request struct {
 	Order   *Order
 	Closed  string    // evidence
 	Votes   []Decided // allows that wait for a second principal, one a principal
+	// Escalated says who passed it on to the operator, who alone decides it then;
+	// nil: nobody did.
+	Escalated *Decided
 }
 
 // Gate is what the request is about.

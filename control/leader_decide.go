@@ -3,6 +3,8 @@ package control
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"waggle"
@@ -79,8 +81,96 @@ func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error)
 		return out, nil
 	}
 	out.Drafts = []journal.Draft{{Kind: RecDecided, Must: true, Body: d}}
+	for i, twin := range l.twins(req, v, mint.Now) {
+		d, err := l.decision(twin, v, mint.nth(i+1))
+		if err != nil {
+			return Outcome{}, err
+		}
+		out.Drafts = append(out.Drafts, journal.Draft{Kind: RecDecided, Must: true, Body: d})
+	}
 	out.Changed = out.Refusal == nil
 	return out, nil
+}
+
+// twins are the other questions of a member about the same host: one prompt
+// answers all who wait for it, each by its id and under its own digest. What takes
+// two is not answered beside another, nor is what expires.
+func (l *Leader) twins(req *Request, v Verdict, now time.Time) []*Request {
+	if req.Gate() != policy.GateNetwork || v.By == policy.RoleSystem || l.needsTwo(req, v.Allow) {
+		return nil
+	}
+	var twins []*Request
+	for _, r := range l.pending {
+		same := r != req && r.Instance == req.Instance && r.Kind == req.Kind &&
+			strings.EqualFold(r.Ask.Host, req.Ask.Host) && r.Ask.Port == req.Ask.Port
+		if same && (r.Expires == nil || now.Before(*r.Expires)) {
+			twins = append(twins, r)
+		}
+	}
+	return twins
+}
+
+// Escalate passes an open question on: from then on the operator alone decides it,
+// whatever the policy says of its kind. A lead agent that may not or will not
+// answer does this; so may the operator, who then is not overtaken by rules. What
+// takes two already needs the operator.
+func (l *Leader) Escalate(k Key, shown Digest, by policy.Role, reason string, w journal.Writer) (Outcome, error) {
+	req := l.byKey[k]
+	if req == nil {
+		return Outcome{Refusal: &UnknownRequestError{ID: k.ID}}, nil
+	}
+	out := Outcome{Request: req}
+	if over, err := l.over(req, Verdict{Key: k, Digest: shown}); over {
+		if out.Refusal = err; err == nil {
+			out.Refusal = &DecidedError{Request: req}
+		}
+		return out, nil
+	}
+	if req.Escalated != nil {
+		return out, nil
+	}
+	if why := l.mayEscalate(req, by, w); why != "" {
+		out.Refusal = &RefusedError{Why: why}
+		return out, nil
+	}
+	out.Changed = true
+	out.Drafts = []journal.Draft{{Kind: RecVoted, Must: true, Body: Decided{Key: k, Digest: req.Digest, Decision: DecisionEscalate, By: by,
+		Channel: policy.ChannelJournal, Policy: l.Policy.Policy.Version, Reason: reason, Trust: l.byInst[k.Instance].Trust}}}
+	return out, nil
+}
+
+// mayEscalate says why somebody may not pass a question on, "" when they may.
+func (l *Leader) mayEscalate(req *Request, by policy.Role, w journal.Writer) string {
+	switch {
+	case req.State != RequestPending || req.Escalated != nil:
+		return "the request is not open to that"
+	case by != policy.RoleLeader && by != policy.RoleOperator:
+		return fmt.Sprintf("%q passes nothing on", by)
+	case w.Operator != (by == policy.RoleOperator):
+		return "it is written in another's name"
+	case l.Policy.DeciderOf(req.Gate()) == policy.DecideTwo:
+		return "it takes two, and one of them is the operator"
+	}
+	return ""
+}
+
+// deciderOf is who answers one question: who answers its kind, unless it was
+// passed on.
+func (l *Leader) deciderOf(req *Request) policy.Decider {
+	if req.Escalated != nil {
+		return policy.DecideOperator
+	}
+	return l.Policy.DeciderOf(req.Gate())
+}
+
+// Asked lists the open questions that a lead agent is to answer: what the policy
+// gives to it alone or as one of two, and it has not voted on or passed on.
+func (l *Leader) Asked() []*Request {
+	return slices.DeleteFunc(l.Pending(), func(r *Request) bool {
+		d := l.deciderOf(r)
+		voted := slices.ContainsFunc(r.Votes, func(v Decided) bool { return v.By == policy.RoleLeader && v.Policy == l.Policy.Policy.Version })
+		return d != policy.DecideLeader && d != policy.DecideTwo || voted
+	})
 }
 
 // over reports a verdict that decides nothing, whoever gives it: it is about
@@ -116,13 +206,13 @@ func (l *Leader) mayDecide(req *Request, by policy.Role, allow bool, w journal.W
 	if l.needsTwo(req, allow) {
 		return policy.MayVote(req.Gate(), policy.DecideTwo, by)
 	}
-	return policy.MayDecide(req.Gate(), l.Policy.DeciderOf(req.Gate()), by, allow)
+	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
 }
 
 // needsTwo reports whether a verdict on the request is only one vote of two. A
 // deny takes effect alone.
 func (l *Leader) needsTwo(req *Request, allow bool) bool {
-	return allow && l.Policy.DeciderOf(req.Gate()) == policy.DecideTwo
+	return allow && l.deciderOf(req) == policy.DecideTwo
 }
 
 // voted reports whether the same vote is on record.
@@ -234,7 +324,7 @@ func (l *Leader) Due(now time.Time) []Verdict {
 	var vs []Verdict
 	for _, r := range l.pending {
 		v := Verdict{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal}
-		decider := l.Policy.DeciderOf(r.Gate())
+		decider := l.deciderOf(r)
 		switch {
 		case r.Expires != nil && !now.Before(*r.Expires):
 			v.Via, v.Reason = ViaExpiry, expiredText
@@ -253,11 +343,7 @@ func (l *Leader) Due(now time.Time) []Verdict {
 
 // byRules fills v when the team's rules decide the request.
 func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
-	mode := l.Policy.Policy.Mode
-	if m := l.byInst[r.Instance]; m.Mode != "" {
-		mode = mode.Meet(m.Mode)
-	}
-	j := l.Policy.Judge(r.Instance, mode, r.Kind, r.Ask, now)
+	j := l.Policy.Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now)
 	if j.Decision == policy.Ask {
 		return false
 	}

@@ -358,6 +358,9 @@ func (l *Leader) settled(req *Request, m *Member) {
 }
 
 func (l *Leader) votedRec(r journal.Record, b Decided) error {
+	if b.Decision == DecisionEscalate {
+		return l.escalatedRec(r, b)
+	}
 	if why := l.misdecided(r, b); why != "" {
 		return l.ignore(r, why)
 	}
@@ -367,6 +370,19 @@ func (l *Leader) votedRec(r journal.Record, b Decided) error {
 	}
 	req.Votes = append(slices.DeleteFunc(req.Votes, func(v Decided) bool { return v.By == b.By }), b)
 	return l.advance(req, EvVoted, RequestPending, r)
+}
+
+// escalatedRec passes a question on to the operator.
+func (l *Leader) escalatedRec(r journal.Record, b Decided) error {
+	req := l.byKey[b.Key]
+	if req == nil || req.Digest != b.Digest {
+		return l.ignore(r, "there is no such request")
+	}
+	if why := l.mayEscalate(req, b.By, r.Writer); why != "" {
+		return l.ignore(r, why)
+	}
+	req.Escalated = &b
+	return l.advance(req, EvEscalated, RequestPending, r)
 }
 
 // second finds the vote that an allow completes: another principal's, under the
@@ -465,7 +481,7 @@ func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
 		return fmt.Errorf("mode of %s: %w", m.Name, err)
 	}
 	l.version = b.Version
-	m.Mode, m.ModeBy = b.Mode, b.By
+	m.Mode, m.ModeBy, m.modeVersion = b.Mode, b.By, b.Version
 	l.order(o)
 	return nil
 }

@@ -17,7 +17,7 @@ const (
 	RecProcess      = "process"      // Process
 	RecLeft         = "left"         // Left
 	RecSeen         = "seen"         // Seen
-	RecVoted        = "voted"        // Decided: one of the two allows that DecideTwo takes
+	RecVoted        = "voted"        // Decided: one of the two allows that DecideTwo takes, or an escalation
 	RecDecided      = "decided"      // Decided
 	RecCommanded    = "commanded"    // Commanded
 	RecSent         = "sent"         // Sent
@@ -155,6 +155,9 @@ type Seen struct {
 const (
 	DecisionAllow = "allow"
 	DecisionDeny  = "deny"
+	// DecisionEscalate decides nothing: from then on the operator alone does. Only
+	// a voted record holds it.
+	DecisionEscalate = "escalate"
 )
 
 // Decided answers a request, once.

@@ -175,6 +175,8 @@ func TestRequestTable(t *testing.T) {
 		}
 	}
 
+	w, _, r = open(control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideLeader}})
+	w.escalate(r, policy.RoleLeader, w.lead())
 	w, _, r = open(control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideTwo}})
 	if w.decide(verdict(r, true), operator); r.State != control.RequestPending || len(r.Votes) != 1 {
 		t.Errorf("%s after one of two", r.State)

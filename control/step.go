@@ -1,6 +1,8 @@
 package control
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +19,22 @@ type Mint struct {
 	Now   time.Time
 	MsgID string // UUID v4 for the message the step composes
 	Nonce string // seven base-36 characters for a request id
+}
+
+// nth is a mint for one more message of the same step: its names are made from
+// the first's, so that they are as hard to guess and never the same.
+func (m Mint) nth(n int) Mint {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("waggle/mint/1 %s %s %d", m.MsgID, m.Nonce, n)))
+	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // UUID v4
+	h := hex.EncodeToString(sum[:16])
+	m.MsgID = h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	nonce := make([]byte, 7)
+	for i := range nonce {
+		nonce[i] = digits[int(sum[16+i])%len(digits)]
+	}
+	m.Nonce = string(nonce)
+	return m
 }
 
 // Incoming is one entry of a mailbox as a machine judges it.

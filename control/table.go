@@ -70,9 +70,10 @@ const (
 
 // Further events of one request.
 const (
-	EvVoted  Event = "one of two allowed it"
-	EvSent   Event = "answer sent"
-	EvEffect Event = "effect seen"
+	EvVoted     Event = "one of two allowed it"
+	EvEscalated Event = "passed on to the operator"
+	EvSent      Event = "answer sent"
+	EvEffect    Event = "effect seen"
 )
 
 // States and events of the team as its leader's journal has it.
@@ -254,6 +255,7 @@ var RequestTable = []Transition{
 	{"L5", RequestSent, EvAsked, RequestSent},
 	{"L5", RequestClosed, EvAsked, RequestClosed},
 	{"L6", RequestPending, EvVoted, RequestPending},
+	{"L6", RequestPending, EvEscalated, RequestPending},
 	{"L6", RequestPending, EvDecided, RequestDecided},
 	{"L7", RequestDecided, EvSent, RequestSent}, // however often writing it failed
 	{"L7", RequestSent, EvSent, RequestSent},

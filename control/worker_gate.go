@@ -151,7 +151,9 @@ func (w *Worker) mode(l *Leader) policy.Mode {
 }
 
 // ModeOf is the mode of a member apart from the plan that it may owe: the team's,
-// or its own. Only the operator's word makes that wider than the team's.
+// or its own. The operator's word makes that as wide as it says; the lead's no
+// wider than the team's mode, or than the lead's own where the policy gives it one
+// (PolicySet.Lead), until the operator sets the policy anew.
 func (l *Leader) ModeOf(i Instance) policy.Mode {
 	mode := l.Policy.Policy.Mode
 	switch m, ok := l.byInst[i]; {
@@ -159,6 +161,8 @@ func (l *Leader) ModeOf(i Instance) policy.Mode {
 		return mode
 	case m.ModeBy == policy.RoleOperator:
 		return m.Mode
+	case l.Policy.Lead != nil && m.modeVersion > l.Policy.Policy.Version:
+		return l.Policy.Lead.Mode.Meet(m.Mode)
 	default:
 		return mode.Meet(m.Mode)
 	}
