@@ -42,6 +42,7 @@ type Leader struct {
 	open    []*Order          // not closed
 	vouched map[addressed][]*Order
 	words   map[string]*Order // by the hash of their entry
+	said    []*Order          // words, in order
 	news    []News            // for the lead's session, in order
 	stirred bool              // something was given out since all were idle
 	failed  error             // what Apply returned
@@ -173,9 +174,11 @@ type Order struct {
 	Commanded *Commanded
 	Words     *Words
 	Hash      string // of the entry, for words
+	MsgID     string // the same
 	Sent      bool
 	Closed    bool
 	End       string // evidence of the closing; "" when its member left
+	EndAt     time.Time
 }
 
 // NewLeader returns an empty fold.

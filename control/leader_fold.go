@@ -516,7 +516,7 @@ func (l *Leader) closedRec(r journal.Record, b Closed) error {
 		return l.ignore(r, "it was closed before")
 	}
 	l.close(o)
-	o.End = b.Evidence
+	o.End, o.EndAt = b.Evidence, r.Time
 	if o.Decided != nil {
 		req := l.byKey[o.Decided.Key]
 		req.Closed = b.Evidence

@@ -138,6 +138,9 @@ func (l *Leader) Spoken(entry string) *Order {
 	return l.words[hash]
 }
 
+// OrderAt finds what was put on its way by the record with this seq.
+func (l *Leader) OrderAt(seq journal.Seq) *Order { return l.orders[seq] }
+
 // Unsaid says why an entry is not to be delivered: its words were taken back,
 // replaced, or are too old. "": nothing speaks against it.
 func (l *Leader) Unsaid(entry string, now time.Time) string {
@@ -176,7 +179,7 @@ func (l *Leader) saidRec(r journal.Record, b Words) error {
 	if err != nil {
 		return fmt.Errorf("said: %w", err)
 	}
-	m, o := l.byInst[b.Instance], &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Words: &b, Hash: env.Hash()}
+	m, o := l.byInst[b.Instance], &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Words: &b, Hash: env.Hash(), MsgID: env.MsgID}
 	_, err = ParsePriority(string(b.Priority))
 	switch {
 	case err != nil:
@@ -189,7 +192,7 @@ func (l *Leader) saidRec(r journal.Record, b Words) error {
 		return l.ignore(r, "only the lead's own words steer a member")
 	}
 	l.orders[o.Seq], l.words[o.Hash] = o, o
-	l.open = append(l.open, o)
+	l.open, l.said = append(l.open, o), append(l.said, o)
 	if m != nil && env.From == string(waggle.Lead) {
 		l.given(m)
 	}
@@ -275,4 +278,16 @@ func (w *Worker) HasTaken(o *Order) bool { return w.Owns(o.Hash + "#1") }
 func (w *Worker) Copy(entry string, l *Leader) bool {
 	o := l.Spoken(entry)
 	return o != nil && entry != o.Hash+"#1" && w.HasTaken(o)
+}
+
+// SpokenAs finds words by their msg_id, or by its beginning, in the order of the
+// journal.
+func (l *Leader) SpokenAs(id string) []*Order {
+	var os []*Order
+	for _, o := range l.said {
+		if id != "" && strings.HasPrefix(o.MsgID, id) {
+			os = append(os, o)
+		}
+	}
+	return os
 }

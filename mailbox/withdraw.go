@@ -21,6 +21,7 @@ type Withdrawer interface {
 
 var (
 	_ Withdrawer = (*Box)(nil)
+	_ Withdrawer = (*Located)(nil)
 	_ Withdrawer = (*memory)(nil)
 )
 
@@ -86,4 +87,17 @@ func (c *contents) unreadOf(ids []ID) (remove []bool, found []ID) {
 		}
 	}
 	return remove, found
+}
+
+// Withdraw is Box.Withdraw. It also finds an entry that a migration moved meanwhile.
+func (l *Located) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
+	err = l.do(ctx, func(box *Box) error {
+		g, err := box.Withdraw(ctx, ids...)
+		gone = append(gone, g...)
+		if err != nil {
+			return err
+		}
+		return l.still(box.layout)
+	})
+	return gone, err
 }

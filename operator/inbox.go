@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
 )
@@ -31,11 +32,12 @@ type InboxEntry struct {
 
 // Inbox is one member's messages.
 type Inbox struct {
-	Team    string       `json:"team"`
-	Member  string       `json:"member"`
-	Entries []InboxEntry `json:"entries"`
-	Path    string       `json:"-"` // the mailbox file
-	Reports []string     `json:"-"` // what was found wrong with the file
+	Team    string         `json:"team"`
+	Member  string         `json:"member"`
+	Entries []InboxEntry   `json:"entries"`
+	News    []control.News `json:"news,omitempty"` // filled in by who wants it
+	Reports []string       `json:"-"`              // what was found wrong with the file
+	Path    string         `json:"-"`              // the mailbox file
 	box     *mailbox.Located
 }
 
@@ -162,7 +164,56 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	if len(ids) == 0 {
 		return nil
 	}
+	if s != nil && in.Member == string(waggle.Lead) {
+		if err := o.read(ctx, s, ids); err != nil {
+			return err
+		}
+	}
 	return in.box.MarkRead(ctx, ids...)
+}
+
+// read puts on record that the operator has read words to the lead, unless a
+// member's process says so.
+func (o Operator) read(ctx context.Context, s *State, ids []mailbox.ID) error {
+	if err := o.guard(ctx, s, "reading the lead's mailbox"); err != nil {
+		return err
+	}
+	return o.append(ctx, s, func() ([]journal.Draft, error) {
+		var t control.Taken
+		for _, id := range ids {
+			if e := id.String(); !s.Lead.Owns(e) {
+				t.Entries = append(t.Entries, e)
+			}
+		}
+		if len(t.Entries) == 0 {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: control.RecTaken, Must: true, Body: t}}, nil
+	})
+}
+
+// News is what the lead's session is to be told that was told everything up to
+// after, and the seq up to which it is told then: the status of members as far as
+// it is worth a turn. One call is one wake-up; none is due when it is empty.
+func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.Seq) ([]control.News, journal.Seq, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, after, err
+	}
+	if _, err := o.pass(ctx, s); err != nil {
+		return nil, after, err
+	}
+	return s.Lead.NewsAfter(after), max(after, s.Lead.Head()), nil
+}
+
+// IsStatus reports a message that is told to the lead's session as news, if at
+// all.
+func IsStatus(e InboxEntry) bool {
+	switch waggle.Kind(e.Kind) {
+	case waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted:
+		return true
+	}
+	return false
 }
 
 // controls reports whether an entry is for the machine, which marks it itself.

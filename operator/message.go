@@ -4,71 +4,52 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/mailbox"
 	"waggle/team"
 )
 
-// StoredMessage is a message where it lies, and what the journals know of it.
+// StoredMessage is a message, where it lies, and what became of it.
 type StoredMessage struct {
-	To     string          `json:"to"`
-	Entry  InboxEntry      `json:"entry"`
-	Raw    json.RawMessage `json:"raw"`
-	States []MessageState  `json:"states"`
+	To       string          `json:"to"`
+	From     string          `json:"from"`
+	MsgID    string          `json:"msg_id"`
+	State    Delivery        `json:"state"` // the last of States
+	Since    string          `json:"since"` // of the newest state that a record tells the time of
+	Ahead    int             `json:"ahead"` // unread before it, while it waits
+	Priority string          `json:"priority"`
+	Entry    InboxEntry      `json:"entry"` // index -1: it is in no mailbox
+	Raw      json.RawMessage `json:"raw"`
+	States   []MessageState  `json:"states"`
 }
 
-// MessageState is one step of a message's way.
-type MessageState struct {
-	State  string `json:"state"` // written, sent, taken, applied, answered, seen, unverified, read
-	At     string `json:"at"`
-	Detail string `json:"detail"`
-}
-
-// Message finds messages by msg_id, or by the beginning of their id, in every
-// mailbox of a team. A broadcast has as many as it had recipients.
+// Message finds messages by msg_id or by the beginning of one or of their id, in
+// every mailbox of a team and in its journals, and tells what became of each. A
+// message that is on record is found also when another program has erased it.
 func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) ([]StoredMessage, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	v, err := o.survey(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := reg.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names, err := o.Boxes(name).Names()
-	if err != nil {
-		return nil, err
-	}
-	s, err := o.State(ctx, name)
-	if err != nil {
-		return nil, err
+	named := func(msgID, entry string) bool {
+		return msgID == id || len(id) >= shortID && (strings.HasPrefix(msgID, id) || strings.HasPrefix(entry, id))
 	}
 	var msgs []StoredMessage
-	for _, n := range names {
-		box, err := o.box(cfg, n, nil)
-		if err != nil {
-			return nil, err
+	for _, b := range v.boxes {
+		for i, e := range b.entries {
+			if named(e.Envelope.MsgID, e.ID.String()) {
+				msgs = append(msgs, v.message(v.t.at(b.name, e.ID.String()), b, i))
+			}
 		}
-		entries, err := box.Entries(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if id == "" || (e.Envelope.MsgID != id && !strings.HasPrefix(e.ID.String(), id)) {
-				continue
-			}
-			m := StoredMessage{To: string(n), Entry: inboxEntry(e), Raw: e.Raw, States: []MessageState{{State: "written", At: e.Envelope.Timestamp}}}
-			if s != nil {
-				if m.States, err = s.trace(m, n); err != nil {
-					return nil, err
-				}
-			}
-			if e.Envelope.Read {
-				m.States = append(m.States, MessageState{State: "read", Detail: "marked in the mailbox"})
-			}
-			msgs = append(msgs, m)
+	}
+	for _, tr := range v.t.order {
+		if b, i := v.find(tr); i < 0 && named(tr.env.MsgID, tr.id) {
+			msgs = append(msgs, v.message(tr, b, i))
 		}
 	}
 	if len(msgs) == 0 {
@@ -77,40 +58,189 @@ func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) 
 	return msgs, nil
 }
 
-// trace follows a message through the journals.
-func (s *State) trace(m StoredMessage, box waggle.MemberName) ([]MessageState, error) {
-	recs, err := s.Records()
+// Messages lists the words that are on record with their senders, oldest first, with
+// what became of each. all adds the control messages.
+func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) ([]StoredMessage, error) {
+	v, err := o.survey(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	sha := control.HashText(m.Entry.Text)
-	var states []MessageState
-	for _, r := range recs {
-		var b struct {
-			Entry   string        `json:"entry"`
-			Entries []string      `json:"entries"`
-			Box     string        `json:"box"`
-			Why     string        `json:"why"`
-			Mail    *control.Mail `json:"mail"`
-		}
-		if err := json.Unmarshal(r.Body, &b); err != nil {
-			return nil, err
-		}
-		at := waggle.FormatTime(r.Time)
-		owner := r.Name == string(box) || (r.Name == "leader" && box == waggle.Lead)
-		switch {
-		case b.Mail != nil && b.Mail.To == box && b.Mail.SHA256 == sha:
-			states = append(states, MessageState{State: r.Kind, At: at, Detail: "on record in the journal of " + r.Name + " before it was sent"})
-		case owner && (b.Entry == m.Entry.ID || contained(b.Entries, m.Entry.ID)):
-			states = append(states, MessageState{State: r.Kind, At: at, Detail: b.Why})
+	msgs := []StoredMessage{}
+	for _, tr := range v.t.order {
+		if b, i := v.find(tr); all || tr.mail.Kind == waggle.KindText {
+			msgs = append(msgs, v.message(tr, b, i))
 		}
 	}
-	return append([]MessageState{{State: "written", At: m.Entry.Timestamp}}, states...), nil
+	return msgs, nil
 }
 
-func contained(ss []string, s string) bool {
-	for _, have := range ss {
-		if have == s {
+// survey is a team's journals and mailboxes as they are now.
+type survey struct {
+	s     *State
+	cfg   *team.Config
+	led   bool
+	t     *tracer
+	boxes []*openBox
+	now   time.Time
+	there map[*trail]bool // were in their mailbox, by the record, before the mailboxes were read
+}
+
+type openBox struct {
+	name    waggle.MemberName
+	entries []mailbox.Entry
+}
+
+func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	v := &survey{}
+	if v.cfg, err = reg.Load(ctx); err != nil {
+		return nil, err
+	}
+	if v.s, v.led, err = o.ledger(ctx, v.cfg); err != nil {
+		return nil, err
+	}
+	v.t = newTracer(v.s)
+	return v, v.look(ctx, o)
+}
+
+// look reads the journals, the mailboxes, and the journals again: what was on
+// record as written before, is in no mailbox, and is not on record as taken after,
+// was taken out by somebody else.
+func (v *survey) look(ctx context.Context, o Operator) error {
+	if err := v.t.refresh(ctx); err != nil {
+		return err
+	}
+	v.there = map[*trail]bool{}
+	for _, tr := range v.t.order {
+		v.there[tr] = tr.reached(Written)
+	}
+	names, err := o.Boxes(v.cfg.Name).Names()
+	if err != nil {
+		return err
+	}
+	v.boxes, v.now = nil, o.Minter.Now()
+	for _, n := range names {
+		box, err := o.box(v.cfg, n, nil)
+		if err != nil {
+			return err
+		}
+		b := &openBox{name: n}
+		if b.entries, err = box.Entries(ctx); err != nil {
+			return err
+		}
+		v.boxes = append(v.boxes, b)
+	}
+	return v.t.refresh(ctx)
+}
+
+// find returns where a message lies; index -1 when in no mailbox.
+func (v *survey) find(tr *trail) (*openBox, int) {
+	for _, b := range v.boxes {
+		if !waggle.SameName(b.name, tr.to) {
+			continue
+		}
+		for i, e := range b.entries {
+			if e.ID.String() == tr.id {
+				return b, i
+			}
+		}
+		return b, -1
+	}
+	return &openBox{name: tr.to}, -1
+}
+
+func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
+	m := StoredMessage{To: string(tr.to), Priority: string(control.PriorityNormal)}
+	if tr.words != nil && tr.words.Priority != "" {
+		m.Priority = string(tr.words.Priority)
+	}
+	if i >= 0 {
+		m.Entry, m.Raw = inboxEntry(b.entries[i]), b.entries[i].Raw
+	} else {
+		m.Entry, m.Raw = inboxEntry(mailbox.Entry{Index: -1, Envelope: tr.env}), tr.mail.Envelope
+		m.Entry.ID = tr.id
+	}
+	for _, sent := range v.t.order {
+		if i >= 0 && tr.mail == nil && sent.to == tr.to && sent.env.MsgID != "" && sent.env.MsgID == m.Entry.MsgID {
+			m.Entry.Warnings = append(m.Entry.Warnings, "another program altered it: what was sent is on record")
+		}
+	}
+	m.From, m.MsgID = m.Entry.From, m.Entry.MsgID
+	m.States = v.states(tr, b, i)
+	now := m.States[len(m.States)-1]
+	m.State = now.State
+	for _, s := range m.States {
+		if s.At != "" {
+			m.Since = s.At
+		}
+	}
+	if !m.State.Over() && i >= 0 {
+		for _, e := range b.entries[:i] {
+			if e.Err == nil && !e.Envelope.Read {
+				m.Ahead++
+			}
+		}
+	}
+	return m
+}
+
+// states are what the records tell of a message and then what the mailbox shows.
+func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
+	states := tr.settled()
+	add := func(d Delivery, evidence, detail string) {
+		states = append(states, MessageState{State: d, Evidence: evidence, Detail: detail})
+	}
+	if i >= 0 && !tr.reached(Written, Delivered, Acknowledged, Refused) {
+		add(Written, "the mailbox", "")
+		if tr.mail == nil { // nobody's record has it: its own word for the time
+			states[len(states)-1].At = b.entries[i].Envelope.Timestamp
+		}
+	}
+	if len(states) > 0 && states[len(states)-1].State.Over() {
+		return states
+	}
+	m, run := v.s.Lead.ByInstance(tr.instance)
+	run = run && m.Left == nil
+	switch {
+	case tr.words != nil && tr.words.Expires != nil && !v.now.Before(*tr.words.Expires):
+		add(Expired, "the clock", "nobody took it in time")
+	case i >= 0 && !run && b.entries[i].Envelope.Read: // a member of ours says so in its journal
+		add(Delivered, "the mailbox", "it is marked read")
+	case i >= 0 && run:
+		p := control.PriorityNormal
+		if tr.words != nil {
+			p = tr.words.Priority
+		}
+		if why := v.s.busy(m, p); why != "" {
+			add(Held, "journal of "+string(m.Name), why)
+		}
+	case i >= 0:
+	case run && v.there[tr]:
+		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
+	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
+		// Its sender sends it, and again when it is erased, until the lead has it.
+	case v.written(tr) && v.cfg.Dialect() == team.DialectSession:
+		add(Delivered, "the mailbox", "it is gone: who reads there removes what was read")
+	case v.written(tr):
+		add(DeadLetter, "the mailbox", "it is gone, unread: another program erased or altered it")
+	}
+	return states
+}
+
+// written reports a message that was in its mailbox: it says so itself, or its
+// sender has put a later one there.
+func (v *survey) written(tr *trail) bool {
+	if v.there[tr] {
+		return true
+	}
+	for _, later := range v.t.order {
+		if later.from != tr.from || later.to != tr.to || later.seq <= tr.seq {
+			continue
+		}
+		if _, i := v.find(later); i >= 0 || later.taken() || later.reached(Refused) {
 			return true
 		}
 	}

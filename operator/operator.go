@@ -133,6 +133,7 @@ type State struct {
 	Team    waggle.TeamName
 	Journal journal.Journal
 	Lead    *control.Leader
+	journal journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
 	jopts   journal.Options
 }
 
@@ -156,12 +157,16 @@ func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, erro
 }
 
 func (o Operator) openState(dir statedir.Dir, name waggle.TeamName) (*State, error) {
-	s := &State{Dir: dir, Team: name, Lead: control.NewLeader(nil), jopts: journal.Options{Now: o.Minter.Now}}
-	j, err := dir.Journals().Open(journal.Leader, s.Lead, s.jopts)
+	return o.openJournal(dir, name, journal.Leader)
+}
+
+func (o Operator) openJournal(dir statedir.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
+	s := &State{Dir: dir, Team: name, Lead: control.NewLeader(nil), journal: j, jopts: journal.Options{Now: o.Minter.Now}}
+	opened, err := dir.Journals().Open(j, s.Lead, s.jopts)
 	if err != nil {
 		return nil, err
 	}
-	s.Journal = j
+	s.Journal = opened
 	return s, nil
 }
 
@@ -207,35 +212,44 @@ func (o Operator) pass(ctx context.Context, s *State) (led bool, err error) {
 	return false, errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
 }
 
-// guard refuses a command that a member's process runs in the operator's name,
-// and records it (TRUST 8). It keeps accidents and injected text out; it is not
-// a wall.
-func (o Operator) guard(ctx context.Context, s *State, what string) error {
+// caller is the member from inside whose process this one was called, nil when
+// from none (TRUST 8).
+func (o Operator) caller(s *State) (*control.Member, error) {
 	if o.Ancestors == nil {
-		return nil
+		return nil, nil
 	}
 	ids, err := o.Ancestors(o.PID)
 	if err != nil {
-		return fmt.Errorf("%s: cannot tell who is asking: %w", what, err)
+		return nil, fmt.Errorf("cannot tell who is asking: %w", err)
 	}
 	for _, m := range s.Lead.Members {
 		if m.Process == nil {
 			continue
 		}
 		for _, id := range ids {
-			if id.PID != m.Process.ID.PID || id.Start != m.Process.ID.Start || id.Boot != m.Process.ID.Boot {
-				continue
+			if id.PID == m.Process.ID.PID && id.Start == m.Process.ID.Start && id.Boot == m.Process.ID.Boot {
+				return m, nil
 			}
-			why := fmt.Sprintf("%s was called from inside member %s", what, m.Name)
-			_, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
-				return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
-					Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(m.Name), Why: why}}}, nil
-			})
-			return errors.Join(&Error{Code: CodeRefused, Op: what, Msg: why + ": only the operator may do that",
-				Hint: "run it from your own terminal"}, err)
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// guard refuses a command that a member's process runs in the operator's name,
+// and records it (TRUST 8). It keeps accidents and injected text out; it is not
+// a wall.
+func (o Operator) guard(ctx context.Context, s *State, what string) error {
+	m, err := o.caller(s)
+	if m == nil || err != nil {
+		return err
+	}
+	why := fmt.Sprintf("%s was called from inside member %s", what, m.Name)
+	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(m.Name), Why: why}}}, nil
+	})
+	return errors.Join(&Error{Code: CodeRefused, Op: what, Msg: why + ": only the operator may do that",
+		Hint: "run it from your own terminal"}, err)
 }
 
 // box opens a member's mailbox.

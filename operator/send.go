@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"waggle"
+	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/team"
@@ -21,16 +23,32 @@ type Message struct {
 	Summary string // "": the first line
 	Color   string
 	As      string // sender's name; "": the operator
+	// Priority says when it reaches a busy session; "" is normal. Anything else
+	// is for the lead's own words to members that waggle runs.
+	Priority control.Priority
+	// Supersedes is the msg_id, or its beginning, of words to the same recipient
+	// that these replace; too late when those were taken.
+	Supersedes string
+	// Expires is how long it may wait for its recipient; 0: for ever.
+	Expires time.Duration
+
+	// Want is Acknowledged when it is only sent to those who can do that: members
+	// that waggle runs.
+	Want Delivery
+
+	inside *control.Member // from inside whose process it is sent
 }
 
 // Sent is what became of a message to one recipient (DESIGN, `send`).
 type Sent struct {
-	To    string `json:"to"`
-	MsgID string `json:"msg_id"`
-	State string `json:"state"` // written, failed
-	Ahead int    `json:"ahead"` // unread messages before this one
-	Error string `json:"error"`
-	err   error
+	To     string   `json:"to"`
+	MsgID  string   `json:"msg_id"`
+	State  Delivery `json:"state"` // written, queued, refused, failed; with Await what was reached
+	Ahead  int      `json:"ahead"` // unread messages before this one
+	Detail string   `json:"detail"`
+	Error  string   `json:"error"`
+	err    error
+	team   waggle.TeamName // of a member; "": it went to another address
 }
 
 // Err is the cause behind Error.
@@ -48,7 +66,8 @@ var refusal = map[waggle.Kind]string{
 	waggle.KindTaskAssignment:            "waggle task assign gives a task to a member",
 }
 
-// Send sends plain text to an address. An unknown recipient is an error and makes
+// Send sends plain text to an address. What goes to a member is on record before
+// it is sent (Words of package control), and waggle msg show follows it. An unknown recipient is an error and makes
 // no file; text that decodes to a known kind is refused: it would look like
 // control and have no authority. A message to everyone is one tracked send each,
 // never to the sender. The team may be "" for an address that is not a member's.
@@ -66,7 +85,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 			return nil, err
 		}
 	}
-	from, color, err := o.sender(ctx, cfg, m)
+	s, from, color, err := o.sender(ctx, cfg, &m)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +96,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	way := o.router(cfg)
 	results := make([]Sent, len(to))
 	for i, r := range to {
-		results[i] = o.sendOne(ctx, way, r, from, color, m)
+		results[i] = o.sendOne(ctx, s, way, r, from, color, m)
 	}
 	return results, nil
 }
@@ -119,33 +138,54 @@ func (o Operator) router(cfg *team.Config) transport.Router {
 	return r
 }
 
-// sender is whose chat this is. It carries no authority.
-func (o Operator) sender(ctx context.Context, cfg *team.Config, m Message) (from, color string, err error) {
-	if m.As == "" && cfg == nil {
-		return "operator", m.Color, nil
+// sender is whose chat this is, and where it goes on record; nil for a message to
+// no team. The name carries no authority. What a member's own process sends is
+// that member's, whatever it says.
+func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *State, from, color string, err error) {
+	if m.Priority, err = control.ParsePriority(string(m.Priority)); err != nil {
+		return nil, "", "", &Error{Code: CodeUsage, Op: "send", Err: err}
 	}
-	if m.As == "" {
-		s, err := o.State(ctx, cfg.Name)
-		if err != nil {
-			return "", "", err
+	name := waggle.MemberName("operator")
+	if m.As != "" {
+		if name, err = waggle.ParseMember(m.As); err != nil {
+			return nil, "", "", &Error{Code: CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
 		}
-		if s != nil {
-			return string(waggle.Lead), m.Color, nil // the operator is the lead of a team that waggle leads
-		}
-		return "operator", m.Color, nil
 	}
-	name, err := waggle.ParseMember(m.As)
+	switch toOne := m.To.Scheme == waggle.SchemeMember; {
+	case m.Supersedes != "" && !toOne:
+		return nil, "", "", &Error{Code: CodeUsage, Op: "send", Msg: "a message to one member supersedes another to the same"}
+	case (m.Priority != control.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
+		return nil, "", "", &Error{Code: CodeUsage, Op: "send", Msg: "a priority and an expiry are for members", Hint: "send to a member's name"}
+	}
+	if cfg == nil {
+		return nil, string(name), m.Color, nil
+	}
+	s, led, err := o.ledger(ctx, cfg)
 	if err != nil {
-		return "", "", &Error{Code: CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
+		return nil, "", "", err
+	}
+	if err := o.steeringGuard(ctx, s, led, *m); err != nil {
+		return nil, "", "", err
+	}
+	if m.inside, err = o.caller(s); err != nil {
+		return nil, "", "", err
+	}
+	switch {
+	case m.inside != nil && m.As != "" && !waggle.SameName(name, m.inside.Name):
+		return nil, "", "", &Error{Code: CodeRefused, Op: "send", Msg: fmt.Sprintf("member %s cannot send as %s", m.inside.Name, name)}
+	case m.inside != nil:
+		name = m.inside.Name
+	case led && m.As == "":
+		return s, string(waggle.Lead), m.Color, nil // the operator is the lead of a team that waggle leads
+	}
+	if err := o.begin(ctx, s); err != nil {
+		return nil, "", "", err
 	}
 	color = m.Color
-	if cfg == nil {
-		return string(name), color, nil
-	}
 	if mem, ok := cfg.Member(name); ok && color == "" {
 		color = mem.Color
 	}
-	return string(name), color, nil
+	return s, string(name), color, nil
 }
 
 // recipients resolves an address: a member's in the roster, everyone's into each
@@ -179,8 +219,8 @@ func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Addre
 	return []waggle.Address{{Scheme: waggle.SchemeMember, Member: m.Name}}, nil
 }
 
-func (o Operator) sendOne(ctx context.Context, way transport.Sender, to waggle.Address, from, color string, m Message) Sent {
-	res := Sent{To: to.String(), State: "failed"}
+func (o Operator) sendOne(ctx context.Context, s *State, way transport.Sender, to waggle.Address, from, color string, m Message) Sent {
+	res := Sent{To: to.String(), State: Failed}
 	fail := func(err error) Sent {
 		res.Error, res.err = err.Error(), err
 		return res
@@ -195,11 +235,14 @@ func (o Operator) sendOne(ctx context.Context, way transport.Sender, to waggle.A
 		env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
 	}
 	env.Summary = cut(env.Summary, maxSummary)
+	if to.Scheme == waggle.SchemeMember {
+		return o.sendMember(ctx, s, way, to, env, m)
+	}
 	receipt, err := way.Send(ctx, to, env)
 	if err != nil {
 		return fail(hinted(err))
 	}
-	res.MsgID, res.State, res.Ahead = receipt.MsgID, string(receipt.State), receipt.Ahead
+	res.MsgID, res.State, res.Ahead = receipt.MsgID, Delivery(receipt.State), receipt.Ahead
 	return res
 }
 

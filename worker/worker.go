@@ -339,6 +339,10 @@ func (w *Worker) standing() error {
 	return nil
 }
 
+// unsayGrace is how long an entry that was taken back may lie in the mailbox
+// before it is marked read.
+const unsayGrace = 10 * time.Second
+
 // Standing implements poll.Machine.
 func (w *Worker) Standing(entry string) poll.Standing {
 	w.mu.Lock()
@@ -348,7 +352,12 @@ func (w *Worker) Standing(entry string) poll.Standing {
 		return poll.Owned
 	case w.baseline[entry]:
 		return poll.Old
-	case w.p.Lead.Unsaid(entry, w.p.Minter.Now()) != "", w.p.Fold.Copy(entry, w.p.Lead):
+	case w.p.Lead.Unsaid(entry, w.p.Minter.Now()) != "":
+		if o := w.p.Lead.Spoken(entry); o.Closed && w.p.Minter.Now().Sub(o.EndAt) < unsayGrace {
+			return poll.Old // who took it back takes it out of the mailbox too
+		}
+		return poll.Owned
+	case w.p.Fold.Copy(entry, w.p.Lead):
 		return poll.Owned
 	}
 	return poll.New

@@ -2,17 +2,20 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/control"
+	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 )
 
 func inboxCmd(a *App) *cobra.Command {
-	var unread, mark, follow bool
+	var unread, mark, follow, news bool
 	cmd := &cobra.Command{
 		Use:               "inbox [NAME]",
 		Short:             "Show a member's messages, by default the lead's; consumes nothing",
@@ -31,7 +34,10 @@ func inboxCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, seen: map[string]bool{}}
+			if news && member != waggle.Lead {
+				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--news is for the lead's mailbox: members tell nobody else their status"}
+			}
+			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, seen: map[string]bool{}}
 			if follow {
 				return b.follow(cmd.Context())
 			}
@@ -41,6 +47,7 @@ func inboxCmd(a *App) *cobra.Command {
 	cmd.Flags().BoolVar(&unread, "unread", false, "only what is unread")
 	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark what is shown as read")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what arrives (with --json one entry a line)")
+	cmd.Flags().BoolVar(&news, "news", false, "of the members' status only what is worth a turn: a result, a failure,\nthe first idle after work, and when all are idle")
 	return cmd
 }
 
@@ -50,6 +57,8 @@ type inboxView struct {
 	team         waggle.TeamName
 	member       waggle.MemberName
 	unread, mark bool
+	news         bool
+	told         journal.Seq // news up to here was shown
 	seen         map[string]bool
 }
 
@@ -57,6 +66,12 @@ func (b *inboxView) read(ctx context.Context) (*operator.Inbox, error) {
 	in, err := b.op.Inbox(ctx, b.team, b.member, b.unread)
 	if err != nil {
 		return nil, err
+	}
+	if b.news {
+		in.Entries = slices.DeleteFunc(in.Entries, operator.IsStatus)
+		if in.News, b.told, err = b.op.News(ctx, b.team, b.told); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range in.Reports {
 		b.a.talk("%s %s", yellow("note:"), operator.Visible(r))
@@ -77,7 +92,8 @@ func (b *inboxView) once(ctx context.Context) error {
 		for _, e := range in.Entries {
 			b.a.sayEntry(e)
 		}
-		if len(in.Entries) == 0 {
+		b.a.sayNews(in.News)
+		if len(in.Entries)+len(in.News) == 0 {
 			b.a.talk("no messages for %s in team %s", in.Member, in.Team)
 		}
 	}
@@ -115,6 +131,13 @@ func (b *inboxView) follow(ctx context.Context) error {
 				return err
 			}
 		}
+		if !b.a.flags.json {
+			b.a.sayNews(in.News)
+		} else if len(in.News) > 0 { // one wake-up is one line
+			if err := b.a.line(map[string]any{"news": in.News}); err != nil {
+				return err
+			}
+		}
 		if b.mark {
 			if err := b.op.MarkRead(ctx, in); err != nil {
 				return err
@@ -144,5 +167,23 @@ func (a *App) sayEntry(e operator.InboxEntry) {
 	}
 	for _, w := range e.Warnings {
 		a.say("  %s %s", yellow("!"), operator.Visible(w))
+	}
+}
+
+// sayNews tells what became of what the lead gave out.
+func (a *App) sayNews(news []control.News) {
+	for _, n := range news {
+		who := string(n.Member)
+		if who == "" {
+			who = "everybody"
+		}
+		line := bold(who) + " " + faint(waggle.FormatTime(n.Time)) + " " + yellow(string(n.What))
+		if n.Task != "" {
+			line += " task " + operator.Visible(n.Task)
+		}
+		if n.Note != "" {
+			line += ": " + operator.Visible(n.Note)
+		}
+		a.say("* %s", line)
 	}
 }

@@ -1,18 +1,28 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/control"
 	"waggle/operator"
 )
 
+// sendFlags are the flags of send.
+type sendFlags struct {
+	file, summary, color, priority, supersedes, wait string
+	expires, timeout                                 time.Duration
+}
+
 func sendCmd(a *App) *cobra.Command {
-	var file, summary, color string
+	var f sendFlags
 	cmd := &cobra.Command{
 		Use:   "send TO [TEXT | -]",
 		Short: "Send words to a member, or to everyone with '*'",
@@ -24,36 +34,74 @@ endpoint of another process, http://HOST:PORT/v1/TEAM/MEMBER (see waggle serve; 
 token is WAGGLE_TOKEN, or this state's own).
 
 TEXT '-' reads stdin. Words never carry authority; text that looks like a control
-message is refused.`,
+message is refused.
+
+What goes to a member is on record before it is sent: waggle msg show ID tells what
+became of it, msg withdraw ID takes it back while nobody has taken it. A member that
+has ended takes nothing, which is an error (6); one that is busy or has not started
+yet takes it later.
+
+--wait delivered waits until the member's session was given the message, --wait
+acked until the turn that was given it has ended; exit 4 when that takes longer than
+--timeout, with the state that was reached, 5 when the member ends first, and 6 when
+the message is refused or taken back.
+
+A message to everyone is one message each, with a line and a result each. The exit
+code is that of the failures when they all have the same, else 1; the others were
+sent all the same.
+
+--priority says when a busy member is told: normal after its turn; next-tool before
+its next tool call, where its agent listens; interrupt stops its turn, whose task
+stays open. Only the lead's own words have one, by the record and never by a text.`,
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: a.completeMembers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			to, err := waggle.ParseAddress(args[0])
-			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
-			}
-			text, err := a.text(args[1:], file)
-			if err != nil {
-				return err
-			}
-			if a.flags.team == "" && to.Team != "" {
-				a.flags.team = string(to.Team)
-			}
-			op, name, err := a.teamOf(to)
-			if err != nil {
-				return err
-			}
-			results, err := op.Send(cmd.Context(), name, operator.Message{To: to, Text: text, Summary: summary, Color: color, As: a.flags.as})
-			if err != nil {
-				return err
-			}
-			return a.saySent(results)
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.send(cmd.Context(), f, args) },
 	}
-	cmd.Flags().StringVar(&file, "file", "", "read the text from a file")
-	cmd.Flags().StringVar(&summary, "summary", "", "5 to 10 words for a notification (default: the first line)")
-	cmd.Flags().StringVar(&color, "color", "", "the sender's colour")
+	fl := cmd.Flags()
+	fl.StringVar(&f.file, "file", "", "read the text from a file")
+	fl.StringVar(&f.summary, "summary", "", "5 to 10 words for a notification (default: the first line)")
+	fl.StringVar(&f.color, "color", "", "the sender's colour")
+	fl.StringVar(&f.priority, "priority", string(control.PriorityNormal), "normal, next-tool or interrupt")
+	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
+	fl.DurationVar(&f.expires, "expires", 0, "do not deliver it any more after this long")
+	fl.StringVar(&f.wait, "wait", "", "wait until it is delivered or acked")
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "with --wait: how long")
+	must(cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "next-tool", "interrupt"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"delivered", "acked"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
+}
+
+func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
+	to, err := waggle.ParseAddress(args[0])
+	if err != nil {
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+	}
+	want, ok := map[string]operator.Delivery{"": "", "delivered": operator.Delivered, "acked": operator.Acknowledged}[f.wait]
+	if !ok || f.expires < 0 {
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "--wait is delivered or acked, and --expires is not negative"}
+	}
+	text, err := a.text(args[1:], f.file)
+	if err != nil {
+		return err
+	}
+	if a.flags.team == "" && to.Team != "" {
+		a.flags.team = string(to.Team)
+	}
+	op, name, err := a.teamOf(to)
+	if err != nil {
+		return err
+	}
+	results, err := op.Send(ctx, name, operator.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.flags.as,
+		Priority: control.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, Want: want})
+	if err != nil {
+		return err
+	}
+	if want != "" {
+		if err := op.Await(ctx, results, want, f.timeout); err != nil {
+			return err
+		}
+	}
+	return a.saySent(results)
 }
 
 // teamOf picks the team of an address: for one that is in a team as always, for
@@ -98,24 +146,39 @@ func (a *App) saySent(results []operator.Sent) error {
 		if err := a.document(map[string]any{"results": results}); err != nil {
 			return err
 		}
+		return operator.Exit(results)
 	}
-	var first error
+	if len(results) > 1 {
+		var rows [][]string
+		for _, r := range results {
+			what := r.Detail
+			if r.Err() != nil {
+				what = r.Error
+			}
+			rows = append(rows, []string{r.To, string(r.State), ahead(r), r.MsgID, what})
+		}
+		a.table([]string{"TO", "STATE", "AHEAD", "ID", ""}, rows)
+		return operator.Exit(results)
+	}
 	for _, r := range results {
-		if r.Err() != nil && first == nil {
-			first = r.Err()
+		if r.Err() != nil {
+			break // said by whoever reports the error
 		}
-		if a.flags.json {
-			continue
+		line := r.To + "  " + green(string(r.State))
+		for _, more := range []string{r.Detail, ahead(r)} {
+			if more != "" {
+				line += ", " + operator.Visible(more)
+			}
 		}
-		switch {
-		case r.Err() != nil && len(results) > 1:
-			a.say("%s  %s: %s", r.To, red("not sent"), operator.Visible(r.Error))
-		case r.Err() != nil: // said once, below
-		case r.Ahead > 0:
-			a.say("%s  %s, %d unread ahead of it (%s)", r.To, green(r.State), r.Ahead, r.MsgID)
-		default:
-			a.say("%s  %s (%s)", r.To, green(r.State), r.MsgID)
-		}
+		a.say("%s (%s)", line, r.MsgID)
 	}
-	return first
+	return operator.Exit(results)
+}
+
+// ahead says how many messages a member reads first.
+func ahead(r operator.Sent) string {
+	if r.Ahead == 0 || r.State.Over() {
+		return ""
+	}
+	return fmt.Sprintf("%d unread ahead of it", r.Ahead)
 }

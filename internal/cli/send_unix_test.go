@@ -1,0 +1,90 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"context"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+)
+
+// TestBroadcastPartly: a message to everyone reaches those who live; the member
+// whose process is gone is a refusal of its own, in the exit code too, and what
+// had been sent to it before becomes a dead letter.
+func TestBroadcastPartly(t *testing.T) {
+	r := newRig(t, `
+team: part
+policy: {allow: ["Bash"]}
+members:
+  - {name: ann, agent: exec}
+  - {name: bob, agent: exec}
+tasks:
+  - {subject: hold, owner: bob, instructions: "sleep 15"}
+`)
+	r.assign()
+	r.until("bob works", func(l *control.Leader) bool {
+		ann, _ := l.Member("ann")
+		working := false
+		r.worker("bob", func(w *control.Worker) { working = len(w.Calls) > 0 && w.Calls[0].Started })
+		return working && ann.Process != nil
+	})
+	ctx := t.Context()
+	send := func(to string) []operator.Sent {
+		t.Helper()
+		addr, err := waggle.ParseAddress(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent, err := r.op.Send(ctx, r.file.Team, operator.Message{To: addr, Text: "words for " + to})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sent
+	}
+	before := send("bob")
+	if before[0].State != operator.Written || before[0].Detail != "busy with task 1" {
+		t.Errorf("to a busy member: %+v", before[0])
+	}
+	waited := make(chan error, 1)
+	go func() {
+		err := r.op.Await(context.WithoutCancel(ctx), before, operator.Acknowledged, 30*time.Second)
+		if err == nil {
+			err = operator.Exit(before)
+		}
+		waited <- err
+	}()
+	var bob *control.Member
+	r.lead.View(func(l *control.Leader) { bob, _ = l.Member("bob") })
+	if err := syscall.Kill(r.pids["bob"], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); bob.Process.ID.Alive(); {
+		if time.Now().After(deadline) {
+			t.Fatal("bob does not die")
+		}
+	}
+	sent := send("*")
+	got := map[string]operator.Delivery{}
+	for _, s := range sent {
+		got[s.To] = s.State
+	}
+	if len(sent) != 2 || got["ann"] != operator.Written || got["bob"] != operator.Refused {
+		t.Errorf("to everyone: %+v", sent)
+	}
+	if code := operator.Code(operator.Exit(sent)); code != operator.CodeRefused {
+		t.Errorf("exit code %d, want %d", code, operator.CodeRefused)
+	}
+	r.until("bob is let go", func(l *control.Leader) bool { m, _ := l.Member("bob"); return m.Left != nil })
+	if err := <-waited; operator.Code(err) != operator.CodeDied {
+		t.Errorf("waiting ended with %v, want that it died", err)
+	}
+	msgs, err := r.op.Message(ctx, r.file.Team, before[0].MsgID)
+	if err != nil || len(msgs) != 1 || msgs[0].State != operator.DeadLetter {
+		t.Errorf("what was sent before: %+v, %v", msgs, err)
+	}
+}
