@@ -28,7 +28,8 @@ members:
 func TestTasksOfTheDead(t *testing.T) {
 	r := newRig(t, taskTeam)
 	ctx, made := t.Context(), filepath.Join(t.TempDir(), "made")
-	running, err := r.op.AddTask(ctx, "board", operator.NewTask{Subject: "Sleep", Description: "sleep 600", Owner: "ann"})
+	// The command outlives its worker, and the test: it must end by itself soon.
+	running, err := r.op.AddTask(ctx, "board", operator.NewTask{Subject: "Sleep", Description: "sleep 30", Owner: "ann"})
 	if err != nil || !running.Ordered {
 		t.Fatalf("%+v %v", running, err)
 	}
