@@ -88,6 +88,7 @@ type survey struct {
 type openBox struct {
 	name    waggle.MemberName
 	entries []mailbox.Entry
+	pruned  bool // readers remove what they have read
 }
 
 func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
@@ -131,6 +132,11 @@ func (v *survey) look(ctx context.Context, o Operator) error {
 		if b.entries, err = box.Entries(ctx); err != nil {
 			return err
 		}
+		l, err := box.Layout()
+		if err != nil {
+			return err
+		}
+		b.pruned = l == mailbox.JSONL || v.cfg.Dialect() == team.DialectSession
 		v.boxes = append(v.boxes, b)
 	}
 	return v.t.refresh(ctx)
@@ -222,7 +228,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
 		// Its sender sends it, and again when it is erased, until the lead has it.
-	case v.written(tr) && v.cfg.Dialect() == team.DialectSession:
+	case v.written(tr) && b.pruned:
 		add(Delivered, "the mailbox", "it is gone: who reads there removes what was read")
 	case v.written(tr):
 		add(DeadLetter, "the mailbox", "it is gone, unread: another program erased or altered it")

@@ -155,7 +155,26 @@ func (a *App) examineTeam(ctx context.Context, op operator.Operator, n waggle.Te
 	if s != nil && len(s.Lead.Unverified) > 0 {
 		out = append(out, finding{what, "note", fmt.Sprintf("%d messages claimed an authority they do not have", len(s.Lead.Unverified)), "waggle log --kind unverified --team " + string(n)})
 	}
-	return append(out, examineInboxes(ctx, op, n, cfg)...)
+	return append(append(out, examineInboxes(ctx, op, n, cfg)...), examineMessages(ctx, op, n)...)
+}
+
+// examineMessages finds words that nobody will get.
+func examineMessages(ctx context.Context, op operator.Operator, n waggle.TeamName) []finding {
+	what := "team " + string(n)
+	msgs, err := op.Messages(ctx, n, false)
+	if err != nil {
+		return []finding{{what, "problem", err.Error(), ""}}
+	}
+	dead := 0
+	for _, m := range msgs {
+		if m.State == operator.DeadLetter {
+			dead++
+		}
+	}
+	if dead == 0 {
+		return nil
+	}
+	return []finding{{what, "note", fmt.Sprintf("%d messages will reach nobody", dead), "waggle msg list --state dead-letter --team " + string(n)}}
 }
 
 // examineInboxes finds mailboxes of nobody, held locks, and entries that cannot
