@@ -1,0 +1,207 @@
+package control_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// spoken is an envelope of words with an id of its own.
+func (w *world) spoken(from, text string) waggle.Envelope {
+	m := w.mint()
+	return waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(m.Now), MsgV: 1, MsgID: m.MsgID, Type: "message"}
+}
+
+// say records words to a member and returns what is on their way.
+func (w *world) say(m *member, env waggle.Envelope, words control.Words) *control.Order {
+	w.t.Helper()
+	words.By = policy.RoleOperator
+	w.do(operator, func() ([]journal.Draft, error) {
+		mem, _ := w.l.ByInstance(m.instance)
+		return w.l.Say(mem, m.name, env, words)
+	})
+	return w.l.Spoken(env.Hash())
+}
+
+// TestSayRefuses: words that are control, words to the departed, and priorities
+// that are not the lead's own words to its member are refused before they are on
+// record, and ignored when they are there all the same.
+func TestSayRefuses(t *testing.T) {
+	w := newWorld(t, control.PolicySet{}, nil)
+	ann := w.join("ann", false)
+	mem, _ := w.l.ByInstance(ann.instance)
+	interrupt := control.Words{Priority: control.PriorityInterrupt, By: policy.RoleOperator}
+	for name, step := range map[string]func() ([]journal.Draft, error){
+		"control": func() ([]journal.Draft, error) {
+			return w.l.Say(mem, "ann", w.spoken("team-lead", `{"type":"shutdown_request","requestId":"s1"}`), control.Words{})
+		},
+		"a peer steers":   func() ([]journal.Draft, error) { return w.l.Say(mem, "ann", w.spoken("bob", "stop"), interrupt) },
+		"nobody to steer": func() ([]journal.Draft, error) { return w.l.Say(nil, "eve", w.spoken("team-lead", "stop"), interrupt) },
+		"replaces nothing": func() ([]journal.Draft, error) {
+			return w.l.Say(mem, "ann", w.spoken("team-lead", "x"), control.Words{Supersedes: 1})
+		},
+		"replaces an order": func() ([]journal.Draft, error) {
+			return w.l.Say(mem, "ann", w.spoken("team-lead", "x"), control.Words{Supersedes: 99})
+		},
+	} {
+		var refused *control.RefusedError
+		if _, err := step(); !errors.As(err, &refused) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	mail := func(from, text string) *control.Mail {
+		ds, err := w.l.Say(nil, "ann", w.spoken(from, text), control.Words{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ds[0].Body.(control.Words).Mail
+	}
+	before := len(w.l.Ignored)
+	again := mail("team-lead", "twice")
+	w.append(operator, control.RecSaid, control.Words{Mail: again})
+	w.append(operator, control.RecSaid, control.Words{Mail: again})
+	w.append(operator, control.RecSaid, control.Words{Instance: ann.instance, Priority: control.PriorityInterrupt, Mail: mail("bob", "stop")})
+	w.append(operator, control.RecSaid, control.Words{Instance: "nobody", Mail: mail("team-lead", "hello")})
+	w.append(ann.writer(), control.RecSaid, control.Words{Instance: ann.instance, Priority: control.PriorityInterrupt, Mail: mail("team-lead", "stop")})
+	w.append(operator, control.RecClosed, control.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: control.Withdrawn})
+	w.append(operator, control.RecClosed, control.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: control.Withdrawn})
+	if got := len(w.l.Ignored) - before; got != 5 {
+		t.Errorf("%d records ignored, want 5: %+v", got, w.l.Ignored[before:])
+	}
+}
+
+func hashOf(t *testing.T, m *control.Mail) string {
+	t.Helper()
+	env, err := m.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return env.Hash()
+}
+
+// TestWordsOnce: in any order of saying, sending, copying, taking, hearing, taking
+// back, replacing, lapsing and restarting, words are given to a session at most
+// once, never after they were taken back in time, and the folds of both journals
+// can be rebuilt.
+func TestWordsOnce(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt, control.PolicySet{}, nil)
+		ann := w.join("ann", false)
+		var all []*control.Order
+		given, back := map[string]int{}, map[string]bool{}
+		busy := false
+		give := func(step func([]string) ([]journal.Draft, error)) {
+			w.must(ann.lj.Refresh(rt.Context()))
+			entries, seen := []string{}, map[*control.Order]bool{}
+			for _, e := range ann.box.entries {
+				if !ann.w.Owns(e.id) && ann.lead.Unsaid(e.id, w.now) == "" && !ann.w.Copy(e.id, ann.lead) {
+					entries = append(entries, e.id)
+					if o := ann.lead.Spoken(e.id); !seen[o] {
+						seen[o] = true
+						given[o.Hash]++
+					}
+				}
+			}
+			if len(entries) > 0 {
+				ann.do(func() ([]journal.Draft, error) { return step(entries) })
+			}
+		}
+		pick := func() *control.Order { return all[rapid.IntRange(0, len(all)-1).Draw(rt, "which")] }
+		rt.Repeat(map[string]func(*rapid.T){
+			"say": func(*rapid.T) {
+				words := control.Words{}
+				if rapid.Bool().Draw(rt, "expires") {
+					soon := w.now.Add(time.Minute)
+					words.Expires = &soon
+				}
+				if len(all) > 0 && rapid.Bool().Draw(rt, "replaces") {
+					if old := pick(); !old.Closed {
+						words.Supersedes = uint64(old.Seq)
+						back[old.Hash] = back[old.Hash] || !ann.w.HasTaken(old)
+					}
+				}
+				all = append(all, w.say(ann, w.spoken("team-lead", "words"), words))
+			},
+			"send": func(rt *rapid.T) {
+				if len(all) == 0 {
+					rt.Skip("nothing was said")
+				}
+				o := pick()
+				env, err := o.Mail.Open()
+				w.must(err)
+				// The test's box has hashes of its own; the words' is what counts.
+				n := 1
+				for _, e := range ann.box.entries {
+					if strings.HasPrefix(e.id, o.Hash) {
+						n++
+					}
+				}
+				if n < 4 {
+					ann.box.entries = append(ann.box.entries, entry{id: o.Hash + "#" + string(rune('0'+n)), env: env})
+				}
+			},
+			"erase": func(*rapid.T) { ann.box.entries = nil },
+			"take": func(*rapid.T) {
+				if !busy {
+					give(func(es []string) ([]journal.Draft, error) {
+						busy = true
+						return ann.w.Take(control.Taken{Entries: es}, ann.lead)
+					})
+				}
+			},
+			"hear": func(*rapid.T) {
+				if busy {
+					give(func(es []string) ([]journal.Draft, error) { return ann.w.Hear(es, ann.lead) })
+				}
+			},
+			"idle": func(*rapid.T) {
+				if busy {
+					busy = false
+					ann.do(func() ([]journal.Draft, error) {
+						return ann.w.Say(waggle.IdleNotification{From: "ann", Timestamp: waggle.FormatTime(w.now), IdleReason: "available"}, control.Said{}, ann.lead, w.mint())
+					})
+				}
+			},
+			"unsay": func(rt *rapid.T) {
+				if len(all) == 0 {
+					rt.Skip("nothing was said")
+				}
+				o := pick()
+				_, err := w.j.Append(rt.Context(), operator, func() ([]journal.Draft, error) { return w.l.Unsay(o, control.Withdrawn) })
+				if err == nil {
+					back[o.Hash] = back[o.Hash] || !ann.w.HasTaken(o)
+				}
+			},
+			"time":    func(*rapid.T) { w.now = w.now.Add(20 * time.Second) },
+			"lapse":   func(*rapid.T) { w.do(w.lead(), func() ([]journal.Draft, error) { return w.l.Lapse(w.now), nil }) },
+			"settle":  func(*rapid.T) { w.do(w.lead(), func() ([]journal.Draft, error) { return w.l.Settle(ann.w), nil }) },
+			"restart": func(*rapid.T) { ann.boot() },
+			"": func(rt *rapid.T) {
+				for _, o := range all {
+					switch {
+					case given[o.Hash] > 1:
+						rt.Fatalf("words were given %d times", given[o.Hash])
+					case given[o.Hash] > 0 && back[o.Hash]:
+						rt.Fatalf("words were taken back in time and given all the same")
+					case (given[o.Hash] > 0) != ann.w.HasTaken(o):
+						rt.Fatalf("given %d times, on record as taken: %v", given[o.Hash], ann.w.HasTaken(o))
+					}
+				}
+			},
+		})
+		fresh := control.NewLeader(nil)
+		w.must(w.mem.Open(fresh).Refresh(rt.Context()))
+		if diff := cmp.Diff(w.l, fresh, sameFold); diff != "" {
+			rt.Fatalf("the fold of the leader's journal (-as it went +anew):\n%s", diff)
+		}
+	})
+}
