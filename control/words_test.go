@@ -116,6 +116,19 @@ func TestWordsOnce(t *testing.T) {
 			}
 		}
 		pick := func() *control.Order { return all[rapid.IntRange(0, len(all)-1).Draw(rt, "which")] }
+		send := func(o *control.Order) {
+			env, err := o.Mail.Open()
+			w.must(err)
+			n := 1 // the test's box has hashes of its own; that of the words is what counts
+			for _, e := range ann.box.entries {
+				if strings.HasPrefix(e.id, o.Hash) {
+					n++
+				}
+			}
+			if n < 4 {
+				ann.box.entries = append(ann.box.entries, entry{id: o.Hash + "#" + string(rune('0'+n)), env: env})
+			}
+		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"say": func(*rapid.T) {
 				words := control.Words{}
@@ -130,38 +143,24 @@ func TestWordsOnce(t *testing.T) {
 					}
 				}
 				all = append(all, w.say(ann, w.spoken("team-lead", "words"), words))
+				if rapid.IntRange(0, 4).Draw(rt, "sent") > 0 {
+					send(all[len(all)-1])
+				}
 			},
-			"send": func(rt *rapid.T) {
+			"copy": func(rt *rapid.T) {
 				if len(all) == 0 {
 					rt.Skip("nothing was said")
 				}
-				o := pick()
-				env, err := o.Mail.Open()
-				w.must(err)
-				// The test's box has hashes of its own; the words' is what counts.
-				n := 1
-				for _, e := range ann.box.entries {
-					if strings.HasPrefix(e.id, o.Hash) {
-						n++
+				send(pick())
+			},
+			"give": func(*rapid.T) {
+				give(func(es []string) ([]journal.Draft, error) {
+					if busy {
+						return ann.w.Hear(es, ann.lead)
 					}
-				}
-				if n < 4 {
-					ann.box.entries = append(ann.box.entries, entry{id: o.Hash + "#" + string(rune('0'+n)), env: env})
-				}
-			},
-			"erase": func(*rapid.T) { ann.box.entries = nil },
-			"take": func(*rapid.T) {
-				if !busy {
-					give(func(es []string) ([]journal.Draft, error) {
-						busy = true
-						return ann.w.Take(control.Taken{Entries: es}, ann.lead)
-					})
-				}
-			},
-			"hear": func(*rapid.T) {
-				if busy {
-					give(func(es []string) ([]journal.Draft, error) { return ann.w.Hear(es, ann.lead) })
-				}
+					busy = true
+					return ann.w.Take(control.Taken{Entries: es}, ann.lead)
+				})
 			},
 			"idle": func(*rapid.T) {
 				if busy {
@@ -181,10 +180,20 @@ func TestWordsOnce(t *testing.T) {
 					back[o.Hash] = back[o.Hash] || !ann.w.HasTaken(o)
 				}
 			},
-			"time":    func(*rapid.T) { w.now = w.now.Add(20 * time.Second) },
-			"lapse":   func(*rapid.T) { w.do(w.lead(), func() ([]journal.Draft, error) { return w.l.Lapse(w.now), nil }) },
-			"settle":  func(*rapid.T) { w.do(w.lead(), func() ([]journal.Draft, error) { return w.l.Settle(ann.w), nil }) },
-			"restart": func(*rapid.T) { ann.boot() },
+			"meanwhile": func(rt *rapid.T) {
+				switch rapid.IntRange(0, 4).Draw(rt, "what") {
+				case 0:
+					w.now = w.now.Add(20 * time.Second)
+				case 1:
+					w.do(w.lead(), func() ([]journal.Draft, error) { return w.l.Lapse(w.now), nil })
+				case 2:
+					w.do(w.lead(), func() ([]journal.Draft, error) { return w.l.Settle(ann.w), nil })
+				case 3:
+					ann.boot()
+				case 4:
+					ann.box.entries = nil
+				}
+			},
 			"": func(rt *rapid.T) {
 				for _, o := range all {
 					switch {
