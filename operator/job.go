@@ -65,8 +65,9 @@ func (o Operator) newJob(ctx context.Context, s *State, f *File, instances map[w
 	return j, nil
 }
 
-// AssignAll puts a file's tasks on the board and orders every one that comes
-// after none, for programs that lead a team themselves.
+// AssignAll puts a file's tasks on the board and orders all of them, for programs
+// that lead a team themselves. A member begins one when those that it comes after
+// are completed, so nobody has to lead for that.
 func (o Operator) AssignAll(ctx context.Context, s *State, f *File, l *leader.Leader) error {
 	instances := map[waggle.MemberName]control.Instance{}
 	l.View(func(lead *control.Leader) {
@@ -78,7 +79,17 @@ func (o Operator) AssignAll(ctx context.Context, s *State, f *File, l *leader.Le
 	if err != nil {
 		return err
 	}
-	return j.step(ctx, l)
+	for _, t := range j.tasks {
+		if err := t.give(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give orders a task's owner to do it.
+func (t *jobTask) give(ctx context.Context, l *leader.Leader) error {
+	return l.Assign(ctx, t.Owner, control.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
 }
 
 // step reads the outcome of what was assigned and assigns what is ready.
@@ -100,8 +111,7 @@ func (j *job) step(ctx context.Context, l *leader.Leader) error {
 		if !ready {
 			continue
 		}
-		err := l.Assign(ctx, t.Owner, control.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
-		if err != nil {
+		if err := t.give(ctx, l); err != nil {
 			return err
 		}
 	}

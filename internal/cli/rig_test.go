@@ -106,7 +106,7 @@ func (r *rig) close() {
 	}
 }
 
-// assign orders every task of the file, without the board's dependencies.
+// assign orders every task of the file.
 func (r *rig) assign() {
 	r.t.Helper()
 	if err := r.op.AssignAll(r.t.Context(), r.state, r.file, r.lead); err != nil {

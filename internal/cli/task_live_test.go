@@ -90,6 +90,57 @@ func (r *rig) done(name, id string) func(*control.Leader) bool {
 	}
 }
 
+// completed waits until the board shows a task as completed.
+func (r *rig) completed(list *task.List, id task.ID) {
+	r.t.Helper()
+	watch, stop := context.WithTimeout(r.t.Context(), 30*time.Second)
+	defer stop()
+	changes, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, r.op.Root.TasksDir(list.Team()))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for range changes { // until the watch ends
+		if got, err := list.Get(r.t.Context(), id); err == nil && got.Status == task.Completed {
+			stop()
+		}
+	}
+	if got, err := list.Get(r.t.Context(), id); err != nil || got.Status != task.Completed {
+		r.dump()
+		r.t.Fatalf("never done: %+v %v", got, err)
+	}
+}
+
+// TestTasksOfAFileWithoutALeader: a chain of a file's tasks over two members is
+// worked off after its leader is gone.
+func TestTasksOfAFileWithoutALeader(t *testing.T) {
+	r := newRig(t, taskTeam+`tasks:
+  - {subject: one, owner: ann, instructions: "touch one"}
+  - {subject: two, owner: bob, after: [one], instructions: "touch two"}
+  - {subject: three, owner: ann, after: [two], instructions: "touch three"}
+`)
+	r.assign()
+	if err := r.lead.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := task.Open(r.op.Root.TasksDir("board"), "board", atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.completed(list, "3")
+	all, _, err := list.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range all {
+		if x.Status != task.Completed {
+			t.Errorf("%+v", x)
+		}
+	}
+	if r.lead, err = r.op.Lead(t.Context(), r.state); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestTasksWithoutALeader: with nobody leading, a task that is assigned by a
 // command is done by the living worker, one that waits for it after it, and one
 // that was only written on the board never.
@@ -130,25 +181,7 @@ func TestTasksWithoutALeader(t *testing.T) {
 	if got, err := r.op.AssignTask(ctx, "board", first, "ann", operator.Terms{}); err != nil || !got.Ordered {
 		t.Fatalf("%+v %v", got, err)
 	}
-	watch, stop := context.WithTimeout(ctx, 30*time.Second)
-	defer stop()
-	changes, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, r.op.Root.TasksDir("board"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for range changes { // until the watch ends
-		got, err := list.Get(ctx, second)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.Status == task.Completed {
-			stop()
-		}
-	}
-	if got, err := list.Get(ctx, second); err != nil || got.Status != task.Completed {
-		r.dump()
-		t.Fatalf("never done: %+v %v", got, err)
-	}
+	r.completed(list, second)
 	for name, want := range map[string]bool{"first": true, "second": true, "forged": false} {
 		if _, err := os.Stat(filepath.Join(dir, name)); errors.Is(err, os.ErrNotExist) == want {
 			t.Errorf("%s: %v, want it %v", name, err, want)
