@@ -2,8 +2,9 @@ package operator
 
 import (
 	"context"
+	"errors"
+	"sort"
 
-	"waggle"
 	"waggle/journal"
 )
 
@@ -13,16 +14,79 @@ type LogRecord struct {
 	Name string // leader, or the member's name
 }
 
-// Records returns the records of every journal of a team, journal by journal.
-func (o Operator) Records(ctx context.Context, name waggle.TeamName) ([]LogRecord, error) {
-	s, err := o.led(ctx, name)
+// Log reads the journals of a team as they grow. It is used by one goroutine.
+type Log struct {
+	r    *Record
+	open map[journal.Name]*journal.File
+	news []LogRecord
+	bad  map[journal.Name]bool // whose break was told
+}
+
+// OpenLog opens the journals of a team that is or was (see Past).
+func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
+	r, err := o.OpenRecord(ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	return s.Records()
+	return &Log{r: r, open: map[journal.Name]*journal.File{}, bad: map[journal.Name]bool{}}, nil
 }
 
-// Records is Operator.Records for a team that is open.
+// Record is what the log is of.
+func (l *Log) Record() *Record { return l.r }
+
+// Dirs are the directories that change when a journal grows or a new one begins.
+func (l *Log) Dirs() []string {
+	dirs := []string{l.r.Dir.Journals().Path}
+	for n := range l.open {
+		dirs = append(dirs, l.r.Dir.JournalOf(string(n)))
+	}
+	sort.Strings(dirs)
+	return dirs
+}
+
+// Next returns the records that are new, of all journals in order of time. What
+// stands before a break is returned with the error that locates it; a break is
+// told once.
+func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
+	names, err := l.r.Dir.Journals().Names()
+	if err != nil {
+		return nil, err
+	}
+	if l.r.Broken == nil {
+		l.r.Broken = l.r.Journal.Refresh(ctx) // for the names of members
+	}
+	var errs []error
+	for _, n := range names {
+		if l.bad[n] {
+			continue
+		}
+		if err := l.read(ctx, n); err != nil {
+			l.bad[n] = true
+			errs = append(errs, err)
+		}
+	}
+	recs := l.news
+	l.news = nil
+	for i := range recs {
+		recs[i].Name = l.r.owner(recs[i].Journal)
+	}
+	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
+	return recs, errors.Join(errs...)
+}
+
+// read takes up what is new in one journal.
+func (l *Log) read(ctx context.Context, n journal.Name) error {
+	if j := l.open[n]; j != nil {
+		return j.Refresh(ctx)
+	}
+	opts := l.r.jopts
+	opts.SnapshotAfter = -1
+	j, err := l.r.Dir.Journals().Open(n, recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), opts)
+	l.open[n] = j
+	return err
+}
+
+// Records returns the records of every journal of a team, journal by journal.
 func (s *State) Records() ([]LogRecord, error) {
 	var all []LogRecord
 	read := func(j journal.Name, name string) error {

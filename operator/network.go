@@ -120,7 +120,7 @@ func ParseNetTarget(s string) (NetTarget, error) {
 		return NetTarget{}, bad("%v", err)
 	}
 	if base, ok := strings.CutPrefix(t.Host, "*."); ok {
-		if suffix, _ := publicsuffix.PublicSuffix(base); suffix == base || net.ParseIP(base) != nil {
+		if suffix, _ := publicsuffix.PublicSuffix(base); suffix == base || strings.Trim(suffix, "0123456789.") == "" {
 			return NetTarget{}, &Error{Code: CodeRefused, Op: "net", Msg: fmt.Sprintf("%s is a public suffix: *.%s would be everybody's hosts", base, base),
 				Hint: "name the hosts, or a domain that is one owner's: *.example." + suffix}
 		}

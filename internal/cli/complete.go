@@ -172,3 +172,23 @@ func (a *App) openQuestions() []operator.Question {
 	}
 	return qs
 }
+
+// completePast offers the teams that are or were.
+func (a *App) completePast(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, err := a.op()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	known, err := op.Home.List()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var out []string
+	for _, k := range known {
+		out = append(out, k.ID()+"\tof "+k.Opened)
+		if k.Root == op.RootURL && !slices.Contains(out, string(k.Team)) {
+			out = append(out, string(k.Team))
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

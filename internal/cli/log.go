@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"sort"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle/journal"
+	"waggle/mailbox"
 	"waggle/operator"
 )
 
@@ -23,39 +23,69 @@ type logEntry struct {
 	Body    json.RawMessage `json:"body"`
 }
 
+// logView narrows what is shown.
+type logView struct {
+	kind, member string
+	follow       bool
+}
+
 func logCmd(a *App) *cobra.Command {
-	var kind, member string
+	var v logView
 	cmd := &cobra.Command{
-		Use:               "log [TEAM]",
-		Short:             "What happened, from the journals",
+		Use:   "log [TEAM]",
+		Short: "What happened, from the journals",
+		Long: `What happened, from the journals, in order of time. TEAM is a name, or the id of a
+team that was (<team>-<8 hex digits>); a deleted team is still on record. --json:
+{"records":[{"time","journal","name","seq","writer","kind","body"}]}; with --follow one
+record a line.`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeTeams,
+		ValidArgsFunction: a.completePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.teamArg(args)
+			op, of, err := a.past(args)
 			if err != nil {
 				return err
 			}
-			recs, err := op.Records(cmd.Context(), name)
+			l, err := op.OpenLog(cmd.Context(), of)
 			if err != nil {
 				return err
 			}
-			return a.log1(cmd.Context(), recs, kind, member)
+			if v.follow {
+				return a.follow(cmd.Context(), l, v)
+			}
+			recs, broken := l.Next(cmd.Context())
+			if err := a.logAll(v.entries(recs)); err != nil {
+				return err
+			}
+			return broken
 		},
 	}
-	cmd.Flags().StringVar(&kind, "kind", "", "only records of this kind")
-	cmd.Flags().StringVar(&member, "member", "", "only this member's journal (leader for the leader's)")
+	cmd.Flags().StringVar(&v.kind, "kind", "", "only records of this kind")
+	cmd.Flags().StringVar(&v.member, "member", "", "only this member's journal (leader for the leader's)")
+	cmd.Flags().BoolVarP(&v.follow, "follow", "f", false, "go on and show what is recorded")
 	return cmd
 }
 
-func (a *App) log1(_ context.Context, recs []operator.LogRecord, kind, member string) error {
+// past is the record that an argument or --team names, "" for the only one.
+func (a *App) past(args []string) (operator.Operator, string, error) {
+	op, err := a.op()
+	if len(args) > 0 {
+		return op, args[0], err
+	}
+	return op, a.flags.team, err
+}
+
+func (v logView) entries(recs []operator.LogRecord) []logEntry {
 	entries := []logEntry{}
 	for _, r := range recs {
-		if (kind != "" && r.Kind != kind) || (member != "" && r.Name != member) {
+		if (v.kind != "" && r.Kind != v.kind) || (v.member != "" && r.Name != v.member) {
 			continue
 		}
 		entries = append(entries, logEntry{r.Time.UTC().Format(time.RFC3339Nano), string(r.Journal), r.Name, uint64(r.Seq), r.Writer, r.Kind, r.Body})
 	}
-	sort.SliceStable(entries, func(i, j int) bool { return entries[i].Time < entries[j].Time })
+	return entries
+}
+
+func (a *App) logAll(entries []logEntry) error {
 	if a.flags.json {
 		return a.document(map[string]any{"records": entries})
 	}
@@ -64,5 +94,52 @@ func (a *App) log1(_ context.Context, recs []operator.LogRecord, kind, member st
 		rows = append(rows, []string{e.Time, e.Name, e.Kind, string(e.Body)})
 	}
 	a.table([]string{"TIME", "JOURNAL", "KIND", "BODY"}, rows)
+	return nil
+}
+
+// followEvery is how often a log that is followed is looked at when the system
+// tells nothing.
+const followEvery = 500 * time.Millisecond
+
+// follow shows what is recorded until it is called off. A break ends it.
+func (a *App) follow(ctx context.Context, l *operator.Log, v logView) error {
+	for {
+		recs, err := l.Next(ctx)
+		for _, e := range v.entries(recs) {
+			if !a.flags.json {
+				a.say("%s %s %s %s", faint(e.Time), bold(operator.Visible(e.Name)), yellow(e.Kind), operator.Visible(string(e.Body)))
+			} else if err := a.line(e); err != nil {
+				return err
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil // Ctrl-C is how one stops following
+		case err != nil:
+			return err
+		}
+		if err := a.untilGrown(ctx, l); err != nil {
+			return err
+		}
+	}
+}
+
+// untilGrown waits for the first sign that a journal has grown, or a while.
+func (a *App) untilGrown(ctx context.Context, l *operator.Log) error {
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: followEvery}, l.Dirs()...)
+	if err != nil {
+		cancel()
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges { // until the watcher has ended
+		}
+	}()
+	select {
+	case <-ctx.Done():
+	case <-nudges:
+	}
 	return nil
 }

@@ -24,6 +24,7 @@ import (
 // commands is the command line: one line each, one file each.
 var commands = []func(*App) *cobra.Command{
 	approveCmd,
+	auditCmd,
 	benchCmd,
 	bridgeCmd,
 	demoCmd,
@@ -48,6 +49,7 @@ var commands = []func(*App) *cobra.Command{
 	taskCmd,
 	teamCmd,
 	versionCmd,
+	whyCmd,
 	workerCmd,
 }
 

@@ -94,6 +94,38 @@ func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
 	return ds, nil
 }
 
+// Known is one team that ever was, in whichever wire tree.
+type Known struct {
+	Dir    Dir
+	Team   waggle.TeamName
+	Root   string // URL of its wire tree
+	Opened string // when, as its first record says
+}
+
+// ID names the directory: <team>-<id8>.
+func (k Known) ID() string { return filepath.Base(k.Dir.Path) }
+
+// List lists every team that ever was, oldest first, also those that have ended
+// and those of other wire trees.
+func (h Home) List() ([]Known, error) {
+	matches, err := filepath.Glob(filepath.Join(h.Path, "teams", "*-????????"))
+	if err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	var ks []Known
+	for _, p := range matches {
+		rec, err := first(p)
+		if err != nil || rec == nil {
+			continue // not a team's directory, or nothing was ever written
+		}
+		if d := h.Dir(rec.Body.Root, rec.Body.Team, rec.Body.UID); d.Path == p {
+			ks = append(ks, Known{d, rec.Body.Team, rec.Body.Root, rec.Time})
+		}
+	}
+	sort.SliceStable(ks, func(i, j int) bool { return ks[i].Opened < ks[j].Opened })
+	return ks, nil
+}
+
 type opened struct {
 	Time string         `json:"time"`
 	Body control.Opened `json:"body"`

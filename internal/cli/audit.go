@@ -1,0 +1,269 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+)
+
+const pastHelp = `TEAM is a name, or the id of a team that was (<team>-<8 hex digits>); a deleted
+team is still on record, and the wire tree is not needed.`
+
+func auditCmd(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Who allowed what: check, query, show and export the record",
+		Long:  "Who allowed what, by which rule or person, under which policy, and what came of it.\n" + pastHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(auditVerifyCmd(a), auditQueryCmd(a), auditShowCmd(a), auditExportCmd(a))
+	return cmd
+}
+
+func auditVerifyCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify [TEAM]",
+		Short: "Read every line of every journal and name the first bad record",
+		Long: `Read every line of every journal: its sum, the chain, the bodies; whether each record
+can have followed; and whether the journals agree, which finds an end that was cut off.
+The first bad record of each journal is named with file and line, and the exit code is
+1. The heads are worth keeping elsewhere: who rewrites a whole chain changes its head.
+` + pastHelp + ` --json: {"team","id","ok","journals":[{"name","owner","records","head","ok"}],
+"problems":[{"journal","owner","file","line","seq","why"}]}.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completePast,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, of, err := a.past(args)
+			if err != nil {
+				return err
+			}
+			v, err := op.Verify(cmd.Context(), of)
+			if err != nil {
+				return err
+			}
+			if err := a.sayVerified(v); err != nil {
+				return err
+			}
+			if !v.OK {
+				return exitError(operator.CodeFailed)
+			}
+			return nil
+		},
+	}
+}
+
+func (a *App) sayVerified(v *operator.Verified) error {
+	if a.flags.json {
+		return a.document(v)
+	}
+	var rows [][]string
+	for _, j := range v.Journals {
+		state := "whole"
+		if !j.OK {
+			state = "broken"
+		}
+		rows = append(rows, []string{j.Owner, strconv.FormatUint(j.Records, 10), state, j.Head})
+	}
+	a.say("%s", bold(v.ID))
+	a.table([]string{"JOURNAL", "RECORDS", "STATE", "HEAD"}, rows)
+	for _, p := range v.Problems {
+		a.say("%s %s", red("bad:"), operator.Visible(p.String()))
+	}
+	if v.OK {
+		a.say("%s every line is as it was written, and the journals agree", green("ok:"))
+	}
+	return nil
+}
+
+func auditQueryCmd(a *App) *cobra.Command {
+	var q operator.AuditQuery
+	var since, until string
+	cmd := &cobra.Command{
+		Use:   "query [TEAM]",
+		Short: "List the gated calls, who decided them, and what came of them",
+		Long: `List the gated calls, who or which rule decided them, and what came of them. ` + pastHelp + `
+--json: {"team","id","events":[{"id","kind","member","instance","trust","task","tool",
+"input","cwd","reason","digest","risk","asked_at","decision","by","channel","via","rule",
+"said","policy_version","decided_at","outcome","exit_code"}]}, and updated_input and
+updated_digest where the approver changed the input. Outcome is done, failed, running or
+unknown; "" when it did not start.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completePast,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, of, err := a.past(args)
+			if err != nil {
+				return err
+			}
+			if q.Since, err = a.ago(since); err != nil {
+				return err
+			}
+			if q.Until, err = a.ago(until); err != nil {
+				return err
+			}
+			r, es, broken := op.Audit(cmd.Context(), of, q)
+			if r == nil {
+				return broken
+			}
+			return errors.Join(a.sayEvents(r.Known.ID(), string(r.Team), es), broken)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&q.Member, "member", "", "only this member's")
+	fl.StringVar(&q.Tool, "tool", "", "only this tool")
+	fl.StringVar(&q.Decision, "decision", "", "only allow, or only deny")
+	fl.StringVar(&q.By, "by", "", "only decided by operator, rules, leader, system or worker")
+	fl.StringVar(&q.Rule, "rule", "", "only decided by a rule that holds this text")
+	fl.StringVar(&since, "since", "", "asked since: 7d, 2h, 2026-11-20")
+	fl.StringVar(&until, "until", "", "asked before: 7d, 2h, 2026-11-20")
+	must(cmd.RegisterFlagCompletionFunc("decision", cobra.FixedCompletions([]string{"allow", "deny"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"operator", "rules", "leader", "system", "worker"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// ago reads a time that lies behind: a span back from now, a date, RFC 3339.
+func (a *App) ago(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := operator.ParseSpan(s); err == nil {
+		return a.Now().Add(-d), nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, a.Now().Location()); err == nil {
+		return t, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return t, &operator.Error{Code: operator.CodeUsage, Op: "audit", Msg: fmt.Sprintf("%q is not a time: give a span back (7d, 2h), a date (2026-11-20) or RFC 3339", s)}
+	}
+	return t, nil
+}
+
+func (a *App) sayEvents(id, team string, es []operator.AuditEvent) error {
+	if a.flags.json {
+		return a.document(map[string]any{"team": team, "id": id, "events": es})
+	}
+	if len(es) == 0 {
+		a.talk("no such call is on record in %s", id)
+		return nil
+	}
+	var rows [][]string
+	for _, e := range es {
+		rows = append(rows, []string{e.Asked, e.ID, e.Member, e.Decision, decidedBy(e), e.Outcome, askedFor(e)})
+	}
+	a.table([]string{"ASKED", "ID", "MEMBER", "DECISION", "BY", "OUTCOME", "ASKED FOR"}, rows)
+	return nil
+}
+
+func decidedBy(e operator.AuditEvent) string {
+	switch {
+	case e.Rule != "":
+		return e.By + ": " + e.Rule
+	case e.Via != "" && e.By != "":
+		return e.By + " (" + e.Via + ")"
+	}
+	return e.By
+}
+
+func askedFor(e operator.AuditEvent) string {
+	return strings.TrimSpace(e.Tool + " " + string(e.Input))
+}
+
+func auditShowCmd(a *App) *cobra.Command {
+	var of string
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one call whole: what was shown, who decided, every record about it",
+		Long: `Show one call whole: what was asked and shown, who decided it by which way and rule,
+what came of it, and every record about it. --of names a team that was. --json:
+{"event","records":[{"journal","owner","seq","time","writer","kind","body"}]}; event is as
+audit query has it.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, past, err := a.past(nil)
+			if err != nil {
+				return err
+			}
+			if of != "" {
+				past = of
+			}
+			d, err := op.AuditShow(cmd.Context(), past, args[0])
+			if d == nil {
+				return err
+			}
+			return errors.Join(a.sayDetail(d), err)
+		},
+	}
+	cmd.Flags().StringVar(&of, "of", "", "the team, by name or id (default: --team, or the only one)")
+	must(cmd.RegisterFlagCompletionFunc("of", a.completePast))
+	return cmd
+}
+
+func (a *App) sayDetail(d *operator.AuditDetail) error {
+	if a.flags.json {
+		return a.document(d)
+	}
+	e := d.Event
+	row := func(k, v string) {
+		if v != "" {
+			a.say("%s %s", bold(fmt.Sprintf("%-8s", k)), operator.Visible(v))
+		}
+	}
+	row("id", e.ID)
+	row("member", fmt.Sprintf("%s (%s), instance %s", e.Member, e.Trust, e.Instance))
+	row("asked", e.Asked+" for "+strings.TrimSuffix(e.Kind, "_request"))
+	row("tool", e.Tool)
+	row("input", string(e.Input))
+	row("cwd", e.Cwd)
+	row("reason", e.Reason)
+	row("risk", e.Risk)
+	row("digest", e.Digest)
+	if e.Decision != "" {
+		row("decided", fmt.Sprintf("%s by %s, channel %s, via %s, policy version %d %s", e.Decision, e.By, e.Channel, e.Via, e.Version, e.Decided))
+	}
+	row("rule", e.Rule)
+	row("said", e.Said)
+	row("runs", string(e.Runs))
+	row("digest", e.RunsDigest)
+	row("outcome", e.Outcome)
+	a.say("%s", bold("records"))
+	for _, r := range d.Records {
+		a.say("  %s %s %d %s", faint(r.Time), operator.Visible(r.Owner), r.Seq, bold(r.Kind))
+		a.say("    %s", operator.Visible(string(r.Body)))
+	}
+	return nil
+}
+
+func auditExportCmd(a *App) *cobra.Command {
+	var redact bool
+	cmd := &cobra.Command{
+		Use:   "export [TEAM] [--redact]",
+		Short: "Write the whole record, one JSON object a line",
+		Long: `Write the whole record to stdout, in order of time, one JSON object a line:
+{"journal","owner","seq","time","writer","kind","body"}. --redact masks secrets: values
+that the environment holds under names such as API_KEY, tokens that are known by their
+form, and what follows words such as password. It cannot know every secret. The record
+itself stays as it is. ` + pastHelp,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completePast,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, of, err := a.past(args)
+			if err != nil {
+				return err
+			}
+			var r *operator.Redactor
+			if redact {
+				r = operator.NewRedactor(a.Environ)
+			}
+			return op.Export(cmd.Context(), of, r, func(rec operator.AuditRecord) error { return a.line(rec) })
+		},
+	}
+	cmd.Flags().BoolVar(&redact, "redact", false, "mask secrets")
+	return cmd
+}

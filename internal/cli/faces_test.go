@@ -1,0 +1,184 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/poll"
+)
+
+// A group's id stands for what was shown under it: a request that joined later is
+// not answered with it.
+func TestGroupIsWhatWasShown(t *testing.T) {
+	c := newCrowd(t, 2)
+	c.call(c.askers[0], "Bash", "command", "go test ./a")
+	ctx := t.Context()
+	qs, err := c.op.Pending(ctx, "crowd", false)
+	c.must(err)
+	old := operator.Groups(qs)[0]
+	c.call(c.askers[1], "Bash", "command", "go test ./b")
+	answer := operator.Answer{Allow: true, Via: "approve"}
+	_, err = c.op.DecideGroup(ctx, "crowd", old.ID, answer)
+	if operator.Code(err) != operator.CodeNotFound {
+		t.Errorf("a group that has changed: %v", err)
+	}
+	c.must(c.s.Journal.Refresh(ctx))
+	if n := len(c.s.Lead.Pending()); n != 2 {
+		t.Fatalf("%d wait, want both", n)
+	}
+	out, err := c.op.DecideGroup(ctx, "crowd", "Bash(go test:*)", answer)
+	c.must(err)
+	if len(out.Results) != 2 || len(out.Left) != 0 || !out.Results[0].Changed || !out.Results[1].Delivered {
+		t.Errorf("%+v", out)
+	}
+}
+
+// Two members may use one id; a digest tells them apart, and a digest of another
+// request decides nothing.
+func TestSameIDOfTwoMembers(t *testing.T) {
+	c := newCrowd(t, 2)
+	mint, now := c.op.Minter, time.Now()
+	c.op.Minter = poll.Minter{Now: func() time.Time { return now }, Rand: zeros{}}
+	for _, a := range c.askers {
+		c.call(a, "Bash", "command", "go test ./a")
+	}
+	c.op.Minter = mint
+	ctx := t.Context()
+	qs, err := c.op.Pending(ctx, "crowd", false)
+	c.must(err)
+	if len(qs) != 2 || qs[0].ID != qs[1].ID {
+		t.Fatalf("%+v", qs)
+	}
+	rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{{ID: qs[0].ID, Allow: true}, {ID: qs[0].ID, Digest: qs[0].Digest, Allow: true},
+		{ID: qs[1].ID, Digest: strings.Repeat("0", 16), Allow: true}})
+	c.must(err)
+	if operator.Code(rs[0].Err()) != operator.CodeUsage || !rs[1].Changed || !rs[1].Delivered || operator.Code(rs[2].Err()) != operator.CodeUsage {
+		t.Errorf("%+v", rs)
+	}
+	c.must(c.s.Journal.Refresh(ctx))
+	if open := c.s.Lead.Pending(); len(open) != 1 || string(open[0].Instance) != qs[1].Instance {
+		t.Errorf("%d wait", len(open))
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestSuggest(t *testing.T) {
+	c := newCrowd(t, 2)
+	ctx := t.Context()
+	one, two := c.askers[0], c.askers[1]
+	for _, x := range []struct {
+		a     *asker
+		cmd   string
+		allow bool
+	}{
+		{one, "go vet ./...", true}, {two, "go vet ./...", true},
+		{one, "npm run build -- 1", true}, {one, "npm run build -- 2", true},
+		{one, "rm -rf a", true}, {two, "rm -rf a", true},
+		{one, "git log -n 1", true}, {two, "git log -n 2", true}, {two, "git log -n 3", false},
+		{one, "ls src", true},
+	} {
+		c.call(x.a, "Bash", "command", x.cmd)
+		id := x.a.w.Calls[len(x.a.w.Calls)-1].ID
+		_, err := c.op.Pending(ctx, "crowd", false)
+		c.must(err)
+		rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{{ID: string(id), Allow: x.allow}})
+		c.must(err)
+		c.must(rs[0].Err())
+	}
+	ss, err := c.op.Suggest(ctx, "crowd")
+	c.must(err)
+	var got []string
+	for _, s := range ss {
+		got = append(got, s.Rule+" for "+s.Scope)
+		if s.Total != 2 || s.Approvals != 2 || s.Looked != 10 || len(s.Matched) != 2 {
+			t.Errorf("%+v", s)
+		}
+	}
+	if want := "Bash(go vet ./...) for team; Bash(npm run build --:*) for worker1"; strings.Join(got, "; ") != want {
+		t.Errorf("suggests %s, want %s", got, want)
+	}
+	_, err = c.op.AddRule(ctx, "crowd", policy.MustRules("Bash(go vet ./...)")[0], false, operator.RuleScope{})
+	c.must(err)
+	if ss, err = c.op.Suggest(ctx, "crowd"); err != nil || len(ss) != 1 {
+		t.Errorf("what holds already is suggested: %+v, %v", ss, err)
+	}
+}
+
+// One answer serves every request of a member for a host and port, each by its own
+// id, and nobody else's.
+func TestOneAnswerPerHost(t *testing.T) {
+	c := newCrowd(t, 3)
+	ctx := t.Context()
+	host := func(a *asker, port, reason string) {
+		c.ask(a, waggle.KindSandboxPermissionRequest, control.Ask{Host: "db.internal", Port: port, Reason: reason})
+	}
+	for _, a := range c.askers {
+		host(a, "5432", "data")
+	}
+	host(c.askers[0], "22", "shell")
+	ns, err := c.op.NetPending(ctx, "crowd")
+	c.must(err)
+	if len(ns) != 4 {
+		t.Fatalf("%+v", ns)
+	}
+	target, err := operator.ParseNetTarget("db.internal:5432")
+	c.must(err)
+	out, err := c.op.DecideNet(ctx, "crowd", operator.NetAnswer{Target: target, Member: "worker1", Allow: true, Session: true})
+	c.must(err)
+	if len(out.Results) != 1 || len(out.Grants) != 1 || out.Grants[0].Scope != "worker1" {
+		t.Errorf("%+v", out)
+	}
+	if out, err = c.op.DecideNet(ctx, "crowd", operator.NetAnswer{Target: target, Allow: false, Reason: "no"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out.Results {
+		if !r.Changed || r.Decision != control.DecisionDeny {
+			t.Errorf("%+v", r)
+		}
+	}
+	c.must(c.s.Journal.Refresh(ctx))
+	if open := c.s.Lead.Pending(); len(out.Results) != 2 || len(open) != 1 || open[0].Ask.Port != "22" {
+		t.Errorf("%d answered, %d wait", len(out.Results), len(open))
+	}
+	// The denial also took back what stood for worker1.
+	if n := len(c.s.Lead.Policy.Hosts); n != 0 {
+		t.Errorf("%d answers stand", n)
+	}
+}
+
+// An end that was cut off behind whole lines is found by comparing the journals.
+func TestVerifyFindsMissingEnd(t *testing.T) {
+	c := newCrowd(t, 1)
+	ctx := t.Context()
+	c.call(c.askers[0], "Bash", "command", "go test ./a")
+	_, err := c.op.Pending(ctx, "crowd", false)
+	c.must(err)
+	v, err := c.op.Verify(ctx, "crowd")
+	c.must(err)
+	if !v.OK {
+		t.Fatalf("%+v", v.Problems)
+	}
+	file := filepath.Join(c.s.Dir.JournalOf(c.askers[0].writer.Instance), "00000001.jsonl")
+	data, err := os.ReadFile(file)
+	c.must(err)
+	lines := bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
+	c.must(os.WriteFile(file, bytes.Join(lines[:len(lines)-1], nil), 0o600))
+	v, err = c.op.Verify(ctx, v.ID)
+	c.must(err)
+	if v.OK || len(v.Problems) != 1 || v.Problems[0].Owner != "worker1" || !strings.Contains(v.Problems[0].Why, "the end is missing") {
+		b, _ := json.Marshal(v)
+		t.Errorf("%s", b)
+	}
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+)
+
+func whyCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "why NAME",
+		Short: "How a member is, since when, and what says so",
+		Long: `How a member is, since when, and what says so: the journals, its process, its
+mailbox, its output. A member that has left is found too, also when its team has ended. --json: {"team","name",
+"state","since","why","trust","evidence":[{"source","at","detail"}]}.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, of, err := a.past(nil)
+			if err != nil {
+				return err
+			}
+			y, err := op.Why(cmd.Context(), of, args[0])
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(y)
+			}
+			since := ""
+			if s := a.since(y.Since); s != "" {
+				since = " for " + s + ", since " + y.Since
+			}
+			a.say("%s  %s%s", bold(operator.Visible(y.Name)), y.State, since)
+			a.say("  %s", operator.Visible(y.Why))
+			var rows [][]string
+			for _, e := range y.Evidence {
+				rows = append(rows, []string{"  " + e.Source, e.At, e.Detail})
+			}
+			a.table([]string{"  SOURCE", "AT", "EVIDENCE"}, rows)
+			return nil
+		},
+	}
+}

@@ -1,0 +1,115 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/team"
+)
+
+// Past finds the record of a team that is or was: by its name, the one that lives
+// or else the newest, or by its id, <team>-<8 hex digits> or those digits alone.
+// Without a name it is the only team there is, or ever was. Nothing is changed, and
+// the wire tree is not needed: what is deleted there is still on record here.
+func (o Operator) Past(ctx context.Context, of string) (*statedir.Known, error) {
+	known, err := o.Home.List()
+	if err != nil {
+		return nil, err
+	}
+	if of == "" {
+		return o.onlyPast(ctx, known)
+	}
+	var hits []statedir.Known
+	for _, k := range known {
+		id := k.ID()
+		if id == of || strings.TrimPrefix(id, string(k.Team)+"-") == of {
+			return &k, nil
+		}
+		if k.Root == o.RootURL && waggle.SameName(waggle.MemberName(k.Team), waggle.MemberName(of)) {
+			hits = append(hits, k)
+		}
+	}
+	if len(hits) > 0 {
+		return o.newest(hits), nil
+	}
+	e := &team.NotFoundError{What: "record of a team", Name: of}
+	for _, k := range known {
+		e.Near = append(e.Near, k.ID())
+	}
+	return nil, e
+}
+
+// newest is the team that has not ended, else the last one.
+func (o Operator) newest(ks []statedir.Known) *statedir.Known {
+	for _, k := range slices.Backward(ks) {
+		if s := o.openPast(k); s.Broken == nil && s.Lead.Ended == nil {
+			return &k
+		}
+	}
+	return &ks[len(ks)-1]
+}
+
+func (o Operator) onlyPast(ctx context.Context, known []statedir.Known) (*statedir.Known, error) {
+	if name, err := o.Pick(""); err == nil {
+		return o.Past(ctx, string(name))
+	}
+	here := slices.DeleteFunc(slices.Clone(known), func(k statedir.Known) bool { return k.Root != o.RootURL })
+	switch names := teamNames(here); {
+	case len(here) == 0:
+		return nil, &Error{Code: CodeNotFound, Op: "record", Msg: "there is no record of any team of " + o.RootURL, Hint: "--state says where records lie"}
+	case len(names) == 1:
+		return o.newest(here), nil
+	default:
+		return nil, &Error{Code: CodeUsage, Op: "record", Msg: "there are records of several teams: name one, or the id of one", Near: names}
+	}
+}
+
+func teamNames(ks []statedir.Known) []string {
+	var names []string
+	for _, k := range ks {
+		if !slices.Contains(names, string(k.Team)) {
+			names = append(names, string(k.Team))
+		}
+	}
+	return names
+}
+
+// Record is a team's journals, opened to be read. Where one is broken, Lead and
+// the workers hold what stands before the break.
+type Record struct {
+	Known statedir.Known
+	State
+	Broken error // of the leader's journal, nil when it is whole
+}
+
+// OpenRecord opens the record of a team that is or was.
+func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
+	k, err := o.Past(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	return o.openPast(*k), nil
+}
+
+func (o Operator) openPast(k statedir.Known) *Record {
+	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), jopts: journal.Options{Now: o.Minter.Now}}}
+	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.jopts)
+	return r
+}
+
+// owner says whose a journal is: leader, or a member by its name.
+func (s *State) owner(n journal.Name) string {
+	if n == journal.Leader {
+		return string(journal.Leader)
+	}
+	if m, ok := s.Lead.ByInstance(control.Instance(n)); ok {
+		return string(m.Name)
+	}
+	return fmt.Sprintf("instance %.8s", string(n))
+}

@@ -1,0 +1,282 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/team"
+)
+
+// Why says how one member is and on what grounds (`why`).
+type Why struct {
+	Team     string     `json:"team"`
+	Name     string     `json:"name"`
+	State    string     `json:"state"` // as status has it; left, when it has
+	Since    string     `json:"since"`
+	Why      string     `json:"why"`
+	Trust    string     `json:"trust"`
+	Evidence []Evidence `json:"evidence"`
+}
+
+// Evidence is one fact and where it was found.
+type Evidence struct {
+	Source string `json:"source"` // leader's journal, its journal, process, mailbox, registry, output
+	At     string `json:"at"`     // when it was so; "": now
+	Detail string `json:"detail"`
+}
+
+// Why tells how a member is, since when, and what says so. A member that has left
+// is found too, and one of a team that has ended (see Past).
+func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
+	s, live, err := o.present(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		name, err := o.Pick(of)
+		if err != nil {
+			return nil, err
+		}
+		return o.whyForeign(ctx, name, member)
+	}
+	m, err := s.anyMember(member)
+	if err != nil {
+		return nil, err
+	}
+	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: string(m.Trust), Evidence: []Evidence{}}
+	w, werr := s.Worker(m.Instance)
+	ms := memberStatus(m, w)
+	y.State, y.Why, y.Since = ms.State, ms.Why, waggle.FormatTime(m.Since)
+	switch {
+	case m.Left != nil:
+		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), "it left: "+m.Left.How+suffix(m.Left.Detail)
+	case werr != nil:
+		y.State, y.Why = "unknown", werr.Error()
+	}
+	now := o.Minter.Now()
+	y.fromLeader(s, m)
+	y.fromProcess(s, m)
+	if werr == nil {
+		y.fromWorker(s, m, w, now)
+	}
+	if live {
+		y.fromMailbox(ctx, o, m)
+		y.fromOutput(o, m)
+	}
+	return y, nil
+}
+
+// present opens the team that is there, after a leader pass when nobody leads it;
+// else the record of the one that was. Nil: another program leads it.
+func (o Operator) present(ctx context.Context, of string) (s *State, live bool, err error) {
+	name, err := o.Pick(of)
+	if Code(err) == CodeNotFound {
+		r, perr := o.OpenRecord(ctx, of)
+		if perr != nil {
+			return nil, false, err
+		}
+		return &r.State, false, r.Broken
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if s, err = o.State(ctx, name); s == nil || err != nil {
+		return nil, false, err
+	}
+	_, err = o.pass(ctx, s)
+	return s, true, err
+}
+
+func (y *Why) add(source string, at time.Time, format string, args ...any) {
+	e := Evidence{Source: source, Detail: fmt.Sprintf(format, args...)}
+	if !at.IsZero() {
+		e.At = waggle.FormatTime(at)
+	}
+	y.Evidence = append(y.Evidence, e)
+}
+
+const (
+	fromLeader  = "leader's journal"
+	fromWorker  = "its journal"
+	fromProcess = "process"
+	fromMailbox = "mailbox"
+)
+
+// anyMember finds a member by name: the present one, else the last that left.
+func (s *State) anyMember(name string) (*control.Member, error) {
+	var last *control.Member
+	var near []string
+	for _, m := range s.Lead.Members {
+		if waggle.SameName(m.Name, waggle.MemberName(name)) {
+			last = m
+		}
+		near = append(near, string(m.Name))
+	}
+	if last == nil {
+		return nil, &team.NotFoundError{What: "member", Name: name, Near: near}
+	}
+	return last, nil
+}
+
+func (y *Why) fromLeader(s *State, m *control.Member) {
+	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s", m.Instance, m.Agent, m.Trust)
+	y.add(fromLeader, m.Since, "the leader has it as %s", m.State())
+	if m.Rejected != "" {
+		y.add(fromLeader, time.Time{}, "it refused to end: %s", m.Rejected)
+	}
+	for _, r := range s.Lead.Pending() {
+		if r.Instance == m.Instance {
+			y.add(fromLeader, r.Seen, "its request %s is open: %s", r.ID, Describe(r.Kind, r.Ask))
+		}
+	}
+	for _, ord := range s.Lead.Unclosed(m.Instance) {
+		way := "is not in its mailbox yet"
+		if ord.Sent {
+			way = "is in its mailbox, and its journal shows no effect yet"
+		}
+		y.add(fromLeader, ord.At, "the %s for it %s", ord.Mail.Kind, way)
+	}
+	if m.Left != nil {
+		y.add(fromLeader, m.LeftAt, "left: %s%s", m.Left.How, suffix(m.Left.Detail))
+	}
+}
+
+func (y *Why) fromProcess(s *State, m *control.Member) {
+	if m.Process == nil {
+		y.add(fromProcess, time.Time{}, "no process of it has ever written to the journal")
+		return
+	}
+	id := m.Process.ID
+	switch alive, err := id.Check(); {
+	case err != nil:
+		y.add(fromProcess, time.Time{}, "process %d cannot be looked at: %v", id.PID, err)
+	case alive:
+		y.add(fromProcess, m.ProcAt, "process %d runs and is the one that started then (start %d of it)", id.PID, m.Process.Epoch)
+	default:
+		y.add(fromProcess, m.ProcAt, "process %d, which started then, is gone; whatever has that number now is another", id.PID)
+	}
+	release, free, err := atomicfile.TryFlock(s.Dir.ProcessLease(m.Instance), atomicfile.Options{Rank: atomicfile.RankLease})
+	switch {
+	case err != nil:
+		y.add(fromProcess, time.Time{}, "its lease cannot be looked at: %v", err)
+	case free:
+		if err := release(); err != nil {
+			y.add(fromProcess, time.Time{}, "its lease cannot be let go: %v", err)
+			return
+		}
+		y.add(fromProcess, time.Time{}, "nobody holds its lease: no process of it works")
+	default:
+		y.add(fromProcess, time.Time{}, "its lease is held: a process of it works")
+	}
+}
+
+func (y *Why) fromWorker(s *State, m *control.Member, w *control.Worker, now time.Time) {
+	last := LogRecord{}
+	opts := s.jopts
+	_, err := s.Dir.Journals().Open(journal.Name(m.Instance), recorder(func(r journal.Record) { last.Record = r }), opts)
+	if err != nil {
+		y.add(fromWorker, time.Time{}, "%v", err)
+		return
+	}
+	if last.Seq == 0 {
+		y.add(fromWorker, time.Time{}, "it is empty")
+		return
+	}
+	y.add(fromWorker, last.Time, "its last record is %q, %s ago", last.Kind, now.Sub(last.Time).Truncate(time.Second))
+	y.add(fromWorker, time.Time{}, "it has itself as %s", w.State())
+	if t := w.Turn(); t != nil {
+		what := fmt.Sprintf("%d messages", len(t.Entries))
+		if t.Task != "" {
+			what = "task " + t.Task
+		}
+		y.add(fromWorker, time.Time{}, "a turn runs, with %s", what)
+	}
+	for _, c := range w.Blocking() {
+		y.add(fromWorker, c.Asked, "it waits for an answer to %s: %s", c.ID, Describe(c.Kind, c.Ask))
+	}
+	for _, c := range w.Calls {
+		if c.Started && c.Finished == nil && !c.Unknown {
+			y.add(fromWorker, c.Asked, "%s was started and has not ended: %s", c.ID, Describe(c.Kind, c.Ask))
+		}
+	}
+	if w.Unverified > 0 {
+		y.add(fromWorker, time.Time{}, "it found %d messages that claimed an authority they do not have", w.Unverified)
+	}
+	if n := len(news(s.Lead, w)); n > 0 {
+		y.add(fromWorker, time.Time{}, "%d changes of policy or mode are not acknowledged; they hold all the same", n)
+	}
+}
+
+func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
+	name, err := waggle.ParseTeam(y.Team)
+	if err != nil {
+		return
+	}
+	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{})
+	if err != nil {
+		y.add(fromMailbox, time.Time{}, "%v", err)
+		return
+	}
+	unread, err := box.Unread(ctx)
+	if err != nil {
+		y.add(fromMailbox, time.Time{}, "%v", err)
+		return
+	}
+	if len(unread) == 0 {
+		y.add(fromMailbox, time.Time{}, "nothing in it is unread")
+		return
+	}
+	oldest := unread[0].Envelope
+	y.add(fromMailbox, time.Time{}, "%d messages in it are unread; the oldest is from %s, written at %s", len(unread), oldest.From, oldest.Timestamp)
+}
+
+func (y *Why) fromOutput(o Operator, m *control.Member) {
+	name, err := waggle.ParseTeam(y.Team)
+	if err != nil {
+		return
+	}
+	path := filepath.Join(o.Root.MemberDir(name, m.Name), "output.log")
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		y.add("output", time.Time{}, "%v", err)
+	default:
+		y.add("output", st.ModTime(), "%s was last written then and has %d bytes", path, st.Size())
+	}
+}
+
+// whyForeign is Why for a team that waggle does not lead.
+func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member string) (*Why, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	st := &Status{Members: []MemberStatus{}}
+	if err := o.foreign(ctx, reg, st); err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, ms := range st.Members {
+		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
+			continue
+		}
+		y := &Why{Team: string(name), Name: ms.Name, State: ms.State, Why: ms.Why, Trust: ms.Trust, Evidence: []Evidence{}}
+		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
+		y.fromMailbox(ctx, o, &control.Member{Joined: control.Joined{Name: waggle.MemberName(ms.Name)}})
+		return y, nil
+	}
+	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
+}
