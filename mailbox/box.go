@@ -36,8 +36,9 @@ type Box struct {
 
 var _ Store = (*Box)(nil)
 
-// maxCached is the size up to which a file's content is kept in memory.
-const maxCached = 32 << 20
+// maxCached is the size up to which a file's content is kept in memory: that of
+// some 100,000 messages.
+const maxCached = 64 << 20
 
 func newBox(path string, l Layout, o Options) *Box {
 	return &Box{path: path, layout: l, format: formatOf(l), o: o}
@@ -135,11 +136,14 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 		if !v.Exists() {
 			return nil, nil
 		}
+		last, known := b.cached(atomicfile.IdentityOf(v))
+		if known && last.knows(ids) {
+			return markSplices(b.format, last, ids, b.o.Retention), nil
+		}
 		data, err := v.Bytes()
 		if err != nil {
 			return nil, err
 		}
-		last := b.cached()
 		a, err := b.format.scan(data, last)
 		if err != nil {
 			return nil, err
@@ -155,10 +159,12 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 	return nil
 }
 
-func (b *Box) cached() *contents {
+// cached returns what was read last, and whether a file of this identity is still
+// exactly that.
+func (b *Box) cached(now atomicfile.Identity) (last *contents, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.last
+	return b.last, b.last != nil && now != (atomicfile.Identity{}) && now == b.lastID
 }
 
 // load reads the file without a lock, and mends it if it must. Unless all entries

@@ -3,6 +3,7 @@ package mailbox
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"waggle"
 )
@@ -90,6 +91,19 @@ func needIDs(last *contents, ids []ID) func([]byte, element) bool {
 		return nil
 	}
 	return need
+}
+
+// knows reports whether everything that marking ids needs was decoded: they are
+// among the unread entries, with which every one of equal content is.
+func (c *contents) knows(ids []ID) bool {
+	if c.full {
+		return true
+	}
+	have := make(map[ID]bool, len(c.unread))
+	for _, e := range c.unread {
+		have[e.ID] = true
+	}
+	return !slices.ContainsFunc(ids, func(id ID) bool { return !have[id] })
 }
 
 // lookahead is how many removed entries in a row parse still finds its way over.

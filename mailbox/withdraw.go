@@ -39,7 +39,7 @@ func (b *Box) Withdraw(ctx context.Context, ids ...ID) (gone []ID, err error) {
 		if err != nil {
 			return nil, err
 		}
-		last := b.cached()
+		last, _ := b.cached(atomicfile.Identity{})
 		a, err := b.format.scan(data, last)
 		if err != nil {
 			return nil, err

@@ -139,7 +139,8 @@ func (l *lock) openRecord(flk *flock.Flock, path string) error {
 		tmp: l.prev.tmp, base: l.prev.base, next: l.prev.next,
 	}
 	if l.prev.boot == l.rec.boot && l.rec.boot != "-" {
-		l.rec.last = l.prev.last // after a power cut an equal identity proves nothing
+		// After a power cut an equal identity proves nothing.
+		l.rec.last, l.rec.shadow, l.rec.same = l.prev.last, l.prev.shadow, l.prev.same
 	}
 	return nil
 }

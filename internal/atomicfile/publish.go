@@ -17,6 +17,7 @@ type publication struct {
 	v    *view // what it was made from
 	tmp  *os.File
 	size int64
+	same int64 // so many bytes at the start are those of v
 }
 
 // writerPatience is how long a foreign writer that has the file open is waited
@@ -26,6 +27,9 @@ const writerPatience = 100 * time.Millisecond
 // prepare writes the new content into a temporary file and flushes it as the
 // policy says.
 func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, error) {
+	if p, err := l.reuse(v, splices, size); p != nil || err != nil {
+		return p, err
+	}
 	perm := l.o.perm()
 	if v.Exists() {
 		perm = v.fi.Mode()
@@ -52,7 +56,7 @@ func (l *lock) prepare(v *view, splices []Splice, size int64) (*publication, err
 		return nil, err
 	}
 	l.o.hook("synced")
-	return &publication{l, v, tmp, size}, nil
+	return &publication{l, v, tmp, size, splices[0].Offset}, nil
 }
 
 // publish gives the new content the file's name. Not done and no error: another
@@ -104,6 +108,7 @@ func (p *publication) create() (bool, error) {
 		return false, fmt.Errorf("edit: %w", err)
 	}
 	p.l.o.hook("published")
+	p.l.dropShadow()
 	return true, nil
 }
 
@@ -124,6 +129,7 @@ func (p *publication) replace(next Identity) (bool, error) {
 		return false, fmt.Errorf("edit: %w", err)
 	}
 	p.l.o.hook("published")
+	p.l.dropShadow()
 	return true, nil
 }
 
@@ -144,7 +150,7 @@ func (p *publication) exchange(next Identity) (bool, error) {
 	l.o.hook("published")
 	if p.displacedAsRead(tmp) {
 		l.o.hook("compared")
-		_ = os.Remove(tmp)
+		p.retire(tmp)
 		l.rec.tmp = ""
 		l.o.hook("unlinked")
 		return true, nil

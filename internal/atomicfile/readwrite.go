@@ -109,7 +109,8 @@ func fill(f *os.File, data []byte, o Options) error {
 }
 
 // Remove removes a regular file whose lock the caller holds, if it is still what
-// was identified as id, and with SyncFull flushes its directory. removed is false
+// was identified as id, with the content that its last edit displaced, and with
+// SyncFull flushes its directory. removed is false
 // when the file is another by now. A file that is gone already is removed.
 func Remove(path string, id Identity, o Options) (removed bool, err error) {
 	now, err := Identify(path)
@@ -125,6 +126,8 @@ func Remove(path string, id Identity, o Options) (removed bool, err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("remove: %w", err)
 	}
+	dir, base := filepath.Split(path)
+	_ = os.Remove(dir + "." + base + "." + shadowSuffix)
 	o.hook("removed")
 	if o.Sync == SyncFull {
 		if err := syncDir(filepath.Dir(path)); err != nil {

@@ -26,6 +26,8 @@ type record struct {
 	base    Identity // what the exchange was to displace
 	next    Identity // what it was to publish
 	last    Identity // the file as our last edit left it
+	shadow  Identity // what that edit displaced, as it lies beside; zero: nothing does
+	same    int64    // so many bytes at the start of the two are the same
 }
 
 // States of a record.
@@ -37,8 +39,8 @@ const (
 )
 
 const (
-	recordMagic = "waggle-lock-1"
-	recordSize  = 512
+	recordMagic = "waggle-lock-2"
+	recordSize  = 768
 )
 
 // clean reports a record whose writer left nothing behind.
@@ -55,9 +57,10 @@ func (r record) encode() []byte {
 	b = appendInts(b, int64(r.dir.ino), r.dir.btime, r.dir.mtime, r.foreign)
 	b = append(b, ' ')
 	b = append(b, dash(r.tmp)...)
-	for _, id := range []Identity{r.base, r.next, r.last} {
+	for _, id := range []Identity{r.base, r.next, r.last, r.shadow} {
 		b = appendInts(b, int64(id.ino), id.size, id.mtime, id.ctime)
 	}
+	b = appendInts(b, r.same)
 	b = append(b, ' ')
 	b = strconv.AppendUint(b, uint64(crc32.ChecksumIEEE(b)), 16)
 	// Padded to one size, so that a short record never leaves the tail of a long one.
@@ -96,7 +99,7 @@ func decodeRecord(b []byte) record {
 		return free
 	}
 	f := strings.Fields(string(b[:cut]))
-	if len(f) != 23 {
+	if len(f) != 28 {
 		return free
 	}
 	var bad bool
@@ -111,7 +114,7 @@ func decodeRecord(b []byte) record {
 	r := record{
 		boot: f[1], pid: int(n(2)), start: uint64(n(3)), since: n(4), state: f[5],
 		dir:     dirStat{ino: uint64(n(6)), btime: n(7), mtime: n(8)},
-		foreign: n(9), base: id(11), next: id(15), last: id(19),
+		foreign: n(9), base: id(11), next: id(15), last: id(19), shadow: id(23), same: n(27),
 	}
 	if f[10] != "-" {
 		r.tmp = f[10]

@@ -73,6 +73,20 @@ func hasWriter(f *os.File) bool {
 	return errors.Is(err, unix.EAGAIN)
 }
 
+// canLease says whether writeLease can ever be true.
+const canLease = true
+
+// writeLease makes sure that nobody else has f's file open, and that who opens it
+// from now on waits for endLease. It is false when somebody has, and where leases
+// are not to be had. The signal that the kernel sends to say that somebody waits is
+// one that Go programs ignore.
+func writeLease(f *os.File) bool {
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+	return err == nil
+}
+
+func endLease(f *os.File) { _, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK) }
+
 // fineTimes reports whether every change of a file gets its own time once the
 // one before was looked at (multigrain timestamps, Linux 6.13).
 func fineTimes(dir string) bool {

@@ -24,6 +24,16 @@ func Ours(v View) bool {
 	return ok && w.ours
 }
 
+// IdentityOf is the identity of what v shows, zero where a foreign change could
+// leave it as it is: then only reading tells.
+func IdentityOf(v View) Identity {
+	w, ok := v.(*view)
+	if !ok || w.doubt {
+		return Identity{}
+	}
+	return w.id
+}
+
 type view struct {
 	path   string
 	f      *os.File // nil when the file does not exist

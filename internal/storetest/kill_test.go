@@ -39,17 +39,18 @@ type victims interface {
 func TestRandomKills(t *testing.T) {
 	random := random(t)
 	kinds := map[string]func(*testing.T) victims{
-		"append":            func(t *testing.T) victims { return newAppends(t, mailbox.Array) },
-		"append in lines":   func(t *testing.T) victims { return newAppends(t, mailbox.JSONL) },
-		"mark":              func(t *testing.T) victims { return newMarks(t, mailbox.Array, mailbox.Keep) },
-		"prune":             func(t *testing.T) victims { return newMarks(t, mailbox.Array, mailbox.Prune) },
-		"take lines":        func(t *testing.T) victims { return newMarks(t, mailbox.JSONL, mailbox.Prune) },
-		"take and truncate": newTakes,
-		"config":            newConfigs,
-		"task":              newTasks,
-		"claim":             newClaims,
+		"append":                func(t *testing.T) victims { return newAppends(t, mailbox.Array, 0) },
+		"append to a large one": func(t *testing.T) victims { return newAppends(t, mailbox.Array, 1000) },
+		"append in lines":       func(t *testing.T) victims { return newAppends(t, mailbox.JSONL, 0) },
+		"mark":                  func(t *testing.T) victims { return newMarks(t, mailbox.Array, mailbox.Keep) },
+		"prune":                 func(t *testing.T) victims { return newMarks(t, mailbox.Array, mailbox.Prune) },
+		"take lines":            func(t *testing.T) victims { return newMarks(t, mailbox.JSONL, mailbox.Prune) },
+		"take and truncate":     newTakes,
+		"config":                newConfigs,
+		"task":                  newTasks,
+		"claim":                 newClaims,
 	}
-	each := (testenv.Scale(45, 1000) + len(kinds) - 1) / len(kinds)
+	each := (testenv.Scale(50, 1000) + len(kinds) - 1) / len(kinds)
 	var all []time.Duration
 	done := 0
 	for name, open := range kinds {
@@ -113,17 +114,28 @@ func (c child) append() error {
 type appends struct {
 	dir    string
 	layout mailbox.Layout
+	before int // so many lie there at first
 	sender string
-	want   map[string]int // at least so many of each sender
+	want   map[string]int // so many of each sender
 }
 
-func newAppends(t *testing.T, l mailbox.Layout) victims {
-	return &appends{dir: t.TempDir(), layout: l, want: map[string]int{}}
+func newAppends(_ *testing.T, l mailbox.Layout, before int) victims {
+	return &appends{layout: l, before: before}
 }
 
 func (a *appends) prepare(t *testing.T, n int) child {
 	if n%50 == 0 {
 		a.dir, a.want = t.TempDir(), map[string]int{} // a small file is changed faster
+		if a.before > 0 {
+			b, err := openIn(a.layout, a.dir, mailbox.Options{})
+			must(t, err)
+			var list []waggle.Envelope
+			for i := range a.before {
+				list = append(list, message("before", i))
+			}
+			must(t, b.Append(t.Context(), list...))
+			a.want["before"] = a.before
+		}
 	}
 	a.sender = fmt.Sprint("victim", n)
 	return child{Role: "append", Dir: a.dir, Layout: a.layout, Sender: a.sender}
@@ -194,7 +206,7 @@ func newMarks(t *testing.T, l mailbox.Layout, r mailbox.Retention) victims {
 	return &marks{dir: t.TempDir(), layout: l, retention: r}
 }
 
-const markable = 400
+const markable = 1000 // more than is copied whole
 
 func (m *marks) prepare(t *testing.T, n int) child {
 	role := "keep"

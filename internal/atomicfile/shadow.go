@@ -1,0 +1,115 @@
+package atomicfile
+
+import "os"
+
+// A large file is not copied for every edit. The content that an edit displaced
+// stays beside it as ".<base>.shadow": it is the file as it was one edit before,
+// so only what lies behind the first difference has to be written into it to make
+// it the next content, which is then exchanged like any other (PERF, "shadow
+// exchange"). What an edit costs is what it changes, not what the file holds.
+//
+// The displaced file may still be open somewhere, and whoever reads it must not
+// see it change. So it is written only under a write lease, which the kernel gives
+// when nobody has it open; who opens it then, by a name that has just gone, waits
+// until the content is whole. Without the lease it is copied as before. A shadow
+// counts only if it and the file are, by their identities, exactly what the last
+// edit of ours left: deleting or changing it costs speed and nothing else.
+
+// shadowSuffix is that of the displaced content of a large file.
+const shadowSuffix = "shadow"
+
+// reuseLimit is how much is written into a shadow at most. Above it the kernel
+// copies the file faster.
+const reuseLimit = 1 << 20
+
+func (l *lock) shadowPath() string { return l.sibling(shadowSuffix) }
+
+// reuse makes the new content out of the shadow, or returns nil: then it is to be
+// copied.
+func (l *lock) reuse(v *view, splices []Splice, size int64) (*publication, error) {
+	known, keep := l.rec.shadow, min(l.rec.same, splices[0].Offset)
+	if known == (Identity{}) || !v.ours || v.Size() <= copyWhole || size-keep > reuseLimit || l.o.Tier == TierRename {
+		return nil, nil
+	}
+	l.rec.shadow, l.rec.same = Identity{}, 0
+	f, err := os.OpenFile(l.shadowPath(), os.O_RDWR|openFlags, 0)
+	if err != nil {
+		return nil, nil
+	}
+	fi, err := f.Stat()
+	if err != nil || identityOf(fi) != known || fi.Mode() != v.fi.Mode() || !writeLease(f) {
+		f.Close()
+		return nil, nil
+	}
+	l.o.hook("temp-created")
+	err = rewriteFrom(f, v, splices, keep, size)
+	endLease(f)
+	l.o.hook("temp-written")
+	if err == nil && l.o.Sync != SyncNone {
+		err = syncData(f)
+	}
+	if err != nil {
+		discard(f)
+		return nil, err
+	}
+	l.o.hook("synced")
+	return &publication{l, v, f, size, splices[0].Offset}, nil
+}
+
+// rewriteFrom makes f, which holds the first keep bytes of the new content, hold
+// all of it.
+func rewriteFrom(f *os.File, v *view, splices []Splice, keep, size int64) error {
+	tail := make([]byte, 0, size-keep)
+	old := func(from, to int64) error {
+		n := len(tail)
+		tail = tail[:n+int(to-from)]
+		if _, err := v.ReadAt(tail[n:], from); err != nil {
+			return errShrunk
+		}
+		return nil
+	}
+	at := keep
+	for _, s := range splices {
+		if err := old(at, s.Offset); err != nil {
+			return err
+		}
+		tail = append(tail, s.Insert...)
+		at = s.Offset + s.Delete
+	}
+	if err := old(at, v.Size()); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(tail, keep); err != nil {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+// retire is what becomes of the displaced content, which lies at tmp: the shadow of
+// a large file, or nothing.
+func (p *publication) retire(tmp string) {
+	l, shadow := p.l, p.l.shadowPath()
+	if l.flk == nil || p.size <= copyWhole || !canLease || !dirOf(l.path).fine() {
+		_ = os.Remove(tmp)
+		l.dropShadow()
+		return
+	}
+	if tmp != shadow {
+		if err := os.Rename(tmp, shadow); err != nil {
+			_ = os.Remove(tmp)
+			return
+		}
+	}
+	if id, err := Identify(shadow); err == nil {
+		l.rec.shadow, l.rec.same = id, p.same
+	}
+}
+
+// dropShadow removes a shadow that is of no use any more: what a mailbox held must
+// not outlive it.
+func (l *lock) dropShadow() {
+	if l.flk != nil && canLease {
+		_ = os.Remove(l.shadowPath())
+		l.rec.shadow, l.rec.same = Identity{}, 0
+	}
+}
