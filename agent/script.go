@@ -16,6 +16,8 @@ import (
 // ScriptSpec is a script member's settings: what it does for each task.
 type ScriptSpec struct {
 	Steps []Step `json:"steps"`
+	// Decide is how it answers members' questions when it sits behind the lead.
+	Decide *DecideStep `json:"decide,omitempty"`
 }
 
 // Step is one thing a script does; exactly one field is set.
@@ -116,6 +118,11 @@ func newScript(raw json.RawMessage) (Agent, error) {
 	var s ScriptSpec
 	if err := decodeSpec(raw, &s); err != nil {
 		return nil, fmt.Errorf("script: %w", err)
+	}
+	if s.Decide != nil {
+		if err := s.Decide.check(); err != nil {
+			return nil, fmt.Errorf("script: %w", err)
+		}
 	}
 	for i, st := range s.Steps {
 		if err := st.check(); err != nil {

@@ -301,7 +301,7 @@ func answerTo(req *Request, v Verdict, now time.Time) waggle.Payload {
 		}
 		return p
 	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionResponse{RequestID: id, Host: req.Ask.hostport(), Allow: v.Allow, Timestamp: ts}
+		return waggle.SandboxPermissionResponse{RequestID: id, Host: req.Ask.Hostport(), Allow: v.Allow, Timestamp: ts}
 	}
 	p := waggle.PermissionResponse{RequestID: id, ToolUseID: req.Ask.ToolUseID, Subtype: waggle.SubtypeError, Error: reason}
 	if v.Allow {

@@ -93,7 +93,7 @@ func judgeHost(p policy.Policy, grants []HostGrant, a Ask) policy.Verdict {
 	case policy.ModePlan:
 		p.Mode = policy.ModeSafe
 	}
-	call := policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + quote("https://"+a.hostport()+"/") + `}`)}
+	call := policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + quote("https://"+a.Hostport()+"/") + `}`)}
 	granted := map[string]HostGrant{}
 	for _, g := range grants {
 		if g.Port != "" && g.Port != a.Port {

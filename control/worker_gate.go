@@ -173,8 +173,8 @@ func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy
 	return l.Policy.Judge(w.Instance, w.mode(l), kind, a, now)
 }
 
-// hostport is the host as the messages name it.
-func (a Ask) hostport() string {
+// Hostport is the host as the messages name it.
+func (a Ask) Hostport() string {
 	if a.Port == "" {
 		return a.Host
 	}
@@ -201,7 +201,7 @@ func (w *Worker) question(k Key, a Ask, color string, m Mint) waggle.Payload {
 		return waggle.PlanApprovalRequest{From: string(w.Name), Timestamp: waggle.FormatTime(m.Now), PlanContent: a.Plan, RequestID: string(k.ID)}
 	case waggle.KindSandboxPermissionRequest:
 		return waggle.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(w.Name), WorkerName: string(w.Name), WorkerColor: color,
-			HostPattern: waggle.HostPattern{Host: a.hostport()}, CreatedAt: m.Now.UnixMilli()}
+			HostPattern: waggle.HostPattern{Host: a.Hostport()}, CreatedAt: m.Now.UnixMilli()}
 	}
 	return waggle.PermissionRequest{RequestID: string(k.ID), AgentID: string(w.Name), ToolName: a.Tool, ToolUseID: a.ToolUseID,
 		Description: a.Reason, Input: []byte(a.Input)}

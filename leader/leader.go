@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -53,6 +54,12 @@ type Parts struct {
 	// and for every departed member by the first pass of a leader, whose
 	// predecessor may not have come to it. Nil: nobody wants to know.
 	Gone func(ctx context.Context, m *control.Member) error
+	// Agent answers what the policy gives to the lead; nil: nobody does, and it
+	// waits for the operator.
+	Agent agent.Decider
+	// Others lists names that may be of members that no journal here has: other
+	// programs run those, and they obey files. Nil: there are none.
+	Others func(context.Context) ([]waggle.MemberName, error)
 	// Follow tells observers what is new on record, at the end of each pass. Its
 	// error does not fail the pass. Nil: nobody observes.
 	Follow func(context.Context) error
@@ -87,6 +94,12 @@ type Leader struct {
 	sockets []*transport.Socket // set by Open
 	nudge   chan struct{}
 
+	ctx        context.Context // of the lead agent; ends with Close
+	cancel     context.CancelFunc
+	agents     sync.WaitGroup
+	consulting bool                 // the lead agent is being asked; with mu
+	consulted  map[control.Key]bool // questions that it was asked; with mu
+
 	trouble poll.Troubles
 }
 
@@ -109,6 +122,8 @@ func New(p Parts) *Leader {
 	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[control.Instance]*peer{},
 		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, stopped: map[control.Instance]bool{},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	l.consulted = map[control.Key]bool{}
 	l.poller = poll.Poller{Name: waggle.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
 	return l
 }
@@ -246,6 +261,10 @@ func (l *Leader) Apply(ctx context.Context) error {
 	if err := l.reap(ctx); err != nil {
 		return err
 	}
+	if err := l.guard(ctx); err != nil {
+		return err
+	}
+	l.consult()
 	l.part(ctx)
 	return nil
 }
@@ -360,9 +379,11 @@ func (l *Leader) End(ctx context.Context, how string) error {
 	})
 }
 
-// Close releases what Open took. Members' processes go on. Closing again does
+// Close ends the lead agent and releases what Open took. Members' processes go on. Closing again does
 // nothing.
 func (l *Leader) Close() error {
+	l.cancel()
+	l.agents.Wait()
 	l.mu.Lock()
 	steps := l.close
 	l.close = nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
@@ -37,6 +38,8 @@ type Options struct {
 	// Close; zero: nowhere.
 	Sockets transport.Place
 	Log     *slog.Logger
+	// Agent answers what the policy gives to the lead; nil: nobody does.
+	Agent agent.Decider
 	// Observe is told of every transition of the team's machines, once, by whoever
 	// leads; nil: nobody is (package telemetry).
 	Observe control.Observer
@@ -109,6 +112,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return pj, w, err
 	}
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
+	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
+	p.Agent = o.Agent
 	if o.Observe != nil {
 		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.Told(), To: o.Observe})
 		if err != nil {
@@ -125,6 +130,28 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}}
 	l.listen(o)
 	return l, nil
+}
+
+// registered lists the members of the registry but for the lead.
+func registered(ctx context.Context, o Options) (names []waggle.MemberName, err error) {
+	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{})
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		return nil, nil // the team was archived or deleted
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.Present() {
+		if !waggle.SameName(name, waggle.Lead) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // gone gives back a departed member's tasks, shows how it ended, and takes it out

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
@@ -34,6 +35,8 @@ type rig struct {
 	gone   []string
 	parted error // what Gone returns
 	log    *bytes.Buffer
+	agent  agent.Decider
+	others []waggle.MemberName // whom waggle does not run
 	l      *leader.Leader
 }
 
@@ -77,6 +80,8 @@ func (r *rig) open() {
 		r.t.Fatal(err)
 	}
 	r.l = leader.New(leader.Parts{Journal: j, Fold: r.fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Mark: true, Minter: r.mint,
+		Agent:  r.agent,
+		Others: func(context.Context) ([]waggle.MemberName, error) { return r.others, nil },
 		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
 		Peers: func(i control.Instance) (journal.Journal, *control.Worker, error) {
 			for _, m := range r.member {
@@ -116,6 +121,8 @@ type switchable struct {
 	err   error
 	tried int
 }
+
+func newBox() *switchable { return &switchable{Store: mailbox.NewMemory(mailbox.Options{})} }
 
 func (s *switchable) Append(ctx context.Context, es ...waggle.Envelope) error {
 	s.tried++

@@ -120,7 +120,14 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 	if name, port, err := net.SplitHostPort(hostport); err == nil {
 		a.Host, a.Port = name, port
 	}
-	return h.question(ctx, waggle.KindSandboxPermissionRequest, a)
+	ans, err := h.question(ctx, waggle.KindSandboxPermissionRequest, a)
+	if err != nil || !ans.Allowed {
+		return ans, err
+	}
+	if err := h.w.enforce(ctx); err != nil {
+		return agent.Answer{Reason: "it was allowed and could not be opened: " + err.Error(), By: "system"}, nil
+	}
+	return ans, nil
 }
 
 func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (agent.Answer, error) {

@@ -315,6 +315,7 @@ func (w *Worker) end(t *turn, end turnEnd) {
 		w.show(ctx)
 	}
 	w.flush(ctx)
+	_ = w.enforce(ctx) // what was granted for this turn is over
 	w.status(task.MemberIdle, said.Note)
 	w.mu.Lock()
 	w.turn = nil

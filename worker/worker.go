@@ -64,6 +64,7 @@ type Parts struct {
 	Board   Board
 	Agent   agent.Agent
 	Exec    agent.Exec
+	Network Enforcer  // nil: nobody enforces what is granted of the network
 	Output  io.Writer // output.log; nil: discard
 	Environ []string
 	Cwd     string
@@ -102,6 +103,10 @@ type Worker struct {
 	turn    *turn           // the turn that runs here, until its end is on record
 	fetched map[uint64]bool // orders that were fetched
 	unshown []shown         // turns of tasks whose end the board does not show yet
+
+	enforcing sync.Mutex      // held while the enforcer is told; guards what follows
+	grants    []control.Grant // what it was told last
+	enforced  bool            // and holds
 
 	sending sync.Mutex           // held while mail goes out; guards what follows
 	flushed int                  // so many messages of the outbox are in their mailboxes
@@ -389,6 +394,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 		return nil // the lead has to hear of it first, and the last turn be done with
 	}
 	w.beat()
+	_ = w.enforce(ctx) // said, and tried again by the next pass
 	w.show(ctx)
 	w.fetch(ctx)
 	return ctx.Err()

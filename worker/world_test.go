@@ -43,6 +43,7 @@ type world struct {
 	audit  audit
 
 	gateWait time.Duration
+	network  worker.Enforcer
 	log      *bytes.Buffer
 	logger   *slog.Logger
 
@@ -753,7 +754,7 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 			}
 			return box(n), nil
 		},
-		Board: mortalBoard{p, w.board}, Agent: &session{p: p, name: fmt.Sprintf("%s/%d", p.name, epoch)}, Exec: mortalExec{p}, Output: io.Discard,
+		Board: mortalBoard{p, w.board}, Agent: &session{p: p, name: fmt.Sprintf("%s/%d", p.name, epoch)}, Exec: mortalExec{p}, Network: w.network, Output: io.Discard,
 		Cwd: "/work", Minter: w.minter, Writer: writer, GateWait: w.gateWait, Log: w.logger,
 		Status: w.desk.status(p.name), Files: w.desk.files}, nil
 }

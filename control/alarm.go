@@ -1,0 +1,29 @@
+package control
+
+import (
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Alarm judges an entry of a mailbox whose member obeys files (trust: file): it
+// may do what the entry says, and this journal cannot keep it from that. An entry
+// in the lead's name that carries authority and that this journal does not have is
+// an alarm: one audit record, which names the mailbox (TRUST 1). Anything else, and
+// what was found before, yields nothing.
+func (l *Leader) Alarm(name waggle.MemberName, in Incoming) []journal.Draft {
+	in.Box, in.Entry = name, string(name)+" "+in.Entry
+	if l.Owns(in.Entry) || !in.IsControl() || !waggle.SameName(waggle.MemberName(in.Envelope.From), waggle.Lead) {
+		return nil
+	}
+	kind := in.Decoded.Kind
+	if kind != waggle.KindInvalid {
+		if ok, _ := policy.MaySend(kind, policy.RoleLeader, policy.RoleWorker, policy.ChannelJournal); !ok {
+			return nil
+		}
+	}
+	if m := l.current[name]; m != nil && len(l.Vouches(m.Instance, kind, in.SHA256())) > 0 {
+		return nil
+	}
+	return in.deny("in the lead's name, and its journal does not have it; " + string(name) + " may obey it all the same")
+}

@@ -1,0 +1,55 @@
+package control
+
+import (
+	"time"
+
+	"waggle"
+	"waggle/policy"
+)
+
+// Scope is how long network access holds.
+type Scope string
+
+// The scopes.
+const (
+	ScopeOnce    Scope = "once"    // the turn in which it was asked for
+	ScopeSession Scope = "session" // as long as the member
+	ScopeUntil   Scope = "until"   // until a time
+)
+
+// Grant is network access, or its denial, that holds for a worker: what an
+// enforcer consumes. A denial outweighs every grant of the same host.
+type Grant struct {
+	Host    string // a name or an address; *.HOST: the hosts below it
+	Port    string // "": every port
+	Deny    bool
+	Scope   Scope
+	Until   *time.Time       // ScopeUntil only
+	Request waggle.RequestID // whose answer it is; "" when it was given without one
+}
+
+// Grants are the standing answers that hold for this worker at a time, then what
+// was allowed for the turn that runs and is not denied by now.
+func (w *Worker) Grants(l *Leader, now time.Time) []Grant {
+	var gs []Grant
+	for _, h := range l.Policy.HostsFor(w.Instance, now) {
+		g := Grant{Host: h.Host, Port: h.Port, Deny: h.Deny, Scope: ScopeSession, Until: h.Until}
+		if h.Until != nil {
+			g.Scope = ScopeUntil
+		}
+		if h.From != nil {
+			g.Request = h.From.ID
+		}
+		gs = append(gs, g)
+	}
+	if w.turn == nil || w.gone {
+		return gs
+	}
+	for _, c := range w.Calls {
+		mine := c.Kind == waggle.KindSandboxPermissionRequest && c.turn == w.turn && c.used && c.allowed()
+		if mine && w.judge(c.Kind, c.Ask, l, now).Decision != policy.Deny {
+			gs = append(gs, Grant{Host: c.Ask.Host, Port: c.Ask.Port, Scope: ScopeOnce, Request: c.ID})
+		}
+	}
+	return gs
+}

@@ -1,0 +1,77 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+)
+
+// guard looks into the mailboxes of members that obey files, which waggle does not
+// run, for what somebody wrote in the lead's name. A mailbox that cannot be read
+// now is read by the next pass.
+func (l *Leader) guard(ctx context.Context) error {
+	var others []waggle.MemberName
+	if l.p.Others != nil {
+		var err error
+		others, err = l.p.Others(ctx)
+		l.trouble.Note("others", err, "members that others run are not known, will retry")
+	}
+	l.mu.Lock()
+	others = slices.DeleteFunc(slices.Clone(others), func(n waggle.MemberName) bool { _, known := l.p.Fold.Member(n); return known })
+	for _, m := range l.p.Fold.Live() {
+		if m.Trust == control.FileTrust {
+			others = append(others, m.Name)
+		}
+	}
+	l.mu.Unlock()
+	for _, name := range others {
+		if err := l.guardOne(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Leader) guardOne(ctx context.Context, name waggle.MemberName) error {
+	box, err := l.p.Member(name)
+	if err == nil {
+		entries, rerr := box.Entries(ctx)
+		for _, e := range entries {
+			if e.Err != nil {
+				continue // inbox and doctor show it
+			}
+			in := control.Incoming{Entry: e.ID.String(), Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+			if err := l.alarm(ctx, name, in); err != nil {
+				return err
+			}
+		}
+		err = rerr
+	}
+	l.trouble.Note("guard "+string(name), err, "mailbox of a member that obeys files cannot be read, will retry", "member", name)
+	return ctx.Err()
+}
+
+func (l *Leader) alarm(ctx context.Context, name waggle.MemberName, in control.Incoming) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.p.Fold.Alarm(name, in)) == 0 {
+		return nil
+	}
+	found := false
+	err := l.append(ctx, func() ([]journal.Draft, error) {
+		ds := l.p.Fold.Alarm(name, in)
+		found = len(ds) > 0
+		return ds, nil
+	})
+	if err != nil {
+		return fmt.Errorf("alarm: %w", err)
+	}
+	if found {
+		l.p.Log.Warn("ALARM: somebody wrote in the lead's name; the member may obey it", "member", name, "kind", in.Decoded.Kind)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package leader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// consult has the lead agent answer what is its to answer, one question at a time
+// and beside the passes: an agent may think for long, and nobody else waits for it.
+func (l *Leader) consult() {
+	if l.p.Agent == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.consulting || l.ctx.Err() != nil || l.nextAsked() == nil {
+		return
+	}
+	l.consulting = true
+	l.agents.Go(func() {
+		for {
+			l.mu.Lock()
+			r := l.nextAsked()
+			if r == nil || l.ctx.Err() != nil {
+				l.consulting = false
+				l.mu.Unlock()
+				return
+			}
+			l.consulted[r.Key] = true
+			q := l.questionOf(r)
+			l.mu.Unlock()
+			ruling, err := l.ask(q)
+			if l.ctx.Err() != nil {
+				continue
+			}
+			err = l.rule(r.Key, r.Digest, ruling, err)
+			l.trouble.Note("ruling "+string(r.ID), err, "the lead agent's answer is not on record", "id", r.ID)
+		}
+	})
+}
+
+// nextAsked is the oldest question that the lead agent has not been asked by this
+// process. The caller holds mu.
+func (l *Leader) nextAsked() *control.Request {
+	for _, r := range l.p.Fold.Asked() {
+		if !l.consulted[r.Key] {
+			return r
+		}
+	}
+	return nil
+}
+
+// questionOf is a request as the agent is shown it. The caller holds mu.
+func (l *Leader) questionOf(r *control.Request) agent.Question {
+	m, _ := l.p.Fold.ByInstance(r.Instance)
+	q := agent.Question{ID: string(r.ID), Member: string(m.Name), Digest: string(r.Digest), Kind: string(r.Gate()), Tool: r.Ask.Tool, Cwd: r.Ask.Cwd, Host: r.Ask.Hostport(),
+		Plan: r.Ask.Plan, Reason: r.Ask.Reason, Risk: string(policy.RiskHigh)}
+	switch r.Gate() {
+	case policy.GateTool:
+		q.Host, q.Input = "", json.RawMessage(r.Ask.Input)
+		q.Risk = string(policy.RiskOf(policy.Call{Tool: r.Ask.Tool, Input: []byte(r.Ask.Input), Cwd: r.Ask.Cwd}))
+	case policy.GatePlan:
+		q.Host, q.Risk = "", string(policy.RiskMedium)
+	}
+	return q
+}
+
+// ask asks the agent; a panic is an error of the agent.
+func (l *Leader) ask(q agent.Question) (ruling agent.Ruling, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the lead agent panicked: %v", p)
+		}
+	}()
+	return l.p.Agent.Decide(l.ctx, q)
+}
+
+// rule records what the lead agent answered, in the lead's name. What it may not
+// allow, what it will not say, and an answer to something else than it was shown
+// are passed on to the operator.
+func (l *Leader) rule(k control.Key, digest control.Digest, r agent.Ruling, failed error) error {
+	why := r.Reason
+	switch {
+	case failed != nil:
+		why = "the lead agent failed: " + failed.Error()
+	case r.Digest != string(digest):
+		why = "the lead agent answered something else than it was shown"
+	case !r.Escalate:
+		v := control.Verdict{Key: k, Digest: digest, Allow: r.Allow, By: policy.RoleLeader, Channel: policy.ChannelJournal, Via: "lead agent", Reason: r.Reason}
+		l.mu.Lock()
+		out, refused, err := decide(l.ctx, l.p.Journal, l.p.Fold, l.p.Writer, l.p.Minter, v)
+		l.mu.Unlock()
+		if err = errors.Join(refused, err); err != nil {
+			return err
+		}
+		var beyond *control.RefusedError
+		if !errors.As(out.Refusal, &beyond) {
+			return l.flush(l.ctx)
+		}
+		why = "the lead agent said " + word(r.Allow) + ", and " + beyond.Why
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(l.ctx, func() ([]journal.Draft, error) {
+		out, err := l.p.Fold.Escalate(k, digest, policy.RoleLeader, why, l.p.Writer)
+		return out.Drafts, err
+	})
+}
+
+func word(allow bool) string {
+	if allow {
+		return control.DecisionAllow
+	}
+	return control.DecisionDeny
+}
+
+// SetMode orders a member into a mode, in the lead's name: never wider than the
+// team's mode or the lead's own (control.Leader.ModeOf).
+func (l *Leader) SetMode(ctx context.Context, name waggle.MemberName, mode policy.Mode) error {
+	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
+		return l.p.Fold.SetMode(m, mode, policy.RoleLeader, l.p.Writer, mint)
+	})
+}
