@@ -59,7 +59,7 @@ func TestEscalate(t *testing.T) {
 	}
 
 	// Rules and auto do not overtake the operator who took it.
-	w, _, r = asked(t, set(policy.DecideAuto), plan, control.Ask{Plan: "one"})
+	_, _, r = asked(t, set(policy.DecideAuto), plan, control.Ask{Plan: "one"})
 	if r.Decided == nil {
 		t.Fatal("auto did not decide")
 	}
