@@ -235,9 +235,9 @@ func (b *Box) read(all bool) (*contents, error) {
 		}
 		return nil, err
 	}
-	need := needUnread(data, a)
-	if all {
-		need = nil
+	var need func([]byte, element) bool
+	if !all && (last == nil || !last.full) { // who once wanted all will want them again
+		need = needUnread(data, a)
 	}
 	c := parse(data, a, last, need)
 	b.noteTorn(c)

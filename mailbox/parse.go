@@ -19,13 +19,27 @@ type contents struct {
 
 // parse decodes the entries of a scanned array that are needed; nil means all of
 // them. Needed are always the unread ones, and with each all of equal content, by
-// which its occurrence is counted. Entries that stand unchanged in old are taken
-// from there: a file that grew by one entry costs one decoding.
+// which its occurrence is counted. Entries that stand unchanged in old, with which
+// rescan compared, are taken from there: a file that grew by one entry costs one
+// decoding.
 func parse(data []byte, a array, old *contents, need func([]byte, element) bool) *contents {
 	c := &contents{data: data, array: a, entries: make([]Entry, len(a.elems)), full: need == nil}
-	seen := map[string]int{}
+	begin := 0
+	if need == nil && old != nil && old.full {
+		begin = a.same
+		copy(c.entries, old.entries[:begin])
+	}
+	for i, el := range a.elems[:begin] {
+		e := &c.entries[i]
+		e.Raw = data[el.start:el.end:el.end]
+		if el.read != readTrue {
+			c.unread = append(c.unread, *e)
+		}
+	}
+	count := counter(c.entries, begin)
 	shift := 0 // how much further in old the next entry is expected
-	for i, el := range a.elems {
+	for i, el := range a.elems[begin:] {
+		i += begin
 		e := &c.entries[i]
 		e.Index = i
 		e.Raw = data[el.start:el.end:el.end]
@@ -39,13 +53,38 @@ func parse(data []byte, a array, old *contents, need func([]byte, element) bool)
 		} else {
 			e.decode()
 		}
-		seen[e.ID.Hash]++
-		e.ID.Occurrence = seen[e.ID.Hash]
+		e.ID.Occurrence = count(i)
 		if el.read != readTrue {
 			c.unread = append(c.unread, *e)
 		}
 	}
 	return c
+}
+
+// fewNew is up to how many new entries are counted by looking at those before them.
+const fewNew = 8
+
+// counter returns what counts the entries up to i of i's content. It is called for
+// entries from begin on, in order, for each once it has its hash.
+func counter(entries []Entry, begin int) func(i int) int {
+	if len(entries)-begin <= fewNew {
+		return func(i int) int {
+			for j := i - 1; j >= 0; j-- {
+				if entries[j].ID.Hash == entries[i].ID.Hash {
+					return entries[j].ID.Occurrence + 1
+				}
+			}
+			return 1
+		}
+	}
+	seen := make(map[string]int, len(entries))
+	for _, e := range entries[:begin] {
+		seen[e.ID.Hash]++
+	}
+	return func(i int) int {
+		seen[entries[i].ID.Hash]++
+		return seen[entries[i].ID.Hash]
+	}
 }
 
 // alike returns what selects the elements that may have the same content as one of

@@ -59,6 +59,7 @@ type element struct {
 type array struct {
 	open, close int // offsets of the brackets; of a layout of lines -1
 	elems       []element
+	same        int      // so many of them are, byte for byte, those of the content that rescan compared with
 	bad         [][2]int // of a layout of lines: where garbage begins and ends
 	torn        int      // of a layout of lines: where an unfinished last line begins, or -1
 }
@@ -84,6 +85,7 @@ func rescan(data []byte, old *contents) (array, error) {
 	if done := old.common(data); len(done) > 0 {
 		a.open = old.array.open
 		a.elems = append(make([]element, 0, len(done)+16), done...)
+		a.same = len(done)
 		return s.more(a)
 	}
 	if len(data) == 0 {

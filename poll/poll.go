@@ -81,6 +81,15 @@ type Poller struct {
 	// Mark says whether owned entries are marked read. False for a mailbox that
 	// another program leads (TRUST 5).
 	Mark bool
+
+	settled []settled // the entries that a mailbox begins with and that need no look any more
+}
+
+// settled is an entry that is nothing to do: nobody un-reads or un-owns it, unless
+// the file says so.
+type settled struct {
+	id   mailbox.ID
+	read bool // it is settled only as long as it is marked
 }
 
 // Pass runs one pass. An error leaves everything that was not journaled as it
@@ -155,17 +164,24 @@ type item struct {
 // output: it never makes an entry old (TRUST 1).
 func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incoming, done []mailbox.ID) {
 	var rest []item
-	for _, e := range entries {
+	begin := p.unchanged(entries)
+	for i, e := range entries[begin:] {
 		if e.Err != nil {
+			p.settle(begin+i, e.ID, false)
 			continue // blocks nobody; inbox and doctor show it
 		}
 		id := e.ID.String()
 		switch p.Machine.Standing(id) {
 		case Old:
+			if e.Envelope.Read { // one that is not may be Owned later, and is marked then
+				p.settle(begin+i, e.ID, true)
+			}
 			continue
 		case Owned:
 			if !e.Envelope.Read {
 				done = append(done, e.ID)
+			} else {
+				p.settle(begin+i, e.ID, true)
 			}
 			continue
 		}
@@ -180,6 +196,25 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incom
 		}
 	}
 	return append(ctl, rest...), chat, done
+}
+
+// unchanged returns how many entries a mailbox begins with that were settled by an
+// earlier pass and are as they were. A mailbox keeps what was read: a pass must not
+// cost more the longer it gets.
+func (p *Poller) unchanged(entries []mailbox.Entry) int {
+	n := 0
+	for n < len(p.settled) && n < len(entries) && p.settled[n].id == entries[n].ID && (!p.settled[n].read || entries[n].Envelope.Read) {
+		n++
+	}
+	p.settled = p.settled[:n]
+	return n
+}
+
+// settle notes the entry at position i as settled if all before it are.
+func (p *Poller) settle(i int, id mailbox.ID, read bool) {
+	if i == len(p.settled) {
+		p.settled = append(p.settled, settled{id, read})
+	}
 }
 
 // Run runs a pass at once and then one for each nudge, until ctx ends, nudges is

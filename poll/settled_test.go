@@ -1,0 +1,145 @@
+package poll_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/control"
+	"waggle/mailbox"
+	"waggle/poll"
+)
+
+// ledger is a machine that owns whatever it was given, counts how often it was
+// asked, and holds some entries to be older than its member.
+type ledger struct {
+	owned, old map[string]bool
+	given      map[string]int
+	asked      int
+}
+
+func (*ledger) Refresh(context.Context) error { return nil }
+func (*ledger) Apply(context.Context) error   { return nil }
+
+func (l *ledger) Receive(_ context.Context, in control.Incoming) error {
+	l.owned[in.Entry] = true
+	l.given[in.Entry]++
+	return nil
+}
+
+func (l *ledger) Standing(entry string) poll.Standing {
+	l.asked++
+	switch {
+	case l.old[entry]:
+		return poll.Old
+	case l.owned[entry]:
+		return poll.Owned
+	}
+	return poll.New
+}
+
+func (l *ledger) Deliver(ctx context.Context, chat []control.Incoming) (taken []mailbox.ID, err error) {
+	for _, in := range chat {
+		if err := l.Receive(ctx, in); err != nil {
+			return nil, err
+		}
+		id, err := mailbox.ParseID(in.Entry)
+		if err != nil {
+			return nil, err
+		}
+		taken = append(taken, id)
+	}
+	return taken, nil
+}
+
+// shelf is a store whose file anybody rewrites as they like.
+type shelf struct{ entries []mailbox.Entry }
+
+func (s *shelf) Append(context.Context, ...waggle.Envelope) error { return nil }
+func (s *shelf) Entries(context.Context) ([]mailbox.Entry, error) { return s.entries, nil }
+func (s *shelf) Unread(context.Context) ([]mailbox.Entry, error)  { return nil, nil }
+func (s *shelf) MarkRead(_ context.Context, ids ...mailbox.ID) (err error) {
+	for _, id := range ids {
+		for i := range s.entries {
+			if s.entries[i].ID == id {
+				s.entries[i].Envelope.Read = true
+			}
+		}
+	}
+	return nil
+}
+
+// TestSettled: whatever becomes of the file between two passes, a pass does what it
+// would do had it looked at every entry: each entry is given once, those that are
+// owned are marked, those that are old are neither.
+func TestSettled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s, l := &shelf{}, &ledger{owned: map[string]bool{}, old: map[string]bool{}, given: map[string]int{}}
+		p := poll.Poller{Name: "ann", Box: s, Machine: l, Mark: true}
+		n := 0
+		entry := func(t *rapid.T) mailbox.Entry {
+			n++
+			e := mailbox.Entry{ID: mailbox.ID{Hash: fmt.Sprintf("%064x", n), Occurrence: 1}, Envelope: waggle.Envelope{From: "bob", Text: fmt.Sprint(n), Read: rapid.Bool().Draw(t, "read")}}
+			if rapid.IntRange(0, 4).Draw(t, "old") == 0 {
+				l.old[e.ID.String()] = true
+			}
+			return e
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"append": func(t *rapid.T) { s.entries = append(s.entries, entry(t)) },
+			"insert": func(t *rapid.T) {
+				i := rapid.IntRange(0, len(s.entries)).Draw(t, "at")
+				s.entries = append(s.entries[:i:i], append([]mailbox.Entry{entry(t)}, s.entries[i:]...)...)
+			},
+			"remove": func(t *rapid.T) {
+				if len(s.entries) > 0 {
+					i := rapid.IntRange(0, len(s.entries)-1).Draw(t, "at")
+					s.entries = append(s.entries[:i:i], s.entries[i+1:]...)
+				}
+			},
+			"flip": func(t *rapid.T) {
+				if len(s.entries) > 0 {
+					e := &s.entries[rapid.IntRange(0, len(s.entries)-1).Draw(t, "at")].Envelope
+					e.Read = !e.Read
+				}
+			},
+			"": func(t *rapid.T) {
+				unread := map[string]bool{}
+				for _, e := range s.entries {
+					unread[e.ID.String()] = !e.Envelope.Read
+				}
+				for range 2 { // the second marks what a pass that was given it did
+					if err := p.Pass(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, e := range s.entries {
+					id := e.ID.String()
+					switch {
+					case l.old[id] && (l.given[id] > 0 || e.Envelope.Read == unread[id]):
+						t.Fatalf("old entry %s: given %d times, read %v", e.Envelope.Text, l.given[id], e.Envelope.Read)
+					case !l.old[id] && (l.given[id] != 1 || !e.Envelope.Read):
+						t.Fatalf("entry %s: given %d times, read %v", e.Envelope.Text, l.given[id], e.Envelope.Read)
+					}
+				}
+				l.asked = 0
+				if err := p.Pass(context.Background()); err != nil {
+					t.Fatal(err)
+				}
+				want := 0 // old and unread: it may become something to mark
+				for i, e := range s.entries {
+					if !e.Envelope.Read {
+						want = len(s.entries) - i
+						break
+					}
+				}
+				if l.asked != want {
+					t.Fatalf("%d entries were looked at again, though nothing has changed, want %d", l.asked, want)
+				}
+			},
+		})
+	})
+}
