@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -270,6 +271,37 @@ func (f *files) passing(what string, cond func(*control.Leader, *control.Member)
 
 func over(_ *control.Leader, m *control.Member) bool { return m.Turns["1"] != nil }
 
+// freeze stops a process while it holds no journal's lock: nobody else could go on.
+func (f *files) freeze(pid int) {
+	f.t.Helper()
+	for _, j := range []string{string(journal.Leader), "aa"} {
+		var release func() error
+		f.await("the lock of journal "+j, func() (held bool) {
+			var err error
+			release, held, err = atomicfile.TryFlock(filepath.Join(f.at.options().State.JournalOf(j), "lock"), atomicfile.Options{})
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			return held
+		})
+		defer func() {
+			if err := release(); err != nil {
+				f.t.Error(err)
+			}
+		}()
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		f.t.Fatal(err)
+	}
+	f.await("it is stopped", func() bool {
+		out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		return strings.HasPrefix(strings.TrimSpace(string(out)), "T")
+	})
+}
+
 // lines counts the lines of a file in the working directory.
 func (f *files) lines(name string) int {
 	b, err := os.ReadFile(filepath.Join(f.work, name))
@@ -412,27 +444,7 @@ func TestStoppedAndOvertaken(t *testing.T) {
 	p := f.start()
 	f.assign("echo x >> ran")
 	f.passing("it asks", func(l *control.Leader, _ *control.Member) bool { return len(l.Pending()) == 1 })
-	f.await("it is stopped while it holds no journal's lock", func() bool {
-		if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
-			t.Fatal(err)
-		}
-		for _, j := range []string{"aa", string(journal.Leader)} {
-			release, held, err := atomicfile.TryFlock(filepath.Join(f.at.options().State.JournalOf(j), "lock"), atomicfile.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !held {
-				if err := syscall.Kill(p.Identity().PID, syscall.SIGCONT); err != nil {
-					t.Fatal(err)
-				}
-				return false
-			}
-			if err := release(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return true
-	})
+	f.freeze(p.Identity().PID)
 	f.elsewhere(func() {
 		if _, err := worker.Open(t.Context(), f.at.options()); !errors.Is(err, worker.ErrRunning) {
 			t.Errorf("beside a stopped process: %v", err)
