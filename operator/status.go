@@ -168,6 +168,9 @@ func describeState(w *control.Worker) (state, why string) {
 	case control.Booting:
 		return "starting", "opens its journal"
 	}
+	if todo := w.Waiting(); len(todo) > 0 {
+		return "idle", "has task " + todo[0].ID + " to do, which waits for another"
+	}
 	return "idle", "waits for work"
 }
 
