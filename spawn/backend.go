@@ -42,10 +42,13 @@ type Spec struct {
 	// Title is a name for people: a pane's title. The process backend has no
 	// use for it.
 	Title string
+	// Color is a colour that the terminal knows by name, for a pane's border; "" is
+	// the multiplexer's own. The process backend has no use for it.
+	Color string
 }
 
-// check says what is wrong with the spec before anything is started.
-func (s Spec) check() error {
+// Check says what is wrong with a spec before anything is started.
+func (s Spec) Check() error {
 	switch {
 	case len(s.Argv) == 0 || s.Argv[0] == "":
 		return errors.New("no program named")

@@ -14,9 +14,9 @@ import (
 // ownGroup makes the child the leader of a new process group before it runs.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// openLog opens the log for appending. What an agent may have planted there, a
+// OpenLog opens the log for appending. What an agent may have planted there, a
 // link to another file or a FIFO that blocks, is refused untouched.
-func openLog(path string) (*os.File, error) {
+func OpenLog(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	f, err := os.OpenFile(path, flags, 0o600)
 	if errors.Is(err, unix.ELOOP) {

@@ -13,9 +13,9 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// openLog opens the log for appending. Who may read it follows from its
+// OpenLog opens the log for appending. Who may read it follows from its
 // directory.
-func openLog(path string) (*os.File, error) {
+func OpenLog(path string) (*os.File, error) {
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)
 	}

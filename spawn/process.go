@@ -12,17 +12,39 @@ import (
 // methods may be called from several goroutines. It holds one goroutine until
 // the process has ended.
 type Process struct {
-	id   Identity
-	done chan struct{}
-	exit Exit // written before done is closed
+	id    Identity
+	place Place
+	done  chan struct{}
+	exit  Exit // written before done is closed
+}
+
+// Place is where a process can be looked at. It is recorded beside its Identity;
+// the zero Place is nowhere: there is only its log.
+type Place struct {
+	// Holder is the process that holds its terminal; it ends by itself when the
+	// process has ended.
+	Holder *Identity `json:"holder,omitempty"`
+	// Socket is where somebody can attach to that terminal.
+	Socket string `json:"socket,omitempty"`
+	// Pane is the pane of a multiplexer that shows it.
+	Pane *Pane `json:"pane,omitempty"`
+}
+
+// Pane is one pane of one run of a multiplexer. Ids are given again, so a pane is
+// ours only while its server and the process in it are the recorded ones.
+type Pane struct {
+	Server Identity `json:"server"` // process of the multiplexer
+	Socket string   `json:"socket"` // how that server is reached
+	ID     string   `json:"id"`     // "%3"; a session's id in iTerm2
+	Window string   `json:"window,omitempty"`
 }
 
 // NewProcess is for backends: it watches a process that was just started and
 // identified. wait blocks until the process has ended, reaps it if it is a child
 // of this program, and says how it ended; it is called once, in a goroutine that
 // the Process owns.
-func NewProcess(id Identity, wait func() Exit) *Process {
-	p := &Process{id: id, done: make(chan struct{})}
+func NewProcess(id Identity, place Place, wait func() Exit) *Process {
+	p := &Process{id: id, place: place, done: make(chan struct{})}
 	go func() {
 		defer close(p.done)
 		p.exit = wait()
@@ -33,6 +55,9 @@ func NewProcess(id Identity, wait func() Exit) *Process {
 // Identity returns what was recorded right after the start. It stays valid when
 // the process has ended.
 func (p *Process) Identity() Identity { return p.id }
+
+// Place says where it can be looked at.
+func (p *Process) Place() Place { return p.place }
 
 // Done is closed when the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
@@ -89,10 +114,10 @@ func startProcess(ctx context.Context, spec Spec) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := spec.check(); err != nil {
+	if err := spec.Check(); err != nil {
 		return nil, err
 	}
-	log, err := openLog(spec.Log)
+	log, err := OpenLog(spec.Log)
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}
@@ -105,7 +130,7 @@ func startProcess(ctx context.Context, spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewProcess(id, func() Exit {
+	return NewProcess(id, Place{}, func() Exit {
 		_ = cmd.Wait() // its error repeats the state
 		return exitOf(cmd.ProcessState)
 	}), nil

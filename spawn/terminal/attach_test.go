@@ -1,0 +1,159 @@
+package terminal_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+	"waggle/spawn/terminal"
+)
+
+// screen collects what is shown.
+type screen struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *screen) has(text string) func() bool {
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return strings.Contains(s.text.String(), text)
+	}
+}
+
+// view is somebody attached, who types what is sent to them.
+type view struct {
+	screen
+	keys *io.PipeWriter
+	done chan error
+}
+
+func attach(t *testing.T, p *spawn.Process, o terminal.Screen) *view {
+	t.Helper()
+	in, keys := io.Pipe()
+	v := &view{keys: keys, done: make(chan error, 1)}
+	o.In, o.Out = in, &v.screen
+	socket := p.Place().Socket
+	spawntest.Await(t, "the socket", func() bool { _, err := os.Stat(socket); return err == nil })
+	go func() { v.done <- terminal.Attach(t.Context(), socket, o) }()
+	t.Cleanup(func() { _ = keys.Close() })
+	return v
+}
+
+func (v *view) end(t *testing.T) error {
+	t.Helper()
+	select {
+	case err := <-v.done:
+		return err
+	case <-time.After(20 * time.Second):
+		t.Fatal("still attached")
+		return nil
+	}
+}
+
+// Two people see the same terminal, its past included; what one types both see; one
+// leaves, and the process goes on until its input ends.
+func TestAttach(t *testing.T) {
+	p := spawntest.Start(t, terminal.Process(options(t)), spawntest.Spec(t, spawntest.ModeCat))
+	one := attach(t, p, terminal.Screen{})
+	if _, err := io.WriteString(one.keys, "hello\r"); err != nil {
+		t.Fatal(err)
+	}
+	spawntest.Await(t, "the echo and the copy", one.has("hello\r\nhello\r\n"))
+	two := attach(t, p, terminal.Screen{})
+	spawntest.Await(t, "the past", two.has("hello\r\nhello\r\n"))
+	if _, err := io.WriteString(two.keys, "again\r"); err != nil {
+		t.Fatal(err)
+	}
+	spawntest.Await(t, "what the other typed", one.has("again\r\nagain\r\n"))
+	if _, err := two.keys.Write([]byte{'x', terminal.Detach, 'y'}); err != nil {
+		t.Fatal(err)
+	}
+	if err := two.end(t); !errors.Is(err, terminal.ErrDetached) {
+		t.Errorf("detached: %v", err)
+	}
+	if !p.Identity().Alive() {
+		t.Fatal("the process ended when somebody left")
+	}
+	if _, err := io.WriteString(one.keys, "\r\x04"); err != nil { // ends the half line, then the input
+		t.Fatal(err)
+	}
+	if err := one.end(t); err != nil {
+		t.Errorf("the process ended: %v", err)
+	}
+	if e := spawntest.Wait(t, p); e.Code != 0 {
+		t.Errorf("%+v", e)
+	}
+	if one.has("y\r\n")() {
+		t.Error("what was typed after leaving arrived")
+	}
+	if err := terminal.Attach(t.Context(), p.Place().Socket, terminal.Screen{Out: io.Discard}); err == nil {
+		t.Error("attached to a process that has ended")
+	}
+}
+
+// A screen's size is the terminal's.
+func TestAttachSize(t *testing.T) {
+	argv := []string{"/bin/sh", "-c", "stty size; read x; stty size; read x; stty size"}
+	spec := spawntest.Spec(t, spawntest.ModeBlock)
+	spec.Argv, spec.Env = argv, []string{"PATH=" + os.Getenv("PATH")}
+	p := spawntest.Start(t, terminal.Process(options(t)), spec)
+	resized := make(chan terminal.Size)
+	v := attach(t, p, terminal.Screen{Size: terminal.Size{Cols: 33, Rows: 11}, Resized: resized})
+	spawntest.Await(t, "the first size", v.has("40 120"))
+	if _, err := io.WriteString(v.keys, "\r"); err != nil {
+		t.Fatal(err)
+	}
+	spawntest.Await(t, "the screen's size", v.has("11 33"))
+	resized <- terminal.Size{Cols: 44, Rows: 22}
+	// A resize and a key go over one connection, in order.
+	if _, err := io.WriteString(v.keys, "\r"); err != nil {
+		t.Fatal(err)
+	}
+	spawntest.Await(t, "the new size", v.has("22 44"))
+	if err := v.end(t); err != nil {
+		t.Error(err)
+	}
+}
+
+// A viewer who reads nothing holds nobody up.
+func TestAttachStuck(t *testing.T) {
+	spec := spawntest.Spec(t, spawntest.ModeFlood, "8000000")
+	p := spawntest.Start(t, terminal.Process(options(t)), spec)
+	stuck := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		done <- terminal.Attach(ctx, p.Place().Socket, terminal.Screen{Out: writer(func(b []byte) (int, error) {
+			<-stuck
+			return len(b), nil
+		})})
+	}()
+	if e := spawntest.Wait(t, p); e.Code != 0 {
+		t.Errorf("%+v", e)
+	}
+	close(stuck)
+	cancel()
+	<-done
+	if fi, err := os.Stat(spec.Log); err != nil || fi.Size() < 8000000 {
+		t.Errorf("the log has %v, %v", fi, err)
+	}
+}
+
+type writer func([]byte) (int, error)
+
+func (w writer) Write(b []byte) (int, error) { return w(b) }

@@ -1,0 +1,188 @@
+package terminal
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle/internal/atomicfile"
+	"waggle/spawn"
+)
+
+// Options are what every backend of this package needs.
+type Options struct {
+	// Holder is the program, and its first arguments, that calls Hold with the
+	// path it is given as its last argument. Required.
+	Holder []string
+	// Dir is a private directory (0700) for what is handed over, and for the
+	// sockets of those who attach. Required, absolute.
+	Dir string
+	// Rand names the files. Required.
+	Rand io.Reader
+}
+
+func (o Options) check() error {
+	switch {
+	case len(o.Holder) == 0 || !filepath.IsAbs(o.Holder[0]):
+		return errors.New("the holder is not an absolute path")
+	case !filepath.IsAbs(o.Dir):
+		return errors.New("the private directory is not an absolute path")
+	case o.Rand == nil:
+		return errors.New("no randomness")
+	}
+	return nil
+}
+
+// handover is what a holder is told: a private file that it removes at once.
+type handover struct {
+	Spec spawn.Spec `json:"spec"`
+	// Pane makes the holder's own terminal one that is attached.
+	Pane   bool   `json:"pane"`
+	Socket string `json:"socket"`
+}
+
+// hold is what a holder tells: once the process runs, and how it ended.
+type hold struct {
+	Process spawn.Identity `json:"process"`
+	Holder  spawn.Identity `json:"holder"`
+	Error   string         `json:"error,omitempty"` // why nothing was started
+	Ended   bool           `json:"ended"`
+	Exit    spawn.Exit     `json:"exit"`
+}
+
+// paths are the files of one process, beside each other.
+type paths struct{ base string }
+
+func (p paths) handover() string { return p.base + ".start.json" }
+func (p paths) hold() string     { return p.base + ".hold.json" }
+func (p paths) socket() string   { return p.base + ".tty" }
+
+// maxSocket is the longest path that a socket may have everywhere, its end
+// included.
+const maxSocket = 104
+
+// name names the files of a new process.
+func (o Options) name() (paths, error) {
+	var id [4]byte
+	if _, err := io.ReadFull(o.Rand, id[:]); err != nil {
+		return paths{}, err
+	}
+	return paths{filepath.Join(o.Dir, hex.EncodeToString(id[:]))}, nil
+}
+
+// lay writes the hand-over that a holder waits for.
+func (p paths) lay(spec spawn.Spec, pane bool) error {
+	h := handover{Spec: spec, Pane: pane, Socket: p.socket()}
+	if len(h.Socket) >= maxSocket {
+		h.Socket = "" // nobody can attach; the log is there all the same
+	}
+	return writeJSON(p.handover(), h)
+}
+
+// takeWait is how long a holder waits for its hand-over: a pane is dressed first.
+const takeWait = 20 * time.Second
+
+// take waits for a hand-over, reads it and removes it: it holds an environment, and
+// is for one holder.
+func take(ctx context.Context, path string) (handover, error) {
+	ctx, cancel := context.WithTimeout(ctx, takeWait)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		var h handover
+		err := readJSON(path, &h)
+		if err == nil {
+			return h, os.Remove(path)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return h, err
+		}
+		select {
+		case <-ctx.Done():
+			return h, err
+		case <-tick.C:
+		}
+	}
+}
+
+// wait until the holder says that the process runs. alive says whether the holder
+// may still do so.
+func (p paths) wait(ctx context.Context, alive func() bool) (hold, error) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for gone := false; ; {
+		var h hold
+		err := readJSON(p.hold(), &h)
+		switch {
+		case err == nil && h.Error != "":
+			_ = os.Remove(p.hold())
+			return h, errors.New(h.Error)
+		case err == nil:
+			return h, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return h, err
+		case gone:
+			return h, errors.New("the holder of its terminal ended before it was started")
+		}
+		select {
+		case <-ctx.Done():
+			return h, ctx.Err()
+		case <-tick.C:
+			gone = !alive() // looked at once more: it may have ended right after
+		}
+	}
+}
+
+// exit reads how the process ended; false when no holder lived to tell.
+func (p paths) exit() (spawn.Exit, bool) {
+	var h hold
+	if err := readJSON(p.hold(), &h); err != nil || !h.Ended {
+		return spawn.Exit{Code: -1}, false
+	}
+	return h.Exit, true
+}
+
+// clear removes what is left of a process that has ended.
+func (p paths) clear() {
+	for _, path := range []string{p.handover(), p.hold(), p.socket()} {
+		_ = os.Remove(path)
+	}
+}
+
+func writeJSON(path string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, data, atomicfile.Options{})
+}
+
+// maxHandover bounds what is read: an environment is at most a few megabytes.
+const maxHandover = 16 << 20
+
+func readJSON(path string, v any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxHandover+1))
+	if err == nil && len(data) > maxHandover {
+		err = errors.New("it is too large")
+	}
+	if err == nil {
+		err = json.Unmarshal(data, v)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}

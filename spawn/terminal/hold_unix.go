@@ -1,0 +1,364 @@
+//go:build unix
+
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"waggle/spawn"
+)
+
+// Hold is a holder's whole life: it reads the hand-over at path, starts the process
+// in a new pseudo-terminal, carries its output to the log and to everybody who is
+// attached, and returns when the process has ended, with the status that its own
+// program should exit with. screen is the holder's own terminal, for a pane; nil
+// when it has none.
+//
+// It ends with its process and never before, except when it is killed: then the
+// process's terminal hangs up.
+func Hold(ctx context.Context, path string, screen *os.File) (code int, err error) {
+	base, ok := bytes.CutSuffix([]byte(path), []byte(".start.json"))
+	if !ok {
+		return 1, fmt.Errorf("hold: %s is no hand-over", path)
+	}
+	p := paths{string(base)}
+	h, err := take(ctx, path)
+	if err != nil {
+		return 1, fmt.Errorf("hold: %w", err)
+	}
+	// A hang-up of the pane ends the process, which then ends us.
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, unix.SIGHUP, unix.SIGTERM, unix.SIGINT, unix.SIGWINCH)
+	defer signal.Stop(signals)
+	held, err := start(h)
+	if err != nil {
+		return 1, errors.Join(fmt.Errorf("hold: %w", err), writeJSON(p.hold(), hold{Error: err.Error()}))
+	}
+	if err := writeJSON(p.hold(), held.hold); err != nil {
+		_ = held.cmd.Process.Kill()
+		_ = held.cmd.Wait()
+		return 1, fmt.Errorf("hold: %w", err)
+	}
+	exit := held.run(ctx, h, screen, signals)
+	held.hold.Ended, held.hold.Exit = true, exit
+	if err := writeJSON(p.hold(), held.hold); err != nil {
+		return 1, fmt.Errorf("hold: %w", err)
+	}
+	_ = os.Remove(p.socket())
+	if exit.Code < 0 {
+		return 1, nil
+	}
+	return exit.Code, nil
+}
+
+// holder holds one process.
+type holder struct {
+	hold hold
+	cmd  *exec.Cmd
+	tty  *os.File // our side of the pseudo-terminal
+	log  *os.File
+
+	mu       sync.Mutex
+	recent   []byte // what was written last, for those who attach later
+	viewers  map[*viewer]bool
+	carriage bool // the log ends in a \r that may be half a line end
+}
+
+// recentSize is how much of the past somebody who attaches is shown.
+const recentSize = 64 << 10
+
+// defaultSize is a terminal's size until somebody with a screen attaches.
+var defaultSize = Size{Cols: 120, Rows: 40}
+
+func start(h handover) (*holder, error) {
+	log, err := spawn.OpenLog(h.Spec.Log)
+	if err != nil {
+		return nil, fmt.Errorf("log: %w", err)
+	}
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: h.Spec.Argv[0], Args: h.Spec.Argv, Dir: h.Spec.Dir, Env: append([]string{}, h.Spec.Env...)}
+	tty, err := pty.StartWithAttrs(cmd, &pty.Winsize{Cols: defaultSize.Cols, Rows: defaultSize.Rows},
+		&syscall.SysProcAttr{Setsid: true, Setctty: true})
+	if err != nil {
+		log.Close()
+		return nil, err
+	}
+	id, err := spawn.Identify(cmd.Process.Pid) // a zombie has one too
+	if err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return nil, errors.Join(err, log.Close(), tty.Close())
+	}
+	return &holder{hold: hold{Process: id, Holder: self}, cmd: cmd, tty: tty, log: log, viewers: map[*viewer]bool{}}, nil
+}
+
+// run carries output until the process has ended and nothing of it is left to
+// carry, then waits for everything that it started.
+func (h *holder) run(ctx context.Context, ho handover, screen *os.File, signals <-chan os.Signal) spawn.Exit {
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	if screen != nil && ho.Pane {
+		restore := h.show(screen)
+		defer restore()
+	}
+	if ho.Socket != "" {
+		h.listen(ctx, &wg, ho.Socket)
+	}
+	done := make(chan struct{})
+	wg.Go(func() { h.signalled(done, screen, signals) })
+	drained := make(chan struct{})
+	wg.Go(func() {
+		defer close(drained)
+		h.carry()
+	})
+	_ = h.cmd.Wait() // its error repeats the state
+	// What runs on in the background may keep the terminal open: it is told by
+	// the hang-up that closing brings.
+	select {
+	case <-drained:
+	case <-time.After(drainWait):
+	}
+	_ = h.tty.Close()
+	close(done)
+	h.end()
+	cancel()
+	wg.Wait()
+	_ = h.log.Close()
+	return exitOf(h.cmd.ProcessState)
+}
+
+// drainWait is how long output is waited for after the process has ended, when
+// something else still has the terminal open.
+const drainWait = time.Second
+
+// exitOf is what Wait left.
+func exitOf(ps *os.ProcessState) spawn.Exit {
+	e := spawn.Exit{Code: ps.ExitCode()}
+	if ws, ok := ps.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		e = spawn.Exit{Code: -1, Signal: ws.Signal().String()}
+	}
+	return e
+}
+
+// carry copies the output until the terminal closes.
+func (h *holder) carry() {
+	buf := make([]byte, maxFrame/2)
+	for {
+		n, err := h.tty.Read(buf)
+		if n > 0 {
+			h.output(buf[:n])
+		}
+		if err != nil {
+			return // EIO: nobody has the other side open
+		}
+	}
+}
+
+// output goes to the log with plain line ends, and to viewers as it is.
+func (h *holder) output(b []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	plain := bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n"))
+	if h.carriage && b[0] != '\n' {
+		plain = append([]byte{'\r'}, plain...)
+	}
+	if h.carriage = bytes.HasSuffix(plain, []byte{'\r'}); h.carriage {
+		plain = plain[:len(plain)-1]
+	}
+	_, _ = h.log.Write(plain) // a full disk must not stop the process
+	h.recent = append(h.recent, b...)
+	if over := len(h.recent) - recentSize; over > 0 {
+		h.recent = append(h.recent[:0], h.recent[over:]...)
+	}
+	for v := range h.viewers {
+		v.offer(b)
+	}
+}
+
+// signalled passes on what reaches the holder: a hang-up and a request to end go
+// to the process, a change of the screen to its terminal.
+func (h *holder) signalled(done <-chan struct{}, screen *os.File, signals <-chan os.Signal) {
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			if s == unix.SIGWINCH {
+				h.fit(screen)
+				continue
+			}
+			if h.hold.Process.Alive() {
+				_ = unix.Kill(-h.hold.Process.PGID, s.(syscall.Signal))
+			}
+		}
+	}
+}
+
+// show makes the holder's own terminal the first viewer. What is typed there goes
+// to the process as it is; the goroutine that reads it ends with the program, for a
+// read of a terminal cannot be called off.
+func (h *holder) show(screen *os.File) (restore func()) {
+	old, err := term.MakeRaw(int(screen.Fd()))
+	if err != nil {
+		return func() {} // no terminal: nobody looks
+	}
+	h.fit(screen)
+	v := h.join(screen)
+	go func() { _, _ = io.Copy(h.tty, screen) }()
+	return func() {
+		<-v.done
+		_ = term.Restore(int(screen.Fd()), old)
+	}
+}
+
+// fit gives the process's terminal the size of the screen.
+func (h *holder) fit(screen *os.File) {
+	if screen == nil {
+		return
+	}
+	if cols, rows, err := term.GetSize(int(screen.Fd())); err == nil {
+		h.resize(Size{uint16(cols), uint16(rows)})
+	}
+}
+
+func (h *holder) resize(s Size) {
+	if s.Cols > 0 && s.Rows > 0 {
+		_ = pty.Setsize(h.tty, &pty.Winsize{Cols: s.Cols, Rows: s.Rows})
+	}
+}
+
+// listen serves those who attach until ctx ends. Without a socket the process runs
+// all the same.
+func (h *holder) listen(ctx context.Context, wg *sync.WaitGroup, path string) {
+	_ = os.Remove(path) // its name was made for this holder
+	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	if err != nil {
+		return
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		_ = l.Close()
+		return
+	}
+	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
+	wg.Go(func() {
+		defer stop()
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { h.attached(ctx, c.(*net.UnixConn)) })
+		}
+	})
+}
+
+// attached serves one who attached until they leave or the process ends.
+func (h *holder) attached(ctx context.Context, c *net.UnixConn) {
+	defer c.Close()
+	out := &frames{c: c}
+	stop := context.AfterFunc(ctx, func() {
+		_ = c.SetReadDeadline(time.Now())
+		out.last()
+	})
+	defer stop()
+	if !ours(c) {
+		return
+	}
+	_ = c.SetReadDeadline(time.Now().Add(helloWait))
+	kind, body, err := readFrame(c)
+	if err != nil || kind != frameHello || len(body) != 5 || body[0] != protocol {
+		return
+	}
+	size, err := decodeSize(body[1:])
+	if err != nil {
+		return
+	}
+	if _ = c.SetReadDeadline(time.Time{}); ctx.Err() != nil {
+		return // it has ended meanwhile
+	}
+	h.resize(size)
+	v := h.join(out)
+	defer func() {
+		h.leave(v)
+		<-v.done
+	}()
+	for {
+		kind, body, err := readFrame(c)
+		if err != nil {
+			return
+		}
+		switch kind {
+		case frameInput:
+			if _, err := h.tty.Write(body); err != nil {
+				return
+			}
+		case frameResize:
+			if size, err := decodeSize(body); err == nil {
+				h.resize(size)
+			}
+		}
+	}
+}
+
+// helloWait is how long somebody who attaches has to say so.
+const helloWait = 5 * time.Second
+
+// frames writes output as frames to one who attached.
+type frames struct {
+	c     *net.UnixConn
+	mu    sync.Mutex
+	ended bool
+}
+
+// viewWait is how long a viewer may take to read one piece; then it is left out.
+// Once the process has ended lastWait is all that it has.
+const (
+	viewWait = 10 * time.Second
+	lastWait = time.Second
+)
+
+func (f *frames) Write(b []byte) (int, error) {
+	f.patience()
+	return len(b), writeFrame(f.c, frameOutput, b)
+}
+
+// Close says that the process has ended.
+func (f *frames) Close() error {
+	f.patience()
+	return errors.Join(writeFrame(f.c, frameEnd, nil), f.c.CloseWrite())
+}
+
+func (f *frames) patience() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.ended {
+		_ = f.c.SetWriteDeadline(time.Now().Add(viewWait))
+	}
+}
+
+// last begins the last wait.
+func (f *frames) last() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	_ = f.c.SetWriteDeadline(time.Now().Add(lastWait))
+}

@@ -1,0 +1,12 @@
+package terminal_test
+
+import (
+	"testing"
+
+	"waggle/spawn/spawntest"
+	"waggle/spawn/terminal"
+)
+
+func TestProcessBackend(t *testing.T) {
+	spawntest.TestBackend(t, terminal.Process(options(t)))
+}

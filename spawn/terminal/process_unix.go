@@ -1,0 +1,115 @@
+//go:build unix
+
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"waggle/spawn"
+)
+
+// Process is the backend "process" with a terminal: the process runs in a
+// pseudo-terminal of its own that Attach shows, and with no multiplexer at all.
+func Process(o Options) spawn.Backend { return processBackend{o} }
+
+type processBackend struct{ o Options }
+
+var _ spawn.Backend = processBackend{}
+
+func (processBackend) Name() string { return "process" }
+
+func (b processBackend) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+	p, err := b.start(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("spawn: start: %w", err)
+	}
+	return p, nil
+}
+
+func (b processBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(b.o.check(), spec.Check()); err != nil {
+		return nil, err
+	}
+	p, err := b.o.name()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.lay(spec, false); err != nil {
+		return nil, err
+	}
+	// A session of its own: what ends our terminal does not end it.
+	cmd := exec.Command(b.o.Holder[0], append(b.o.Holder[1:len(b.o.Holder):len(b.o.Holder)], p.handover())...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		p.clear()
+		return nil, fmt.Errorf("holder: %w", err)
+	}
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		_ = cmd.Wait() // how the process ended is in its record
+	}()
+	h, err := p.wait(ctx, func() bool { return !closed(gone) })
+	if err != nil {
+		if id, ierr := spawn.Identify(cmd.Process.Pid); ierr == nil && !closed(gone) {
+			_, serr := spawn.StopTree(context.WithoutCancel(ctx), id, spawn.Grace{Term: time.Millisecond})
+			err = errors.Join(err, serr)
+		}
+		<-gone
+		p.clear()
+		return nil, err
+	}
+	return spawn.NewProcess(h.Process, p.place(h), func() spawn.Exit {
+		<-gone
+		return p.ended(h)
+	}), nil
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// begin hands a process to a holder that waits in a pane.
+func (p paths) begin(ctx context.Context, spec spawn.Spec, holder spawn.Identity) (hold, error) {
+	if err := p.lay(spec, true); err != nil {
+		return hold{}, err
+	}
+	return p.wait(ctx, holder.Alive)
+}
+
+// waitGone waits until a process that is not our child has ended.
+func waitGone(id spawn.Identity) {
+	for id.Alive() {
+		time.Sleep(look)
+	}
+}
+
+// place is where a held process can be looked at.
+func (p paths) place(h hold) spawn.Place {
+	return spawn.Place{Holder: &h.Holder, Socket: p.socket()}
+}
+
+// look is how often an end is looked for that nobody tells.
+const look = 50 * time.Millisecond
+
+// ended waits until a process whose holder has ended is gone too, and says how: a
+// killed holder's process is hung up on and may take a while.
+func (p paths) ended(h hold) spawn.Exit {
+	waitGone(h.Process)
+	exit, _ := p.exit()
+	p.clear()
+	return exit
+}

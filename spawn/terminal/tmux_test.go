@@ -1,0 +1,240 @@
+package terminal_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"waggle/internal/testenv"
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+	"waggle/spawn/terminal"
+)
+
+// server is a tmux server of the test, or where one will be.
+type server struct {
+	t               testing.TB
+	program, socket string
+	env             []string
+}
+
+func newServer(t testing.TB) *server {
+	t.Helper()
+	program := testenv.Require(t, "tmux")
+	dir, err := os.MkdirTemp("", "wt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{t, program, filepath.Join(dir, "s"), []string{"PATH=" + os.Getenv("PATH"), "TERM=screen", "HOME=" + dir}}
+	t.Cleanup(func() {
+		_, _ = s.try("kill-server")
+		os.RemoveAll(dir)
+	})
+	return s
+}
+
+func (s *server) try(args ...string) (string, error) {
+	cmd := exec.Command(s.program, append([]string{"-u", "-S", s.socket}, args...)...)
+	cmd.Env = s.env
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func (s *server) run(args ...string) string {
+	s.t.Helper()
+	out, err := s.try(args...)
+	if err != nil {
+		s.t.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return out
+}
+
+// panes are the ids of all panes.
+func (s *server) panes() []string {
+	s.t.Helper()
+	return strings.Fields(s.run("list-panes", "-a", "-F", "#{pane_id}"))
+}
+
+func (s *server) options(o terminal.TmuxOptions) terminal.TmuxOptions {
+	o.Options, o.Program, o.Socket, o.Env = options(s.t), s.program, s.socket, s.env
+	if o.Session == "" {
+		o.Session = "waggle-test"
+	}
+	return o
+}
+
+func TestTmuxBackend(t *testing.T) {
+	spawntest.TestBackend(t, terminal.Tmux(newServer(t).options(terminal.TmuxOptions{})))
+}
+
+func TestTmuxWindows(t *testing.T) {
+	s := newServer(t)
+	b := terminal.Tmux(s.options(terminal.TmuxOptions{Windows: true}))
+	for _, name := range []string{"ann", "bob"} {
+		spec := spawntest.Spec(t, spawntest.ModeBlock)
+		spec.Title = name
+		spawntest.Start(t, b, spec)
+	}
+	if got := s.run("list-windows", "-a", "-F", "#{session_name} #{window_panes}"); got != "waggle-test 1\nwaggle-test 1" {
+		t.Errorf("windows:\n%s", got)
+	}
+}
+
+// Inside tmux, as a person starts it: panes beside theirs, titled and coloured; one
+// is closed, and only that one; when all are, everything is as it was.
+func TestTmuxInside(t *testing.T) {
+	s := newServer(t)
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
+	s.run("new-window", "-d", "-t", "mine", "-n", "other")
+	home := s.run("display-message", "-p", "-t", "mine:0", "#{pane_id}")
+	before := s.run("list-panes", "-a", "-F", "#{session_name} #{window_id} #{pane_id} #{pane_width}x#{pane_height} #{pane-border-status} #{pane-border-format} #{main-pane-width}")
+	o := s.options(terminal.TmuxOptions{Home: home, Session: "api"})
+	b := terminal.Tmux(o)
+	colors := []string{"red", "blue", "green", "magenta"}
+	var ps []*spawn.Process
+	for i, name := range []string{"ann", "bob", "cleo", "dora"} {
+		spec := spawntest.Spec(t, spawntest.ModePolite)
+		spec.Title, spec.Color = name, colors[i]
+		ps = append(ps, spawntest.Start(t, b, spec))
+	}
+	if got := s.run("list-panes", "-t", home, "-F", "#{@waggle-name} #{pane_left}"); got != "0\nann 54\nbob 54\ncleo 54\ndora 54" {
+		t.Errorf("names and left edges of the panes, top to bottom:\n%s", got)
+	}
+	for i, p := range ps {
+		id := p.Place().Pane.ID
+		want := []string{"ann", "bob", "cleo", "dora"}[i]
+		want = want + " | #[fg=" + colors[i] + "] " + want + " #[default]"
+		if got := s.run("display-message", "-p", "-t", id, "#{pane_title} | #{E:pane-border-format}"); got != want {
+			t.Errorf("pane %s has the title and border %q, want %q", id, got, want)
+		}
+	}
+	if st := s.run("show-options", "-wv", "-t", home, "pane-border-status"); st != "top" {
+		t.Errorf("titles are not shown: %s", st)
+	}
+
+	close := func(p *spawn.Process) {
+		t.Helper()
+		spawntest.End(t, p.Identity())
+		spawntest.Wait(t, p)
+		if err := terminal.ClosePane(t.Context(), s.program, s.env, p.Place()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := s.panes()
+	close(ps[1])
+	want := slices.DeleteFunc(slices.Clone(all), func(id string) bool { return id == ps[1].Place().Pane.ID })
+	if got := s.panes(); !slices.Equal(got, want) {
+		t.Errorf("panes %v, want %v", got, want)
+	}
+	// Closed twice, or by somebody who was told another id, nothing happens.
+	stranger := ps[1].Place()
+	other := *stranger.Pane
+	other.ID = home
+	stranger.Pane = &other
+	for _, p := range []spawn.Place{ps[1].Place(), stranger} {
+		if err := terminal.ClosePane(t.Context(), s.program, s.env, p); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := s.panes(); !slices.Equal(got, want) {
+		t.Errorf("panes %v, want %v", got, want)
+	}
+	for _, i := range []int{0, 2, 3} {
+		close(ps[i])
+	}
+	if after := s.run("list-panes", "-a", "-F", "#{session_name} #{window_id} #{pane_id} #{pane_width}x#{pane_height} #{pane-border-status} #{pane-border-format} #{main-pane-width}"); after != before {
+		t.Errorf("before:\n%s\nafter:\n%s", before, after)
+	}
+}
+
+// A window that the person has split stays as it is: members get their own.
+func TestTmuxSplitHome(t *testing.T) {
+	s := newServer(t)
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
+	s.run("split-window", "-d", "-t", "mine")
+	home := s.run("display-message", "-p", "-t", "mine:0", "#{pane_id}")
+	layout := s.run("display-message", "-p", "-t", home, "#{window_layout}")
+	b := terminal.Tmux(s.options(terminal.TmuxOptions{Home: home, Session: "api"}))
+	for range 2 {
+		spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
+	}
+	if now := s.run("display-message", "-p", "-t", home, "#{window_layout}"); now != layout {
+		t.Errorf("the person's window changed from %s to %s", layout, now)
+	}
+	if got := s.run("list-windows", "-a", "-F", "#{window_panes}"); got != "2\n2" {
+		t.Errorf("panes by window: %s", got)
+	}
+}
+
+// A pane stays when its process ends, with what it said; and closing it ends the
+// process.
+func TestTmuxEnds(t *testing.T) {
+	s := newServer(t)
+	b := terminal.Tmux(s.options(terminal.TmuxOptions{}))
+	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "7"))
+	if e := spawntest.Wait(t, p); e.Code != 7 {
+		t.Errorf("%+v, want code 7", e)
+	}
+	spawntest.Await(t, "a pane that stayed", func() bool {
+		return s.run("display-message", "-p", "-t", p.Place().Pane.ID, "#{pane_dead}") == "1"
+	})
+	q := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
+	s.run("kill-pane", "-t", q.Place().Pane.ID)
+	spawntest.Wait(t, q)
+	if q.Identity().Alive() {
+		t.Error("the process outlived its pane")
+	}
+}
+
+// However many start at once, each gets a pane, in more windows than one when they
+// no longer fit.
+func TestTmuxMany(t *testing.T) {
+	s := newServer(t)
+	b := terminal.Tmux(s.options(terminal.TmuxOptions{}))
+	const n = 24
+	errs := make(chan error, n)
+	for i := range n {
+		spec := spawntest.Spec(t, spawntest.ModeBlock)
+		spec.Title = "m" + strconv.Itoa(i)
+		go func() {
+			p, err := b.Start(t.Context(), spec)
+			if err == nil {
+				t.Cleanup(func() { spawntest.End(t, p.Identity()); <-p.Done() })
+			}
+			errs <- err
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := len(s.panes()); got != n {
+		t.Errorf("%d panes, want %d", got, n)
+	}
+}
+
+func TestInTmux(t *testing.T) {
+	for _, c := range []struct {
+		tmux, pane, socket string
+		ok                 bool
+	}{
+		{"/tmp/tmux-0/default,123,0", "%1", "/tmp/tmux-0/default", true},
+		{"/tmp/a,b,123,0", "%12", "/tmp/a,b", true},
+		{"", "%1", "", false},
+		{"/tmp/x,1,0", "", "/tmp/x", false},
+		{"/tmp/x,1,0", "1", "/tmp/x", false},
+		{"/tmp/x,1,0", "%1;x", "/tmp/x", false},
+		{"relative,1,0", "%1", "relative", false},
+		{"/tmp/x", "%1", "", false},
+	} {
+		socket, pane, ok := terminal.InTmux([]string{"A=b", "TMUX=" + c.tmux, "TMUX_PANE=" + c.pane})
+		if ok != c.ok || socket != c.socket || pane != c.pane {
+			t.Errorf("%+v: %q, %q, %v", c, socket, pane, ok)
+		}
+	}
+}

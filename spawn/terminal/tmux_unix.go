@@ -1,0 +1,393 @@
+//go:build unix
+
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"waggle/spawn"
+)
+
+// TmuxOptions say which tmux, and where in it.
+type TmuxOptions struct {
+	Options
+	// Program is tmux, an absolute path.
+	Program string
+	// Env is what tmux itself is run with; a member gets only what its Spec says.
+	Env []string
+	// Socket is the server's socket, an absolute path. Without Home the server is
+	// ours and made when it is not there.
+	Socket string
+	// Home is a pane ("%0"), ours when we run inside tmux: members get panes
+	// beside it if it is alone in its window, else a window of their own. "" puts
+	// them into a session of their own.
+	Home string
+	// Session names that session, and the window; required.
+	Session string
+	// Windows gives each member a window instead of a pane.
+	Windows bool
+}
+
+// InTmux reads where a program runs from its environment: the server's socket and
+// its own pane. ok is false outside tmux.
+func InTmux(env []string) (socket, pane string, ok bool) {
+	for _, kv := range env {
+		k, v, _ := strings.Cut(kv, "=")
+		switch k {
+		case "TMUX": // SOCKET,PID,SESSION; a socket's path may have commas
+			if i := strings.LastIndexByte(v, ','); i > 0 {
+				if j := strings.LastIndexByte(v[:i], ','); j > 0 {
+					socket = v[:j]
+				}
+			}
+		case "TMUX_PANE":
+			pane = v
+		}
+	}
+	return socket, pane, filepath.IsAbs(socket) && paneID(pane)
+}
+
+// paneID reports whether s is spelled like tmux spells the id of a pane.
+func paneID(s string) bool {
+	n, ok := strings.CutPrefix(s, "%")
+	return ok && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+// Tmux is the backend "tmux": each process in a pane, started by tmux directly and
+// never typed. A pane whose process has ended stays, for people to read, until
+// ClosePane. The panes are titled with Spec.Title and coloured with its Color.
+func Tmux(o TmuxOptions) spawn.Backend {
+	return &tmuxBackend{tmux: tmux{o.Program, o.Socket, o.Env}, o: o}
+}
+
+type tmuxBackend struct {
+	tmux
+	o  TmuxOptions
+	mu sync.Mutex // one split at a time: each needs the room that the last one left
+}
+
+var _ spawn.Backend = (*tmuxBackend)(nil)
+
+func (*tmuxBackend) Name() string { return "tmux" }
+
+func (b *tmuxBackend) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+	p, err := b.start(ctx, spec)
+	if err != nil {
+		return nil, fmt.Errorf("spawn: start in tmux: %w", err)
+	}
+	return p, nil
+}
+
+func (b *tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+	if err := errors.Join(b.o.check(), spec.Check()); err != nil {
+		return nil, err
+	}
+	p, err := b.o.name()
+	if err != nil {
+		return nil, err
+	}
+	pane, holder, err := b.open(ctx, p, spec)
+	if err != nil {
+		p.clear()
+		return nil, err
+	}
+	h, err := p.begin(ctx, spec, holder)
+	if err != nil {
+		_, serr := spawn.StopTree(context.WithoutCancel(ctx), holder, spawn.Grace{})
+		err = errors.Join(err, serr, closePane(context.WithoutCancel(ctx), b.tmux, pane, holder))
+		p.clear()
+		return nil, err
+	}
+	place := p.place(h)
+	place.Pane = &pane
+	return spawn.NewProcess(h.Process, place, func() spawn.Exit {
+		waitGone(holder)
+		return p.ended(h)
+	}), nil
+}
+
+// open makes a pane in which a holder waits for its hand-over, and dresses it.
+func (b *tmuxBackend) open(ctx context.Context, p paths, spec spawn.Spec) (spawn.Pane, spawn.Identity, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	argv := append(b.o.Holder[:len(b.o.Holder):len(b.o.Holder)], p.handover())
+	made, err := b.split(ctx, spec, argv)
+	if err != nil {
+		return spawn.Pane{}, spawn.Identity{}, err
+	}
+	f := strings.Fields(made)
+	if len(f) != 4 || !paneID(f[0]) {
+		return spawn.Pane{}, spawn.Identity{}, fmt.Errorf("tmux said %q of its new pane", made)
+	}
+	holder, err := identify(f[1])
+	if err != nil {
+		return spawn.Pane{}, spawn.Identity{}, err
+	}
+	server, err := identify(f[3])
+	if err != nil {
+		return spawn.Pane{}, spawn.Identity{}, err
+	}
+	pane := spawn.Pane{Server: server, Socket: b.o.Socket, ID: f[0], Window: f[2]}
+	if err := b.dress(ctx, pane, holder, spec); err != nil {
+		_, serr := spawn.StopTree(context.WithoutCancel(ctx), holder, spawn.Grace{})
+		return pane, holder, errors.Join(err, serr)
+	}
+	return pane, holder, nil
+}
+
+func identify(pid string) (spawn.Identity, error) {
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		return spawn.Identity{}, fmt.Errorf("tmux said %q for a pid", pid)
+	}
+	return spawn.Identify(n)
+}
+
+// paneFormat is what a command that makes a pane prints.
+const paneFormat = "#{pane_id} #{pane_pid} #{window_id} #{pid}"
+
+// split makes the pane where the options want it.
+func (b *tmuxBackend) split(ctx context.Context, spec spawn.Spec, argv []string) (string, error) {
+	made := append([]string{"-d", "-P", "-F", paneFormat, "--"}, argv...)
+	at, err := b.room(ctx)
+	if err != nil {
+		return "", err
+	}
+	if at.window == "" {
+		return b.run(ctx, append([]string{"new-session", "-s", b.o.Session, "-n", plain(b.o.Session), "-x", "200", "-y", "50"}, made...)...)
+	}
+	window := func(name string) (string, error) {
+		return b.run(ctx, append([]string{"new-window", "-a", "-t", at.window, "-n", plain(name)}, made...)...)
+	}
+	if b.o.Windows {
+		return window(spec.Title)
+	}
+	if at.pane == "" {
+		return window(b.o.Session)
+	}
+	out, err := b.run(ctx, append([]string{"split-window", "-t", at.pane}, made...)...)
+	if err != nil && strings.Contains(err.Error(), "no space") {
+		return window(b.o.Session)
+	}
+	return out, err
+}
+
+// room is where the next member goes: behind a pane, or behind a window.
+type room struct{ window, pane string }
+
+// room looks for it: behind the last pane of the newest window that has one of ours,
+// behind Home when Home is alone in its window, else behind that window. The zero
+// room is a server that has nothing of ours.
+func (b *tmuxBackend) room(ctx context.Context) (room, error) {
+	out, err := b.run(ctx, "list-panes", "-a", "-F", "#{window_id} #{pane_id} #{window_panes} #{@waggle-session}")
+	if err != nil {
+		if b.o.Home == "" && isNoServer(err) {
+			err = nil
+		}
+		return room{}, err
+	}
+	var ours, home room
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) == 4 && f[3] == b.o.Session:
+			ours = room{f[0], f[1]}
+		case len(f) >= 3 && f[1] == b.o.Home:
+			if home = (room{window: f[0]}); f[2] == "1" {
+				home.pane = f[1]
+			}
+		}
+	}
+	switch {
+	case ours != (room{}):
+		return ours, nil
+	case b.o.Home != "" && home == (room{}):
+		return room{}, fmt.Errorf("there is no pane %s", b.o.Home)
+	}
+	return home, nil
+}
+
+// dress titles and colours a pane, lets it stay when its process ends, and gives
+// its neighbours their room.
+func (b *tmuxBackend) dress(ctx context.Context, p spawn.Pane, holder spawn.Identity, spec spawn.Spec) error {
+	title, color := plain(spec.Title), plain(spec.Color)
+	if color == "" {
+		color = "default"
+	}
+	var cmd []string
+	for _, s := range [][2]string{
+		{"remain-on-exit", "on"},
+		{"@waggle-session", b.o.Session},
+		{"@waggle-holder", mark(holder)},
+		{"@waggle-name", title},
+		{"@waggle-color", color},
+	} {
+		cmd = append(cmd, "set-option", "-p", "-t", p.ID, s[0], s[1], ";")
+	}
+	if _, err := b.run(ctx, append(cmd, "select-pane", "-t", p.ID, "-T", title)...); err != nil {
+		return err
+	}
+	if b.o.Windows {
+		return nil
+	}
+	for _, o := range windowOptions {
+		if err := b.change(ctx, p.Window, o[0], o[1]); err != nil {
+			return err
+		}
+	}
+	_, err := b.run(ctx, "select-layout", "-t", p.Window, "main-vertical")
+	return err
+}
+
+// windowOptions are what a window with our panes has: the panes' names, in their
+// colours, above them, and the first pane on the left. A pane that is not ours keeps
+// its title.
+var windowOptions = [][2]string{
+	{"pane-border-status", "top"},
+	{"pane-border-format", "#{?@waggle-name,#[fg=#{@waggle-color}] #{@waggle-name} #[default], #{pane_title} }"},
+	{"main-pane-width", "30%"},
+}
+
+// was names the option in which a window remembers what one of its own options was.
+func was(option string) string { return "@waggle-was-" + option }
+
+// unset stands for an option that a window does not have itself.
+const unset = "-"
+
+// change sets an option of a window, the first time remembering what it was.
+func (t tmux) change(ctx context.Context, window, option, value string) error {
+	known, err := t.option(ctx, window, was(option))
+	if err != nil || known != "" {
+		return err
+	}
+	own, err := t.option(ctx, window, option)
+	if err != nil {
+		return err
+	}
+	if own == "" {
+		own = unset
+	}
+	_, err = t.run(ctx, "set-option", "-w", "-t", window, was(option), own, ";", "set-option", "-w", "-t", window, option, value)
+	return err
+}
+
+// restore undoes change.
+func (t tmux) restore(ctx context.Context, window, option string) error {
+	own, err := t.option(ctx, window, was(option))
+	if err != nil || own == "" {
+		return err
+	}
+	set := []string{"set-option", "-w", "-t", window, option, own}
+	if own == unset {
+		set = []string{"set-option", "-wu", "-t", window, option}
+	}
+	_, err = t.run(ctx, append(set, ";", "set-option", "-wu", "-t", window, was(option))...)
+	return err
+}
+
+// option is a window's own option, "" when it has none.
+func (t tmux) option(ctx context.Context, window, name string) (string, error) {
+	out, err := t.run(ctx, "show-options", "-wqv", "-t", window, name)
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// mark is how a pane says which holder it was made for.
+func mark(id spawn.Identity) string { return strconv.Itoa(id.PID) + "." + id.Start }
+
+// plain is a name without what tmux expands in formats and without what a terminal
+// obeys.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '#' || r == ';' {
+			return '_'
+		}
+		return r
+	}, s)
+}
+
+// tmux runs the client of one server.
+type tmux struct {
+	program, socket string
+	env             []string
+}
+
+// run runs one command, or several with ";" between them.
+func (t tmux) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, t.program, append([]string{"-u", "-S", t.socket}, args...)...)
+	cmd.Env = append([]string{}, t.env...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		if text := strings.TrimSpace(said.String()); text != "" {
+			err = fmt.Errorf("%s: %s", args[0], text)
+		}
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// isNoServer reports that there is no server at the socket.
+func isNoServer(err error) bool {
+	s := err.Error()
+	return strings.Contains(s, "no server running") || strings.Contains(s, "error connecting") || strings.Contains(s, "no sessions")
+}
+
+// ClosePane closes the pane of a process that has ended: only if its server still is
+// the one that was recorded, and the pane the one that was made for that holder.
+// Anything else is left alone, without an error. env is what tmux is run with.
+func ClosePane(ctx context.Context, program string, env []string, p spawn.Place) error {
+	if p.Pane == nil || p.Holder == nil {
+		return nil
+	}
+	return closePane(ctx, tmux{program, p.Pane.Socket, env}, *p.Pane, *p.Holder)
+}
+
+func closePane(ctx context.Context, t tmux, p spawn.Pane, holder spawn.Identity) error {
+	if !p.Server.Alive() || !paneID(p.ID) {
+		return nil
+	}
+	out, err := t.run(ctx, "list-panes", "-a", "-F", "#{pane_id} #{@waggle-holder} #{window_id} #{pid}")
+	if err != nil {
+		if isNoServer(err) {
+			return nil
+		}
+		return fmt.Errorf("spawn: close pane: %w", err)
+	}
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		if len(f) != 4 || f[0] != p.ID || f[1] != mark(holder) || f[3] != strconv.Itoa(p.Server.PID) {
+			continue
+		}
+		if err := t.undress(ctx, f[2], p.ID, out); err != nil {
+			return fmt.Errorf("spawn: close pane: %w", err)
+		}
+		if _, err := t.run(ctx, "kill-pane", "-t", p.ID); err != nil && !isNoServer(err) {
+			return fmt.Errorf("spawn: close pane: %w", err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// undress gives a window back what it showed, when its last pane of ours closes.
+func (t tmux) undress(ctx context.Context, window, pane, panes string) error {
+	for line := range strings.Lines(panes) {
+		if f := strings.Fields(line); len(f) == 4 && f[2] == window && f[0] != pane {
+			return nil // another one of ours is there
+		}
+	}
+	for _, o := range windowOptions {
+		if err := t.restore(ctx, window, o[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
