@@ -12,22 +12,6 @@ import (
 	"time"
 )
 
-// Detach is what a person types to leave a terminal: Control and ].
-const Detach = 0x1d
-
-// ErrDetached means that the person left and the process goes on.
-var ErrDetached = errors.New("detached")
-
-// Screen is what a terminal is shown on.
-type Screen struct {
-	In  io.Reader // keys; nil shows only. Attach does not wait for a Read that blocks
-	Out io.Writer
-	// Size is how large it is; the zero Size is that of a common terminal.
-	Size Size
-	// Resized has a value when the size has changed; may be nil.
-	Resized <-chan Size
-}
-
 // Attach shows the terminal behind a holder's socket, beginning with its recent
 // past, and types into it what In has, until the process ends (nil), Detach is
 // typed (ErrDetached), or ctx ends. Several may be attached at once; the size is

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"waggle/internal/atomicfile"
@@ -21,9 +22,12 @@ type Options struct {
 	// Holder is the program, and its first arguments, that calls Hold with the
 	// path it is given as its last argument. Required.
 	Holder []string
-	// Dir is a private directory (0700) for what is handed over, and for the
-	// sockets of those who attach. Required, absolute.
+	// Dir is a private directory (0700) for what is handed over and for what is
+	// known of each process (List). Required, absolute.
 	Dir string
+	// Socket is where those attach who look at the process of an id; its directory
+	// is made, private, when it is missing. nil puts it into Dir.
+	Socket func(id string) string
 	// Rand names the files. Required.
 	Rand io.Reader
 }
@@ -44,25 +48,26 @@ func (o Options) check() error {
 type handover struct {
 	Spec spawn.Spec `json:"spec"`
 	// Pane makes the holder's own terminal one that is attached.
-	Pane   bool   `json:"pane"`
-	Socket string `json:"socket"`
+	Pane   *spawn.Pane `json:"pane,omitempty"`
+	Socket string      `json:"socket,omitempty"`
 }
 
 // hold is what a holder tells: once the process runs, and how it ended.
 type hold struct {
 	Process spawn.Identity `json:"process"`
-	Holder  spawn.Identity `json:"holder"`
+	Place   spawn.Place    `json:"place"`
 	Error   string         `json:"error,omitempty"` // why nothing was started
 	Ended   bool           `json:"ended"`
 	Exit    spawn.Exit     `json:"exit"`
 }
 
+const holdSuffix = ".hold.json"
+
 // paths are the files of one process, beside each other.
 type paths struct{ base string }
 
 func (p paths) handover() string { return p.base + ".start.json" }
-func (p paths) hold() string     { return p.base + ".hold.json" }
-func (p paths) socket() string   { return p.base + ".tty" }
+func (p paths) hold() string     { return p.base + holdSuffix }
 
 // maxSocket is the longest path that a socket may have everywhere, its end
 // included.
@@ -78,12 +83,15 @@ func (o Options) name() (paths, error) {
 }
 
 // lay writes the hand-over that a holder waits for.
-func (p paths) lay(spec spawn.Spec, pane bool) error {
-	h := handover{Spec: spec, Pane: pane, Socket: p.socket()}
-	if len(h.Socket) >= maxSocket {
-		h.Socket = "" // nobody can attach; the log is there all the same
+func (p paths) lay(o Options, spec spawn.Spec, pane *spawn.Pane) error {
+	socket := p.base + ".tty"
+	if o.Socket != nil {
+		socket = o.Socket(filepath.Base(p.base))
 	}
-	return writeJSON(p.handover(), h)
+	if len(socket) >= maxSocket || os.MkdirAll(filepath.Dir(socket), 0o700) != nil {
+		socket = "" // nobody can attach; the log is there all the same
+	}
+	return writeJSON(p.handover(), handover{Spec: spec, Pane: pane, Socket: socket})
 }
 
 // takeWait is how long a holder waits for its hand-over: a pane is dressed first.
@@ -152,9 +160,58 @@ func (p paths) exit() (spawn.Exit, bool) {
 
 // clear removes what is left of a process that has ended.
 func (p paths) clear() {
-	for _, path := range []string{p.handover(), p.hold(), p.socket()} {
-		_ = os.Remove(path)
+	_ = os.Remove(p.handover())
+	_ = os.Remove(p.hold())
+}
+
+// Held is a process whose holder is known to a directory.
+type Held struct {
+	Process spawn.Identity
+	Place   spawn.Place
+	Ended   bool // the holder said so, and Exit is how
+	Exit    spawn.Exit
+	paths   paths
+}
+
+// List reads what the holders of a directory have told, of processes that run and
+// of those whose pane is still open. A record that is not readable is in the error
+// and does not hide the others.
+func List(dir string) ([]Held, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "*"+holdSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("spawn: held: %w", err)
 	}
+	var list []Held
+	var errs []error
+	for _, path := range found {
+		var h hold
+		switch err := readJSON(path, &h); {
+		case errors.Is(err, fs.ErrNotExist): // cleared meanwhile
+		case err != nil:
+			errs = append(errs, fmt.Errorf("spawn: held: %w", err))
+		case h.Error == "":
+			list = append(list, Held{h.Process, h.Place, h.Ended, h.Exit, paths{strings.TrimSuffix(path, holdSuffix)}})
+		}
+	}
+	return list, errors.Join(errs...)
+}
+
+// Gone reports that neither the process nor its holder runs any more.
+func (h Held) Gone() bool {
+	return !h.Process.Alive() && (h.Place.Holder == nil || !h.Place.Holder.Alive())
+}
+
+// Close closes the pane of a process that is gone and forgets it. program is tmux,
+// needed for a pane only; env is what it is run with.
+func (h Held) Close(ctx context.Context, program string, env []string) error {
+	if !h.Gone() {
+		return fmt.Errorf("spawn: process %d or its holder runs", h.Process.PID)
+	}
+	if err := ClosePane(ctx, program, env, h.Place); err != nil {
+		return err
+	}
+	h.paths.clear()
+	return nil
 }
 
 func writeJSON(path string, v any) error {

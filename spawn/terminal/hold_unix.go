@@ -59,7 +59,6 @@ func Hold(ctx context.Context, path string, screen *os.File) (code int, err erro
 	if err := writeJSON(p.hold(), held.hold); err != nil {
 		return 1, fmt.Errorf("hold: %w", err)
 	}
-	_ = os.Remove(p.socket())
 	if exit.Code < 0 {
 		return 1, nil
 	}
@@ -81,9 +80,6 @@ type holder struct {
 
 // recentSize is how much of the past somebody who attaches is shown.
 const recentSize = 64 << 10
-
-// defaultSize is a terminal's size until somebody with a screen attaches.
-var defaultSize = Size{Cols: 120, Rows: 40}
 
 func start(h handover) (*holder, error) {
 	log, err := spawn.OpenLog(h.Spec.Log)
@@ -108,7 +104,7 @@ func start(h handover) (*holder, error) {
 		_ = cmd.Wait()
 		return nil, errors.Join(err, log.Close(), tty.Close())
 	}
-	return &holder{hold: hold{Process: id, Holder: self}, cmd: cmd, tty: tty, log: log, viewers: map[*viewer]bool{}}, nil
+	return &holder{hold: hold{Process: id, Place: spawn.Place{Holder: &self, Socket: h.Socket, Pane: h.Pane}}, cmd: cmd, tty: tty, log: log, viewers: map[*viewer]bool{}}, nil
 }
 
 // run carries output until the process has ended and nothing of it is left to
@@ -116,7 +112,7 @@ func start(h handover) (*holder, error) {
 func (h *holder) run(ctx context.Context, ho handover, screen *os.File, signals <-chan os.Signal) spawn.Exit {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	if screen != nil && ho.Pane {
+	if screen != nil && ho.Pane != nil {
 		restore := h.show(screen)
 		defer restore()
 	}
@@ -255,7 +251,7 @@ func (h *holder) listen(ctx context.Context, wg *sync.WaitGroup, path string) {
 		return
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		_ = l.Close()
+		_ = l.Close() // removes it
 		return
 	}
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })

@@ -42,7 +42,7 @@ func (b processBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proc
 	if err != nil {
 		return nil, err
 	}
-	if err := p.lay(spec, false); err != nil {
+	if err := p.lay(b.o, spec, nil); err != nil {
 		return nil, err
 	}
 	// A session of its own: what ends our terminal does not end it.
@@ -67,7 +67,7 @@ func (b processBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proc
 		p.clear()
 		return nil, err
 	}
-	return spawn.NewProcess(h.Process, p.place(h), func() spawn.Exit {
+	return spawn.NewProcess(h.Process, h.Place, func() spawn.Exit {
 		<-gone
 		return p.ended(h)
 	}), nil
@@ -83,8 +83,8 @@ func closed(c <-chan struct{}) bool {
 }
 
 // begin hands a process to a holder that waits in a pane.
-func (p paths) begin(ctx context.Context, spec spawn.Spec, holder spawn.Identity) (hold, error) {
-	if err := p.lay(spec, true); err != nil {
+func (p paths) begin(ctx context.Context, o Options, spec spawn.Spec, pane spawn.Pane, holder spawn.Identity) (hold, error) {
+	if err := p.lay(o, spec, &pane); err != nil {
 		return hold{}, err
 	}
 	return p.wait(ctx, holder.Alive)
@@ -97,11 +97,6 @@ func waitGone(id spawn.Identity) {
 	}
 }
 
-// place is where a held process can be looked at.
-func (p paths) place(h hold) spawn.Place {
-	return spawn.Place{Holder: &h.Holder, Socket: p.socket()}
-}
-
 // look is how often an end is looked for that nobody tells.
 const look = 50 * time.Millisecond
 
@@ -110,6 +105,8 @@ const look = 50 * time.Millisecond
 func (p paths) ended(h hold) spawn.Exit {
 	waitGone(h.Process)
 	exit, _ := p.exit()
-	p.clear()
+	if h.Place.Pane == nil {
+		p.clear() // a pane stays to be read, until Close
+	}
 	return exit
 }

@@ -116,12 +116,37 @@ func TestTmuxInside(t *testing.T) {
 		t.Errorf("titles are not shown: %s", st)
 	}
 
+	held := func(p *spawn.Process) *terminal.Held {
+		t.Helper()
+		list, err := terminal.List(o.Dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range list {
+			if h.Process == p.Identity() {
+				return &h
+			}
+		}
+		return nil
+	}
 	close := func(p *spawn.Process) {
 		t.Helper()
+		if h := held(p); h == nil || h.Gone() {
+			t.Fatalf("%+v of a process that runs", h)
+		} else if err := h.Close(t.Context(), s.program, s.env); err == nil {
+			t.Fatal("closed while it runs")
+		}
 		spawntest.End(t, p.Identity())
 		spawntest.Wait(t, p)
-		if err := terminal.ClosePane(t.Context(), s.program, s.env, p.Place()); err != nil {
+		h := held(p)
+		if h == nil || !h.Gone() || !h.Ended {
+			t.Fatalf("%+v of a process that has ended", h)
+		}
+		if err := h.Close(t.Context(), s.program, s.env); err != nil {
 			t.Fatal(err)
+		}
+		if held(p) != nil {
+			t.Error("it is not forgotten")
 		}
 	}
 	all := s.panes()

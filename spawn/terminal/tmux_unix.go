@@ -8,58 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 
 	"waggle/spawn"
 )
-
-// TmuxOptions say which tmux, and where in it.
-type TmuxOptions struct {
-	Options
-	// Program is tmux, an absolute path.
-	Program string
-	// Env is what tmux itself is run with; a member gets only what its Spec says.
-	Env []string
-	// Socket is the server's socket, an absolute path. Without Home the server is
-	// ours and made when it is not there.
-	Socket string
-	// Home is a pane ("%0"), ours when we run inside tmux: members get panes
-	// beside it if it is alone in its window, else a window of their own. "" puts
-	// them into a session of their own.
-	Home string
-	// Session names that session, and the window; required.
-	Session string
-	// Windows gives each member a window instead of a pane.
-	Windows bool
-}
-
-// InTmux reads where a program runs from its environment: the server's socket and
-// its own pane. ok is false outside tmux.
-func InTmux(env []string) (socket, pane string, ok bool) {
-	for _, kv := range env {
-		k, v, _ := strings.Cut(kv, "=")
-		switch k {
-		case "TMUX": // SOCKET,PID,SESSION; a socket's path may have commas
-			if i := strings.LastIndexByte(v, ','); i > 0 {
-				if j := strings.LastIndexByte(v[:i], ','); j > 0 {
-					socket = v[:j]
-				}
-			}
-		case "TMUX_PANE":
-			pane = v
-		}
-	}
-	return socket, pane, filepath.IsAbs(socket) && paneID(pane)
-}
-
-// paneID reports whether s is spelled like tmux spells the id of a pane.
-func paneID(s string) bool {
-	n, ok := strings.CutPrefix(s, "%")
-	return ok && n != "" && strings.Trim(n, "0123456789") == ""
-}
 
 // Tmux is the backend "tmux": each process in a pane, started by tmux directly and
 // never typed. A pane whose process has ended stays, for people to read, until
@@ -99,16 +53,14 @@ func (b *tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proces
 		p.clear()
 		return nil, err
 	}
-	h, err := p.begin(ctx, spec, holder)
+	h, err := p.begin(ctx, b.o.Options, spec, pane, holder)
 	if err != nil {
 		_, serr := spawn.StopTree(context.WithoutCancel(ctx), holder, spawn.Grace{})
 		err = errors.Join(err, serr, closePane(context.WithoutCancel(ctx), b.tmux, pane, holder))
 		p.clear()
 		return nil, err
 	}
-	place := p.place(h)
-	place.Pane = &pane
-	return spawn.NewProcess(h.Process, place, func() spawn.Exit {
+	return spawn.NewProcess(h.Process, h.Place, func() spawn.Exit {
 		waitGone(holder)
 		return p.ended(h)
 	}), nil

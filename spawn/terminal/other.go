@@ -1,0 +1,39 @@
+//go:build !unix
+
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"waggle/spawn"
+)
+
+type unsupported string
+
+func (u unsupported) Name() string { return string(u) }
+
+func (u unsupported) Start(context.Context, spawn.Spec) (*spawn.Process, error) {
+	return nil, fmt.Errorf("spawn: start: %s with a terminal: %w", string(u), errors.ErrUnsupported)
+}
+
+// Process needs Unix.
+func Process(Options) spawn.Backend { return unsupported("process") }
+
+// Tmux needs Unix.
+func Tmux(TmuxOptions) spawn.Backend { return unsupported("tmux") }
+
+// Hold needs Unix.
+func Hold(context.Context, string, *os.File) (int, error) {
+	return 1, fmt.Errorf("hold: %w", errors.ErrUnsupported)
+}
+
+// Attach needs Unix.
+func Attach(context.Context, string, Screen) error {
+	return fmt.Errorf("attach: %w", errors.ErrUnsupported)
+}
+
+// ClosePane has nothing to close.
+func ClosePane(context.Context, string, []string, spawn.Place) error { return nil }
