@@ -43,6 +43,7 @@ var archRows = map[string]archRow{
 	"policy":                  {1, "pure: decides from its arguments, so that it can be tested as a table"},
 	"spawn":                   {1, "processes, whatever runs in them"},
 	"schema":                  {1, "describes the words and nothing else"},
+	"spawn/terminal":          {2, "processes in terminals; spawn itself stays without pseudo-terminals"},
 	"agent":                   {2, "what thinks inside a worker; started through spawn"},
 	"control":                 {2, "pure machines over journal records and policy"},
 	"internal/boxes":          {2, "a team's mailboxes as its dialect has them: between store and registry"},
@@ -121,8 +122,9 @@ var archWorld = map[string]map[string]string{
 		"time.Until":   "the same",
 		"math/rand/v2": "the spread of waiting times, and names of temporary files",
 	},
-	"spawn":     {"time.Now": "a deadline on a pipe is an instant of the real clock"},
-	"transport": {"time.Now": "a deadline on a connection is an instant of the real clock"},
+	"spawn/terminal": {"time.Now": "a deadline on a socket is an instant of the real clock"},
+	"spawn":          {"time.Now": "a deadline on a pipe is an instant of the real clock"},
+	"transport":      {"time.Now": "a deadline on a connection is an instant of the real clock"},
 }
 
 const (

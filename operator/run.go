@@ -126,6 +126,10 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 func (r *run) start(ctx context.Context) (map[waggle.MemberName]control.Instance, error) {
 	instances := map[waggle.MemberName]control.Instance{}
 	for _, m := range r.f.Members {
+		var err error
+		if m.Backend, err = r.o.ResolveBackend(m.Backend, !r.ro.Headless); err != nil {
+			return nil, err
+		}
 		added, i, err := r.o.Join(ctx, r.s, m, false)
 		if err != nil {
 			return nil, err
@@ -322,7 +326,7 @@ func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, re
 			errs = append(errs, fmt.Errorf("stop %s: %w", m.Name, err))
 		}
 	}
-	errs = append(errs, s.Journal.Refresh(ctx))
+	errs = append(errs, s.Journal.Refresh(ctx), o.closeTerminals(ctx, s))
 	tell()
 	return errors.Join(errs...)
 }
@@ -345,11 +349,4 @@ func (r *run) tidy(ctx context.Context, rep *Report) error {
 		rep.Members[i].Files = filepath.Join(lie, m.Name)
 	}
 	return nil
-}
-
-// StartWorker starts the hidden worker program for an instance.
-func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
-	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
-		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
-	return l.Start(ctx, i, spawn.ProcessBackend(), spawn.Spec{Argv: argv, Dir: cwd, Env: o.Environ, Log: log, Title: string(name)})
 }

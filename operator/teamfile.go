@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -330,11 +331,11 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		if y.Plan != "" && y.Plan != "required" && y.Plan != "none" {
 			c.bad(at+".plan", "%q is not one of required, none", y.Plan)
 		}
-		switch y.Backend {
-		case "", "auto", "process":
-			m.Backend = "process"
-		default:
-			c.bad(at+".backend", "backend %q is not available; process is", y.Backend)
+		if m.Backend == "" {
+			m.Backend = BackendProcess
+		}
+		if !slices.Contains(Backends(), m.Backend) {
+			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(Backends(), ", "))
 		}
 		if y.Worktree {
 			c.bad(at+".worktree", "worktrees are not available: the member would share the checkout")

@@ -94,7 +94,7 @@ func TestParseFileRefuses(t *testing.T) {
 		{"digits", head + "members:\n  - {name: '12', agent: exec}\n", "members[0].name"},
 		{"twice", head + "members:\n  - {name: a, agent: exec}\n  - {name: A, agent: exec}\n", "waggle.yaml:4: members[1].name"},
 		{"agent", head + "members:\n  - {name: a, agent: robot}\n", "members[0].agent"},
-		{"backend", head + "members:\n  - {name: a, agent: exec, backend: tmux}\n", "members[0].backend"},
+		{"backend", head + "members:\n  - {name: a, agent: exec, backend: docker}\n", "members[0].backend"},
 		{"worktree", head + "members:\n  - {name: a, agent: exec, worktree: true}\n", "members[0].worktree"},
 		{"plan", head + "members:\n  - {name: a, agent: exec, plan: maybe}\n", "members[0].plan"},
 		{"steps of exec", head + "members:\n  - {name: a, agent: exec, steps: [{fail: x}]}\n", "steps are for agent script"},

@@ -173,6 +173,9 @@ func (d Dir) ProcessLease(i control.Instance) string {
 	return filepath.Join(d.Path, "processes", string(i)+".lock")
 }
 
+// Processes is where what is known of the members' processes lies.
+func (d Dir) Processes() string { return filepath.Join(d.Path, "processes") }
+
 // Bridges is where the mailboxes of editors lie.
 func (d Dir) Bridges() string { return filepath.Join(d.Path, "bridges") }
 

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/spawn/terminal"
+)
+
+func attachCmd(a *App) *cobra.Command {
+	var look bool
+	cmd := &cobra.Command{
+		Use:   "attach NAME",
+		Short: "Look into a member's terminal; Ctrl-] leaves it",
+		Long: `attach shows a member's terminal as it is, and types into it what you type. The
+member goes on when you leave with Ctrl-]. A member in a pane of tmux is shown by
+tmux, and left with its own detach key.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := waggle.ParseMember(args[0])
+			if err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "attach", Err: err}
+			}
+			op, team, err := a.team()
+			if err != nil {
+				return err
+			}
+			h, err := op.Terminal(cmd.Context(), team, name)
+			if err != nil {
+				return err
+			}
+			if p := h.Place.Pane; p != nil && tty(a.In) && tty(a.Out) {
+				argv, err := op.ShowPane(*p)
+				if err != nil {
+					return err
+				}
+				return a.interactive(cmd.Context(), argv)
+			}
+			return a.attach(cmd.Context(), string(name), h, look)
+		},
+	}
+	cmd.Flags().BoolVar(&look, "read-only", false, "only look; nothing that is typed reaches it")
+	return cmd
+}
+
+// interactive gives this terminal to another program.
+func (a *App) interactive(ctx context.Context, argv []string) error {
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	c.Stdin, c.Stdout, c.Stderr, c.Env = a.In, a.Out, a.Err, a.Environ
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return nil
+}
+
+// attach shows a terminal on this one, or, when this is none, as a stream.
+func (a *App) attach(ctx context.Context, name string, h *terminal.Held, look bool) error {
+	s := terminal.Screen{Out: a.Out}
+	in, ok := a.In.(*os.File)
+	if ok && tty(a.In) && tty(a.Out) {
+		fd := int(in.Fd())
+		if w, h, err := term.GetSize(fd); err == nil {
+			s.Size = terminal.Size{Cols: uint16(w), Rows: uint16(h)}
+		}
+		a.talk("attached to %s; Ctrl-] leaves it", operator.Visible(name))
+		old, err := term.MakeRaw(fd)
+		if err != nil {
+			return fmt.Errorf("attach: %w", err)
+		}
+		defer func() { _ = term.Restore(fd, old) }()
+		resized, stop := sizes(in)
+		defer stop()
+		s.In, s.Resized = in, resized
+		if look {
+			s.In = onlyDetach{in}
+		}
+	}
+	err := terminal.Attach(ctx, h.Place.Socket, s)
+	switch {
+	case errors.Is(err, terminal.ErrDetached), errors.Is(err, context.Canceled):
+		a.talk("\r\nleft %s, which goes on", operator.Visible(name))
+		return nil
+	case err == nil:
+		a.talk("\r\n%s has ended", operator.Visible(name))
+	}
+	return err
+}
+
+// onlyDetach passes on nothing but the key that leaves.
+type onlyDetach struct{ r io.Reader }
+
+func (o onlyDetach) Read(b []byte) (int, error) {
+	buf := make([]byte, len(b))
+	for {
+		n, err := o.r.Read(buf)
+		for _, c := range buf[:n] {
+			if c == terminal.Detach {
+				b[0] = c
+				return 1, err
+			}
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}

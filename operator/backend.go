@@ -1,0 +1,241 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+	"waggle/team"
+)
+
+// Words for backends in a team file.
+const (
+	BackendAuto    = "auto"
+	BackendProcess = "process"
+	BackendTmux    = "tmux"
+)
+
+// Backends lists the words.
+func Backends() []string { return []string{BackendAuto, BackendProcess, BackendTmux} }
+
+// ResolveBackend says what auto means here: panes of tmux for a person who runs
+// inside it, else processes, which can be attached to all the same. attended says
+// that a person looks. A backend that is named and missing is an error: who asks for
+// panes does not want to find none.
+func (o Operator) ResolveBackend(word string, attended bool) (string, error) {
+	switch word {
+	case "", BackendProcess:
+		return BackendProcess, nil
+	case BackendTmux:
+		_, err := o.tmuxProgram()
+		return BackendTmux, err
+	case BackendAuto:
+		_, _, inside := terminal.InTmux(o.Environ)
+		if _, err := o.tmuxProgram(); err == nil && inside && attended {
+			return BackendTmux, nil
+		}
+		return BackendProcess, nil
+	}
+	return "", &Error{Code: CodeUsage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: Backends()}
+}
+
+func (o Operator) tmuxProgram() (string, error) {
+	program, err := spawn.LookPath("tmux", o.Environ)
+	if runtime.GOOS == "windows" {
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return "", &Error{Code: CodeFailed, Op: "start", Msg: "the backend tmux needs tmux: " + err.Error(), Hint: "install tmux, or say backend: process"}
+	}
+	return program, nil
+}
+
+// backend opens the backend of a word.
+func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
+	if runtime.GOOS == "windows" {
+		return spawn.ProcessBackend(), nil // it has no terminals of this kind
+	}
+	opts := terminal.Options{Holder: []string{o.Self, "hold"}, Dir: s.Dir.Processes(), Rand: o.Minter.Rand,
+		Socket: func(id string) string { return s.Dir.Sockets(o.runDir()).Path("tty-" + id) }}
+	if word != BackendTmux {
+		return terminal.Process(opts), nil
+	}
+	program, err := o.tmuxProgram()
+	if err != nil {
+		return nil, err
+	}
+	t := terminal.TmuxOptions{Options: opts, Program: program, Env: o.Environ, Session: "waggle-" + string(s.Team)}
+	var inside bool
+	if t.Socket, t.Home, inside = terminal.InTmux(o.Environ); !inside {
+		t.Socket, t.Home = s.Dir.Sockets(o.runDir()).Path("tmux"), ""
+	}
+	return terminal.Tmux(t), nil
+}
+
+// StartWorker starts the hidden worker program for an instance that has joined, in
+// the backend that it joined with.
+func (o Operator) StartWorker(ctx context.Context, l Starter, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
+	word, color := BackendProcess, ""
+	l.View(func(lead *control.Leader) {
+		if m, ok := lead.ByInstance(i); ok {
+			word, color = m.Backend, m.Color
+		}
+	})
+	b, err := o.backend(s, word)
+	if err != nil {
+		return nil, err
+	}
+	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
+		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
+	p, err := l.Start(ctx, i, b, spawn.Spec{Argv: argv, Dir: cwd, Env: o.Environ, Log: log, Title: string(name), Color: tmuxColor(color)})
+	if err == nil && p.Place().Pane != nil {
+		err = o.placed(ctx, s, name, p.Place().Pane.ID)
+	}
+	return p, err
+}
+
+// Starter is a leader, as far as starting goes.
+type Starter interface {
+	View(func(*control.Leader))
+	Start(ctx context.Context, i control.Instance, b spawn.Backend, spec spawn.Spec) (*spawn.Process, error)
+}
+
+// placed writes the pane into the phone book, for other programs.
+func (o Operator) placed(ctx context.Context, s *State, name waggle.MemberName, pane string) error {
+	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	return reg.Place(ctx, name, BackendTmux, pane)
+}
+
+// Held finds the terminal of a member's process: of the one that runs, or, in a pane
+// that is still open, of the last. nil without an error: it has none, only its log.
+func (o Operator) Held(s *State, name waggle.MemberName) (*terminal.Held, error) {
+	m, ok := s.Lead.Member(name)
+	if !ok || m.Process == nil {
+		return nil, nil
+	}
+	list, err := terminal.List(s.Dir.Processes())
+	for _, h := range list {
+		if h.Process == m.Process.ID {
+			return &h, nil
+		}
+	}
+	return nil, err
+}
+
+// holderWait is how long a holder may take to end after its process.
+const holderWait = 5 * time.Second
+
+// closeTerminals closes the panes of members that have left, and forgets their
+// holders. The pane of a member that died stays: what it last said is in it.
+func (o Operator) closeTerminals(ctx context.Context, s *State) error {
+	list, err := terminal.List(s.Dir.Processes())
+	errs := []error{err}
+	for _, h := range list {
+		if o.stays(s, h.Process) {
+			continue
+		}
+		if !o.await(ctx, holderWait, h.Gone) {
+			continue // it runs on, and is ended by whoever ends its process
+		}
+		program := ""
+		if h.Place.Pane != nil {
+			if program, err = o.tmuxProgram(); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		errs = append(errs, h.Close(ctx, program, o.Environ))
+	}
+	return errors.Join(errs...)
+}
+
+// stays reports a process that is a live member's, or of one that died.
+func (o Operator) stays(s *State, id spawn.Identity) bool {
+	for _, m := range s.Lead.Members {
+		if m.Process != nil && m.Process.ID == id {
+			return m.Left == nil || m.Left.How == control.LeftDied
+		}
+	}
+	return id.Alive() // it has not said yet whose it is
+}
+
+// await looks until cond holds, and reports whether it did in time.
+func (o Operator) await(ctx context.Context, limit time.Duration, cond func() bool) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for until := o.Minter.Now().Add(limit); !cond(); {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+		if o.Minter.Now().After(until) {
+			return cond()
+		}
+	}
+	return true
+}
+
+// tmuxColor is how tmux spells a member's colour.
+func tmuxColor(color string) string {
+	switch color {
+	case "purple":
+		return "magenta"
+	case "orange":
+		return "colour208"
+	case "pink":
+		return "colour213"
+	case "red", "green", "yellow", "blue", "magenta", "cyan":
+		return color
+	}
+	return ""
+}
+
+// Terminal finds the terminal of a member, to look into it.
+func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*terminal.Held, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.Lead.Member(member); !ok {
+		var known []string
+		for _, m := range s.Lead.Members {
+			known = append(known, string(m.Name))
+		}
+		return nil, &team.NotFoundError{What: "member", Name: string(member), Near: known}
+	}
+	h, err := o.Held(s, member)
+	if err != nil {
+		return nil, err
+	}
+	if h == nil || h.Place.Socket == "" && h.Place.Pane == nil || h.Place.Pane == nil && !h.Process.Alive() {
+		return nil, &Error{Code: CodeNotFound, Op: "attach", Msg: fmt.Sprintf("%s has no terminal that can be attached to", member),
+			Hint: "its log is " + filepath.Join(o.Root.MemberDir(name, member), "output.log")}
+	}
+	return h, nil
+}
+
+// ShowPane is how tmux shows a pane on the terminal of whoever runs it: by going
+// there when that terminal is in the same server, else by attaching to it.
+func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
+	program, err := o.tmuxProgram()
+	if err != nil {
+		return nil, err
+	}
+	argv = []string{program, "-S", p.Socket, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID}
+	if socket, _, inside := terminal.InTmux(o.Environ); !inside || socket != p.Socket {
+		return append(argv, ";", "attach-session", "-t", p.ID), nil
+	}
+	return append(argv, ";", "switch-client", "-t", p.ID), nil
+}

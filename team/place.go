@@ -1,0 +1,21 @@
+package team
+
+import (
+	"context"
+
+	"waggle"
+)
+
+// Place records where a member's process is shown: the word of its backend and, for
+// a multiplexer, the id of its pane. It is a note for other programs (WIRE §3.1);
+// waggle itself never acts on it. An unknown member is a *NotFoundError.
+func (t *Team) Place(ctx context.Context, name waggle.MemberName, backend, pane string) error {
+	return t.update(ctx, "place", func(c *Config) error {
+		m, ok := c.Member(name)
+		if !ok {
+			return &NotFoundError{What: "member", Name: string(name), Near: c.Near(string(name))}
+		}
+		m.BackendType, m.TmuxPaneID = backend, pane
+		return nil
+	})
+}
