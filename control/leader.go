@@ -26,6 +26,7 @@ type Leader struct {
 	Members    []*Member // in order of joining, the departed included
 	Unverified []UnverifiedAt
 	Divergence *DivergedAt // nil when the journals agree
+	Noticed    *Noticed    // the last; nil before the first
 	Ended      *Ended
 	Ignored    []IgnoredAt // records that had no effect
 

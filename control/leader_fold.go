@@ -63,6 +63,7 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	RecSaid:         leaderRecord((*Leader).saidRec),
 	RecTaken:        leaderRecord((*Leader).takenRec),
 	RecUnverified:   leaderRecord((*Leader).unverifiedRec),
+	RecNoticed:      leaderRecord((*Leader).noticedRec),
 	RecDiverged:     leaderRecord((*Leader).divergedRec),
 	RecAcknowledged: leaderRecord((*Leader).acknowledgedRec),
 	RecEnded:        leaderRecord((*Leader).endedRec),
@@ -547,6 +548,11 @@ func (l *Leader) unverifiedRec(r journal.Record, b Unverified) error {
 	}
 	l.entries[b.Entry] = true
 	l.Unverified = append(l.Unverified, UnverifiedAt{b, r.Seq, r.Time})
+	return nil
+}
+
+func (l *Leader) noticedRec(_ journal.Record, b Noticed) error {
+	l.Noticed = &b
 	return nil
 }
 

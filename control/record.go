@@ -23,6 +23,7 @@ const (
 	RecSent         = "sent"         // Sent
 	RecClosed       = "closed"       // Closed
 	RecUnverified   = "unverified"   // Unverified
+	RecNoticed      = "noticed"      // Noticed; in a worker's journal too
 	RecCheckpoint   = "checkpoint"   // anything; never folded
 	RecDiverged     = "diverged"     // Diverged
 	RecAcknowledged = "acknowledged" // Acknowledged
@@ -246,6 +247,18 @@ type Diverged struct {
 type Acknowledged struct {
 	Ref uint64 `json:"ref"` // seq of the diverged record
 }
+
+// Noticed is something about the team's files that somebody should hear of. It
+// changes no state.
+type Noticed struct {
+	What  string `json:"what"` // of the team's directory: vanished, replaced, returned
+	Path  string `json:"path"`
+	Moved string `json:"moved,omitempty"` // where it was renamed to
+	Saved string `json:"saved,omitempty"` // where in the archive is kept what it held
+}
+
+// Missing reports that the team's directory is gone. n may be nil.
+func (n *Noticed) Missing() bool { return n != nil && n.What == "vanished" }
 
 // Ended ends the team.
 type Ended struct {

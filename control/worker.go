@@ -23,6 +23,7 @@ type Worker struct {
 
 	Shutdown   *Applied // the shutdown that is being decided, or was
 	Unverified int      // audit records
+	Noticed    *Noticed // the last; nil before the first
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
 	Outbox     []Sending

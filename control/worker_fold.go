@@ -60,6 +60,7 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	RecTaken:      workerRecord((*Worker).takenRec),
 	RecHeard:      workerRecord((*Worker).heardRec),
 	RecUnverified: workerRecord((*Worker).unverifiedRec),
+	RecNoticed:    workerRecord((*Worker).noticedRec),
 }
 
 // did checks the move from the state before against the table and reports it.
@@ -398,4 +399,9 @@ func (w *Worker) own(entry string) {
 	if entry != "" {
 		w.entries[entry] = true
 	}
+}
+
+func (w *Worker) noticedRec(_ journal.Record, b Noticed) error {
+	w.Noticed = &b
+	return nil
 }

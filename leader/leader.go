@@ -25,6 +25,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -63,6 +64,9 @@ type Parts struct {
 	// Follow tells observers what is new on record, at the end of each pass. Its
 	// error does not fail the pass. Nil: nobody observes.
 	Follow func(context.Context) error
+	// Look tells what happened to the team's directory since it was called last;
+	// nil: nothing happens to it.
+	Look func() *boxes.News
 	// Mark is false when another program leads this team.
 	Mark bool
 	Log  *slog.Logger // nil: discard. Never a message body
@@ -252,6 +256,7 @@ func (l *Leader) append(ctx context.Context, propose func() ([]journal.Draft, er
 
 // Apply implements poll.Machine.
 func (l *Leader) Apply(ctx context.Context) error {
+	l.home(ctx)
 	if err := l.decide(ctx); err != nil {
 		return err
 	}

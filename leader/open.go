@@ -100,9 +100,13 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	mail := boxes.Of(o.Root, o.Team)
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Log: o.Log}
-	if p.Box, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
+	own, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log)})
+	if err != nil {
 		return nil, err
 	}
+	home := boxes.NewHome(own, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
+		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing()})
+	p.Box, p.Look = home, home.Look
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: sendDeadline}})
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"waggle"
 	"waggle/internal/atomicfile"
@@ -228,4 +229,34 @@ func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
 		enc[i] = raw
 	}
 	return slices.Concat([]byte{'['}, join(enc), []byte("\n]"))
+}
+
+// ReadArchived reads a mailbox file that nobody writes any more, of either layout by
+// its extension. It takes no lock and mends nothing: of a broken file the entries
+// that can be found are returned, with an error that says so.
+func ReadArchived(path string, o atomicfile.Options) ([]Entry, error) {
+	as := Array
+	if strings.HasSuffix(path, JSONL.Extension()) {
+		as = JSONL
+	}
+	data, err := atomicfile.ReadFile(path, o)
+	if err != nil {
+		return nil, err
+	}
+	a, err := formatOf(as).scan(data, nil)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return parse(data, a, nil, nil).entries, err
+}
+
+// WriteLines writes entries to a file of lines of which the caller is the only
+// writer, as they stand in their mailbox up to white space between tokens. A
+// Dir with the layout JSONL reads it.
+func WriteLines(path string, entries []Entry, o atomicfile.Options) error {
+	var out []byte
+	for _, e := range entries {
+		out = append(append(out, compact(e.Raw)...), '\n')
+	}
+	return atomicfile.WriteFile(path, out, o)
 }

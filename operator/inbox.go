@@ -26,7 +26,8 @@ type InboxEntry struct {
 	Color     string        `json:"color"`
 	MsgID     string        `json:"msg_id"`
 	Warnings  []string      `json:"warnings"`
-	ID        string        `json:"id"` // identity: hash and occurrence
+	ID        string        `json:"id"`      // identity: hash and occurrence
+	Archive   string        `json:"archive"` // the file in the archive it is in; "" for one in the mailbox
 	Entry     mailbox.Entry `json:"-"`
 }
 
@@ -38,17 +39,18 @@ type Inbox struct {
 	News    []control.News `json:"news,omitempty"` // filled in by who wants it
 	Reports []string       `json:"-"`              // what was found wrong with the file
 	Path    string         `json:"-"`              // the mailbox file
+	Gone    bool           `json:"-"`              // the team's directory is gone: Entries are what is in the archive
 	box     *mailbox.Located
 }
 
 // Inbox reads a member's mailbox. It consumes nothing. A mailbox that a departed
 // member left behind can still be read.
 func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
+	cfg, err := o.registry(ctx, name)
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		return o.afterwards(ctx, name, member, err)
 	}
-	cfg, err := reg.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +88,15 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 		in.Entries = append(in.Entries, ie)
 	}
 	return in, nil
+}
+
+// registry reads a team's registry.
+func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return reg.Load(ctx)
 }
 
 // unverified maps mailbox and entry to why the journals found it unverified.
@@ -161,7 +172,7 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 			ids = append(ids, e.Entry.ID)
 		}
 	}
-	if len(ids) == 0 {
+	if len(ids) == 0 || in.box == nil {
 		return nil
 	}
 	if s != nil && in.Member == string(waggle.Lead) {

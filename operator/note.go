@@ -62,6 +62,9 @@ func (r *run) tell() {
 }
 
 func (r *run) died(name string) {
+	if r.end.gone != nil {
+		return // how it ended could not be heard
+	}
 	for _, d := range r.end.died {
 		if d == name {
 			return

@@ -272,6 +272,12 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 			return "", &Error{Code: CodeUsage, Op: "team", Err: err}
 		}
 		_, err = team.Open(o.Root, t, atomicfile.Options{})
+		var missing *team.NotFoundError
+		if errors.As(err, &missing) { // its directory may be gone while it is at work
+			if s, serr := o.State(context.Background(), t); serr == nil && s != nil {
+				return t, nil
+			}
+		}
 		return t, err
 	}
 	switch len(names) {

@@ -139,6 +139,8 @@ func (t *jobTask) report(lead *control.Leader, w *control.Worker) TaskReport {
 // exit is the first code that applies: 5, 4, 3, 6, 7, 0 (DESIGN).
 func (r *run) exit(workers map[control.Instance]*control.Worker) (int, string) {
 	switch {
+	case r.end.gone != nil:
+		return CodeFailed, "stopped: " + r.end.gone.Error()
 	case len(r.end.died) > 0:
 		return CodeDied, "worker died: " + strings.Join(r.end.died, ", ")
 	case r.end.timedOut:

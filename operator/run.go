@@ -84,6 +84,8 @@ type run struct {
 	// answers come from the terminal
 	answers chan Answer
 	asking  context.CancelFunc
+
+	gone time.Time // since when the team's directory is gone; zero: it is there
 }
 
 // runEnd is what cut a run short.
@@ -91,6 +93,7 @@ type runEnd struct {
 	died     []string
 	timedOut bool
 	stopped  error
+	gone     error // the team's directory did not come back
 }
 
 func (r *run) all(ctx context.Context) (*Report, error) {
@@ -168,7 +171,7 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.pass(ctx); err != nil {
 			return err
 		}
-		if r.job.over() || len(r.end.died) > 0 {
+		if r.job.over() || len(r.end.died) > 0 || r.homeless() {
 			return nil
 		}
 		r.ask(ctx)
@@ -186,6 +189,24 @@ func (r *run) loop(ctx context.Context) error {
 		case <-r.l.Nudges():
 		}
 	}
+}
+
+// homelessFor is how long a run goes on without the team's directory: members still
+// get answers from the journal, but nothing they say arrives.
+const homelessFor = 5 * time.Second
+
+// homeless ends a run whose directory does not come back.
+func (r *run) homeless() bool {
+	now := r.o.Minter.Now()
+	if n := r.s.Lead.Noticed; !n.Missing() {
+		r.gone = time.Time{}
+	} else if r.gone.IsZero() {
+		r.gone = now
+	} else if now.Sub(r.gone) >= homelessFor {
+		r.end.gone = fmt.Errorf("the team's directory %s is gone", n.Path)
+		return true
+	}
+	return false
 }
 
 // pass runs one leader pass and one step of the job. Locks and torn foreign

@@ -15,6 +15,7 @@ import (
 // Status is a team at a glance (DESIGN, `status`).
 type Status struct {
 	Team    string         `json:"team"`
+	Notice  string         `json:"notice"` // what is wrong with the team's directory; "" when nothing is
 	Leader  LeaderStatus   `json:"leader"`
 	Members []MemberStatus `json:"members"`
 	Pending int            `json:"pending"`
@@ -46,12 +47,12 @@ type MemberStatus struct {
 
 // Status tells how every member of a team is, with the evidence.
 func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
-	}
+	reg, missing := team.Open(o.Root, name, atomicfile.Options{})
 	st := &Status{Team: string(name), Members: []MemberStatus{}}
 	s, err := o.State(ctx, name)
+	if err == nil && s == nil {
+		err = missing
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +69,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if _, err := o.pass(ctx, s); err != nil {
 		return nil, err
 	}
+	st.Notice = notice(s.Lead.Noticed)
 	_, led, err := o.Live(s)
 	if err != nil {
 		return nil, err
@@ -101,6 +103,18 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		st.Members = append(st.Members, ms)
 	}
 	return st, nil
+}
+
+// notice is what a person should know of a team's directory.
+func notice(n *control.Noticed) string {
+	if !n.Missing() {
+		return ""
+	}
+	s := "its directory " + n.Path + " is gone: nothing can be sent or received"
+	if n.Moved != "" {
+		s += "; it was renamed to " + n.Moved
+	}
+	return s
 }
 
 // foreign fills in what is known of a team that waggle does not lead.

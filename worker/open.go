@@ -124,9 +124,13 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 // files opens what lies in the wire tree and starts watching it.
 func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	mail := boxes.Of(o.Root, o.Team)
-	if p.Box, err = mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)}); err != nil {
+	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)})
+	if err != nil {
 		return nil, err
 	}
+	home := boxes.NewHome(own, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
+		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing()})
+	p.Box, p.Look = home, home.Look
 	// What cannot be sent within this is sent by a later pass: a mailbox that
 	// somebody holds must not keep this member from hearing.
 	box := mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}

@@ -28,6 +28,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -73,6 +74,9 @@ type Parts struct {
 	// Nudges say that something may have changed, at least at every tick of the
 	// clock: what has to be retried is retried then.
 	Nudges <-chan struct{}
+	// Look tells what happened to the team's directory since it was called last;
+	// nil: nothing happens to it.
+	Look func() *boxes.News
 	// Status keeps task-status.json current; nil: nobody wants it.
 	Status func(task.State) error
 	// Files lists what the member's directory holds, so that task_completed can
@@ -381,6 +385,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 	if err := w.answerShutdown(ctx); err != nil {
 		return err
 	}
+	w.home(ctx)
 	told := w.flush(ctx)
 	w.resend(ctx)
 	w.mu.Lock()

@@ -15,7 +15,7 @@ import (
 )
 
 func inboxCmd(a *App) *cobra.Command {
-	var unread, mark, follow, news bool
+	var unread, mark, follow, news, archive bool
 	cmd := &cobra.Command{
 		Use:               "inbox [NAME]",
 		Short:             "Show a member's messages, by default the lead's; consumes nothing",
@@ -37,7 +37,10 @@ func inboxCmd(a *App) *cobra.Command {
 			if news && member != waggle.Lead {
 				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--news is for the lead's mailbox: members tell nobody else their status"}
 			}
-			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, seen: map[string]bool{}}
+			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, archive: archive, seen: map[string]bool{}}
+			if archive && (follow || mark) {
+				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
+			}
 			if follow {
 				return b.follow(cmd.Context())
 			}
@@ -46,6 +49,7 @@ func inboxCmd(a *App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&unread, "unread", false, "only what is unread")
 	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark what is shown as read")
+	cmd.Flags().BoolVar(&archive, "archive", false, "show what is kept of the member's mail outside its mailbox")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what arrives (with --json one entry a line)")
 	cmd.Flags().BoolVar(&news, "news", false, "of the members' status only what is worth a turn: a result, a failure,\nthe first idle after work, and when all are idle")
 	return cmd
@@ -59,11 +63,16 @@ type inboxView struct {
 	unread, mark bool
 	news         bool
 	told         journal.Seq // news up to here was shown
+	archive      bool
 	seen         map[string]bool
 }
 
 func (b *inboxView) read(ctx context.Context) (*operator.Inbox, error) {
-	in, err := b.op.Inbox(ctx, b.team, b.member, b.unread)
+	read := b.op.Inbox
+	if b.archive {
+		read = b.op.Archived
+	}
+	in, err := read(ctx, b.team, b.member, b.unread)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +146,10 @@ func (b *inboxView) follow(ctx context.Context) error {
 			if err := b.a.line(map[string]any{"news": in.News}); err != nil {
 				return err
 			}
+		}
+		if in.Gone {
+			return &operator.Error{Code: operator.CodeNotFound, Op: "inbox", Msg: "nothing can arrive any more",
+				Hint: "waggle status" + b.a.scope(b.team)}
 		}
 		if b.mark {
 			if err := b.op.MarkRead(ctx, in); err != nil {

@@ -1,0 +1,233 @@
+package boxes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+)
+
+// What News says of a team's directory.
+const (
+	Vanished = "vanished" // it is gone: deleted, or renamed as Claude Code does when a session ends
+	Replaced = "replaced" // another directory has its name
+	Returned = "returned" // it is there again
+)
+
+// News is a change of a team's directory that somebody should hear of.
+type News struct {
+	What  string
+	Path  string
+	Moved string // where the directory was renamed to, while it can be found there
+	Saved string // the directory in the archive where the mail is kept that was last read
+	Err   error  // why something could not be kept
+}
+
+// Home is a member's mailbox with an eye on the team's directory: a mailbox whose
+// directory is gone looks empty and nothing more. It keeps what it read last, so
+// that history survives whoever removes the directory. It makes nothing in the wire
+// tree. While the directory is gone it is a mailbox in memory: what its owner fetches
+// from a journal is still received; when the directory is there again, what is left
+// goes there. Methods may be called from several goroutines.
+type Home struct {
+	store mailbox.Store
+	o     HomeOptions
+
+	mu   sync.Mutex
+	was  os.FileInfo // the directory; nil while it is gone
+	last []mailbox.Entry
+	away mailbox.Store // the mailbox while the directory is gone; nil before
+}
+
+var _ mailbox.Store = (*Home)(nil)
+
+// HomeOptions are a Home's settings.
+type HomeOptions struct {
+	Dir     string            // the team's directory
+	Archive string            // a private directory that outlives it
+	Name    waggle.MemberName // whose mailbox it is
+	Now     func() time.Time
+	// Tree: also keep a copy of the whole directory, if it was renamed and is
+	// still there. For one process of a team.
+	Tree bool
+	// Gone: it is on record already that the directory is gone.
+	Gone bool
+}
+
+// NewHome looks at the directory for the first time.
+func NewHome(s mailbox.Store, o HomeOptions) *Home {
+	h := &Home{store: s, o: o}
+	h.was, _ = h.directory()
+	return h
+}
+
+// directory is the team's directory, if it is one.
+func (h *Home) directory() (os.FileInfo, error) {
+	info, err := os.Lstat(h.o.Dir)
+	if err == nil && !info.IsDir() {
+		return nil, fs.ErrNotExist
+	}
+	return info, err
+}
+
+// now returns the mailbox as it is now: the one in memory while the directory is
+// gone.
+func (h *Home) now(ctx context.Context) (mailbox.Store, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, err := h.directory()
+	if errors.Is(err, fs.ErrNotExist) {
+		if h.away == nil {
+			h.away = mailbox.NewMemory(mailbox.Options{})
+		}
+		return h.away, nil
+	}
+	if h.away == nil {
+		return h.store, nil
+	}
+	left, err := h.away.Unread(ctx)
+	if err != nil {
+		return nil, err
+	}
+	back := make([]waggle.Envelope, len(left))
+	for i, e := range left {
+		back[i] = e.Envelope
+	}
+	if err := h.store.Append(ctx, back...); err != nil {
+		return nil, err
+	}
+	h.away = nil
+	return h.store, nil
+}
+
+// Append implements mailbox.Store.
+func (h *Home) Append(ctx context.Context, entries ...waggle.Envelope) error {
+	s, err := h.now(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Append(ctx, entries...)
+}
+
+// Unread implements mailbox.Store.
+func (h *Home) Unread(ctx context.Context) ([]mailbox.Entry, error) {
+	s, err := h.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.Unread(ctx)
+}
+
+// MarkRead implements mailbox.Store.
+func (h *Home) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
+	s, err := h.now(ctx)
+	if err != nil {
+		return err
+	}
+	return s.MarkRead(ctx, ids...)
+}
+
+// Entries implements mailbox.Store and remembers what was in the file.
+func (h *Home) Entries(ctx context.Context) ([]mailbox.Entry, error) {
+	s, err := h.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Entries(ctx)
+	if err != nil || s != h.store {
+		return list, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if info, err := h.directory(); err == nil && h.was != nil && os.SameFile(info, h.was) {
+		h.last = list
+	}
+	return list, nil
+}
+
+// Look returns what has happened to the directory since the last look, nil when
+// nothing has. A directory that cannot be looked at is no news.
+func (h *Home) Look() *News {
+	info, err := h.directory()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was, told := h.was, h.o.Gone
+	news := &News{Path: h.o.Dir}
+	switch {
+	case err != nil && (was != nil || !told):
+		news.What, h.was, h.o.Gone = Vanished, nil, true
+	case err == nil && was == nil, err == nil && told:
+		h.was, h.o.Gone = info, false
+		news.What = Returned
+		return news
+	case err == nil && !os.SameFile(info, was):
+		news.What, h.was = Replaced, info
+	default:
+		return nil
+	}
+	h.save(news, was)
+	h.last = nil
+	return news
+}
+
+// save keeps what can be kept of a directory that lost its name.
+func (h *Home) save(news *News, was os.FileInfo) {
+	if was != nil {
+		news.Moved = moved(h.o.Dir, was)
+	}
+	place := filepath.Join(h.o.Archive, news.What+"-"+h.o.Now().UTC().Format("20060102T150405.000Z"))
+	var errs []error
+	if len(h.last) > 0 {
+		if err := os.MkdirAll(place, 0o700); err != nil {
+			errs = append(errs, err)
+		} else if err := mailbox.WriteLines(filepath.Join(place, string(h.o.Name)+mailbox.JSONL.Extension()), h.last,
+			atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+			errs = append(errs, err)
+		} else {
+			news.Saved = place
+		}
+	}
+	if news.Moved != "" && h.o.Tree {
+		// Whoever renamed it may be removing it at this moment: what is gone is gone.
+		if err := os.MkdirAll(place, 0o700); err != nil {
+			errs = append(errs, err)
+		} else if err := os.CopyFS(filepath.Join(place, "team"), os.DirFS(news.Moved)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			news.Saved = place
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		news.Err = fmt.Errorf("keep what team directory %s held: %w", h.o.Dir, err)
+	}
+}
+
+// moved finds the directory under another name beside its old one: Claude Code
+// renames it to <team>.deleted-<uuid> before it removes it (WIRE §3).
+func moved(dir string, was os.FileInfo) string {
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return ""
+	}
+	base := filepath.Base(dir)
+	for _, e := range entries {
+		if !e.IsDir() || e.Name() == base || !strings.HasPrefix(strings.TrimPrefix(e.Name(), "."), base) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && os.SameFile(info, was) {
+			return filepath.Join(filepath.Dir(dir), e.Name())
+		}
+	}
+	return ""
+}

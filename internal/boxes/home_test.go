@@ -1,0 +1,178 @@
+package boxes_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/internal/boxes"
+	"waggle/mailbox"
+	"waggle/team"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func message(s string) waggle.Envelope {
+	return waggle.Envelope{From: "a", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
+}
+
+// home is a team with one mailbox and somebody who watches it.
+func home(t *testing.T, tree bool) (h *boxes.Home, b mailbox.Boxes, archive string) {
+	t.Helper()
+	root := team.Root{Path: t.TempDir()}
+	b = boxes.Of(root, "api")
+	must(t, os.MkdirAll(b.Team, 0o700))
+	box, err := b.Open("bob", mailbox.Options{})
+	must(t, err)
+	must(t, box.Append(t.Context(), message("one"), message("two")))
+	archive = t.TempDir()
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	return boxes.NewHome(box, boxes.HomeOptions{Dir: b.Team, Archive: archive, Name: "bob", Tree: tree,
+		Now: func() time.Time { now = now.Add(time.Second); return now }}), b, archive
+}
+
+// kept reads what was saved of bob's mail.
+func kept(t *testing.T, dir string) []string {
+	t.Helper()
+	box, err := mailbox.Dir{Path: dir, Layout: mailbox.JSONL}.Open("bob", mailbox.Options{})
+	must(t, err)
+	list, err := box.Entries(t.Context())
+	must(t, err)
+	var texts []string
+	for _, e := range list {
+		texts = append(texts, e.Envelope.Text)
+	}
+	return texts
+}
+
+// A directory that is renamed and removed, as Claude Code does it, is noticed once,
+// nothing is made in its place, and the mail that was read is kept.
+func TestVanished(t *testing.T) {
+	for _, tree := range []bool{false, true} {
+		h, b, _ := home(t, tree)
+		if n := h.Look(); n != nil {
+			t.Fatalf("news of nothing: %+v", n)
+		}
+		list, err := h.Entries(t.Context())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%d entries, %v", len(list), err)
+		}
+		doomed := b.Team + ".deleted-0f8fad5b-d9cb-469f-a165-70867728950e"
+		must(t, os.Rename(b.Team, doomed))
+		if list, err := h.Entries(t.Context()); err != nil || len(list) != 0 {
+			t.Errorf("%d entries of a team that is gone, %v", len(list), err)
+		}
+		n := h.Look()
+		if n == nil || n.What != boxes.Vanished || n.Path != b.Team || n.Moved != doomed || n.Err != nil || n.Saved == "" {
+			t.Fatalf("news %+v", n)
+		}
+		if texts := kept(t, n.Saved); len(texts) != 2 || texts[1] != "two" {
+			t.Errorf("kept %q", texts)
+		}
+		if _, err := os.Stat(filepath.Join(n.Saved, "team", "inboxes", "bob.json")); (err == nil) != tree {
+			t.Errorf("a copy of the tree: %v", err)
+		}
+		for range 2 {
+			if n := h.Look(); n != nil {
+				t.Errorf("told again: %+v", n)
+			}
+		}
+		// What its owner puts there meanwhile is read, and goes along.
+		must(t, h.Append(t.Context(), message("fetched"), message("later")))
+		list, err = h.Unread(t.Context())
+		if err != nil || len(list) != 2 {
+			t.Fatalf("%d entries meanwhile, %v", len(list), err)
+		}
+		must(t, h.MarkRead(t.Context(), list[0].ID))
+		if _, err := os.Lstat(b.Team); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the directory was made again: %v", err)
+		}
+		must(t, os.Rename(doomed, b.Team))
+		if n := h.Look(); n == nil || n.What != boxes.Returned {
+			t.Errorf("news %+v", n)
+		}
+		if n := h.Look(); n != nil {
+			t.Errorf("told again: %+v", n)
+		}
+		if list, err = h.Entries(t.Context()); err != nil || len(list) != 3 || list[2].Envelope.Text != "later" {
+			t.Errorf("%d entries there again, %v", len(list), err)
+		}
+	}
+}
+
+func TestReplaced(t *testing.T) {
+	h, b, archive := home(t, false)
+	_, err := h.Entries(t.Context())
+	must(t, err)
+	must(t, os.Rename(b.Team, filepath.Join(filepath.Dir(b.Team), "elsewhere")))
+	must(t, os.Mkdir(b.Team, 0o700))
+	n := h.Look()
+	if n == nil || n.What != boxes.Replaced || n.Moved != "" || filepath.Dir(n.Saved) != archive {
+		t.Fatalf("news %+v", n)
+	}
+	if texts := kept(t, n.Saved); len(texts) != 2 {
+		t.Errorf("kept %q", texts)
+	}
+	if n := h.Look(); n != nil {
+		t.Errorf("told again: %+v", n)
+	}
+}
+
+// Who starts when the directory is gone says so, unless that is on record.
+func TestGoneBefore(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "api")
+		h := boxes.NewHome(mailbox.NewMemory(mailbox.Options{}), boxes.HomeOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: known})
+		n := h.Look()
+		if known && n != nil || !known && (n == nil || n.What != boxes.Vanished || n.Saved != "") {
+			t.Errorf("known %v: news %+v", known, n)
+		}
+		must(t, os.Mkdir(dir, 0o700))
+		if n := h.Look(); n == nil || n.What != boxes.Returned {
+			t.Errorf("known %v: news %+v", known, n)
+		}
+	}
+	dir := t.TempDir()
+	h := boxes.NewHome(mailbox.NewMemory(mailbox.Options{}), boxes.HomeOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: true})
+	if n := h.Look(); n == nil || n.What != boxes.Returned {
+		t.Errorf("there again: news %+v", n)
+	}
+}
+
+// A dialect decides what happens to what was read.
+func TestOf(t *testing.T) {
+	root := team.Root{Path: t.TempDir()}
+	for name, left := range map[waggle.TeamName]int{"api": 1, "session-0123abcd": 0} {
+		b := boxes.Of(root, name)
+		must(t, os.MkdirAll(b.Team, 0o700))
+		box, err := b.Open("bob", mailbox.Options{})
+		must(t, err)
+		foreign, err := waggle.ParseEnvelope([]byte(`{"from":"team-lead","text":"x","timestamp":"t","lead_sig":"s","ours":{"a":1},"read":false}`))
+		must(t, err)
+		must(t, box.Append(t.Context(), foreign))
+		list, err := box.Unread(t.Context())
+		must(t, err)
+		must(t, box.MarkRead(context.Background(), list[0].ID))
+		list, err = box.Entries(t.Context())
+		if err != nil || len(list) != left {
+			t.Errorf("%s: %d entries, %v", name, len(list), err)
+		}
+		for _, e := range list {
+			for _, key := range []string{"lead_sig", "ours"} {
+				if _, ok := e.Envelope.Member(key); !ok {
+					t.Errorf("%s: %s is gone from %s", name, key, e.Raw)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,37 @@
+package leader
+
+import (
+	"context"
+
+	"waggle/control"
+	"waggle/internal/boxes"
+	"waggle/journal"
+)
+
+// home looks whether the team's directory is where it was. What happened to it goes
+// on record and into the log; nobody ends because of it: what is decided, and what
+// the lead orders, is in the journals.
+func (l *Leader) home(ctx context.Context) {
+	if l.p.Look == nil {
+		return
+	}
+	n := l.p.Look()
+	if n == nil {
+		return
+	}
+	switch n.What {
+	case boxes.Returned:
+		l.p.Log.Info("the team's directory is there again", "path", n.Path)
+	case boxes.Replaced:
+		l.p.Log.Warn("the team's directory was replaced by another", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
+	default:
+		l.p.Log.Warn("the team's directory is gone: nothing can be sent or received there", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
+	}
+	l.trouble.Note("home", n.Err, "not all of the team's mail could be kept")
+	l.mu.Lock()
+	err := l.append(ctx, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
+	})
+	l.mu.Unlock()
+	l.trouble.Note("noticed", err, "what happened to the team's directory is not on record")
+}

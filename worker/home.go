@@ -1,0 +1,37 @@
+package worker
+
+import (
+	"context"
+
+	"waggle/control"
+	"waggle/internal/boxes"
+	"waggle/journal"
+)
+
+// home looks whether the team's directory is where it was. What happened to it goes
+// on record and into the log; nobody ends because of it: what is decided, and what
+// the lead orders, is in the journals.
+func (w *Worker) home(ctx context.Context) {
+	if w.p.Look == nil {
+		return
+	}
+	n := w.p.Look()
+	if n == nil {
+		return
+	}
+	switch n.What {
+	case boxes.Returned:
+		w.p.Log.Info("the team's directory is there again", "path", n.Path)
+	case boxes.Replaced:
+		w.p.Log.Warn("the team's directory was replaced by another", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
+	default:
+		w.p.Log.Warn("the team's directory is gone: nothing can be sent or received there", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
+	}
+	w.trouble.Note("home", n.Err, "not all of the team's mail could be kept")
+	w.mu.Lock()
+	err := w.append(ctx, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
+	})
+	w.mu.Unlock()
+	w.trouble.Note("noticed", err, "what happened to the team's directory is not on record")
+}
