@@ -6,13 +6,17 @@ import (
 	"waggle/policy"
 )
 
+// AlarmEntry names an entry of a member's mailbox in the leader's journal, where
+// those of the lead's own have no name before them.
+func AlarmEntry(name waggle.MemberName, entry string) string { return string(name) + " " + entry }
+
 // Alarm judges an entry of a mailbox whose member obeys files (trust: file): it
 // may do what the entry says, and this journal cannot keep it from that. An entry
 // in the lead's name that carries authority and that this journal does not have is
 // an alarm: one audit record, which names the mailbox (TRUST 1). Anything else, and
 // what was found before, yields nothing.
 func (l *Leader) Alarm(name waggle.MemberName, in Incoming) []journal.Draft {
-	in.Box, in.Entry = name, string(name)+" "+in.Entry
+	in.Box, in.Entry = name, AlarmEntry(name, in.Entry)
 	if l.Owns(in.Entry) || !in.IsControl() || !waggle.SameName(waggle.MemberName(in.Envelope.From), waggle.Lead) {
 		return nil
 	}

@@ -69,8 +69,9 @@ type Opened struct {
 	Name     waggle.MemberName `json:"name"`
 	Epoch    uint64            `json:"epoch,omitempty"`
 	Version  string            `json:"version,omitempty"` // of the program
-	// Baseline are entries of the lead's mailbox that were there before: control
-	// messages of a restored team's past, which this journal does not judge.
+	// Baseline are entries of mailboxes that were there before: control messages of a
+	// restored team's past, which this journal does not judge. Those of members are
+	// named as in AlarmEntry.
 	Baseline []string `json:"baseline,omitempty"`
 }
 

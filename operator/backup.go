@@ -195,29 +195,41 @@ func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.
 	return nil
 }
 
-// oldControls are the ids of the control messages in the lead's unpacked mailbox.
+// oldControls are the control messages in the unpacked mailboxes, as a leader's
+// journal names them.
 func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
-	box, err := mailbox.Boxes{Team: u.TeamDir()}.Open(waggle.Lead, mailbox.Options{})
-	if err != nil {
-		return nil, err
-	}
-	entries, err := box.Entries(ctx)
+	boxes := mailbox.Boxes{Team: u.TeamDir()}
+	names, err := boxes.Names()
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, e := range entries {
-		in := control.Incoming{Decoded: waggle.Decode(e.Envelope)}
-		if e.Err == nil && in.IsControl() {
-			ids = append(ids, e.ID.String())
+	for _, name := range names {
+		box, err := boxes.Open(name, mailbox.Options{})
+		if err != nil {
+			return nil, err
+		}
+		entries, err := box.Entries(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			in := control.Incoming{Decoded: waggle.Decode(e.Envelope)}
+			switch {
+			case e.Err != nil || !in.IsControl():
+			case name == waggle.Lead:
+				ids = append(ids, e.ID.String())
+			default:
+				ids = append(ids, control.AlarmEntry(name, e.ID.String()))
+			}
 		}
 	}
 	return ids, nil
 }
 
 // found makes the state of a team whose files are there: its directory, and a
-// journal that begins with it. old are entries of the lead's mailbox that are not
-// to be judged.
+// journal that begins with it. old are entries of mailboxes that are not to be
+// judged.
 func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p control.PolicySet, old []string) (*State, error) {
 	instance, err := o.Minter.UID()
 	if err != nil {

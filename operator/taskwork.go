@@ -238,10 +238,7 @@ func (o Operator) order(ctx context.Context, b *board, i control.Instance, t tas
 // tellOwner writes a task_assignment into the mailbox of a member that waggle does
 // not run. What it says has no more authority than any other words there.
 func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName, news *waggle.TaskAssignment, plan bool, as string) error {
-	from := string(waggle.Lead)
-	if b.s == nil {
-		from = "operator"
-	}
+	from := "operator" // never the lead: what is written in its name has a record behind it
 	if b.s == nil && as != "" {
 		from = as
 	}
