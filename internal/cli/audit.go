@@ -23,7 +23,7 @@ func auditCmd(a *App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(auditVerifyCmd(a), auditQueryCmd(a), auditShowCmd(a), auditExportCmd(a))
+	cmd.AddCommand(auditVerifyCmd(a), auditQueryCmd(a), auditShowCmd(a), auditExportCmd(a), auditAcknowledgeCmd(a))
 	return cmd
 }
 
@@ -155,9 +155,9 @@ func (a *App) sayEvents(id, team string, es []operator.AuditEvent) error {
 	}
 	var rows [][]string
 	for _, e := range es {
-		rows = append(rows, []string{e.Asked, e.ID, e.Member, e.Decision, decidedBy(e), e.Outcome, askedFor(e)})
+		rows = append(rows, []string{e.Asked, e.ID, e.Member, e.Decision, e.Outcome, strings.TrimPrefix(decidedBy(e)+"; ", "; ") + askedFor(e)})
 	}
-	a.table([]string{"ASKED", "ID", "MEMBER", "DECISION", "BY", "OUTCOME", "ASKED FOR"}, rows)
+	a.list([]string{"ASKED", "ID", "MEMBER", "DECISION", "OUTCOME", "BY; FOR"}, rows)
 	return nil
 }
 
@@ -184,7 +184,8 @@ func auditShowCmd(a *App) *cobra.Command {
 what came of it, and every record about it. --of names a team that was. --json:
 {"event","records":[{"journal","owner","seq","time","writer","kind","body"}]}; event is as
 audit query has it.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, past, err := a.past(nil)
 			if err != nil {

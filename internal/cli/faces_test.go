@@ -182,3 +182,51 @@ func TestVerifyFindsMissingEnd(t *testing.T) {
 		t.Errorf("%s", b)
 	}
 }
+
+// A leader's journal that was put back is noticed by what members took; then
+// nothing is decided until the operator has looked.
+func TestAcknowledge(t *testing.T) {
+	c := newCrowd(t, 1)
+	ctx := t.Context()
+	a := c.askers[0]
+	c.call(a, "Bash", "command", "go test ./a")
+	c.call(a, "Bash", "command", "go test ./b")
+	_, err := c.op.Pending(ctx, "crowd", false)
+	c.must(err)
+	if d, err := c.op.Divergence(ctx, "crowd"); d != nil || err != nil {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	file := filepath.Join(c.s.Dir.LeaderJournal(), "00000001.jsonl")
+	before, err := os.ReadFile(file)
+	c.must(err)
+	first := operator.Answer{ID: string(a.w.Calls[0].ID), Allow: true}
+	_, err = c.op.Decide(ctx, "crowd", []operator.Answer{first})
+	c.must(err)
+	c.must(c.s.Journal.Refresh(ctx))
+	c.take(a)
+	c.must(os.WriteFile(file, before, 0o600))
+
+	second := operator.Answer{ID: string(a.w.Calls[1].ID), Allow: true}
+	rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{second})
+	c.must(err)
+	if operator.Code(rs[0].Err()) != operator.CodeRefused || !strings.Contains(rs[0].Error, "disagree") {
+		t.Fatalf("%+v", rs)
+	}
+	d, err := c.op.Divergence(ctx, "crowd")
+	c.must(err)
+	if v, err := c.op.Verify(ctx, "crowd"); err != nil || v.OK {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if _, err := c.op.Acknowledge(ctx, "crowd", d.Seq+1); operator.Code(err) != operator.CodeRefused {
+		t.Errorf("another divergence: %v", err)
+	}
+	if d, err = c.op.Acknowledge(ctx, "crowd", d.Seq); err != nil || !d.Lifted || d.Member != "worker1" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if _, err := c.op.Acknowledge(ctx, "crowd", d.Seq); operator.Code(err) != operator.CodeNotFound {
+		t.Errorf("once more: %v", err)
+	}
+	if rs, err = c.op.Decide(ctx, "crowd", []operator.Answer{second}); err != nil || !rs[0].Changed {
+		t.Errorf("%+v, %v", rs, err)
+	}
+}

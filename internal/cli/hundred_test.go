@@ -205,3 +205,19 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 	}
 	testenv.Measured(t, "%d requests of %d workers, %d of high risk, cleared with %d commands", requests, workers, high, commands)
 }
+
+// take hands the answers in its mailbox to a member.
+func (c *crowd) take(a *asker) {
+	c.t.Helper()
+	ctx := c.t.Context()
+	box, err := c.op.Boxes("crowd").Open(a.w.Name, mailbox.Options{})
+	c.must(err)
+	entries, err := box.Entries(ctx)
+	c.must(err)
+	for _, e := range entries {
+		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
+			return a.w.Receive(control.Incoming{Entry: e.ID.String(), Box: a.w.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}, c.s.Lead), nil
+		})
+		c.must(err)
+	}
+}

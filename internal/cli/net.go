@@ -48,9 +48,9 @@ func (a *App) netPending(ctx context.Context) error {
 	}
 	var rows [][]string
 	for _, n := range ns {
-		rows = append(rows, []string{n.IDs[0], n.Member, n.Shown, strconv.Itoa(len(n.IDs)), ageOf(n.AgeS), n.Status, n.Reason})
+		rows = append(rows, []string{n.IDs[0], n.Member, strconv.Itoa(len(n.IDs)), ageOf(n.AgeS), n.Status, strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
 	}
-	a.table([]string{"ID", "MEMBER", "HOST", "N", "AGE", "STATUS", "REASON"}, rows)
+	a.list([]string{"ID", "MEMBER", "N", "AGE", "STATUS", "HOST AND REASON"}, rows)
 	a.talk("%s waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON", faint("next:"))
 	return nil
 }
@@ -86,9 +86,9 @@ func netListCmd(a *App) *cobra.Command {
 func (a *App) hostTable(hosts []operator.GrantView) {
 	var rows [][]string
 	for _, g := range hosts {
-		rows = append(rows, []string{g.Effect, g.Shown, g.Scope, untilText(g.ExpiresAt, "as long as the member"), g.From})
+		rows = append(rows, []string{g.Effect, g.Scope, untilText(g.ExpiresAt, "as long as the member"), g.Shown})
 	}
-	a.table([]string{"EFFECT", "HOST", "FOR", "UNTIL", "FROM"}, rows)
+	a.list([]string{"EFFECT", "FOR", "UNTIL", "HOST"}, rows)
 }
 
 func untilText(t *string, always string) string {

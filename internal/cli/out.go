@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,6 +71,14 @@ func (a *App) table(headers []string, rows [][]string) { a.tableIn(headers, rows
 // tableIn is table with cells that style may colour; it is given the row's number
 // without the headers, and keeps the width as it is.
 func (a *App) tableIn(headers []string, rows [][]string, style func(row, column int, cell string) string) {
+	for _, l := range tableLines(headers, rows, width(a.Out), style) {
+		a.say("%s", l)
+	}
+}
+
+// tableLines are the lines of a table of at most total columns, 0 for any number;
+// the first has the headers.
+func tableLines(headers []string, rows [][]string, total int, style func(row, column int, cell string) string) []string {
 	w := make([]int, len(headers))
 	all := append([][]string{headers}, rows...)
 	for _, r := range all {
@@ -78,7 +87,8 @@ func (a *App) tableIn(headers []string, rows [][]string, style func(row, column 
 			w[i] = max(w[i], ansi.StringWidth(r[i]))
 		}
 	}
-	fit(w, width(a.Out))
+	fit(w, total)
+	var lines []string
 	for n, r := range all {
 		cells := make([]string, len(r))
 		for i, c := range r {
@@ -95,7 +105,43 @@ func (a *App) tableIn(headers []string, rows [][]string, style func(row, column 
 			}
 			cells[i] = c + pad
 		}
-		a.say("%s", strings.TrimRight(strings.Join(cells, "  "), " "))
+		lines = append(lines, strings.TrimRight(strings.Join(cells, "  "), " "))
+	}
+	return lines
+}
+
+// listLines is how many lines of a terminal the last cell of a list's row gets.
+const listLines = 4
+
+// list is table for rows whose last cell says what they are about. On a terminal
+// on which a row does not fit, those cells follow on lines of their own: wrapped,
+// and cut only after listLines lines.
+func (a *App) list(headers []string, rows [][]string) {
+	total := width(a.Out)
+	whole := tableLines(headers, rows, 0, nil)
+	if total == 0 || !slices.ContainsFunc(whole, func(l string) bool { return ansi.StringWidth(l) > total }) {
+		for _, l := range whole {
+			a.say("%s", l)
+		}
+		return
+	}
+	last := len(headers) - 1
+	front := make([][]string, len(rows))
+	for i, r := range rows {
+		front[i] = r[:last]
+	}
+	for i, l := range tableLines(headers[:last], front, total, nil) {
+		a.say("%s", l)
+		if i == 0 {
+			continue
+		}
+		about := strings.Split(ansi.Wrap(operator.Visible(rows[i-1][last]), max(20, total-4), ""), "\n")
+		if len(about) > listLines {
+			about = append(about[:listLines], "…")
+		}
+		for _, l := range about {
+			a.say("    %s", l)
+		}
 	}
 }
 

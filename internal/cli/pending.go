@@ -78,7 +78,7 @@ func (a *App) pendingTable(qs []operator.Question) {
 		}
 		rows = append(rows, []string{q.ID, q.Member, q.Risk, ageOf(q.AgeS), status, what(q)})
 	}
-	a.table([]string{"ID", "MEMBER", "RISK", "AGE", "STATUS", "ASKS FOR"}, rows)
+	a.list([]string{"ID", "MEMBER", "RISK", "AGE", "STATUS", "ASKS FOR"}, rows)
 }
 
 // groupTable has a line for each group; a request that is like no other is shown
@@ -92,7 +92,7 @@ func (a *App) groupTable(groups []operator.Group) {
 		}
 		rows = append(rows, []string{id, strings.Join(g.Members, ", "), g.Risk, strconv.Itoa(g.Count), ageOf(g.AgeS), status, asks})
 	}
-	a.table([]string{"ID", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}, rows)
+	a.list([]string{"ID", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}, rows)
 }
 
 func ageOf(seconds int64) string { return age(time.Duration(seconds) * time.Second) }

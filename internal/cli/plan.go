@@ -64,7 +64,7 @@ func (a *App) planList(ctx context.Context, all bool) error {
 		first, _, _ := strings.Cut(q.Plan, "\n")
 		rows = append(rows, []string{q.ID, q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], ageOf(q.AgeS), status, first})
 	}
-	a.table([]string{"ID", "MEMBER", "TASK", "REV", "SHA256", "AGE", "STATUS", "PLAN"}, rows)
+	a.list([]string{"ID", "MEMBER", "TASK", "REV", "SHA256", "AGE", "STATUS", "PLAN"}, rows)
 	return nil
 }
 

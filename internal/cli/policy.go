@@ -54,11 +54,11 @@ func (a *App) policyList(ctx context.Context) error {
 		v.Decide["tool"], v.Decide["plan"], v.Decide["network"])
 	var rows [][]string
 	for _, r := range v.Rules {
-		rows = append(rows, []string{r.Effect, r.Rule, r.Scope, untilText(r.ExpiresAt, ""), r.From})
+		rows = append(rows, []string{r.Effect, r.Scope, untilText(r.ExpiresAt, ""), r.Rule})
 	}
 	if len(rows) > 0 {
 		a.say("")
-		a.table([]string{"EFFECT", "RULE", "FOR", "UNTIL", "FROM"}, rows)
+		a.list([]string{"EFFECT", "FOR", "UNTIL", "RULE"}, rows)
 	}
 	if len(v.Hosts) > 0 {
 		a.say("")

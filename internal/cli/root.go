@@ -17,6 +17,7 @@ import (
 	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 
+	"waggle/control"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -211,6 +212,9 @@ func (a *App) fail(err error) int {
 		if b.Hint == "" && missing.What == "member" {
 			b.Hint = "waggle team show lists the members"
 		}
+	}
+	if errors.Is(err, control.ErrDiverged) {
+		b.Hint = "waggle audit acknowledge says where and what to do"
 	}
 	if b.Code == operator.CodeLocked && b.Hint == "" {
 		b.Hint = "try again in a moment; waggle doctor shows who holds it"

@@ -37,7 +37,7 @@ mailbox, its output. A member that has left is found too, also when its team has
 			for _, e := range y.Evidence {
 				rows = append(rows, []string{"  " + e.Source, e.At, e.Detail})
 			}
-			a.table([]string{"  SOURCE", "AT", "EVIDENCE"}, rows)
+			a.list([]string{"  SOURCE", "AT", "EVIDENCE"}, rows)
 			return nil
 		},
 	}
