@@ -209,7 +209,11 @@ func ParseFile(path string, data []byte) (*File, error) {
 func usage(path string, err error) error {
 	var ye yaml.Error
 	if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
-		return &Error{Code: CodeUsage, Op: "team file", Msg: fmt.Sprintf("%s:%d: %s", path, ye.GetToken().Position.Line, ye.GetMessage())}
+		msg := fmt.Sprintf("%s:%d: %s", path, ye.GetToken().Position.Line, ye.GetMessage())
+		if at := ye.GetToken().Value; !strings.Contains(msg, at) {
+			msg += fmt.Sprintf(", at %.60q", at)
+		}
+		return &Error{Code: CodeUsage, Op: "team file", Msg: msg}
 	}
 	return &Error{Code: CodeUsage, Op: "team file", Msg: path + ": " + err.Error()}
 }
@@ -381,6 +385,32 @@ func spec(y yamlMember) (json.RawMessage, error) {
 		return json.Marshal(s)
 	}
 	return nil, nil
+}
+
+// shortForm reads a text where a person wrote only that, else the whole mapping.
+func shortForm(unmarshal func(any) error, text *string, whole any) error {
+	if unmarshal(text) == nil {
+		return nil
+	}
+	return unmarshal(whole)
+}
+
+// UnmarshalYAML reads {to, text, summary} or the text alone.
+func (s *yamlSay) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlSay
+	return shortForm(unmarshal, &s.Text, (*whole)(s))
+}
+
+// UnmarshalYAML reads {host, reason, expect} or the host alone.
+func (n *yamlNetwork) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlNetwork
+	return shortForm(unmarshal, &n.Host, (*whole)(n))
+}
+
+// UnmarshalYAML reads {phase, message} or the message alone.
+func (p *yamlProgress) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlProgress
+	return shortForm(unmarshal, &p.Message, (*whole)(p))
 }
 
 func (y yamlStep) step() (agent.Step, error) {

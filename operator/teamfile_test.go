@@ -36,6 +36,10 @@ members:
       - plan: [one, two]
       - wait: 2s
       - wait: {until: file}
+      - say: hello
+      - say: {to: tester, text: hi}
+      - network: example.com:443
+      - progress: half
       - tool: {name: Bash, input: {command: "ls", n: 1}, expect: deny}
 tasks:
   - {subject: "Run the tests", owner: tester, instructions: "go test ./...", timeout: 90s, cwd: pkg}
@@ -59,6 +63,7 @@ tasks:
 		{Name: "builder", Agent: "exec", Backend: "process", Cwd: "/abs", PlanRequired: true, Spec: json.RawMessage(`{"command":["make","a b"]}`)},
 		{Name: "actor", Agent: "script", Backend: "process", Cwd: "/proj", Spec: json.RawMessage(`{"steps":[{"plan":{"revisions":["one"]}},` +
 			`{"plan":{"revisions":["one","two"]}},{"wait":{"for":"2s"}},{"wait":{"until":"file"}},` +
+			`{"say":{"text":"hello"}},{"say":{"to":"tester","text":"hi"}},{"network":{"host":"example.com:443"}},{"progress":{"phase":"","message":"half"}},` +
 			`{"tool":{"name":"Bash","input":{"command":"ls","n":1},"expect":"deny"}}]}`)},
 	}
 	got := f.Members
@@ -99,6 +104,8 @@ func TestParseFileRefuses(t *testing.T) {
 		{"plan", head + "members:\n  - {name: a, agent: exec, plan: maybe}\n", "members[0].plan"},
 		{"steps of exec", head + "members:\n  - {name: a, agent: exec, steps: [{fail: x}]}\n", "steps are for agent script"},
 		{"command of script", head + "members:\n  - {name: a, agent: script, command: [ls]}\n", "command is for agent exec"},
+		{"unknown key of a step", head + "members:\n  - {name: a, agent: script, steps: [{say: {txt: x}}]}\n", `waggle.yaml:3: unknown field "txt"`},
+		{"text for a mapping", head + "members:\n  - {name: a, agent: script, steps: [{tool: ls}]}\n", `, at "ls"`},
 		{"empty step", head + "members:\n  - {name: a, agent: script, steps: [{}]}\n", "step 1"},
 		{"lead", head + "lead: a\n" + rest, "waggle.yaml:2: lead"},
 		{"decider", head + "decide: {tool: nobody}\n" + rest, "waggle.yaml:2: decide.tool"},
