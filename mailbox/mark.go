@@ -14,7 +14,11 @@ func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Spli
 	}
 	mark := make([]bool, len(c.entries))
 	unmarked := map[string]bool{} // hashes of which an entry stays unread
-	for i, e := range c.entries {
+	for i := range c.entries {
+		e := &c.entries[i]
+		if e.ID.Hash == "" {
+			continue // not decoded: none of equal content is wanted
+		}
 		mark[i] = wanted[e.ID]
 		if !mark[i] && c.array.elems[i].read != readTrue {
 			unmarked[e.ID.Hash] = true
@@ -27,14 +31,16 @@ func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Spli
 	// occurrence number, and be taken for what was done already. It goes with the
 	// last of them.
 	gone := map[string]bool{}
-	for i, e := range c.entries {
+	for i := range c.entries {
+		e := &c.entries[i]
 		if mark[i] && !unmarked[e.ID.Hash] {
 			gone[e.ID.Hash] = true
 		}
 	}
 	remove := make([]bool, len(mark))
-	for i, e := range c.entries {
-		remove[i] = gone[e.ID.Hash]
+	for i := range c.entries {
+		e := &c.entries[i]
+		remove[i] = e.ID.Hash != "" && gone[e.ID.Hash]
 		mark[i] = mark[i] && !remove[i]
 	}
 	return f.without(c, remove, c.flag(mark))
@@ -45,7 +51,8 @@ func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Spli
 func (c *contents) flag(mark []bool) []atomicfile.Splice {
 	var list []atomicfile.Splice
 	var s scanner
-	for i, el := range c.array.elems {
+	for i := range c.array.elems {
+		el := &c.array.elems[i]
 		if !mark[i] || el.read == readTrue {
 			continue
 		}
