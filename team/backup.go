@@ -189,14 +189,15 @@ func (b *backup) skip(at, why string) error {
 	return nil
 }
 
-// transient reports locks, and files that a writer has not published.
+// transient reports locks, files that a writer has not published, and what one has
+// displaced.
 func transient(d fs.DirEntry) bool {
 	name := d.Name()
 	if d.IsDir() {
 		return strings.HasSuffix(name, ".lock")
 	}
-	return strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".flk") || strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".new")) ||
-		strings.Contains(name, ".json.tmp.")
+	beside := []string{".flk", ".tmp", ".new", ".shadow"}
+	return strings.HasPrefix(name, ".") && slices.Contains(beside, filepath.Ext(name)) || strings.Contains(name, ".json.tmp.")
 }
 
 // file is a file of a snapshot.

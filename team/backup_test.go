@@ -353,6 +353,7 @@ func TestBackupLeavesOut(t *testing.T) {
 		t.Skip(err)
 	}
 	write(t, filepath.Join(r.TeamDir("api"), "inboxes", ".w.json.0123.tmp"), "half")
+	write(t, filepath.Join(r.TeamDir("api"), "inboxes", ".w.json.shadow"), "displaced")
 	if err := os.MkdirAll(filepath.Join(r.TeamDir("api"), "inboxes", "w.json.lock"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +365,7 @@ func TestBackupLeavesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rep.Skipped) != 1 || filepath.Base(rep.Skipped[0].Path) != "link" || bytes.Contains(b.Bytes(), []byte("secret")) || bytes.Contains(b.Bytes(), []byte("half")) {
+	if len(rep.Skipped) != 1 || filepath.Base(rep.Skipped[0].Path) != "link" || bytes.Contains(b.Bytes(), []byte("secret")) || bytes.Contains(b.Bytes(), []byte("half")) || bytes.Contains(b.Bytes(), []byte("displaced")) {
 		t.Errorf("%+v", rep)
 	}
 }

@@ -331,9 +331,9 @@ func (x *unpacker) place(name string) string {
 	return ""
 }
 
-// hiddenLock reports a lock's file, which another program's tar has.
+// hiddenLock reports what lies beside a locked file, which another program's tar has.
 func hiddenLock(base string) bool {
-	return strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".flk")
+	return strings.HasPrefix(base, ".") && (strings.HasSuffix(base, ".flk") || strings.HasSuffix(base, ".shadow"))
 }
 
 // free refuses a file that is also a directory, and two names for one place.

@@ -23,6 +23,10 @@ func shadowOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".shadow")
 }
 
+func flockOf(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".flk")
+}
+
 // needShadow skips where displaced files are not used again.
 func needShadow(t testing.TB) {
 	t.Helper()
@@ -86,11 +90,12 @@ func edit(path string, s ...atomicfile.Splice) error {
 	return atomicfile.Edit(context.Background(), path, atomicfile.Options{}, func(atomicfile.View) ([]atomicfile.Splice, error) { return s, nil })
 }
 
-// Any edits, with the shadow deleted, changed, held open or replaced in between:
+// Any edits, with the shadow or the record deleted, changed or replaced in between:
 // the content is always what the edits say.
 func TestShadowMayBeSpoiled(t *testing.T) {
 	needShadow(t)
 	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
+	var older []byte
 	spoil := []func(p, s string) error{
 		func(_, s string) error { return os.Remove(s) },
 		func(_, s string) error { return os.Truncate(s, r.Int64N(1000)) },
@@ -107,11 +112,22 @@ func TestShadowMayBeSpoiled(t *testing.T) {
 		func(p, s string) error { _ = os.Remove(s); return os.Symlink(p, s) },
 		func(_, s string) error { _ = os.Remove(s); return os.Mkdir(s, 0o700) },
 		func(p, s string) error { _ = os.Remove(s); return os.Link(p, s) },
+		func(p, _ string) error { return os.Remove(flockOf(p)) },
+		func(p, _ string) error { return os.Truncate(flockOf(p), r.Int64N(700)) },
+		func(p, _ string) error { return os.WriteFile(flockOf(p), []byte("waggle-lock-2 nonsense"), 0o600) },
+		func(p, _ string) (err error) { // a record of some edits ago is put back
+			if older != nil {
+				err = os.WriteFile(flockOf(p), older, 0o600)
+			}
+			older, _ = os.ReadFile(flockOf(p))
+			return err
+		},
 		func(p, _ string) error { return unlockedAppend(p, "foreign") },
 	}
 	for range testenv.Scale(6, 60) {
 		p := newFile(t, large)
 		want := []byte(large)
+		older = nil
 		for range 40 {
 			if r.IntN(3) == 0 {
 				n := r.IntN(len(spoil))
