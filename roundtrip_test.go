@@ -75,12 +75,19 @@ func TestCatalogRoundTrip(t *testing.T) {
 			continue
 		}
 		t.Run(string(info.Kind), func(t *testing.T) {
+			said := 0
+			defer func() {
+				if said == 0 {
+					t.Error("nothing could be said")
+				}
+			}()
 			rapid.Check(t, func(t *rapid.T) {
 				p := protocoltest.Payload(info.Kind).Draw(t, "payload")
 				text, err := waggle.Encode(p, waggle.DialectCatalog)
 				if err != nil {
-					t.Skip(err)
+					return // the form cannot say it; skipping would count against the generator
 				}
+				said++
 				d := waggle.Decode(waggle.Envelope{From: "w1", Timestamp: protocoltest.At, Text: text})
 				if d.Kind != info.Kind || d.Dialect == waggle.DialectMixed {
 					t.Fatalf("%s: kind %s, dialect %s, %q", text, d.Kind, d.Dialect, d.Warnings)

@@ -21,7 +21,7 @@
 // tier checks just before it renames; a change by such a program between that
 // check and the rename (some microseconds) is lost, and it cannot see it.
 //
-// Of a file above 64 KiB the displaced content stays beside it (".<base>.shadow",
+// Of a file above 8 KiB the displaced content stays beside it (".<base>.shadow",
 // Linux with fine file times): the next edit writes only what changed since into it,
 // provided that nobody has it open, and exchanges it again. An edit then costs what
 // it changes, whatever the file holds.

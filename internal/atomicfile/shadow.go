@@ -2,7 +2,7 @@ package atomicfile
 
 import "os"
 
-// A large file is not copied for every edit. The content that an edit displaced
+// A file of some size is not copied for every edit. The content that an edit displaced
 // stays beside it as ".<base>.shadow": it is the file as it was one edit before,
 // so only what lies behind the first difference has to be written into it to make
 // it the next content, which is then exchanged like any other (PERF, "shadow
@@ -15,7 +15,11 @@ import "os"
 // counts only if it and the file are, by their identities, exactly what the last
 // edit of ours left: deleting or changing it costs speed and nothing else.
 
-// shadowSuffix is that of the displaced content of a large file.
+// shadowFrom is the size from which a file is worth it. Below, making a file and
+// removing one costs little more than keeping one, and most files stay below.
+const shadowFrom = 8 << 10
+
+// shadowSuffix is that of the displaced content of such a file.
 const shadowSuffix = "shadow"
 
 // reuseLimit is how much is written into a shadow at most. Above it the kernel
@@ -28,7 +32,7 @@ func (l *lock) shadowPath() string { return l.sibling(shadowSuffix) }
 // copied.
 func (l *lock) reuse(v *view, splices []Splice, size int64) (*publication, error) {
 	known, keep := l.rec.shadow, min(l.rec.same, splices[0].Offset)
-	if known == (Identity{}) || !v.ours || v.Size() <= copyWhole || size-keep > reuseLimit || l.o.Tier == TierRename {
+	if known == (Identity{}) || !v.ours || v.Size() <= shadowFrom || size-keep > reuseLimit || l.o.Tier == TierRename {
 		return nil, nil
 	}
 	l.rec.shadow, l.rec.same = Identity{}, 0
@@ -86,10 +90,10 @@ func rewriteFrom(f *os.File, v *view, splices []Splice, keep, size int64) error 
 }
 
 // retire is what becomes of the displaced content, which lies at tmp: the shadow of
-// a large file, or nothing.
+// what took its place, or nothing.
 func (p *publication) retire(tmp string) {
 	l, shadow := p.l, p.l.shadowPath()
-	if l.flk == nil || p.size <= copyWhole || !canLease || !dirOf(l.path).fine() {
+	if l.flk == nil || p.size <= shadowFrom || !canLease || !dirOf(l.path).fine() {
 		_ = os.Remove(tmp)
 		l.dropShadow()
 		return
