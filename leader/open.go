@@ -100,7 +100,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	mail := boxes.Of(o.Root, o.Team)
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Log: o.Log}
-	own, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log)})
+	own, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead)})
 	if err != nil {
 		return nil, err
 	}

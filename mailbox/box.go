@@ -66,6 +66,7 @@ func (b *Box) now() time.Time {
 // Append adds entries at the end, all or none; nil means that they are in the
 // file. It makes the inboxes directory if only that is missing. A file that is
 // broken is mended first (see Options.Report). Errors: *LockedError, ErrTooLarge,
+// *LimitError,
 // fs.ErrNotExist for a team that is gone, atomicfile.ErrNotRegular.
 func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if len(entries) == 0 {
@@ -75,7 +76,13 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if err != nil {
 		return fmt.Errorf("append to %s: %w", b.path, err)
 	}
-	change := func(v atomicfile.View) ([]atomicfile.Splice, error) { return b.format.add(v, enc) }
+	change := func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		last, _ := b.cached(atomicfile.Identity{})
+		if err := b.o.Limits.admit(b.format, v, last, entries, enc, b.now()); err != nil {
+			return nil, err
+		}
+		return b.format.add(v, enc)
+	}
 	err = b.edit(ctx, change)
 	if errors.Is(err, fs.ErrNotExist) && b.makeDir() == nil {
 		err = b.edit(ctx, change)
@@ -156,6 +163,7 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 	if err != nil {
 		return fmt.Errorf("mark read: %w", err)
 	}
+	b.rotate(ctx)
 	return nil
 }
 

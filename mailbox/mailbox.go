@@ -12,8 +12,8 @@ import (
 // goroutines and several processes at once.
 type Store interface {
 	// Append adds entries at the end, all or none: one lock and one publication,
-	// however many they are. It fails with *LockedError, ErrTooLarge, or
-	// fs.ErrNotExist when the mailbox's team is gone.
+	// however many they are. It fails with *LockedError, ErrTooLarge, *LimitError,
+	// or fs.ErrNotExist when the mailbox's team is gone.
 	Append(ctx context.Context, entries ...waggle.Envelope) error
 	// Entries returns every entry in file order. It takes no lock.
 	Entries(ctx context.Context) ([]Entry, error)
@@ -58,6 +58,8 @@ func (r Retention) String() string {
 type Options struct {
 	Retention Retention
 	File      atomicfile.Options // deadlines, sync, tier, size limit; Rank and Kept are set by the package
+	Limits    Limits             // of Append; the zero value bounds nothing
+	Archive   Archive            // where read entries go when they are many
 	// Report is told what was repaired: a corrupt file whose bad bytes were
 	// quarantined, a foreign edit that could not be merged. It is called without
 	// any lock. May be nil.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"waggle"
 	"waggle/internal/atomicfile"
@@ -30,7 +31,16 @@ func (m *memory) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
-	return m.edit(ctx, "append", func(v memView) ([]atomicfile.Splice, error) { return appendSplices(v, enc) })
+	return m.edit(ctx, "append", func(v memView) ([]atomicfile.Splice, error) {
+		now := time.Now
+		if m.o.File.Now != nil {
+			now = m.o.File.Now
+		}
+		if err := m.o.Limits.admit(arrayFormat{}, v, m.last, entries, enc, now()); err != nil {
+			return nil, err
+		}
+		return appendSplices(v, enc)
+	})
 }
 
 func (m *memory) MarkRead(ctx context.Context, ids ...ID) error {

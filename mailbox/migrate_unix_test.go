@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ type mover struct {
 	Team string
 	To   mailbox.Layout
 	Take int // how many messages to take, instead of migrating
+	Read int // how many to mark read in a mailbox that keeps and rotates into Dir
 	At   int // which step is the last
 }
 
@@ -54,6 +56,9 @@ func (m mover) run() error {
 			select {} // the signal comes at its leisure
 		}
 	}}}
+	if m.Read > 0 {
+		return m.read(ctx, o)
+	}
 	b := mailbox.Boxes{Team: m.Team, Retention: mailbox.Prune}
 	if m.Take == 0 {
 		_, err := b.Migrate(ctx, m.To, o)
@@ -72,6 +77,24 @@ func (m mover) run() error {
 		ids = append(ids, e.ID)
 	}
 	return box.MarkRead(ctx, ids...)
+}
+
+func (m mover) read(ctx context.Context, o mailbox.Options) error {
+	o.Archive = mailbox.Archive{Dir: filepath.Join(m.Team, "mail"), Over: 2 << 10}
+	b, err := mailbox.Dir{Path: m.Team}.Open("tester", o)
+	if err != nil {
+		return err
+	}
+	list, err := b.Unread(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range list[:min(m.Read, len(list))] {
+		if err := b.MarkRead(ctx, e.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start runs the mover and reports whether it was killed.
@@ -139,5 +162,48 @@ func TestMoverKilled(t *testing.T) {
 		if err != nil || len(names) > 0 {
 			t.Errorf("left behind: %v, %v", names, err)
 		}
+	}
+}
+
+// Whatever step a rotation is killed at: once the next one is done, every message is
+// there once, in the mailbox or in the archive, and what is unread is in the mailbox.
+func TestRotationKilled(t *testing.T) {
+	dir := t.TempDir()
+	b := openBox(t, dir, mailbox.Options{File: atomicfile.Options{Deadline: 60 * time.Second}})
+	sent, kills := 0, 0
+	for range soak(20, 300) {
+		for range 1 + rand.IntN(4) {
+			must(t, b.Append(t.Context(), fat(sent)))
+			sent++
+		}
+		if (mover{Team: dir, Read: 3, At: 1 + rand.IntN(90)}).start(t) {
+			kills++
+		}
+		moved := archived(t, filepath.Join(dir, "mail"))
+		for _, e := range unreadOf(t, b) {
+			if n, _, _ := strings.Cut(e.Envelope.Text, " "); slices.Contains(moved, n) {
+				t.Fatalf("message %s is unread, and in the archive", n)
+			}
+		}
+	}
+	must(t, b.Append(t.Context(), fat(sent)))
+	sent++
+	for range 10 { // until all is read, and a rotation has come to its end
+		mover{Team: dir, Read: 100, At: 1 << 30}.start(t)
+		must(t, b.Append(t.Context(), fat(sent), fat(sent+1), fat(sent+2), fat(sent+3)))
+		sent += 4
+	}
+	seen := map[string]int{}
+	for _, n := range append(archived(t, filepath.Join(dir, "mail")), remaining(t, b)...) {
+		seen[n]++
+	}
+	for n := range sent {
+		if seen[fmt.Sprint(n)] != 1 {
+			t.Errorf("message %d is there %d times", n, seen[fmt.Sprint(n)])
+		}
+	}
+	t.Logf("%d kills, %d messages", kills, sent)
+	if kills == 0 {
+		t.Error("nobody was killed")
 	}
 }

@@ -94,7 +94,10 @@ func archivedFiles(archive, member string) ([]archived, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	var files []archived
+	files, err := movedAway(boxes.MailDir(archive, waggle.MemberName(member)))
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range entries {
 		if !e.IsDir() {
 			if when, ok := strings.CutPrefix(e.Name(), member+"-"); ok && isStamp(when) && isMail(when) {
@@ -121,6 +124,21 @@ func archivedFiles(archive, member string) ([]archived, error) {
 	return files, nil
 }
 
+// movedAway lists the files of mail that became too much for a mailbox.
+func movedAway(dir string) ([]archived, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	var files []archived
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && isMail(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
+			files = append(files, archived{when: info.ModTime().UTC().Format(stampForm), path: filepath.Join(dir, e.Name())})
+		}
+	}
+	return files, nil
+}
+
 // mailIn finds a member's mailbox in a directory.
 func mailIn(dir, member string) (string, bool) {
 	for _, as := range []mailbox.Layout{mailbox.Array, mailbox.JSONL} {
@@ -136,9 +154,10 @@ func isMail(file string) bool {
 	return strings.HasSuffix(file, mailbox.Array.Extension()) || strings.HasSuffix(file, mailbox.JSONL.Extension())
 }
 
+const stampForm = "20060102T150405.000Z"
+
 // isStamp reports a name that begins with a time as the archive writes it. A
 // member's name has no point in it, so that none can look like one.
 func isStamp(s string) bool {
-	const form = "20060102T150405.000Z"
-	return len(s) >= len(form) && s[8] == 'T' && s[15] == '.' && s[19] == 'Z' && strings.Trim(s[:8]+s[9:15]+s[16:19], "0123456789") == ""
+	return len(s) >= len(stampForm) && s[8] == 'T' && s[15] == '.' && s[19] == 'Z' && strings.Trim(s[:8]+s[9:15]+s[16:19], "0123456789") == ""
 }

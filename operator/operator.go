@@ -44,6 +44,8 @@ type Operator struct {
 	Version string
 	PID     int
 	Log     *slog.Logger // may be nil
+	// Limits bound the words that are sent; the zero value: mailbox.DefaultLimits.
+	Limits mailbox.Limits
 	// Observe is told of the transitions of a team's machines whenever this
 	// program leads it; nil: nobody is.
 	Observe control.Observer
@@ -97,6 +99,7 @@ func Code(err error) int {
 	var decided *control.DecidedError
 	var expired *control.ExpiredError
 	var digest *control.DigestError
+	var full *mailbox.LimitError
 	var scheme *transport.SchemeError
 	var nobody *transport.NotFoundError
 	var taken *transport.RefusedError
@@ -117,7 +120,7 @@ func Code(err error) int {
 		return CodeUsage
 	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
 		return CodeNotFound
-	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest),
+	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest), errors.As(err, &full),
 		errors.As(err, &taken), errors.Is(err, control.ErrDiverged):
 		return CodeRefused
 	}
@@ -254,7 +257,14 @@ func (o Operator) guard(ctx context.Context, s *State, what string) error {
 
 // box opens a member's mailbox.
 func (o Operator) box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
-	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report})
+	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits()})
+}
+
+func (o Operator) limits() mailbox.Limits {
+	if o.Limits == (mailbox.Limits{}) {
+		return mailbox.DefaultLimits
+	}
+	return o.Limits
 }
 
 // Boxes are the mailboxes of a team.

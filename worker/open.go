@@ -124,7 +124,7 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 // files opens what lies in the wire tree and starts watching it.
 func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	mail := boxes.Of(o.Root, o.Team)
-	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)})
+	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), m.Name)})
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,9 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 		if _, ok := p.Lead.Member(name); !ok {
 			return nil, &team.NotFoundError{What: "member", Name: string(name)}
 		}
-		return mail.Open(name, box)
+		peer := box
+		peer.Limits = mailbox.DefaultLimits
+		return mail.Open(name, peer)
 	}
 	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{}); err != nil {
 		return nil, err

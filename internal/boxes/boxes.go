@@ -5,6 +5,8 @@
 package boxes
 
 import (
+	"path/filepath"
+
 	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/mailbox"
@@ -22,4 +24,18 @@ func Of(r team.Root, name waggle.TeamName) mailbox.Boxes {
 		b.Retention = mailbox.Prune
 	}
 	return b
+}
+
+// MailDir is where in a team's private archive the read mail of a member goes.
+func MailDir(archive string, member waggle.MemberName) string {
+	return filepath.Join(archive, "mail", string(member))
+}
+
+// Kept says where the owner of a mailbox in a team that waggle leads puts what it has
+// read, when that becomes much. A Claude Code session's mailboxes are its own.
+func Kept(name waggle.TeamName, archive string, member waggle.MemberName) mailbox.Archive {
+	if team.DialectOf(name) == team.DialectSession {
+		return mailbox.Archive{}
+	}
+	return mailbox.Archive{Dir: MailDir(archive, member)}
 }

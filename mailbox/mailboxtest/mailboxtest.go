@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +40,7 @@ func Run(t *testing.T, open Open) {
 		{"prune keeps the identity of twins", testPruneTwins},
 		{"ids that are gone are ignored", testGone},
 		{"limits", testLimits},
+		{"limits of what waits", testWaiting},
 		{"context", testContext},
 		{"results are the caller's", testOwnership},
 		{"concurrent use", testConcurrent},
@@ -270,6 +272,83 @@ func testLimits(t *testing.T, open Open) {
 	if e := entries(t, s)[1]; e.Err != nil || len(e.Envelope.Text) != waggle.MaxText {
 		t.Errorf("a text at the limit: %d bytes, %v", len(e.Envelope.Text), e.Err)
 	}
+}
+
+// at is a message of a sender at a time after the start of the test's clock.
+func at(from string, n int, after time.Duration) waggle.Envelope {
+	return waggle.Envelope{From: from, Text: fmt.Sprint("message ", n), Timestamp: waggle.FormatTime(start.Add(after))}
+}
+
+var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+
+// What goes over a limit is refused whole, and says which; control messages are not;
+// reading makes room.
+func testWaiting(t *testing.T, open Open) {
+	now := start
+	size := int64(len(at("a", 0, 0).AppendJSON(nil))) + 16
+	for name, c := range map[string]struct {
+		limits mailbox.Limits
+		what   string
+		room   bool // for another sender
+	}{
+		"count":        {mailbox.Limits{Count: 5}, "Count", false},
+		"bytes":        {mailbox.Limits{Bytes: 6*size - 1}, "Bytes", false},
+		"sender count": {mailbox.Limits{SenderCount: 5}, "SenderCount", true},
+		"sender bytes": {mailbox.Limits{SenderBytes: 6*size - 1}, "SenderBytes", true},
+		"rate":         {mailbox.Limits{Rate: 5}, "Rate", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := mailbox.Options{Limits: c.limits}
+			o.File.Now = func() time.Time { return now }
+			s := open(t, o)
+			full := func(from string) *mailbox.LimitError {
+				t.Helper()
+				for n := range 100 {
+					err := s.Append(t.Context(), at(from, n, 0))
+					var over *mailbox.LimitError
+					if errors.As(err, &over) {
+						return over
+					}
+					must(t, err)
+				}
+				t.Fatal("there is no limit")
+				return nil
+			}
+			over := full("a")
+			if over.What != c.what || over.Have <= over.Max || over.Error() == "" || (over.Sender == "a") != c.room {
+				t.Fatalf("refused with %+v", over)
+			}
+			have := len(entries(t, s))
+			if err := s.Append(t.Context(), at("b", 1, 0)); (err == nil) != c.room {
+				t.Errorf("another sender: %v", err)
+			} else if err == nil {
+				have++
+			}
+			shutdown := at("a", 0, 0)
+			shutdown.Text = `{"type":"shutdown_request","requestId":"s@bob","from":"team-lead"}`
+			must(t, s.Append(t.Context(), shutdown))
+			if got := len(entries(t, s)); got != have+1 {
+				t.Fatalf("%d entries, want %d", got, have+1)
+			}
+			if err := s.Append(t.Context(), shutdown, at("a", 99, 0)); err == nil {
+				t.Error("words were taken together with control")
+			}
+			for _, e := range unread(t, s) {
+				must(t, s.MarkRead(t.Context(), e.ID))
+			}
+			later := at("a", 100, 2*mailbox.RateWindow)
+			now = now.Add(2 * mailbox.RateWindow)
+			must(t, s.Append(t.Context(), later))
+			want(t, unread(t, s), "message 100")
+			now = start
+		})
+	}
+	s := open(t, mailbox.Options{Limits: mailbox.Limits{Entry: 300}})
+	var over *mailbox.LimitError
+	if err := s.Append(t.Context(), text("fine"), text(strings.Repeat("x", 300))); !errors.As(err, &over) || over.What != "Entry" {
+		t.Errorf("a large entry: %v", err)
+	}
+	want(t, entries(t, s))
 }
 
 func testContext(t *testing.T, open Open) {

@@ -1,0 +1,133 @@
+package mailbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"waggle/internal/atomicfile"
+)
+
+// Archive is where the read entries of a mailbox go when it has become large, for
+// mailboxes that only we mark and that keep what was read. The zero value keeps
+// everything in the mailbox.
+type Archive struct {
+	Dir  string // private; <8 digits>.jsonl are made in it, and it itself when it is missing
+	Over int64  // the size of the mailbox from which on; 0 means 1 MiB
+}
+
+const defaultOver = 1 << 20
+
+func (a Archive) over() int64 {
+	if a.Over <= 0 {
+		return defaultOver
+	}
+	return a.Over
+}
+
+// rotate moves what was read into a new file of the archive, if there is enough of
+// it. The copy is flushed before the mailbox is published without it. Whoever is
+// killed in between leaves the newest file with entries that are still in the
+// mailbox: the next one replaces it. Nothing unread moves, nor what has an unread
+// twin, which would take its identity. What cannot be archived stays and is
+// reported.
+func (b *Box) rotate(ctx context.Context) {
+	if b.o.Archive.Dir == "" || b.o.Retention != Keep {
+		return
+	}
+	if info, err := os.Lstat(b.path); err != nil || info.Size() <= b.o.Archive.over() {
+		return
+	}
+	err := b.edit(ctx, func(v atomicfile.View) ([]atomicfile.Splice, error) {
+		if v.Size() <= b.o.Archive.over() {
+			return nil, nil
+		}
+		data, err := v.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		last, _ := b.cached(atomicfile.Identity{})
+		a, err := b.format.scan(data, last)
+		if err != nil {
+			return nil, err
+		}
+		c := parse(data, a, last, nil)
+		remove, moved := c.old()
+		if int64(len(moved)) < b.o.Archive.over()/4 {
+			return nil, nil // most of it waits to be read
+		}
+		if err := b.o.Archive.put(moved); err != nil {
+			return nil, err
+		}
+		return b.format.without(c, remove, nil), nil
+	})
+	if err != nil && ctx.Err() == nil && !errors.Is(err, errMoved) {
+		b.tell([]Report{{Path: b.path, What: fmt.Sprintf("%s has become large, and what was read could not be moved to the archive: %v", b.path, err)}})
+	}
+}
+
+// old selects what may move, and returns it as lines.
+func (c *contents) old() (remove []bool, lines []byte) {
+	unread := map[string]bool{}
+	for i, e := range c.entries {
+		if c.array.elems[i].read != readTrue {
+			unread[e.ID.Hash] = true
+		}
+	}
+	remove = make([]bool, len(c.entries))
+	for i, e := range c.entries {
+		if c.array.elems[i].read == readTrue && !unread[e.ID.Hash] {
+			remove[i] = true
+			lines = append(append(lines, compact(e.Raw)...), '\n')
+		}
+	}
+	return remove, lines
+}
+
+// put writes lines to the next file, or to the newest when everything in that is
+// among them. It may be repeated.
+func (a Archive) put(lines []byte) error {
+	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	n := 0
+	for {
+		if _, err := os.Lstat(a.file(n + 1)); err != nil {
+			break
+		}
+		n++
+	}
+	if n > 0 {
+		before, err := atomicfile.ReadFile(a.file(n), atomicfile.Options{})
+		if err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+		if !among(before, lines) {
+			n++
+		}
+	} else {
+		n = 1
+	}
+	return atomicfile.WriteFile(a.file(n), lines, atomicfile.Options{Sync: atomicfile.SyncFull})
+}
+
+func (a Archive) file(n int) string { return filepath.Join(a.Dir, fmt.Sprintf("%08d.jsonl", n)) }
+
+// among reports whether lines has every line of part, in this order.
+func among(part, lines []byte) bool {
+	for line := range bytes.Lines(part) {
+		found := false
+		for len(lines) > 0 && !found {
+			end := bytes.IndexByte(lines, '\n') + 1
+			found = bytes.Equal(lines[:end], line)
+			lines = lines[end:]
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}

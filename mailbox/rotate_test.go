@@ -1,0 +1,128 @@
+package mailbox_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/mailbox"
+)
+
+func fat(n int) waggle.Envelope {
+	return waggle.Envelope{From: "a", Text: fmt.Sprintf("%d %s", n, strings.Repeat("x", 500)), Timestamp: "t"}
+}
+
+// archived returns the numbers of the messages in the archive, file by file.
+func archived(t testing.TB, dir string) (numbers []string) {
+	t.Helper()
+	for _, f := range mustGlob(t, filepath.Join(dir, "*.jsonl")) {
+		list, err := mailbox.ReadArchived(f, atomicfile.Options{})
+		must(t, err)
+		for _, x := range textsOf(list) {
+			n, _, _ := strings.Cut(x, " ")
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+func remaining(t testing.TB, s mailbox.Store) (numbers []string) {
+	t.Helper()
+	for _, x := range textsOf(entriesOf(t, s)) {
+		n, _, _ := strings.Cut(x, " ")
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// What was read goes to the archive when the mailbox is large; what is unread, and
+// a read twin of it, stays.
+func TestRotate(t *testing.T) {
+	dir := t.TempDir()
+	arch := filepath.Join(dir, "mail", "tester")
+	o := mailbox.Options{Archive: mailbox.Archive{Dir: arch, Over: 8 << 10}}
+	b := openBox(t, dir, o)
+	twin := fat(100)
+	must(t, b.Append(t.Context(), twin, twin))
+	must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
+	unread := 0
+	for n := range 40 {
+		must(t, b.Append(t.Context(), fat(n)))
+		if n%10 == 9 {
+			unread++
+			continue
+		}
+		list := unreadOf(t, b)
+		must(t, b.MarkRead(t.Context(), list[len(list)-1].ID))
+	}
+	if fi, err := os.Stat(b.Path()); err != nil || fi.Size() > 9<<10 {
+		t.Errorf("the mailbox has %d bytes, %v", fi.Size(), err)
+	}
+	if got := len(unreadOf(t, b)); got != unread+1 {
+		t.Errorf("%d unread, want %d", got, unread+1)
+	}
+	moved, left := archived(t, arch), remaining(t, b)
+	seen := map[string]int{}
+	for _, n := range append(moved, left...) {
+		seen[n]++
+	}
+	for n := range 40 {
+		if seen[fmt.Sprint(n)] != 1 {
+			t.Errorf("message %d is there %d times", n, seen[fmt.Sprint(n)])
+		}
+	}
+	if seen["100"] != 2 || left[0] != "100" || left[1] != "100" || len(mustGlob(t, filepath.Join(arch, "*"))) < 2 {
+		t.Errorf("left %q, archive %q", left, moved)
+	}
+	for _, n := range moved {
+		if n == "9" || n == "19" {
+			t.Errorf("%s was unread", n)
+		}
+	}
+
+	// Nothing moves where nothing is to be kept elsewhere, from a mailbox of
+	// somebody who prunes, or from one that mostly waits to be read.
+	for _, o := range []mailbox.Options{{}, {Retention: mailbox.Prune, Archive: o.Archive}} {
+		other := t.TempDir()
+		if o.Archive.Dir != "" {
+			o.Archive.Dir = filepath.Join(other, "mail")
+		}
+		b := openBox(t, other, o)
+		for n := range 30 {
+			must(t, b.Append(t.Context(), fat(n)))
+		}
+		must(t, b.MarkRead(t.Context(), entriesOf(t, b)[0].ID))
+		if _, err := os.Stat(filepath.Join(other, "mail")); err == nil {
+			t.Errorf("an archive was made for %+v", o)
+		}
+	}
+}
+
+// An archive that cannot be written is reported, and nothing leaves the mailbox.
+func TestRotateFails(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "mail"), "in the way")
+	var reports []mailbox.Report
+	b := openBox(t, dir, mailbox.Options{Archive: mailbox.Archive{Dir: filepath.Join(dir, "mail", "tester"), Over: 1 << 10},
+		Report: func(r mailbox.Report) { reports = append(reports, r) }})
+	for n := range 4 {
+		must(t, b.Append(t.Context(), fat(n)))
+	}
+	for _, e := range entriesOf(t, b) {
+		must(t, b.MarkRead(t.Context(), e.ID))
+	}
+	if got := len(entriesOf(t, b)); got != 4 || len(reports) == 0 {
+		t.Errorf("%d entries, reports %v", got, reports)
+	}
+}
+
+func mustGlob(t testing.TB, pattern string) []string {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	must(t, err)
+	return names
+}
