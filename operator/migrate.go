@@ -59,3 +59,46 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	}
 	return m, err
 }
+
+// MigratedSchema is what bringing a team's files to the newest version did, or with
+// DryRun would do.
+type MigratedSchema struct {
+	Team   string `json:"team"`
+	DryRun bool   `json:"dry_run"`
+	team.Migration
+}
+
+// MigrateSchema brings a team's files to the newest version, step by step
+// (team.Migrate). Old mail that lies in the team's directory goes to the archive.
+func (o Operator) MigrateSchema(ctx context.Context, name waggle.TeamName, dry bool) (*MigratedSchema, error) {
+	reg, err := team.Open(o.Root, name, o.files())
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		if err := o.guard(ctx, s, "team migrate"); err != nil {
+			return nil, err
+		}
+	}
+	kept, err := o.archiveOf(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	m, err := reg.KeepIn(kept).Migrate(ctx, dry)
+	var version *team.VersionError
+	if errors.As(err, &version) {
+		return nil, &Error{Code: CodeRefused, Op: "team migrate", Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &MigratedSchema{Team: string(name), DryRun: dry, Migration: *m}, nil
+}

@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		err = helperAdd()
 	case "die":
 		err = helperDie()
+	case "migrate":
+		err = helperMigrate()
 	case "restore":
 		err = helperRestore()
 	case "delete", "move":

@@ -96,19 +96,26 @@ func (t *Team) InboxesDir() string {
 	if isDir(own) {
 		return own
 	}
-	data, err := atomicfile.ReadFile(t.path(), t.o)
-	if err != nil {
-		return own
-	}
-	raw := rawName(data)
-	spelled, err := waggle.ParseTeam(strings.Map(sanitise, raw))
-	if err != nil || !strings.EqualFold(string(spelled), string(t.name)) {
-		return own
-	}
-	if other := t.root.InboxesDir(spelled); isDir(other) {
+	if other, ok := t.spelledInboxes(); ok {
 		return other
 	}
 	return own
+}
+
+// spelledInboxes is the directory of the mailboxes under the name's old spelling,
+// when there is one.
+func (t *Team) spelledInboxes() (dir string, ok bool) {
+	data, err := atomicfile.ReadFile(t.path(), t.o)
+	if err != nil {
+		return "", false
+	}
+	raw := rawName(data)
+	spelled, err := waggle.ParseTeam(strings.Map(sanitise, raw))
+	if err != nil || spelled == t.name || !strings.EqualFold(string(spelled), string(t.name)) {
+		return "", false
+	}
+	dir = t.root.InboxesDir(spelled)
+	return dir, isDir(dir) && !isFile(t.root.ConfigPath(spelled))
 }
 
 // sanitise is what Claude Code does to a name to make a path of it (WIRE §2.5).

@@ -1,0 +1,53 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"waggle"
+	"waggle/internal/layout"
+)
+
+// step003 gives a team of seed 002, which has none, a lead: leadAgentId, an entry,
+// and a mailbox. Without them nobody can be asked, and Claude Code finds no leader.
+var step003 = step{
+	version: "1.2.0",
+	what:    "give the team a lead",
+	config: func(t *Team, c *Config) []string {
+		var done []string
+		if c.seedForm() {
+			c.LeadAgentID = waggle.NewAgentID(waggle.Lead, t.name)
+			done = append(done, "leadAgentId is "+string(c.LeadAgentID))
+		}
+		if _, ok := c.Member(waggle.Lead); !ok {
+			lead := t.lead(Member{}, c.CreatedAt)
+			c.Members = append([]Member{lead}, c.Members...)
+			done = append(done, "team-lead is a member")
+		}
+		return done
+	},
+	files: func(_ context.Context, t *Team, dry bool) ([]string, error) {
+		dirs := layout.Dirs{Team: t.root.TeamDir(t.name), Inboxes: t.InboxesDir()}
+		as, err := dirs.Default()
+		if err != nil {
+			return nil, err
+		}
+		path := dirs.Path(as, string(waggle.Lead))
+		if exists(path) {
+			return nil, nil
+		}
+		if !dry {
+			home, err := os.OpenRoot(dirs.Team)
+			if err != nil {
+				return nil, err
+			}
+			defer home.Close()
+			if err := createInbox(home, boxes[as], waggle.Lead); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, err
+			}
+		}
+		return []string{"team-lead has a mailbox"}, nil
+	},
+}

@@ -1,0 +1,229 @@
+package team_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle/internal/atomicfile"
+	"waggle/team"
+)
+
+var update = flag.Bool("update", false, "write what migrations make into testdata")
+
+// migrated copies a frozen directory, migrates the one team in it, and compares
+// what came of it with after. Old mail goes to kept, beside teams and tasks.
+func migrated(t *testing.T, frozen string) *team.Migration {
+	t.Helper()
+	before, after := filepath.Join("testdata", "migrate", frozen, "before"), filepath.Join("testdata", "migrate", frozen, "after")
+	r, tm := thawed(t, before)
+	frost := contents(t, r.Path)
+	dry, err := tm.Migrate(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(frost, contents(t, r.Path)); diff != "" {
+		t.Errorf("a dry run changed %s", diff)
+	}
+	m, err := tm.Migrate(t.Context(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(dry, m); diff != "" {
+		t.Errorf("a dry run says otherwise: %s", diff)
+	}
+	got := contents(t, r.Path)
+	if *update {
+		if err := os.RemoveAll(after); err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range got {
+			write(t, filepath.Join(after, name), data)
+		}
+	}
+	if diff := cmp.Diff(contents(t, after), got); diff != "" {
+		t.Error(diff)
+	}
+	again, err := tm.Migrate(t.Context(), false)
+	if err != nil || len(again.Steps) > 0 || again.From != team.SchemaVersion || !maps.Equal(got, contents(t, r.Path)) {
+		t.Errorf("again: %+v %v", again, err)
+	}
+	return m
+}
+
+// thawed is a copy of a frozen directory, and the team in it.
+func thawed(t *testing.T, frozen string) (team.Root, *team.Team) {
+	t.Helper()
+	r := newRoot(t)
+	if err := os.CopyFS(r.Path, os.DirFS(frozen)); err != nil {
+		t.Fatal(err)
+	}
+	names, err := r.Names()
+	if err != nil || len(names) != 1 {
+		t.Fatal(names, err)
+	}
+	tm, err := team.Open(r, names[0], atomicfile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, tm.KeepIn(filepath.Join(r.Path, "kept"))
+}
+
+// changes are the changes of one step of a migration.
+func changes(t *testing.T, m *team.Migration, number int) []string {
+	t.Helper()
+	for _, s := range m.Steps {
+		if s.Number == number {
+			return s.Changes
+		}
+	}
+	t.Errorf("there was no step %d: %+v", number, m)
+	return nil
+}
+
+func TestMigrateRefuses(t *testing.T) {
+	for version, want := range map[string]string{"99.0.0": "newer", "1.0": "not a version", "v1": "not a version", "1.0.01": "not a version"} {
+		r := newRoot(t)
+		tm := create(t, r, team.Config{Name: "api", SchemaVersion: version})
+		before := contents(t, r.Path)
+		_, err := tm.Migrate(t.Context(), false)
+		var bad *team.VersionError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), want) || !maps.Equal(before, contents(t, r.Path)) {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+	r := newRoot(t)
+	tm := create(t, r, team.Config{Name: "session-0123abcd"})
+	var bad *team.VersionError
+	if _, err := tm.Migrate(t.Context(), false); !errors.As(err, &bad) {
+		t.Errorf("a session's team: %v", err)
+	}
+}
+
+// TestMigrateBetweenVersions: a version between two of ours gets what comes after.
+func TestMigrateBetweenVersions(t *testing.T) {
+	r := newRoot(t)
+	tm := create(t, r, team.Config{Name: "api", SchemaVersion: "1.1.7"})
+	m, err := tm.Migrate(t.Context(), false)
+	if err != nil || len(m.Steps) == 0 || m.Steps[0].Version != "1.2.0" || load(t, tm).SchemaVersion != team.SchemaVersion {
+		t.Errorf("%+v %v", m, err)
+	}
+}
+
+// TestMigrateEveryEra: registries of every version that was seen keep what they
+// say, and are as valid as before.
+func TestMigrateEveryEra(t *testing.T) {
+	for name, data := range fixtures(t) {
+		if name == "odd" {
+			continue
+		}
+		r := newRoot(t)
+		before := mustParse(t, data)
+		if before.Name == "" || before.Dialect() == team.DialectSession {
+			before.Name = "api"
+			data = before.AppendJSON(nil)
+		}
+		write(t, r.ConfigPath(before.Name), string(data))
+		tm, err := team.Open(r, before.Name, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tm.Migrate(t.Context(), false); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		after := load(t, tm)
+		for _, m := range before.Members {
+			if got, ok := after.Member(m.Name); !ok || got.Prompt != m.Prompt || !got.JoinedAt.Equal(m.JoinedAt) || got.Color != m.Color {
+				t.Errorf("%s: %s was %+v, is %+v", name, m.Name, m, got)
+			}
+		}
+		if got := team.Validate([]byte(read(t, r.ConfigPath(before.Name)))); len(got) > len(team.Validate(data)) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// helperMigrate migrates a team and kills itself at a step.
+func helperMigrate() error {
+	n, err := strconv.Atoi(os.Getenv(envStep))
+	if err != nil {
+		return err
+	}
+	root := team.Root{Path: os.Getenv(envRoot)}
+	names, err := root.Names()
+	if err != nil {
+		return err
+	}
+	tm, err := team.Open(root, names[0], atomicfile.Options{Hook: dieAt(n)})
+	if err != nil {
+		return err
+	}
+	_, err = tm.KeepIn(filepath.Join(root.Path, "kept")).Migrate(context.Background(), false)
+	return err
+}
+
+// TestKilledWhileMigrating: the next migration comes to the same end.
+func TestKilledWhileMigrating(t *testing.T) {
+	frozen := []string{"002", "003", "005"}
+	for _, dir := range frozen {
+		kills := 0
+		for n := 0; ; n += 5 {
+			r, tm := thawed(t, filepath.Join("testdata", "migrate", dir, "before"))
+			out, err := helper(t.Context(), "migrate", r.Path, strconv.Itoa(n)).Output()
+			if err == nil {
+				break
+			}
+			kills++
+			if _, err := tm.Migrate(t.Context(), false); err != nil {
+				t.Errorf("%s %s: %v", dir, out, err)
+			}
+			got := contents(t, r.Path)
+			maps.DeleteFunc(got, func(name, _ string) bool { // what a killed writer leaves
+				return strings.HasPrefix(filepath.Base(name), ".") && !strings.HasSuffix(name, "watermark")
+			})
+			if diff := cmp.Diff(contents(t, filepath.Join("testdata", "migrate", dir, "after")), got); diff != "" {
+				t.Errorf("%s killed at %s: %s", dir, out, diff)
+			}
+		}
+		if kills < 6 {
+			t.Errorf("%s: only %d kills: this test shows little", dir, kills)
+		}
+	}
+}
+
+func TestMigrateStepsAreNumbered(t *testing.T) {
+	r := newRoot(t)
+	m, err := create(t, r, team.Config{Name: "api"}).Migrate(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("migrate_0*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return strings.HasSuffix(f, "_test.go") })
+	if len(files) != len(m.Steps) {
+		t.Errorf("%d steps in %q", len(m.Steps), files)
+	}
+	for i, s := range m.Steps {
+		if s.Number != i+1 || files[i] != filepath.Base(files[i]) || !strings.Contains(files[i], "00"+strconv.Itoa(i+1)) {
+			t.Errorf("%+v in %s", s, files[i])
+		}
+		if _, err := os.Stat(strings.TrimSuffix(files[i], ".go") + "_test.go"); err != nil {
+			t.Error(err)
+		}
+		if !isThere(filepath.Join("testdata", "migrate", "00"+strconv.Itoa(i+1), "before")) {
+			t.Errorf("step %d has no frozen directory", i+1)
+		}
+	}
+}
