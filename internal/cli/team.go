@@ -22,7 +22,7 @@ func teamCmd(a *App) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.teamList(cmd.Context()) },
 	}
 	cmd.AddCommand(teamCreateCmd(a), teamListCmd(a), teamShowCmd(a), teamAddCmd(a), teamRemoveCmd(a), teamDeleteCmd(a), teamValidateCmd(a),
-		teamMigrateCmd(a), teamBackupCmd(a), teamRestoreCmd(a))
+		teamMigrateCmd(a), teamBackupCmd(a), teamRestoreCmd(a), teamExportCmd(a))
 	return cmd
 }
 

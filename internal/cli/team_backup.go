@@ -61,34 +61,43 @@ func (a *App) backup(ctx context.Context, op operator.Operator, name waggle.Team
 		}
 		return op.Backup(ctx, name, a.Out)
 	}
-	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*") // 0600
-	if err != nil {
-		return rep, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
+	return rep, newFile("team backup", out, func(w io.Writer) error {
+		finish := func() error { return nil }
+		if strings.HasSuffix(out, ".gz") || strings.HasSuffix(out, ".tgz") {
+			z := gzip.NewWriter(w)
+			w, finish = z, z.Close
 		}
-	}()
-	var w io.Writer = f
-	finish := func() error { return nil }
-	if strings.HasSuffix(out, ".gz") || strings.HasSuffix(out, ".tgz") {
-		z := gzip.NewWriter(f)
-		w, finish = z, z.Close
+		rep, err = op.Backup(ctx, name, w)
+		return errors.Join(err, finish())
+	})
+}
+
+// newFile writes a private file that appears whole, and overwrites none.
+func newFile(op, path string, write func(io.Writer) error) (err error) {
+	exists := func() error {
+		if _, err := os.Lstat(path); err != nil {
+			return nil
+		}
+		return &operator.Error{Code: operator.CodeRefused, Op: op, Msg: path + " exists, and is not overwritten", Hint: "choose another name"}
 	}
-	rep, err = op.Backup(ctx, name, w)
-	err = errors.Join(err, finish(), f.Sync(), f.Close())
+	if err := exists(); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
 	if err != nil {
-		return rep, err
+		return err
+	}
+	if err = errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
 	// Link, not rename: it never overwrites. Where there are no links, look first.
-	if err = os.Link(f.Name(), out); err == nil {
-		return rep, os.Remove(f.Name())
+	if os.Link(f.Name(), path) == nil {
+		return os.Remove(f.Name())
 	}
-	if _, there := os.Lstat(out); there == nil {
-		return rep, &operator.Error{Code: operator.CodeRefused, Op: "team backup", Msg: out + " exists, and a backup is not overwritten", Hint: "choose another name"}
+	if err := exists(); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return rep, os.Rename(f.Name(), out)
+	return os.Rename(f.Name(), path)
 }
 
 func teamRestoreCmd(a *App) *cobra.Command {

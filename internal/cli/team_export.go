@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+)
+
+func teamExportCmd(a *App) *cobra.Command {
+	var format, out string
+	cmd := &cobra.Command{
+		Use:   "export TEAM [--format markdown|json|state] [-o FILE]",
+		Short: "Write a team's members, messages and tasks to read or to process",
+		Long: `Write a team's members, messages and tasks, for people or for programs.
+
+  markdown  everything, for people; what members wrote is only ever text in it
+  json      everything, for programs (also with --json)
+  state     who is in the team: {"team","created","active_members","total_members"}
+
+Nothing is consumed or changed. A FILE that exists is not overwritten.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.flags.json {
+				if cmd.Flags().Changed("format") && format == "markdown" {
+					return &operator.Error{Code: operator.CodeUsage, Op: "team export", Msg: "--json and --format markdown contradict each other"}
+				}
+				if format == "markdown" {
+					format = "json"
+				}
+			}
+			write, ok := exportFormats[format]
+			if !ok {
+				return &operator.Error{Code: operator.CodeUsage, Op: "team export", Msg: "there is no format " + format, Near: []string{"markdown", "json", "state"}}
+			}
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			e, err := op.ExportTeam(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			for _, p := range e.Problems {
+				a.talk("%s %s", yellow("note:"), operator.Visible(p))
+			}
+			if out == "" || out == "-" {
+				return write(a.Out, e)
+			}
+			if err := newFile("team export", out, func(w io.Writer) error { return write(w, e) }); err != nil {
+				return err
+			}
+			a.talk("team %s is in %s", name, out)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "markdown", "markdown, json or state")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write (default: stdout)")
+	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"markdown", "json", "state"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// exportFormats write an export.
+var exportFormats = map[string]func(io.Writer, *operator.TeamExport) error{
+	"markdown": func(w io.Writer, e *operator.TeamExport) error { return e.Markdown(w) },
+	"json":     func(w io.Writer, e *operator.TeamExport) error { return writeJSON(w, e) },
+	"state": func(w io.Writer, e *operator.TeamExport) error {
+		return writeJSON(w, map[string]any{"team": e.Team, "created": e.Created, "active_members": e.ActiveMembers, "total_members": e.TotalMembers})
+	},
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}

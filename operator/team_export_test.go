@@ -1,0 +1,67 @@
+package operator_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/operator"
+)
+
+// outside is what of a Markdown text stands in no fence, by its lines.
+func outside(t interface{ Fatalf(string, ...any) }, text string) []string {
+	var lines []string
+	fence := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case fence == "" && strings.HasPrefix(line, "```"):
+			fence = strings.TrimSuffix(line, "text")
+		case fence != "" && strings.HasPrefix(line, fence):
+			fence = ""
+		case fence == "":
+			lines = append(lines, line)
+		}
+	}
+	if fence != "" {
+		t.Fatalf("a fence is open at the end:\n%s", text)
+	}
+	return lines
+}
+
+// TestMarkdownIsOnlyText: whatever members write, the export has the same headings,
+// and nothing of theirs stands in it as Markdown, HTML or an escape sequence.
+func TestMarkdownIsOnlyText(t *testing.T) {
+	hostile := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("`#|<>[]()*_!\\\n\t\r ax-~&\x1b\u202e"))))
+	rapid.Check(t, func(t *rapid.T) {
+		s := func(label string) string { return hostile.Draw(t, label) }
+		e := &operator.TeamExport{Team: "api", Description: s("description"), ActiveMembers: []waggle.MemberName{"w"},
+			Members:   []operator.TeamMember{{Name: "w", Type: s("type"), Color: s("color"), Prompt: s("prompt"), Files: []string{s("file")}}},
+			Mailboxes: []operator.TeamMailbox{{Member: "w", Entries: []operator.InboxEntry{{From: s("from"), Kind: "text", Timestamp: s("time"), Text: s("text"), Warnings: []string{s("warning")}}}}},
+			Tasks:     []operator.TeamTask{{ID: "1", Subject: s("subject"), Owner: s("owner"), Status: s("status")}}, Problems: []string{s("problem")}}
+		var b bytes.Buffer
+		if err := e.Markdown(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(b.String(), "\x1b\u202e\r") {
+			t.Fatalf("it can move the cursor: %q", b.String())
+		}
+		headings := 0
+		for _, line := range outside(t, b.String()) {
+			if strings.HasPrefix(line, "#") {
+				headings++
+			}
+			plain := strings.NewReplacer(`\\`, "", `\<`, "", `\[`, "", "\\`", "").Replace(line)
+			plain = strings.TrimPrefix(plain, "- [ ] ")
+			if strings.ContainsAny(plain, "<[`") {
+				t.Fatalf("%q", line)
+			}
+		}
+		if headings != 7 {
+			t.Fatalf("%d headings:\n%s", headings, b.String())
+		}
+	})
+}
