@@ -24,6 +24,9 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 		}
 		name = s.team
 	}
+	if name == "" {
+		return nil // nothing was sent
+	}
 	v, err := o.survey(ctx, name)
 	if err != nil {
 		return err

@@ -50,6 +50,11 @@ tasks:
 	if before[0].State != operator.Written || before[0].Detail != "busy with task 1" {
 		t.Errorf("to a busy member: %+v", before[0])
 	}
+	// Nobody leads now: the member's own journal tells.
+	idle := send("ann")
+	if err := r.op.Await(ctx, idle, operator.Acknowledged, 30*time.Second); err != nil || operator.Exit(idle) != nil || idle[0].State != operator.Acknowledged {
+		t.Errorf("to an idle member: %+v, %v", idle[0], err)
+	}
 	waited := make(chan error, 1)
 	go func() {
 		err := r.op.Await(context.WithoutCancel(ctx), before, operator.Acknowledged, 30*time.Second)
