@@ -26,7 +26,9 @@ type Agent interface {
 	Turn(ctx context.Context, h Host, w Work) (Result, error)
 }
 
-// Work is one turn's input: a task, or chat that arrived while idle.
+// Work is one turn's input: a task, or chat that arrived while idle. A task comes
+// with mail when a turn is taken up after a crash: words that the session before was
+// given in it (Listener).
 type Work struct {
 	Task *Task
 	Mail []waggle.Mail

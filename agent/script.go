@@ -165,7 +165,7 @@ func (a *scriptAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) 
 	if w.Task == nil {
 		return Result{Summary: fmt.Sprintf("read %d messages", len(w.Mail))}, nil
 	}
-	a.heard.Store(0)
+	a.heard.Store(int64(len(w.Mail)))
 	var exit *int
 	for i, st := range a.spec.Steps {
 		ran, err := st.play(ctx, h, w.Task)

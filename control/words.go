@@ -246,28 +246,13 @@ func (w *Worker) heardRec(_ journal.Record, b Heard) error {
 	}
 	for _, e := range b.Entries {
 		w.own(e)
-		w.heard = append(w.heard, heardAt{e, w.Epoch})
+		w.heard = append(w.heard, e)
 	}
 	return nil
 }
 
-// heardAt is an entry that the turn's session was given, and by which start.
-type heardAt struct {
-	entry string
-	epoch uint64
-}
-
-// Unheard lists what an earlier process gave the session of the turn that runs: a
-// new session has not heard it.
-func (w *Worker) Unheard() []string {
-	var es []string
-	for _, h := range w.heard {
-		if h.epoch < w.Epoch {
-			es = append(es, h.entry)
-		}
-	}
-	return es
-}
+// Heard lists what the session was given in the middle of the turn that runs.
+func (w *Worker) Heard() []string { return slices.Clone(w.heard) }
 
 // HasTaken reports whether the words of an order were given to this worker's
 // session, in whatever copy.

@@ -31,7 +31,7 @@ type Worker struct {
 	base     State
 	turn     *Taken
 	turnTask *TaskState    // the task of turn, nil for chat
-	heard    []heardAt     // what the turn's session was given since
+	heard    []string      // what the turn's session was given since
 	asked    map[Key]*Call // what the session waits for
 	byKey    map[Key]*Call
 	byAsk    map[question]*Call // the newest call that asks for this

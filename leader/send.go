@@ -59,8 +59,9 @@ func (l *Leader) others(o *control.Order) bool {
 	return o.Words != nil && l.p.Minter.Now().Sub(o.At) < sayGrace
 }
 
-// sayGrace is how long that process may take.
-const sayGrace = 2 * time.Second
+// sayGrace is how long that process may take. A member that runs fetches the words
+// before it is over.
+const sayGrace = 5 * time.Second
 
 // put puts an order's mail into its mailbox, unless it may lie there already.
 func (l *Leader) put(ctx context.Context, o *control.Order) error {

@@ -30,9 +30,8 @@ func (w *Worker) priority(entry string) control.Priority {
 	return control.PriorityNormal
 }
 
-// hear gives an agent that listens the words that the lead sent by next-tool, and
-// again what an earlier process gave its session in this turn. What cannot be
-// given now is given with the next call, or as chat when the turn is over.
+// hear gives an agent that listens the words that the lead sent by next-tool. What
+// cannot be given now is given with the next call, or as chat when the turn is over.
 func (h host) hear(ctx context.Context) {
 	l, ok := h.w.p.Agent.(agent.Listener)
 	if !ok {
@@ -57,15 +56,15 @@ func (h host) listen(ctx context.Context, l agent.Listener) error {
 	return errors.Join(l.Hear(ctx, mails), w.p.Box.MarkRead(ctx, ids...))
 }
 
-// catch finds what is to be heard and puts it on record. ids are those that are
-// new. Calls of one turn that are asked at the same time catch one after another.
+// catch finds what is to be heard and puts it on record. Calls of one turn that are
+// asked at the same time catch one after another.
 func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID, err error) {
 	h.t.catching.Lock()
 	defer h.t.catching.Unlock()
 	w := h.w
 	w.mu.Lock()
 	err = w.p.Leader.Refresh(ctx)
-	waiting := len(h.t.unheard) > 0 || slices.ContainsFunc(w.p.Lead.Unclosed(w.p.Fold.Instance), func(o *control.Order) bool {
+	waiting := slices.ContainsFunc(w.p.Lead.Unclosed(w.p.Fold.Instance), func(o *control.Order) bool {
 		return o.Words != nil && o.Words.Priority == control.PriorityNextTool && w.p.Fold.Wants(o)
 	})
 	w.mu.Unlock()
@@ -77,28 +76,49 @@ func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID,
 		return nil, nil, err
 	}
 	var fresh []string
+	shown := map[string]bool{} // by hash: said once, however many copies there are
 	for _, e := range entries {
 		id := e.ID.String()
-		switch {
-		case e.Err != nil:
-		case slices.Contains(h.t.unheard, id):
+		if e.Err != nil || w.Standing(id) != poll.New || !h.nextTool(id) {
+			continue
+		}
+		ids, fresh = append(ids, e.ID), append(fresh, id)
+		if !shown[e.ID.Hash] {
+			shown[e.ID.Hash] = true
 			mails = append(mails, mailOf(e.Envelope))
-		case w.Standing(id) == poll.New && h.nextTool(id):
-			mails, ids, fresh = append(mails, mailOf(e.Envelope)), append(ids, e.ID), append(fresh, id)
 		}
 	}
-	if len(fresh) > 0 {
-		_, err = h.appendNow(ctx, func() ([]journal.Draft, error) {
-			if err := w.p.Leader.Refresh(ctx); err != nil {
-				return nil, err
-			}
-			return w.p.Fold.Hear(fresh, w.p.Lead)
-		})
+	if len(fresh) == 0 {
+		return nil, nil, nil
 	}
-	if err == nil {
-		h.t.unheard = nil
-	}
+	// What is on record is given: the try that failed may have left it there.
+	err = h.reopen(ctx, func() ([]journal.Draft, error) {
+		if w.p.Fold.Owns(fresh[0]) {
+			return nil, nil
+		}
+		if err := w.p.Leader.Refresh(ctx); err != nil {
+			return nil, err
+		}
+		return refuse(w.p.Fold.Hear(fresh, w.p.Lead))
+	})
 	return mails, ids, err
+}
+
+// heardBefore is what an earlier process gave its session in the turn that is taken
+// up: the one that follows has not heard it. It is in the leader's journal,
+// whatever became of the mailbox. The caller holds mu.
+func (w *Worker) heardBefore() []waggle.Mail {
+	var mails []waggle.Mail
+	for _, id := range w.p.Fold.Heard() {
+		o := w.p.Lead.Spoken(id)
+		if o == nil || w.p.Fold.Copy(id, w.p.Lead) {
+			continue
+		}
+		if env, err := o.Mail.Open(); err == nil {
+			mails = append(mails, mailOf(env))
+		}
+	}
+	return mails
 }
 
 func (h host) nextTool(entry string) bool {

@@ -57,7 +57,7 @@ var expected = map[string]string{
 // commands may run once each; the others never.
 var commands = []string{"echo one", "make one", "make two, changed", "make three"}
 
-var chats = map[waggle.MemberName][]string{"ann": {"c1", "c2", "c3", "hi ann"}, "bob": {"hello bob"}}
+var chats = map[waggle.MemberName][]string{"ann": {"c1", "c2", "c3", "hi ann", "on record", "never sent", "in the turn"}, "bob": {"hello bob"}}
 
 func newStory(t testing.TB) *story {
 	w := newWorld(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
@@ -298,6 +298,9 @@ func (s *story) operator(ctx context.Context) {
 		case said == 0 && asks(fold, "make one"): // ann is busy
 			s.chat("ann", "team-lead", "c1")
 			s.chat("ann", "team-lead", "c2")
+			s.say("ann", "on record", control.Words{}, true)
+			s.say("ann", "never sent", control.Words{}, false)
+			s.say("ann", "in the turn", control.Words{Priority: control.PriorityNextTool}, true)
 			said = 2
 		case said == 2 && ann.Done["1"] != nil:
 			s.chat("ann", "team-lead", "c3")
@@ -506,8 +509,8 @@ func TestLife(t *testing.T) {
 				t.Errorf("%q ran %d times, want %d", cmd, s.ran[cmd], want)
 			}
 		}
-		if n := len(s.read); n != 5 {
-			t.Errorf("%d messages were read, want 5: %v", n, s.read)
+		if n := len(s.read); n != 8 {
+			t.Errorf("%d messages were read, want 8: %v", n, s.read)
 		}
 		if s.log.Len() > 0 {
 			t.Errorf("nothing failed, and the log has:\n%s", s.log)

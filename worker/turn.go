@@ -25,8 +25,8 @@ type turn struct {
 	past     map[control.Key]bool // calls that were answered from the record
 	claimed  map[control.Key]*int // calls that were started here, and by which of those that asked
 	stop     context.CancelCauseFunc
-	catching sync.Mutex               // guards unheard
-	unheard  []string                 // entries that an earlier process gave its session in it
+	catching sync.Mutex               // held while words for it are caught
+	heard    []waggle.Mail            // words that an earlier process gave its session in it
 	said     map[words]int            // what an earlier process said in it, and this one has not said again
 	over     bool                     // its host has no say any more
 	before   map[string]task.Artifact // artifacts when it began
@@ -150,7 +150,7 @@ func mailOf(e waggle.Envelope) waggle.Mail {
 // takeUp begins the turn of an earlier process again, for a session that has seen
 // nothing of it, unless the lead has stopped it meanwhile. The caller holds mu.
 func (w *Worker) takeUp(work control.Taken, stop bool) {
-	t := &turn{work: work, said: w.saidBefore(), unheard: w.p.Fold.Unheard()}
+	t := &turn{work: work, said: w.saidBefore(), heard: w.heardBefore()}
 	for _, ts := range w.p.Fold.Tasks {
 		if ts.ID == work.Task && ts.Taken && !ts.Ended {
 			t.task = ts
@@ -222,6 +222,7 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 			mails = append(mails, mailOf(e.Envelope))
 		}
 	}
+	mails = append(mails, t.heard...)
 	if len(mails) == 0 {
 		return agent.Result{}, errInterrupted
 	}
@@ -242,7 +243,7 @@ func (w *Worker) doTask(t *turn) (agent.Result, error) {
 	plan := w.p.Fold.Planning()
 	w.mu.Unlock()
 	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Task: &agent.Task{ID: t.task.ID, Subject: t.task.Subject,
-		Instructions: t.task.Instructions, Cwd: cwd, PlanRequired: plan, Timeout: time.Duration(t.task.TimeoutMS) * time.Millisecond}})
+		Instructions: t.task.Instructions, Cwd: cwd, PlanRequired: plan, Timeout: time.Duration(t.task.TimeoutMS) * time.Millisecond}, Mail: t.heard})
 }
 
 // errTampered refuses a task whose board entry is not what was assigned.
