@@ -112,9 +112,12 @@ func TestAttachSize(t *testing.T) {
 	spec := spawntest.Spec(t, spawntest.ModeBlock)
 	spec.Argv, spec.Env = argv, []string{"PATH=" + os.Getenv("PATH")}
 	p := spawntest.Start(t, terminal.Process(options(t)), spec)
+	spawntest.Await(t, "the first size", func() bool {
+		b, err := os.ReadFile(spec.Log)
+		return err == nil && strings.Contains(string(b), "40 120\n")
+	})
 	resized := make(chan terminal.Size)
 	v := attach(t, p, terminal.Screen{Size: terminal.Size{Cols: 33, Rows: 11}, Resized: resized})
-	spawntest.Await(t, "the first size", v.has("40 120"))
 	if _, err := io.WriteString(v.keys, "\r"); err != nil {
 		t.Fatal(err)
 	}
