@@ -11,6 +11,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/poll"
@@ -228,5 +230,41 @@ func TestAcknowledge(t *testing.T) {
 	}
 	if rs, err = c.op.Decide(ctx, "crowd", []operator.Answer{second}); err != nil || !rs[0].Changed {
 		t.Errorf("%+v, %v", rs, err)
+	}
+}
+
+// Where two must allow it, the operator's allow is one vote, however often it is
+// given; a deny is whole.
+func TestOneOfTwo(t *testing.T) {
+	lead := policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}
+	c := newCrowdUnder(t, 1, control.PolicySet{Lead: &lead, Decide: control.Deciders{policy.GateTool: policy.DecideTwo}})
+	ctx := t.Context()
+	a := c.askers[0]
+	c.call(a, "Bash", "command", "go test ./a")
+	c.call(a, "Bash", "command", "go test ./b")
+	vote := operator.Answer{ID: string(a.w.Calls[0].ID), Allow: true, Via: "approve"}
+	for range 2 {
+		rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{vote})
+		c.must(err)
+		if !rs[0].Voted || rs[0].Changed || rs[0].Delivered || rs[0].Err() != nil {
+			t.Errorf("%+v", rs)
+		}
+	}
+	q, err := c.op.Show(ctx, "crowd", vote.ID)
+	c.must(err)
+	if q.Status != operator.StatusOpen || len(q.Votes) != 1 || q.Votes[0] != string(policy.RoleOperator) {
+		t.Errorf("%+v", q)
+	}
+	c.must(c.s.Journal.Refresh(ctx))
+	req, _ := c.s.Lead.Request(a.w.Calls[0].Key)
+	out, err := leader.Decide(ctx, c.s.Journal, c.s.Lead, journal.Writer{Instance: string(c.s.Lead.Instance), Epoch: c.s.Lead.Epoch}, c.op.Minter,
+		control.Verdict{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleLeader, Channel: policy.ChannelJournal})
+	if err != nil || !out.Changed || out.Refusal != nil {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{vote, {ID: string(a.w.Calls[1].ID), Via: "deny"}})
+	c.must(err)
+	if rs[0].Changed || rs[0].Decision != control.DecisionAllow || !rs[1].Changed || rs[1].Decision != control.DecisionDeny {
+		t.Errorf("%+v", rs)
 	}
 }

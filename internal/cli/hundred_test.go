@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,13 +38,18 @@ type crowd struct {
 
 func newCrowd(t *testing.T, n int) *crowd {
 	t.Helper()
+	return newCrowdUnder(t, n, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+}
+
+func newCrowdUnder(t *testing.T, n int, set control.PolicySet) *crowd {
+	t.Helper()
 	c := &crowd{t: t, op: newOperator(t)}
 	// Nobody takes note of a policy here: a clock that runs ahead ends the wait.
-	began, ticks := time.Now(), 0
-	c.op.Minter.Now = func() time.Time { ticks++; return began.Add(time.Duration(ticks) * 500 * time.Millisecond) }
+	began, ticks := time.Now(), atomic.Int64{}
+	c.op.Minter.Now = func() time.Time { return began.Add(time.Duration(ticks.Add(1)) * 500 * time.Millisecond) }
 	ctx := t.Context()
 	var err error
-	c.s, err = c.op.Create(ctx, "crowd", "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	c.s, err = c.op.Create(ctx, "crowd", "", set)
 	c.must(err)
 	c.box, err = c.op.Boxes("crowd").Open(waggle.Lead, mailbox.Options{})
 	c.must(err)

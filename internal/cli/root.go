@@ -213,6 +213,13 @@ func (a *App) fail(err error) int {
 			b.Hint = "waggle team show lists the members"
 		}
 	}
+	var unknown *control.UnknownRequestError
+	if errors.As(err, &unknown) {
+		b.Op, b.Hint = "find", "waggle pending lists the requests"
+		if a.flags.json { // for people they are in the message
+			b.Near = append(b.Near, unknown.Near...)
+		}
+	}
 	if errors.Is(err, control.ErrDiverged) {
 		b.Hint = "waggle audit acknowledge says where and what to do"
 	}
