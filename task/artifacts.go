@@ -13,7 +13,30 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/logfile"
 )
+
+// LogName is a member's log in its directory; older parts have .1, .2, … behind
+// it, the newest first.
+const LogName = "output.log"
+
+// Log is a member's log: what is written is appended, and the file is rotated when
+// it has grown. A write never fails: what cannot be written is reported.
+type Log = logfile.Log
+
+// LogOptions are the settings of a Log. The zero value works: parts of 8 MiB, three
+// of them beside the log.
+type LogOptions = logfile.Options
+
+// OpenLog opens, or makes (0600), the log in a member's directory. What is not a
+// plain file of its own there, such as a link, is refused.
+func OpenLog(dir string, o LogOptions) (*Log, error) {
+	l, err := logfile.Open(filepath.Join(dir, LogName), o)
+	if err != nil {
+		return nil, fmt.Errorf("task: %w", err)
+	}
+	return l, nil
+}
 
 // ArtifactsName is the directory, in a member's, for the files it makes.
 const ArtifactsName = "artifacts"
@@ -48,7 +71,7 @@ var ErrTooMany = errors.New("more files than are listed")
 // this order and by path. Links are left out. With ErrTooMany the list has the
 // first 10,000. No directory is fs.ErrNotExist.
 func Files(dir string) ([]Artifact, error) {
-	root, err := openDir(dir)
+	root, err := logfile.OpenDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("task: files: %w", err)
 	}
@@ -63,7 +86,7 @@ func Files(dir string) ([]Artifact, error) {
 		switch {
 		case e.Name() == stateName:
 			kind = KindStatus
-		case e.Name() != LogName && !strings.HasPrefix(e.Name(), LogName+".") || e.Name() == rotating:
+		case e.Name() != LogName && !strings.HasPrefix(e.Name(), LogName+".") || e.Name() == LogName+logfile.Copying:
 			continue
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
@@ -108,12 +131,12 @@ func OpenFile(dir, name string) (*os.File, error) {
 	if name == "" || !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil, fmt.Errorf("task: file %.80q is not a path inside the member's directory", name)
 	}
-	root, err := openDir(dir)
+	root, err := logfile.OpenDir(dir)
 	if err != nil {
 		return nil, fmt.Errorf("task: file: %w", err)
 	}
 	defer root.Close()
-	f, err := openPlain(root, path.Clean(filepath.ToSlash(name)), os.O_RDONLY)
+	f, err := logfile.OpenPlain(root, path.Clean(filepath.ToSlash(name)), os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("task: file: %w", err)
 	}

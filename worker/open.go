@@ -36,8 +36,10 @@ type Options struct {
 	Environ  []string
 	// Output is shown what is written to output.log, unless it is that file; nil:
 	// nothing is.
-	Output  io.Writer
-	Version string
+	Output io.Writer
+	// Terminal says that Output is a terminal whose holder writes output.log.
+	Terminal bool
+	Version  string
 
 	// Sockets is where the member's socket is served; zero: nowhere.
 	Sockets  transport.Place
@@ -183,6 +185,9 @@ func (p *Parts) place(o Options, m *control.Member) (shut func()) {
 	p.Environ = append(slices.Clone(p.Environ), "WAGGLE_ARTIFACTS="+made)
 	p.Status = func(s task.State) error { return task.WriteState(dir, s) }
 	p.Files = func() ([]task.Artifact, error) { return task.Files(dir) }
+	if o.Terminal {
+		return func() {}
+	}
 	trouble := poll.Troubles{Log: log}
 	out, err := task.OpenLog(dir, task.LogOptions{Report: func(err error) { trouble.Note("log", err, "output.log is not whole") }})
 	if err != nil {

@@ -42,7 +42,7 @@ func workerCmd(a *App) *cobra.Command {
 			state := statedir.Dir{Path: dir, UID: control.TeamUID(uid)}
 			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: root}, Team: name,
 				State: state, Sockets: state.Sockets(run),
-				Instance: control.Instance(instance), Minter: a.minter(), Environ: a.Environ, Output: a.Out, Version: a.Version,
+				Instance: control.Instance(instance), Minter: a.minter(), Environ: a.Environ, Output: a.Out, Terminal: tty(a.Out), Version: a.Version,
 				Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			if err != nil {
 				return err

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"waggle/internal/logfile"
 	"waggle/spawn"
 )
 
@@ -70,7 +71,7 @@ type holder struct {
 	hold hold
 	cmd  *exec.Cmd
 	tty  *os.File // our side of the pseudo-terminal
-	log  *os.File
+	log  *logfile.Log
 
 	mu       sync.Mutex
 	recent   []byte // what was written last, for those who attach later
@@ -82,7 +83,7 @@ type holder struct {
 const recentSize = 64 << 10
 
 func start(h handover) (*holder, error) {
-	log, err := spawn.OpenLog(h.Spec.Log)
+	log, err := logfile.Open(h.Spec.Log, logfile.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("log: %w", err)
 	}

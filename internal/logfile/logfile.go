@@ -1,4 +1,9 @@
-package task
+// Package logfile is a log that is rotated in place, and files that are opened for
+// certain: what is opened is a plain file of its own in a directory that others may
+// write.
+//
+//	log, err := logfile.Open(path, logfile.Options{})
+package logfile
 
 import (
 	"cmp"
@@ -7,22 +12,19 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 )
 
-// LogName is a member's log in its directory; older parts have .1, .2, … behind
-// it, the newest first.
-const LogName = "output.log"
-
-// Defaults of LogOptions.
+// Defaults of Options.
 const (
-	DefaultLogSize = 8 << 20
-	DefaultLogKeep = 3
+	DefaultSize = 8 << 20
+	DefaultKeep = 3
 )
 
-// LogOptions are the settings of a Log. The zero value works.
-type LogOptions struct {
+// Options are the settings of a Log. The zero value works.
+type Options struct {
 	Size int64 // a part begins when the log would grow over it; 0 means 8 MiB
 	Keep int   // parts kept beside the log; 0 means 3
 	// Report is told what went wrong: the log is for people, and a full disk must
@@ -33,16 +35,17 @@ type LogOptions struct {
 	Hook func(step string)
 }
 
-// Log is a member's output.log: what is written is appended, and the file is
-// rotated when it has grown. Its methods may be used from several goroutines; one
-// process at a time writes it. Programs that hold the file open for appending, as
-// a member's own stderr does, go on in the new part: the file is copied and cut,
-// never replaced.
+// Log is a log: what is written is appended, and the file is rotated when it has
+// grown; older parts have .1, .2, … behind its name, the newest first. Its methods
+// may be used from several goroutines; one process at a time writes it. Programs
+// that hold the file open for appending, as a process's own stderr does, go on in
+// the new part: the file is copied and cut, never replaced.
 //
 // A write that returned is in the log or in a part until Keep newer parts are
 // there. A process that is killed while it rotates may leave a part twice.
 type Log struct {
-	o    LogOptions
+	o    Options
+	name string
 	root *os.Root
 	mu   sync.Mutex
 	f    *os.File
@@ -50,27 +53,39 @@ type Log struct {
 	late int64 // a rotation failed: not before the log has this size
 }
 
-// OpenLog opens, or makes (0600), the log in a member's directory. What is not a
-// plain file of its own there, such as a link, is refused: whoever can write the
-// directory must not choose what is written to.
-func OpenLog(dir string, o LogOptions) (*Log, error) {
-	o.Size, o.Keep = cmp.Or(o.Size, DefaultLogSize), cmp.Or(o.Keep, DefaultLogKeep)
-	root, err := openDir(dir)
+// Open opens, or makes, a log that only its owner can read (0600). What is not a plain file of its own in a
+// directory of its own, such as a link, is refused: whoever can write the directory
+// must not choose what is written to.
+func Open(path string, o Options) (*Log, error) {
+	o.Size, o.Keep = cmp.Or(o.Size, DefaultSize), cmp.Or(o.Keep, DefaultKeep)
+	root, err := OpenDir(filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("task: log: %w", err)
+		return nil, fmt.Errorf("log: %w", err)
 	}
-	l := &Log{o: o, root: root}
-	if l.f, err = openPlain(root, LogName, os.O_RDWR|os.O_APPEND|os.O_CREATE); err == nil {
-		l.size, err = l.f.Seek(0, io.SeekEnd)
+	l := &Log{o: o, root: root, name: filepath.Base(path)}
+	if l.f, err = OpenPlain(root, l.name, os.O_RDWR|os.O_APPEND|os.O_CREATE); err == nil {
+		l.size, err = l.private()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("task: log: %w", errors.Join(err, l.Close()))
+		return nil, fmt.Errorf("log: %w", errors.Join(err, l.Close()))
 	}
 	return l, nil
 }
 
-// openDir opens a directory that is one itself.
-func openDir(dir string) (*os.Root, error) {
+// private keeps others from reading the log, and returns its size.
+func (l *Log) private() (int64, error) {
+	info, err := l.f.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = l.f.Chmod(0o600)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// OpenDir opens a directory that is one itself.
+func OpenDir(dir string) (*os.Root, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return nil, err
@@ -81,9 +96,9 @@ func openDir(dir string) (*os.Root, error) {
 	return os.OpenRoot(dir)
 }
 
-// openPlain opens a regular file that no link leads to, and for writing only one
+// OpenPlain opens a regular file that no link leads to, and for writing only one
 // that has no second name.
-func openPlain(root *os.Root, name string, flags int) (*os.File, error) {
+func OpenPlain(root *os.Root, name string, flags int) (*os.File, error) {
 	before, err := root.Lstat(name)
 	switch {
 	case err == nil && !before.Mode().IsRegular():
@@ -127,7 +142,7 @@ func (l *Log) Write(p []byte) (int, error) {
 
 func (l *Log) report(err error) {
 	if err != nil && l.o.Report != nil {
-		l.o.Report(fmt.Errorf("%s: %w", LogName, err))
+		l.o.Report(fmt.Errorf("%s: %w", l.name, err))
 	}
 }
 
@@ -142,7 +157,7 @@ func (l *Log) hook(step string) {
 func (l *Log) rotate() {
 	err := l.shift()
 	if err == nil {
-		err = l.part()
+		err = l.copy()
 	}
 	if err == nil {
 		err = l.cut()
@@ -159,22 +174,22 @@ func (l *Log) rotate() {
 // cut empties the log. A file that is open for appending cannot be cut on every
 // system.
 func (l *Log) cut() error {
-	f, err := openPlain(l.root, LogName, os.O_WRONLY)
+	f, err := OpenPlain(l.root, l.name, os.O_WRONLY)
 	if err != nil {
 		return err
 	}
 	if !l.same(f) {
-		return errors.Join(fmt.Errorf("%s was replaced", LogName), f.Close())
+		return errors.Join(fmt.Errorf("%s was replaced", l.name), f.Close())
 	}
 	return errors.Join(f.Truncate(0), f.Close())
 }
 
-func partName(n int) string { return LogName + "." + strconv.Itoa(n) }
+func (l *Log) part(n int) string { return l.name + "." + strconv.Itoa(n) }
 
 // shift makes room for part 1; the oldest goes.
 func (l *Log) shift() error {
 	for n := l.o.Keep; n > 1; n-- {
-		if err := l.root.Rename(partName(n-1), partName(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := l.root.Rename(l.part(n-1), l.part(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		l.hook("shifted")
@@ -182,15 +197,16 @@ func (l *Log) shift() error {
 	return nil
 }
 
-// rotating is where a part is copied to before it has its name.
-const rotating = LogName + ".rotating"
+// Copying is behind the name of a part while it is copied.
+const Copying = ".rotating"
 
-// part copies the log to part 1.
-func (l *Log) part() error {
+// copy copies the log to part 1.
+func (l *Log) copy() error {
+	rotating := l.name + Copying
 	if err := l.root.Remove(rotating); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
 		return err
 	}
-	f, err := openPlain(l.root, rotating, os.O_WRONLY|os.O_CREATE)
+	f, err := OpenPlain(l.root, rotating, os.O_WRONLY|os.O_CREATE)
 	if err != nil {
 		return err
 	}
@@ -207,7 +223,7 @@ func (l *Log) part() error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	if err := l.root.Rename(rotating, partName(1)); err != nil {
+	if err := l.root.Rename(rotating, l.part(1)); err != nil {
 		return err
 	}
 	l.hook("part-named")
