@@ -109,6 +109,7 @@ type Joined struct {
 	PlanRequired bool              `json:"plan_required,omitempty"`
 	Backend      string            `json:"backend"`
 	Trust        Level             `json:"trust"`
+	Channel      string            `json:"channel,omitempty"`  // by what it joined, when it was not the operator who made it: token and the hash of one
 	Baseline     []string          `json:"baseline,omitempty"` // mailbox entries that were there before
 }
 

@@ -17,6 +17,7 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/team"
+	"waggle/transport"
 )
 
 // Create makes an empty team that waggle leads: registry, state, journal. The name
@@ -65,6 +66,10 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 // Join registers a member and gives it an instance. The registry is the phone
 // book; the joined record is the membership.
 func (o Operator) Join(ctx context.Context, s *State, m FileMember, dedupe bool) (team.Member, control.Instance, error) {
+	return o.join(ctx, s, m, dedupe, "")
+}
+
+func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool, channel string) (team.Member, control.Instance, error) {
 	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
 	if err != nil {
 		return team.Member{}, "", err
@@ -84,7 +89,7 @@ func (o Operator) Join(ctx context.Context, s *State, m FileMember, dedupe bool)
 	i := control.Instance(id)
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: added.Name, Color: added.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Backend: m.Backend, Trust: control.Cooperative}}}, nil
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Backend: m.Backend, Trust: control.Cooperative, Channel: channel}}}, nil
 	})
 	return added, i, err
 }
@@ -161,6 +166,9 @@ func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
 		Writer:  journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID},
 		Sockets: s.Dir.Sockets(o.runDir())})
 }
+
+// Sockets is where a team's sockets lie.
+func (o Operator) Sockets(s *State) transport.Place { return s.Dir.Sockets(o.runDir()) }
 
 // runDir is RUN.
 func (o Operator) runDir() string {

@@ -158,10 +158,12 @@ func (a *App) op() (operator.Operator, error) {
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
 
-// memberEnviron is the environment of members' processes: without the token, which
-// is the operator's.
+// memberEnviron is the environment of members' processes: without tokens, which are
+// not their agents'.
 func (a *App) memberEnviron() []string {
-	return slices.DeleteFunc(slices.Clone(a.Environ), func(v string) bool { return strings.HasPrefix(v, "WAGGLE_TOKEN=") })
+	return slices.DeleteFunc(slices.Clone(a.Environ), func(v string) bool {
+		return strings.HasPrefix(v, "WAGGLE_TOKEN=") || strings.HasPrefix(v, "WAGGLE_JOIN=")
+	})
 }
 
 func (a *App) minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand} }

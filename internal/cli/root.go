@@ -36,6 +36,7 @@ var commands = []func(*App) *cobra.Command{
 	holdCmd,
 	inboxCmd,
 	initCmd,
+	joinCmd,
 	logCmd,
 	modeCmd,
 	msgCmd,

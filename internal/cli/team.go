@@ -23,6 +23,7 @@ func teamCmd(a *App) *cobra.Command {
 	}
 	cmd.AddCommand(teamCreateCmd(a), teamListCmd(a), teamShowCmd(a), teamAddCmd(a), teamRemoveCmd(a), teamDeleteCmd(a), teamValidateCmd(a),
 		teamMigrateCmd(a), teamBackupCmd(a), teamRestoreCmd(a), teamExportCmd(a))
+	cmd.AddCommand(teamTokenCmd(a))
 	return cmd
 }
 

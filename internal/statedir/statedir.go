@@ -192,6 +192,9 @@ func (d Dir) Told() string { return filepath.Join(d.Path, "told.json") }
 // Archive is where what the team leaves behind is kept.
 func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
 
+// Tokens is where the tokens lie with which somebody may join.
+func (d Dir) Tokens() string { return filepath.Join(d.Path, "tokens") }
+
 // Sockets is where the team's sockets lie: below RUN, their leases and keys here.
 func (d Dir) Sockets(run string) transport.Place {
 	return transport.Place{Dir: filepath.Join(run, filepath.Base(d.Path)), Keys: filepath.Join(d.Path, "sockets")}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/team"
+	"waggle/worker"
+)
+
+func teamTokenCmd(a *App) *cobra.Command {
+	var life time.Duration
+	var cwd, color string
+	var plan bool
+	cmd := &cobra.Command{
+		Use:   "token NAME [-- COMMAND...]",
+		Short: "Make a token with which one process joins a team, once",
+		Long: `token prints a token. Whoever runs 'waggle join' with it, in a terminal or a
+program that waggle did not start, becomes the member NAME: a worker with its own
+journal, behind the same gate as every other. It can ask; it approves nothing. The
+token is used once, and not after it expired.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			if cwd, err = filepath.Abs(cwd); err != nil {
+				return err
+			}
+			m := operator.FileMember{Name: waggle.MemberName(args[0]), Agent: "exec", Backend: "join", Color: color, Cwd: cwd, PlanRequired: plan}
+			if len(args) > 1 {
+				if m.Spec, err = json.Marshal(map[string]any{"command": args[1:]}); err != nil {
+					return err
+				}
+			}
+			t, err := op.MintToken(cmd.Context(), name, m, life)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(t)
+			}
+			a.say("%s", t.Token)
+			a.talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, t.Expires)
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&life, "expires", operator.DefaultTokenLife, "how long it may be used, at most 24h")
+	f.StringVar(&cwd, "cwd", ".", "where its commands run")
+	f.StringVar(&color, "color", "", "the member's colour")
+	f.BoolVar(&plan, "plan", false, "it needs an approved plan before it writes")
+	return cmd
+}
+
+// maxToken is more than a token has.
+const maxToken = 4 << 10
+
+func joinCmd(a *App) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "join",
+		Short: "Become a member of a team, with a token of its operator",
+		Long: `join runs a member in this process until it is asked to end, or interrupted. The
+token is in WAGGLE_JOIN, or in --token-file ('-' is stdin); 'waggle team token'
+makes it. It is not an argument: others can read those.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			token, err := a.joinToken(file)
+			if err != nil {
+				return err
+			}
+			op, err := a.op()
+			if err != nil {
+				return err
+			}
+			s, m, i, err := op.JoinWith(cmd.Context(), token)
+			if err != nil {
+				return err
+			}
+			if err := spawn.Subreaper(); err != nil {
+				return err
+			}
+			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: op.Root.Path}, Team: s.Team, State: s.Dir, Sockets: op.Sockets(s),
+				Instance: i, Minter: a.minter(), Environ: a.memberEnviron(), Output: a.Out, Version: a.Version, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
+			if err != nil {
+				return err
+			}
+			a.talk("joined %s as %s; Ctrl-C leaves", s.Team, m.Name)
+			stop := reap(a.Err)
+			err = w.Run(cmd.Context())
+			stop()
+			if errors.Is(err, context.Canceled) {
+				err = exitError(operator.CodeFailed) // told to end by a signal
+			}
+			return errors.Join(err, w.Close())
+		},
+	}
+	cmd.Flags().StringVar(&file, "token-file", "", "read the token from a file, '-' for stdin (default $WAGGLE_JOIN)")
+	return cmd
+}
+
+func (a *App) joinToken(file string) (string, error) {
+	if file == "" {
+		if t := a.env("WAGGLE_JOIN"); t != "" {
+			return t, nil
+		}
+		return "", &operator.Error{Code: operator.CodeUsage, Op: "join", Msg: "there is no token", Hint: "set WAGGLE_JOIN, or give --token-file"}
+	}
+	in := a.In
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return "", &operator.Error{Code: operator.CodeUsage, Op: "join", Err: err}
+		}
+		defer f.Close()
+		in = f
+	}
+	b, err := io.ReadAll(io.LimitReader(in, maxToken))
+	return string(b), err
+}

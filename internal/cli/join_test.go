@@ -1,0 +1,64 @@
+package cli_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"waggle/control"
+	"waggle/operator"
+)
+
+// TestTokenOnce: of many who use a token at once, one joins; STATE never holds the
+// token itself.
+func TestTokenOnce(t *testing.T) {
+	op := newOperator(t)
+	s, err := op.Create(t.Context(), "api", "", control.PolicySet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := op.MintToken(t.Context(), "api", operator.FileMember{Name: "ann", Agent: "exec", Backend: "join", Cwd: t.TempDir()}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, secret, _ := strings.Cut(token.Token, ":")
+	if err := filepath.WalkDir(op.Home.Path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), secret) {
+			t.Errorf("%s holds the token", path)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var joined atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			_, m, i, err := op.JoinWith(t.Context(), token.Token)
+			switch {
+			case err == nil && m.Name == "ann" && i != "":
+				joined.Add(1)
+			case operator.Code(err) != operator.CodeRefused:
+				t.Errorf("joined as %q: %v", m.Name, err)
+			}
+		})
+	}
+	wg.Wait()
+	if joined.Load() != 1 {
+		t.Errorf("%d joined with one token", joined.Load())
+	}
+	if err := s.Journal.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := s.Lead.Member("ann"); !ok || !strings.HasPrefix(m.Channel, "token ") || strings.Contains(token.Token, strings.TrimPrefix(m.Channel, "token ")) {
+		t.Errorf("on record as %+v", m)
+	}
+}
