@@ -57,6 +57,10 @@ func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
 // Layout is the layout of a mailbox that is still to be made.
 func (b Boxes) Layout() (Layout, error) { return b.dirs().Default() }
 
+// Moving returns the layout that a migration under way, or one that was cut short,
+// moves the team to.
+func (b Boxes) Moving() (to Layout, ok bool, err error) { return b.dirs().Moving() }
+
 // Names lists the members that have a mailbox in either layout, sorted.
 func (b Boxes) Names() ([]waggle.MemberName, error) {
 	var all []waggle.MemberName

@@ -162,6 +162,23 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// Nothing of what a mailbox held stays where it was moved from.
+func TestMigrateLeavesNothing(t *testing.T) {
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
+	bob := openIn(t, b, "bob", mailbox.Options{})
+	for range 20 {
+		must(t, bob.Append(t.Context(), text("a secret "+strings.Repeat("x", 1000))))
+	}
+	migrate(t, b, mailbox.JSONL, mailbox.Options{})
+	files, err := os.ReadDir(filepath.Join(b.Team, "inboxes"))
+	must(t, err)
+	for _, f := range files {
+		if strings.Contains(get(t, filepath.Join(b.Team, "inboxes", f.Name())), "secret") {
+			t.Errorf("%s is left", f.Name())
+		}
+	}
+}
+
 // Senders and a receiver go on while a team is migrated to and fro: every message
 // comes once, in its sender's order.
 func TestMigrateUnderWay(t *testing.T) {
@@ -177,7 +194,7 @@ func TestMigrateUnderWay(t *testing.T) {
 				return
 			}
 			for i := range each {
-				e := waggle.Envelope{From: fmt.Sprint(s), Text: fmt.Sprint(i), Timestamp: "t"}
+				e := waggle.Envelope{From: fmt.Sprint(s), Text: fmt.Sprint(i), Timestamp: "t", Summary: strings.Repeat("large ", 300)}
 				if err := box.Append(t.Context(), e); err != nil {
 					t.Errorf("sender %d, message %d: %v", s, i, err)
 					return

@@ -33,7 +33,7 @@ func (b Boxes) Migrate(ctx context.Context, to Layout, o Options) (changed bool,
 	if info, err := os.Lstat(b.Team); err != nil || !info.IsDir() {
 		return false, fmt.Errorf("migrate: %s: %w", b.Team, errors.Join(err, fs.ErrNotExist))
 	}
-	before, moving, err := b.dirs().Moving()
+	before, moving, err := b.Moving()
 	if err != nil {
 		return false, fmt.Errorf("migrate: %w", err)
 	}
@@ -131,7 +131,7 @@ func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Op
 // moveLocked publishes a mailbox in its new file and removes the old one. Not done:
 // the old file was changed meanwhile.
 func (b Boxes) moveLocked(from, into *Box) (done bool, reports []Report, err error) {
-	if to, moving, err := b.dirs().Moving(); err != nil || !moving || to != into.layout {
+	if to, moving, err := b.Moving(); err != nil || !moving || to != into.layout {
 		return false, nil, errors.Join(err, errMoved)
 	}
 	info, err := os.Lstat(from.path)

@@ -128,7 +128,7 @@ func TestMoverKilled(t *testing.T) {
 		for range rand.IntN(4) {
 			sent++
 			want = append(want, fmt.Sprint(sent))
-			must(t, bob.Append(t.Context(), waggle.Envelope{From: "a", Text: fmt.Sprint(sent), Timestamp: "t"}))
+			must(t, bob.Append(t.Context(), waggle.Envelope{From: "a", Text: fmt.Sprint(sent), Timestamp: "t", Summary: strings.Repeat("large ", 300)}))
 		}
 		m := mover{Team: b.Team, To: mailbox.Layout(rand.IntN(2)), At: 1 + rand.IntN(60)}
 		if rand.IntN(3) == 0 {

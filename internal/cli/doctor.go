@@ -186,6 +186,12 @@ func examineInboxes(ctx context.Context, op operator.Operator, n waggle.TeamName
 		return []finding{{what, "problem", err.Error(), ""}}
 	}
 	var out []finding
+	if to, moving, err := op.Boxes(n).Moving(); err != nil {
+		out = append(out, finding{what, "problem", err.Error(), ""})
+	} else if moving {
+		out = append(out, finding{what, "note", fmt.Sprintf("its mailboxes are being moved to the layout %s, or that was cut short", to),
+			fmt.Sprintf("waggle team migrate %s --layout %s", n, to)})
+	}
 	for _, m := range names {
 		if _, ok := cfg.Member(m); !ok {
 			out = append(out, finding{what, "note", fmt.Sprintf("mailbox %s belongs to no member", m), fmt.Sprintf("waggle inbox %s --team %s", m, n)})
