@@ -59,7 +59,8 @@ type Gate interface {
 	// Tool asks for one tool call and, when it is allowed, runs it exactly once
 	// with the input that was allowed, which may differ from what was asked.
 	Tool(ctx context.Context, c Call, run func(ctx context.Context, input json.RawMessage) Ran) (Outcome, error)
-	// Plan asks for a verdict on a plan.
+	// Plan asks for a verdict on a plan. When ctx ends first, and the turn goes
+	// on, the plan is taken back.
 	Plan(ctx context.Context, plan string) (Answer, error)
 	// Network asks for access to a host, "example.com" or "example.com:443".
 	Network(ctx context.Context, host, reason string) (Answer, error)

@@ -131,10 +131,21 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 }
 
 func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (agent.Answer, error) {
-	ctx, leave := h.within(ctx)
+	inner, leave := h.within(ctx)
 	defer leave()
-	call, err := h.ask(ctx, kind, a)
+	call, err := h.ask(inner, kind, a)
+	if err != nil && kind == waggle.KindPlanApprovalRequest && ctx.Err() != nil && h.t.ctx.Err() == nil {
+		err = errors.Join(err, h.withdraw(call.key))
+	}
 	return call.Answer, err
+}
+
+// withdraw takes a plan back that the agent gave up on while its turn goes on:
+// nobody is asked any more for what will not be done.
+func (h host) withdraw(k control.Key) error {
+	return h.reopen(h.t.ctx, func() ([]journal.Draft, error) {
+		return h.w.p.Fold.Withdraw(k, "the agent gave it up"), nil
+	})
 }
 
 type answered struct {

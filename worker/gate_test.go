@@ -76,6 +76,37 @@ func TestLateApproval(t *testing.T) {
 	}, "ann")
 }
 
+// TestPlanIsTakenBack: an agent that gives a plan up takes it back; nobody can
+// approve it any more, and the next one is asked for.
+func TestPlanIsTakenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		var second agent.Answer
+		c.order("ann", "1", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
+			less, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			if a, err := h.Plan(less, "plan A"); err == nil {
+				return agent.Result{}, fmt.Errorf("plan A came to %+v", a)
+			}
+			var err error
+			second, err = h.Plan(ctx, "plan B")
+			return agent.Result{}, err
+		})
+		c.until("plan A is proposed", c.pending(1))
+		c.until("plan B is", func() bool { return len(c.leaderFold().Requests) == 2 })
+		rs := c.leaderFold().Requests
+		if r := rs[0]; r.State != control.RequestClosed || r.Closed != "withdrawn" || r.Decided != nil {
+			t.Errorf("plan A is %s: %s", r.State, r.Closed)
+		}
+		c.answer(true, "go on")
+		c.until("over", c.finished("ann", "1"))
+		if !second.Allowed || second.Reason != "go on" {
+			t.Errorf("plan B came to %+v", second)
+		}
+	}, "ann")
+}
+
 // TestAnswerJustInTime: an answer that is on record when patience ends is the
 // answer.
 func TestAnswerJustInTime(t *testing.T) {
