@@ -47,6 +47,7 @@ type Leader struct {
 	news    []News            // for the lead's session, in order
 	stirred bool              // something was given out since all were idle
 	failed  error             // what Apply returned
+	brief   bool              // keeps only what is open
 	observe Observer
 }
 

@@ -19,6 +19,9 @@ import (
 func (l *Leader) Apply(r journal.Record) error {
 	if l.failed == nil {
 		l.failed = l.apply(r)
+		if l.brief {
+			l.forget(r.Kind)
+		}
 	}
 	return l.failed
 }
@@ -287,7 +290,10 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 		}
 		return l.advance(known, EvAsked, known.State, r)
 	}
-	if b.Ask == nil || b.Digest != DigestOf(l.UID, k, *b.Ask) {
+	if b.Ask == nil {
+		return l.unknown(fmt.Errorf("request %s has no question and no digest of one", b.ID))
+	}
+	if b.Digest != DigestOf(l.UID, k, *b.Ask) {
 		return fmt.Errorf("request %s does not have its digest", b.ID)
 	}
 	from := m.State()
@@ -490,7 +496,7 @@ func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
 func (l *Leader) sentRec(r journal.Record, b Sent) error {
 	o := l.orders[journal.Seq(b.Ref)]
 	if o == nil {
-		return fmt.Errorf("sent: no order %d", b.Ref)
+		return l.unknown(fmt.Errorf("sent: no order %d", b.Ref))
 	}
 	o.Sent = true
 	l.passed(o)
@@ -511,7 +517,7 @@ func (l *Leader) closedRec(r journal.Record, b Closed) error {
 	}
 	o := l.orders[journal.Seq(b.Ref)]
 	if o == nil {
-		return fmt.Errorf("closed: no order %d", b.Ref)
+		return l.unknown(fmt.Errorf("closed: no order %d", b.Ref))
 	}
 	if o.Closed {
 		return l.ignore(r, "it was closed before")

@@ -796,6 +796,18 @@ func (w *walk) settleAll() {
 	}
 }
 
+// openShape is what of a leader a brief fold must have too.
+func openShape(l *control.Leader) string {
+	s := fmt.Sprint(l.Policy.Policy.Version, len(l.Outbox()))
+	for _, m := range l.Members {
+		s += fmt.Sprint(m.Name, m.State(), m.Mode, len(l.Unclosed(m.Instance)))
+	}
+	for _, r := range l.Pending() {
+		s += fmt.Sprint(r.ID, r.Digest, r.State, len(r.Votes), r.Escalated != nil)
+	}
+	return s
+}
+
 // toldAll checks that the processes together told every transition that is on
 // record, and none besides.
 func (w *walk) toldAll() {
@@ -806,9 +818,13 @@ func (w *walk) toldAll() {
 			w.t.Fatalf("on record is %+v, and told was %+v", o, w.told.all[id])
 		}
 	}
-	l := control.NewLeader(count)
+	l, brief := control.NewLeader(count), control.NewBrief(nil)
 	for _, r := range w.mem.Records() {
 		w.must(l.Apply(r))
+		w.must(brief.Apply(r))
+	}
+	if a, b := openShape(l), openShape(brief); a != b {
+		w.t.Fatalf("what is open is %s, and in brief %s", a, b)
 	}
 	for _, m := range w.members {
 		f := control.NewWorker(count)

@@ -143,12 +143,17 @@ type State struct {
 // State opens the present team of a name: the newest in STATE that has not
 // ended. Nil without error: waggle does not lead a team of that name.
 func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, error) {
+	return o.state(name, control.NewLeader)
+}
+
+// state is State with another fold of the leader's journal.
+func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
 	if err != nil {
 		return nil, err
 	}
 	for i := len(dirs) - 1; i >= 0; i-- {
-		s, err := o.openState(dirs[i], name)
+		s, err := o.openFold(dirs[i], name, journal.Leader, fold(nil))
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +169,11 @@ func (o Operator) openState(dir statedir.Dir, name waggle.TeamName) (*State, err
 }
 
 func (o Operator) openJournal(dir statedir.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
-	s := &State{Dir: dir, Team: name, Lead: control.NewLeader(nil), journal: j, jopts: journal.Options{Now: o.Minter.Now}}
+	return o.openFold(dir, name, j, control.NewLeader(nil))
+}
+
+func (o Operator) openFold(dir statedir.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader) (*State, error) {
+	s := &State{Dir: dir, Team: name, Lead: fold, journal: j, jopts: journal.Options{Now: o.Minter.Now}}
 	opened, err := dir.Journals().Open(j, s.Lead, s.jopts)
 	if err != nil {
 		return nil, err
@@ -182,7 +191,12 @@ func (s *State) Worker(i control.Instance) (*control.Worker, error) {
 
 // led opens the state of a team that must be waggle's.
 func (o Operator) led(ctx context.Context, name waggle.TeamName) (*State, error) {
-	s, err := o.State(ctx, name)
+	return o.ledAs(name, control.NewLeader)
+}
+
+// ledAs is led with another fold of the leader's journal.
+func (o Operator) ledAs(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
+	s, err := o.state(name, fold)
 	if err != nil {
 		return nil, err
 	}

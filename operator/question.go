@@ -78,7 +78,11 @@ const (
 // adds those that were answered. When nobody leads it first runs one leader
 // pass, so that questions which arrived meanwhile are there.
 func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
-	s, err := o.led(ctx, name)
+	fold := control.NewBrief // what is over is not read for what is open
+	if all {
+		fold = control.NewLeader
+	}
+	s, err := o.ledAs(name, fold)
 	if err != nil {
 		return nil, err
 	}
