@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/statedir"
@@ -160,9 +161,27 @@ func accept(dir statedir.Dir, f *File) error {
 	return atomicfile.WriteFile(dir.TeamFile(), f.Data, atomicfile.Options{Sync: atomicfile.SyncData})
 }
 
+// LedBy is o with the agent that a team file names as lead.
+func (o Operator) LedBy(f *File) (Operator, error) {
+	o.Agent = nil
+	if f.Lead == nil {
+		return o, nil
+	}
+	a, err := agent.New(f.Lead.Agent, f.Lead.Spec)
+	if err != nil {
+		return o, fmt.Errorf("lead %s: %w", f.Lead.Name, err)
+	}
+	d, ok := a.(agent.Decider)
+	if !ok {
+		return o, &Error{Code: CodeUsage, Op: "lead", Msg: fmt.Sprintf("agent %s decides nothing, so it cannot lead", f.Lead.Agent)}
+	}
+	o.Agent = d
+	return o, nil
+}
+
 // Lead takes the leader lease of a team and leads it until Close.
 func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
-	return leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe,
+	return leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe, Agent: o.Agent,
 		Writer:  journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID},
 		Sockets: s.Dir.Sockets(o.runDir())})
 }

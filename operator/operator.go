@@ -17,6 +17,7 @@ import (
 	"os"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
@@ -46,6 +47,8 @@ type Operator struct {
 	Log     *slog.Logger // may be nil
 	// Limits bound the words that are sent; the zero value: mailbox.DefaultLimits.
 	Limits mailbox.Limits
+	// Agent sits behind the lead while this program leads; nil: a person does (LedBy).
+	Agent agent.Decider
 	// Observe is told of the transitions of a team's machines whenever this
 	// program leads it; nil: nobody is.
 	Observe control.Observer

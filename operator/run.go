@@ -54,7 +54,11 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if err := o.clear(ctx, f.Team); err != nil {
 		return nil, err
 	}
-	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}
+	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}
+	o, err := o.LedBy(f)
+	if err != nil {
+		return nil, err
+	}
 	if ro.Headless {
 		set.Unattended, set.Deadline = ro.Wait == 0, ro.Wait.Milliseconds()
 	}

@@ -38,8 +38,12 @@ type File struct {
 	Deadline time.Duration
 	Layout   mailbox.Layout // of the mailboxes
 	Sandbox  string         // off, auto, required; "" when the file says nothing
-	Members  []FileMember
-	Tasks    []FileTask
+	Members  []FileMember   // but for the lead
+	// Lead is the agent that sits behind the lead; nil: a person does. LeadPolicy
+	// is what it could do itself without being asked; nil: what the team may.
+	Lead       *FileMember
+	LeadPolicy *policy.Policy
+	Tasks      []FileTask
 }
 
 // FileMember is a member as the file wants it.
@@ -68,6 +72,7 @@ type FileTask struct {
 type yamlFile struct {
 	Team     string         `yaml:"team"`
 	Lead     string         `yaml:"lead"`
+	LeadMay  *yamlPolicy    `yaml:"lead_policy"`
 	Decide   yamlDecide     `yaml:"decide"`
 	Deadline agent.Duration `yaml:"deadline"`
 	Policy   yamlPolicy     `yaml:"policy"`
@@ -105,6 +110,14 @@ type yamlMember struct {
 	Worktree bool       `yaml:"worktree"`
 	Command  []string   `yaml:"command"`
 	Steps    []yamlStep `yaml:"steps"`
+	Decide   *yamlRule  `yaml:"decide"` // of a script that is the lead
+}
+
+// yamlRule is how a script that is the lead answers.
+type yamlRule struct {
+	Answer string         `yaml:"answer"`
+	Reason string         `yaml:"reason"`
+	After  agent.Duration `yaml:"after"`
 }
 
 // yamlStep accepts the short forms that a person would write.
@@ -245,12 +258,13 @@ func (c *checker) file(f *File, y *yamlFile) {
 	if f.Team, err = team.CheckName(y.Team); err != nil {
 		c.bad("$.team", "%v", err)
 	}
-	if y.Lead != "" && y.Lead != "operator" {
-		c.bad("$.lead", "the lead of a team from a file is the operator; %q is not", y.Lead)
-	}
 	f.Deadline = time.Duration(y.Deadline)
-	c.decide(f, y.Decide)
-	c.policy(f, y.Policy)
+	c.decide(f, y.Decide, y.Lead != "" && y.Lead != "operator")
+	f.Policy = c.policy("$.policy", y.Policy)
+	if y.LeadMay != nil {
+		p := c.policy("$.lead_policy", *y.LeadMay)
+		f.LeadPolicy = &p
+	}
 	if y.Layout != "" {
 		if f.Layout, err = mailbox.ParseLayout(y.Layout); err != nil {
 			c.bad("$.layout", "%v", err)
@@ -267,10 +281,34 @@ func (c *checker) file(f *File, y *yamlFile) {
 		}
 	}
 	c.members(f, y.Members)
+	c.lead(f, y.Lead)
 	c.tasks(f, y.Tasks)
 }
 
-func (c *checker) decide(f *File, y yamlDecide) {
+// lead takes the member that leads out of those that work.
+func (c *checker) lead(f *File, name string) {
+	if name == "" || name == "operator" {
+		if f.LeadPolicy != nil {
+			c.bad("$.lead_policy", "the lead is the operator, whom no policy of an agent binds")
+		}
+		return
+	}
+	for i, m := range f.Members {
+		if !waggle.SameName(m.Name, waggle.MemberName(name)) {
+			continue
+		}
+		f.Lead, f.Members = &m, slices.Delete(f.Members, i, i+1)
+		if a, err := agent.New(m.Agent, m.Spec); err == nil {
+			if _, ok := a.(agent.Decider); !ok {
+				c.bad("$.lead", "agent %s decides nothing, so it cannot lead", m.Agent)
+			}
+		}
+		return
+	}
+	c.bad("$.lead", "%q is neither operator nor one of the members", name)
+}
+
+func (c *checker) decide(f *File, y yamlDecide, led bool) {
 	f.Decide = control.Deciders{}
 	for _, g := range []struct {
 		gate policy.Gate
@@ -285,35 +323,35 @@ func (c *checker) decide(f *File, y yamlDecide) {
 		switch {
 		case err != nil:
 			c.bad("$.decide."+g.key, "%v", err)
-		case d == policy.DecideLeader || d == policy.DecideTwo:
+		case !led && (d == policy.DecideLeader || d == policy.DecideTwo):
 			c.bad("$.decide."+g.key, "%s needs an agent as lead, and this team's lead is the operator", d)
 		}
 		f.Decide[g.gate] = d
 	}
 }
 
-func (c *checker) policy(f *File, y yamlPolicy) {
-	f.Policy = policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: []policy.Rule{}, Deny: []policy.Rule{}}
+func (c *checker) policy(at string, y yamlPolicy) policy.Policy {
+	p := policy.Policy{Version: 1, Mode: policy.ModeDefault}
 	var err error
 	if y.Mode != "" {
-		if f.Policy.Mode, err = policy.ParseMode(y.Mode); err != nil {
-			c.bad("$.policy.mode", "%v", err)
+		if p.Mode, err = policy.ParseMode(y.Mode); err != nil {
+			c.bad(at+".mode", "%v", err)
 		}
 	}
-	for i, s := range y.Allow {
+	p.Allow, p.Deny = c.rules(at+".allow", y.Allow), c.rules(at+".deny", y.Deny)
+	return p
+}
+
+func (c *checker) rules(at string, texts []string) []policy.Rule {
+	rules := []policy.Rule{}
+	for i, s := range texts {
 		r, err := policy.ParseRule(s)
 		if err != nil {
-			c.bad(fmt.Sprintf("$.policy.allow[%d]", i), "%v", err)
+			c.bad(fmt.Sprintf("%s[%d]", at, i), "%v", err)
 		}
-		f.Policy.Allow = append(f.Policy.Allow, r)
+		rules = append(rules, r)
 	}
-	for i, s := range y.Deny {
-		r, err := policy.ParseRule(s)
-		if err != nil {
-			c.bad(fmt.Sprintf("$.policy.deny[%d]", i), "%v", err)
-		}
-		f.Policy.Deny = append(f.Policy.Deny, r)
-	}
+	return rules
 }
 
 func (c *checker) members(f *File, ys []yamlMember) {
@@ -369,12 +407,17 @@ func spec(y yamlMember) (json.RawMessage, error) {
 	switch {
 	case len(y.Steps) > 0 && y.Agent != "script":
 		return nil, fmt.Errorf("steps are for agent script, not %q", y.Agent)
+	case y.Decide != nil && y.Agent != "script":
+		return nil, fmt.Errorf("decide is for agent script, not %q", y.Agent)
 	case len(y.Command) > 0 && y.Agent != "exec":
 		return nil, fmt.Errorf("command is for agent exec, not %q", y.Agent)
 	case y.Agent == "exec":
 		return json.Marshal(agent.ExecSpec{Command: y.Command})
 	case y.Agent == "script":
 		var s agent.ScriptSpec
+		if d := y.Decide; d != nil {
+			s.Decide = &agent.DecideStep{Answer: d.Answer, Reason: d.Reason, After: d.After}
+		}
 		for i, st := range y.Steps {
 			step, err := st.step()
 			if err != nil {
