@@ -142,3 +142,33 @@ func TestOldPolicyIsOvertaken(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// What an approval carries beside its answer is not the answer: no mode, rule or
+// scope in it holds (TRUST 3).
+func TestAnswerWidensNothing(t *testing.T) {
+	w, m, r := asked(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeSafe}}, plan, control.Ask{Plan: "one"})
+	w.decide(verdict(r, true), operator)
+	env, err := r.Order.Mail.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, ok := waggle.Decode(env).Payload.(waggle.PlanApprovalResponse)
+	if !ok || p.PermissionMode == "" {
+		t.Fatalf("the approval carries no mode: %+v", p)
+	}
+	w.round()
+	m.is(t, control.Executing)
+	if got := m.mode(); got != policy.ModeSafe {
+		t.Errorf("the approval made it %s", got)
+	}
+	before := m.w.PolicyVersion
+	k := m.ask(tool, bash)
+	w.round()
+	w.decide(verdict(w.request(k), true), operator)
+	w.round()
+	again := bash
+	again.Input = `{"command":"go test ./... -v"}`
+	if c, _ := m.w.Call(m.ask(tool, again)); !c.Open() || m.w.PolicyVersion != before {
+		t.Errorf("an answer to one call is a rule for others: %+v", c.Answer)
+	}
+}
