@@ -41,6 +41,9 @@ func (r *run) tell() {
 		m, _ := lead.ByInstance(q.Instance)
 		key := string(q.Instance) + string(q.Kind) + string(q.ID)
 		r.once("asked "+key, Note{"asked", string(m.Name), fmt.Sprintf("%s %s", Describe(q.Kind, q.Ask), q.ID)})
+		if e := q.Escalated; e != nil {
+			r.once("escalated "+key, Note{"escalated", string(m.Name), fmt.Sprintf("%s waits for the operator, says the %s%s", q.ID, e.By, suffix(e.Reason))})
+		}
 		if d := q.Decided; d != nil {
 			r.once("decided "+key, Note{"decided", string(m.Name), fmt.Sprintf("%s %s by %s%s", q.ID, d.Decision, d.By, suffix(d.Reason))})
 		}

@@ -14,18 +14,20 @@ import (
 // Question is a request as a person is shown it, whole: `show` prints it.
 type Question struct {
 	PendingItem
-	Host     string     `json:"host,omitempty"`
-	Port     string     `json:"port,omitempty"`
-	Plan     string     `json:"plan,omitempty"`
-	Revision int        `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
-	Hash     string     `json:"hash,omitempty"`     // of a plan's text, SHA-256
-	Task     string     `json:"task,omitempty"`
-	Command  string     `json:"command,omitempty"` // the shell text in the input, as it would run
-	Pattern  string     `json:"pattern"`           // what it is grouped by
-	Suggest  []string   `json:"suggest"`           // rules that would allow it, narrowest first
-	Trust    string     `json:"trust"`
-	Votes    []string   `json:"votes,omitempty"` // who has allowed it, where two must
-	Answer   *AnswerNow `json:"answer,omitempty"`
+	Host     string   `json:"host,omitempty"`
+	Port     string   `json:"port,omitempty"`
+	Plan     string   `json:"plan,omitempty"`
+	Revision int      `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
+	Hash     string   `json:"hash,omitempty"`     // of a plan's text, SHA-256
+	Task     string   `json:"task,omitempty"`
+	Command  string   `json:"command,omitempty"` // the shell text in the input, as it would run
+	Pattern  string   `json:"pattern"`           // what it is grouped by
+	Suggest  []string `json:"suggest"`           // rules that would allow it, narrowest first
+	Trust    string   `json:"trust"`
+	Votes    []string `json:"votes,omitempty"` // who has allowed it, where two must
+	// Escalated says why the lead agent left it to the operator.
+	Escalated string     `json:"escalated,omitempty"`
+	Answer    *AnswerNow `json:"answer,omitempty"`
 }
 
 // PendingItem is a request as `pending --json` lists it (DESIGN): these fields and
@@ -190,6 +192,9 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 		for _, s := range policy.Suggest(c) {
 			q.Suggest = append(q.Suggest, s.String())
 		}
+	}
+	if r.Escalated != nil {
+		q.Escalated = string(r.Escalated.By) + suffix(r.Escalated.Reason)
 	}
 	for _, v := range r.Votes {
 		q.Votes = append(q.Votes, string(v.By))

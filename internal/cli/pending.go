@@ -208,6 +208,7 @@ func questionText(q operator.Question) string {
 		row("expires", *q.ExpiresAt)
 	}
 	row("allowed", strings.Join(q.Votes, ", "))
+	row("left by", q.Escalated)
 	row("rules", strings.Join(q.Suggest, "   "))
 	if q.Hash != "" {
 		row("revision", fmt.Sprintf("%d, sha256 %s", q.Revision, q.Hash))
