@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -205,13 +206,24 @@ func (o Operator) endFirst(ctx context.Context, tv *TeamView, s *State, do Delet
 	return o.endAll(ctx, s, 0, nil)
 }
 
+// leaseWait is how long a command that passes may keep the leader lease.
+const leaseWait = 3 * time.Second
+
 // archive ends a team's journal and moves what lies in the wire tree into the
 // team's archive, whose new directory it returns, so that the name is free and the
-// history is kept.
+// history is kept. It refuses while a member runs; nobody starts one meanwhile, for
+// it holds the leader lease until the end is on record.
 func (o Operator) archive(ctx context.Context, s *State, how string) (string, error) {
-	_, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+	release, err := o.holdLease(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		var ds []journal.Draft
 		for _, m := range s.Lead.Live() {
+			if m.Process != nil && m.Process.ID.Alive() {
+				return nil, &Error{Code: CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Hint: "waggle down ends the team"}
+			}
 			ds = append(ds, s.Lead.Let(m, how, "")...)
 		}
 		if s.Lead.Ended == nil {
@@ -219,11 +231,32 @@ func (o Operator) archive(ctx context.Context, s *State, how string) (string, er
 		}
 		return ds, nil
 	})
-	if err != nil {
+	if err := errors.Join(err, release()); err != nil {
 		return "", err
 	}
 	o.tell(ctx, s)
 	return o.putAway(ctx, s, false)
+}
+
+// holdLease takes the leader lease. Whoever only passes is waited for.
+func (o Operator) holdLease(ctx context.Context, s *State) (release func() error, err error) {
+	late := time.NewTimer(leaseWait)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		release, held, err := atomicfile.TryFlock(s.Dir.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+		if held || err != nil {
+			return release, err
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return nil, &Error{Code: CodeLocked, Op: "archive", Msg: fmt.Sprintf("team %s is live: a process leads it", s.Team), Hint: "end that run first", Err: leader.ErrLeading}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // tell lets the observer hear of what was recorded since somebody led. That it may
