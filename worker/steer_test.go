@@ -356,3 +356,38 @@ func TestWithdrawRace(t *testing.T) {
 		}, "ann")
 	}
 }
+
+// TestTakenUpChat: the chat of a turn that a crash cut short reaches the session
+// that follows, although its mailbox cannot be read at first and words of it were
+// erased.
+func TestTakenUpChat(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		stuck := make(chan struct{})
+		c.onChat = held(stuck)
+		c.chat("ann", "bob", "from a peer")
+		c.say("ann", "on record", control.Words{}, true)
+		c.works("ann")
+		c.until("the chat is given", func() bool { return len(c.texts("ann/1")) == 2 })
+		c.freeze("ann")
+		es, err := c.boxes["ann"].Entries(c.ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peers := mailbox.NewMemory(mailbox.Options{}) // what the lead wrote is gone
+		if err := peers.Append(c.ctx, es[0].Envelope); err != nil {
+			t.Fatal(err)
+		}
+		c.boxes["ann"] = peers
+		c.faults.mu.Lock()
+		n := c.faults.count["ann entries"] + 2 // the first pass reads it, then the turn
+		c.faults.at = map[string]fault{fmt.Sprintf("ann entries %d", n): failBefore}
+		c.faults.mu.Unlock()
+		close(stuck)
+		c.works("ann")
+		c.until("the chat is given again", func() bool { return len(c.texts("ann/2")) > 0 })
+		if diff := cmp.Diff([]string{"from a peer", "on record"}, c.texts("ann/2")); diff != "" {
+			t.Errorf("chat (-want +got):\n%s", diff)
+		}
+	}, "ann")
+}

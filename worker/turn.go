@@ -208,18 +208,28 @@ func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
 // readAgain gives the chat of an interrupted turn to the session that follows:
 // what it was shown died with its process.
 func (w *Worker) readAgain(t *turn) (agent.Result, error) {
-	entries, err := w.p.Box.Entries(t.ctx)
+	entries, err := w.entries(t.ctx)
 	if err != nil {
 		return agent.Result{}, err
 	}
-	taken := map[string]bool{}
-	for _, id := range t.work.Entries {
-		taken[id] = true
+	there := map[string]waggle.Envelope{}
+	for _, e := range entries {
+		if e.Err == nil {
+			there[e.ID.String()] = e.Envelope
+		}
 	}
 	var mails []waggle.Mail
-	for _, e := range entries {
-		if e.Err == nil && taken[e.ID.String()] {
-			mails = append(mails, mailOf(e.Envelope))
+	for _, id := range t.work.Entries {
+		w.mu.Lock()
+		again := w.p.Fold.Copy(id, w.p.Lead)
+		w.mu.Unlock()
+		if again {
+			continue
+		}
+		if env, ok := there[id]; ok {
+			mails = append(mails, mailOf(env))
+		} else if env, ok := w.spoken(id); ok {
+			mails = append(mails, mailOf(env))
 		}
 	}
 	mails = append(mails, t.heard...)
@@ -227,6 +237,32 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 		return agent.Result{}, errInterrupted
 	}
 	return w.readChat(t, mails)
+}
+
+// entries reads the mailbox for a turn that cannot go on without: what it was given
+// is owned already, and nobody else would give it. It tries until ctx ends.
+func (w *Worker) entries(ctx context.Context) ([]mailbox.Entry, error) {
+	for again := newBackoff(); ; {
+		es, err := w.p.Box.Entries(ctx)
+		w.trouble.Note("read again", err, "the turn that is taken up waits for its mailbox")
+		if err == nil || ctx.Err() != nil {
+			return es, err
+		}
+		again.wait(ctx)
+	}
+}
+
+// spoken is what the leader's record holds of an entry that is gone from the
+// mailbox.
+func (w *Worker) spoken(entry string) (waggle.Envelope, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	o := w.p.Lead.Spoken(entry)
+	if o == nil || entry != o.Hash+"#1" {
+		return waggle.Envelope{}, false
+	}
+	env, err := o.Mail.Open()
+	return env, err == nil
 }
 
 func (w *Worker) doTask(t *turn) (agent.Result, error) {
