@@ -145,7 +145,7 @@ func (o Operator) record(ctx context.Context, s *State, to waggle.MemberName, en
 // that waggle does not run.
 func (s *State) present(name waggle.MemberName) *control.Member {
 	m, ok := s.Lead.Member(name)
-	if !ok || m.Left != nil {
+	if !ok || m.Left != nil || m.Trust == control.FileTrust {
 		return nil
 	}
 	return m
