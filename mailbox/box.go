@@ -78,7 +78,9 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	}
 	change := func(v atomicfile.View) ([]atomicfile.Splice, error) {
 		last, _ := b.cached(atomicfile.Identity{})
-		if err := b.o.Limits.admit(b.format, v, last, entries, enc, b.now()); err != nil {
+		read, err := b.o.Limits.admit(b.format, v, last, entries, enc, b.now())
+		b.remember(read)
+		if err != nil {
 			return nil, err
 		}
 		return b.format.add(v, enc)
@@ -165,6 +167,16 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 	}
 	b.rotate(ctx)
 	return nil
+}
+
+// remember keeps what an append had to read, so that the next one reads what is new;
+// of no use to a reader, and never in the place of what one has read.
+func (b *Box) remember(c *contents) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c != nil && len(c.data) <= maxCached && (b.last == nil || b.lastID == (atomicfile.Identity{})) {
+		b.last, b.lastID = c, atomicfile.Identity{}
+	}
 }
 
 // cached returns what was read last, and whether a file of this identity is still

@@ -76,10 +76,11 @@ func limited(e waggle.Envelope) bool {
 type amount struct{ count, bytes, lately int64 }
 
 // admit returns a *LimitError when entries, stored as enc, do not go into what v
-// holds. last is what was read before.
-func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []waggle.Envelope, enc [][]byte, now time.Time) error {
+// holds. last is what was read before; read is what was read now, nil when nothing
+// had to be.
+func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []waggle.Envelope, enc [][]byte, now time.Time) (read *contents, err error) {
 	if l == (Limits{}) {
-		return nil
+		return nil, nil
 	}
 	var all amount
 	by := map[string]*amount{}
@@ -89,7 +90,7 @@ func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []wag
 		}
 		size := int64(len(enc[i]))
 		if l.Entry > 0 && size > int64(l.Entry) {
-			return &LimitError{What: "Entry", Sender: e.From, Have: size, Max: int64(l.Entry)}
+			return nil, &LimitError{What: "Entry", Sender: e.From, Have: size, Max: int64(l.Entry)}
 		}
 		if by[e.From] == nil {
 			by[e.From] = &amount{}
@@ -97,29 +98,30 @@ func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []wag
 		all.add(size, true, true)
 		by[e.From].add(size, true, true)
 	}
-	if len(by) == 0 || !l.near(v.Size(), all) {
-		return nil
+	if len(by) == 0 || !v.Exists() || !l.near(v.Size(), all) {
+		return nil, nil
 	}
 	since := waggle.FormatTime(now.Add(-RateWindow))
-	if err := count(f, v, last, since, func(e Entry, size int64, unread, lately bool) {
+	read, err = count(f, v, last, since, func(e Entry, size int64, unread, lately bool) {
 		all.add(size, unread, lately)
 		if a := by[e.Envelope.From]; a != nil && e.Err == nil {
 			a.add(size, unread, lately)
 		}
-	}); err != nil {
-		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := exceeds("", amount{all.count, all.bytes, 0}, limit{"Count", int64(l.Count)}, limit{"Bytes", l.Bytes}, limit{}); err != nil {
-		return err
+		return read, err
 	}
 	for _, e := range entries { // in their order, so that the same one is named
 		if a := by[e.From]; a != nil {
 			if err := exceeds(e.From, *a, limit{"SenderCount", int64(l.SenderCount)}, limit{"SenderBytes", l.SenderBytes}, limit{"Rate", int64(l.Rate)}); err != nil {
-				return err
+				return read, err
 			}
 		}
 	}
-	return nil
+	return read, nil
 }
 
 func (a *amount) add(size int64, unread, lately bool) {
@@ -148,17 +150,14 @@ func (l Limits) near(size int64, more amount) bool {
 }
 
 // count shows each entry that is unread, or whose time is not before since.
-func count(f format, v atomicfile.View, last *contents, since string, each func(e Entry, size int64, unread, lately bool)) error {
-	if !v.Exists() {
-		return nil
-	}
+func count(f format, v atomicfile.View, last *contents, since string, each func(e Entry, size int64, unread, lately bool)) (*contents, error) {
 	data, err := v.Bytes()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a, err := f.scan(data, last)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	lately := func(stamp string) bool { return strings.Compare(stamp, since) >= 0 }
 	c := parse(data, a, last, func(data []byte, el element) bool {
@@ -169,7 +168,7 @@ func count(f format, v atomicfile.View, last *contents, since string, each func(
 			each(e, int64(len(e.Raw)), a.elems[i].read != readTrue, lately(e.Envelope.Timestamp))
 		}
 	}
-	return nil
+	return c, nil
 }
 
 type limit struct {

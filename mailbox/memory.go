@@ -36,7 +36,7 @@ func (m *memory) Append(ctx context.Context, entries ...waggle.Envelope) error {
 		if m.o.File.Now != nil {
 			now = m.o.File.Now
 		}
-		if err := m.o.Limits.admit(arrayFormat{}, v, m.last, entries, enc, now()); err != nil {
+		if _, err := m.o.Limits.admit(arrayFormat{}, v, m.last, entries, enc, now()); err != nil {
 			return nil, err
 		}
 		return appendSplices(v, enc)
