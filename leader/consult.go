@@ -34,7 +34,7 @@ func (l *Leader) consult() {
 				l.mu.Unlock()
 				return
 			}
-			l.consulted[r.Key] = true
+			l.consulted[r.Key] = l.p.Fold.Policy.Policy.Version
 			q := l.questionOf(r)
 			l.mu.Unlock()
 			ruling, err := l.ask(q)
@@ -48,10 +48,11 @@ func (l *Leader) consult() {
 }
 
 // nextAsked is the oldest question that the lead agent has not been asked by this
-// process. The caller holds mu.
+// process under the policy that holds: a vote counts under its own policy only. The
+// caller holds mu.
 func (l *Leader) nextAsked() *control.Request {
 	for _, r := range l.p.Fold.Asked() {
-		if !l.consulted[r.Key] {
+		if l.consulted[r.Key] < l.p.Fold.Policy.Policy.Version {
 			return r
 		}
 	}

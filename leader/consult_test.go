@@ -250,6 +250,13 @@ func TestTwoOfThem(t *testing.T) {
 			t.Fatalf("the lead alone: %+v, %d votes", q.Decided, len(q.Votes))
 		}
 	})
+	// Under another policy the old vote does not count: the lead is asked again.
+	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		p := l.Policy
+		p.Policy.Deny = policy.MustRules("Bash(curl:*)")
+		return l.SetPolicy(p, journal.Writer{Operator: true}, r.mintOf())
+	})
+	r.consulted()
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		q, _ := l.Request(k)
 		out, err := l.Decide(control.Verdict{Key: k, Digest: q.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
@@ -261,7 +268,7 @@ func TestTwoOfThem(t *testing.T) {
 			t.Errorf("%+v", q.Decided)
 		}
 	})
-	if len(lead.asked) != 1 || lead.asked[0].Plan != "one" || lead.asked[0].Kind != "plan" || lead.asked[0].Member != "ann" {
+	if len(lead.asked) != 2 || lead.asked[0].Plan != "one" || lead.asked[0].Kind != "plan" || lead.asked[0].Member != "ann" {
 		t.Errorf("it was asked %+v", lead.asked)
 	}
 }

@@ -101,8 +101,8 @@ type Leader struct {
 	ctx        context.Context // of the lead agent; ends with Close
 	cancel     context.CancelFunc
 	agents     sync.WaitGroup
-	consulting bool                 // the lead agent is being asked; with mu
-	consulted  map[control.Key]bool // questions that it was asked; with mu
+	consulting bool                   // the lead agent is being asked; with mu
+	consulted  map[control.Key]uint64 // questions that it was asked, and under which policy; with mu
 
 	trouble poll.Troubles
 }
@@ -127,7 +127,7 @@ func New(p Parts) *Leader {
 		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, stopped: map[control.Instance]bool{},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.consulted = map[control.Key]bool{}
+	l.consulted = map[control.Key]uint64{}
 	l.poller = poll.Poller{Name: waggle.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
 	return l
 }
