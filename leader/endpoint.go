@@ -7,6 +7,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/transport"
@@ -33,7 +35,7 @@ func (e endpoint) Take(ctx context.Context, _ transport.Peer, to waggle.Address,
 
 func (e endpoint) box(to waggle.Address) (mailbox.Store, error) {
 	if to.Member == waggle.Lead {
-		return e.l.p.Box, nil
+		return e.l.post(to.Member)
 	}
 	e.l.mu.Lock()
 	m, ok := e.l.p.Fold.Member(to.Member)
@@ -42,7 +44,7 @@ func (e endpoint) box(to waggle.Address) (mailbox.Store, error) {
 	if !there {
 		return nil, &transport.NotFoundError{To: to, Why: "there is no such member"}
 	}
-	return e.l.p.Member(to.Member)
+	return e.l.post(to.Member)
 }
 
 // Refused implements transport.Host: an audit record in the leader's journal.
@@ -76,6 +78,21 @@ func (l *Leader) Nudges() <-chan struct{} { return l.nudge }
 func (l *Leader) listen(o Options) {
 	if o.Sockets == (transport.Place{}) || o.Writer.Operator {
 		return
+	}
+	mail := boxes.Of(o.Root, o.Team)
+	var mu sync.Mutex
+	open := map[waggle.MemberName]mailbox.Store{} // a mailbox that stays open is not read anew for each message
+	l.post = func(name waggle.MemberName) (mailbox.Store, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if open[name] == nil {
+			box, err := mail.Open(name, mailbox.Options{Limits: mailbox.DefaultLimits, File: atomicfile.Options{Deadline: sendDeadline}})
+			if err != nil {
+				return nil, err
+			}
+			open[name] = box
+		}
+		return open[name], nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup

@@ -97,6 +97,7 @@ type Leader struct {
 
 	sockets []*transport.Socket // set by Open
 	nudge   chan struct{}
+	post    func(waggle.MemberName) (mailbox.Store, error) // where what comes by a socket goes, with the limits of strangers
 
 	ctx        context.Context // of the lead agent; ends with Close
 	cancel     context.CancelFunc

@@ -88,6 +88,7 @@ func codeOf(err error) Code {
 	var missing *NotFoundError
 	var refused *RefusedError
 	var remote *RemoteError
+	var full *mailbox.LimitError
 	var bad *invalidError
 	var large *tooLargeError
 	switch {
@@ -97,7 +98,7 @@ func codeOf(err error) Code {
 		return CodeLocked
 	case errors.As(err, &missing), errors.Is(err, fs.ErrNotExist):
 		return CodeNotFound
-	case errors.As(err, &refused):
+	case errors.As(err, &refused), errors.As(err, &full):
 		return CodeRefused
 	case errors.As(err, &large), errors.Is(err, mailbox.ErrTooLarge):
 		return CodeTooLarge

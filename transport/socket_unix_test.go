@@ -23,6 +23,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/mailbox"
 	"waggle/transport"
 )
 
@@ -87,6 +88,7 @@ func TestSocketFailures(t *testing.T) {
 		{"ann", fmt.Errorf("gone: %w", fs.ErrNotExist), missing},
 		{"ann", errors.New("disk"), code(transport.CodeFailed)},
 		{"ann", &transport.RefusedError{Why: "full"}, refused},
+		{"ann", fmt.Errorf("append: %w", &mailbox.LimitError{What: "Count"}), refused},
 		{"nobody", nil, missing},
 		{"uds:/x.sock", nil, refused},
 		{"", nil, refused},

@@ -6,7 +6,9 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/boxes"
 	"waggle/journal"
+	"waggle/mailbox"
 	"waggle/transport"
 )
 
@@ -18,7 +20,7 @@ var _ transport.Host = endpoint{}
 
 // Take implements transport.Host.
 func (e endpoint) Take(ctx context.Context, _ transport.Peer, _ waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
-	r, err := transport.Deposit(ctx, e.w.p.Box, env)
+	r, err := transport.Deposit(ctx, e.w.post, env)
 	if err == nil {
 		e.w.wake()
 	}
@@ -45,6 +47,12 @@ func (w *Worker) listen(o Options) {
 	if o.Sockets == (transport.Place{}) {
 		return
 	}
+	post, err := boxes.Of(o.Root, o.Team).Open(w.p.Fold.Name, mailbox.Options{Limits: mailbox.DefaultLimits})
+	if err != nil {
+		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
+		return
+	}
+	w.post = post
 	s, err := transport.Listen(transport.SocketOptions{Place: o.Sockets, Name: string(w.p.Fold.Name), Team: o.Team, Host: endpoint{w},
 		Rand: o.Minter.Rand, Now: o.Minter.Now})
 	if err != nil {

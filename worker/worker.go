@@ -120,6 +120,7 @@ type Worker struct {
 	unheard []unheard            // in the lead's mailbox, not in its journal
 
 	socket *transport.Socket // nil: none
+	post   mailbox.Store     // where what comes by the socket goes: this member's mailbox, with the limits of strangers
 	close  []func() error
 }
 
@@ -153,6 +154,7 @@ func New(p Parts) *Worker {
 	if n := len(p.Fold.Outbox); n > 0 {
 		w.earlier = p.Fold.Outbox[n-1].Seq
 	}
+	w.post = p.Box
 	w.poller = poll.Poller{Name: p.Fold.Name, Box: p.Box, Machine: w, Mark: true}
 	return w
 }
