@@ -167,6 +167,8 @@ func (b *backup) tree(ctx context.Context, dir, as string) error {
 			return nil
 		case !d.Type().IsRegular():
 			return b.skip(at, "is not a regular file")
+		case b.momentary(name):
+			return nil
 		}
 		if err := checkEntryName(name); err != nil {
 			return b.skip(at, err.Error())
@@ -182,6 +184,17 @@ func (b *backup) tree(ctx context.Context, dir, as string) error {
 		}
 		return b.add(name, data)
 	})
+}
+
+// momentary reports what belongs to the snapshot: when it is not in it, it was made
+// after that moment.
+func (b *backup) momentary(name string) bool {
+	for _, box := range boxes {
+		if path.Dir(name) == path.Join("teams", string(b.t.name), box.dir) && path.Ext(name) == box.extension {
+			return true
+		}
+	}
+	return path.Dir(name) == path.Join("tasks", string(b.t.name)) && taskNumber(path.Base(name)) > 0
 }
 
 func (b *backup) skip(at, why string) error {
@@ -271,10 +284,19 @@ func (t *Team) snapshot(ctx context.Context) (files []file, err error) {
 
 // taskFiles lists the task files of a directory in order of id.
 func taskFiles(dir string) []string {
-	number := func(name string) int { n, _ := strconv.Atoi(strings.TrimSuffix(name, ".json")); return n }
-	names := slices.DeleteFunc(filesWith(dir, ".json"), func(name string) bool { return number(name) <= 0 })
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
+	names := slices.DeleteFunc(filesWith(dir, ".json"), func(name string) bool { return taskNumber(name) <= 0 })
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(taskNumber(a), taskNumber(b)) })
 	return names
+}
+
+// taskNumber is the id in a task file's name; 0 when it is none.
+func taskNumber(name string) int {
+	stem, ok := strings.CutSuffix(name, ".json")
+	n, err := strconv.Atoi(stem)
+	if !ok || err != nil {
+		return 0
+	}
+	return n
 }
 
 // filesWith lists the regular files of a directory with this ending, sorted.
