@@ -106,13 +106,11 @@ func (c *Client) hello(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.c.Write(b); err != nil {
-		return errors.Join(ctx.Err(), fmt.Errorf("%s: %w", c.addr, err))
-	}
+	_, werr := c.c.Write(b) // who will not listen may have said why
 	r := bufio.NewReader(c.c)
 	line, err := readLine(r, maxFrame)
 	if err != nil {
-		return errors.Join(ctx.Err(), fmt.Errorf("%s: no hello: %w", c.addr, err))
+		return errors.Join(ctx.Err(), fmt.Errorf("%s: no hello: %w", c.addr, errors.Join(werr, err)))
 	}
 	h, err := parseReply(line)
 	switch {
