@@ -183,6 +183,7 @@ func TestMigrateLeavesNothing(t *testing.T) {
 // comes once, in its sender's order.
 func TestMigrateUnderWay(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
+	b.Retention = mailbox.Prune
 	const senders = 3
 	each := soak(25, 400)
 	var writers, mover sync.WaitGroup
@@ -220,7 +221,6 @@ func TestMigrateUnderWay(t *testing.T) {
 			}
 		}
 	})
-	b.Retention = mailbox.Prune
 	box := openIn(t, b, "bob", mailbox.Options{})
 	next := map[string]int{}
 	seen := map[mailbox.ID]bool{}
