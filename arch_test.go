@@ -35,6 +35,7 @@ var archRows = map[string]archRow{
 	"internal/atomicfile":     {0, "files under locks; it does not know what is in them"},
 	"internal/jsonobj":        {0, "JSON objects whose unknown fields survive; it does not know whose"},
 	"internal/layout":         {0, "which file is whose mailbox: the store and the registry must agree"},
+	"internal/peer":           {0, "who is at the other end of a socket"},
 	"internal/logfile":        {0, "a log that rotates; it does not know whose"},
 	"internal/docgen/section": {0, "text between markers"},
 	"journal":                 {1, "bodies are opaque: the record does not know what it records"},

@@ -202,18 +202,31 @@ func tmuxColor(color string) string {
 	return ""
 }
 
+// recordWait is how long a process that was just started may take to say whose it
+// is.
+const recordWait = 5 * time.Second
+
 // Terminal finds the terminal of a member, to look into it.
 func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*terminal.Held, error) {
 	s, err := o.led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := s.Lead.Member(member); !ok {
+	m, ok := s.Lead.Member(member)
+	if !ok {
 		var known []string
 		for _, m := range s.Lead.Members {
 			known = append(known, string(m.Name))
 		}
 		return nil, &team.NotFoundError{What: "member", Name: string(member), Near: known}
+	}
+	o.await(ctx, recordWait, func() bool {
+		err = s.Journal.Refresh(ctx)
+		m, _ = s.Lead.Member(member)
+		return err != nil || m.Left != nil || m.Process != nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	h, err := o.Held(s, member)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"waggle"
+	"waggle/internal/peer"
 )
 
 // Client is a connection to a socket. Its methods may be called from several
@@ -92,12 +93,12 @@ func isSocket(a waggle.Address) error {
 
 // hello opens the conversation and starts the reader.
 func (c *Client) hello(ctx context.Context, token string) error {
-	peer, err := peerOf(c.c)
+	other, err := peer.Of(c.c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.addr, err)
 	}
-	if peer.UID != os.Geteuid() {
-		return &RefusedError{To: c.addr, Why: fmt.Sprintf("it is served by uid %d: it is told nothing", peer.UID)}
+	if other.UID != os.Geteuid() {
+		return &RefusedError{To: c.addr, Why: fmt.Sprintf("it is served by uid %d: it is told nothing", other.UID)}
 	}
 	c.c.SetDeadline(time.Now().Add(helloTimeout))
 	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Now()) })

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/peer"
 )
 
 // SocketOptions say which socket to serve. All fields are required.
@@ -265,13 +266,13 @@ func (ss *session) run(ctx context.Context) {
 // Anybody else is told so, recorded, and has no effect. Who connects and says
 // nothing is not worth a record.
 func (ss *session) hello(ctx context.Context) bool {
-	peer, err := peerOf(ss.c)
+	other, err := peer.Of(ss.c)
 	if err != nil {
 		ss.turnAway(ctx, "who it is cannot be told: "+err.Error())
 		return false
 	}
-	ss.peer = peer
-	if peer.UID != os.Geteuid() {
+	ss.peer = Peer{Channel: "uds", UID: other.UID, PID: other.PID}
+	if other.UID != os.Geteuid() {
 		ss.turnAway(ctx, "it is another user's process")
 		return false
 	}

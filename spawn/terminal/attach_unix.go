@@ -10,6 +10,8 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"waggle/internal/peer"
 )
 
 // Attach shows the terminal behind a holder's socket, beginning with its recent
@@ -24,7 +26,7 @@ func Attach(ctx context.Context, socket string, s Screen) error {
 	}
 	c := conn.(*net.UnixConn)
 	defer c.Close()
-	if !ours(c) {
+	if !peer.Ours(c) {
 		return errors.New("attach: the socket is not this user's")
 	}
 	if s.Size == (Size{}) {

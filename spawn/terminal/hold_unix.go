@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"waggle/internal/logfile"
+	"waggle/internal/peer"
 	"waggle/spawn"
 )
 
@@ -50,6 +51,10 @@ func Hold(ctx context.Context, path string, screen *os.File) (code int, err erro
 	if err != nil {
 		return 1, errors.Join(fmt.Errorf("hold: %w", err), writeJSON(p.hold(), hold{Error: err.Error()}))
 	}
+	// Before anybody is told of it.
+	if held.listener = bind(h.Socket); held.listener == nil {
+		held.hold.Place.Socket = ""
+	}
 	if err := writeJSON(p.hold(), held.hold); err != nil {
 		_ = held.cmd.Process.Kill()
 		_ = held.cmd.Wait()
@@ -71,7 +76,9 @@ type holder struct {
 	hold hold
 	cmd  *exec.Cmd
 	tty  *os.File // our side of the pseudo-terminal
-	log  *logfile.Log
+
+	listener net.Listener // nil: nobody can attach
+	log      *logfile.Log
 
 	mu       sync.Mutex
 	recent   []byte // what was written last, for those who attach later
@@ -117,8 +124,8 @@ func (h *holder) run(ctx context.Context, ho handover, screen *os.File, signals 
 		restore := h.show(screen)
 		defer restore()
 	}
-	if ho.Socket != "" {
-		h.listen(ctx, &wg, ho.Socket)
+	if h.listener != nil {
+		h.serve(ctx, &wg, h.listener)
 	}
 	done := make(chan struct{})
 	wg.Go(func() { h.signalled(done, screen, signals) })
@@ -243,18 +250,26 @@ func (h *holder) resize(s Size) {
 	}
 }
 
-// listen serves those who attach until ctx ends. Without a socket the process runs
-// all the same.
-func (h *holder) listen(ctx context.Context, wg *sync.WaitGroup, path string) {
+// bind makes the socket of those who attach. Without one the process runs all the
+// same.
+func bind(path string) net.Listener {
+	if path == "" {
+		return nil
+	}
 	_ = os.Remove(path) // its name was made for this holder
-	l, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
+	l, err := net.Listen("unix", path)
 	if err != nil {
-		return
+		return nil
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		_ = l.Close() // removes it
-		return
+		return nil
 	}
+	return l
+}
+
+// serve lets in those who attach until ctx ends.
+func (h *holder) serve(ctx context.Context, wg *sync.WaitGroup, l net.Listener) {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	wg.Go(func() {
 		defer stop()
@@ -277,7 +292,7 @@ func (h *holder) attached(ctx context.Context, c *net.UnixConn) {
 		out.last()
 	})
 	defer stop()
-	if !ours(c) {
+	if !peer.Ours(c) {
 		return
 	}
 	_ = c.SetReadDeadline(time.Now().Add(helloWait))
