@@ -247,7 +247,7 @@ func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
 	case req.Gate() == policy.GateTool:
 		own := l.Policy.For("", now)
 		if l.Policy.Lead != nil {
-			own = *l.Policy.Lead
+			own = l.Policy.Ceiling.Bound(*l.Policy.Lead)
 		}
 		if ok, why := policy.LeaderMayAllow(own, policy.Call{Tool: run.Tool, Input: []byte(run.Input), Cwd: run.Cwd}); !ok {
 			return why

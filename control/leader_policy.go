@@ -10,7 +10,8 @@ import (
 
 // SetMode orders a member into a mode of its own (WIRE §1.7). The same mode again
 // drafts nothing. Only the operator's word makes it wider than the team's mode,
-// and nobody's ends the plan that a member owes.
+// nobody's wider than the ceiling (*CeilingError), and nobody's ends the plan that
+// a member owes.
 func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.Writer, mint Mint) ([]journal.Draft, error) {
 	switch _, err := policy.ParseMode(string(mode)); {
 	case err != nil:
@@ -21,6 +22,8 @@ func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.
 		return nil, &RefusedError{Why: "only a process of the operator sets a mode in the operator's name"}
 	case m.Mode == mode && m.ModeBy == by:
 		return nil, nil
+	case l.Policy.Ceiling.Meet(mode) != mode:
+		return nil, &CeilingError{Ceiling: l.Policy.Ceiling, Over: []string{"mode " + string(mode)}}
 	}
 	return l.command(m, Commanded{What: CommandMode, Mode: mode, Version: l.version + 1, By: by},
 		waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)}, mint)
@@ -28,10 +31,14 @@ func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.
 
 // SetPolicy gives the team a policy, under the next version, and tells every
 // member. Rules and host grants whose time is over are left out. What holds for a member is what this journal says: its message is
-// news, and its applied record says that it has heard.
+// news, and its applied record says that it has heard. What the ceiling does not
+// let be is refused (*CeilingError).
 func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.Draft, error) {
 	if !w.Operator {
 		return nil, &RefusedError{Why: "only the operator sets the policy"}
+	}
+	if err := p.beyond(l.Policy); err != nil {
+		return nil, err
 	}
 	p = l.prune(p, mint.Now)
 	p.Policy.Version, p.By = l.version+1, policy.RoleOperator

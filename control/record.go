@@ -96,6 +96,8 @@ type PolicySet struct {
 	Hosts []HostGrant `json:"hosts,omitempty"`
 	By    policy.Role `json:"by"`
 	File  string      `json:"file_sha256,omitempty"` // the team file that was accepted
+	// Ceiling bounds all of the above; nil: the user has set none.
+	Ceiling *Ceiling `json:"ceiling,omitempty"`
 }
 
 // Joined makes a member.

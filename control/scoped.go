@@ -47,8 +47,8 @@ func over(until *time.Time, now time.Time) bool { return until != nil && !now.Be
 
 func concerns(of, i Instance) bool { return of == "" || of == i }
 
-// For is the policy that the rules make for one member at a time, "" for what
-// every member has. Modes of a member's own are Worker.Effective's to add.
+// For is the policy that the rules make for one member at a time under the
+// ceiling, "" for what every member has. Modes of a member's own are Worker.Effective's to add.
 func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
 	out := p.Policy
 	out.Allow, out.Deny = slices.Clip(out.Allow), slices.Clip(out.Deny)
@@ -61,7 +61,7 @@ func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
 			out.Allow = append(out.Allow, s.Rule)
 		}
 	}
-	return out
+	return p.Ceiling.Bound(out)
 }
 
 // HostsFor are the standing answers that hold for one member at a time.
@@ -73,7 +73,7 @@ func (p PolicySet) HostsFor(i Instance, now time.Time) []HostGrant {
 // nothing. mode is the one that holds for the member.
 func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
 	own := p.For(i, now)
-	own.Mode = mode
+	own.Mode = p.Ceiling.Meet(mode)
 	switch kind {
 	case waggle.KindPermissionRequest:
 		return own.Judge(policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd})

@@ -154,7 +154,10 @@ func (w *Worker) mode(l *Leader) policy.Mode {
 // or its own. The operator's word makes that as wide as it says; the lead's no
 // wider than the team's mode, or than the lead's own where the policy gives it one
 // (PolicySet.Lead), until the operator sets the policy anew.
-func (l *Leader) ModeOf(i Instance) policy.Mode {
+// None is wider than the user's ceiling.
+func (l *Leader) ModeOf(i Instance) policy.Mode { return l.Policy.Ceiling.Meet(l.ownMode(i)) }
+
+func (l *Leader) ownMode(i Instance) policy.Mode {
 	mode := l.Policy.Policy.Mode
 	switch m, ok := l.byInst[i]; {
 	case !ok || m.Mode == "":

@@ -246,7 +246,7 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 	if p.Policy.Version == 0 {
 		p.Policy.Version = 1
 	}
-	p.By = policy.RoleOperator
+	p.By, p.Ceiling = policy.RoleOperator, o.ceiling(nil)
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{
 			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: name, Root: o.RootURL, UID: control.TeamUID(uid),

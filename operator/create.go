@@ -17,6 +17,7 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
+	"waggle/policy"
 	"waggle/team"
 	"waggle/transport"
 )
@@ -34,6 +35,13 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 	}
 	if err := team.CheckDescription(description); err != nil {
 		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
+	}
+	top := o.ceiling(nil)
+	if modeName(p.Policy.Mode) == policy.ModeDefault {
+		p.Policy.Mode = top.Meet(p.Policy.Mode) // nobody asked for it by name
+	}
+	if over := top.Beyond(p.Policy); len(over) > 0 {
+		return nil, &control.CeilingError{Ceiling: top, Over: over}
 	}
 	uid, err := o.Minter.UID()
 	if err != nil {

@@ -73,7 +73,7 @@ func (o Operator) decideAll(ctx context.Context, s *State, answers []Answer) ([]
 		if a.Lesson == nil {
 			continue
 		}
-		if err := a.Lesson.fits(s.Lead, a); err != nil {
+		if err := a.Lesson.fits(s.Lead, o.ceiling(s.Lead.Policy.Ceiling), a); err != nil {
 			return nil, err
 		}
 	}

@@ -26,9 +26,12 @@ const LessonTime = 24 * time.Hour
 
 // fits refuses a lesson that the answer does not teach, before anything is
 // decided.
-func (l Lesson) fits(lead *control.Leader, a Answer) error {
+func (l Lesson) fits(lead *control.Leader, top *control.Ceiling, a Answer) error {
 	if !a.Allow {
 		return &Error{Code: CodeUsage, Op: a.Via, Msg: "a rule is learned from an allow", Hint: "waggle policy add --deny RULE denies for good"}
+	}
+	if over := top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{l.Rule}}); len(over) > 0 {
+		return &control.CeilingError{Ceiling: top, Over: over}
 	}
 	req, err := findRequest(lead, a.ID, a.Digest)
 	if err != nil {

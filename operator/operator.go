@@ -52,6 +52,9 @@ type Operator struct {
 	// Observe is told of the transitions of a team's machines whenever this
 	// program leads it; nil: nobody is.
 	Observe control.Observer
+	// Ceiling is the user's, as their file has it now; nil: there is no file, and a
+	// team keeps the one that it has.
+	Ceiling *control.Ceiling
 	// Trust is told of a call that a member's process made in the operator's
 	// name; nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
@@ -102,6 +105,7 @@ func Code(err error) int {
 	var decided *control.DecidedError
 	var expired *control.ExpiredError
 	var digest *control.DigestError
+	var ceiling *control.CeilingError
 	var full *mailbox.LimitError
 	var scheme *transport.SchemeError
 	var nobody *transport.NotFoundError
@@ -123,7 +127,7 @@ func Code(err error) int {
 		return CodeUsage
 	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
 		return CodeNotFound
-	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest), errors.As(err, &full),
+	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest), errors.As(err, &full), errors.As(err, &ceiling),
 		errors.As(err, &taken), errors.Is(err, control.ErrDiverged):
 		return CodeRefused
 	}

@@ -150,6 +150,10 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 	if err != nil {
 		return nil, err
 	}
+	bounded, err := o.adopt(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	mint, err := o.Minter.Mint()
 	if err != nil {
 		return nil, err
@@ -160,7 +164,7 @@ func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member stri
 	if err != nil {
 		return nil, err
 	}
-	return o.heard(ctx, s, len(recs) > 0)
+	return o.heard(ctx, s, bounded || len(recs) > 0)
 }
 
 // mine opens a team for an act of the operator's: it is waggle's, and no member
@@ -195,6 +199,7 @@ func (o Operator) changeOpen(ctx context.Context, s *State, change func(*State, 
 	}
 	recs, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		set := s.Lead.Policy
+		set.Ceiling = o.ceiling(set.Ceiling)
 		if err := change(s, &set); err != nil {
 			return nil, err
 		}
@@ -211,7 +216,7 @@ func (o Operator) changeOpen(ctx context.Context, s *State, change func(*State, 
 
 func samePolicy(a, b control.PolicySet) bool {
 	return a.Policy.Mode == b.Policy.Mode && slices.Equal(a.Policy.Allow, b.Policy.Allow) && slices.Equal(a.Policy.Deny, b.Policy.Deny) &&
-		slices.Equal(a.Rules, b.Rules) && slices.Equal(a.Hosts, b.Hosts)
+		slices.Equal(a.Rules, b.Rules) && slices.Equal(a.Hosts, b.Hosts) && a.Ceiling.Same(b.Ceiling)
 }
 
 // heard gives the members a moment to take note and says how far each is.

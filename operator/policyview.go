@@ -25,6 +25,8 @@ type PolicyView struct {
 	Rules     []RuleView     `json:"rules"`
 	Hosts     []GrantView    `json:"hosts"`
 	Members   []PolicyMember `json:"members"`
+	// Ceiling is the user's, that bounds it; null: there is none.
+	Ceiling *CeilingView `json:"ceiling"`
 }
 
 // RuleView is one rule as a person is shown it.
@@ -79,6 +81,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 			v.Hosts = append(v.Hosts, s.grantView(g))
 		}
 	}
+	v.Ceiling = ceilingView(set)
 	v.Members, _ = s.heardBy()
 	if only != "" {
 		v.Members = slices.DeleteFunc(v.Members, func(m PolicyMember) bool { return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(as)) })

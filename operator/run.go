@@ -51,6 +51,9 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 		return nil, &Error{Code: CodeFailed, Op: "run", Msg: "the file requires a sandbox and this build has no enforcer for one",
 			Hint: "sandbox: {mode: auto} runs without one and says so"}
 	}
+	if err := f.Under(o.ceiling(nil)); err != nil {
+		return nil, err
+	}
 	if err := o.clear(ctx, f.Team); err != nil {
 		return nil, err
 	}

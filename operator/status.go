@@ -21,6 +21,8 @@ type Status struct {
 	Pending int            `json:"pending"`
 	Unread  int            `json:"unread"` // chat for the operator
 	Alarms  int            `json:"unverified"`
+	// Ceiling is the user's, that bounds the team's policy; null: there is none.
+	Ceiling *CeilingView `json:"ceiling"`
 }
 
 // LeaderStatus says whether somebody leads.
@@ -69,7 +71,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if _, err := o.pass(ctx, s); err != nil {
 		return nil, err
 	}
-	st.Notice = notice(s.Lead.Noticed)
+	st.Notice, st.Ceiling = notice(s.Lead.Noticed), ceilingView(s.Lead.Policy)
 	_, led, err := o.Live(s)
 	if err != nil {
 		return nil, err

@@ -202,14 +202,14 @@ func ParseFile(path string, data []byte) (*File, error) {
 	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
 	tree, err := parser.ParseBytes(data, 0)
 	if err != nil {
-		return nil, usage(path, err)
+		return nil, usage("team file", path, err)
 	}
 	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
-		return nil, usage(path, errors.New("want one YAML document with a team"))
+		return nil, usage("team file", path, errors.New("want one YAML document with a team"))
 	}
 	var y yamlFile
 	if err := yaml.NodeToValue(tree.Docs[0].Body, &y, yaml.Strict()); err != nil {
-		return nil, usage(path, err)
+		return nil, usage("team file", path, err)
 	}
 	c := &checker{path: path, tree: tree}
 	c.file(f, &y)
@@ -219,16 +219,16 @@ func ParseFile(path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-func usage(path string, err error) error {
+func usage(op, path string, err error) error {
 	var ye yaml.Error
 	if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
 		msg := fmt.Sprintf("%s:%d: %s", path, ye.GetToken().Position.Line, ye.GetMessage())
 		if at := ye.GetToken().Value; !strings.Contains(msg, at) {
 			msg += fmt.Sprintf(", at %.60q", at)
 		}
-		return &Error{Code: CodeUsage, Op: "team file", Msg: msg}
+		return &Error{Code: CodeUsage, Op: op, Msg: msg}
 	}
-	return &Error{Code: CodeUsage, Op: "team file", Msg: path + ": " + err.Error()}
+	return &Error{Code: CodeUsage, Op: op, Msg: path + ": " + err.Error()}
 }
 
 // checker collects what is wrong with a file, each with its line.

@@ -41,8 +41,8 @@ type App struct {
 	lines *bufio.Reader // on In; see stdin
 
 	flags struct {
-		root, state, team, as string
-		json, noColor, quiet  bool
+		root, state, team, as, config string
+		json, noColor, quiet          bool
 	}
 }
 
@@ -153,7 +153,15 @@ func (a *App) op() (operator.Operator, error) {
 	if err != nil {
 		return operator.Operator{}, err
 	}
-	return operator.Operator{Observe: observe, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
+	config, err := a.config()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	var ceiling *control.Ceiling
+	if config != nil {
+		ceiling = &config.Ceiling
+	}
+	return operator.Operator{Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
 		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }

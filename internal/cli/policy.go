@@ -32,7 +32,8 @@ func policyListCmd(a *App) *cobra.Command {
 		Long: `List the rules, whom they are for, until when, and how far each member is; with
 --as NAME those that are for that member. --json: {"team","version","mode","decide",
 "deadline_s","rules":[{"rule","effect","scope","expires_at","from"}],"hosts",
-"members":[{"name","state","version","mode"}]}.`,
+"members":[{"name","state","version","mode"}],"ceiling"}; ceiling is null, or
+{"file","sha256","mode","allow","deny","cut"} of your own file.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.policyList(cmd.Context()) },
 	}
@@ -64,6 +65,7 @@ func (a *App) policyList(ctx context.Context) error {
 		a.say("")
 		a.hostTable(v.Hosts)
 	}
+	a.sayCeiling(v.Ceiling)
 	a.say("")
 	a.memberPolicies(v.Members)
 	return nil

@@ -99,6 +99,7 @@ func (a *App) Root() *cobra.Command {
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.root, "root", "", "wire tree: a directory or file:///… (default $WAGGLE_ROOT, $CLAUDE_CONFIG_DIR, ~/.claude)")
 	f.StringVar(&a.flags.state, "state", "", "private state (default $WAGGLE_STATE, $XDG_STATE_HOME/waggle)")
+	f.StringVar(&a.flags.config, "config", "", "your own settings (default $WAGGLE_CONFIG, $XDG_CONFIG_HOME/waggle/config.yaml, ~/.config/waggle/config.yaml)")
 	f.StringVar(&a.flags.team, "team", "", "team (default: the only one there is)")
 	f.StringVar(&a.flags.as, "as", "", "whose chat this is; it never carries authority")
 	f.BoolVar(&a.flags.json, "json", false, "one JSON document on stdout")
@@ -220,6 +221,10 @@ func (a *App) fail(err error) int {
 		if a.flags.json { // for people they are in the message
 			b.Near = append(b.Near, unknown.Near...)
 		}
+	}
+	var ceiling *control.CeilingError
+	if errors.As(err, &ceiling) {
+		b.Hint = "the ceiling is yours: edit " + ceiling.Ceiling.File + ", then give the command again"
 	}
 	if errors.Is(err, control.ErrDiverged) {
 		b.Hint = "waggle audit acknowledge says where and what to do"

@@ -31,6 +31,9 @@ the terminal when there is one.`,
 			if ro.Wait > 0 && !ro.Headless {
 				return &operator.Error{Code: operator.CodeUsage, Op: "run", Msg: "--wait goes with --headless", Hint: "without --headless a run waits anyway"}
 			}
+			if err := a.graceSaid(cmd, &ro.Grace); err != nil {
+				return err
+			}
 			f, err := a.teamFile(args, ro.Headless)
 			if err != nil {
 				return err

@@ -47,6 +47,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 	if st.Notice != "" {
 		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle inbox NAME --archive"+a.scope(name)))
 	}
+	a.sayCeiling(st.Ceiling)
 	var rows [][]string
 	for _, m := range st.Members {
 		pid := ""
@@ -143,6 +144,9 @@ func downCmd(a *App) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.graceSaid(cmd, &grace); err != nil {
+				return err
+			}
 			op, name, err := a.teamArg(args)
 			if err != nil {
 				return err

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/atomicfile"
+	"waggle/operator"
+)
+
+// maxConfig is the most that is read of the user's own file.
+const maxConfig = 1 << 20
+
+// configPath is the user's own file: --config, WAGGLE_CONFIG,
+// $XDG_CONFIG_HOME/waggle/config.yaml, ~/.config/waggle/config.yaml. named: it was
+// pointed at, so it has to be there.
+func (a *App) configPath() (path string, named bool, err error) {
+	for _, v := range []string{a.flags.config, a.env("WAGGLE_CONFIG")} {
+		if v != "" {
+			path, err = filepath.Abs(v)
+			return path, true, err
+		}
+	}
+	if v := a.env("XDG_CONFIG_HOME"); filepath.IsAbs(v) {
+		return filepath.Join(v, "waggle", "config.yaml"), false, nil
+	}
+	home, err := a.home()
+	if err != nil {
+		return "", false, nil // without a home there is none
+	}
+	return filepath.Join(home, ".config", "waggle", "config.yaml"), false, nil
+}
+
+// config reads the user's own file; nil when there is none. One that cannot be
+// read stops every command: what bounds a team is not passed over.
+func (a *App) config() (*operator.Config, error) {
+	path, named, err := a.configPath()
+	if err != nil || path == "" {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(path) // a person may keep theirs behind a link
+	if errors.Is(err, os.ErrNotExist) {
+		if _, lerr := os.Lstat(path); lerr == nil || named {
+			return nil, &operator.Error{Code: operator.CodeNotFound, Op: "config", Msg: "there is no " + path, Hint: "it is named by --config, WAGGLE_CONFIG or a link"}
+		}
+		return nil, nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = atomicfile.ReadFile(real, atomicfile.Options{MaxSize: maxConfig})
+	}
+	if err != nil {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "config", Err: fmt.Errorf("your settings in %s: %w", path, err)}
+	}
+	return operator.ParseConfig(path, data)
+}
+
+// graceSaid takes the grace of the user's file where no flag says one.
+func (a *App) graceSaid(cmd *cobra.Command, grace *time.Duration) error {
+	if cmd.Flags().Changed("grace") {
+		return nil
+	}
+	c, err := a.config()
+	if err == nil && c != nil && c.Grace > 0 {
+		*grace = c.Grace
+	}
+	return err
+}
+
+// sayCeiling says what the user's ceiling is, when a team has one.
+func (a *App) sayCeiling(c *operator.CeilingView) {
+	if c == nil {
+		return
+	}
+	var parts []string
+	if c.Mode != "" {
+		parts = append(parts, "widest mode "+c.Mode)
+	}
+	if c.Allow != nil {
+		parts = append(parts, "at most "+rulesText("allow ", c.Allow))
+	}
+	if len(c.Deny) > 0 {
+		parts = append(parts, rulesText("deny ", c.Deny))
+	}
+	a.say("%s %s: %s", bold("ceiling"), operator.Visible(c.File), operator.Visible(strings.Join(parts, "; ")))
+	if len(c.Cut) > 0 {
+		a.say("  %s %s", yellow("without effect:"), operator.Visible(strings.Join(c.Cut, ", ")))
+	}
+}
+
+func rulesText(effect string, rules []string) string {
+	if len(rules) == 0 {
+		return effect + "nothing"
+	}
+	return effect + strings.Join(rules, ", ")
+}
