@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,9 @@ type RunOptions struct {
 	Timeout  time.Duration // of the whole run; 0: none
 	Grace    time.Duration // for members to end by handshake; 0 means 10 s
 	Keep     bool          // leave the team's files in the wire tree
+	// Homeless is how long the run goes on without the team's directory: members
+	// still get answers from the journal, but nothing they say arrives; 0 means 5 s.
+	Homeless time.Duration
 	// Ask shows a question to the person at this terminal and returns the
 	// answer. It is called in its own goroutine, one question at a time; ctx
 	// ends when the question was answered elsewhere. Nil: nobody is at one.
@@ -198,8 +202,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// homelessFor is how long a run goes on without the team's directory: members still
-// get answers from the journal, but nothing they say arrives.
+// homelessFor is the default of RunOptions.Homeless.
 const homelessFor = 5 * time.Second
 
 // homeless ends a run whose directory does not come back.
@@ -209,7 +212,7 @@ func (r *run) homeless() bool {
 		r.gone = time.Time{}
 	} else if r.gone.IsZero() {
 		r.gone = now
-	} else if now.Sub(r.gone) >= homelessFor {
+	} else if now.Sub(r.gone) >= cmp.Or(r.ro.Homeless, homelessFor) {
 		r.end.gone = fmt.Errorf("the team's directory %s is gone", n.Path)
 		return true
 	}

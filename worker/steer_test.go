@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -319,16 +320,17 @@ func TestWithdrawBetween(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		w := c.say("ann", "words", control.Words{}, true)
-		back, n := false, 0
-		c.onRefresh = func() {
+		var back atomic.Bool
+		n := 0
+		c.onRefresh.Store(new(func() {
 			if n++; n == 2 { // the first is of its opening, the second begins its first pass
-				back = c.unsay("ann", w)
+				back.Store(c.unsay("ann", w))
 			}
-		}
+		}))
 		c.works("ann")
 		time.Sleep(time.Minute)
-		if got := c.texts("ann/1"); !back || len(got) > 0 {
-			t.Errorf("taken back %v, delivered %q", back, got)
+		if got := c.texts("ann/1"); !back.Load() || len(got) > 0 {
+			t.Errorf("taken back %v, delivered %q", back.Load(), got)
 		}
 	}, "ann")
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ type world struct {
 	epochs    map[waggle.MemberName]int
 	plays     map[string]play                // what an agent does for a task
 	onChat    play                           // and for chat
-	onRefresh func()                         // after a worker has read the leader's journal
+	onRefresh atomic.Pointer[func()]         // after a worker has read the leader's journal
 	ran       map[string]int                 // command: how often it was run
 	read      []reading                      // chat that sessions were given
 	heard     []string                       // answers that sessions were given
@@ -328,8 +329,8 @@ type mortalJournal struct {
 
 func (m mortalJournal) Refresh(ctx context.Context) error {
 	err := m.p.do("refresh "+m.kind, func() error { return m.j.Refresh(ctx) })
-	if fn := m.p.w.onRefresh; fn != nil && m.p.name != waggle.Lead && m.kind == "leader" {
-		fn()
+	if fn := m.p.w.onRefresh.Load(); fn != nil && m.p.name != waggle.Lead && m.kind == "leader" {
+		(*fn)()
 	}
 	return err
 }

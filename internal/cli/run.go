@@ -46,6 +46,7 @@ the terminal when there is one.`,
 	fl.DurationVar(&ro.Wait, "wait", 0, "with --headless: how long a question may be answered from elsewhere")
 	fl.DurationVar(&ro.Timeout, "timeout", 0, "end the run after this long (exit 4)")
 	fl.DurationVar(&ro.Grace, "grace", 10*time.Second, "time for members to end by themselves")
+	fl.DurationVar(&ro.Homeless, "homeless", 5*time.Second, "how long to go on when the team's directory is gone")
 	fl.BoolVar(&ro.Keep, "keep", false, "leave the team's files in the wire tree")
 	fl.StringVar(&report, "report", "", "write report.json and report.txt into this directory")
 	return cmd
