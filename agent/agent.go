@@ -10,6 +10,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -53,6 +54,10 @@ type Result struct {
 	ExitCode *int   // of the command that decided it
 }
 
+// ErrWithdrawn is the error of a plan that its agent took back: nobody is asked any
+// more for what will not be done, and no answer to it has an effect.
+var ErrWithdrawn = errors.New("the plan was taken back")
+
 // Gate stands between an agent and everything that needs permission. Each call
 // blocks until it is decided.
 type Gate interface {
@@ -60,7 +65,7 @@ type Gate interface {
 	// with the input that was allowed, which may differ from what was asked.
 	Tool(ctx context.Context, c Call, run func(ctx context.Context, input json.RawMessage) Ran) (Outcome, error)
 	// Plan asks for a verdict on a plan. When ctx ends first, and the turn goes
-	// on, the plan is taken back.
+	// on, the plan is taken back and the error is ErrWithdrawn.
 	Plan(ctx context.Context, plan string) (Answer, error)
 	// Network asks for access to a host, "example.com" or "example.com:443".
 	Network(ctx context.Context, host, reason string) (Answer, error)

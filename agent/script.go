@@ -52,6 +52,10 @@ type ToolStep struct {
 // PlanStep proposes plans, one after another, until one is approved.
 type PlanStep struct {
 	Revisions []string `json:"revisions"`
+	// Withdraw is how long a revision waits for its answer before the script takes
+	// it back and goes on with the next one, after the last with the next step, its
+	// plan not approved. Nil: it waits.
+	Withdraw *WaitStep `json:"withdraw,omitempty"`
 }
 
 // NetworkStep asks for a host. Expect is as in ToolStep.
@@ -194,7 +198,7 @@ func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
 	case s.Tool != nil:
 		return s.Tool.play(ctx, h, t)
 	case s.Plan != nil:
-		return nil, s.Plan.play(ctx, h)
+		return nil, s.Plan.play(ctx, h, t)
 	case s.Network != nil:
 		ans, err := h.Network(ctx, s.Network.Host, s.Network.Reason)
 		if err == nil && !ans.Allowed && s.Network.Expect != "deny" {
@@ -211,19 +215,41 @@ func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
 	return nil, nil
 }
 
-func (s *PlanStep) play(ctx context.Context, h Host) error {
-	var last Answer
+func (s *PlanStep) play(ctx context.Context, h Host, t *Task) error {
+	var end error
 	for _, rev := range s.Revisions {
-		ans, err := h.Plan(ctx, rev)
-		if err != nil {
+		ans, err := s.propose(ctx, h, t, rev)
+		switch {
+		case errors.Is(err, ErrWithdrawn):
+			end = nil
+		case err != nil:
 			return err
-		}
-		if ans.Allowed {
+		case ans.Allowed:
 			return nil
+		default:
+			end = &errFailed{"plan rejected: " + ans.Reason, true}
 		}
-		last = ans
 	}
-	return &errFailed{"plan rejected: " + last.Reason, true}
+	return end
+}
+
+// propose asks for one revision, for as long as the step waits for it.
+func (s *PlanStep) propose(ctx context.Context, h Host, t *Task, rev string) (Answer, error) {
+	if s.Withdraw == nil {
+		return h.Plan(ctx, rev)
+	}
+	patience, giveUp := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if s.Withdraw.play(patience, t) == nil {
+			giveUp()
+		}
+	}()
+	ans, err := h.Plan(patience, rev)
+	giveUp()
+	<-ended
+	return ans, err
 }
 
 func (s *ToolStep) play(ctx context.Context, h Host, t *Task) (*Ran, error) {

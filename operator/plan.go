@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/journal"
 	"waggle/policy"
 )
 
@@ -49,6 +51,54 @@ func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev
 	}
 	q := o.question(s.Lead, r, o.Minter.Now())
 	return &q, nil
+}
+
+// Escalated is what passing a plan on came to.
+type Escalated struct {
+	ID       string `json:"id"`
+	Member   string `json:"member"`
+	Revision int    `json:"revision"`
+	Digest   string `json:"digest"`
+	Changed  bool   `json:"changed"` // false: it waits for the operator alone already
+	Decider  string `json:"decider"` // who answers plans by the policy
+}
+
+// EscalatePlan takes the answer to one revision of a plan to the operator: from then
+// on neither the rules nor the lead agent decide it, whatever the policy says of
+// plans. A plan that the operator decides anyway stays as it is. Errors: that of Plan;
+// control.DecidedError when it was answered, control.RefusedError when it is closed or
+// takes two.
+func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of string, rev int, reason string) (*Escalated, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.guard(ctx, s, "plan escalate"); err != nil {
+		return nil, err
+	}
+	r, err := findPlan(s.Lead, of, rev)
+	if err != nil { // a pass takes in what was asked; before it nobody decides
+		if _, perr := o.pass(ctx, s); perr != nil {
+			return nil, perr
+		}
+		if r, err = findPlan(s.Lead, of, rev); err != nil {
+			return nil, err
+		}
+	}
+	var out control.Outcome
+	recs, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		out, err = s.Lead.Escalate(r.Key, r.Digest, policy.RoleOperator, reason, o.writer())
+		if s.Lead.Policy.DeciderOf(policy.GatePlan) == policy.DecideOperator {
+			out.Drafts = nil
+		}
+		return out.Drafts, err
+	})
+	if err = errors.Join(err, out.Refusal); err != nil {
+		return nil, err
+	}
+	m, _ := s.Lead.ByInstance(r.Instance)
+	return &Escalated{ID: string(r.ID), Member: string(m.Name), Revision: revision(s.Lead, r), Digest: string(r.Digest), Changed: len(recs) > 0,
+		Decider: string(s.Lead.Policy.DeciderOf(policy.GatePlan))}, nil
 }
 
 // DiffPlans is what changed between two revisions, as a unified diff.

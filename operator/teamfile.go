@@ -124,7 +124,7 @@ type yamlRule struct {
 type yamlStep struct {
 	Say      *yamlSay      `yaml:"say"`
 	Tool     *yamlTool     `yaml:"tool"`
-	Plan     any           `yaml:"plan"` // a text, or a list of revisions
+	Plan     any           `yaml:"plan"` // a text, a list of revisions, or {revisions, withdraw}
 	Network  *yamlNetwork  `yaml:"network"`
 	Progress *yamlProgress `yaml:"progress"`
 	Fail     string        `yaml:"fail"`
@@ -477,8 +477,30 @@ func (y yamlStep) step() (agent.Step, error) {
 	if y.Fail != "" {
 		s.Fail = &agent.FailStep{Reason: y.Fail}
 	}
-	switch p := y.Plan.(type) {
+	if err := y.plan(&s); err != nil {
+		return s, err
+	}
+	return s, y.wait(&s)
+}
+
+// plan reads a text, a list of revisions, or {revisions, withdraw}.
+func (y yamlStep) plan(s *agent.Step) error {
+	p := y.Plan
+	var withdraw any
+	if whole, ok := p.(map[string]any); ok {
+		for k := range whole {
+			if k != "revisions" && k != "withdraw" {
+				return fmt.Errorf("plan has no %q: it wants revisions and withdraw", k)
+			}
+		}
+		p, withdraw = whole["revisions"], whole["withdraw"]
+		if p == nil {
+			return errors.New("plan wants revisions")
+		}
+	}
+	switch p := p.(type) {
 	case nil:
+		return nil
 	case string:
 		s.Plan = &agent.PlanStep{Revisions: []string{p}}
 	case []any:
@@ -487,27 +509,37 @@ func (y yamlStep) step() (agent.Step, error) {
 			s.Plan.Revisions = append(s.Plan.Revisions, fmt.Sprint(r))
 		}
 	default:
-		return s, errors.New("plan wants a text or a list of revisions")
+		return errors.New("plan wants a text or a list of revisions")
 	}
-	return s, y.wait(&s)
+	var err error
+	if s.Plan.Withdraw, err = waitOf(withdraw); err != nil {
+		return fmt.Errorf("plan: withdraw: %w", err)
+	}
+	return nil
 }
 
-func (y yamlStep) wait(s *agent.Step) error {
-	switch w := y.Wait.(type) {
+func (y yamlStep) wait(s *agent.Step) (err error) {
+	if s.Wait, err = waitOf(y.Wait); err != nil {
+		return fmt.Errorf("wait: %w", err)
+	}
+	return nil
+}
+
+// waitOf reads a duration or {until: path}; nil is nil.
+func waitOf(v any) (*agent.WaitStep, error) {
+	switch w := v.(type) {
 	case nil:
-		return nil
+		return nil, nil
 	case string:
 		d, err := time.ParseDuration(w)
-		s.Wait = &agent.WaitStep{For: agent.Duration(d)}
-		return err
+		return &agent.WaitStep{For: agent.Duration(d)}, err
 	case map[string]any:
 		until, ok := w["until"].(string)
 		if ok && len(w) == 1 {
-			s.Wait = &agent.WaitStep{Until: until}
-			return nil
+			return &agent.WaitStep{Until: until}, nil
 		}
 	}
-	return errors.New("wait wants a duration or {until: path}")
+	return nil, errors.New("want a duration or {until: path}")
 }
 
 func (c *checker) tasks(f *File, ys []yamlTask) {

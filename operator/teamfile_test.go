@@ -34,6 +34,8 @@ members:
     steps:
       - plan: one
       - plan: [one, two]
+      - plan: {revisions: one, withdraw: 2s}
+      - plan: {revisions: [one], withdraw: {until: file}}
       - wait: 2s
       - wait: {until: file}
       - say: hello
@@ -62,7 +64,8 @@ tasks:
 		{Name: "tester", Agent: "exec", Backend: "process", Color: "red", Cwd: "/proj/sub", Spec: json.RawMessage(`{}`)},
 		{Name: "builder", Agent: "exec", Backend: "process", Cwd: "/abs", PlanRequired: true, Spec: json.RawMessage(`{"command":["make","a b"]}`)},
 		{Name: "actor", Agent: "script", Backend: "process", Cwd: "/proj", Spec: json.RawMessage(`{"steps":[{"plan":{"revisions":["one"]}},` +
-			`{"plan":{"revisions":["one","two"]}},{"wait":{"for":"2s"}},{"wait":{"until":"file"}},` +
+			`{"plan":{"revisions":["one","two"]}},` +
+			`{"plan":{"revisions":["one"],"withdraw":{"for":"2s"}}},{"plan":{"revisions":["one"],"withdraw":{"until":"file"}}},{"wait":{"for":"2s"}},{"wait":{"until":"file"}},` +
 			`{"say":{"text":"hello"}},{"say":{"to":"tester","text":"hi"}},{"network":{"host":"example.com:443"}},{"progress":{"phase":"","message":"half"}},` +
 			`{"tool":{"name":"Bash","input":{"command":"ls","n":1},"expect":"deny"}}]}`)},
 	}
@@ -101,6 +104,9 @@ func TestParseFileRefuses(t *testing.T) {
 		{"agent", head + "members:\n  - {name: a, agent: robot}\n", "members[0].agent"},
 		{"backend", head + "members:\n  - {name: a, agent: exec, backend: docker}\n", "members[0].backend"},
 		{"worktree", head + "members:\n  - {name: a, agent: exec, worktree: true}\n", "members[0].worktree"},
+		{"plan key", head + "members:\n  - {name: a, agent: script, steps: [{plan: {revisions: x, witdraw: 2s}}]}\n", "plan has no \"witdraw\""},
+		{"plan withdraw", head + "members:\n  - {name: a, agent: script, steps: [{plan: {revisions: x, withdraw: [2]}}]}\n", "plan: withdraw: want a duration or {until: path}"},
+		{"plan nothing", head + "members:\n  - {name: a, agent: script, steps: [{plan: {withdraw: 2s}}]}\n", "plan wants revisions"},
 		{"plan", head + "members:\n  - {name: a, agent: exec, plan: maybe}\n", "members[0].plan"},
 		{"steps of exec", head + "members:\n  - {name: a, agent: exec, steps: [{fail: x}]}\n", "steps are for agent script"},
 		{"command of script", head + "members:\n  - {name: a, agent: script, command: [ls]}\n", "command is for agent exec"},

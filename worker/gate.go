@@ -135,7 +135,10 @@ func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (ag
 	defer leave()
 	call, err := h.ask(inner, kind, a)
 	if err != nil && kind == waggle.KindPlanApprovalRequest && ctx.Err() != nil && h.t.ctx.Err() == nil {
-		err = errors.Join(err, h.withdraw(call.key))
+		if werr := h.withdraw(call.key); werr != nil {
+			return call.Answer, errors.Join(err, werr)
+		}
+		err = fmt.Errorf("%w: %w", agent.ErrWithdrawn, err)
 	}
 	return call.Answer, err
 }

@@ -15,14 +15,15 @@ import (
 func planCmd(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
-		Short: "Plans: list, read, compare, approve, reject",
+		Short: "Plans: list, read, compare, approve, reject, take over",
 		Long: `Plans are what a member wants to do before it does anything. Every revision is a
 request of its own with its text on record; a newer one takes the place of those
-before it. PLAN is a request's id, or a member's name for its newest work.`,
+before it, and its member may take it back. PLAN is a request's id, or a member's name
+for its newest work.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.planList(cmd.Context(), false) },
 	}
-	cmd.AddCommand(planListCmd(a), planShowCmd(a), planApproveCmd(a), planRejectCmd(a), planDiffCmd(a))
+	cmd.AddCommand(planListCmd(a), planShowCmd(a), planApproveCmd(a), planRejectCmd(a), planEscalateCmd(a), planDiffCmd(a))
 	return cmd
 }
 
@@ -133,6 +134,44 @@ codes and --json are as for waggle deny.`,
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
 	cmd.Flags().StringVarP(&feedback, "message", "m", "", "what to change")
+	return cmd
+}
+
+func planEscalateCmd(a *App) *cobra.Command {
+	var rev int
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "escalate PLAN",
+		Short: "Take the answer to a plan from the lead agent or the rules to yourself",
+		Long: `Take the answer to a plan to yourself: from then on neither the lead agent nor the rules
+decide it, only you, with plan approve and plan reject. Exit 6 when it was answered or
+taken back, or takes two anyway. --json: {"id","member","revision","digest","changed",
+"decider"}; changed is false when it waited for you alone already.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completePlans,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			e, err := op.EscalatePlan(cmd.Context(), name, args[0], rev, reason)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(e)
+			}
+			if e.Changed {
+				a.say("%s of %s, revision %d, waits for you alone", e.ID, operator.Visible(e.Member), e.Revision)
+			} else {
+				a.say("%s of %s, revision %d, waited for you alone already", e.ID, operator.Visible(e.Member), e.Revision)
+			}
+			a.talk("%s waggle plan show %s%s", faint("next:"), e.ID, a.scope(name))
+			return nil
+		},
+	}
+	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
+	cmd.Flags().StringVarP(&reason, "message", "m", "", "why, for the record")
 	return cmd
 }
 
