@@ -104,6 +104,8 @@ func TestMail(t *testing.T) {
 		t.Errorf("%v", f)
 	}
 	again.say(`{"op":"took","entry":"one"}`)
+	again.say(`{"op":"send","ref":"1","to":"ann","text":"frames are read in order"}`)
+	again.next("result")
 	r.desk.put("ed", operator.InboxEntry{ID: "two", Text: "second"})
 	r.bridge.Nudge()
 	if f := again.next("message"); f["entry"].(map[string]any)["id"] != "two" {
