@@ -190,7 +190,8 @@ func TestDecide(t *testing.T) {
 	if want := (operator.Answer{ID: "r1", Digest: digest, Reason: "no", Via: "bridge"}); len(r.desk.answers) != 1 || r.desk.answers[0] != want {
 		t.Errorf("%+v", r.desk.answers)
 	}
-	for len(e.next("pending")["pending"].([]any)) != 0 { // the first may be of before
+	for e.last["pending"] == nil || len(e.last["pending"]["pending"].([]any)) != 0 { // it may have come before the result
+		e.next("pending")
 	}
 	r.desk.refuse = &operator.Error{Code: operator.CodeRefused, Msg: "decided before", Hint: "look"}
 	e.say(`{"op":"decide","ref":"8","id":"r1","digest":"` + digest + `","decision":"allow"}`)

@@ -130,8 +130,9 @@ func newRigWith(t *testing.T, o bridge.Options) *rig {
 
 // editor is a scripted editor.
 type editor struct {
-	t  *testing.T
-	ws *websocket.Conn
+	t    *testing.T
+	ws   *websocket.Conn
+	last map[string]frame // of each op
 }
 
 // frame is any frame that an editor is sent.
@@ -151,7 +152,7 @@ func (r *rig) dial(header http.Header, host string) (*editor, int, error) {
 	}
 	ws.SetReadLimit(64 << 20)
 	r.t.Cleanup(func() { _ = ws.CloseNow() })
-	return &editor{r.t, ws}, 0, nil
+	return &editor{r.t, ws, map[string]frame{}}, 0, nil
 }
 
 // connect is an editor that was let in.
@@ -193,6 +194,8 @@ func (e *editor) read() frame {
 	if err := json.Unmarshal(data, &f); err != nil {
 		e.t.Fatalf("%s: %v", data, err)
 	}
+	op, _ := f["op"].(string)
+	e.last[op] = f
 	return f
 }
 
