@@ -301,6 +301,9 @@ func newTakes(t *testing.T) victims { return &takes{dir: t.TempDir()} }
 func (k *takes) prepare(t *testing.T, n int) child {
 	b, err := openIn(mailbox.JSONL, k.dir, mailbox.Options{Retention: mailbox.Prune})
 	must(t, err)
+	if n == 0 { // a victim that dies before its first message leaves a mailbox all the same
+		must(t, b.Append(t.Context(), message("first", 0)))
+	}
 	list, err := b.Entries(t.Context())
 	must(t, err)
 	for _, e := range list {
