@@ -144,7 +144,6 @@ func TestNetworkGrants(t *testing.T) {
 // that is on record within five seconds, whatever else goes on.
 func TestAlarmInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.works("ann")
 		c.join(control.Joined{Name: "cleo"})
 		cleo := c.instance("cleo")
 		c.operate(func(*control.Leader) ([]journal.Draft, error) {
@@ -152,6 +151,7 @@ func TestAlarmInTime(t *testing.T) {
 				{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "c1a0de", Name: "cleo", Agent: "claude", Backend: "tmux", Trust: control.FileTrust}}}, nil
 		})
 		c.leads()
+		c.works("ann")
 		hold := make(chan struct{})
 		c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
 			<-hold
