@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"waggle/control"
-	"waggle/internal/boxes"
 	"waggle/journal"
 )
 
@@ -19,14 +18,7 @@ func (w *Worker) home(ctx context.Context) {
 	if n == nil {
 		return
 	}
-	switch n.What {
-	case boxes.Returned:
-		w.p.Log.Info("the team's directory is there again", "path", n.Path)
-	case boxes.Replaced:
-		w.p.Log.Warn("the team's directory was replaced by another", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
-	default:
-		w.p.Log.Warn("the team's directory is gone: nothing can be sent or received there", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
-	}
+	n.Tell(w.p.Log)
 	w.trouble.Note("home", n.Err, "not all of the team's mail could be kept")
 	w.mu.Lock()
 	err := w.append(ctx, func() ([]journal.Draft, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,18 @@ type News struct {
 	Moved string // where the directory was renamed to, while it can be found there
 	Saved string // the directory in the archive where the mail is kept that was last read
 	Err   error  // why something could not be kept
+}
+
+// Tell logs the change.
+func (n *News) Tell(log *slog.Logger) {
+	switch n.What {
+	case Returned:
+		log.Info("the team's directory is there again", "path", n.Path)
+	case Replaced:
+		log.Warn("the team's directory was replaced by another", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
+	default:
+		log.Warn("the team's directory is gone: nothing can be sent or received there", "path", n.Path, "moved", n.Moved, "saved", n.Saved)
+	}
 }
 
 // Home is a member's mailbox with an eye on the team's directory: a mailbox whose
