@@ -56,7 +56,7 @@ func TestLife(t *testing.T) {
 	vet := m.ask(tool, control.Ask{Tool: "Bash", Input: `{"command":"go vet ./..."}`, Cwd: "/work"})
 	w.must(m.start(vet))
 	m.finish(vet)
-	decide(m.ask(host, control.Ask{Host: "proxy.golang.org", Port: "443"}), true, "")
+	decide(m.ask(host, control.Ask{Host: "packages.example", Port: "443"}), true, "")
 	decide(m.ask(tool, control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work", ToolUseID: "toolu_3"}), false, "not today")
 
 	w.shutdown(m, policy.RoleOperator)

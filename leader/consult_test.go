@@ -125,7 +125,7 @@ var lures = []struct {
 	{ask: control.Ask{Tool: "bash", Input: `{"command":"go test ./..."}`, Cwd: "/work"}},
 	{ask: control.Ask{Tool: "Bash", Input: `{"command":"go test ./...","dangerouslyDisableSandbox":true}`, Cwd: "/work"}},
 	{kind: waggle.KindSandboxPermissionRequest, ask: control.Ask{Host: "evil.example", Port: "443", Reason: "the tests need it"}},
-	{kind: waggle.KindSandboxPermissionRequest, ask: control.Ask{Host: "proxy.golang.org"}},
+	{kind: waggle.KindSandboxPermissionRequest, ask: control.Ask{Host: "packages.example"}},
 }
 
 func bash(cmd string) control.Ask {
