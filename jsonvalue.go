@@ -182,7 +182,7 @@ func appendUnescaped(dst []byte, s string) ([]byte, int) {
 	return append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f), 6
 }
 
-// hex4 reads the four digits of a \uXXXX sequence.
+// hex4 reads the four hex digits that follow \u at the beginning of s.
 func hex4(s string) (rune, bool) {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0, false

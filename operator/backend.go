@@ -11,6 +11,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/leader"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/team"
@@ -26,11 +27,11 @@ const (
 // Backends lists the words.
 func Backends() []string { return []string{BackendAuto, BackendProcess, BackendTmux} }
 
-// ResolveBackend says what auto means here: panes of tmux for a person who runs
+// resolveBackend says what auto means here: panes of tmux for a person who runs
 // inside it, else processes, which can be attached to all the same. attended says
 // that a person looks. A backend that is named and missing is an error: who asks for
 // panes does not want to find none.
-func (o Operator) ResolveBackend(word string, attended bool) (string, error) {
+func (o Operator) resolveBackend(word string, attended bool) (string, error) {
 	switch word {
 	case "", BackendProcess:
 		return BackendProcess, nil
@@ -82,7 +83,7 @@ func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 
 // StartWorker starts the hidden worker program for an instance that has joined, in
 // the backend that it joined with.
-func (o Operator) StartWorker(ctx context.Context, l Starter, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
+func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
 	word, color := BackendProcess, ""
 	l.View(func(lead *control.Leader) {
 		if m, ok := lead.ByInstance(i); ok {
@@ -102,12 +103,6 @@ func (o Operator) StartWorker(ctx context.Context, l Starter, s *State, i contro
 	return p, err
 }
 
-// Starter is a leader, as far as starting goes.
-type Starter interface {
-	View(func(*control.Leader))
-	Start(ctx context.Context, i control.Instance, b spawn.Backend, spec spawn.Spec) (*spawn.Process, error)
-}
-
 // placed writes the pane into the phone book, for other programs.
 func (o Operator) placed(ctx context.Context, s *State, name waggle.MemberName, pane string) error {
 	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
@@ -117,9 +112,9 @@ func (o Operator) placed(ctx context.Context, s *State, name waggle.MemberName, 
 	return reg.Place(ctx, name, BackendTmux, pane)
 }
 
-// Held finds the terminal of a member's process: of the one that runs, or, in a pane
+// held finds the terminal of a member's process: of the one that runs, or, in a pane
 // that is still open, of the last. nil without an error: it has none, only its log.
-func (o Operator) Held(s *State, name waggle.MemberName) (*terminal.Held, error) {
+func (o Operator) held(s *State, name waggle.MemberName) (*terminal.Held, error) {
 	m, ok := s.Lead.Member(name)
 	if !ok || m.Process == nil {
 		return nil, nil
@@ -228,7 +223,7 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 	if err != nil {
 		return nil, err
 	}
-	h, err := o.Held(s, member)
+	h, err := o.held(s, member)
 	if err != nil {
 		return nil, err
 	}

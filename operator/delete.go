@@ -117,14 +117,9 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.State(ctx, name)
+	s, err := o.guarded(ctx, name, "delete")
 	if err != nil {
 		return nil, err
-	}
-	if s != nil {
-		if err := o.guard(ctx, s, "delete"); err != nil {
-			return nil, err
-		}
 	}
 	facts, err := o.Facts(ctx, name)
 	if err != nil {
@@ -406,14 +401,11 @@ func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member strin
 	if !ok || m.Gone() {
 		return &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 	}
-	s, err := o.State(ctx, name)
+	s, err := o.guarded(ctx, name, "remove")
 	if err != nil {
 		return err
 	}
 	if s != nil {
-		if err := o.guard(ctx, s, "remove"); err != nil {
-			return err
-		}
 		_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 			jm, ok := s.Lead.Member(m.Name)
 			switch {

@@ -29,14 +29,9 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.State(ctx, name)
+	s, err := o.guarded(ctx, name, "team migrate")
 	if err != nil {
 		return nil, err
-	}
-	if s != nil {
-		if err := o.guard(ctx, s, "team migrate"); err != nil {
-			return nil, err
-		}
 	}
 	if to != mailbox.Array && s == nil {
 		return nil, &Error{Code: CodeRefused, Op: "team migrate", Msg: fmt.Sprintf("team %s is not led by waggle, and whoever leads it could not read its mail any more", name),
@@ -79,14 +74,9 @@ func (o Operator) MigrateSchema(ctx context.Context, name waggle.TeamName, dry b
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.State(ctx, name)
+	s, err := o.guarded(ctx, name, "team migrate")
 	if err != nil {
 		return nil, err
-	}
-	if s != nil {
-		if err := o.guard(ctx, s, "team migrate"); err != nil {
-			return nil, err
-		}
 	}
 	kept, err := o.archiveOf(s, cfg)
 	if err != nil {

@@ -291,6 +291,16 @@ func (o Operator) limits() mailbox.Limits {
 // Boxes are the mailboxes of a team.
 func (o Operator) Boxes(name waggle.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }
 
+// guarded is State for a command that only the operator may give, also in a team
+// that waggle does not lead: there nobody is a member's process.
+func (o Operator) guarded(ctx context.Context, name waggle.TeamName, what string) (*State, error) {
+	s, err := o.State(ctx, name)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	return s, o.guard(ctx, s, what)
+}
+
 // Pick chooses the team: the named one, or the only one there is.
 func (o Operator) Pick(name string) (waggle.TeamName, error) {
 	names, err := o.Root.Names()

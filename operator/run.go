@@ -141,7 +141,7 @@ func (r *run) start(ctx context.Context) (map[waggle.MemberName]control.Instance
 	instances := map[waggle.MemberName]control.Instance{}
 	for _, m := range r.f.Members {
 		var err error
-		if m.Backend, err = r.o.ResolveBackend(m.Backend, !r.ro.Headless); err != nil {
+		if m.Backend, err = r.o.resolveBackend(m.Backend, !r.ro.Headless); err != nil {
 			return nil, err
 		}
 		added, i, err := r.o.Join(ctx, r.s, m, false)

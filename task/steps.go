@@ -90,13 +90,8 @@ func (t *Task) refuse(why string, tasks ...ID) error {
 // or is completed.
 func (l *List) Start(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
 	return l.step(ctx, "start", id, func(t *Task) error {
-		switch {
-		case t.Status == Completed:
-			return t.refuse(AlreadyResolved)
-		case t.Owner == "":
-			return t.refuse(NotOwner)
-		case !t.ownedBy(owner):
-			return t.refuse(AlreadyClaimed)
+		if err := t.workedBy(owner); err != nil {
+			return err
 		}
 		return l.begin(ctx, t)
 	})
@@ -107,15 +102,11 @@ func (l *List) Start(ctx context.Context, id ID, owner waggle.MemberName) (Task,
 // blocked, or was completed by another.
 func (l *List) Complete(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
 	return l.step(ctx, "complete", id, func(t *Task) error {
-		switch {
-		case t.Status == Completed && t.ownedBy(owner):
+		if t.Status == Completed && t.ownedBy(owner) {
 			return nil
-		case t.Status == Completed:
-			return t.refuse(AlreadyResolved)
-		case t.Owner == "":
-			return t.refuse(NotOwner)
-		case !t.ownedBy(owner):
-			return t.refuse(AlreadyClaimed)
+		}
+		if err := t.workedBy(owner); err != nil {
+			return err
 		}
 		if err := l.begin(ctx, t); err != nil {
 			return err
@@ -130,18 +121,27 @@ func (l *List) Complete(ctx context.Context, id ID, owner waggle.MemberName) (Ta
 // there, is not the owner's, or is completed.
 func (l *List) Pause(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
 	return l.step(ctx, "pause", id, func(t *Task) error {
-		switch {
-		case t.Status == Completed:
-			return t.refuse(AlreadyResolved)
-		case t.Owner == "":
-			return t.refuse(NotOwner)
-		case !t.ownedBy(owner):
-			return t.refuse(AlreadyClaimed)
-		case t.Status == InProgress:
+		if err := t.workedBy(owner); err != nil {
+			return err
+		}
+		if t.Status == InProgress {
 			t.Status = Pending
 		}
 		return nil
 	})
+}
+
+// workedBy refuses a task that is not owner's to work on.
+func (t *Task) workedBy(owner waggle.MemberName) error {
+	switch {
+	case t.Status == Completed:
+		return t.refuse(AlreadyResolved)
+	case t.Owner == "":
+		return t.refuse(NotOwner)
+	case !t.ownedBy(owner):
+		return t.refuse(AlreadyClaimed)
+	}
+	return nil
 }
 
 // begin sets in_progress unless t is blocked. A task in progress stays so.

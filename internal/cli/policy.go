@@ -175,24 +175,31 @@ recorded. --as NAME judges it as that member's, with its rules, mode and directo
 			if err != nil {
 				return err
 			}
-			if cwd == "" && a.flags.as == "" {
-				if cwd, err = os.Getwd(); err != nil {
-					return err
-				}
-			}
-			j, err := op.TestPolicy(cmd.Context(), name, a.flags.as, args[0], cwd)
-			if err != nil {
-				return err
-			}
-			if a.flags.json {
-				return a.document(j)
-			}
-			a.sayJudged(j, false)
-			return nil
+			return a.judge(cmd.Context(), op, name, args[0], cwd, false)
 		},
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
 	return cmd
+}
+
+// judge says what the policy makes of a call, in the directory named, the member's,
+// or this one.
+func (a *App) judge(ctx context.Context, op operator.Operator, name waggle.TeamName, call, cwd string, every bool) error {
+	if cwd == "" && a.flags.as == "" {
+		var err error
+		if cwd, err = os.Getwd(); err != nil {
+			return err
+		}
+	}
+	j, err := op.TestPolicy(ctx, name, a.flags.as, call, cwd)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.document(j)
+	}
+	a.sayJudged(j, every)
+	return nil
 }
 
 // sayJudged says what decides; every adds the rules that do not.
@@ -241,20 +248,7 @@ same call now; or only the latter, of a call as policy test takes it.
 				return err
 			}
 			if isCall(args[0]) {
-				if cwd == "" && a.flags.as == "" {
-					if cwd, err = os.Getwd(); err != nil {
-						return err
-					}
-				}
-				j, err := op.TestPolicy(cmd.Context(), name, a.flags.as, args[0], cwd)
-				if err != nil {
-					return err
-				}
-				if a.flags.json {
-					return a.document(j)
-				}
-				a.sayJudged(j, true)
-				return nil
+				return a.judge(cmd.Context(), op, name, args[0], cwd, true)
 			}
 			e, err := op.Explain(cmd.Context(), name, args[0])
 			if err != nil {

@@ -61,12 +61,15 @@ type hold struct {
 	Exit    spawn.Exit     `json:"exit"`
 }
 
-const holdSuffix = ".hold.json"
+const (
+	startSuffix = ".start.json"
+	holdSuffix  = ".hold.json"
+)
 
 // paths are the files of one process, beside each other.
 type paths struct{ base string }
 
-func (p paths) handover() string { return p.base + ".start.json" }
+func (p paths) handover() string { return p.base + startSuffix }
 func (p paths) hold() string     { return p.base + holdSuffix }
 
 // maxSocket is the longest path that a socket may have everywhere, its end

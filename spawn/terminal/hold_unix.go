@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -34,11 +35,11 @@ import (
 // It ends with its process and never before, except when it is killed: then the
 // process's terminal hangs up.
 func Hold(ctx context.Context, path string, screen *os.File) (code int, err error) {
-	base, ok := bytes.CutSuffix([]byte(path), []byte(".start.json"))
+	base, ok := strings.CutSuffix(path, startSuffix)
 	if !ok {
 		return 1, fmt.Errorf("hold: %s is no hand-over", path)
 	}
-	p := paths{string(base)}
+	p := paths{base}
 	h, err := take(ctx, path)
 	if err != nil {
 		return 1, fmt.Errorf("hold: %w", err)
@@ -226,7 +227,7 @@ func (h *holder) show(screen *os.File) (restore func()) {
 		return func() {} // no terminal: nobody looks
 	}
 	h.fit(screen)
-	v := h.join(screen)
+	v := h.join(screen, nil)
 	go func() { _, _ = io.Copy(h.tty, screen) }()
 	return func() {
 		<-v.done
@@ -308,7 +309,7 @@ func (h *holder) attached(ctx context.Context, c *net.UnixConn) {
 		return // it has ended meanwhile
 	}
 	h.resize(size)
-	v := h.join(out)
+	v := h.join(out, out.end)
 	defer func() {
 		h.leave(v)
 		<-v.done
@@ -353,10 +354,12 @@ func (f *frames) Write(b []byte) (int, error) {
 	return len(b), writeFrame(f.c, frameOutput, b)
 }
 
-// Close says that the process has ended.
-func (f *frames) Close() error {
+// end says that the process has ended; who does not hear it finds out.
+func (f *frames) end() {
 	f.patience()
-	return errors.Join(writeFrame(f.c, frameEnd, nil), f.c.CloseWrite())
+	if writeFrame(f.c, frameEnd, nil) == nil {
+		_ = f.c.CloseWrite()
+	}
 }
 
 func (f *frames) patience() {

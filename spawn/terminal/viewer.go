@@ -16,9 +16,9 @@ type viewer struct {
 // viewerQueue is how many pieces of output may wait for one viewer.
 const viewerQueue = 256
 
-// join shows the terminal to w from now on, beginning with its recent past. A w
-// that can be closed is closed when the process has ended.
-func (h *holder) join(w io.Writer) *viewer {
+// join shows the terminal to w from now on, beginning with its recent past, and calls
+// end, if there is one, when there is nothing more to show.
+func (h *holder) join(w io.Writer, end func()) *viewer {
 	v := &viewer{out: make(chan []byte, viewerQueue), done: make(chan struct{})}
 	h.mu.Lock()
 	past := append([]byte(nil), h.recent...)
@@ -36,10 +36,8 @@ func (h *holder) join(w io.Writer) *viewer {
 				_, err = w.Write(b)
 			}
 		}
-		if c, ok := w.(io.Closer); ok && err == nil {
-			if _, screen := w.(interface{ Fd() uintptr }); !screen {
-				_ = c.Close()
-			}
+		if err == nil && end != nil {
+			end()
 		}
 	}()
 	return v
