@@ -156,11 +156,14 @@ func TestTmuxInside(t *testing.T) {
 		t.Errorf("panes %v, want %v", got, want)
 	}
 	// Closed twice, or by somebody who was told another id, nothing happens.
-	stranger := ps[1].Place()
-	other := *stranger.Pane
-	other.ID = home
-	stranger.Pane = &other
-	for _, p := range []spawn.Place{ps[1].Place(), stranger} {
+	at := func(pane string) spawn.Place {
+		place := ps[1].Place()
+		other := *place.Pane
+		other.ID = pane
+		place.Pane = &other
+		return place
+	}
+	for _, p := range []spawn.Place{ps[1].Place(), at(home), at(ps[0].Place().Pane.ID)} {
 		if err := terminal.ClosePane(t.Context(), s.program, s.env, p); err != nil {
 			t.Error(err)
 		}
