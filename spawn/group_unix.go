@@ -53,11 +53,13 @@ func (g group) table() ([]stat, error) {
 	return allStats()
 }
 
-// members picks who runs in a group of that number, in the recorded session.
+// members picks who runs in a group of that number, in the recorded session. A
+// session of which nothing can be told is another one: Linux says 0 of one whose
+// leader is outside of this process namespace.
 func (g group) members(all []stat) []stat {
 	var members []stat
 	for _, s := range all {
-		otherSession := g.id.SID != 0 && s.sid != 0 && s.sid != g.id.SID
+		otherSession := g.id.SID != 0 && s.sid != g.id.SID
 		if s.pgid == g.id.PGID && !s.zombie && !otherSession {
 			members = append(members, s)
 		}

@@ -41,7 +41,7 @@ func TestAliveIsExact(t *testing.T) {
 		"start":     func(id *spawn.Identity) { id.Start += "0" },
 		"no start":  func(id *spawn.Identity) { id.Start = "" },
 		"boot":      func(id *spawn.Identity) { id.Boot = "another" },
-		"pid":       func(id *spawn.Identity) { id.PID = 1 },
+		"pid":       func(id *spawn.Identity) { id.PID = os.Getppid() },
 		"no pid":    func(id *spawn.Identity) { id.PID = 0 },
 		"minus one": func(id *spawn.Identity) { id.PID = -1 },
 	} {
