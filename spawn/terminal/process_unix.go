@@ -90,20 +90,10 @@ func (p paths) begin(ctx context.Context, o Options, spec spawn.Spec, pane spawn
 	return p.wait(ctx, holder.Alive)
 }
 
-// waitGone waits until a process that is not our child has ended.
-func waitGone(id spawn.Identity) {
-	for id.Alive() {
-		time.Sleep(look)
-	}
-}
-
-// look is how often an end is looked for that nobody tells.
-const look = 50 * time.Millisecond
-
 // ended waits until a process whose holder has ended is gone too, and says how: a
 // killed holder's process is hung up on and may take a while.
 func (p paths) ended(h hold) spawn.Exit {
-	waitGone(h.Process)
+	_ = spawn.WaitGone(context.Background(), h.Process) // it has no other end
 	exit, _ := p.exit()
 	if h.Place.Pane == nil {
 		p.clear() // a pane stays to be read, until Close

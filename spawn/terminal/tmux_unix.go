@@ -61,7 +61,7 @@ func (b *tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proces
 		return nil, err
 	}
 	return spawn.NewProcess(h.Process, h.Place, func() spawn.Exit {
-		waitGone(holder)
+		_ = spawn.WaitGone(context.Background(), holder) // it has no other end
 		return p.ended(h)
 	}), nil
 }

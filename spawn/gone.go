@@ -1,0 +1,43 @@
+package spawn
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// WaitGone waits until exactly this process does not run any more, whoever started
+// it: it has ended, or was never there. It need not be a child of this program. A
+// recycled pid is another process and is not waited for. The error is that of ctx.
+//
+// On Linux and macOS the kernel tells of the end. Elsewhere, and where the kernel
+// has no handle to give, it is looked for every 50 ms. A process that cannot be
+// looked at counts as running.
+func WaitGone(ctx context.Context, id Identity) error {
+	if gone(id) {
+		return nil
+	}
+	told(ctx, id)
+	// Also after the news: the kernel may tell a moment before the process is a
+	// zombie.
+	const longest = 50 * time.Millisecond
+	pause := time.Millisecond
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	for !gone(id) {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("spawn: wait for the end of %d: %w", id.PID, ctx.Err())
+		case <-t.C:
+		}
+		pause = min(2*pause, longest)
+		t.Reset(pause)
+	}
+	return nil
+}
+
+// gone reports a process that certainly does not run.
+func gone(id Identity) bool {
+	alive, err := id.Check()
+	return !alive && err == nil
+}
