@@ -136,6 +136,13 @@ func New(kind string, spec json.RawMessage) (Agent, error) {
 	return nil, fmt.Errorf("agent %q is not one of %v", kind, Kinds())
 }
 
+// Modeled is an Agent that has a model.
+type Modeled interface {
+	Agent
+	// Model names the model that is in use.
+	Model() string
+}
+
 // Listener is an Agent that can be given words while a turn of it runs.
 type Listener interface {
 	// Hear is given messages right before the agent's next tool call is asked,

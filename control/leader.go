@@ -25,8 +25,11 @@ type Leader struct {
 	Requests   []*Request
 	Members    []*Member // in order of joining, the departed included
 	Unverified []UnverifiedAt
-	Divergence *DivergedAt // nil when the journals agree
-	Noticed    *Noticed    // the last; nil before the first
+	Divergence *DivergedAt     // nil when the journals agree
+	Noticed    *Noticed        // the last; nil before the first
+	Led        *LeadingProcess // the last that said so; nil before the first
+	Closing    *Ending         // the operator wants the team to end, and nobody has begun to lead since
+	Detached   bool            // the operator wants Led to go on without a terminal
 	Ended      *Ended
 	Ignored    []IgnoredAt // records that had no effect
 
@@ -92,6 +95,10 @@ type Member struct {
 	JoinedAt time.Time
 	Process  *Process // newest start; nil before the first
 	ProcAt   time.Time
+	Died     *Died // the end of its newest start, while there is no newer one
+	DiedAt   time.Time
+	Deaths   []time.Time // of earlier starts too, oldest first
+	Stopping *Stopping   // its processes are being ended
 	Left     *Left
 	LeftAt   time.Time
 	Since    time.Time // of the present state

@@ -57,6 +57,11 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	RecJoined:       leaderRecord((*Leader).joinedRec),
 	RecProcess:      leaderRecord((*Leader).processRec),
 	RecLeft:         leaderRecord((*Leader).leftRec),
+	RecLeading:      leaderRecord((*Leader).leadingRec),
+	RecDied:         leaderRecord((*Leader).diedRec),
+	RecStopping:     leaderRecord((*Leader).stoppingRec),
+	RecEnding:       leaderRecord((*Leader).endingRec),
+	RecDetached:     leaderRecord((*Leader).detachedRec),
 	RecSeen:         leaderRecord((*Leader).seenRec),
 	RecDecided:      leaderRecord((*Leader).decidedRec),
 	RecVoted:        leaderRecord((*Leader).votedRec),
@@ -197,7 +202,7 @@ func (l *Leader) processRec(r journal.Record, b Process) error {
 	if b.Epoch == 0 || m.Process != nil && b.Epoch <= m.Process.Epoch {
 		return fmt.Errorf("epoch %d of %s is not newer", b.Epoch, m.Name)
 	}
-	m.Process, m.ProcAt = &b, r.Time
+	m.Process, m.ProcAt, m.Died = &b, r.Time, nil
 	return l.did(m, m.State(), EvProcess, r, "")
 }
 

@@ -24,6 +24,11 @@ const (
 	RecClosed       = "closed"       // Closed
 	RecUnverified   = "unverified"   // Unverified
 	RecNoticed      = "noticed"      // Noticed; in a worker's journal too
+	RecLeading      = "leading"      // LeadingProcess
+	RecDied         = "died"         // Died
+	RecStopping     = "stopping"     // Stopping
+	RecEnding       = "ending"       // Ending
+	RecDetached     = "detached"     // Detached
 	RecCheckpoint   = "checkpoint"   // anything; never folded
 	RecDiverged     = "diverged"     // Diverged
 	RecAcknowledged = "acknowledged" // Acknowledged
@@ -40,6 +45,7 @@ const (
 	RecUnknown  = "unknown"  // UnknownEnd
 	RecApplied  = "applied"  // Applied
 	RecTaken    = "taken"    // Taken
+	RecReady    = "ready"    // Ready
 )
 
 // Level says what keeps a member from acting in another's name (TRUST 8).
@@ -110,9 +116,13 @@ type Joined struct {
 	Cwd          string            `json:"cwd"`
 	PlanRequired bool              `json:"plan_required,omitempty"`
 	Backend      string            `json:"backend"`
-	Trust        Level             `json:"trust"`
-	Channel      string            `json:"channel,omitempty"`  // by what it joined, when it was not the operator who made it: token and the hash of one
-	Baseline     []string          `json:"baseline,omitempty"` // mailbox entries that were there before
+	// Model and Mode are what was asked for; "" leaves it to the agent and the policy.
+	Model    string      `json:"model,omitempty"`
+	Mode     policy.Mode `json:"mode,omitempty"`
+	Restart  *Restart    `json:"restart,omitempty"` // nil: it is never started again by itself
+	Trust    Level       `json:"trust"`
+	Channel  string      `json:"channel,omitempty"`  // by what it joined, when it was not the operator who made it: token and the hash of one
+	Baseline []string    `json:"baseline,omitempty"` // mailbox entries that were there before
 }
 
 // Process is one start of an instance, appended by that process.
@@ -121,6 +131,68 @@ type Process struct {
 	Epoch    uint64         `json:"epoch"`
 	ID       spawn.Identity `json:"id"`
 	Log      string         `json:"log,omitempty"`
+}
+
+// Restart says what becomes of a member whose process has died while somebody leads.
+type Restart struct {
+	Most    int   `json:"most"`       // so many deaths within Window end it
+	Window  int64 `json:"window_ms"`  // milliseconds
+	First   int64 `json:"backoff_ms"` // milliseconds before the first restart; doubled each time
+	Longest int64 `json:"longest_ms"` // the most that is waited
+}
+
+// LeadingProcess is the process that leads from now on, appended by it.
+type LeadingProcess struct {
+	ID       spawn.Identity `json:"id"`
+	Detached bool           `json:"detached,omitempty"` // nobody looks at its terminal
+	Run      bool           `json:"run,omitempty"`      // it runs a job to completion and ends the team then
+	Version  string         `json:"version,omitempty"`
+}
+
+// Died says that the process of a start is gone without a handshake. The member
+// stays: what it was told and asked waits for its next start, or for its end.
+type Died struct {
+	Instance Instance `json:"instance"`
+	Epoch    uint64   `json:"epoch"` // 0: it had not come up
+	// Attempt numbers the starts after that epoch that ended before they came up.
+	Attempt int        `json:"attempt,omitempty"`
+	Detail  string     `json:"detail,omitempty"`
+	Again   *time.Time `json:"restart_at,omitempty"` // when whoever leads starts it again; nil: nobody will
+	GaveUp  bool       `json:"gave_up,omitempty"`    // it was started again too often
+}
+
+// Stopping says, before the first signal, that the operator ends a member's
+// processes: what is found gone after it was stopped, not dead, and is not started
+// again.
+type Stopping struct {
+	Instance Instance `json:"instance"`
+	Why      string   `json:"why"`
+}
+
+// Ending says that the operator ends the team: whoever leads does it.
+type Ending struct {
+	Reason string `json:"reason"`
+	Grace  int64  `json:"grace_ms"`        // for members to end by handshake, in milliseconds
+	Force  bool   `json:"force,omitempty"` // no handshake
+}
+
+// Detached says that the operator wants the process that leads to go on without a
+// terminal.
+type Detached struct{}
+
+// Ready is what a start of a worker found itself to be, appended by it when it has
+// applied what it was told about itself and takes work from now on.
+type Ready struct {
+	Epoch  uint64      `json:"epoch"`
+	Agent  string      `json:"agent"`
+	Model  string      `json:"model"` // "" when the agent has none
+	Mode   policy.Mode `json:"mode"`
+	Policy uint64      `json:"policy_version"`
+	Cwd    string      `json:"cwd"` // links resolved
+	// Top is the top directory of the git checkout that Cwd is in, "" outside of one
+	// or when nobody asked for a worktree.
+	Top     string `json:"worktree,omitempty"`
+	Backend string `json:"backend,omitempty"`
 }
 
 // Values of Left.How.

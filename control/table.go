@@ -64,6 +64,7 @@ const (
 	EvShutdownSent   Event = "shutdown sent"
 	EvShutdownYes    Event = "shutdown approved by the member"
 	EvShutdownNo     Event = "shutdown rejected by the member"
+	EvDied           Event = "process died"
 	EvGone           Event = "process gone"
 	EvRequestDropped Event = "request abandoned"
 )
@@ -243,6 +244,12 @@ var LeaderTable = []Transition{
 	{"L12", Busy, EvProcess, Busy},
 	{"L12", AwaitingDecision, EvProcess, AwaitingDecision},
 	{"L12", ShutdownRequested, EvProcess, ShutdownRequested},
+	// A process that died may be started again: what it was doing waits.
+	{"L12", Spawning, EvDied, Spawning},
+	{"L12", Idle, EvDied, Idle},
+	{"L12", Busy, EvDied, Busy},
+	{"L12", AwaitingDecision, EvDied, AwaitingDecision},
+	{"L12", ShutdownRequested, EvDied, ShutdownRequested},
 }
 
 // RequestTable is every move of one question in the leader's journal. A request

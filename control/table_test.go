@@ -286,6 +286,13 @@ func leaderMoves(path []tried) []tried {
 	add(control.EvShutdownYes, control.RecSeen, seen(waggle.KindShutdownApproved, "s"))
 	add(control.EvShutdownNo, control.RecSeen, seen(waggle.KindShutdownRejected, "s"))
 	add(control.EvGone, control.RecLeft, control.Left{Instance: "i", How: control.LeftDied})
+	var epoch uint64
+	for i, p := range path {
+		if p.on == control.EvProcess {
+			epoch = uint64(i + 1)
+		}
+	}
+	add(control.EvDied, control.RecDied, control.Died{Instance: "i", Epoch: epoch})
 	return ms
 }
 
@@ -327,7 +334,7 @@ func TestLeaderTable(t *testing.T) {
 				n[p.on]++
 			}
 			return slices.DeleteFunc(leaderMoves(path), func(m tried) bool {
-				return (m.on == control.EvWork || m.on == control.EvIdle || m.on == control.EvProcess) && n[m.on] > 1 || m.on == control.EvShutdownSent && n[m.on] > 1
+				return (m.on == control.EvWork || m.on == control.EvIdle || m.on == control.EvProcess) && n[m.on] > 1 || m.on == control.EvDied && n[m.on] > 0 || m.on == control.EvShutdownSent && n[m.on] > 1
 			})
 		}, 14)
 	if len(ex.refused) > 0 {

@@ -24,6 +24,8 @@ type Worker struct {
 	Shutdown   *Applied // the shutdown that is being decided, or was
 	Unverified int      // audit records
 	Noticed    *Noticed // the last; nil before the first
+	Ready      *Ready   // of this epoch; nil until it takes work
+	ReadyAt    time.Time
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
 	Outbox     []Sending

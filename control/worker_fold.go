@@ -61,6 +61,7 @@ var workerRecords = map[string]func(*Worker, journal.Record) error{
 	RecHeard:      workerRecord((*Worker).heardRec),
 	RecUnverified: workerRecord((*Worker).unverifiedRec),
 	RecNoticed:    workerRecord((*Worker).noticedRec),
+	RecReady:      workerRecord((*Worker).readyRec),
 }
 
 // did checks the move from the state before against the table and reports it.
@@ -88,13 +89,21 @@ func (w *Worker) openedRec(r journal.Record, b Opened) error {
 		return fmt.Errorf("opened for %q of team %q in the journal of %q of team %q", b.Instance, b.UID, w.Instance, w.UID)
 	}
 	first := w.Epoch == 0
-	w.Epoch = b.Epoch
+	w.Epoch, w.Ready = b.Epoch, nil
 	if !first {
 		return w.did(from, EvReopened, r, "")
 	}
 	w.Team, w.UID, w.Instance, w.Name = b.Team, b.UID, b.Instance, b.Name
 	w.base = Idle
 	return w.did(from, EvReady, r, "")
+}
+
+func (w *Worker) readyRec(r journal.Record, b Ready) error {
+	if b.Epoch != w.Epoch {
+		return fmt.Errorf("epoch %d is ready in epoch %d", b.Epoch, w.Epoch)
+	}
+	w.Ready, w.ReadyAt = &b, r.Time
+	return nil
 }
 
 // mayAsk is what holds for asking and for being answered by the rules alike.

@@ -67,6 +67,12 @@ type Parts struct {
 	// Look tells what happened to the team's directory since it was called last;
 	// nil: nothing happens to it.
 	Look func() *boxes.News
+	// Dismiss lets a member go whose process has died; without it, it stays, and may
+	// be started again.
+	Dismiss bool
+	// Supervise says that whoever runs this leader starts such a member again when
+	// its restart policy says so: the record of its death then says when.
+	Supervise bool
 	// Mark is false when another program leads this team.
 	Mark bool
 	Log  *slog.Logger // nil: discard. Never a message body
@@ -85,15 +91,15 @@ type Leader struct {
 	late    map[waggle.MemberName]bool // whose mailbox failed last time; with sending
 	tried   map[journal.Seq]bool       // orders that may be in their mailbox and are not on record as sent; with sending
 
-	mu      sync.Mutex // guards journals, folds and what follows; never held while a file is locked or a process awaited
-	peers   map[control.Instance]*peer
-	procs   map[control.Instance]*spawn.Process
-	gone    map[control.Instance]bool // found gone; let go by the pass after
-	found   bool                      // gone grew in this pass
-	stopped map[control.Instance]bool // Stop has set about it
-	owed    []*control.Member         // departed, and Gone has not heard of it
-	asked   bool                      // owed holds those that departed before this leader
-	close   []func() error
+	mu    sync.Mutex // guards journals, folds and what follows; never held while a file is locked or a process awaited
+	peers map[control.Instance]*peer
+	procs map[control.Instance]*spawn.Process
+	gone  map[control.Instance]bool           // found gone; let go by the pass after
+	found bool                                // gone grew in this pass
+	lost  map[control.Instance]*spawn.Process // whose end is on record, of those that stay
+	owed  []*control.Member                   // departed, and Gone has not heard of it
+	asked bool                                // owed holds those that departed before this leader
+	close []func() error
 
 	sockets []*transport.Socket // set by Open
 	nudge   chan struct{}
@@ -125,7 +131,7 @@ func New(p Parts) *Leader {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[control.Instance]*peer{},
-		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, stopped: map[control.Instance]bool{},
+		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, lost: map[control.Instance]*spawn.Process{},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.consulted = map[control.Key]uint64{}

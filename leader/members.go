@@ -31,21 +31,25 @@ func (l *Leader) Started(i control.Instance) bool {
 	return l.procs[i] != nil
 }
 
-// reap records members whose process has ended. This pass read the mailbox
-// before it looked at the processes, so what a member said last may not have been
-// taken in yet: a member is let go by the pass after the one that found it gone.
+// reap records what became of members whose process has ended. This pass read the
+// mailbox before it looked at the processes, so what a member said last may not have
+// been taken in yet: that is done by the pass after the one that found it gone.
 func (l *Leader) reap(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, m := range l.p.Fold.Live() {
-		how, detail, gone := l.ended(m)
+		detail, gone := l.ended(m)
 		switch {
 		case !gone:
 			delete(l.gone, m.Instance)
 		case !l.gone[m.Instance]:
 			l.gone[m.Instance], l.found = true, true
+		case l.p.Dismiss || m.Approved || m.Stopping != nil:
+			if err := l.let(ctx, m, m.How(), detail); err != nil {
+				return err
+			}
 		default:
-			if err := l.let(ctx, m, how, detail); err != nil {
+			if err := l.lose(ctx, m, detail); err != nil {
 				return err
 			}
 		}
@@ -53,30 +57,31 @@ func (l *Leader) reap(ctx context.Context) error {
 	return nil
 }
 
+// lose records that a member has died and stays. The caller holds mu.
+func (l *Leader) lose(ctx context.Context, m *control.Member, detail string) error {
+	p := l.procs[m.Instance]
+	failed := p != nil && l.lost[m.Instance] != p && m.Died != nil && (m.Process == nil || !same(m.Process.ID, p))
+	draft := func() []journal.Draft { return l.p.Fold.Lose(m, detail, l.p.Supervise, failed, l.p.Minter.Now()) }
+	l.lost[m.Instance] = p
+	if len(draft()) == 0 {
+		return nil
+	}
+	return l.append(ctx, func() ([]journal.Draft, error) { return draft(), nil })
+}
+
 // ended tells whether a member's process is gone, and how. The caller holds mu.
-func (l *Leader) ended(m *control.Member) (how, detail string, gone bool) {
+func (l *Leader) ended(m *control.Member) (detail string, gone bool) {
 	p := l.procs[m.Instance]
 	switch {
 	case p == nil && m.Process == nil:
-		return "", "", false // not started yet
+		return "", false // not started yet
 	case p != nil && !done(p), m.Process != nil && !same(m.Process.ID, p) && l.p.Alive(m.Process.ID):
-		return "", "", false
+		return "", false
 	}
 	if p != nil {
 		detail = describe(p.Exit())
 	}
-	return l.how(m), detail, true
-}
-
-// how names the end of a member whose process is gone. The caller holds mu.
-func (l *Leader) how(m *control.Member) string {
-	switch {
-	case m.Approved:
-		return control.LeftHandshake
-	case l.stopped[m.Instance]:
-		return control.LeftStopped
-	}
-	return control.LeftDied
+	return detail, true
 }
 
 func done(p *spawn.Process) bool {
@@ -156,9 +161,12 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 		l.mu.Unlock()
 		return "", fmt.Errorf("leader: %s is not a member", name)
 	}
-	l.stopped[m.Instance] = true
+	err = l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Stop(m, "it is ended by signal"), nil })
 	ids := l.processes(m)
 	l.mu.Unlock()
+	if err != nil {
+		return "", err
+	}
 	for _, id := range ids {
 		r, serr := spawn.StopTree(ctx, id, g)
 		if rung == "" || r == spawn.RungKill || rung == spawn.RungGone && r != "" {
@@ -173,7 +181,7 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	ctx = context.WithoutCancel(ctx)
 	l.trouble.Note("stop "+string(m.Instance), l.Pass(ctx), "what a stopped member said last was not read", "member", name)
 	l.mu.Lock()
-	err = l.let(ctx, m, l.how(m), rung)
+	err = l.let(ctx, m, m.How(), rung)
 	l.mu.Unlock()
 	if err != nil {
 		return rung, err

@@ -36,8 +36,9 @@ type Options struct {
 	Wait time.Duration
 	// Sockets is where a leader serves the lead's and the operator's sockets until
 	// Close; zero: nowhere.
-	Sockets transport.Place
-	Log     *slog.Logger
+	Sockets            transport.Place
+	Log                *slog.Logger
+	Dismiss, Supervise bool // Parts
 	// Agent answers what the policy gives to the lead; nil: nobody does.
 	Agent agent.Decider
 	// Observe is told of every transition of the team's machines, once, by whoever
@@ -99,7 +100,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return nil, err
 	}
 	mail := boxes.Of(o.Root, o.Team)
-	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Log: o.Log}
+	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Dismiss: o.Dismiss, Supervise: o.Supervise, Log: o.Log}
 	own, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead)})
 	if err != nil {
 		return nil, err

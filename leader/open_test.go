@@ -33,7 +33,7 @@ type files struct {
 func newFiles(t *testing.T) *files {
 	t.Helper()
 	dir := t.TempDir()
-	f := &files{t: t, o: leader.Options{Root: team.Root{Path: filepath.Join(dir, "root")}, Team: "sim",
+	f := &files{t: t, o: leader.Options{Dismiss: true, Root: team.Root{Path: filepath.Join(dir, "root")}, Team: "sim",
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}}}
 	var err error
 	f.reg, err = team.Create(t.Context(), f.o.Root, team.Config{Name: "sim"}, atomicfile.Options{})

@@ -38,6 +38,8 @@ type rig struct {
 	agent  agent.Decider
 	others []waggle.MemberName // whom waggle does not run
 	l      *leader.Leader
+
+	dismiss, supervise bool
 }
 
 // member is the journal of one.
@@ -55,7 +57,7 @@ const leadInstance control.Instance = "1ead"
 
 func newRig(t *testing.T, names ...waggle.MemberName) *rig {
 	t.Helper()
-	r := &rig{t: t, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boxes: map[waggle.MemberName]*switchable{}, member: map[waggle.MemberName]*member{},
+	r := &rig{t: t, dismiss: true, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), boxes: map[waggle.MemberName]*switchable{}, member: map[waggle.MemberName]*member{},
 		dead: map[int]bool{}, log: &bytes.Buffer{}, box: mailbox.NewMemory(mailbox.Options{})}
 	clock := func() time.Time { return r.now }
 	r.mint = poll.Minter{Now: clock, Rand: rand.Reader}
@@ -79,7 +81,7 @@ func (r *rig) open() {
 	if err := j.Refresh(r.t.Context()); err != nil {
 		r.t.Fatal(err)
 	}
-	r.l = leader.New(leader.Parts{Journal: j, Fold: r.fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Mark: true, Minter: r.mint,
+	r.l = leader.New(leader.Parts{Journal: j, Fold: r.fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Mark: true, Dismiss: r.dismiss, Supervise: r.supervise, Minter: r.mint,
 		Agent:  r.agent,
 		Others: func(context.Context) ([]waggle.MemberName, error) { return r.others, nil },
 		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },

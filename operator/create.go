@@ -187,11 +187,18 @@ func (o Operator) LedBy(f *File) (Operator, error) {
 	return o, nil
 }
 
-// Lead takes the leader lease of a team and leads it until Close.
+// Lead takes the leader lease of a team and leads it until Close. A member whose
+// process dies is let go.
 func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
-	return leader.Open(ctx, leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe, Agent: o.Agent,
+	return leader.Open(ctx, o.leading(s, true))
+}
+
+// leading is how a process leads: for a job, or to keep the team up.
+func (o Operator) leading(s *State, job bool) leader.Options {
+	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe, Agent: o.Agent,
+		Dismiss: job, Supervise: !job,
 		Writer:  journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID},
-		Sockets: s.Dir.Sockets(o.runDir())})
+		Sockets: s.Dir.Sockets(o.runDir())}
 }
 
 // Sockets is where a team's sockets lie.

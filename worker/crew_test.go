@@ -178,7 +178,8 @@ func (c *crew) note(name waggle.MemberName, id string) (note string) {
 	return note
 }
 
-// recordKinds lists a member's journal: kind, and what for assignments and takes.
+// recordKinds lists a member's journal but for what it said of itself: kind, and
+// what for assignments and takes.
 func (c *crew) recordKinds(name waggle.MemberName) (kinds []string) {
 	for _, r := range c.own[name].Records() {
 		var b struct {
@@ -190,6 +191,9 @@ func (c *crew) recordKinds(name waggle.MemberName) (kinds []string) {
 			c.t.Fatal(err)
 		}
 		s := r.Kind
+		if s == control.RecReady {
+			continue
+		}
 		for _, more := range []string{b.What, b.Task, string(b.Kind)} {
 			if more != "" {
 				s += " " + more

@@ -87,7 +87,11 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		return nil, err
 	}
 	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Cwd: m.Cwd,
-		Exec: commands{}, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
+		Exec: commands{}, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
+	p.Where = func(context.Context) (Location, error) {
+		cwd, err := resolved(m.Cwd)
+		return Location{Cwd: cwd}, err
+	}
 	watch, err := p.files(o, m)
 	if err != nil {
 		return nil, err

@@ -133,7 +133,7 @@ func newFilesOf(t *testing.T, ann control.Joined, before func(*files), rules ...
 		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: ann}}, nil
 	})
 	f.elsewhere(func() {
-		f.l, err = leader.Open(t.Context(), leader.Options{Root: root, State: state, Team: "sim", Minter: f.at.options().Minter,
+		f.l, err = leader.Open(t.Context(), leader.Options{Dismiss: true, Root: root, State: state, Team: "sim", Minter: f.at.options().Minter,
 			Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}})
 	})
 	if err != nil {

@@ -69,8 +69,11 @@ type Parts struct {
 	Output  io.Writer // output.log; nil: discard
 	Environ []string
 	Cwd     string
-	Minter  poll.Minter
-	Writer  journal.Writer
+	Backend string // how this process was started
+	// Where looks where this process really is; nil: in Cwd.
+	Where  func(context.Context) (Location, error)
+	Minter poll.Minter
+	Writer journal.Writer
 	// Nudges say that something may have changed, at least at every tick of the
 	// clock: what has to be retried is retried then.
 	Nudges <-chan struct{}
@@ -399,6 +402,9 @@ func (w *Worker) Apply(ctx context.Context) error {
 		return errApproved
 	case gone:
 		return nil // the lead has to hear of it first, and the last turn be done with
+	}
+	if err := w.ready(ctx); err != nil {
+		return err
 	}
 	w.beat()
 	_ = w.enforce(ctx) // said, and tried again by the next pass

@@ -1,0 +1,151 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"waggle/journal"
+)
+
+// deathsKept is how many ends of a member's processes are remembered.
+const deathsKept = 64
+
+func (l *Leader) leadingRec(_ journal.Record, b LeadingProcess) error {
+	l.Led, l.Closing, l.Detached = &b, nil, false
+	return nil
+}
+
+// diedRec is about the newest start only: what an older one says of its end is
+// history.
+func (l *Leader) diedRec(r journal.Record, b Died) error {
+	m := l.byInst[b.Instance]
+	switch {
+	case m == nil:
+		return fmt.Errorf("unknown instance %q died", b.Instance)
+	case m.Left != nil:
+		return l.ignore(r, "it had left")
+	case m.Approved:
+		return l.ignore(r, "it had said yes to its shutdown")
+	case b.Epoch != m.epoch():
+		return l.ignore(r, "another process of it has started since")
+	}
+	if m.Died == nil || b.Attempt > m.Died.Attempt {
+		m.DiedAt, m.Deaths = r.Time, append(m.Deaths, r.Time)
+		m.Deaths = m.Deaths[max(0, len(m.Deaths)-deathsKept):]
+	}
+	m.Died = &b
+	return l.did(m, m.State(), EvDied, r, "")
+}
+
+func (l *Leader) stoppingRec(r journal.Record, b Stopping) error {
+	m := l.byInst[b.Instance]
+	switch {
+	case m == nil:
+		return fmt.Errorf("unknown instance %q is stopped", b.Instance)
+	case m.Left != nil:
+		return l.ignore(r, "it had left")
+	}
+	m.Stopping = &b
+	return nil
+}
+
+func (l *Leader) endingRec(r journal.Record, b Ending) error {
+	if !r.Writer.Operator {
+		return l.ignore(r, "only the operator ends the team")
+	}
+	l.Closing = &b
+	return nil
+}
+
+func (l *Leader) detachedRec(r journal.Record, _ Detached) error {
+	if !r.Writer.Operator {
+		return l.ignore(r, "only the operator detaches")
+	}
+	l.Detached = true
+	return nil
+}
+
+// epoch is the newest start of a member, 0 before the first.
+func (m *Member) epoch() uint64 {
+	if m.Process == nil {
+		return 0
+	}
+	return m.Process.Epoch
+}
+
+// Lose drafts that a member's process is gone without a handshake, with the restart
+// that its policy gives it at now; nothing when that is on record. supervised says
+// that somebody leads who starts it again; failed, that a start after the one on
+// record ended before it came up.
+func (l *Leader) Lose(m *Member, detail string, supervised, failed bool, now time.Time) []journal.Draft {
+	again := supervised && m.Restart != nil && m.Stopping == nil && !m.Approved
+	d := Died{Instance: m.Instance, Epoch: m.epoch(), Detail: detail}
+	fresh := m.Died == nil
+	if m.Died != nil {
+		d.Attempt = m.Died.Attempt
+		switch {
+		case failed:
+			d.Attempt, fresh = d.Attempt+1, true
+		case again && m.Died.Again == nil && !m.Died.GaveUp: // found when nobody led
+			d.Detail = m.Died.Detail
+		default:
+			return nil
+		}
+	}
+	if m.Left != nil {
+		return nil
+	}
+	if again {
+		d.Again, d.GaveUp = m.Restart.next(m.Deaths, fresh, now)
+	}
+	return []journal.Draft{{Kind: RecDied, Must: true, Body: d}}
+}
+
+// next is when a process is started again that died at now, after these deaths;
+// fresh says that its own is not among them.
+func (r *Restart) next(deaths []time.Time, fresh bool, now time.Time) (at *time.Time, gaveUp bool) {
+	since := now.Add(-time.Duration(r.Window) * time.Millisecond)
+	n := 0
+	for _, d := range slices.Backward(deaths) {
+		if d.Before(since) {
+			break
+		}
+		n++
+	}
+	if !fresh {
+		n--
+	}
+	if n >= r.Most {
+		return nil, true
+	}
+	wait := r.First
+	for range n {
+		wait = min(2*wait, r.Longest)
+	}
+	t := now.Add(time.Duration(wait) * time.Millisecond)
+	return &t, false
+}
+
+// Stop drafts that a member's processes are being ended; nothing when that is on
+// record.
+func (l *Leader) Stop(m *Member, why string) []journal.Draft {
+	if m.Left != nil || m.Stopping != nil {
+		return nil
+	}
+	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: why}}}
+}
+
+// How names the end of a member whose process is gone: what it approved, what was
+// done to it, or that it died.
+func (m *Member) How() string {
+	switch {
+	case m.Approved:
+		return LeftHandshake
+	case m.Died != nil:
+		return LeftDied
+	case m.Stopping != nil:
+		return LeftStopped
+	}
+	return LeftDied
+}

@@ -1,0 +1,139 @@
+package leader_test
+
+import (
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/spawn"
+)
+
+// restarts gives ann a restart policy; it needs a rig whose members are joined anew.
+func (r *rig) restarts(n waggle.MemberName, p control.Restart) *control.Member {
+	r.t.Helper()
+	m := r.member[n]
+	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		return l.Let(membership(l, m.inst), control.LeftReplaced, ""), nil
+	})
+	r.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{
+			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "beef", Name: "ann", Agent: "exec", Cwd: "/", Trust: control.Cooperative, Restart: &p}},
+			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: "beef", Epoch: 1, ID: spawn.Identity{PID: 100}}},
+		}, nil
+	})
+	return r.memberNow("beef")
+}
+
+func membership(l *control.Leader, i control.Instance) *control.Member {
+	m, _ := l.ByInstance(i)
+	return m
+}
+
+func (r *rig) memberNow(i control.Instance) (m *control.Member) {
+	r.t.Helper()
+	if err := r.l.Refresh(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.l.View(func(l *control.Leader) { m = membership(l, i) })
+	return m
+}
+
+func (r *rig) starts(i control.Instance, epoch uint64, pid int) {
+	r.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: epoch, ID: spawn.Identity{PID: pid}}}}, nil
+	})
+}
+
+// TestDeadStays: without Dismiss a member whose process is gone stays, its death is
+// on record once, and its tasks, its questions and its place in the registry with it.
+func TestDeadStays(t *testing.T) {
+	r := newRig(t, "ann")
+	r.dismiss, r.supervise = false, false
+	r.open()
+	r.assign("ann", "1")
+	r.pass()
+	r.take("ann")
+	key := r.asks("ann", "make it")
+	r.dead[1] = true
+	r.pass()
+	r.pass()
+	m := r.memberNow(r.member["ann"].inst)
+	if m.Left != nil || m.Died == nil || len(m.Deaths) != 1 || m.Died.Again != nil || m.Died.GaveUp {
+		t.Fatalf("left %+v, died %+v, deaths %v", m.Left, m.Died, m.Deaths)
+	}
+	if q, ok := r.fold.Request(key); !ok || q.State != control.RequestPending {
+		t.Errorf("its question is %+v", q)
+	}
+	if len(r.gone) != 0 {
+		t.Errorf("the registry was told %q", r.gone)
+	}
+	r.starts(m.Instance, 2, 50)
+	r.pass()
+	if m = r.memberNow(m.Instance); m.Died != nil || len(m.Deaths) != 1 {
+		t.Errorf("after a new start: died %+v, deaths %v", m.Died, m.Deaths)
+	}
+	r.dead[50] = true
+	r.pass()
+	if m = r.memberNow(m.Instance); m.Died == nil || m.Died.Epoch != 2 || len(m.Deaths) != 2 {
+		t.Errorf("after its second death: died %+v, deaths %v", m.Died, m.Deaths)
+	}
+}
+
+// TestRestartBacksOff: the record of a death says when whoever leads starts it
+// again, later each time, and gives up at the most deaths within the window; a
+// death that nobody led through gets its restart from the next who leads.
+func TestRestartBacksOff(t *testing.T) {
+	r := newRig(t, "ann")
+	r.dismiss, r.supervise = false, false
+	r.open()
+	i := r.restarts("ann", control.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
+	r.dead[100] = true
+	r.pass()
+	if m := r.memberNow(i); m.Died == nil || m.Died.Again != nil {
+		t.Fatalf("found by a passing command: %+v", m.Died)
+	}
+	r.supervise = true
+	r.open()
+	want := []time.Duration{time.Second, 2 * time.Second, 3 * time.Second}
+	for n, w := range want {
+		r.pass()
+		r.pass()
+		m := r.memberNow(i)
+		if m.Died == nil || m.Died.Again == nil || !m.Died.Again.Equal(r.now.Add(w)) || len(m.Deaths) != n+1 {
+			t.Fatalf("death %d: %+v at %s, deaths %v; want a restart after %s", n+1, m.Died, r.now, m.Deaths, w)
+		}
+		r.now = m.Died.Again.Add(time.Second)
+		r.starts(i, uint64(n+2), 101+n)
+		r.dead[101+n] = true
+	}
+	r.pass()
+	if m := r.memberNow(i); m.Died == nil || m.Died.Again != nil || !m.Died.GaveUp || len(m.Deaths) != 4 {
+		t.Errorf("after the last: %+v, deaths %v", m.Died, m.Deaths)
+	}
+	r.now = r.now.Add(time.Hour)
+	r.starts(i, 9, 200)
+	r.dead[200] = true
+	r.pass()
+	if m := r.memberNow(i); m.Died == nil || m.Died.GaveUp || !m.Died.Again.Equal(r.now.Add(time.Second)) {
+		t.Errorf("long after: %+v", m.Died)
+	}
+}
+
+// TestStoppedIsNotDead: what the operator has said to stop leaves as stopped when it
+// is gone, and has no restart.
+func TestStoppedIsNotDead(t *testing.T) {
+	r := newRig(t, "ann")
+	r.dismiss, r.supervise = false, true
+	r.open()
+	i := r.restarts("ann", control.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
+	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		return l.Stop(membership(l, i), "the operator stops it"), nil
+	})
+	r.dead[100] = true
+	r.pass()
+	if m := r.memberNow(i); m.Left == nil || m.Left.How != control.LeftStopped || m.Died != nil {
+		t.Errorf("left %+v, died %+v", m.Left, m.Died)
+	}
+}
