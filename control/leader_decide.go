@@ -187,6 +187,8 @@ func (l *Leader) over(req *Request, v Verdict) (bool, error) {
 		return true, &RefusedError{Why: fmt.Sprintf("request %s is closed: %s", v.ID, req.Closed)}
 	case l.Divergence != nil:
 		return true, ErrDiverged
+	case v.Allow && l.byInst[req.Instance].Left != nil:
+		return true, &RefusedError{Why: fmt.Sprintf("%s has ended: nobody waits for the answer to %s", l.byInst[req.Instance].Name, v.ID)}
 	}
 	return false, nil
 }

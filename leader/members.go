@@ -99,7 +99,10 @@ func same(id spawn.Identity, p *spawn.Process) bool {
 }
 
 func describe(e spawn.Exit) string {
-	if e.Signal != "" {
+	switch {
+	case e.Panic != "":
+		return e.Panic
+	case e.Signal != "":
 		return "ended by signal " + e.Signal
 	}
 	return fmt.Sprintf("exit status %d", e.Code)
@@ -162,13 +165,13 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 		return "", fmt.Errorf("leader: %s is not a member", name)
 	}
 	err = l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Stop(m, "it is ended by signal"), nil })
-	ids := l.processes(m)
+	stops := l.stops(m)
 	l.mu.Unlock()
 	if err != nil {
 		return "", err
 	}
-	for _, id := range ids {
-		r, serr := spawn.StopTree(ctx, id, g)
+	for _, stop := range stops {
+		r, serr := stop(ctx, g)
 		if rung == "" || r == spawn.RungKill || rung == spawn.RungGone && r != "" {
 			rung = r
 		}
@@ -190,15 +193,17 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	return rung, nil
 }
 
-// processes lists the processes of a member: the one that was started here, and
-// another one that is on record as its newest start. The caller holds mu.
-func (l *Leader) processes(m *control.Member) (ids []spawn.Identity) {
+// stops lists how to end what there is of a member: what was started here, in its
+// own way, and another process that is on record as its newest start. The caller
+// holds mu.
+func (l *Leader) stops(m *control.Member) (stops []func(context.Context, spawn.Grace) (string, error)) {
 	p := l.procs[m.Instance]
 	if p != nil {
-		ids = append(ids, p.Identity())
+		stops = append(stops, p.Stop)
 	}
 	if m.Process != nil && !same(m.Process.ID, p) {
-		ids = append(ids, m.Process.ID)
+		id := m.Process.ID
+		stops = append(stops, func(ctx context.Context, g spawn.Grace) (string, error) { return spawn.StopTree(ctx, id, g) })
 	}
-	return ids
+	return stops
 }

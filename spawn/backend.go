@@ -19,8 +19,8 @@ type Backend interface {
 	// Name is the word for it in the team file and in the records.
 	Name() string
 	// Start runs spec.Argv directly, never through a shell, in a process group
-	// of its own, and returns once the process exists. ctx ends the starting,
-	// not the process.
+	// of its own, and returns once the process exists (InProcess calls a func
+	// instead). ctx ends the starting, not the process.
 	Start(ctx context.Context, spec Spec) (*Process, error)
 }
 
@@ -55,7 +55,7 @@ func (s Spec) Check() error {
 	case !filepath.IsAbs(s.Argv[0]):
 		return fmt.Errorf("program %q is not an absolute path", s.Argv[0])
 	case s.Log == "":
-		return errors.New("no log named")
+		return errNoLog
 	}
 	return checkDir(s.Dir)
 }

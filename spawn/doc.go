@@ -17,6 +17,9 @@
 // moved to other groups. Both refuse, with [ErrNotOurs], a group that holds this
 // process or one of its ancestors, and leave a recycled pid alone.
 //
+// [InProcess] runs a func of this program instead of a process, behind the same
+// interface. It ends by [Process.Stop] only.
+//
 // [Command] is the other way to run something: a child command of an agent that
 // ends, with its whole group, when its context does.
 //

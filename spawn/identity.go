@@ -22,6 +22,9 @@ type Identity struct {
 	SID   int    `json:"sid,omitempty"`
 	Start string `json:"start"` // kernel start time, opaque; compared for equality
 	Boot  string `json:"boot"`  // boot id, opaque; "" where unknown
+	// Inside marks a member that lives in this process and is not the process: who
+	// looks at it sees whether that program runs, and nobody ends it (Stop).
+	Inside bool `json:"inside,omitempty"`
 }
 
 // Identify reads the identity of the process with this pid, whoever started it.

@@ -12,10 +12,11 @@ import (
 // methods may be called from several goroutines. It holds one goroutine until
 // the process has ended.
 type Process struct {
-	id    Identity
-	place Place
-	done  chan struct{}
-	exit  Exit // written before done is closed
+	id     Identity
+	place  Place
+	done   chan struct{}
+	exit   Exit               // written before done is closed
+	cancel context.CancelFunc // of what runs in this program; nil: a process of its own
 }
 
 // Place is where a process can be looked at. It is recorded beside its Identity;
@@ -73,10 +74,25 @@ func (p *Process) Exit() Exit {
 	}
 }
 
+// Stop ends it in the way that is right for its kind. For a process that is StopTree
+// of its Identity. What runs in this program is asked by the end of its context, and
+// given g.Term and g.Kill together: a goroutine cannot be killed, so the error matches
+// ErrStillAlive when it has not ended by then. It is a RungTerm when it has.
+func (p *Process) Stop(ctx context.Context, g Grace) (rung string, err error) {
+	if p.cancel == nil {
+		return StopTree(ctx, p.id, g)
+	}
+	if rung, err = p.stopInside(ctx, g); err != nil {
+		return "", fmt.Errorf("spawn: stop: %w", err)
+	}
+	return rung, nil
+}
+
 // Exit is how a process ended.
 type Exit struct {
-	Code   int    // exit status; -1 when a signal ended it, or when unknown
+	Code   int    // exit status; -1 when a signal or a panic ended it, or when unknown
 	Signal string // "killed", "terminated", …; "" when it exited
+	Panic  string // InProcess: what it panicked with; the stack is in the log
 }
 
 // exitOf reads what Wait left; nil when somebody else took the status.

@@ -19,26 +19,34 @@ import (
 )
 
 // TestBackend checks that b starts what it was asked to start, knows it and sees
-// it end. The test binary calls Main in its TestMain.
+// it end. The test binary calls Main in its TestMain. A backend whose processes are
+// inside of this program runs Inside, and passes what is not about pids and signals.
 func TestBackend(t *testing.T, b spawn.Backend) {
 	if b.Name() == "" {
 		t.Error("the backend has no name")
 	}
+	inside := b.Name() == "in-process"
 	for _, c := range []struct {
 		name string
+		own  bool // about a process of its own
 		test func(*testing.T, spawn.Backend)
 	}{
-		{"Exactly", testExactly},
-		{"Log", testLog},
-		{"Identity", testIdentity},
-		{"Exit", testExit},
-		{"AtOnce", testAtOnce},
-		{"OutlivesContext", testOutlivesContext},
-		{"Refuses", testRefuses},
-		{"Stop", testStop},
-		{"Concurrent", testConcurrent},
+		{"Exactly", true, testExactly},
+		{"Log", false, testLog},
+		{"Identity", true, testIdentity},
+		{"Exit", true, testExit},
+		{"Codes", false, testCodes},
+		{"AtOnce", true, testAtOnce},
+		{"OutlivesContext", false, testOutlivesContext},
+		{"Refuses", true, testRefuses},
+		{"RefusesPlaces", false, testRefusesPlaces},
+		{"Stop", true, testStop},
+		{"StopProcess", false, testStopProcess},
+		{"Concurrent", false, testConcurrent},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, b) })
+		if !c.own || !inside {
+			t.Run(c.name, func(t *testing.T) { c.test(t, b) })
+		}
 	}
 }
 
@@ -49,8 +57,19 @@ func Start(t testing.TB, b spawn.Backend, spec spawn.Spec) *spawn.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { End(t, p.Identity()); <-p.Done() })
+	t.Cleanup(func() { EndProcess(t, p) })
 	return p
+}
+
+// EndProcess ends what a backend has started and waits for it.
+func EndProcess(t testing.TB, p *spawn.Process) {
+	t.Helper()
+	g := spawn.Grace{Term: time.Millisecond, Kill: 10 * time.Second}
+	if _, err := p.Stop(context.Background(), g); err != nil {
+		t.Error(err)
+		return
+	}
+	<-p.Done()
 }
 
 // End kills a process and what runs below it.
@@ -152,12 +171,15 @@ func testIdentity(t *testing.T, b spawn.Backend) {
 	}
 }
 
-func testExit(t *testing.T, b spawn.Backend) {
+func testCodes(t *testing.T, b spawn.Backend) {
 	for code, arg := range map[int]string{0: "0", 7: "7", 255: "255"} {
 		if got := Wait(t, Start(t, b, Spec(t, ModeExit, arg))); got != (spawn.Exit{Code: code}) {
 			t.Errorf("exit %d: %+v", code, got)
 		}
 	}
+}
+
+func testExit(t *testing.T, b spawn.Backend) {
 	if runtime.GOOS == "windows" {
 		return
 	}
@@ -200,7 +222,7 @@ func testOutlivesContext(t *testing.T, b spawn.Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer End(t, p.Identity())
+	defer EndProcess(t, p)
 	Ready(t, spec.Log, 1)
 	cancel()
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -226,29 +248,59 @@ func testRefuses(t *testing.T, b spawn.Backend) {
 	if err != nil {
 		relative = "." // another drive
 	}
-	for name, change := range map[string]func(*spawn.Spec){
+	refused(t, b, good, map[string]func(*spawn.Spec){
 		"no program":       func(s *spawn.Spec) { s.Argv = nil },
 		"empty program":    func(s *spawn.Spec) { s.Argv = []string{""} },
 		"bare name":        func(s *spawn.Spec) { s.Argv = []string{"sh"} },
 		"relative program": func(s *spawn.Spec) { s.Argv, s.Dir = []string{relative, "0"}, "" },
 		"missing program":  func(s *spawn.Spec) { s.Argv = []string{file + ".none"} },
+	})
+}
+
+func testRefusesPlaces(t *testing.T, b spawn.Backend) {
+	good := Spec(t, ModeExit, "0")
+	file := filepath.Join(good.Dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, b, good, map[string]func(*spawn.Spec){
 		"missing dir":      func(s *spawn.Spec) { s.Dir = file + ".none" },
 		"file as dir":      func(s *spawn.Spec) { s.Dir = file },
 		"no log":           func(s *spawn.Spec) { s.Log = "" },
 		"log without dir":  func(s *spawn.Spec) { s.Log = filepath.Join(file+".none", "log") },
 		"directory as log": func(s *spawn.Spec) { s.Log = s.Dir },
-	} {
+	})
+}
+
+func refused(t *testing.T, b spawn.Backend, good spawn.Spec, changes map[string]func(*spawn.Spec)) {
+	t.Helper()
+	for name, change := range changes {
 		spec := good
 		change(&spec)
 		p, err := b.Start(t.Context(), spec)
 		if err == nil {
 			t.Errorf("%s: started %+v", name, p.Identity())
-			End(t, p.Identity())
+			EndProcess(t, p)
 			continue
 		}
 		if strings.HasSuffix(name, "dir") && !strings.Contains(err.Error(), spec.Dir) {
 			t.Errorf("%s: the error does not name it: %v", name, err)
 		}
+	}
+}
+
+// testStopProcess: Process.Stop is the way that is right for every kind.
+func testStopProcess(t *testing.T, b spawn.Backend) {
+	spec := Spec(t, ModeBlock)
+	p := Start(t, b, spec)
+	Ready(t, spec.Log, 1)
+	g := spawn.Grace{Term: 5 * time.Second, Kill: 5 * time.Second}
+	if rung, err := p.Stop(t.Context(), g); err != nil || rung != spawn.RungTerm && runtime.GOOS != "windows" {
+		t.Errorf("stop: %q, %v", rung, err)
+	}
+	Wait(t, p)
+	if rung, err := p.Stop(t.Context(), g); err != nil || rung != spawn.RungGone {
+		t.Errorf("second stop: %q, %v", rung, err)
 	}
 }
 
@@ -304,10 +356,7 @@ func testConcurrent(t *testing.T, b spawn.Backend) {
 		if p == nil {
 			continue
 		}
-		wg.Go(func() {
-			End(t, p.Identity())
-			Wait(t, p)
-		})
+		wg.Go(func() { EndProcess(t, p) })
 	}
 	wg.Wait()
 }

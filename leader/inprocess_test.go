@@ -1,0 +1,102 @@
+package leader_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/policy"
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+)
+
+// inside starts a member inside this program, as its record says.
+func (r *rig) inside(name waggle.MemberName, b spawn.Backend) *spawn.Process {
+	r.t.Helper()
+	m := r.member[name]
+	p, err := r.l.Start(r.t.Context(), m.inst, b, spawntest.Spec(r.t, spawntest.ModeBlock))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { spawntest.EndProcess(r.t, p) })
+	r.operate(func(*control.Leader) ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: m.inst, Epoch: 2, ID: p.Identity()}}}, nil
+	})
+	return p
+}
+
+// A member that lives in the leader's process is stopped, and the leader is not,
+// nor its other members.
+func TestStopInProcess(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	b := spawn.InProcess(spawntest.Inside)
+	ann, bob := r.inside("ann", b), r.inside("bob", b)
+	r.pass()
+	rung, err := r.l.Stop(t.Context(), "ann", spawn.Grace{Term: 10 * time.Second})
+	if err != nil || rung != spawn.RungTerm {
+		t.Errorf("stop: %q, %v", rung, err)
+	}
+	spawntest.Wait(t, ann)
+	select {
+	case <-bob.Done():
+		t.Error("bob ended too")
+	default:
+	}
+	r.pass()
+	if got := r.view(); strings.Join(r.gone, ",") != "ann stopped" || len(got.Live()) != 1 {
+		t.Errorf("gone: %q, %d live", r.gone, len(got.Live()))
+	}
+}
+
+// A panic of a member is its end and nobody else's: it is on record with what it
+// said, and what it had asked can no longer be allowed.
+func TestPanicInProcess(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	fall := make(chan struct{})
+	ann := r.inside("ann", spawn.InProcess(func(ctx context.Context, _ spawn.Spec, _ io.Writer) spawn.Exit {
+		select {
+		case <-fall:
+		case <-ctx.Done():
+		}
+		panic("out of luck")
+	}))
+	r.inside("bob", spawn.InProcess(spawntest.Inside))
+	r.assign("ann", "1")
+	r.pass()
+	r.take("ann")
+	key := r.asks("ann", "ls")
+	r.pass()
+	req, ok := r.view().Request(key)
+	if !ok || req.State != control.RequestPending {
+		t.Fatalf("asked: %+v", req)
+	}
+	close(fall)
+	spawntest.Wait(t, ann)
+	r.pass()
+	m, _ := r.view().Member("ann")
+	if m.Left == nil || m.Left.How != control.LeftDied || m.Left.Detail != "it panicked: out of luck" {
+		t.Fatalf("ann left as %+v", m.Left)
+	}
+	r.pass()
+	if len(r.view().Live()) != 1 {
+		t.Error("bob went with it")
+	}
+	v := control.Verdict{Key: key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}
+	fold := control.NewLeader(nil)
+	j := r.record.Open(fold)
+	if err := j.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	out, err := leader.Decide(t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, v)
+	var refused *control.RefusedError
+	if now, _ := r.view().Request(key); err != nil || !errors.As(out.Refusal, &refused) || now.Decided != nil {
+		t.Errorf("allowing what a dead member asked: %+v, %v", out, err)
+	}
+}
