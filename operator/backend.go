@@ -22,13 +22,14 @@ const (
 	BackendAuto    = "auto"
 	BackendProcess = "process"
 	BackendTmux    = "tmux"
+	BackendITerm2  = "iterm2"
 )
 
 // Backends lists the words.
-func Backends() []string { return []string{BackendAuto, BackendProcess, BackendTmux} }
+func Backends() []string { return []string{BackendAuto, BackendProcess, BackendTmux, BackendITerm2} }
 
-// resolveBackend says what auto means here: panes of tmux for a person who runs
-// inside it, else processes, which can be attached to all the same. attended says
+// resolveBackend says what auto means here: panes of tmux, or splits of iTerm2, for a
+// person who runs inside it, else processes, which can be attached to all the same. attended says
 // that a person looks. A backend that is named and missing is an error: who asks for
 // panes does not want to find none.
 func (o Operator) resolveBackend(word string, attended bool) (string, error) {
@@ -38,10 +39,16 @@ func (o Operator) resolveBackend(word string, attended bool) (string, error) {
 	case BackendTmux:
 		_, err := o.tmuxProgram()
 		return BackendTmux, err
+	case BackendITerm2:
+		_, _, err := o.itermProgram()
+		return BackendITerm2, err
 	case BackendAuto:
 		_, _, inside := terminal.InTmux(o.Environ)
 		if _, err := o.tmuxProgram(); err == nil && inside && attended {
 			return BackendTmux, nil
+		}
+		if _, _, err := o.itermProgram(); err == nil && attended {
+			return BackendITerm2, nil
 		}
 		return BackendProcess, nil
 	}
@@ -59,6 +66,35 @@ func (o Operator) tmuxProgram() (string, error) {
 	return program, nil
 }
 
+// itermProgram is it2 and the session of iTerm2 that we run in.
+func (o Operator) itermProgram() (program, session string, err error) {
+	session, inside := terminal.InITerm(o.Environ)
+	program, err = spawn.LookPath("it2", o.Environ)
+	hint := "install it2 and switch on the Python API in iTerm2's settings, or say backend: process"
+	switch {
+	case runtime.GOOS == "windows":
+		err = errors.ErrUnsupported
+	case !inside:
+		err, hint = errors.New("this is none"), "start waggle in a window of iTerm2, or say backend: process"
+	}
+	if err != nil {
+		return "", "", &Error{Code: CodeFailed, Op: "start", Msg: "the backend iterm2 needs a session of iTerm2, and it2: " + err.Error(), Hint: hint}
+	}
+	return program, session, nil
+}
+
+// muxProgram is the program that reaches the multiplexer of a pane.
+func (o Operator) muxProgram(p spawn.Pane) (string, error) {
+	if p.Mux != spawn.MuxITerm2 {
+		return o.tmuxProgram()
+	}
+	program, err := spawn.LookPath("it2", o.Environ)
+	if err != nil {
+		err = &Error{Code: CodeFailed, Op: "pane", Msg: "a split of iTerm2 needs it2: " + err.Error(), Hint: "install it2"}
+	}
+	return program, err
+}
+
 // backend opens the backend of a word.
 func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 	if runtime.GOOS == "windows" {
@@ -66,7 +102,12 @@ func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 	}
 	opts := terminal.Options{Holder: []string{o.Self, "hold"}, Dir: s.Dir.Processes(), Rand: o.Minter.Rand,
 		Socket: func(id string) string { return s.Dir.Sockets(o.runDir()).Path("tty-" + id) }}
-	if word != BackendTmux {
+	switch word {
+	case BackendTmux:
+	case BackendITerm2:
+		it2, home, err := o.itermProgram()
+		return terminal.ITerm2(terminal.ITerm2Options{Options: opts, Program: it2, Env: o.Environ, Home: home}), err
+	default:
 		return terminal.Process(opts), nil
 	}
 	program, err := o.tmuxProgram()
@@ -98,18 +139,22 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i
 		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
 	p, err := l.Start(ctx, i, b, spawn.Spec{Argv: argv, Dir: cwd, Env: o.Environ, Log: log, Title: string(name), Color: tmuxColor(color)})
 	if err == nil && p.Place().Pane != nil {
-		err = o.placed(ctx, s, name, p.Place().Pane.ID)
+		err = o.placed(ctx, s, name, *p.Place().Pane)
 	}
 	return p, err
 }
 
 // placed writes the pane into the phone book, for other programs.
-func (o Operator) placed(ctx context.Context, s *State, name waggle.MemberName, pane string) error {
+func (o Operator) placed(ctx context.Context, s *State, name waggle.MemberName, pane spawn.Pane) error {
 	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
 	if err != nil {
 		return err
 	}
-	return reg.Place(ctx, name, BackendTmux, pane)
+	word := BackendTmux
+	if pane.Mux == spawn.MuxITerm2 {
+		word = BackendITerm2
+	}
+	return reg.Place(ctx, name, word, pane.ID)
 }
 
 // held finds the terminal of a member's process: of the one that runs, or, in a pane
@@ -145,7 +190,7 @@ func (o Operator) closeTerminals(ctx context.Context, s *State) error {
 		}
 		program := ""
 		if h.Place.Pane != nil {
-			if program, err = o.tmuxProgram(); err != nil {
+			if program, err = o.muxProgram(*h.Place.Pane); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -234,12 +279,16 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 	return h, nil
 }
 
-// ShowPane is how tmux shows a pane on the terminal of whoever runs it: by going
-// there when that terminal is in the same server, else by attaching to it.
+// ShowPane is how a multiplexer shows a pane: tmux on the terminal of whoever runs
+// it, by going there when that terminal is in the same server, else by attaching to
+// it; iTerm2 in its own window.
 func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
-	program, err := o.tmuxProgram()
+	program, err := o.muxProgram(p)
 	if err != nil {
 		return nil, err
+	}
+	if p.Mux == spawn.MuxITerm2 {
+		return []string{program, "session", "focus", p.ID}, nil
 	}
 	argv = []string{program, "-S", p.Socket, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID}
 	if socket, _, inside := terminal.InTmux(o.Environ); !inside || socket != p.Socket {

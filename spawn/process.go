@@ -34,11 +34,20 @@ type Place struct {
 // Pane is one pane of one run of a multiplexer. Ids are given again, so a pane is
 // ours only while its server and the process in it are the recorded ones.
 type Pane struct {
-	Server Identity `json:"server"` // process of the multiplexer
-	Socket string   `json:"socket"` // how that server is reached
+	Mux    Mux      `json:"mux,omitempty"`
+	Server Identity `json:"server"` // process of the multiplexer; the zero Identity when unknown
+	Socket string   `json:"socket"` // how that server is reached; "" in iTerm2
 	ID     string   `json:"id"`     // "%3"; a session's id in iTerm2
 	Window string   `json:"window,omitempty"`
 }
+
+// Mux is a multiplexer.
+type Mux string
+
+const (
+	MuxTmux   Mux = "" // also in records that are older than the field
+	MuxITerm2 Mux = "iterm2"
+)
 
 // NewProcess is for backends: it watches a process that was just started and
 // identified. wait blocks until the process has ended, reaps it if it is a child

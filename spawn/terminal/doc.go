@@ -3,7 +3,7 @@
 //
 //	b := terminal.Process(terminal.Options{Holder: []string{waggle, "hold"}, Dir: private})
 //	p, err := b.Start(ctx, spec)    // a spawn.Backend like any other
-//	place, err := terminal.PlaceOf(p) // record it beside p.Identity()
+//	place := p.Place()              // record it beside p.Identity()
 //	err = terminal.Attach(ctx, place.Socket, screen)
 //
 // Between a terminal and the process stands the holder, a small process that runs
@@ -15,7 +15,9 @@
 // a multiplexer is given the holder's argv only.
 //
 // A pane is known by its server, its id and the holder's pid and start time
-// (Pane), and only a pane that is still exactly that is ever closed.
+// (spawn.Place), and only a pane that is still exactly that is ever closed
+// (ClosePane, Held.Close). List finds what the holders of a directory have told, also
+// those of a starter that is dead.
 //
 // Panes and pseudo-terminals need Unix; elsewhere the backends return
 // errors.ErrUnsupported.

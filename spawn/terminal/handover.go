@@ -135,13 +135,13 @@ func (p paths) wait(ctx context.Context, alive func() bool) (hold, error) {
 		switch {
 		case err == nil && h.Error != "":
 			_ = os.Remove(p.hold())
-			return h, errors.New(h.Error)
+			return h, notStarted(h.Error)
 		case err == nil:
 			return h, nil
 		case !errors.Is(err, fs.ErrNotExist):
 			return h, err
 		case gone:
-			return h, errors.New("the holder of its terminal ended before it was started")
+			return h, errNoHolder
 		}
 		select {
 		case <-ctx.Done():
@@ -151,6 +151,13 @@ func (p paths) wait(ctx context.Context, alive func() bool) (hold, error) {
 		}
 	}
 }
+
+// notStarted is why a holder started nothing, in its own words.
+type notStarted string
+
+func (e notStarted) Error() string { return string(e) }
+
+var errNoHolder = errors.New("the holder of its terminal ended before it was started")
 
 // exit reads how the process ended; false when no holder lived to tell.
 func (p paths) exit() (spawn.Exit, bool) {
@@ -204,8 +211,9 @@ func (h Held) Gone() bool {
 	return !h.Process.Alive() && (h.Place.Holder == nil || !h.Place.Holder.Alive())
 }
 
-// Close closes the pane of a process that is gone and forgets it. program is tmux,
-// needed for a pane only; env is what it is run with.
+// Close closes the pane of a process that is gone and forgets it. program is that of
+// the pane's multiplexer, tmux or it2, needed for a pane only; env is what it is run
+// with.
 func (h Held) Close(ctx context.Context, program string, env []string) error {
 	if !h.Gone() {
 		return fmt.Errorf("spawn: process %d or its holder runs", h.Process.PID)

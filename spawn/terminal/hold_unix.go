@@ -107,6 +107,9 @@ func start(h handover) (*holder, error) {
 		log.Close()
 		return nil, err
 	}
+	if h.Pane != nil && h.Pane.Mux == spawn.MuxITerm2 {
+		h.Pane.Server = terminalOwner()
+	}
 	id, err := spawn.Identify(cmd.Process.Pid) // a zombie has one too
 	if err != nil {
 		_ = cmd.Process.Kill()

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -19,6 +20,11 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 		syscall.Exit(code) // os.Exit of a race build takes a second
+	}
+	if dir := os.Getenv(fakeITerm); dir != "" && filepath.Base(os.Args[0]) == "it2" {
+		syscall.Exit(it2Main(dir, os.Args[1:]))
+	} else if dir != "" && len(os.Args) == 2 && os.Args[1] == "iterm" {
+		syscall.Exit(itermMain(dir))
 	}
 	spawntest.Main()
 	os.Exit(m.Run())

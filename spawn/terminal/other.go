@@ -25,6 +25,9 @@ func Process(Options) spawn.Backend { return unsupported("process") }
 // Tmux needs Unix.
 func Tmux(TmuxOptions) spawn.Backend { return unsupported("tmux") }
 
+// ITerm2 needs Unix.
+func ITerm2(ITerm2Options) spawn.Backend { return unsupported("iterm2") }
+
 // Hold needs Unix.
 func Hold(context.Context, string, *os.File) (int, error) {
 	return 1, fmt.Errorf("hold: %w", errors.ErrUnsupported)

@@ -294,16 +294,24 @@ func isNoServer(err error) bool {
 
 // ClosePane closes the pane of a process that has ended: only if its server still is
 // the one that was recorded, and the pane the one that was made for that holder.
-// Anything else is left alone, without an error. env is what tmux is run with.
+// Anything else is left alone, without an error, and so is the pane in which env says
+// that we run ourselves. program is that of the pane's multiplexer, tmux or it2, and
+// env what it is run with.
 func ClosePane(ctx context.Context, program string, env []string, p spawn.Place) error {
 	if p.Pane == nil || p.Holder == nil {
 		return nil
+	}
+	if p.Pane.Mux == spawn.MuxITerm2 {
+		return closeSession(ctx, it2{program, env}, *p.Pane)
 	}
 	return closePane(ctx, tmux{program, p.Pane.Socket, env}, *p.Pane, *p.Holder)
 }
 
 func closePane(ctx context.Context, t tmux, p spawn.Pane, holder spawn.Identity) error {
 	if !p.Server.Alive() || !paneID(p.ID) {
+		return nil
+	}
+	if socket, own, ok := InTmux(t.env); ok && socket == p.Socket && own == p.ID {
 		return nil
 	}
 	out, err := t.run(ctx, "list-panes", "-a", "-F", "#{pane_id} #{@waggle-holder} #{window_id} #{pid}")

@@ -1,0 +1,67 @@
+//go:build unix
+
+package operator_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle/operator"
+)
+
+// Where a word runs, inside and outside of the multiplexers, with their programs
+// and without: auto tries tmux, then iTerm2, and asks for neither when nobody looks;
+// a backend that is named and cannot be had is an error that says what to do.
+func TestResolveBackend(t *testing.T) {
+	bin := func(programs ...string) string {
+		dir := t.TempDir()
+		for _, p := range programs {
+			if err := os.WriteFile(filepath.Join(dir, p), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return "PATH=" + dir
+	}
+	inTmux := []string{"TMUX=/tmp/s,1,0", "TMUX_PANE=%0"}
+	inITerm := []string{"ITERM_SESSION_ID=w0t0p0:11111111-2222-3333-4444-555555555555"}
+	inBoth := append(inTmux, inITerm...)
+	for _, c := range []struct {
+		name, word string
+		env        []string
+		path       string
+		alone      bool
+		want, hint string
+	}{
+		{"nothing said", "", inBoth, bin("tmux", "it2"), false, "process", ""},
+		{"process", "process", inBoth, bin("tmux", "it2"), false, "process", ""},
+		{"auto in both", "auto", inBoth, bin("tmux", "it2"), false, "tmux", ""},
+		{"auto in both, alone", "auto", inBoth, bin("tmux", "it2"), true, "process", ""},
+		{"auto in both without tmux", "auto", inBoth, bin("it2"), false, "iterm2", ""},
+		{"auto in iTerm2", "auto", inITerm, bin("tmux", "it2"), false, "iterm2", ""},
+		{"auto in iTerm2, alone", "auto", inITerm, bin("tmux", "it2"), true, "process", ""},
+		{"auto in iTerm2 without it2", "auto", inITerm, bin("tmux"), false, "process", ""},
+		{"auto in neither", "auto", nil, bin("tmux", "it2"), false, "process", ""},
+		{"tmux outside", "tmux", nil, bin("tmux"), true, "tmux", ""},
+		{"tmux without it", "tmux", inTmux, bin(), false, "", "install tmux"},
+		{"iterm2", "iterm2", inITerm, bin("it2"), true, "iterm2", ""},
+		{"iterm2 outside", "iterm2", nil, bin("it2"), false, "", "in a window of iTerm2"},
+		{"iterm2 without it2", "iterm2", inITerm, bin(), false, "", "install it2"},
+	} {
+		got, err := operator.ResolveBackend(append(c.env[:len(c.env):len(c.env)], c.path), c.word, !c.alone)
+		if c.hint == "" && (err != nil || got != c.want) {
+			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
+		}
+		if c.hint != "" {
+			code(t, c.name, err, operator.CodeFailed)
+			var e *operator.Error
+			if !errors.As(err, &e) || !strings.Contains(e.Hint, c.hint) {
+				t.Errorf("%s: %v does not hint at %q", c.name, err, c.hint)
+			}
+		}
+	}
+	_, err := operator.ResolveBackend(nil, "docker", true)
+	code(t, "docker", err, operator.CodeUsage)
+}
