@@ -169,6 +169,17 @@ func (f *iterm) options() terminal.ITerm2Options {
 	return terminal.ITerm2Options{Options: options(f.t), Program: f.it2, Env: f.env, Home: homeSession}
 }
 
+// itermPrograms is the start of the two, and returns in every other program.
+func itermPrograms() {
+	switch dir := os.Getenv(fakeITerm); {
+	case dir == "":
+	case filepath.Base(os.Args[0]) == "it2":
+		syscall.Exit(it2Main(dir, os.Args[1:])) // os.Exit of a race build takes a second
+	case len(os.Args) == 2 && os.Args[1] == "iterm":
+		syscall.Exit(itermMain(dir))
+	}
+}
+
 // it2Main is it2: it writes down what it was called with and asks iTerm2.
 func it2Main(dir string, args []string) int {
 	fail := func(code int, what any) int {

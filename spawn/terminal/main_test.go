@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -21,11 +20,7 @@ func TestMain(m *testing.M) {
 		}
 		syscall.Exit(code) // os.Exit of a race build takes a second
 	}
-	if dir := os.Getenv(fakeITerm); dir != "" && filepath.Base(os.Args[0]) == "it2" {
-		syscall.Exit(it2Main(dir, os.Args[1:]))
-	} else if dir != "" && len(os.Args) == 2 && os.Args[1] == "iterm" {
-		syscall.Exit(itermMain(dir))
-	}
+	itermPrograms()
 	spawntest.Main()
 	os.Exit(m.Run())
 }

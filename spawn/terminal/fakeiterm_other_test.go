@@ -1,0 +1,5 @@
+//go:build !unix
+
+package terminal_test
+
+func itermPrograms() {}
