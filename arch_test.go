@@ -47,6 +47,7 @@ var archRows = map[string]archRow{
 	"spawn":                   {1, "processes, whatever runs in them"},
 	"schema":                  {1, "describes the words and nothing else"},
 	"spawn/terminal":          {2, "processes in terminals; spawn itself stays without pseudo-terminals"},
+	"internal/worktree":       {2, "a member's own checkout; git is looked up as processes are, and it knows no team"},
 	"agent":                   {2, "what thinks inside a worker; started through spawn"},
 	"control":                 {2, "pure machines over journal records and policy"},
 	"internal/boxes":          {2, "a team's mailboxes as its dialect has them: between store and registry"},

@@ -1,0 +1,355 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Want says for whom a worktree is, and of what.
+type Want struct {
+	Team   string
+	Member string
+	// Owner is the membership: the same owner gets the same worktree again, another
+	// one of that name never does.
+	Owner string
+	// Cwd is a directory in the checkout that the worktree is made of. Its HEAD
+	// commit is where the new branch begins.
+	Cwd string
+}
+
+// most is how many worktrees of one name are tried.
+const most = 1000
+
+// Create makes a worktree on a branch of its own, waggle/<team>/<member>, and returns
+// the directory in it that corresponds to Cwd. Names that are taken get a number: a
+// branch that is there already is never used, nor changed.
+//
+// What an interrupted Create left is taken up or taken away. When the owner's
+// worktree is there, it is returned as it is; when somebody has removed its directory,
+// it is made again from its branch.
+//
+// Errors: ErrNoGit, ErrNotRepository, ErrBare, ErrNoCommit, ErrNoSpace, ErrInside,
+// *ExistsError, *GitError with what git said, *atomicfile.LockedError.
+func (s Store) Create(ctx context.Context, w Want) (tree Tree, cwd string, err error) {
+	if s.Git.Program == "" {
+		return Tree{}, "", ErrNoGit
+	}
+	from, err := s.Git.checkout(ctx, w.Cwd)
+	if err != nil {
+		return Tree{}, "", err
+	}
+	release, err := s.lock(ctx)
+	if err != nil {
+		return Tree{}, "", err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	place, err := s.place(from)
+	if err != nil {
+		return Tree{}, "", err
+	}
+	tree, found, err := s.again(ctx, w)
+	if err == nil && !found {
+		tree, err = s.create(ctx, w, from, place)
+	}
+	if err != nil {
+		return Tree{}, "", noSpace(err)
+	}
+	cwd = filepath.Join(tree.Path, from.prefix)
+	if err := os.MkdirAll(cwd, 0o700); err != nil { // a directory that is in no commit
+		return Tree{}, "", fmt.Errorf("worktree: %w", noSpace(err))
+	}
+	return tree, cwd, nil
+}
+
+// checkout is what a worktree is made of.
+type checkout struct {
+	Tree          // Repo, Common, Base, From
+	prefix string // of cwd below the top level
+}
+
+// checkout looks at the checkout that a directory is in.
+func (g Git) checkout(ctx context.Context, cwd string) (checkout, error) {
+	var c checkout
+	bare, err := g.line(ctx, cwd, "rev-parse", "--is-bare-repository")
+	switch {
+	case said(err, "not a git repository"):
+		return c, fmt.Errorf("%s: %w", cwd, ErrNotRepository)
+	case err != nil:
+		return c, err
+	}
+	inside, err := g.line(ctx, cwd, "rev-parse", "--is-inside-work-tree")
+	switch {
+	case err != nil:
+		return c, err
+	case inside != "true" && bare == "true":
+		return c, fmt.Errorf("%s: %w", cwd, ErrBare)
+	case inside != "true":
+		return c, fmt.Errorf("%s is inside of a git directory: %w", cwd, ErrNotRepository)
+	}
+	for _, q := range []struct {
+		to   *string
+		args []string
+	}{
+		{&c.Repo, []string{"rev-parse", "--show-toplevel"}},
+		{&c.Common, []string{"rev-parse", "--path-format=absolute", "--git-common-dir"}},
+		{&c.prefix, []string{"rev-parse", "--show-prefix"}},
+	} {
+		if *q.to, err = g.line(ctx, cwd, q.args...); err != nil {
+			return c, err
+		}
+	}
+	c.Repo, c.Common = real(c.Repo), real(c.Common)
+	for _, p := range []string{c.Repo, c.Common} {
+		if !utf8.ValidString(p) {
+			return c, fmt.Errorf("%q: a path that is not UTF-8 cannot be recorded", p)
+		}
+	}
+	if c.Base, err = g.commit(ctx, cwd, "HEAD"); err == nil && c.Base == "" {
+		err = fmt.Errorf("%s: %w", c.Repo, ErrNoCommit)
+	}
+	if err == nil {
+		c.From, err = g.branch(ctx, cwd)
+	}
+	return c, err
+}
+
+// branch is the branch that a checkout is on, "" when it is on none.
+func (g Git) branch(ctx context.Context, dir string) (string, error) {
+	name, err := g.line(ctx, dir, "symbolic-ref", "--quiet", "HEAD")
+	if exit(err) == 1 {
+		return "", nil
+	}
+	return strings.TrimPrefix(name, "refs/heads/"), err
+}
+
+// real is a path without symbolic links, as far as it exists.
+func real(path string) string {
+	if r, err := filepath.EvalSymlinks(filepath.FromSlash(path)); err == nil {
+		return r
+	}
+	return path
+}
+
+// within reports whether path is dir or below it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// place makes the directory for the worktrees.
+func (s Store) place(from checkout) (string, error) {
+	if err := os.MkdirAll(s.Place, 0o700); err != nil {
+		return "", fmt.Errorf("worktree: %w", noSpace(err))
+	}
+	if err := os.Chmod(s.Place, 0o700); err != nil {
+		return "", fmt.Errorf("worktree: %w", err)
+	}
+	place := real(s.Place)
+	if within(place, from.Repo) || within(place, from.Common) {
+		return "", fmt.Errorf("%s: %w", place, ErrInside)
+	}
+	return place, nil
+}
+
+// again finds the owner's worktree, and takes away what an interrupted Create for
+// that member has left.
+func (s Store) again(ctx context.Context, w Want) (tree Tree, found bool, err error) {
+	rs, err := s.List()
+	if err != nil {
+		return Tree{}, false, err
+	}
+	for _, r := range rs {
+		switch {
+		case r.State == making && r.Member == w.Member:
+			ok := false
+			if r.Owner == w.Owner {
+				if ok, err = s.whole(ctx, r); err != nil {
+					return Tree{}, false, err
+				}
+			}
+			if !ok {
+				if err := s.undo(ctx, r); err != nil {
+					return Tree{}, false, err
+				}
+				continue
+			}
+			r.State = made
+			if err := s.put(r); err != nil {
+				return Tree{}, false, err
+			}
+			return r.Tree, true, nil
+		case r.State == made && r.Owner == w.Owner:
+			return r.Tree, true, s.restore(ctx, r)
+		}
+	}
+	return Tree{}, false, nil
+}
+
+// create makes a new worktree.
+func (s Store) create(ctx context.Context, w Want, from checkout, place string) (Tree, error) {
+	for n := 1; n <= most; n++ {
+		name := numbered(component(w.Member), n)
+		t := from.Tree
+		t.Path, t.Branch = filepath.Join(place, name), branchName(w.Team, name)
+		if _, err := os.Lstat(s.file(name)); err == nil {
+			continue
+		}
+		if taken, err := s.Git.commit(ctx, from.Repo, refOf(t.Branch)); err != nil {
+			return Tree{}, err
+		} else if taken != "" {
+			continue
+		}
+		if _, err := os.Lstat(t.Path); !errors.Is(err, fs.ErrNotExist) {
+			if err == nil {
+				err = &ExistsError{t.Path}
+			}
+			return Tree{}, err
+		}
+		r := Record{V: recordVersion, State: making, Member: w.Member, Owner: w.Owner, Tree: t, name: name}
+		if err := s.put(r); err != nil {
+			return Tree{}, err
+		}
+		s.at("recorded")
+		if err := s.add(ctx, r); err != nil {
+			return Tree{}, errors.Join(err, s.undo(context.WithoutCancel(ctx), r))
+		}
+		s.at("added")
+		r.State = made
+		return t, s.put(r)
+	}
+	return Tree{}, fmt.Errorf("worktree: there are %d worktrees or branches for %s", most, w.Member)
+}
+
+// add tells git to make what a record says.
+func (s Store) add(ctx context.Context, r Record) error {
+	if err := os.Mkdir(r.Tree.Path, 0o700); err != nil { // git takes an empty directory, and this one is ours
+		if errors.Is(err, fs.ErrExist) {
+			err = &ExistsError{r.Tree.Path}
+		}
+		return err
+	}
+	s.at("directory")
+	_, _, err := s.Git.bounded(ctx, r.Tree.Repo, slow, outLimit,
+		"worktree", "add", "--quiet", "--no-track", "-b", r.Tree.Branch, "--", r.Tree.Path, r.Tree.Base)
+	return err
+}
+
+// whole reports whether a worktree that was being made is finished and untouched.
+func (s Store) whole(ctx context.Context, r Record) (bool, error) {
+	all, err := s.Git.worktrees(ctx, r.Tree.Common)
+	if err != nil {
+		return false, err
+	}
+	ours := func(w listed) bool { return w.path == r.Tree.Path && w.branch == r.Tree.Branch && !w.locked }
+	if !slices.ContainsFunc(all, ours) || s.Git.same(ctx, r.Tree) != nil {
+		return false, nil // git locks what it has not finished
+	}
+	st, err := s.Git.Status(ctx, r.Tree)
+	return err == nil && st.Clean() && st.Head == r.Tree.Base, nil
+}
+
+// undo takes away what was being made and given to nobody.
+func (s Store) undo(ctx context.Context, r Record) error {
+	t := r.Tree
+	all, err := s.Git.worktrees(ctx, t.Common)
+	if errors.Is(err, fs.ErrNotExist) { // the repository is gone
+		return errors.Join(removeEmpty(t.Path), s.forget(r))
+	}
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
+		// Twice: git has locked what it had not finished.
+		if _, err := s.Git.run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
+			if err := os.RemoveAll(t.Path); err != nil {
+				return err
+			}
+			if _, err := s.Git.run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
+				return err
+			}
+		}
+	}
+	// What git does not know of has nothing in it that git has put there.
+	if err := removeEmpty(t.Path); err != nil {
+		return err
+	}
+	if err := s.dropBranch(ctx, t); err != nil {
+		return err
+	}
+	return s.forget(r)
+}
+
+// removeEmpty removes a directory if nothing is in it.
+func removeEmpty(path string) error {
+	err := os.Remove(path)
+	if entries, rerr := os.ReadDir(path); err == nil || errors.Is(err, fs.ErrNotExist) || rerr == nil && len(entries) > 0 {
+		return nil
+	}
+	return fmt.Errorf("worktree: %w", err)
+}
+
+// dropBranch deletes a worktree's branch if that holds no commit of its own and is
+// checked out nowhere. It is deleted only as it was looked at.
+func (s Store) dropBranch(ctx context.Context, t Tree) error {
+	tip, err := s.Git.commit(ctx, t.Common, refOf(t.Branch))
+	if err != nil || tip == "" {
+		return err
+	}
+	own, err := s.Git.line(ctx, t.Common, "rev-list", "--max-count=1", tip, "--not", t.Base)
+	if err != nil || own != "" {
+		return err
+	}
+	all, err := s.Git.worktrees(ctx, t.Common)
+	if err != nil || slices.ContainsFunc(all, func(w listed) bool { return w.branch == t.Branch }) {
+		return err
+	}
+	_, err = s.Git.run(ctx, t.Common, "update-ref", "-d", refOf(t.Branch), tip)
+	return err
+}
+
+// restore makes a worktree again whose directory somebody has removed.
+func (s Store) restore(ctx context.Context, r Record) error {
+	t := r.Tree
+	if _, err := os.Lstat(t.Path); err == nil {
+		return s.Git.same(ctx, t)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	all, err := s.Git.worktrees(ctx, t.Common)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
+		if _, err := s.Git.run(ctx, t.Common, "worktree", "remove", "--", t.Path); err != nil {
+			return err
+		}
+	}
+	if tip, err := s.Git.commit(ctx, t.Common, refOf(t.Branch)); err != nil {
+		return err
+	} else if tip == "" {
+		return &MismatchError{What: "branch", Got: "gone", Want: t.Branch}
+	}
+	if err := os.Mkdir(t.Path, 0o700); err != nil {
+		return fmt.Errorf("worktree: %w", err)
+	}
+	_, _, err = s.Git.bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch)
+	if err != nil {
+		return errors.Join(err, os.Remove(t.Path)) // only if it is empty
+	}
+	return nil
+}
+
+// noSpace marks an error of a full disk.
+func noSpace(err error) error {
+	if err == nil || !full(err) && !said(err, "No space left on device") && !said(err, "Disk quota exceeded") {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrNoSpace, err)
+}

@@ -1,0 +1,243 @@
+package worktree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle/spawn"
+)
+
+// Git is how git is run.
+type Git struct {
+	Program string   // absolute
+	Environ []string // what redirects git is dropped, see Environ
+	// Limit is how long one call may take; 0 means 30 s. Making a worktree, which
+	// writes all of its files and runs a hook, may take 20 times that.
+	Limit time.Duration
+}
+
+// Find looks git up in the PATH of an environment. Its error is ErrNoGit.
+func Find(environ []string) (Git, error) {
+	program, err := spawn.LookPath("git", environ)
+	if err != nil {
+		return Git{}, fmt.Errorf("%w: %w", ErrNoGit, err)
+	}
+	return Git{Program: program, Environ: environ}, nil
+}
+
+// redirecting are the variables by which an environment points git at another
+// repository, index or set of files than those of its directory.
+var redirecting = []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_IMPLICIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
+	"GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_QUARANTINE_PATH",
+	"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_ATTR_SOURCE", "GIT_REFLOG_ACTION"}
+
+// Environ is an environment without the variables that point git elsewhere, as a
+// process has them that was started by a git hook: the environment for a process
+// that works in a worktree.
+func Environ(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return redirects(v) != "" })
+}
+
+// redirects is the name of the variable when it is one of redirecting, else "".
+func redirects(v string) string {
+	name, _, _ := strings.Cut(v, "=")
+	if slices.Contains(redirecting, name) {
+		return name
+	}
+	return ""
+}
+
+// GitError is a call of git that failed.
+type GitError struct {
+	Args []string
+	Dir  string
+	Said string // on stderr, shortened
+	Err  error
+}
+
+func (e *GitError) Error() string {
+	what := "git " + e.Args[0]
+	if e.Args[0] == "worktree" && len(e.Args) > 1 {
+		what += " " + e.Args[1]
+	}
+	if e.Said != "" {
+		return fmt.Sprintf("%s in %s: %s", what, e.Dir, e.Said)
+	}
+	return fmt.Sprintf("%s in %s: %v", what, e.Dir, e.Err)
+}
+
+func (e *GitError) Unwrap() error { return e.Err }
+
+const (
+	outLimit = 16 << 20 // of one call's output
+	errLimit = 4 << 10
+	slow     = 20 // so many times Limit for what writes a whole checkout
+	// endWait is how long a git that was told to end may take, and what it has
+	// started may keep its output open.
+	endWait = 5 * time.Second
+)
+
+// always are options of every call: nothing that only looks takes the index's lock
+// from a member who works, or starts a file monitor for its directory.
+var always = []string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "advice.detachedHead=false"}
+
+// run runs git in dir and returns what it wrote to stdout.
+func (g Git) run(ctx context.Context, dir string, args ...string) (string, error) {
+	out, more, err := g.bounded(ctx, dir, 1, outLimit, args...)
+	if err == nil && more {
+		err = &GitError{Args: args, Dir: dir, Err: fmt.Errorf("it wrote more than %d bytes", outLimit)}
+	}
+	return out, err
+}
+
+// line is run for an answer of one line, which may hold newlines itself.
+func (g Git) line(ctx context.Context, dir string, args ...string) (string, error) {
+	out, err := g.run(ctx, dir, args...)
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// bounded is run with other limits: on the time, as a multiple of Limit, and on the
+// output in bytes, where more says that it was cut.
+func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...string) (out string, more bool, err error) {
+	if g.Program == "" {
+		return "", false, ErrNoGit
+	}
+	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+		if err == nil {
+			err = &fs.PathError{Op: "chdir", Path: dir, Err: errors.New("not a directory")}
+		}
+		return "", false, err
+	}
+	each := g.Limit
+	if each == 0 {
+		each = 30 * time.Second
+	}
+	tctx, cancel := context.WithTimeoutCause(ctx, each*time.Duration(times), fmt.Errorf("it took longer than %v", each*time.Duration(times)))
+	defer cancel()
+	cmd := exec.CommandContext(tctx, g.Program, append(slices.Clone(always), args...)...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(Environ(g.Environ), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "PWD="+dir), endWait
+	inGroup(cmd)
+	stdout, stderr := &capped{left: limit}, &capped{left: errLimit, drop: true}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	err = cmd.Run()
+	if stdout.cut {
+		return stdout.String(), true, nil
+	}
+	if err != nil {
+		if tctx.Err() != nil {
+			err = context.Cause(tctx)
+		}
+		return "", false, &GitError{Args: args, Dir: dir, Said: strings.TrimSpace(stderr.String()), Err: err}
+	}
+	return stdout.String(), false, nil
+}
+
+// capped keeps the first bytes that are written to it; then it fails, or drops.
+type capped struct {
+	bytes.Buffer
+	left int
+	drop bool
+	cut  bool
+}
+
+var errFull = errors.New("enough")
+
+func (c *capped) Write(p []byte) (int, error) {
+	n := min(len(p), c.left)
+	c.Buffer.Write(p[:n])
+	c.left -= n
+	if n == len(p) || c.drop {
+		return len(p), nil
+	}
+	c.cut = true
+	return n, errFull
+}
+
+// exit is the exit status of a git that failed by itself, else -1.
+func exit(err error) int {
+	var status *exec.ExitError
+	if errors.As(err, &status) {
+		return status.ExitCode()
+	}
+	return -1
+}
+
+// said reports whether git said something when it failed.
+func said(err error, text string) bool {
+	var g *GitError
+	return errors.As(err, &g) && strings.Contains(g.Said, text)
+}
+
+// Version is what git says of itself.
+func (g Git) Version(ctx context.Context) (string, error) {
+	return g.line(ctx, filepath.Dir(g.Program), "--version")
+}
+
+// fields splits a NUL-separated list. What stands behind the last NUL was cut.
+func fields(out string) []string {
+	parts := strings.Split(out, "\x00")
+	return parts[:len(parts)-1]
+}
+
+// commit is the full name of a commit, "" when the revision is none.
+func (g Git) commit(ctx context.Context, dir, rev string) (string, error) {
+	out, err := g.line(ctx, dir, "rev-parse", "--verify", "--quiet", rev+"^{commit}")
+	if exit(err) == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+// refOf is the full name of a branch.
+func refOf(branch string) string { return "refs/heads/" + branch }
+
+// listed is one worktree as git lists it.
+type listed struct {
+	path, branch string
+	locked       bool
+	reason       string
+	prunable     bool
+}
+
+// worktrees lists the worktrees of a repository, the main checkout first.
+func (g Git) worktrees(ctx context.Context, common string) ([]listed, error) {
+	out, err := g.run(ctx, common, "worktree", "list", "--porcelain", "-z")
+	if exit(err) == 129 { // git before 2.36 knows no -z here, and cannot tell of a path with a newline
+		out, err = g.run(ctx, common, "worktree", "list", "--porcelain")
+		out = strings.ReplaceAll(out, "\n", "\x00")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []listed
+	for _, f := range fields(out) {
+		key, value, _ := strings.Cut(f, " ")
+		if key == "worktree" {
+			all = append(all, listed{path: value})
+			continue
+		}
+		if len(all) == 0 {
+			continue
+		}
+		w := &all[len(all)-1]
+		switch key {
+		case "branch":
+			w.branch = strings.TrimPrefix(value, "refs/heads/")
+		case "locked":
+			w.locked, w.reason = true, value
+		case "prunable":
+			w.prunable = true
+		}
+	}
+	return all, nil
+}

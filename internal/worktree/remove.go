@@ -1,0 +1,120 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+)
+
+// Remove takes a worktree away, if nothing in it may be wanted: otherwise it is left
+// as it is, and the error is a *KeptError that says what there is. There is no way to
+// force it; who wants to throw work away uses git. Nobody may work in it any more.
+//
+// Its branch goes when it holds no commit of its own, and stays otherwise. A worktree
+// that is not on record is an *UnknownError. One whose directory is gone already, or
+// whose repository is, is forgotten.
+func (s Store) Remove(ctx context.Context, t Tree) (err error) {
+	release, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	rs, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, r := range rs {
+		if r.Tree.Path == t.Path {
+			return s.remove(ctx, r)
+		}
+	}
+	return &UnknownError{t.Path}
+}
+
+func (s Store) remove(ctx context.Context, r Record) error {
+	t := r.Tree
+	if r.State == making {
+		return s.undo(ctx, r)
+	}
+	if _, err := os.Lstat(t.Common); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
+			return s.forget(r) // nothing is left of either
+		}
+		return &KeptError{Tree: t, Why: "its repository is gone"}
+	}
+	st, err := s.Git.Status(ctx, t)
+	if err == nil && !st.Missing {
+		err = s.Git.hidden(ctx, t, &st)
+	}
+	var other *MismatchError
+	if errors.As(err, &other) {
+		return &KeptError{Tree: t, Why: err.Error()}
+	}
+	if err != nil {
+		return err
+	}
+	force := r.State == removing && !st.Missing && s.halfGone(t, &st)
+	switch {
+	case st.Missing && len(st.Commits)+len(st.Stashes) == 0 && !st.Locked, st.Clean(), force:
+	default:
+		return &KeptError{Tree: t, Status: st}
+	}
+	if r.State != removing {
+		r.State = removing
+		if err := s.put(r); err != nil {
+			return err
+		}
+	}
+	s.at("removing")
+	if err := s.drop(ctx, t, force); err != nil {
+		return err
+	}
+	s.at("removed")
+	if err := s.dropBranch(ctx, t); err != nil {
+		return err
+	}
+	s.at("branch")
+	return s.forget(r)
+}
+
+// halfGone reports a worktree whose removal was cut short: it was clean then, and all
+// that differs now is that files are missing.
+func (s Store) halfGone(t Tree, st *Status) bool {
+	if len(st.Untracked)+len(st.Hidden)+len(st.Commits)+len(st.Stashes) > 0 || st.Operation != "" || st.Locked || len(st.Changed) == 0 {
+		return false
+	}
+	for _, f := range st.Changed {
+		if _, err := os.Lstat(t.Path + string(os.PathSeparator) + f); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// drop tells git to remove a worktree. Git looks itself once more, unless forced.
+func (s Store) drop(ctx context.Context, t Tree, force bool) error {
+	all, err := s.Git.worktrees(ctx, t.Common)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
+		if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
+			return nil // git is done with it
+		}
+		return &KeptError{Tree: t, Why: "git does not know it as a worktree any more"}
+	}
+	args := []string{"worktree", "remove"}
+	if force {
+		args = append(args, "--force")
+	}
+	if _, _, err := s.Git.bounded(ctx, t.Common, slow, outLimit, append(args, "--", t.Path)...); err != nil {
+		if said(err, "submodule") || said(err, "contains modified or untracked files") || said(err, "locked") {
+			return &KeptError{Tree: t, Why: err.(*GitError).Said}
+		}
+		return fmt.Errorf("worktree: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Status is what there is in a worktree besides what it began with.
+type Status struct {
+	Head    string // the commit that it is at; "" when its directory is gone
+	Branch  string // the branch that it is on; "" when it is on none
+	Missing bool   // its directory is gone
+
+	Changed   []string // tracked files with changes that are not committed, a submodule's included
+	Untracked []string // files and directories that are neither tracked nor ignored
+	Hidden    []string // files that git was told not to look at, but which are there
+	Commits   []Commit // on it or on its branch and nowhere else, newest first
+	Stashes   []string // of its branch; they are the repository's and stay when it goes
+	Operation string   // what is in progress: merge, rebase, …; "" when nothing is
+	Locked    bool     // by git worktree lock
+	Reason    string   // why
+	// More says that a list was cut: there is more than it shows.
+	More bool
+}
+
+// Commit is a commit of a worktree.
+type Commit struct{ Hash, Subject string }
+
+// shown is how much each list of a Status holds.
+const shown = 100
+
+// Clean reports that removing the worktree loses nothing.
+func (s Status) Clean() bool {
+	return len(s.Changed)+len(s.Untracked)+len(s.Hidden)+len(s.Commits)+len(s.Stashes) == 0 && s.Operation == "" && !s.Locked && !s.More
+}
+
+// Uncommitted is how many files have changes that are in no commit.
+func (s Status) Uncommitted() int { return len(s.Changed) + len(s.Untracked) + len(s.Hidden) }
+
+// String says it in a few words: "2 uncommitted files, 1 unpushed commit".
+func (s Status) String() string {
+	var parts []string
+	count := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			parts = append(parts, "1 "+one)
+		case n >= shown:
+			parts = append(parts, fmt.Sprintf("at least %d %s", n, many))
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	count(s.Uncommitted(), "uncommitted file", "uncommitted files")
+	count(len(s.Commits), "unpushed commit", "unpushed commits")
+	count(len(s.Stashes), "stash entry", "stash entries")
+	if s.Operation != "" {
+		parts = append(parts, s.Operation+" in progress")
+	}
+	if s.Locked {
+		parts = append(parts, strings.TrimSuffix("locked: "+s.Reason, ": "))
+	}
+	if s.Missing {
+		parts = append(parts, "its directory is gone")
+	}
+	if len(parts) == 0 {
+		return "clean"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Lines name the first n of what is not committed, and of the commits.
+func (s Status) Lines(n int) []string {
+	lines := slices.Concat(s.Changed, s.Untracked, s.Hidden)
+	lines = lines[:min(n, len(lines))]
+	for _, c := range s.Commits[:min(n, len(s.Commits))] {
+		lines = append(lines, c.Hash+" "+c.Subject)
+	}
+	return lines
+}
+
+// Status looks at a worktree. It is an error if what lies there is not what was
+// recorded; a directory that is gone is not one.
+func (g Git) Status(ctx context.Context, t Tree) (Status, error) {
+	var s Status
+	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
+		s.Missing = true
+	} else if err := g.same(ctx, t); err != nil {
+		return s, err
+	}
+	for _, look := range []func(context.Context, Tree, *Status) error{g.files, g.commits, g.stashes, g.locked} {
+		if err := look(ctx, t, &s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// files fills in what git status says, and what is in progress.
+func (g Git) files(ctx context.Context, t Tree, s *Status) error {
+	if s.Missing {
+		return nil
+	}
+	out, more, err := g.bounded(ctx, t.Path, 1, outLimit, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=none")
+	if err != nil {
+		return err
+	}
+	s.More = more
+	for _, f := range fields(out) {
+		kind, rest, _ := strings.Cut(f, " ")
+		to, skip := &s.Changed, 0
+		switch kind {
+		case "#":
+			key, value, _ := strings.Cut(rest, " ")
+			switch key {
+			case "branch.oid":
+				s.Head = value
+			case "branch.head":
+				if s.Branch = value; value == "(detached)" {
+					s.Branch = ""
+				}
+			}
+			continue
+		case "1":
+			skip = 7 // XY, submodule, three modes, two hashes
+		case "u":
+			skip = 9
+		case "?":
+			to = &s.Untracked
+		default:
+			return &GitError{Args: []string{"status"}, Dir: t.Path, Err: fmt.Errorf("it says %.60q, which is not understood", f)}
+		}
+		parts := strings.SplitN(rest, " ", skip+1)
+		s.add(to, parts[len(parts)-1])
+	}
+	if s.Operation, err = g.operation(ctx, t.Path); err != nil {
+		return err
+	}
+	return nil
+}
+
+// add adds to a list, if that has room.
+func (s *Status) add(to *[]string, v string) {
+	if len(*to) == shown {
+		s.More = true
+		return
+	}
+	*to = append(*to, v)
+}
+
+// operations are what may be in progress, by the file in the git directory that says
+// so.
+var operations = [][2]string{{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},
+	{"CHERRY_PICK_HEAD", "cherry-pick"}, {"REVERT_HEAD", "revert"}, {"BISECT_LOG", "bisect"}, {"sequencer", "cherry-pick"}}
+
+func (g Git) operation(ctx context.Context, dir string) (string, error) {
+	own, err := g.line(ctx, dir, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return "", err
+	}
+	for _, o := range operations {
+		if _, err := os.Lstat(filepath.Join(own, o[0])); err == nil {
+			return o[1], nil
+		}
+	}
+	return "", nil
+}
+
+// commits fills in the commits that the worktree's HEAD or its branch has and that
+// neither its base, nor the branch that it came from, nor any branch of a remote has.
+func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
+	args := []string{"log", "-z", "--no-show-signature", "--no-decorate", "--no-color", "--no-mailmap", "--no-notes", "--no-patch",
+		fmt.Sprintf("--max-count=%d", shown+1), "--format=tformat:%h%x01%s"}
+	var tips []string
+	if s.Head != "" {
+		tips = append(tips, s.Head)
+	}
+	tip, err := g.commit(ctx, t.Common, refOf(t.Branch))
+	if err != nil {
+		return err
+	}
+	if tip != "" {
+		tips = append(tips, tip)
+	}
+	if len(tips) == 0 {
+		return nil
+	}
+	args = append(append(args, tips...), "--not", t.Base)
+	if t.From != "" {
+		from, err := g.commit(ctx, t.Common, refOf(t.From))
+		if err != nil {
+			return err
+		}
+		if from != "" {
+			args = append(args, from)
+		}
+	}
+	out, more, err := g.bounded(ctx, t.Common, 1, outLimit, append(args, "--remotes", "--")...)
+	if err != nil {
+		return err
+	}
+	s.More = s.More || more
+	for _, f := range fields(out) {
+		hash, subject, _ := strings.Cut(f, "\x01")
+		if len(s.Commits) == shown {
+			s.More = true
+			break
+		}
+		s.Commits = append(s.Commits, Commit{hash, subject})
+	}
+	return nil
+}
+
+// stashes fills in the stash entries that were made on the branch. They are the
+// repository's, whichever worktree made them.
+func (g Git) stashes(ctx context.Context, t Tree, s *Status) error {
+	if tip, err := g.commit(ctx, t.Common, "refs/stash"); err != nil || tip == "" {
+		return err
+	}
+	out, more, err := g.bounded(ctx, t.Common, 1, outLimit, "log", "-g", "-z", "--no-show-signature", "--no-color", "--no-notes", "--no-patch", "--format=tformat:%gs", "refs/stash", "--")
+	if err != nil {
+		return err
+	}
+	s.More = s.More || more
+	for _, f := range fields(out) {
+		if strings.HasPrefix(f, "WIP on "+t.Branch+":") || strings.HasPrefix(f, "On "+t.Branch+":") {
+			s.add(&s.Stashes, f)
+		}
+	}
+	return nil
+}
+
+// locked fills in whether somebody has locked it.
+func (g Git) locked(ctx context.Context, t Tree, s *Status) error {
+	all, err := g.worktrees(ctx, t.Common)
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		if w.path == t.Path {
+			s.Locked, s.Reason = w.locked, w.reason
+		}
+	}
+	return nil
+}
+
+// hidden fills in files that git was told to take for unchanged or absent, and which
+// are there: git would delete them with the worktree and not look.
+func (g Git) hidden(ctx context.Context, t Tree, s *Status) error {
+	out, more, err := g.bounded(ctx, t.Path, slow, 8*outLimit, "ls-files", "-v", "-z", "--cached")
+	if err != nil {
+		return err
+	}
+	s.More = s.More || more
+	for _, f := range fields(out) {
+		tag, path, _ := strings.Cut(f, " ")
+		if tag == "H" || tag == "M" {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(t.Path, filepath.FromSlash(path))); err == nil && (tag == "S" || strings.ToLower(tag) == tag) {
+			s.add(&s.Hidden, path)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package worktree
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle/internal/atomicfile"
+)
+
+// Store makes and removes the worktrees of one team.
+type Store struct {
+	Git Git
+	// Place is the directory that they lie in. It is made, 0700, and must not be in
+	// the repository: what builds there would find its go.mod and node_modules.
+	Place string
+	// Records is a private directory, where members' tools cannot write.
+	Records string
+
+	step func(string) // tests stop the process here
+}
+
+// states of a record.
+const (
+	making   = "making"   // nobody has been given it yet
+	made     = "made"     // its owner works in it, or has
+	removing = "removing" // it was found clean, and is being taken away
+)
+
+// Record is what a Store knows of one worktree.
+type Record struct {
+	V      int    `json:"v"`
+	State  string `json:"state"`
+	Member string `json:"member"`
+	Owner  string `json:"owner"` // the membership that it was made for
+	Tree   Tree   `json:"tree"`
+
+	name string // of its file and its directory
+}
+
+const (
+	recordVersion = 1
+	// lockWait is how long another Create or Remove of this team is waited for.
+	lockWait = 2 * time.Minute
+)
+
+// lock takes the Store's lock.
+func (s Store) lock(ctx context.Context) (release func() error, err error) {
+	if err := os.MkdirAll(s.Records, 0o700); err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	return atomicfile.Flock(ctx, filepath.Join(s.Records, "lock"), atomicfile.Options{Deadline: lockWait})
+}
+
+// at is called between steps.
+func (s Store) at(step string) {
+	if s.step != nil {
+		s.step(step)
+	}
+}
+
+// List lists what is on record, in the order of the names.
+func (s Store) List() ([]Record, error) {
+	entries, err := os.ReadDir(s.Records)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("worktree: %w", err)
+	}
+	var rs []Record
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || strings.HasPrefix(name, ".") {
+			continue
+		}
+		b, err := atomicfile.ReadFile(filepath.Join(s.Records, e.Name()), atomicfile.Options{MaxSize: 1 << 20})
+		if err != nil {
+			return nil, fmt.Errorf("worktree: %w", err)
+		}
+		r := Record{name: name}
+		if err := json.Unmarshal(b, &r); err != nil {
+			return nil, fmt.Errorf("worktree: %s: %w", filepath.Join(s.Records, e.Name()), err)
+		}
+		if r.V != recordVersion {
+			return nil, fmt.Errorf("worktree: %s has version %d, and this program knows %d", filepath.Join(s.Records, e.Name()), r.V, recordVersion)
+		}
+		rs = append(rs, r)
+	}
+	return rs, nil
+}
+
+func (s Store) file(name string) string { return filepath.Join(s.Records, name+".json") }
+
+// put writes a record.
+func (s Store) put(r Record) error {
+	b, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = atomicfile.WriteFile(s.file(r.name), append(b, '\n'), atomicfile.Options{Sync: atomicfile.SyncFull})
+	}
+	if err != nil {
+		return fmt.Errorf("worktree: record: %w", err)
+	}
+	return nil
+}
+
+// forget removes a record.
+func (s Store) forget(r Record) error {
+	if err := os.Remove(s.file(r.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("worktree: record: %w", err)
+	}
+	return nil
+}

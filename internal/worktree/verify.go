@@ -1,0 +1,93 @@
+package worktree
+
+import (
+	"context"
+	"fmt"
+)
+
+// Effective is where a process really works, as git sees it.
+type Effective struct {
+	Top    string `json:"top"`              // top level, without symbolic links
+	Common string `json:"common"`           // the git directory that worktrees share
+	Branch string `json:"branch,omitempty"` // "" when HEAD is on none
+}
+
+// Verify looks from inside of a process that works in dir with this environment
+// whether it works in the worktree: the top level and the git directory are those
+// that were recorded, it is a linked worktree and not the main checkout, and nothing
+// in the environment sends git elsewhere. What it finds is returned with the error,
+// as far as it is known.
+//
+// With branch, HEAD must be on the recorded branch too, as it is before the member
+// has worked. Afterwards it may be elsewhere for good reasons, in a rebase for
+// instance, and is not less isolated for it.
+//
+// It fails closed: any doubt is an error, *MismatchError when something is different.
+func Verify(ctx context.Context, environ []string, dir string, want Tree, branch bool) (Effective, error) {
+	var e Effective
+	for _, v := range environ {
+		if name := redirects(v); name != "" {
+			return e, &MismatchError{What: "environment", Got: name + " is set and sends git elsewhere"}
+		}
+	}
+	g, err := Find(environ)
+	if err != nil {
+		return e, err
+	}
+	e, err = g.effective(ctx, dir)
+	if err == nil {
+		err = e.check(want)
+	}
+	if err == nil && branch && e.Branch != want.Branch {
+		err = &MismatchError{"branch", orNone(e.Branch), want.Branch}
+	}
+	return e, err
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// effective asks git where dir is. It is an error in a main checkout.
+func (g Git) effective(ctx context.Context, dir string) (e Effective, err error) {
+	var own string
+	for _, q := range []struct {
+		to  *string
+		arg string
+	}{{&e.Top, "--show-toplevel"}, {&e.Common, "--git-common-dir"}, {&own, "--absolute-git-dir"}} {
+		if *q.to, err = g.line(ctx, dir, "rev-parse", "--path-format=absolute", q.arg); err != nil {
+			return e, err
+		}
+		*q.to = real(*q.to)
+	}
+	if e.Branch, err = g.branch(ctx, dir); err != nil {
+		return e, err
+	}
+	if own == e.Common {
+		return e, &MismatchError{What: "checkout", Got: fmt.Sprintf("%s is the repository's main checkout, not a worktree", e.Top)}
+	}
+	return e, nil
+}
+
+// check compares with what was recorded, but for the branch.
+func (e Effective) check(want Tree) error {
+	switch {
+	case e.Top != real(want.Path):
+		return &MismatchError{"top level", e.Top, want.Path}
+	case e.Common != real(want.Common):
+		return &MismatchError{"git directory", e.Common, want.Common}
+	}
+	return nil
+}
+
+// same reports by its error that a worktree's directory is not what was recorded.
+func (g Git) same(ctx context.Context, t Tree) error {
+	e, err := g.effective(ctx, t.Path)
+	if err != nil {
+		return err
+	}
+	return e.check(t)
+}

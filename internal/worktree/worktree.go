@@ -1,0 +1,98 @@
+// Package worktree gives each member of a team a checkout of its own: a git
+// worktree on a branch of its own, so that members who edit the same files do not
+// destroy each other's work.
+//
+//	g, err := worktree.Find(environ)
+//	s := worktree.Store{Git: g, Place: place, Records: dir}
+//	tree, cwd, err := s.Create(ctx, worktree.Want{Team: "api", Member: "bob", Owner: instance, Cwd: cwd})
+//	err = worktree.Verify(ctx, environ, cwd, tree) // from inside the member's process
+//	err = s.Remove(ctx, tree)                      // *KeptError while there is work in it
+//
+// Guarantees. Nothing that somebody may want is deleted: a worktree goes only while
+// git, asked at that moment, shows no changed and no untracked file, no commit that
+// is nowhere else, no operation in progress and no stash of it; a branch only while
+// it holds no commit of its own. What git ignores goes with its worktree. The main
+// checkout is never touched, nor a worktree that this Store has no record of.
+//
+// Every worktree is on record before git is told to make it, with its owner. A
+// process that is killed at any moment leaves something that the next Create or
+// Remove of the same Store takes up or takes away.
+//
+// git is run by argv and not through a shell, in its own process group, with a limit
+// on time and on what it may say; its formats are read NUL-separated, so that no file
+// name can be mistaken for two. Variables that would point it at another repository
+// are dropped. The repository's own configuration holds as it does for its user:
+// making a worktree runs the hook post-checkout, and filters run when a file's content
+// has to be compared.
+//
+// A Store may be used by many processes: what it changes it changes under one lock in
+// Records. Everything else reads.
+package worktree
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Tree is a worktree as it was made. Paths are absolute and without symbolic links.
+type Tree struct {
+	Path   string `json:"path"`           // its top level
+	Branch string `json:"branch"`         // short: waggle/<team>/<member>
+	Base   string `json:"base"`           // the commit that it began at
+	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
+	Repo   string `json:"repo"`           // top level of the checkout that it was made from
+	Common string `json:"common"`         // the git directory that both share
+}
+
+// Errors of Create that callers tell apart.
+var (
+	ErrNoGit         = errors.New("git is not installed")
+	ErrNotRepository = errors.New("not in a git repository")
+	ErrBare          = errors.New("a bare repository has no files to work on")
+	ErrNoCommit      = errors.New("the repository has no commit yet")
+	ErrNoSpace       = errors.New("the disk is full")
+	ErrInside        = errors.New("worktrees inside of the repository would be part of its builds")
+)
+
+// ExistsError: something lies where a worktree should, and no record says that it is
+// ours.
+type ExistsError struct{ Path string }
+
+func (e *ExistsError) Error() string {
+	return fmt.Sprintf("%s is there and is not on record", e.Path)
+}
+
+// MismatchError: a directory is not what was recorded.
+type MismatchError struct {
+	What      string // top level, git directory, branch, environment, checkout
+	Got, Want string
+}
+
+func (e *MismatchError) Error() string {
+	if e.Want == "" {
+		return fmt.Sprintf("%s: %s", e.What, e.Got)
+	}
+	return fmt.Sprintf("its %s is %s, not %s", e.What, e.Got, e.Want)
+}
+
+// KeptError: a worktree was not removed, because something in it may be wanted.
+type KeptError struct {
+	Tree   Tree
+	Status Status
+	Why    string // when it is not its status
+}
+
+func (e *KeptError) Error() string {
+	why := e.Why
+	if why == "" {
+		why = e.Status.String()
+	}
+	return fmt.Sprintf("worktree kept: %s: %s", why, e.Tree.Path)
+}
+
+// UnknownError: no record says that a worktree is ours.
+type UnknownError struct{ Path string }
+
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("worktree %s is not on record, so it is not touched", e.Path)
+}
