@@ -12,9 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waggle"
+	"waggle/internal/caught"
 	"waggle/internal/peer"
 )
 
@@ -43,6 +45,9 @@ type Socket struct {
 	sessions map[*session]bool
 	closed   bool
 	serving  sync.WaitGroup // Serve and its sessions
+
+	cancel   context.CancelFunc // of Serve
+	panicked atomic.Pointer[caught.Error]
 }
 
 // Limits of a server.
@@ -111,15 +116,22 @@ func (s *Socket) bind() (err error) {
 func (s *Socket) Path() string { return s.path }
 
 // Serve answers connections until ctx ends or Close is called; then it ends them,
-// waits for what they were doing, and returns nil. It is called once.
-func (s *Socket) Serve(ctx context.Context) error {
+// waits for what they were doing, and returns nil. It is called once. A panic in what
+// is done for a connection ends all of them, and is the error.
+func (s *Socket) Serve(ctx context.Context) (err error) {
 	s.serving.Add(1)
 	defer s.serving.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { s.ln.Close() })
 	defer stop()
+	s.cancel = cancel
 	var wg sync.WaitGroup
-	defer wg.Wait()
+	defer func() {
+		wg.Wait()
+		if p := s.panicked.Load(); p != nil {
+			err = fmt.Errorf("socket %s: %w", s.path, p)
+		}
+	}()
 	defer s.hangUp()
 	defer cancel()
 	for {
@@ -144,8 +156,19 @@ func (s *Socket) Serve(ctx context.Context) error {
 		}
 		wg.Go(func() {
 			defer s.leave(ss)
-			ss.run(ctx)
+			s.guard(func() { ss.run(ctx) })
 		})
+	}
+}
+
+// guard runs what is done for a connection.
+func (s *Socket) guard(f func()) {
+	err := caught.Do(func() error {
+		f()
+		return nil
+	})
+	if p := caught.Of(err); p != nil && s.panicked.CompareAndSwap(nil, p) {
+		s.cancel()
 	}
 }
 
@@ -255,7 +278,7 @@ func (ss *session) run(ctx context.Context) {
 		}
 		if req.op == opWatch && !ss.watching() {
 			ss.watch(req.id)
-			pushing.Go(func() { ss.push(ctx) })
+			pushing.Go(func() { ss.s.guard(func() { ss.push(ctx) }) })
 			continue
 		}
 		ss.answer(ctx, req)

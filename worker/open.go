@@ -42,8 +42,11 @@ type Options struct {
 	Version  string
 
 	// Sockets is where the member's socket is served; zero: nowhere.
-	Sockets  transport.Place
-	Backend  string // how this process was started, for the record
+	Sockets transport.Place
+	Backend string // how this process was started, for the record
+	// Inside says that the worker shares this process with others, the leader for
+	// one: nobody may end the process for it (spawn.Inside).
+	Inside   bool
 	GateWait time.Duration
 	Log      *slog.Logger
 	Observe  control.Observer
@@ -106,7 +109,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 // every start that is on record there or, as after, in the member's own: an older
 // process of this instance can append no more.
 func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *control.Leader, after uint64) (m *control.Member, epoch uint64, err error) {
-	id, err := spawn.Identify(os.Getpid())
+	id, err := identify(o.Inside)
 	if err != nil {
 		return nil, 0, fmt.Errorf("worker: %w", err)
 	}
@@ -125,6 +128,14 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: o.Instance, Epoch: epoch, ID: id}}}, nil
 	})
 	return m, epoch, err
+}
+
+// identify is what is recorded of the process.
+func identify(inside bool) (spawn.Identity, error) {
+	if inside {
+		return spawn.Inside()
+	}
+	return spawn.Identify(os.Getpid())
 }
 
 // files opens what lies in the wire tree and starts watching it.

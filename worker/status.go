@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/caught"
 	"waggle/journal"
 	"waggle/poll"
 	"waggle/task"
@@ -101,7 +102,7 @@ func (w *Worker) ended(err error) {
 	case err == nil, errors.Is(err, control.ErrSuperseded), errors.Is(err, ErrLeft), errors.As(err, &stale):
 	case errors.Is(err, context.Canceled):
 		w.status(task.MemberError, "the process was told to end")
-	case poll.Final(err) || errors.Is(err, context.DeadlineExceeded):
+	case poll.Final(err) || errors.Is(err, context.DeadlineExceeded) || caught.Of(err) != nil:
 		w.status(task.MemberError, tidy(err.Error()))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/caught"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/task"
@@ -173,29 +174,36 @@ func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
 	ctx, stop := context.WithCancelCause(w.ctx)
 	t.stop, t.ctx, t.past, t.claimed = stop, ctx, map[control.Key]bool{}, map[control.Key]*int{}
 	w.turn = t
-	w.turns.Go(func() {
-		end := turnEnd{err: errors.New("the agent ended its goroutine")}
-		// Deferred, so that it also runs when the agent ends its goroutine.
-		defer func() {
-			end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted) || errors.Is(end.err, errSteered)
-			end.steered = errors.Is(end.err, errSteered) || errors.Is(context.Cause(ctx), errSteered)
-			stop(nil)
-			w.end(t, end)
-		}()
-		w.status(task.MemberRunning, "")
-		t.before = w.files()
-		end.res, end.err = w.guarded(t, do)
-	})
+	w.turns.Go(func() { w.guard(func() { w.play(t, do) }) })
+}
+
+// play runs a turn and sees to its end.
+func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
+	end := turnEnd{err: errors.New("the agent ended its goroutine")}
+	// Deferred, so that it also runs when the agent ends its goroutine.
+	defer func() {
+		ctx := t.ctx
+		end.interrupted = ctx.Err() != nil && (end.err != nil || end.res.Failed) || errors.Is(end.err, errInterrupted) || errors.Is(end.err, errSteered)
+		end.steered = errors.Is(end.err, errSteered) || errors.Is(context.Cause(ctx), errSteered)
+		t.stop(nil)
+		w.end(t, end)
+	}()
+	w.status(task.MemberRunning, "")
+	t.before = w.files()
+	end.res, end.err = w.guarded(t, do)
 }
 
 // guarded turns an agent's panic into a failed turn.
 func (w *Worker) guarded(t *turn, do func(*turn) (agent.Result, error)) (res agent.Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the agent panicked: %v", p)
-		}
-	}()
-	return do(t)
+	err = caught.Do(func() (err error) {
+		res, err = do(t)
+		return err
+	})
+	if p := caught.Of(err); p != nil {
+		w.p.Log.Error("the agent panicked", "what", p.Error(), "stack", string(p.Stack))
+		err = fmt.Errorf("the agent panicked: %v", p.Value)
+	}
+	return res, err
 }
 
 func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {

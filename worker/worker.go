@@ -23,12 +23,14 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/boxes"
+	"waggle/internal/caught"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -122,6 +124,9 @@ type Worker struct {
 	earlier journal.Seq          // messages up to here are of earlier processes
 	unheard []unheard            // in the lead's mailbox, not in its journal
 
+	stop context.CancelFunc           // ends what runs; set by Run
+	fell atomic.Pointer[caught.Error] // the first panic in a goroutine of this worker
+
 	socket *transport.Socket // nil: none
 	post   mailbox.Store     // where what comes by the socket goes: this member's mailbox, with the limits of strangers
 	close  []func() error
@@ -165,30 +170,67 @@ func New(p Parts) *Worker {
 // Run polls until a shutdown is approved (nil), ctx ends (its error), or this
 // process may not go on: its journal cannot be used any more, a later start of
 // the member has taken over (control.ErrSuperseded, journal.StaleError), or the
-// membership has ended (ErrLeft). When ctx ends, so does the turn that runs, and
+// membership has ended (ErrLeft). A panic in one of its goroutines ends it too and is
+// in the error (caught.Of); one of the agent's in a turn is a failed turn. When ctx ends, so does the turn that runs, and
 // its end is recorded and sent. Run returns after that, and leaves no goroutine.
 // It is called once.
 func (w *Worker) Run(ctx context.Context) (err error) {
 	turns, stop := context.WithCancel(ctx)
+	w.stop = stop
 	nudges, merged := w.merge(turns)
 	defer merged.Wait()
 	if w.socket != nil {
 		var serving sync.WaitGroup
-		serving.Go(func() { w.trouble.Note("socket", w.socket.Serve(turns), "the socket is not served any more") })
+		serving.Go(func() {
+			err := w.socket.Serve(turns)
+			w.trouble.Note("socket", err, "the socket is not served any more")
+			w.fall(caught.Of(err))
+		})
 		defer serving.Wait()
 	}
 	defer func() { w.ended(err) }()
+	defer func() {
+		if p := w.fell.Load(); p != nil {
+			err = fmt.Errorf("worker %s: %w", w.p.Fold.Name, p)
+		}
+	}()
 	defer w.turns.Wait()
 	defer stop()
-	if err := w.begin(turns); err != nil {
+	w.guard(func() { err = w.loop(turns, nudges) })
+	return err
+}
+
+// loop polls until that has an end.
+func (w *Worker) loop(ctx context.Context, nudges <-chan struct{}) error {
+	if err := w.begin(ctx); err != nil {
 		return fmt.Errorf("worker %s: %w", w.p.Fold.Name, err)
 	}
 	w.status(task.MemberIdle, "")
-	err = w.poller.Run(ctx, nudges, w.retry)
+	err := w.poller.Run(ctx, nudges, w.retry)
 	if errors.Is(err, errApproved) {
 		return nil
 	}
 	return err
+}
+
+// guard runs f, in a goroutine of this worker: a panic ends the worker, and not the
+// program that it may share with others.
+func (w *Worker) guard(f func()) {
+	w.fall(caught.Of(caught.Do(func() error {
+		f()
+		return nil
+	})))
+}
+
+// fall ends a worker that has panicked: what it was about may be half done. It takes
+// no lock, for the one that panicked may have left one held.
+func (w *Worker) fall(p *caught.Error) {
+	if p == nil {
+		return
+	}
+	w.fell.CompareAndSwap(nil, p)
+	w.p.Log.Error("panic", "what", p.Error(), "stack", string(p.Stack))
+	w.stop()
 }
 
 // begin records that calls which an earlier process left running have an unknown
@@ -302,15 +344,20 @@ func passes(err error) bool {
 func (w *Worker) record(ctx context.Context, propose func() ([]journal.Draft, error)) error {
 	for again := newBackoff(); ; {
 		ended := ctx.Err() != nil
-		w.mu.Lock()
-		err := w.append(context.WithoutCancel(ctx), propose)
-		w.mu.Unlock()
+		err := w.appendNow(context.WithoutCancel(ctx), propose)
 		w.trouble.Note("record", err, "not on record yet, will retry")
 		if !passes(err) || ended {
 			return err
 		}
 		again.wait(ctx)
 	}
+}
+
+// appendNow is append for who does not hold mu.
+func (w *Worker) appendNow(ctx context.Context, propose func() ([]journal.Draft, error)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.append(ctx, propose)
 }
 
 // backoff paces what is tried again.

@@ -512,6 +512,7 @@ type desk struct {
 	mu     sync.Mutex
 	states map[waggle.MemberName][]task.State
 	made   []task.Artifact
+	trip   string // a status at which showing it panics, once
 }
 
 func (d *desk) status(name waggle.MemberName) func(task.State) error {
@@ -520,6 +521,10 @@ func (d *desk) status(name waggle.MemberName) func(task.State) error {
 		defer d.mu.Unlock()
 		if d.states == nil {
 			d.states = map[waggle.MemberName][]task.State{}
+		}
+		if d.trip == s.Status {
+			d.trip = ""
+			panic("tripped over " + s.Status)
 		}
 		m := *s.Metrics
 		s.Metrics = &m

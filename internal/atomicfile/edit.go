@@ -31,14 +31,19 @@ func Edit(ctx context.Context, path string, o Options, fn func(View) ([]Splice, 
 		if err != nil {
 			return err
 		}
-		err = l.edit(fn)
-		// What could go wrong with the release changes nothing that was published;
-		// the next operation on the lock says what is in its way.
-		_ = l.release()
+		err = l.editAndRelease(fn)
 		if !errors.Is(err, ErrLost) || try == 2 {
 			return err
 		}
 	}
+}
+
+// editAndRelease releases the lock also when fn panics: somebody may catch that, and
+// the program goes on. What could go wrong with the release changes nothing that was
+// published; the next operation on the lock says what is in its way.
+func (l *lock) editAndRelease(fn func(View) ([]Splice, error)) error {
+	defer func() { _ = l.release() }()
+	return l.edit(fn)
 }
 
 // edit repeats read, fn and publish until no other program changed the file in

@@ -1,0 +1,47 @@
+//go:build unix
+
+package transport_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/internal/caught"
+	"waggle/transport"
+)
+
+// tripping is a host that a message throws.
+type tripping struct{ *host }
+
+func (tripping) Take(context.Context, transport.Peer, waggle.Address, waggle.Envelope) (transport.Receipt, error) {
+	panic("tripped")
+}
+
+// TestSocketPanics: a panic over what came in ends the serving, with the reason, and
+// not the program.
+func TestSocketPanics(t *testing.T) {
+	p := newPlace(t)
+	s, err := transport.Listen(options(p, "ann", tripping{newHost("ann")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(context.Background()) }()
+	c := dial(t, p, s)
+	if _, err := c.Send(t.Context(), waggle.Address{}, message("m1", "x")); err == nil {
+		t.Error("it was taken")
+	}
+	select {
+	case err := <-served:
+		if p := caught.Of(err); p == nil || p.Value != "tripped" {
+			t.Errorf("serving ended with %v", err)
+		}
+	case <-time.After(deadline):
+		t.Fatal("it serves on")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
