@@ -19,6 +19,9 @@
 // (ClosePane, Held.Close). List finds what the holders of a directory have told, also
 // those of a starter that is dead.
 //
+// Watch tells at once what happens to the panes of a tmux server: that one was closed,
+// by a person too, that its process ended, that the server did.
+//
 // Panes and pseudo-terminals need Unix; elsewhere the backends return
 // errors.ErrUnsupported.
 package terminal

@@ -38,5 +38,10 @@ func Attach(context.Context, string, Screen) error {
 	return fmt.Errorf("attach: %w", errors.ErrUnsupported)
 }
 
+// Watch needs Unix.
+func Watch(context.Context, WatchOptions, func(Event)) error {
+	return fmt.Errorf("spawn: watch tmux: %w", errors.ErrUnsupported)
+}
+
 // ClosePane has nothing to close.
 func ClosePane(context.Context, string, []string, spawn.Place) error { return nil }

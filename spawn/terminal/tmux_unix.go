@@ -114,6 +114,8 @@ func (b *tmuxBackend) split(ctx context.Context, spec spawn.Spec, argv []string)
 		return "", err
 	}
 	if at.window == "" {
+		// It is there for people to come to, so that it lives without them.
+		made = append(made, ";", "set-option", "-t", "="+b.o.Session+":", "destroy-unattached", "off", ";", "set-option", "-s", "exit-unattached", "off")
 		return b.run(ctx, append([]string{"new-session", "-s", b.o.Session, "-n", plain(b.o.Session), "-x", "200", "-y", "50"}, made...)...)
 	}
 	window := func(name string) (string, error) {

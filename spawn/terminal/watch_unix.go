@@ -1,0 +1,263 @@
+//go:build unix
+
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Watch tells on of what happens to the panes of a tmux server, in order, until ctx
+// ends (its error), or the server does (nil, after ServerGone). It begins with
+// PaneOpened for every pane that is there, and then Watching: who is not told of by
+// then is gone. An end that nothing else reports is told within about a second.
+//
+// It is a client in control mode, which looks only: it has no size, gets no output,
+// changes no session's environment and is gone when Watch returns. It attaches to a
+// session where somebody is, or to one that does not end when the last client
+// leaves. on is called by the goroutine that called Watch, and holds it up.
+func Watch(ctx context.Context, o WatchOptions, on func(Event)) error {
+	w := &watch{tmux: tmux{o.Program, o.Socket, unnested(o.Env)}, on: on, pid: o.Server.PID}
+	for failed := 0; ; {
+		looked, err := w.attach(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, errOtherServer) || !o.Server.Alive():
+			on(Event{What: ServerGone})
+			return nil
+		case errors.Is(err, errStrange):
+			return fmt.Errorf("spawn: watch tmux: %w", err)
+		case looked:
+			failed = 0 // the session that it was in has ended
+		default:
+			failed++
+		}
+		if failed == watchTries {
+			return fmt.Errorf("spawn: watch tmux: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(watchPause):
+		}
+	}
+}
+
+const (
+	watchTries = 5
+	watchPause = 100 * time.Millisecond
+	// watchLeave is how long the client may take to leave.
+	watchLeave = 2 * time.Second
+)
+
+// unnested is an environment in which tmux does not see itself run inside tmux.
+func unnested(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "TMUX=") })
+}
+
+var (
+	errOtherServer = errors.New("there is another server at its socket")
+	errStrange     = errors.New("it is not the tmux that is known here")
+)
+
+// watch is one watch, over as many clients as it takes.
+type watch struct {
+	tmux
+	on    func(Event)
+	pid   int
+	panes map[string]look
+	told  bool // Watching
+}
+
+// attach is one client's life. looked says that it saw the panes at least once.
+func (w *watch) attach(ctx context.Context) (looked bool, err error) {
+	session, err := w.session(ctx)
+	if err != nil {
+		return false, err
+	}
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	cmd := exec.CommandContext(ctx, w.program, "-u", "-N", "-S", w.socket, "-C",
+		"attach-session", "-E", "-f", "read-only,no-output,ignore-size", "-t", session)
+	cmd.Env = append([]string{}, w.env...)
+	var said bounded
+	cmd.Stderr = &said
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return false, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return false, err
+	}
+	// A client without input leaves.
+	cmd.Cancel, cmd.WaitDelay = in.Close, watchLeave
+	if err := cmd.Start(); err != nil {
+		return false, err
+	}
+	c := &client{r: bufio.NewReaderSize(out, 4096), w: in}
+	err = w.follow(c)
+	leave()
+	_, _ = io.Copy(io.Discard, out)
+	if werr := cmd.Wait(); err == nil && said.Len() > 0 {
+		err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), werr)
+	}
+	return c.looked, err
+}
+
+// session finds one to attach to.
+func (w *watch) session(ctx context.Context) (string, error) {
+	out, err := w.run(ctx, "list-sessions", "-F", "#{session_id} #{session_attached} #{destroy-unattached} #{pid}")
+	if err != nil {
+		return "", err
+	}
+	quiet := ""
+	for line := range strings.Lines(out) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+		if len(f) != 4 {
+			return "", fmt.Errorf("tmux said %.200q of a session", line)
+		}
+		if f[3] != fmt.Sprint(w.pid) {
+			return "", errOtherServer
+		}
+		if f[1] != "0" {
+			return f[0], nil
+		}
+		if stays := f[2] == "" || f[2] == "0" || f[2] == "off"; stays && quiet == "" {
+			quiet = f[0]
+		}
+	}
+	if quiet == "" {
+		return "", errors.New("every session ends when its last client leaves, and none has a client")
+	}
+	return quiet, nil
+}
+
+// everyPane is what tmux looks at once a second: it changes when a pane comes, goes,
+// ends or moves, in whatever session.
+const everyPane = "waggle::#{S:#{session_id}#{W:#{window_index}#{window_id}#{P:#{pane_id}#{pane_dead}}}}"
+
+// follow looks at the panes, and again whenever tmux says that something happened.
+// What it says in detail is not needed, so that it may say what is not known here.
+func (w *watch) follow(c *client) error {
+	if err := c.command("refresh-client -B '" + everyPane + "'"); err != nil {
+		return err
+	}
+	const list = "list-panes -a -F '" + lookFormat + "'"
+	asked, again := true, false
+	if err := c.command(list); err != nil {
+		return err
+	}
+	for {
+		lines, err := c.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case lines == nil: // a notification
+			again = true
+		case len(lines) > 0 && strings.HasPrefix(lines[0], lookMark):
+			asked, c.looked = false, true
+			if err := w.seen(lines); err != nil {
+				return err
+			}
+		}
+		if again && !asked {
+			asked, again = true, false
+			if err := c.command(list); err != nil {
+				return nil // it has left: what it still said is of no use
+			}
+		}
+	}
+}
+
+// seen tells of what has changed.
+func (w *watch) seen(lines []string) error {
+	pid, panes, err := looks(lines)
+	if err != nil {
+		return errors.Join(errStrange, err)
+	}
+	if pid != w.pid {
+		return errOtherServer
+	}
+	for _, e := range changes(w.panes, panes) {
+		w.on(e)
+	}
+	if w.panes = panes; !w.told {
+		w.told = true
+		w.on(Event{What: Watching})
+	}
+	return nil
+}
+
+// client is the text of a client in control mode: blocks that answer commands, and
+// notifications between them.
+type client struct {
+	r      *bufio.Reader
+	w      io.Writer
+	looked bool
+}
+
+func (c *client) command(text string) error {
+	_, err := io.WriteString(c.w, text+"\n")
+	return err
+}
+
+// next is the lines of an answer, or nil for a notification. An answer of nothing is
+// an empty slice; one that is an error is one.
+func (c *client) next() ([]string, error) {
+	line, err := c.line()
+	if err != nil {
+		return nil, err
+	}
+	tag, block := strings.CutPrefix(line, "%begin ")
+	if !block {
+		return nil, nil
+	}
+	lines, size := []string{}, 0
+	for {
+		line, err := c.line()
+		switch {
+		case err != nil:
+			return nil, err
+		case line == "%end "+tag:
+			return lines, nil
+		case line == "%error "+tag:
+			return nil, fmt.Errorf("tmux: %.500s", strings.Join(lines, " "))
+		}
+		if size += len(line); size > maxSaid {
+			return nil, fmt.Errorf("%w: its answer does not end", errStrange)
+		}
+		lines = append(lines, line)
+	}
+}
+
+// maxLine is the longest line of a client that is kept; of a longer one only the
+// beginning is.
+const maxLine = 64 << 10
+
+func (c *client) line() (string, error) {
+	var line []byte
+	for {
+		part, err := c.r.ReadSlice('\n')
+		line = append(line, part[:min(len(part), max(0, maxLine-len(line)))]...)
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		return strings.TrimRight(string(line), "\r\n"), nil
+	}
+}
