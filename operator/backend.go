@@ -23,10 +23,14 @@ const (
 	BackendProcess = "process"
 	BackendTmux    = "tmux"
 	BackendITerm2  = "iterm2"
+	// BackendInProcess is the leader's own process.
+	BackendInProcess = "in-process"
 )
 
 // Backends lists the words.
-func Backends() []string { return []string{BackendAuto, BackendProcess, BackendTmux, BackendITerm2} }
+func Backends() []string {
+	return []string{BackendAuto, BackendProcess, BackendTmux, BackendITerm2, BackendInProcess}
+}
 
 // resolveBackend says what auto means here: panes of tmux, or splits of iTerm2, for a
 // person who runs inside it, else processes, which can be attached to all the same. attended says
@@ -36,6 +40,8 @@ func (o Operator) resolveBackend(word string, attended bool) (string, error) {
 	switch word {
 	case "", BackendProcess:
 		return BackendProcess, nil
+	case BackendInProcess:
+		return BackendInProcess, nil
 	case BackendTmux:
 		_, err := o.tmuxProgram()
 		return BackendTmux, err
@@ -132,6 +138,9 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i
 		}
 	})
 	b, err := o.backend(s, word)
+	if word == BackendInProcess {
+		b, err = o.inside(s, i), nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -272,9 +281,13 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 	if err != nil {
 		return nil, err
 	}
+	log := "its log is " + filepath.Join(o.Root.MemberDir(name, member), "output.log")
+	if m.Backend == BackendInProcess {
+		return nil, &Error{Code: CodeNotFound, Op: "attach", Msg: fmt.Sprintf("%s lives in the leader's process and has no terminal", member), Hint: log}
+	}
 	if h == nil || h.Place.Socket == "" && h.Place.Pane == nil || h.Place.Pane == nil && !h.Process.Alive() {
 		return nil, &Error{Code: CodeNotFound, Op: "attach", Msg: fmt.Sprintf("%s has no terminal that can be attached to", member),
-			Hint: "its log is " + filepath.Join(o.Root.MemberDir(name, member), "output.log")}
+			Hint: log}
 	}
 	return h, nil
 }

@@ -236,41 +236,18 @@ func (o Operator) pass(ctx context.Context, s *State) (led bool, err error) {
 	return false, errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
 }
 
-// caller is the member from inside whose process this one was called, nil when
-// from none (TRUST 8).
-func (o Operator) caller(s *State) (*control.Member, error) {
-	if o.Ancestors == nil {
-		return nil, nil
-	}
-	ids, err := o.Ancestors(o.PID)
-	if err != nil {
-		return nil, fmt.Errorf("cannot tell who is asking: %w", err)
-	}
-	for _, m := range s.Lead.Members {
-		if m.Process == nil {
-			continue
-		}
-		for _, id := range ids {
-			if id.PID == m.Process.ID.PID && id.Start == m.Process.ID.Start && id.Boot == m.Process.ID.Boot {
-				return m, nil
-			}
-		}
-	}
-	return nil, nil
-}
-
 // guard refuses a command that a member's process runs in the operator's name,
 // and records it (TRUST 8). It keeps accidents and injected text out; it is not
 // a wall.
 func (o Operator) guard(ctx context.Context, s *State, what string) error {
-	m, err := o.caller(s)
-	if m == nil || err != nil {
+	ms, err := o.callers(s)
+	if len(ms) == 0 || err != nil {
 		return err
 	}
-	why := fmt.Sprintf("%s was called from inside member %s", what, m.Name)
+	why := fmt.Sprintf("%s was called from inside %s", what, names(ms))
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
-			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(m.Name), Why: why}}}, nil
+			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(ms[0].Name), Why: why}}}, nil
 	})
 	return errors.Join(&Error{Code: CodeRefused, Op: what, Msg: why + ": only the operator may do that",
 		Hint: "run it from your own terminal"}, err)

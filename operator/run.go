@@ -141,6 +141,9 @@ func (r *run) start(ctx context.Context) (map[waggle.MemberName]control.Instance
 	instances := map[waggle.MemberName]control.Instance{}
 	for _, m := range r.f.Members {
 		var err error
+		if r.ro.Headless {
+			m.Backend = alone(m)
+		}
 		if m.Backend, err = r.o.resolveBackend(m.Backend, !r.ro.Headless); err != nil {
 			return nil, err
 		}

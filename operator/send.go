@@ -167,8 +167,15 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 	if err := o.steeringGuard(ctx, s, led, *m); err != nil {
 		return nil, "", "", err
 	}
-	if m.inside, err = o.caller(s); err != nil {
+	callers, err := o.callers(s)
+	switch {
+	case err != nil:
 		return nil, "", "", err
+	case len(callers) > 1:
+		return nil, "", "", &Error{Code: CodeRefused, Op: "send", Msg: "it was called from inside " + names(callers) + ": nobody can tell which",
+			Hint: "members that send by themselves need backend: process"}
+	case len(callers) == 1:
+		m.inside = callers[0]
 	}
 	switch {
 	case m.inside != nil && m.As != "" && !waggle.SameName(name, m.inside.Name):

@@ -374,7 +374,7 @@ func (c *checker) members(f *File, ys []yamlMember) {
 			c.bad(at+".plan", "%q is not one of required, none", y.Plan)
 		}
 		if m.Backend == "" {
-			m.Backend = BackendProcess
+			m.Backend = BackendAuto
 		}
 		if !slices.Contains(Backends(), m.Backend) {
 			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(Backends(), ", "))

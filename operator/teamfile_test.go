@@ -62,8 +62,8 @@ tasks:
 	}
 	want := []operator.FileMember{
 		{Name: "tester", Agent: "exec", Backend: "process", Color: "red", Cwd: "/proj/sub", Spec: json.RawMessage(`{}`)},
-		{Name: "builder", Agent: "exec", Backend: "process", Cwd: "/abs", PlanRequired: true, Spec: json.RawMessage(`{"command":["make","a b"]}`)},
-		{Name: "actor", Agent: "script", Backend: "process", Cwd: "/proj", Spec: json.RawMessage(`{"steps":[{"plan":{"revisions":["one"]}},` +
+		{Name: "builder", Agent: "exec", Backend: "auto", Cwd: "/abs", PlanRequired: true, Spec: json.RawMessage(`{"command":["make","a b"]}`)},
+		{Name: "actor", Agent: "script", Backend: "auto", Cwd: "/proj", Spec: json.RawMessage(`{"steps":[{"plan":{"revisions":["one"]}},` +
 			`{"plan":{"revisions":["one","two"]}},` +
 			`{"plan":{"revisions":["one"],"withdraw":{"for":"2s"}}},{"plan":{"revisions":["one"],"withdraw":{"until":"file"}}},{"wait":{"for":"2s"}},{"wait":{"until":"file"}},` +
 			`{"say":{"text":"hello"}},{"say":{"to":"tester","text":"hi"}},{"network":{"host":"example.com:443"}},{"progress":{"phase":"","message":"half"}},` +
