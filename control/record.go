@@ -123,6 +123,18 @@ type Joined struct {
 	Trust    Level       `json:"trust"`
 	Channel  string      `json:"channel,omitempty"`  // by what it joined, when it was not the operator who made it: token and the hash of one
 	Baseline []string    `json:"baseline,omitempty"` // mailbox entries that were there before
+	Worktree *Worktree   `json:"worktree,omitempty"` // in which Cwd is; nil: it has none of its own
+}
+
+// Worktree is the git worktree that was made for a member. Paths are absolute and
+// without symbolic links.
+type Worktree struct {
+	Path   string `json:"path"`           // its top level
+	Branch string `json:"branch"`         // short: waggle/<team>/<member>
+	Base   string `json:"base"`           // the commit that it began at
+	From   string `json:"from,omitempty"` // the branch that the checkout was on; "" when it was on none
+	Repo   string `json:"repo"`           // top level of the checkout that it was made from
+	Common string `json:"common"`         // the git directory that both share
 }
 
 // Process is one start of an instance, appended by that process.

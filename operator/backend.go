@@ -11,6 +11,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/worktree"
 	"waggle/leader"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
@@ -131,12 +132,22 @@ func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 // StartWorker starts the hidden worker program for an instance that has joined, in
 // the backend that it joined with.
 func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
-	word, color := BackendProcess, ""
+	word, color, env := BackendProcess, "", o.Environ
+	var tree *control.Worktree
 	l.View(func(lead *control.Leader) {
 		if m, ok := lead.ByInstance(i); ok {
 			word, color = m.Backend, m.Color
+			if tree = m.Worktree; tree != nil {
+				cwd = m.Cwd
+			}
 		}
 	})
+	if tree != nil {
+		if err := o.worktrees(s).Restore(ctx, worktree.Tree(*tree)); err != nil {
+			return nil, worktreeError(name, err)
+		}
+		env = worktree.Environ(env)
+	}
 	b, err := o.backend(s, word)
 	if word == BackendInProcess {
 		b, err = o.inside(s, i), nil
@@ -146,7 +157,7 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i
 	}
 	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
 		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
-	p, err := l.Start(ctx, i, b, spawn.Spec{Argv: argv, Dir: cwd, Env: o.Environ, Log: log, Title: string(name), Color: tmuxColor(color)})
+	p, err := l.Start(ctx, i, b, spawn.Spec{Argv: argv, Dir: cwd, Env: env, Log: log, Title: string(name), Color: tmuxColor(color)})
 	if err == nil && p.Place().Pane != nil {
 		err = o.placed(ctx, s, name, *p.Place().Pane)
 	}

@@ -14,6 +14,7 @@ import (
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/statedir"
+	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -78,29 +79,59 @@ func (o Operator) Join(ctx context.Context, s *State, m FileMember, dedupe bool)
 	return o.join(ctx, s, m, dedupe, "")
 }
 
-func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool, channel string) (team.Member, control.Instance, error) {
+func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool, channel string) (added team.Member, i control.Instance, err error) {
 	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
 	if err != nil {
 		return team.Member{}, "", err
-	}
-	added, _, err := reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: "none", Color: m.Color, PlanModeRequired: m.PlanRequired,
-		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: m.Backend}, dedupe)
-	if err != nil {
-		return team.Member{}, "", err
-	}
-	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, added.Name), "artifacts"), 0o700); err != nil {
-		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
 	}
 	id, err := o.Minter.UID()
 	if err != nil {
 		return team.Member{}, "", err
 	}
-	i := control.Instance(id)
+	i = control.Instance(id)
+	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: "none", Color: m.Color, PlanModeRequired: m.PlanRequired,
+		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: m.Backend}, dedupe)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	var tree *control.Worktree
+	defer func(name waggle.MemberName, i control.Instance) {
+		if err != nil {
+			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree))
+		}
+	}(added.Name, i)
+	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, added.Name), "artifacts"), 0o700); err != nil {
+		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+	}
+	if m.Worktree {
+		if tree, m.Cwd, err = o.newWorktree(ctx, s, added.Name, i, m.Cwd); err != nil {
+			return team.Member{}, "", err
+		}
+		added.Cwd, added.WorktreePath = m.Cwd, tree.Path
+		if err := reg.Move(ctx, added.Name, added.Cwd, added.WorktreePath); err != nil {
+			return team.Member{}, "", err
+		}
+	}
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: added.Name, Color: added.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Backend: m.Backend, Trust: control.Cooperative, Channel: channel}}}, nil
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Backend: m.Backend, Trust: control.Cooperative, Channel: channel, Worktree: tree}}}, nil
 	})
 	return added, i, err
+}
+
+// unjoin takes back what a join made that failed, unless it is on record after all.
+func (o Operator) unjoin(ctx context.Context, s *State, reg *team.Team, name waggle.MemberName, i control.Instance, tree *control.Worktree) error {
+	if err := s.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	if _, ok := s.Lead.ByInstance(i); ok {
+		return nil
+	}
+	errs := []error{reg.Remove(ctx, name, o.Minter.Now())}
+	if tree != nil {
+		errs = append(errs, o.worktrees(s).Remove(ctx, worktree.Tree(*tree)))
+	}
+	return errors.Join(errs...)
 }
 
 // Live names the members of a team whose process runs, and whether somebody

@@ -229,6 +229,7 @@ func (o Operator) archive(ctx context.Context, s *State, how string) (string, er
 	if err := errors.Join(err, release()); err != nil {
 		return "", err
 	}
+	o.settleEnded(ctx, s)
 	o.tell(ctx, s)
 	return o.putAway(ctx, s, false)
 }

@@ -39,12 +39,15 @@ type Operator struct {
 	Home    statedir.Home
 	Token   string // for http addresses; "": that of Home's own endpoint
 	RunDir  string // where sockets lie; "": in Home
-	Minter  poll.Minter
-	Self    string   // path of the waggle binary, for starting workers
-	Environ []string // for members' processes
-	Version string
-	PID     int
-	Log     *slog.Logger // may be nil
+	// Worktrees is the directory below which members' worktrees are made, outside of
+	// STATE and of every repository; "": no member gets one.
+	Worktrees string
+	Minter    poll.Minter
+	Self      string   // path of the waggle binary, for starting workers
+	Environ   []string // for members' processes
+	Version   string
+	PID       int
+	Log       *slog.Logger // may be nil
 	// Limits bound the words that are sent; the zero value: mailbox.DefaultLimits.
 	Limits mailbox.Limits
 	// Agent sits behind the lead while this program leads; nil: a person does (LedBy).
@@ -145,6 +148,7 @@ type State struct {
 	Lead    *control.Leader
 	journal journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
 	jopts   journal.Options
+	settled bool // its worktrees were seen to, and what is kept was said
 }
 
 // State opens the present team of a name: the newest in STATE that has not

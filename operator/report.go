@@ -61,6 +61,32 @@ type MemberReport struct {
 	Trust string `json:"trust"`
 	Left  string `json:"left"`
 	Files string `json:"files"` // directory of its output.log, status and artifacts
+	// Worktree is what became of the member's own checkout; null: it had none.
+	Worktree *WorktreeReport `json:"worktree"`
+}
+
+// WorktreeReport is what became of a worktree.
+type WorktreeReport struct {
+	Path   string `json:"path"`
+	Branch string `json:"branch"`
+	// Kept: it is still there, for this reason; these are the first files and commits.
+	Kept  bool     `json:"kept"`
+	Why   string   `json:"why,omitempty"`
+	Files []string `json:"files"`
+}
+
+// worktree reports on a member's worktree, nil when it had none.
+func (r *run) worktree(m *control.Member) *WorktreeReport {
+	if m.Worktree == nil {
+		return nil
+	}
+	w := &WorktreeReport{Path: m.Worktree.Path, Branch: m.Worktree.Branch, Files: []string{}}
+	for _, k := range r.kept {
+		if k.owner == m.Instance {
+			w.Kept, w.Why, w.Files = true, k.Why, k.Files
+		}
+	}
+	return w
 }
 
 // report folds the journals into a Report.
@@ -71,7 +97,7 @@ func (r *run) report() *Report {
 	}
 	workers := map[control.Instance]*control.Worker{}
 	for _, m := range r.s.Lead.Members {
-		mr := MemberReport{Name: string(m.Name), Trust: string(m.Trust)}
+		mr := MemberReport{Name: string(m.Name), Trust: string(m.Trust), Worktree: r.worktree(m)}
 		if m.Process != nil {
 			mr.PID = m.Process.ID.PID
 		}
@@ -227,6 +253,14 @@ func (rep *Report) Text() string {
 		fmt.Fprintf(&b, "  %-12s pid %-7d %s, left: %s\n", Visible(m.Name), m.PID, m.Trust, m.Left)
 		if m.Files != "" {
 			fmt.Fprintf(&b, "  %-12s files in %s\n", "", Visible(m.Files))
+		}
+		if w := m.Worktree; w != nil && w.Kept {
+			fmt.Fprintf(&b, "  %-12s worktree kept: %s: %s (branch %s)\n", "", Visible(w.Why), Visible(w.Path), Visible(w.Branch))
+			for _, f := range w.Files {
+				fmt.Fprintf(&b, "  %-12s   %s\n", "", Visible(f))
+			}
+		} else if w != nil {
+			fmt.Fprintf(&b, "  %-12s its worktree was clean and is removed\n", "")
 		}
 	}
 	fmt.Fprintf(&b, "\nJournals: %s\n", rep.State)

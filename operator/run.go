@@ -90,6 +90,7 @@ type run struct {
 	job   *job
 	began time.Time
 	told  map[string]bool // what Note was told
+	kept  []KeptWorktree  // when the members had left
 	asked string          // the question that is on the terminal
 	end   runEnd
 	// answers come from the terminal
@@ -132,6 +133,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	// The end has its own time: members are let go also after a timeout or an
 	// interrupt.
 	ferr := r.finish(context.WithoutCancel(ctx))
+	ferr = errors.Join(ferr, r.settle(context.WithoutCancel(ctx)))
 	rep := r.report()
 	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
 }
@@ -156,7 +158,7 @@ func (r *run) start(ctx context.Context) (map[waggle.MemberName]control.Instance
 			return nil, err
 		}
 		log := filepath.Join(r.o.Root.MemberDir(r.f.Team, added.Name), "output.log")
-		p, err := r.o.StartWorker(ctx, r.l, r.s, i, added.Name, m.Cwd, log)
+		p, err := r.o.StartWorker(ctx, r.l, r.s, i, added.Name, added.Cwd, log)
 		if err != nil {
 			return nil, err
 		}

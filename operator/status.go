@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -45,6 +46,8 @@ type MemberStatus struct {
 	Pending int    `json:"pending"`
 	Policy  uint64 `json:"policy_version"`
 	Socket  string `json:"socket"` // where its process takes messages; "" when it does not
+	// Worktree is the member's own checkout; null: it has none.
+	Worktree *WorktreeView `json:"worktree"`
 }
 
 // Status tells how every member of a team is, with the evidence.
@@ -139,7 +142,7 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 }
 
 func memberStatus(m *control.Member, w *control.Worker) MemberStatus {
-	ms := MemberStatus{Name: string(m.Name), Since: waggle.FormatTime(m.Since), Backend: m.Backend, Trust: string(m.Trust), Policy: w.PolicyVersion}
+	ms := MemberStatus{Name: string(m.Name), Since: waggle.FormatTime(m.Since), Backend: m.Backend, Trust: string(m.Trust), Policy: w.PolicyVersion, Worktree: worktreeView(m.Worktree)}
 	if t := w.Turn(); t != nil {
 		ms.Task = t.Task
 	}
@@ -222,7 +225,7 @@ func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, tel
 	if cerr := l.Close(); err == nil {
 		err = cerr
 	}
-	return err
+	return errors.Join(err, r.settle(ctx))
 }
 
 // mute marks what is on record already as told.

@@ -54,6 +54,7 @@ type FileMember struct {
 	Color        string
 	Cwd          string
 	PlanRequired bool
+	Worktree     bool // it gets a git worktree of its own, made of the checkout that Cwd is in
 	Spec         json.RawMessage
 }
 
@@ -298,6 +299,9 @@ func (c *checker) lead(f *File, name string) {
 			continue
 		}
 		f.Lead, f.Members = &m, slices.Delete(f.Members, i, i+1)
+		if m.Worktree {
+			c.bad("$.lead", "%s leads and does not work, so it has no worktree", m.Name)
+		}
 		if a, err := agent.New(m.Agent, m.Spec); err == nil {
 			if _, ok := a.(agent.Decider); !ok {
 				c.bad("$.lead", "agent %s decides nothing, so it cannot lead", m.Agent)
@@ -369,7 +373,7 @@ func (c *checker) members(f *File, ys []yamlMember) {
 				c.bad(at+".name", "%s is there twice", name)
 			}
 		}
-		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required"}
+		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required", Worktree: y.Worktree}
 		if y.Plan != "" && y.Plan != "required" && y.Plan != "none" {
 			c.bad(at+".plan", "%q is not one of required, none", y.Plan)
 		}
@@ -378,9 +382,6 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		}
 		if !slices.Contains(Backends(), m.Backend) {
 			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(Backends(), ", "))
-		}
-		if y.Worktree {
-			c.bad(at+".worktree", "worktrees are not available: the member would share the checkout")
 		}
 		if m.Spec, err = spec(y); err != nil {
 			c.bad(at, "%v", err)

@@ -103,7 +103,7 @@ func TestParseFileRefuses(t *testing.T) {
 		{"twice", head + "members:\n  - {name: a, agent: exec}\n  - {name: A, agent: exec}\n", "waggle.yaml:4: members[1].name"},
 		{"agent", head + "members:\n  - {name: a, agent: robot}\n", "members[0].agent"},
 		{"backend", head + "members:\n  - {name: a, agent: exec, backend: docker}\n", "members[0].backend"},
-		{"worktree", head + "members:\n  - {name: a, agent: exec, worktree: true}\n", "members[0].worktree"},
+		{"a lead's worktree", head + "lead: a\nmembers:\n  - {name: a, agent: script, steps: [{say: hi}], decide: {answer: allow}, worktree: true}\n  - {name: b, agent: exec}\n", "waggle.yaml:2: lead: a leads"},
 		{"plan key", head + "members:\n  - {name: a, agent: script, steps: [{plan: {revisions: x, witdraw: 2s}}]}\n", "plan has no \"witdraw\""},
 		{"plan withdraw", head + "members:\n  - {name: a, agent: script, steps: [{plan: {revisions: x, withdraw: [2]}}]}\n", "plan: withdraw: want a duration or {until: path}"},
 		{"plan nothing", head + "members:\n  - {name: a, agent: script, steps: [{plan: {withdraw: 2s}}]}\n", "plan wants revisions"},

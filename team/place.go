@@ -6,6 +6,19 @@ import (
 	"waggle"
 )
 
+// Move records where a member works: its directory, and the top level of its worktree,
+// "" when it has none. It is a note for other programs, as in Place.
+func (t *Team) Move(ctx context.Context, name waggle.MemberName, cwd, worktree string) error {
+	return t.update(ctx, "move", func(c *Config) error {
+		m, ok := c.Member(name)
+		if !ok {
+			return &NotFoundError{What: "member", Name: string(name), Near: c.Near(string(name))}
+		}
+		m.Cwd, m.WorktreePath = cwd, worktree
+		return nil
+	})
+}
+
 // Place records where a member's process is shown: the word of its backend and, for
 // a multiplexer, the id of its pane. It is a note for other programs (WIRE §3.1);
 // waggle itself never acts on it. An unknown member is a *NotFoundError.

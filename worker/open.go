@@ -26,7 +26,7 @@ import (
 	"waggle/transport"
 )
 
-// Options say which member to run. All fields but the last five are required.
+// Options say which member to run. Those up to Environ, and Version, are required.
 type Options struct {
 	Root     team.Root
 	State    statedir.Dir
@@ -50,6 +50,9 @@ type Options struct {
 	GateWait time.Duration
 	Log      *slog.Logger
 	Observe  control.Observer
+	// Dir is where this process works; "": not in a directory of the member's, as one
+	// inside of another process.
+	Dir string
 }
 
 // ErrRunning: another process runs this instance. There is never a second one.
@@ -79,6 +82,10 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	if err != nil {
 		return nil, err
 	}
+	top, err := isolated(ctx, o, lead, fold.Epoch > 0)
+	if err != nil {
+		return nil, err
+	}
 	m, epoch, err := takeEpoch(ctx, o, leader, lead, fold.Epoch)
 	if err != nil {
 		return nil, err
@@ -89,11 +96,11 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Cwd: m.Cwd,
+	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Cwd: m.Cwd, Worktree: m.Worktree,
 		Exec: commands{}, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
 	p.Where = func(context.Context) (Location, error) {
 		cwd, err := resolved(m.Cwd)
-		return Location{Cwd: cwd}, err
+		return Location{Cwd: cwd, Top: top}, err
 	}
 	watch, err := p.files(o, m)
 	if err != nil {

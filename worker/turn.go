@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -277,11 +276,9 @@ func (w *Worker) doTask(t *turn) (agent.Result, error) {
 	if err := w.onBoard(t); err != nil {
 		return agent.Result{}, err
 	}
-	cwd := w.p.Cwd
-	if c := t.task.Cwd; c != "" {
-		if cwd = c; !filepath.IsAbs(cwd) {
-			cwd = filepath.Join(w.p.Cwd, cwd)
-		}
+	cwd, err := w.taskDir(t.task.Cwd)
+	if err != nil {
+		return agent.Result{}, err
 	}
 	w.mu.Lock()
 	plan := w.p.Fold.Planning()

@@ -71,7 +71,9 @@ type Parts struct {
 	Output  io.Writer // output.log; nil: discard
 	Environ []string
 	Cwd     string
-	Backend string // how this process was started
+	// Worktree is the member's own checkout, in which Cwd is; nil: it has none.
+	Worktree *control.Worktree
+	Backend  string // how this process was started
 	// Where looks where this process really is; nil: in Cwd.
 	Where  func(context.Context) (Location, error)
 	Minter poll.Minter

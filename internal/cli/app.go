@@ -131,6 +131,22 @@ func (a *App) runPath(state statedir.Home) string {
 	return state.Run()
 }
 
+// worktreesPath is where members' worktrees are made: WAGGLE_WORKTREES,
+// $XDG_DATA_HOME/waggle/worktrees, ~/.local/share/waggle/worktrees; "" when none is
+// known.
+func (a *App) worktreesPath() (string, error) {
+	if v := a.env("WAGGLE_WORKTREES"); v != "" {
+		return filepath.Abs(v)
+	}
+	if v := a.env("XDG_DATA_HOME"); filepath.IsAbs(v) {
+		return filepath.Join(v, "waggle", "worktrees"), nil
+	}
+	if home, err := a.home(); err == nil {
+		return filepath.Join(home, ".local", "share", "waggle", "worktrees"), nil
+	}
+	return "", nil
+}
+
 // op is the operator of this invocation.
 func (a *App) op() (operator.Operator, error) {
 	root, err := a.rootPath()
@@ -157,12 +173,16 @@ func (a *App) op() (operator.Operator, error) {
 	if err != nil {
 		return operator.Operator{}, err
 	}
+	worktrees, err := a.worktreesPath()
+	if err != nil {
+		return operator.Operator{}, err
+	}
 	var ceiling *control.Ceiling
 	if config != nil {
 		ceiling = &config.Ceiling
 	}
 	return operator.Operator{Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
-		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
+		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Worktrees: worktrees, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
 

@@ -76,7 +76,7 @@ func (a *App) examine(ctx context.Context) ([]finding, error) {
 	out = append(out, finding{"root", "ok", op.Root.Path, ""}, stateFinding(op.Home.Path))
 	for _, t := range []struct{ name, arg, use string }{
 		{"tmux", "-V", "panes for members"}, {"bwrap", "--version", "a sandbox for members' tools"},
-		{"git", "--version", ""}, {"claude", "--version", "Claude Code members"}, {"codex", "--version", "Codex members"}, {"node", "--version", ""},
+		{"git", "--version", "worktrees of members"}, {"claude", "--version", "Claude Code members"}, {"codex", "--version", "Codex members"}, {"node", "--version", ""},
 	} {
 		out = append(out, tool(ctx, t.name, t.arg, t.use))
 	}

@@ -67,6 +67,11 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 	} else {
 		a.say("no members")
 	}
+	for _, m := range st.Members {
+		if m.Worktree != nil {
+			a.say("%s works on branch %s in %s", m.Name, m.Worktree.Branch, operator.Visible(m.Worktree.Path))
+		}
+	}
 	for _, n := range []struct {
 		n    int
 		text string

@@ -56,6 +56,11 @@ func (a *App) teamShow(ctx context.Context, op operator.Operator, name waggle.Te
 		}
 		return inColor(cfg.Members[row].Color, cell)
 	})
+	for _, m := range cfg.Members {
+		if m.WorktreePath != "" && !m.Gone() {
+			a.say("%s has the worktree %s", operator.Visible(string(m.Name)), operator.Visible(m.WorktreePath))
+		}
+	}
 	for _, p := range cfg.Problems() {
 		a.talk("%s %s", yellow("note:"), operator.Visible(p))
 	}

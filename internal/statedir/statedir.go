@@ -192,6 +192,9 @@ func (d Dir) Told() string { return filepath.Join(d.Path, "told.json") }
 // Archive is where what the team leaves behind is kept.
 func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
 
+// Worktrees is where it is on record which worktrees were made.
+func (d Dir) Worktrees() string { return filepath.Join(d.Path, "worktrees") }
+
 // Tokens is where the tokens lie with which somebody may join.
 func (d Dir) Tokens() string { return filepath.Join(d.Path, "tokens") }
 

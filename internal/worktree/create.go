@@ -314,6 +314,26 @@ func (s Store) dropBranch(ctx context.Context, t Tree) error {
 	return err
 }
 
+// Restore makes a worktree that is on record again when its directory is gone, from
+// its branch, for the session that follows. One that is there is looked at only.
+func (s Store) Restore(ctx context.Context, t Tree) (err error) {
+	release, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	rs, err := s.List()
+	if err != nil {
+		return err
+	}
+	for _, r := range rs {
+		if r.Tree == t && r.State == made {
+			return noSpace(s.restore(ctx, r))
+		}
+	}
+	return &UnknownError{t.Path}
+}
+
 // restore makes a worktree again whose directory somebody has removed.
 func (s Store) restore(ctx context.Context, r Record) error {
 	t := r.Tree

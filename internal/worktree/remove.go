@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
@@ -28,7 +29,11 @@ func (s Store) Remove(ctx context.Context, t Tree) (err error) {
 	}
 	for _, r := range rs {
 		if r.Tree.Path == t.Path {
-			return s.remove(ctx, r)
+			err := s.remove(ctx, r)
+			if err == nil {
+				_ = os.Remove(filepath.Dir(t.Path)) // if it was the last one
+			}
+			return err
 		}
 	}
 	return &UnknownError{t.Path}

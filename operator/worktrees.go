@@ -1,0 +1,158 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/worktree"
+)
+
+// worktrees is where a team's worktrees are made and on record. It is not in STATE,
+// which members' tools must not see. Without git it still lists what is on record.
+func (o Operator) worktrees(s *State) worktree.Store {
+	st := worktree.Store{Records: s.Dir.Worktrees(), Place: filepath.Join(o.Worktrees, filepath.Base(s.Dir.Path))}
+	if g, err := worktree.Find(o.Environ); err == nil {
+		st.Git = g
+	}
+	return st
+}
+
+// newWorktree makes a member's worktree of the checkout that cwd is in. dir is the
+// same directory in it.
+func (o Operator) newWorktree(ctx context.Context, s *State, name waggle.MemberName, i control.Instance, cwd string) (tree *control.Worktree, dir string, err error) {
+	if o.Worktrees == "" {
+		return nil, "", &Error{Code: CodeUsage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Hint: "set WAGGLE_WORKTREES to a directory"}
+	}
+	t, dir, err := o.worktrees(s).Create(ctx, worktree.Want{Team: string(s.Team), Member: string(name), Owner: string(i), Cwd: cwd})
+	if err != nil {
+		return nil, "", worktreeError(name, err)
+	}
+	return (*control.Worktree)(&t), dir, nil
+}
+
+// worktreeError says why a member has no worktree, and what to do.
+func worktreeError(name waggle.MemberName, err error) error {
+	hint := ""
+	var there *worktree.ExistsError
+	var wrong *worktree.MismatchError
+	switch {
+	case errors.Is(err, worktree.ErrNoGit):
+		hint = "install git, or take worktree: true away: the members then share the checkout"
+	case errors.Is(err, worktree.ErrNotRepository):
+		hint = "git init makes one; the member's cwd says in which checkout it works"
+	case errors.Is(err, worktree.ErrBare):
+		hint = "let the member's cwd be a checkout of it"
+	case errors.Is(err, worktree.ErrNoCommit):
+		hint = "commit first: a worktree begins at a commit"
+	case errors.Is(err, worktree.ErrNoSpace):
+		hint = "make room, or let WAGGLE_WORKTREES be on another disk"
+	case errors.Is(err, worktree.ErrInside):
+		hint = "let WAGGLE_WORKTREES be a directory outside of it"
+	case errors.As(err, &there):
+		hint = "look what it is, and move it away"
+	case errors.As(err, &wrong):
+		hint = "look with git worktree list, and put it right"
+	}
+	return &Error{Code: CodeFailed, Op: "worktree", Msg: fmt.Sprintf("no worktree for %s: %v", name, err), Hint: hint, Err: err}
+}
+
+// WorktreeView is a member's worktree.
+type WorktreeView struct {
+	Path   string `json:"path"`
+	Branch string `json:"branch"`
+	Base   string `json:"base"` // the commit that it began at
+}
+
+func worktreeView(t *control.Worktree) *WorktreeView {
+	if t == nil {
+		return nil
+	}
+	return &WorktreeView{Path: t.Path, Branch: t.Branch, Base: t.Base}
+}
+
+// KeptWorktree is the worktree of a member that has left, and why it is still there.
+type KeptWorktree struct {
+	Member string   `json:"member"`
+	Path   string   `json:"path"`
+	Branch string   `json:"branch"`
+	Why    string   `json:"why"`   // 2 uncommitted files, 1 unpushed commit
+	Files  []string `json:"files"` // the first of them, and of the commits
+
+	owner control.Instance
+}
+
+// keptShown is how many files and commits of a kept worktree are named.
+const keptShown = 10
+
+// settleWorktrees removes the worktrees of members that have left, each that is clean,
+// and lists those that are not: nothing of them is lost. It may be called at any time
+// and again. A join in progress is left alone as long as the team has not ended.
+func (o Operator) settleWorktrees(ctx context.Context, s *State) ([]KeptWorktree, error) {
+	kept := []KeptWorktree{}
+	store := o.worktrees(s)
+	recs, err := store.List()
+	if err != nil {
+		return kept, err
+	}
+	for _, r := range recs {
+		m, ok := s.Lead.ByInstance(control.Instance(r.Owner))
+		switch {
+		case !ok && s.Lead.Ended == nil, ok && m.Left == nil && s.Lead.Ended == nil:
+			continue
+		case ok && m.Process != nil && m.Process.ID.Alive():
+			continue
+		}
+		err := store.Remove(ctx, r.Tree)
+		var unknown *worktree.UnknownError
+		if err == nil || errors.As(err, &unknown) { // somebody else has removed it
+			continue
+		}
+		k := KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: err.Error(), Files: []string{}, owner: control.Instance(r.Owner)}
+		var work *worktree.KeptError
+		if errors.As(err, &work) {
+			if k.Why = work.Why; k.Why == "" {
+				k.Why = work.Status.String()
+			}
+			for _, l := range work.Status.Lines(keptShown) {
+				k.Files = append(k.Files, strings.ToValidUTF8(l, "\uFFFD"))
+			}
+		}
+		kept = append(kept, k)
+	}
+	return kept, nil
+}
+
+// settle does that when members of a run have left, and says what was kept.
+func (r *run) settle(ctx context.Context) error {
+	kept, err := r.o.settleWorktrees(ctx, r.s)
+	for _, k := range kept {
+		r.once("kept "+k.Path, Note{"worktree kept", k.Member, k.String()})
+	}
+	r.kept, r.s.settled = kept, err == nil
+	return err
+}
+
+// String says why and where: "2 uncommitted files: PATH".
+func (k KeptWorktree) String() string { return k.Why + ": " + k.Path }
+
+// settleEnded does that when a team is put away whose end nobody was told of.
+func (o Operator) settleEnded(ctx context.Context, s *State) {
+	if s.settled {
+		return
+	}
+	kept, err := o.settleWorktrees(ctx, s)
+	if o.Log == nil {
+		return
+	}
+	if err != nil {
+		o.Log.Warn("worktrees are not tidied", "team", s.Team, "err", err)
+	}
+	for _, k := range kept {
+		o.Log.Warn("worktree kept", "member", k.Member, "why", k.Why, "path", k.Path)
+	}
+}

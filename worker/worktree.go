@@ -1,0 +1,77 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/worktree"
+	"waggle/task"
+)
+
+// ErrNotIsolated: a member that was given a worktree does not work in it. It takes no
+// work then.
+var ErrNotIsolated = errors.New("this member has a worktree of its own and is not in it")
+
+// isolated looks from inside of this process whether a member that was given a
+// worktree works in it, before anything is taken: where the process is, where its
+// tasks will run, and where git goes with the environment that they get. begun says
+// that it has worked before. A failure is shown in task-status.json, for the process
+// ends. top is the worktree's top level, "" when the member has none.
+func isolated(ctx context.Context, o Options, lead *control.Leader, begun bool) (top string, err error) {
+	m, ok := lead.ByInstance(o.Instance)
+	if !ok || m.Worktree == nil || m.Left != nil || lead.Ended != nil {
+		return "", nil // takeEpoch tells
+	}
+	dirs := []string{m.Cwd}
+	if o.Dir != "" {
+		dirs = append(dirs, o.Dir)
+	}
+	for _, dir := range dirs {
+		e, err := worktree.Verify(ctx, o.Environ, dir, worktree.Tree(*m.Worktree), !begun)
+		if err != nil {
+			err = fmt.Errorf("worker %s: %w: in %s: %w", m.Name, ErrNotIsolated, dir, err)
+			now := waggle.FormatTime(o.Minter.Now())
+			return "", errors.Join(err, task.WriteState(o.Root.MemberDir(o.Team, m.Name), task.State{AgentID: waggle.NewAgentID(m.Name, o.Team),
+				Status: task.MemberError, StartedAt: now, LastActiveAt: now, ErrorMessage: tidy(err.Error())}))
+		}
+		top = e.Top
+	}
+	return top, nil
+}
+
+// taskDir is the directory of a task. With a worktree, one in the checkout that it was
+// made from is the same one in the worktree, and a relative one does not leave it.
+func (w *Worker) taskDir(dir string) (string, error) {
+	if dir == "" {
+		return w.p.Cwd, nil
+	}
+	cwd := dir
+	if !filepath.IsAbs(dir) {
+		cwd = filepath.Join(w.p.Cwd, dir)
+	}
+	tree := w.p.Worktree
+	if tree == nil {
+		return cwd, nil
+	}
+	if _, ok := below(cwd, tree.Path); ok {
+		return cwd, nil
+	}
+	if !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("the task's directory %s is outside of the member's worktree %s", dir, tree.Path)
+	}
+	if rel, ok := below(cwd, tree.Repo); ok {
+		return filepath.Join(tree.Path, rel), nil
+	}
+	return cwd, nil
+}
+
+// below is path as it is named below dir.
+func below(path, dir string) (rel string, ok bool) {
+	rel, err := filepath.Rel(dir, path)
+	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
