@@ -101,10 +101,7 @@ func (o Operator) settleWorktrees(ctx context.Context, s *State) ([]KeptWorktree
 	}
 	for _, r := range recs {
 		m, ok := s.Lead.ByInstance(control.Instance(r.Owner))
-		switch {
-		case !ok && s.Lead.Ended == nil, ok && m.Left == nil && s.Lead.Ended == nil:
-			continue
-		case ok && m.Process != nil && m.Process.ID.Alive():
+		if ok && m.Left == nil || !ok && s.Lead.Ended == nil {
 			continue
 		}
 		err := store.Remove(ctx, r.Tree)
