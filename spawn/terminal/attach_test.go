@@ -106,6 +106,66 @@ func TestAttach(t *testing.T) {
 	}
 }
 
+// The end of input, told once: who reads lines to their end ends, who does not read
+// goes on, and who reads keys cannot be told.
+func TestCloseInput(t *testing.T) {
+	b := terminal.Process(options(t))
+	read := func(log, text string) {
+		t.Helper()
+		spawntest.Await(t, text, func() bool {
+			b, err := os.ReadFile(log)
+			return err == nil && strings.Contains(string(b), text)
+		})
+	}
+	cat := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeCat))
+	if err := terminal.CloseInput(t.Context(), cat.Place()); err != nil {
+		t.Error(err)
+	}
+	if e := spawntest.Wait(t, cat); e != (spawn.Exit{}) {
+		t.Errorf("who reads to the end: %+v", e)
+	}
+	if err := terminal.CloseInput(t.Context(), cat.Place()); err == nil {
+		t.Error("closed the input of a process that has ended")
+	}
+
+	spec := spawntest.Spec(t, spawntest.ModeBlock)
+	deaf := spawntest.Start(t, b, spec)
+	for range 2 {
+		if err := terminal.CloseInput(t.Context(), deaf.Place()); err != nil {
+			t.Error(err)
+		}
+	}
+
+	spec = spawntest.Spec(t, spawntest.ModeBlock)
+	script := "read line; echo \"got $line\"; read line || echo end; stty -icanon; echo keys; sleep 60"
+	spec.Argv, spec.Env = []string{"/bin/sh", "-c", script}, []string{"PATH=" + os.Getenv("PATH")}
+	sh := spawntest.Start(t, b, spec)
+	v := attach(t, sh, terminal.Screen{})
+	if _, err := io.WriteString(v.keys, "words\r"); err != nil {
+		t.Fatal(err)
+	}
+	read(spec.Log, "got words")
+	if err := terminal.CloseInput(t.Context(), sh.Place()); err != nil {
+		t.Error(err)
+	}
+	read(spec.Log, "keys")
+	read(spec.Log, "end")
+	if err := terminal.CloseInput(t.Context(), sh.Place()); !errors.Is(err, terminal.ErrNoLines) {
+		t.Errorf("of who reads keys: %v", err)
+	}
+	if !deaf.Identity().Alive() {
+		t.Error("who does not read ended")
+	}
+	if err := terminal.CloseInput(t.Context(), spawn.Place{}); err == nil {
+		t.Error("closed the input of a process without a terminal")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := terminal.CloseInput(ctx, deaf.Place()); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a cancelled context: %v", err)
+	}
+}
+
 // A screen's size is the terminal's.
 func TestAttachSize(t *testing.T) {
 	spec := spawntest.Spec(t, spawntest.ModeBlock)

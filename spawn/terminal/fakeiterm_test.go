@@ -19,7 +19,6 @@ import (
 
 	"github.com/creack/pty"
 
-	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
 )
@@ -419,21 +418,6 @@ func itermWords(s string) (words []string) {
 		words = append(words, string(word))
 	}
 	return words
-}
-
-// held is what is known of a process that was started in a directory.
-func held(t testing.TB, dir string, p *spawn.Process) *terminal.Held {
-	t.Helper()
-	list, err := terminal.List(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, h := range list {
-		if h.Process == p.Identity() {
-			return &h
-		}
-	}
-	return nil
 }
 
 // hasCall reports whether it2 was called with these words, in this order, among

@@ -13,7 +13,9 @@ const (
 	frameInput  = 'i' // to the holder: what was typed
 	frameResize = 'r' // to the holder: size
 	frameOutput = 'o' // from the holder
-	frameEnd    = 'x' // from the holder, last: the process has ended
+	// To the holder instead of a hello: version; from it: whether it did.
+	frameEndInput = 'd'
+	frameEnd      = 'x' // from the holder, last: the process has ended
 )
 
 // protocol is the first byte of a hello.

@@ -301,6 +301,11 @@ func (h *holder) attached(ctx context.Context, c *net.UnixConn) {
 	}
 	_ = c.SetReadDeadline(time.Now().Add(helloWait))
 	kind, body, err := readFrame(c)
+	if err == nil && kind == frameEndInput && len(body) == 1 && body[0] == protocol {
+		out.patience()
+		_ = writeFrame(c, frameEndInput, []byte{h.endInput()})
+		return
+	}
 	if err != nil || kind != frameHello || len(body) != 5 || body[0] != protocol {
 		return
 	}

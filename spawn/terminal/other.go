@@ -38,6 +38,11 @@ func Attach(context.Context, string, Screen) error {
 	return fmt.Errorf("attach: %w", errors.ErrUnsupported)
 }
 
+// CloseInput needs Unix.
+func CloseInput(context.Context, spawn.Place) error {
+	return fmt.Errorf("close input: %w", errors.ErrUnsupported)
+}
+
 // Watch needs Unix.
 func Watch(context.Context, WatchOptions, func(Event)) error {
 	return fmt.Errorf("spawn: watch tmux: %w", errors.ErrUnsupported)

@@ -16,8 +16,9 @@ type TmuxOptions struct {
 	// ours and made when it is not there.
 	Socket string
 	// Home is a pane ("%0"), ours when we run inside tmux: members get panes
-	// beside it if it is alone in its window, else a window of their own. "" puts
-	// them into a session of their own.
+	// beside it if it is alone in its window, else a window of their own, in its
+	// session when the pane is gone. "" puts them into a session of their own.
+	// When Env has the variable TMUX of that server, only that run of it will do.
 	Home string
 	// Session names that session, and the window; required.
 	Session string
@@ -28,20 +29,21 @@ type TmuxOptions struct {
 // InTmux reads where a program runs from its environment: the server's socket and
 // its own pane. ok is false outside tmux.
 func InTmux(env []string) (socket, pane string, ok bool) {
-	for _, kv := range env {
-		k, v, _ := strings.Cut(kv, "=")
-		switch k {
-		case "TMUX": // SOCKET,PID,SESSION; a socket's path may have commas
-			if i := strings.LastIndexByte(v, ','); i > 0 {
-				if j := strings.LastIndexByte(v[:i], ','); j > 0 {
-					socket = v[:j]
-				}
-			}
-		case "TMUX_PANE":
-			pane = v
-		}
-	}
+	socket, _, _ = tmuxVar(env)
+	pane = envOf(env, "TMUX_PANE")
 	return socket, pane, filepath.IsAbs(socket) && paneID(pane)
+}
+
+// tmuxVar reads the variable TMUX: SOCKET,PID,SESSION. A socket's path may have
+// commas. The session is a number.
+func tmuxVar(env []string) (socket, pid, session string) {
+	v := envOf(env, "TMUX")
+	i := strings.LastIndexByte(v, ',')
+	j := strings.LastIndexByte(v[:max(i, 0)], ',')
+	if j <= 0 {
+		return "", "", ""
+	}
+	return v[:j], v[j+1 : i], v[i+1:]
 }
 
 // paneID reports whether s is spelled like tmux spells the id of a pane.

@@ -59,6 +59,34 @@ func (s *server) panes() []string {
 	return strings.Fields(s.run("list-panes", "-a", "-F", "#{pane_id}"))
 }
 
+func (s *server) identity() spawn.Identity {
+	s.t.Helper()
+	pid, err := strconv.Atoi(s.run("display-message", "-p", "#{pid}"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	id, err := spawn.Identify(pid)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}
+
+// held is what is known of a process that was started in a directory.
+func held(t testing.TB, dir string, p *spawn.Process) *terminal.Held {
+	t.Helper()
+	list, err := terminal.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range list {
+		if h.Process == p.Identity() {
+			return &h
+		}
+	}
+	return nil
+}
+
 func (s *server) options(o terminal.TmuxOptions) terminal.TmuxOptions {
 	o.Options, o.Program, o.Socket, o.Env = options(s.t), s.program, s.socket, s.env
 	if o.Session == "" {
@@ -116,36 +144,23 @@ func TestTmuxInside(t *testing.T) {
 		t.Errorf("titles are not shown: %s", st)
 	}
 
-	held := func(p *spawn.Process) *terminal.Held {
-		t.Helper()
-		list, err := terminal.List(o.Dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, h := range list {
-			if h.Process == p.Identity() {
-				return &h
-			}
-		}
-		return nil
-	}
 	close := func(p *spawn.Process) {
 		t.Helper()
-		if h := held(p); h == nil || h.Gone() {
+		if h := held(t, o.Dir, p); h == nil || h.Gone() {
 			t.Fatalf("%+v of a process that runs", h)
 		} else if err := h.Close(t.Context(), s.program, s.env); err == nil {
 			t.Fatal("closed while it runs")
 		}
 		spawntest.End(t, p.Identity())
 		spawntest.Wait(t, p)
-		h := held(p)
+		h := held(t, o.Dir, p)
 		if h == nil || !h.Gone() || !h.Ended {
 			t.Fatalf("%+v of a process that has ended", h)
 		}
 		if err := h.Close(t.Context(), s.program, s.env); err != nil {
 			t.Fatal(err)
 		}
-		if held(p) != nil {
+		if held(t, o.Dir, p) != nil {
 			t.Error("it is not forgotten")
 		}
 	}
@@ -244,6 +259,107 @@ func TestTmuxMany(t *testing.T) {
 	if got := len(s.panes()); got != n {
 		t.Errorf("%d panes, want %d", got, n)
 	}
+}
+
+// When the home pane is gone members come to its session; when its server is, or
+// another one runs there, that is said.
+func TestTmuxHomeGone(t *testing.T) {
+	s := newServer(t)
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "other")
+	s.run("new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
+	s.run("new-window", "-d", "-t", "mine")
+	home := s.run("display-message", "-p", "-t", "mine:1", "#{pane_id}")
+	session := strings.TrimPrefix(s.run("display-message", "-p", "-t", "mine", "#{session_id}"), "$")
+	s.run("new-session", "-d", "-s", "third")
+	o := s.options(terminal.TmuxOptions{Home: home, Session: "api"})
+	o.Env = append(slices.Clone(o.Env), "TMUX="+s.socket+","+strconv.Itoa(s.identity().PID)+","+session)
+	s.run("kill-pane", "-t", home)
+	b := terminal.Tmux(o)
+	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
+	q := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
+	if got := s.run("list-panes", "-a", "-F", "#{session_name} #{window_name} #{pane_id}", "-f", "#{@waggle-session}"); got !=
+		"mine api "+p.Place().Pane.ID+"\nmine api "+q.Place().Pane.ID {
+		t.Errorf("panes:\n%s", got)
+	}
+	s.run("kill-server")
+	for _, when := range []string{"no server", "another server"} {
+		r, err := b.Start(t.Context(), spawntest.Spec(t, spawntest.ModeBlock))
+		if err == nil {
+			spawntest.End(t, r.Identity())
+			t.Fatalf("%s: started", when)
+		}
+		if !strings.Contains(err.Error(), "has ended: start again from a tmux that runs") {
+			t.Errorf("%s: %v", when, err)
+		}
+		if when == "no server" {
+			s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine")
+		}
+	}
+	if got := s.panes(); len(got) != 1 {
+		t.Errorf("panes in the other server: %v", got)
+	}
+}
+
+// A person goes on in a server of ours when all members' panes are closed: the next
+// members come to them.
+func TestTmuxKeptByPerson(t *testing.T) {
+	s := newServer(t)
+	o := s.options(terminal.TmuxOptions{})
+	b := terminal.Tmux(o)
+	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "0"))
+	s.run("new-window", "-d", "-t", "waggle-test:")
+	spawntest.Wait(t, p)
+	if err := held(t, o.Dir, p).Close(t.Context(), s.program, s.env); err != nil {
+		t.Fatal(err)
+	}
+	spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
+	if got := s.run("list-windows", "-a", "-F", "#{session_name} #{window_panes}"); got != "waggle-test 1\nwaggle-test 1" {
+		t.Errorf("windows:\n%s", got)
+	}
+}
+
+// A pane is closed only while its server, its id and its holder are the recorded
+// ones, and never when it is our own: not one of a server that was started again
+// and gave the same ids.
+func TestTmuxClosesOnlyOurs(t *testing.T) {
+	s := newServer(t)
+	o := s.options(terminal.TmuxOptions{})
+	b := terminal.Tmux(o)
+	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "0"))
+	spawntest.Wait(t, p)
+	spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock)) // keeps the server
+	place := p.Place()
+	stays := func(what string, env []string, change func(*spawn.Place)) {
+		t.Helper()
+		pane, holder, at := *place.Pane, *place.Holder, place
+		at.Pane, at.Holder = &pane, &holder
+		change(&at)
+		if err := terminal.ClosePane(t.Context(), s.program, env, at); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if !slices.Contains(s.panes(), place.Pane.ID) {
+			t.Fatalf("closed: %s", what)
+		}
+	}
+	stays("a pane of another holder", s.env, func(p *spawn.Place) { p.Holder.Start = "1" })
+	stays("a pane of a holder with another pid", s.env, func(p *spawn.Place) { p.Holder.PID++ })
+	stays("a pane of a server with another start", s.env, func(p *spawn.Place) { p.Pane.Server.Start = "1" })
+	stays("a pane of a server of another boot", s.env, func(p *spawn.Place) { p.Pane.Server.Boot = "x" })
+	stays("no pane", s.env, func(p *spawn.Place) { p.Pane.ID = "" })
+	stays("our own pane", append(slices.Clone(s.env), "TMUX="+s.socket+",1,0", "TMUX_PANE="+place.Pane.ID), func(*spawn.Place) {})
+
+	s.run("kill-server")
+	spawntest.Await(t, "the server's end", func() bool { return !place.Pane.Server.Alive() })
+	q := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeExit, "0"))
+	spawntest.Wait(t, q)
+	spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
+	if q.Place().Pane.ID != place.Pane.ID {
+		t.Fatalf("the new server's first pane is %s, the old one's was %s", q.Place().Pane.ID, place.Pane.ID)
+	}
+	stays("a pane of the same id in a server that was started again", s.env, func(*spawn.Place) {})
+	// Even when that server's pane says that it is of the recorded holder.
+	s.run("set-option", "-p", "-t", place.Pane.ID, "@waggle-holder", strconv.Itoa(place.Holder.PID)+"."+place.Holder.Start)
+	stays("a pane with a copied mark", s.env, func(*spawn.Place) {})
 }
 
 func TestInTmux(t *testing.T) {

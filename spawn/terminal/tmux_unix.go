@@ -134,39 +134,56 @@ func (b *tmuxBackend) split(ctx context.Context, spec spawn.Spec, argv []string)
 	return out, err
 }
 
-// room is where the next member goes: behind a pane, or behind a window.
+// room is where the next member goes: behind a pane, or behind a window; a session
+// stands for its current window.
 type room struct{ window, pane string }
 
 // room looks for it: behind the last pane of the newest window that has one of ours,
-// behind Home when Home is alone in its window, else behind that window. The zero
-// room is a server that has nothing of ours.
+// behind Home when Home is alone in its window, else behind that window, else in a
+// session. The zero room is a server of ours that does not run.
 func (b *tmuxBackend) room(ctx context.Context) (room, error) {
-	out, err := b.run(ctx, "list-panes", "-a", "-F", "#{window_id} #{pane_id} #{window_panes} #{@waggle-session}")
-	if err != nil {
-		if b.o.Home == "" && isNoServer(err) {
-			err = nil
-		}
+	out, err := b.run(ctx, "list-panes", "-a", "-F", "#{window_id} #{pane_id} #{window_panes} #{session_id} #{session_attached} #{pid} #{@waggle-session}")
+	switch {
+	case err != nil && isNoServer(err) && b.o.Home == "":
+		return room{}, nil
+	case err != nil && isNoServer(err):
+		return room{}, b.serverGone()
+	case err != nil:
 		return room{}, err
 	}
-	var ours, home room
+	socket, pid, session := tmuxVar(b.env)
+	var ours, home, other room
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
-		switch {
-		case len(f) == 4 && f[3] == b.o.Session:
+		if len(f) < 6 {
+			return room{}, fmt.Errorf("tmux said %.200q of a pane", line)
+		}
+		if b.o.Home != "" && socket == b.o.Socket && f[5] != pid {
+			return room{}, b.serverGone()
+		}
+		if len(f) == 7 && f[6] == b.o.Session {
 			ours = room{f[0], f[1]}
-		case len(f) >= 3 && f[1] == b.o.Home:
+		}
+		if f[1] == b.o.Home {
 			if home = (room{window: f[0]}); f[2] == "1" {
 				home.pane = f[1]
 			}
 		}
+		// Of several sessions Home's, else one that somebody looks at.
+		if ofHome := f[3] == "$"+session; other == (room{}) || ofHome || f[4] != "0" && other.window != "$"+session+":" {
+			other = room{window: f[3] + ":"}
+		}
 	}
-	switch {
-	case ours != (room{}):
-		return ours, nil
-	case b.o.Home != "" && home == (room{}):
-		return room{}, fmt.Errorf("there is no pane %s", b.o.Home)
+	for _, r := range []room{ours, home, other} {
+		if r != (room{}) {
+			return r, nil
+		}
 	}
-	return home, nil
+	return room{}, nil
+}
+
+func (b *tmuxBackend) serverGone() error {
+	return fmt.Errorf("the tmux server at %s that this was started in has ended: start again from a tmux that runs, or outside of tmux", b.o.Socket)
 }
 
 // dress titles and colours a pane, lets it stay when its process ends, and gives
@@ -291,7 +308,7 @@ func (t tmux) run(ctx context.Context, args ...string) (string, error) {
 // isNoServer reports that there is no server at the socket.
 func isNoServer(err error) bool {
 	s := err.Error()
-	return strings.Contains(s, "no server running") || strings.Contains(s, "error connecting") || strings.Contains(s, "no sessions")
+	return strings.Contains(s, "no server running") || strings.Contains(s, "server exited") || strings.Contains(s, "lost server") || strings.Contains(s, "error connecting") || strings.Contains(s, "no sessions")
 }
 
 // ClosePane closes the pane of a process that has ended: only if its server still is

@@ -85,19 +85,6 @@ func (e *events) ends() error {
 	return err
 }
 
-func (s *server) identity() spawn.Identity {
-	s.t.Helper()
-	pid, err := strconv.Atoi(s.run("display-message", "-p", "#{pid}"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	id, err := spawn.Identify(pid)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return id
-}
-
 func (s *server) watched() terminal.WatchOptions {
 	return terminal.WatchOptions{Program: s.program, Env: s.env, Socket: s.socket, Server: s.identity()}
 }

@@ -1,0 +1,88 @@
+//go:build unix
+
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"waggle/internal/peer"
+	"waggle/spawn"
+)
+
+// CloseInput tells a held process once that its input ends, as a person does with
+// Control-D: who reads lines sees the end of a file, after what is typed of a line
+// already only the end of that read. Nobody can tell whether the process takes it as
+// a wish to end; who does not read does not notice.
+//
+// The error is ErrNoLines for a process that cannot be told so, and matches
+// fs.ErrNotExist, or is a refused connection, when no holder is there.
+func CloseInput(ctx context.Context, p spawn.Place) error {
+	if p.Socket == "" {
+		return errors.New("close input: it has no terminal that can be reached")
+	}
+	if err := closeInput(ctx, p.Socket); err != nil {
+		return fmt.Errorf("close input: %w", err)
+	}
+	return nil
+}
+
+// answerWait is how long a holder may take to answer.
+const answerWait = 10 * time.Second
+
+func closeInput(ctx context.Context, socket string) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return err
+	}
+	c := conn.(*net.UnixConn)
+	defer c.Close()
+	if !peer.Ours(c) {
+		return errors.New("the socket is not this user's")
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
+	defer stop()
+	if err := writeFrame(c, frameEndInput, []byte{protocol}); err != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	kind, body, err := readFrame(c)
+	switch {
+	case err != nil:
+		return errors.Join(ctx.Err(), fmt.Errorf("the holder of the terminal gave no answer: %w", err))
+	case kind != frameEndInput || len(body) != 1:
+		return errors.New("the holder of the terminal gave another answer")
+	case body[0] == inputEnded:
+		return nil
+	}
+	return ErrNoLines
+}
+
+// What a holder answers.
+const (
+	inputEnded = 'y'
+	inputRaw   = 'n'
+)
+
+// endInput types the terminal's own sign for the end of input, if it has one now,
+// and says whether it did.
+func (h *holder) endInput() byte {
+	t, err := unix.IoctlGetTermios(int(h.tty.Fd()), getTermios)
+	if err != nil || t.Lflag&unix.ICANON == 0 {
+		return inputRaw
+	}
+	eof := t.Cc[unix.VEOF]
+	if eof == 0 || eof == 0xff { // switched off, on Linux or BSD
+		return inputRaw
+	}
+	if _, err := h.tty.Write([]byte{eof}); err != nil {
+		return inputRaw
+	}
+	return inputEnded
+}

@@ -1,0 +1,7 @@
+//go:build unix && !darwin && !dragonfly && !freebsd && !netbsd && !openbsd
+
+package terminal
+
+import "golang.org/x/sys/unix"
+
+const getTermios = unix.TCGETS
