@@ -21,10 +21,12 @@ type Worker struct {
 	// PolicyVersion is the newest policy or mode that was applied.
 	PolicyVersion uint64
 
-	Shutdown   *Applied // the shutdown that is being decided, or was
-	Unverified int      // audit records
-	Noticed    *Noticed // the last; nil before the first
-	Ready      *Ready   // of this epoch; nil until it takes work
+	Shutdown   *Applied  // the shutdown that is being decided, or was
+	Unverified int       // audit records
+	Noticed    *Noticed  // the last; nil before the first
+	Last       Moment    // the newest record
+	TurnAt     time.Time // when the turn that runs began
+	Ready      *Ready    // of this epoch; nil until it takes work
 	ReadyAt    time.Time
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
@@ -47,6 +49,27 @@ type Worker struct {
 	observe  Observer
 }
 
+// Moment is a record by its kind and when it was written.
+type Moment struct {
+	Kind string
+	At   time.Time
+}
+
+// Running lists the tool calls that were started and whose end is not on record, in
+// the order of the first record. After a crash they are those that nobody knows of.
+func (w *Worker) Running() []*Call {
+	var cs []*Call
+	for _, c := range w.Calls {
+		if c.running() {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+// Leaving reports a worker that was asked to end and has not refused.
+func (w *Worker) Leaving() bool { return w.leaving || w.gone }
+
 // Sending is mail that a record of this journal calls for.
 type Sending struct {
 	Seq  journal.Seq
@@ -56,16 +79,17 @@ type Sending struct {
 // Call is one gated question and what became of it.
 type Call struct {
 	Key
-	Digest   Digest
-	Ask      Ask
-	Task     string
-	AskedSeq journal.Seq // 0: the rules decided
-	Asked    time.Time
-	Answer   *Answered
-	Epoch    uint64 // which start of the worker asked last, then which one started it
-	Started  bool   // a tool call was started
-	Finished *Finished
-	Unknown  bool
+	Digest    Digest
+	Ask       Ask
+	Task      string
+	AskedSeq  journal.Seq // 0: the rules decided
+	Asked     time.Time
+	Answer    *Answered
+	Epoch     uint64 // which start of the worker asked last, then which one started it
+	Started   bool   // a tool call was started
+	StartedAt time.Time
+	Finished  *Finished
+	Unknown   bool
 
 	turn *Taken // in which it was asked last
 	used bool   // the answer to a plan or a host was acted on

@@ -35,7 +35,11 @@ func (w *Worker) apply(r journal.Record) error {
 			return fmt.Errorf("%s by epoch %d of %q in the journal of epoch %d of %q", r.Kind, r.Writer.Epoch, r.Writer.Instance, w.Epoch, w.Instance)
 		}
 	}
-	return fn(w, r)
+	if err := fn(w, r); err != nil {
+		return err
+	}
+	w.Last = Moment{r.Kind, r.Time}
+	return nil
 }
 
 func workerRecord[T any](fn func(*Worker, journal.Record, T) error) func(*Worker, journal.Record) error {
@@ -250,7 +254,7 @@ func (w *Worker) startedRec(r journal.Record, b Started) error {
 	}
 	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn
 	if tool {
-		c.Started = true
+		c.Started, c.StartedAt = true, r.Time
 		return nil
 	}
 	c.used = true
@@ -333,7 +337,7 @@ func (w *Worker) takenRec(r journal.Record, b Taken) error {
 	for _, e := range b.Entries {
 		w.own(e)
 	}
-	w.turn, w.turnTask, w.heard, w.base = &b, t, nil, Executing
+	w.turn, w.turnTask, w.heard, w.base, w.TurnAt = &b, t, nil, Executing, r.Time
 	ev := EvTaken
 	if b.Plan {
 		w.base, ev = PlanProposed, EvTakenPlan

@@ -10,6 +10,8 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/spawn"
 	"waggle/team"
 )
 
@@ -19,9 +21,12 @@ type Status struct {
 	Notice  string         `json:"notice"` // what is wrong with the team's directory; "" when nothing is
 	Leader  LeaderStatus   `json:"leader"`
 	Members []MemberStatus `json:"members"`
-	Pending int            `json:"pending"`
-	Unread  int            `json:"unread"` // chat for the operator
-	Alarms  int            `json:"unverified"`
+	// Interrupted says that members died and nobody leads who would start them again;
+	// null: that is not so.
+	Interrupted *Interrupted `json:"interrupted"`
+	Pending     int          `json:"pending"`
+	Unread      int          `json:"unread"` // chat for the operator
+	Alarms      int          `json:"unverified"`
 	// Ceiling is the user's, that bounds the team's policy; null: there is none.
 	Ceiling *CeilingView `json:"ceiling"`
 }
@@ -31,30 +36,45 @@ type LeaderStatus struct {
 	Led     bool   `json:"led"` // a process holds the leader lease
 	By      string `json:"by"`  // waggle, or another program
 	Sandbox string `json:"sandbox"`
+	// PID is the process that leads, 0 when that is not on record.
+	PID      int  `json:"pid"`
+	Detached bool `json:"detached"` // it goes on without a terminal
 }
 
 // MemberStatus is one member.
 type MemberStatus struct {
-	Name    string `json:"name"`
-	State   string `json:"state"` // starting, working, waiting-human, idle, stopping, dead, unknown
-	Since   string `json:"since"`
-	Why     string `json:"why"`
-	PID     int    `json:"pid"`
-	Backend string `json:"backend"`
-	Trust   string `json:"trust"`
-	Task    string `json:"task"`
-	Pending int    `json:"pending"`
-	Policy  uint64 `json:"policy_version"`
-	Socket  string `json:"socket"` // where its process takes messages; "" when it does not
+	Name     string         `json:"name"`
+	State    MemberState    `json:"state"`
+	Since    string         `json:"since"` // "": nobody can tell
+	Why      string         `json:"why"`
+	PID      int            `json:"pid"`
+	Backend  string         `json:"backend"`
+	Trust    string         `json:"trust"`
+	Task     string         `json:"task"`
+	Pending  int            `json:"pending"`
+	Policy   uint64         `json:"policy_version"`
+	Socket   string         `json:"socket"`   // where its process takes messages; "" when it does not
+	Restarts uint64         `json:"restarts"` // starts of it after the first
+	Ready    *control.Ready `json:"ready"`    // what its present start found itself to be; null: it takes no work yet
+	Log      string         `json:"log"`      // its output; "" when waggle does not run it
 	// Worktree is the member's own checkout; null: it has none.
 	Worktree *WorktreeView `json:"worktree"`
+	Evidence *Signs        `json:"evidence"`
 }
 
-// Status tells how every member of a team is, with the evidence.
+// Interrupted is a team whose members died with nobody to lead them.
+type Interrupted struct {
+	At      string `json:"at"`      // of the last sign of life
+	Members int    `json:"members"` // that can be brought back
+	Pending int    `json:"pending"` // decisions that wait
+}
+
+// Status tells how every member of a team is, with the evidence. Where the leader's
+// journal is broken it tells what stands before the break and which processes run.
 func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
 	reg, missing := team.Open(o.Root, name, atomicfile.Options{})
 	st := &Status{Team: string(name), Members: []MemberStatus{}}
-	s, err := o.State(ctx, name)
+	s, err := o.readable(ctx, name)
 	if err == nil && s == nil {
 		err = missing
 	}
@@ -71,43 +91,129 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if s == nil {
 		return st, o.foreign(ctx, reg, st)
 	}
-	if _, err := o.pass(ctx, s); err != nil {
-		return nil, err
+	if s.broken == nil {
+		if _, err := o.pass(ctx, s); err != nil {
+			return nil, err
+		}
 	}
 	st.Notice, st.Ceiling = notice(s.Lead.Noticed), ceilingView(s.Lead.Policy)
+	if s.broken != nil {
+		st.Notice = s.broken.Error()
+	}
 	_, led, err := o.Live(s)
 	if err != nil {
 		return nil, err
 	}
 	st.Leader = LeaderStatus{Led: led, By: "waggle", Sandbox: "off"}
+	if p := s.Lead.Led; p != nil && led {
+		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
+	}
 	st.Pending, st.Alarms = len(s.Lead.Pending()), len(s.Lead.Unverified)
-	served, err := s.Dir.Sockets(o.runDir()).Served()
-	if err != nil {
+	k := o.looker(ctx, s, led)
+	if err := k.members(ctx, st); err != nil {
 		return nil, err
 	}
-	for _, m := range s.Lead.Members {
-		if now, ok := s.Lead.Member(m.Name); !ok || now != m {
-			continue // an earlier membership of that name
-		}
-		if m.Left != nil {
-			if m.Left.How == control.LeftDied {
-				st.Members = append(st.Members, MemberStatus{Name: string(m.Name), State: "dead", Since: waggle.FormatTime(m.LeftAt),
-					Backend: m.Backend, Trust: string(m.Trust), Why: "it ended without a handshake" + suffix(m.Left.Detail)})
-			}
-			continue
-		}
-		w, err := s.Worker(m.Instance)
-		if err != nil {
-			st.Members = append(st.Members, MemberStatus{Name: string(m.Name), State: "unknown", Why: err.Error()})
-			continue
-		}
-		ms := memberStatus(m, w)
-		if ms.State != "dead" && slices.Contains(served, ms.Name) {
-			ms.Socket = "uds:" + s.Dir.Sockets(o.runDir()).Path(ms.Name)
-		}
-		st.Members = append(st.Members, ms)
+	return st, o.others(ctx, s, st)
+}
+
+// readable opens a team's state, and what stands before the break where the leader's
+// journal is broken.
+func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*State, error) {
+	s, err := o.State(ctx, name)
+	var b *journal.BrokenError
+	var f *journal.FutureError
+	if !errors.As(err, &b) && !errors.As(err, &f) {
+		return s, err
 	}
-	return st, nil
+	r, rerr := o.OpenRecord(ctx, string(name))
+	if rerr != nil || r.Broken == nil || r.Lead.Instance == "" {
+		return nil, err
+	}
+	r.State.broken = r.Broken
+	return &r.State, nil
+}
+
+// members looks at every member, and once more at those whose orders are old.
+func (k *looker) members(ctx context.Context, st *Status) error {
+	served, err := k.s.Dir.Sockets(k.o.runDir()).Served()
+	if err != nil {
+		return err
+	}
+	seen := false // nobody is watched twice
+	for again := true; again; {
+		again, st.Interrupted = false, nil
+		st.Members = st.Members[:0]
+		for _, m := range k.s.Lead.Members {
+			if now, ok := k.s.Lead.Member(m.Name); !ok || now != m || m.Left != nil && m.Left.How != control.LeftDied {
+				continue // an earlier membership of that name, or one that has ended
+			}
+			f, g, w := k.look(ctx, m)
+			again = again || !seen && f.suspect()
+			ms := memberStatus(m, w, f, g)
+			if ms.State != StateDead && slices.Contains(served, ms.Name) {
+				ms.Socket = "uds:" + k.s.Dir.Sockets(k.o.runDir()).Path(ms.Name)
+			}
+			st.Members = append(st.Members, ms)
+			k.interrupted(m, f, ms, st)
+		}
+		if again {
+			seen = true
+			if err := k.confirm(ctx); err != nil {
+				return err
+			}
+			k.now = k.o.Minter.Now()
+		}
+	}
+	return nil
+}
+
+// interrupted counts a member that died and that somebody could start again.
+func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
+	if k.led || ms.State != StateDead || f.Ending != "" || f.Files {
+		return
+	}
+	if st.Interrupted == nil {
+		st.Interrupted = &Interrupted{Pending: st.Pending}
+	}
+	in := st.Interrupted
+	in.Members++
+	sign := f.LastSign
+	if sign.IsZero() || f.Death != nil && sign.After(f.Death.At) {
+		sign = m.Since
+	}
+	in.At = max(in.At, waggle.FormatTime(sign)) // of one form, so in order of time
+}
+
+// memberStatus is a member as the facts show it. w is nil without a journal.
+func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Signs) MemberStatus {
+	h := f.Health()
+	ms := MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: string(m.Trust),
+		Log: g.Output.Path, Worktree: worktreeView(m.Worktree), Evidence: g}
+	if !h.Since.IsZero() {
+		ms.Since = waggle.FormatTime(h.Since)
+	}
+	if m.Process != nil && m.Process.Epoch > 1 {
+		ms.Restarts = m.Process.Epoch - 1
+	}
+	if f.Files {
+		ms.Log = ""
+	}
+	if w == nil {
+		return ms
+	}
+	ms.Policy = w.PolicyVersion
+	if t := w.Turn(); t != nil {
+		ms.Task = t.Task
+	}
+	for _, c := range w.Calls {
+		if c.Open() {
+			ms.Pending++
+		}
+	}
+	if f.Up {
+		ms.Ready = w.Ready
+	}
+	return ms
 }
 
 // notice is what a person should know of a team's directory.
@@ -129,68 +235,56 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 	if err != nil {
 		return err
 	}
+	lead := foreignProcess(cfg)
+	st.Leader.PID = lead.PID
 	for _, m := range cfg.Members {
-		ms := MemberStatus{Name: string(m.Name), State: "unknown", Backend: m.BackendType, Trust: string(control.FileTrust), Why: "only files vouch for it"}
-		if m.IsActive != nil && !*m.IsActive {
-			ms.State, ms.Why = "idle", "isActive is false in config.json"
+		if m.Gone() {
+			continue
 		}
-		if !m.Gone() {
-			st.Members = append(st.Members, ms)
+		f := MemberFacts{Now: o.Minter.Now(), Files: true, Active: m.IsActive, Source: "config.json"}
+		// A member in the lead's own process lives and ends with it; a pane's id is
+		// given again, and says nothing of the process that was in it.
+		inside := m.BackendType == "in-process"
+		switch {
+		case waggle.SameName(m.Name, waggle.Lead) || inside:
+			f.PID, f.Life, f.Unseen, f.Inside = lead.PID, lead.Life, lead.Unseen, inside && !waggle.SameName(m.Name, waggle.Lead)
+		case lead.PID != 0 && lead.Life == spawn.Gone:
+			f.Broken, f.Active = "the lead that it worked for is gone, and its own process is not on record", nil
+		}
+		st.Members = append(st.Members, fileMember(m, f))
+	}
+	return nil
+}
+
+// others adds the members that only the registry of a team of ours has: other
+// programs run them.
+func (o Operator) others(ctx context.Context, s *State, st *Status) error {
+	cfg, err := o.registry(ctx, s.Team)
+	if err != nil {
+		return nil // its directory may be gone while its members work; Notice says so
+	}
+	for _, m := range cfg.Members {
+		if m.Gone() || m.IsLead() {
+			continue
+		}
+		if _, ours := s.Lead.Member(m.Name); !ours {
+			st.Members = append(st.Members, fileMember(m, MemberFacts{Now: o.Minter.Now(), Files: true, Active: m.IsActive, Source: "config.json"}))
 		}
 	}
 	return nil
 }
 
-func memberStatus(m *control.Member, w *control.Worker) MemberStatus {
-	ms := MemberStatus{Name: string(m.Name), Since: waggle.FormatTime(m.Since), Backend: m.Backend, Trust: string(m.Trust), Policy: w.PolicyVersion, Worktree: worktreeView(m.Worktree)}
-	if t := w.Turn(); t != nil {
-		ms.Task = t.Task
+// fileMember is a member that no journal of ours knows.
+func fileMember(m team.Member, f MemberFacts) MemberStatus {
+	h := f.Health()
+	g := &Signs{Process: ProcessSign{PID: f.PID, State: string(f.Life)}}
+	switch {
+	case f.PID == 0:
+		g.Process.State = "none"
+	case f.Life == "":
+		g.Process.State, g.Process.Problem = "unknown", f.Unseen
 	}
-	for _, c := range w.Calls {
-		if c.Open() {
-			ms.Pending++
-		}
-	}
-	if m.Process == nil {
-		ms.State, ms.Why = "starting", "its process has not written to the journal yet"
-		return ms
-	}
-	ms.PID = m.Process.ID.PID
-	if !m.Process.ID.Alive() {
-		ms.State, ms.Why = "dead", fmt.Sprintf("process %d is gone", ms.PID)
-		return ms
-	}
-	ms.State, ms.Why = describeState(w)
-	return ms
-}
-
-func describeState(w *control.Worker) (state, why string) {
-	switch w.State() {
-	case control.BlockedPermission, control.BlockedSandbox:
-		return "waiting-human", "waits for an answer to " + string(w.Blocking()[0].ID)
-	case control.PlanProposed:
-		if b := w.Blocking(); len(b) > 0 {
-			return "waiting-human", "waits for a verdict on plan " + string(b[0].ID)
-		}
-		return "working", "is planning"
-	case control.Executing:
-		for i := len(w.Calls) - 1; i >= 0; i-- {
-			if c := w.Calls[i]; c.Started && c.Finished == nil {
-				return "working", "runs " + c.Ask.Tool
-			}
-		}
-		return "working", "has a turn"
-	case control.ShuttingDown:
-		return "stopping", "was asked to end"
-	case control.Terminated:
-		return "stopping", "approved its shutdown"
-	case control.Booting:
-		return "starting", "opens its journal"
-	}
-	if todo := w.Waiting(); len(todo) > 0 {
-		return "idle", "has task " + todo[0].ID + " to do, which waits for another"
-	}
-	return "idle", "waits for work"
+	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: string(control.FileTrust), Evidence: g}
 }
 
 // Down ends a team's members by handshake within the grace, then by signal. It

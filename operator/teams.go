@@ -98,32 +98,47 @@ func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, er
 }
 
 // foreignLead returns the process that another program's registry names as the
-// lead, when it runs (WIRE §3, leadProcess). A pid whose start time is another
-// one's was given away since.
+// lead, when it runs.
 func foreignLead(cfg *team.Config) (pid int, runs bool) {
+	f := foreignProcess(cfg)
+	return f.PID, f.PID != 0 && f.Life != spawn.Gone
+}
+
+// foreignProcess looks at the process that another program's registry names as the
+// lead (WIRE §3, leadProcess): PID is 0 when it names none. A pid whose start time is
+// another one's was given away since, and is gone.
+func foreignProcess(cfg *team.Config) MemberFacts {
 	raw, ok := cfg.Unknown("leadProcess")
 	if !ok {
-		return 0, false
+		return MemberFacts{}
 	}
 	object, err := jsonobj.Parse(raw)
 	if err != nil {
-		return 0, false
+		return MemberFacts{}
 	}
 	number, _ := object.Get("pid")
-	if pid, err = strconv.Atoi(string(number)); err != nil || pid <= 0 {
-		return 0, false
+	pid, err := strconv.Atoi(string(number))
+	if err != nil || pid <= 0 {
+		return MemberFacts{}
 	}
 	id, err := spawn.Identify(pid)
-	if errors.Is(err, spawn.ErrGone) {
-		return 0, false
+	switch {
+	case errors.Is(err, spawn.ErrGone):
+		return MemberFacts{PID: pid, Life: spawn.Gone}
+	case err != nil:
+		return MemberFacts{PID: pid, Unseen: err.Error()}
 	}
 	start, _ := object.Get("procStart")
-	if began, ok := jsonobj.String(start); ok && err == nil {
+	if began, ok := jsonobj.String(start); ok {
 		if _, nerr := strconv.ParseUint(began, 10, 64); nerr == nil && began != id.Start {
-			return 0, false
+			return MemberFacts{PID: pid, Life: spawn.Gone}
 		}
 	}
-	return pid, true
+	life, err := id.Life()
+	if err != nil {
+		return MemberFacts{PID: pid, Unseen: err.Error()}
+	}
+	return MemberFacts{PID: pid, Life: life}
 }
 
 // Document is the team as `team show --json` writes it: the registry's own fields

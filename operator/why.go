@@ -20,7 +20,7 @@ import (
 type Why struct {
 	Team     string     `json:"team"`
 	Name     string     `json:"name"`
-	State    string     `json:"state"` // as status has it; left, when it has
+	State    string     `json:"state"` // as status has it; left, when it has left
 	Since    string     `json:"since"`
 	Why      string     `json:"why"`
 	Trust    string     `json:"trust"`
@@ -53,20 +53,24 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		return nil, err
 	}
 	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: string(m.Trust), Evidence: []Evidence{}}
-	w, werr := s.Worker(m.Instance)
-	ms := memberStatus(m, w)
-	y.State, y.Why, y.Since = ms.State, ms.Why, waggle.FormatTime(m.Since)
-	switch {
-	case m.Left != nil:
-		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), "it left: "+m.Left.How+suffix(m.Left.Detail)
-	case werr != nil:
-		y.State, y.Why = "unknown", werr.Error()
+	ms, g, w, err := o.one(ctx, s, m)
+	if err != nil {
+		return nil, err
 	}
-	now := o.Minter.Now()
+	y.State, y.Why, y.Since = string(ms.State), ms.Why, ms.Since
+	if m.Left != nil {
+		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), "it left: "+m.Left.How+suffix(m.Left.Detail)
+	}
 	y.fromLeader(s, m)
 	y.fromProcess(s, m)
-	if werr == nil {
-		y.fromWorker(s, m, w, now)
+	y.fromTerminal(g.Terminal)
+	switch {
+	case w != nil:
+		y.fromWorker(s, m, w, o.Minter.Now())
+	case g.Journal.Problem != "":
+		y.add(fromWorker, time.Time{}, "%s", g.Journal.Problem)
+	default:
+		y.add(fromWorker, time.Time{}, "it has none: waggle does not run it")
 	}
 	if live {
 		y.fromMailbox(ctx, o, m)
@@ -89,10 +93,12 @@ func (o Operator) present(ctx context.Context, of string) (s *State, live bool, 
 	if err != nil {
 		return nil, false, err
 	}
-	if s, err = o.State(ctx, name); s == nil || err != nil {
+	if s, err = o.readable(ctx, name); s == nil || err != nil {
 		return nil, false, err
 	}
-	_, err = o.pass(ctx, s)
+	if s.broken == nil {
+		_, err = o.pass(ctx, s)
+	}
 	return s, true, err
 }
 
@@ -273,10 +279,42 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
 			continue
 		}
-		y := &Why{Team: string(name), Name: ms.Name, State: ms.State, Why: ms.Why, Trust: ms.Trust, Evidence: []Evidence{}}
+		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: ms.Trust, Evidence: []Evidence{}}
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
 		y.fromMailbox(ctx, o, &control.Member{Joined: control.Joined{Name: waggle.MemberName(ms.Name)}})
 		return y, nil
 	}
 	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
+}
+
+// one is a single member as status has it.
+func (o Operator) one(ctx context.Context, s *State, m *control.Member) (MemberStatus, *Signs, *control.Worker, error) {
+	_, led, err := o.Live(s)
+	if err != nil {
+		return MemberStatus{}, nil, nil, err
+	}
+	k := o.looker(ctx, s, led)
+	f, g, w := k.look(ctx, m)
+	if f.suspect() {
+		if err := k.confirm(ctx); err != nil {
+			return MemberStatus{}, nil, nil, err
+		}
+		k.now = o.Minter.Now()
+		f, g, w = k.look(ctx, m)
+	}
+	return memberStatus(m, w, f, g), g, w, nil
+}
+
+func (y *Why) fromTerminal(t *TerminalSign) {
+	if t == nil {
+		return
+	}
+	where := "a terminal that waggle attach shows"
+	if t.Pane != "" {
+		where = "pane " + t.Pane + " of " + t.Server
+	}
+	y.add("terminal", time.Time{}, "it has %s; whoever holds it is %s", where, t.Holder)
+	if t.Ended {
+		y.add("terminal", time.Time{}, "the holder saw its process end: %s", t.Exit)
+	}
 }

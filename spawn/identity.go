@@ -25,6 +25,9 @@ type Identity struct {
 	// Inside marks a member that lives in this process and is not the process: who
 	// looks at it sees whether that program runs, and nobody ends it (Stop).
 	Inside bool `json:"inside,omitempty"`
+	// Theirs marks a process that somebody else started and that was only taken note
+	// of: it is watched, and nobody ends it (Stop).
+	Theirs bool `json:"theirs,omitempty"`
 }
 
 // Identify reads the identity of the process with this pid, whoever started it.
@@ -52,17 +55,40 @@ func (id Identity) Alive() bool {
 // could not be found out, for instance because this program has no file
 // descriptor left.
 func (id Identity) Check() (bool, error) {
+	l, err := id.Life()
+	return l == Running || l == Stopped, err
+}
+
+// Life is how a recorded process is.
+type Life string
+
+// The lives. A stopped process (SIGSTOP, a debugger) runs again when it is
+// continued; on Windows nobody can tell, and it counts as running.
+const (
+	Running Life = "running"
+	Stopped Life = "stopped"
+	Gone    Life = "gone" // exactly this process does not run any more
+)
+
+// Life looks at the process. Nothing in it rests on a clock, so that a machine that
+// slept finds what it left. With an error, for instance because this program has no
+// file descriptor left, it is not known, and "".
+func (id Identity) Life() (Life, error) {
 	if id.PID <= 0 || id.Start == "" || id.Boot != bootID() {
-		return false, nil
+		return Gone, nil
 	}
 	s, err := readStat(id.PID)
-	if errors.Is(err, ErrGone) {
-		return false, nil
+	switch {
+	case errors.Is(err, ErrGone):
+		return Gone, nil
+	case err != nil:
+		return "", fmt.Errorf("spawn: check %d: %w", id.PID, err)
+	case s.zombie || !s.is(id):
+		return Gone, nil
+	case s.stopped:
+		return Stopped, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("spawn: check %d: %w", id.PID, err)
-	}
-	return !s.zombie && s.is(id), nil
+	return Running, nil
 }
 
 // Parent returns the pid of the parent of a process, 0 for a process that has
@@ -82,6 +108,7 @@ type stat struct {
 	pid, ppid, pgid, sid int
 	start                uint64 // grows with time, comparable within one boot
 	zombie               bool
+	stopped              bool // by SIGSTOP or a debugger; false where the system does not say
 }
 
 func (s stat) identity() Identity {

@@ -35,13 +35,13 @@ func readStat(pid int) (stat, error) {
 }
 
 func kinfoStat(k *unix.KinfoProc) stat {
-	const zombie = 5 // SZOMB of sys/proc.h
+	const stopped, zombie = 4, 5 // SSTOP and SZOMB of sys/proc.h
 	s := stat{
 		pid:    int(k.Proc.P_pid),
 		ppid:   int(k.Eproc.Ppid),
 		pgid:   int(k.Eproc.Pgid),
 		start:  uint64(k.Proc.P_starttime.Sec)*1e6 + uint64(k.Proc.P_starttime.Usec),
-		zombie: k.Proc.P_stat == zombie,
+		zombie: k.Proc.P_stat == zombie, stopped: k.Proc.P_stat == stopped,
 	}
 	if sid, err := unix.Getsid(s.pid); err == nil {
 		s.sid = sid

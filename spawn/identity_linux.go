@@ -71,6 +71,7 @@ func parseStat(pid int, b []byte) (stat, error) {
 	s.start = n
 	// A first thread that ended while others go on is shown as Z too.
 	s.zombie = f[state] == "X" || f[state] == "Z" && nthreads <= 1
+	s.stopped = f[state] == "T" || f[state] == "t"
 	return s, nil
 }
 

@@ -20,6 +20,7 @@ func TestParseStatAnyName(t *testing.T) {
 		}
 		threads := rapid.IntRange(0, 3).Draw(t, "threads")
 		want.zombie = state == "X" || state == "Z" && threads < 2
+		want.stopped = state == "T"
 		line := fmt.Sprintf("%d (%s) %s %d %d %d 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 %d 0 %d 9 10%s\n",
 			want.pid, name, state, want.ppid, want.pgid, want.sid, threads, want.start, strings.Repeat(" 0", 28))
 		got, err := parseStat(want.pid, []byte(line))

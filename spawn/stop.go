@@ -52,7 +52,8 @@ func (g Grace) filled() Grace {
 // The error matches ErrNotOurs, and nothing was signalled, when the group holds
 // this process or one of its ancestors, when pid or pgid is 1 or less, or when
 // the leader is dead and somebody older is in the group, or when what was recorded
-// only lives inside of the process (Identity.Inside). It matches ErrStillAlive
+// only lives inside of the process (Identity.Inside), or when somebody else started
+// it (Identity.Theirs). It matches ErrStillAlive
 // when the last rung did not help, and ctx.Err() when ctx ended first; the
 // process may then have been signalled already. Several Stops of one process may
 // run at once.
@@ -100,7 +101,7 @@ func groupOf(id Identity) target {
 
 // stop climbs the ladder for the group t of id, unless it is one to keep off.
 func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
-	if id.Inside {
+	if id.Inside || id.Theirs {
 		return RungGone, outside(id)
 	}
 	if id.PID <= 1 || id.PGID <= 1 {
@@ -122,13 +123,17 @@ func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
 	return ladder(ctx, t, g)
 }
 
-// outside refuses to end a process for what lives inside of it. When that process
-// does not run, nothing does.
+// outside refuses to end a process for what lives inside of it, and one that
+// somebody else started. When that process does not run, nothing does.
 func outside(id Identity) error {
-	if alive, err := id.Check(); alive || err != nil {
-		return errors.Join(fmt.Errorf("%w: what was recorded lives inside of process %d, which goes on", ErrNotOurs, id.PID), err)
+	alive, err := id.Check()
+	switch {
+	case !alive && err == nil:
+		return nil
+	case id.Theirs:
+		return errors.Join(fmt.Errorf("%w: process %d was started by somebody else", ErrNotOurs, id.PID), err)
 	}
-	return nil
+	return errors.Join(fmt.Errorf("%w: what was recorded lives inside of process %d, which goes on", ErrNotOurs, id.PID), err)
 }
 
 // keepOff refuses the groups that this process and its ancestors are in. An

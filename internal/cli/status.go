@@ -16,6 +16,20 @@ func statusCmd(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "status [TEAM]",
 		Short:             "How a team is: each member's state, since when, and why",
+		Long: `How a team is: each member's state, since when, and why. A state is one of starting,
+working, waiting-human (you have to answer it), waiting-peer (another member, or the
+lead's agent, has to do something first), waiting-background (a command of it runs
+silently, or outlived its turn), idle, stalled (its process is stopped or does not
+apply what it is ordered), dead (its process is gone) and unknown, with the reason.
+waggle why NAME lists what says so.
+
+--json: {"team","notice","leader":{"led","by","sandbox","pid","detached"},"members":
+[{"name","state","since","why","pid","backend","trust","task","pending",
+"policy_version","socket","restarts","ready","log","worktree","evidence"}],"interrupted",
+"pending","unread","unverified","ceiling"}. ready is what its process found itself to
+be: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or
+null. interrupted is {"at","members","pending"} when members died and nobody leads,
+else null.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,6 +61,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 	if st.Notice != "" {
 		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle inbox NAME --archive"+a.scope(name)))
 	}
+	a.sayInterrupted(st, name)
 	a.sayCeiling(st.Ceiling)
 	var rows [][]string
 	for _, m := range st.Members {
@@ -54,7 +69,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 		if m.PID > 0 {
 			pid = strconv.Itoa(m.PID)
 		}
-		rows = append(rows, []string{m.Name, m.State, a.since(m.Since), m.Trust, pid, m.Task, m.Why})
+		rows = append(rows, []string{m.Name, string(m.State), a.since(m.Since), m.Trust, pid, m.Task, m.Why})
 	}
 	if len(rows) > 0 {
 		colors := memberColors(ctx, op, name)
@@ -86,6 +101,28 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 		}
 	}
 	return nil
+}
+
+// sayInterrupted says that nobody brought back what died, and what does.
+func (a *App) sayInterrupted(st *operator.Status, name waggle.TeamName) {
+	in := st.Interrupted
+	if in == nil {
+		return
+	}
+	at := ""
+	if t, err := waggle.ParseTime(in.At); err == nil {
+		at = " " + clock(t.Local(), a.Now().Local())
+	}
+	a.say("%s  %s", yellow(fmt.Sprintf("interrupted%s; %s can be brought back, %s pending", at, count(in.Members, "member"), count(in.Pending, "decision"))),
+		faint("waggle resume "+string(name)))
+}
+
+// clock is a time of day, with the date when it is not today's.
+func clock(t, now time.Time) string {
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format("2006-01-02 15:04")
 }
 
 // scope repeats the flags that a next command needs.

@@ -1,0 +1,88 @@
+//go:build unix
+
+package spawn_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+)
+
+// lives waits until a process is as it should be.
+func lives(t *testing.T, id spawn.Identity, want spawn.Life) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		got, err := id.Life()
+		if got == want && err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process is %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
+// A stopped process is told from one that runs and from one that is gone, and is
+// alive all the time.
+func TestLife(t *testing.T) {
+	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	id, err := spawn.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lives(t, id, spawn.Running)
+	for _, step := range []struct {
+		signal syscall.Signal
+		want   spawn.Life
+	}{{syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGCONT, spawn.Running}, {syscall.SIGSTOP, spawn.Stopped}, {syscall.SIGKILL, spawn.Gone}} {
+		if err := cmd.Process.Signal(step.signal); err != nil {
+			t.Fatal(err)
+		}
+		lives(t, id, step.want)
+		if id.Alive() != (step.want != spawn.Gone) {
+			t.Errorf("after %s alive is %v", step.signal, id.Alive())
+		}
+	}
+	_ = cmd.Wait()
+	lives(t, id, spawn.Gone)
+}
+
+// What somebody else started is not ended from here, by whatever way it is asked.
+func TestTheirsIsNotEnded(t *testing.T) {
+	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
+	id, err := spawn.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Theirs = true
+	for name, stop := range map[string]func() (string, error){
+		"Stop":     func() (string, error) { return spawn.Stop(t.Context(), id, spawn.Grace{}) },
+		"StopTree": func() (string, error) { return spawn.StopTree(t.Context(), id, spawn.Grace{}) },
+	} {
+		if rung, err := stop(); !errors.Is(err, spawn.ErrNotOurs) || rung != "" {
+			t.Errorf("%s: %q, %v", name, rung, err)
+		}
+	}
+	lives(t, id, spawn.Running)
+	gone := spawn.Identity{PID: os.Getpid(), PGID: os.Getpid(), Start: "1", Boot: id.Boot, Theirs: true}
+	if rung, err := spawn.StopTree(t.Context(), gone, spawn.Grace{}); rung != spawn.RungGone || err != nil {
+		t.Errorf("one that is gone: %q, %v", rung, err)
+	}
+}
