@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"waggle"
@@ -157,11 +158,17 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i
 	}
 	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
 		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
-	p, err := l.Start(ctx, i, b, spawn.Spec{Argv: argv, Dir: cwd, Env: env, Log: log, Title: string(name), Color: tmuxColor(color)})
+	p, err := l.Start(ctx, i, b, spawn.Spec{Argv: argv, Dir: cwd, Env: append(slices.Clone(env), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)})
 	if err == nil && p.Place().Pane != nil {
 		err = o.placed(ctx, s, name, *p.Place().Pane)
 	}
 	return p, err
+}
+
+// owner names an instance in the environment of its process and of what runs below,
+// by which leftovers are known: <team>-<id8>/<instance>.
+func owner(s *State, i control.Instance) string {
+	return filepath.Base(s.Dir.Path) + "/" + string(i)
 }
 
 // placed writes the pane into the phone book, for other programs.

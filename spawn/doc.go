@@ -17,6 +17,10 @@
 // moved to other groups. Both refuse, with [ErrNotOurs], a group that holds this
 // process or one of its ancestors, and leave a recycled pid alone.
 //
+// [Identity.Life] and [UsageOf] say how a process is and what it uses; [WaitGone] waits for its
+// end, whoever started it. [Orphans] finds what the commands of killed programs left
+// behind, by marks in the environment ([MemberVar] and one that [Command] sets).
+//
 // [InProcess] runs a func of this program instead of a process, behind the same
 // interface. It ends by [Process.Stop] only.
 //

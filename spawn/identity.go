@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // ErrGone means that there is no such process.
@@ -108,7 +109,11 @@ type stat struct {
 	pid, ppid, pgid, sid int
 	start                uint64 // grows with time, comparable within one boot
 	zombie               bool
-	stopped              bool // by SIGSTOP or a debugger; false where the system does not say
+	stopped              bool          // by SIGSTOP or a debugger; false where the system does not say
+	kernel               bool          // a thread of the kernel, on Linux
+	cpu                  time.Duration // of it and of its children that were waited for; 0 where the table does not say
+	rss                  uint64        // bytes; the same
+	threads              int           // the same
 }
 
 func (s stat) identity() Identity {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,19 +46,25 @@ func readStat(pid int) (stat, error) {
 	return parseStat(pid, b)
 }
 
+// clockTick is the unit of times in /proc: USER_HZ is 100 on every machine that Go
+// runs on.
+const clockTick = 10 * time.Millisecond
+
+// kernelThread is PF_KTHREAD of linux/sched.h.
+const kernelThread = 0x00200000
+
 // parseStat reads the fields of proc_pid_stat(5) that are needed here.
 func parseStat(pid int, b []byte) (stat, error) {
-	const state, ppid, pgrp, session, threads, start = 3, 4, 5, 6, 20, 22
+	const state, ppid, pgrp, session, flags, utime, cstime, threads, start, rss = 3, 4, 5, 6, 9, 14, 17, 20, 22, 24
 	f := statFields(b)
-	if len(f) <= start {
+	if len(f) <= rss {
 		return stat{}, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(f)-1)
 	}
 	s := stat{pid: pid}
-	var nthreads int
 	for _, v := range []struct {
 		field int
 		to    *int
-	}{{ppid, &s.ppid}, {pgrp, &s.pgid}, {session, &s.sid}, {threads, &nthreads}} {
+	}{{ppid, &s.ppid}, {pgrp, &s.pgid}, {session, &s.sid}, {threads, &s.threads}} {
 		n, err := strconv.Atoi(f[v.field])
 		if err != nil {
 			return stat{}, fmt.Errorf("/proc/%d/stat field %d: %w", pid, v.field, err)
@@ -70,8 +77,17 @@ func parseStat(pid int, b []byte) (stat, error) {
 	}
 	s.start = n
 	// A first thread that ended while others go on is shown as Z too.
-	s.zombie = f[state] == "X" || f[state] == "Z" && nthreads <= 1
+	s.zombie = f[state] == "X" || f[state] == "Z" && s.threads <= 1
 	s.stopped = f[state] == "T" || f[state] == "t"
+	// What these say is for people: a field that is not a number counts as 0.
+	for i := utime; i <= cstime; i++ {
+		n, _ := strconv.ParseInt(f[i], 10, 64)
+		s.cpu += time.Duration(n) * clockTick
+	}
+	bits, _ := strconv.ParseUint(f[flags], 10, 64)
+	s.kernel = bits&kernelThread != 0
+	pages, _ := strconv.ParseUint(f[rss], 10, 64)
+	s.rss = pages * uint64(os.Getpagesize())
 	return s, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 
@@ -48,6 +49,12 @@ func (b processBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proc
 	// A session of its own: what ends our terminal does not end it.
 	cmd := exec.Command(b.o.Holder[0], append(b.o.Holder[1:len(b.o.Holder):len(b.o.Holder)], p.handover())...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	// A holder that is lost is known by the same mark as its process.
+	for _, kv := range spec.Env {
+		if strings.HasPrefix(kv, spawn.MemberVar+"=") {
+			cmd.Env = append(cmd.Environ(), kv)
+		}
+	}
 	if err := cmd.Start(); err != nil {
 		p.clear()
 		return nil, fmt.Errorf("holder: %w", err)

@@ -1,0 +1,123 @@
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// MemberVar is the environment variable that names the member a process belongs to.
+// Who starts a member's process sets it (MemberMark); everything below inherits it.
+const MemberVar = "WAGGLE_MEMBER"
+
+// MemberMark is the entry of an environment that says whose process it is.
+func MemberMark(owner string) string { return MemberVar + "=" + owner }
+
+// Mark names one run of a Command with Reap: the program that ran it, and which of
+// its runs it was.
+type Mark struct {
+	PID   int
+	Start string
+	Run   uint64
+}
+
+// Alive reports whether the program that ran the command still runs.
+func (m Mark) Alive() (bool, error) {
+	return Identity{PID: m.PID, Start: m.Start, Boot: bootID()}.Check()
+}
+
+func (m Mark) String() string { return fmt.Sprintf("%d.%s.%d", m.PID, m.Start, m.Run) }
+
+// Marked is a process that was started with marks in its environment. A process may
+// have changed or removed what it was started with: marks find what was lost, and
+// prove nothing.
+type Marked struct {
+	ID     Identity
+	Parent int
+	// Owner is the value of MemberVar; "" without one.
+	Owner string
+	// Commands are the runs that it runs below, the outermost first.
+	Commands []Mark
+}
+
+// Orphan reports a process that a command left behind: the program that ran the
+// innermost of its commands is dead. by is that run.
+func (m Marked) Orphan() (by Mark, orphan bool) {
+	if len(m.Commands) == 0 {
+		return Mark{}, false
+	}
+	by = m.Commands[len(m.Commands)-1]
+	alive, err := by.Alive()
+	return by, !alive && err == nil
+}
+
+// AllMarked lists the running processes of this user with a mark, but for this one
+// and its ancestors, by pid. It is a picture of one moment: what a listed process
+// starts meanwhile may be missing. Linux reads /proc, macOS KERN_PROCARGS2, which
+// hides programs of the system itself; elsewhere the error matches
+// errors.ErrUnsupported.
+func AllMarked() ([]Marked, error) {
+	found, err := allMarked()
+	if err != nil {
+		return nil, fmt.Errorf("spawn: marked processes: %w", err)
+	}
+	return found, nil
+}
+
+// Orphans lists those of AllMarked that a command left behind and match accepts; nil
+// accepts all.
+func Orphans(match func(Marked) bool) ([]Marked, error) {
+	all, err := AllMarked()
+	return slices.DeleteFunc(all, func(m Marked) bool {
+		_, orphan := m.Orphan()
+		return !orphan || match != nil && !match(m)
+	}), err
+}
+
+func allMarked() ([]Marked, error) {
+	all, err := allStats()
+	if err != nil {
+		return nil, err
+	}
+	keep, err := ancestors(os.Getpid())
+	if err != nil && len(keep) == 0 && !errors.Is(err, ErrGone) {
+		return nil, err
+	}
+	var found []Marked
+	for _, s := range all {
+		own := s.pid == os.Getpid() || slices.ContainsFunc(keep, func(up stat) bool { return up.pid == s.pid })
+		if own || s.zombie || !ownUser(s) {
+			continue
+		}
+		env, err := environAt(s)
+		if err != nil {
+			return nil, err
+		}
+		if m, ok := marksOf(env); ok {
+			m.ID, m.Parent = s.identity(), s.ppid
+			found = append(found, m)
+		}
+	}
+	return found, nil
+}
+
+// marksOf reads the marks of an environment. A chain that is not spelled like one of
+// ours is none.
+func marksOf(env []string) (m Marked, ok bool) {
+	m.Owner = getenv(env, MemberVar)
+	for _, one := range strings.Split(getenv(env, markName), ":") {
+		f := strings.Split(one, ".")
+		if len(f) != 3 {
+			continue
+		}
+		pid, perr := strconv.Atoi(f[0])
+		run, rerr := strconv.ParseUint(f[2], 10, 64)
+		if perr == nil && rerr == nil && pid > 1 && f[1] != "" {
+			m.Commands = append(m.Commands, Mark{pid, f[1], run})
+		}
+	}
+	return m, m.Owner != "" || len(m.Commands) > 0
+}

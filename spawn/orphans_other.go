@@ -1,0 +1,9 @@
+//go:build !linux && !darwin
+
+package spawn
+
+import "errors"
+
+func ownUser(stat) bool { return true }
+
+func environAt(stat) ([]string, error) { return nil, errors.ErrUnsupported }

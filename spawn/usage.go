@@ -1,0 +1,48 @@
+package spawn
+
+import (
+	"fmt"
+	"time"
+)
+
+// Usage is what a process and all that runs below it use.
+type Usage struct {
+	CPU       time.Duration // since they started, of ended children too that were waited for
+	RSS       uint64        // bytes in memory; what several share is counted for each
+	Processes int           // 0: nothing runs
+	Threads   int           // 0 where the system does not say
+}
+
+// UsageOf looks at the process table once and says what each of the processes uses,
+// in their order. One that does not run uses nothing; one that only lives inside of
+// a process (Identity.Inside) is given what that process uses, without what runs
+// below it. Elsewhere than on Linux and macOS the error matches
+// errors.ErrUnsupported.
+func UsageOf(ids ...Identity) ([]Usage, error) {
+	used := make([]Usage, len(ids))
+	if len(ids) == 0 {
+		return used, nil
+	}
+	all, err := usageStats()
+	if err != nil {
+		return nil, fmt.Errorf("spawn: usage: %w", err)
+	}
+	for i, id := range ids {
+		for _, s := range all {
+			if !s.is(id) || s.zombie {
+				continue
+			}
+			of := []stat{s}
+			if !id.Inside {
+				of = append(of, below(all, s)...)
+			}
+			for _, s := range of {
+				used[i].CPU += s.cpu
+				used[i].RSS += s.rss
+				used[i].Threads += s.threads
+				used[i].Processes++
+			}
+		}
+	}
+	return used, nil
+}

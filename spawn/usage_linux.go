@@ -1,0 +1,3 @@
+package spawn
+
+func usageStats() ([]stat, error) { return allStats() }

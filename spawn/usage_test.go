@@ -1,0 +1,80 @@
+//go:build unix
+
+package spawn_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"waggle/internal/testenv"
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+)
+
+// What is below a process counts for it; what is inside of a process is given that
+// process alone; what does not run uses nothing.
+func TestUsage(t *testing.T) {
+	parent, child := family(t, spawntest.ModeBlock, ",stay,setsid")
+	inside, err := spawn.Inside()
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, err := spawn.UsageOf(parent.Identity(), child, inside, withStart(t, child, 1), spawn.Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range []int{2, 1, 1, 0, 0} {
+		if u := used[i]; u.Processes != n || (u.RSS > 1<<20) != (n > 0) {
+			t.Errorf("%d: %+v, want %d processes", i, u, n)
+		}
+	}
+	if used[0].RSS <= used[1].RSS || used[3] != (spawn.Usage{}) {
+		t.Errorf("%+v", used)
+	}
+}
+
+// What children used that have ended is not forgotten.
+func TestUsageTime(t *testing.T) {
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cpu := func() time.Duration {
+		used, err := spawn.UsageOf(self)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return used[0].CPU
+	}
+	before := cpu()
+	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	spent := cmd.ProcessState.UserTime()
+	if grew := cpu() - before; grew < spent-20*time.Millisecond {
+		t.Errorf("a child used %v, it grew by %v", spent, grew)
+	}
+}
+
+// TestUsageCost: one look serves all members of a status.
+func TestUsageCost(t *testing.T) {
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]spawn.Identity, 30)
+	for i := range ids {
+		ids[i] = self
+	}
+	n := testenv.Scale(3, 200)
+	began := time.Now()
+	for range n {
+		if _, err := spawn.UsageOf(ids...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	testenv.Measured(t, "what 30 members use, %d times: %v each", n, (time.Since(began) / time.Duration(n)).Round(time.Microsecond))
+}
