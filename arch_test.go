@@ -37,6 +37,7 @@ var archRows = map[string]archRow{
 	"internal/layout":         {0, "which file is whose mailbox: the store and the registry must agree"},
 	"internal/peer":           {0, "who is at the other end of a socket"},
 	"internal/logfile":        {0, "a log that rotates; it does not know whose"},
+	"internal/screen":         {0, "what output looks like; it does not know whose"},
 	"internal/caught":         {0, "a panic as an error; it does not know whose"},
 	"internal/docgen/section": {0, "text between markers"},
 	"journal":                 {1, "bodies are opaque: the record does not know what it records"},

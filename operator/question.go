@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"sort"
 	"time"
 
@@ -26,8 +27,11 @@ type Question struct {
 	Trust    string   `json:"trust"`
 	Votes    []string `json:"votes,omitempty"` // who has allowed it, where two must
 	// Escalated says why the lead agent left it to the operator.
-	Escalated string     `json:"escalated,omitempty"`
-	Answer    *AnswerNow `json:"answer,omitempty"`
+	Escalated string `json:"escalated,omitempty"`
+	// Asker says that the process that asks is dead, and what becomes of the answer; ""
+	// when it lives, or when nothing is open.
+	Asker  string     `json:"asker,omitempty"`
+	Answer *AnswerNow `json:"answer,omitempty"`
 }
 
 // PendingItem is a request as `pending --json` lists it (DESIGN): these fields and
@@ -200,7 +204,25 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 		q.Votes = append(q.Votes, string(v.By))
 	}
 	q.Answer = answerNow(r)
+	if q.Status == StatusOpen || q.Status == StatusExpired {
+		q.Asker = asker(m)
+	}
 	return q
+}
+
+// asker says what it means for a question that the process which asks is dead.
+func asker(m *control.Member) string {
+	if m.Process == nil || m.Left != nil {
+		return ""
+	}
+	if alive, err := m.Process.ID.Check(); alive || err != nil {
+		return ""
+	}
+	s := fmt.Sprintf("its process %d is dead", m.Process.ID.PID)
+	if m.Died != nil {
+		s += suffix(m.Died.Detail)
+	}
+	return s + "; the answer waits for its next start"
 }
 
 func statusOf(r *control.Request, m *control.Member, now time.Time) string {

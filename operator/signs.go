@@ -158,7 +158,7 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 func ending(m *control.Member) string {
 	switch {
 	case m.Left != nil:
-		return "it left: " + m.Left.How + suffix(m.Left.Detail)
+		return leftWhy(m)
 	case m.Stopping != nil:
 		return "it is being ended" + suffix(m.Stopping.Why)
 	case m.Approved:

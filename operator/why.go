@@ -59,7 +59,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	}
 	y.State, y.Why, y.Since = string(ms.State), ms.Why, ms.Since
 	if m.Left != nil {
-		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), "it left: "+m.Left.How+suffix(m.Left.Detail)
+		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
 	}
 	y.fromLeader(s, m)
 	y.fromProcess(s, m)

@@ -26,7 +26,10 @@ same tool and pattern are one line, with how many they are and who asks; show an
 With --json: {"pending":[…],"groups":[…]}. An item of pending has id, kind, member,
 instance, tool, input, cwd, reason, digest, risk, age_s, expires_at, status (open,
 expired, unanswerable; with --all also decided, closed). A group has id, kind, tool,
-pattern, risk, count, members, ids, age_s, batch (whether --group may answer it).`,
+pattern, risk, count, members, ids, age_s, batch (whether --group may answer it).
+
+When the process that asks has died, the list says so and show says more: the question
+can be answered, and the answer waits for the next start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, name, err := a.team()
@@ -72,7 +75,7 @@ func (a *App) pendingJSON(qs []operator.Question) error {
 func (a *App) pendingTable(qs []operator.Question) {
 	var rows [][]string
 	for _, q := range qs {
-		status := q.Status
+		status := statusWord(q)
 		if q.Answer != nil {
 			status = q.Answer.Decision + " by " + q.Answer.By
 		}
@@ -88,11 +91,19 @@ func (a *App) groupTable(groups []operator.Group) {
 	for _, g := range groups {
 		id, asks, status := g.ID, g.Pattern, operator.StatusOpen
 		if g.Count == 1 {
-			id, asks, status = g.IDs[0], what(g.Questions[0]), g.Questions[0].Status
+			id, asks, status = g.IDs[0], what(g.Questions[0]), statusWord(g.Questions[0])
 		}
 		rows = append(rows, []string{id, strings.Join(g.Members, ", "), g.Risk, strconv.Itoa(g.Count), ageOf(g.AgeS), status, asks})
 	}
 	a.list([]string{"ID", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}, rows)
+}
+
+// statusWord is a question's status as a list shows it.
+func statusWord(q operator.Question) string {
+	if q.Asker != "" {
+		return q.Status + ", asker dead"
+	}
+	return q.Status
 }
 
 func ageOf(seconds int64) string { return age(time.Duration(seconds) * time.Second) }
@@ -117,7 +128,7 @@ func showCmd(a *App) *cobra.Command {
 that cannot be seen are written out. ID is a request's or a group's; the beginning
 of a request's id is enough when only one begins so. --json has the fields of
 pending and host, port, plan, revision, hash, task, command, pattern, suggest, trust,
-votes, answer.`,
+votes, asker, answer.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -204,6 +215,7 @@ func questionText(q operator.Question) string {
 	row("risk", q.Risk)
 	row("digest", q.Digest)
 	row("status", q.Status)
+	row("asker", q.Asker)
 	if q.ExpiresAt != nil {
 		row("expires", *q.ExpiresAt)
 	}

@@ -42,6 +42,7 @@ var commands = []func(*App) *cobra.Command{
 	msgCmd,
 	netCmd,
 	pendingCmd,
+	peekCmd,
 	planCmd,
 	policyCmd,
 	protocolCmd,

@@ -14,8 +14,8 @@ import (
 
 func statusCmd(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use:               "status [TEAM]",
-		Short:             "How a team is: each member's state, since when, and why",
+		Use:   "status [TEAM]",
+		Short: "How a team is: each member's state, since when, and why",
 		Long: `How a team is: each member's state, since when, and why. A state is one of starting,
 working, waiting-human (you have to answer it), waiting-peer (another member, or the
 lead's agent, has to do something first), waiting-background (a command of it runs

@@ -87,9 +87,6 @@ type holder struct {
 	carriage bool // the log ends in a \r that may be half a line end
 }
 
-// recentSize is how much of the past somebody who attaches is shown.
-const recentSize = 64 << 10
-
 func start(h handover) (*holder, error) {
 	log, err := logfile.Open(h.Spec.Log, logfile.Options{})
 	if err != nil {
@@ -194,7 +191,7 @@ func (h *holder) output(b []byte) {
 	}
 	_, _ = h.log.Write(plain) // a full disk must not stop the process
 	h.recent = append(h.recent, b...)
-	if over := len(h.recent) - recentSize; over > 0 {
+	if over := len(h.recent) - Recent; over > 0 {
 		h.recent = append(h.recent[:0], h.recent[over:]...)
 	}
 	for v := range h.viewers {

@@ -23,3 +23,9 @@ type Screen struct {
 
 // defaultSize is a terminal's size until somebody with a screen attaches.
 var defaultSize = Size{Cols: 120, Rows: 40}
+
+// DefaultSize is a terminal's size until somebody with a screen attaches.
+func DefaultSize() Size { return defaultSize }
+
+// Recent is how many bytes of the past somebody who attaches is shown.
+const Recent = 64 << 10

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/operator"
+)
+
+func peekCmd(a *App) *cobra.Command {
+	var lines int
+	var follow bool
+	cmd := &cobra.Command{
+		Use:   "peek NAME",
+		Short: "The last output of a member, without disturbing it",
+		Long: `The last output of a member, from its log and the log's older parts; the member does
+not notice. Escape sequences are taken out, so that nothing reaches your terminal but
+text. Of a program that fills its screen, the screen is shown as it looks now. A member
+that died or left is found too, and one of a team that has ended: then its files are in
+the archive, and the path says where.
+
+--json: {"team","name","state","since","why","log","at","age_s","shown","where","lines",
+"earlier"}; age_s is -1 when there is no output; shown is lines or screen, where is team
+or archive. With --follow, one {"line"} a line after it.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if lines < 1 {
+				return &operator.Error{Code: operator.CodeUsage, Op: "peek", Msg: fmt.Sprintf("-n %d is no number of lines", lines), Hint: "-n 1 shows the last line"}
+			}
+			op, of, err := a.past(nil)
+			if err != nil {
+				return err
+			}
+			p, err := op.Peek(cmd.Context(), of, args[0], lines)
+			if err != nil {
+				return err
+			}
+			if err := a.showPeek(p, follow); err != nil || !follow {
+				return err
+			}
+			return a.followOutput(cmd.Context(), op, p, p.Follow())
+		},
+	}
+	cmd.Flags().IntVarP(&lines, "lines", "n", 20, "how many lines")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what it writes, until it ends")
+	return cmd
+}
+
+func (a *App) showPeek(p *operator.Peek, follow bool) error {
+	switch {
+	case a.flags.json && follow:
+		return a.line(p)
+	case a.flags.json:
+		return a.document(p)
+	}
+	for _, l := range peekHead(p, a.since(p.Since)) {
+		a.talk("%s", l)
+	}
+	for _, l := range p.Lines {
+		a.say("%s", operator.Visible(l))
+	}
+	return nil
+}
+
+// peekHead is what is said above the output: how the member is, how old its output
+// is, and where it comes from.
+func peekHead(p *operator.Peek, since string) []string {
+	state := p.State
+	if since != "" {
+		state += " for " + since
+	}
+	out := "it has written nothing"
+	if p.AgeS >= 0 {
+		out = "output " + ageOf(p.AgeS) + " old"
+	}
+	where := ""
+	switch {
+	case p.Where == operator.WhereArchive && p.Log != "":
+		where = ", archived: " + p.Log
+	case p.Log != "":
+		where = ", " + p.Log
+	}
+	head := []string{fmt.Sprintf("%s  %s: %s  %s", bold(operator.Visible(p.Name)), state, operator.Visible(p.Why), faint("("+out+where+")"))}
+	switch {
+	case p.Shown == operator.ShownScreen:
+		head = append(head, faint("its screen, as it looks now:"))
+	case p.Earlier:
+		head = append(head, faint("… -n shows more"))
+	}
+	return head
+}
+
+// peekEvery is how often output that is followed is looked at, and lookEvery whether
+// its member still runs.
+const (
+	peekEvery = 200 * time.Millisecond
+	lookEvery = 2 * time.Second
+)
+
+// followOutput shows what is written until the member's process is gone, or it is
+// called off.
+func (a *App) followOutput(ctx context.Context, op operator.Operator, p *operator.Peek, t *operator.Tail) error {
+	tick := time.NewTicker(peekEvery)
+	defer tick.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for over := false; ; {
+		lines, err := t.Next()
+		if over {
+			lines = append(lines, t.Rest()...)
+		}
+		for _, l := range lines {
+			if !a.flags.json {
+				a.say("%s", operator.Visible(l))
+			} else if err := a.line(map[string]string{"line": l}); err != nil {
+				return err
+			}
+		}
+		if over || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			over = true // Ctrl-C is how one stops following
+		case <-tick.C:
+		case <-look.C:
+			now, err := op.Peek(ctx, p.Team, p.Name, 1)
+			if over = ctx.Err() != nil || err != nil; over {
+				continue // a team that ends meanwhile is not an error
+			}
+			if over = now.State == string(operator.StateDead) || now.State == "left"; over {
+				a.talk("%s: %s", now.State, operator.Visible(now.Why))
+			}
+		}
+	}
+}
