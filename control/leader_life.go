@@ -12,7 +12,10 @@ import (
 const deathsKept = 64
 
 func (l *Leader) leadingRec(_ journal.Record, b LeadingProcess) error {
-	l.Led, l.Closing, l.Detached = &b, nil, false
+	if l.Led == nil || l.Led.ID != b.ID { // a wish that another process did not fulfil is over
+		l.Closing, l.Detached = nil, false
+	}
+	l.Led = &b
 	return nil
 }
 
@@ -142,6 +145,8 @@ func (m *Member) How() string {
 	switch {
 	case m.Approved:
 		return LeftHandshake
+	case m.Trust == FileTrust && m.Died == nil:
+		return LeftReleased
 	case m.Died != nil:
 		return LeftDied
 	case m.Stopping != nil:

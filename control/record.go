@@ -157,6 +157,7 @@ type Restart struct {
 type LeadingProcess struct {
 	ID       spawn.Identity `json:"id"`
 	Detached bool           `json:"detached,omitempty"` // nobody looks at its terminal
+	Up       bool           `json:"up,omitempty"`       // every member that it was to start is ready
 	Run      bool           `json:"run,omitempty"`      // it runs a job to completion and ends the team then
 	Version  string         `json:"version,omitempty"`
 }
@@ -213,6 +214,7 @@ const (
 	LeftStopped   = "stopped"   // ended by us after a grace
 	LeftDied      = "died"      // gone without handshake
 	LeftReplaced  = "replaced"  // the team was brought up anew
+	LeftReleased  = "released"  // waggle does not run it, and it goes on
 )
 
 // Left ends a membership.

@@ -91,15 +91,16 @@ type Leader struct {
 	late    map[waggle.MemberName]bool // whose mailbox failed last time; with sending
 	tried   map[journal.Seq]bool       // orders that may be in their mailbox and are not on record as sent; with sending
 
-	mu    sync.Mutex // guards journals, folds and what follows; never held while a file is locked or a process awaited
-	peers map[control.Instance]*peer
-	procs map[control.Instance]*spawn.Process
-	gone  map[control.Instance]bool           // found gone; let go by the pass after
-	found bool                                // gone grew in this pass
-	lost  map[control.Instance]*spawn.Process // whose end is on record, of those that stay
-	owed  []*control.Member                   // departed, and Gone has not heard of it
-	asked bool                                // owed holds those that departed before this leader
-	close []func() error
+	mu     sync.Mutex // guards journals, folds and what follows; never held while a file is locked or a process awaited
+	peers  map[control.Instance]*peer
+	procs  map[control.Instance]*spawn.Process
+	gone   map[control.Instance]bool           // found gone; let go by the pass after
+	found  bool                                // gone grew in this pass
+	lost   map[control.Instance]*spawn.Process // whose end is on record, of those that stay
+	ending map[control.Instance]int            // Stops at work
+	owed   []*control.Member                   // departed, and Gone has not heard of it
+	asked  bool                                // owed holds those that departed before this leader
+	close  []func() error
 
 	sockets []*transport.Socket // set by Open
 	nudge   chan struct{}
@@ -131,7 +132,7 @@ func New(p Parts) *Leader {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[control.Instance]*peer{},
-		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, lost: map[control.Instance]*spawn.Process{},
+		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, lost: map[control.Instance]*spawn.Process{}, ending: map[control.Instance]int{},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.consulted = map[control.Key]uint64{}

@@ -24,6 +24,19 @@ func (l *Leader) Start(ctx context.Context, i control.Instance, b spawn.Backend,
 	return p, nil
 }
 
+// Fail records that a member that has died, or never was, could not be started.
+func (l *Leader) Fail(ctx context.Context, i control.Instance, detail string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(ctx, func() ([]journal.Draft, error) {
+		m, ok := l.p.Fold.ByInstance(i)
+		if !ok {
+			return nil, fmt.Errorf("leader: %s is not a member", i)
+		}
+		return l.p.Fold.Lose(m, detail, l.p.Supervise, m.Died != nil, l.p.Minter.Now()), nil
+	})
+}
+
 // Started reports whether this leader started a process for the instance.
 func (l *Leader) Started(i control.Instance) bool {
 	l.mu.Lock()
@@ -40,6 +53,7 @@ func (l *Leader) reap(ctx context.Context) error {
 	for _, m := range l.p.Fold.Live() {
 		detail, gone := l.ended(m)
 		switch {
+		case l.ending[m.Instance] > 0: // Stop says how it went
 		case !gone:
 			delete(l.gone, m.Instance)
 		case !l.gone[m.Instance]:
@@ -60,7 +74,7 @@ func (l *Leader) reap(ctx context.Context) error {
 // lose records that a member has died and stays. The caller holds mu.
 func (l *Leader) lose(ctx context.Context, m *control.Member, detail string) error {
 	p := l.procs[m.Instance]
-	failed := p != nil && l.lost[m.Instance] != p && m.Died != nil && (m.Process == nil || !same(m.Process.ID, p))
+	failed := p != nil && l.lost[m.Instance] != p && m.Died != nil // a start that came up would have cleared that
 	draft := func() []journal.Draft { return l.p.Fold.Lose(m, detail, l.p.Supervise, failed, l.p.Minter.Now()) }
 	l.lost[m.Instance] = p
 	if len(draft()) == 0 {
@@ -166,13 +180,20 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	}
 	err = l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Stop(m, "it is ended by signal"), nil })
 	stops := l.stops(m)
+	l.ending[m.Instance]++
 	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		l.ending[m.Instance]--
+		l.mu.Unlock()
+	}()
 	if err != nil {
 		return "", err
 	}
+	rung = spawn.RungGone
 	for _, stop := range stops {
 		r, serr := stop(ctx, g)
-		if rung == "" || r == spawn.RungKill || rung == spawn.RungGone && r != "" {
+		if r == spawn.RungKill || rung == spawn.RungGone && r != "" {
 			rung = r
 		}
 		err = errors.Join(err, serr)
@@ -194,9 +215,12 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 }
 
 // stops lists how to end what there is of a member: what was started here, in its
-// own way, and another process that is on record as its newest start. The caller
-// holds mu.
+// own way, and another process that is on record as its newest start. What somebody
+// else runs is not ended. The caller holds mu.
 func (l *Leader) stops(m *control.Member) (stops []func(context.Context, spawn.Grace) (string, error)) {
+	if m.Trust == control.FileTrust {
+		return nil
+	}
 	p := l.procs[m.Instance]
 	if p != nil {
 		stops = append(stops, p.Stop)

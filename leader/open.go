@@ -194,7 +194,7 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 // ending says in words how a member ended.
 func ending(l *control.Left) string {
 	s := map[string]string{control.LeftHandshake: "ended", control.LeftStopped: "was stopped", control.LeftDied: "died",
-		control.LeftReplaced: "was replaced"}[l.How]
+		control.LeftReplaced: "was replaced", control.LeftReleased: "was let go"}[l.How]
 	switch {
 	case s == "":
 		s = "left: " + l.How

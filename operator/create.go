@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,6 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/leader"
@@ -89,7 +89,7 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 		return team.Member{}, "", err
 	}
 	i = control.Instance(id)
-	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: "none", Color: m.Color, PlanModeRequired: m.PlanRequired,
+	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"), Color: m.Color, PlanModeRequired: m.PlanRequired,
 		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: m.Backend}, dedupe)
 	if err != nil {
 		return team.Member{}, "", err
@@ -114,7 +114,7 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 	}
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: added.Name, Color: added.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Backend: m.Backend, Trust: control.Cooperative, Channel: channel, Worktree: tree}}}, nil
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend, Trust: control.Cooperative, Channel: channel, Worktree: tree}}}, nil
 	})
 	return added, i, err
 }
@@ -192,12 +192,6 @@ func who(live []waggle.MemberName, led bool) string {
 		return "a process leads it"
 	}
 	return fmt.Sprintf("%v still run", live)
-}
-
-// accept keeps the team file that the operator named: the copy is the only one
-// that is read afterwards (TRUST 7).
-func accept(dir statedir.Dir, f *File) error {
-	return atomicfile.WriteFile(dir.TeamFile(), f.Data, atomicfile.Options{Sync: atomicfile.SyncData})
 }
 
 // LedBy is o with the agent that a team file names as lead.

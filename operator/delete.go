@@ -198,7 +198,7 @@ func (o Operator) endFirst(ctx context.Context, tv *TeamView, s *State, do Delet
 		return nil
 	}
 	d.Ended = tv.Live
-	return o.endAll(ctx, s, 0, nil)
+	return o.endAll(ctx, s, 0, false, nil)
 }
 
 // leaseWait is how long a command that passes may keep the leader lease.

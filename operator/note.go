@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"fmt"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -22,6 +24,14 @@ func (r *run) once(key string, n Note) {
 	}
 }
 
+// mute marks what is on record already as told.
+func (r *run) mute() {
+	note := r.ro.Note
+	r.ro.Note = nil
+	r.tell()
+	r.ro.Note = note
+}
+
 // tell reports what is new on record since the last pass.
 func (r *run) tell() {
 	lead := r.s.Lead
@@ -32,6 +42,9 @@ func (r *run) tell() {
 			if m.Left.How == control.LeftDied {
 				r.died(name)
 			}
+		}
+		if d := m.Died; d != nil && m.Left == nil {
+			r.once(fmt.Sprint("died ", m.Instance, d.Epoch, d.Attempt, d.Again != nil, d.GaveUp), Note{"died", name, deathText(m, r.o.Minter.Now())})
 		}
 		if m.Rejected != "" {
 			r.once("no "+string(m.Instance)+m.Rejected, Note{"shutdown rejected", name, m.Rejected})
@@ -62,6 +75,19 @@ func (r *run) tell() {
 			r.once(fmt.Sprint("over ", t.id, t.assigned), Note{string(t.state), string(t.Owner), fmt.Sprintf("task %s %q%s", t.id, t.Subject, suffix(t.why(lead)))})
 		}
 	}
+}
+
+// deathText says how a member's process ended, and what becomes of it.
+func deathText(m *control.Member, now time.Time) string {
+	d := m.Died
+	what := cmp.Or(d.Detail, "its process is gone")
+	switch {
+	case d.GaveUp:
+		return fmt.Sprintf("%s; GIVEN UP after %d deaths in %s: it is not started again", what, len(m.Deaths), time.Duration(m.Restart.Window)*time.Millisecond)
+	case d.Again != nil:
+		return fmt.Sprintf("%s; it is started again in %s", what, max(0, d.Again.Sub(now)).Round(100*time.Millisecond))
+	}
+	return what
 }
 
 func (r *run) died(name string) {

@@ -14,8 +14,6 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/leader"
 	"waggle/mailbox"
-	"waggle/policy"
-	"waggle/spawn"
 )
 
 // RunOptions are the settings of Run.
@@ -296,75 +294,12 @@ func (r *run) withdraw() {
 
 // finish ends every member: by handshake within the grace, else by signal.
 func (r *run) finish(ctx context.Context) error {
-	grace := r.ro.Grace
-	if grace == 0 {
-		grace = 10 * time.Second
-	}
+	grace := cmp.Or(r.ro.Grace, graceUsual)
 	reason := "the work is done"
 	if r.end.timedOut || r.end.stopped != nil {
 		reason = "the run was stopped"
 	}
 	return r.o.EndMembers(ctx, r.l, r.s, reason, grace, func() { r.tell() })
-}
-
-// askAgain is how long a rejected shutdown rests before it is asked again.
-const askAgain = time.Second
-
-// EndMembers denies what is open, asks every live member to end, and stops those
-// that have not ended within the grace. tell is called at the end.
-func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, reason string, grace time.Duration, tell func()) error {
-	watch, cancel := context.WithCancel(ctx)
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
-	if err != nil {
-		cancel()
-		return err
-	}
-	defer func() {
-		cancel()
-		for range nudges {
-		}
-	}()
-	until := o.Minter.Now().Add(grace)
-	errs := []error{l.Deny(ctx)}
-	asked := map[waggle.MemberName]time.Time{}
-	for {
-		if err := l.Pass(ctx); err != nil && !passing(err) {
-			errs = append(errs, err)
-			break
-		}
-		var live []*control.Member
-		l.View(func(lead *control.Leader) { live = lead.Live() })
-		if len(live) == 0 || !o.Minter.Now().Before(until) {
-			break
-		}
-		for _, m := range live {
-			if m.Process == nil && !l.Started(m.Instance) {
-				// It never ran: there is nobody to ask.
-				_, err := l.Stop(ctx, m.Name, spawn.Grace{})
-				errs = append(errs, err)
-				continue
-			}
-			// A member that said no is asked again, but not at once.
-			if o.Minter.Now().Before(asked[m.Name].Add(askAgain)) {
-				continue
-			}
-			asked[m.Name] = o.Minter.Now()
-			if err := l.Shutdown(ctx, m.Name, reason, policy.RoleOperator); err != nil {
-				errs = append(errs, err)
-			}
-		}
-		<-nudges
-	}
-	var rest []*control.Member
-	l.View(func(lead *control.Leader) { rest = lead.Live() })
-	for _, m := range rest {
-		if _, err := l.Stop(ctx, m.Name, spawn.Grace{}); err != nil {
-			errs = append(errs, fmt.Errorf("stop %s: %w", m.Name, err))
-		}
-	}
-	errs = append(errs, s.Journal.Refresh(ctx), o.closeTerminals(ctx, s))
-	tell()
-	return errors.Join(errs...)
 }
 
 // tidy ends the team's record and, unless it is kept, moves its files into the

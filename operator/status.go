@@ -3,9 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"time"
 
 	"waggle"
 	"waggle/control"
@@ -285,47 +283,4 @@ func fileMember(m team.Member, f MemberFacts) MemberStatus {
 		g.Process.State, g.Process.Problem = "unknown", f.Unseen
 	}
 	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: string(control.FileTrust), Evidence: g}
-}
-
-// Down ends a team's members by handshake within the grace, then by signal. It
-// refuses a team that a process leads: that process ends it.
-func (o Operator) Down(ctx context.Context, name waggle.TeamName, grace time.Duration, tell func(Note)) error {
-	s, err := o.led(ctx, name)
-	if err != nil {
-		return err
-	}
-	if err := o.guard(ctx, s, "down"); err != nil {
-		return err
-	}
-	if err := o.endAll(ctx, s, grace, tell); err != nil {
-		return err
-	}
-	_, err = o.archive(ctx, s, endedDown)
-	return err
-}
-
-// endAll ends a team's processes: by handshake within the grace, then by signal.
-func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, tell func(Note)) error {
-	l, err := o.Lead(ctx, s)
-	if err != nil {
-		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", s.Team, err)
-	}
-	r := &run{o: o, s: s, l: l, ro: RunOptions{Note: tell}, told: map[string]bool{}}
-	r.mute()
-	if grace == 0 {
-		grace = 10 * time.Second
-	}
-	err = o.EndMembers(ctx, l, s, "the operator ends the team", grace, r.tell)
-	if cerr := l.Close(); err == nil {
-		err = cerr
-	}
-	return errors.Join(err, r.settle(ctx))
-}
-
-// mute marks what is on record already as told.
-func (r *run) mute() {
-	note := r.ro.Note
-	r.ro.Note = nil
-	r.tell()
-	r.ro.Note = note
 }

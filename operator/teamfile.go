@@ -54,7 +54,10 @@ type FileMember struct {
 	Color        string
 	Cwd          string
 	PlanRequired bool
-	Worktree     bool // it gets a git worktree of its own, made of the checkout that Cwd is in
+	Worktree     bool             // it gets a git worktree of its own, made of the checkout that Cwd is in
+	Model        string           // "": the agent's own choice
+	Mode         policy.Mode      // "": the policy's
+	Restart      *control.Restart // nil: never
 	Spec         json.RawMessage
 }
 
@@ -102,16 +105,19 @@ type yamlSandbox struct {
 }
 
 type yamlMember struct {
-	Name     string     `yaml:"name"`
-	Agent    string     `yaml:"agent"`
-	Backend  string     `yaml:"backend"`
-	Color    string     `yaml:"color"`
-	Cwd      string     `yaml:"cwd"`
-	Plan     string     `yaml:"plan"`
-	Worktree bool       `yaml:"worktree"`
-	Command  []string   `yaml:"command"`
-	Steps    []yamlStep `yaml:"steps"`
-	Decide   *yamlRule  `yaml:"decide"` // of a script that is the lead
+	Name     string       `yaml:"name"`
+	Agent    string       `yaml:"agent"`
+	Backend  string       `yaml:"backend"`
+	Color    string       `yaml:"color"`
+	Cwd      string       `yaml:"cwd"`
+	Plan     string       `yaml:"plan"`
+	Worktree bool         `yaml:"worktree"`
+	Model    string       `yaml:"model"`
+	Mode     string       `yaml:"mode"`
+	Restart  *yamlRestart `yaml:"restart"`
+	Command  []string     `yaml:"command"`
+	Steps    []yamlStep   `yaml:"steps"`
+	Decide   *yamlRule    `yaml:"decide"` // of a script that is the lead
 }
 
 // yamlRule is how a script that is the lead answers.
@@ -383,6 +389,7 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		if !slices.Contains(Backends(), m.Backend) {
 			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(Backends(), ", "))
 		}
+		c.ask(at, &m, y)
 		if m.Spec, err = spec(y); err != nil {
 			c.bad(at, "%v", err)
 		} else if _, err := agent.New(m.Agent, m.Spec); err != nil {

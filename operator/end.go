@@ -1,0 +1,180 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// graceUsual is how long members have to end by handshake when nobody says.
+const graceUsual = 10 * time.Second
+
+// ladder is what the steps after the handshake may take, all in all less than ten
+// seconds: to end by SIGTERM, and to be gone after SIGKILL.
+var ladder = spawn.Grace{Term: 3 * time.Second, Kill: 2 * time.Second}
+
+// askAgain is how long a rejected shutdown rests before it is asked again.
+const askAgain = time.Second
+
+// MemberEnd is how a member ended.
+type MemberEnd struct {
+	Member string `json:"member"`
+	How    string `json:"how"` // handshake, stopped, died; released: waggle does not run it
+	// Step is the hardest that was needed: handshake, term, kill; gone when it had
+	// ended by itself.
+	Step     string `json:"step"`
+	Rejected string `json:"rejected"` // why it did not want to end; "" when it did not say so
+	Forced   bool   `json:"forced"`   // it was not asked
+}
+
+// Code is the exit code that says which way it went: 0 it agreed, or was not asked;
+// 6 it refused and was ended; 4 it did not answer in time and was ended; 5 it was
+// dead already.
+func (e MemberEnd) Code() int {
+	switch {
+	case e.How == control.LeftDied:
+		return CodeDied
+	case e.How != control.LeftStopped || e.Forced:
+		return 0
+	case e.Rejected != "":
+		return CodeRefused
+	}
+	return CodeTimeout
+}
+
+// endOf reads how a member that has left ended.
+func endOf(m *control.Member) MemberEnd {
+	e := MemberEnd{Member: string(m.Name), Rejected: m.Rejected}
+	if m.Left == nil {
+		return e
+	}
+	e.How, e.Step = m.Left.How, cmp.Or(m.Left.Detail, spawn.RungGone)
+	switch {
+	case e.How == control.LeftHandshake:
+		e.Step, e.Rejected = "handshake", ""
+	case e.How == control.LeftDied:
+		e.Step = spawn.RungGone
+	}
+	e.Forced = m.Stopping != nil && m.Stopping.Why == stopForced
+	return e
+}
+
+// stopForced is why a member is ended that is not asked.
+const stopForced = "by force"
+
+// endTeam ends every member: by handshake and what follows, or by force.
+func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, reason string, grace time.Duration, force bool, tell func()) error {
+	if !force {
+		return o.EndMembers(ctx, l, s, reason, grace, tell)
+	}
+	_, err := s.Journal.Append(ctx, o.writer(), func() (ds []journal.Draft, err error) {
+		for _, m := range s.Lead.Live() {
+			ds = append(ds, s.Lead.Stop(m, stopForced)...)
+		}
+		return ds, nil
+	})
+	if err == nil {
+		err = l.Refresh(ctx)
+	}
+	err = errors.Join(err, l.Deny(ctx), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s))
+	tell()
+	return err
+}
+
+// EndMembers denies what is open, asks every live member to end, and stops those
+// that have not ended within the grace, all at once. tell is called at the end.
+func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, reason string, grace time.Duration, tell func()) error {
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
+	if err != nil {
+		cancel()
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges {
+		}
+	}()
+	errs := []error{l.Deny(ctx), o.tellOthers(ctx, l, reason), o.handshakes(ctx, l, reason, o.Minter.Now().Add(grace), nudges), o.endRest(ctx, l)}
+	errs = append(errs, s.Journal.Refresh(ctx), o.closeTerminals(ctx, s))
+	tell()
+	return errors.Join(errs...)
+}
+
+// tellOthers asks the members that waggle does not run to end. Nobody waits for their
+// answer, and nobody ends them.
+func (o Operator) tellOthers(ctx context.Context, l *leader.Leader, reason string) error {
+	var others []*control.Member
+	l.View(func(lead *control.Leader) {
+		others = slices.DeleteFunc(lead.Live(), func(m *control.Member) bool { return m.Trust != control.FileTrust })
+	})
+	var errs []error
+	for _, m := range others {
+		errs = append(errs, l.Shutdown(ctx, m.Name, reason, policy.RoleOperator))
+	}
+	return errors.Join(errs...)
+}
+
+// handshakes asks every live member to end until all have, or the time is over.
+func (o Operator) handshakes(ctx context.Context, l *leader.Leader, reason string, until time.Time, nudges <-chan struct{}) error {
+	asked := map[waggle.MemberName]time.Time{}
+	var errs []error
+	for {
+		if err := l.Pass(ctx); err != nil && !passing(err) {
+			return errors.Join(append(errs, err)...)
+		}
+		var live []*control.Member
+		l.View(func(lead *control.Leader) {
+			live = slices.DeleteFunc(lead.Live(), func(m *control.Member) bool { return !answers(m, l) })
+		})
+		if len(live) == 0 || !o.Minter.Now().Before(until) {
+			return errors.Join(errs...)
+		}
+		for _, m := range live {
+			// A member that said no is asked again, but not at once.
+			if o.Minter.Now().Before(asked[m.Name].Add(askAgain)) {
+				continue
+			}
+			asked[m.Name] = o.Minter.Now()
+			if err := l.Shutdown(ctx, m.Name, reason, policy.RoleOperator); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		<-nudges
+	}
+}
+
+// answers reports a member that can be asked to end: waggle runs it, it has come up,
+// or may yet, and has not died.
+func answers(m *control.Member, l *leader.Leader) bool {
+	return m.Trust != control.FileTrust && m.Died == nil && m.Stopping == nil && (m.Process != nil || l.Started(m.Instance))
+}
+
+// endRest ends what is left, each in its own time.
+func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
+	var rest []*control.Member
+	l.View(func(lead *control.Leader) { rest = lead.Live() })
+	errs := make([]error, len(rest))
+	var wg sync.WaitGroup
+	for i, m := range rest {
+		wg.Go(func() {
+			if _, err := l.Stop(ctx, m.Name, ladder); err != nil {
+				errs[i] = fmt.Errorf("stop %s: %w", m.Name, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,265 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/spawn"
+	"waggle/task"
+)
+
+// keeper is a process that keeps a team up.
+type keeper struct {
+	*run
+	lo   LeadOptions
+	self spawn.Identity
+
+	ready     *readiness
+	coming    []*started // whose readiness is awaited
+	up        bool       // Up was called
+	failed    []error    // of the first starts
+	restarted map[control.Instance]control.Died
+}
+
+// lead starts who does not run and passes until there is a reason to stop.
+func (k *keeper) lead(ctx context.Context) (how string, err error) {
+	if err := k.begin(ctx); err != nil {
+		return "", err
+	}
+	if err := k.startAll(ctx); err != nil {
+		return "", err
+	}
+	how, err = k.loop(ctx)
+	if err != nil || how != LedEnded {
+		return how, err
+	}
+	// The end has its own time: members are let go also after an interrupt.
+	return how, k.end(context.WithoutCancel(ctx))
+}
+
+// begin puts on record who leads from now on, and takes in what happened before.
+func (k *keeper) begin(ctx context.Context) error {
+	if err := k.o.leads(ctx, k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached}); err != nil {
+		return err
+	}
+	return k.pass(ctx)
+}
+
+// leads puts on record that this process leads.
+func (o Operator) leads(ctx context.Context, s *State, b control.LeadingProcess) error {
+	b.Version = o.Version
+	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: b}}, nil
+	})
+	return err
+}
+
+// startAll starts every member whose process does not run.
+func (k *keeper) startAll(ctx context.Context) error {
+	k.ready = k.o.readiness(k.s)
+	if err := k.assignRest(ctx); err != nil {
+		return err
+	}
+	list, err := k.o.startAll(ctx, k.l, k.s, k.s.restartable(), k.lo.Ready)
+	if err != nil {
+		k.failed = append(k.failed, err)
+	}
+	for _, st := range list {
+		k.note(Note{"started", string(st.member.Name), fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
+	}
+	k.coming = list
+	return nil
+}
+
+// loop passes until the team is to end, or somebody else is to lead.
+func (k *keeper) loop(ctx context.Context) (how string, err error) {
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	dirs := append(k.o.Boxes(k.s.Team).Dirs(), k.s.Dir.LeaderJournal())
+	for _, m := range k.s.Lead.Live() {
+		dirs = append(dirs, k.s.Dir.JournalOf(string(m.Instance)))
+	}
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 250 * time.Millisecond}, dirs...)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		cancel()
+		for range nudges { // until the watcher has ended
+		}
+	}()
+	k.answers = make(chan Answer, 1)
+	defer k.withdraw()
+	for {
+		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
+			return "", err
+		}
+		if how, err := k.look(ctx); how != "" || err != nil {
+			return how, err
+		}
+		k.ask(ctx)
+		select {
+		case <-ctx.Done():
+		case a := <-k.answers:
+			k.asked, k.asking = "", nil
+			if a.ID != "" {
+				if _, err := k.o.decide(ctx, k.s, a); err != nil {
+					k.warn("the answer has no effect", err, "id", a.ID)
+				}
+			}
+		case <-nudges:
+		case <-k.l.Nudges():
+		}
+	}
+}
+
+// pass runs one leader pass and looks at what became of the tasks.
+func (k *keeper) pass(ctx context.Context) error {
+	if err := k.l.Pass(ctx); err != nil {
+		if !passing(err) {
+			return err
+		}
+		k.warn("pass failed, will retry", err)
+	}
+	if err := k.s.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	k.l.View(func(lead *control.Leader) {
+		k.job.adopt(lead)
+		for _, t := range k.job.tasks {
+			t.look(lead)
+		}
+	})
+	k.tell()
+	return nil
+}
+
+// look does what is due apart from the pass, and says why to stop leading.
+func (k *keeper) look(ctx context.Context) (how string, err error) {
+	switch {
+	case k.s.Lead.Closing != nil, k.s.Lead.Ended != nil:
+		return LedEnded, nil
+	case ctx.Err() != nil && k.lo.Detached:
+		return LedLeft, nil
+	case ctx.Err() != nil:
+		return LedEnded, nil
+	case k.s.Lead.Detached && !k.lo.Detached:
+		return LedDetached, nil
+	}
+	k.arrive(ctx)
+	if len(k.coming) == 0 && !k.up {
+		if len(k.failed) > 0 {
+			return "", errors.Join(k.failed...)
+		}
+		k.up = true
+		if err := k.o.leads(ctx, k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
+			return "", err
+		}
+		if k.lo.Up != nil {
+			k.lo.Up(k.s)
+		}
+	}
+	k.restart(ctx)
+	return "", nil
+}
+
+// arrive sees which of those that were started are ready.
+func (k *keeper) arrive(ctx context.Context) {
+	var left []*started
+	for _, st := range k.coming {
+		got, err := k.ready.look(ctx, st)
+		if got == nil && err == nil {
+			if !k.ready.another(st) {
+				left = append(left, st)
+			}
+			continue
+		}
+		if got != nil {
+			err = k.ready.judge(st, got, k.lo.Accept, k.note)
+		}
+		switch {
+		case err == nil:
+		case !k.up:
+			k.failed = append(k.failed, err)
+		default:
+			k.note(Note{"trouble", string(st.member.Name), err.Error()})
+		}
+	}
+	k.coming = left
+}
+
+// restart starts members again whose time has come.
+func (k *keeper) restart(ctx context.Context) {
+	now := k.o.Minter.Now()
+	for _, m := range k.s.Lead.Live() {
+		d := m.Died
+		if d == nil || d.Again == nil || now.Before(*d.Again) || m.Stopping != nil || m.Approved {
+			continue
+		}
+		if last := k.restarted[m.Instance]; last.Epoch == d.Epoch && last.Attempt == d.Attempt && last.Again != nil && last.Again.Equal(*d.Again) {
+			continue // it was started for this death
+		}
+		k.restarted[m.Instance] = *d
+		list, err := k.o.startAll(ctx, k.l, k.s, []*control.Member{m}, k.lo.Ready)
+		if err != nil {
+			k.note(Note{"trouble", string(m.Name), err.Error()})
+			k.warn("a failed start is not on record", k.l.Fail(ctx, m.Instance, err.Error()), "member", m.Name)
+			continue
+		}
+		k.coming = append(k.coming, list...)
+		k.note(Note{"restarted", string(m.Name), fmt.Sprintf("pid %d", list[0].proc.Identity().PID)})
+	}
+}
+
+// end ends the team as the operator wants it.
+func (k *keeper) end(ctx context.Context) error {
+	grace, reason, force := cmp.Or(k.lo.Grace, graceUsual), "the operator ends the team", false
+	if c := k.s.Lead.Closing; c != nil {
+		grace, force = time.Duration(c.Grace)*time.Millisecond, c.Force
+		reason = cmp.Or(c.Reason, reason)
+	}
+	err := k.o.endTeam(ctx, k.l, k.s, reason, grace, force, k.tell)
+	if cerr := k.l.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	_, err = k.o.archive(ctx, k.s, endedDown)
+	return err
+}
+
+// assignRest gives out the tasks of the file that were not given yet: a run gives
+// them one after the other, and may have been cut short.
+func (k *keeper) assignRest(ctx context.Context) error {
+	all, _, err := k.job.board.All(ctx)
+	if err != nil {
+		return err
+	}
+	ids := map[string]task.ID{}
+	for _, t := range all {
+		if _, taken := ids[t.Subject]; !taken {
+			ids[t.Subject] = t.ID
+		}
+	}
+	for _, ft := range k.f.Tasks {
+		id, ok := ids[ft.Subject]
+		m, here := k.s.Lead.Member(ft.Owner)
+		if !ok || !here || m.Left != nil {
+			continue // somebody has taken it off the board, or its owner is gone
+		}
+		if _, given := k.s.Lead.Assignment(string(id)); given {
+			continue
+		}
+		if err := (&jobTask{FileTask: ft, id: id}).give(ctx, k.l); err != nil {
+			return err
+		}
+	}
+	return k.s.Journal.Refresh(ctx)
+}

@@ -1,0 +1,328 @@
+package operator
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/spawn"
+	"waggle/task"
+)
+
+// What a resume does with a member.
+const (
+	ResumeStart = "start" // its process is gone: it is started again, with the same session id
+	ResumeTake  = "take"  // its process runs: it is taken over as it is
+	ResumeLeave = "leave" // waggle does not run it, or it is being ended
+)
+
+// ResumePlan is what a resume of a team would do, and what it would find.
+type ResumePlan struct {
+	Team    string         `json:"team"`
+	Led     bool           `json:"led"` // a process leads it
+	PID     int            `json:"pid"` // of that process; 0: none is on record
+	Members []ResumeMember `json:"members"`
+	// Changed says that the team file is not what was accepted any more.
+	Changed     bool     `json:"file_changed"`
+	File        string   `json:"file"`
+	Tasks       int      `json:"open_tasks"`
+	Undelivered int      `json:"undelivered"` // messages that are in mailboxes and were not taken
+	Pending     []string `json:"pending"`     // ids of open questions: they stay open
+	Unknown     []string `json:"unknown"`     // calls that were started and whose end nobody saw: not run again
+}
+
+// ResumeMember is one member of the plan.
+type ResumeMember struct {
+	Name    string `json:"name"`
+	Action  string `json:"action"`
+	Session string `json:"session"` // its instance
+	PID     int    `json:"pid"`
+	Why     string `json:"why"`
+}
+
+// Starts counts the members that would be started.
+func (p *ResumePlan) Starts() (n int) {
+	for _, m := range p.Members {
+		if m.Action == ResumeStart {
+			n++
+		}
+	}
+	return n
+}
+
+// PlanResume says what a resume would do. It changes nothing.
+func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*State, *ResumePlan, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &ResumePlan{Team: string(name), Members: []ResumeMember{}, Pending: []string{}, Unknown: []string{}}
+	if p.Led, err = o.isLed(s); err != nil {
+		return nil, nil, err
+	}
+	if l := s.Lead.Led; l != nil && p.Led && l.ID.Alive() {
+		p.PID = l.ID.PID
+	}
+	for _, m := range s.Lead.Live() {
+		p.Members = append(p.Members, resumeMember(m))
+		w, err := s.Worker(m.Instance)
+		if err != nil {
+			return nil, nil, fmt.Errorf("journal of %s: %w", m.Name, err)
+		}
+		for _, c := range w.Calls {
+			if c.Started && c.Finished == nil && (c.Unknown || c.Epoch < w.Epoch || !running(m)) {
+				p.Unknown = append(p.Unknown, fmt.Sprintf("%s %s: %s", m.Name, c.ID, Describe(c.Kind, c.Ask)))
+			}
+		}
+		if p.Undelivered, err = o.countUnread(ctx, s, m.Name, p.Undelivered); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, q := range s.Lead.Pending() {
+		p.Pending = append(p.Pending, string(q.ID))
+	}
+	if p.Tasks, err = o.openTasks(ctx, s); err != nil {
+		return nil, nil, err
+	}
+	f, err := o.Accepted(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	p.File = f.Path
+	p.Changed, err = f.changed()
+	return s, p, err
+}
+
+func running(m *control.Member) bool { return m.Process != nil && m.Process.ID.Alive() }
+
+func resumeMember(m *control.Member) ResumeMember {
+	r := ResumeMember{Name: string(m.Name), Session: string(m.Instance)}
+	if m.Process != nil {
+		r.PID = m.Process.ID.PID
+	}
+	switch {
+	case m.Trust == control.FileTrust:
+		r.Action, r.Why = ResumeLeave, "waggle does not run it"
+	case m.Stopping != nil || m.Approved:
+		r.Action, r.Why = ResumeLeave, "it was being ended"
+	case running(m):
+		r.Action, r.Why = ResumeTake, fmt.Sprintf("process %d runs", r.PID)
+	case m.Died != nil && m.Died.Detail != "":
+		r.Action, r.Why = ResumeStart, m.Died.Detail
+	case m.Process == nil:
+		r.Action, r.Why = ResumeStart, "it had not come up"
+	default:
+		r.Action, r.Why = ResumeStart, fmt.Sprintf("process %d is gone", r.PID)
+	}
+	return r
+}
+
+// countUnread adds the unread messages of a member to n.
+func (o Operator) countUnread(ctx context.Context, s *State, name waggle.MemberName, n int) (int, error) {
+	in, err := o.Inbox(ctx, s.Team, name, true)
+	if err != nil {
+		return n, fmt.Errorf("mailbox of %s: %w", name, err)
+	}
+	return n + len(in.Entries), nil
+}
+
+func (o Operator) openTasks(ctx context.Context, s *State) (n int, err error) {
+	list, err := o.Tasks(ctx, s.Team, false)
+	if err != nil {
+		return 0, err
+	}
+	for _, t := range list.Tasks {
+		if t.Status == string(task.Pending) || t.Status == string(task.InProgress) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// changed reports a team file that is not what was accepted. One that is gone is no
+// other file.
+func (f *File) changed() (bool, error) {
+	data, err := os.ReadFile(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]) != f.SHA256, nil
+}
+
+// Revive starts the members of a team that do not run, beside the process that leads
+// it.
+func (o Operator) Revive(ctx context.Context, s *State, lo LeadOptions) error {
+	if err := o.guard(ctx, s, "resume"); err != nil {
+		return err
+	}
+	return o.bring(ctx, s, s.restartable(), lo)
+}
+
+// bring starts members without leading, and waits until they are ready.
+func (o Operator) bring(ctx context.Context, s *State, ms []*control.Member, lo LeadOptions) error {
+	note := lo.Note
+	if note == nil {
+		note = func(Note) {}
+	}
+	list, err := o.startAll(ctx, nil, s, ms, lo.Ready)
+	for _, st := range list {
+		note(Note{"started", string(st.member.Name), fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
+	}
+	return errors.Join(err, o.readiness(s).await(ctx, list, lo.Accept, note))
+}
+
+// NewMember is a member to start in a team that is up.
+type NewMember struct {
+	FileMember
+	Prompt string // its first task; "": it waits for work
+}
+
+// Spawned is a member that was started.
+type Spawned struct {
+	Team    string         `json:"team"`
+	Name    string         `json:"name"`
+	Session string         `json:"session"`
+	PID     int            `json:"pid"`
+	Backend string         `json:"backend"`
+	Task    string         `json:"task"`
+	Ready   *control.Ready `json:"ready"`
+}
+
+// Spawn starts a new member of a team that is up. Its prompt lies in its mailbox
+// before its process starts. When it does not become ready, or is something else
+// than was asked for, it is ended again, and the error says why.
+func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
+	s, err := o.mine(ctx, name, "spawn")
+	if err != nil {
+		return nil, err
+	}
+	if s.Lead.Closing != nil {
+		return nil, &Error{Code: CodeRefused, Op: "spawn", Msg: fmt.Sprintf("team %s is being ended", name)}
+	}
+	if m.Backend == BackendInProcess {
+		return nil, &Error{Code: CodeUsage, Op: "spawn", Msg: "this command ends, and a member inside it would end with it", Hint: "say --backend process, or name the member in the team file"}
+	}
+	if err := o.enlist(ctx, s, m.FileMember, lo.Attended); err != nil {
+		return nil, err
+	}
+	jm, err := s.member(string(m.Name))
+	if err != nil {
+		return nil, err
+	}
+	sp := &Spawned{Team: string(name), Name: string(jm.Name), Session: string(jm.Instance), Backend: jm.Backend}
+	if err = o.spawn(ctx, s, jm, m.Prompt, sp, lo); err == nil {
+		return sp, nil
+	}
+	// It is none of the team: what could not be brought up does not stay.
+	if _, serr := o.Stop(context.WithoutCancel(ctx), name, string(jm.Name), StopOptions{Force: true}); serr != nil {
+		err = errors.Join(err, fmt.Errorf("end it again: %w", serr))
+	}
+	return nil, err
+}
+
+func (o Operator) spawn(ctx context.Context, s *State, m *control.Member, prompt string, sp *Spawned, lo LeadOptions) error {
+	if prompt != "" {
+		r, err := o.AddTask(ctx, s.Team, NewTask{Subject: firstLine(prompt), Description: prompt, Owner: m.Name})
+		if err != nil {
+			return err
+		}
+		sp.Task = r.Task.ID
+		if err := s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	if err := o.bring(ctx, s, []*control.Member{m}, lo); err != nil {
+		return err
+	}
+	w, err := s.Worker(m.Instance)
+	if err != nil {
+		return err
+	}
+	if m.Process != nil {
+		sp.PID = m.Process.ID.PID
+	}
+	sp.Ready = w.Ready
+	return nil
+}
+
+// firstLine is a subject for a prompt.
+func firstLine(s string) string {
+	for i, r := range s {
+		if r == '\n' || i >= 80 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// Detach tells the process that leads a team to hand it to one without a terminal, and
+// waits until that has happened.
+func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*State, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.guard(ctx, s, "detach"); err != nil {
+		return nil, err
+	}
+	led, err := o.isLed(s)
+	if err != nil {
+		return nil, err
+	}
+	l := s.Lead.Led
+	switch {
+	case !led || l == nil || !l.ID.Alive():
+		return nil, &Error{Code: CodeNotFound, Op: "detach", Msg: fmt.Sprintf("no process leads team %s", name), Hint: "its members go on without one; waggle resume " + string(name) + " leads it"}
+	case l.Run:
+		return nil, &Error{Code: CodeRefused, Op: "detach", Msg: "that process runs a job to completion and stays with it", Hint: "start teams that are to stay with waggle up"}
+	case l.Detached:
+		return s, nil
+	}
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Inside {
+			return nil, &Error{Code: CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", m.Name), Hint: "backend: process gives it a process of its own"}
+		}
+	}
+	return s, o.handOver(ctx, s, func() bool { return s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive() })
+}
+
+// handOverWait is how long the process that leads may take to hand over.
+const handOverWait = readyWait
+
+// handOver has the leading process leave its place, and waits for done.
+func (o Operator) handOver(ctx context.Context, s *State, done func() bool) error {
+	_, err := s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecDetached, Must: true, Body: control.Detached{}}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if o.await(ctx, handOverWait, func() bool { err = s.Journal.Refresh(ctx); return err != nil || done() }) {
+		return err
+	}
+	return &Error{Code: CodeTimeout, Op: "detach", Msg: "the process that leads has not handed over", Hint: "waggle status " + string(s.Team)}
+}
+
+// TakeLead makes place for this process to lead: a process without a terminal that
+// leads is told to end, and leaves the members running.
+func (o Operator) TakeLead(ctx context.Context, s *State) error {
+	l := s.Lead.Led
+	if l == nil || !l.Detached || !l.ID.Alive() {
+		return nil
+	}
+	if _, err := spawn.Stop(ctx, l.ID, spawn.Grace{Term: handOverWait}); err != nil {
+		return fmt.Errorf("the process that leads: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// StopOptions are the settings of Stop and Down.
+type StopOptions struct {
+	Grace time.Duration // for the handshake; 0 means 10 s
+	Force bool          // no handshake
+	Tell  func(Note)    // may be nil
+}
+
+// Stop ends one member: it is asked, and asked again when it refuses, until the grace
+// is over; then its processes are ended by SIGTERM and SIGKILL to its groups, within
+// ten seconds more, and its end is verified and on record. It works with and without
+// a process that leads. A member that waggle does not run is asked and let go.
+func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
+	s, err := o.mine(ctx, name, "stop")
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.member(member)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{o: o, s: s, ro: RunOptions{Note: so.Tell}, told: map[string]bool{}}
+	r.mute()
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond},
+		append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))...)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	defer func() {
+		cancel()
+		for range nudges {
+		}
+	}()
+	st := &stopping{o: o, s: s, m: m, nudges: nudges, tell: r.tell}
+	if !so.Force {
+		err = st.ask(ctx, o.Minter.Now().Add(cmp.Or(so.Grace, graceUsual)))
+	}
+	rung := ""
+	if err == nil && m.Left == nil {
+		rung, err = st.end(ctx, so.Force)
+	}
+	if err != nil {
+		return nil, err
+	}
+	end := endOf(m)
+	if rung != "" && end.How == control.LeftStopped {
+		end.Step = rung
+	}
+	return &end, o.closeTerminals(ctx, s)
+}
+
+// stopping is one member on its way out.
+type stopping struct {
+	o      Operator
+	s      *State
+	m      *control.Member
+	nudges <-chan struct{}
+	tell   func()
+}
+
+// ask asks the member to end until it has, it cannot hear, or the time is over.
+func (st *stopping) ask(ctx context.Context, until time.Time) error {
+	var asked time.Time
+	for {
+		if now := st.o.Minter.Now(); now.Sub(asked) >= askAgain {
+			asked = now
+			if err := st.order(ctx); err != nil {
+				return err
+			}
+		}
+		if _, err := st.o.pass(ctx, st.s); err != nil && !passing(err) {
+			return err
+		}
+		st.tell()
+		if st.m.Left != nil || st.m.Died != nil || st.m.Trust == control.FileTrust || !st.o.Minter.Now().Before(until) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-st.nudges:
+		}
+	}
+}
+
+func (st *stopping) order(ctx context.Context) error {
+	mint, err := st.o.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	_, err = st.s.Journal.Append(ctx, st.o.writer(), func() ([]journal.Draft, error) {
+		return st.s.Lead.AskShutdown(st.m, "the operator stops you", policy.RoleOperator, mint)
+	})
+	return err
+}
+
+// end ends the processes, and waits until that is on record.
+func (st *stopping) end(ctx context.Context, force bool) (rung string, err error) {
+	why := "it did not end by itself"
+	if force {
+		why = stopForced
+	}
+	if _, err = st.s.Journal.Append(ctx, st.o.writer(), func() ([]journal.Draft, error) { return st.s.Lead.Stop(st.m, why), nil }); err != nil {
+		return "", err
+	}
+	rung = spawn.RungGone
+	if p := st.m.Process; p != nil && st.m.Trust != control.FileTrust && !p.ID.Inside {
+		if rung, err = spawn.StopTree(ctx, p.ID, ladder); err != nil {
+			return "", err
+		}
+	}
+	until := st.o.Minter.Now().Add(ladder.Term + ladder.Kill)
+	for {
+		if _, err := st.o.pass(ctx, st.s); err != nil && !passing(err) {
+			return "", err
+		}
+		st.tell()
+		switch {
+		case st.m.Left != nil:
+			return rung, nil
+		case st.m.Trust == control.FileTrust, st.m.Process == nil, !st.o.Minter.Now().Before(until) && !st.m.Process.ID.Inside:
+			return rung, st.let(ctx, rung) // nobody else says it
+		case !st.o.Minter.Now().Before(until):
+			return "", &Error{Code: CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, which has not ended it", st.m.Name, st.m.Process.ID.PID),
+				Hint: "waggle down ends the team with that process"}
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-st.nudges:
+		}
+	}
+}
+
+// let records the end of the member, and gives back what it held.
+func (st *stopping) let(ctx context.Context, rung string) error {
+	_, err := st.s.Journal.Append(ctx, st.o.writer(), func() ([]journal.Draft, error) { return st.s.Lead.Let(st.m, st.m.How(), rung), nil })
+	if err != nil {
+		return err
+	}
+	_, err = st.o.pass(ctx, st.s)
+	return err
+}
+
+// DownResult is how a team ended.
+type DownResult struct {
+	Team    string      `json:"team"`
+	State   string      `json:"state"` // ended
+	Members []MemberEnd `json:"members"`
+	Archive string      `json:"archive"`
+}
+
+// Code is the exit code that says which way it went: 0 every member that could be
+// asked agreed, or none was asked; 6 one refused and was ended; 4 one did not answer
+// in time and was ended.
+func (d *DownResult) Code() int {
+	code := 0
+	for _, m := range d.Members {
+		if c := m.Code(); c == CodeRefused || c == CodeTimeout && code == 0 {
+			code = c
+		}
+	}
+	return code
+}
+
+// Down ends a team: every member by handshake within the grace, then by signal. When
+// a process leads the team it is told to do so; one that does not is ended by its
+// recorded identity. What the team was is archived.
+func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
+	s, err := o.led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.guard(ctx, s, "down"); err != nil {
+		return nil, err
+	}
+	gone := map[control.Instance]bool{}
+	for _, m := range s.Lead.Members {
+		gone[m.Instance] = m.Left != nil
+	}
+	if err := o.bringDown(ctx, s, so); err != nil {
+		return nil, err
+	}
+	d := &DownResult{Team: string(name), State: "ended", Members: []MemberEnd{}, Archive: s.Dir.Archive()}
+	for _, m := range s.Lead.Members {
+		if !gone[m.Instance] {
+			d.Members = append(d.Members, endOf(m))
+		}
+	}
+	return d, nil
+}
+
+func (o Operator) bringDown(ctx context.Context, s *State, so StopOptions) error {
+	led, err := o.isLed(s)
+	if err != nil {
+		return err
+	}
+	if led {
+		if done, err := o.endLed(ctx, s, so); done || err != nil {
+			return err
+		}
+	}
+	if err := o.endAll(ctx, s, so.Grace, so.Force, so.Tell); err != nil {
+		return err
+	}
+	_, err = o.archive(ctx, s, endedDown)
+	return errors.Join(err, s.Journal.Refresh(ctx))
+}
+
+// isLed reports whether a process holds the leader lease.
+func (o Operator) isLed(s *State) (bool, error) {
+	release, held, err := atomicfile.TryFlock(s.Dir.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	if err != nil || !held {
+		return err == nil, err
+	}
+	return false, release()
+}
+
+// endLed has the process that leads end the team; done says that it has. A process
+// that does not do it in time is ended.
+func (o Operator) endLed(ctx context.Context, s *State, so StopOptions) (done bool, err error) {
+	if s.Lead.Led == nil || !s.Lead.Led.ID.Alive() {
+		if o.await(ctx, leaseWait, func() bool { led, err := o.isLed(s); return err == nil && !led }) {
+			return false, nil // it only passed
+		}
+		return false, &Error{Code: CodeLocked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Hint: "end that program first"}
+	}
+	grace := cmp.Or(so.Grace, graceUsual)
+	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecEnding, Must: true, Body: control.Ending{Reason: "the operator ends the team", Grace: grace.Milliseconds(), Force: so.Force}}}, nil
+	})
+	if err != nil {
+		return false, err
+	}
+	r := &run{o: o, s: s, ro: RunOptions{Note: so.Tell}, told: map[string]bool{}}
+	r.mute()
+	leading := s.Lead.Led.ID
+	limit := ladder.Term + 3*ladder.Kill + 5*time.Second
+	if !so.Force {
+		limit += grace
+	}
+	ended := o.await(ctx, limit, func() bool {
+		if s.Journal.Refresh(ctx) == nil {
+			r.tell()
+		}
+		return !leading.Alive()
+	})
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if !ended {
+		if _, err := spawn.Stop(ctx, leading, ladder); err != nil {
+			return false, fmt.Errorf("the process that leads: %w", err)
+		}
+	}
+	if err := s.Journal.Refresh(ctx); err != nil {
+		return false, err
+	}
+	r.tell()
+	_, err = team.Open(o.Root, s.Team, atomicfile.Options{})
+	var away *team.NotFoundError
+	return s.Lead.Ended != nil && errors.As(err, &away), nil
+}
+
+// endAll leads a team for as long as its end takes.
+func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, force bool, tell func(Note)) error {
+	if s.Lead.Ended != nil {
+		return nil
+	}
+	l, err := o.Lead(ctx, s)
+	if err != nil {
+		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", s.Team, err)
+	}
+	r := &run{o: o, s: s, l: l, ro: RunOptions{Note: tell}, told: map[string]bool{}}
+	r.mute()
+	err = o.endTeam(ctx, l, s, "the operator ends the team", cmp.Or(grace, graceUsual), force, r.tell)
+	if cerr := l.Close(); err == nil {
+		err = cerr
+	}
+	return errors.Join(err, r.settle(ctx))
+}

@@ -1,0 +1,212 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/spawn"
+	"waggle/task"
+)
+
+// LeadOptions are the settings of a process that brings a team up and keeps it up.
+type LeadOptions struct {
+	Attended bool          // somebody looks at this terminal
+	Detached bool          // this process has none
+	Grace    time.Duration // for members to end by handshake when ctx ends; 0 means 10 s
+	Ready    time.Duration // for a start until the worker is ready; 0 means 30 s
+	Accept   bool          // take a member that is something else than was asked for
+	// Ask shows a question to the person at this terminal (RunOptions.Ask).
+	Ask func(ctx context.Context, q Question) (Answer, error)
+	// Note is told what happens, one line at a time, from one goroutine.
+	Note func(Note)
+	// Up is called once, when every member that was to start is ready.
+	Up func(*State)
+}
+
+// How a process stopped leading.
+const (
+	LedEnded    = "ended"    // the team has ended
+	LedDetached = "detached" // the operator wants somebody without a terminal to lead
+	LedLeft     = "left"     // this process was told to end; the members go on
+)
+
+// Raise makes the team of a file: registry, journal, members, tasks and their orders.
+// No process runs yet; Keep starts them.
+func (o Operator) Raise(ctx context.Context, f *File, attended bool) (*State, error) {
+	if err := o.allowed(f, "up"); err != nil {
+		return nil, err
+	}
+	if err := o.clear(ctx, f.Team); err != nil {
+		return nil, err
+	}
+	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}
+	s, err := o.CreateAs(ctx, f.Team, "", f.Layout, set)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.raise(ctx, s, f, attended); err != nil {
+		_, aerr := o.archive(context.WithoutCancel(ctx), s, endedFailed)
+		return nil, errors.Join(err, aerr)
+	}
+	return s, nil
+}
+
+// endedFailed ends a team that could not be brought up.
+const endedFailed = "it could not be brought up"
+
+func (o Operator) raise(ctx context.Context, s *State, f *File, attended bool) error {
+	if err := accept(s.Dir, f); err != nil {
+		return err
+	}
+	for _, m := range f.Members {
+		if err := o.enlist(ctx, s, m, attended); err != nil {
+			return err
+		}
+	}
+	l, err := leader.Open(ctx, o.passing(s))
+	if err != nil {
+		return err
+	}
+	err = o.AssignAll(ctx, s, f, l)
+	if err == nil {
+		err = l.Pass(ctx) // what they are to do lies in their mailboxes before they start
+	}
+	return errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
+}
+
+// enlist joins a member with the backend that its word means here, and orders the
+// mode that it is to have.
+func (o Operator) enlist(ctx context.Context, s *State, m FileMember, attended bool) (err error) {
+	if m.Backend, err = o.resolveBackend(m.Backend, attended); err != nil {
+		return err
+	}
+	_, i, err := o.Join(ctx, s, m, false)
+	if err != nil || m.Mode == "" {
+		return err
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		jm, _ := s.Lead.ByInstance(i)
+		return s.Lead.SetMode(jm, m.Mode, "operator", o.writer(), mint)
+	})
+	return err
+}
+
+// allowed refuses a file that cannot be run here.
+func (o Operator) allowed(f *File, op string) error {
+	if f.Sandbox == "required" {
+		return &Error{Code: CodeFailed, Op: op, Msg: "the file requires a sandbox and this build has no enforcer for one",
+			Hint: "sandbox: {mode: auto} runs without one and says so"}
+	}
+	return f.Under(o.ceiling(nil))
+}
+
+// Keep leads a team: it starts every member whose process does not run, restarts
+// those that die as their policy says, decides what is due, and goes on until the
+// operator ends the team or detaches, or ctx ends. A member that lives is taken over
+// as it is, never started twice. f is the accepted team file; nil reads it.
+//
+// When ctx ends, a detached process leaves the members running, any other ends the
+// team. The error is about bringing it up, with the members that failed; the team
+// then still runs (Abandon ends it).
+func (o Operator) Keep(ctx context.Context, s *State, f *File, lo LeadOptions) (how string, err error) {
+	if f == nil {
+		if f, err = o.Accepted(s); err != nil {
+			return "", err
+		}
+	}
+	o, err = o.LedBy(f)
+	if err != nil {
+		return "", err
+	}
+	id, err := spawn.Identify(o.PID)
+	if err != nil {
+		return "", err
+	}
+	l, err := leader.Open(ctx, o.leading(s, false))
+	if err != nil {
+		return "", err
+	}
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, atomicfile.Options{})
+	if err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	k := &keeper{run: &run{o: o, ro: RunOptions{Ask: lo.Ask, Note: lo.Note, Grace: lo.Grace}, f: f, s: s, l: l, job: &job{board: board},
+		began: o.Minter.Now(), told: map[string]bool{}}, lo: lo, self: id, restarted: map[control.Instance]control.Died{}}
+	k.mute()
+	how, err = k.lead(ctx)
+	return how, errors.Join(err, l.Close())
+}
+
+// Abandon ends a team that could not be brought up whole, and archives it.
+func (o Operator) Abandon(ctx context.Context, s *State, grace time.Duration, tell func(Note)) error {
+	err := o.endAll(ctx, s, grace, false, tell)
+	_, aerr := o.archive(ctx, s, endedFailed)
+	return errors.Join(err, aerr)
+}
+
+// accept keeps the team file that the operator named: the copy is the only one that
+// is read afterwards (TRUST 7). Beside it stands where it came from.
+func accept(dir statedir.Dir, f *File) error {
+	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
+	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, f.Data, o)
+}
+
+// Accepted reads the team file that a team was brought up from.
+func (o Operator) Accepted(s *State) (*File, error) {
+	data, err := os.ReadFile(s.Dir.TeamFile())
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &Error{Code: CodeFailed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Hint: "waggle spawn NAME starts a member of it"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	from, err := os.ReadFile(s.Dir.TeamFile() + ".from")
+	if err != nil {
+		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
+	}
+	return ParseFile(strings.TrimSuffix(string(from), "\n"), data)
+}
+
+// Restartable is what Keep would start: every member of a team without a process.
+func (s *State) restartable() []*control.Member {
+	var ms []*control.Member
+	for _, m := range s.Lead.Live() {
+		if m.Trust != control.FileTrust && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+func (r *run) warn(msg string, err error, args ...any) {
+	if err != nil {
+		r.log().Warn(msg, append([]any{slog.Any("err", err)}, args...)...)
+	}
+}
+
+// memberNames are the names of members.
+func memberNames(ms []*control.Member) (names []waggle.MemberName) {
+	for _, m := range ms {
+		names = append(names, m.Name)
+	}
+	return names
+}
