@@ -131,18 +131,17 @@ func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 }
 
 // StartWorker starts the hidden worker program for an instance that has joined, in
-// the backend that it joined with.
+// the backend that it joined with. l watches it; nil: this program does not lead, and
+// whoever does knows the process by its record.
 func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
 	word, color, env := BackendProcess, "", o.Environ
 	var tree *control.Worktree
-	l.View(func(lead *control.Leader) {
-		if m, ok := lead.ByInstance(i); ok {
-			word, color = m.Backend, m.Color
-			if tree = m.Worktree; tree != nil {
-				cwd = m.Cwd
-			}
+	if m, ok := s.Lead.ByInstance(i); ok {
+		word, color = m.Backend, m.Color
+		if tree = m.Worktree; tree != nil {
+			cwd = m.Cwd
 		}
-	})
+	}
 	if tree != nil {
 		if err := o.worktrees(s).Restore(ctx, worktree.Tree(*tree)); err != nil {
 			return nil, worktreeError(name, err)
@@ -158,7 +157,13 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i
 	}
 	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
 		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
-	p, err := l.Start(ctx, i, b, spawn.Spec{Argv: argv, Dir: cwd, Env: append(slices.Clone(env), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)})
+	spec := spawn.Spec{Argv: argv, Dir: cwd, Env: append(slices.Clone(env), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)}
+	var p *spawn.Process
+	if l == nil {
+		p, err = b.Start(ctx, spec)
+	} else {
+		p, err = l.Start(ctx, i, b, spec)
+	}
 	if err == nil && p.Place().Pane != nil {
 		err = o.placed(ctx, s, name, *p.Place().Pane)
 	}

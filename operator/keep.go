@@ -20,10 +20,8 @@ type keeper struct {
 	lo   LeadOptions
 	self spawn.Identity
 
-	ready     *readiness
-	coming    []*started // whose readiness is awaited
-	up        bool       // Up was called
-	failed    []error    // of the first starts
+	up        bool    // Up was called
+	failed    []error // of the first starts
 	restarted map[control.Instance]control.Died
 }
 

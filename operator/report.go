@@ -172,7 +172,7 @@ func (r *run) exit(workers map[control.Instance]*control.Worker) (int, string) {
 	case r.end.timedOut:
 		return CodeTimeout, fmt.Sprintf("timed out after %s", r.ro.Timeout)
 	case r.end.stopped != nil:
-		return CodeFailed, "stopped: " + r.end.stopped.Error()
+		return Code(r.end.stopped), "stopped: " + r.end.stopped.Error()
 	case r.job == nil:
 		return CodeFailed, "the team did not start"
 	}

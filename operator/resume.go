@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/aymanbagabas/go-udiff"
+
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
@@ -139,7 +141,7 @@ func (o Operator) openTasks(ctx context.Context, s *State) (n int, err error) {
 		return 0, err
 	}
 	for _, t := range list.Tasks {
-		if t.Status == string(task.Pending) || t.Status == string(task.InProgress) {
+		if t.Status == task.Pending || t.Status == task.InProgress {
 			n++
 		}
 	}
@@ -237,7 +239,7 @@ func (o Operator) spawn(ctx context.Context, s *State, m *control.Member, prompt
 		if err != nil {
 			return err
 		}
-		sp.Task = r.Task.ID
+		sp.Task = string(r.Task.ID)
 		if err := s.Journal.Refresh(ctx); err != nil {
 			return err
 		}
@@ -325,4 +327,17 @@ func (o Operator) TakeLead(ctx context.Context, s *State) error {
 		return fmt.Errorf("the process that leads: %w", err)
 	}
 	return nil
+}
+
+// FileDiff is how the team file differs now from what was accepted, as a unified diff.
+func (o Operator) FileDiff(s *State) (string, error) {
+	f, err := o.Accepted(s)
+	if err != nil {
+		return "", err
+	}
+	now, err := os.ReadFile(f.Path)
+	if err != nil {
+		return "", err
+	}
+	return udiff.Unified("accepted", f.Path, string(f.Data), string(now)), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"waggle"
@@ -14,6 +15,7 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/leader"
 	"waggle/mailbox"
+	"waggle/spawn"
 )
 
 // RunOptions are the settings of Run.
@@ -23,6 +25,8 @@ type RunOptions struct {
 	Timeout  time.Duration // of the whole run; 0: none
 	Grace    time.Duration // for members to end by handshake; 0 means 10 s
 	Keep     bool          // leave the team's files in the wire tree
+	Ready    time.Duration // for a start until the worker is ready; 0 means 30 s
+	Accept   bool          // take a member that is something else than was asked for
 	// Homeless is how long the run goes on without the team's directory: members
 	// still get answers from the journal, but nothing they say arrives; 0 means 5 s.
 	Homeless time.Duration
@@ -49,11 +53,7 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if len(f.Tasks) == 0 {
 		return nil, &Error{Code: CodeUsage, Op: "run", Err: errNoTasks, Hint: f.Path}
 	}
-	if f.Sandbox == "required" {
-		return nil, &Error{Code: CodeFailed, Op: "run", Msg: "the file requires a sandbox and this build has no enforcer for one",
-			Hint: "sandbox: {mode: auto} runs without one and says so"}
-	}
-	if err := f.Under(o.ceiling(nil)); err != nil {
+	if err := o.allowed(f, "run"); err != nil {
 		return nil, err
 	}
 	if err := o.clear(ctx, f.Team); err != nil {
@@ -80,17 +80,19 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 
 // run is one run in progress.
 type run struct {
-	o     Operator
-	ro    RunOptions
-	f     *File
-	s     *State
-	l     *leader.Leader
-	job   *job
-	began time.Time
-	told  map[string]bool // what Note was told
-	kept  []KeptWorktree  // when the members had left
-	asked string          // the question that is on the terminal
-	end   runEnd
+	o      Operator
+	ro     RunOptions
+	f      *File
+	s      *State
+	l      *leader.Leader
+	job    *job
+	ready  *readiness
+	coming []*started // whose readiness is awaited
+	began  time.Time
+	told   map[string]bool // what Note was told
+	kept   []KeptWorktree  // when the members had left
+	asked  string          // the question that is on the terminal
+	end    runEnd
 	// answers come from the terminal
 	answers chan Answer
 	asking  context.CancelFunc
@@ -117,15 +119,13 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 		work, cancel = context.WithTimeout(ctx, r.ro.Timeout)
 	}
 	defer cancel()
-	instances, err := r.start(work)
+	err = r.start(work)
 	if err == nil {
-		if r.job, err = r.o.newJob(work, r.s, r.f, instances); err == nil {
-			err = r.loop(work)
-		}
+		err = r.loop(work)
 	}
 	if work.Err() != nil {
 		r.end.timedOut = ctx.Err() == nil
-		r.end.stopped = context.Cause(ctx)
+		r.end.stopped = cmp.Or(context.Cause(ctx), r.end.stopped)
 		err = nil
 	}
 	// The end has its own time: members are let go also after a timeout or an
@@ -136,33 +136,62 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
 }
 
-// start joins and starts every member.
-func (r *run) start(ctx context.Context) (map[waggle.MemberName]control.Instance, error) {
+// start joins every member, gives out the first tasks, and starts the members: what
+// they are to do lies in their mailboxes before their processes run.
+func (r *run) start(ctx context.Context) error {
 	instances := map[waggle.MemberName]control.Instance{}
 	for _, m := range r.f.Members {
-		var err error
 		if r.ro.Headless {
 			m.Backend = alone(m)
 		}
-		if m.Backend, err = r.o.resolveBackend(m.Backend, !r.ro.Headless); err != nil {
-			return nil, err
+		if err := r.o.enlist(ctx, r.s, m, !r.ro.Headless); err != nil {
+			return err
 		}
-		added, i, err := r.o.Join(ctx, r.s, m, false)
+		jm, err := r.s.member(string(m.Name))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		instances[m.Name] = i
-		if err := r.l.Refresh(ctx); err != nil {
-			return nil, err
-		}
-		log := filepath.Join(r.o.Root.MemberDir(r.f.Team, added.Name), "output.log")
-		p, err := r.o.StartWorker(ctx, r.l, r.s, i, added.Name, added.Cwd, log)
-		if err != nil {
-			return nil, err
-		}
-		r.note(Note{"started", string(added.Name), fmt.Sprintf("pid %d, log %s", p.Identity().PID, log)})
+		instances[m.Name] = jm.Instance
 	}
-	return instances, nil
+	self, err := spawn.Identify(r.o.PID)
+	if err != nil {
+		return err
+	}
+	if err := r.o.leads(ctx, r.s, control.LeadingProcess{ID: self, Run: true}); err != nil {
+		return err
+	}
+	if r.job, err = r.o.newJob(ctx, r.s, r.f, instances); err != nil {
+		return err
+	}
+	if err := r.pass(ctx); err != nil {
+		return err
+	}
+	list, err := r.o.startAll(ctx, r.l, r.s, r.s.Lead.Live(), r.ro.Ready)
+	for _, st := range list {
+		r.note(Note{"started", string(st.member.Name), fmt.Sprintf("pid %d, log %s", st.proc.Identity().PID,
+			filepath.Join(r.o.Root.MemberDir(r.f.Team, st.member.Name), "output.log"))})
+	}
+	r.ready, r.coming = r.o.readiness(r.s), list
+	return err
+}
+
+// arrive sees which members are ready, and ends a run whose members are not what was
+// asked for. One that ended before it was ready has died: the pass says so.
+func (r *run) arrive(ctx context.Context) {
+	r.coming = slices.DeleteFunc(r.coming, func(st *started) bool {
+		got, err := r.ready.look(ctx, st)
+		if got != nil {
+			err = r.ready.judge(st, got, r.ro.Accept, r.note)
+		}
+		var e *Error
+		if errors.As(err, &e) && e.Code == CodeDied {
+			return true
+		}
+		if err != nil && r.end.stopped == nil {
+			r.end.stopped = err
+		}
+		return got != nil || err != nil
+	})
 }
 
 // loop passes until every task is over.
@@ -185,7 +214,11 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.pass(ctx); err != nil {
 			return err
 		}
-		if r.job.over() || len(r.end.died) > 0 || r.homeless() {
+		r.arrive(ctx)
+		if r.s.Lead.Closing != nil && r.end.stopped == nil {
+			r.end.stopped = &Error{Code: CodeRefused, Op: "run", Msg: "the operator has ended the team"}
+		}
+		if r.job.over() || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless() {
 			return nil
 		}
 		r.ask(ctx)
@@ -294,12 +327,15 @@ func (r *run) withdraw() {
 
 // finish ends every member: by handshake within the grace, else by signal.
 func (r *run) finish(ctx context.Context) error {
-	grace := cmp.Or(r.ro.Grace, graceUsual)
+	grace, force := cmp.Or(r.ro.Grace, graceUsual), false
+	if c := r.s.Lead.Closing; c != nil {
+		grace, force = time.Duration(c.Grace)*time.Millisecond, c.Force
+	}
 	reason := "the work is done"
 	if r.end.timedOut || r.end.stopped != nil {
 		reason = "the run was stopped"
 	}
-	return r.o.EndMembers(ctx, r.l, r.s, reason, grace, func() { r.tell() })
+	return r.o.endTeam(ctx, r.l, r.s, reason, grace, force, func() { r.tell() })
 }
 
 // tidy ends the team's record and, unless it is kept, moves its files into the

@@ -153,9 +153,9 @@ func (r *readiness) look(ctx context.Context, st *started) (*control.Ready, erro
 	case ended && r.another(st):
 		return nil, nil // another process of it runs already, and takes work
 	case ended:
-		return nil, r.o.startFailed(r.s, st, fmt.Sprintf("its process ended before it was ready: %s", exitText(st.proc.Exit())))
+		return nil, r.o.startFailed(CodeDied, r.s, st, fmt.Sprintf("its process ended before it was ready: %s", exitText(st.proc.Exit())))
 	case r.o.Minter.Now().After(st.until):
-		return nil, r.o.startFailed(r.s, st, "it was not ready in time")
+		return nil, r.o.startFailed(CodeTimeout, r.s, st, "it was not ready in time")
 	}
 	return nil, nil
 }
@@ -180,17 +180,17 @@ func exitText(e spawn.Exit) string {
 }
 
 // startFailed is an error with the end of the member's log.
-func (o Operator) startFailed(s *State, st *started, why string) error {
+func (o Operator) startFailed(code int, s *State, st *started, why string) error {
 	dir := o.Root.MemberDir(s.Team, st.member.Name)
-	e := &Error{Code: CodeDied, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Hint: "its log is " + filepath.Join(dir, "output.log")}
-	if tail := logTail(filepath.Join(dir, "output.log"), 3); tail != "" {
+	e := &Error{Code: code, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Hint: "its log is " + filepath.Join(dir, "output.log")}
+	if tail := LastLines(filepath.Join(dir, "output.log"), 3); tail != "" {
 		e.Msg += ": " + tail
 	}
 	return e
 }
 
-// logTail is the last lines of a log, in one line.
-func logTail(path string, lines int) string {
+// LastLines are the last lines of a log, in one line, fit to be shown.
+func LastLines(path string, lines int) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""

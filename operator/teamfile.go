@@ -438,6 +438,17 @@ func spec(y yamlMember) (json.RawMessage, error) {
 	return nil, nil
 }
 
+// AgentSpec is the settings of an agent that needs nothing but a command, which may
+// be empty.
+func AgentSpec(kind string, command []string) (json.RawMessage, error) {
+	b, err := spec(yamlMember{Agent: kind, Command: command})
+	if err != nil {
+		return nil, err
+	}
+	_, err = agent.New(kind, b)
+	return b, err
+}
+
 // shortForm reads a text where a person wrote only that, else the whole mapping.
 func shortForm(unmarshal func(any) error, text *string, whole any) error {
 	if unmarshal(text) == nil {

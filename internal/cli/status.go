@@ -177,32 +177,3 @@ func (a *App) bare(ctx context.Context) error {
 	}
 	return a.status(ctx, op, name)
 }
-
-func downCmd(a *App) *cobra.Command {
-	var grace time.Duration
-	cmd := &cobra.Command{
-		Use:               "down [TEAM]",
-		Short:             "End a team: ask each member, then signal those that do not end",
-		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeTeams,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.graceSaid(cmd, &grace); err != nil {
-				return err
-			}
-			op, name, err := a.teamArg(args)
-			if err != nil {
-				return err
-			}
-			if err := op.Down(cmd.Context(), name, grace, a.sayNote); err != nil {
-				return err
-			}
-			if a.flags.json {
-				return a.document(map[string]string{"team": string(name), "state": "ended"})
-			}
-			a.say("team %s has ended; its history is in %s", name, op.Home.Path)
-			return nil
-		},
-	}
-	cmd.Flags().DurationVar(&grace, "grace", 10*time.Second, "time for members to end by themselves")
-	return cmd
-}

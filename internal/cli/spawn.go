@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+func spawnCmd(a *App) *cobra.Command {
+	var l leadFlags
+	var o spawnFlags
+	cmd := &cobra.Command{
+		Use:   "spawn NAME [PROMPT]",
+		Short: "Start a new member in a team that is up",
+		Long: `Start a new member. PROMPT is its first task and lies in its mailbox before its
+process starts. The command ends when the member is ready, and shows what it is; when
+that is not what was asked for, the member is ended again, unless --accept takes it.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := o.member(args)
+			if err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "spawn", Err: err}
+			}
+			op, team, err := a.team()
+			if err != nil {
+				return err
+			}
+			a.attend(&l)
+			sp, err := op.Spawn(cmd.Context(), team, *m, l.lo)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(sp)
+			}
+			a.say("%s is up: process %d, %s", sp.Name, sp.PID, sp.Backend)
+			return nil
+		},
+	}
+	l.add(cmd, false)
+	o.add(cmd)
+	must(cmd.RegisterFlagCompletionFunc("mode", a.completeModes))
+	return cmd
+}
+
+// spawnFlags say what a new member is to be.
+type spawnFlags struct {
+	agent, backend, cwd, color, model, mode, restart string
+	plan                                             bool
+	command                                          []string
+}
+
+func (o *spawnFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.agent, "agent", "exec", "what thinks in it")
+	f.StringArrayVar(&o.command, "command", nil, "argument of the program that an exec member runs for each task; repeat it for each argument")
+	f.StringVar(&o.backend, "backend", operator.BackendAuto, "where its process runs")
+	f.StringVar(&o.cwd, "cwd", ".", "its directory")
+	f.StringVar(&o.color, "color", "", "its colour")
+	f.StringVar(&o.model, "model", "", "the model that it must have")
+	f.StringVar(&o.mode, "mode", "", "its permission mode")
+	f.BoolVar(&o.plan, "require-plan", false, "a plan of it must be approved before it changes anything")
+	f.StringVar(&o.restart, "restart", operator.RestartOnFailure, "what becomes of it when its process dies while somebody leads: on-failure, never")
+}
+
+func (o *spawnFlags) member(args []string) (*operator.NewMember, error) {
+	name, err := waggle.ParseNewMember(args[0])
+	if err != nil {
+		return nil, err
+	}
+	m := &operator.NewMember{FileMember: operator.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Model: o.model}}
+	if len(args) > 1 {
+		m.Prompt = args[1]
+	}
+	if m.Cwd, err = filepath.Abs(o.cwd); err != nil {
+		return nil, err
+	}
+	if fi, err := os.Stat(m.Cwd); err != nil || !fi.IsDir() {
+		return nil, fmt.Errorf("%s is not a directory", m.Cwd)
+	}
+	if o.mode != "" {
+		if m.Mode, err = policy.ParseMode(o.mode); err != nil {
+			return nil, err
+		}
+	}
+	if m.Restart, err = operator.ParseRestart(o.restart); err != nil {
+		return nil, err
+	}
+	m.Spec, err = operator.AgentSpec(o.agent, o.command)
+	return m, err
+}

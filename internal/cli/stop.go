@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/control"
+	"waggle/operator"
+)
+
+const stopCodes = `
+Exit code: 0 it agreed, or was not asked (--force); 6 it refused and was ended;
+4 it did not answer in time and was ended; 5 it was dead already; 1 it could not be
+ended.`
+
+func stopCmd(a *App) *cobra.Command {
+	var so operator.StopOptions
+	cmd := &cobra.Command{
+		Use:   "stop NAME",
+		Short: "End one member: ask, then signal",
+		Long: `End one member. It is asked to end, and asked again when it refuses; when the grace is
+over its processes get SIGTERM, then SIGKILL, and their end is verified. That takes ten
+seconds more at most. --force does not ask.
+` + stopCodes,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.graceSaid(cmd, &so.Grace); err != nil {
+				return err
+			}
+			op, name, err := a.team()
+			if err != nil {
+				return err
+			}
+			so.Tell = a.sayNote
+			end, err := op.Stop(cmd.Context(), name, args[0], so)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				err = a.document(end)
+			} else {
+				a.say("%s: %s", end.Member, endText(*end))
+			}
+			if err == nil && end.Code() != 0 {
+				err = exitError(end.Code())
+			}
+			return err
+		},
+	}
+	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for it to end by itself")
+	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")
+	return cmd
+}
+
+// endText says how a member ended.
+func endText(e operator.MemberEnd) string {
+	switch e.How {
+	case control.LeftHandshake:
+		return "ended by itself when it was asked"
+	case control.LeftDied:
+		return "was dead already"
+	case control.LeftReleased:
+		return "was asked to end and let go: waggle does not run it"
+	}
+	s := map[string]string{"gone": "had ended", "term": "ended by SIGTERM", "kill": "ended by SIGKILL"}[e.Step]
+	if s == "" {
+		s = "was ended: " + operator.Visible(e.Step)
+	}
+	switch {
+	case e.Forced:
+		return s + "; it was not asked"
+	case e.Rejected != "":
+		return s + "; it had refused: " + operator.Visible(e.Rejected)
+	}
+	return s + "; it had not answered in time"
+}
+
+func downCmd(a *App) *cobra.Command {
+	var so operator.StopOptions
+	cmd := &cobra.Command{
+		Use:   "down [TEAM]",
+		Short: "End a team: ask each member, then signal those that do not end",
+		Long: `End a team: every member is asked to end; those that have not when the grace is over
+get SIGTERM, then SIGKILL. A process that leads the team is told to do it. What the team
+was is archived.
+
+Exit code: 0 every member agreed; 6 one refused and was ended; 4 one did not answer in
+time and was ended.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.graceSaid(cmd, &so.Grace); err != nil {
+				return err
+			}
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			so.Tell = a.sayNote
+			d, err := op.Down(cmd.Context(), name, so)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				err = a.document(d)
+			} else {
+				for _, m := range d.Members {
+					if m.Code() != 0 {
+						a.say("%s: %s", m.Member, endText(m))
+					}
+				}
+				a.say("team %s has ended; its history is in %s", name, d.Archive)
+			}
+			if err == nil && d.Code() != 0 {
+				err = exitError(d.Code())
+			}
+			return err
+		},
+	}
+	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for members to end by themselves")
+	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")
+	return cmd
+}

@@ -1,0 +1,380 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/spawn"
+)
+
+// leadFlags are the flags of commands that bring members up.
+type leadFlags struct {
+	detach bool
+	lo     operator.LeadOptions
+}
+
+func (l *leadFlags) add(cmd *cobra.Command, detach bool) {
+	f := cmd.Flags()
+	if detach {
+		f.BoolVarP(&l.detach, "detach", "d", false, "lead in the background; the command ends when all are ready")
+	}
+	f.DurationVar(&l.lo.Ready, "ready", 30*time.Second, "how long a start may take until the member is ready")
+	f.BoolVar(&l.lo.Accept, "accept", false, "take a member whose model, mode or directory is not what was asked for")
+}
+
+func upCmd(a *App) *cobra.Command {
+	var l leadFlags
+	cmd := &cobra.Command{
+		Use:   "up [FILE]",
+		Short: "Bring up a team and keep it up",
+		Long: `Bring up the team in FILE and lead it: start its members, give them their tasks, ask
+you what the policy does not decide, start a member again whose process has died.
+Naming the file is consent to what it says.
+
+The command leads until the team ends: by Ctrl-C here, or by waggle down. With
+--detach, or after waggle detach, it leads in the background. A leader that dies takes
+nobody with it; waggle resume takes its place.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.graceSaid(cmd, &l.lo.Grace); err != nil {
+				return err
+			}
+			f, err := a.teamFile(args, false)
+			if err != nil {
+				return err
+			}
+			return a.up(cmd.Context(), f, l)
+		},
+	}
+	l.add(cmd, true)
+	cmd.Flags().DurationVar(&l.lo.Grace, "grace", 10*time.Second, "time for members to end by themselves")
+	return cmd
+}
+
+func (a *App) up(ctx context.Context, f *operator.File, l leadFlags) error {
+	op, err := a.op()
+	if err != nil {
+		return err
+	}
+	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
+		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
+	}
+	a.attend(&l)
+	s, err := op.Raise(ctx, f, l.lo.Attended)
+	if err != nil {
+		return err
+	}
+	if l.detach {
+		if err = a.background(ctx, op, s, l.lo); err == nil {
+			return a.raised(ctx, op, s)
+		}
+	} else {
+		err = a.keep(ctx, op, s, f, l.lo)
+	}
+	if err != nil && !isUp(op, ctx, s) {
+		a.talk("%s ending what came up", faint("note:"))
+		err = errors.Join(err, op.Abandon(context.WithoutCancel(ctx), s, time.Second, a.sayNote))
+	}
+	return err
+}
+
+// isUp reports a team that came up whole, or is over.
+func isUp(op operator.Operator, ctx context.Context, s *operator.State) bool {
+	if err := s.Journal.Refresh(context.WithoutCancel(ctx)); err != nil {
+		return true // nothing can be told, so nothing is ended
+	}
+	return s.Lead.Ended != nil || s.Lead.Led != nil && s.Lead.Led.Up
+}
+
+// attend fills in who looks at this terminal.
+func (a *App) attend(l *leadFlags) {
+	l.lo.Note = a.sayNote
+	if tty(a.In) && tty(a.Err) {
+		l.lo.Attended = true
+		if !l.detach {
+			p := &prompter{a: a}
+			l.lo.Ask = p.ask
+		}
+	}
+}
+
+// keep leads a team in the foreground.
+func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State, f *operator.File, lo operator.LeadOptions) error {
+	lo.Up = func(s *operator.State) {
+		a.talk("%s team %s is up: %d ready; Ctrl-C ends it, waggle detach%s leaves it running", green("note:"), s.Team, len(s.Lead.Live()), a.scope(s.Team))
+	}
+	how, err := op.Keep(ctx, s, f, lo)
+	if err != nil {
+		return err
+	}
+	switch how {
+	case operator.LedDetached:
+		if err := a.background(context.WithoutCancel(ctx), op, s, lo); err != nil {
+			return err
+		}
+		a.talk("%s detached: the members go on; waggle attach%s comes back", faint("note:"), a.scope(s.Team))
+	case operator.LedEnded:
+		if a.flags.json {
+			return a.document(map[string]string{"team": string(s.Team), "state": "ended"})
+		}
+		a.say("team %s has ended; its history is in %s", s.Team, s.Dir.Path)
+	}
+	return nil
+}
+
+// background starts a process without a terminal that leads, and waits until all
+// members are ready.
+func (a *App) background(ctx context.Context, op operator.Operator, s *operator.State, lo operator.LeadOptions) error {
+	args := []string{op.Self, "lead", "--root", op.RootURL, "--state", op.Home.Path, "--team", string(s.Team), "--ready", lo.Ready.String()}
+	if a.flags.config != "" {
+		args = append(args, "--config", a.flags.config)
+	}
+	if lo.Accept {
+		args = append(args, "--accept")
+	}
+	if lo.Attended {
+		args = append(args, "--attended")
+	}
+	log := filepath.Join(s.Dir.Path, "leader.log")
+	p, err := spawn.ProcessBackend().Start(ctx, spawn.Spec{Argv: args, Env: a.Environ, Log: log})
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	var r progress
+	for {
+		if err := s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+		r.tell(s, a.sayNote)
+		if l := s.Lead.Led; l != nil && l.Up && l.ID == p.Identity() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
+			return errors.Join(ctx.Err(), err)
+		case <-p.Done():
+			return &operator.Error{Code: operator.CodeFailed, Op: "lead", Msg: "the process that leads has ended: " + operator.LastLines(log, 4), Hint: "its log is " + log}
+		case <-tick.C:
+		}
+	}
+}
+
+// progress tells of each member once.
+type progress struct{ seen map[control.Instance]bool }
+
+func (r *progress) tell(s *operator.State, note func(operator.Note)) {
+	if r.seen == nil {
+		r.seen = map[control.Instance]bool{}
+		for _, m := range s.Lead.Live() {
+			r.seen[m.Instance] = m.Process != nil && m.Process.ID.Alive()
+		}
+	}
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Alive() && !r.seen[m.Instance] {
+			r.seen[m.Instance] = true
+			note(operator.Note{What: "started", Member: string(m.Name), Text: fmt.Sprintf("pid %d, %s", m.Process.ID.PID, m.Backend)})
+		}
+	}
+}
+
+// raised says what is up.
+func (a *App) raised(ctx context.Context, op operator.Operator, s *operator.State) error {
+	if a.flags.json {
+		st, err := op.Status(ctx, s.Team)
+		if err != nil {
+			return err
+		}
+		return a.document(st)
+	}
+	return a.status(ctx, op, s.Team)
+}
+
+// leadCmd is what up, resume and detach start in the background.
+func leadCmd(a *App) *cobra.Command {
+	var l leadFlags
+	cmd := &cobra.Command{
+		Use:    "lead",
+		Short:  "Lead a team without a terminal (started by waggle itself)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			op, err := a.op()
+			if err != nil {
+				return err
+			}
+			name, err := waggle.ParseTeam(a.flags.team)
+			if err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "lead", Err: err}
+			}
+			s, err := op.State(cmd.Context(), name)
+			if err == nil && s == nil {
+				err = &operator.Error{Code: operator.CodeNotFound, Op: "lead", Msg: "there is no team " + string(name)}
+			}
+			if err != nil {
+				return err
+			}
+			if err := spawn.Subreaper(); err != nil {
+				return err
+			}
+			stop := reap(a.Err)
+			defer stop()
+			l.lo.Detached, l.lo.Note = true, a.sayNote
+			_, err = op.Keep(cmd.Context(), s, nil, l.lo)
+			return err
+		},
+	}
+	l.add(cmd, false)
+	cmd.Flags().BoolVar(&l.lo.Attended, "attended", false, "somebody looks at the multiplexer it runs in")
+	return cmd
+}
+
+func resumeCmd(a *App) *cobra.Command {
+	var l leadFlags
+	var dry, accepted bool
+	cmd := &cobra.Command{
+		Use:   "resume [TEAM]",
+		Short: "Bring back a team whose processes have died",
+		Long: `Bring back a team after a crash: every member whose process is gone is started again
+with its own session id, and takes up the turn that it was in. Tasks, messages and open
+questions are as they were. A member that still runs is taken over, never started
+twice; a call that was started and whose end nobody saw is shown as unknown, and not
+run again. The team is as the accepted team file says; when the file has changed since,
+you are shown how and asked.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.graceSaid(cmd, &l.lo.Grace); err != nil {
+				return err
+			}
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			return a.resume(cmd.Context(), op, name, l, dry, accepted)
+		},
+	}
+	l.add(cmd, true)
+	f := cmd.Flags()
+	f.DurationVar(&l.lo.Grace, "grace", 10*time.Second, "time for members to end by themselves, at the end")
+	f.BoolVar(&dry, "dry-run", false, "say what would be done, and do nothing")
+	f.BoolVar(&accepted, "accepted", false, "go on with the team file as it was accepted, although it has changed")
+	return cmd
+}
+
+func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.TeamName, l leadFlags, dry, accepted bool) error {
+	s, p, err := op.PlanResume(ctx, name)
+	if err != nil {
+		return err
+	}
+	if dry {
+		if a.flags.json {
+			return a.document(p)
+		}
+		a.sayPlan(p)
+		return nil
+	}
+	if p.Changed && !accepted {
+		if err := a.askChanged(s, op, p); err != nil {
+			return err
+		}
+	}
+	a.attend(&l)
+	switch {
+	case p.Led && p.PID != 0:
+		if p.Starts() == 0 {
+			a.say("team %s is led by process %d and every member runs: there is nothing to resume", name, p.PID)
+			return nil
+		}
+		if err := op.Revive(ctx, s, l.lo); err != nil {
+			return err
+		}
+		return a.raised(ctx, op, s)
+	case l.detach:
+		if err := a.background(ctx, op, s, l.lo); err != nil {
+			return err
+		}
+		return a.raised(ctx, op, s)
+	}
+	a.sayPlan(p)
+	return a.keep(ctx, op, s, nil, l.lo)
+}
+
+// sayPlan shows what a resume does.
+func (a *App) sayPlan(p *operator.ResumePlan) {
+	var rows [][]string
+	for _, m := range p.Members {
+		rows = append(rows, []string{m.Name, m.Action, short(m.Session), m.Why})
+	}
+	a.say("%s  %d to start", bold(p.Team), p.Starts())
+	if len(rows) > 0 {
+		a.table([]string{"MEMBER", "ACTION", "SESSION", "WHY"}, rows)
+	}
+	a.say("%d open tasks, %d messages not taken, %d decisions pending", p.Tasks, p.Undelivered, len(p.Pending))
+	for _, u := range p.Unknown {
+		a.say("%s %s", yellow("end unknown, not run again:"), operator.Visible(u))
+	}
+	if p.Changed {
+		a.say("%s %s has changed since it was accepted", yellow("note:"), operator.Visible(p.File))
+	}
+}
+
+// short is enough of a session id to tell it from the others.
+func short(id string) string { return id[:min(8, len(id))] }
+
+// askChanged shows how the team file differs from the accepted one, and asks whether
+// to go on with that.
+func (a *App) askChanged(s *operator.State, op operator.Operator, p *operator.ResumePlan) error {
+	diff, err := op.FileDiff(s)
+	if err != nil {
+		return err
+	}
+	if !tty(a.In) {
+		return &operator.Error{Code: operator.CodeQuestion, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
+			Hint: "--accepted goes on with what was accepted; waggle down and up take the new one"}
+	}
+	a.talk("%s has changed since it was accepted:\n\n%s", operator.Visible(p.File), operator.VisibleLines(diff))
+	a.talk("go on with what was accepted? [y/N] ")
+	answer, _ := a.stdin().ReadString('\n')
+	if w := strings.TrimSpace(answer); w != "y" && w != "yes" {
+		return &operator.Error{Code: operator.CodeRefused, Op: "resume", Msg: "not resumed", Hint: "waggle down and up take the new file"}
+	}
+	return nil
+}
+
+func detachCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "detach [TEAM]",
+		Short: "Leave a team running in the background",
+		Long: `Have the waggle up or resume that leads a team in some terminal hand over to a process
+in the background, and end. The members go on.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.teamArg(args)
+			if err != nil {
+				return err
+			}
+			s, err := op.Detach(cmd.Context(), name)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(map[string]any{"team": string(name), "state": "detached", "pid": s.Lead.Led.ID.PID})
+			}
+			a.say("team %s is led in the background by process %d", name, s.Lead.Led.ID.PID)
+			return nil
+		},
+	}
+}
