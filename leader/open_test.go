@@ -320,7 +320,7 @@ func TestStopOfOneThatNeverRan(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
 	l := f.open()
-	if rung, err := l.Stop(t.Context(), "ann", spawn.Grace{}); err != nil || rung != "" {
+	if rung, err := l.Stop(t.Context(), "ann", spawn.Grace{}); err != nil || rung != spawn.RungGone {
 		t.Errorf("stop: %q, %v", rung, err)
 	}
 	if got := left(l, "aa"); got.How != control.LeftStopped {

@@ -137,7 +137,7 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, reason strin
 		}
 		var live []*control.Member
 		l.View(func(lead *control.Leader) {
-			live = slices.DeleteFunc(lead.Live(), func(m *control.Member) bool { return !answers(m, l) })
+			live = lead.Live()
 		})
 		if len(live) == 0 || !o.Minter.Now().Before(until) {
 			return errors.Join(errs...)

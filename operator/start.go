@@ -98,6 +98,11 @@ func contract(m *control.Member, r control.Ready, policyVersion uint64) *Contrac
 	} else {
 		differs("directory", m.Cwd, r.Cwd)
 	}
+	if m.Worktree != nil {
+		if top, err := filepath.EvalSymlinks(m.Worktree.Path); err != nil || top != r.Top {
+			differs("worktree", m.Worktree.Path, r.Top)
+		}
+	}
 	if r.Policy < policyVersion {
 		differs("policy version", fmt.Sprint(policyVersion), fmt.Sprint(r.Policy))
 	}

@@ -27,8 +27,8 @@ policy:
   deny: ["Bash(rm -rf:*)"]
 sandbox: {mode: auto}
 members:
-  - {name: tester, agent: exec, backend: process, color: red, cwd: sub}
-  - {name: builder, agent: exec, command: [make, "a b"], plan: required, cwd: /abs}
+  - {name: tester, agent: exec, backend: process, color: red, cwd: sub, model: m-1, mode: plan, restart: never}
+  - {name: builder, agent: exec, command: [make, "a b"], plan: required, cwd: /abs, restart: {policy: on-failure, most: 2, backoff: 5s}}
   - name: actor
     agent: script
     steps:
@@ -73,6 +73,10 @@ tasks:
 	for i := range got { // durations that are zero are written too; compare what a reader sees
 		got[i].Spec = json.RawMessage(strings.ReplaceAll(string(got[i].Spec), `"for":"0s",`, ""))
 	}
+	usual := &control.Restart{Most: 5, Window: 600_000, First: 1000, Longest: 60_000}
+	want[0].Model, want[0].Mode, want[0].Restart = "m-1", policy.ModePlan, nil
+	want[1].Restart = &control.Restart{Most: 2, Window: 600_000, First: 5000, Longest: 60_000}
+	want[2].Restart = usual
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

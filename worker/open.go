@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Cwd: m.Cwd, Worktree: m.Worktree,
 		Exec: commands{}, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
 	p.Where = func(context.Context) (Location, error) {
-		cwd, err := resolved(m.Cwd)
+		cwd, err := resolved(cmp.Or(o.Dir, m.Cwd))
 		return Location{Cwd: cwd, Top: top}, err
 	}
 	watch, err := p.files(o, m)
