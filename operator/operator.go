@@ -42,12 +42,15 @@ type Operator struct {
 	// Worktrees is the directory below which members' worktrees are made, outside of
 	// STATE and of every repository; "": no member gets one.
 	Worktrees string
-	Minter    poll.Minter
-	Self      string   // path of the waggle binary, for starting workers
-	Environ   []string // for members' processes
-	Version   string
-	PID       int
-	Log       *slog.Logger // may be nil
+	// Edits remembers for a moment what git says of worktrees; nil: git is asked each
+	// time.
+	Edits   *EditCache
+	Minter  poll.Minter
+	Self    string   // path of the waggle binary, for starting workers
+	Environ []string // for members' processes
+	Version string
+	PID     int
+	Log     *slog.Logger // may be nil
 	// Limits bound the words that are sent; the zero value: mailbox.DefaultLimits.
 	Limits mailbox.Limits
 	// Agent sits behind the lead while this program leads; nil: a person does (LedBy).

@@ -23,6 +23,7 @@ type Report struct {
 	Tasks    []TaskReport    `json:"tasks"`
 	Requests []RequestReport `json:"requests"`
 	Members  []MemberReport  `json:"members"`
+	Overlaps []Overlap       `json:"overlaps"` // files that several members edited
 }
 
 // TaskReport is one task's outcome.
@@ -91,7 +92,8 @@ func (r *run) worktree(m *control.Member) *WorktreeReport {
 
 // report folds the journals into a Report.
 func (r *run) report() *Report {
-	rep := &Report{Team: string(r.f.Team), Sandbox: r.f.Sandbox, State: r.s.Dir.Path, Tasks: []TaskReport{}, Requests: []RequestReport{}, Members: []MemberReport{}}
+	rep := &Report{Team: string(r.f.Team), Sandbox: r.f.Sandbox, State: r.s.Dir.Path, Tasks: []TaskReport{}, Requests: []RequestReport{}, Members: []MemberReport{},
+		Overlaps: append([]Overlap{}, r.watch.all...)}
 	if rep.Sandbox == "" || rep.Sandbox == "auto" {
 		rep.Sandbox = "off"
 	}
@@ -262,6 +264,12 @@ func (rep *Report) Text() string {
 		} else if w != nil {
 			fmt.Fprintf(&b, "  %-12s its worktree was clean and is removed\n", "")
 		}
+	}
+	if len(rep.Overlaps) > 0 {
+		b.WriteString("\nFiles that several members edited\n")
+	}
+	for _, v := range rep.Overlaps {
+		fmt.Fprintf(&b, "  %s: %s\n", Visible(v.File), Visible(strings.Join(v.Members, ", ")))
 	}
 	fmt.Fprintf(&b, "\nJournals: %s\n", rep.State)
 	return b.String()

@@ -30,6 +30,9 @@ type RunOptions struct {
 	// Homeless is how long the run goes on without the team's directory: members
 	// still get answers from the journal, but nothing they say arrives; 0 means 5 s.
 	Homeless time.Duration
+	// Look is how long to wait between two looks for files that several members
+	// edit; 0 means 5 s.
+	Look time.Duration
 	// Ask shows a question to the person at this terminal and returns the
 	// answer. It is called in its own goroutine, one question at a time; ctx
 	// ends when the question was answered elsewhere. Nil: nobody is at one.
@@ -37,6 +40,12 @@ type RunOptions struct {
 	// Note is told what happens, one line at a time, from one goroutine.
 	Note func(Note)
 }
+
+// Notes that a person should look at.
+const (
+	NoteOverlap = "edit the same file:" // Member is several of them
+	NoteKept    = "worktree kept:"      // and why, and where
+)
 
 // Note is one thing that happened in a run.
 type Note struct {
@@ -74,7 +83,7 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if err := accept(s.Dir, f); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, ro: ro, f: f, s: s, began: o.Minter.Now(), told: map[string]bool{}}
+	r := &run{o: o, ro: ro, f: f, s: s, began: o.Minter.Now(), told: map[string]bool{}, watch: newLookout(o, ro.Look)}
 	return r.all(ctx)
 }
 
@@ -90,6 +99,7 @@ type run struct {
 	coming []*started // whose readiness is awaited
 	began  time.Time
 	told   map[string]bool // what Note was told
+	watch  lookout         // over files that several members edit
 	kept   []KeptWorktree  // when the members had left
 	asked  string          // the question that is on the terminal
 	end    runEnd
@@ -128,6 +138,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 		r.end.stopped = cmp.Or(context.Cause(ctx), r.end.stopped)
 		err = nil
 	}
+	r.watch.last(context.WithoutCancel(ctx), l, r.note)
 	// The end has its own time: members are let go also after a timeout or an
 	// interrupt.
 	ferr := r.finish(context.WithoutCancel(ctx))
@@ -222,7 +233,10 @@ func (r *run) loop(ctx context.Context) error {
 			return nil
 		}
 		r.ask(ctx)
+		r.watch.look(ctx, r.l)
 		select {
+		case found := <-r.watch.found:
+			r.watch.take(found, r.note)
 		case <-ctx.Done():
 			return ctx.Err()
 		case a := <-r.answers:

@@ -102,6 +102,7 @@ type looker struct {
 	tasks   []task.Task
 	watched map[control.Instance]time.Duration
 	oldest  map[control.Instance]uint64 // the order that watched is about
+	edits   []edits                     // of the living
 }
 
 // looker reads what is the same for all members. What cannot be read is left out:

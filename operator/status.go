@@ -22,9 +22,11 @@ type Status struct {
 	// Interrupted says that members died and nobody leads who would start them again;
 	// null: that is not so.
 	Interrupted *Interrupted `json:"interrupted"`
-	Pending     int          `json:"pending"`
-	Unread      int          `json:"unread"` // chat for the operator
-	Alarms      int          `json:"unverified"`
+	// Overlaps are files that several of the members edited.
+	Overlaps []Overlap `json:"overlaps"`
+	Pending  int       `json:"pending"`
+	Unread   int       `json:"unread"` // chat for the operator
+	Alarms   int       `json:"unverified"`
 	// Ceiling is the user's, that bounds the team's policy; null: there is none.
 	Ceiling *CeilingView `json:"ceiling"`
 }
@@ -71,7 +73,7 @@ type Interrupted struct {
 // journal is broken it tells what stands before the break and which processes run.
 func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
 	reg, missing := team.Open(o.Root, name, atomicfile.Options{})
-	st := &Status{Team: string(name), Members: []MemberStatus{}}
+	st := &Status{Team: string(name), Members: []MemberStatus{}, Overlaps: []Overlap{}}
 	s, err := o.readable(ctx, name)
 	if err == nil && s == nil {
 		err = missing
@@ -111,6 +113,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if err := k.members(ctx, st); err != nil {
 		return nil, err
 	}
+	st.Overlaps = o.overlaps(ctx, k.edits)
 	return st, o.others(ctx, s, st)
 }
 
@@ -140,7 +143,7 @@ func (k *looker) members(ctx context.Context, st *Status) error {
 	seen := false // nobody is watched twice
 	for again := true; again; {
 		again, st.Interrupted = false, nil
-		st.Members = st.Members[:0]
+		st.Members, k.edits = st.Members[:0], k.edits[:0]
 		for _, m := range k.s.Lead.Members {
 			if now, ok := k.s.Lead.Member(m.Name); !ok || now != m || m.Left != nil && m.Left.How != control.LeftDied {
 				continue // an earlier membership of that name, or one that has ended
@@ -152,6 +155,9 @@ func (k *looker) members(ctx context.Context, st *Status) error {
 				ms.Socket = "uds:" + k.s.Dir.Sockets(k.o.runDir()).Path(ms.Name)
 			}
 			st.Members = append(st.Members, ms)
+			if m.Left == nil {
+				k.edits = append(k.edits, edits{m.Name, m.Worktree, written(w)})
+			}
 			k.interrupted(m, f, ms, st)
 		}
 		if again {

@@ -128,7 +128,7 @@ func (o Operator) settleWorktrees(ctx context.Context, s *State) ([]KeptWorktree
 func (r *run) settle(ctx context.Context) error {
 	kept, err := r.o.settleWorktrees(ctx, r.s)
 	for _, k := range kept {
-		r.once("kept "+k.Path, Note{"worktree kept", k.Member, k.String()})
+		r.once("kept "+k.Path, Note{NoteKept, k.Member, k.String()})
 	}
 	r.kept, r.s.settled = kept, err == nil
 	return err

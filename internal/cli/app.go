@@ -182,7 +182,7 @@ func (a *App) op() (operator.Operator, error) {
 		ceiling = &config.Ceiling
 	}
 	return operator.Operator{Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
-		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Worktrees: worktrees, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
+		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
 

@@ -131,7 +131,7 @@ func (a *App) sayNote(n operator.Note) {
 		what = green(what)
 	case "failed", "skipped", "unverified":
 		what = red(what)
-	case "asked":
+	case "asked", operator.NoteOverlap, operator.NoteKept:
 		what = yellow(what)
 	default:
 		what = faint(what)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,6 +88,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 			a.say("%s works on branch %s in %s", m.Name, m.Worktree.Branch, operator.Visible(m.Worktree.Path))
 		}
 	}
+	a.sayOverlaps(st.Overlaps)
 	for _, n := range []struct {
 		n    int
 		text string
@@ -123,6 +125,19 @@ func clock(t, now time.Time) string {
 		return t.Format("15:04")
 	}
 	return t.Format("2006-01-02 15:04")
+}
+
+// overlapsShown is how many overlaps status names.
+const overlapsShown = 10
+
+// sayOverlaps warns of files that several members edited.
+func (a *App) sayOverlaps(vs []operator.Overlap) {
+	for _, v := range vs[:min(len(vs), overlapsShown)] {
+		a.say("%s %s", yellow(strings.Join(v.Members, ", ")+" edit the same file:"), operator.Visible(v.File))
+	}
+	if n := len(vs) - overlapsShown; n > 0 {
+		a.say("%s", yellow(fmt.Sprintf("and %d more files", n)))
+	}
 }
 
 // scope repeats the flags that a next command needs.

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
 	"waggle/internal/atomicfile"
@@ -239,5 +242,59 @@ func TestJoinFails(t *testing.T) {
 	}
 	if _, _, err := f.op.Join(t.Context(), s, file.Members[0], false); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// TestOverlaps warns of a file that two members edit, each in its own worktree, or by
+// tool calls in one checkout, or one in each; once, while the run goes on.
+func TestOverlaps(t *testing.T) {
+	f := newForest(t)
+	f.op.Edits = &operator.EditCache{}
+	sign := filepath.Join(t.TempDir(), "sign")
+	step := func(path string) string {
+		return "{tool: {name: Write, input: {file_path: " + path + ", content: x}}}, {wait: {until: " + sign + "}}"
+	}
+	file := f.file("team: api\npolicy: {allow: [Write]}\nmembers:\n" +
+		"  - {name: ann, agent: script, worktree: true, steps: [" + step("shared.txt") + "]}\n" +
+		"  - {name: bob, agent: script, worktree: true, steps: [" + step("shared.txt") + "]}\n" +
+		"  - {name: eve, agent: script, steps: [" + step(filepath.Join(f.repo, "shared.txt")) + "]}\n" +
+		"  - {name: max, agent: script, steps: [" + step("only.txt") + "]}\n" +
+		"tasks:\n  - {subject: a, owner: ann}\n  - {subject: b, owner: bob}\n  - {subject: e, owner: eve}\n  - {subject: m, owner: max}\n")
+	var told []string
+	rep, err := f.op.Run(t.Context(), file, operator.RunOptions{Headless: true, Look: 200 * time.Millisecond, Note: func(n operator.Note) {
+		if n.What != operator.NoteOverlap {
+			return
+		}
+		told = append(told, n.Member+" "+n.Text)
+		if n.Member != "ann, bob, eve" {
+			return // one of them has not written yet
+		}
+		st, err := f.op.Status(t.Context(), "api")
+		if err != nil {
+			t.Error(err)
+		} else if d := cmp.Diff([]operator.Overlap{{File: "shared.txt", Repo: f.repo, Members: []string{"ann", "bob", "eve"}}}, st.Overlaps); d != "" {
+			t.Error(d)
+		}
+		for _, m := range st.Members {
+			if has := m.Worktree != nil; has != (m.Name == "ann" || m.Name == "bob") {
+				t.Errorf("%s: worktree %v", m.Name, m.Worktree)
+			}
+		}
+		if err := os.WriteFile(sign, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err != nil || rep.Exit != 0 {
+		t.Fatalf("%v, %+v", err, rep)
+	}
+	seen := map[string]int{}
+	for _, s := range told {
+		seen[s]++
+	}
+	if seen["ann, bob, eve shared.txt"] != 1 {
+		t.Errorf("told %q", told)
+	}
+	if n := len(rep.Overlaps); n != len(told) || rep.Overlaps[n-1].File != "shared.txt" {
+		t.Errorf("%+v", rep.Overlaps)
 	}
 }
