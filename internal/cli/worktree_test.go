@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -123,7 +124,9 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 	}
 	start := func(dir string, env ...string) string {
 		t.Helper()
-		cmd := exec.Command(f.op.Self, "worker", "--root", f.op.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, f.op.Self, "worker", "--root", f.op.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
 			"--team", string(s.Team), "--instance", string(i), "--run", f.op.Home.Run())
 		cmd.Dir, cmd.Env = dir, append(f.op.Environ, env...)
 		out, err := cmd.CombinedOutput()
