@@ -37,6 +37,8 @@ type MemberEnd struct {
 	Step     string `json:"step"`
 	Rejected string `json:"rejected"` // why it did not want to end; "" when it did not say so
 	Forced   bool   `json:"forced"`   // it was not asked
+	// Worktree is its worktree when that was kept; null: it has none any more.
+	Worktree *KeptWorktree `json:"worktree"`
 }
 
 // Code is the exit code that says which way it went: 0 it agreed, or was not asked;

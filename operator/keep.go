@@ -94,6 +94,7 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 	}()
 	k.answers = make(chan Answer, 1)
 	defer k.withdraw()
+	defer k.watch.close()
 	for {
 		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
 			return "", err
@@ -102,7 +103,10 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 			return how, err
 		}
 		k.ask(ctx)
+		k.watch.look(ctx, k.l)
 		select {
+		case found := <-k.watch.found:
+			k.watch.take(found, k.note)
 		case <-ctx.Done():
 		case a := <-k.answers:
 			k.asked, k.asking = "", nil
@@ -229,8 +233,9 @@ func (k *keeper) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = k.o.archive(ctx, k.s, endedDown)
-	return err
+	err = k.settle(ctx)
+	_, aerr := k.o.archive(ctx, k.s, endedDown)
+	return errors.Join(err, aerr)
 }
 
 // assignRest gives out the tasks of the file that were not given yet: a run gives

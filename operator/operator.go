@@ -151,7 +151,8 @@ type State struct {
 	Lead    *control.Leader
 	journal journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
 	jopts   journal.Options
-	settled bool  // its worktrees were seen to, and what is kept was said
+	settled bool // its worktrees were seen to, and what is kept was said
+	kept    []KeptWorktree
 	broken  error // of the leader's journal, where it is shown all the same (readable)
 }
 

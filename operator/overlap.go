@@ -295,10 +295,16 @@ func (k *lookout) take(found []Overlap, note func(Note)) {
 
 // last looks once more, while the members are still there, and waits for it.
 func (k *lookout) last(ctx context.Context, l *leader.Leader, note func(Note)) {
-	if k.found != nil {
-		k.stop()
-		<-k.found
-		k.take(nil, note)
-	}
+	k.close()
 	k.take(k.o.overlaps(ctx, liveEdits(l)), note)
+}
+
+// close ends a look that is under way.
+func (k *lookout) close() {
+	if k.found == nil {
+		return
+	}
+	k.stop()
+	<-k.found
+	k.found, k.stop = nil, nil
 }

@@ -82,7 +82,7 @@ func (r *run) worktree(m *control.Member) *WorktreeReport {
 		return nil
 	}
 	w := &WorktreeReport{Path: m.Worktree.Path, Branch: m.Worktree.Branch, Files: []string{}}
-	for _, k := range r.kept {
+	for _, k := range r.s.kept {
 		if k.owner == m.Instance {
 			w.Kept, w.Why, w.Files = true, k.Why, k.Files
 		}

@@ -100,7 +100,6 @@ type run struct {
 	began  time.Time
 	told   map[string]bool // what Note was told
 	watch  lookout         // over files that several members edit
-	kept   []KeptWorktree  // when the members had left
 	asked  string          // the question that is on the terminal
 	end    runEnd
 	// answers come from the terminal

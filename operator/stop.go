@@ -66,7 +66,11 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 	if rung != "" && end.How == control.LeftStopped {
 		end.Step = rung
 	}
-	return &end, o.closeTerminals(ctx, s)
+	kept, err := o.settleWorktrees(ctx, s, m.Instance)
+	if r.tellKept(kept); len(kept) > 0 {
+		end.Worktree = &kept[0]
+	}
+	return &end, errors.Join(err, o.closeTerminals(ctx, s))
 }
 
 // stopping is one member on its way out.
@@ -168,6 +172,8 @@ type DownResult struct {
 	State   string      `json:"state"` // ended
 	Members []MemberEnd `json:"members"`
 	Archive string      `json:"archive"`
+	// Worktrees are those of its members that were kept, because of what is in them.
+	Worktrees []KeptWorktree `json:"worktrees"`
 }
 
 // Code is the exit code that says which way it went: 0 every member that could be
@@ -201,7 +207,12 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions
 	if err := o.bringDown(ctx, s, so); err != nil {
 		return nil, err
 	}
-	d := &DownResult{Team: string(name), State: "ended", Members: []MemberEnd{}, Archive: s.Dir.Archive()}
+	if !s.settled { // the process that led has seen to them, and told nobody here
+		if err := (&run{o: o, s: s, ro: RunOptions{Note: so.Tell}, told: map[string]bool{}}).settle(ctx); err != nil {
+			return nil, err
+		}
+	}
+	d := &DownResult{Team: string(name), State: "ended", Members: []MemberEnd{}, Archive: s.Dir.Archive(), Worktrees: append([]KeptWorktree{}, s.kept...)}
 	for _, m := range s.Lead.Members {
 		if !gone[m.Instance] {
 			d.Members = append(d.Members, endOf(m))

@@ -91,8 +91,9 @@ const keptShown = 10
 
 // settleWorktrees removes the worktrees of members that have left, each that is clean,
 // and lists those that are not: nothing of them is lost. It may be called at any time
-// and again. A join in progress is left alone as long as the team has not ended.
-func (o Operator) settleWorktrees(ctx context.Context, s *State) ([]KeptWorktree, error) {
+// and again. A join in progress is left alone as long as the team has not ended. only is
+// the one member to look at; "": all.
+func (o Operator) settleWorktrees(ctx context.Context, s *State, only control.Instance) ([]KeptWorktree, error) {
 	kept := []KeptWorktree{}
 	store := o.worktrees(s)
 	recs, err := store.List()
@@ -101,7 +102,7 @@ func (o Operator) settleWorktrees(ctx context.Context, s *State) ([]KeptWorktree
 	}
 	for _, r := range recs {
 		m, ok := s.Lead.ByInstance(control.Instance(r.Owner))
-		if ok && m.Left == nil || !ok && s.Lead.Ended == nil {
+		if ok && m.Left == nil || !ok && s.Lead.Ended == nil || only != "" && only != control.Instance(r.Owner) {
 			continue
 		}
 		err := store.Remove(ctx, r.Tree)
@@ -125,13 +126,17 @@ func (o Operator) settleWorktrees(ctx context.Context, s *State) ([]KeptWorktree
 }
 
 // settle does that when members of a run have left, and says what was kept.
-func (r *run) settle(ctx context.Context) error {
-	kept, err := r.o.settleWorktrees(ctx, r.s)
+func (r *run) settle(ctx context.Context) (err error) {
+	r.s.kept, err = r.o.settleWorktrees(ctx, r.s, "")
+	r.s.settled = err == nil && r.ro.Note != nil
+	r.tellKept(r.s.kept)
+	return err
+}
+
+func (r *run) tellKept(kept []KeptWorktree) {
 	for _, k := range kept {
 		r.once("kept "+k.Path, Note{NoteKept, k.Member, k.String()})
 	}
-	r.kept, r.s.settled = kept, err == nil
-	return err
 }
 
 // String says why and where: "2 uncommitted files: PATH".
@@ -142,7 +147,7 @@ func (o Operator) settleEnded(ctx context.Context, s *State) {
 	if s.settled {
 		return
 	}
-	kept, err := o.settleWorktrees(ctx, s)
+	kept, err := o.settleWorktrees(ctx, s, "")
 	if o.Log == nil {
 		return
 	}

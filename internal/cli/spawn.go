@@ -52,7 +52,7 @@ that is not what was asked for, the member is ended again, unless --accept takes
 // spawnFlags say what a new member is to be.
 type spawnFlags struct {
 	agent, backend, cwd, color, model, mode, restart string
-	plan                                             bool
+	plan, worktree                                   bool
 	command                                          []string
 }
 
@@ -66,6 +66,7 @@ func (o *spawnFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.model, "model", "", "the model that it must have")
 	f.StringVar(&o.mode, "mode", "", "its permission mode")
 	f.BoolVar(&o.plan, "require-plan", false, "a plan of it must be approved before it changes anything")
+	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made of the checkout that its directory is in")
 	f.StringVar(&o.restart, "restart", operator.RestartOnFailure, "what becomes of it when its process dies while somebody leads: on-failure, never")
 }
 
@@ -74,7 +75,7 @@ func (o *spawnFlags) member(args []string) (*operator.NewMember, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &operator.NewMember{FileMember: operator.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Model: o.model}}
+	m := &operator.NewMember{FileMember: operator.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Worktree: o.worktree, Model: o.model}}
 	if len(args) > 1 {
 		m.Prompt = args[1]
 	}
