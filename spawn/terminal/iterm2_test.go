@@ -164,6 +164,7 @@ func TestITerm2HangsUp(t *testing.T) {
 // What can go wrong is said, and nothing is left behind: no split, no profile, no
 // process.
 func TestITerm2Fails(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		wrong func(*iterm, *terminal.ITerm2Options)
@@ -177,10 +178,10 @@ func TestITerm2Fails(t *testing.T) {
 		{"home as new", func(f *iterm, _ *terminal.ITerm2Options) { f.wrong(homeAsNew) }, "which was there before"},
 		{"no holder", func(f *iterm, o *terminal.ITerm2Options) {
 			f.wrong(noCommand)
-			o.Patience = 2 * time.Second
+			o.Patience = 500 * time.Millisecond
 		}, "ran nothing in it"},
 		{"profile not taken up", func(f *iterm, o *terminal.ITerm2Options) {
-			o.Profiles, o.Patience = f.dir, 2*time.Second
+			o.Profiles, o.Patience = f.dir, 500*time.Millisecond
 		}, "INVALID_PROFILE_NAME"},
 		{"no directory", func(f *iterm, o *terminal.ITerm2Options) { o.Profiles = filepath.Join(f.dir, "none") }, "dynamic profiles"},
 		{"a holder that cannot be spelled", func(_ *iterm, o *terminal.ITerm2Options) { o.Holder = append(o.Holder, `\(x)`) }, "cannot be given the word"},

@@ -281,7 +281,9 @@ func TestTmuxHomeGone(t *testing.T) {
 		"mine api "+p.Place().Pane.ID+"\nmine api "+q.Place().Pane.ID {
 		t.Errorf("panes:\n%s", got)
 	}
+	server := s.identity()
 	s.run("kill-server")
+	spawntest.Await(t, "the server's end", func() bool { return !server.Alive() })
 	for _, when := range []string{"no server", "another server"} {
 		r, err := b.Start(t.Context(), spawntest.Spec(t, spawntest.ModeBlock))
 		if err == nil {

@@ -64,6 +64,14 @@ func (e *events) tells(want ...string) {
 	var got []string
 	spawntest.Await(e.t, fmt.Sprintf("%q, so far %q", want, got), func() bool {
 		got = append(got, e.took()...)
+		select {
+		case err := <-e.done: // put back for ends
+			e.done <- err
+			if got = append(got, e.took()...); len(got) < len(want) {
+				e.t.Fatalf("ended with %v after %q, not %q", err, got, want)
+			}
+		default:
+		}
 		return len(got) >= len(want)
 	})
 	if d := cmp.Diff(want, got); d != "" {
@@ -92,8 +100,9 @@ func (s *server) watched() terminal.WatchOptions {
 // What happens to panes is told once each, in every session of the server, until it
 // ends.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
-	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-n", "home", "-x", "180", "-y", "50")
 	b := terminal.Tmux(s.options(terminal.TmuxOptions{Windows: true, Home: "%0"}))
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
 	one := p.Place().Pane.ID
@@ -110,7 +119,7 @@ func TestWatch(t *testing.T) {
 	e.tells("renamed " + two)
 	s.run("join-pane", "-d", "-s", two, "-t", one)
 	e.tells("moved " + two)
-	s.run("new-session", "-d", "-s", "other", "-x", "80", "-y", "20")
+	s.run("new-session", "-d", "-s", "other", "-n", "other", "-x", "80", "-y", "20")
 	e.tells("opened %3")
 	s.run("move-window", "-s", one, "-t", "other:7")
 	e.tells("moved "+one, "moved "+two)
@@ -121,7 +130,7 @@ func TestWatch(t *testing.T) {
 	spawntest.Wait(t, q)
 	s.run("kill-session", "-t", "mine") // where the watch is attached
 	e.tells("closed %0")
-	s.run("new-window", "-d", "-t", "other")
+	s.run("new-window", "-d", "-t", "other:", "-n", "last")
 	e.tells("opened %4")
 	s.run("kill-server")
 	e.tells("gone")
@@ -133,8 +142,9 @@ func TestWatch(t *testing.T) {
 // Nobody notices a watch: the person's window keeps its size, their session its
 // environment, and no client is left.
 func TestWatchUnnoticed(t *testing.T) {
+	t.Parallel()
 	s := newServer(t)
-	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", "180", "-y", "50")
+	s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-n", "home", "-x", "180", "-y", "50")
 	s.run("set-option", "-g", "window-size", "smallest")
 	person := exec.Command(s.program, "-u", "-S", s.socket, "attach-session")
 	person.Env = append(slices.Clone(s.env), "TERM=xterm")
@@ -229,6 +239,7 @@ func TestWatchLetsSessionsLive(t *testing.T) {
 // What a later tmux may say is no trouble: notifications that nobody knows, a line
 // without end, an answer to a question that was not asked. What is refused is said.
 func TestWatchStrangeTmux(t *testing.T) {
+	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())
 	if err != nil {
 		t.Fatal(err)

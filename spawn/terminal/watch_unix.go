@@ -106,7 +106,8 @@ func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	c := &client{r: bufio.NewReaderSize(out, 4096), w: in}
 	err = w.follow(c)
 	leave()
-	_, _ = io.Copy(io.Discard, out)
+	_, _ = io.Copy(io.Discard, io.LimitReader(out, maxSaid)) // its farewell
+	_ = out.Close()
 	if werr := cmd.Wait(); err == nil && said.Len() > 0 {
 		err = fmt.Errorf("%s: %w", strings.TrimSpace(said.String()), werr)
 	}
@@ -148,6 +149,15 @@ const everyPane = "waggle::#{S:#{session_id}#{W:#{window_index}#{window_id}#{P:#
 // follow looks at the panes, and again whenever tmux says that something happened.
 // What it says in detail is not needed, so that it may say what is not known here.
 func (w *watch) follow(c *client) error {
+	// Its first answer is that it is attached; before, it is nobody's client.
+	for lines, err := c.next(); lines == nil; lines, err = c.next() {
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if err := c.command("refresh-client -B '" + everyPane + "'"); err != nil {
 		return err
 	}
