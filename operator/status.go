@@ -59,7 +59,17 @@ type MemberStatus struct {
 	Log      string         `json:"log"`      // its output; "" when waggle does not run it
 	// Worktree is the member's own checkout; null: it has none.
 	Worktree *WorktreeView `json:"worktree"`
-	Evidence *Signs        `json:"evidence"`
+	// Usage is of its process and what runs below it; null: it has none, or the system
+	// does not say.
+	Usage    *MemberUsage `json:"usage"`
+	Evidence *Signs       `json:"evidence"`
+}
+
+// MemberUsage is what a member uses.
+type MemberUsage struct {
+	CPU       float64 `json:"cpu_s"`     // seconds since its process started
+	RSS       uint64  `json:"rss_bytes"` // in memory
+	Processes int     `json:"processes"`
 }
 
 // Interrupted is a team whose members died with nobody to lead them.
@@ -168,7 +178,28 @@ func (k *looker) members(ctx context.Context, st *Status) error {
 			k.now = k.o.Minter.Now()
 		}
 	}
+	k.usage(st)
 	return nil
+}
+
+// usage fills in what members use, of all at once.
+func (k *looker) usage(st *Status) {
+	var ids []spawn.Identity
+	var whose []int
+	for i, ms := range st.Members {
+		if m, ok := k.s.Lead.Member(waggle.MemberName(ms.Name)); ok && m.Process != nil && ms.State != StateDead {
+			ids, whose = append(ids, m.Process.ID), append(whose, i)
+		}
+	}
+	used, err := spawn.UsageOf(ids...)
+	if err != nil {
+		return
+	}
+	for n, u := range used {
+		if u.Processes > 0 {
+			st.Members[whose[n]].Usage = &MemberUsage{CPU: u.CPU.Seconds(), RSS: u.RSS, Processes: u.Processes}
+		}
+	}
 }
 
 // interrupted counts a member that died and that somebody could start again.

@@ -25,6 +25,7 @@ import (
 // commands is the command line: one line each, one file each.
 var commands = []func(*App) *cobra.Command{
 	approveCmd,
+	adoptCmd,
 	auditCmd,
 	attachCmd,
 	benchCmd,

@@ -26,10 +26,12 @@ waggle why NAME lists what says so.
 
 --json: {"team","notice","leader":{"led","by","sandbox","pid","detached"},"members":
 [{"name","state","since","why","pid","backend","trust","task","pending",
-"policy_version","socket","restarts","ready","log","worktree","evidence"}],"interrupted",
+"policy_version","socket","restarts","ready","log","worktree","usage",
+"evidence"}],"interrupted",
 "pending","unread","unverified","ceiling"}. ready is what its process found itself to
 be: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or
-null. interrupted is {"at","members","pending"} when members died and nobody leads,
+null; usage is {"cpu_s","rss_bytes","processes"} of its process and what runs below
+it, or null. interrupted is {"at","members","pending"} when members died and nobody leads,
 else null.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,

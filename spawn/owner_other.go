@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package spawn
+
+import "errors"
+
+func owner(int) (uint32, error) { return 0, errors.ErrUnsupported }
