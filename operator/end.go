@@ -138,9 +138,8 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, reason strin
 			return errors.Join(append(errs, err)...)
 		}
 		var live []*control.Member
-		l.View(func(lead *control.Leader) {
-			live = lead.Live()
-		})
+		l.View(func(lead *control.Leader) { live = lead.Live() })
+		live = slices.DeleteFunc(live, func(m *control.Member) bool { return !answers(m, l) })
 		if len(live) == 0 || !o.Minter.Now().Before(until) {
 			return errors.Join(errs...)
 		}
