@@ -76,10 +76,18 @@ func endOf(m *control.Member) MemberEnd {
 // stopForced is why a member is ended that is not asked.
 const stopForced = "by force"
 
+// teamEnd is how a team is to end.
+type teamEnd struct {
+	reason string
+	grace  time.Duration
+	force  bool
+	hurry  <-chan struct{} // closed: the grace is over; may be nil
+}
+
 // endTeam ends every member: by handshake and what follows, or by force.
-func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, reason string, grace time.Duration, force bool, tell func()) error {
-	if !force {
-		return o.EndMembers(ctx, l, s, reason, grace, tell)
+func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, e teamEnd, tell func()) error {
+	if !e.force {
+		return o.endMembers(ctx, l, s, e, tell)
 	}
 	_, err := s.Journal.Append(ctx, o.writer(), func() (ds []journal.Draft, err error) {
 		for _, m := range s.Lead.Live() {
@@ -98,6 +106,10 @@ func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, reaso
 // EndMembers denies what is open, asks every live member to end, and stops those
 // that have not ended within the grace, all at once. tell is called at the end.
 func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, reason string, grace time.Duration, tell func()) error {
+	return o.endMembers(ctx, l, s, teamEnd{reason: reason, grace: grace}, tell)
+}
+
+func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *State, e teamEnd, tell func()) error {
 	watch, cancel := context.WithCancel(ctx)
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
 	if err != nil {
@@ -109,7 +121,7 @@ func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *State, re
 		for range nudges {
 		}
 	}()
-	errs := []error{l.Deny(ctx), o.tellOthers(ctx, l, reason), o.handshakes(ctx, l, reason, o.Minter.Now().Add(grace), nudges), o.endRest(ctx, l)}
+	errs := []error{l.Deny(ctx), o.tellOthers(ctx, l, e.reason), o.handshakes(ctx, l, e, nudges), o.endRest(ctx, l)}
 	errs = append(errs, s.Journal.Refresh(ctx), o.closeTerminals(ctx, s))
 	tell()
 	return errors.Join(errs...)
@@ -130,7 +142,8 @@ func (o Operator) tellOthers(ctx context.Context, l *leader.Leader, reason strin
 }
 
 // handshakes asks every live member to end until all have, or the time is over.
-func (o Operator) handshakes(ctx context.Context, l *leader.Leader, reason string, until time.Time, nudges <-chan struct{}) error {
+func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e teamEnd, nudges <-chan struct{}) error {
+	until := o.Minter.Now().Add(e.grace)
 	asked := map[waggle.MemberName]time.Time{}
 	var errs []error
 	for {
@@ -149,11 +162,15 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, reason strin
 				continue
 			}
 			asked[m.Name] = o.Minter.Now()
-			if err := l.Shutdown(ctx, m.Name, reason, policy.RoleOperator); err != nil {
+			if err := l.Shutdown(ctx, m.Name, e.reason, policy.RoleOperator); err != nil {
 				errs = append(errs, err)
 			}
 		}
-		<-nudges
+		select {
+		case <-nudges:
+		case <-e.hurry:
+			return errors.Join(errs...)
+		}
 	}
 }
 

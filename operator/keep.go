@@ -11,6 +11,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/spawn"
+	"waggle/spawn/terminal"
 	"waggle/task"
 )
 
@@ -23,6 +24,8 @@ type keeper struct {
 	up        bool    // Up was called
 	failed    []error // of the first starts
 	restarted map[control.Instance]control.Died
+	panes     *panes
+	moved     bool // processes, and so panes, have come since settlePanes
 }
 
 // lead starts who does not run and passes until there is a reason to stop.
@@ -95,11 +98,14 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 	k.answers = make(chan Answer, 1)
 	defer k.withdraw()
 	defer k.watch.close()
+	k.panes = k.o.panes(k.s)
+	defer k.panes.wg.Wait()
+	defer cancel()
 	for {
 		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
 			return "", err
 		}
-		if how, err := k.look(ctx); how != "" || err != nil {
+		if how, err := k.look(watch); how != "" || err != nil {
 			return how, err
 		}
 		k.ask(ctx)
@@ -114,6 +120,11 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 				if _, err := k.o.decide(ctx, k.s, a); err != nil {
 					k.warn("the answer has no effect", err, "id", a.ID)
 				}
+			}
+		case e := <-k.panes.events:
+			k.moved = k.moved || e.What == terminal.PaneOpened
+			if n := k.panes.note(e); n.Text != "" {
+				k.note(n)
 			}
 		case <-nudges:
 		case <-k.l.Nudges():
@@ -159,7 +170,7 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		if len(k.failed) > 0 {
 			return "", errors.Join(k.failed...)
 		}
-		k.up = true
+		k.up, k.moved = true, true
 		if err := k.o.leads(ctx, k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
 			return "", err
 		}
@@ -168,7 +179,18 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		}
 	}
 	k.restart(ctx)
+	if k.up && len(k.coming) == 0 && k.moved {
+		k.moved = false
+		k.settlePanes(ctx)
+	}
 	return "", nil
+}
+
+// settlePanes closes the panes of members' former processes, and watches those of
+// the present ones.
+func (k *keeper) settlePanes(ctx context.Context) {
+	k.warn("a pane of a former process is not closed", k.o.closeTerminals(ctx, k.s))
+	k.warn("panes are not watched", k.panes.watch(ctx))
 }
 
 // arrive sees which of those that were started are ready.
@@ -214,19 +236,19 @@ func (k *keeper) restart(ctx context.Context) {
 			k.warn("a failed start is not on record", k.l.Fail(ctx, m.Instance, err.Error()), "member", m.Name)
 			continue
 		}
-		k.coming = append(k.coming, list...)
+		k.coming, k.moved = append(k.coming, list...), true
 		k.note(Note{"restarted", string(m.Name), fmt.Sprintf("pid %d", list[0].proc.Identity().PID)})
 	}
 }
 
 // end ends the team as the operator wants it.
 func (k *keeper) end(ctx context.Context) error {
-	grace, reason, force := cmp.Or(k.lo.Grace, graceUsual), "the operator ends the team", false
+	e := teamEnd{reason: "the operator ends the team", grace: cmp.Or(k.lo.Grace, graceUsual), hurry: k.lo.Hurry}
 	if c := k.s.Lead.Closing; c != nil {
-		grace, force = time.Duration(c.Grace)*time.Millisecond, c.Force
-		reason = cmp.Or(c.Reason, reason)
+		e.grace, e.force, e.reason = time.Duration(c.Grace)*time.Millisecond, c.Force, cmp.Or(c.Reason, e.reason)
 	}
-	err := k.o.endTeam(ctx, k.l, k.s, reason, grace, force, k.tell)
+	k.noteEnd(e)
+	err := k.o.endTeam(ctx, k.l, k.s, e, k.tell)
 	if cerr := k.l.Close(); err == nil {
 		err = cerr
 	}

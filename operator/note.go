@@ -77,6 +77,23 @@ func (r *run) tell() {
 	}
 }
 
+// noteEnd says that members are asked to end, when that may take a while.
+func (r *run) noteEnd(e teamEnd) {
+	n := 0
+	for _, m := range r.s.Lead.Live() {
+		if running(m) {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+	case e.force:
+		r.note(Note{"ending", "", fmt.Sprintf("%d members by signal", n)})
+	default:
+		r.note(Note{"ending", "", fmt.Sprintf("%d members are asked to end, for up to %s", n, e.grace)})
+	}
+}
+
 // deathText says how a member's process ended, and what becomes of it.
 func deathText(m *control.Member, now time.Time) string {
 	d := m.Died

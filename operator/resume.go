@@ -291,10 +291,8 @@ func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*State, err
 	case l.Detached:
 		return s, nil
 	}
-	for _, m := range s.Lead.Live() {
-		if m.Process != nil && m.Process.ID.Inside {
-			return nil, &Error{Code: CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", m.Name), Hint: "backend: process gives it a process of its own"}
-		}
+	if name, inside := s.inside(); inside {
+		return nil, &Error{Code: CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Hint: "backend: process gives it a process of its own"}
 	}
 	return s, o.handOver(ctx, s, func() bool { return s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive() })
 }
@@ -316,17 +314,45 @@ func (o Operator) handOver(ctx context.Context, s *State, done func() bool) erro
 	return &Error{Code: CodeTimeout, Op: "detach", Msg: "the process that leads has not handed over", Hint: "waggle status " + string(s.Team)}
 }
 
-// TakeLead makes place for this process to lead: a process without a terminal that
-// leads is told to end, and leaves the members running.
+// TakeLead makes place for this process to lead: a process in the background that
+// leads is told to end, and leaves the members running. One in a terminal is left
+// alone.
 func (o Operator) TakeLead(ctx context.Context, s *State) error {
+	if err := o.guard(ctx, s, "attach"); err != nil {
+		return err
+	}
 	l := s.Lead.Led
-	if l == nil || !l.Detached || !l.ID.Alive() {
-		return nil
+	led, err := o.isLed(s)
+	if err != nil || !led {
+		return err
+	}
+	if l == nil || !l.ID.Alive() || !l.Detached {
+		return &Error{Code: CodeLocked, Op: "attach", Msg: fmt.Sprintf("team %s is led in another terminal%s", s.Team, pidOf(l)), Hint: "waggle detach " + string(s.Team) + " leaves it running in the background"}
+	}
+	if name, inside := s.inside(); inside {
+		return &Error{Code: CodeRefused, Op: "attach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name)}
 	}
 	if _, err := spawn.Stop(ctx, l.ID, spawn.Grace{Term: handOverWait}); err != nil {
 		return fmt.Errorf("the process that leads: %w", err)
 	}
-	return nil
+	return s.Journal.Refresh(ctx)
+}
+
+func pidOf(l *control.LeadingProcess) string {
+	if l == nil {
+		return ""
+	}
+	return fmt.Sprintf(", by process %d", l.ID.PID)
+}
+
+// inside names a member that lives in the process that leads.
+func (s *State) inside() (waggle.MemberName, bool) {
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Inside && m.Process.ID.Alive() {
+			return m.Name, true
+		}
+	}
+	return "", false
 }
 
 // FileDiff is how the team file differs now from what was accepted, as a unified diff.

@@ -24,9 +24,11 @@ type RunOptions struct {
 	Wait     time.Duration // headless: how long a question may be answered from elsewhere
 	Timeout  time.Duration // of the whole run; 0: none
 	Grace    time.Duration // for members to end by handshake; 0 means 10 s
-	Keep     bool          // leave the team's files in the wire tree
-	Ready    time.Duration // for a start until the worker is ready; 0 means 30 s
-	Accept   bool          // take a member that is something else than was asked for
+	// Hurry, when it is closed, ends the grace at once. May be nil.
+	Hurry  <-chan struct{}
+	Keep   bool          // leave the team's files in the wire tree
+	Ready  time.Duration // for a start until the worker is ready; 0 means 30 s
+	Accept bool          // take a member that is something else than was asked for
 	// Homeless is how long the run goes on without the team's directory: members
 	// still get answers from the journal, but nothing they say arrives; 0 means 5 s.
 	Homeless time.Duration
@@ -340,15 +342,16 @@ func (r *run) withdraw() {
 
 // finish ends every member: by handshake within the grace, else by signal.
 func (r *run) finish(ctx context.Context) error {
-	grace, force := cmp.Or(r.ro.Grace, graceUsual), false
+	e := teamEnd{grace: cmp.Or(r.ro.Grace, graceUsual), hurry: r.ro.Hurry}
 	if c := r.s.Lead.Closing; c != nil {
-		grace, force = time.Duration(c.Grace)*time.Millisecond, c.Force
+		e.grace, e.force = time.Duration(c.Grace)*time.Millisecond, c.Force
 	}
-	reason := "the work is done"
+	e.reason = "the work is done"
 	if r.end.timedOut || r.end.stopped != nil {
-		reason = "the run was stopped"
+		e.reason = "the run was stopped"
+		r.noteEnd(e)
 	}
-	return r.o.endTeam(ctx, r.l, r.s, reason, grace, force, func() { r.tell() })
+	return r.o.endTeam(ctx, r.l, r.s, e, func() { r.tell() })
 }
 
 // tidy ends the team's record and, unless it is kept, moves its files into the

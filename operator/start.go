@@ -31,19 +31,21 @@ type started struct {
 	until  time.Time
 }
 
-// startAll starts the processes of members at once. Those that could be started are
-// returned with the errors of the others.
+// startAll starts the processes of members at once; those in panes one after the
+// other, so that they lie in the order of the members. Those that could be started
+// are returned with the errors of the others.
 func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *State, ms []*control.Member, wait time.Duration) ([]*started, error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var list []*started
 	var errs []error
+	var shown []func()
 	for _, m := range ms {
 		after := uint64(0)
 		if m.Process != nil {
 			after = m.Process.Epoch
 		}
-		wg.Go(func() {
+		start := func() {
 			p, err := o.startMember(ctx, l, s, m)
 			mu.Lock()
 			defer mu.Unlock()
@@ -52,7 +54,15 @@ func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *State, ms [
 				return
 			}
 			list = append(list, &started{m, p, after, s.Lead.Policy.Policy.Version, o.Minter.Now().Add(cmp.Or(wait, readyWait))})
-		})
+		}
+		if m.Backend == BackendTmux || m.Backend == BackendITerm2 {
+			shown = append(shown, start)
+		} else {
+			wg.Go(start)
+		}
+	}
+	for _, start := range shown {
+		start()
 	}
 	wg.Wait()
 	slices.SortFunc(list, func(a, b *started) int { return cmp.Compare(a.member.Name, b.member.Name) })

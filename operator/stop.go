@@ -304,7 +304,7 @@ func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, for
 	}
 	r := &run{o: o, s: s, l: l, ro: RunOptions{Note: tell}, told: map[string]bool{}}
 	r.mute()
-	err = o.endTeam(ctx, l, s, "the operator ends the team", cmp.Or(grace, graceUsual), force, r.tell)
+	err = o.endTeam(ctx, l, s, teamEnd{reason: "the operator ends the team", grace: cmp.Or(grace, graceUsual), force: force}, r.tell)
 	if cerr := l.Close(); err == nil {
 		err = cerr
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/statedir"
@@ -22,11 +21,12 @@ import (
 
 // LeadOptions are the settings of a process that brings a team up and keeps it up.
 type LeadOptions struct {
-	Attended bool          // somebody looks at this terminal
-	Detached bool          // this process has none
-	Grace    time.Duration // for members to end by handshake when ctx ends; 0 means 10 s
-	Ready    time.Duration // for a start until the worker is ready; 0 means 30 s
-	Accept   bool          // take a member that is something else than was asked for
+	Attended bool            // somebody looks at this terminal
+	Detached bool            // this process has none
+	Grace    time.Duration   // for members to end by handshake when ctx ends; 0 means 10 s
+	Ready    time.Duration   // for a start until the worker is ready; 0 means 30 s
+	Hurry    <-chan struct{} // closed: that grace is over; may be nil
+	Accept   bool            // take a member that is something else than was asked for
 	// Ask shows a question to the person at this terminal (RunOptions.Ask).
 	Ask func(ctx context.Context, q Question) (Answer, error)
 	// Note is told what happens, one line at a time, from one goroutine.
@@ -186,7 +186,7 @@ func (o Operator) Accepted(s *State) (*File, error) {
 	return ParseFile(strings.TrimSuffix(string(from), "\n"), data)
 }
 
-// Restartable is what Keep would start: every member of a team without a process.
+// restartable is what Keep would start: every member of a team without a process.
 func (s *State) restartable() []*control.Member {
 	var ms []*control.Member
 	for _, m := range s.Lead.Live() {
@@ -201,12 +201,4 @@ func (r *run) warn(msg string, err error, args ...any) {
 	if err != nil {
 		r.log().Warn(msg, append([]any{slog.Any("err", err)}, args...)...)
 	}
-}
-
-// memberNames are the names of members.
-func memberNames(ms []*control.Member) (names []waggle.MemberName) {
-	for _, m := range ms {
-		names = append(names, m.Name)
-	}
-	return names
 }

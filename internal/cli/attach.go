@@ -19,14 +19,20 @@ import (
 func attachCmd(a *App) *cobra.Command {
 	var look bool
 	cmd := &cobra.Command{
-		Use:   "attach NAME",
-		Short: "Look into a member's terminal; Ctrl-] leaves it",
-		Long: `attach shows a member's terminal as it is, and types into it what you type. The
+		Use:   "attach [NAME]",
+		Short: "Look into a member's terminal, or come back to a team",
+		Long: `Without NAME, attach comes back to a team that is led in the background, or by nobody:
+this command leads it from then on, as waggle up does.
+
+With NAME, it shows a member's terminal as it is, and types into it what you type. The
 member goes on when you leave with Ctrl-]. A member in a pane of tmux is shown by
 tmux, and left with its own detach key.`,
-		Args:              cobra.ExactArgs(1),
+		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.comeBack(cmd.Context())
+			}
 			name, err := waggle.ParseMember(args[0])
 			if err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "attach", Err: err}

@@ -99,6 +99,9 @@ func (a *App) run(ctx context.Context, f *operator.File, ro operator.RunOptions,
 			}
 		}
 	}
+	hurry, stop := a.hurry(ctx)
+	defer stop()
+	ro.Hurry = hurry
 	rep, err := op.Run(ctx, f, ro)
 	if rep == nil {
 		return err
@@ -168,7 +171,7 @@ func (p *prompter) ask(ctx context.Context, q operator.Question) (operator.Answe
 	for {
 		select {
 		case <-ctx.Done():
-			p.a.talk("%s %s was answered elsewhere", faint("note:"), q.ID)
+			p.a.talk("%s %s is not asked here any more", faint("note:"), q.ID)
 			return operator.Answer{}, ctx.Err()
 		case line, ok := <-p.lines:
 			if !ok {

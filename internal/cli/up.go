@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -112,6 +114,9 @@ func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State,
 	lo.Up = func(s *operator.State) {
 		a.talk("%s team %s is up: %d ready; Ctrl-C ends it, waggle detach%s leaves it running", green("note:"), s.Team, len(s.Lead.Live()), a.scope(s.Team))
 	}
+	hurry, stop := a.hurry(ctx)
+	defer stop()
+	lo.Hurry = hurry
 	how, err := op.Keep(ctx, s, f, lo)
 	if err != nil {
 		return err
@@ -129,6 +134,36 @@ func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State,
 		a.say("team %s has ended; its history is in %s", s.Team, s.Dir.Path)
 	}
 	return nil
+}
+
+// hurry is closed by a second Ctrl-C, after the one that has ended ctx. stop ends the
+// watch for it.
+func (a *App) hurry(ctx context.Context) (hurry <-chan struct{}, stop func()) {
+	again, done, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+		}
+		if a.flags.quiet || !tty(a.In) {
+			return
+		}
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, os.Interrupt)
+		defer signal.Stop(c)
+		select {
+		case <-done:
+		case <-c:
+			a.talk("%s ending what is left by signal", faint("note:"))
+			close(again)
+		}
+	}()
+	return again, func() {
+		close(done)
+		<-ended
+	}
 }
 
 // background starts a process without a terminal that leads, and waits until all
@@ -308,6 +343,27 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		return a.raised(ctx, op, s)
 	}
 	a.sayPlan(p)
+	return a.keep(ctx, op, s, nil, l.lo)
+}
+
+// comeBack takes a team over that is led in the background.
+func (a *App) comeBack(ctx context.Context) error {
+	op, name, err := a.team()
+	if err != nil {
+		return err
+	}
+	s, p, err := op.PlanResume(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := op.TakeLead(ctx, s); err != nil {
+		return err
+	}
+	if p.Starts() > 0 {
+		a.sayPlan(p)
+	}
+	var l leadFlags
+	a.attend(&l)
 	return a.keep(ctx, op, s, nil, l.lo)
 }
 
