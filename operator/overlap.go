@@ -122,9 +122,9 @@ func edited(c *control.Call) string {
 	return filepath.Clean(path)
 }
 
-// Overlaps finds the files that more than one living member edited. It runs git once
-// for each worktree, with a limit; of one that git cannot tell of in time only the tool
-// calls count.
+// Overlaps finds the files that more than one living member edited. Git is asked once
+// for each worktree (worktree.Git.Changed), all at the same time and with a limit; of one
+// that it cannot tell of in time only the tool calls count.
 func (o Operator) Overlaps(ctx context.Context, s *State) []Overlap {
 	var es []edits
 	for _, m := range s.Lead.Live() {

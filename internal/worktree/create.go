@@ -81,6 +81,8 @@ func (g Git) checkout(ctx context.Context, cwd string) (checkout, error) {
 	switch {
 	case said(err, "not a git repository"):
 		return c, fmt.Errorf("%s: %w", cwd, ErrNotRepository)
+	case said(err, "cannot use bare repository"): // safe.bareRepository
+		return c, fmt.Errorf("%s: %w", cwd, ErrBare)
 	case err != nil:
 		return c, err
 	}
@@ -267,11 +269,11 @@ func (s Store) undo(ctx context.Context, r Record) error {
 	}
 	if slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
 		// Twice: git has locked what it had not finished.
-		if _, err := s.Git.run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
+		if _, err := s.Git.of(t.Common).run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
 			if err := os.RemoveAll(t.Path); err != nil {
 				return err
 			}
-			if _, err := s.Git.run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
+			if _, err := s.Git.of(t.Common).run(ctx, t.Common, "worktree", "remove", "--force", "--force", "--", t.Path); err != nil {
 				return err
 			}
 		}
@@ -298,11 +300,11 @@ func removeEmpty(path string) error {
 // dropBranch deletes a worktree's branch if that holds no commit of its own and is
 // checked out nowhere. It is deleted only as it was looked at.
 func (s Store) dropBranch(ctx context.Context, t Tree) error {
-	tip, err := s.Git.commit(ctx, t.Common, refOf(t.Branch))
+	tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
 	if err != nil || tip == "" {
 		return err
 	}
-	own, err := s.Git.line(ctx, t.Common, "rev-list", "--max-count=1", tip, "--not", t.Base)
+	own, err := s.Git.of(t.Common).line(ctx, t.Common, "rev-list", "--max-count=1", tip, "--not", t.Base)
 	if err != nil || own != "" {
 		return err
 	}
@@ -310,7 +312,7 @@ func (s Store) dropBranch(ctx context.Context, t Tree) error {
 	if err != nil || slices.ContainsFunc(all, func(w listed) bool { return w.branch == t.Branch }) {
 		return err
 	}
-	_, err = s.Git.run(ctx, t.Common, "update-ref", "-d", refOf(t.Branch), tip)
+	_, err = s.Git.of(t.Common).run(ctx, t.Common, "update-ref", "-d", refOf(t.Branch), tip)
 	return err
 }
 
@@ -347,11 +349,11 @@ func (s Store) restore(ctx context.Context, r Record) error {
 		return err
 	}
 	if slices.ContainsFunc(all, func(w listed) bool { return w.path == t.Path }) {
-		if _, err := s.Git.run(ctx, t.Common, "worktree", "remove", "--", t.Path); err != nil {
+		if _, err := s.Git.of(t.Common).run(ctx, t.Common, "worktree", "remove", "--", t.Path); err != nil {
 			return err
 		}
 	}
-	if tip, err := s.Git.commit(ctx, t.Common, refOf(t.Branch)); err != nil {
+	if tip, err := s.Git.of(t.Common).commit(ctx, t.Common, refOf(t.Branch)); err != nil {
 		return err
 	} else if tip == "" {
 		return &MismatchError{What: "branch", Got: "gone", Want: t.Branch}
@@ -359,7 +361,7 @@ func (s Store) restore(ctx context.Context, r Record) error {
 	if err := os.Mkdir(t.Path, 0o700); err != nil {
 		return fmt.Errorf("worktree: %w", err)
 	}
-	_, _, err = s.Git.bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch)
+	_, _, err = s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, "worktree", "add", "--quiet", "--", t.Path, t.Branch)
 	if err != nil {
 		return errors.Join(err, os.Remove(t.Path)) // only if it is empty
 	}

@@ -23,6 +23,15 @@ type Git struct {
 	// Limit is how long one call may take; 0 means 30 s. Making a worktree, which
 	// writes all of its files and runs a hook, may take 20 times that.
 	Limit time.Duration
+
+	gitDir string // named to git; "": git finds it from the directory it runs in
+}
+
+// of is g for what concerns the repository and no checkout: its git directory is named,
+// for git may be told to take none that it comes across (safe.bareRepository).
+func (g Git) of(common string) Git {
+	g.gitDir = common
+	return g
 }
 
 // Find looks git up in the PATH of an environment. Its error is ErrNoGit.
@@ -124,7 +133,11 @@ func (g Git) bounded(ctx context.Context, dir string, times, limit int, args ...
 	}
 	tctx, cancel := context.WithTimeoutCause(ctx, each*time.Duration(times), fmt.Errorf("it took longer than %v", each*time.Duration(times)))
 	defer cancel()
-	cmd := exec.CommandContext(tctx, g.Program, append(slices.Clone(always), args...)...)
+	argv := slices.Clone(always)
+	if g.gitDir != "" {
+		argv = append(argv, "--git-dir="+g.gitDir)
+	}
+	cmd := exec.CommandContext(tctx, g.Program, append(argv, args...)...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(Environ(g.Environ), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "PWD="+dir), endWait
 	inGroup(cmd)
 	stdout, stderr := &capped{left: limit}, &capped{left: errLimit, drop: true}
@@ -211,9 +224,9 @@ type listed struct {
 
 // worktrees lists the worktrees of a repository, the main checkout first.
 func (g Git) worktrees(ctx context.Context, common string) ([]listed, error) {
-	out, err := g.run(ctx, common, "worktree", "list", "--porcelain", "-z")
+	out, err := g.of(common).run(ctx, common, "worktree", "list", "--porcelain", "-z")
 	if exit(err) == 129 { // git before 2.36 knows no -z here, and cannot tell of a path with a newline
-		out, err = g.run(ctx, common, "worktree", "list", "--porcelain")
+		out, err = g.of(common).run(ctx, common, "worktree", "list", "--porcelain")
 		out = strings.ReplaceAll(out, "\n", "\x00")
 	}
 	if err != nil {

@@ -14,8 +14,19 @@ import (
 // environ is an environment in which git has no settings of this machine's user.
 func environ(t testing.TB) []string {
 	t.Helper()
-	return append(worktree.Environ(os.Environ()), "HOME="+t.TempDir(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+	return append(worktree.Environ(os.Environ()), "HOME="+t.TempDir(), "GIT_CONFIG_GLOBAL="+strict(t), "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
+}
+
+// strict is a configuration with which git takes no directory for a repository that it
+// has only come across.
+func strict(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "gitconfig")
+	if err := os.WriteFile(path, []byte("[safe]\n\tbareRepository = explicit\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // world is a repository and a Store for it.

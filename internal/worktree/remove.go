@@ -115,7 +115,7 @@ func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 	if force {
 		args = append(args, "--force")
 	}
-	if _, _, err := s.Git.bounded(ctx, t.Common, slow, outLimit, append(args, "--", t.Path)...); err != nil {
+	if _, _, err := s.Git.of(t.Common).bounded(ctx, t.Common, slow, outLimit, append(args, "--", t.Path)...); err != nil {
 		if said(err, "submodule") || said(err, "contains modified or untracked files") || said(err, "locked") {
 			return &KeptError{Tree: t, Why: err.(*GitError).Said}
 		}

@@ -180,7 +180,7 @@ func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
 	if s.Head != "" {
 		tips = append(tips, s.Head)
 	}
-	tip, err := g.commit(ctx, t.Common, refOf(t.Branch))
+	tip, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.Branch))
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
 	}
 	args = append(append(args, tips...), "--not", t.Base)
 	if t.From != "" {
-		from, err := g.commit(ctx, t.Common, refOf(t.From))
+		from, err := g.of(t.Common).commit(ctx, t.Common, refOf(t.From))
 		if err != nil {
 			return err
 		}
@@ -200,7 +200,7 @@ func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
 			args = append(args, from)
 		}
 	}
-	out, more, err := g.bounded(ctx, t.Common, 1, outLimit, append(args, "--remotes", "--")...)
+	out, more, err := g.of(t.Common).bounded(ctx, t.Common, 1, outLimit, append(args, "--remotes", "--")...)
 	if err != nil {
 		return err
 	}
@@ -219,10 +219,10 @@ func (g Git) commits(ctx context.Context, t Tree, s *Status) error {
 // stashes fills in the stash entries that were made on the branch. They are the
 // repository's, whichever worktree made them.
 func (g Git) stashes(ctx context.Context, t Tree, s *Status) error {
-	if tip, err := g.commit(ctx, t.Common, "refs/stash"); err != nil || tip == "" {
+	if tip, err := g.of(t.Common).commit(ctx, t.Common, "refs/stash"); err != nil || tip == "" {
 		return err
 	}
-	out, more, err := g.bounded(ctx, t.Common, 1, outLimit, "log", "-g", "-z", "--no-show-signature", "--no-color", "--no-notes", "--no-patch", "--format=tformat:%gs", "refs/stash", "--")
+	out, more, err := g.of(t.Common).bounded(ctx, t.Common, 1, outLimit, "log", "-g", "-z", "--no-show-signature", "--no-color", "--no-notes", "--no-patch", "--format=tformat:%gs", "refs/stash", "--")
 	if err != nil {
 		return err
 	}
