@@ -35,6 +35,7 @@ var commands = []func(*App) *cobra.Command{
 	detachCmd,
 	doctorCmd,
 	downCmd,
+	gcCmd,
 	holdCmd,
 	inboxCmd,
 	initCmd,

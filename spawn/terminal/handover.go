@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -253,4 +254,21 @@ func readJSON(path string, v any) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// Record is the file that this was read from.
+func (h Held) Record() string { return h.paths.hold() }
+
+// Untaken lists the hand-overs of a directory that were laid before a time and that
+// no holder has taken. A holder waits 20 s at most: older ones have no taker, and hold
+// an environment.
+func Untaken(dir string, before time.Time) ([]string, error) {
+	found, err := filepath.Glob(filepath.Join(dir, "*"+startSuffix))
+	if err != nil {
+		return nil, fmt.Errorf("spawn: hand-overs: %w", err)
+	}
+	return slices.DeleteFunc(found, func(path string) bool {
+		fi, err := os.Lstat(path)
+		return err != nil || !fi.ModTime().Before(before)
+	}), nil
 }

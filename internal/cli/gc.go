@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/operator"
+)
+
+func gcCmd(a *App) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "gc [TEAM]",
+		Short: "What teams have left behind: list it, or end it with --yes",
+		Long: `What teams have left behind: processes of members that have left or whose team has
+ended, commands whose worker is dead, terminals and panes of processes that are gone,
+hand-overs that nobody takes, dead sockets, clean worktrees. Without --yes nothing is
+changed. With it exactly what is listed is ended or removed, each after another look,
+and what only that had needed; exit 1 when something could not be.
+
+Only what waggle has started and recorded is touched, known by pid and start time, never
+by name. What died and can be brought back stays, and is listed as kept with the reason.
+
+--json: {"found":[{"kind","team","member","pid","start","path","why","done","error"}],
+"kept":[{"kind","team","member","path","why"}]}. kind is process, command, holder, pane,
+record, hand-over, socket or worktree, and team for a team that is kept.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, err := a.op()
+			if err != nil {
+				return err
+			}
+			var name waggle.TeamName
+			if of := a.flags.team; of != "" || len(args) > 0 {
+				if len(args) > 0 {
+					of = args[0]
+				}
+				if name, err = waggle.ParseTeam(of); err != nil {
+					return &operator.Error{Code: operator.CodeUsage, Op: "gc", Err: err}
+				}
+			}
+			c, err := op.GC(cmd.Context(), name, yes)
+			if err != nil {
+				return err
+			}
+			return a.sayCollected(c, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "end and remove what is listed")
+	return cmd
+}
+
+func (a *App) sayCollected(c *operator.Collected, acted bool) error {
+	var failed error
+	if n := c.Undone(); acted && n > 0 {
+		failed = exitError(operator.CodeFailed)
+		a.talk("%d could not be ended or removed", n)
+	}
+	if a.flags.json {
+		if err := a.document(c); err != nil {
+			return err
+		}
+		return failed
+	}
+	var rows [][]string
+	for _, g := range c.Found {
+		what, state := g.Path, ""
+		if g.PID > 0 {
+			what = fmt.Sprintf("pid %d, start %s", g.PID, g.Start)
+		}
+		switch {
+		case g.Done:
+			state = "done"
+		case acted:
+			state = "not done: " + g.Error
+		}
+		rows = append(rows, []string{g.Kind, g.Team, g.Member, what, state, g.Why})
+	}
+	if len(rows) > 0 {
+		a.list([]string{"KIND", "TEAM", "MEMBER", "WHAT", "", "WHY"}, rows)
+	}
+	for _, k := range c.Kept {
+		at := ""
+		if k.Path != "" {
+			at = "  " + operator.Visible(k.Path)
+		}
+		of := k.Team
+		if k.Member != "" {
+			of = k.Member + "@" + k.Team
+		}
+		a.say("kept: %s %s: %s%s", k.Kind, operator.Visible(of), operator.Visible(k.Why), faint(at))
+	}
+	switch {
+	case len(c.Found) == 0:
+		a.talk("nothing is left behind")
+	case !acted:
+		a.talk("nothing was changed; waggle gc --yes ends and removes these")
+	}
+	return failed
+}

@@ -1,0 +1,53 @@
+//go:build unix
+
+package transport_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"waggle/transport"
+)
+
+// TestDead: the socket of a program that was killed is found and removed with its key;
+// one at which somebody answers, and what is no socket, is left alone.
+func TestDead(t *testing.T) {
+	p := newPlace(t)
+	s := serve(t, p, "ann", newHost("ann"))
+	killed := p.Path("bob")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: killed, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	file := p.Path("eve")
+	for _, f := range []string{file, filepath.Join(p.Keys, "bob.json")} {
+		if err := os.WriteFile(f, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dead, err := p.Dead()
+	if err != nil || !slices.Equal(dead, []string{killed}) {
+		t.Errorf("%q, %v", dead, err)
+	}
+	for path, want := range map[string]bool{killed: true, s.Path(): false, file: false} {
+		if got, err := p.RemoveDead(path); got != want || err != nil {
+			t.Errorf("remove %s: %v, %v", path, got, err)
+		}
+	}
+	if got, err := p.RemoveDead(killed); got || err != nil {
+		t.Errorf("again: %v, %v", got, err)
+	}
+	for path, want := range map[string]bool{killed: false, filepath.Join(p.Keys, "bob.json"): false, s.Path(): true, filepath.Join(p.Keys, "ann.json"): true, file: true} {
+		if _, err := os.Lstat(path); (err == nil) != want {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if dead, err := (transport.Place{Dir: filepath.Join(p.Dir, "none"), Keys: p.Keys}).Dead(); err != nil || len(dead) > 0 {
+		t.Errorf("no directory: %q, %v", dead, err)
+	}
+}
