@@ -30,10 +30,11 @@ import (
 // It needs it2 (https://github.com/mkusaka/it2) and iTerm2's Python API switched on.
 func ITerm2(o ITerm2Options) spawn.Backend { return &itermBackend{o: o} }
 
-type itermBackend struct {
-	o  ITerm2Options
-	mu sync.Mutex // one split at a time: each is below the last one
-}
+type itermBackend struct{ o ITerm2Options }
+
+// splits are the sessions that this program has made, so that the next one comes
+// below them before they are on record.
+var splits sync.Map // of string to struct{}
 
 var _ spawn.Backend = (*itermBackend)(nil)
 
@@ -179,8 +180,11 @@ func (o ITerm2Options) sweep() {
 
 // split makes a session with a profile: below the last one of ours, or beside Home.
 func (b *itermBackend) split(ctx context.Context, it it2, o ITerm2Options, profile profileFile) (string, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	over, err := o.turn(ctx, "iterm2.lock")
+	if err != nil {
+		return "", err
+	}
+	defer over()
 	before, err := it.sessions(ctx)
 	if err != nil {
 		return "", err
@@ -191,7 +195,8 @@ func (b *itermBackend) split(ctx context.Context, it it2, o ITerm2Options, profi
 	args := []string{"session", "split", "-s", o.Home, "-v"}
 	held, _ := List(o.Dir) // what cannot be read has no place in the layout
 	for _, s := range before {
-		if slices.ContainsFunc(held, func(h Held) bool { return h.Place.Pane != nil && h.Place.Pane.ID == s.ID }) {
+		_, ours := splits.Load(s.ID)
+		if ours || slices.ContainsFunc(held, func(h Held) bool { return h.Place.Pane != nil && h.Place.Pane.ID == s.ID }) {
 			args = []string{"session", "split", "-s", s.ID}
 		}
 	}
@@ -206,6 +211,7 @@ func (b *itermBackend) split(ctx context.Context, it it2, o ITerm2Options, profi
 	if err != nil {
 		return "", errors.Join(err, it.dropLost(context.WithoutCancel(ctx), before, profile))
 	}
+	splits.Store(id, struct{}{})
 	return id, nil
 }
 

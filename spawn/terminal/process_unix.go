@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
 
+	"waggle/internal/atomicfile"
 	"waggle/spawn"
 )
 
@@ -86,6 +88,27 @@ func closed(c <-chan struct{}) bool {
 		return true
 	default:
 		return false
+	}
+}
+
+// turn waits until no other program, nor another goroutine, makes a pane for this
+// team: each needs the room that the last one left, and the first makes tmux's session.
+func (o Options) turn(ctx context.Context, lock string) (over func(), err error) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		release, held, err := atomicfile.TryFlock(filepath.Join(o.Dir, lock), atomicfile.Options{Rank: atomicfile.RankLease})
+		if err != nil {
+			return nil, err
+		}
+		if held {
+			return func() { _ = release() }, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
 	}
 }
 

@@ -8,12 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
-	"waggle/internal/atomicfile"
 	"waggle/spawn"
 )
 
@@ -67,30 +64,9 @@ func (b *tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proces
 	}), nil
 }
 
-// turn waits until no other program, nor another goroutine, makes a pane for this
-// team: each needs the room that the last one left, and the first makes the session.
-func (b *tmuxBackend) turn(ctx context.Context) (over func(), err error) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		release, held, err := atomicfile.TryFlock(filepath.Join(b.o.Dir, "tmux.lock"), atomicfile.Options{Rank: atomicfile.RankLease})
-		if err != nil {
-			return nil, err
-		}
-		if held {
-			return func() { _ = release() }, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-tick.C:
-		}
-	}
-}
-
 // open makes a pane in which a holder waits for its hand-over, and dresses it.
 func (b *tmuxBackend) open(ctx context.Context, p paths, spec spawn.Spec) (spawn.Pane, spawn.Identity, error) {
-	over, err := b.turn(ctx)
+	over, err := b.o.turn(ctx, "tmux.lock")
 	if err != nil {
 		return spawn.Pane{}, spawn.Identity{}, err
 	}
