@@ -1,0 +1,196 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/testenv"
+	"waggle/operator"
+)
+
+// inTmux is a user in a tmux of their own.
+type inTmux struct {
+	t            *testing.T
+	dir, socket  string
+	root, state  string
+	before, opts string
+}
+
+// look is everything of the server that a user would see.
+const paneLook = "#{session_name} #{window_index} #{pane_id} #{pane_width}x#{pane_height} #{pane_dead}"
+
+func newTmux(t *testing.T, file string) *inTmux {
+	t.Helper()
+	testenv.Require(t, "tmux")
+	dir, err := os.MkdirTemp("", "wt") // short: sockets lie in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	u := &inTmux{t: t, dir: dir, socket: filepath.Join(dir, "t"), root: filepath.Join(dir, "root"), state: filepath.Join(dir, "s")}
+	if err := os.Mkdir(u.root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Dir(binary(t))
+	cmd := exec.Command(testenv.Require(t, "tmux"), "-f", os.DevNull, "-S", u.socket, "new-session", "-d", "-s", "mine", "-x", "200", "-y", "50", "env", "ENV=", "PS1=> ", "sh")
+	cmd.Dir = dir
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMUX") }),
+		"TERM=xterm-256color", "SHELL=/bin/sh", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"),
+		"WAGGLE_ROOT="+u.root, "WAGGLE_STATE="+u.state, "XDG_RUNTIME_DIR=", "WAGGLE_CONFIG=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	t.Cleanup(func() { _, _ = tmuxAt(t, u.socket, "kill-server") })
+	u.before, u.opts = u.tmux("list-panes", "-a", "-F", paneLook), u.options()
+	return u
+}
+
+func (u *inTmux) tmux(args ...string) string {
+	u.t.Helper()
+	out, err := exec.Command(testenv.Require(u.t, "tmux"), append([]string{"-S", u.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		u.t.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// options are those that a user has set or that somebody left.
+func (u *inTmux) options() string {
+	u.t.Helper()
+	return u.tmux("show-options", "-w", "-t", "mine:") + u.tmux("show-options", "-t", "mine") + u.tmux("show-environment", "-t", "mine")
+}
+
+// types writes a line into the first pane, as a user does.
+func (u *inTmux) types(line string) { u.tmux("send-keys", "-t", "%0", line, "Enter") }
+
+// until waits until the server looks as it should.
+func (u *inTmux) until(what string, cond func() bool) {
+	u.t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			u.t.Fatalf("never: %s\n%s\n%s", what, u.tmux("list-panes", "-a", "-F", paneLook), u.tmux("capture-pane", "-p", "-t", "%0"))
+		}
+		time.Sleep(20 * time.Millisecond) // a look at another program, which tells nobody
+	}
+}
+
+// panes lists what waggle has made, with titles, colours and whether the process runs.
+func (u *inTmux) panes() []string {
+	u.t.Helper()
+	var list []string
+	for _, line := range strings.Split(strings.TrimSpace(u.tmux("list-panes", "-a", "-F", "#{pane_id} #{@waggle-name} #{@waggle-color} #{pane_dead}")), "\n") {
+		if f := strings.Fields(line); len(f) == 4 {
+			list = append(list, fmt.Sprintf("%s %s %s", f[1], f[2], f[3]))
+		}
+	}
+	return list
+}
+
+// waggle runs a command beside, as from another window.
+func (u *inTmux) waggle(args ...string) (string, int) {
+	u.t.Helper()
+	cmd := exec.CommandContext(u.t.Context(), binary(u.t), append([]string{"--root", u.root, "--state", u.state}, args...)...)
+	cmd.Dir = u.dir
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "TMUX") }), "XDG_RUNTIME_DIR=")
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		u.t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+const fourWorkers = `team: four
+sandbox: {mode: off}
+policy: {allow: ["Bash(echo:*)"]}
+members:
+  - {name: ann, agent: exec}
+  - {name: bob, agent: exec}
+  - {name: cyd, agent: exec}
+  - {name: dan, agent: script, steps: [{say: hello}]}
+tasks:
+  - {subject: one, owner: ann, instructions: "echo one"}
+`
+
+// TestUpInTmux is a new user's way through a team in their own tmux: four panes with
+// titles and colours beside the one that leads, stop closes exactly one, a pane closed
+// by hand is said and its member comes back, detach leaves them running, and after
+// down everything is as it was.
+func TestUpInTmux(t *testing.T) {
+	u := newTmux(t, fourWorkers)
+	u.types("waggle up waggle.yaml")
+	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 4 ready") })
+	if got, want := u.panes(), []string{"ann blue 0", "bob green 0", "cyd yellow 0", "dan magenta 0"}; !slices.Equal(got, want) {
+		t.Errorf("panes %q, want %q", got, want)
+	}
+	if format := u.tmux("show-options", "-w", "-t", "mine:", "pane-border-status") + u.tmux("show-options", "-w", "-t", "mine:", "pane-border-format"); !strings.Contains(format, "top") || !strings.Contains(format, "@waggle-name") {
+		t.Errorf("titles are not shown: %s", format)
+	}
+	if out, code := u.waggle("stop", "cyd"); code != 0 {
+		t.Fatalf("stop: %d\n%s", code, out)
+	}
+	if got, want := u.panes(), []string{"ann blue 0", "bob green 0", "dan magenta 0"}; !slices.Equal(got, want) {
+		t.Errorf("after stop: %q, want %q", got, want)
+	}
+
+	var closed string
+	for _, line := range strings.Split(u.tmux("list-panes", "-a", "-F", "#{pane_id} #{@waggle-name}"), "\n") {
+		if id, name, _ := strings.Cut(line, " "); name == "bob" {
+			closed = id
+		}
+	}
+	u.tmux("kill-pane", "-t", closed)
+	u.until("said", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "bob closed somebody closed its pane") })
+	u.until("back", func() bool { return slices.Contains(u.panes(), "bob green 0") })
+
+	if out, code := u.waggle("detach"); code != 0 {
+		t.Fatalf("detach: %d\n%s", code, out)
+	}
+	u.until("left", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "detached: the members go on") })
+	out, code := u.waggle("status", "--json")
+	var st operator.Status
+	if err := json.Unmarshal([]byte(out), &st); err != nil || code != 0 || !st.Leader.Led {
+		t.Errorf("after detach: %d %v\n%s", code, err, out)
+	}
+	if got := u.panes(); len(got) != 3 {
+		t.Errorf("after detach: %q", got)
+	}
+	if out, code := u.waggle("down"); code != 0 {
+		t.Fatalf("down: %d\n%s", code, out)
+	}
+	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
+		t.Errorf("panes after down:\n%s\nbefore:\n%s", after, u.before)
+	}
+	if after := u.options(); after != u.opts {
+		t.Errorf("options after down:\n%s\nbefore:\n%s", after, u.opts)
+	}
+}
+
+// TestInterruptTwice: Ctrl-C asks the members to end, a second one does not wait.
+func TestInterruptTwice(t *testing.T) {
+	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"sleep 600"`, 1))
+	u.types("waggle up waggle.yaml --grace 10m")
+	u.until("asked", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "allow it?") })
+	u.tmux("send-keys", "-t", "%0", "C-c")
+	u.until("ending", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "are asked to end, for up to 10m0s") })
+	u.tmux("send-keys", "-t", "%0", "C-c")
+	u.until("ended", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "team four has ended") })
+	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
+		t.Errorf("panes after the end:\n%s\nbefore:\n%s", after, u.before)
+	}
+}
