@@ -284,7 +284,7 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 	heard, _ := waggle.ParseTime(g.Output.At)
 	for _, c := range w.Running() {
 		if c.Epoch == w.Epoch { // of an earlier start nobody knows whether it ran
-			f.Commands = append(f.Commands, Command{What: brief(Describe(c.Kind, c.Ask)), Since: c.StartedAt, Heard: heard})
+			f.Commands = append(f.Commands, Command{What: brief(spoken(c)), Since: c.StartedAt, Heard: heard})
 		}
 	}
 	if t := w.Turn(); t != nil && f.Turn == nil {
@@ -296,6 +296,14 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 	if todo := w.Waiting(); len(todo) > 0 {
 		k.todo(m, todo[0], f)
 	}
+}
+
+// spoken is a call as people say it: the shell's text without the JSON around it.
+func spoken(c *control.Call) string {
+	if text := commandOf(policy.Call{Tool: c.Ask.Tool, Input: []byte(c.Input())}); text != "" {
+		return c.Ask.Tool + " " + text
+	}
+	return Describe(c.Kind, c.Ask)
 }
 
 // asks tells whom a question waits for. One that is answered waits for nobody.

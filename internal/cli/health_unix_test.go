@@ -1,0 +1,442 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/poll"
+	"waggle/spawn"
+	term "waggle/spawn/terminal"
+)
+
+// ward is a team that the real program leads in the background, looked at from here.
+type ward struct {
+	t    *testing.T
+	op   operator.Operator
+	team waggle.TeamName
+	dir  string
+}
+
+// newWard brings a team up and ends it with everything that it started.
+func newWard(t *testing.T, yaml string) *ward {
+	t.Helper()
+	w := &ward{t: t, op: newOperator(t), team: "ward", dir: t.TempDir()}
+	w.op.Environ = slices.DeleteFunc(w.op.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TMUX") })
+	run := t.TempDir() // short enough for a socket
+	w.op.RunDir = filepath.Join(run, "waggle")
+	w.op.Environ = append(w.op.Environ, "WAGGLE_ROOT="+w.op.Root.Path, "WAGGLE_STATE="+w.op.Home.Path, "XDG_RUNTIME_DIR="+run, "HOME="+t.TempDir())
+	w.must(os.WriteFile(filepath.Join(w.dir, "waggle.yaml"), []byte("team: ward\n"+yaml), 0o600))
+	t.Cleanup(func() { w.waggle("down", "ward", "--force") })
+	if out, err := w.waggle("up", "waggle.yaml", "--detach"); err != nil {
+		t.Fatalf("up: %v\n%s", err, out)
+	}
+	return w
+}
+
+func (w *ward) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *ward) waggle(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, w.op.Self, args...)
+	cmd.Dir, cmd.Env = w.dir, w.op.Environ
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	return out.String(), err
+}
+
+// later is w seen by somebody whose clock is ahead: a machine that slept.
+func (w *ward) later(d time.Duration) *ward {
+	ahead := *w
+	now := w.op.Minter.Now
+	ahead.op.Minter = poll.Minter{Now: func() time.Time { return now().Add(d) }, Rand: w.op.Minter.Rand}
+	return &ahead
+}
+
+// status looks, and finds out whether somebody is called dead who lives.
+func (w *ward) status() *operator.Status {
+	w.t.Helper()
+	st, err := w.op.Status(w.t.Context(), w.team)
+	w.must(err)
+	s, err := w.op.State(w.t.Context(), w.team)
+	for _, m := range st.Members {
+		if err != nil || m.State != operator.StateDead {
+			continue
+		}
+		if jm, ok := s.Lead.Member(waggle.MemberName(m.Name)); ok && jm.Process != nil && jm.Process.ID.PID == m.PID && jm.Process.ID.Alive() {
+			w.t.Errorf("FALSE DEAD: %s (%s), and its process %d runs", m.Name, m.Why, m.PID)
+		}
+	}
+	return st
+}
+
+func (w *ward) member(name string) operator.MemberStatus {
+	w.t.Helper()
+	for _, m := range w.status().Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	w.t.Fatalf("status does not list %s", name)
+	return operator.MemberStatus{}
+}
+
+// until looks until a member is so, and returns how long that took.
+func (w *ward) until(name string, want operator.MemberState) time.Duration {
+	w.t.Helper()
+	began := time.Now()
+	for {
+		m := w.member(name)
+		if m.State == want {
+			return time.Since(began)
+		}
+		if time.Since(began) > 30*time.Second {
+			w.t.Fatalf("%s is %s (%s), want %s", name, m.State, m.Why, want)
+		}
+		time.Sleep(10 * time.Millisecond) // between two looks
+	}
+}
+
+func (w *ward) is(name string, want operator.MemberState, says string) {
+	w.t.Helper()
+	if m := w.member(name); m.State != want || !strings.Contains(m.Why, says) {
+		w.t.Errorf("%s is %s (%s), want %s (%s)", name, m.State, m.Why, want, says)
+	}
+}
+
+// agree compares what status, why, pending and log say.
+func (w *ward) agree() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	st := w.status()
+	qs, err := w.op.Pending(ctx, w.team, false)
+	w.must(err)
+	log, err := w.op.OpenLog(ctx, string(w.team))
+	w.must(err)
+	recs, _ := log.Next(ctx)
+	asks := map[string]operator.Question{}
+	for _, q := range qs {
+		asks[q.Member] = q
+	}
+	if st.Pending != len(qs) {
+		w.t.Errorf("status counts %d questions, pending lists %d", st.Pending, len(qs))
+	}
+	for _, m := range st.Members {
+		y, err := w.op.Why(ctx, string(w.team), m.Name)
+		w.must(err)
+		if y.State != string(m.State) {
+			w.t.Errorf("%s is %s in status, and %s in why", m.Name, m.State, y.State)
+		}
+		q, asking := asks[m.Name]
+		dead := m.State == operator.StateDead
+		if (m.State == operator.StateHuman) != (asking && !dead && m.State != operator.StateStalled && m.State != operator.StateUnknown) {
+			w.t.Errorf("%s is %s, and pending has %+v", m.Name, m.State, q)
+		}
+		if asking && (q.Asker != "") != dead {
+			w.t.Errorf("%s is %s, and pending says of its asker %q", m.Name, m.State, q.Asker)
+		}
+		if died := lastOf(recs, m.Name, w.op) == control.RecDied; died != dead {
+			w.t.Errorf("%s is %s, and the log's last word on its process is a death: %v", m.Name, m.State, died)
+		}
+	}
+}
+
+// lastOf is the last record of the leader about a member's process.
+func lastOf(recs []operator.LogRecord, member string, op operator.Operator) (kind string) {
+	inst := ""
+	for _, r := range recs {
+		if r.Name != "leader" {
+			continue
+		}
+		if r.Kind == control.RecJoined && bytes.Contains(r.Body, fmt.Appendf(nil, "%q:%q", "name", member)) {
+			_, rest, _ := strings.Cut(string(r.Body), `"instance":"`)
+			inst, _, _ = strings.Cut(rest, `"`)
+		}
+		if (r.Kind == control.RecDied || r.Kind == control.RecProcess) && inst != "" && bytes.Contains(r.Body, []byte(inst)) {
+			kind = r.Kind
+		}
+	}
+	return kind
+}
+
+func (w *ward) signal(pid int, s syscall.Signal) {
+	w.t.Helper()
+	w.must(syscall.Kill(pid, s))
+}
+
+// wardFile has a member for each thing to wait for. Nobody is started again.
+const wardFile = `
+policy: {allow: ["Bash(sh:*)"]}
+members:
+  - {name: silent, agent: exec, restart: never}
+  - {name: human, agent: exec, restart: never}
+  - {name: peer, agent: exec, restart: never}
+  - {name: victim, agent: exec, restart: never}
+  - {name: held, agent: exec, restart: never}
+  - {name: broken, agent: exec, restart: never}
+tasks:
+  - {subject: long, owner: silent, instructions: "sh -c 'sleep 600 & wait'"}
+  - {subject: asks, owner: human, instructions: "touch never"}
+  - {subject: after, owner: peer, after: [long], instructions: "sh -c true"}
+`
+
+// TestTwelveSituations is the matrix of ways to be, with the program's own processes
+// (USERS need 8): nobody who lives is called dead, every death is seen, and status,
+// why, pending and log agree.
+func TestTwelveSituations(t *testing.T) {
+	w := newWard(t, wardFile)
+	ctx := t.Context()
+	pid := func(name string) int { return w.member(name).PID }
+
+	t.Run("silent long job", func(t *testing.T) {
+		w.until("silent", operator.StateWorking)
+		w.later(15*time.Minute).is("silent", operator.StateBackground, "silent for 1")
+		w.agree()
+	})
+	t.Run("background command", func(t *testing.T) {
+		if m := w.later(2 * time.Minute).member("silent"); m.State != operator.StateBackground || m.Usage != nil && m.Usage.Processes < 2 {
+			t.Errorf("%+v", m)
+		}
+	})
+	t.Run("waits for a human", func(t *testing.T) {
+		w.until("human", operator.StateHuman)
+		w.agree()
+	})
+	t.Run("waits for a peer", func(t *testing.T) {
+		w.until("peer", operator.StatePeer)
+		w.is("peer", operator.StatePeer, "of silent")
+		w.agree()
+	})
+	t.Run("SIGSTOP and SIGCONT", func(t *testing.T) {
+		p := pid("silent")
+		w.signal(p, syscall.SIGSTOP)
+		w.until("silent", operator.StateStalled)
+		w.agree()
+		w.signal(p, syscall.SIGCONT)
+		w.until("silent", operator.StateWorking)
+		w.agree()
+	})
+	t.Run("laptop sleep", func(t *testing.T) {
+		var all []int
+		for _, m := range w.status().Members {
+			all = append(all, m.PID)
+			w.signal(m.PID, syscall.SIGSTOP)
+		}
+		_, err := w.op.SetMode(ctx, w.team, "victim", policy.ModePlan) // an order that nobody applies now
+		w.must(err)
+		for _, p := range all {
+			w.signal(p, syscall.SIGCONT)
+		}
+		for _, m := range w.later(8 * time.Hour).status().Members {
+			if m.State == operator.StateDead || m.State == operator.StateStalled {
+				t.Errorf("after a sleep %s is %s (%s)", m.Name, m.State, m.Why)
+			}
+		}
+		w.agree()
+	})
+	t.Run("killed worker", func(t *testing.T) {
+		p := pid("victim")
+		w.signal(p, syscall.SIGKILL)
+		w.until("victim", operator.StateDead)
+		w.untilLogged("victim")
+		w.agree()
+	})
+	t.Run("killed holder", func(t *testing.T) {
+		p := pid("held")
+		s, err := w.op.State(ctx, w.team)
+		w.must(err)
+		list, err := term.List(s.Dir.Processes())
+		w.must(err)
+		i := slices.IndexFunc(list, func(h term.Held) bool { return h.Process.PID == p })
+		if i < 0 {
+			t.Fatal("held has no holder")
+		}
+		w.signal(list[i].Place.Holder.PID, syscall.SIGKILL)
+		w.until("held", operator.StateDead)
+		w.untilLogged("held")
+		w.agree()
+	})
+	t.Run("unreadable journal", func(t *testing.T) {
+		s, err := w.op.State(ctx, w.team)
+		w.must(err)
+		m, _ := s.Lead.Member("broken")
+		path := filepath.Join(s.Dir.JournalOf(string(m.Instance)), "00000001.jsonl")
+		whole, err := os.ReadFile(path)
+		w.must(err)
+		w.must(os.WriteFile(path, bytes.Replace(whole, []byte(`"kind":"opened"`), []byte(`"kind":"opENed"`), 1), 0o600))
+		w.is("broken", operator.StateUnknown, "broken at seq")
+		w.agree()
+		w.signal(m.Process.ID.PID, syscall.SIGKILL)
+		w.until("broken", operator.StateDead)
+		w.must(os.WriteFile(path, whole, 0o600))
+		w.untilLogged("broken")
+		w.agree()
+	})
+	t.Run("killed leader", func(t *testing.T) {
+		st := w.status()
+		if !st.Leader.Led || st.Leader.PID == 0 {
+			t.Fatalf("%+v", st.Leader)
+		}
+		s, err := w.op.State(ctx, w.team)
+		w.must(err)
+		w.signal(st.Leader.PID, syscall.SIGKILL)
+		w.must(spawn.WaitGone(ctx, s.Lead.Led.ID))
+		w.is("human", operator.StateHuman, "")
+		if st := w.status(); st.Leader.Led || st.Interrupted == nil || st.Interrupted.Members != 3 || st.Interrupted.Pending != 1 {
+			t.Errorf("%+v, %+v", st.Leader, st.Interrupted)
+		}
+		w.agree()
+		w.signal(pid("human"), syscall.SIGKILL)
+		w.until("human", operator.StateDead)
+		w.agree() // the question stays, and says so
+	})
+}
+
+// untilLogged waits until the leader has a member's death on record.
+func (w *ward) untilLogged(name string) time.Duration {
+	w.t.Helper()
+	began := time.Now()
+	for {
+		s, err := w.op.State(w.t.Context(), w.team)
+		w.must(err)
+		if m, ok := s.Lead.Member(waggle.MemberName(name)); ok && m.Died != nil {
+			return time.Since(began)
+		}
+		if time.Since(began) > 30*time.Second {
+			w.t.Fatalf("the death of %s is not on record", name)
+		}
+		time.Sleep(10 * time.Millisecond) // between two looks
+	}
+}
+
+// TestPaneClosed is the situation of a pane that somebody closes.
+func TestPaneClosed(t *testing.T) {
+	tmux := testenv.Require(t, "tmux")
+	w := newWard(t, `
+members:
+  - {name: pane, agent: exec, backend: tmux, restart: never}
+`)
+	w.until("pane", operator.StateIdle)
+	tty := w.member("pane").Evidence.Terminal
+	if tty == nil || tty.Pane == "" || tty.Holder != "running" {
+		t.Fatalf("%+v", tty)
+	}
+	out, err := exec.CommandContext(t.Context(), tmux, "-S", tty.Server, "kill-pane", "-t", tty.Pane).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	w.until("pane", operator.StateDead)
+	w.untilLogged("pane")
+	w.agree()
+}
+
+// TestCrashBeforeReady is the situation of a process that never says whose it is.
+func TestCrashBeforeReady(t *testing.T) {
+	r := newRig(t, "team: early\nmembers: [{name: bob, agent: exec}]\ntasks: [{subject: none, owner: bob, instructions: \"true\"}]\n")
+	ctx := t.Context()
+	_, i, err := r.op.Join(ctx, r.state, operator.FileMember{Name: "ann", Agent: "exec", Backend: operator.BackendProcess}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.lead.Refresh(ctx); err != nil {
+		t.Fatal(err)
+	}
+	w := &ward{t: t, op: r.op, team: "early"}
+	w.is("ann", operator.StateStarting, "has not written")
+	path, err := exec.LookPath("false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.lead.Start(ctx, i, spawn.ProcessBackend(), spawn.Spec{Argv: []string{path}, Log: filepath.Join(t.TempDir(), "log")}); err != nil {
+		t.Fatal(err)
+	}
+	r.until("death", func(l *control.Leader) bool { m, _ := l.Member("ann"); return m.Died != nil || m.Left != nil })
+	w.is("ann", operator.StateDead, "before it came up")
+}
+
+// TestStallIsWatched: an order that nobody applies is a stall once it is old and was
+// seen to stay, and not before; one that is applied meanwhile is none.
+func TestStallIsWatched(t *testing.T) {
+	c := newCrowd(t, 1)
+	ctx := t.Context()
+	c.op.Minter.Now = time.Now
+	w := &ward{t: t, op: c.op, team: "crowd"}
+	s, err := c.op.State(ctx, "crowd")
+	c.must(err)
+	m, _ := s.Lead.Member("worker1")
+	mint, err := c.op.Minter.Mint()
+	c.must(err)
+	recs, err := s.Journal.Append(ctx, journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
+		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
+	})
+	c.must(err)
+	w.is("worker1", operator.StateWorking, "asked to end")
+	late := w.later(time.Minute)
+	if m := late.member("worker1"); m.State != operator.StateStalled || !strings.Contains(m.Why, "has not applied the shutdown_request for it") ||
+		m.Evidence.Orders.Unapplied != 1 || m.Evidence.Orders.WatchedMS < 2000 {
+		t.Errorf("%s (%s), %+v", m.State, m.Why, m.Evidence.Orders)
+	}
+	a := c.askers[0]
+	applied := make(chan error, 1)
+	go func() { // in the middle of the watch, as a worker does that wakes
+		time.Sleep(300 * time.Millisecond)
+		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
+			id := waggle.RequestID(fmt.Sprintf("shutdown-%d@worker1", mint.Now.UnixMilli()))
+			return []journal.Draft{{Kind: control.RecApplied, Must: true, Body: control.Applied{What: control.CommandShutdown, Ref: uint64(recs[0].Seq), ID: id}}}, nil
+		})
+		applied <- err
+	}()
+	late.is("worker1", operator.StateWorking, "")
+	c.must(<-applied)
+}
+
+// TestDeathIsSeen measures how long a death takes to be seen and to be on record: 5 s
+// at most (USERS need 8).
+func TestDeathIsSeen(t *testing.T) {
+	const limit = 5 * time.Second
+	w := newWard(t, `
+members:
+  - {name: ann, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 1s, longest: 1s}}
+`)
+	var seen, logged []time.Duration
+	for range testenv.Scale(1, 50) {
+		w.until("ann", operator.StateIdle)
+		w.signal(w.member("ann").PID, syscall.SIGKILL)
+		began := time.Now()
+		w.until("ann", operator.StateDead)
+		seen = append(seen, time.Since(began))
+		w.untilLogged("ann")
+		logged = append(logged, time.Since(began))
+	}
+	slices.Sort(seen)
+	slices.Sort(logged)
+	testenv.Measured(t, "%d deaths by kill -9: status says so after %s (median), %s (worst); on record of the leader after %s, %s",
+		len(seen), seen[len(seen)/2].Round(time.Millisecond), seen[len(seen)-1].Round(time.Millisecond),
+		logged[len(logged)/2].Round(time.Millisecond), logged[len(logged)-1].Round(time.Millisecond))
+	if testenv.Soak() && (seen[len(seen)-1] > limit || logged[len(logged)-1] > limit) {
+		t.Errorf("a death was seen only after %s, and recorded after %s", seen[len(seen)-1], logged[len(logged)-1])
+	}
+}
