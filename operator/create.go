@@ -154,7 +154,8 @@ func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err err
 
 // clear makes a name free for a fresh team: a live one is an error, a dead
 // leftover of ours is ended and archived, anything else is not ours to touch.
-func (o Operator) clear(ctx context.Context, name waggle.TeamName) error {
+// What is put away that could have been brought back is told.
+func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Note)) error {
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -180,8 +181,21 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName) error {
 		return &Error{Code: CodeLocked, Op: "run", Msg: fmt.Sprintf("team %s is live: %s", name, who(live, led)),
 			Hint: "waggle status --team " + string(name) + "; waggle down " + string(name) + " ends it"}
 	}
-	_, err = o.archive(ctx, s, control.LeftReplaced)
+	left := interrupted(s)
+	place, err := o.archive(ctx, s, control.LeftReplaced)
+	if err == nil && left != "" && tell != nil {
+		tell(Note{"archived", "", fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
+	}
 	return err
+}
+
+// interrupted says what a team holds that was cut short, "" when there is nothing.
+func interrupted(s *State) string {
+	members, open := len(s.Lead.Live()), len(s.Lead.Pending())
+	if members == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d members and %d open questions", members, open)
 }
 
 func who(live []waggle.MemberName, led bool) string {

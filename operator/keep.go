@@ -86,7 +86,7 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 	for _, m := range k.s.Lead.Live() {
 		dirs = append(dirs, k.s.Dir.JournalOf(string(m.Instance)))
 	}
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 250 * time.Millisecond}, dirs...)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond}, dirs...)
 	if err != nil {
 		return "", err
 	}

@@ -67,7 +67,7 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if err := o.allowed(f, "run"); err != nil {
 		return nil, err
 	}
-	if err := o.clear(ctx, f.Team); err != nil {
+	if err := o.clear(ctx, f.Team, ro.Note); err != nil {
 		return nil, err
 	}
 	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}

@@ -44,11 +44,11 @@ const (
 
 // Raise makes the team of a file: registry, journal, members, tasks and their orders.
 // No process runs yet; Keep starts them.
-func (o Operator) Raise(ctx context.Context, f *File, attended bool) (*State, error) {
+func (o Operator) Raise(ctx context.Context, f *File, attended bool, tell func(Note)) (*State, error) {
 	if err := o.allowed(f, "up"); err != nil {
 		return nil, err
 	}
-	if err := o.clear(ctx, f.Team); err != nil {
+	if err := o.clear(ctx, f.Team, tell); err != nil {
 		return nil, err
 	}
 	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}

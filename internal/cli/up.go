@@ -71,7 +71,7 @@ func (a *App) up(ctx context.Context, f *operator.File, l leadFlags) error {
 		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
 	}
 	a.attend(&l)
-	s, err := op.Raise(ctx, f, l.lo.Attended)
+	s, err := op.Raise(ctx, f, l.lo.Attended, a.sayNote)
 	if err != nil {
 		return err
 	}
@@ -200,7 +200,7 @@ func (a *App) background(ctx context.Context, op operator.Operator, s *operator.
 			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
 			return errors.Join(ctx.Err(), err)
 		case <-p.Done():
-			return &operator.Error{Code: operator.CodeFailed, Op: "lead", Msg: "the process that leads has ended: " + operator.LastLines(log, 4), Hint: "its log is " + log}
+			return &operator.Error{Code: max(p.Exit().Code, operator.CodeFailed), Op: "lead", Msg: "the process that leads has ended: " + operator.LastLines(log, 4), Hint: "its log is " + log}
 		case <-tick.C:
 		}
 	}
