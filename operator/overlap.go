@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +30,8 @@ const (
 	editsMost = 5000
 	// overlapsMost is how many overlaps are told of at a time.
 	overlapsMost = 200
+	// overlapsNoted is how many of one look are named in notes.
+	overlapsNoted = 10
 	// editsLimit is how long one call of git may take for it.
 	editsLimit = 2 * time.Second
 	// editsFor is how long what git said of a worktree is taken for true.
@@ -279,6 +282,7 @@ func (k *lookout) take(found []Overlap, note func(Note)) {
 		k.stop()
 	}
 	k.found, k.stop = nil, nil
+	fresh := 0
 	for _, v := range found {
 		key := v.Repo + "\x00" + v.File + "\x00" + strings.Join(v.Members, "\x00")
 		if k.told[key] {
@@ -289,7 +293,12 @@ func (k *lookout) take(found []Overlap, note func(Note)) {
 		}
 		k.told[key] = true
 		k.all = append(k.all, v)
-		note(Note{NoteOverlap, strings.Join(v.Members, ", "), v.File})
+		if fresh++; fresh <= overlapsNoted {
+			note(Note{NoteOverlap, strings.Join(v.Members, ", "), v.File})
+		}
+	}
+	if n := fresh - overlapsNoted; n > 0 {
+		note(Note{NoteOverlap, "several members", fmt.Sprintf("%d more files, waggle status names them", n)})
 	}
 }
 
