@@ -35,10 +35,10 @@ func Backends() []string {
 }
 
 // resolveBackend says what auto means here: panes of tmux, or splits of iTerm2, for a
-// person who runs inside it, else processes, which can be attached to all the same. attended says
-// that a person looks. A backend that is named and missing is an error: who asks for
-// panes does not want to find none.
-func (o Operator) resolveBackend(word string, attended bool) (string, error) {
+// person who runs inside it, and it answers, else processes, which can be attached to
+// all the same. attended says that a person looks. A backend that is named and missing
+// is an error: who asks for panes does not want to find none.
+func (o Operator) resolveBackend(ctx context.Context, word string, attended bool) (string, error) {
 	switch word {
 	case "", BackendProcess:
 		return BackendProcess, nil
@@ -51,14 +51,16 @@ func (o Operator) resolveBackend(word string, attended bool) (string, error) {
 		_, _, err := o.itermProgram()
 		return BackendITerm2, err
 	case BackendAuto:
-		_, _, inside := terminal.InTmux(o.Environ)
-		if _, err := o.tmuxProgram(); err == nil && inside && attended {
+		if !attended {
+			return BackendProcess, nil
+		}
+		if program, err := o.tmuxProgram(); err == nil && terminal.TmuxHere(ctx, program, o.Environ) == nil {
 			return BackendTmux, nil
 		}
-		if _, _, err := o.itermProgram(); err == nil && attended {
+		if program, _, err := o.itermProgram(); err == nil && terminal.ITermHere(ctx, program, o.Environ) == nil {
 			return BackendITerm2, nil
 		}
-		return BackendProcess, nil
+		return BackendProcess, ctx.Err()
 	}
 	return "", &Error{Code: CodeUsage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: Backends()}
 }

@@ -16,17 +16,21 @@ import (
 // and without: auto tries tmux, then iTerm2, and asks for neither when nobody looks;
 // a backend that is named and cannot be had is an error that says what to do.
 func TestResolveBackend(t *testing.T) {
+	const session = "11111111-2222-3333-4444-555555555555"
+	answers := map[string]string{"tmux": "echo 1", "it2": `echo '[{"id":"` + session + `"}]'`, "dead tmux": "exit 1", "other tmux": "echo 2",
+		"dead it2": "exit 2", "other it2": "echo '[]'"}
 	bin := func(programs ...string) string {
 		dir := t.TempDir()
 		for _, p := range programs {
-			if err := os.WriteFile(filepath.Join(dir, p), []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+			name := p[strings.LastIndexByte(p, ' ')+1:]
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+answers[p]+"\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}
 		return "PATH=" + dir
 	}
 	inTmux := []string{"TMUX=/tmp/s,1,0", "TMUX_PANE=%0"}
-	inITerm := []string{"ITERM_SESSION_ID=w0t0p0:11111111-2222-3333-4444-555555555555"}
+	inITerm := []string{"ITERM_SESSION_ID=w0t0p0:" + session}
 	inBoth := append(inTmux, inITerm...)
 	for _, c := range []struct {
 		name, word string
@@ -40,6 +44,10 @@ func TestResolveBackend(t *testing.T) {
 		{"auto in both", "auto", inBoth, bin("tmux", "it2"), false, "tmux", ""},
 		{"auto in both, alone", "auto", inBoth, bin("tmux", "it2"), true, "process", ""},
 		{"auto in both without tmux", "auto", inBoth, bin("it2"), false, "iterm2", ""},
+		{"auto in a tmux that has ended", "auto", inTmux, bin("dead tmux"), false, "process", ""},
+		{"auto in a tmux that was started again", "auto", inBoth, bin("other tmux", "it2"), false, "iterm2", ""},
+		{"auto in an iTerm2 that does not answer", "auto", inITerm, bin("dead it2"), false, "process", ""},
+		{"auto in a session that is gone", "auto", inITerm, bin("other it2"), false, "process", ""},
 		{"auto in iTerm2", "auto", inITerm, bin("tmux", "it2"), false, "iterm2", ""},
 		{"auto in iTerm2, alone", "auto", inITerm, bin("tmux", "it2"), true, "process", ""},
 		{"auto in iTerm2 without it2", "auto", inITerm, bin("tmux"), false, "process", ""},
@@ -50,7 +58,7 @@ func TestResolveBackend(t *testing.T) {
 		{"iterm2 outside", "iterm2", nil, bin("it2"), false, "", "in a window of iTerm2"},
 		{"iterm2 without it2", "iterm2", inITerm, bin(), false, "", "install it2"},
 	} {
-		got, err := operator.ResolveBackend(append(c.env[:len(c.env):len(c.env)], c.path), c.word, !c.alone)
+		got, err := operator.ResolveBackend(t.Context(), append(c.env[:len(c.env):len(c.env)], c.path), c.word, !c.alone)
 		if c.hint == "" && (err != nil || got != c.want) {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
@@ -62,6 +70,6 @@ func TestResolveBackend(t *testing.T) {
 			}
 		}
 	}
-	_, err := operator.ResolveBackend(nil, "docker", true)
+	_, err := operator.ResolveBackend(t.Context(), nil, "docker", true)
 	code(t, "docker", err, operator.CodeUsage)
 }

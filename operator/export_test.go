@@ -1,6 +1,8 @@
 package operator
 
+import "context"
+
 // ResolveBackend says what a word means in an environment.
-func ResolveBackend(env []string, word string, attended bool) (string, error) {
-	return Operator{Environ: env}.resolveBackend(word, attended)
+func ResolveBackend(ctx context.Context, env []string, word string, attended bool) (string, error) {
+	return Operator{Environ: env}.resolveBackend(ctx, word, attended)
 }

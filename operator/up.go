@@ -70,7 +70,17 @@ func (o Operator) raise(ctx context.Context, s *State, f *File, attended bool) e
 	if err := accept(s.Dir, f); err != nil {
 		return err
 	}
+	auto := ""
 	for _, m := range f.Members {
+		if m.Backend == BackendAuto && auto == "" { // asked once: an answer takes its time
+			var err error
+			if auto, err = o.resolveBackend(ctx, m.Backend, attended); err != nil {
+				return err
+			}
+		}
+		if m.Backend == BackendAuto {
+			m.Backend = auto
+		}
 		if err := o.enlist(ctx, s, m, attended); err != nil {
 			return err
 		}
@@ -89,7 +99,7 @@ func (o Operator) raise(ctx context.Context, s *State, f *File, attended bool) e
 // enlist joins a member with the backend that its word means here, and orders the
 // mode that it is to have.
 func (o Operator) enlist(ctx context.Context, s *State, m FileMember, attended bool) (err error) {
-	if m.Backend, err = o.resolveBackend(m.Backend, attended); err != nil {
+	if m.Backend, err = o.resolveBackend(ctx, m.Backend, attended); err != nil {
 		return err
 	}
 	_, i, err := o.Join(ctx, s, m, false)

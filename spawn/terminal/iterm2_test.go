@@ -155,7 +155,13 @@ func TestITerm2HangsUp(t *testing.T) {
 	if !q.Identity().Alive() {
 		t.Error("the other ended too")
 	}
+	if err := terminal.ITermHere(t.Context(), f.it2, f.env); err != nil {
+		t.Error(err)
+	}
 	f.quit(f.app)
+	if err := terminal.ITermHere(t.Context(), f.it2, f.env); err == nil {
+		t.Error("iTerm2 is here after it has ended")
+	}
 	if e := spawntest.Wait(t, q); e.Signal != "hangup" {
 		t.Errorf("exit %+v", e)
 	}

@@ -346,6 +346,21 @@ func (it it2) used(ctx context.Context, id string) bool {
 	return err == nil && now.Alive()
 }
 
+// ITermHere says why members cannot be shown beside a program with this environment: it
+// does not run in iTerm2, or iTerm2's API does not answer. nil: they can. program is
+// it2.
+func ITermHere(ctx context.Context, program string, env []string) error {
+	own, ok := InITerm(env)
+	if !ok {
+		return errors.New("this is no session of iTerm2")
+	}
+	sessions, err := it2{program, env}.sessions(ctx)
+	if err == nil && !has(sessions, own) {
+		err = fmt.Errorf("iTerm2 has no session %s", own)
+	}
+	return err
+}
+
 // closeSession closes the session of a process that has ended, if it still is the
 // one that was made for it.
 func closeSession(ctx context.Context, it it2, p spawn.Pane) error {

@@ -48,5 +48,11 @@ func Watch(context.Context, WatchOptions, func(Event)) error {
 	return fmt.Errorf("spawn: watch tmux: %w", errors.ErrUnsupported)
 }
 
+// TmuxHere needs Unix.
+func TmuxHere(context.Context, string, []string) error { return errors.ErrUnsupported }
+
+// ITermHere needs Unix.
+func ITermHere(context.Context, string, []string) error { return errors.ErrUnsupported }
+
 // ClosePane has nothing to close.
 func ClosePane(context.Context, string, []string, spawn.Place) error { return nil }

@@ -272,7 +272,10 @@ func TestTmuxHomeGone(t *testing.T) {
 	session := strings.TrimPrefix(s.run("display-message", "-p", "-t", "mine", "#{session_id}"), "$")
 	s.run("new-session", "-d", "-s", "third")
 	o := s.options(terminal.TmuxOptions{Home: home, Session: "api"})
-	o.Env = append(slices.Clone(o.Env), "TMUX="+s.socket+","+strconv.Itoa(s.identity().PID)+","+session)
+	o.Env = append(slices.Clone(o.Env), "TMUX="+s.socket+","+strconv.Itoa(s.identity().PID)+","+session, "TMUX_PANE="+home)
+	if err := terminal.TmuxHere(t.Context(), s.program, o.Env); err != nil {
+		t.Error(err)
+	}
 	s.run("kill-pane", "-t", home)
 	b := terminal.Tmux(o)
 	p := spawntest.Start(t, b, spawntest.Spec(t, spawntest.ModeBlock))
@@ -292,6 +295,9 @@ func TestTmuxHomeGone(t *testing.T) {
 		}
 		if !strings.Contains(err.Error(), "has ended: start again from a tmux that runs") {
 			t.Errorf("%s: %v", when, err)
+		}
+		if err := terminal.TmuxHere(t.Context(), s.program, o.Env); err == nil {
+			t.Errorf("%s: it is here", when)
 		}
 		if when == "no server" {
 			s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine")

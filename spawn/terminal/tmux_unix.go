@@ -135,6 +135,21 @@ func (b *tmuxBackend) split(ctx context.Context, spec spawn.Spec, argv []string)
 	return out, err
 }
 
+// TmuxHere says why members cannot be shown beside a program with this environment: it
+// does not run in tmux, or that server has ended since. nil: they can.
+func TmuxHere(ctx context.Context, program string, env []string) error {
+	socket, _, ok := InTmux(env)
+	if !ok {
+		return errors.New("this is no pane of tmux")
+	}
+	_, pid, _ := tmuxVar(env)
+	now, err := tmux{program, socket, env}.run(ctx, "display-message", "-p", "#{pid}")
+	if err == nil && strings.TrimSpace(now) != pid {
+		err = fmt.Errorf("another tmux server runs at %s", socket)
+	}
+	return err
+}
+
 // room is where the next member goes: behind a pane, or behind a window; a session
 // stands for its current window.
 type room struct{ window, pane string }
