@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/caught"
 )
 
 // ScriptSpec is a script member's settings: what it does for each task.
@@ -239,17 +240,18 @@ func (s *PlanStep) propose(ctx context.Context, h Host, t *Task, rev string) (An
 		return h.Plan(ctx, rev)
 	}
 	patience, giveUp := context.WithCancel(ctx)
-	ended := make(chan struct{})
+	ended := make(chan error, 1)
 	go func() {
-		defer close(ended)
-		if s.Withdraw.play(patience, t) == nil {
-			giveUp()
-		}
+		ended <- caught.Do(func() error {
+			if s.Withdraw.play(patience, t) == nil {
+				giveUp()
+			}
+			return nil
+		})
 	}()
 	ans, err := h.Plan(patience, rev)
 	giveUp()
-	<-ended
-	return ans, err
+	return ans, errors.Join(err, <-ended)
 }
 
 func (s *ToolStep) play(ctx context.Context, h Host, t *Task) (*Ran, error) {

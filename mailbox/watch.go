@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"waggle/internal/caught"
 )
 
 // Watch returns a channel that gets a value soon after a file in one of the
@@ -31,7 +33,7 @@ func Watch(ctx context.Context, o WatchOptions, dirs ...string) (<-chan struct{}
 		w.events = events
 	}
 	w.look()
-	go w.run(ctx)
+	go w.guarded(ctx)
 	return w.nudges, nil
 }
 
@@ -43,9 +45,23 @@ type watch struct {
 	seen   map[string]os.FileInfo
 }
 
-// run is the only goroutine of a Watch. Its end is the closing of the channel.
-func (w *watch) run(ctx context.Context) {
+// guarded is the only goroutine of a Watch. Its end is the closing of the channel.
+func (w *watch) guarded(ctx context.Context) {
 	defer close(w.nudges)
+	if w.o.Fell == nil {
+		w.run(ctx)
+		return
+	}
+	err := caught.Do(func() error {
+		w.run(ctx)
+		return nil
+	})
+	if err != nil {
+		w.o.Fell(err)
+	}
+}
+
+func (w *watch) run(ctx context.Context) {
 	var events <-chan fsnotify.Event
 	var errs <-chan error
 	if w.events != nil {

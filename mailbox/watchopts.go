@@ -9,6 +9,9 @@ import (
 type WatchOptions struct {
 	Interval time.Duration          // of the slow poll; 0 means 2 s
 	Match    func(name string) bool // which file names matter; nil means all that end in .json or .jsonl
+	// Fell is told of a panic in the watch, which has ended then: the error is it, with
+	// its stack. nil: a panic ends the program.
+	Fell func(error)
 }
 
 func (o WatchOptions) interval() time.Duration {

@@ -6,3 +6,6 @@ import "context"
 func ResolveBackend(ctx context.Context, env []string, word string, attended bool) (string, error) {
 	return Operator{Environ: env}.resolveBackend(ctx, word, attended)
 }
+
+// ExitOf is how a worker inside of this process has ended.
+var ExitOf = exitOf

@@ -31,18 +31,23 @@ func alone(m FileMember) string {
 // inside is the backend in-process: a member's worker in this process.
 func (o Operator) inside(s *State, i control.Instance) spawn.Backend {
 	return spawn.InProcess(func(ctx context.Context, spec spawn.Spec, out io.Writer) spawn.Exit {
-		err := o.workInside(ctx, s, i, spec, out)
-		if p := caught.Of(err); p != nil {
-			return spawn.Exit{Code: -1, Panic: p.Error()} // the worker has logged its stack
-		}
-		if errors.Is(err, context.Canceled) {
-			return spawn.Exit{Code: CodeFailed}
-		}
-		if err != nil {
-			fmt.Fprintln(out, "waggle:", err)
-		}
-		return spawn.Exit{Code: Code(err)}
+		return exitOf(o.workInside(ctx, s, i, spec, out), out)
 	})
+}
+
+// exitOf is how a worker in this process has ended, as it would have as a process. out
+// is told of what went wrong.
+func exitOf(err error, out io.Writer) spawn.Exit {
+	if p := caught.Of(err); p != nil {
+		return spawn.Exit{Code: -1, Panic: p.Error()} // the worker has logged its stack
+	}
+	if errors.Is(err, context.Canceled) {
+		return spawn.Exit{Code: CodeFailed}
+	}
+	if err != nil {
+		fmt.Fprintln(out, "waggle:", err)
+	}
+	return spawn.Exit{Code: Code(err)}
 }
 
 // workInside is a worker's whole life in this process.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/caught"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -192,6 +193,17 @@ func TestRunOutputFails(t *testing.T) {
 	got, err := helper(t, full{}, spawntest.ModeFlood, "1000000000").Run(t.Context())
 	if !errors.Is(err, errFull) || got != (spawn.Exit{Code: -1, Signal: "broken pipe"}) {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+type falling struct{}
+
+func (falling) Write([]byte) (int, error) { panic("out of ink") }
+
+// A panic of whoever takes the output ends the run, not the program.
+func TestRunOutputPanics(t *testing.T) {
+	if _, err := helper(t, falling{}, spawntest.ModeFlood, "1000").Run(t.Context()); caught.Of(err) == nil {
+		t.Errorf("%v", err)
 	}
 }
 

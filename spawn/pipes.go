@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"waggle/internal/caught"
 )
 
 // pipes feed a command and carry its output. They are ours and not those of
@@ -79,10 +81,19 @@ func (p *pipes) start(stdin io.Reader, output io.Writer) {
 func (p *pipes) feed(stdin io.Reader) {
 	defer close(p.fed)
 	defer p.in.Close()
-	_, err := io.Copy(p.in, stdin)
+	err := copied(p.in, stdin)
 	if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, os.ErrClosed) {
 		p.feedErr = err
 	}
+}
+
+// copied copies until the end. A panic of a reader or a writer that is not ours is its
+// error.
+func copied(to io.Writer, from io.Reader) error {
+	return caught.Do(func() error {
+		_, err := io.Copy(to, from)
+		return err
+	})
 }
 
 // drain copies the output until the last process that writes it is gone. When a
@@ -90,7 +101,7 @@ func (p *pipes) feed(stdin io.Reader) {
 func (p *pipes) drain(output io.Writer) {
 	defer close(p.drained)
 	defer p.out.Close()
-	_, err := io.Copy(output, p.out)
+	err := copied(output, p.out)
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		p.copyErr = err
 	}

@@ -179,7 +179,9 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	}
 	shut := p.place(o, m)
 	ctx, cancel := context.WithCancel(context.Background())
-	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second}, append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
+	fell := make(chan error, 1) // one watch, which falls once
+	p.Fell = fell
+	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second, Fell: func(err error) { fell <- err }}, append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
 	if err != nil {
 		cancel()
 		shut()

@@ -81,6 +81,9 @@ type Parts struct {
 	// Nudges say that something may have changed, at least at every tick of the
 	// clock: what has to be retried is retried then.
 	Nudges <-chan struct{}
+	// Fell gets the error of a panic in what nudges, which then ends the worker; nil:
+	// that has no goroutine of its own.
+	Fell <-chan error
 	// Look tells what happened to the team's directory since it was called last;
 	// nil: nothing happens to it.
 	Look func() *boxes.News
@@ -276,6 +279,9 @@ func (w *Worker) merge(ctx context.Context) (<-chan struct{}, *sync.WaitGroup) {
 		for {
 			select {
 			case <-ctx.Done():
+				return
+			case err := <-w.p.Fell:
+				w.fall(caught.Of(err))
 				return
 			case _, ok := <-outside:
 				if !ok {
