@@ -38,6 +38,8 @@ type ResumePlan struct {
 	Undelivered int      `json:"undelivered"` // messages that are in mailboxes and were not taken
 	Pending     []string `json:"pending"`     // ids of open questions: they stay open
 	Unknown     []string `json:"unknown"`     // calls that were started and whose end nobody saw: not run again
+	// Leftover are commands of dead processes that still run: nobody hears of their end.
+	Leftover []string `json:"leftover"`
 }
 
 // ResumeMember is one member of the plan.
@@ -65,7 +67,7 @@ func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*State,
 	if err != nil {
 		return nil, nil, err
 	}
-	p := &ResumePlan{Team: string(name), Members: []ResumeMember{}, Pending: []string{}, Unknown: []string{}}
+	p := &ResumePlan{Team: string(name), Members: []ResumeMember{}, Pending: []string{}, Unknown: []string{}, Leftover: []string{}}
 	if p.Led, err = o.isLed(s); err != nil {
 		return nil, nil, err
 	}
@@ -92,6 +94,15 @@ func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*State,
 	}
 	if p.Tasks, err = o.openTasks(ctx, s); err != nil {
 		return nil, nil, err
+	}
+	left, err := o.GC(ctx, name, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, g := range left.Found {
+		if g.Kind == GarbageCommand {
+			p.Leftover = append(p.Leftover, fmt.Sprintf("%s: pid %d", g.Member, g.PID))
+		}
 	}
 	f, err := o.Accepted(s)
 	if err != nil {

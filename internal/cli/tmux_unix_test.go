@@ -155,13 +155,17 @@ func TestUpInTmux(t *testing.T) {
 		}
 	}
 	u.tmux("kill-pane", "-t", closed)
-	u.until("said", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "bob closed somebody closed its pane") })
+	u.until("said", func() bool {
+		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "bob closed somebody closed its pane")
+	})
 	u.until("back", func() bool { return slices.Contains(u.panes(), "bob green 0") })
 
 	if out, code := u.waggle("detach"); code != 0 {
 		t.Fatalf("detach: %d\n%s", code, out)
 	}
-	u.until("left", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "detached: the members go on") })
+	u.until("left", func() bool {
+		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "detached: the members go on")
+	})
 	out, code := u.waggle("status", "--json")
 	var st operator.Status
 	if err := json.Unmarshal([]byte(out), &st); err != nil || code != 0 || !st.Leader.Led {
@@ -187,9 +191,13 @@ func TestInterruptTwice(t *testing.T) {
 	u.types("waggle up waggle.yaml --grace 10m")
 	u.until("asked", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "allow it?") })
 	u.tmux("send-keys", "-t", "%0", "C-c")
-	u.until("ending", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "are asked to end, for up to 10m0s") })
+	u.until("ending", func() bool {
+		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "are asked to end, for up to 10m0s")
+	})
 	u.tmux("send-keys", "-t", "%0", "C-c")
-	u.until("ended", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "team four has ended") })
+	u.until("ended", func() bool {
+		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "team four has ended")
+	})
 	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
 		t.Errorf("panes after the end:\n%s\nbefore:\n%s", after, u.before)
 	}

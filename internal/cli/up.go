@@ -381,6 +381,9 @@ func (a *App) sayPlan(p *operator.ResumePlan) {
 	for _, u := range p.Unknown {
 		a.say("%s %s", yellow("end unknown, not run again:"), operator.Visible(u))
 	}
+	for _, l := range p.Leftover {
+		a.say("%s %s  %s", yellow("a command of a dead process still runs:"), operator.Visible(l), faint("waggle gc --yes ends it"))
+	}
 	if p.Changed {
 		a.say("%s %s has changed since it was accepted", yellow("note:"), operator.Visible(p.File))
 	}
