@@ -99,6 +99,7 @@ type Member struct {
 	DiedAt   time.Time
 	Deaths   []time.Time // of earlier starts too, oldest first
 	Stopping *Stopping   // its processes are being ended
+	StopAt   time.Time   // when a process that does not lead began that; zero when it was the one that leads
 	Left     *Left
 	LeftAt   time.Time
 	Since    time.Time // of the present state

@@ -49,6 +49,9 @@ func (l *Leader) stoppingRec(r journal.Record, b Stopping) error {
 	case m.Left != nil:
 		return l.ignore(r, "it had left")
 	}
+	if m.Stopping == nil && r.Writer.Operator {
+		m.StopAt = r.Time
+	}
 	m.Stopping = &b
 	return nil
 }
@@ -137,6 +140,14 @@ func (l *Leader) Stop(m *Member, why string) []journal.Draft {
 		return nil
 	}
 	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: why}}}
+}
+
+// Stopped drafts what ended a member's processes, for whoever leads to let it go.
+func (l *Leader) Stopped(m *Member, step string) []journal.Draft {
+	if m.Left != nil || m.Stopping == nil || m.Stopping.Step != "" {
+		return nil
+	}
+	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: m.Stopping.Why, Step: step}}}
 }
 
 // How names the end of a member whose process is gone: what it approved, what was

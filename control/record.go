@@ -180,6 +180,7 @@ type Died struct {
 type Stopping struct {
 	Instance Instance `json:"instance"`
 	Why      string   `json:"why"`
+	Step     string   `json:"step,omitempty"` // once they are gone: the hardest that was needed (package spawn)
 }
 
 // Ending says that the operator ends the team: whoever leads does it.

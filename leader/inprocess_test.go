@@ -55,6 +55,29 @@ func TestStopInProcess(t *testing.T) {
 	}
 }
 
+// A member that lives in the leader's process and is stopped by another one is told to
+// end by the leader: nobody else can.
+func TestStopInProcessFromOutside(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	b := spawn.InProcess(spawntest.Inside)
+	ann, bob := r.inside("ann", b), r.inside("bob", b)
+	r.pass()
+	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
+		return l.Stop(membership(l, r.member["ann"].inst), "the operator stops it"), nil
+	})
+	r.pass()
+	spawntest.Wait(t, ann)
+	r.pass()
+	if m := r.memberNow(r.member["ann"].inst); m.Left == nil || m.Left.How != control.LeftStopped || m.Left.Detail != spawn.RungTerm {
+		t.Errorf("left as %+v", m.Left)
+	}
+	select {
+	case <-bob.Done():
+		t.Error("bob ended too")
+	default:
+	}
+}
+
 // A panic of a member is its end and nobody else's: it is on record with what it
 // said, and what it had asked can no longer be allowed.
 func TestPanicInProcess(t *testing.T) {

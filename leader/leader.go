@@ -73,6 +73,12 @@ type Parts struct {
 	// Supervise says that whoever runs this leader starts such a member again when
 	// its restart policy says so: the record of its death then says when.
 	Supervise bool
+	// Input tells a process of a member that its input ends; nil, or an error: it
+	// cannot be told.
+	Input func(context.Context, spawn.Identity) error
+	// Rest ends what else there is of a member, when its processes are gone, and says
+	// what that took; nil: nothing is looked for.
+	Rest func(context.Context, *control.Member) (rung string, err error)
 	// Mark is false when another program leads this team.
 	Mark bool
 	Log  *slog.Logger // nil: discard. Never a message body

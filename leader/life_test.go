@@ -122,18 +122,37 @@ func TestRestartBacksOff(t *testing.T) {
 }
 
 // TestStoppedIsNotDead: what the operator has said to stop leaves as stopped when it
-// is gone, and has no restart.
+// is gone, and has no restart. Who stops it says what that took; nobody waits forever
+// for one that does not come back to say it.
 func TestStoppedIsNotDead(t *testing.T) {
-	r := newRig(t, "ann")
-	r.dismiss, r.supervise = false, true
-	r.open()
-	i := r.restarts("ann", control.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
-	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
-		return l.Stop(membership(l, i), "the operator stops it"), nil
-	})
-	r.dead[100] = true
-	r.pass()
-	if m := r.memberNow(i); m.Left == nil || m.Left.How != control.LeftStopped || m.Died != nil {
-		t.Errorf("left %+v, died %+v", m.Left, m.Died)
+	for _, c := range []struct {
+		name, want string
+		then       func(r *rig, i control.Instance)
+	}{
+		{"said", spawn.RungKill, func(r *rig, i control.Instance) {
+			r.operate(func(l *control.Leader) ([]journal.Draft, error) { return l.Stopped(membership(l, i), spawn.RungKill), nil })
+		}},
+		{"not said", "", func(r *rig, _ control.Instance) { r.now = r.now.Add(20 * time.Second) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, "ann")
+			r.dismiss, r.supervise = false, true
+			r.open()
+			i := r.restarts("ann", control.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
+			r.operate(func(l *control.Leader) ([]journal.Draft, error) {
+				return l.Stop(membership(l, i), "the operator stops it"), nil
+			})
+			r.dead[100] = true
+			r.pass()
+			r.pass()
+			if m := r.memberNow(i); m.Left != nil || m.Died != nil {
+				t.Fatalf("who stops it has not spoken, and it left as %+v, died %+v", m.Left, m.Died)
+			}
+			c.then(r, i)
+			r.pass()
+			if m := r.memberNow(i); m.Left == nil || m.Left.How != control.LeftStopped || m.Left.Detail != c.want || m.Died != nil {
+				t.Errorf("left %+v, died %+v", m.Left, m.Died)
+			}
+		})
 	}
 }

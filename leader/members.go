@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -56,8 +57,12 @@ func (l *Leader) reap(ctx context.Context) error {
 		case l.ending[m.Instance] > 0: // Stop says how it went
 		case !gone:
 			delete(l.gone, m.Instance)
+			if p := l.procs[m.Instance]; p != nil && m.Stopping != nil {
+				p.Ask() // what lives in this process cannot be ended by anybody else
+			}
 		case !l.gone[m.Instance]:
 			l.gone[m.Instance], l.found = true, true
+		case l.awaits(m):
 		case l.p.Dismiss || m.Approved || m.Stopping != nil:
 			if err := l.let(ctx, m, m.How(), detail); err != nil {
 				return err
@@ -69,6 +74,15 @@ func (l *Leader) reap(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// stopWait is how long whoever stops a member beside the process that leads may take
+// to say how that went, longer than it can last.
+const stopWait = 20 * time.Second
+
+// awaits reports a member that another process is stopping and has not spoken of yet.
+func (l *Leader) awaits(m *control.Member) bool {
+	return m.Stopping != nil && m.Stopping.Step == "" && !m.Approved && m.Process != nil && !m.Process.ID.Inside && l.p.Minter.Now().Before(m.StopAt.Add(stopWait))
 }
 
 // lose records that a member has died and stays. The caller holds mu.
@@ -94,6 +108,12 @@ func (l *Leader) ended(m *control.Member) (detail string, gone bool) {
 	}
 	if p != nil {
 		detail = describe(p.Exit())
+	}
+	switch s := m.Stopping; {
+	case s != nil && s.Step != "":
+		detail = s.Step
+	case s != nil && p != nil && p.Identity().Inside && p.Exit().Panic == "":
+		detail = spawn.RungTerm // what it was told comes to the same
 	}
 	return detail, true
 }
@@ -191,12 +211,16 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 		return "", err
 	}
 	rung = spawn.RungGone
-	for _, stop := range stops {
-		r, serr := stop(ctx, g)
-		if r == spawn.RungKill || rung == spawn.RungGone && r != "" {
-			rung = r
+	for _, e := range stops {
+		if input := l.p.Input; input != nil {
+			g.Input = func(ctx context.Context) error { return input(ctx, e.id) }
 		}
-		err = errors.Join(err, serr)
+		r, serr := e.stop(ctx, g)
+		rung, err = spawn.Harder(rung, r), errors.Join(err, serr)
+	}
+	if l.p.Rest != nil {
+		r, serr := l.p.Rest(ctx, m)
+		rung, err = spawn.Harder(rung, r), errors.Join(err, serr)
 	}
 	if err != nil {
 		return rung, err
@@ -214,20 +238,26 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	return rung, nil
 }
 
+// climb is one process, and how it is ended.
+type climb struct {
+	id   spawn.Identity
+	stop func(context.Context, spawn.Grace) (rung string, err error)
+}
+
 // stops lists how to end what there is of a member: what was started here, in its
 // own way, and another process that is on record as its newest start. What somebody
 // else runs is not ended. The caller holds mu.
-func (l *Leader) stops(m *control.Member) (stops []func(context.Context, spawn.Grace) (string, error)) {
+func (l *Leader) stops(m *control.Member) (stops []climb) {
 	if m.Trust == control.FileTrust {
 		return nil
 	}
 	p := l.procs[m.Instance]
 	if p != nil {
-		stops = append(stops, p.Stop)
+		stops = append(stops, climb{p.Identity(), p.Stop})
 	}
 	if m.Process != nil && !same(m.Process.ID, p) {
 		id := m.Process.ID
-		stops = append(stops, func(ctx context.Context, g spawn.Grace) (string, error) { return spawn.StopTree(ctx, id, g) })
+		stops = append(stops, climb{id, func(ctx context.Context, g spawn.Grace) (string, error) { return spawn.StopTree(ctx, id, g) }})
 	}
 	return stops
 }

@@ -18,6 +18,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/spawn"
 	"waggle/task"
 	"waggle/team"
 	"waggle/transport"
@@ -39,6 +40,8 @@ type Options struct {
 	Sockets            transport.Place
 	Log                *slog.Logger
 	Dismiss, Supervise bool // Parts
+	Input              func(context.Context, spawn.Identity) error
+	Rest               func(context.Context, *control.Member) (rung string, err error)
 	// Agent answers what the policy gives to the lead; nil: nobody does.
 	Agent agent.Decider
 	// Observe is told of every transition of the team's machines, once, by whoever
@@ -118,7 +121,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
-	p.Agent = o.Agent
+	p.Agent, p.Input, p.Rest = o.Agent, o.Input, o.Rest
 	if o.Observe != nil {
 		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.Told(), To: o.Observe})
 		if err != nil {

@@ -208,37 +208,53 @@ func (o Operator) held(s *State, name waggle.MemberName) (*terminal.Held, error)
 }
 
 // holderWait is how long a holder may take to end after its process.
-const holderWait = 5 * time.Second
+const holderWait = 3 * time.Second
 
 // closeTerminals closes the panes of members that have left, and forgets their
-// holders. The pane of a member that died stays: what it last said is in it.
-func (o Operator) closeTerminals(ctx context.Context, s *State) error {
+// holders. The pane of a member that died stays, unless read says otherwise: what it
+// last said is in it.
+func (o Operator) closeTerminals(ctx context.Context, s *State, read func(*control.Member) bool) error {
 	list, err := terminal.List(s.Dir.Processes())
 	errs := []error{err}
+	list = slices.DeleteFunc(list, func(h terminal.Held) bool { return o.stays(s, h.Process, read) })
+	o.await(ctx, holderWait, func() bool { return !slices.ContainsFunc(list, lingers) })
 	for _, h := range list {
-		if o.stays(s, h.Process) {
-			continue
-		}
-		if !o.await(ctx, holderWait, h.Gone) {
-			continue // it runs on, and is ended by whoever ends its process
-		}
-		program := ""
-		if h.Place.Pane != nil {
-			if program, err = o.muxProgram(*h.Place.Pane); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-		}
-		errs = append(errs, h.Close(ctx, program, o.Environ))
+		errs = append(errs, o.closeTerminal(ctx, h))
 	}
 	return errors.Join(errs...)
 }
 
+// Of which members that died the pane is not needed any more.
+func unread(*control.Member) bool  { return false }
+func allRead(*control.Member) bool { return true }
+
+// lingers reports a holder that has not ended after its process.
+func lingers(h terminal.Held) bool { return !h.Gone() && !h.Process.Alive() }
+
+func (o Operator) closeTerminal(ctx context.Context, h terminal.Held) error {
+	if lingers(h) {
+		if _, err := spawn.StopTree(ctx, *h.Place.Holder, leftovers); err != nil {
+			return fmt.Errorf("the holder of a terminal: %w", err)
+		}
+	}
+	if !h.Gone() {
+		return nil // its process runs on, and is ended by whoever ends that
+	}
+	program := ""
+	if h.Place.Pane != nil {
+		var err error
+		if program, err = o.muxProgram(*h.Place.Pane); err != nil {
+			return err
+		}
+	}
+	return h.Close(ctx, program, o.Environ)
+}
+
 // stays reports a process that is a live member's, or of one that died.
-func (o Operator) stays(s *State, id spawn.Identity) bool {
+func (o Operator) stays(s *State, id spawn.Identity, read func(*control.Member) bool) bool {
 	for _, m := range s.Lead.Members {
 		if m.Process != nil && m.Process.ID == id {
-			return m.Left == nil || m.Left.How == control.LeftDied
+			return m.Left == nil || m.Left.How == control.LeftDied && !read(m)
 		}
 	}
 	return id.Alive() // it has not said yet whose it is

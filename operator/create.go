@@ -19,6 +19,7 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/spawn"
 	"waggle/team"
 	"waggle/transport"
 )
@@ -236,6 +237,8 @@ func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
 func (o Operator) leading(s *State, job bool) leader.Options {
 	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe, Agent: o.Agent,
 		Dismiss: job, Supervise: !job,
+		Input:   func(ctx context.Context, id spawn.Identity) error { return o.closeInput(ctx, s, id) },
+		Rest:    func(ctx context.Context, m *control.Member) (string, error) { return o.endMarked(ctx, s, m) },
 		Writer:  journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID},
 		Sockets: s.Dir.Sockets(o.runDir())}
 }

@@ -16,14 +16,19 @@ import (
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/spawn"
+	"waggle/spawn/terminal"
 )
 
 // graceUsual is how long members have to end by handshake when nobody says.
 const graceUsual = 10 * time.Second
 
-// ladder is what the steps after the handshake may take, all in all less than ten
-// seconds: to end by SIGTERM, and to be gone after SIGKILL.
-var ladder = spawn.Grace{Term: 3 * time.Second, Kill: 2 * time.Second}
+// What the steps after the handshake may take, all in all less than ten seconds.
+// ladder is for the processes of a member: to end when their input does, by SIGTERM,
+// and to be gone after SIGKILL; leftovers is for what they have left behind.
+var (
+	ladder    = spawn.Grace{InputWait: 500 * time.Millisecond, Term: 2500 * time.Millisecond, Kill: 1500 * time.Millisecond}
+	leftovers = spawn.Grace{Term: 500 * time.Millisecond, Kill: 500 * time.Millisecond}
+)
 
 // askAgain is how long a rejected shutdown rests before it is asked again.
 const askAgain = time.Second
@@ -32,8 +37,8 @@ const askAgain = time.Second
 type MemberEnd struct {
 	Member string `json:"member"`
 	How    string `json:"how"` // handshake, stopped, died; released: waggle does not run it
-	// Step is the hardest that was needed: handshake, term, kill; gone when it had
-	// ended by itself.
+	// Step is the hardest that was needed: handshake, stdin, term, kill; gone when it
+	// had ended by itself.
 	Step     string `json:"step"`
 	Rejected string `json:"rejected"` // why it did not want to end; "" when it did not say so
 	Forced   bool   `json:"forced"`   // it was not asked
@@ -98,7 +103,7 @@ func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, e tea
 	if err == nil {
 		err = l.Refresh(ctx)
 	}
-	err = errors.Join(err, l.Deny(ctx), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s))
+	err = errors.Join(err, l.Deny(ctx), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
 	tell()
 	return err
 }
@@ -122,7 +127,7 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *State, e 
 		}
 	}()
 	errs := []error{l.Deny(ctx), o.tellOthers(ctx, l, e.reason), o.handshakes(ctx, l, e, nudges), o.endRest(ctx, l)}
-	errs = append(errs, s.Journal.Refresh(ctx), o.closeTerminals(ctx, s))
+	errs = append(errs, s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
 	tell()
 	return errors.Join(errs...)
 }
@@ -195,4 +200,66 @@ func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// closeInput tells a process of a member that its input ends, when it has a terminal.
+func (o Operator) closeInput(ctx context.Context, s *State, id spawn.Identity) error {
+	list, err := terminal.List(s.Dir.Processes())
+	for _, h := range list {
+		if h.Process == id {
+			return terminal.CloseInput(ctx, h.Place)
+		}
+	}
+	return cmp.Or(err, errNoTerminal)
+}
+
+var errNoTerminal = errors.New("it has no terminal")
+
+// endMarked ends what was started for a member, or below it, and is known by its mark
+// only: it left the tree of the member's process, or that process has not said who it
+// is. Holders of terminals end by themselves when their process has.
+func (o Operator) endMarked(ctx context.Context, s *State, m *control.Member) (rung string, err error) {
+	rung = spawn.RungGone
+	if m.Trust == control.FileTrust {
+		return rung, nil
+	}
+	const rounds = 3 // what is ended may start something meanwhile
+	for range rounds {
+		left, err := o.marked(s, m)
+		if len(left) == 0 || err != nil {
+			return rung, err
+		}
+		rungs, errs := make([]string, len(left)), make([]error, len(left))
+		var wg sync.WaitGroup
+		for i, id := range left {
+			wg.Go(func() { rungs[i], errs[i] = spawn.StopTree(ctx, id, leftovers) })
+		}
+		wg.Wait()
+		for _, r := range rungs {
+			rung = spawn.Harder(rung, r)
+		}
+		if err := errors.Join(errs...); err != nil {
+			return rung, err
+		}
+	}
+	return rung, nil
+}
+
+// marked lists what carries the mark of a member, but for holders of terminals.
+func (o Operator) marked(s *State, m *control.Member) (ids []spawn.Identity, err error) {
+	all, err := spawn.AllMarked()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil // this system does not tell
+	}
+	if err != nil {
+		return nil, err
+	}
+	held, err := terminal.List(s.Dir.Processes())
+	for _, p := range all {
+		holds := slices.ContainsFunc(held, func(h terminal.Held) bool { return h.Place.Holder != nil && *h.Place.Holder == p.ID })
+		if p.Owner == owner(s, m.Instance) && !holds {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids, err
 }

@@ -189,7 +189,7 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 // settlePanes closes the panes of members' former processes, and watches those of
 // the present ones.
 func (k *keeper) settlePanes(ctx context.Context) {
-	k.warn("a pane of a former process is not closed", k.o.closeTerminals(ctx, k.s))
+	k.warn("a pane of a former process is not closed", k.o.closeTerminals(ctx, k.s, unread))
 	k.warn("panes are not watched", k.panes.watch(ctx))
 }
 
@@ -248,7 +248,7 @@ func (k *keeper) end(ctx context.Context) error {
 		e.grace, e.force, e.reason = time.Duration(c.Grace)*time.Millisecond, c.Force, cmp.Or(c.Reason, e.reason)
 	}
 	k.noteEnd(e)
-	err := k.o.endTeam(ctx, k.l, k.s, e, k.tell)
+	err := errors.Join(k.o.endTeam(ctx, k.l, k.s, e, k.tell), k.o.closeTerminals(ctx, k.s, allRead))
 	if cerr := k.l.Close(); err == nil {
 		err = cerr
 	}

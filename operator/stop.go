@@ -70,7 +70,7 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 	if r.tellKept(kept); len(kept) > 0 {
 		end.Worktree = &kept[0]
 	}
-	return &end, errors.Join(err, o.closeTerminals(ctx, s))
+	return &end, errors.Join(err, o.closeTerminals(ctx, s, func(other *control.Member) bool { return other == m }))
 }
 
 // stopping is one member on its way out.
@@ -127,11 +127,8 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 	if _, err = st.s.Journal.Append(ctx, st.o.writer(), func() ([]journal.Draft, error) { return st.s.Lead.Stop(st.m, why), nil }); err != nil {
 		return "", err
 	}
-	rung = spawn.RungGone
-	if p := st.m.Process; p != nil && st.m.Trust != control.FileTrust && !p.ID.Inside {
-		if rung, err = spawn.StopTree(ctx, p.ID, ladder); err != nil {
-			return "", err
-		}
+	if rung, err = st.climb(ctx); err != nil {
+		return "", err
 	}
 	until := st.o.Minter.Now().Add(ladder.Term + ladder.Kill)
 	for {
@@ -154,6 +151,39 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 		case <-st.nudges:
 		}
 	}
+}
+
+// climb ends the processes of a member that waggle runs, step by step, and puts on
+// record what that took: whoever leads waits for it.
+func (st *stopping) climb(ctx context.Context) (rung string, err error) {
+	p := st.m.Process
+	if st.m.Trust == control.FileTrust || p != nil && p.ID.Inside {
+		return spawn.RungGone, nil
+	}
+	rung = spawn.RungGone
+	if p != nil {
+		g := ladder
+		g.Input = func(ctx context.Context) error { return st.o.closeInput(ctx, st.s, p.ID) }
+		if rung, err = spawn.StopTree(ctx, p.ID, g); err != nil {
+			return "", notOurs(st.m, err)
+		}
+	}
+	rest, err := st.o.endMarked(ctx, st.s, st.m)
+	if err != nil {
+		return "", err
+	}
+	rung = spawn.Harder(rung, rest)
+	_, err = st.s.Journal.Append(ctx, st.o.writer(), func() ([]journal.Draft, error) { return st.s.Lead.Stopped(st.m, rung), nil })
+	return rung, err
+}
+
+// notOurs explains a process that waggle does not signal.
+func notOurs(m *control.Member, err error) error {
+	if !errors.Is(err, spawn.ErrNotOurs) {
+		return err
+	}
+	return &Error{Code: CodeRefused, Op: "stop", Msg: fmt.Sprintf("%s is not ended: %v", m.Name, err),
+		Hint: "this command runs inside of it, or somebody else runs it: end it where it was started"}
 }
 
 // let records the end of the member, and gives back what it held.
@@ -270,11 +300,14 @@ func (o Operator) endLed(ctx context.Context, s *State, so StopOptions) (done bo
 	if !so.Force {
 		limit += grace
 	}
-	ended := o.await(ctx, limit, func() bool {
+	ended := false
+	o.await(ctx, limit, func() bool {
 		if s.Journal.Refresh(ctx) == nil {
 			r.tell()
 		}
-		return !leading.Alive()
+		life, err := leading.Life()
+		ended = err == nil && life == spawn.Gone
+		return ended || err == nil && life == spawn.Stopped // which does nothing more
 	})
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -308,5 +341,5 @@ func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, for
 	if cerr := l.Close(); err == nil {
 		err = cerr
 	}
-	return errors.Join(err, r.settle(ctx))
+	return errors.Join(err, o.closeTerminals(ctx, s, allRead), r.settle(ctx))
 }

@@ -97,6 +97,14 @@ func (p *Process) Stop(ctx context.Context, g Grace) (rung string, err error) {
 	return rung, nil
 }
 
+// Ask tells what runs in this program to end, and does not wait for that. A process of
+// its own is not told: that is what Stop is for.
+func (p *Process) Ask() {
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
 // Exit is how a process ended.
 type Exit struct {
 	Code   int    // exit status; -1 when a signal or a panic ended it, or when unknown

@@ -19,26 +19,40 @@ var ErrStillAlive = errors.New("still alive")
 
 // The rungs of Stop: which step ended the process.
 const (
-	RungGone = "gone" // nothing was left to end
-	RungTerm = "term" // it ended by SIGTERM
-	RungKill = "kill" // it ended by SIGKILL
+	RungGone  = "gone"  // nothing was left to end
+	RungInput = "stdin" // it ended when its input was closed
+	RungTerm  = "term"  // it ended by SIGTERM
+	RungKill  = "kill"  // it ended by SIGKILL
 )
+
+// Harder is the harder of two rungs; "" is softer than all.
+func Harder(a, b string) string {
+	rungs := []string{RungGone, RungInput, RungTerm, RungKill}
+	if slices.Index(rungs, a) < slices.Index(rungs, b) {
+		return b
+	}
+	return a
+}
 
 // Grace is how long each rung of Stop waits.
 type Grace struct {
-	Term time.Duration // between SIGTERM and SIGKILL; 0 means 5 s
-	Kill time.Duration // for the group to be gone after SIGKILL; 0 means 5 s
+	// Input tells the process that its input ends, the rung before SIGTERM; an error
+	// means that it cannot be told. nil: there is no such rung.
+	Input     func(context.Context) error
+	InputWait time.Duration // between that and SIGTERM; 0 means 500 ms
+	Term      time.Duration // between SIGTERM and SIGKILL; 0 means 5 s
+	Kill      time.Duration // for the group to be gone after SIGKILL; 0 means 5 s
 }
 
 func (g Grace) filled() Grace {
 	const usual = 5 * time.Second
-	return Grace{Term: cmp.Or(g.Term, usual), Kill: cmp.Or(g.Kill, usual)}
+	return Grace{Input: g.Input, InputWait: cmp.Or(g.InputWait, usual/10), Term: cmp.Or(g.Term, usual), Kill: cmp.Or(g.Kill, usual)}
 }
 
-// Stop ends the process group of id by SIGTERM, then SIGKILL, and verifies that
-// it is gone; zombies count as gone. rung tells which step ended it: RungGone,
-// RungTerm or RungKill; it is "" with an error. A stopped process (SIGSTOP) is
-// continued so that it can end by SIGTERM.
+// Stop ends the process group of id by the end of its input, where g has that, by
+// SIGTERM, then SIGKILL, and verifies that it is gone; zombies count as gone. rung
+// tells which step ended it: RungGone, RungInput, RungTerm or RungKill; it is "" with
+// an error. A stopped process (SIGSTOP) is continued so that it can end by SIGTERM.
 //
 // It signals only what was recorded, and looks again before each signal. While
 // the recorded process runs its group is the one to end. After its death the
@@ -68,8 +82,8 @@ func Stop(ctx context.Context, id Identity, g Grace) (rung string, err error) {
 // StopTree is Stop for a whole member: it first ends the group of id as Stop
 // does, so that a process that handles SIGTERM can end its own children in order,
 // then whatever was seen below it and outlived it in other groups and sessions,
-// by SIGTERM and after g.Kill by SIGKILL. It takes at most g.Term and three times
-// g.Kill. rung is the hardest step that was needed.
+// by SIGTERM and after g.Kill by SIGKILL. It takes at most g.InputWait, g.Term and
+// three times g.Kill. rung is the hardest step that was needed.
 //
 // Descendants are known only while the chain of parents above them lives: when
 // the recorded process is dead already, StopTree does what Stop does.
@@ -79,10 +93,7 @@ func StopTree(ctx context.Context, id Identity, g Grace) (rung string, err error
 	rung, err = stop(ctx, id, watched{groupOf(id), t}, g)
 	if err == nil || errors.Is(err, ErrStillAlive) {
 		rest, err2 := ladder(ctx, each{t.live}, Grace{Term: g.Kill, Kill: g.Kill})
-		if rest == RungKill || rung == RungGone {
-			rung = rest
-		}
-		err = errors.Join(err, err2)
+		rung, err = Harder(rung, rest), errors.Join(err, err2)
 	}
 	if err != nil {
 		return "", fmt.Errorf("spawn: stop %d and what runs below: %w", id.PID, err)
@@ -120,7 +131,23 @@ func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
 	if err := keepOff(id); err != nil {
 		return "", err
 	}
+	if gone, err := byInput(ctx, id, t, g); gone || err != nil {
+		return RungInput, err
+	}
 	return ladder(ctx, t, g)
+}
+
+// byInput is the rung before the signals. A process that is stopped hears nothing.
+func byInput(ctx context.Context, id Identity, t target, g Grace) (gone bool, err error) {
+	if life, err := id.Life(); g.Input == nil || err != nil || life != Running {
+		return false, nil // the signals look for themselves
+	}
+	told, cancel := context.WithTimeout(ctx, g.InputWait)
+	defer cancel()
+	if g.Input(told) != nil {
+		return false, ctx.Err()
+	}
+	return waitGone(ctx, t, false, g.InputWait)
 }
 
 // outside refuses to end a process for what lives inside of it, and one that

@@ -15,8 +15,11 @@ import (
 	"waggle/internal/cli"
 )
 
+// programs are what the tests may run beside themselves.
+var programs = map[string]func(){"waggle": func() { os.Exit(cli.Main()) }}
+
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"waggle": func() { os.Exit(cli.Main()) }})
+	testscript.Main(m, programs)
 }
 
 // TestScripts runs the command line as a person would: each script has its own

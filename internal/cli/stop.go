@@ -20,8 +20,8 @@ func stopCmd(a *App) *cobra.Command {
 		Use:   "stop NAME",
 		Short: "End one member: ask, then signal",
 		Long: `End one member. It is asked to end, and asked again when it refuses; when the grace is
-over its processes get SIGTERM, then SIGKILL, and their end is verified. That takes ten
-seconds more at most. --force does not ask.
+over its input is closed, then its processes get SIGTERM, then SIGKILL, and their end is
+verified. That takes ten seconds more at most. --force does not ask.
 ` + stopCodes,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeMembers,
@@ -64,7 +64,7 @@ func endText(e operator.MemberEnd) string {
 	case control.LeftReleased:
 		return "was asked to end and let go: waggle does not run it"
 	}
-	s := map[string]string{"gone": "had ended", "term": "ended by SIGTERM", "kill": "ended by SIGKILL"}[e.Step]
+	s := map[string]string{"gone": "had ended", "stdin": "ended when its input was closed", "term": "ended by SIGTERM", "kill": "ended by SIGKILL"}[e.Step]
 	if s == "" {
 		s = "was ended: " + operator.Visible(e.Step)
 	}

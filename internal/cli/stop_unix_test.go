@@ -1,0 +1,466 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/statedir"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// home is a wire tree and state of its own, and commands that run in it.
+type home struct {
+	t       testing.TB
+	program string
+	dir     string // short: sockets lie below it
+	work    string
+}
+
+func newHome(t testing.TB, program string) *home {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "wg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &home{t: t, program: path, dir: dir, work: filepath.Join(dir, "w")}
+	for _, d := range []string{"w", "root", "home"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+func (h *home) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(h.program, args...)
+	cmd.Dir = h.work
+	for _, kv := range os.Environ() {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "TMUX", "TMUX_PANE", "XDG_RUNTIME_DIR", "WAGGLE_TEAM", spawn.MemberVar:
+		default:
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	cmd.Env = append(cmd.Env, "HOME="+filepath.Join(h.dir, "home"), "WAGGLE_ROOT="+filepath.Join(h.dir, "root"), "WAGGLE_STATE="+filepath.Join(h.dir, "s"), "NO_COLOR=1")
+	return cmd
+}
+
+// waggle runs a command and returns its output and exit code.
+func (h *home) waggle(args ...string) (stdout, stderr string, code int) {
+	h.t.Helper()
+	var out, said bytes.Buffer
+	cmd := h.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		h.t.Fatal(err)
+	}
+	return out.String(), said.String(), cmd.ProcessState.ExitCode()
+}
+
+// must runs a command that succeeds.
+func (h *home) must(args ...string) string {
+	h.t.Helper()
+	out, said, code := h.waggle(args...)
+	if code != 0 {
+		h.t.Fatalf("waggle %s: code %d\n%s%s", strings.Join(args, " "), code, out, said)
+	}
+	return out
+}
+
+func (h *home) write(name, text string) string {
+	h.t.Helper()
+	path := filepath.Join(h.work, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+		h.t.Fatal(err)
+	}
+	return path
+}
+
+func (h *home) status(team string) *operator.Status {
+	h.t.Helper()
+	var st operator.Status
+	if err := json.Unmarshal([]byte(h.must("status", "--team", team, "--json")), &st); err != nil {
+		h.t.Fatal(err)
+	}
+	return &st
+}
+
+// operator looks at the same place, from this program.
+func (h *home) operator() operator.Operator {
+	o := newOperator(h.t.(*testing.T))
+	root := filepath.Join(h.dir, "root")
+	o.Root, o.RootURL, o.Home = team.Root{Path: root}, (&url.URL{Scheme: "file", Path: root}).String(), statedir.Home{Path: filepath.Join(h.dir, "s")}
+	return o
+}
+
+// ends ends what a failed test left behind.
+func (h *home) ends(team string, ids ...spawn.Identity) {
+	h.t.Cleanup(func() {
+		_, _, _ = h.waggle("down", team, "--force")
+		for _, id := range ids {
+			if id.Alive() {
+				_ = syscall.Kill(id.PID, syscall.SIGKILL)
+			}
+		}
+	})
+}
+
+func await(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(60 * time.Second)
+	for !cond() {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// ends of members that do not want to, and what is to be said of each.
+type resistance struct {
+	name   string
+	member string // of the team file, but for its name and directory
+	prompt string // its task
+	turn   string // see stubborn
+	signal syscall.Signal
+	code   int
+	how    string
+	steps  []string
+	said   string // part of why it refused
+}
+
+var resistances = []resistance{
+	{name: "cooperative", member: "agent: exec", code: 0, how: control.LeftHandshake, steps: []string{"handshake"}},
+	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: operator.CodeRefused, how: control.LeftStopped, steps: []string{"term"}, said: "busy"},
+	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"term"}},
+	{name: "lines", member: "agent: exec", turn: "lines", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"stdin"}},
+	{name: "deaf", member: "agent: exec", turn: "deaf", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"kill"}},
+	{name: "leaving", member: "agent: exec", turn: "leaving", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"kill"}},
+	// Its worker would end it in order, but not within the ladder.
+	{name: "command", member: "agent: exec", prompt: `trap "" TERM HUP; (setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done' &) ; while :; do sleep 0.2; done`,
+		code: operator.CodeRefused, how: control.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
+	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: operator.CodeDied, how: control.LeftDied, steps: []string{"gone"}},
+}
+
+// stubbornTeam is a team in which every kind of resistance is a member, and what runs
+// for each.
+type stubbornTeam struct {
+	*home
+	team  string
+	kinds []resistance
+	below map[string][]spawn.Identity // what was seen below each worker, it first
+}
+
+func newStubbornTeam(t *testing.T, backend string, kinds []resistance) *stubbornTeam {
+	t.Helper()
+	s := &stubbornTeam{home: newHome(t, "stubborn"), team: "stub", below: map[string][]spawn.Identity{}}
+	file, tasks := "team: stub\npolicy: {allow: [Bash]}\nmembers:\n", "tasks:\n"
+	for _, k := range kinds {
+		if runtime.GOOS != "linux" && (k.name == "leaving" || k.name == "command") {
+			continue // setsid
+		}
+		s.kinds = append(s.kinds, k)
+		s.write(k.name+"/.keep", "")
+		file += fmt.Sprintf("  - {name: %s, %s, cwd: %s, backend: %s}\n", k.name, k.member, k.name, backend)
+		if k.prompt != "" {
+			text, err := json.Marshal(k.prompt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tasks += fmt.Sprintf("  - {subject: %s, owner: %s, instructions: %s}\n", k.name, k.name, text)
+		}
+	}
+	if tasks != "tasks:\n" {
+		file += tasks
+	}
+	s.write("stub.yaml", file)
+	s.ends(s.team)
+	s.must("up", "stub.yaml", "--detach")
+	for _, k := range s.kinds {
+		s.resist(k)
+	}
+	return s
+}
+
+// resist makes a member what it is to be, and writes down what runs for it.
+func (s *stubbornTeam) resist(k resistance) {
+	s.t.Helper()
+	if k.turn != "" {
+		s.write(k.name+"/turn", k.turn)
+		await(s.t, k.name+" has turned", func() bool { _, err := os.Stat(filepath.Join(s.work, k.name, "turned")); return err == nil })
+	}
+	if k.prompt != "" {
+		await(s.t, k.name+" works", func() bool {
+			return strings.Contains(s.must("log", "--team", s.team, "--member", k.name, "--kind", "started"), "started")
+		})
+	}
+	id := s.process(k.name)
+	below, err := spawn.Descendants(id.PID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	up, err := spawn.Ancestors(id.PID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.below[k.name] = append([]spawn.Identity{id, up[0]}, below...) // its holder too
+	for _, n := range []string{"marked", "clean"} {
+		if b, err := os.ReadFile(filepath.Join(s.work, k.name, n+".pid")); err == nil {
+			var pid int
+			if _, err := fmt.Sscan(string(b), &pid); err != nil {
+				s.t.Fatal(err)
+			}
+			id, err := spawn.Identify(pid)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			s.below[k.name] = append(s.below[k.name], id)
+		}
+	}
+	s.ends(s.team, s.below[k.name]...)
+	if k.turn == "leaving" && len(s.below[k.name]) < 4 {
+		s.t.Fatalf("%s has left nothing behind: %v", k.name, s.below[k.name])
+	}
+	if k.signal != 0 {
+		if err := syscall.Kill(id.PID, k.signal); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if k.signal == syscall.SIGKILL {
+		await(s.t, k.name+" is dead", func() bool { return !id.Alive() })
+	}
+}
+
+// lead is the team's present state, as this program reads it.
+func (s *stubbornTeam) lead() *control.Leader {
+	s.t.Helper()
+	o := s.operator()
+	known, err := o.Home.Find(o.RootURL, waggle.TeamName(s.team))
+	if err != nil || len(known) == 0 {
+		s.t.Fatalf("no journal: %v", err)
+	}
+	l := control.NewLeader(nil)
+	if _, err := known[len(known)-1].Journals().Open("leader", l, journal.Options{Now: time.Now}); err != nil {
+		s.t.Fatal(err)
+	}
+	return l
+}
+
+func (s *stubbornTeam) process(name string) spawn.Identity {
+	s.t.Helper()
+	m, ok := s.lead().Member(waggle.MemberName(name))
+	if !ok || m.Process == nil {
+		s.t.Fatalf("no process of %s", name)
+	}
+	return m.Process.ID
+}
+
+// check compares one end with what was to come, with the journal, the process table,
+// and the time that it may take.
+func (s *stubbornTeam) check(k resistance, end operator.MemberEnd, code int, took, grace time.Duration) {
+	s.t.Helper()
+	fail := func(format string, args ...any) {
+		s.t.Helper()
+		s.t.Errorf("%s: %s (%+v, code %d, %s)", k.name, fmt.Sprintf(format, args...), end, code, took)
+	}
+	if end.How != k.how || !slices.Contains(k.steps, end.Step) || end.Code() != k.code || code != k.code {
+		fail("want %s by %v, code %d", k.how, k.steps, k.code)
+	}
+	if k.said == "" && end.Rejected != "" || !strings.Contains(end.Rejected, k.said) {
+		fail("want the refusal %q", k.said)
+	}
+	if took > grace+10*time.Second {
+		fail("it took more than the grace of %s and ten seconds", grace)
+	}
+	for _, id := range s.below[k.name] {
+		if id.Alive() {
+			fail("process %d outlived it", id.PID)
+		}
+	}
+	m, ok := s.lead().Member(waggle.MemberName(k.name))
+	switch {
+	case !ok || m.Left == nil:
+		fail("it has not left on record")
+	case m.Left.How != k.how || k.how == control.LeftStopped && m.Left.Detail != end.Step:
+		fail("the journal says %+v", m.Left)
+	}
+}
+
+// cleaned checks what is left of members that have ended.
+func (s *stubbornTeam) cleaned(except ...string) {
+	s.t.Helper()
+	o := s.operator()
+	known, err := o.Home.Find(o.RootURL, waggle.TeamName(s.team))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	holds, err := filepath.Glob(filepath.Join(known[len(known)-1].Processes(), "*.hold.json"))
+	if err != nil || len(holds) != len(except) {
+		s.t.Errorf("records of terminals: %v, %v; want those of %v", holds, err, except)
+	}
+	marked, err := spawn.AllMarked()
+	if err != nil {
+		return // this system does not tell
+	}
+	for _, m := range marked {
+		if dir, _, _ := strings.Cut(m.Owner, "/"); dir == filepath.Base(known[len(known)-1].Path) {
+			s.t.Errorf("process %d of %s runs", m.ID.PID, m.Owner)
+		}
+	}
+}
+
+// TestStubborn: each kind of member is ended by waggle stop within the grace and ten
+// seconds, all at once, with somebody leading and with nobody; nothing of it is left,
+// and the exit code, the output and the journal say the same of how that went.
+func TestStubborn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, backend string
+		led           bool
+	}{{"led", "process", true}, {"not led", "process", false}, {"panes", "tmux", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.backend == "tmux" {
+				testenv.Require(t, "tmux")
+			}
+			grace := time.Second
+			for range testenv.Scale(1, 10) {
+				s := newStubbornTeam(t, c.backend, resistances)
+				if !c.led {
+					s.killLeader()
+				}
+				s.stopAll(grace)
+			}
+		})
+	}
+}
+
+func (s *stubbornTeam) killLeader() {
+	s.t.Helper()
+	l := s.lead().Led
+	if l == nil || l.ID.PID == os.Getpid() {
+		s.t.Fatalf("led by %+v", l)
+	}
+	if err := syscall.Kill(l.ID.PID, syscall.SIGKILL); err != nil {
+		s.t.Fatal(err)
+	}
+	await(s.t, "the leader is dead", func() bool { return !l.ID.Alive() })
+}
+
+// stopAll stops every member, each by a command of its own.
+func (s *stubbornTeam) stopAll(grace time.Duration) {
+	s.t.Helper()
+	type result struct {
+		end  operator.MemberEnd
+		code int
+		took time.Duration
+		said string
+	}
+	results := make([]result, len(s.kinds))
+	var wg sync.WaitGroup
+	for i, k := range s.kinds {
+		wg.Go(func() {
+			r := &results[i]
+			began := time.Now()
+			var out string
+			out, r.said, r.code = s.waggle("stop", k.name, "--team", s.team, "--grace", grace.String(), "--json")
+			r.took = time.Since(began)
+			if err := json.Unmarshal([]byte(out), &r.end); err != nil {
+				r.said += err.Error() + ": " + out
+			}
+		})
+	}
+	wg.Wait()
+	longest := time.Duration(0)
+	for i, k := range s.kinds {
+		s.check(k, results[i].end, results[i].code, results[i].took, grace)
+		longest = max(longest, results[i].took)
+		if s.t.Failed() {
+			s.t.Log(results[i].said)
+		}
+	}
+	testenv.Measured(s.t, "%d kinds of members stopped at once with a grace of %s: the last had ended after %s, none of its processes left", len(s.kinds), grace, longest.Round(10*time.Millisecond))
+	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m operator.MemberStatus) bool { return m.Name == "dead" })) > 0 {
+		s.t.Errorf("members after all were stopped: %+v", st.Members)
+	}
+	var show struct {
+		Active []string `json:"active_members"`
+	}
+	if err := json.Unmarshal([]byte(s.must("team", "show", s.team, "--json")), &show); err != nil || !slices.Equal(show.Active, []string{"team-lead"}) {
+		s.t.Errorf("the registry has %v, %v", show.Active, err)
+	}
+	s.must("down", s.team)
+	s.cleaned()
+}
+
+// TestStubbornDown: waggle down ends a team of every kind within the grace and ten
+// seconds, whoever leads it.
+func TestStubbornDown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, backend string
+		led           bool
+		code          int // of the worst
+	}{{"led", "process", true, operator.CodeRefused}, {"not led", "process", false, operator.CodeRefused}, {"panes", "tmux", true, operator.CodeRefused}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.backend == "tmux" {
+				testenv.Require(t, "tmux")
+			}
+			grace := time.Second
+			for range testenv.Scale(1, 10) {
+				s := newStubbornTeam(t, c.backend, resistances)
+				if !c.led {
+					s.killLeader()
+				}
+				began := time.Now()
+				out, said, code := s.waggle("down", s.team, "--grace", grace.String(), "--json")
+				took := time.Since(began)
+				var d operator.DownResult
+				if err := json.Unmarshal([]byte(out), &d); err != nil || code != c.code || len(d.Members) != len(s.kinds) {
+					t.Fatalf("down: code %d, %v\n%s%s", code, err, out, said)
+				}
+				for _, end := range d.Members {
+					i := slices.IndexFunc(s.kinds, func(k resistance) bool { return k.name == end.Member })
+					s.check(s.kinds[i], end, end.Code(), took, grace)
+				}
+				if names := s.must("team", "list"); strings.Contains(names, s.team) {
+					t.Errorf("the registry still has the team: %s", names)
+				}
+				s.cleaned()
+				testenv.Measured(t, "a team of %d kinds ended with a grace of %s: after %s, no process left", len(s.kinds), grace, took.Round(10*time.Millisecond))
+			}
+		})
+	}
+}

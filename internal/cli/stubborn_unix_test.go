@@ -1,0 +1,121 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/cli"
+	"waggle/internal/statedir"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/team"
+	"waggle/worker"
+)
+
+// stubborn is waggle with workers that may turn: what the file "turn" in a member's
+// directory says, once it is there. They work as usual until then, and write "turned"
+// when they have.
+//
+//	deaf      ignores SIGTERM, takes in nothing, and never ends
+//	lines     the same, and ends when its input does
+//	leaving   deaf, and leaves grandchildren in other sessions that ignore SIGTERM and
+//	          SIGHUP, one of them without the environment that would tell whose it is
+func stubborn() {
+	if len(os.Args) < 2 || os.Args[1] != "worker" {
+		os.Exit(cli.Main())
+	}
+	if err := stubbornWorker(os.Args[2:]); err != nil {
+		fmt.Fprintln(os.Stderr, "stubborn:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func init() { programs["stubborn"] = stubborn }
+
+func stubbornWorker(args []string) error {
+	f := flag.NewFlagSet("worker", flag.ContinueOnError)
+	root, dir, uid := f.String("root", "", ""), f.String("dir", "", ""), f.String("uid", "", "")
+	name, instance, run := f.String("team", "", ""), f.String("instance", "", ""), f.String("run", "", "")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	at, err := url.Parse(*root)
+	if err != nil {
+		return err
+	}
+	if err := spawn.Subreaper(); err != nil {
+		return err
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	state := statedir.Dir{Path: *dir, UID: control.TeamUID(*uid)}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	w, err := worker.Open(ctx, worker.Options{Root: team.Root{Path: at.Path}, Team: waggle.TeamName(*name), State: state, Sockets: state.Sockets(*run),
+		Instance: control.Instance(*instance), Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: os.Environ(), Dir: here,
+		Output: os.Stdout, Version: "test", Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	if err != nil {
+		return err
+	}
+	work, turn := context.WithCancel(ctx)
+	how := ""
+	go func() {
+		for ; how == "" && work.Err() == nil; time.Sleep(5 * time.Millisecond) {
+			b, _ := os.ReadFile("turn")
+			how = strings.TrimSpace(string(b))
+		}
+		turn()
+	}()
+	err = w.Run(work)
+	if ctx.Err() != nil || how == "" {
+		return w.Close()
+	}
+	stop()
+	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+	return stubbornFrom(how, *instance)
+}
+
+func stubbornFrom(how, instance string) error {
+	if how == "leaving" {
+		for _, n := range []string{"marked", "clean"} {
+			// Double-forked: their parent is gone at once.
+			sh := exec.Command("sh", "-c", `(setsid sh -c 'trap "" TERM HUP; echo $$ > `+n+`.pid; while :; do sleep 0.2; done' </dev/null >/dev/null 2>&1 &)`)
+			if n == "clean" {
+				sh.Env = []string{"PATH=" + os.Getenv("PATH")}
+			}
+			if err := sh.Run(); err != nil {
+				return err
+			}
+			for _, err := os.Stat(n + ".pid"); err != nil; _, err = os.Stat(n + ".pid") {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+	}
+	if err := os.WriteFile("turned", nil, 0o600); err != nil {
+		return err
+	}
+	if how == "lines" {
+		_, err := io.Copy(io.Discard, os.Stdin)
+		return err
+	}
+	time.Sleep(2 * time.Minute) // a test that has lost it
+	return fmt.Errorf("%s: nobody has ended it", filepath.Base(instance))
+}
