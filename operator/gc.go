@@ -41,7 +41,7 @@ type Garbage struct {
 	Member string `json:"member"` // "" when it is nobody's
 	PID    int    `json:"pid"`    // 0: no process
 	Start  string `json:"start"`  // of the process, as recorded
-	Path   string `json:"path"`   // of a file, a worktree, or the pane
+	Path   string `json:"path"`   // of a file or a worktree; the pane, and its server's socket
 	Why    string `json:"why"`
 	Done   bool   `json:"done"` // it is gone
 	Error  string `json:"error,omitempty"`
@@ -315,6 +315,9 @@ func (c *collector) terminals(_ context.Context, s *State) error {
 		program := ""
 		if p := h.Place.Pane; p != nil {
 			g.Kind, g.Path = GarbagePane, p.ID
+			if p.Socket != "" {
+				g.Path += " of " + p.Socket
+			}
 			if program, err = c.o.muxProgram(*p); err != nil {
 				c.keep(Kept{Kind: GarbagePane, Team: string(s.Team), Path: p.ID, Why: err.Error()})
 				continue
