@@ -94,21 +94,42 @@ func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Coll
 	if err := c.open(ctx, name); err != nil {
 		return nil, err
 	}
-	if err := c.look(ctx); err != nil || !act {
-		return c.out, err
+	return c.out, c.run(ctx, act)
+}
+
+// sweep ends what is left of a team that has ended, worktrees apart, and says what it
+// was.
+func (o Operator) sweep(ctx context.Context, s *State, tell func(Note)) error {
+	c := &collector{o: o, teams: []*State{s}, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}}, seen: map[string]bool{}, ended: true}
+	err := c.run(ctx, true)
+	for _, g := range c.out.Found {
+		if tell != nil && g.Done && (g.Kind == GarbageCommand || g.Kind == GarbageProcess) {
+			tell(Note{"swept", g.Member, fmt.Sprintf("pid %d: %s", g.PID, g.Why)})
+		}
+		if !g.Done {
+			err = errors.Join(err, fmt.Errorf("%s %s of %s is left: %s", g.Kind, g.Path, g.Member, g.Error))
+		}
 	}
-	// What is ended may leave something behind itself, and something that was needed
-	// is garbage when its user is gone.
+	return err
+}
+
+// run looks, and ends what it finds when act is set. What is ended may leave
+// something behind itself, and something that was needed is garbage when its user is
+// gone.
+func (c *collector) run(ctx context.Context, act bool) error {
+	if err := c.look(ctx); err != nil || !act {
+		return err
+	}
 	const rounds = 4
 	for range rounds {
 		if c.act(ctx) == 0 {
 			break
 		}
 		if err := c.look(ctx); err != nil {
-			return c.out, err
+			return err
 		}
 	}
-	return c.out, ctx.Err()
+	return ctx.Err()
 }
 
 // collector is one GC.
@@ -118,6 +139,7 @@ type collector struct {
 	out   *Collected
 	seen  map[string]bool // what is in out, by kind and identity
 	acted int             // so many of Found have been acted on
+	ended bool            // the end of a team, which sees to worktrees itself
 
 	mu sync.Mutex // held while a journal is read; what is ended at once is looked at again at once
 }
@@ -178,7 +200,11 @@ func (c *collector) look(ctx context.Context) error {
 		}
 		c.processes(s)
 		c.commands(s, marked)
-		for _, part := range []func(context.Context, *State) error{c.terminals, c.handovers, c.sockets, c.worktrees} {
+		parts := []func(context.Context, *State) error{c.terminals, c.handovers, c.sockets, c.worktrees}
+		if c.ended {
+			parts = parts[:3]
+		}
+		for _, part := range parts {
 			if err := part(ctx, s); err != nil {
 				return fmt.Errorf("gc of %s: %w", s.Team, err)
 			}

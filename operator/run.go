@@ -367,6 +367,9 @@ func (r *run) tidy(ctx context.Context, rep *Report) error {
 			return err
 		}
 		lie = filepath.Join(place, "tasks")
+		if err := r.o.sweep(ctx, r.s, r.note); err != nil {
+			return err
+		}
 	}
 	for i, m := range rep.Members {
 		rep.Members[i].Files = filepath.Join(lie, m.Name)

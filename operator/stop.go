@@ -265,7 +265,7 @@ func (o Operator) bringDown(ctx context.Context, s *State, so StopOptions) error
 		return err
 	}
 	_, err = o.archive(ctx, s, endedDown)
-	return errors.Join(err, s.Journal.Refresh(ctx))
+	return errors.Join(err, o.sweep(ctx, s, so.Tell), s.Journal.Refresh(ctx))
 }
 
 // isLed reports whether a process holds the leader lease.
@@ -323,7 +323,10 @@ func (o Operator) endLed(ctx context.Context, s *State, so StopOptions) (done bo
 	r.tell()
 	_, err = team.Open(o.Root, s.Team, atomicfile.Options{})
 	var away *team.NotFoundError
-	return s.Lead.Ended != nil && errors.As(err, &away), nil
+	if s.Lead.Ended == nil || !errors.As(err, &away) {
+		return false, nil
+	}
+	return true, o.sweep(ctx, s, so.Tell)
 }
 
 // endAll leads a team for as long as its end takes.

@@ -167,7 +167,7 @@ func (o Operator) Keep(ctx context.Context, s *State, f *File, lo LeadOptions) (
 func (o Operator) Abandon(ctx context.Context, s *State, grace time.Duration, tell func(Note)) error {
 	err := o.endAll(ctx, s, grace, false, tell)
 	_, aerr := o.archive(ctx, s, endedFailed)
-	return errors.Join(err, aerr)
+	return errors.Join(err, aerr, o.sweep(ctx, s, tell))
 }
 
 // accept keeps the team file that the operator named: the copy is the only one that
