@@ -32,6 +32,7 @@ var commands = []func(*App) *cobra.Command{
 	bridgeCmd,
 	demoCmd,
 	denyCmd,
+	digestCmd,
 	detachCmd,
 	doctorCmd,
 	downCmd,
