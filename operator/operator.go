@@ -134,7 +134,7 @@ func Code(err error) int {
 	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
 		return CodeNotFound
 	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest), errors.As(err, &full), errors.As(err, &ceiling),
-		errors.As(err, &taken), errors.Is(err, control.ErrDiverged):
+		errors.As(err, &taken), errors.Is(err, control.ErrDiverged), errors.Is(err, team.ErrTaken):
 		return CodeRefused
 	}
 	return CodeFailed

@@ -226,6 +226,12 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 	if m.Backend == BackendInProcess {
 		return nil, &Error{Code: CodeUsage, Op: "spawn", Msg: "this command ends, and a member inside it would end with it", Hint: "say --backend process, or name the member in the team file"}
 	}
+	if _, err := o.adopt(ctx, s); err != nil {
+		return nil, err
+	}
+	if top := s.Lead.Policy.Ceiling; m.Mode != "" && top.Meet(m.Mode) != m.Mode {
+		return nil, &control.CeilingError{Ceiling: top, Over: []string{"mode " + string(m.Mode)}}
+	}
 	if err := o.enlist(ctx, s, m.FileMember, lo.Attended); err != nil {
 		return nil, err
 	}

@@ -366,3 +366,66 @@ func TestOrphansOfKilledStarter(t *testing.T) {
 		t.Errorf("%d of %d were started", len(ids), n)
 	}
 }
+
+// TestStopByInput: the end of the input comes before SIGTERM; when it is enough no
+// signal is sent, when it is not, or cannot be said, the ladder goes on. A stopped
+// process would not hear it.
+func TestStopByInput(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		mode    spawntest.Mode
+		stopped bool
+		input   func(id spawn.Identity) error
+		rung    string
+		told    int
+	}{
+		{"enough", spawntest.ModeStubborn, false, func(id spawn.Identity) error { return syscall.Kill(id.PID, syscall.SIGKILL) }, spawn.RungInput, 1},
+		{"not enough", spawntest.ModeBlock, false, func(spawn.Identity) error { return nil }, spawn.RungTerm, 1},
+		{"cannot be said", spawntest.ModeBlock, false, func(spawn.Identity) error { return errors.New("no terminal") }, spawn.RungTerm, 1},
+		{"nor helps SIGTERM", spawntest.ModeStubborn, false, func(spawn.Identity) error { return nil }, spawn.RungKill, 1},
+		{"stopped", spawntest.ModeBlock, true, func(spawn.Identity) error { return nil }, spawn.RungTerm, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := spawntest.Spec(t, c.mode)
+			p, err := spawn.ProcessBackend().Start(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { spawntest.EndProcess(t, p) })
+			spawntest.Ready(t, s.Log, 1)
+			if c.stopped {
+				if err := syscall.Kill(p.Identity().PID, syscall.SIGSTOP); err != nil {
+					t.Fatal(err)
+				}
+				spawntest.Await(t, "it is stopped", func() bool { l, _ := p.Identity().Life(); return l == spawn.Stopped })
+			}
+			told, term := 0, 10*time.Second
+			if c.rung == spawn.RungKill {
+				term = 300 * time.Millisecond
+			}
+			g := spawn.Grace{InputWait: 300 * time.Millisecond, Term: term, Input: func(context.Context) error {
+				told++
+				return c.input(p.Identity())
+			}}
+			rung, err := spawn.StopTree(t.Context(), p.Identity(), g)
+			if err != nil || rung != c.rung || told != c.told {
+				t.Errorf("ended by %q, %v, told %d times; want %q, %d times", rung, err, told, c.rung, c.told)
+			}
+			if p.Identity().Alive() {
+				t.Error("it runs")
+			}
+		})
+	}
+}
+
+func TestHarder(t *testing.T) {
+	rungs := []string{"", spawn.RungGone, spawn.RungInput, spawn.RungTerm, spawn.RungKill}
+	for i, a := range rungs {
+		for j, b := range rungs {
+			if got, want := spawn.Harder(a, b), rungs[max(i, j)]; got != want {
+				t.Errorf("the harder of %q and %q is %q", a, b, got)
+			}
+		}
+	}
+}

@@ -63,6 +63,9 @@ func (a *App) config() (*operator.Config, error) {
 
 // graceSaid takes the grace of the user's file where no flag says one.
 func (a *App) graceSaid(cmd *cobra.Command, grace *time.Duration) error {
+	if *grace < 0 {
+		return &operator.Error{Code: operator.CodeUsage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}
+	}
 	if cmd.Flags().Changed("grace") {
 		return nil
 	}

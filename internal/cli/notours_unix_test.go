@@ -1,0 +1,100 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/spawn"
+)
+
+// TestStopLeavesOthersAlone: what is on record as a member's process and is none that
+// may be ended is not signalled, by stop and by down: a recycled pid, a process that
+// somebody else started, the program that a member lives in, one of our ancestors, and
+// ourselves.
+func TestStopLeavesOthersAlone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		record func(*testing.T, spawn.Identity) spawn.Identity
+		code   int // of the error; 0: it is let go
+		how    string
+		down   bool // ends the team all the same
+	}{
+		{"recycled", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Start += "1"; return id }, 0, control.LeftStopped, true},
+		{"another boot", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Boot = "before"; return id }, 0, control.LeftStopped, true},
+		{"theirs", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Theirs = true; return id }, operator.CodeRefused, "", false},
+		{"inside", func(_ *testing.T, id spawn.Identity) spawn.Identity {
+			return spawn.Identity{PID: id.PID, Start: id.Start, Boot: id.Boot, Inside: true}
+		}, operator.CodeFailed, "", false},
+		{"ancestor", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getppid()) }, operator.CodeRefused, "", false},
+		{"ourselves", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getpid()) }, operator.CodeRefused, "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			op, other := newOperator(t), exec.Command("sleep", "100")
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- other.Wait() }()
+			t.Cleanup(func() {
+				_ = other.Process.Kill()
+				<-ended
+			})
+			s, err := op.Create(t.Context(), "sim", "", control.PolicySet{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, i, err := op.Join(t.Context(), s, operator.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir(), Backend: operator.BackendProcess}, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			id := c.record(t, identify(t, other.Process.Pid))
+			_, err = s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: id.PID}, func() ([]journal.Draft, error) {
+				return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: id}}}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			end, err := op.Stop(t.Context(), "sim", "ann", operator.StopOptions{Force: true})
+			if got := operator.Code(err); got != c.code || c.code == 0 && (end.How != c.how && end.How != control.LeftDied || end.Step != spawn.RungGone) {
+				t.Errorf("stop: %+v, code %d, %v; want %d, %s", end, got, err, c.code, c.how)
+			}
+			_, err = op.Down(t.Context(), "sim", operator.StopOptions{Grace: 100 * time.Millisecond})
+			if (err == nil) != c.down {
+				t.Errorf("down: %v", err)
+			}
+			select {
+			case err := <-ended:
+				t.Errorf("a process that is not its own was ended: %v", err)
+				ended <- err
+			default:
+			}
+			if m := waggle.MemberName("ann"); !c.down {
+				if err := s.Journal.Refresh(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if jm, ok := s.Lead.Member(m); !ok || jm.Left != nil {
+					t.Errorf("it has left on record and runs: %+v", jm.Left)
+				}
+			}
+		})
+	}
+}
+
+func identify(t *testing.T, pid int) spawn.Identity {
+	t.Helper()
+	id, err := spawn.Identify(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
