@@ -92,6 +92,7 @@ var archHelpers = map[string]archRow{
 	"internal/testenv/soak": {1, "the program of make soak"},
 	"internal/protocoltest": {1, "generators of payloads"},
 	"internal/storetest":    {4, "the stores at their worst; the loop reads them there"},
+	"internal/crashtest":    {8, "teams of the whole program, killed"},
 }
 
 // archLight is every module that the packages of the library may bring to those

@@ -1,0 +1,339 @@
+//go:build unix
+
+package crashtest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	mrand "math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/testenv"
+	"waggle/operator"
+	"waggle/spawn"
+)
+
+// eight is a team in which something of everything is open for good: a call that
+// runs, a task that waits for it, a question of every kind. w1 and w5 have time.
+const eight = `
+team: crew
+policy: {allow: ["Bash(./work:*)"]}
+members:
+  - {name: w1, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
+  - {name: w2, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
+  - {name: w3, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
+  - {name: w4, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
+  - {name: w5, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
+  - name: planner
+    agent: script
+    restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}
+    steps: [{say: {to: w5, text: a plan comes}}, {plan: the plan}]
+  - name: net
+    agent: script
+    restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}
+    steps: [{tool: {name: Bash, input: {command: ./work before-net}}}, {network: {host: example.com}}]
+  - name: talker
+    agent: script
+    restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}
+    steps: [{say: {text: hello}}, {tool: {name: Bash, input: {command: ./work talk}}}, {say: {to: w4, text: read this when you have time}}, {tool: {name: Bash, input: {command: ./ask talk-more}}}]
+tasks:
+  - {subject: is done soon, owner: w1, instructions: ./work soon}
+  - {subject: runs, owner: w2, instructions: ./work runs never}
+  - {subject: waits, owner: w3, instructions: ./work waits, after: [runs]}
+  - {subject: asks, owner: w4, instructions: ./ask permission}
+  - {subject: plans, owner: planner}
+  - {subject: calls, owner: net}
+  - {subject: talks, owner: talker}
+`
+
+// How a round ends the processes.
+const (
+	killAll    = "all at once"
+	killRagged = "all, one after the other"
+	killLeader = "the leader"
+	killSome   = "some of the members"
+)
+
+// What goes on when a round kills.
+const (
+	whileWorking  = "working"
+	whileStarting = "starting"
+	whileResuming = "resuming"
+	whileSpawning = "spawning"
+	whileStopping = "stopping a member"
+)
+
+// TestCrashes kills the processes of teams of eight at random moments, brings the
+// teams back, and compares.
+func TestCrashes(t *testing.T) {
+	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
+	rounds, each := testenv.Scale(3, 100), testenv.Scale(3, 10)
+	var times []time.Duration
+	var looks, ended int
+	kinds := map[string]int{}
+	for n := 0; n < rounds; n += each {
+		t.Run(fmt.Sprintf("team %d", n/each+1), func(t *testing.T) {
+			d := &drama{crew: newCrew(t, rng, eight), kinds: kinds}
+			stop := d.watch()
+			d.begin()
+			for i := range min(each, rounds-n) {
+				d.round(i)
+				if t.Failed() {
+					break
+				}
+			}
+			ended += d.end()
+			looks += stop()
+			times = append(times, d.times...)
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	slices.Sort(times)
+	testenv.Measured(t, "SIGKILL of the processes of a team of 8, %d times (%v): roster, tasks, messages and open questions the same, 0 calls run twice, 0 double processes in %d looks, 0 processes left after down and gc (%d orphans ended)", rounds, kinds, looks, ended)
+	testenv.Measured(t, "waggle resume of 8 members until all are ready: p50 %v, max %v, of %d", times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond), len(times))
+}
+
+// drama is a crew and what was done to it.
+type drama struct {
+	*crew
+	kinds  map[string]int
+	times  []time.Duration // of resumes that had to start everybody
+	n      int             // names
+	killed map[string]bool
+}
+
+// begin brings the team up, and kills it once on the way.
+func (d *drama) begin() {
+	d.t.Helper()
+	p := d.start("up", "waggle.yaml", "--detach")
+	d.pause(1200)
+	d.kill(d.between(0, 1) == 0, all)
+	p.wait()
+	d.kinds[whileStarting]++
+	if d.state() != nil {
+		was := d.picture()
+		d.t.Logf("killed while it came up, %d members had joined", len(was.members))
+		d.waggle(fine, "resume", "--detach")
+		d.settle()
+		d.whole()
+		d.once(d.picture())
+		return
+	}
+	d.waggle(fine, "up", "waggle.yaml", "--detach")
+	d.settle()
+	d.whole()
+}
+
+// whole checks that a team which came up has everything that its file says.
+func (d *drama) whole() {
+	d.t.Helper()
+	p := d.picture()
+	if len(p.members) != 8 || len(p.board) != 7 || len(p.orders) != 7 {
+		d.t.Fatalf("%d members, %d tasks, %d orders", len(p.members), len(p.board), len(p.orders))
+	}
+}
+
+// pause waits for a random time, up to so many milliseconds: it chooses the moment.
+func (d *drama) pause(most int) { time.Sleep(time.Duration(d.between(0, most)) * time.Millisecond) }
+
+// settle waits until everybody is ready.
+func (d *drama) settle() *picture {
+	d.t.Helper()
+	var p *picture
+	d.until("the team is up", func() bool {
+		p = d.picture()
+		return len(p.unready) == 0
+	})
+	return p
+}
+
+func (d *drama) round(i int) {
+	d.t.Helper()
+	while := []string{whileWorking, whileWorking, whileResuming, whileSpawning, whileStopping}[d.between(0, 4)]
+	how := []string{killAll, killAll, killRagged, killLeader, killSome}[d.between(0, 4)]
+	d.t.Logf("round %d: %s is killed while %s", i+1, how, while)
+	d.kinds[while]++
+	d.kinds[how]++
+	var calls []*call
+	switch while {
+	case whileResuming:
+		d.kill(true, all)
+		calls = append(calls, d.start("resume", "--detach"))
+		d.pause(600)
+	case whileSpawning:
+		calls = append(calls, d.start("spawn", d.fresh("extra"), "./work "+d.fresh("prompt"), "--cwd", "."))
+		d.load()
+	case whileStopping:
+		name := d.fresh("extra")
+		d.waggle(fine, "spawn", name)
+		calls = append(calls, d.start("stop", name, "--grace", "1s"))
+		d.load()
+	}
+	if while == whileWorking {
+		d.load()
+	}
+	if how == killSome {
+		d.some()
+	} else {
+		d.kill(how != killRagged, d.victims(how))
+	}
+	for _, p := range calls {
+		p.wait() // a stop or a spawn that lives ends by itself
+	}
+	was := d.picture()
+	if how == killAll || how == killRagged {
+		d.dry(was)
+	}
+	began := time.Now()
+	d.waggle(fine, "resume", "--detach")
+	if d.settle(); how == killAll {
+		d.times = append(d.times, time.Since(began))
+	}
+	d.same(was, d.picture())
+	d.sweep()
+}
+
+// fresh makes a new name.
+func (d *drama) fresh(kind string) string {
+	d.n++
+	return fmt.Sprintf("%s%d", kind, d.n)
+}
+
+// load gives the team something to do, one command after the other, for a random
+// time. The last command may be in the middle when it returns.
+func (d *drama) load() {
+	d.t.Helper()
+	for n := d.between(1, 6); ; n-- {
+		p := d.start(d.order()...)
+		if n == 1 {
+			d.pause(100)
+			return
+		}
+		p.wait()
+	}
+}
+
+// order is one command of an operator.
+func (d *drama) order() []string {
+	who := []string{"w1", "w5"}[d.between(0, 1)]
+	switch d.between(0, 5) {
+	case 0:
+		return []string{"task", "add", d.fresh("long"), "--owner", who, "-i", "./work " + fmt.Sprintf("long%d", d.n) + " never"}
+	case 1:
+		return []string{"task", "add", d.fresh("ask"), "--owner", who, "-i", "./ask " + fmt.Sprintf("ask%d", d.n)}
+	case 2:
+		return []string{"send", []string{"w2", "w4", "w5", "lead", "*"}[d.between(0, 4)], d.fresh("words")}
+	case 3:
+		if id := d.question(); id != "" {
+			return []string{[]string{"approve", "deny"}[d.between(0, 1)], id}
+		}
+	}
+	return []string{"task", "add", d.fresh("work"), "--owner", who, "-i", "./work " + fmt.Sprintf("work%d", d.n)}
+}
+
+// question is an open question of those who have time, "" when there is none.
+func (d *drama) question() string {
+	for _, r := range d.state().Lead.Pending() {
+		if strings.Contains(r.Ask.Input, "./ask ask") {
+			return string(r.ID)
+		}
+	}
+	return ""
+}
+
+// victims picks whom a round kills.
+func (d *drama) victims(how string) func(spawn.Marked) bool {
+	if how != killLeader {
+		return all
+	}
+	if l := d.state().Lead.Led; l != nil {
+		return only(l.ID)
+	}
+	return only()
+}
+
+// some kills some members: the worker, its holder, or both.
+func (d *drama) some() {
+	var ids []spawn.Identity
+	for _, m := range d.state().Lead.Live() {
+		if m.Process == nil || d.between(0, 1) == 0 {
+			continue
+		}
+		holder, err := spawn.Parent(m.Process.ID.PID)
+		if err != nil {
+			continue
+		}
+		if id, err := spawn.Identify(holder); err == nil && d.between(0, 2) == 0 && holder > 1 {
+			ids = append(ids, id)
+		} else {
+			ids = append(ids, m.Process.ID)
+		}
+	}
+	d.killed = map[string]bool{}
+	d.kill(d.between(0, 1) == 0, only(ids...))
+}
+
+// dry checks that a dry run tells what there is, and changes nothing.
+func (d *drama) dry(was *picture) {
+	d.t.Helper()
+	out, _ := d.waggle(fine, "resume", "--dry-run", "--json")
+	var p operator.ResumePlan
+	must(d.t, json.Unmarshal([]byte(out), &p))
+	if p.Led || len(p.Members) != len(was.members) {
+		d.t.Errorf("the plan is %+v, members %d", p, len(was.members))
+	}
+	for _, m := range p.Members {
+		if is := was.members[control.Instance(m.Session)]; is == nil || string(is.Name) != m.Name || m.Action == operator.ResumeTake {
+			d.t.Errorf("the plan says %+v", m)
+		}
+	}
+	for _, id := range p.Pending {
+		if !slices.ContainsFunc(keys(was.pending), func(k control.Key) bool { return string(k.ID) == id }) {
+			d.t.Errorf("the plan says that %s is open", id)
+		}
+	}
+	unknown := 0
+	for _, c := range was.calls {
+		if c.Started && c.Finished == nil {
+			unknown++
+		}
+	}
+	if len(p.Unknown) != unknown {
+		d.t.Errorf("%d calls have an unknown end, the plan says %v", unknown, p.Unknown)
+	}
+}
+
+func keys[K comparable, V any](m map[K]V) (ks []K) {
+	for k := range m {
+		ks = append(ks, k)
+	}
+	return ks
+}
+
+// sweep ends the members of a round.
+func (d *drama) sweep() {
+	d.t.Helper()
+	for _, m := range d.state().Lead.Live() {
+		if strings.HasPrefix(string(m.Name), "extra") {
+			d.waggle([]int{0, 4, 5, 6, 9}, "stop", string(m.Name), "--grace", "1s")
+		}
+	}
+}
+
+// end ends the team, and counts what commands had left behind.
+func (d *drama) end() (orphans int) {
+	d.t.Helper()
+	d.waggle([]int{0, 4, 6}, "down", "--grace", "1s")
+	left := d.processes()
+	d.kill(false, func(m spawn.Marked) bool { _, orphan := m.Orphan(); return orphan })
+	if rest := d.processes(); len(rest) > 0 {
+		d.t.Errorf("still there: %+v", rest)
+	}
+	return len(left)
+}
