@@ -64,14 +64,44 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
 		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
 			AgentType: "team-lead", JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"}}}
+	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
+	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.WriteFile(dir.Making(), nil, atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+		return nil, err
+	}
 	if _, err := team.CreateAs(ctx, o.Root, cfg, as, atomicfile.Options{}); err != nil {
+		_ = os.RemoveAll(dir.Path) // nothing was written there
 		if errors.Is(err, team.ErrExists) {
 			return nil, &Error{Code: CodeFailed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
 				Hint: "waggle team show " + string(name) + ", or waggle team delete " + string(name), Err: err}
 		}
 		return nil, err
 	}
-	return o.found(ctx, name, uid, p, nil)
+	s, err := o.found(ctx, name, uid, p, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s, os.Remove(dir.Making())
+}
+
+// halfMade opens a team whose maker was stopped before the first record; nil when
+// what lies in the wire tree is not that. It has a journal then, and can be ended.
+func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*State, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	uid := uidOf(cfg)
+	if _, err := os.Lstat(o.Home.Dir(o.RootURL, name, uid).Making()); err != nil {
+		return nil, nil
+	}
+	return o.found(ctx, name, string(uid), control.PolicySet{}, nil)
 }
 
 // Join registers a member and gives it an instance. The registry is the phone
@@ -165,6 +195,9 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Not
 		var done bool
 		if done, err = o.finish(ctx, name); done {
 			return err
+		}
+		if err == nil {
+			s, err = o.halfMade(ctx, name)
 		}
 	}
 	if err != nil {

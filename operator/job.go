@@ -48,21 +48,40 @@ func (o Operator) newJob(ctx context.Context, s *State, f *File, instances map[w
 	if err != nil {
 		return nil, err
 	}
+	ids, err := lay(ctx, board, f, nil)
+	if err != nil {
+		return nil, err
+	}
 	j := &job{board: board}
+	for _, ft := range f.Tasks {
+		j.tasks = append(j.tasks, &jobTask{FileTask: ft, id: ids[ft.Subject], instance: instances[ft.Owner], state: taskOpen})
+	}
+	return j, nil
+}
+
+// lay puts a file's tasks on the board, but for those of had that are there already,
+// and returns their ids by subject.
+func lay(ctx context.Context, board *task.List, f *File, had []task.Task) (map[string]task.ID, error) {
 	ids := map[string]task.ID{}
 	for _, ft := range f.Tasks {
 		var after []task.ID
 		for _, a := range ft.After {
 			after = append(after, ids[a])
 		}
-		t, err := board.Create(ctx, task.Task{Subject: ft.Subject, Description: ft.Instructions, Owner: string(ft.Owner), Status: task.Pending, BlockedBy: after})
+		want := task.Task{Subject: ft.Subject, Description: ft.Instructions, Owner: string(ft.Owner), Status: task.Pending, BlockedBy: after}
+		if i := slices.IndexFunc(had, func(t task.Task) bool {
+			return t.Subject == want.Subject && t.Description == want.Description && t.Owner == want.Owner && t.Status == want.Status && slices.Equal(t.BlockedBy, after)
+		}); i >= 0 {
+			ids[ft.Subject] = had[i].ID
+			continue
+		}
+		t, err := board.Create(ctx, want)
 		if err != nil {
 			return nil, err
 		}
 		ids[ft.Subject] = t.ID
-		j.tasks = append(j.tasks, &jobTask{FileTask: ft, id: t.ID, instance: instances[ft.Owner], state: taskOpen})
 	}
-	return j, nil
+	return ids, nil
 }
 
 // AssignAll puts a file's tasks on the board and orders all of them, for programs

@@ -199,7 +199,7 @@ func (k *keeper) arrive(ctx context.Context) {
 	for _, st := range k.coming {
 		got, err := k.ready.look(ctx, st)
 		if got == nil && err == nil {
-			if !k.ready.another(st) {
+			if !k.ready.moot(st) {
 				left = append(left, st)
 			}
 			continue

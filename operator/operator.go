@@ -29,6 +29,7 @@ import (
 	"waggle/spawn"
 	"waggle/team"
 	"waggle/transport"
+	"waggle/worker"
 )
 
 // Operator is a person at one wire tree. Its methods may be called from several
@@ -125,7 +126,7 @@ func Code(err error) int {
 		return e.Code
 	case errors.As(err, &limit), errors.As(err, &name):
 		return CodeUsage
-	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading):
+	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading), errors.Is(err, worker.ErrRunning):
 		return CodeLocked
 	case errors.As(err, &remote) && (remote.Code == transport.CodeLocked || remote.Code == transport.CodeBusy):
 		return CodeLocked

@@ -108,6 +108,9 @@ func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*State,
 	if err != nil {
 		return nil, nil, err
 	}
+	for _, m := range s.missing(f) {
+		p.Members = append(p.Members, ResumeMember{Name: string(m.Name), Action: ResumeStart, Why: "it had not joined"})
+	}
 	p.File = f.Path
 	p.Changed, err = f.changed()
 	return s, p, err

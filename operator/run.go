@@ -169,10 +169,10 @@ func (r *run) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.o.leads(ctx, r.s, control.LeadingProcess{ID: self, Run: true}); err != nil {
+	if r.job, err = r.o.newJob(ctx, r.s, r.f, instances); err != nil {
 		return err
 	}
-	if r.job, err = r.o.newJob(ctx, r.s, r.f, instances); err != nil {
+	if err := r.o.leads(ctx, r.s, control.LeadingProcess{ID: self, Run: true}); err != nil {
 		return err
 	}
 	if err := r.pass(ctx); err != nil {

@@ -165,14 +165,24 @@ func (r *readiness) look(ctx context.Context, st *started) (*control.Ready, erro
 	switch {
 	case err != nil || got != nil:
 		return got, err
-	case ended && r.another(st):
-		return nil, nil // another process of it runs already, and takes work
+	case ended && (r.moot(st) || st.beaten() && r.o.Minter.Now().Before(st.until)):
+		return nil, nil
 	case ended:
 		return nil, r.o.startFailed(CodeDied, r.s, st, fmt.Sprintf("its process ended before it was ready: %s", exitText(st.proc.Exit())))
 	case r.o.Minter.Now().After(st.until):
 		return nil, r.o.startFailed(CodeTimeout, r.s, st, "it was not ready in time")
 	}
 	return nil, nil
+}
+
+// beaten reports a worker that found its lease taken: somebody else has started the
+// member at the same time, and that process says so as soon as it has the journal.
+func (st *started) beaten() bool { return st.proc.Exit().Code == CodeLocked }
+
+// moot reports a start that nobody waits for any more: another process of the member
+// runs and takes work, or the member was asked to end, and has said yes.
+func (r *readiness) moot(st *started) bool {
+	return r.another(st) || r.folds[st.member.Instance].State() == control.Terminated
 }
 
 // another reports a process of the member that is not the one that was started: a
@@ -236,7 +246,7 @@ func (r *readiness) await(ctx context.Context, list []*started, accept bool, not
 				got, err = r.ready(ctx, st.member.Instance, 0)
 			}
 			if got == nil && err == nil {
-				return false
+				return !r.another(st) && r.moot(st)
 			}
 			if got != nil {
 				err = r.judge(st, got, accept, note)

@@ -15,8 +15,10 @@ import (
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/policy"
 	"waggle/spawn"
 	"waggle/task"
+	"waggle/team"
 )
 
 // LeadOptions are the settings of a process that brings a team up and keeps it up.
@@ -96,6 +98,64 @@ func (o Operator) raise(ctx context.Context, s *State, f *File, attended bool) e
 	return errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
 }
 
+// complete does what is left of raise when whoever did it was stopped on the way, which
+// is certain when nobody has ever led the team: members that have not joined, tasks
+// that are not on the board. Keep gives the orders.
+func (o Operator) complete(ctx context.Context, s *State, f *File, board *task.List, attended bool) error {
+	if err := s.Journal.Refresh(ctx); err != nil || s.Lead.Led != nil {
+		return err
+	}
+	for _, m := range s.missing(f) {
+		if err := o.unlist(ctx, s, m.Name); err != nil {
+			return err
+		}
+		if err := o.enlist(ctx, s, m, attended); err != nil {
+			return err
+		}
+	}
+	for _, m := range s.Lead.Live() {
+		if m.Joined.Mode != "" && m.Mode == "" {
+			if err := o.setMode(ctx, s, m.Instance, m.Joined.Mode); err != nil {
+				return err
+			}
+		}
+	}
+	had, _, err := board.All(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = lay(ctx, board, f, had)
+	return err
+}
+
+// missing lists the members of the file that have not joined a team that nobody has
+// led yet.
+func (s *State) missing(f *File) (ms []FileMember) {
+	for _, m := range f.Members {
+		if _, ok := s.Lead.Member(m.Name); !ok && s.Lead.Led == nil {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// unlist takes a name out of the registry that is not on record: its join was cut
+// short.
+func (o Operator) unlist(ctx context.Context, s *State, name waggle.MemberName) error {
+	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	if err != nil {
+		return err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if m, ok := cfg.Member(name); !ok || m.Gone() {
+		return nil
+	}
+	return reg.Remove(ctx, name, o.Minter.Now())
+}
+
 // enlist joins a member with the backend that its word means here, and orders the
 // mode that it is to have.
 func (o Operator) enlist(ctx context.Context, s *State, m FileMember, attended bool) (err error) {
@@ -106,13 +166,18 @@ func (o Operator) enlist(ctx context.Context, s *State, m FileMember, attended b
 	if err != nil || m.Mode == "" {
 		return err
 	}
+	return o.setMode(ctx, s, i, m.Mode)
+}
+
+// setMode orders the mode that a member is to have from the start.
+func (o Operator) setMode(ctx context.Context, s *State, i control.Instance, mode policy.Mode) error {
 	mint, err := o.Minter.Mint()
 	if err != nil {
 		return err
 	}
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
 		jm, _ := s.Lead.ByInstance(i)
-		return s.Lead.SetMode(jm, m.Mode, "operator", o.writer(), mint)
+		return s.Lead.SetMode(jm, mode, policy.RoleOperator, o.writer(), mint)
 	})
 	return err
 }
@@ -154,6 +219,12 @@ func (o Operator) Keep(ctx context.Context, s *State, f *File, lo LeadOptions) (
 	}
 	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, atomicfile.Options{})
 	if err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	if err := o.complete(ctx, s, f, board, lo.Attended); err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	if err := l.Refresh(ctx); err != nil {
 		return "", errors.Join(err, l.Close())
 	}
 	k := &keeper{run: &run{o: o, ro: RunOptions{Ask: lo.Ask, Note: lo.Note, Grace: lo.Grace}, f: f, s: s, l: l, job: &job{board: board},

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	mrand "math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,18 +118,23 @@ func (d *drama) begin() {
 	d.kill(d.between(0, 1) == 0, all)
 	p.wait()
 	d.kinds[whileStarting]++
-	if d.state() != nil {
-		was := d.picture()
-		d.t.Logf("killed while it came up, %d members had joined", len(was.members))
-		d.waggle(fine, "resume", "--detach")
-		d.settle()
-		d.whole()
-		d.once(d.picture())
-		return
+	s, again := d.state(), []string{"up", "waggle.yaml", "--detach"}
+	if s != nil {
+		d.t.Logf("killed while it came up, %d members had joined", len(s.Lead.Members))
+		if _, err := os.Stat(s.Dir.TeamFile()); err == nil && d.between(0, 3) > 0 {
+			again = []string{"resume", "--detach"}
+		}
 	}
-	d.waggle(fine, "up", "waggle.yaml", "--detach")
+	d.t.Logf("then: waggle %v", again)
+	if again[0] == "up" { // another team, whose work is its own
+		for _, f := range []string{"ran", "finished"} {
+			must(d.t, os.RemoveAll(filepath.Join(d.dir, f)))
+		}
+	}
+	d.waggle(fine, again...)
 	d.settle()
 	d.whole()
+	d.once(d.picture())
 }
 
 // whole checks that a team which came up has everything that its file says.
@@ -167,16 +174,13 @@ func (d *drama) round(i int) {
 		calls = append(calls, d.start("resume", "--detach"))
 		d.pause(600)
 	case whileSpawning:
-		calls = append(calls, d.start("spawn", d.fresh("extra"), "./work "+d.fresh("prompt"), "--cwd", "."))
-		d.load()
+		calls = append(calls, d.start("spawn", d.fresh("extra"), "./work "+d.fresh("prompt"), "--cwd", "."), d.load())
 	case whileStopping:
 		name := d.fresh("extra")
 		d.waggle(fine, "spawn", name)
-		calls = append(calls, d.start("stop", name, "--grace", "1s"))
-		d.load()
-	}
-	if while == whileWorking {
-		d.load()
+		calls = append(calls, d.start("stop", name, "--grace", "1s"), d.load())
+	default:
+		calls = append(calls, d.load())
 	}
 	if how == killSome {
 		d.some()
@@ -184,7 +188,7 @@ func (d *drama) round(i int) {
 		d.kill(how != killRagged, d.victims(how))
 	}
 	for _, p := range calls {
-		p.wait() // a stop or a spawn that lives ends by itself
+		p.wait() // one that lives ends by itself
 	}
 	was := d.picture()
 	if how == killAll || how == killRagged {
@@ -207,13 +211,13 @@ func (d *drama) fresh(kind string) string {
 
 // load gives the team something to do, one command after the other, for a random
 // time. The last command may be in the middle when it returns.
-func (d *drama) load() {
+func (d *drama) load() *call {
 	d.t.Helper()
 	for n := d.between(1, 6); ; n-- {
 		p := d.start(d.order()...)
 		if n == 1 {
 			d.pause(100)
-			return
+			return p
 		}
 		p.wait()
 	}

@@ -205,7 +205,9 @@ func (c *crew) kill(frozen bool, which func(spawn.Marked) bool) {
 		return list
 	}
 	if frozen {
-		for moving := true; moving; {
+		// One that waits for a child to become another program, as one that starts
+		// something does, is not stopped before that child goes on.
+		for moving, passes := true, 0; moving && passes < 20; passes++ {
 			moving = false
 			for _, m := range pick() {
 				if l, err := m.ID.Life(); err == nil && l == spawn.Running {
@@ -215,10 +217,12 @@ func (c *crew) kill(frozen bool, which func(spawn.Marked) bool) {
 			}
 		}
 	}
+	var hit []spawn.Identity // one that dies has no environment any more, and is there for a moment
 	until := time.Now().Add(patience)
-	for list := pick(); len(list) > 0; list = pick() {
+	for list := pick(); len(list) > 0 || slices.ContainsFunc(hit, spawn.Identity.Alive); list = pick() {
 		for _, m := range list {
 			c.signal(m.ID, syscall.SIGKILL)
+			hit = append(hit, m.ID)
 		}
 		if time.Now().After(until) {
 			c.t.Fatalf("they do not die: %+v", list)

@@ -27,12 +27,12 @@ type picture struct {
 	alive    map[control.Instance]spawn.Identity
 	listed   map[waggle.MemberName]bool // in the registry
 	board    map[task.ID]task.Task
-	orders   map[string]order // by task
+	orders   map[string]order                      // by task
 	entries  map[waggle.MemberName]map[string]bool // of mailboxes: whether the journal owns it
-	pending  map[control.Key]control.Digest // open questions, also those that only the asker's journal has
+	pending  map[control.Key]control.Digest        // open questions, also those that only the asker's journal has
 	decided  map[control.Key]journal.Seq
 	calls    map[control.Key]*control.Call
-	unready  []string // why it is not up, when it should be
+	unready  []string       // why it is not up, when it should be
 	takes    map[string]int // entries: how often they were given to a session
 	began    map[string]int // calls: how often they were started
 	unproved []string

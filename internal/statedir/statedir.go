@@ -219,5 +219,9 @@ func (h Home) EndpointLease() string { return filepath.Join(h.Path, "serve", "en
 // Run is RUN when the system has no place for it.
 func (h Home) Run() string { return filepath.Join(h.Path, "run") }
 
+// Making is the file that is there while the team is being made: until the first
+// record, nothing else says that what lies in the wire tree is ours.
+func (d Dir) Making() string { return filepath.Join(d.Path, "making") }
+
 // TeamFile is the accepted copy of the team file.
 func (d Dir) TeamFile() string { return filepath.Join(d.Path, "team.yaml") }
