@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/statedir"
