@@ -55,8 +55,9 @@ func (m Marked) Orphan() (by Mark, orphan bool) {
 }
 
 // AllMarked lists the running processes of this user with a mark, but for this one
-// and its ancestors, by pid. It is a picture of one moment: what a listed process
-// starts meanwhile may be missing. Linux reads /proc, macOS KERN_PROCARGS2, which
+// and its ancestors, by pid. Those of another PID namespace, a container's for one, are
+// left out: the numbers in their marks mean other processes there. It is a picture of
+// one moment: what a listed process starts meanwhile may be missing. Linux reads /proc, macOS KERN_PROCARGS2, which
 // hides programs of the system itself; elsewhere the error matches
 // errors.ErrUnsupported.
 func AllMarked() ([]Marked, error) {
@@ -96,7 +97,7 @@ func allMarked() ([]Marked, error) {
 		if err != nil {
 			return nil, err
 		}
-		if m, ok := marksOf(env); ok {
+		if m, ok := marksOf(env); ok && sameNamespace(s.pid) {
 			m.ID, m.Parent = s.identity(), s.ppid
 			found = append(found, m)
 		}

@@ -21,6 +21,16 @@ func ownUser(s stat) bool {
 	return ok && int(st.Uid) == os.Geteuid()
 }
 
+// sameNamespace reports a process that counts pids as this one does.
+func sameNamespace(pid int) bool {
+	own, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return false
+	}
+	its, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid")
+	return err == nil && its == own
+}
+
 // environAt reads the environment a process was started with, none when it may not
 // be read or the process is gone. One that is just between two programs is waited
 // for, but not long.
