@@ -24,14 +24,24 @@ const (
 	BackendAuto    = "auto"
 	BackendProcess = "process"
 	BackendTmux    = "tmux"
-	BackendITerm2  = "iterm2"
+	// BackendTmuxWindow is tmux with a window for each member instead of a pane.
+	BackendTmuxWindow = "tmux-window"
+	BackendITerm2     = "iterm2"
 	// BackendInProcess is the leader's own process.
 	BackendInProcess = "in-process"
 )
 
+// backendType is how the registry, and so other programs, spell a backend.
+func backendType(word string) string {
+	if word == BackendTmuxWindow {
+		return BackendTmux
+	}
+	return word
+}
+
 // Backends lists the words.
 func Backends() []string {
-	return []string{BackendAuto, BackendProcess, BackendTmux, BackendITerm2, BackendInProcess}
+	return []string{BackendAuto, BackendProcess, BackendTmux, BackendTmuxWindow, BackendITerm2, BackendInProcess}
 }
 
 // resolveBackend says what auto means here: panes of tmux, or splits of iTerm2, for a
@@ -44,9 +54,9 @@ func (o Operator) resolveBackend(ctx context.Context, word string, attended bool
 		return BackendProcess, nil
 	case BackendInProcess:
 		return BackendInProcess, nil
-	case BackendTmux:
+	case BackendTmux, BackendTmuxWindow:
 		_, err := o.tmuxProgram()
-		return BackendTmux, err
+		return word, err
 	case BackendITerm2:
 		_, _, err := o.itermProgram()
 		return BackendITerm2, err
@@ -113,7 +123,7 @@ func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 	opts := terminal.Options{Holder: []string{o.Self, "hold"}, Dir: s.Dir.Processes(), Rand: o.Minter.Rand,
 		Socket: func(id string) string { return s.Dir.Sockets(o.runDir()).Path("tty-" + id) }}
 	switch word {
-	case BackendTmux:
+	case BackendTmux, BackendTmuxWindow:
 	case BackendITerm2:
 		it2, home, err := o.itermProgram()
 		return terminal.ITerm2(terminal.ITerm2Options{Options: opts, Program: it2, Env: o.Environ, Home: home}), err
@@ -124,7 +134,7 @@ func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := terminal.TmuxOptions{Options: opts, Program: program, Env: o.Environ, Session: "waggle-" + string(s.Team)}
+	t := terminal.TmuxOptions{Options: opts, Program: program, Env: o.Environ, Session: "waggle-" + string(s.Team), Windows: word == BackendTmuxWindow}
 	var inside bool
 	if t.Socket, t.Home, inside = terminal.InTmux(o.Environ); !inside {
 		t.Socket, t.Home = s.Dir.Sockets(o.runDir()).Path("tmux"), ""

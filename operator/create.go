@@ -121,7 +121,7 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 	}
 	i = control.Instance(id)
 	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"), Color: m.Color, PlanModeRequired: m.PlanRequired,
-		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: m.Backend}, dedupe)
+		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backendType(m.Backend)}, dedupe)
 	if err != nil {
 		return team.Member{}, "", err
 	}

@@ -55,7 +55,7 @@ func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *State, ms [
 			}
 			list = append(list, &started{m, p, after, s.Lead.Policy.Policy.Version, o.Minter.Now().Add(cmp.Or(wait, readyWait))})
 		}
-		if m.Backend == BackendTmux || m.Backend == BackendITerm2 {
+		if backendType(m.Backend) == BackendTmux || m.Backend == BackendITerm2 {
 			shown = append(shown, start)
 		} else {
 			wg.Go(start)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/agent"
 	"waggle/operator"
 	"waggle/policy"
 )
@@ -46,6 +47,9 @@ that is not what was asked for, the member is ended again, unless --accept takes
 	l.add(cmd, false)
 	o.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("mode", a.completeModes))
+	for flag, words := range map[string][]string{"backend": operator.Backends(), "agent": agent.Kinds(), "restart": {operator.RestartOnFailure, operator.RestartNever}} {
+		must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	}
 	return cmd
 }
 

@@ -202,3 +202,19 @@ func TestInterruptTwice(t *testing.T) {
 		t.Errorf("panes after the end:\n%s\nbefore:\n%s", after, u.before)
 	}
 }
+
+// TestWindowsInTmux: backend tmux-window gives each member a window of its own.
+func TestWindowsInTmux(t *testing.T) {
+	u := newTmux(t, "team: win\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec, backend: tmux-window}, {name: bob, agent: exec, backend: tmux-window}]\n")
+	u.types("waggle up waggle.yaml")
+	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 2 ready") })
+	if got, want := u.tmux("list-windows", "-a", "-F", "#{window_name} #{window_panes}"), "ann 1\nbob 1\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("windows %q, want %q at the end", got, want)
+	}
+	if out, code := u.waggle("down"); code != 0 {
+		t.Fatalf("down: %d\n%s", code, out)
+	}
+	if after := u.tmux("list-panes", "-a", "-F", paneLook); after != u.before {
+		t.Errorf("panes after down:\n%s\nbefore:\n%s", after, u.before)
+	}
+}
