@@ -262,7 +262,7 @@ func (g *digester) decided(b control.Decided, at string) {
 	n := DigestDecision{At: at, ID: string(b.ID), Member: g.name(b.Instance), Decision: b.Decision, By: string(b.By), Via: b.Via, Rule: b.Rule, Reason: b.Reason,
 		Next: "waggle show " + string(b.ID)}
 	if r, ok := g.s.Lead.Request(b.Key); ok {
-		n.Asks = Describe(b.Kind, r.Ask)
+		n.Asks = said(b.Kind, r.Ask)
 	}
 	g.d.Decisions = append(g.d.Decisions, n)
 }
@@ -284,7 +284,7 @@ func (g *digester) call(r LogRecord, at string) error {
 		if b.Ask != nil {
 			ask = *b.Ask
 		}
-		g.d.Calls.Denied = append(g.d.Calls.Denied, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: Describe(b.Kind, ask), Decision: b.Decision,
+		g.d.Calls.Denied = append(g.d.Calls.Denied, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: said(b.Kind, ask), Decision: b.Decision,
 			By: string(b.By), Via: control.ViaRules, Rule: b.Rule, Reason: b.Reason, Next: "waggle policy explain " + string(b.ID)})
 	})
 }
@@ -313,7 +313,7 @@ func (o Operator) digestNow(ctx context.Context, s *State, live bool, since time
 		}
 	}
 	for _, q := range o.pending(s, false) {
-		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: Describe(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port}),
+		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: said(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port}),
 			Risk: q.Risk, AgeS: q.AgeS, Asker: q.Asker, Next: "waggle show " + q.ID})
 	}
 	in, err := o.Inbox(ctx, s.Team, waggle.Lead, false)

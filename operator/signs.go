@@ -284,7 +284,7 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 	heard, _ := waggle.ParseTime(g.Output.At)
 	for _, c := range w.Running() {
 		if c.Epoch == w.Epoch { // of an earlier start nobody knows whether it ran
-			f.Commands = append(f.Commands, Command{What: brief(spoken(c)), Since: c.StartedAt, Heard: heard})
+			f.Commands = append(f.Commands, Command{What: brief(said(c.Kind, runs(c))), Since: c.StartedAt, Heard: heard})
 		}
 	}
 	if t := w.Turn(); t != nil && f.Turn == nil {
@@ -298,12 +298,20 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 	}
 }
 
-// spoken is a call as people say it: the shell's text without the JSON around it.
-func spoken(c *control.Call) string {
-	if text := commandOf(policy.Call{Tool: c.Ask.Tool, Input: []byte(c.Input())}); text != "" {
-		return c.Ask.Tool + " " + text
+// runs is what a call was asked for, with what it runs after an answer changed it.
+func runs(c *control.Call) control.Ask {
+	a := c.Ask
+	a.Input = c.Input()
+	return a
+}
+
+// said is what is asked for as people say it: the shell's text without the JSON
+// around it.
+func said(k waggle.Kind, a control.Ask) string {
+	if text := commandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
+		return a.Tool + " " + text
 	}
-	return Describe(c.Kind, c.Ask)
+	return Describe(k, a)
 }
 
 // asks tells whom a question waits for. One that is answered waits for nobody.

@@ -32,12 +32,16 @@ type ward struct {
 	op   operator.Operator
 	team waggle.TeamName
 	dir  string
+	seen *tally
 }
+
+// tally counts what was looked at.
+type tally struct{ looks, dead, falsely int }
 
 // newWard brings a team up and ends it with everything that it started.
 func newWard(t *testing.T, yaml string) *ward {
 	t.Helper()
-	w := &ward{t: t, op: newOperator(t), team: "ward", dir: t.TempDir()}
+	w := &ward{t: t, op: newOperator(t), team: "ward", dir: t.TempDir(), seen: &tally{}}
 	w.op.Environ = slices.DeleteFunc(w.op.Environ, func(kv string) bool { return strings.HasPrefix(kv, "TMUX") })
 	run := t.TempDir() // short enough for a socket
 	w.op.RunDir = filepath.Join(run, "waggle")
@@ -83,10 +87,13 @@ func (w *ward) status() *operator.Status {
 	w.must(err)
 	s, err := w.op.State(w.t.Context(), w.team)
 	for _, m := range st.Members {
+		w.seen.looks++
 		if err != nil || m.State != operator.StateDead {
 			continue
 		}
+		w.seen.dead++
 		if jm, ok := s.Lead.Member(waggle.MemberName(m.Name)); ok && jm.Process != nil && jm.Process.ID.PID == m.PID && jm.Process.ID.Alive() {
+			w.seen.falsely++
 			w.t.Errorf("FALSE DEAD: %s (%s), and its process %d runs", m.Name, m.Why, m.PID)
 		}
 	}
@@ -317,6 +324,7 @@ func TestTwelveSituations(t *testing.T) {
 		w.until("human", operator.StateDead)
 		w.agree() // the question stays, and says so
 	})
+	testenv.Measured(t, "10 situations of 6 members: %d times a member's state was looked at, %d of them dead, %d falsely", w.seen.looks, w.seen.dead, w.seen.falsely)
 }
 
 // untilLogged waits until the leader has a member's death on record.
@@ -368,7 +376,7 @@ func TestCrashBeforeReady(t *testing.T) {
 	if err := r.lead.Refresh(ctx); err != nil {
 		t.Fatal(err)
 	}
-	w := &ward{t: t, op: r.op, team: "early"}
+	w := &ward{t: t, op: r.op, team: "early", seen: &tally{}}
 	w.is("ann", operator.StateStarting, "has not written")
 	path, err := exec.LookPath("false")
 	if err != nil {
@@ -387,7 +395,7 @@ func TestStallIsWatched(t *testing.T) {
 	c := newCrowd(t, 1)
 	ctx := t.Context()
 	c.op.Minter.Now = time.Now
-	w := &ward{t: t, op: c.op, team: "crowd"}
+	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
 	s, err := c.op.State(ctx, "crowd")
 	c.must(err)
 	m, _ := s.Lead.Member("worker1")
