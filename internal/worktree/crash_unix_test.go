@@ -144,6 +144,9 @@ func TestKilledCreate(t *testing.T) {
 				if s := w.status(tree); !s.Clean() {
 					t.Errorf("%s: %s", owner, s)
 				}
+				if rs, err := w.store.List(); err != nil || len(rs) != 1 || rs[0].Owner != owner {
+					t.Errorf("%s: on record: %+v, %v", owner, rs, err)
+				}
 				if err := w.store.Remove(t.Context(), tree); err != nil {
 					t.Errorf("%s: %v", owner, err)
 				}

@@ -78,6 +78,18 @@ func TestNamesTaken(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(mine, "precious")); err != nil {
 		t.Error(err)
 	}
+	late := filepath.Join(w.store.Place, "max") // made by somebody after Create has looked
+	_, _, err = w.store.Stop(func(step string) {
+		if step == "recorded" {
+			w.write(late, "precious", "x")
+		}
+	}).Create(t.Context(), worktree.Want{Team: "api", Member: "max", Owner: "1", Cwd: w.repo})
+	if !errors.As(err, &there) || there.Path != late {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(late, "precious")); err != nil {
+		t.Error(err)
+	}
 	w.git(w.repo, "branch", "waggle/web")
 	_, _, err = w.store.Create(t.Context(), worktree.Want{Team: "web", Member: "eve", Owner: "1", Cwd: w.repo})
 	if err == nil || !strings.Contains(err.Error(), "waggle/web") {
