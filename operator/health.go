@@ -83,6 +83,7 @@ type MemberFacts struct {
 
 	Active *bool  // as config.json has it, for Files
 	Source string // where Active comes from
+	Doubt  string // why what it says is not believed, "" when it is
 }
 
 // Death is the end of a process as the leader's journal has it.
@@ -192,6 +193,8 @@ func (f MemberFacts) byFiles() Health {
 		running = fmt.Sprintf("process %d runs; ", f.PID)
 	}
 	switch {
+	case f.Doubt != "":
+		return Health{StateUnknown, f.Since, f.Doubt}
 	case f.Active == nil && f.PID != 0:
 		return Health{StateUnknown, f.Since, fmt.Sprintf("process %d runs, and nothing says what it does", f.PID)}
 	case f.Active == nil:

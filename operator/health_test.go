@@ -80,6 +80,7 @@ func TestHealth(t *testing.T) {
 		{"theirs, not active, alive", operator.MemberFacts{Files: true, Active: &no, PID: 7, Life: spawn.Running}, operator.StateIdle, "process 7 runs"},
 		{"theirs, silent", operator.MemberFacts{Files: true, PID: 7, Life: spawn.Running}, operator.StateUnknown, "nothing says"},
 		{"theirs, gone", operator.MemberFacts{Files: true, Active: &yes, PID: 7, Life: spawn.Gone}, operator.StateDead, "gone"},
+		{"theirs, without its lead", operator.MemberFacts{Files: true, Active: &yes, Doubt: "the lead is gone"}, operator.StateUnknown, "the lead is gone"},
 		{"theirs, nothing known", operator.MemberFacts{Files: true}, operator.StateUnknown, "only files"},
 	} {
 		h := c.f.Health()

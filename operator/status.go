@@ -284,7 +284,7 @@ func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error
 		case waggle.SameName(m.Name, waggle.Lead) || inside:
 			f.PID, f.Life, f.Unseen, f.Inside = lead.PID, lead.Life, lead.Unseen, inside && !waggle.SameName(m.Name, waggle.Lead)
 		case lead.PID != 0 && lead.Life == spawn.Gone:
-			f.Broken, f.Active = "the lead that it worked for is gone, and its own process is not on record", nil
+			f.Doubt = "the lead that it worked for is gone, and its own process is not on record"
 		}
 		st.Members = append(st.Members, fileMember(m, f))
 	}
