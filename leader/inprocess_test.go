@@ -123,3 +123,27 @@ func TestPanicInProcess(t *testing.T) {
 		t.Errorf("allowing what a dead member asked: %+v, %v", out, err)
 	}
 }
+
+// A leader that leaves takes along who lives in its process, in order, and lets nobody
+// go: they can be brought back.
+func TestCloseInProcess(t *testing.T) {
+	r := newRig(t, "ann", "bob")
+	b := spawn.InProcess(spawntest.Inside)
+	ann, bob := r.inside("ann", b), r.inside("bob", b)
+	if err := r.l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*spawn.Process{ann, bob} {
+		select {
+		case <-p.Done():
+		default:
+			t.Error("one lives on")
+		}
+	}
+	if len(r.view().Live()) != 2 {
+		t.Error("they were let go")
+	}
+	if err := r.l.Close(); err != nil {
+		t.Errorf("again: %v", err)
+	}
+}

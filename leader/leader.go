@@ -398,16 +398,17 @@ func (l *Leader) End(ctx context.Context, how string) error {
 	})
 }
 
-// Close ends the lead agent and releases what Open took. Members' processes go on. Closing again does
-// nothing.
+// Close ends the lead agent and the members that live in this process, and releases what
+// Open took. Those members are not let go: whoever leads next finds their process gone.
+// The processes of others go on. Closing again does nothing.
 func (l *Leader) Close() error {
 	l.cancel()
 	l.agents.Wait()
+	errs := []error{l.endInside()}
 	l.mu.Lock()
 	steps := l.close
 	l.close = nil
 	l.mu.Unlock()
-	var errs []error
 	for _, step := range slices.Backward(steps) {
 		errs = append(errs, step())
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"waggle"
@@ -260,4 +261,24 @@ func (l *Leader) stops(m *control.Member) (stops []climb) {
 		stops = append(stops, climb{id, func(ctx context.Context, g spawn.Grace) (string, error) { return spawn.StopTree(ctx, id, g) }})
 	}
 	return stops
+}
+
+// endInside ends the members that live in this process, all at once: they end with it
+// in any case, and what they run should not outlive them.
+func (l *Leader) endInside() error {
+	var inside []*spawn.Process
+	l.mu.Lock()
+	for _, p := range l.procs {
+		if p.Identity().Inside && !done(p) {
+			inside = append(inside, p)
+		}
+	}
+	l.mu.Unlock()
+	errs := make([]error, len(inside))
+	var wg sync.WaitGroup
+	for i, p := range inside {
+		wg.Go(func() { _, errs[i] = p.Stop(context.Background(), spawn.Grace{}) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
