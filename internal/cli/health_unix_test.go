@@ -452,3 +452,42 @@ members:
 		t.Errorf("a death was seen only after %s, and recorded after %s", seen[len(seen)-1], logged[len(logged)-1])
 	}
 }
+
+// TestBrokenLeaderJournal: with a leader's journal that is broken nobody claims to know
+// what a member does, and whether its process runs is known all the same.
+func TestBrokenLeaderJournal(t *testing.T) {
+	c := newCrowd(t, 1)
+	ctx := t.Context()
+	c.op.Minter.Now = time.Now
+	w := &ward{t: t, op: c.op, team: "crowd", seen: &tally{}}
+	s, err := c.op.State(ctx, "crowd")
+	c.must(err)
+	m, _ := s.Lead.Member("worker1")
+	mint, err := c.op.Minter.Mint()
+	c.must(err)
+	_, err = s.Journal.Append(ctx, journal.Writer{Operator: true, PID: os.Getpid()}, func() ([]journal.Draft, error) {
+		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
+	})
+	c.must(err)
+	path := filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")
+	whole, err := os.ReadFile(path)
+	c.must(err)
+	c.must(os.WriteFile(path, bytes.Replace(whole, []byte("enough"), []byte("ENOUGH"), 1), 0o600))
+	look := func(want operator.MemberState) {
+		t.Helper()
+		st, err := c.op.Status(ctx, "crowd")
+		c.must(err)
+		if got := st.Members[0]; got.State != want || !strings.Contains(st.Notice, "is broken at seq") {
+			t.Errorf("%s (%s), notice %q; want %s", got.State, got.Why, st.Notice, want)
+		}
+		y, err := c.op.Why(ctx, "crowd", "worker1")
+		c.must(err)
+		if y.State != string(want) {
+			t.Errorf("why has it %s (%s), want %s", y.State, y.Why, want)
+		}
+	}
+	look(operator.StateUnknown)
+	w.signal(m.Process.ID.PID, syscall.SIGKILL)
+	c.must(spawn.WaitGone(ctx, m.Process.ID))
+	look(operator.StateDead)
+}
