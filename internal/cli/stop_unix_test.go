@@ -35,6 +35,8 @@ type home struct {
 	program string
 	dir     string // short: sockets lie below it
 	work    string
+	prefix  []string // of every command
+	env     []string // added to its environment
 }
 
 func newHome(t testing.TB, program string) *home {
@@ -61,7 +63,8 @@ func newHome(t testing.TB, program string) *home {
 }
 
 func (h *home) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(h.program, args...)
+	argv := append(append(h.prefix[:len(h.prefix):len(h.prefix)], h.program), args...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = h.work
 	for _, kv := range os.Environ() {
 		switch name, _, _ := strings.Cut(kv, "="); name {
@@ -71,6 +74,7 @@ func (h *home) command(args ...string) *exec.Cmd {
 		}
 	}
 	cmd.Env = append(cmd.Env, "HOME="+filepath.Join(h.dir, "home"), "WAGGLE_ROOT="+filepath.Join(h.dir, "root"), "WAGGLE_STATE="+filepath.Join(h.dir, "s"), "NO_COLOR=1")
+	cmd.Env = append(cmd.Env, h.env...)
 	return cmd
 }
 
