@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"waggle/control"
@@ -84,7 +85,11 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 	defer cancel()
 	dirs := append(k.o.Boxes(k.s.Team).Dirs(), k.s.Dir.LeaderJournal())
 	for _, m := range k.s.Lead.Live() {
-		dirs = append(dirs, k.s.Dir.JournalOf(string(m.Instance)))
+		own := k.s.Dir.JournalOf(string(m.Instance))
+		if err := os.MkdirAll(own, 0o700); err != nil { // what is not there yet is only looked at by the clock
+			return "", err
+		}
+		dirs = append(dirs, own)
 	}
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond}, dirs...)
 	if err != nil {
