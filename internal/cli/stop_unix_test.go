@@ -359,7 +359,7 @@ func TestStubborn(t *testing.T) {
 				testenv.Require(t, "tmux")
 			}
 			grace := time.Second
-			for range testenv.Scale(1, 10) {
+			for range testenv.Scale(1, 5) {
 				s := newStubbornTeam(t, c.backend, resistances)
 				if !c.led {
 					s.killLeader()
@@ -443,7 +443,7 @@ func TestStubbornDown(t *testing.T) {
 				testenv.Require(t, "tmux")
 			}
 			grace := time.Second
-			for range testenv.Scale(1, 10) {
+			for range testenv.Scale(1, 5) {
 				s := newStubbornTeam(t, c.backend, resistances)
 				if !c.led {
 					s.killLeader()
