@@ -130,7 +130,9 @@ func TestStoppedIsNotDead(t *testing.T) {
 		then       func(r *rig, i control.Instance)
 	}{
 		{"said", spawn.RungKill, func(r *rig, i control.Instance) {
-			r.operate(func(l *control.Leader) ([]journal.Draft, error) { return l.Stopped(membership(l, i), spawn.RungKill), nil })
+			r.operate(func(l *control.Leader) ([]journal.Draft, error) {
+				return l.Stopped(membership(l, i), spawn.RungKill), nil
+			})
 		}},
 		{"not said", "", func(r *rig, _ control.Instance) { r.now = r.now.Add(20 * time.Second) }},
 	} {

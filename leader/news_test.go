@@ -119,6 +119,7 @@ func TestNoNews(t *testing.T) {
 // result, and when all are idle; what comes together is one wake-up.
 func TestNews(t *testing.T) {
 	crowd(t, 2, func(r *rig, s *session, names []waggle.MemberName) {
+		time.Sleep(250 * time.Millisecond) // between two passes, here and from here on
 		r.idle("w1", "")
 		r.idle("w2", "")
 		time.Sleep(2 * time.Second)

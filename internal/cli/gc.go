@@ -10,7 +10,7 @@ import (
 )
 
 func gcCmd(a *App) *cobra.Command {
-	var yes bool
+	var yes, dry bool
 	cmd := &cobra.Command{
 		Use:   "gc [TEAM]",
 		Short: "What teams have left behind: list it, or end it with --yes",
@@ -29,6 +29,9 @@ record, hand-over, socket or worktree, and team for a team that is kept.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if yes && dry {
+				return &operator.Error{Code: operator.CodeUsage, Op: "gc", Msg: "--yes and --dry-run are opposites"}
+			}
 			op, err := a.op()
 			if err != nil {
 				return err
@@ -50,6 +53,7 @@ record, hand-over, socket or worktree, and team for a team that is kept.`,
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "end and remove what is listed")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "list it and change nothing, as without flags")
 	return cmd
 }
 
