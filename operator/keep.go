@@ -47,10 +47,18 @@ func (k *keeper) lead(ctx context.Context) (how string, err error) {
 
 // begin puts on record who leads from now on, and takes in what happened before.
 func (k *keeper) begin(ctx context.Context) error {
+	first := k.s.Lead.Led == nil
 	if err := k.o.leads(ctx, k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached}); err != nil {
 		return err
 	}
-	return k.pass(ctx)
+	if first {
+		return k.pass(ctx)
+	}
+	note := k.ro.Note
+	k.ro.Note = nil // what earlier processes have told
+	err := k.pass(ctx)
+	k.ro.Note = note
+	return err
 }
 
 // leads puts on record that this process leads.

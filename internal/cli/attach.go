@@ -22,7 +22,8 @@ func attachCmd(a *App) *cobra.Command {
 		Use:   "attach [NAME]",
 		Short: "Look into a member's terminal, or come back to a team",
 		Long: `Without NAME, attach comes back to a team that is led in the background, or by nobody:
-this command leads it from then on, as waggle up does.
+this command shows what happened meanwhile (waggle digest) and leads from then on, as
+waggle up does.
 
 With NAME, it shows a member's terminal as it is, and types into it what you type. The
 member goes on when you leave with Ctrl-]. A member in a pane of tmux is shown by

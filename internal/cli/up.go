@@ -356,6 +356,9 @@ func (a *App) comeBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if d, err := op.Digest(ctx, string(name), time.Time{}); err == nil && !a.flags.json {
+		a.sayDigest(d) // what happened meanwhile; the team is led without it too
+	}
 	if err := op.TakeLead(ctx, s); err != nil {
 		return err
 	}
