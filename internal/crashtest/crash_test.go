@@ -104,10 +104,9 @@ func TestCrashes(t *testing.T) {
 // drama is a crew and what was done to it.
 type drama struct {
 	*crew
-	kinds  map[string]int
-	times  []time.Duration // of resumes that had to start everybody
-	n      int             // names
-	killed map[string]bool
+	kinds map[string]int
+	times []time.Duration // of resumes that had to start everybody
+	n     int             // names
 }
 
 // begin brings the team up, and kills it once on the way.
@@ -150,11 +149,11 @@ func (d *drama) whole() {
 func (d *drama) pause(most int) { time.Sleep(time.Duration(d.between(0, most)) * time.Millisecond) }
 
 // settle waits until everybody is ready.
-func (d *drama) settle() *picture {
-	d.t.Helper()
+func (c *crew) settle() *picture {
+	c.t.Helper()
 	var p *picture
-	d.until("the team is up", func() bool {
-		p = d.picture()
+	c.until("the team is up", func() bool {
+		p = c.picture()
 		return len(p.unready) == 0
 	})
 	return p
@@ -199,7 +198,7 @@ func (d *drama) round(i int) {
 	if d.settle(); how == killAll {
 		d.times = append(d.times, time.Since(began))
 	}
-	d.same(was, d.picture())
+	d.same(was, d.picture(), false)
 	d.sweep()
 }
 
@@ -279,7 +278,6 @@ func (d *drama) some() {
 			ids = append(ids, m.Process.ID)
 		}
 	}
-	d.killed = map[string]bool{}
 	d.kill(d.between(0, 1) == 0, only(ids...))
 }
 
@@ -328,16 +326,4 @@ func (d *drama) sweep() {
 			d.waggle([]int{0, 4, 5, 6, 9}, "stop", string(m.Name), "--grace", "1s")
 		}
 	}
-}
-
-// end ends the team, and counts what commands had left behind.
-func (d *drama) end() (orphans int) {
-	d.t.Helper()
-	d.waggle([]int{0, 4, 6}, "down", "--grace", "1s")
-	left := d.processes()
-	d.kill(false, func(m spawn.Marked) bool { _, orphan := m.Orphan(); return orphan })
-	if rest := d.processes(); len(rest) > 0 {
-		d.t.Errorf("still there: %+v", rest)
-	}
-	return len(left)
 }
