@@ -40,10 +40,12 @@ func TestScripts(t *testing.T) {
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"json":    cmdJSON,
-			"setjson": cmdSetJSON,
-			"status":  cmdStatus,
-			"until":   cmdUntil,
+			"powercut":  cmdPowercut,
+			"unchanged": cmdUnchanged,
+			"json":      cmdJSON,
+			"setjson":   cmdSetJSON,
+			"status":    cmdStatus,
+			"until":     cmdUntil,
 		},
 	})
 }

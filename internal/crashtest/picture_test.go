@@ -215,14 +215,15 @@ func (c *crew) sameTasks(was, is *picture, grows bool) {
 	}
 }
 
-// releases reports a task whose owner was on its way out: it is nobody's then.
+// releases reports a task whose owner had left or was on its way out: it is nobody's
+// then.
 func (c *crew) releases(was *picture, t task.Task) bool {
 	for i, m := range was.members {
-		if string(m.Name) == t.Owner && was.leaving[i] {
-			return true
+		if string(m.Name) == t.Owner {
+			return was.leaving[i]
 		}
 	}
-	return false
+	return true
 }
 
 func (c *crew) sameMail(was, is *picture) {
