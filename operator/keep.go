@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"waggle/control"
@@ -180,8 +181,11 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 	}
 	k.arrive(ctx)
 	if len(k.coming) == 0 && !k.up {
-		if len(k.failed) > 0 {
-			return "", errors.Join(k.failed...)
+		if err, other := errors.Join(k.failed...), (*ContractError)(nil); err != nil && (k.lo.Whole || errors.As(err, &other)) {
+			return "", err
+		}
+		for _, err := range k.failed { // it stays, and is started again as its policy says
+			k.note(Note{"trouble", "", err.Error()})
 		}
 		k.up, k.moved = true, true
 		if err := k.o.leads(ctx, k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
@@ -238,6 +242,9 @@ func (k *keeper) restart(ctx context.Context) {
 		d := m.Died
 		if d == nil || d.Again == nil || now.Before(*d.Again) || m.Stopping != nil || m.Approved {
 			continue
+		}
+		if slices.ContainsFunc(k.coming, func(st *started) bool { return st.member.Instance == m.Instance }) {
+			continue // a start of it has not said yet how it went
 		}
 		if last := k.restarted[m.Instance]; last.Epoch == d.Epoch && last.Attempt == d.Attempt && last.Again != nil && last.Again.Equal(*d.Again) {
 			continue // it was started for this death

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -174,6 +175,19 @@ func (f *File) changed() (bool, error) {
 	}
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:]) != f.SHA256, nil
+}
+
+// Absent is an error that names the members of a team that has come back without them;
+// nil when all run.
+func (s *State) Absent() error {
+	var names []string
+	for _, m := range s.restartable() {
+		names = append(names, string(m.Name))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &Error{Code: CodeDied, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Hint: "waggle why " + names[0] + " says more; it is started again as its restart policy says"}
 }
 
 // Revive starts the members of a team that do not run, beside the process that leads

@@ -30,6 +30,9 @@ type LeadOptions struct {
 	Ready    time.Duration   // for a start until the worker is ready; 0 means 30 s
 	Hurry    <-chan struct{} // closed: that grace is over; may be nil
 	Accept   bool            // take a member that is something else than was asked for
+	// Whole says that a member that does not come up at first is an error. Without it
+	// that member stays, dead, and is started again as its restart policy says.
+	Whole bool
 	// Ask shows a question to the person at this terminal (RunOptions.Ask).
 	Ask func(ctx context.Context, q Question) (Answer, error)
 	// Note is told what happens, one line at a time, from one goroutine.

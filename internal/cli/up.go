@@ -71,6 +71,7 @@ func (a *App) up(ctx context.Context, f *operator.File, l leadFlags) error {
 		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
 	}
 	a.attend(&l)
+	l.lo.Whole = true
 	s, err := op.Raise(ctx, f, l.lo.Attended, a.sayNote)
 	if err != nil {
 		return err
@@ -123,6 +124,7 @@ func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State,
 	}
 	switch how {
 	case operator.LedDetached:
+		lo.Whole = false // it is up
 		if err := a.background(context.WithoutCancel(ctx), op, s, lo); err != nil {
 			return err
 		}
@@ -178,6 +180,9 @@ func (a *App) background(ctx context.Context, op operator.Operator, s *operator.
 	}
 	if lo.Attended {
 		args = append(args, "--attended")
+	}
+	if lo.Whole {
+		args = append(args, "--whole")
 	}
 	log := filepath.Join(s.Dir.Path, "leader.log")
 	p, err := spawn.ProcessBackend().Start(ctx, spawn.Spec{Argv: args, Env: a.Environ, Log: log})
@@ -271,6 +276,7 @@ func leadCmd(a *App) *cobra.Command {
 		},
 	}
 	l.add(cmd, false)
+	cmd.Flags().BoolVar(&l.lo.Whole, "whole", false, "a member that does not come up is an error")
 	cmd.Flags().BoolVar(&l.lo.Attended, "attended", false, "somebody looks at the multiplexer it runs in")
 	return cmd
 }
@@ -340,7 +346,10 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		if err := a.background(ctx, op, s, l.lo); err != nil {
 			return err
 		}
-		return a.raised(ctx, op, s)
+		if err := a.raised(ctx, op, s); err != nil {
+			return err
+		}
+		return s.Absent()
 	}
 	a.sayPlan(p)
 	return a.keep(ctx, op, s, nil, l.lo)
