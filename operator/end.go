@@ -26,7 +26,7 @@ const graceUsual = 10 * time.Second
 // ladder is for the processes of a member: to end when their input does, by SIGTERM,
 // and to be gone after SIGKILL; leftovers is for what they have left behind.
 var (
-	ladder    = spawn.Grace{InputWait: 500 * time.Millisecond, Term: 2500 * time.Millisecond, Kill: 1500 * time.Millisecond}
+	ladder    = spawn.Grace{InputWait: 500 * time.Millisecond, Term: 2 * time.Second, Kill: 1500 * time.Millisecond}
 	leftovers = spawn.Grace{Term: 500 * time.Millisecond, Kill: 500 * time.Millisecond}
 )
 

@@ -278,7 +278,11 @@ func (c *collector) process(s *State, m *control.Member, kind string, id spawn.I
 	g := Garbage{Kind: kind, PID: id.PID, Start: id.Start, Why: why,
 		unused: unused, gone: func() bool { return !id.Alive() },
 		end: func(ctx context.Context) error {
-			_, err := spawn.StopTree(ctx, id, spawn.Grace{})
+			g := spawn.Grace{}
+			if c.ended {
+				g = leftovers // whoever ends a team waits for it
+			}
+			_, err := spawn.StopTree(ctx, id, g)
 			return err
 		}}
 	if m != nil {

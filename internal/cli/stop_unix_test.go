@@ -174,6 +174,9 @@ var resistances = []resistance{
 	// Its worker would end it in order, but not within the ladder.
 	{name: "command", member: "agent: exec", prompt: `trap "" TERM HUP; (setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done' &) ; while :; do sleep 0.2; done`,
 		code: operator.CodeRefused, how: control.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
+	// What its command has started goes on without it, known by its mark alone.
+	{name: "killed", member: "agent: exec, restart: never", prompt: `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done'; true`, signal: syscall.SIGKILL,
+		code: operator.CodeDied, how: control.LeftDied, steps: []string{"gone"}},
 	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: operator.CodeDied, how: control.LeftDied, steps: []string{"gone"}},
 }
 
@@ -191,7 +194,7 @@ func newStubbornTeam(t *testing.T, backend string, kinds []resistance) *stubborn
 	s := &stubbornTeam{home: newHome(t, "stubborn"), team: "stub", below: map[string][]spawn.Identity{}}
 	file, tasks := "team: stub\npolicy: {allow: [Bash]}\nmembers:\n", "tasks:\n"
 	for _, k := range kinds {
-		if runtime.GOOS != "linux" && (k.name == "leaving" || k.name == "command") {
+		if runtime.GOOS != "linux" && (k.name == "leaving" || k.name == "command" || k.name == "killed") {
 			continue // setsid
 		}
 		s.kinds = append(s.kinds, k)
@@ -297,6 +300,9 @@ func (s *stubbornTeam) check(k resistance, end operator.MemberEnd, code int, too
 	fail := func(format string, args ...any) {
 		s.t.Helper()
 		s.t.Errorf("%s: %s (%+v, code %d, %s)", k.name, fmt.Sprintf(format, args...), end, code, took)
+	}
+	if k.signal == syscall.SIGSTOP && end.How == control.LeftHandshake {
+		k.how, k.steps, k.code = end.How, []string{"handshake"}, 0 // once it goes on it may read what it was asked before it heeds the signal
 	}
 	if end.How != k.how || !slices.Contains(k.steps, end.Step) || end.Code() != k.code || code != k.code {
 		fail("want %s by %v, code %d", k.how, k.steps, k.code)
@@ -415,7 +421,7 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 		}
 	}
 	testenv.Measured(s.t, "%d kinds of members stopped at once with a grace of %s: the last had ended after %s, none of its processes left", len(s.kinds), grace, longest.Round(10*time.Millisecond))
-	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m operator.MemberStatus) bool { return m.Name == "dead" })) > 0 {
+	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m operator.MemberStatus) bool { return m.State == operator.StateDead })) > 0 {
 		s.t.Errorf("members after all were stopped: %+v", st.Members)
 	}
 	var show struct {

@@ -327,6 +327,12 @@ func isNoServer(err error) bool {
 	return strings.Contains(s, "no server running") || strings.Contains(s, "server exited") || strings.Contains(s, "lost server") || strings.Contains(s, "error connecting") || strings.Contains(s, "no sessions")
 }
 
+// isClosed reports that a pane or its window went while it was being closed: several
+// programs may close the panes of one team.
+func isClosed(err error) bool {
+	return strings.Contains(err.Error(), "can't find pane") || strings.Contains(err.Error(), "can't find window") || strings.Contains(err.Error(), "no such window")
+}
+
 // ClosePane closes the pane of a process that has ended: only if its server still is
 // the one that was recorded, and the pane the one that was made for that holder.
 // Anything else is left alone, without an error, and so is the pane in which env says
@@ -361,10 +367,10 @@ func closePane(ctx context.Context, t tmux, p spawn.Pane, holder spawn.Identity)
 		if len(f) != 4 || f[0] != p.ID || f[1] != mark(holder) || f[3] != strconv.Itoa(p.Server.PID) {
 			continue
 		}
-		if err := t.undress(ctx, f[2], p.ID, out); err != nil {
+		if err := t.undress(ctx, f[2], p.ID, out); err != nil && !isNoServer(err) && !isClosed(err) {
 			return fmt.Errorf("spawn: close pane: %w", err)
 		}
-		if _, err := t.run(ctx, "kill-pane", "-t", p.ID); err != nil && !isNoServer(err) {
+		if _, err := t.run(ctx, "kill-pane", "-t", p.ID); err != nil && !isNoServer(err) && !isClosed(err) {
 			return fmt.Errorf("spawn: close pane: %w", err)
 		}
 		return nil
