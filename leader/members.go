@@ -107,7 +107,7 @@ func (l *Leader) ended(m *control.Member) (detail string, gone bool) {
 	case p != nil && !done(p), m.Process != nil && !same(m.Process.ID, p) && l.p.Alive(m.Process.ID):
 		return "", false
 	}
-	if p != nil {
+	if p != nil && (m.Process == nil || same(m.Process.ID, p) || l.lost[m.Instance] != p) { // not one that died before the newest
 		detail = describe(p.Exit())
 	}
 	switch s := m.Stopping; {
