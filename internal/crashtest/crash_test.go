@@ -96,8 +96,10 @@ func TestCrashes(t *testing.T) {
 			return
 		}
 	}
-	slices.Sort(times)
 	testenv.Measured(t, "SIGKILL of the processes of a team of 8, %d times (%v): roster, tasks, messages and open questions the same, 0 calls run twice, 0 double processes in %d looks, 0 processes left after down and gc (%d orphans ended)", rounds, kinds, looks, ended)
+	if slices.Sort(times); len(times) == 0 {
+		return // a few rounds may have none
+	}
 	testenv.Measured(t, "waggle resume of 8 members until all are ready: p50 %v, max %v, of %d", times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond), len(times))
 }
 
