@@ -176,10 +176,11 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		return LedLeft, nil
 	case ctx.Err() != nil:
 		return LedEnded, nil
-	case k.s.Lead.Detached && !k.lo.Detached:
-		return LedDetached, nil
 	}
 	k.arrive(ctx)
+	if k.s.Lead.Detached && !k.lo.Detached && len(k.coming) == 0 && k.up {
+		return LedDetached, nil // whoever leads next finds everybody on record
+	}
 	if len(k.coming) == 0 && !k.up {
 		if err, other := errors.Join(k.failed...), (*ContractError)(nil); err != nil && (k.lo.Whole || errors.As(err, &other)) {
 			return "", err
@@ -188,7 +189,7 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 			k.note(Note{"trouble", "", err.Error()})
 		}
 		k.up, k.moved = true, true
-		if err := k.o.leads(ctx, k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
+		if err := k.o.leads(context.WithoutCancel(ctx), k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
 			return "", err
 		}
 		if k.lo.Up != nil {

@@ -5,6 +5,7 @@ package cli_test
 import (
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +41,7 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			op, other := newOperator(t), exec.Command("sleep", "100")
+			other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ours may be one that nobody can name here
 			if err := other.Start(); err != nil {
 				t.Fatal(err)
 			}
