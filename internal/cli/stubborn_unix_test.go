@@ -5,6 +5,7 @@ package cli_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -76,17 +77,21 @@ func stubbornWorker(args []string) error {
 		return err
 	}
 	work, turn := context.WithCancel(ctx)
-	how := ""
+	turned := make(chan string, 1)
 	go func() {
+		how := ""
 		for ; how == "" && work.Err() == nil; time.Sleep(5 * time.Millisecond) {
 			b, _ := os.ReadFile("turn")
 			how = strings.TrimSpace(string(b))
 		}
+		turned <- how
 		turn()
 	}()
 	err = w.Run(work)
+	turn()
+	how := <-turned
 	if ctx.Err() != nil || how == "" {
-		return w.Close()
+		return errors.Join(err, w.Close())
 	}
 	stop()
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)

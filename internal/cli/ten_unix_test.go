@@ -83,12 +83,14 @@ func crew(team, backend string, n int) string {
 	return file
 }
 
+var backends = []string{"in-process", "process", "tmux", "tmux-window", "iterm2"}
+
 // TestTenWorkers brings up ten workers at once in each backend: all are ready, and it
 // is measured how long that takes, from the start of the command, and what memory a
 // worker needs with the holder of its terminal. The sources of this design claim 500 ms
 // for a worker in tmux, 800 ms in iTerm2, and under 10 ms in-process.
 func TestTenWorkers(t *testing.T) {
-	for _, backend := range []string{"in-process", "process", "tmux", "tmux-window", "iterm2"} {
+	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
 			if strings.HasPrefix(backend, "tmux") {
 				testenv.Require(t, "tmux")
@@ -128,6 +130,35 @@ func TestTenWorkers(t *testing.T) {
 			}
 			testenv.Measured(t, "%d workers on %s, %d times: waggle up --detach until all are ready, median %s; with one worker %s; a worker with its holder %s",
 				n, on, times, middle(all).Round(time.Millisecond), middle(one).Round(time.Millisecond), memory)
+		})
+	}
+}
+
+// BenchmarkTenWorkers is TestTenWorkers for a change at hand: the time until all ten
+// are ready, without that of their end, and the memory of all.
+func BenchmarkTenWorkers(b *testing.B) {
+	for _, backend := range backends {
+		b.Run(backend, func(b *testing.B) {
+			if strings.HasPrefix(backend, "tmux") {
+				testenv.Require(b, "tmux")
+			}
+			h := newHome(b, "waggle")
+			var err error
+			if h.program, err = shipped(); err != nil {
+				b.Fatal(err)
+			}
+			if backend == "iterm2" {
+				h.fakeITerm()
+			}
+			var took time.Duration
+			var last broughtUp
+			n := 0
+			for ; b.Loop(); n++ {
+				last = h.bringUp(fmt.Sprintf("bench%d", n), backend, 10)
+				took += last.took
+			}
+			b.ReportMetric(float64(took.Milliseconds())/float64(n), "ready-ms")
+			b.ReportMetric(float64(last.rss)/(1<<20), "resident-MB")
 		})
 	}
 }
