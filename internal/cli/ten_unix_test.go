@@ -33,21 +33,17 @@ func (h *home) twoCores() string {
 	return "two cores (taskset -c 0,1)"
 }
 
-// shipped is the program as people get it; the test binary, which is larger, in small
-// tests.
-var shipped = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "wgbin")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "waggle")
+// shipped is the program as people get it: the test binary is larger.
+func shipped(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "waggle")
 	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "waggle/cmd/waggle")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
+		t.Fatalf("%v: %s", err, out)
 	}
-	return path, nil
-})
+	return path
+}
 
 // fakeITerm puts the it2 of the scripts on the path of a home.
 func (h *home) fakeITerm() {
@@ -90,6 +86,10 @@ var backends = []string{"in-process", "process", "tmux", "tmux-window", "iterm2"
 // worker needs with the holder of its terminal. The sources of this design claim 500 ms
 // for a worker in tmux, 800 ms in iTerm2, and under 10 ms in-process.
 func TestTenWorkers(t *testing.T) {
+	program := ""
+	if testenv.Soak() {
+		program = shipped(t)
+	}
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
 			if strings.HasPrefix(backend, "tmux") {
@@ -102,10 +102,7 @@ func TestTenWorkers(t *testing.T) {
 			for range times {
 				h := newHome(t, "waggle")
 				if testenv.Soak() {
-					var err error
-					if h.program, err = shipped(); err != nil {
-						t.Fatal(err)
-					}
+					h.program = program
 					on = h.twoCores()
 				}
 				if backend == "iterm2" {
@@ -137,16 +134,14 @@ func TestTenWorkers(t *testing.T) {
 // BenchmarkTenWorkers is TestTenWorkers for a change at hand: the time until all ten
 // are ready, without that of their end, and the memory of all.
 func BenchmarkTenWorkers(b *testing.B) {
+	program := shipped(b)
 	for _, backend := range backends {
 		b.Run(backend, func(b *testing.B) {
 			if strings.HasPrefix(backend, "tmux") {
 				testenv.Require(b, "tmux")
 			}
 			h := newHome(b, "waggle")
-			var err error
-			if h.program, err = shipped(); err != nil {
-				b.Fatal(err)
-			}
+			h.program = program
 			if backend == "iterm2" {
 				h.fakeITerm()
 			}
