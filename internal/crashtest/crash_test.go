@@ -265,7 +265,7 @@ func (d *drama) victims(how string) func(spawn.Marked) bool {
 
 // some kills some members: the worker, its holder, or both.
 func (d *drama) some() {
-	var ids []spawn.Identity
+	var ids, doomed []spawn.Identity
 	for _, m := range d.state().Lead.Live() {
 		if m.Process == nil || d.between(0, 1) == 0 {
 			continue
@@ -275,12 +275,13 @@ func (d *drama) some() {
 			continue
 		}
 		if id, err := spawn.Identify(holder); err == nil && d.between(0, 2) == 0 && holder > 1 {
-			ids = append(ids, id)
+			ids, doomed = append(ids, id), append(doomed, m.Process.ID)
 		} else {
 			ids = append(ids, m.Process.ID)
 		}
 	}
 	d.kill(d.between(0, 1) == 0, only(ids...))
+	d.until("those whose terminal is gone end", func() bool { return !slices.ContainsFunc(doomed, spawn.Identity.Alive) })
 }
 
 // dry checks that a dry run tells what there is, and changes nothing.
