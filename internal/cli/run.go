@@ -34,7 +34,7 @@ the terminal when there is one.`,
 			if err := a.graceSaid(cmd, &ro.Grace); err != nil {
 				return err
 			}
-			f, err := a.teamFile(args, ro.Headless)
+			f, err := a.teamFile("run", args, ro.Headless)
 			if err != nil {
 				return err
 			}
@@ -52,9 +52,9 @@ the terminal when there is one.`,
 	return cmd
 }
 
-// teamFile reads the file that was named. A file that was only found is not
+// teamFile reads the file that was named, for this command. A file that was only found is not
 // consent: it asks, and headless it refuses (TRUST 7).
-func (a *App) teamFile(args []string, headless bool) (*operator.File, error) {
+func (a *App) teamFile(verb string, args []string, headless bool) (*operator.File, error) {
 	if len(args) > 0 {
 		return operator.ReadFile(args[0])
 	}
@@ -63,8 +63,8 @@ func (a *App) teamFile(args []string, headless bool) (*operator.File, error) {
 		return nil, err
 	}
 	if headless || !tty(a.In) {
-		return nil, &operator.Error{Code: operator.CodeQuestion, Op: "run", Msg: "found " + f.Path + ", and nobody said that it may run",
-			Hint: "name it: waggle run waggle.yaml"}
+		return nil, &operator.Error{Code: operator.CodeQuestion, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
+			Hint: "name it: waggle " + verb + " waggle.yaml"}
 	}
 	a.talk("found %s (sha256 %.16s):\n\n%s", f.Path, f.SHA256, operator.VisibleLines(string(f.Data)))
 	a.talk("run it? [y/N] ")
@@ -73,7 +73,7 @@ func (a *App) teamFile(args []string, headless bool) (*operator.File, error) {
 		return nil, err
 	}
 	if s := strings.TrimSpace(answer); s != "y" && s != "yes" {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "run", Msg: "not run"}
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: verb, Msg: "not run"}
 	}
 	return f, nil
 }

@@ -50,7 +50,7 @@ nobody with it; waggle resume takes its place.`,
 			if err := a.graceSaid(cmd, &l.lo.Grace); err != nil {
 				return err
 			}
-			f, err := a.teamFile(args, false)
+			f, err := a.teamFile("up", args, false)
 			if err != nil {
 				return err
 			}
