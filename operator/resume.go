@@ -264,6 +264,11 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 	if _, serr := o.Stop(context.WithoutCancel(ctx), name, string(jm.Name), StopOptions{Force: true}); serr != nil {
 		err = errors.Join(err, fmt.Errorf("end it again: %w", serr))
 	}
+	if sp.Task != "" {
+		if terr := o.RemoveTask(context.WithoutCancel(ctx), name, task.ID(sp.Task)); terr != nil {
+			err = errors.Join(err, fmt.Errorf("take its task off the board: %w", terr))
+		}
+	}
 	return nil, err
 }
 
