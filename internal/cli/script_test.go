@@ -34,6 +34,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("WAGGLE_ROOT", filepath.Join(e.WorkDir, "root"))
 			e.Setenv("WAGGLE_STATE", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("GORACE", os.Getenv("GORACE")) // of the race detector, when it is built in
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))

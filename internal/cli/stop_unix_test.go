@@ -168,7 +168,8 @@ var resistances = []resistance{
 	{name: "cooperative", member: "agent: exec", code: 0, how: control.LeftHandshake, steps: []string{"handshake"}},
 	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: operator.CodeRefused, how: control.LeftStopped, steps: []string{"term"}, said: "busy"},
 	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"term"}},
-	{name: "lines", member: "agent: exec", turn: "lines", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"stdin"}},
+	// A busy machine may take longer than the step lasts (TestStopByInput has it alone).
+	{name: "lines", member: "agent: exec", turn: "lines", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"stdin", "gone", "term"}},
 	{name: "deaf", member: "agent: exec", turn: "deaf", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"kill"}},
 	{name: "leaving", member: "agent: exec", turn: "leaving", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"kill"}},
 	// Its worker would end it in order, but not within the ladder.
@@ -310,8 +311,12 @@ func (s *stubbornTeam) check(k resistance, end operator.MemberEnd, code int, too
 	if k.said == "" && end.Rejected != "" || !strings.Contains(end.Rejected, k.said) {
 		fail("want the refusal %q", k.said)
 	}
-	if took > grace+10*time.Second {
-		fail("it took more than the grace of %s and ten seconds", grace)
+	within := 10 * time.Second
+	if !testenv.Soak() {
+		within = 40 * time.Second // other tests run beside this one; the figure is the soak's
+	}
+	if took > grace+within {
+		fail("it took more than the grace of %s and %s", grace, within)
 	}
 	for _, id := range s.below[k.name] {
 		if id.Alive() {

@@ -96,10 +96,10 @@ func Of(out []byte, cols, rows int) (lines []string) {
 			lines = Lines(out)
 		}
 		if c, ok := t.InputPipe().(io.Closer); ok {
-			_ = c.Close() // ends the reader
+			_ = c.Close() // ends the reader, which looks whether it is closed
 		}
-		_ = t.Close()
 		wg.Wait()
+		_ = t.Close()
 	}()
 	plain := bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n"))
 	_, _ = t.Write(bytes.ReplaceAll(plain, []byte("\n"), []byte("\r\n")))
