@@ -278,7 +278,7 @@ func (k *keeper) end(ctx context.Context) error {
 	}
 	err = k.settle(ctx)
 	_, aerr := k.o.archive(ctx, k.s, endedDown)
-	return errors.Join(err, aerr)
+	return errors.Join(err, aerr, k.o.sweep(ctx, k.s, k.note))
 }
 
 // assignRest gives out the tasks of the file that were not given yet: a run gives
