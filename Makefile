@@ -1,8 +1,9 @@
 # Plain commands under short names. HACKING.md says more.
 
 SECONDS_OF_FUZZ ?= 60
+WAGGLE_CLAUDE_DIR ?= $(HOME)/.cache/waggle/claude
 
-.PHONY: check build test race fuzz soak generate demo vuln ci
+.PHONY: check build test race fuzz soak generate demo vuln interop-latest ci
 
 # Before a commit.
 check:
@@ -39,6 +40,14 @@ demo:
 # Needs the vulnerability database on the network.
 vuln:
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./...
+
+# The tests that run the real Claude Code client, against one exact version:
+# make interop-latest VERSION=2.1.330
+interop-latest:
+	@[ -n "$(VERSION)" ] || { echo "which version? make interop-latest VERSION=2.1.330" >&2; exit 2; }
+	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" .ci/claude $(VERSION)
+	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" WAGGLE_CLAUDE_VERSIONS=$(VERSION) WAGGLE_REQUIRE=claude,tmux,git \
+		go test -count=1 $$(grep -rl --include='*_test.go' waggle/internal/claudetest . | xargs -n 1 dirname | sort -u)
 
 ci:
 	.ci/run

@@ -37,7 +37,10 @@ var archRows = map[string]archRow{
 	"internal/layout":         {0, "which file is whose mailbox: the store and the registry must agree"},
 	"internal/peer":           {0, "who is at the other end of a socket"},
 	"internal/logfile":        {0, "a log that rotates; it does not know whose"},
+	"internal/realpath":       {0, "which file a path reaches, and that file alone; agents and the worker's gate must agree on it"},
+	"internal/program":        {0, "what a command name runs; the gate asks it, and policy stays pure"},
 	"internal/screen":         {0, "what output looks like; it does not know whose"},
+	"internal/ask":            {0, "the one reader of a terminal, for every face; it does not know what it asks about"},
 	"internal/caught":         {0, "a panic as an error; it does not know whose"},
 	"internal/docgen/section": {0, "text between markers"},
 	"journal":                 {1, "bodies are opaque: the record does not know what it records"},
@@ -53,11 +56,15 @@ var archRows = map[string]archRow{
 	"control":                 {2, "pure machines over journal records and policy"},
 	"internal/boxes":          {2, "a team's mailboxes as its dialect has them: between store and registry"},
 	"transport":               {2, "senders; the file sender is a mailbox"},
+	"internal/jsonc":          {1, "JSON with comments and the place of every value; it does not know whose"},
+	"internal/claudesettings": {2, "settings files of another client; it knows no team"},
+	"internal/claudesessions": {2, "the sessions of another client; it looks at processes and knows no team"},
 	"jetstream":               {2, "another implementation of the stores of row 1"},
 	"internal/bench":          {2, "a mailbox beside the algorithm of others; the command and go test run it"},
 	"poll":                    {3, "the loop between a mailbox and a machine"},
 	"internal/statedir":       {3, "where journals lie; knows the records that name a team"},
 	"internal/sandbox":        {3, "enforces what policy decided"},
+	"internal/session":        {3, "what sessions that waggle does not run ask; a journal of its own, no team"},
 	"internal/telemetry":      {3, "watches transitions; nothing depends on being watched"},
 	"worker":                  {4, "a member's runtime; it never sees the leader's"},
 	"leader":                  {4, "the lead's runtime; it never sees a worker's"},
@@ -91,8 +98,10 @@ var archHelpers = map[string]archRow{
 	"internal/testenv":      {0, "what tests ask of the machine"},
 	"internal/testenv/soak": {1, "the program of make soak"},
 	"internal/protocoltest": {1, "generators of payloads"},
+	"internal/claudetest":   {1, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
 	"internal/storetest":    {4, "the stores at their worst; the loop reads them there"},
 	"internal/crashtest":    {8, "teams of the whole program, killed"},
+	"internal/sessiontest":  {8, "sessions of the real client with hooks of the whole program"},
 }
 
 // archLight is every module that the packages of the library may bring to those
@@ -130,7 +139,11 @@ var archWorld = map[string]map[string]string{
 	},
 	"spawn/terminal": {"time.Now": "a deadline on a socket is an instant of the real clock"},
 	"spawn":          {"time.Now": "a deadline on a pipe is an instant of the real clock"},
-	"transport":      {"time.Now": "a deadline on a connection is an instant of the real clock"},
+	"internal/ask": {
+		"time.Now":   "when a key came and a question stood is measured at the terminal",
+		"time.Until": "the same, as the time limit of a system call",
+	},
+	"transport": {"time.Now": "a deadline on a connection is an instant of the real clock"},
 }
 
 const (

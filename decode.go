@@ -23,6 +23,9 @@ type Decoded struct {
 	// envelope does, in from or in a member id. Such a frame is somebody
 	// speaking for somebody else: reject it (WIRE 9.3).
 	FromMismatch bool
+	// Unread are the paths of keys that the kind does not have, in the order of the
+	// text and not more than a few. They have a warning each.
+	Unread []string
 }
 
 // Limits on what Decode reads. Beyond them an entry is KindInvalid. Text that is
@@ -175,7 +178,7 @@ func (f *frame) decode(read func(*frame) Payload) Decoded {
 	f.reportUnread()
 	return Decoded{
 		Kind: p.Kind(), Dialect: dialect, Type: f.typ, Payload: p,
-		Warnings: f.warnings, FromMismatch: f.mismatch,
+		Warnings: f.warnings, FromMismatch: f.mismatch, Unread: f.unread,
 	}
 }
 
@@ -184,7 +187,7 @@ func (f *frame) invalid(why []string) Decoded {
 	f.reportUnread()
 	return Decoded{
 		Kind: KindInvalid, Type: f.typ,
-		Warnings: append(why, f.warnings...), FromMismatch: f.mismatch,
+		Warnings: append(why, f.warnings...), FromMismatch: f.mismatch, Unread: f.unread,
 	}
 }
 

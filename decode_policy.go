@@ -61,8 +61,8 @@ func (f *frame) mode(paths ...string) string {
 func decodeTeamPermissionUpdate(f *frame) Payload {
 	p := TeamPermissionUpdate{ToolName: f.text("toolName"), DirectoryPath: f.text("directoryPath")}
 	f.under("timestamp", nil)
-	allow, allows := f.toolList("rules.allowedTools")
-	deny, denies := f.toolList("rules.disallowedTools")
+	allow, allows := f.toolList("rules.allowedTools", "allow")
+	deny, denies := f.toolList("rules.disallowedTools", "deny")
 	behavior, hasBehavior := f.find("permissionUpdate.behavior", "permission_update.behavior")
 	rules, hasRules := f.find("permissionUpdate.rules", "permission_update.rules")
 	switch {
@@ -78,7 +78,8 @@ func decodeTeamPermissionUpdate(f *frame) Payload {
 	case !hasBehavior || !hasRules:
 		f.fail("permissionUpdate needs behavior and rules")
 	default:
-		p.PermissionUpdate = PermissionUpdate{Behavior: f.behavior(behavior), Rules: f.rules(rules, p.ToolName)}
+		b := f.behavior(behavior)
+		p.PermissionUpdate = PermissionUpdate{Behavior: b, Rules: f.rules(rules, p.ToolName, b)}
 	}
 	return p
 }
@@ -95,14 +96,14 @@ func (f *frame) behavior(raw string) string {
 
 // rules reads permissionUpdate.rules. A rule without a tool is about the tool
 // that the frame names.
-func (f *frame) rules(raw, tool string) []PermissionRule {
+func (f *frame) rules(raw, tool, behavior string) []PermissionRule {
 	list := []PermissionRule{}
 	if raw[0] != '[' {
 		f.fail("permissionUpdate.rules is %s, not an array", aType(raw))
 		return list
 	}
 	for _, item := range items(raw) {
-		rule, ok := readRule(item)
+		rule, ok := f.rule(item, behavior)
 		if ok && rule.ToolName == "" {
 			rule.ToolName = tool
 			f.warn("a rule names no tool: the frame's toolName is taken")
@@ -116,33 +117,54 @@ func (f *frame) rules(raw, tool string) []PermissionRule {
 	return list
 }
 
-// readRule reads {toolName, ruleContent} or the text Tool(content).
-func readRule(raw string) (PermissionRule, bool) {
-	var rule PermissionRule
+// rule reads one rule of a list. A key that is not known may narrow the rule. An
+// allow rule without it would allow more than was written, so the frame is invalid;
+// a deny or ask rule without it reaches further, and is read with a warning.
+func (f *frame) rule(raw, behavior string) (PermissionRule, bool) {
+	rule, unknown, ok := readRule(raw)
+	for _, key := range unknown {
+		path := "permissionUpdate.rules[]." + key
+		if !slices.Contains(f.unread, path) {
+			f.unread = note(f.unread, "%s", []any{path})
+		}
+		if behavior != "deny" && behavior != "ask" {
+			f.fail("an allow rule has the key %s, which is not understood: without it the rule would allow more", show(key))
+			continue
+		}
+		f.warn("key %s of a rule is not known: ignored", show(key))
+	}
+	return rule, ok
+}
+
+// readRule reads {toolName, ruleContent} or the text Tool(content), and names the
+// keys that it does not know.
+func readRule(raw string) (rule PermissionRule, unknown []string, ok bool) {
 	switch raw[0] {
 	case '"':
-		return parseRuleText(str(raw))
+		rule, ok = parseRuleText(str(raw))
+		return rule, nil, ok
 	case '{':
 	default:
-		return rule, false
+		return rule, unknown, false
 	}
 	for _, m := range members(raw) {
 		if m.key != "toolName" && m.key != "tool_name" && m.key != "ruleContent" && m.key != "rule_content" {
+			unknown = append(unknown, m.key)
 			continue
 		}
 		if m.raw[0] != '"' {
-			return rule, false
+			return rule, unknown, false
 		}
 		at := &rule.RuleContent
 		if strings.HasPrefix(m.key, "tool") {
 			at = &rule.ToolName
 		}
 		if *at != "" && *at != str(m.raw) {
-			return rule, false
+			return rule, unknown, false
 		}
 		*at = str(m.raw)
 	}
-	return rule, true
+	return rule, unknown, true
 }
 
 // parseRuleText reads seed 000's "Bash(git:*)" and "Read".
@@ -156,7 +178,7 @@ func parseRuleText(s string) (PermissionRule, bool) {
 }
 
 // toolList reads an array of rule texts; it reports whether the key is there.
-func (f *frame) toolList(path string) ([]PermissionRule, bool) {
+func (f *frame) toolList(path, behavior string) ([]PermissionRule, bool) {
 	raw, ok := f.find(path)
 	if !ok {
 		return nil, false
@@ -167,7 +189,7 @@ func (f *frame) toolList(path string) ([]PermissionRule, bool) {
 	}
 	list := []PermissionRule{}
 	for _, item := range items(raw) {
-		rule, ok := readRule(item)
+		rule, ok := f.rule(item, behavior)
 		if !ok || rule.ToolName == "" {
 			f.fail("%s holds something that is not a rule", path)
 			return list, true

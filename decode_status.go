@@ -46,8 +46,10 @@ func (f *frame) planModeRequired() bool {
 	return raw == "true"
 }
 
-// Phases of a TaskProgress.
 var phases = []string{"analyzing", "implementing", "verifying", "blocked", "done"}
+
+// Phases lists those of a TaskProgress; Encode refuses another.
+func Phases() []string { return slices.Clone(phases) }
 
 // decodeTaskProgress reads WIRE §1.15.
 func decodeTaskProgress(f *frame) Payload {

@@ -18,6 +18,7 @@ type frame struct {
 	looked   map[string]bool // paths a decoder asked for
 	read     map[string]bool // those of them that are there
 	warnings []string
+	unread   []string // paths that no decoder asked for
 	faults   []string // contradictions: an answer denies, another kind is invalid
 	failed   string   // why the frame cannot be used at all
 	mismatch bool
@@ -414,13 +415,13 @@ const maxUnread = 8
 // reportUnread warns about keys that no decoder asked for. A key that is spelled
 // almost like one that was asked for is a mistake or an attack, so it is said.
 func (f *frame) reportUnread() {
-	var unread []string
+	said := 0
 	for _, fd := range f.fields {
-		if f.looked[fd.path] || slices.Contains(routing, fd.path) || slices.Contains(unread, fd.path) {
+		if f.looked[fd.path] || slices.Contains(routing, fd.path) || slices.Contains(f.unread, fd.path) {
 			continue
 		}
-		unread = append(unread, fd.path)
-		if len(unread) > maxUnread {
+		f.unread = append(f.unread, fd.path)
+		if said++; said > maxUnread {
 			f.warn("more keys are not known and were ignored")
 			return
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/policy"
 	"waggle/spawn"
 )
 
@@ -77,6 +78,16 @@ type Call struct {
 	Input  json.RawMessage // a JSON object
 	Cwd    string
 	Reason string
+	// Files are the files that the call touches by waggle's own hand, with where
+	// each leads: the gate records and judges these, and the call touches exactly
+	// their Real or fails. A call without Files is judged when it is asked and when
+	// it is claimed, and nothing holds it to the answer in between.
+	Files []policy.RealPath
+	Stdin string   // what the command reads; the input says it too, under "stdin"
+	Env   []string // what the agent adds to the environment for it, NAME=VALUE
+	// Argv is what is started when the call is allowed as it was asked; none where
+	// waggle does not run it.
+	Argv []string
 }
 
 // Ran is what a tool call did.

@@ -114,7 +114,7 @@ func TestExecJudgedIsRun(t *testing.T) {
 		{"instructions", `{}`, "go vet ./...", `{"command":"go vet ./..."}`, []string{"sh", "-c", "go vet ./..."}},
 		{"instructions, trimmed", `{}`, "  ls\n", `{"command":"ls"}`, []string{"sh", "-c", "ls"}},
 		{"characters as they are", `{}`, `echo <a> & "b"`, `{"command":"echo <a> & \"b\""}`, []string{"sh", "-c", `echo <a> & "b"`}},
-		{"argv", `{"command":["make","release"]}`, "ignored", `{"command":"make release"}`, []string{"make", "release"}},
+		{"argv reads the instructions", `{"command":["make","release"]}`, "as <read> & judged", `{"command":"make release","stdin":"as <read> & judged"}`, []string{"make", "release"}},
 		{"argv is quoted", `{"command":["echo","a  b","$HOME","it's"]}`, "", `{"command":"echo 'a  b' '$HOME' \"it's\""}`, []string{"echo", "a  b", "$HOME", "it's"}},
 		{"sh -c is judged as its text", `{"command":["sh","-c","ls | wc -l"]}`, "", `{"command":"ls | wc -l"}`, []string{"sh", "-c", "ls | wc -l"}},
 		{"sh with more is quoted", `{"command":["sh","-c","ls","x"]}`, "", `{"command":"sh -c ls x"}`, []string{"sh", "-c", "ls", "x"}},
@@ -244,8 +244,8 @@ func TestScript(t *testing.T) {
 		want  agent.Result
 		said  []string
 	}{
-		{name: "say and progress", steps: `[{"say":{"text":"hi"}},{"say":{"to":"bob","text":"yo"}},{"progress":{"phase":"verifying","message":"m"}}]`,
-			want: agent.Result{Summary: "played 3 steps"}, said: []string{"team-lead: hi", "bob: yo", "verifying: m"}},
+		{name: "say and progress", steps: `[{"say":{"text":"hi"}},{"say":{"to":"bob","text":"yo"}},{"progress":{"phase":"verifying","message":"m"}},{"progress":{"message":"n"}}]`,
+			want: agent.Result{Summary: "played 4 steps"}, said: []string{"team-lead: hi", "bob: yo", "verifying: m", "implementing: n"}},
 		{name: "fail", steps: `[{"fail":{"reason":"broken"}},{"say":{"text":"never"}}]`, want: agent.Result{Failed: true, Reason: "broken"}},
 		{name: "denied", steps: `[{"tool":{"name":"Bash","input":{"command":"ls"}}},{"say":{"text":"never"}}]`, host: fakeHost{answer: deny},
 			want: agent.Result{Failed: true, Denied: true, Reason: "Bash denied: no"}},
@@ -300,6 +300,7 @@ func TestNewRefuses(t *testing.T) {
 		{"script", `{"steps":[{"tool":{"name":"Bash"}}]}`},
 		{"script", `{"steps":[{"plan":{"revisions":[]}}]}`},
 		{"script", `{"steps":[{"network":{}}]}`},
+		{"script", `{"steps":[{"progress":{"phase":"resting","message":"m"}}]}`},
 		{"script", `{"steps":[{"wait":{"for":"soon"}}]}`},
 	} {
 		if _, err := agent.New(c.kind, json.RawMessage(c.spec)); err == nil {

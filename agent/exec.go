@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -104,22 +105,33 @@ func quoteArgv(argv []string) (string, error) {
 
 // runShell asks for tool Bash and runs what was allowed.
 func runShell(ctx context.Context, h Host, cmd shellCommand, t *Task) (Outcome, error) {
-	input, err := bashInput(cmd.text)
+	input, err := bashInput(cmd.text, cmd.stdin)
 	if err != nil {
 		return Outcome{}, err
 	}
-	call := Call{Tool: "Bash", Input: input, Cwd: t.Cwd, Reason: t.Subject}
+	argv := cmd.argv
+	if argv == nil {
+		argv = shellArgv(cmd.text)
+	}
+	call := Call{Tool: "Bash", Input: input, Cwd: t.Cwd, Reason: t.Subject, Stdin: cmd.stdin, Env: taskEnv(t), Argv: argv}
 	return h.Tool(ctx, call, func(ctx context.Context, allowed json.RawMessage) Ran {
-		argv := cmd.argv
-		if argv == nil || string(allowed) != string(input) {
-			text, err := commandOf(allowed)
-			if err != nil {
-				return Ran{Failed: true, Err: err.Error()}
-			}
-			argv = []string{"sh", "-c", text}
+		if string(allowed) == string(input) {
+			return runArgv(ctx, h, argv, cmd.stdin, t)
 		}
-		return runArgv(ctx, h, argv, cmd.stdin, t)
+		return runBash(ctx, h, allowed, t)
 	})
+}
+
+func shellArgv(text string) []string { return []string{"sh", "-c", text} }
+
+// runBash runs a Bash input as it stands: its command, which reads its "stdin" or
+// nothing.
+func runBash(ctx context.Context, h Host, input json.RawMessage, t *Task) Ran {
+	text, stdin, err := commandOf(input)
+	if err != nil {
+		return Ran{Failed: true, Err: err.Error()}
+	}
+	return runArgv(ctx, h, shellArgv(text), stdin, t)
 }
 
 // linger is how long what a command left running may go on after it has ended: a
@@ -128,7 +140,7 @@ const linger = 5 * time.Second
 
 func runArgv(ctx context.Context, h Host, argv []string, stdin string, t *Task) Ran {
 	tail := &tailWriter{max: TailSize}
-	c := spawn.Command{Argv: argv, Dir: t.Cwd, Env: taskEnv(h.Environ(), t), Output: io.MultiWriter(h.Output(), tail),
+	c := spawn.Command{Argv: argv, Dir: t.Cwd, Env: append(slices.Clone(h.Environ()), taskEnv(t)...), Output: io.MultiWriter(h.Output(), tail),
 		Linger: linger, Reap: true}
 	if stdin != "" {
 		c.Stdin = strings.NewReader(stdin)
@@ -149,8 +161,8 @@ func runArgv(ctx context.Context, h Host, argv []string, stdin string, t *Task) 
 }
 
 // taskEnv tells a command which task it works on.
-func taskEnv(env []string, t *Task) []string {
-	return append(env[:len(env):len(env)], "WAGGLE_TASK_ID="+t.ID, "WAGGLE_TASK_SUBJECT="+t.Subject)
+func taskEnv(t *Task) []string {
+	return []string{"WAGGLE_TASK_ID=" + t.ID, "WAGGLE_TASK_SUBJECT=" + t.Subject}
 }
 
 func shellResult(out Outcome) Result {
@@ -170,29 +182,32 @@ func shellResult(out Outcome) Result {
 	return r
 }
 
-// bashInput is the Bash tool's input for a shell text, with the characters as
-// they are: what a person is shown is what was written.
-func bashInput(text string) (json.RawMessage, error) {
+// bashInput is the Bash tool's input for a shell text and what it reads, with the
+// characters as they are: what a person is shown is what was written.
+func bashInput(text, stdin string) (json.RawMessage, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(struct {
 		Command string `json:"command"`
-	}{text}); err != nil {
+		Stdin   string `json:"stdin,omitempty"`
+	}{text, stdin}); err != nil {
 		return nil, err
 	}
 	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
 }
 
-// commandOf reads the command of a Bash input by its exact key.
-func commandOf(input json.RawMessage) (string, error) {
+// commandOf reads the command of a Bash input, and what it reads, by their exact keys.
+func commandOf(input json.RawMessage) (text, stdin string, err error) {
 	var m map[string]json.RawMessage
 	if err := json.Unmarshal(input, &m); err != nil {
-		return "", fmt.Errorf("the allowed input is not an object: %w", err)
+		return "", "", fmt.Errorf("the allowed input is not an object: %w", err)
 	}
-	var text string
 	if err := json.Unmarshal(m["command"], &text); err != nil || text == "" {
-		return "", errors.New(`the allowed input has no "command" text`)
+		return "", "", errors.New(`the allowed input has no "command" text`)
 	}
-	return text, nil
+	if raw, ok := m["stdin"]; ok && json.Unmarshal(raw, &stdin) != nil {
+		return "", "", errors.New(`the "stdin" of the allowed input is not a text`)
+	}
+	return text, stdin, nil
 }

@@ -1,12 +1,15 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -66,7 +69,8 @@ type NetworkStep struct {
 	Expect string `json:"expect,omitempty"`
 }
 
-// ProgressStep reports progress to the lead.
+// ProgressStep reports progress to the lead. Phase is one of waggle.Phases; "" is
+// implementing.
 type ProgressStep struct {
 	Phase   string `json:"phase"`
 	Message string `json:"message"`
@@ -153,6 +157,8 @@ func (s Step) check() error {
 		return errors.New("plan wants at least one revision")
 	case s.Network != nil && s.Network.Host == "":
 		return errors.New("network wants a host")
+	case s.Progress != nil && s.Progress.Phase != "" && !slices.Contains(waggle.Phases(), s.Progress.Phase):
+		return fmt.Errorf("progress: phase %q is not one of %s", s.Progress.Phase, strings.Join(waggle.Phases(), ", "))
 	}
 	return nil
 }
@@ -207,7 +213,7 @@ func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
 		}
 		return nil, err
 	case s.Progress != nil:
-		return nil, h.Progress(ctx, s.Progress.Phase, s.Progress.Message)
+		return nil, h.Progress(ctx, cmp.Or(s.Progress.Phase, "implementing"), s.Progress.Message)
 	case s.Fail != nil:
 		return nil, &errFailed{reason: s.Fail.Reason}
 	case s.Wait != nil:
@@ -255,8 +261,16 @@ func (s *PlanStep) propose(ctx context.Context, h Host, t *Task, rev string) (An
 }
 
 func (s *ToolStep) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
-	out, err := h.Tool(ctx, Call{Tool: s.Name, Input: s.Input, Cwd: t.Cwd, Reason: s.Reason},
-		func(ctx context.Context, input json.RawMessage) Ran { return runTool(ctx, h, s.Name, input, t) })
+	call := Call{Tool: s.Name, Input: s.Input, Cwd: t.Cwd, Reason: s.Reason}
+	if text, stdin, err := commandOf(s.Input); s.Name == "Bash" && err == nil {
+		call.Stdin, call.Env, call.Argv = stdin, taskEnv(t), shellArgv(text)
+	}
+	var w write
+	if s.Name == "Write" {
+		w = newWrite(s.Input, t.Cwd)
+		call.Files = w.file
+	}
+	out, err := h.Tool(ctx, call, func(ctx context.Context, input json.RawMessage) Ran { return runTool(ctx, h, s.Name, input, t, w) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -271,37 +285,14 @@ func (s *ToolStep) play(ctx context.Context, h Host, t *Task) (*Ran, error) {
 }
 
 // runTool runs the tools a script has.
-func runTool(ctx context.Context, h Host, tool string, input json.RawMessage, t *Task) Ran {
+func runTool(ctx context.Context, h Host, tool string, input json.RawMessage, t *Task, w write) Ran {
 	switch tool {
 	case "Bash":
-		text, err := commandOf(input)
-		if err != nil {
-			return Ran{Failed: true, Err: err.Error()}
-		}
-		return runArgv(ctx, h, []string{"sh", "-c", text}, "", t)
+		return runBash(ctx, h, input, t)
 	case "Write":
-		return writeTool(input, t)
+		return w.run(input)
 	}
 	return Ran{Tail: "a script has no " + tool + " tool: only the permission was asked for"}
-}
-
-func writeTool(input json.RawMessage, t *Task) Ran {
-	var m map[string]json.RawMessage
-	var path, content string
-	err := json.Unmarshal(input, &m)
-	if err == nil {
-		err = errors.Join(json.Unmarshal(m["file_path"], &path), json.Unmarshal(m["content"], &content))
-	}
-	if err == nil {
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(t.Cwd, path)
-		}
-		err = os.WriteFile(path, []byte(content), 0o644)
-	}
-	if err != nil {
-		return Ran{Failed: true, Err: err.Error()}
-	}
-	return Ran{Tail: "wrote " + path}
 }
 
 // pollFile is how often a script looks for the file it waits for.

@@ -74,6 +74,30 @@ func (c *Ceiling) Bound(p policy.Policy) policy.Policy {
 	return p
 }
 
+// policy is what the ceiling itself allows and denies.
+func (c *Ceiling) policy() policy.Policy {
+	return policy.Policy{Mode: c.Widest(), Allow: c.Allow, Deny: c.Deny}
+}
+
+// hold is a verdict on a call under the ceiling. Bound compares rules with rules, as
+// text: DIR/link/** is covered by DIR/**, and reaches further when the link leads out
+// of DIR. So where the ceiling limits rules it judges what they allow once more.
+func (c *Ceiling) hold(v policy.Verdict, mode policy.Mode, call policy.Call) policy.Verdict {
+	if v.Decision != policy.Allow || c == nil || c.Allow == nil {
+		return v
+	}
+	most := c.policy()
+	if own := most.Judge(call); own.Decision != policy.Allow {
+		v.Decision, v.Rule, v.Why = own.Decision, "ceiling, "+own.Rule, own.Why
+		for _, m := range policy.Modes() {
+			if m.Mode == mode && m.Silent {
+				v.Decision = policy.Deny
+			}
+		}
+	}
+	return v
+}
+
 // Beyond names what of a policy the ceiling does not let be: "mode
 // bypassPermissions", "allow Bash".
 func (c *Ceiling) Beyond(p policy.Policy) []string {

@@ -58,7 +58,7 @@ func TestVerdictsThatDecideNothing(t *testing.T) {
 		check   func(*testing.T, error)
 	}{
 		"a short digest":   {func(v *control.Verdict) { v.Digest = v.Digest[:15] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "look at it again") }},
-		"another digest":   {func(v *control.Verdict) { v.Digest = "0" + v.Digest[1:] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
+		"another digest":   {func(v *control.Verdict) { v.Digest = v.Digest[1:] + v.Digest[:1] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
 		"a long digest":    {func(v *control.Verdict) { v.Digest += "0" }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
 		"no such request":  {func(v *control.Verdict) { v.ID = "perm-0" }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, `"perm-0"`) }},
 		"another kind":     {func(v *control.Verdict) { v.Kind = plan }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, "") }},
@@ -96,7 +96,7 @@ func TestChangedInputIsWhatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, _ := m.w.Call(r.Key)
-	changed := bash
+	changed := r.Ask
 	changed.Input = v.UpdatedInput
 	if c.Input() != v.UpdatedInput || c.RunDigest() != control.DigestOf(uid, r.Key, changed) || c.RunDigest() == r.Digest {
 		t.Errorf("runs %s under %s", c.Input(), c.RunDigest())

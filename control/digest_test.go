@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -64,7 +65,7 @@ func TestInputKeepsItsBytes(t *testing.T) {
 		w.round()
 		r := w.request(k)
 		p, ok := waggle.DecodeText(w.box.entries[0].env.Text).Payload.(waggle.PermissionRequest)
-		if !ok || string(p.Input) != s || r.Ask.Input != s || r.Digest != control.DigestOf(uid, k, a) {
+		if !ok || string(p.Input) != s || r.Ask.Input != s || r.Digest != control.DigestOf(uid, k, r.Ask) || r.Ask.N != control.SumN {
 			t.Errorf("%q became %q on the wire and %q on record", s, p.Input, r.Ask.Input)
 		}
 		w.decide(verdict(r, true), operator)
@@ -137,7 +138,7 @@ func TestDigestsDifferWithAnyField(t *testing.T) {
 		}
 		k1, a1 := draw("one")
 		k2, a2 := draw("other")
-		if (control.DigestOf(uid, k1, a1) == control.DigestOf(uid, k2, a2)) != (k1 == k2 && a1 == a2) {
+		if (control.DigestOf(uid, k1, a1) == control.DigestOf(uid, k2, a2)) != (k1 == k2 && reflect.DeepEqual(a1, a2)) {
 			t.Fatalf("%v %v and %v %v", k1, a1, k2, a2)
 		}
 	})

@@ -383,7 +383,7 @@ func TestLostAnswerIsSentAgain(t *testing.T) {
 // id that is owned.
 func TestFirstDigestOwnsTheID(t *testing.T) {
 	w, m, r := asked(t, control.PolicySet{}, tool, bash)
-	other := bash
+	first, other := r.Ask, r.Ask
 	other.Input = `{"command":"rm -rf /"}`
 	d := control.DigestOf(uid, r.Key, other)
 	fake := control.NewWorker(nil)
@@ -403,7 +403,7 @@ func TestFirstDigestOwnsTheID(t *testing.T) {
 		t.Errorf("%+v", ds)
 	}
 	w.append(w.lead(), control.RecSeen, control.Seen{Entry: "e", Ref: 99, Instance: m.instance, Kind: tool, ID: r.ID, Digest: d, Ask: &other})
-	if d := cmp.Diff(bash, r.Ask); d != "" || len(w.l.Ignored) != 1 {
+	if d := cmp.Diff(first, r.Ask); d != "" || len(w.l.Ignored) != 1 {
 		t.Errorf("what is asked under the id changed: %s", d)
 	}
 }

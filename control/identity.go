@@ -2,7 +2,6 @@ package control
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 
 	"waggle"
@@ -25,52 +24,13 @@ type Key struct {
 	ID       waggle.RequestID `json:"id"`
 }
 
-// Ask is what a request asks for: what a person is shown and what the digest
-// covers.
-type Ask struct {
-	Tool   string `json:"tool,omitempty"`
-	Input  string `json:"input,omitempty"` // the JSON text as it stands in the message, byte for byte
-	Cwd    string `json:"cwd,omitempty"`
-	Host   string `json:"host,omitempty"` // network
-	Port   string `json:"port,omitempty"`
-	Plan   string `json:"plan,omitempty"`
-	Reason string `json:"reason,omitempty"` // display only, not in the digest
-	// ToolUseID goes back in the answer; it is not in the digest.
-	ToolUseID string `json:"tool_use_id,omitempty"`
-}
-
-// DigestOf binds a request to what it asks (TRUST 2): SHA-256 over length-
-// prefixed fields. There is no canonical JSON: equal digests mean equal bytes.
-func DigestOf(uid TeamUID, k Key, a Ask) Digest {
-	h := sha256.New()
-	put := func(parts ...string) {
-		var n [8]byte
-		for _, p := range parts {
-			binary.BigEndian.PutUint64(n[:], uint64(len(p)))
-			h.Write(n[:])
-			h.Write([]byte(p))
-		}
-	}
-	put("waggle/request/1", string(uid), string(k.Instance), string(k.Kind), string(k.ID))
-	switch k.Kind {
-	case waggle.KindSandboxPermissionRequest:
-		put(a.Host, a.Port)
-	case waggle.KindPlanApprovalRequest:
-		put(a.Plan)
-	default:
-		put(a.Tool, a.Cwd, a.Input)
-	}
-	return Digest(hex.EncodeToString(h.Sum(nil)))
-}
-
 // updates reports whether the change that an answer makes to a request is one: an
 // allow of a tool call, and with the digest of what runs instead.
 func updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Digest) bool {
 	if input == "" {
 		return digest == ""
 	}
-	changed.Input = input
-	return decision == DecisionAllow && k.Kind == waggle.KindPermissionRequest && digest == DigestOf(uid, k, changed)
+	return decision == DecisionAllow && k.Kind == waggle.KindPermissionRequest && digest == DigestOf(uid, k, changed.With(input))
 }
 
 // isRequest reports whether a kind asks for a verdict.

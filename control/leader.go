@@ -38,6 +38,7 @@ type Leader struct {
 	current map[waggle.MemberName]*Member
 	byKey   map[Key]*Request
 	pending []*Request
+	handles Handles
 	entries map[string]bool
 	heard   map[peerSeq]bool // records of members' journals whose message was seen
 	excused map[peerSeq]bool // divergences that the operator has looked at
@@ -144,6 +145,7 @@ const (
 type Request struct {
 	Key
 	Digest  Digest
+	Handle  string // what people type for it (TRUST 2)
 	Ask     Ask
 	Task    string
 	Seq     journal.Seq // of the seen record

@@ -233,7 +233,7 @@ func (req *Request) voted(d Decided) bool {
 func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
 	run := req.Ask
 	if v.UpdatedInput != "" {
-		run.Input = v.UpdatedInput
+		run = run.With(v.UpdatedInput)
 		if req.Gate() != policy.GateTool || !v.Allow || v.UpdatedInput[0] != '{' || !json.Valid([]byte(v.UpdatedInput)) {
 			return "a changed input must be a JSON object and goes with allowing a tool call"
 		}
@@ -251,7 +251,7 @@ func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
 		if l.Policy.Lead != nil {
 			own = l.Policy.Ceiling.Bound(*l.Policy.Lead)
 		}
-		if ok, why := policy.LeaderMayAllow(own, policy.Call{Tool: run.Tool, Input: []byte(run.Input), Cwd: run.Cwd}); !ok {
+		if ok, why := policy.LeaderMayAllow(own, l.Policy.Call(run)); !ok {
 			return why
 		}
 	}
@@ -279,9 +279,7 @@ func (l *Leader) decision(req *Request, v Verdict, mint Mint) (Decided, error) {
 		d.UseBy = &t
 	}
 	if v.UpdatedInput != "" {
-		changed := req.Ask
-		changed.Input = v.UpdatedInput
-		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, DigestOf(l.UID, req.Key, changed)
+		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, DigestOf(l.UID, req.Key, req.Ask.With(v.UpdatedInput))
 	}
 	mail, err := compose(waggle.Lead, "", m.Name, answerTo(req, v, mint.Now), mint)
 	if err != nil {

@@ -298,11 +298,15 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 	if b.Ask == nil {
 		return l.unknown(fmt.Errorf("request %s has no question and no digest of one", b.ID))
 	}
+	if err := b.Ask.known(b.Kind); err != nil {
+		return err
+	}
 	if b.Digest != DigestOf(l.UID, k, *b.Ask) {
 		return fmt.Errorf("request %s does not have its digest", b.ID)
 	}
 	from := m.State()
 	req := &Request{Key: k, Digest: b.Digest, Ask: *b.Ask, Task: b.Task, Seq: r.Seq, Seen: r.Time, Expires: b.Expires}
+	l.mintHandle(req, r)
 	l.Requests, l.pending = append(l.Requests, req), append(l.pending, req)
 	l.byKey[k] = req
 	m.pending++

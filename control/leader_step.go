@@ -83,7 +83,7 @@ func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s Se
 	case m.State() == Terminated:
 		ds = append(ds, closing(k, "abandoned: its member has ended"))
 	case call.Answer != nil && call.Answer.Leader == 0 && !call.Open():
-		ds = append(ds, closing(k, "withdrawn"))
+		ds = append(ds, closing(k, call.given()))
 	}
 	return append(ds, l.withdrawn(peer)...)
 }
@@ -97,7 +97,7 @@ func (l *Leader) withdrawn(peer *Worker) []journal.Draft {
 	var ds []journal.Draft
 	for _, r := range l.pending {
 		if c := peer.byKey[r.Key]; c != nil && !c.Open() && c.Answer.Leader == 0 {
-			ds = append(ds, closing(r.Key, "withdrawn"))
+			ds = append(ds, closing(r.Key, c.given()))
 		}
 	}
 	return ds
@@ -185,7 +185,7 @@ func effect(o *Order, peer *Worker) string {
 		case c.Answer.Leader == uint64(o.Seq):
 			return RecAnswered
 		}
-		return "withdrawn"
+		return c.given()
 	case o.Commanded.What == CommandShutdown:
 		return ""
 	case peer.HasApplied(uint64(o.Seq)):

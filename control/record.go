@@ -102,6 +102,7 @@ type PolicySet struct {
 	Hosts []HostGrant `json:"hosts,omitempty"`
 	By    policy.Role `json:"by"`
 	File  string      `json:"file_sha256,omitempty"` // the team file that was accepted
+	Path  string      `json:"file_path,omitempty"`   // where that file lies, whatever its name: edits of it ask
 	// Ceiling bounds all of the above; nil: the user has set none.
 	Ceiling *Ceiling `json:"ceiling,omitempty"`
 }
@@ -383,17 +384,20 @@ type Said struct {
 // its own rules, or because its patience ended.
 type Answered struct {
 	Key
-	Digest        Digest      `json:"digest"`
-	Decision      string      `json:"decision"`
-	By            policy.Role `json:"by"`
-	Rule          string      `json:"rule,omitempty"`
-	Reason        string      `json:"reason,omitempty"`
-	Policy        uint64      `json:"policy_version"`
-	Leader        uint64      `json:"leader_seq,omitempty"` // of the decided record; 0: decided here
-	Waited        bool        `json:"waited,omitempty"`     // gate wait ended; the request stays open
-	UpdatedInput  string      `json:"updated_input,omitempty"`
-	UpdatedDigest Digest      `json:"updated_digest,omitempty"`
-	UseBy         *time.Time  `json:"use_by,omitempty"`
+	Digest   Digest      `json:"digest"`
+	Decision string      `json:"decision"`
+	By       policy.Role `json:"by"`
+	Rule     string      `json:"rule,omitempty"`
+	Reason   string      `json:"reason,omitempty"`
+	Policy   uint64      `json:"policy_version"`
+	Leader   uint64      `json:"leader_seq,omitempty"` // of the decided record; 0: decided here
+	Waited   bool        `json:"waited,omitempty"`     // gate wait ended; the request stays open
+	// Revoked: the worker itself closes an open question, or takes back an allow that was
+	// not started, because what was asked is not what would run.
+	Revoked       bool       `json:"revoked,omitempty"`
+	UpdatedInput  string     `json:"updated_input,omitempty"`
+	UpdatedDigest Digest     `json:"updated_digest,omitempty"`
+	UseBy         *time.Time `json:"use_by,omitempty"`
 	// Ask is set when the rules decided and no Asked record holds it.
 	Ask   *Ask   `json:"ask,omitempty"`
 	Entry string `json:"entry,omitempty"` // the mailbox entry that brought it

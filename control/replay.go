@@ -9,14 +9,25 @@ func (w *Worker) Planning() bool { return w.base == PlanProposed }
 // question of the turn that runs, when this process takes that turn up again: the
 // call ran, or was answered and the answer acted on. Such a question is answered
 // from the record; nothing is asked, run or opened a second time. past are the
-// calls that were replayed already. Nil: ask.
+// calls that were replayed already. What an older program has on record is compared
+// as that program would have recorded it: what ran is not run again because more is
+// bound now, and a denial stands. What a call was found to name plays no part: a script that
+// has changed since it ran is not run again by itself. Nil: ask.
 func (w *Worker) Replay(kind waggle.Kind, a Ask, past map[Key]bool) *Call {
 	if w.turn == nil {
 		return nil
 	}
-	want := questionOf(kind, a)
+	a.N = SumN
+	want := map[int]question{}
 	for _, c := range w.Calls {
-		if c.turn == w.turn && c.Epoch < w.Epoch && !past[c.Key] && questionOf(c.Kind, c.Ask) == want && c.settled() {
+		if c.turn != w.turn || c.Epoch >= w.Epoch || past[c.Key] || c.Kind != kind || !c.settled() {
+			continue
+		}
+		n := c.Ask.Sum()
+		if _, ok := want[n]; !ok {
+			want[n] = questionOf(kind, a.as(n).bare())
+		}
+		if questionOf(c.Kind, c.Ask.bare()) == want[n] {
 			return c
 		}
 	}
@@ -30,7 +41,7 @@ func (c *Call) settled() bool {
 	switch {
 	case c.Started:
 		return true
-	case c.AskedSeq == 0 || c.Answer == nil || c.Answer.Waited:
+	case c.AskedSeq == 0 || c.Answer == nil || c.Answer.Waited || c.Answer.Revoked:
 		return false
 	case c.Answer.Decision == DecisionDeny:
 		return true

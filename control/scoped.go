@@ -76,7 +76,8 @@ func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, 
 	own.Mode = p.Ceiling.Meet(mode)
 	switch kind {
 	case waggle.KindPermissionRequest:
-		return own.Judge(policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd})
+		c := p.Call(a)
+		return p.Ceiling.hold(own.Judge(c), own.Mode, c)
 	case waggle.KindSandboxPermissionRequest:
 		return judgeHost(own, p.HostsFor(i, now), a)
 	}

@@ -3,7 +3,6 @@ package control
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -107,7 +106,7 @@ func compose(from waggle.MemberName, color string, to waggle.MemberName, p waggl
 	}
 	env := waggle.Envelope{From: string(from), Text: text, Timestamp: waggle.FormatTime(m.Now), Color: color,
 		MsgV: 1, MsgID: m.MsgID, Type: "message"}
-	raw, err := json.Marshal(env)
+	raw, err := env.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
 	}
@@ -125,7 +124,7 @@ func composeText(from waggle.MemberName, color string, to waggle.MemberName, tex
 		return nil, err
 	}
 	env.Summary = summary
-	mail.Envelope, err = json.Marshal(env)
+	mail.Envelope, err = env.MarshalJSON()
 	return mail, err
 }
 

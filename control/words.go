@@ -1,7 +1,6 @@
 package control
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,7 +163,7 @@ func mailOf(to waggle.MemberName, env waggle.Envelope) (*Mail, error) {
 	if (Incoming{Envelope: env, Decoded: waggle.Decode(env)}).IsControl() {
 		return nil, &RefusedError{Why: "words that look like a control message are not sent"}
 	}
-	raw, err := json.Marshal(env)
+	raw, err := env.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("words to %s: %w", to, err)
 	}

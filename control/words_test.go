@@ -1,6 +1,8 @@
 package control_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -213,4 +215,38 @@ func TestWordsOnce(t *testing.T) {
 			rt.Fatalf("the fold of the leader's journal (-as it went +anew):\n%s", diff)
 		}
 	})
+}
+
+// TestOldSpellingFolds: the journal of an older waggle has its envelopes with HTML
+// escapes. They fold to the same words, keep their bytes, and what is written now has
+// no such escape.
+func TestOldSpellingFolds(t *testing.T) {
+	w := newWorld(t, control.PolicySet{}, nil)
+	ann := w.join("ann", false)
+	env := w.spoken("team-lead", "a && b <c>")
+	old := `"text":"a \u0026\u0026 b \u003cc\u003e"`
+	w.do(operator, func() ([]journal.Draft, error) {
+		mem, _ := w.l.ByInstance(ann.instance)
+		ds, err := w.l.Say(mem, ann.name, env, control.Words{By: policy.RoleOperator})
+		if err != nil {
+			return nil, err
+		}
+		words := ds[0].Body.(control.Words)
+		if now := string(words.Mail.Envelope); !strings.Contains(now, `"text":"a && b <c>"`) {
+			t.Errorf("the envelope is written as %s", now)
+		}
+		var b bytes.Buffer
+		json.HTMLEscape(&b, words.Mail.Envelope)
+		words.Mail.Envelope = b.Bytes()
+		ds[0].Body = words
+		return ds, nil
+	})
+	o := w.l.Spoken(env.Hash())
+	if o == nil || !strings.Contains(string(o.Mail.Envelope), old) {
+		t.Fatalf("%+v", o)
+	}
+	got, err := o.Mail.Open()
+	if err != nil || got.Text != env.Text || !strings.Contains(string(got.AppendJSON(nil)), strings.Replace(old, ":", ": ", 1)) {
+		t.Errorf("%v: %+v\n%s", err, got, got.AppendJSON(nil))
+	}
 }

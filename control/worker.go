@@ -93,6 +93,7 @@ type Call struct {
 
 	turn *Taken // in which it was asked last
 	used bool   // the answer to a plan or a host was acted on
+	lost bool   // the allow was taken back before anything started
 }
 
 // Open reports whether the question waits for an answer from the leader.
@@ -100,7 +101,7 @@ func (c *Call) Open() bool { return c.AskedSeq != 0 && (c.Answer == nil || c.Ans
 
 // allowed reports an allow that somebody gave, used or not.
 func (c *Call) allowed() bool {
-	return c.Answer != nil && !c.Answer.Waited && c.Answer.Decision == DecisionAllow
+	return c.Answer != nil && !c.Answer.Waited && c.Answer.Decision == DecisionAllow && !c.lost
 }
 
 // Input is what runs: what was asked, unless the answer changed it.
@@ -109,6 +110,14 @@ func (c *Call) Input() string {
 		return c.Answer.UpdatedInput
 	}
 	return c.Ask.Input
+}
+
+// Run is what runs: what was asked, unless the answer changed its input.
+func (c *Call) Run() Ask {
+	if c.Answer != nil && c.Answer.UpdatedInput != "" {
+		return c.Ask.With(c.Answer.UpdatedInput)
+	}
+	return c.Ask
 }
 
 // RunDigest is the digest of what runs.
@@ -121,13 +130,13 @@ func (c *Call) RunDigest() Digest {
 
 // question is what two calls have in common that ask for the same.
 type question struct {
-	kind waggle.Kind
-	ask  Ask // without what is only shown
+	sum int // what an older program asked is asked again
+	is  Digest
 }
 
+// questionOf is what a call asks for, whoever asks it when: its digest without a name.
 func questionOf(kind waggle.Kind, a Ask) question {
-	a.Reason, a.ToolUseID = "", ""
-	return question{kind, a}
+	return question{a.Sum(), DigestOf("", Key{Kind: kind}, a)}
 }
 
 // TaskState is an assigned task as this worker has it.

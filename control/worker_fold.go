@@ -112,6 +112,9 @@ func (w *Worker) readyRec(r journal.Record, b Ready) error {
 
 // mayAsk is what holds for asking and for being answered by the rules alike.
 func (w *Worker) mayAsk(k Key, d Digest, a Ask) error {
+	if err := a.known(k.Kind); err != nil {
+		return err
+	}
 	switch {
 	case w.leaving || w.gone:
 		return fmt.Errorf("request %s while shutting down", k.ID)
@@ -183,6 +186,11 @@ func (w *Worker) answeredRec(r journal.Record, b Answered) error {
 		return w.ruled(r, b)
 	}
 	switch {
+	case b.Revoked && (b.Decision != DecisionDeny || b.By != policy.RoleSystem || b.Leader != 0 || b.Waited):
+		return fmt.Errorf("request %s is closed by other than the worker", b.ID)
+	case b.Revoked && c.revocable() && b.Digest == c.Digest:
+		c.lost = true
+		return nil
 	case !c.Open():
 		return fmt.Errorf("request %s was answered twice", b.ID)
 	case b.Digest != c.Digest:
@@ -220,7 +228,7 @@ func (w *Worker) ruled(r journal.Record, b Answered) error {
 	switch {
 	case b.Ask == nil:
 		return fmt.Errorf("answer to %s, which was never asked", b.ID)
-	case b.By != policy.RoleRules || b.Leader != 0 || b.Waited || b.UpdatedInput != "" || b.UpdatedDigest != "":
+	case b.By != policy.RoleRules || b.Leader != 0 || b.Waited || b.Revoked || b.UpdatedInput != "" || b.UpdatedDigest != "":
 		return fmt.Errorf("answer to %s, which was never asked, by other than the rules", b.ID)
 	}
 	if err := w.mayAsk(b.Key, b.Digest, *b.Ask); err != nil {

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,6 +33,7 @@ func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal
 	case w.turn == nil:
 		return Key{}, nil, ErrNoTurn
 	}
+	a.N = SumN
 	if err := a.check(kind); err != nil {
 		return Key{}, nil, err
 	}
@@ -57,7 +59,7 @@ func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal
 	if err != nil {
 		return Key{}, nil, err
 	}
-	var ds []journal.Draft
+	ds := w.outrun(kind, a)
 	if kind == waggle.KindPlanApprovalRequest {
 		ds = w.withdrawPlans()
 	}
@@ -70,7 +72,17 @@ func (a Ask) check(kind waggle.Kind) error {
 	if !isRequest(kind) {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}
-	for _, s := range []string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.ToolUseID} {
+	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
+	for _, w := range a.Words {
+		texts = append(texts, w.Name, w.Path)
+	}
+	for _, s := range a.Scripts {
+		texts = append(texts, s.Path)
+	}
+	for _, p := range a.Paths {
+		texts = append(texts, p.Spelled, p.Real)
+	}
+	for _, s := range texts {
 		if !utf8.ValidString(s) {
 			return fmt.Errorf("ask: %.40q is not valid UTF-8", s)
 		}
@@ -171,6 +183,11 @@ func (l *Leader) ownMode(i Instance) policy.Mode {
 	}
 }
 
+// Judge is what the rules say of a question at this moment.
+func (w *Worker) Judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy.Verdict {
+	return w.judge(kind, a, l, now)
+}
+
 // judge is what the rules say of a question.
 func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy.Verdict {
 	return l.Policy.Judge(w.Instance, w.mode(l), kind, a, now)
@@ -240,9 +257,7 @@ func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal
 	if !ok || m.Left != nil || (m.Process != nil && m.Process.Epoch != epoch) {
 		return nil, &GrantError{"this process is no longer the member's"}
 	}
-	run := c.Ask
-	run.Input = c.Input()
-	v := w.judge(k.Kind, run, l, now)
+	v := w.judge(k.Kind, c.Run(), l, now)
 	if v.Decision == policy.Deny || v.Decision == policy.Ask && c.AskedSeq == 0 {
 		return nil, &GrantError{"no longer allowed: " + v.Rule}
 	}
@@ -282,9 +297,11 @@ func (w *Worker) Lost(why string) []journal.Draft {
 
 // quote writes s as a JSON string.
 func quote(s string) string {
-	b, err := json.Marshal(s)
-	if err != nil { // strings always marshal
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil { // strings always encode
 		return `""`
 	}
-	return string(b)
+	return strings.TrimSuffix(b.String(), "\n")
 }

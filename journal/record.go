@@ -81,20 +81,25 @@ func hexSum(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// marshalBody encodes a body without HTML escapes.
+// marshalBody encodes a body, which is bounded.
 func marshalBody(v any) (json.RawMessage, error) {
 	if v == nil {
 		return nil, nil
 	}
+	b, err := marshal(v)
+	if err == nil && len(b) > MaxBody {
+		return nil, fmt.Errorf("body of %d bytes is over the limit of %d", len(b), MaxBody)
+	}
+	return b, err
+}
+
+// marshal is json.Marshal without HTML escapes.
+func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	b := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if len(b) > MaxBody {
-		return nil, fmt.Errorf("body of %d bytes is over the limit of %d", len(b), MaxBody)
-	}
-	return b, nil
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

@@ -122,7 +122,7 @@ func (j *File) save() {
 	if err != nil {
 		return
 	}
-	head, err := json.Marshal(snapshot{Fold: s.FoldVersion(), Journal: j.at.name, Genesis: j.at.genesis, Seq: j.at.seq, Head: j.at.head,
+	head, err := marshal(snapshot{Fold: s.FoldVersion(), Journal: j.at.name, Genesis: j.at.genesis, Seq: j.at.seq, Head: j.at.head,
 		Segment: j.at.seg, Line: j.at.line, Start: j.at.start, End: j.at.off, Epochs: j.at.epochs})
 	if err != nil {
 		return

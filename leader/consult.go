@@ -67,7 +67,7 @@ func (l *Leader) questionOf(r *control.Request) agent.Question {
 	switch r.Gate() {
 	case policy.GateTool:
 		q.Host, q.Input = "", json.RawMessage(r.Ask.Input)
-		q.Risk = string(policy.RiskOf(policy.Call{Tool: r.Ask.Tool, Input: []byte(r.Ask.Input), Cwd: r.Ask.Cwd}))
+		q.Risk = string(policy.RiskOf(l.p.Fold.Policy.Call(r.Ask)))
 	case policy.GatePlan:
 		q.Host, q.Risk = "", string(policy.RiskMedium)
 	}

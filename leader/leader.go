@@ -20,6 +20,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"waggle"
@@ -50,6 +51,12 @@ type Parts struct {
 	// Alive reports whether a member's process runs; nil: spawn.Identity.Check,
 	// where a process that cannot be looked at counts as running.
 	Alive func(spawn.Identity) bool
+	// Lost is told of a member that has died and that nobody starts again, after the
+	// record: its task-status.json follows. forsaken says that whoever runs this leader
+	// has started the members that it starts (Begun), and not this one: the member's tasks
+	// are for others. It is told again by later leaders, and when it returned an error.
+	// nil: nobody is told.
+	Lost func(ctx context.Context, m *control.Member, forsaken bool) error
 	// Gone is told of a member that has ended, after the record: the registry
 	// and the board follow. It is called again by the next pass after an error,
 	// and for every departed member by the first pass of a leader, whose
@@ -94,6 +101,7 @@ type Leader struct {
 	passing sync.Mutex                 // held for a pass
 	sending sync.Mutex                 // held while mail goes out, in the order of the journal
 	parting sync.Mutex                 // held while Gone is told
+	held    atomic.Bool                // an end has found a file locked for longer than it waits
 	late    map[waggle.MemberName]bool // whose mailbox failed last time; with sending
 	tried   map[journal.Seq]bool       // orders that may be in their mailbox and are not on record as sent; with sending
 
@@ -105,6 +113,8 @@ type Leader struct {
 	lost   map[control.Instance]*spawn.Process // whose end is on record, of those that stay
 	ending map[control.Instance]int            // Stops at work
 	owed   []*control.Member                   // departed, and Gone has not heard of it
+	told   map[control.Instance]notice         // what Lost has heard; with parting
+	begun  atomic.Bool                         // Begun was called
 	asked  bool                                // owed holds those that departed before this leader
 	close  []func() error
 
@@ -285,6 +295,7 @@ func (l *Leader) Apply(ctx context.Context) error {
 	}
 	l.consult()
 	l.part(ctx)
+	l.forsake(ctx)
 	return nil
 }
 

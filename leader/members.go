@@ -189,6 +189,55 @@ func (l *Leader) part(ctx context.Context) {
 	}
 }
 
+// Begun says that whoever runs this leader has started the members that it starts when
+// it begins. Nobody starts again whoever is dead after that without a restart; before, it
+// may be about to be brought back with its orders.
+func (l *Leader) Begun() { l.begun.Store(true) }
+
+// notice is what Lost was told of a member.
+type notice struct {
+	died     control.Died
+	forsaken bool
+}
+
+// forsake tells Lost of members that have died and that nobody starts again.
+func (l *Leader) forsake(ctx context.Context) {
+	if l.p.Lost == nil {
+		return
+	}
+	l.parting.Lock()
+	defer l.parting.Unlock()
+	type loss struct {
+		m    *control.Member
+		what notice
+	}
+	var lost []loss
+	l.mu.Lock()
+	for _, m := range l.p.Fold.Live() {
+		if m.Died == nil || m.Died.Again != nil || m.Stopping != nil || l.p.Dismiss {
+			continue
+		}
+		_, gone := l.ended(m) // else it was started, and has not said so yet
+		what := notice{*m.Died, gone && l.p.Supervise && l.begun.Load() && (m.Died.GaveUp || m.Restart == nil)}
+		if l.told[m.Instance] != what {
+			now := *m // a start may clear its death meanwhile
+			lost = append(lost, loss{&now, what})
+		}
+	}
+	l.mu.Unlock()
+	for _, n := range lost {
+		m := n.m
+		err := l.p.Lost(ctx, m, n.what.forsaken)
+		l.trouble.Note("lost "+string(m.Instance), err, "the board does not show that a member has died, will retry", "member", m.Name)
+		if err == nil {
+			if l.told == nil {
+				l.told = map[control.Instance]notice{}
+			}
+			l.told[m.Instance] = n.what
+		}
+	}
+}
+
 // Stop ends a member's processes when the handshake did not, reads what it said
 // last, and records its end. When ctx ends first, the processes may have been
 // signalled: the pass that finds them gone records the member as stopped.
@@ -228,16 +277,37 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	}
 	// It is over; now the record, whatever becomes of ctx.
 	ctx = context.WithoutCancel(ctx)
-	l.trouble.Note("stop "+string(m.Instance), l.Pass(ctx), "what a stopped member said last was not read", "member", name)
+	l.trouble.Note("stop "+string(m.Instance), l.briefly(ctx, l.Pass), "what a stopped member said last was not read", "member", name)
 	l.mu.Lock()
 	err = l.let(ctx, m, m.How(), rung)
 	l.mu.Unlock()
 	if err != nil {
 		return rung, err
 	}
-	l.part(ctx)
+	_ = l.briefly(ctx, func(ctx context.Context) error { l.part(ctx); return ctx.Err() })
 	return rung, nil
 }
+
+// shortly is how long the end of a member waits for files that somebody else has
+// locked. What it could not do then the next pass does.
+const shortly = 1500 * time.Millisecond
+
+// briefly calls f for a short time. When that was not enough for one end, the ends
+// beside it do not wait too.
+func (l *Leader) briefly(ctx context.Context, f func(context.Context) error) error {
+	if l.held.Load() {
+		return errHeld
+	}
+	ctx, cancel := context.WithTimeout(ctx, shortly)
+	defer cancel()
+	err := f(ctx)
+	if ctx.Err() != nil {
+		l.held.Store(true)
+	}
+	return err
+}
+
+var errHeld = errors.New("somebody holds the lock of a file that it needs; the next pass does it")
 
 // climb is one process, and how it is ended.
 type climb struct {

@@ -37,7 +37,9 @@ type Options struct {
 	Wait time.Duration
 	// Sockets is where a leader serves the lead's and the operator's sockets until
 	// Close; zero: nowhere.
-	Sockets            transport.Place
+	Sockets transport.Place
+	// Who names the sessions whose words come to the sockets (transport.SocketOptions).
+	Who                func(transport.Peer) string
 	Log                *slog.Logger
 	Dismiss, Supervise bool // Parts
 	Input              func(context.Context, spawn.Identity) error
@@ -120,6 +122,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return pj, w, err
 	}
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
+	p.Lost = func(ctx context.Context, m *control.Member, forsaken bool) error { return lost(ctx, o, m, forsaken) }
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
 	p.Agent, p.Input, p.Rest = o.Agent, o.Input, o.Rest
 	if o.Observe != nil {
@@ -142,7 +145,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 
 // registered lists the members of the registry but for the lead.
 func registered(ctx context.Context, o Options) (names []waggle.MemberName, err error) {
-	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{Deadline: shortly})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
 		return nil, nil // the team was archived or deleted
@@ -165,7 +168,7 @@ func registered(ctx context.Context, o Options) (names []waggle.MemberName, err 
 // gone gives back a departed member's tasks, shows how it ended, and takes it out
 // of the registry, in this order: a registry that shows it as gone needs no second look.
 func gone(ctx context.Context, o Options, m *control.Member) error {
-	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{Deadline: shortly})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
 		return nil // the team was archived or deleted
@@ -181,7 +184,7 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 	if !ok || entry.Gone() || entry.JoinedAt.After(m.LeftAt) {
 		return nil
 	}
-	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{})
+	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{Deadline: shortly})
 	if err != nil {
 		return err
 	}
@@ -192,6 +195,43 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 		o.Log.Warn("task-status.json does not show that the member ended", "member", m.Name, "err", err)
 	}
 	return reg.Remove(ctx, m.Name, o.Minter.Now())
+}
+
+// lost shows that a member has died and that nobody starts it again, and gives back the
+// tasks of one that is forsaken. It stays a member: one that a person brings back takes
+// what nobody else has taken by then (package worker).
+func lost(ctx context.Context, o Options, m *control.Member, forsaken bool) error {
+	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{Deadline: shortly})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the team was archived or deleted
+	}
+	if err != nil {
+		return err
+	}
+	why := "died, and nobody starts it again"
+	if m.Died.Detail != "" {
+		why += ": " + m.Died.Detail
+	}
+	if forsaken {
+		if _, err := board.ReleaseNoted(ctx, m.Name, task.NewReleased(m.Name, why, m.DiedAt)); err != nil {
+			return err
+		}
+	}
+	dir := board.MemberDir(m.Name)
+	s, err := task.ReadState(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil && s.Status != task.MemberRunning && s.Status != task.MemberIdle:
+		return nil
+	case err == nil:
+		s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", why
+		err = task.WriteState(dir, s)
+	}
+	if err != nil && o.Log != nil {
+		o.Log.Warn("task-status.json does not show that the member died", "member", m.Name, "err", err)
+	}
+	return nil
 }
 
 // ending says in words how a member ended.

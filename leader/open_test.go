@@ -209,6 +209,75 @@ func TestDeathInFiles(t *testing.T) {
 	}
 }
 
+// TestForsakenInFiles: the tasks of a dead member that nobody starts again are given back
+// at once, and its status shows it, but not before the leader has started whom it starts,
+// nor by a command's pass. What is started again keeps its tasks.
+func TestForsakenInFiles(t *testing.T) {
+	f := newFiles(t)
+	f.o.Dismiss = false
+	f.join("never", "aa", exited(t))
+	policies := map[control.Instance]control.Restart{"bb": {Most: 0, Window: 600_000}, "cc": {Most: 3, Window: 600_000, First: 600_000, Longest: 600_000}}
+	for i, name := range map[control.Instance]waggle.MemberName{"bb": "often", "cc": "again"} {
+		f.register(name)
+		p := policies[i]
+		f.operate(
+			journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: control.Cooperative, Restart: &p}},
+			journal.Draft{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: *exited(t)}})
+	}
+	for _, owner := range []waggle.MemberName{"never", "often", "again"} {
+		if _, err := f.board.Create(t.Context(), task.Task{Subject: string(owner), Owner: string(owner), Status: task.InProgress}); err != nil {
+			t.Fatal(err)
+		}
+		if err := task.WriteState(f.board.MemberDir(owner), task.State{AgentID: waggle.NewAgentID(owner, "sim"), Status: task.MemberRunning}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shows := func(when string, never, often, again string) {
+		t.Helper()
+		ts, _, err := f.board.All(t.Context())
+		if err != nil || ts[0].Owner != never || ts[1].Owner != often || ts[2].Owner != again {
+			t.Fatalf("%s: the board: %+v, %v", when, ts, err)
+		}
+		for _, x := range ts {
+			r, noted := x.Released()
+			if given := x.Owner == ""; given != noted || given && (string(r.From) != x.Subject || x.Status != task.Pending || r.Why != "died, and nobody starts it again") {
+				t.Errorf("%s: task %s is %+v with %+v", when, x.ID, x, r)
+			}
+			if s, err := task.ReadState(f.board.MemberDir(waggle.MemberName(x.Subject))); err != nil || x.Owner == "" && s.Status != task.MemberError {
+				t.Errorf("%s: status of %s: %+v, %v", when, x.Subject, s, err)
+			}
+		}
+	}
+	pass := func(l *leader.Leader) {
+		t.Helper()
+		if err := l.Pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command, err := leader.Open(t.Context(), f.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Begun()
+	pass(command)
+	if err := command.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shows("after a command", "never", "often", "again")
+	f.o.Supervise = true
+	l := f.open()
+	pass(l)
+	shows("before the first starts", "never", "often", "again")
+	l.Begun()
+	pass(l)
+	shows("after them", "", "", "again")
+	if _, err := f.board.Claim(t.Context(), "1", "bob"); err != nil {
+		t.Errorf("another claims it: %v", err)
+	}
+	pass(l)
+	shows("later", "bob", "", "again")
+}
+
 // TestSuccessorInFiles: a departed member's name that somebody else has by now is
 // left alone, even before the journal knows the successor.
 func TestSuccessorInFiles(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/internal/layout"
 )
 
@@ -53,7 +54,7 @@ func (b Boxes) Migrate(ctx context.Context, to Layout, o Options) (changed bool,
 }
 
 func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
-	intent, err := json.Marshal(layout.Intention{To: to.String()})
+	intent, err := jsonobj.Marshal(layout.Intention{To: to.String()})
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}

@@ -44,9 +44,9 @@ func Backends() []string {
 	return []string{BackendAuto, BackendProcess, BackendTmux, BackendTmuxWindow, BackendITerm2, BackendInProcess}
 }
 
-// resolveBackend says what auto means here: panes of tmux, or splits of iTerm2, for a
-// person who runs inside it, and it answers, else processes, which can be attached to
-// all the same. attended says that a person looks. A backend that is named and missing
+// resolveBackend says what auto means here: panes of tmux, or windows where the person's
+// own pane would become smaller than 80x20, or splits of iTerm2, for a person who runs
+// inside it, and it answers, else processes, which can be attached to all the same. attended says that a person looks. A backend that is named and missing
 // is an error: who asks for panes does not want to find none.
 func (o Operator) resolveBackend(ctx context.Context, word string, attended bool) (string, error) {
 	switch word {
@@ -65,6 +65,9 @@ func (o Operator) resolveBackend(ctx context.Context, word string, attended bool
 			return BackendProcess, nil
 		}
 		if program, err := o.tmuxProgram(); err == nil && terminal.TmuxHere(ctx, program, o.Environ) == nil {
+			if fits, err := terminal.TmuxFits(ctx, program, o.Environ); err != nil || !fits {
+				return BackendTmuxWindow, ctx.Err()
+			}
 			return BackendTmux, nil
 		}
 		if program, _, err := o.itermProgram(); err == nil && terminal.ITermHere(ctx, program, o.Environ) == nil {

@@ -4,6 +4,7 @@ package operator_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +18,10 @@ import (
 // a backend that is named and cannot be had is an error that says what to do.
 func TestResolveBackend(t *testing.T) {
 	const session = "11111111-2222-3333-4444-555555555555"
-	answers := map[string]string{"tmux": "echo 1", "it2": `echo '[{"id":"` + session + `"}]'`, "dead tmux": "exit 1", "other tmux": "echo 2",
+	tmux := func(width, height int) string {
+		return fmt.Sprintf(`case "$*" in *list-panes*) echo '%%0 @0 %[1]d %[2]d 0 %[1]d %[2]d ';; *) echo 1;; esac`, width, height)
+	}
+	answers := map[string]string{"tmux": tmux(200, 50), "narrow tmux": tmux(120, 50), "low tmux": tmux(200, 20), "it2": `echo '[{"id":"` + session + `"}]'`, "dead tmux": "exit 1", "other tmux": "echo 2",
 		"dead it2": "exit 2", "other it2": "echo '[]'"}
 	bin := func(programs ...string) string {
 		dir := t.TempDir()
@@ -42,6 +46,8 @@ func TestResolveBackend(t *testing.T) {
 		{"nothing said", "", inBoth, bin("tmux", "it2"), false, "process", ""},
 		{"process", "process", inBoth, bin("tmux", "it2"), false, "process", ""},
 		{"auto in both", "auto", inBoth, bin("tmux", "it2"), false, "tmux", ""},
+		{"auto in a narrow tmux", "auto", inTmux, bin("narrow tmux"), false, "tmux-window", ""},
+		{"auto in a low tmux", "auto", inTmux, bin("low tmux"), false, "tmux-window", ""},
 		{"auto in both, alone", "auto", inBoth, bin("tmux", "it2"), true, "process", ""},
 		{"auto in both without tmux", "auto", inBoth, bin("it2"), false, "iterm2", ""},
 		{"auto in a tmux that has ended", "auto", inTmux, bin("dead tmux"), false, "process", ""},

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
 
-	"waggle/agent"
 	"waggle/control"
 	"waggle/policy"
 )
@@ -26,8 +24,8 @@ type Config struct {
 
 // yamlConfig is that file's own shape. Unknown keys are an error with their line.
 type yamlConfig struct {
-	Ceiling yamlCeiling    `yaml:"ceiling"`
-	Grace   agent.Duration `yaml:"grace"`
+	Ceiling yamlCeiling  `yaml:"ceiling"`
+	Grace   yamlDuration `yaml:"grace"`
 }
 
 type yamlCeiling struct {
@@ -41,9 +39,9 @@ type yamlCeiling struct {
 func ParseConfig(path string, data []byte) (*Config, error) {
 	sum := sha256.Sum256(data)
 	c := &Config{Ceiling: control.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
-	tree, err := parser.ParseBytes(data, 0)
+	tree, err := parseYAML("config", path, data)
 	if err != nil {
-		return nil, usage("config", path, err)
+		return nil, err
 	}
 	if len(tree.Docs) > 1 {
 		return nil, usage("config", path, errors.New("want one YAML document"))
@@ -88,9 +86,9 @@ func (f *File) Under(c *control.Ceiling) error {
 	if !c.Bounds() {
 		return nil
 	}
-	tree, err := parser.ParseBytes(f.Data, 0)
+	tree, err := parseYAML("team file", f.Path, f.Data)
 	if err != nil {
-		return usage("team file", f.Path, err)
+		return err
 	}
 	check := &checker{path: f.Path, tree: tree}
 	check.under("$.policy", f.Policy, c)

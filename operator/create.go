@@ -131,6 +131,10 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree))
 		}
 	}(added.Name, i)
+	// Log and artifacts of an earlier member of the name are not this one's.
+	if _, err := reg.KeepIn(s.Dir.Archive()).PutFilesAway(added.Name); err != nil {
+		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+	}
 	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, added.Name), "artifacts"), 0o700); err != nil {
 		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
 	}
@@ -273,7 +277,7 @@ func (o Operator) leading(s *State, job bool) leader.Options {
 		Input:   func(ctx context.Context, id spawn.Identity) error { return o.closeInput(ctx, s, id) },
 		Rest:    func(ctx context.Context, m *control.Member) (string, error) { return o.endMarked(ctx, s, m) },
 		Writer:  journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID},
-		Sockets: s.Dir.Sockets(o.runDir())}
+		Sockets: s.Dir.Sockets(o.runDir()), Who: SessionsOf(o.ClaudeDir)}
 }
 
 // Sockets is where a team's sockets lie.

@@ -120,10 +120,14 @@ func (o Operator) decide(ctx context.Context, s *State, a Answer) (Decided, erro
 	return d, nil
 }
 
-// findRequest finds a request by its id or an unambiguous beginning of it. Ids
-// are unique within a member and a kind only: a digest, or the beginning of one,
-// tells two apart.
+// findRequest finds a request by its handle, its id, or an unambiguous beginning of
+// its id. Ids are unique within a member and a kind only: a digest, or the beginning
+// of one, tells two apart. A handle goes first: the asker chooses the id, and could
+// choose another request's handle.
 func findRequest(l *control.Leader, id, digest string) (*control.Request, error) {
+	if r, ok := l.ByHandle(id); ok {
+		return r, nil
+	}
 	var exact, begun []*control.Request
 	var near []string
 	for _, r := range l.Requests {

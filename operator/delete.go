@@ -281,7 +281,7 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 	if err != nil {
 		return "", err
 	}
-	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
 		return place, nil // somebody was here before
@@ -298,6 +298,10 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 	}
 	return place, reg.MoveTo(ctx, place, tasks || s.Lead.Ended.How != endedDeleted)
 }
+
+// putAwayWait is how long the end of a team waits for a lock on its files. The members
+// have ended by then, and waggle team delete, or the next up, moves what stayed.
+const putAwayWait = 1500 * time.Millisecond
 
 // uidOf is the team uid that a registry of ours holds in the form of a session id,
 // "" when it holds none.

@@ -103,7 +103,10 @@ func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, e tea
 	if err == nil {
 		err = l.Refresh(ctx)
 	}
-	err = errors.Join(err, l.Deny(ctx), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
+	words, done := context.WithTimeout(ctx, wordsWait)
+	err = errors.Join(err, unheld(words, l.Deny(words)))
+	done()
+	err = errors.Join(err, o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
 	tell()
 	return err
 }
@@ -126,10 +129,24 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *State, e 
 		for range nudges {
 		}
 	}()
-	errs := []error{l.Deny(ctx), o.tellOthers(ctx, l, e.reason), o.handshakes(ctx, l, e, nudges), o.endRest(ctx, l)}
-	errs = append(errs, s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
+	// A lock that somebody holds costs the words their time, not the end its.
+	words, done := context.WithTimeout(ctx, e.grace+wordsWait)
+	errs := []error{unheld(words, l.Deny(words)), unheld(words, o.tellOthers(words, l, e.reason)), unheld(words, o.handshakes(words, l, e, nudges))}
+	done()
+	errs = append(errs, ctx.Err(), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
 	tell()
 	return errors.Join(errs...)
+}
+
+// wordsWait is how much longer than the grace the words to members may take.
+const wordsWait = 500 * time.Millisecond
+
+// unheld leaves out an error that comes from the end of the time for words.
+func unheld(words context.Context, err error) error {
+	if words.Err() != nil || passing(err) {
+		return nil
+	}
+	return err
 }
 
 // tellOthers asks the members that waggle does not run to end. Nobody waits for their
@@ -175,6 +192,8 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e teamEnd, n
 		case <-nudges:
 		case <-e.hurry:
 			return errors.Join(errs...)
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }
@@ -217,22 +236,31 @@ var errNoTerminal = errors.New("it has no terminal")
 
 // endMarked ends what was started for a member, or below it, and is known by its mark
 // only: it left the tree of the member's process, or that process has not said who it
-// is. Holders of terminals end by themselves when their process has.
+// is. What only carries the mark, below somebody who does not, is kept and told. Holders
+// of terminals end by themselves when their process has.
 func (o Operator) endMarked(ctx context.Context, s *State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
 	if m.Trust == control.FileTrust {
 		return rung, nil
 	}
+	if rung, err = o.endGroups(ctx, s, m); err != nil {
+		return rung, err
+	}
 	const rounds = 3 // what is ended may start something meanwhile
 	for range rounds {
-		left, err := o.marked(s, m)
+		left, err := o.ownMarked(s, m)
 		if len(left) == 0 || err != nil {
 			return rung, err
 		}
 		rungs, errs := make([]string, len(left)), make([]error, len(left))
 		var wg sync.WaitGroup
-		for i, id := range left {
-			wg.Go(func() { rungs[i], errs[i] = spawn.StopTree(ctx, id, leftovers) })
+		for i, p := range left {
+			wg.Go(func() {
+				rungs[i], errs[i] = spawn.StopTree(ctx, p.ID, leftovers)
+				if errs[i] == nil && rungs[i] != spawn.RungGone {
+					s.sweptOff(string(m.Name), p.ID.PID, program(p.Argv), "it was left behind by its member, which ends")
+				}
+			})
 		}
 		wg.Wait()
 		for _, r := range rungs {
@@ -246,7 +274,7 @@ func (o Operator) endMarked(ctx context.Context, s *State, m *control.Member) (r
 }
 
 // marked lists what carries the mark of a member, but for holders of terminals.
-func (o Operator) marked(s *State, m *control.Member) (ids []spawn.Identity, err error) {
+func (o Operator) marked(s *State, m *control.Member) (found []spawn.Marked, err error) {
 	all, err := spawn.AllMarked()
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil // this system does not tell
@@ -258,8 +286,8 @@ func (o Operator) marked(s *State, m *control.Member) (ids []spawn.Identity, err
 	for _, p := range all {
 		holds := slices.ContainsFunc(held, func(h terminal.Held) bool { return h.Place.Holder != nil && *h.Place.Holder == p.ID })
 		if p.Owner == owner(s, m.Instance) && !holds {
-			ids = append(ids, p.ID)
+			found = append(found, p)
 		}
 	}
-	return ids, err
+	return found, err
 }

@@ -51,7 +51,7 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 	}
 	p := s.Lead.Policy.For(m.Instance, now)
 	p.Mode = mode
-	e.Now = judged(p, policy.Call{Tool: c.Ask.Tool, Input: []byte(c.Ask.Input), Cwd: c.Ask.Cwd})
+	e.Now = judged(p, s.Lead.Policy.Call(c.Ask))
 	e.Now.As, e.Now.Version, e.Now.Decider = string(m.Name), s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
 	return e, nil
 }

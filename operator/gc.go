@@ -20,6 +20,7 @@ import (
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/team"
+	"waggle/worker"
 )
 
 // Kinds of Garbage.
@@ -41,6 +42,7 @@ type Garbage struct {
 	Member string `json:"member"` // "" when it is nobody's
 	PID    int    `json:"pid"`    // 0: no process
 	Start  string `json:"start"`  // of the process, as recorded
+	Argv   string `json:"argv"`   // what the process runs, in one line
 	Path   string `json:"path"`   // of a file or a worktree; the pane, and its server's socket
 	Why    string `json:"why"`
 	Done   bool   `json:"done"` // it is gone
@@ -65,6 +67,8 @@ type Kept struct {
 type Collected struct {
 	Found []*Garbage `json:"found"`
 	Kept  []Kept     `json:"kept"`
+	// Unseen are members of which something may be left that nothing here can find.
+	Unseen []Unseen `json:"unseen"`
 }
 
 // Undone counts what could not be ended or removed.
@@ -80,8 +84,8 @@ func (c *Collected) Undone() (n int) {
 // handoverAge is how old a hand-over must be to have no taker.
 const handoverAge = time.Minute
 
-// GC lists what the teams of this root have left behind, those of one name or all,
-// and ends and removes it when act is set. It knows what was recorded when it was
+// GC lists what the teams of this root have left behind, those of one name or all, and
+// with all of them what is kept of sessions that ended long ago, and ends and removes it when act is set. It knows what was recorded when it was
 // started, by pid, start time and boot, by the server, id and holder of a pane, and
 // what commands left behind by the marks in their environment; nothing is known by
 // its name. Each thing is looked at again right before it is ended. What members of a
@@ -90,9 +94,15 @@ const handoverAge = time.Minute
 // A journal that cannot be read is in Kept, and nothing of its team is touched. It
 // refuses inside of a member's process.
 func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Collected, error) {
-	c := &collector{o: o, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}}, seen: map[string]bool{}}
+	c := &collector{o: o, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, all: name == ""}
 	if err := c.open(ctx, name); err != nil {
 		return nil, err
+	}
+	if act && c.all {
+		if err := o.guardSessions(ctx, "gc"); err != nil {
+			return nil, err
+		}
+		o.tidySessions(ctx)
 	}
 	return c.out, c.run(ctx, act)
 }
@@ -100,11 +110,12 @@ func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Coll
 // sweep ends what is left of a team that has ended, worktrees apart, and says what it
 // was.
 func (o Operator) sweep(ctx context.Context, s *State, tell func(Note)) error {
-	c := &collector{o: o, teams: []*State{s}, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}}, seen: map[string]bool{}, ended: true}
+	c := &collector{o: o, teams: []*State{s}, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, ended: true}
+	s.sweeps(tell)
 	err := c.run(ctx, true)
 	for _, g := range c.out.Found {
-		if tell != nil && g.Done && (g.Kind == GarbageCommand || g.Kind == GarbageProcess) {
-			tell(Note{"swept", g.Member, fmt.Sprintf("pid %d: %s", g.PID, g.Why)})
+		if g.Done && (g.Kind == GarbageCommand || g.Kind == GarbageProcess) {
+			s.sweptOff(g.Member, g.PID, g.Argv, g.Why)
 		}
 		if !g.Done {
 			err = errors.Join(err, fmt.Errorf("%s %s of %s is left: %s", g.Kind, g.Path, g.Member, g.Error))
@@ -139,6 +150,7 @@ type collector struct {
 	out   *Collected
 	seen  map[string]bool // what is in out, by kind and identity
 	acted int             // so many of Found have been acted on
+	all   bool            // sessions too, which are in no team
 	ended bool            // the end of a team, which sees to worktrees itself
 
 	mu sync.Mutex // held while a journal is read; what is ended at once is looked at again at once
@@ -199,7 +211,9 @@ func (c *collector) look(ctx context.Context) error {
 			return err
 		}
 		c.processes(s)
-		c.commands(s, marked)
+		if err := c.commands(s, marked); err != nil {
+			return fmt.Errorf("gc of %s: %w", s.Team, err)
+		}
 		parts := []func(context.Context, *State) error{c.terminals, c.handovers, c.sockets, c.worktrees}
 		if c.ended {
 			parts = parts[:3]
@@ -210,6 +224,10 @@ func (c *collector) look(ctx context.Context) error {
 			}
 		}
 		c.interrupted(s)
+		c.unseenOf(s)
+	}
+	if c.all {
+		c.sessions()
 	}
 	return nil
 }
@@ -275,7 +293,7 @@ func (c *collector) processes(s *State) {
 
 // process adds one process; unused says at the last moment that nobody needs it.
 func (c *collector) process(s *State, m *control.Member, kind string, id spawn.Identity, why string, unused func(context.Context) bool) {
-	g := Garbage{Kind: kind, PID: id.PID, Start: id.Start, Why: why,
+	g := Garbage{Kind: kind, PID: id.PID, Start: id.Start, Argv: program(spawn.Argv(id.PID)), Why: why,
 		unused: unused, gone: func() bool { return !id.Alive() },
 		end: func(ctx context.Context) error {
 			g := spawn.Grace{}
@@ -299,8 +317,12 @@ func (c *collector) process(s *State, m *control.Member, kind string, id spawn.I
 
 // commands finds what carries the mark of a member that has ended, and what the
 // commands of a dead process left behind. Of a member that may go on, what lives
-// below a living process is its own.
-func (c *collector) commands(s *State, marked []spawn.Marked) {
+// below a living process is its own. What only carries the mark is kept.
+func (c *collector) commands(s *State, marked []spawn.Marked) error {
+	recorded, err := c.o.recorded(s)
+	for _, m := range s.Lead.Members {
+		err = errors.Join(err, c.groups(s, m))
+	}
 	for _, p := range marked {
 		dir, instance, ok := strings.Cut(p.Owner, "/")
 		m, member := s.Lead.ByInstance(control.Instance(instance))
@@ -316,10 +338,34 @@ func (c *collector) commands(s *State, marked []spawn.Marked) {
 			why = fmt.Sprintf("pid %d, whose command left it behind, is dead", by.PID)
 			unused = func(context.Context) bool { _, orphan := p.Orphan(); return orphan }
 		}
-		if why != "" {
+		switch {
+		case why == "":
+		case !p.Ours(recorded...):
+			c.keep(Kept{Kind: kind, Team: string(s.Team), Member: string(m.Name), Why: notMarked(p)})
+			s.leftAlone(string(m.Name), p)
+		default:
 			c.process(s, m, kind, p.ID, why, unused)
 		}
 	}
+	return err
+}
+
+// groups finds what runs in the recorded process groups of a member's commands when its
+// process is dead. It needs no mark.
+func (c *collector) groups(s *State, m *control.Member) error {
+	if m.Process == nil || m.Channel != "" || !gone(m.Process.ID) {
+		return nil
+	}
+	tools, err := worker.Tools(s.Dir, m.Instance)
+	for _, t := range tools {
+		live, lerr := spawn.GroupOf(t.ID)
+		err = errors.Join(err, lerr)
+		for _, id := range live {
+			c.process(s, m, GarbageCommand, id, fmt.Sprintf("it is in the group of a command whose worker, pid %d, is dead", m.Process.ID.PID),
+				func(context.Context) bool { return gone(m.Process.ID) })
+		}
+	}
+	return err
 }
 
 // terminals finds holders, panes and records of processes that are gone.

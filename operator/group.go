@@ -1,10 +1,12 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,11 +15,12 @@ import (
 )
 
 // Group is what a person may look at, and below high risk answer, at once:
-// requests for the same tool, of the same pattern and risk, whoever asks.
+// requests of one risk whose calls are alike (policy.LikeOf), whoever asks.
 type Group struct {
-	// ID names exactly these requests: another one that arrives makes another id,
-	// so that nobody answers what they were not shown.
+	// ID is a hash of Text and of the digests of the requests: whoever has it was
+	// shown all that it answers, and another request makes another id.
 	ID      string   `json:"id"`
+	Team    string   `json:"team"` // "-": sessions
 	Kind    string   `json:"kind"`
 	Tool    string   `json:"tool"`
 	Pattern string   `json:"pattern"`
@@ -27,7 +30,11 @@ type Group struct {
 	IDs     []string `json:"ids"`
 	AgeS    int64    `json:"age_s"` // of the oldest
 	Batch   bool     `json:"batch"` // --group may answer it
+	// Text is what a person is shown of the group: each distinct input whole, with
+	// who asks for it and where. Its lines are visible, and have no width.
+	Text []string `json:"text"`
 
+	Inputs    int        `json:"-"` // how many of them are distinct
 	Questions []Question `json:"-"`
 }
 
@@ -37,18 +44,27 @@ func (q Question) batch() bool {
 	return q.Kind == string(waggle.KindPermissionRequest) && q.Risk != string(policy.RiskHigh)
 }
 
-// Groups puts questions together by tool, pattern and risk, in the order in which
-// they come.
+// like names the questions that q may be answered together with.
+func (q Question) like() (name, pattern string) {
+	if q.Kind != string(waggle.KindPermissionRequest) {
+		return q.Pattern, q.Pattern
+	}
+	return policy.LikeOf(policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd})
+}
+
+// Groups puts questions together by tool, risk and what they are like, in the order
+// in which they come.
 func Groups(qs []Question) []Group {
 	groups := []Group{}
-	at := map[[4]string]int{}
+	at := map[[5]string]int{}
 	for _, q := range qs {
-		k := [4]string{q.Kind, q.Tool, q.Pattern, q.Risk}
+		name, pattern := q.like()
+		k := [5]string{q.Team, q.Kind, q.Tool, name, q.Risk}
 		i, ok := at[k]
 		if !ok {
 			i = len(groups)
 			at[k] = i
-			groups = append(groups, Group{Kind: q.Kind, Tool: q.Tool, Pattern: q.Pattern, Risk: q.Risk, Members: []string{}, Batch: q.batch()})
+			groups = append(groups, Group{Team: q.Team, Kind: q.Kind, Tool: q.Tool, Pattern: pattern, Risk: q.Risk, Members: []string{}, Batch: q.batch()})
 		}
 		g := &groups[i]
 		g.Count, g.AgeS = g.Count+1, max(g.AgeS, q.AgeS)
@@ -58,37 +74,58 @@ func Groups(qs []Question) []Group {
 		}
 	}
 	for i := range groups {
-		groups[i].ID = groups[i].id()
-		slices.Sort(groups[i].Members)
+		g := &groups[i]
+		slices.Sort(g.Members)
+		g.Text, g.Inputs = g.text()
+		g.ID = g.id()
 	}
 	return groups
 }
 
-const groupPrefix = "g-"
+// text writes the group out: a line for all, then for each distinct input a line
+// with who asks for it in which directory, and its lines behind a bar, so that no
+// input can look like the next one's head. The order does not depend on time.
+func (g Group) text() (lines []string, inputs int) {
+	type part struct{ asks, cwd string }
+	who := map[part][]string{}
+	for _, q := range g.Questions {
+		p := part{"    | " + strings.Join(q.Asks(), "\n    | "), Visible(q.Cwd)}
+		who[p] = append(who[p], Visible(q.Member))
+	}
+	parts := slices.SortedFunc(maps.Keys(who), func(a, b part) int {
+		return cmp.Or(strings.Compare(a.asks, b.asks), strings.Compare(a.cwd, b.cwd))
+	})
+	lines = append(lines, fmt.Sprintf("%d asked for %s, %d different, risk %s", g.Count, Visible(g.Tool), len(parts), g.Risk))
+	for _, p := range parts {
+		slices.Sort(who[p])
+		lines = append(lines, "  "+strings.Join(who[p], ", ")+" in "+p.cwd)
+		lines = append(lines, strings.Split(p.asks, "\n")...)
+	}
+	return lines, len(parts)
+}
+
+const (
+	groupPrefix = "g-"
+	groupDigits = 16 // as many as a digest must have at least
+)
 
 func (g Group) id() string {
-	parts := make([]string, 0, g.Count)
+	digests := make([]string, 0, g.Count)
 	for _, q := range g.Questions {
-		parts = append(parts, q.Digest)
+		digests = append(digests, q.Digest)
 	}
-	slices.Sort(parts)
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
-	return groupPrefix + hex.EncodeToString(sum[:])[:10]
+	slices.Sort(digests)
+	sum := sha256.Sum256([]byte(strings.Join(g.Text, "\n") + "\x00" + strings.Join(digests, "\n")))
+	return groupPrefix + hex.EncodeToString(sum[:])[:groupDigits]
 }
 
-// GroupDecided is what became of a group's answer.
-type GroupDecided struct {
-	Results []Decided
-	// Left are the requests that match and were not answered, because their risk
-	// is high: they are answered by their ids.
-	Left []string
-}
+// IsGroup reports whether a word is the id of a group.
+func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
 
-// DecideGroup answers every open tool request below high risk that a group names:
-// a group's id stands for exactly the requests that were shown under it, a
-// pattern for what it covers now: a pattern that `pending` shows, or a rule. Each
+// DecideGroup answers every request of the group with this id, and nothing but
+// what was shown with it: a pattern, or a group that has changed, is refused. Each
 // request is decided by itself, with its own digest.
-func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, group string, with Answer) (*GroupDecided, error) {
+func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id string, with Answer) ([]Decided, error) {
 	s, err := o.led(ctx, name)
 	if err != nil {
 		return nil, err
@@ -99,58 +136,65 @@ func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, group s
 	if _, err := o.pass(ctx, s); err != nil {
 		return nil, err
 	}
-	qs, err := selected(o.pending(s, false), group)
+	if !IsGroup(id) {
+		return nil, &Error{Code: CodeUsage, Op: with.Via, Msg: fmt.Sprintf("%s is no group's id: a pattern would also answer what you were not shown", Visible(id)),
+			Hint: "waggle pending, or waggle show PATTERN, prints the requests and the id of their group"}
+	}
+	g, err := findGroup(o.pending(s, false), id)
 	if err != nil {
 		return nil, err
 	}
-	out := &GroupDecided{Results: []Decided{}, Left: []string{}}
-	var answers []Answer
-	for _, q := range qs {
-		if !q.batch() {
-			out.Left = append(out.Left, q.ID)
-			continue
-		}
-		a := with
-		a.ID, a.Digest = q.ID, q.Digest
-		answers = append(answers, a)
+	if !g.Batch {
+		return nil, &Error{Code: CodeRefused, Op: with.Via, Msg: id + ": requests of high risk, plans and hosts are never decided by a group",
+			Hint: "look at each and answer it by its id: waggle show " + g.IDs[0] + ", then waggle " + with.Via + " " + g.IDs[0], Near: g.IDs}
 	}
-	if len(answers) == 0 {
-		return nil, &Error{Code: CodeRefused, Op: with.Via, Msg: fmt.Sprintf("%s: requests of high risk are never decided by a group", Visible(group)),
-			Hint: "look at each and answer it by its id: waggle show " + out.Left[0] + ", then waggle " + with.Via + " " + out.Left[0], Near: out.Left}
+	answers := make([]Answer, len(g.Questions))
+	for i, q := range g.Questions {
+		answers[i] = with
+		answers[i].ID, answers[i].Digest = q.ID, q.Digest
 	}
-	out.Results, err = o.decideAll(ctx, s, answers)
-	return out, err
+	return o.decideAll(ctx, s, answers)
 }
 
-// selected are the questions that a group's name stands for.
-func selected(qs []Question, group string) ([]Question, error) {
+// ShowGroup is the group with an id, the one that has the request with this handle, id
+// or unambiguous beginning of an id, or the one of a pattern.
+func (o Operator) ShowGroup(ctx context.Context, name waggle.TeamName, word string) (*Group, error) {
+	qs, err := o.Pending(ctx, name, false)
+	if err != nil {
+		return nil, err
+	}
+	return findGroup(qs, word)
+}
+
+// findGroup finds a group as ShowGroup has it. What it refuses names no other
+// group's id: an id is printed with the group's text only.
+func findGroup(qs []Question, word string) (*Group, error) {
+	var hits []Group
 	groups := Groups(qs)
-	var near []string
+	for _, g := range groups { // first: the asker chooses its id, and could choose another's handle
+		if slices.ContainsFunc(g.Questions, func(q Question) bool { return q.Handle != "" && strings.EqualFold(q.Handle, word) }) {
+			return &g, nil
+		}
+	}
 	for _, g := range groups {
-		if g.ID == group {
-			return g.Questions, nil
-		}
-		if g.Batch {
-			near = append(near, g.ID+" "+g.Pattern)
-		}
-	}
-	if strings.HasPrefix(group, groupPrefix) {
-		return nil, &Error{Code: CodeNotFound, Op: "group", Msg: "no group " + group + ": what it named was answered, or another request has joined it",
-			Hint: "look again: waggle pending", Near: near}
-	}
-	var hits []Question
-	rule, rerr := policy.ParseRule(group)
-	for _, q := range qs {
-		if q.Pattern == group || rerr == nil && q.Kind == string(waggle.KindPermissionRequest) &&
-			rule.Covers(policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd}) {
-			hits = append(hits, q)
+		switch {
+		case g.ID == word:
+			return &g, nil
+		case !IsGroup(word) && (g.Pattern == word || slices.ContainsFunc(g.IDs, func(id string) bool { return word != "" && strings.HasPrefix(id, word) })):
+			hits = append(hits, g)
 		}
 	}
 	switch {
-	case len(hits) > 0:
-		return hits, nil
-	case rerr != nil:
-		return nil, &Error{Code: CodeUsage, Op: "group", Msg: "a group is named by its id or by a pattern such as 'Bash(go test:*)': " + rerr.Error(), Near: near}
+	case len(hits) == 1:
+		return &hits[0], nil
+	case len(hits) > 1:
+		e := &Error{Code: CodeUsage, Op: "group", Msg: fmt.Sprintf("%s names %d groups", Visible(word), len(hits)), Hint: "say which by a request of it: waggle show --group ID"}
+		for _, g := range hits {
+			e.Near = append(e.Near, g.IDs[0])
+		}
+		return nil, e
+	case IsGroup(word):
+		return nil, &Error{Code: CodeNotFound, Op: "group", Msg: "no group " + Visible(word) + ": what it named was answered, or is not what was shown any more", Hint: "look again: waggle pending"}
 	}
-	return nil, &Error{Code: CodeNotFound, Op: "group", Msg: "nothing that waits matches " + group, Hint: "waggle pending shows the patterns", Near: near}
+	return nil, &Error{Code: CodeNotFound, Op: "group", Msg: "nothing that waits is named or matched by " + Visible(word), Hint: "waggle pending shows what waits"}
 }

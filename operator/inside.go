@@ -56,7 +56,7 @@ func (o Operator) workInside(ctx context.Context, s *State, i control.Instance, 
 	if err := spawn.Subreaper(); err != nil {
 		return err
 	}
-	w, err := worker.Open(ctx, worker.Options{Root: o.Root, Team: s.Team, State: s.Dir, Sockets: s.Dir.Sockets(o.runDir()), Instance: i,
+	w, err := worker.Open(ctx, worker.Options{Root: o.Root, Team: s.Team, State: s.Dir, Sockets: s.Dir.Sockets(o.runDir()), Who: SessionsOf(o.ClaudeDir), Instance: i,
 		Minter: o.Minter, Environ: spec.Env, Output: out, Version: o.Version, Backend: BackendInProcess, Inside: true,
 		Log: slog.New(slog.NewTextHandler(out, nil))})
 	if err != nil {

@@ -85,6 +85,7 @@ func (k *keeper) startAll(ctx context.Context) error {
 		k.note(Note{"started", string(st.member.Name), fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
 	}
 	k.coming = list
+	k.l.Begun()
 	return nil
 }
 
@@ -109,8 +110,7 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 		for range nudges { // until the watcher has ended
 		}
 	}()
-	k.answers = make(chan Answer, 1)
-	defer k.withdraw()
+	defer k.asking.End()
 	defer k.watch.close()
 	k.panes = k.o.panes(k.s)
 	defer k.panes.wg.Wait()
@@ -128,13 +128,8 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 		case found := <-k.watch.found:
 			k.watch.take(found, k.note)
 		case <-ctx.Done():
-		case a := <-k.answers:
-			k.asked, k.asking = "", nil
-			if a.ID != "" {
-				if _, err := k.o.decide(ctx, k.s, a); err != nil {
-					k.warn("the answer has no effect", err, "id", a.ID)
-				}
-			}
+		case rep := <-k.asking.Replies():
+			k.warn("the answer has no effect", k.answer(ctx, rep), "id", rep.answer.ID)
 		case e := <-k.panes.events:
 			k.moved = k.moved || e.What == terminal.PaneOpened
 			if n := k.panes.note(e); n.Text != "" {
@@ -269,6 +264,7 @@ func (k *keeper) end(ctx context.Context) error {
 		e.grace, e.force, e.reason = time.Duration(c.Grace)*time.Millisecond, c.Force, cmp.Or(c.Reason, e.reason)
 	}
 	k.noteEnd(e)
+	k.s.sweeps(k.ro.Note)
 	err := errors.Join(k.o.endTeam(ctx, k.l, k.s, e, k.tell), k.o.closeTerminals(ctx, k.s, allRead))
 	if cerr := k.l.Close(); err == nil {
 		err = cerr

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"waggle"
 	"waggle/control"
-	"waggle/policy"
 )
 
 // note tells the face something once.
@@ -136,19 +134,4 @@ func suffix(s string) string {
 		return ""
 	}
 	return ": " + s
-}
-
-// Describe says in one line what a request asks for. It is for people and may be
-// long; faces escape it.
-func Describe(k waggle.Kind, a control.Ask) string {
-	switch control.GateOf(k) {
-	case policy.GatePlan:
-		return "plan"
-	case policy.GateNetwork:
-		if a.Port != "" {
-			return "network to " + a.Host + ":" + a.Port
-		}
-		return "network to " + a.Host
-	}
-	return a.Tool + " " + a.Input
 }

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 
 	"waggle"
 	"waggle/agent"
@@ -37,9 +38,12 @@ import (
 type Operator struct {
 	Root    team.Root
 	RootURL string // file:///… of Root
-	Home    statedir.Home
-	Token   string // for http addresses; "": that of Home's own endpoint
-	RunDir  string // where sockets lie; "": in Home
+	// ClaudeDir is the config directory of Claude Code, whose sessions are listed; "":
+	// none are.
+	ClaudeDir string
+	Home      statedir.Home
+	Token     string // for http addresses; "": that of Home's own endpoint
+	RunDir    string // where sockets lie; "": in Home
 	// Worktrees is the directory below which members' worktrees are made, outside of
 	// STATE and of every repository; "": no member gets one.
 	Worktrees string
@@ -155,6 +159,10 @@ type State struct {
 	settled bool // its worktrees were seen to, and what is kept was said
 	kept    []KeptWorktree
 	broken  error // of the leader's journal, where it is shown all the same (readable)
+
+	mu   sync.Mutex    // guards what follows: members are ended all at once
+	tell func(Note)    // of sweeps; nil: nobody is
+	said map[Note]bool // by them
 }
 
 // State opens the present team of a name: the newest in STATE that has not

@@ -11,6 +11,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/internal/realpath"
 	"waggle/policy"
 )
 
@@ -157,6 +159,10 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 	if err != nil {
 		return nil, err
 	}
+	c.Links = realpath.Disk{}
+	if file := s.Lead.Policy.Path; file != "" {
+		c.Guarded = []string{file}
+	}
 	j := judged(p, c)
 	j.As, j.Version, j.Decider = as, s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
 	return j, nil
@@ -242,7 +248,7 @@ func ParseToolCall(s, cwd string) (policy.Call, error) {
 	case tool == "WebFetch" && !strings.Contains(text, "://"):
 		text = "https://" + text
 	}
-	b, err := json.Marshal(map[string]string{key: text})
+	b, err := jsonobj.Marshal(map[string]string{key: text})
 	c.Tool, c.Input = tool, b
 	return c, err
 }

@@ -4,28 +4,35 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
 	"time"
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/internal/session"
 	"waggle/policy"
 )
 
 // Question is a request as a person is shown it, whole: `show` prints it.
 type Question struct {
 	PendingItem
-	Host     string   `json:"host,omitempty"`
-	Port     string   `json:"port,omitempty"`
-	Plan     string   `json:"plan,omitempty"`
-	Revision int      `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
-	Hash     string   `json:"hash,omitempty"`     // of a plan's text, SHA-256
-	Task     string   `json:"task,omitempty"`
-	Command  string   `json:"command,omitempty"` // the shell text in the input, as it would run
-	Pattern  string   `json:"pattern"`           // what it is grouped by
-	Suggest  []string `json:"suggest"`           // rules that would allow it, narrowest first
-	Trust    string   `json:"trust"`
-	Votes    []string `json:"votes,omitempty"` // who has allowed it, where two must
+	// Bound is what of a tool call its digest covers beside tool, directory and input.
+	control.Bound
+	// Unheld says of a tool call that waggle does not run it, and what that means.
+	Unheld   string `json:"unheld,omitempty"`
+	Host     string `json:"host,omitempty"`
+	Port     string `json:"port,omitempty"`
+	Plan     string `json:"plan,omitempty"`
+	Revision int    `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
+	Hash     string `json:"hash,omitempty"`     // of a plan's text, SHA-256
+	// Questions are the questions of a request for words.
+	Questions []session.Question `json:"questions,omitempty"`
+	Task      string             `json:"task,omitempty"`
+	Command   string             `json:"command,omitempty"` // the shell text in the input, as it would run
+	Pattern   string             `json:"pattern"`           // what it is grouped by
+	Suggest   []string           `json:"suggest"`           // rules that would allow it, narrowest first
+	Trust     string             `json:"trust"`
+	Votes     []string           `json:"votes,omitempty"` // who has allowed it, where two must
 	// Escalated says why the lead agent left it to the operator.
 	Escalated string `json:"escalated,omitempty"`
 	// Asker says that the process that asks is dead, and what becomes of the answer; ""
@@ -38,7 +45,9 @@ type Question struct {
 // no others. Of a network request the input is {"host","port"}, of a plan
 // {"plan"}.
 type PendingItem struct {
+	Team      string          `json:"team"` // "-": a session, in no team of ours
 	ID        string          `json:"id"`
+	Handle    string          `json:"handle"` // what people type for it (TRUST 2)
 	Kind      string          `json:"kind"`
 	Member    string          `json:"member"`
 	Instance  string          `json:"instance"`
@@ -108,12 +117,7 @@ func (o Operator) pending(s *State, all bool) []Question {
 	for _, r := range requests {
 		qs = append(qs, o.question(s.Lead, r, now))
 	}
-	sort.SliceStable(qs, func(i, j int) bool {
-		if a, b := riskOrder(qs[i].Risk), riskOrder(qs[j].Risk); a != b {
-			return a > b
-		}
-		return qs[i].AgeS > qs[j].AgeS
-	})
+	SortQuestions(qs)
 	return qs
 }
 
@@ -153,7 +157,7 @@ func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input s
 		return nil, &Error{Code: CodeUsage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
 	}
 	other := *r
-	other.Ask.Input = input
+	other.Ask = r.Ask.With(input)
 	other.Digest = control.DigestOf(s.Lead.UID, r.Key, other.Ask)
 	q := o.question(s.Lead, &other, o.Minter.Now())
 	return &q, nil
@@ -176,7 +180,7 @@ func (o Operator) Question(s *State, r *control.Request) Question {
 
 func (o Operator) question(l *control.Leader, r *control.Request, now time.Time) Question {
 	m, _ := l.ByInstance(r.Instance)
-	q := Question{PendingItem: PendingItem{ID: string(r.ID), Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
+	q := Question{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
 		Tool: r.Ask.Tool, Input: inputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(riskOf(r)),
 		AgeS: max(0, int64(now.Sub(r.Seen)/time.Second)), Status: statusOf(r, m, now)},
 		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, Trust: string(m.Trust), Suggest: []string{}}
@@ -192,7 +196,10 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 		q.Pattern = "net " + target(r.Ask)
 	default:
 		c := callOf(r)
-		q.Pattern, q.Command = policy.PatternOf(c), commandOf(c)
+		q.Pattern, q.Command, q.Bound = policy.PatternOf(c), commandOf(c), r.Ask.Bound
+		if !r.Ask.Held && r.Ask.Sum() >= 2 {
+			q.Unheld = "waggle does not run this call: program and paths are checked, not held"
+		}
 		for _, s := range policy.Suggest(c) {
 			q.Suggest = append(q.Suggest, s.String())
 		}
@@ -257,7 +264,7 @@ func answerNow(r *control.Request) *AnswerNow {
 
 func inputOf(r *control.Request) json.RawMessage {
 	object := func(v any) json.RawMessage {
-		b, err := json.Marshal(v)
+		b, err := jsonobj.Marshal(v)
 		if err != nil { // structs of strings always marshal
 			return json.RawMessage("null")
 		}
@@ -282,7 +289,7 @@ func inputOf(r *control.Request) json.RawMessage {
 
 // callOf is a tool request as policy judges it.
 func callOf(r *control.Request) policy.Call {
-	return policy.Call{Tool: r.Ask.Tool, Input: []byte(r.Ask.Input), Cwd: r.Ask.Cwd}
+	return r.Ask.Call()
 }
 
 // commandOf is the shell text of a call, "" when it has none.

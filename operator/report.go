@@ -11,6 +11,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 )
 
 // Report is how a run came out (DESIGN, `run report`).
@@ -215,7 +216,7 @@ func (rep *Report) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	b, err := json.MarshalIndent(rep, "", "  ")
+	b, err := jsonobj.MarshalIndent(rep)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"waggle/agent"
 	"waggle/control"
 	"waggle/policy"
 )
@@ -18,11 +17,11 @@ const (
 
 // yamlRestart is never, on-failure, or on-failure with its numbers.
 type yamlRestart struct {
-	Policy  string         `yaml:"policy"`
-	Most    int            `yaml:"most"`
-	Within  agent.Duration `yaml:"within"`
-	Backoff agent.Duration `yaml:"backoff"`
-	Longest agent.Duration `yaml:"longest"`
+	Policy  string       `yaml:"policy"`
+	Most    int          `yaml:"most"`
+	Within  yamlDuration `yaml:"within"`
+	Backoff yamlDuration `yaml:"backoff"`
+	Longest yamlDuration `yaml:"longest"`
 }
 
 // UnmarshalYAML reads {policy, most, within, backoff, longest} or the policy alone.
@@ -56,7 +55,7 @@ func (y *yamlRestart) restart() (*control.Restart, error) {
 	if err != nil {
 		return nil, err
 	}
-	times := []agent.Duration{y.Within, y.Backoff, y.Longest}
+	times := []yamlDuration{y.Within, y.Backoff, y.Longest}
 	for _, d := range times {
 		if d < 0 {
 			return nil, errors.New("a time is not negative")
@@ -74,7 +73,7 @@ func (y *yamlRestart) restart() (*control.Restart, error) {
 	if y.Most > 0 {
 		r.Most = y.Most
 	}
-	for d, to := range map[*agent.Duration]*int64{&y.Within: &r.Window, &y.Backoff: &r.First, &y.Longest: &r.Longest} {
+	for d, to := range map[*yamlDuration]*int64{&y.Within: &r.Window, &y.Backoff: &r.First, &y.Longest: &r.Longest} {
 		if *d > 0 {
 			*to = time.Duration(*d).Milliseconds()
 		}

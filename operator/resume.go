@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/spawn"
 	"waggle/task"
@@ -102,7 +102,7 @@ func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*State,
 	}
 	for _, g := range left.Found {
 		if g.Kind == GarbageCommand {
-			p.Leftover = append(p.Leftover, fmt.Sprintf("%s: pid %d", g.Member, g.PID))
+			p.Leftover = append(p.Leftover, fmt.Sprintf("%s: pid %d (%s)", g.Member, g.PID, g.Argv))
 		}
 	}
 	f, err := o.Accepted(s)
@@ -166,11 +166,13 @@ func (o Operator) openTasks(ctx context.Context, s *State) (n int, err error) {
 // changed reports a team file that is not what was accepted. One that is gone is no
 // other file.
 func (f *File) changed() (bool, error) {
-	data, err := os.ReadFile(f.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := readBounded(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
-	}
-	if err != nil {
+	case errors.Is(err, atomicfile.ErrTooLarge):
+		return true, nil
+	case err != nil:
 		return false, err
 	}
 	sum := sha256.Sum256(data)
@@ -336,6 +338,23 @@ func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*State, err
 	return s, o.handOver(ctx, s, func() bool { return s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive() })
 }
 
+// LeaveTerminal is Detach by the process that leads itself, whose terminal is gone: its
+// Keep ends with LedDetached as soon as the team is up. A team with members inside of
+// this process cannot be left.
+func (o Operator) LeaveTerminal(ctx context.Context, s *State) error {
+	now, err := o.led(ctx, s.Team) // Keep has the other one
+	if err != nil {
+		return err
+	}
+	if name, inside := now.inside(); inside {
+		return &Error{Code: CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Hint: "backend: process gives it a process of its own"}
+	}
+	_, err = now.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecDetached, Must: true, Body: control.Detached{}}}, nil
+	})
+	return err
+}
+
 // handOverWait is how long the process that leads may take to hand over.
 const handOverWait = readyWait
 
@@ -394,15 +413,35 @@ func (s *State) inside() (waggle.MemberName, bool) {
 	return "", false
 }
 
-// FileDiff is how the team file differs now from what was accepted, as a unified diff.
-func (o Operator) FileDiff(s *State) (string, error) {
+// FileChange is how a team file differs now from what was accepted.
+type FileChange struct {
+	Meaning string // the whole meaning, with - and + before what differs; "" when nothing does
+	Text    string // a unified diff
+	Broken  string // why the file is no team file any more; "" when it is one
+}
+
+// FileChange compares the team file as it is now with what was accepted.
+func (o Operator) FileChange(s *State) (FileChange, error) {
 	f, err := o.Accepted(s)
 	if err != nil {
-		return "", err
+		return FileChange{}, err
 	}
-	now, err := os.ReadFile(f.Path)
+	now, err := readBounded(f.Path)
+	if errors.Is(err, atomicfile.ErrTooLarge) {
+		return FileChange{Broken: tooLarge("team file", f.Path).Error()}, nil
+	}
 	if err != nil {
-		return "", err
+		return FileChange{}, err
 	}
-	return udiff.Unified("accepted", f.Path, string(f.Data), string(now)), nil
+	c := FileChange{Text: udiff.Unified("accepted", f.Path, string(f.Data), string(now))}
+	next, err := ParseFile(f.Path, now)
+	if err != nil {
+		c.Broken = err.Error()
+		return c, nil
+	}
+	was, is := strings.Join(f.Meaning(), "\n")+"\n", strings.Join(next.Meaning(), "\n")+"\n"
+	if was != is {
+		c.Meaning, err = udiff.ToUnified("accepted", f.Path, was, udiff.Lines(was, is), strings.Count(was, "\n")+strings.Count(is, "\n"))
+	}
+	return c, err
 }

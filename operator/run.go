@@ -36,8 +36,10 @@ type RunOptions struct {
 	// edit; 0 means 5 s.
 	Look time.Duration
 	// Ask shows a question to the person at this terminal and returns the
-	// answer. It is called in its own goroutine, one question at a time; ctx
-	// ends when the question was answered elsewhere. Nil: nobody is at one.
+	// answer. It is called for every open question, each in its own goroutine: which is
+	// shown first is Ask's. ctx ends when the question is not open any more, and its
+	// cause says why. After an error the question is not asked here again. Nil:
+	// nobody is at one.
 	Ask func(ctx context.Context, q Question) (Answer, error)
 	// Note is told what happens, one line at a time, from one goroutine.
 	Note func(Note)
@@ -46,6 +48,8 @@ type RunOptions struct {
 // Notes that a person should look at.
 const (
 	NoteOverlap = "edit the same file:" // Member is several of them
+	NoteSwept   = "swept"               // a process that a member left behind was ended: pid, what it ran, why
+	NoteNotOurs = "not ours"            // a process with a member's mark that is not the member's, and is kept
 	NoteKept    = "worktree kept:"      // and why, and where
 )
 
@@ -70,7 +74,7 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if err := o.clear(ctx, f.Team, ro.Note); err != nil {
 		return nil, err
 	}
-	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}
+	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
 	o, err := o.LedBy(f)
 	if err != nil {
 		return nil, err
@@ -102,11 +106,8 @@ type run struct {
 	began  time.Time
 	told   map[string]bool // what Note was told
 	watch  lookout         // over files that several members edit
-	asked  string          // the question that is on the terminal
+	asking Asking          // at the terminal
 	end    runEnd
-	// answers come from the terminal
-	answers chan Answer
-	asking  context.CancelFunc
 
 	gone time.Time // since when the team's directory is gone; zero: it is there
 }
@@ -220,8 +221,7 @@ func (r *run) loop(ctx context.Context) error {
 		for range nudges { // until the watcher has ended
 		}
 	}()
-	r.answers = make(chan Answer, 1)
-	defer r.withdraw()
+	defer r.asking.End()
 	for {
 		if err := r.pass(ctx); err != nil {
 			return err
@@ -240,12 +240,9 @@ func (r *run) loop(ctx context.Context) error {
 			r.watch.take(found, r.note)
 		case <-ctx.Done():
 			return ctx.Err()
-		case a := <-r.answers:
-			r.asked, r.asking = "", nil
-			if a.ID != "" {
-				if _, err := r.o.decide(ctx, r.s, a); err != nil {
-					return err
-				}
+		case rep := <-r.asking.Replies():
+			if err := r.answer(ctx, rep); err != nil {
+				return err
 			}
 		case <-nudges:
 		case <-r.l.Nudges():
@@ -301,45 +298,6 @@ func (r *run) log() *slog.Logger {
 	return r.o.Log
 }
 
-// ask puts the oldest open question on the terminal, one at a time, and takes it
-// away when it was answered elsewhere.
-func (r *run) ask(ctx context.Context) {
-	if r.ro.Ask == nil {
-		return
-	}
-	open := r.s.Lead.Pending()
-	if r.asked != "" {
-		for _, q := range open {
-			if string(q.ID) == r.asked {
-				return
-			}
-		}
-		r.withdraw()
-		return // its goroutine reports first
-	}
-	if r.asking != nil || len(open) == 0 {
-		return
-	}
-	q := r.o.question(r.s.Lead, open[0], r.o.Minter.Now())
-	actx, cancel := context.WithCancel(ctx)
-	r.asked, r.asking = q.ID, cancel
-	go func() {
-		a, err := r.ro.Ask(actx, q)
-		cancel()
-		if err != nil {
-			a = Answer{}
-		}
-		r.answers <- a // buffered: one question at a time
-	}()
-}
-
-func (r *run) withdraw() {
-	if r.asking != nil {
-		r.asking()
-	}
-	r.asked = ""
-}
-
 // finish ends every member: by handshake within the grace, else by signal.
 func (r *run) finish(ctx context.Context) error {
 	e := teamEnd{grace: cmp.Or(r.ro.Grace, graceUsual), hurry: r.ro.Hurry}
@@ -351,6 +309,7 @@ func (r *run) finish(ctx context.Context) error {
 		e.reason = "the run was stopped"
 		r.noteEnd(e)
 	}
+	r.s.sweeps(r.ro.Note)
 	return r.o.endTeam(ctx, r.l, r.s, e, func() { r.tell() })
 }
 

@@ -126,7 +126,7 @@ func sendable(text string) error {
 // router holds a sender for every scheme that this operator reaches. cfg may be
 // nil: then it reaches no members.
 func (o Operator) router(cfg *team.Config) transport.Router {
-	r := transport.Router{waggle.SchemeUDS: transport.Sockets{Keys: o.Home.SocketKeys()}, waggle.SchemeHTTP: transport.Web{Token: o.webToken}}
+	r := transport.Router{waggle.SchemeUDS: sockets{o, transport.Sockets{Keys: o.Home.SocketKeys()}}, waggle.SchemeHTTP: transport.Web{Token: o.webToken}}
 	if cfg != nil {
 		r[waggle.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
 			return o.box(cfg, to.Member, nil)
@@ -249,7 +249,7 @@ func (o Operator) sendOne(ctx context.Context, s *State, way transport.Sender, t
 	if err != nil {
 		return fail(hinted(err))
 	}
-	res.MsgID, res.State, res.Ahead = receipt.MsgID, Delivery(receipt.State), receipt.Ahead
+	res.MsgID, res.State, res.Ahead, res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
 	return res
 }
 

@@ -14,6 +14,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/team"
 	"waggle/transport"
@@ -121,7 +122,7 @@ func (o Operator) readEndpoint() (Endpoint, error) {
 }
 
 func writeEndpoint(path string, e Endpoint) error {
-	data, err := json.Marshal(e)
+	data, err := jsonobj.Marshal(e)
 	if err != nil {
 		return err
 	}

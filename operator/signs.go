@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,6 +31,7 @@ type Signs struct {
 	Output   OutputSign    `json:"output"`
 	Terminal *TerminalSign `json:"terminal"` // null: it has none, or none is known any more
 	Died     *DiedSign     `json:"died"`     // null: its newest start has not died, as far as is on record
+	Tools    []ToolSign    `json:"tools"`    // what a dead process of it has left running
 	Stopping string        `json:"stopping"` // why its end is expected; "" when it is not
 }
 
@@ -103,6 +105,7 @@ type looker struct {
 	watched map[control.Instance]time.Duration
 	oldest  map[control.Instance]uint64 // the order that watched is about
 	edits   []edits                     // of the living
+	marked  []spawn.Marked              // when some member's process is dead; nil: not looked for
 }
 
 // looker reads what is the same for all members. What cannot be read is left out:
@@ -129,6 +132,7 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == control.FileTrust, Since: m.Since, Ending: ending(m), Broken: k.broken}
 	g := &Signs{Stopping: f.Ending, Journal: JournalSign{Problem: k.broken}}
 	k.process(m, &f, g)
+	k.tools(m, g)
 	k.output(m, &f, g)
 	k.mailbox(ctx, m, g)
 	if m.Died != nil {
@@ -153,6 +157,22 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 	}
 	k.journal(m, w, &f, g)
 	return f, g, w
+}
+
+// tools looks for what is left of a dead process. Where it cannot be looked there are
+// none to show.
+func (k *looker) tools(m *control.Member, g *Signs) {
+	g.Tools = []ToolSign{}
+	if m.Trust == control.FileTrust || m.Process == nil || !gone(m.Process.ID) {
+		return
+	}
+	if k.marked == nil {
+		all, _ := spawn.AllMarked()
+		k.marked = append([]spawn.Marked{}, all...)
+	}
+	if left, _ := k.o.leftTools(k.s, m, k.marked); len(left) > 0 {
+		g.Tools = left
+	}
 }
 
 // ending says why the end of a member's process is expected.
@@ -300,18 +320,31 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 
 // runs is what a call was asked for, with what it runs after an answer changed it.
 func runs(c *control.Call) control.Ask {
-	a := c.Ask
-	a.Input = c.Input()
-	return a
+	return c.Run()
 }
 
 // said is what is asked for as people say it: the shell's text without the JSON
 // around it.
 func said(k waggle.Kind, a control.Ask) string {
 	if text := commandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
-		return a.Tool + " " + text
+		return a.Tool + " " + text + reading(a.Stdin)
 	}
 	return Describe(k, a)
+}
+
+// reading says in a few words what a command reads.
+func reading(stdin string) string {
+	if stdin == "" {
+		return ""
+	}
+	line, rest, more := strings.Cut(stdin, "\n")
+	if r := []rune(line); len(r) > 60 {
+		line, more = string(r[:60]), true
+	}
+	if more && rest != "" || strings.TrimSpace(line) == "" {
+		line += "…"
+	}
+	return ", reading " + strconv.Quote(line)
 }
 
 // asks tells whom a question waits for. One that is answered waits for nobody.

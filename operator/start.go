@@ -71,11 +71,22 @@ func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *State, ms [
 
 // startMember starts the process of a member that has joined.
 func (o Operator) startMember(ctx context.Context, l *leader.Leader, s *State, m *control.Member) (*spawn.Process, error) {
+	if m.Process != nil && gone(m.Process.ID) {
+		if err := o.endTools(ctx, s, m); err != nil {
+			return nil, err
+		}
+	}
 	dir := o.Root.MemberDir(s.Team, m.Name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	return o.StartWorker(ctx, l, s, m.Instance, m.Name, m.Cwd, filepath.Join(dir, "output.log"))
+}
+
+// gone reports a process that certainly does not run.
+func gone(id spawn.Identity) bool {
+	alive, err := id.Check()
+	return !alive && err == nil
 }
 
 // ContractError says that a member came up as something else than was asked for.

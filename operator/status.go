@@ -227,6 +227,9 @@ func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Signs)
 	h := f.Health()
 	ms := MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: string(m.Trust),
 		Log: g.Output.Path, Worktree: worktreeView(m.Worktree), Evidence: g}
+	if len(g.Tools) > 0 {
+		ms.Why += "; " + toolsText(g.Tools)
+	}
 	if !h.Since.IsZero() {
 		ms.Since = waggle.FormatTime(h.Since)
 	}
@@ -315,7 +318,7 @@ func (o Operator) others(ctx context.Context, s *State, st *Status) error {
 // fileMember is a member that no journal of ours knows.
 func fileMember(m team.Member, f MemberFacts) MemberStatus {
 	h := f.Health()
-	g := &Signs{Process: ProcessSign{PID: f.PID, State: string(f.Life)}}
+	g := &Signs{Tools: []ToolSign{}, Process: ProcessSign{PID: f.PID, State: string(f.Life)}}
 	switch {
 	case f.PID == 0:
 		g.Process.State = "none"

@@ -39,6 +39,7 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 	}
 	r := &run{o: o, s: s, ro: RunOptions{Note: so.Tell}, told: map[string]bool{}}
 	r.mute()
+	s.sweeps(so.Tell)
 	watch, cancel := context.WithCancel(ctx)
 	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond},
 		append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))...)
@@ -85,6 +86,8 @@ type stopping struct {
 // ask asks the member to end until it has, it cannot hear, or the time is over.
 func (st *stopping) ask(ctx context.Context, until time.Time) error {
 	var asked time.Time
+	words, done := context.WithTimeout(ctx, until.Sub(st.o.Minter.Now())+wordsWait)
+	defer done()
 	for {
 		if now := st.o.Minter.Now(); now.Sub(asked) >= askAgain {
 			asked = now
@@ -92,10 +95,13 @@ func (st *stopping) ask(ctx context.Context, until time.Time) error {
 				return err
 			}
 		}
-		if _, err := st.o.pass(ctx, st.s); err != nil && !passing(err) {
+		if _, err := st.o.pass(words, st.s); unheld(words, err) != nil {
 			return err
 		}
 		st.tell()
+		if ctx.Err() == nil && words.Err() != nil {
+			return nil
+		}
 		if st.m.Left != nil || st.m.Died != nil || st.m.Trust == control.FileTrust || !st.o.Minter.Now().Before(until) {
 			return nil
 		}
@@ -132,7 +138,11 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 	}
 	until := st.o.Minter.Now().Add(ladder.Term + ladder.Kill)
 	for {
-		if _, err := st.o.pass(ctx, st.s); err != nil && !passing(err) {
+		words, done := context.WithTimeout(ctx, 3*wordsWait)
+		_, err := st.o.pass(words, st.s)
+		err = unheld(words, err)
+		done()
+		if err != nil {
 			return "", err
 		}
 		st.tell()
@@ -192,8 +202,10 @@ func (st *stopping) let(ctx context.Context, rung string) error {
 	if err != nil {
 		return err
 	}
-	_, err = st.o.pass(ctx, st.s)
-	return err
+	words, done := context.WithTimeout(ctx, wordsWait)
+	defer done()
+	_, err = st.o.pass(words, st.s)
+	return unheld(words, err)
 }
 
 // DownResult is how a team ended.
@@ -230,6 +242,7 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions
 	if err := o.guard(ctx, s, "down"); err != nil {
 		return nil, err
 	}
+	s.sweeps(so.Tell)
 	gone := map[control.Instance]bool{}
 	for _, m := range s.Lead.Members {
 		gone[m.Instance] = m.Left != nil
@@ -340,6 +353,7 @@ func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, for
 	}
 	r := &run{o: o, s: s, l: l, ro: RunOptions{Note: tell}, told: map[string]bool{}}
 	r.mute()
+	s.sweeps(tell)
 	err = o.endTeam(ctx, l, s, teamEnd{reason: "the operator ends the team", grace: cmp.Or(grace, graceUsual), force: force}, r.tell)
 	if cerr := l.Close(); err == nil {
 		err = cerr

@@ -154,7 +154,7 @@ func suggestion(rule policy.Rule, class []approval, calls []memberCall) Suggesti
 		sg.Scope = sg.Members[0]
 	}
 	for _, c := range calls {
-		if !rule.Covers(policy.Call{Tool: c.Ask.Tool, Input: []byte(c.Ask.Input), Cwd: c.Ask.Cwd}) {
+		if !rule.Covers(c.Ask.Call()) {
 			continue
 		}
 		sg.Total++

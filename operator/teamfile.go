@@ -14,12 +14,12 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/team"
@@ -38,6 +38,8 @@ type File struct {
 	Deadline time.Duration
 	Layout   mailbox.Layout // of the mailboxes
 	Sandbox  string         // off, auto, required; "" when the file says nothing
+	Network  []string       // hosts that the sandbox is to let through
+	Caches   []string       // directories that it is to share
 	Members  []FileMember   // but for the lead
 	// Lead is the agent that sits behind the lead; nil: a person does. LeadPolicy
 	// is what it could do itself without being asked; nil: what the team may.
@@ -74,16 +76,16 @@ type FileTask struct {
 
 // yamlFile is the file's own shape. Unknown keys are an error with their line.
 type yamlFile struct {
-	Team     string         `yaml:"team"`
-	Lead     string         `yaml:"lead"`
-	LeadMay  *yamlPolicy    `yaml:"lead_policy"`
-	Decide   yamlDecide     `yaml:"decide"`
-	Deadline agent.Duration `yaml:"deadline"`
-	Policy   yamlPolicy     `yaml:"policy"`
-	Layout   string         `yaml:"layout"`
-	Sandbox  *yamlSandbox   `yaml:"sandbox"`
-	Members  []yamlMember   `yaml:"members"`
-	Tasks    []yamlTask     `yaml:"tasks"`
+	Team     string       `yaml:"team"`
+	Lead     string       `yaml:"lead"`
+	LeadMay  *yamlPolicy  `yaml:"lead_policy"`
+	Decide   yamlDecide   `yaml:"decide"`
+	Deadline yamlDuration `yaml:"deadline"`
+	Policy   yamlPolicy   `yaml:"policy"`
+	Layout   string       `yaml:"layout"`
+	Sandbox  *yamlSandbox `yaml:"sandbox"`
+	Members  []yamlMember `yaml:"members"`
+	Tasks    []yamlTask   `yaml:"tasks"`
 }
 
 type yamlDecide struct {
@@ -122,9 +124,9 @@ type yamlMember struct {
 
 // yamlRule is how a script that is the lead answers.
 type yamlRule struct {
-	Answer string         `yaml:"answer"`
-	Reason string         `yaml:"reason"`
-	After  agent.Duration `yaml:"after"`
+	Answer string       `yaml:"answer"`
+	Reason string       `yaml:"reason"`
+	After  yamlDuration `yaml:"after"`
 }
 
 // yamlStep accepts the short forms that a person would write.
@@ -163,17 +165,14 @@ type yamlProgress struct {
 }
 
 type yamlTask struct {
-	Subject      string         `yaml:"subject"`
-	Owner        string         `yaml:"owner"`
-	Instructions string         `yaml:"instructions"`
-	After        []string       `yaml:"after"`
-	Required     *bool          `yaml:"required"`
-	Timeout      agent.Duration `yaml:"timeout"`
-	Cwd          string         `yaml:"cwd"`
+	Subject      string       `yaml:"subject"`
+	Owner        string       `yaml:"owner"`
+	Instructions string       `yaml:"instructions"`
+	After        []string     `yaml:"after"`
+	Required     *bool        `yaml:"required"`
+	Timeout      yamlDuration `yaml:"timeout"`
+	Cwd          string       `yaml:"cwd"`
 }
-
-// maxTeamFile is the most that is read of a team file.
-const maxTeamFile = 1 << 20
 
 // ReadFile reads and checks a team file. Errors name the file and the line.
 func ReadFile(path string) (*File, error) {
@@ -191,15 +190,23 @@ func ReadFile(path string) (*File, error) {
 	if err != nil {
 		return nil, &Error{Code: CodeFailed, Op: "team file", Err: err}
 	}
-	real, err := filepath.EvalSymlinks(abs) // a person may keep theirs behind a link
-	if err != nil {
-		return nil, &Error{Code: CodeFailed, Op: "team file", Err: err}
+	data, err := readBounded(abs)
+	if errors.Is(err, atomicfile.ErrTooLarge) {
+		return nil, tooLarge("team file", path)
 	}
-	data, err := atomicfile.ReadFile(real, atomicfile.Options{MaxSize: maxTeamFile})
 	if err != nil {
 		return nil, &Error{Code: CodeFailed, Op: "team file", Err: err}
 	}
 	return ParseFile(abs, data)
+}
+
+// readBounded reads a file of YAML, behind links too: a person may keep theirs there.
+func readBounded(path string) ([]byte, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	return atomicfile.ReadFile(real, atomicfile.Options{MaxSize: maxYAML})
 }
 
 // ParseFile checks the content of a team file; path is for messages and for
@@ -207,9 +214,9 @@ func ReadFile(path string) (*File, error) {
 func ParseFile(path string, data []byte) (*File, error) {
 	sum := sha256.Sum256(data)
 	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
-	tree, err := parser.ParseBytes(data, 0)
+	tree, err := parseYAML("team file", path, data)
 	if err != nil {
-		return nil, usage("team file", path, err)
+		return nil, err
 	}
 	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
 		return nil, usage("team file", path, errors.New("want one YAML document with a team"))
@@ -238,6 +245,9 @@ func usage(op, path string, err error) error {
 	return &Error{Code: CodeUsage, Op: op, Msg: path + ": " + err.Error()}
 }
 
+// maxBad is how many problems of a file are said.
+const maxBad = 50
+
 // checker collects what is wrong with a file, each with its line.
 type checker struct {
 	path string
@@ -247,6 +257,13 @@ type checker struct {
 
 // bad records a problem at a YAML path such as $.members[0].name.
 func (c *checker) bad(at, format string, args ...any) {
+	switch {
+	case len(c.errs) == maxBad:
+		c.errs = append(c.errs, fmt.Errorf("%s: and more", c.path))
+		fallthrough
+	case len(c.errs) > maxBad: // each is looked up in the tree for its line
+		return
+	}
 	line := 0
 	if p, err := yaml.PathString(at); err == nil {
 		if n, err := p.FilterFile(c.tree); err == nil && n != nil && n.GetToken() != nil {
@@ -278,7 +295,7 @@ func (c *checker) file(f *File, y *yamlFile) {
 		}
 	}
 	if y.Sandbox != nil {
-		f.Sandbox = y.Sandbox.Mode
+		f.Sandbox, f.Network, f.Caches = y.Sandbox.Mode, y.Sandbox.Network, y.Sandbox.Caches
 		switch y.Sandbox.Mode {
 		case "":
 			f.Sandbox = "required"
@@ -377,6 +394,7 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		for _, m := range f.Members {
 			if waggle.SameName(m.Name, name) {
 				c.bad(at+".name", "%s is there twice", name)
+				break
 			}
 		}
 		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required", Worktree: y.Worktree}
@@ -420,11 +438,11 @@ func spec(y yamlMember) (json.RawMessage, error) {
 	case len(y.Command) > 0 && y.Agent != "exec":
 		return nil, fmt.Errorf("command is for agent exec, not %q", y.Agent)
 	case y.Agent == "exec":
-		return json.Marshal(agent.ExecSpec{Command: y.Command})
+		return jsonobj.Marshal(agent.ExecSpec{Command: y.Command})
 	case y.Agent == "script":
 		var s agent.ScriptSpec
 		if d := y.Decide; d != nil {
-			s.Decide = &agent.DecideStep{Answer: d.Answer, Reason: d.Reason, After: d.After}
+			s.Decide = &agent.DecideStep{Answer: d.Answer, Reason: d.Reason, After: agent.Duration(d.After)}
 		}
 		for i, st := range y.Steps {
 			step, err := st.step()
@@ -433,7 +451,7 @@ func spec(y yamlMember) (json.RawMessage, error) {
 			}
 			s.Steps = append(s.Steps, step)
 		}
-		return json.Marshal(s)
+		return jsonobj.Marshal(s)
 	}
 	return nil, nil
 }
@@ -481,7 +499,7 @@ func (y yamlStep) step() (agent.Step, error) {
 		s.Say = &agent.SayStep{To: y.Say.To, Text: y.Say.Text, Summary: y.Say.Summary}
 	}
 	if y.Tool != nil {
-		in, err := json.Marshal(y.Tool.Input)
+		in, err := jsonobj.Marshal(y.Tool.Input)
 		if err != nil {
 			return s, err
 		}

@@ -53,6 +53,9 @@ type TeamView struct {
 	Live   []Running
 	Led    bool // a process of waggle holds the leader lease
 	Ours   bool // waggle leads it: it has a journal here
+	// Sockets are the addresses, uds:PATH, that take words now, by member; "operator"
+	// is the operator's, whose words lie in the lead's mailbox.
+	Sockets map[string]string
 }
 
 // Running is a process of a team.
@@ -73,7 +76,7 @@ func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, er
 	if err != nil {
 		return nil, err
 	}
-	tv := &TeamView{Team: name, Layout: as.String(), Live: []Running{}}
+	tv := &TeamView{Team: name, Layout: as.String(), Live: []Running{}, Sockets: map[string]string{}}
 	if tv.Config, err = reg.Load(ctx); err != nil {
 		return nil, err
 	}
@@ -92,6 +95,9 @@ func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, er
 		if m.Process != nil && m.Process.ID.Alive() {
 			tv.Live = append(tv.Live, Running{Name: m.Name, PID: m.Process.ID.PID})
 		}
+	}
+	if tv.Sockets, err = o.addresses(s); err != nil {
+		return nil, err
 	}
 	_, tv.Led, err = o.Live(s)
 	return tv, err
@@ -160,9 +166,9 @@ func (tv *TeamView) Document() (json.RawMessage, error) {
 	}{
 		{"team", tv.Team}, {"created", waggle.FormatTime(tv.Config.CreatedAt)}, {"active_members", tv.Active()},
 		{"total_members", len(entries)}, {"dialect", tv.Config.Dialect()}, {"layout", tv.Layout},
-		{"live", len(live)}, {"live_members", live}, {"led", tv.Led}, {"ours", tv.Ours},
+		{"live", len(live)}, {"live_members", live}, {"led", tv.Led}, {"ours", tv.Ours}, {"sockets", tv.Sockets},
 	} {
-		raw, err := json.Marshal(f.value)
+		raw, err := jsonobj.Marshal(f.value)
 		if err != nil {
 			return nil, err
 		}

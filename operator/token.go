@@ -16,6 +16,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/team"
 	"waggle/transport"
 )
@@ -128,7 +129,7 @@ func hashToken(secret string) string {
 func tokenPath(dir, hash string) string { return filepath.Join(dir, hash[:32]+".json") }
 
 func writeToken(dir string, t joinToken) error {
-	data, err := json.Marshal(t)
+	data, err := jsonobj.Marshal(t)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (o Operator) Raise(ctx context.Context, f *File, attended bool, tell func(N
 	if err := o.clear(ctx, f.Team, tell); err != nil {
 		return nil, err
 	}
-	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Deadline: f.Deadline.Milliseconds()}
+	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
 	s, err := o.CreateAs(ctx, f.Team, "", f.Layout, set)
 	if err != nil {
 		return nil, err

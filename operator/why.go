@@ -63,6 +63,9 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	}
 	y.fromLeader(s, m)
 	y.fromProcess(s, m)
+	if len(g.Tools) > 0 {
+		y.add("process", time.Time{}, "%s", toolsText(g.Tools))
+	}
 	y.fromTerminal(g.Terminal)
 	switch {
 	case w != nil:

@@ -27,12 +27,13 @@ func ParseGate(s string) (Gate, error) {
 	return "", fmt.Errorf("policy: unknown gate %q (known: %s)", s, joined(Gates()))
 }
 
-// Decider says who answers a gate's questions (DESIGN, "Who is who").
+// Decider says who answers a gate's questions: what rules and modes neither allow
+// nor deny (DESIGN, "Who is who").
 type Decider string
 
 // The deciders.
 const (
-	DecideOperator Decider = "operator"
+	DecideOperator Decider = "operator" // the operator decides what no rule and no mode allows or denies
 	DecideRules    Decider = "rules"
 	DecideLeader   Decider = "leader"
 	DecideTwo      Decider = "two"

@@ -37,9 +37,9 @@ func (r shellRule) denies(s script, text, cwd string) match {
 		case maybe:
 			best = maybe
 		}
-		if best == no && r.mentioned(c) {
-			best = maybe
-		}
+	}
+	if best == no && r.mentions(s.carried) {
+		best = maybe
 	}
 	for _, c := range s.suspects {
 		if best == no && r.hits(c, cwd) != no {
@@ -212,7 +212,7 @@ func hasLetter(have string, letter rune) bool {
 		name, _, _ := strings.Cut(long, "=")
 		return name != "" && longOptions[letter] != "" && strings.HasPrefix(longOptions[letter], name)
 	}
-	if !cluster(have, 6) {
+	if !cluster(have, len(have)) { // a letter may stand many times
 		return false
 	}
 	if letter == 'r' || letter == 'R' {
@@ -238,59 +238,6 @@ func sameCommand(want, have, cwd string) bool {
 		return strings.ToLower(path.Clean(p))
 	}
 	return abs(want) == abs(have)
-}
-
-// carriers run code that stands in their arguments in another language, or in a
-// form that is not followed. A denied command's name in there is a doubt.
-var carriers = map[string]bool{
-	"python": true, "python2": true, "python3": true, "pypy3": true, "perl": true, "ruby": true, "node": true,
-	"nodejs": true, "deno": true, "bun": true, "php": true, "lua": true, "awk": true, "gawk": true, "mawk": true,
-	"nawk": true, "osascript": true, "tclsh": true, "expect": true, "vim": true, "vi": true, "nvim": true,
-	"ex": true, "ed": true, "sed": true, "make": true, "gmake": true, "docker": true, "podman": true,
-	"kubectl": true, "tmux": true, "screen": true, "npx": true, "npm": true, "pnpm": true, "yarn": true,
-	"uv": true, "uvx": true, "gdb": true, "sqlite3": true, "start-stop-daemon": true, "entr": true, "m4": true,
-	"jshell": true, "pwsh": true, "powershell": true, "cmd": true, "at": true, "batch": true, "crontab": true,
-	"bind": true, "complete": true, "mapfile": true, "readarray": true,
-}
-
-// gitCarriers are what makes git run a command of the caller's choice.
-var gitCarriers = []string{"-c", "-x", "--exec", "run", "foreach", "filter-branch", "config", "difftool", "mergetool"}
-
-// mentioned reports whether a command carries the denied command's name in code
-// that is not followed.
-func (r shellRule) mentioned(c []word) bool {
-	if c[0].sure == unknown {
-		return false
-	}
-	name := baseName(c[0].text)
-	switch {
-	case carriers[name]:
-	case name == "git" && slices.ContainsFunc(c[1:], func(w word) bool {
-		return slices.Contains(gitCarriers, w.text) || strings.HasPrefix(w.text, "--exec=") || strings.HasPrefix(w.text, "-c")
-	}):
-	default:
-		return false
-	}
-	denied := baseName(r.words[0])
-	return slices.ContainsFunc(c[1:], func(w word) bool {
-		return w.sure == unknown || holdsToken(strings.ToLower(w.text), denied)
-	})
-}
-
-// holdsToken finds a word within a text.
-func holdsToken(text, token string) bool {
-	for at := 0; ; {
-		i := strings.Index(text[at:], token)
-		if i < 0 {
-			return false
-		}
-		i += at
-		end := i + len(token)
-		if (i == 0 || !wordByte(text[i-1])) && (end == len(text) || !wordByte(text[end])) {
-			return true
-		}
-		at = i + 1
-	}
 }
 
 func wordByte(c byte) bool {

@@ -24,15 +24,23 @@
 //
 // Adding a deny rule never widens, removing an allow rule never widens, quoting a
 // word differently never changes the answer, a && b is never freer than a and b,
-// and a policy made by Within never allows what its ceiling does not. The
-// package's tests state each as a property.
+// and a policy made by Within never allows what its ceiling does not, with one
+// exception: ModePlan allows a shell text that only reads (OnlyReads) what Read and
+// Grep may read, where other modes ask. The package's tests state each as a
+// property.
 //
 // # Limits
 //
 // A rule is a judgement about a text, not a sandbox. Bash(git:*) allows
-// git -c core.pager='rm -rf /' log, and Bash(go test:*) allows whatever code the
-// agent has just written into a test. Paths are cleaned as text: a symbolic link
-// inside the working directory may lead out of it. Host names are compared as
+// git -c core.pager=x log, and Bash(go test:*) allows whatever code the agent has
+// just written into a test. A deny rule finds a command in the text of one call:
+// every command that knownTable does not list as pure is a carrier, and the denied
+// program anywhere in its words asks. It does not find what a script, a Makefile
+// or an earlier call has written. Without Call.Links paths are cleaned as text,
+// and a symbolic link inside the working directory may lead out of it; with Links a
+// path is judged as it led when it was resolved, and whoever runs the call must hold
+// it to that path. Only the literal part of a pattern is resolved: Read(**/.env) does
+// not deny the file that a link named .env leads to under its own name. Host names are compared as
 // text: a redirect leads elsewhere. The boundary is the sandbox (TRUST 8).
 //
 // Sources: WIRE §1.0, §1.7, §1.8, §5.3; TRUST 1, 3, 8; DESIGN, "Who is who".

@@ -1,6 +1,10 @@
 package policy
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // PatternOf names what a call has in common with calls like it: the widest rule
 // that Suggest proposes for it. A call for which it proposes none is like nothing
@@ -12,6 +16,73 @@ func PatternOf(c Call) string {
 	}
 	return c.Tool + " " + string(c.Input)
 }
+
+// LikeOf names the calls that one answer may cover together with c, and what they
+// share. Calls with the same name have the same input; or
+//
+//   - each is one plain command of Bash, they begin with the same words, and every
+//     option of theirs is the same, with the word behind it unless that is a number:
+//     an option makes another program of a command (go test -exec, git -c);
+//   - or they have the same pattern of paths;
+//
+// and nothing else in their inputs differs but a description.
+func LikeOf(c Call) (name, pattern string) {
+	pattern = PatternOf(c)
+	var fields map[string]json.RawMessage
+	prefix := c.Tool == "Bash" && strings.HasSuffix(pattern, ":*)")
+	glob := c.Tool != "Bash" && strings.HasSuffix(pattern, "/**)")
+	if (prefix || glob) && json.Unmarshal(c.Input, &fields) == nil {
+		var same []string
+		ok := glob
+		if prefix {
+			same, ok = options(fields["command"])
+			delete(fields, "command")
+		} else {
+			delete(fields, "file_path")
+		}
+		delete(fields, "description")
+		rest, err := marshal(fields) // keys in order
+		words, werr := marshal(same)
+		if ok && err == nil && werr == nil {
+			return "like " + pattern + " " + string(words) + " " + string(rest), pattern
+		}
+	}
+	exact := c.Tool + " " + string(c.Input)
+	return "equal " + exact, exact
+}
+
+// options are the words of a plain command that calls which are alike have in
+// common, besides how they begin.
+func options(command json.RawMessage) (same []string, ok bool) {
+	var text string
+	if json.Unmarshal(command, &text) != nil {
+		return nil, false
+	}
+	words, err := plainCommand(text)
+	if err != nil {
+		return nil, false
+	}
+	for i, w := range words {
+		if !option(w) && (i == 0 || !takesWord(words[i-1]) || number(w)) {
+			continue
+		}
+		same = append(same, w)
+	}
+	return same, true
+}
+
+// option reports a word that may change what a command is: an option, a file of
+// options, an assignment.
+func option(word string) bool {
+	return word != "" && strings.ContainsRune("-+@", rune(word[0])) || strings.Contains(word, "=")
+}
+
+// takesWord reports an option that the next word may belong to.
+func takesWord(word string) bool {
+	return strings.HasPrefix(word, "-") && word != "--" && !strings.Contains(word, "=")
+}
+
+func number(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }
 
 // Covers reports whether the rule as an allow rule alone is enough for a call,
 // deny rules and modes aside.

@@ -12,10 +12,27 @@ import (
 // "path" the path, for WebFetch "url" the address. Cwd is the absolute directory
 // that relative paths and patterns start from; without one they cannot be judged
 // and ask.
+//
+// With Links a path is judged in two spellings, as it stands and with its symbolic
+// links followed: a deny rule that matches either denies, an allow rule or a mode
+// allows what it allows in both. The working directory and the literal part of every
+// pattern are resolved alike. Without Links paths are judged as text.
+//
+// Stdin is what the command reads, Env what is added to its environment (NAME=VALUE).
+// An input that has a "stdin" of its own says what is read.
 type Call struct {
 	Tool  string
 	Input json.RawMessage
 	Cwd   string
+	Links Links
+	// Home is what "~" may stand for: deny rules are looked for there too. A path
+	// with "~" asks all the same, since not every tool resolves it.
+	Home string
+	// Guarded are absolute paths that are guarded beside the Guarded names: the team
+	// file that was accepted.
+	Guarded []string
+	Stdin   string
+	Env     []string
 }
 
 // Verdict is what policy says of a call.
@@ -132,6 +149,11 @@ func (p Policy) judge(mode ModeInfo, q *question) Verdict {
 		return Verdict{Deny, "deny " + rule, "A deny rule matches."}
 	}
 	cell := mode.Cell(q.area)
+	if mode.Mode == ModePlan && found == no {
+		if paths, ok := q.reads(); ok {
+			return p.judgeReads(q, paths)
+		}
+	}
 	var used, doubts []string
 	if mode.rulesReach(q.area) {
 		used, doubts = q.allowed(p.Allow)
@@ -173,12 +195,14 @@ func sentence(s string) string {
 // question is a call that has been read.
 type question struct {
 	call    Call
+	place   place
 	area    Area
 	text    string   // the shell text
 	hasText bool     // there is one
+	stdin   string   // what it reads
 	script  *script  // what it may run; made when first needed
 	targets []target // the paths
-	search  string   // Grep with content: the directory whose files would be shown
+	search  bool     // Grep with content: files below the first target would be shown
 	url     string
 	host    string // "" when the URL cannot be read
 	doubt   string // why nothing may allow this without asking
@@ -186,7 +210,7 @@ type question struct {
 
 // Keys of the inputs that are read.
 var (
-	shellKeys = []string{"command", unsandboxed}
+	shellKeys = []string{"command", "stdin", unsandboxed}
 	pathKeys  = []string{"file_path", "notebook_path", "path"}
 	fileKeys  = append([]string{"pattern", "output_mode"}, pathKeys...)
 	webKeys   = []string{"url"}
@@ -206,12 +230,15 @@ func newQuestion(c Call) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &question{call: c, area: AreaOther}
+	q := &question{call: c, place: placeOf(c), area: AreaOther}
 	keys := []string(nil)
 	switch knownTools[c.Tool] {
 	case shellPattern:
 		keys = shellKeys
 		q.readShell(fields)
+		if err := q.readSupplied(fields); err != nil {
+			return nil, err
+		}
 	case pathPattern:
 		keys = fileKeys
 		q.readPaths(fields)
@@ -261,6 +288,15 @@ func (q *question) readShell(fields map[string]json.RawMessage) {
 	}
 }
 
+// leadsBelow reports whether a directory lies below the working directory when its
+// links are followed.
+func (q *question) leadsBelow(dir string) bool {
+	t := q.resolve(dir)
+	return t.inside && t.doubt == ""
+}
+
+func (q *question) resolve(p string) target { return q.place.resolve(q.call.Cwd, p) }
+
 func (q *question) readPaths(fields map[string]json.RawMessage) {
 	for _, key := range pathKeys {
 		p, present, ok := stringField(fields, key)
@@ -269,14 +305,14 @@ func (q *question) readPaths(fields map[string]json.RawMessage) {
 		case !ok:
 			q.targets = append(q.targets, target{doubt: fmt.Sprintf("%q is not a path", key)})
 		default:
-			q.targets = append(q.targets, resolve(q.call.Cwd, p))
+			q.targets = append(q.targets, q.resolve(p))
 		}
 	}
 	searches := slices.Contains([]string{"Glob", "Grep", "LS"}, q.call.Tool)
 	if len(q.targets) == 0 {
 		t := target{doubt: "the call names no path"}
 		if searches {
-			t = resolve(q.call.Cwd, "")
+			t = q.resolve("")
 		}
 		q.targets = append(q.targets, t)
 	}
@@ -284,7 +320,7 @@ func (q *question) readPaths(fields map[string]json.RawMessage) {
 		q.readGlobPattern(fields)
 	}
 	if mode, _, _ := stringField(fields, "output_mode"); q.call.Tool == "Grep" && mode == "content" {
-		q.search = q.targets[0].abs
+		q.search = true
 	}
 	q.area = pathArea(q.targets, slices.Contains(editTools, q.call.Tool))
 }
@@ -301,7 +337,7 @@ func (q *question) readGlobPattern(fields map[string]json.RawMessage) {
 	}
 	dir, _, _ := stringField(fields, "path")
 	root, doubt := globRoot(dir, pattern)
-	t := resolve(q.call.Cwd, root)
+	t := q.resolve(root)
 	if t.doubt == "" && doubt != "" {
 		t.doubt, t.inside = doubt, false
 	}
@@ -360,8 +396,11 @@ func (q *question) allowed(rules []Rule) (used, doubts []string) {
 	if len(shell) == 0 {
 		return nil, nil
 	}
-	j := shellJudge{rules: shell}
+	j := shellJudge{rules: shell, cwd: q.call.Cwd, leads: q.leadsBelow}
 	if err := j.text(q.text); err != nil {
+		return nil, []string{err.Error()}
+	}
+	if err := q.allowsSupplied(&j); err != nil {
 		return nil, []string{err.Error()}
 	}
 	return j.used, nil
@@ -372,7 +411,7 @@ func (q *question) covered(m matcher) bool {
 	switch {
 	case m.glob != "":
 		for _, t := range q.targets {
-			if !allowsPath(m.glob, q.call.Cwd, t, slices.Contains(editTools, q.call.Tool)) {
+			if !q.place.allowsPath(m.glob, q.call.Cwd, t, slices.Contains(editTools, q.call.Tool)) {
 				return false
 			}
 		}
@@ -424,24 +463,50 @@ func (q *question) deniedText(r shellRule) match {
 	if !q.hasText {
 		return maybe
 	}
-	if q.script == nil {
-		s := walk(q.text)
-		q.script = &s
+	found := max(r.denies(q.walked(), q.text, q.call.Cwd), q.deniedSupplied(r))
+	if found == yes || q.call.Links == nil || r.words == nil {
+		return found
 	}
-	return r.denies(*q.script, q.text, q.call.Cwd)
+	return max(found, q.deniedFollowed(r))
+}
+
+// deniedFollowed matches the commands that are named by a path under the names that
+// their links lead to: ./x that is a link to /bin/rm is rm. A rule for a path counts
+// for what that path leads to, too.
+func (q *question) deniedFollowed(r shellRule) match {
+	rules := []shellRule{r}
+	if strings.HasPrefix(r.words[0], "/") {
+		if real, err := q.place.real(r.words[0]); err == nil && real != r.words[0] {
+			led := r
+			led.words = append([]string{real}, r.words[1:]...)
+			rules = append(rules, led)
+		}
+	}
+	found := no
+	for _, c := range q.walked().commands {
+		if len(c) == 0 || c[0].sure == unknown || !strings.Contains(c[0].text, "/") {
+			continue
+		}
+		t := q.resolve(c[0].text)
+		if len(t.real) == 0 && c[0].sure == literal {
+			found = max(found, maybe)
+		}
+		for _, name := range append([]string{c[0].text}, t.real...) {
+			led := append([]word{{text: name, sure: c[0].sure}}, c[1:]...)
+			for _, rule := range rules {
+				found = max(found, rule.hits(led, q.call.Cwd))
+			}
+		}
+	}
+	return found
 }
 
 func (q *question) deniedPath(glob string) match {
 	found := no
 	for _, t := range q.targets {
-		switch {
-		case t.abs != "" && deniesPath(glob, q.call.Cwd, t):
-			return yes
-		case t.doubt != "":
-			found = maybe
-		}
+		found = max(found, q.place.deniesPath(glob, q.call.Cwd, t))
 	}
-	if q.search != "" && mayLieBelow(glob, q.call.Cwd, q.search) {
+	if found == no && q.search && q.place.mayLieBelow(glob, q.call.Cwd, q.targets[0]) {
 		found = maybe
 	}
 	return found

@@ -149,7 +149,8 @@ func lookupMode(m Mode) (ModeInfo, bool) {
 // ordered locked-down, plan, safe, default = auto, acceptEdits,
 // bypassPermissions; dontAsk lies below default and beside safe and plan, and
 // meets those in locked-down. An unknown mode denies everything, so it lies below
-// all and is what they meet in.
+// all and is what they meet in. The order leaves out shell texts that only read
+// (OnlyReads), which plan allows and the modes above it ask about.
 func (m Mode) Meet(o Mode) Mode {
 	a, okA := lookupMode(m)
 	b, okB := lookupMode(o)

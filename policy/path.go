@@ -10,14 +10,6 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// guarded are names whose content later runs as code or sets rules for agents.
-var guarded = []string{".git", ".claude", ".mcp.json", "waggle.yaml", ".vscode", ".idea", ".husky"}
-
-// Guarded lists the file and directory names, at any depth, that acceptEdits does
-// not edit silently and that a wildcard in an allow rule for edits does not match:
-// what lies there later runs as code (hooks, tasks) or sets rules (USERS T19, T20).
-func Guarded() []string { return slices.Clone(guarded) }
-
 const (
 	globMeta      = `*?[{\`
 	maxGlobBraces = 4
@@ -131,15 +123,17 @@ func cleanRest(rest string) string {
 // target is one path that a call is about.
 type target struct {
 	abs     string // cleaned, absolute; a best guess when doubt is set
-	doubt   string // why the text alone does not say which file this is
-	inside  bool   // at or under the working directory
+	doubt   string // why nobody can say which file this is
+	inside  bool   // at or under the working directory, in every spelling
 	guarded []string
+	spelled []string // abs, and what "~" makes of it
+	real    []string // with links followed: one, or more with a doubt; none without Links
 }
 
 // lostCwd stands for a working directory that is not known; no rule can name it.
 const lostCwd = "/\x00"
 
-// resolve cleans a path as text: symbolic links are not looked at.
+// resolve cleans a path as text: symbolic links are place.resolve's to follow.
 func resolve(cwd, p string) target {
 	t := target{}
 	known := strings.HasPrefix(cwd, "/")
@@ -164,34 +158,16 @@ func resolve(cwd, p string) target {
 	case !known && !strings.HasPrefix(p, "/"):
 		t.doubt = "the working directory is not known"
 	}
-	cwd = path.Clean(cwd)
 	if strings.HasPrefix(p, "/") {
 		t.abs = path.Clean(p)
 	} else {
 		t.abs = path.Join(cwd, p)
 	}
-	named := t.abs
-	if known && under(cwd, t.abs) {
-		t.inside = t.doubt == ""
-		named = strings.TrimPrefix(t.abs, cwd)
-	}
-	t.guarded = guardedIn(named)
 	return t
 }
 
 func under(dir, p string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
-}
-
-// guardedIn lists the guarded segments of a path or pattern, in lower case.
-func guardedIn(p string) []string {
-	var found []string
-	for _, seg := range strings.Split(strings.ToLower(p), "/") {
-		if slices.Contains(guarded, seg) && !slices.Contains(found, seg) {
-			found = append(found, seg)
-		}
-	}
-	return found
 }
 
 // anchored is a glob as an absolute one.
@@ -220,41 +196,67 @@ var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`
 
 func escapeGlob(s string) string { return globEscaper.Replace(s) }
 
-// allowsPath reports whether an allow glob matches a target that is resolved; for
+// allowsPath reports whether an allow glob matches a target in every spelling; for
 // edits a guarded name must be spelled out in the glob.
-func allowsPath(glob, cwd string, t target, edits bool) bool {
-	if t.doubt != "" || !doublestar.MatchUnvalidated(anchored(glob, cwd), t.abs) {
+func (pl place) allowsPath(glob, cwd string, t target, edits bool) bool {
+	pat := pl.patterns(glob, cwd)
+	if t.doubt != "" || pat.allow == "" {
 		return false
+	}
+	for _, s := range t.spelled {
+		if !doublestar.MatchUnvalidated(pat.text, s) && !doublestar.MatchUnvalidated(pat.allow, s) {
+			return false
+		}
+	}
+	for _, s := range t.real {
+		if !doublestar.MatchUnvalidated(pat.allow, s) {
+			return false
+		}
 	}
 	if !edits {
 		return true
 	}
 	spelled := guardedIn(glob)
 	for _, g := range t.guarded {
-		if !slices.Contains(spelled, g) {
+		if !slices.Contains(spelled, g) && pat.text != escapeGlob(g) {
 			return false
 		}
 	}
 	return true
 }
 
-// deniesPath compares without regard to case too, and with backslashes read as
-// separators: a file system may.
-func deniesPath(glob, cwd string, t target) bool {
-	pat := anchored(glob, cwd)
-	for _, p := range []string{t.abs, path.Clean(strings.ReplaceAll(t.abs, `\`, "/"))} {
-		if doublestar.MatchUnvalidated(pat, p) ||
-			doublestar.MatchUnvalidated(strings.ToLower(pat), strings.ToLower(p)) {
-			return true
+// deniesPath matches every spelling of a target with every spelling of a deny glob.
+// It compares without regard to case too, and with backslashes read as separators: a
+// file system may.
+func (pl place) deniesPath(glob, cwd string, t target) match {
+	pats := pl.patterns(glob, cwd)
+	for _, s := range slices.Concat(t.spelled, t.real) {
+		for _, p := range []string{s, path.Clean(strings.ReplaceAll(s, `\`, "/"))} {
+			for _, pat := range append([]string{pats.text}, pats.real...) {
+				if doublestar.MatchUnvalidated(pat, p) ||
+					doublestar.MatchUnvalidated(strings.ToLower(pat), strings.ToLower(p)) {
+					return yes
+				}
+			}
 		}
 	}
-	return false
+	if pats.doubt || t.doubt != "" {
+		return maybe
+	}
+	return no
 }
 
-// mayLieBelow reports whether a glob may match something under dir.
-func mayLieBelow(glob, cwd, dir string) bool {
-	base, rest := splitGlob(anchored(glob, cwd))
-	return under(dir, base) || rest != "" && under(base, dir)
+// mayLieBelow reports whether a glob may match something under a target.
+func (pl place) mayLieBelow(glob, cwd string, t target) bool {
+	pats := pl.patterns(glob, cwd)
+	for _, dir := range slices.Concat(t.spelled, t.real) {
+		for _, pat := range append([]string{pats.text}, pats.real...) {
+			if base, rest := splitGlob(pat); under(dir, base) || rest != "" && under(base, dir) {
+				return true
+			}
+		}
+	}
+	return pats.doubt
 }
 
 // globRoot is where a Glob call starts to look: its path and the part of its

@@ -29,7 +29,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	if out.Deny == nil {
 		out.Deny = []Rule{}
 	}
-	return json.Marshal(out)
+	return marshal(out)
 }
 
 // UnmarshalJSON reads a policy and refuses what another reader could read
@@ -68,7 +68,7 @@ func (p Policy) Narrow(deny ...Rule) Policy {
 	return p
 }
 
-func union(a, b []Rule) []Rule {
+func union[T comparable](a, b []T) []T {
 	out := slices.Clone(a)
 	for _, r := range b {
 		if !slices.Contains(out, r) {
@@ -80,7 +80,8 @@ func union(a, b []Rule) []Rule {
 
 // Within returns the policy that is effective under a ceiling: for every call it
 // answers nothing freer than p and nothing freer than the ceiling (WIRE §1.8,
-// TRUST 4, USERS T19). The mode is where the two modes meet, the deny rules of
+// TRUST 4, USERS T19), except that ModePlan allows shell texts that only read
+// (OnlyReads). The mode is where the two modes meet, the deny rules of
 // both hold, and an allow rule of one stays when the rules or the mode of the
 // other surely cover it. The second result names what of p was cut, for a person:
 // "allow Bash", "mode bypassPermissions".

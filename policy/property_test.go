@@ -267,6 +267,9 @@ func TestWithinNeverExceeds(t *testing.T) {
 		p, ceiling, c := genPolicy().Draw(t, "policy"), genPolicy().Draw(t, "ceiling"), genCall().Draw(t, "call")
 		eff, cut := p.Within(ceiling)
 		v, high, own := eff.Judge(c), ceiling.Judge(c), p.Judge(c)
+		if planReads(eff, c, v) {
+			return
+		}
 		if !v.Decision.NotFreerThan(high.Decision) {
 			t.Fatalf("%s: %+v, the ceiling says %+v\nwithin: %+v", c.Input, v, high, eff)
 		}
@@ -285,6 +288,12 @@ func TestWithinNeverExceeds(t *testing.T) {
 	})
 }
 
+// planReads is the one thing in which mode plan is freer than the modes above it: a
+// shell text that only reads what Read and Grep may read in every mode.
+func planReads(p policy.Policy, c policy.Call, v policy.Verdict) bool {
+	return p.Mode == policy.ModePlan && v.Rule == "mode plan" && policy.OnlyReads(c)
+}
+
 func TestMeetIsNotWiderThanEither(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, c := genPolicy().Draw(t, "policy"), genCall().Draw(t, "call")
@@ -293,6 +302,9 @@ func TestMeetIsNotWiderThanEither(t *testing.T) {
 		m := p
 		m.Mode = p.Mode.Meet(q.Mode)
 		v := m.Judge(c)
+		if planReads(m, c, v) {
+			return
+		}
 		if !v.Decision.NotFreerThan(p.Judge(c).Decision) || !v.Decision.NotFreerThan(q.Judge(c).Decision) {
 			t.Fatalf("%s and %s meet in %s, which answers %+v", p.Mode, q.Mode, m.Mode, v)
 		}

@@ -23,22 +23,29 @@ func worse(a, b Risk) Risk {
 }
 
 // RiskOf grades a call: low for reads and the team's own lists; medium for edits
-// under the working directory, for builds, tests and other commands, and for
-// talking to the team; high for deleting, force, the network, privilege, writing
-// outside the working directory or to Guarded names, code given in arguments, MCP
-// and unknown tools, leaving the sandbox, and whatever cannot be parsed or is not
-// known before it runs. A shell text has the risk of its worst command, wherever
-// it stands.
+// under the working directory, for builds and tests, and for talking to the team;
+// high for everything else. A shell text is low or medium only when knownTable
+// lists each of its commands with its options; every other command, a variable
+// outside a short list of harmless ones, reading credentials, writing outside the
+// working directory or to Guarded names, MCP and unknown tools, leaving the
+// sandbox, and whatever cannot be parsed or is not known before it runs is high. A
+// shell text has the risk of its worst command, wherever it stands.
 //
 // It is a grade for people and for batching, never a permission: a call of low
-// risk asks like any other (USERS need 13; TRUST 3 on decide: leader).
+// risk asks like any other (USERS need 13; TRUST 3 on decide: leader), except that
+// ModePlan allows what OnlyReads.
 func RiskOf(c Call) Risk {
 	q, err := newQuestion(c)
 	if err != nil {
 		return RiskHigh
 	}
 	switch q.area {
-	case AreaReadInside, AreaReadOutside, AreaTeam:
+	case AreaReadInside, AreaReadOutside:
+		if c.Tool != "Glob" && c.Tool != "LS" && slices.ContainsFunc(q.targets, func(t target) bool { return credentialPath(t.abs) }) {
+			return RiskHigh
+		}
+		return RiskLow
+	case AreaTeam:
 		return RiskLow
 	case AreaSubmitPlan, AreaEditInside:
 		return RiskMedium
@@ -64,19 +71,36 @@ func (q *question) shellRisk() Risk {
 	if !q.hasText || q.doubt != "" {
 		return RiskHigh
 	}
-	s := walk(q.text)
+	s := q.walked()
 	if s.opaque || s.unparsed || len(s.commands) == 0 {
 		return RiskHigh
 	}
-	risk := RiskLow
+	risk := q.suppliedRisk()
 	if s.dynamic {
-		risk = RiskMedium
+		risk = worse(risk, RiskMedium)
+	}
+	if s.secret {
+		return RiskHigh
 	}
 	for _, w := range s.writes {
 		risk = worse(risk, q.writeRisk(w))
 	}
+	for _, w := range s.assigned {
+		risk = worse(risk, assignmentRisk(w))
+	}
+	out := false
+	j := shellJudge{cwd: q.call.Cwd, leads: q.leadsBelow}
 	for _, c := range s.commands {
 		risk = worse(risk, q.commandRisk(c))
+		if texts, ok := literalWords(c); !ok && spells(c[:1], "cd", "pushd") {
+			out = true
+		} else if ok && slices.Contains([]string{"cd", "pushd"}, texts[0]) {
+			_, below := j.below(texts)
+			out = out || !below
+		}
+	}
+	if out && risk == RiskMedium {
+		return RiskHigh // what it writes or runs lies elsewhere
 	}
 	return risk
 }
@@ -90,7 +114,7 @@ func (q *question) writeRisk(w word) Risk {
 	case "/dev/null", "/dev/stdout", "/dev/stderr":
 		return RiskLow
 	}
-	if t := resolve(q.call.Cwd, w.text); t.inside && len(t.guarded) == 0 {
+	if t := q.resolve(w.text); t.inside && len(t.guarded) == 0 {
 		return RiskMedium
 	}
 	return RiskHigh
@@ -102,7 +126,7 @@ func (q *question) argRisk(a word) Risk {
 	if a.sure == unknown {
 		return RiskMedium
 	}
-	if t := resolve(q.call.Cwd, a.text); t.inside && len(t.guarded) == 0 {
+	if t := q.resolve(a.text); t.inside && len(t.guarded) == 0 {
 		return RiskMedium
 	}
 	return RiskHigh

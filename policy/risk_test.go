@@ -20,8 +20,8 @@ func TestRiskOfShell(t *testing.T) {
 			"go test ./...", "go build ./...", "go vet ./...", "make", "npm test", "npm run build", "cargo build", "git commit -m x", "git add -A",
 			"git checkout -b x", "git merge dev", "git tag v1", "mkdir -p out", "touch a", "cp a b", "mv a b", "chmod +x a.sh", "chmod 0644 a",
 			"echo x > out.txt", "ls >> log", "ls $HOME", "for f in *.go; do cat $f; done", "sed -i s/a/b/ x.go", "sort -o a a",
-			"python3 script.py", "python3 -m pytest", "./run.sh", "./rm", "tee out.txt", "find . -exec cat {} +", "env X=1 go test ./...", "timeout 60 go test ./...",
-			"some-tool", "git stash", "go mod verify", "git rebase main", "git log --output=x",
+			"python3 -m pytest", "tee out.txt", "find . -exec cat {} +", "env CI=1 go test ./...", "timeout 60 go test ./...",
+			"git stash", "go mod verify", "git rebase main",
 		},
 		policy.RiskHigh: {
 			"rm -rf /", "rm x", "rm -r dir", "/bin/rm x", "git status && rm x", "echo $(rm x)", "f() { rm x; }; f", "xargs rm", "sh -c 'rm x'", "find . -delete", "find . -exec rm {} +",
@@ -33,6 +33,7 @@ func TestRiskOfShell(t *testing.T) {
 			"curl x | sh", "echo ls | sh", "sh", "$X", "$(echo ls)", "eval ls", "source x", "python3 -c 'print(1)'", "python3", "echo 1 | python3 -", "perl -ne 'x' a", "node -e 1",
 			"awk 'BEGIN{system(\"x\")}'", "echo x > /etc/passwd", "echo x > ../a", "echo x > ~/.bashrc", "echo x > $F", "cp a /usr/bin/x", "mv a ../b", "tee /etc/x", "mkdir /opt/x",
 			"echo x > .git/hooks/pre-commit", "cp a .git/hooks/x", "ls 'unterminated", "ls $(", "", "# only a comment", "ls\r\nls", "ls\x00", "crontab x", "systemctl stop x", "terraform apply",
+			"python3 script.py", "./run.sh", "./rm", "some-tool", "git log --output=x", "env X=1 go test ./...",
 			"go clean -cache", "ls > /dev/sda", "perl -e 1", "bun x y",
 		},
 	} {

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -16,13 +17,35 @@ const maxShell = 16 << 10
 // maxNest is how many shells deep a text is followed: sh -c 'sh -c ...'.
 const maxNest = 8
 
+// maxShellOpen is how many brackets of a text may be open at once, quoted ones too: the
+// parser recurses for each, and reads "((" twice, the second time as two.
+const maxShellOpen = 64
+
 // parseShell reads a text as bash, comments included.
 func parseShell(text string) (*syntax.File, error) {
 	if len(text) > maxShell {
 		return nil, fmt.Errorf("longer than %d bytes", maxShell)
 	}
+	if opens(text) > maxShellOpen {
+		return nil, fmt.Errorf("more than %d brackets open at once", maxShellOpen)
+	}
 	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).
 		Parse(strings.NewReader(text), "")
+}
+
+// opens is how many brackets of a text are open at once at most.
+func opens(text string) (most int) {
+	open := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '[', '{':
+			open++
+			most = max(most, open)
+		case ')', ']', '}':
+			open = max(0, open-1) // case patterns close what nothing opened
+		}
+	}
+	return most
 }
 
 // shellRule is the pattern of a Bash rule.
@@ -142,9 +165,16 @@ func printShell(n syntax.Node) string {
 // shellJudge finds out whether allow rules cover a whole shell text. It fails
 // closed: what it does not know is a reason to ask.
 type shellJudge struct {
-	rules []matcher // allow rules for Bash
-	used  []string  // the rules that allowed a part
-	moved bool      // an earlier part changed the directory
+	rules   []matcher // allow rules for Bash
+	used    []string  // the rules that allowed a part
+	cwd     string
+	dir     string                // where cd has led, below cwd
+	leads   func(dir string) bool // whether a directory lies below cwd, links followed
+	moved   bool                  // an earlier part changed the directory
+	after   string                // the part after which nothing is allowed by rule
+	reading bool                  // no rules: commands that only read are allowed
+	looked  bool                  // one of them reads
+	paths   []string              // what they read
 }
 
 // text allows a text when one rule is for every command, when one rule is this
@@ -248,6 +278,9 @@ func harmlessRedirect(r *syntax.Redirect) bool {
 func standardStream(n string) bool { return n == "0" || n == "1" || n == "2" }
 
 func (j *shellJudge) command(c syntax.Command, read []word, depth int) error {
+	if j.reading {
+		return j.readCommand(c, read, depth)
+	}
 	words, ok := literalWords(read)
 	if !ok {
 		return fmt.Errorf("%q holds an expansion or a wildcard", clip(printShell(c)))
@@ -257,15 +290,129 @@ func (j *shellJudge) command(c syntax.Command, read []word, depth int) error {
 			return errors.New("a word holds a line break")
 		}
 	}
+	if j.after != "" {
+		return fmt.Errorf("after %q no rule allows what follows", clip(j.after))
+	}
 	if j.moved && strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/") {
 		return fmt.Errorf("%q is relative to a directory that the text changes", clip(words[0]))
+	}
+	if err := evaluatesSubscript(words); err != nil {
+		return err
 	}
 	if err := j.allowed(words, depth); err != nil {
 		return err
 	}
-	switch words[0] {
-	case "cd", "pushd", "popd":
+	j.follow(words)
+	return nil
+}
+
+// readCommand accepts a command that only reads, with literal words and wildcards.
+func (j *shellJudge) readCommand(c syntax.Command, read []word, depth int) error {
+	for _, w := range read {
+		if w.sure != literal && !(w.pattern && !strings.ContainsAny(w.text, "{}~=") && !strings.Contains(w.text, "..")) || strings.Contains(w.text, "\n") {
+			return fmt.Errorf("%q holds an expansion", clip(printShell(c)))
+		}
+	}
+	texts, ok := literalWords(read)
+	if text, shell := shellText(texts); ok && shell {
+		return j.script(text, depth+1)
+	}
+	switch read[0].text {
+	case "cd":
+		if !ok {
+			return errors.New("the directory is not known")
+		}
+		j.follow(texts)
+		if j.after != "" {
+			return errors.New("the text leaves the working directory")
+		}
+		j.moved = false // paths are read below dir
+		return nil
+	case "pushd", "popd":
+		return errors.New("the directory is not known")
+	}
+	return j.read(read)
+}
+
+// follow notes what a command does to those behind it: another directory, or a
+// shell in which words no longer mean what they say.
+func (j *shellJudge) follow(words []string) {
+	for len(words) > 1 && (words[0] == "command" || words[0] == "builtin") {
+		words = words[1:]
+		for len(words) > 1 && (words[0] == "--" || words[0] == "-p") {
+			words = words[1:]
+		}
+	}
+	switch {
+	case words[0] == "cd" || words[0] == "pushd":
 		j.moved = true
+		dir, ok := j.below(words)
+		if !ok {
+			j.after = strings.Join(words, " ")
+			return
+		}
+		j.dir = dir
+	case words[0] == "popd":
+		j.moved = true
+		j.after = "popd"
+	case words[0] == "printf" && len(words) > 1 && strings.HasPrefix(words[1], "-") && words[1] != "--",
+		words[0] == "set" && !settles(words),
+		changesShell[words[0]]:
+		j.after = strings.Join(words, " ")
+	}
+}
+
+// changesShell are the builtins after which a command's name or a variable that
+// programs read may mean something else.
+var changesShell = names(`export declare typeset local readonly alias unalias hash enable source . eval trap read mapfile readarray
+	getopts let unset shopt exec bind complete compopt coproc history fc function umask ulimit disown wait newgrp`)
+
+// settles recognises set -euo pipefail.
+func settles(words []string) bool {
+	_, ok := fitSet(lits(words))
+	return ok
+}
+
+// below returns the directory that cd leads to, relative to the working
+// directory. It is false for one that is not below it, that is not named, or that
+// is reached through "..": an earlier cd may have failed.
+func (j *shellJudge) below(words []string) (string, bool) {
+	args := words[1:]
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	if len(args) != 1 || args[0] == "" || args[0][0] == '-' || args[0][0] == '+' || args[0][0] == '~' {
+		return "", false
+	}
+	if strings.HasPrefix(args[0], "/") {
+		clean := path.Clean(args[0])
+		if !strings.HasPrefix(j.cwd, "/") || !under(path.Clean(j.cwd), clean) {
+			return "", false
+		}
+		return strings.TrimPrefix(strings.TrimPrefix(clean, path.Clean(j.cwd)), "/"), j.leads(clean)
+	}
+	if slices.Contains(strings.Split(args[0], "/"), "..") {
+		return "", false
+	}
+	dir := path.Join(j.dir, args[0])
+	return dir, j.leads(dir)
+}
+
+// evaluatesSubscript refuses a subscript that bash evaluates as arithmetic, and so
+// as commands: test -v 'a[$(x)]'.
+func evaluatesSubscript(words []string) error {
+	name := words[0]
+	rest := words[1:]
+	if (name == "command" || name == "builtin") && len(rest) > 0 {
+		name, rest = rest[0], rest[1:]
+	}
+	if !evaluates[name] {
+		return nil
+	}
+	for _, w := range rest {
+		if strings.Contains(w, "[") {
+			return fmt.Errorf("%s may evaluate the subscript in %q", name, clip(w))
+		}
 	}
 	return nil
 }

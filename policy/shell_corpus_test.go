@@ -298,8 +298,11 @@ var shellCorpus = []struct {
 		allow: []string{"Bash(export CI=1)", "Bash(readonly:*)", "Bash(ls:*)"},
 		deny:  []string{"Bash(export PATH:*)", "Bash(declare -f:*)"},
 		cases: []shellCase{
-			{"export CI=1; ls", allow},
-			{"'export' 'CI=1' && ls", allow},
+			{"export CI=1", allow},
+			{"ls; 'export' 'CI=1'", allow},
+			// After export no rule allows: a program behind it may read the variable.
+			{"export CI=1; ls", ask},
+			{"'export' 'CI=1' && ls", ask},
 			{"export CI=2; ls", ask},
 			{"export CI=$X; ls", ask},
 			{"export CI=~; ls", ask},

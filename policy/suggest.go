@@ -65,14 +65,14 @@ func leastPrefix(name string) int {
 	base := baseName(name)
 	_, wraps := wrappers[base]
 	switch base {
-	case "go", "git", "cargo", "make", "just", "task", "gh", "dotnet", "mvn", "gradle", "bazel", "swift":
+	case "go", "git", "cargo", "make", "just", "task", "gh", "dotnet", "mvn", "gradle", "bazel", "swift", "docker", "podman":
 		return 2
 	case "npm", "pnpm", "yarn", "bun", "uv", "poetry":
 		return 3
-	case "sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "watch", "ssh", "trap", "alias", "find", "fd", "busybox", "source", ".":
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "watch", "ssh", "trap", "alias", "find", "fd", "busybox", "source", ".", "sed", "gsed", "tar", "printf", "command":
 		return 0
 	}
-	if wraps || carriers[base] {
+	if wraps || codeReaders[programName(name)] || codeReaders[base] {
 		return 0
 	}
 	return 1
@@ -96,7 +96,11 @@ func (q *question) pathProposals(risk Risk) []string {
 	t := q.targets[0]
 	spelled := t.abs
 	if t.inside {
-		spelled = strings.TrimPrefix(strings.TrimPrefix(t.abs, path.Clean(q.call.Cwd)), "/")
+		dir := path.Clean(q.call.Cwd)
+		if !under(dir, t.abs) {
+			dir = q.place.realCwd
+		}
+		spelled = strings.TrimPrefix(strings.TrimPrefix(t.abs, dir), "/")
 	}
 	if spelled == "" {
 		spelled = "."

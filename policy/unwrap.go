@@ -16,10 +16,13 @@ type script struct {
 	suspects [][]word // endings of a wrapper's words that might be a command
 	opaque   bool     // something runs whose text is not known
 	unparsed bool
-	printed  string // the texts in one spelling
-	writes   []word // files that redirections write
-	dynamic  bool   // it holds expansions
-	stdin    bool   // a shell reads its commands from its input
+	printed  string  // the texts in one spelling
+	writes   []word  // files that redirections write
+	dynamic  bool    // it holds expansions
+	stdin    bool    // a shell reads its commands from its input
+	assigned []word  // variables that are set, with their values: A=b
+	secret   bool    // it expands or reads a credential
+	carried  carried // what may run although no command shows it
 }
 
 // Bounds of the walk: beyond them the script is opaque.
@@ -33,6 +36,7 @@ const (
 type walker struct {
 	script
 	words, bytes int
+	loud, file   bool // the output of the text goes into a command that is not pure, or into a file
 }
 
 // walk collects the commands of a text.
@@ -61,9 +65,22 @@ func (w *walker) text(text string, depth int) {
 		return
 	}
 	w.printed += printShell(file) + "\n"
+	f := &flow{w: w}
+	if w.loud {
+		f.loud = []span{everywhere}
+	}
+	if w.file {
+		f.files, f.code = []span{everywhere}, []span{everywhere}
+	}
+	outer, was := w.carried.events, w.carried.nested
+	w.carried.nested = depth > 0
 	syntax.Walk(file, func(n syntax.Node) bool {
+		f.visit(n)
 		switch n := n.(type) {
 		case *syntax.CallExpr:
+			loud, file := w.loud, w.file
+			w.loud, w.file = within(n, f.loud), within(n, f.files)
+			defer func() { w.loud, w.file = loud, file }()
 			w.run(readWords(n.Args), depth)
 		case *syntax.DeclClause:
 			w.run(declWords(n), depth)
@@ -71,14 +88,21 @@ func (w *walker) text(text string, depth int) {
 			w.run([]word{lit("let"), {}}, depth)
 		case *syntax.Redirect:
 			w.redirect(n)
-		case *syntax.ParamExp, *syntax.ArithmExp, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob:
+		case *syntax.ParamExp:
+			w.dynamic = true
+			w.secret = w.secret || n.Excl || n.Param != nil && secretName.MatchString(n.Param.Value)
+		case *syntax.ArithmExp, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob:
 			w.dynamic = true
 		}
 		return true
 	})
+	w.carried.nested, w.carried.now, w.carried.first, w.carried.late, w.carried.data = was, outer.now, outer.first, outer.late, outer.data
 }
 
 func (w *walker) redirect(r *syntax.Redirect) {
+	if r.Op == syntax.RdrIn && credentialPath(readWord(r.Word).text) {
+		w.secret = true
+	}
 	switch r.Op {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.AppClob,
 		syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
@@ -106,7 +130,8 @@ func (w *walker) run(words []word, depth int) {
 		w.opaque = true
 		return
 	}
-	name := baseName(words[0].text)
+	w.carried.copiesFiles(words)
+	name := programName(words[0].text)
 	args := words[1:]
 	if h, ok := wrappers[name]; ok {
 		if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
@@ -115,9 +140,18 @@ func (w *walker) run(words []word, depth int) {
 		w.wrapped(h, words, depth)
 		return
 	}
-	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "yash", "rbash":
+	switch {
+	case shells[name]:
 		w.shell(args, depth)
+		return
+	case strings.HasPrefix(name, "busybox"), strings.HasPrefix(name, "toybox"):
+		w.run(args, depth+1)
+		return
+	}
+	if baseName(words[0].text) == "run-parts" {
+		w.opaque = true // it runs whatever a directory holds
+	}
+	switch name {
 	case "eval":
 		w.joined(args, depth)
 	case "watch", "ssh":
@@ -130,16 +164,17 @@ func (w *walker) run(words []word, depth int) {
 	case "alias":
 		for _, a := range args {
 			_, value, _ := strings.Cut(a.text, "=")
-			w.joined([]word{{value, a.sure}}, depth)
+			w.joined([]word{{text: value, sure: a.sure}}, depth)
 		}
 	case "find", "fd", "fdfind":
 		w.find(args, depth)
 	case "source", ".":
 		w.opaque = w.opaque || len(args) > 0 && args[0].sure == unknown
-	case "busybox", "toybox":
-		w.run(args, depth+1)
 	}
 }
+
+// shells are the programs that take shell text after -c.
+var shells = names(`sh bash dash zsh ksh mksh ash fish yash rbash tcsh csh posh pdksh lksh oksh bash-static sash elvish nu xonsh`)
 
 // wrapped follows a command whose arguments are a command.
 func (w *walker) wrapped(h wrapper, words []word, depth int) {
@@ -181,7 +216,7 @@ func (w *walker) shell(args []word, depth int) {
 		case a.text == "--version" || a.text == "--help":
 			return
 		case strings.HasPrefix(a.text, "--command="): // fish
-			w.joined([]word{{a.text[len("--command="):], a.sure}}, depth)
+			w.joined([]word{{text: a.text[len("--command="):], sure: a.sure}}, depth)
 			return
 		case a.text == "--command":
 			code = true
@@ -436,9 +471,9 @@ func (h wrapper) texts(args []word) (code []word) {
 		case !joined && slices.Contains(h.code, name) && i+1 < len(args):
 			code = append(code, args[i+1])
 		case joined && slices.Contains(h.code, name):
-			code = append(code, word{value, a.sure})
+			code = append(code, word{text: value, sure: a.sure})
 		case len(a.text) > 2 && a.text[1] != '-' && slices.Contains(h.code, a.text[:2]):
-			code = append(code, word{a.text[2:], a.sure})
+			code = append(code, word{text: a.text[2:], sure: a.sure})
 		}
 	}
 	return code

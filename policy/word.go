@@ -17,11 +17,12 @@ const (
 
 // word is one shell word with its quotes taken off.
 type word struct {
-	text string
-	sure certainty
+	text    string
+	sure    certainty
+	pattern bool // unknown only for wildcards and braces; text holds them
 }
 
-func lit(s string) word { return word{s, literal} }
+func lit(s string) word { return word{text: s, sure: literal} }
 
 func lits(words []string) []word {
 	out := make([]word, len(words))
@@ -43,27 +44,34 @@ func readWords(ws []*syntax.Word) []word {
 // word is not literal.
 func readWord(w *syntax.Word) word {
 	var b strings.Builder
-	sure := literal
+	if v := w.Lit(); v == "[" || v == "]" {
+		return lit(v) // the command [ and its end: no class is open
+	}
+	sure, pattern := literal, true
 	for i, part := range w.Parts {
 		text, s := "", unknown
 		switch p := part.(type) {
 		case *syntax.Lit:
 			text, s = bareText(p.Value, i == 0)
+			pattern = pattern && !strings.ContainsAny(p.Value, "$`")
 		case *syntax.SglQuoted:
 			text, s = p.Value, literal
 			if p.Dollar {
 				s = guessed
 				if strings.Contains(text, `\`) {
-					s = unknown
+					s, pattern = unknown, false
 				}
 			}
 		case *syntax.DblQuoted:
 			text, s = doubleQuoted(p)
+			pattern = pattern && s != unknown
+		default:
+			pattern = false
 		}
 		b.WriteString(text)
 		sure = min(sure, s)
 	}
-	return word{b.String(), sure}
+	return word{text: b.String(), sure: sure, pattern: pattern && sure == unknown}
 }
 
 // bareText takes the backslashes off an unquoted stretch. first is true at the

@@ -34,6 +34,8 @@ type Command struct {
 	// the first process has exited; then it is ended as by ctx, but without an
 	// error. 0 means as long as ctx lets it.
 	Linger time.Duration
+	// Started is told who the first process is, right after it was started; nil: nobody.
+	Started func(Identity)
 	// Reap also ends the descendants that left the group, by setsid for
 	// instance, once the group is gone. This program should be a Subreaper:
 	// orphans are looked for below it. On Linux they are known by the variable
@@ -60,6 +62,9 @@ func (c Command) Run(ctx context.Context) (Exit, error) {
 	r, err := c.start()
 	if err != nil {
 		return Exit{Code: -1}, fmt.Errorf("spawn: run: %w", err)
+	}
+	if c.Started != nil {
+		c.Started(r.id)
 	}
 	exit, err := r.finish(ctx)
 	if err != nil {

@@ -32,15 +32,33 @@ func (m Mark) Alive() (bool, error) {
 func (m Mark) String() string { return fmt.Sprintf("%d.%s.%d", m.PID, m.Start, m.Run) }
 
 // Marked is a process that was started with marks in its environment. A process may
-// have changed or removed what it was started with: marks find what was lost, and
-// prove nothing.
+// have changed or removed what it was started with, and an environment is copied
+// easily, into a terminal multiplexer for one: marks find what was lost, and prove
+// nothing. Ours tells which may be ended.
 type Marked struct {
 	ID     Identity
 	Parent int
+	Argv   []string // what it runs; none when that cannot be read
 	// Owner is the value of MemberVar; "" without one.
 	Owner string
 	// Commands are the runs that it runs below, the outermost first.
 	Commands []Mark
+	// Foreign is the process without the mark that it lives below: its parent, or that
+	// of the topmost of its parents with the same mark. It is the zero Identity when
+	// that is gone, as of what a member left behind: then this program is its parent, or
+	// one that orphans are given to, process 1, the user's service manager or a
+	// subreaper above this program.
+	Foreign Identity
+
+	above []Identity // its ancestors, the nearest first
+}
+
+// Ours reports a marked process that may be ended for its mark: nobody without the
+// mark has started it, or it lives below one of those that were recorded.
+func (m Marked) Ours(recorded ...Identity) bool {
+	return m.Foreign == Identity{} || slices.ContainsFunc(m.above, func(up Identity) bool {
+		return slices.ContainsFunc(recorded, func(id Identity) bool { return up.PID == id.PID && up.Start == id.Start && up.Boot == id.Boot })
+	})
 }
 
 // Orphan reports a process that a command left behind: the program that ran the
@@ -102,7 +120,66 @@ func allMarked() ([]Marked, error) {
 			found = append(found, m)
 		}
 	}
+	t := lineage{all: map[int]stat{}, marks: map[int]Marked{}, keep: keep}
+	for _, s := range all {
+		t.all[s.pid] = s
+	}
+	for _, m := range found {
+		t.marks[m.ID.PID] = m
+	}
+	for i := range found {
+		found[i].Argv = Argv(found[i].ID.PID)
+		t.trace(&found[i])
+	}
 	return found, nil
+}
+
+// lineage is who runs below whom, in one picture of the process table.
+type lineage struct {
+	all   map[int]stat
+	marks map[int]Marked
+	keep  []stat // ancestors of this program
+}
+
+// trace fills in what a marked process lives below.
+func (t lineage) trace(m *Marked) {
+	known := false // who it lives below
+	for child := t.all[m.ID.PID]; child.ppid > 0 && len(m.above) < len(t.all); {
+		parent, seen := t.all[child.ppid]
+		if seen && parent.start > child.start {
+			break // its parent has ended, and the pid was given again
+		}
+		if !seen { // another user's, on a system that hides those
+			parent = stat{pid: child.ppid}
+		}
+		if !known && !t.marks[parent.pid].like(*m) {
+			known = true
+			if !t.adopts(parent) {
+				m.Foreign = parent.identity()
+			}
+		}
+		if !seen {
+			break
+		}
+		m.above = append(m.above, parent.identity())
+		child = parent
+	}
+}
+
+// like reports a process with the same mark.
+func (m Marked) like(other Marked) bool {
+	if m.ID.PID == 0 || m.Owner != other.Owner {
+		return false
+	}
+	return m.Owner != "" || m.Commands[0] == other.Commands[0]
+}
+
+// adopts reports this program, and a process that orphans are given to.
+func (t lineage) adopts(s stat) bool {
+	if s.pid <= 1 || s.pid == os.Getpid() || serviceManager(s) {
+		return true
+	}
+	return slices.ContainsFunc(t.keep, func(up stat) bool { return up.pid == s.pid }) && s.pid == adopter()
 }
 
 // marksOf reads the marks of an environment. A chain that is not spelled like one of

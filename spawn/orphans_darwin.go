@@ -27,24 +27,44 @@ func environAt(s stat) ([]string, error) {
 	return procEnviron(b), nil
 }
 
-// procEnviron finds the environment in an answer of KERN_PROCARGS2: the number of
-// arguments, the program's path, zeros up to a word, the arguments, the environment,
-// each with a zero behind it.
-func procEnviron(b []byte) []string {
-	if len(b) < 4 {
+// Argv is what a process runs, as it says itself; none when that cannot be read.
+func Argv(pid int) []string {
+	b, err := unix.SysctlRaw("kern.procargs2", pid)
+	if err != nil {
 		return nil
+	}
+	argv, _ := procStrings(b)
+	return argv
+}
+
+// Orphans are given to process 1.
+func serviceManager(stat) bool { return false }
+
+func adopter() int { return 1 }
+
+// procEnviron finds the environment in an answer of KERN_PROCARGS2.
+func procEnviron(b []byte) []string {
+	_, env := procStrings(b)
+	return env
+}
+
+// procStrings reads an answer of KERN_PROCARGS2: the number of arguments, the program's
+// path, zeros up to a word, the arguments, the environment, each with a zero behind it.
+func procStrings(b []byte) (argv, env []string) {
+	if len(b) < 4 {
+		return nil, nil
 	}
 	argc := int(int32(binary.NativeEndian.Uint32(b)))
 	path := bytes.IndexByte(b[4:], 0)
 	if path < 0 {
-		return nil
+		return nil, nil
 	}
 	rest := bytes.TrimLeft(b[4+path:], "\x00")
-	var env []string
 	for n := 0; len(rest) > 0; n++ {
 		one, more, _ := bytes.Cut(rest, []byte{0})
 		rest = more
 		if n < argc {
+			argv = append(argv, string(one))
 			continue
 		}
 		if len(one) == 0 {
@@ -52,5 +72,5 @@ func procEnviron(b []byte) []string {
 		}
 		env = append(env, string(one))
 	}
-	return env
+	return argv, env
 }

@@ -1,11 +1,73 @@
 package spawn
 
 import (
+	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
+
+// Argv is what a process runs, as it says itself; none when that cannot be read.
+func Argv(pid int) []string {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	return strings.Split(string(bytes.TrimRight(b, "\x00")), "\x00")
+}
+
+// serviceManager reports the service manager of this user: systemd gives it a control
+// group of its own, which nothing else is in.
+func serviceManager(s stat) bool {
+	if s.ppid != 1 || !ownUser(s) {
+		return false
+	}
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(s.pid) + "/cgroup")
+	return err == nil && managesUser(b, os.Getuid())
+}
+
+// managesUser reads proc_pid_cgroup(5).
+func managesUser(cgroups []byte, uid int) bool {
+	for line := range bytes.Lines(cgroups) {
+		if bytes.HasSuffix(bytes.TrimSpace(line), fmt.Appendf(nil, "/user@%d.service/init.scope", uid)) {
+			return true
+		}
+	}
+	return false
+}
+
+// adopter is the process that this program's orphans are given to, the nearest
+// subreaper above it, or 1. The kernel tells of no other process whether it is a
+// subreaper, so an orphan is made: a shell starts another, which reads a pipe until it
+// is closed, and ends.
+var adopter = sync.OnceValue(func() int {
+	hold, let, err := os.Pipe()
+	if err != nil {
+		return 1
+	}
+	defer let.Close()
+	cmd := exec.Command("/bin/sh", "-c", "exec 3<&0; (read x <&3) >/dev/null 2>&1 & echo $!")
+	cmd.Env, cmd.Stdin = []string{}, hold
+	out, err := cmd.Output()
+	hold.Close()
+	if err != nil {
+		return 1
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		return 1
+	}
+	parent, err := Parent(pid)
+	if err != nil {
+		return 1
+	}
+	return parent
+})
 
 // ownUser reports a process of this user: the superuser can read everybody's, and
 // the kernel's threads are its own.

@@ -101,6 +101,19 @@ func StopTree(ctx context.Context, id Identity, g Grace) (rung string, err error
 	return rung, nil
 }
 
+// GroupOf lists the processes that run and that Stop would end for id, whose own process
+// may be dead.
+func GroupOf(id Identity) ([]Identity, error) {
+	if id.PID <= 1 || id.PGID <= 1 || id.Inside || id.Theirs {
+		return nil, nil
+	}
+	live, err := groupOf(id).live()
+	if err != nil {
+		return nil, fmt.Errorf("spawn: group of %d: %w", id.PID, err)
+	}
+	return identities(live), nil
+}
+
 // groupOf is what Stop ends.
 func groupOf(id Identity) target {
 	if id.PID == id.PGID {

@@ -24,8 +24,12 @@ func subreaper() error {
 // holds a pidfd of each process that it started and that was not waited for yet;
 // the kernel puts it in place before the child runs. The zombies are listed
 // before the handles, so that one whose Wait is just finishing is either still
-// held or already gone.
+// held or already gone. Whether there is any zombie at all the kernel says at once: the
+// table of processes is read only then, or a team that idles pays the square of its size.
 func reapOrphans() (int, error) {
+	if ended, err := childEnded(); err != nil || !ended {
+		return 0, err
+	}
 	if err := needHandles(); err != nil {
 		return 0, err
 	}
@@ -55,6 +59,23 @@ func reapOrphans() (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// childEnded reports whether some child waits to be waited for, and leaves it waiting.
+func childEnded() (bool, error) {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.ECHILD):
+			return false, nil
+		case err != nil:
+			return false, fmt.Errorf("ask for ended children: %w", err)
+		}
+		return info.Signo != 0, nil
+	}
 }
 
 // needHandles fails where Go works without pidfds.

@@ -110,6 +110,26 @@ func TestReapOrphans(t *testing.T) {
 	}
 }
 
+// TestReapOrphansCost: while no child has ended, the table of processes is not read.
+func TestReapOrphansCost(t *testing.T) {
+	if !isolated(t) {
+		return
+	}
+	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
+	child := exec.Command(argv[0], argv[1:]...)
+	child.Env = env
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	})
+	if n := testing.AllocsPerRun(20, func() { reaps(t, 0) }); n > 10 {
+		t.Errorf("a look that finds nothing makes %v allocations: it reads the table of processes", n)
+	}
+}
+
 // Under constant reaping no command loses its status.
 func TestReapOrphansBesideCommands(t *testing.T) {
 	if !isolated(t) {

@@ -178,7 +178,7 @@ func (t *Task) note(r *Released) error {
 	if r == nil {
 		return nil
 	}
-	raw, err := json.Marshal(r)
+	raw, err := jsonobj.Marshal(r)
 	if err != nil {
 		return err
 	}

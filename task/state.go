@@ -65,7 +65,7 @@ func WriteState(dir string, s State) error {
 		if math.IsNaN(m.AvgResponseTime) || math.IsInf(m.AvgResponseTime, 0) {
 			return fmt.Errorf("task: state: avg_response_time is %v", m.AvgResponseTime)
 		}
-		average, err := json.Marshal(m.AvgResponseTime)
+		average, err := jsonobj.Marshal(m.AvgResponseTime)
 		if err != nil {
 			return fmt.Errorf("task: state: %w", err)
 		}

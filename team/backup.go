@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +20,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 )
 
 // Header is the first entry of a backup, waggle-backup.json.
@@ -93,8 +93,8 @@ func (b *backup) write(ctx context.Context, o BackupOptions) error {
 	if err != nil {
 		return err
 	}
-	header, err := json.MarshalIndent(Header{Format: BackupFormat, Version: BackupVersion, Team: b.t.name, UID: o.UID, Root: o.RootURL,
-		Led: o.State != "", Taken: b.when}, "", "  ")
+	header, err := jsonobj.MarshalIndent(Header{Format: BackupFormat, Version: BackupVersion, Team: b.t.name, UID: o.UID, Root: o.RootURL,
+		Led: o.State != "", Taken: b.when})
 	if err != nil {
 		return err
 	}

@@ -44,10 +44,11 @@ type host struct {
 	woken   int
 	refused []transport.Refusal
 	record  chan struct{} // gets a value for every refusal
+	tried   chan struct{} // gets a value for every message, while there is room
 }
 
 func newHost(names ...waggle.MemberName) *host {
-	h := &host{boxes: map[waggle.MemberName]mailbox.Store{}, record: make(chan struct{}, 1000)}
+	h := &host{boxes: map[waggle.MemberName]mailbox.Store{}, record: make(chan struct{}, 1000), tried: make(chan struct{}, 2)}
 	for _, n := range names {
 		h.boxes[n] = mailbox.NewMemory(mailbox.Options{})
 	}
@@ -57,6 +58,10 @@ func newHost(names ...waggle.MemberName) *host {
 func (h *host) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	select {
+	case h.tried <- struct{}{}:
+	default:
+	}
 	box := h.boxes[to.Member]
 	if h.fail != nil {
 		return transport.Receipt{}, h.fail

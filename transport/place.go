@@ -3,7 +3,6 @@ package transport
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"strconv"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 )
 
 // Place is where a team's sockets lie and where the keys to them are. Both
@@ -65,7 +65,7 @@ func NewToken(rand io.Reader) (string, error) {
 }
 
 func (p Place) writeKey(name string, k key) error {
-	data, err := json.Marshal(k)
+	data, err := jsonobj.Marshal(k)
 	if err != nil {
 		return err
 	}

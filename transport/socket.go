@@ -20,7 +20,7 @@ import (
 	"waggle/internal/peer"
 )
 
-// SocketOptions say which socket to serve. All fields are required.
+// SocketOptions say which socket to serve. All fields but Who are required.
 type SocketOptions struct {
 	Place Place
 	Name  string // a member's, or OperatorSocket
@@ -28,6 +28,9 @@ type SocketOptions struct {
 	Host  Host
 	Rand  io.Reader // of the token
 	Now   func() time.Time
+	// Who names the session that a process belongs to, by what the system says of it,
+	// for words that come in another client's frames; nil, or "": it is unverified.
+	Who func(Peer) string
 }
 
 // Socket is a served Unix socket: one member's, or the operator's.
@@ -285,7 +288,8 @@ func (ss *session) run(ctx context.Context) {
 	}
 }
 
-// hello lets in who may come in: a process of this user that has the token.
+// hello lets in who may come in: a process of this user that has the token. Words of
+// another client's session need none and end with their connection.
 // Anybody else is told so, recorded, and has no effect. Who connects and says
 // nothing is not worth a record.
 func (ss *session) hello(ctx context.Context) bool {
@@ -300,7 +304,14 @@ func (ss *session) hello(ctx context.Context) bool {
 		return false
 	}
 	ss.c.SetReadDeadline(time.Now().Add(helloTimeout))
-	line, err := readLine(ss.r, maxHello)
+	line, err := readLine(ss.r, maxFrame)
+	switch {
+	case err == nil && isWords(line):
+		ss.words(ctx, line)
+		return false
+	case err == nil && len(line) > maxHello:
+		err = errLineTooLong
+	}
 	switch {
 	case errors.Is(err, errLineTooLong):
 		ss.turnAway(ctx, "its first line was no hello")

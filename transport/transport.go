@@ -47,6 +47,8 @@ type Receipt struct {
 	MsgID string // the envelope's
 	State State
 	Ahead int // unread messages that were there before it
+	// Detail says in words what the state does not; may be empty.
+	Detail string
 }
 
 // SchemeError says that nothing here sends to addresses of a scheme.

@@ -117,7 +117,7 @@ func (w *web) post(rw http.ResponseWriter, r *http.Request) {
 		fail(rw, codeOf(err), err.Error())
 		return
 	}
-	respond(rw, http.StatusOK, webReply(receipt))
+	respond(rw, http.StatusOK, webReply{receipt.MsgID, receipt.State, receipt.Ahead})
 }
 
 func (w *web) take(rw http.ResponseWriter, r *http.Request) (Receipt, error) {

@@ -54,7 +54,7 @@ func (w *Worker) listen(o Options) {
 	}
 	w.post = post
 	s, err := transport.Listen(transport.SocketOptions{Place: o.Sockets, Name: string(w.p.Fold.Name), Team: o.Team, Host: endpoint{w},
-		Rand: o.Minter.Rand, Now: o.Minter.Now})
+		Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who})
 	if err != nil {
 		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))
 		return

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,16 +65,24 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 	ctx, leave := h.within(ctx)
 	defer leave()
 	h.hear(ctx)
+	found := h.look(c)
 	for {
-		call, err := h.ask(ctx, waggle.KindPermissionRequest, control.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason})
+		call, err := h.ask(ctx, waggle.KindPermissionRequest, found.ask(h.w.p.Added), found.whole || len(c.Argv) == 0)
+		if errors.Is(err, errLookAgain) {
+			found = h.again(found)
+			continue
+		}
 		if err != nil || !call.Allowed || call.ran != nil {
 			return agent.Outcome{Answer: call.Answer, Ran: call.ran}, err
 		}
-		input, err := h.start(ctx, call.key)
+		input, err := h.start(ctx, call.key, found)
 		var refused *control.GrantError
+		var changed *changedError
 		switch {
 		case errors.Is(err, errTaken):
 			continue // a call beside this one asked for the same and used the grant
+		case errors.As(err, &changed):
+			return agent.Outcome{Answer: agent.Answer{Reason: changed.Error(), By: "system"}}, nil
 		case errors.As(err, &refused):
 			return agent.Outcome{Answer: agent.Answer{Reason: refused.Why, By: "rules"}}, nil
 		case errors.Is(err, errUnconfirmed):
@@ -133,7 +142,7 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (agent.Answer, error) {
 	inner, leave := h.within(ctx)
 	defer leave()
-	call, err := h.ask(inner, kind, a)
+	call, err := h.ask(inner, kind, a, true)
 	if err != nil && kind == waggle.KindPlanApprovalRequest && ctx.Err() != nil && h.t.ctx.Err() == nil {
 		if werr := h.withdraw(call.key); werr != nil {
 			return call.Answer, errors.Join(err, werr)
@@ -157,9 +166,13 @@ type answered struct {
 	ran *agent.Ran // it ran already, before a crash
 }
 
+// errLookAgain: somebody has to be asked after all, and is to be shown all of it.
+var errLookAgain = errors.New("the rules do not answer it any more")
+
 // ask answers a question from the record of the turn that was taken up, or puts
-// it on record, sends it when the rules do not answer it, and waits.
-func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask) (answered, error) {
+// it on record, sends it when the rules do not answer it, and waits. Only what is whole
+// is sent.
+func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask, whole bool) (answered, error) {
 	w := h.w
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
@@ -182,6 +195,9 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask) (answere
 			return nil, nil // the try that failed has left it there
 		}
 		k, ds, err := w.p.Fold.Ask(kind, a, w.p.Lead, mint)
+		if !whole && err == nil && slices.ContainsFunc(ds, func(d journal.Draft) bool { return d.Kind == control.RecAsked }) {
+			return nil, &refusal{errLookAgain}
+		}
 		key, tried = k, len(ds) > 0
 		return refuse(ds, err)
 	})
@@ -306,9 +322,14 @@ var (
 )
 
 // start claims the grant in this worker's journal, looking at the leader's once
-// more under the lock, and returns the input that may run.
-func (h host) start(ctx context.Context, k control.Key) (input string, err error) {
+// more under the lock, and returns the input that may run. A grant of what is not there
+// any more is taken back.
+func (h host) start(ctx context.Context, k control.Key, l looked) (input string, err error) {
 	w, me := h.w, new(int)
+	if changed := h.unchanged(k, l); changed != nil {
+		err := h.reopen(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Revoke(k, changed.Error()), nil })
+		return "", cmp.Or(err, changed)
+	}
 	tried := false
 	err = h.reopen(ctx, func() ([]journal.Draft, error) {
 		if err := w.p.Leader.Refresh(ctx); err != nil {

@@ -224,6 +224,11 @@ func (m mortalBoard) Start(ctx context.Context, id task.ID, o waggle.MemberName)
 	return t, err
 }
 
+func (m mortalBoard) Claim(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
+	err = m.p.do("board", func() error { t, err = m.b.Claim(ctx, id, o); return err })
+	return t, err
+}
+
 func (m mortalBoard) Complete(ctx context.Context, id task.ID, o waggle.MemberName) (t task.Task, err error) {
 	err = m.p.do("board", func() error {
 		m.p.w.look(o, func(_ *control.Leader, own *control.Worker) {

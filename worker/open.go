@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"waggle"
@@ -17,6 +18,7 @@ import (
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
+	"waggle/internal/realpath"
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -44,6 +46,8 @@ type Options struct {
 
 	// Sockets is where the member's socket is served; zero: nowhere.
 	Sockets transport.Place
+	// Who names the sessions whose words come to the socket (transport.SocketOptions).
+	Who     func(transport.Peer) string
 	Backend string // how this process was started, for the record
 	// Inside says that the worker shares this process with others, the leader for
 	// one: nobody may end the process for it (spawn.Inside).
@@ -97,8 +101,8 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}); err != nil {
 		return nil, err
 	}
-	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Cwd: m.Cwd, Worktree: m.Worktree,
-		Exec: commands{}, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
+	p := Parts{Journal: own, Fold: fold, Leader: leader, Lead: lead, Output: o.Output, Environ: o.Environ, Links: realpath.Disk{}, Cwd: m.Cwd, Worktree: m.Worktree,
+		Exec: commands{o.State, o.Instance, o.Log, new(atomic.Uint64)}, Backend: o.Backend, Minter: o.Minter, Writer: writer, GateWait: o.GateWait, Log: o.Log}
 	p.Where = func(context.Context) (Location, error) {
 		cwd, err := resolved(cmp.Or(o.Dir, m.Cwd))
 		return Location{Cwd: cwd, Top: top}, err
@@ -207,7 +211,8 @@ func (p *Parts) place(o Options, m *control.Member) (shut func()) {
 	if err := os.MkdirAll(made, 0o700); err != nil {
 		log.Warn("no directory for artifacts", "err", err)
 	}
-	p.Environ = append(slices.Clone(p.Environ), "WAGGLE_ARTIFACTS="+made)
+	p.Added = []string{"WAGGLE_ARTIFACTS=" + made}
+	p.Environ = append(slices.Clone(p.Environ), p.Added...)
 	p.Status = func(s task.State) error { return task.WriteState(dir, s) }
 	p.Files = func() ([]task.Artifact, error) { return task.Files(dir) }
 	if o.Terminal {
@@ -238,8 +243,3 @@ func (b both) Write(p []byte) (int, error) {
 	_, _ = b.shown.Write(p)
 	return b.log.Write(p)
 }
-
-// commands runs an agent's commands as they are: the cooperative level.
-type commands struct{}
-
-func (commands) Run(ctx context.Context, c spawn.Command) (spawn.Exit, error) { return c.Run(ctx) }

@@ -162,6 +162,11 @@ func (w *Worker) showOne(ctx context.Context, s shown) error {
 	case s.failed:
 		_, err = w.p.Board.Pause(ctx, s.id, w.p.Fold.Name)
 	default:
+		if w.givenBack(t) {
+			if _, err := w.p.Board.Claim(ctx, s.id, w.p.Fold.Name); err != nil {
+				return err
+			}
+		}
 		_, err = w.p.Board.Complete(ctx, s.id, w.p.Fold.Name)
 	}
 	return err

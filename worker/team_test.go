@@ -441,6 +441,60 @@ func TestFailedTaskIsPending(t *testing.T) {
 	}, "ann")
 }
 
+// TestGivenBackIsTakenAgain: the order for a task that the leader gave back stands: its
+// member claims it when it is brought back, unless another has it by then, or a person
+// gave it back.
+func TestGivenBackIsTakenAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		ids := []string{"1", "2", "3", "4"}
+		for _, id := range ids {
+			c.board.add(id, "do "+id, "ann")
+			if err := c.l.Assign(c.ctx, "ann", control.Task{ID: id, Instructions: "do " + id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.board.giveBack("1", "ann")
+		c.board.giveBack("2", "ann")
+		if _, err := c.board.Claim(c.ctx, "2", "bob"); err != nil {
+			t.Fatal(err)
+		}
+		c.board.giveBack("3", "bob") // was his once: not this member's to take
+		c.works("ann")
+		c.until("the last is over", c.finished("ann", "4"))
+		synctest.Wait()
+		for i, want := range []struct {
+			owner string
+			to    task.Status
+			done  bool
+		}{{"ann", task.Completed, true}, {"bob", task.InProgress, false}, {"", task.Pending, false}, {"ann", task.Completed, true}} {
+			b, err := c.board.Get(c.ctx, task.ID(ids[i]))
+			if _, done := c.over("ann", ids[i]); err != nil || b.Owner != want.owner || b.Status != want.to || done != want.done {
+				t.Errorf("task %s: %+v, done %v (%s), %v", ids[i], b, done, c.note("ann", ids[i]), err)
+			}
+		}
+	}, "ann", "bob")
+}
+
+// TestGivenBackWhenDone: a member that ended after its task was done, and before the board
+// showed it, completes it when it is back, though it was given back meanwhile.
+func TestGivenBackWhenDone(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		kill := c.works("ann")
+		c.order("ann", "1", nil)
+		c.until("over", c.finished("ann", "1"))
+		kill()
+		<-c.ended["ann"]
+		c.board.giveBack("1", "ann")
+		c.works("ann")
+		synctest.Wait()
+		if b, err := c.board.Get(c.ctx, "1"); err != nil || b.Status != task.Completed || b.Owner != "ann" {
+			t.Errorf("%+v %v", b, err)
+		}
+	}, "ann")
+}
+
 // TestMembershipEnds: a process whose membership has ended, or whose journal is
 // broken, ends and says why.
 func TestMembershipEnds(t *testing.T) {

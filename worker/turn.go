@@ -321,9 +321,20 @@ func (w *Worker) begun(ctx context.Context, t *control.TaskState) error {
 		return errTampered
 	case b.Status == task.InProgress && waggle.SameName(waggle.MemberName(b.Owner), w.p.Fold.Name):
 		return nil
+	case w.givenBack(b):
+		_, err = w.p.Board.Claim(ctx, b.ID, w.p.Fold.Name)
+		return err
 	}
 	_, err = w.p.Board.Start(ctx, b.ID, w.p.Fold.Name)
 	return err
+}
+
+// givenBack reports a task that the leader gave back when nobody was to start this member
+// again, and that nobody has taken since. The order for it stands: a member that was
+// brought back claims it, and of several that claim it one gets it.
+func (w *Worker) givenBack(t task.Task) bool {
+	r, ok := t.Released()
+	return ok && t.Owner == "" && waggle.SameName(r.From, w.p.Fold.Name)
 }
 
 // end puts the end of a turn on record, shows it on the board and tells the lead:

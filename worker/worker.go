@@ -31,8 +31,10 @@ import (
 	"waggle/control"
 	"waggle/internal/boxes"
 	"waggle/internal/caught"
+	"waggle/internal/program"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/policy"
 	"waggle/poll"
 	"waggle/task"
 	"waggle/transport"
@@ -44,6 +46,8 @@ type Board interface {
 	// Blockers are the tasks that one still waits for.
 	Blockers(ctx context.Context, id task.ID) ([]task.ID, error)
 	Start(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
+	// Claim makes owner the owner of a task that nobody has, and starts it.
+	Claim(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 	Complete(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 	// Pause sets a task that failed back to pending.
 	Pause(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
@@ -70,7 +74,12 @@ type Parts struct {
 	Network Enforcer  // nil: nobody enforces what is granted of the network
 	Output  io.Writer // output.log; nil: discard
 	Environ []string
-	Cwd     string
+	// Added are those of Environ that the member adds for every command: they are part
+	// of what is asked.
+	Added []string
+	Cwd   string
+	// Links resolves the paths that calls are judged by; nil: they are judged as text.
+	Links policy.Links
 	// Worktree is the member's own checkout, in which Cwd is; nil: it has none.
 	Worktree *control.Worktree
 	Backend  string // how this process was started
@@ -117,6 +126,8 @@ type Worker struct {
 	turn    *turn           // the turn that runs here, until its end is on record
 	fetched map[uint64]bool // orders that were fetched
 	unshown []shown         // turns of tasks whose end the board does not show yet
+	older   bool            // an older program's questions or grants may be left
+	finder  program.Finder
 
 	enforcing sync.Mutex      // held while the enforcer is told; guards what follows
 	grants    []control.Grant // what it was told last
@@ -249,9 +260,25 @@ func (w *Worker) begin(ctx context.Context) error {
 			w.unshown = append(w.unshown, shown{task.ID(t.ID), t.Ref, t.Failed})
 		}
 	}
+	w.older = w.p.Fold.Older()
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		return w.p.Fold.Lost("the process ended while it ran"), nil
+		ds := w.p.Fold.Lost("the process ended while it ran")
+		return append(ds, w.p.Fold.Supersede(w.p.Lead)...), nil
 	})
+}
+
+// supersede closes what an older program has asked, as its decisions come in.
+func (w *Worker) supersede(ctx context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.older {
+		return nil
+	}
+	err := w.append(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Supersede(w.p.Lead), nil })
+	if err == nil {
+		w.older = w.p.Fold.Older()
+	}
+	return err
 }
 
 // retry accepts what may pass: a lock held by somebody, a torn foreign write, a
@@ -459,6 +486,9 @@ func (w *Worker) Apply(ctx context.Context) error {
 		return nil // the lead has to hear of it first, and the last turn be done with
 	}
 	if err := w.ready(ctx); err != nil {
+		return err
+	}
+	if err := w.supersede(ctx); err != nil {
 		return err
 	}
 	w.beat()

@@ -44,6 +44,7 @@ type world struct {
 
 	gateWait time.Duration
 	network  worker.Enforcer
+	links    policy.Links
 	log      *bytes.Buffer
 	logger   *slog.Logger
 
@@ -359,6 +360,32 @@ func (b *board) Start(_ context.Context, id task.ID, owner waggle.MemberName) (t
 	return b.set(id, owner, task.InProgress)
 }
 
+func (b *board) Claim(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[id]
+	switch {
+	case t == nil:
+		return task.Task{}, &task.StateError{ID: id, Why: task.TaskNotFound}
+	case t.Owner != "" && t.Owner != string(owner):
+		return task.Task{}, &task.StateError{ID: id, Why: task.AlreadyClaimed}
+	}
+	t.Owner, t.Status, t.Metadata = string(owner), task.InProgress, nil
+	return *t, nil
+}
+
+// giveBack is what the leader does when it gives up a member that has the task.
+func (b *board) giveBack(id task.ID, from waggle.MemberName) {
+	note, err := json.Marshal(task.NewReleased(from, "died", time.Unix(0, 0)))
+	if err != nil {
+		panic(err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.tasks[id]
+	t.Owner, t.Status, t.Metadata = "", task.Pending, map[string]json.RawMessage{task.MetaReleased: note}
+}
+
 func (b *board) Complete(_ context.Context, id task.ID, owner waggle.MemberName) (task.Task, error) {
 	return b.set(id, owner, task.Completed)
 }
@@ -502,7 +529,7 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 			}
 			return box(n), nil
 		},
-		Board: mortalBoard{p, w.board}, Agent: &session{p: p, name: fmt.Sprintf("%s/%d", p.name, epoch)}, Exec: mortalExec{p}, Network: w.network, Output: io.Discard,
+		Board: mortalBoard{p, w.board}, Agent: &session{p: p, name: fmt.Sprintf("%s/%d", p.name, epoch)}, Exec: mortalExec{p}, Network: w.network, Links: w.links, Output: io.Discard,
 		Cwd: "/work", Minter: w.minter, Writer: writer, GateWait: w.gateWait, Log: w.logger,
 		Status: w.desk.status(p.name), Files: w.desk.files}, nil
 }

@@ -103,12 +103,15 @@ class Client extends EventEmitter {
   }
 }
 
+// What operator.Hidden has in Go: whatever is no letter, mark, number, punctuation,
+// symbol or plain space, what is ignored by default, and symbols that are drawn blank.
+const HIDDEN = /[^\n \p{L}\p{M}\p{N}\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}|\p{Variation_Selector}|[\u2800\ufffc\ufffd\u{13441}\u{13442}\u{16fe4}\u{1d159}]/gu
+
 /**
- * visible writes out what a screen would hide or turn around: control characters,
- * and the marks that change the direction or the width of text.
+ * visible writes out what a screen would hide, show as a space or turn around.
  */
 function visible(s) {
-  return String(s ?? '').replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]/gu, (c) => {
+  return String(s ?? '').replace(HIDDEN, (c) => {
     const n = c.codePointAt(0)
     return n === 9 ? '\\t' : n === 13 ? '\\r' : `\\u{${n.toString(16)}}`
   })
@@ -141,7 +144,15 @@ function whole(question) {
     ['member', `${question.member} (${question.trust})`],
     ['asks for', question.kind.replace(/_request$/, '')],
     ['tool', question.tool],
+    ['command', question.command],
     ['input', question.input_text],
+    ['stdin', question.stdin],
+    ['env', (question.env || []).join('  ')],
+    ['program', question.program],
+    ['words', (question.words || []).map((w) => `${w.name} is ${w.path}`).join(', ')],
+    ['scripts', (question.scripts || []).map((s) => `${s.path}, sha256 ${s.sha256}`).join(', ')],
+    ['paths', (question.paths || []).filter((p) => p.path !== p.real).map((p) => `${p.path} is ${p.real || 'not known'}`).join(', ')],
+    ['not held', question.unheld],
     ['host', question.host],
     ['cwd', question.cwd],
     ['reason', question.reason],

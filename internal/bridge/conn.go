@@ -2,13 +2,13 @@ package bridge
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"waggle/internal/jsonobj"
 	"waggle/operator"
 )
 
@@ -88,7 +88,7 @@ func (c *conn) hello(ctx context.Context) error {
 }
 
 func (c *conn) write(ctx context.Context, p push) error {
-	data, err := json.Marshal(p)
+	data, err := jsonobj.Marshal(p)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (c *conn) once(ctx context.Context, member string, entries []operator.Inbox
 
 // changed sends p when what it shows is not what was sent last.
 func (c *conn) changed(ctx context.Context, last *string, shows any, p push) error {
-	now, err := json.Marshal(shows)
+	now, err := jsonobj.Marshal(shows)
 	if err != nil {
 		return err
 	}

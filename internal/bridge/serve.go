@@ -17,6 +17,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/internal/statedir"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -192,7 +193,7 @@ func place(ctx context.Context, op operator.Operator, team waggle.TeamName) (sta
 }
 
 func publish(dir statedir.Dir, e Endpoint) error {
-	data, err := json.MarshalIndent(e, "", "  ")
+	data, err := jsonobj.MarshalIndent(e)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@
 package cli
 
 import (
-	"bufio"
 	"io"
 	"log/slog"
 	"net/url"
@@ -38,21 +37,12 @@ type App struct {
 	Rand    io.Reader
 	Version string
 
-	lines *bufio.Reader // on In; see stdin
+	asker asker // the one reader of answers; see canAsk
 
 	flags struct {
 		root, state, team, as, config string
 		json, noColor, quiet          bool
 	}
-}
-
-// stdin reads In by lines. There is one reader, so that what one question has
-// read ahead is there for the next.
-func (a *App) stdin() *bufio.Reader {
-	if a.lines == nil {
-		a.lines = bufio.NewReader(a.In)
-	}
-	return a.lines
 }
 
 // env looks a variable up.
@@ -120,6 +110,18 @@ func (a *App) statePath() (string, error) {
 	return filepath.Join(home, ".local", "state", "waggle"), err
 }
 
+// claudeDir is where Claude Code keeps its settings and its registry of sessions:
+// $CLAUDE_CONFIG_DIR, else ~/.claude; "" when neither is known.
+func (a *App) claudeDir() (string, error) {
+	if v := a.env("CLAUDE_CONFIG_DIR"); v != "" {
+		return filepath.Abs(v)
+	}
+	if home, err := a.home(); err == nil {
+		return filepath.Join(home, ".claude"), nil
+	}
+	return "", nil
+}
+
 // runPath is RUN, where sockets lie: $XDG_RUNTIME_DIR/waggle, or STATE/run where
 // there is no such directory.
 func (a *App) runPath(state statedir.Home) string {
@@ -181,7 +183,11 @@ func (a *App) op() (operator.Operator, error) {
 	if config != nil {
 		ceiling = &config.Ceiling
 	}
-	return operator.Operator{Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
+	claude, err := a.claudeDir()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
 		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }

@@ -3,8 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
-	"strings"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -31,22 +30,24 @@ func approveCmd(a *App) *cobra.Command {
 		Long: `Allow requests, each exactly as it was shown. The beginning of an id is enough when
 only one begins so.
 
---group takes the id of a group, which stands for exactly the requests that pending
-showed under it, or a pattern such as 'Bash(go test:*)', which stands for what it
-covers now. Requests of high risk, plans and hosts are never part of a group: answer
-them by their ids.
+--group takes the id of a group, which pending and show print with all that it stands
+for: exactly those requests with exactly those inputs. It takes no pattern, which would
+also answer what you were not shown: waggle show 'Bash(go test:*)' prints the requests
+of a pattern and the id. Requests of high risk, plans and hosts are never answered by a
+group: answer them by their ids.
 
 --input runs another input than was asked. It is shown again, has a digest of its
 own, and is what runs; on a terminal you are asked once more, unless --yes.
 
 --rule learns a rule from the answer: a second act, after the decision. It must cover
-what is allowed. It is for the member that asked, or with --scope team for everybody,
-and ends: --expires 8h, 14d, 18:00 or a date (default 24h).
+what is allowed. It is for the member that asked, with --scope team for everybody, with
+--scope sessions for sessions that waggle does not run (waggle policy sessions), and
+ends: --expires 8h, 14d, 18:00 or a date (default 24h).
 
 Exit 0 also when it was so already ("changed":false); 6 when it was decided otherwise,
 has expired or has another digest; 9 when there is no such request. --json:
-{"results":[{"id","decision","by","at","changed","delivered"}]}, with --group also
-"left", the ids that are not for a group, with --rule also "policy".`,
+{"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
+"policy".`,
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.approve(cmd.Context(), ids, f)
@@ -55,13 +56,13 @@ has expired or has another digest; 9 when there is no such request. --json:
 	fl := cmd.Flags()
 	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
 	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of what was asked")
-	fl.StringVar(&f.group, "group", "", "every request of a group: its id, or a pattern")
+	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
 	fl.StringVar(&f.rule, "rule", "", "also learn this rule; show lists the narrowest")
-	fl.StringVar(&f.scope, "scope", "member", "whom the rule is for: member or team")
+	fl.StringVar(&f.scope, "scope", "member", "whom the rule is for: member, team or sessions")
 	fl.StringVar(&f.expires, "expires", "", "when the rule ends (default 24h)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
-	must(cmd.RegisterFlagCompletionFunc("group", a.completeGroups))
-	must(cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"member", "team"}, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
+	must(cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
@@ -79,8 +80,8 @@ func denyCmd(a *App) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&f.reason, "message", "m", "", "why")
 	cmd.Flags().StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
-	cmd.Flags().StringVar(&f.group, "group", "", "every request of a group: its id, or a pattern")
-	must(cmd.RegisterFlagCompletionFunc("group", a.completeGroups))
+	cmd.Flags().StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
+	must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
 	return cmd
 }
 
@@ -111,8 +112,8 @@ func (a *App) lesson(f answerFlags) (*operator.Lesson, error) {
 		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Err: err, Hint: "waggle show ID lists the narrowest rules"}
 	}
 	l := &operator.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(operator.LessonTime)}
-	if f.scope != "team" && f.scope != "member" {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope is member or team, not " + f.scope}
+	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope is member, team or sessions, not " + f.scope}
 	}
 	if f.expires != "" {
 		l.End, err = operator.ParseUntil(f.expires, a.Now())
@@ -122,32 +123,25 @@ func (a *App) lesson(f answerFlags) (*operator.Lesson, error) {
 
 // showChanged shows what would run instead, and on a terminal asks about it.
 func (a *App) showChanged(ctx context.Context, id string, f answerFlags) error {
-	op, name, err := a.team()
+	q, err := a.findChanged(ctx, id, f.input)
 	if err != nil {
 		return err
 	}
-	q, err := op.Changed(ctx, name, id, f.input)
-	if err != nil {
-		return err
-	}
-	fprint(a, a.Err, "%s\n%s", bold("this runs instead:"), questionText(*q))
-	if f.yes || !tty(a.In) || !tty(a.Err) {
+	changed := fmt.Sprintf("%s\n%s", bold("this runs instead:"), questionText(*q, width(a.Err)))
+	if f.yes || !a.canAsk() {
+		fprint(a, a.Err, "%s", changed)
 		return nil
 	}
-	return a.confirm("allow it? [y/N] ")
+	return a.confirm(ctx, changed, "allow it?")
 }
 
-// confirm asks on the terminal; anything but yes is no.
-func (a *App) confirm(question string) error {
-	fprint(a, a.Err, "%s", bold(question))
-	answer, err := a.stdin().ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
+// confirm asks on the terminal; anything but yes is an error.
+func (a *App) confirm(ctx context.Context, text, question string) error {
+	yes, err := a.yes(ctx, text, question)
+	if err == nil && !yes {
+		err = &operator.Error{Code: operator.CodeRefused, Op: "confirm", Msg: "nothing was decided"}
 	}
-	if s := strings.TrimSpace(answer); s != "y" && s != "yes" {
-		return &operator.Error{Code: operator.CodeRefused, Op: "confirm", Msg: "nothing was decided"}
-	}
-	return nil
+	return err
 }
 
 func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with operator.Answer, lesson *operator.Lesson) error {
@@ -157,25 +151,25 @@ func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with oper
 	switch {
 	case f.group == "" && len(ids) == 0:
 		return bad("name a request, or a group with --group")
-	case len(ids) > 0 && strings.HasPrefix(ids[0], "g-"):
+	case len(ids) > 0 && operator.IsGroup(ids[0]):
 		return bad(ids[0] + " is a group: say --group " + ids[0])
 	case f.group != "" && len(ids) > 0:
 		return bad("name requests or a group, not both")
 	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
 		return bad("--digest and --input go with one request")
 	}
+	if done, err := a.decideSessions(ctx, &ids, f, with); done || err != nil {
+		return err
+	}
 	op, name, err := a.team()
 	if err != nil {
 		return err
 	}
-	results, left, err := a.answers(ctx, op, name, ids, f, with)
+	results, err := a.answers(ctx, op, name, ids, f, with)
 	if err != nil {
 		return err
 	}
 	doc := map[string]any{"results": results}
-	if f.group != "" {
-		doc["left"] = left
-	}
 	var learned *operator.PolicyChange
 	if lesson != nil {
 		if learned, err = op.Learn(ctx, name, results, *lesson); err != nil {
@@ -189,30 +183,22 @@ func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with oper
 		}
 	}
 	err = a.sayDecided(results)
-	if len(left) > 0 && !a.flags.json {
-		a.talk("%s %d of high risk wait for an answer by id: %s", yellow("note:"), len(left), strings.Join(left, " "))
-	}
 	if learned != nil && !a.flags.json {
 		a.sayChange(learned, "rule "+lesson.Rule.String())
 	}
 	return err
 }
 
-func (a *App) answers(ctx context.Context, op operator.Operator, name waggle.TeamName, ids []string, f answerFlags, with operator.Answer) (results []operator.Decided, left []string, err error) {
+func (a *App) answers(ctx context.Context, op operator.Operator, name waggle.TeamName, ids []string, f answerFlags, with operator.Answer) ([]operator.Decided, error) {
 	if f.group != "" {
-		g, err := op.DecideGroup(ctx, name, f.group, with)
-		if err != nil {
-			return nil, nil, err
-		}
-		return g.Results, g.Left, nil
+		return op.DecideGroup(ctx, name, f.group, with)
 	}
 	answers := make([]operator.Answer, len(ids))
 	for i, id := range ids {
 		answers[i] = with
 		answers[i].ID = id
 	}
-	results, err = op.Decide(ctx, name, answers)
-	return results, nil, err
+	return op.Decide(ctx, name, answers)
 }
 
 // sayDecided says what became of each and returns the first refusal.

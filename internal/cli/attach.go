@@ -63,7 +63,12 @@ tmux, and left with its own detach key.`,
 // interactive gives this terminal to another program.
 func (a *App) interactive(ctx context.Context, argv []string) error {
 	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	c.Stdin, c.Stdout, c.Stderr, c.Env = a.In, a.Out, a.Err, a.Environ
+	back, err := a.asker.lend()
+	if err != nil {
+		return err
+	}
+	defer back()
+	c.Stdin, c.Stdout, c.Stderr, c.Env = a.In, file(a.Out), file(a.Err), a.Environ
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("%s: %w", argv[0], err)
 	}
@@ -75,6 +80,11 @@ func (a *App) attach(ctx context.Context, name string, h *terminal.Held, look bo
 	s := terminal.Screen{Out: a.Out}
 	in, ok := a.In.(*os.File)
 	if ok && tty(a.In) && tty(a.Out) {
+		back, err := a.asker.lend()
+		if err != nil {
+			return err
+		}
+		defer back()
 		fd := int(in.Fd())
 		if w, h, err := term.GetSize(fd); err == nil {
 			s.Size = terminal.Size{Cols: uint16(w), Rows: uint16(h)}

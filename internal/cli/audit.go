@@ -89,6 +89,8 @@ func auditQueryCmd(a *App) *cobra.Command {
 		Use:   "query [TEAM]",
 		Short: "List the gated calls, who decided them, and what came of them",
 		Long: `List the gated calls, who or which rule decided them, and what came of them. ` + pastHelp + `
+The team "-" is that of the sessions that you started yourself: what they asked.
+
 --json: {"team","id","events":[{"id","kind","member","instance","trust","task","tool",
 "input","cwd","reason","digest","risk","asked_at","decision","by","channel","via","rule",
 "said","policy_version","decided_at","outcome","exit_code"}]}, and updated_input and
@@ -97,7 +99,14 @@ unknown; "" when it did not start.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			sessions := len(args) > 0 && args[0] == operator.SessionTeam
+			if sessions {
+				args = nil
+			}
 			op, of, err := a.past(args)
+			if sessions {
+				op, err = a.op()
+			}
 			if err != nil {
 				return err
 			}
@@ -106,6 +115,10 @@ unknown; "" when it did not start.`,
 			}
 			if q.Until, err = a.ago(until); err != nil {
 				return err
+			}
+			if sessions {
+				es, broken := op.SessionAudit(q)
+				return errors.Join(a.sayEvents("sessions", operator.SessionTeam, es), broken)
 			}
 			r, es, broken := op.Audit(cmd.Context(), of, q)
 			if r == nil {
@@ -236,7 +249,7 @@ func (a *App) sayDetail(d *operator.AuditDetail) error {
 	a.say("%s", bold("records"))
 	for _, r := range d.Records {
 		a.say("  %s %s %d %s", faint(r.Time), operator.Visible(r.Owner), r.Seq, bold(r.Kind))
-		a.say("    %s", operator.Visible(string(r.Body)))
+		a.say("    %s", operator.ShownJSON(string(r.Body)))
 	}
 	return nil
 }

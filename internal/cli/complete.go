@@ -81,18 +81,7 @@ func (a *App) completeTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 func (a *App) completeRequests(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	for _, q := range a.openQuestions() {
-		out = append(out, q.ID+"\t"+operator.Visible(q.Member+" "+q.Tool))
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// completeGroups offers the groups that may be answered at once.
-func (a *App) completeGroups(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var out []string
-	for _, g := range operator.Groups(a.openQuestions()) {
-		if g.Batch {
-			out = append(out, g.ID+"\t"+strconv.Itoa(g.Count)+" "+operator.Visible(g.Pattern))
-		}
+		out = append(out, idOf(q)+"\t"+operator.Visible(q.Member+" "+q.Tool))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
@@ -162,13 +151,18 @@ func (a *App) openState() *operator.State {
 
 func (a *App) openQuestions() []operator.Question {
 	op, err := a.op()
-	s := a.openState()
-	if s == nil || err != nil {
+	if err != nil {
 		return nil
 	}
 	var qs []operator.Question
-	for _, r := range s.Lead.Pending() {
-		qs = append(qs, op.Question(s, r))
+	if s := a.openState(); s != nil {
+		for _, r := range s.Lead.Pending() {
+			qs = append(qs, op.Question(s, r))
+		}
+	}
+	if a.flags.team == "" {
+		_, open, _ := op.Sessions() // what cannot be read is offered by nobody
+		qs = append(qs, open...)
 	}
 	return qs
 }

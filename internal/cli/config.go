@@ -56,7 +56,11 @@ func (a *App) config() (*operator.Config, error) {
 		data, err = atomicfile.ReadFile(real, atomicfile.Options{MaxSize: maxConfig})
 	}
 	if err != nil {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "config", Err: fmt.Errorf("your settings in %s: %w", path, err)}
+		code := operator.CodeFailed
+		if errors.Is(err, atomicfile.ErrTooLarge) {
+			code = operator.CodeUsage
+		}
+		return nil, &operator.Error{Code: code, Op: "config", Err: fmt.Errorf("your settings in %s: %w", path, err)}
 	}
 	return operator.ParseConfig(path, data)
 }

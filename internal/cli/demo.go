@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"waggle/internal/demo"
 	"waggle/operator"
@@ -51,8 +50,8 @@ func (a *App) demo(ctx context.Context, yes bool) error {
 			a.say("%s %s  %s", bold(fmt.Sprintf("%-9s", operator.Visible(l.Who))), operator.Visible(l.Text), faint("["+l.Source+"]"))
 		}
 	}}
-	if f, ok := a.In.(*os.File); ok && !yes && tty(a.In) && tty(a.Out) {
-		o.Ask = func(ctx context.Context, q operator.Question) (bool, bool) { return a.key(ctx, f, q) }
+	if !yes && tty(a.Out) && a.canAsk() {
+		o.Ask = a.turn
 	}
 	res, err := demo.Play(ctx, op, o)
 	if err != nil {
@@ -91,45 +90,7 @@ func demoLines(lines []demo.Line) []map[string]string {
 	return out
 }
 
-// key asks for one key: a allows, d denies, nothing else counts. Silence denies.
-func (a *App) key(ctx context.Context, in *os.File, q operator.Question) (allow, answered bool) {
-	a.say("\n%s\n", questionText(q))
-	a.say("%s", bold(fmt.Sprintf("Your turn: press a to allow it, d to deny it (%s, then it is denied).", askFor)))
-	old, err := term.MakeRaw(int(in.Fd()))
-	if err != nil {
-		return false, false
-	}
-	defer func() {
-		if err := term.Restore(int(in.Fd()), old); err != nil {
-			a.talk("the terminal could not be restored: %v; type reset", err)
-		}
-	}()
-	keys := make(chan byte)
-	go func() { // a read of a terminal cannot be called off: it ends with the next key, or the program
-		var b [1]byte
-		for {
-			if n, err := in.Read(b[:]); n == 0 || err != nil {
-				return
-			}
-			select {
-			case keys <- b[0]:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	for {
-		select {
-		case <-ctx.Done():
-			fmt.Fprint(a.Out, "nobody pressed a key: denied\r\n")
-			return false, false
-		case k := <-keys:
-			switch k {
-			case 'a':
-				return true, true
-			case 'd', 3: // Ctrl-C is no either
-				return false, true
-			}
-		}
-	}
+// turn is the person's turn in the demo. Silence denies.
+func (a *App) turn(ctx context.Context, q operator.Question) (operator.Answer, error) {
+	return a.request(ctx, q, fmt.Sprintf("\n\nYour turn. Without an answer in %s it is denied.", askFor), false)
 }

@@ -20,7 +20,9 @@ func digestCmd(a *App) *cobra.Command {
 since the time that --since names: tasks that were completed or failed, members that
 died, were restarted or left, decisions that rules, the lead's agent or the deadline
 made, messages for you, and what waits for you now, with the command that you would give
-next. It marks nothing as read. A team that has ended is found too.
+next. It marks nothing as read. A team that has ended is found too. The team "-" is
+that of the sessions that you started yourself; it is also meant where there is no team:
+what they asked, and who answered, as {"since","events"} with --json (audit query).
 
 --json: {"team","since","since_why","state","results":[{"at","member","task","subject",
 "outcome","note","next"}],"members":[{"at","member","what","detail","next"}],
@@ -31,15 +33,23 @@ lists the members that are dead, stalled or unknown now, like members.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, of, err := a.past(args)
-			if err != nil {
-				return err
-			}
 			var from time.Time
 			if since != "" {
+				var err error
 				if from, err = a.ago(since); err != nil {
 					return err
 				}
+			}
+			only, err := a.onlySessions(args)
+			if err != nil {
+				return err
+			}
+			if only {
+				return a.digestSessions(from)
+			}
+			op, of, err := a.past(args)
+			if err != nil {
+				return err
 			}
 			d, err := op.Digest(cmd.Context(), of, from)
 			if err != nil {
@@ -49,6 +59,11 @@ lists the members that are dead, stalled or unknown now, like members.`,
 				return a.document(d)
 			}
 			a.sayDigest(d)
+			if len(args) == 0 && a.flags.team == "" {
+				if since, err := waggle.ParseTime(d.Since); err == nil {
+					return a.sayDigestSessions(op, since, false)
+				}
+			}
 			return nil
 		},
 	}

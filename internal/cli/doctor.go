@@ -31,7 +31,7 @@ func doctorCmd(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What works on this machine, and what to do about the rest",
-		Long:  "Report versions, the wire tree, locks, tmux, bubblewrap and problems, each with the next command to type. Changes nothing. Exits 1 when there is a problem.",
+		Long:  "Report versions, the wire tree, locks, tmux, bubblewrap, Claude Code sessions without the hooks of waggle, and problems, each with the next command to type. Changes nothing. Exits 1 when there is a problem.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			fs, err := a.examine(cmd.Context())
@@ -80,6 +80,11 @@ func (a *App) examine(ctx context.Context) ([]finding, error) {
 	} {
 		out = append(out, tool(ctx, t.name, t.arg, t.use))
 	}
+	claude, err := a.examineClaude()
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, claude...)
 	names, err := op.Root.Names()
 	if err != nil {
 		return nil, err

@@ -37,9 +37,20 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 	if n := len(c.s.Lead.Pending()); n != 2 {
 		t.Fatalf("%d wait, want both", n)
 	}
-	out, err := c.op.DecideGroup(ctx, "crowd", "Bash(go test:*)", answer)
+	for _, pattern := range []string{"Bash(go test:*)", "Bash", qs[0].ID} { // what was not shown under an id is not answered
+		if _, err = c.op.DecideGroup(ctx, "crowd", pattern, answer); operator.Code(err) != operator.CodeUsage {
+			t.Errorf("%s: %v", pattern, err)
+		}
+	}
+	c.must(c.s.Journal.Refresh(ctx))
+	if n := len(c.s.Lead.Pending()); n != 2 {
+		t.Fatalf("%d wait, want both", n)
+	}
+	shown, err := c.op.ShowGroup(ctx, "crowd", "Bash(go test:*)")
 	c.must(err)
-	if len(out.Results) != 2 || len(out.Left) != 0 || !out.Results[0].Changed || !out.Results[1].Delivered {
+	out, err := c.op.DecideGroup(ctx, "crowd", shown.ID, answer)
+	c.must(err)
+	if len(out) != 2 || !out[0].Changed || !out[1].Delivered {
 		t.Errorf("%+v", out)
 	}
 }

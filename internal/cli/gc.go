@@ -16,16 +16,20 @@ func gcCmd(a *App) *cobra.Command {
 		Short: "What teams have left behind: list it, or end it with --yes",
 		Long: `What teams have left behind: processes of members that have left or whose team has
 ended, commands whose worker is dead, terminals and panes of processes that are gone,
-hand-overs that nobody takes, dead sockets, clean worktrees. Without --yes nothing is
+hand-overs that nobody takes, dead sockets, clean worktrees; without a team also what is
+kept of sessions of which nothing was written for 30 days after their end. Without --yes nothing is
 changed. With it exactly what is listed is ended or removed, each after another look,
 and what only that had needed; exit 1 when something could not be.
 
 Only what waggle has started and recorded is touched, known by pid and start time, never
-by name. What died and can be brought back stays, and is listed as kept with the reason.
+by name. What died and can be brought back stays, and is listed as kept with the reason;
+so is a process that has a member's mark in its environment and runs below one without.
+When a member's process has died, a child of its commands that both cleared its environment
+and left its process group cannot be seen any more: the last line says of whom.
 
---json: {"found":[{"kind","team","member","pid","start","path","why","done","error"}],
-"kept":[{"kind","team","member","path","why"}]}. kind is process, command, holder, pane,
-record, hand-over, socket or worktree, and team for a team that is kept.`,
+--json: {"found":[{"kind","team","member","pid","start","argv","path","why","done","error"}],
+"kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}]}. kind is
+process, command, holder, pane, record, hand-over, socket, worktree or session, and team for a team that is kept.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,7 +77,7 @@ func (a *App) sayCollected(c *operator.Collected, acted bool) error {
 	for _, g := range c.Found {
 		what, state := g.Path, ""
 		if g.PID > 0 {
-			what = fmt.Sprintf("pid %d, start %s", g.PID, g.Start)
+			what = fmt.Sprintf("pid %d, start %s (%s)", g.PID, g.Start, g.Argv)
 		}
 		switch {
 		case g.Done:
@@ -102,6 +106,9 @@ func (a *App) sayCollected(c *operator.Collected, acted bool) error {
 		a.talk("nothing is left behind")
 	case !acted:
 		a.talk("nothing was changed; waggle gc --yes ends and removes these")
+	}
+	if text := c.UnseenText(); text != "" {
+		a.talk("%s", operator.Visible(text))
 	}
 	return failed
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func inboxCmd(a *App) *cobra.Command {
-	var unread, mark, follow, news, archive bool
+	var unread, mark, follow, news, archive, address bool
 	cmd := &cobra.Command{
 		Use:               "inbox [NAME]",
 		Short:             "Show a member's messages, by default the lead's; consumes nothing",
@@ -34,6 +34,9 @@ func inboxCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if address {
+				return a.sayAddress(cmd.Context(), op, name, member)
+			}
 			if news && member != waggle.Lead {
 				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--news is for the lead's mailbox: members tell nobody else their status"}
 			}
@@ -51,8 +54,22 @@ func inboxCmd(a *App) *cobra.Command {
 	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark what is shown as read")
 	cmd.Flags().BoolVar(&archive, "archive", false, "show what is kept of the member's mail outside its mailbox")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what arrives (with --json one entry a line)")
+	cmd.Flags().BoolVar(&address, "address", false, "show the address, uds:PATH, at which other sessions' words to NAME are taken now\n(the lead's: the operator's socket)")
 	cmd.Flags().BoolVar(&news, "news", false, "of the members' status only what is worth a turn: a result, a failure,\nthe first idle after work, and when all are idle")
 	return cmd
+}
+
+// sayAddress shows where a member takes words.
+func (a *App) sayAddress(ctx context.Context, op operator.Operator, team waggle.TeamName, member waggle.MemberName) error {
+	at, err := op.SocketAddress(ctx, team, member)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		return a.document(map[string]any{"team": team, "member": member, "address": at})
+	}
+	a.say("%s", operator.Visible(at))
+	return nil
 }
 
 type inboxView struct {

@@ -93,7 +93,7 @@ func (a *App) starter(dir string) string {
 team: %s
 lead: operator                  # a person decides
 
-# Who answers each kind of question: operator | rules (policy, else operator).
+# Who decides what no rule allows: operator (a person) | rules (policy, else operator).
 decide: {tool: operator, plan: operator, network: operator}
 
 policy:

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/jsonobj"
 	"waggle/operator"
 	"waggle/spawn"
 	"waggle/team"
@@ -41,7 +41,7 @@ token is used once, and not after it expired.`,
 			}
 			m := operator.FileMember{Name: waggle.MemberName(args[0]), Agent: "exec", Backend: "join", Color: color, Cwd: cwd, PlanRequired: plan}
 			if len(args) > 1 {
-				if m.Spec, err = json.Marshal(map[string]any{"command": args[1:]}); err != nil {
+				if m.Spec, err = jsonobj.Marshal(map[string]any{"command": args[1:]}); err != nil {
 					return err
 				}
 			}
@@ -93,7 +93,7 @@ makes it. It is not an argument: others can read those.`,
 			if err := spawn.Subreaper(); err != nil {
 				return err
 			}
-			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: op.Root.Path}, Team: s.Team, State: s.Dir, Sockets: op.Sockets(s),
+			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: op.Root.Path}, Team: s.Team, State: s.Dir, Sockets: op.Sockets(s), Who: operator.SessionsOf(op.ClaudeDir),
 				Instance: i, Minter: a.minter(), Environ: a.memberEnviron(), Output: a.Out, Version: a.Version, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			if err != nil {
 				return err

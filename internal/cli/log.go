@@ -91,7 +91,7 @@ func (a *App) logAll(entries []logEntry) error {
 	}
 	var rows [][]string
 	for _, e := range entries {
-		rows = append(rows, []string{e.Time, e.Name, e.Kind, string(e.Body)})
+		rows = append(rows, []string{e.Time, e.Name, e.Kind, operator.ShownJSON(string(e.Body))})
 	}
 	a.table([]string{"TIME", "JOURNAL", "KIND", "BODY"}, rows)
 	return nil
@@ -107,7 +107,7 @@ func (a *App) follow(ctx context.Context, l *operator.Log, v logView) error {
 		recs, err := l.Next(ctx)
 		for _, e := range v.entries(recs) {
 			if !a.flags.json {
-				a.say("%s %s %s %s", faint(e.Time), bold(operator.Visible(e.Name)), yellow(e.Kind), operator.Visible(string(e.Body)))
+				a.say("%s %s %s %s", faint(e.Time), bold(operator.Visible(e.Name)), yellow(e.Kind), operator.ShownJSON(string(e.Body)))
 			} else if err := a.line(e); err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -37,17 +38,22 @@ func msgShowCmd(a *App) *cobra.Command {
 		Short: "Show a message whole, and what became of it",
 		Long: `Show a message whole, by its msg_id, or by the beginning of one or of its id, and
 what became of it: each state with its time, and the record or the mailbox that shows
-it. A message that another program erased is shown from the record.
+it. A message that another program erased is shown from the record. Of words to a
+session, which is in no team, the record has the state and a hash of the text.
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.team()
-			if err != nil {
-				return err
+			var msgs []operator.StoredMessage
+			if err == nil {
+				msgs, err = op.Message(cmd.Context(), name, args[0])
 			}
-			msgs, err := op.Message(cmd.Context(), name, args[0])
 			if err != nil {
-				return err
+				said, serr := op.Said(args[0])
+				if len(said) == 0 {
+					return errors.Join(err, serr)
+				}
+				return a.saySaid(said)
 			}
 			if a.flags.json {
 				return a.document(map[string]any{"messages": msgs})
@@ -58,6 +64,19 @@ it. A message that another program erased is shown from the record.
 			return nil
 		},
 	}
+}
+
+// saySaid shows what became of words to sessions.
+func (a *App) saySaid(said []operator.SaidMessage) error {
+	if a.flags.json {
+		return a.document(map[string]any{"messages": []operator.StoredMessage{}, "said": said})
+	}
+	for _, s := range said {
+		a.say("%s to session %s (%s)", bold(s.MsgID), s.Session, operator.Visible(s.Socket))
+		a.say("  from %s, %d bytes, sha256 %s", operator.Visible(s.From), s.Bytes, s.SHA256)
+		a.say("  %s  %s  %s", faint(s.At), green(string(s.State)), operator.Visible(s.Detail))
+	}
+	return nil
 }
 
 func msgListCmd(a *App) *cobra.Command {

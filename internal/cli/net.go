@@ -162,8 +162,8 @@ func (a *App) netAnswer(ctx context.Context, target string, allow bool, f netFla
 		t = t.UTC()
 		n.Until = &t
 	}
-	if allow && n.Target.Wild() && !f.wildcard && tty(a.In) && tty(a.Err) {
-		if err := a.confirm("open every host below " + n.Target.Host[2:] + ", also those that do not exist yet? [y/N] "); err != nil {
+	if allow && n.Target.Wild() && !f.wildcard && a.canAsk() {
+		if err := a.confirm(ctx, "this opens every host below "+n.Target.Host[2:]+", also those that do not exist yet", "open them?"); err != nil {
 			return err
 		}
 		n.Wildcard = true

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -12,23 +11,31 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
+	"waggle/internal/jsonobj"
 	"waggle/operator"
 	"waggle/team"
 )
 
 // document writes one JSON document to stdout.
 func (a *App) document(v any) error {
-	enc := json.NewEncoder(a.Out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	b, err := jsonobj.MarshalIndent(v)
+	return writeJSON(a.Out, b, err)
 }
 
 // line writes one JSON document on one line: for --follow.
 func (a *App) line(v any) error {
-	enc := json.NewEncoder(a.Out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	b, err := jsonobj.Marshal(v)
+	return writeJSON(a.Out, b, err)
+}
+
+// writeJSON writes a document, which may go to a terminal: no needless escape is in
+// it, and every character that is operator.Hidden is escaped, C1 and direction
+// controls among them. Its value is the same.
+func writeJSON(w io.Writer, doc []byte, err error) error {
+	if err == nil {
+		_, err = w.Write(append(jsonobj.Respell(nil, doc, operator.Hidden), '\n'))
+	}
+	return err
 }
 
 // say writes a line of data for people.
@@ -41,8 +48,10 @@ func (a *App) talk(format string, args ...any) {
 	}
 }
 
+// fprint writes a line. Whatever a caller has forgotten to make visible, it lets
+// through nothing but line ends, tabs and colours.
 func fprint(a *App, w io.Writer, format string, args ...any) {
-	fmt.Fprintln(&colorprofile.Writer{Forward: w, Profile: a.profile(w)}, fmt.Sprintf(format, args...))
+	fmt.Fprintln(&colorprofile.Writer{Forward: w, Profile: a.profile(w)}, operator.VisibleStyled(fmt.Sprintf(format, args...)))
 }
 
 // Styles of words. Colour is dropped by the writer where it is not wanted.
@@ -143,6 +152,37 @@ func (a *App) list(headers []string, rows [][]string) {
 			a.say("    %s", l)
 		}
 	}
+}
+
+// wrap cuts a line into pieces of at most total columns, 0 or less for any number.
+// Joined they are the line: no space is lost where it is cut.
+func wrap(l string, total int) []string {
+	if total <= 0 {
+		return []string{l}
+	}
+	return strings.Split(ansi.Hardwrap(l, max(20, total), true), "\n")
+}
+
+// wrapAll is wrap for lines that may begin with a bar: a piece but the first has a +
+// in its place, so that no text can look like a line of its own.
+func wrapAll(lines []string, total int) []string {
+	var out []string
+	for _, l := range lines {
+		head, text, has := strings.Cut(l, "| ")
+		if has = has && strings.Trim(head, " ") == ""; !has {
+			head, text = "", l
+		}
+		for i, piece := range wrap(text, total-len(head)-2) {
+			switch {
+			case i > 0:
+				piece = head + "+ " + piece
+			case has:
+				piece = head + "| " + piece
+			}
+			out = append(out, piece)
+		}
+	}
+	return out
 }
 
 // fit shrinks the widest column until a row fits.

@@ -21,7 +21,7 @@ func policyCmd(a *App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.policyList(cmd.Context()) },
 	}
-	cmd.AddCommand(policyListCmd(a), policyAddCmd(a), policyRmCmd(a), policyTestCmd(a), policySuggestCmd(a), policyExplainCmd(a))
+	cmd.AddCommand(policyListCmd(a), policyAddCmd(a), policyRmCmd(a), policyTestCmd(a), policySuggestCmd(a), policyExplainCmd(a), policySessionsCmd(a))
 	return cmd
 }
 
@@ -33,7 +33,8 @@ func policyListCmd(a *App) *cobra.Command {
 --as NAME those that are for that member. --json: {"team","version","mode","decide",
 "deadline_s","rules":[{"rule","effect","scope","expires_at","from"}],"hosts",
 "members":[{"name","state","version","mode"}],"ceiling"}; ceiling is null, or
-{"file","sha256","mode","allow","deny","cut"} of your own file.`,
+{"file","sha256","mode","allow","deny","cut"} of your own file. decide says who
+decides what no rule and no mode allows or denies; operator is you.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.policyList(cmd.Context()) },
 	}
@@ -334,7 +335,7 @@ func (a *App) saySuggestion(s operator.Suggestion, name waggle.TeamName) {
 	a.say("%s  risk %s; you approved %s %d times, for %s", bold(operator.Visible(s.Rule)), s.Risk, same, s.Approvals, strings.Join(s.Members, ", "))
 	a.say("  would have matched %d of the last %d calls:", s.Total, s.Looked)
 	for _, c := range s.Matched[:min(len(s.Matched), shownMatches)] {
-		a.say("    %s  %s %s by %s  %s", c.ID, operator.Visible(c.Member), c.Decision, c.By, operator.Visible(string(c.Input)))
+		a.say("    %s  %s %s by %s  %s", c.ID, operator.Visible(c.Member), c.Decision, c.By, operator.ShownJSON(string(c.Input)))
 	}
 	if more := len(s.Matched) - shownMatches; more > 0 {
 		a.say("    and %d more (--json has them all)", more)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/jsonobj"
 	"waggle/operator"
 )
 
@@ -88,6 +88,8 @@ type decodedEntry struct {
 	Envelope json.RawMessage `json:"envelope,omitempty"`
 	Type     string          `json:"type"`
 	Warnings []string        `json:"warnings"`
+	// Text is the text as it stood, where no envelope has it.
+	Text string `json:"text,omitempty"`
 }
 
 func protocolDecodeCmd(a *App) *cobra.Command {
@@ -139,7 +141,7 @@ func (a *App) input(args []string) ([]byte, error) {
 }
 
 func decodeInput(data []byte) ([]decodedEntry, error) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	data = trimJSON(data)
 	out := []decodedEntry{}
 	switch {
 	case len(data) > 0 && data[0] == '[':
@@ -158,13 +160,13 @@ func decodeInput(data []byte) ([]decodedEntry, error) {
 		if looksLikeEnvelope(data) {
 			return append(out, decodeEnvelope(data)), nil
 		}
-		return append(out, entryOf(waggle.DecodeText(string(data)))), nil
+		return append(out, textEntry(string(data))), nil
 	case len(data) > 0 && data[0] == '"':
 		var text string
 		if err := json.Unmarshal(data, &text); err != nil {
 			return nil, fmt.Errorf("not JSON: %w", err)
 		}
-		return append(out, entryOf(waggle.DecodeText(text))), nil
+		return append(out, textEntry(text)), nil
 	case json.Valid(data): // a number, true, null: JSON, but nothing of ours
 		return append(out, decodedEntry{Kind: waggle.KindInvalid, Warnings: []string{"not an envelope, a payload or a text"}}), nil
 	}
@@ -181,6 +183,12 @@ func looksLikeEnvelope(obj []byte) bool {
 	_, content := m["content"]
 	_, from := m["from"]
 	return text || (content && from)
+}
+
+func textEntry(text string) decodedEntry {
+	e := entryOf(waggle.DecodeText(text))
+	e.Text = text
+	return e
 }
 
 func decodeEnvelope(raw json.RawMessage) decodedEntry {
@@ -202,58 +210,10 @@ func entryOf(d waggle.Decoded) decodedEntry {
 	if u, ok := d.Payload.(waggle.Unknown); ok {
 		v = u.Raw
 	}
-	b, err := json.Marshal(v)
+	b, err := jsonobj.Marshal(v)
 	if err != nil {
 		return decodedEntry{Kind: waggle.KindInvalid, Type: d.Type, Warnings: append(e.Warnings, err.Error())}
 	}
 	e.Payload = b
 	return e
-}
-
-func protocolEncodeCmd(a *App) *cobra.Command {
-	var dialect string
-	cmd := &cobra.Command{
-		Use:               "encode KIND [FILE | -]",
-		Short:             "Encode a payload object (its fields, in any known spelling) as one text value",
-		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: completeKinds,
-		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := a.input(args[1:])
-			if err != nil {
-				return err
-			}
-			text, err := encodeInput(waggle.Kind(args[0]), data, waggle.Dialect(dialect))
-			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "encode", Err: err, Hint: "waggle protocol schema " + args[0]}
-			}
-			if a.flags.json {
-				return a.document(map[string]string{"text": text})
-			}
-			fmt.Fprintln(a.Out, text)
-			return nil
-		},
-	}
-	cmd.Flags().StringVar(&dialect, "dialect", string(waggle.DialectWire), "wire, or catalog (seed shapes)")
-	must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"wire", "catalog"}, cobra.ShellCompDirectiveNoFileComp)))
-	return cmd
-}
-
-func encodeInput(kind waggle.Kind, data []byte, d waggle.Dialect) (string, error) {
-	if kind == waggle.KindText {
-		return waggle.Encode(waggle.Text{Text: strings.TrimSuffix(string(data), "\n")}, d)
-	}
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(data, &m); err != nil {
-		return "", fmt.Errorf("the payload must be a JSON object: %w", err)
-	}
-	m["type"] = json.RawMessage(fmt.Sprintf("%q", string(kind)))
-	b, err := json.Marshal(m)
-	if err != nil {
-		return "", err
-	}
-	dec := waggle.DecodeText(string(b))
-	if dec.Kind != kind {
-		return "", fmt.Errorf("this does not make a %s: %s", kind, strings.Join(append([]string{"it reads as " + string(dec.Kind)}, dec.Warnings...), "; "))
-	}
-	return waggle.Encode(dec.Payload, d)
 }

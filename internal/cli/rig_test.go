@@ -54,14 +54,20 @@ func newOperator(t *testing.T) operator.Operator {
 	}
 	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
 		Home: statedir.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader},
-		Self: binary(t), Environ: os.Environ(), Version: "test", PID: os.Getpid()}
+		Self: binary(t), Environ: os.Environ(), ClaudeDir: os.Getenv("CLAUDE_CONFIG_DIR"), Version: "test", PID: os.Getpid()}
 }
 
 // newRig brings up a team file's members and assigns its tasks.
 func newRig(t *testing.T, yaml string) *rig {
 	t.Helper()
+	return newRigOf(t, newOperator(t), yaml)
+}
+
+// newRigOf is newRig for an operator of the test's.
+func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
+	t.Helper()
 	ctx := t.Context()
-	r := &rig{t: t, op: newOperator(t), inst: map[waggle.MemberName]control.Instance{}, pids: map[waggle.MemberName]int{}}
+	r := &rig{t: t, op: op, inst: map[waggle.MemberName]control.Instance{}, pids: map[waggle.MemberName]int{}}
 	work := t.TempDir()
 	var err error
 	if r.file, err = operator.ParseFile(filepath.Join(work, "waggle.yaml"), []byte(yaml)); err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/control"
+	"waggle/internal/ask"
+	"waggle/internal/jsonobj"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -27,6 +28,7 @@ var commands = []func(*App) *cobra.Command{
 	approveCmd,
 	adoptCmd,
 	auditCmd,
+	answerCmd,
 	attachCmd,
 	benchCmd,
 	bridgeCmd,
@@ -38,6 +40,8 @@ var commands = []func(*App) *cobra.Command{
 	downCmd,
 	gcCmd,
 	holdCmd,
+	hookCmd,
+	hooksCmd,
 	inboxCmd,
 	initCmd,
 	joinCmd,
@@ -69,7 +73,12 @@ var commands = []func(*App) *cobra.Command{
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
-	a := &App{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
+	a := &App{In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
+	a.Out, a.Err = ask.OutputTo(os.Stdout, a.asker.terminal), ask.OutputTo(os.Stderr, a.asker.terminal)
+	if err := ask.Repair(os.Stdin, os.Stderr); err != nil {
+		a.talk("%s %v", yellow("note:"), err)
+	}
+	defer a.asker.close() // also when a panic ends the program
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return a.Run(ctx, os.Args[1:])
@@ -243,9 +252,8 @@ func (a *App) fail(err error) int {
 		b.Hint = "try again in a moment; waggle doctor shows who holds it"
 	}
 	if a.flags.json {
-		enc := json.NewEncoder(a.Err)
-		enc.SetEscapeHTML(false)
-		if eerr := enc.Encode(failure{b}); eerr != nil {
+		doc, merr := jsonobj.Marshal(failure{b})
+		if eerr := writeJSON(a.Err, doc, merr); eerr != nil {
 			return operator.CodeFailed
 		}
 		return b.Code

@@ -3,9 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +17,8 @@ func runCmd(a *App) *cobra.Command {
 		Use:   "run [FILE]",
 		Short: "Run a team file's tasks to completion",
 		Long: `Bring up the team in FILE, run its tasks to completion, end it by handshake and
-report. Naming the file is consent to what it says.
+report. Naming the file is consent to what it says. Without FILE, waggle.yaml here is
+shown on a terminal, as it is understood and as it is written, and asked about.
 
 With --headless nobody is asked: what the policy does not allow is denied at once
 and the run ends with 3, unless --wait gives a person that long to answer from
@@ -34,7 +32,7 @@ the terminal when there is one.`,
 			if err := a.graceSaid(cmd, &ro.Grace); err != nil {
 				return err
 			}
-			f, err := a.teamFile("run", args, ro.Headless)
+			f, err := a.teamFile(cmd.Context(), "run", args, ro.Headless)
 			if err != nil {
 				return err
 			}
@@ -54,7 +52,7 @@ the terminal when there is one.`,
 
 // teamFile reads the file that was named, for this command. A file that was only found is not
 // consent: it asks, and headless it refuses (TRUST 7).
-func (a *App) teamFile(verb string, args []string, headless bool) (*operator.File, error) {
+func (a *App) teamFile(ctx context.Context, verb string, args []string, headless bool) (*operator.File, error) {
 	if len(args) > 0 {
 		return operator.ReadFile(args[0])
 	}
@@ -62,17 +60,15 @@ func (a *App) teamFile(verb string, args []string, headless bool) (*operator.Fil
 	if err != nil {
 		return nil, err
 	}
-	if headless || !tty(a.In) {
+	if headless || !a.canAsk() {
 		return nil, &operator.Error{Code: operator.CodeQuestion, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
 			Hint: "name it: waggle " + verb + " waggle.yaml"}
 	}
-	a.talk("found %s (sha256 %.16s):\n\n%s", f.Path, f.SHA256, operator.VisibleLines(string(f.Data)))
-	a.talk("run it? [y/N] ")
-	answer, err := a.stdin().ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	yes, err := a.yes(ctx, fileText(f), "run it?")
+	if err != nil {
 		return nil, err
 	}
-	if s := strings.TrimSpace(answer); s != "y" && s != "yes" {
+	if !yes {
 		return nil, &operator.Error{Code: operator.CodeRefused, Op: verb, Msg: "not run"}
 	}
 	return f, nil
@@ -87,9 +83,8 @@ func (a *App) run(ctx context.Context, f *operator.File, ro operator.RunOptions,
 		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
 	}
 	ro.Note = a.sayNote
-	if !ro.Headless && tty(a.In) && tty(a.Err) {
-		p := &prompter{a: a}
-		ro.Ask = p.ask
+	if !ro.Headless && a.canAsk() {
+		ro.Ask = a.ask
 	}
 	if ro.Ask == nil && (!ro.Headless || ro.Wait > 0) {
 		ro.Note = func(n operator.Note) {
@@ -140,55 +135,4 @@ func (a *App) sayNote(n operator.Note) {
 		what = faint(what)
 	}
 	a.talk("%s %s %s", bold(operator.Visible(n.Member)), what, operator.Visible(n.Text))
-}
-
-// prompter asks on the terminal. One reader goroutine lives as long as the
-// program: a read of a terminal cannot be called off.
-type prompter struct {
-	a     *App
-	once  sync.Once
-	lines chan string
-}
-
-func (p *prompter) start() {
-	p.lines = make(chan string)
-	go func() {
-		r := p.a.stdin()
-		for {
-			s, err := r.ReadString('\n')
-			if err != nil {
-				close(p.lines)
-				return
-			}
-			p.lines <- strings.TrimSpace(s)
-		}
-	}()
-}
-
-func (p *prompter) ask(ctx context.Context, q operator.Question) (operator.Answer, error) {
-	p.once.Do(p.start)
-	p.a.talk("\n%s\n%s", questionText(q), bold("allow it? a = allow once, d REASON = deny: "))
-	for {
-		select {
-		case <-ctx.Done():
-			p.a.talk("%s %s is not asked here any more", faint("note:"), q.ID)
-			return operator.Answer{}, ctx.Err()
-		case line, ok := <-p.lines:
-			if !ok {
-				return operator.Answer{}, io.EOF
-			}
-			word, rest, _ := strings.Cut(line, " ")
-			ans := operator.Answer{ID: q.ID, Digest: q.Digest, Via: "prompt"}
-			switch word {
-			case "a", "allow":
-				ans.Allow = true
-				return ans, nil
-			case "d", "deny":
-				ans.Reason = rest
-				return ans, nil
-			}
-			// Enter is never an answer (USERS T13).
-			p.a.talk("type a to allow it once, or d and a reason to deny it: ")
-		}
-	}
 }

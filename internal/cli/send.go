@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/atomicfile"
 	"waggle/operator"
+	"waggle/team"
 )
 
 // sendFlags are the flags of send.
@@ -29,9 +32,16 @@ func sendCmd(a *App) *cobra.Command {
 		Long: `Send words to a member's mailbox. TO is a name, name@team, team-lead (or lead),
 '*' for everyone but the sender, or an editor, bridge:ID.
 
-It may also be a running member's socket, uds:PATH or an absolute path, or a waggle
-endpoint of another process, http://HOST:PORT/v1/TEAM/MEMBER (see waggle serve; the
-token is WAGGLE_TOKEN, or this state's own).
+@NAME, @PID or @SESSION-ID is a session of Claude Code that runs on this machine and
+that waggle does not run: the words go to its messaging socket. What it reads them as
+is another session's words, without authority, and delivery is not confirmed: the
+state is written. A client drops words that are the same as the last ones from the
+same sender, those beyond a rate, and those that a busy session has no room for: a
+message that would be dropped waits up to 10 s and is then an error (8). A session whose client has no socket takes none, which is an error (6).
+
+It may also be a running member's or session's socket, uds:PATH or an absolute path,
+or a waggle endpoint of another process, http://HOST:PORT/v1/TEAM/MEMBER (see waggle
+serve; the token is WAGGLE_TOKEN, or this state's own).
 
 TEXT '-' reads stdin. Words never carry authority; text that looks like a control
 message is refused.
@@ -72,10 +82,6 @@ stays open. Only the lead's own words have one, by the record and never by a tex
 }
 
 func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
-	to, err := waggle.ParseAddress(args[0])
-	if err != nil {
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
-	}
 	want, ok := map[string]operator.Delivery{"": "", "delivered": operator.Delivered, "acked": operator.Acknowledged}[f.wait]
 	if !ok || f.expires < 0 {
 		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "--wait is delivered or acked, and --expires is not negative"}
@@ -83,6 +89,20 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	text, err := a.text(args[1:], f.file)
 	if err != nil {
 		return err
+	}
+	if what, ok := strings.CutPrefix(args[0], "@"); ok {
+		op, is, err := a.toSession(ctx, what)
+		if err != nil {
+			return err
+		}
+		if is {
+			return a.sendSession(ctx, op, what, operator.Message{Text: text, As: a.flags.as, Priority: control.Priority(f.priority),
+				Supersedes: f.supersedes, Expires: f.expires, Want: want})
+		}
+	}
+	to, err := waggle.ParseAddress(args[0])
+	if err != nil {
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
 	}
 	if a.flags.team == "" && to.Team != "" {
 		a.flags.team = string(to.Team)
@@ -100,6 +120,43 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 		if err := op.Await(ctx, results, want, f.timeout); err != nil {
 			return err
 		}
+	}
+	return a.saySent(results)
+}
+
+// toSession reports whether @NAME is a session rather than a member of the team.
+func (a *App) toSession(ctx context.Context, what string) (op operator.Operator, is bool, err error) {
+	to, perr := waggle.ParseAddress(what)
+	if perr == nil && (to.Scheme != waggle.SchemeMember || to.Team != "") {
+		return op, false, nil // @*, @name@team
+	}
+	if op, err = a.op(); err != nil {
+		return op, false, err
+	}
+	member := false
+	name, terr := op.Pick(a.flags.team)
+	if terr == nil && perr == nil {
+		if reg, err := team.Open(op.Root, name, atomicfile.Options{}); err == nil {
+			if cfg, err := reg.Load(ctx); err == nil {
+				m, ok := cfg.Member(to.Member)
+				member = ok && !m.Gone()
+			}
+		}
+	}
+	switch session := op.HasSession(what); {
+	case session && member && a.flags.team == "":
+		return op, false, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("@%s is a member of team %s and a session", what, name),
+			Hint: fmt.Sprintf("the member: waggle send %s; the session: waggle send @PID (waggle status shows it)", what)}
+	case session && !member:
+		return op, true, nil
+	}
+	return op, perr != nil || terr != nil && a.flags.team == "", nil
+}
+
+func (a *App) sendSession(ctx context.Context, op operator.Operator, what string, m operator.Message) error {
+	results, err := op.SendSession(ctx, what, m)
+	if err != nil {
+		return err
 	}
 	return a.saySent(results)
 }

@@ -24,6 +24,10 @@ silently, or outlived its turn), idle, stalled (its process is stopped or does n
 apply what it is ordered), dead (its process is gone) and unknown, with the reason.
 waggle why NAME lists what says so.
 
+Without a team it shows every team here and the sessions that you started yourself, as
+the client registers them and its hooks report (waggle hooks install): what each waits
+for, since when, and in which tmux pane.
+
 --json: {"team","notice","leader":{"led","by","sandbox","pid","detached"},"members":
 [{"name","state","since","why","pid","backend","trust","task","pending",
 "policy_version","socket","restarts","ready","log","worktree","usage",
@@ -31,12 +35,21 @@ waggle why NAME lists what says so.
 "pending","unread","unverified","ceiling"}. ready is what its process found itself to
 be: {"epoch","agent","model","mode","policy_version","cwd","worktree","backend"}, or
 null; usage is {"cpu_s","rss_bytes","processes"} of its process and what runs below
-it, or null. interrupted is {"at","members","pending"} when members died and nobody leads,
+it, or null. Without a team and with one team here, "sessions" is added; with several,
+or none, the document is {"teams":[…],"sessions":[{"team","session","client","name",
+"under","pid","state","since","why","handles","pane","cwd","version","hook",
+"takes_words","trust"}]}. interrupted is {"at","members","pending"} when members died and nobody leads,
 else null.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.teamArg(args)
+			if len(args) > 0 {
+				a.flags.team = args[0]
+			}
+			if a.flags.team == "" {
+				return a.statusAll(cmd.Context())
+			}
+			op, name, err := a.team()
 			if err != nil {
 				return err
 			}
@@ -171,26 +184,43 @@ func (a *App) bare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if a.flags.team != "" {
+		name, err := op.Pick(a.flags.team)
+		if err != nil {
+			return err
+		}
+		return a.status(ctx, op, name)
+	}
 	names, err := op.Root.Names()
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 {
-		if a.flags.json {
-			return a.document(map[string]any{"teams": []string{}})
+	if len(names) > 1 && !a.flags.json {
+		if err := a.teamList(ctx); err != nil {
+			return err
 		}
-		a.say("There is no team here yet. Try:\n")
-		a.say("  waggle demo     a scripted team shows every flow, in under a minute")
-		a.say("  waggle init     write a team file for this directory")
-		a.say("  waggle doctor   what works on this machine")
+		rows, _, _ := a.sessions(op)
+		a.sessionTable(rows)
 		return nil
 	}
-	if a.flags.team == "" && len(names) > 1 {
-		return a.teamList(ctx)
+	if len(names) > 0 {
+		return a.statusAll(ctx)
 	}
-	name, err := op.Pick(a.flags.team)
+	rows, _, err := a.sessions(op)
 	if err != nil {
 		return err
 	}
-	return a.status(ctx, op, name)
+	if a.flags.json {
+		return a.document(map[string]any{"teams": []string{}, "sessions": rows})
+	}
+	if len(rows) > 0 {
+		a.sessionTable(rows)
+		return nil
+	}
+	a.say("There is no team here yet. Try:\n")
+	a.say("  waggle demo            a scripted team shows every flow, in under a minute")
+	a.say("  waggle hooks install   see and answer the questions of your own Claude sessions")
+	a.say("  waggle init            write a team file for this directory")
+	a.say("  waggle doctor          what works on this machine")
+	return nil
 }

@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"encoding/json"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/jsonobj"
 	"waggle/operator"
 )
 
@@ -66,15 +66,13 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 // exportFormats write an export.
 var exportFormats = map[string]func(io.Writer, *operator.TeamExport) error{
 	"markdown": func(w io.Writer, e *operator.TeamExport) error { return e.Markdown(w) },
-	"json":     func(w io.Writer, e *operator.TeamExport) error { return writeJSON(w, e) },
+	"json":     func(w io.Writer, e *operator.TeamExport) error { return exportJSON(w, e) },
 	"state": func(w io.Writer, e *operator.TeamExport) error {
-		return writeJSON(w, map[string]any{"team": e.Team, "created": e.Created, "active_members": e.ActiveMembers, "total_members": e.TotalMembers})
+		return exportJSON(w, map[string]any{"team": e.Team, "created": e.Created, "active_members": e.ActiveMembers, "total_members": e.TotalMembers})
 	},
 }
 
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+func exportJSON(w io.Writer, v any) error {
+	doc, err := jsonobj.MarshalIndent(v)
+	return writeJSON(w, doc, err)
 }

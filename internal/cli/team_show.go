@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -60,6 +62,9 @@ func (a *App) teamShow(ctx context.Context, op operator.Operator, name waggle.Te
 		if m.WorktreePath != "" && !m.Gone() {
 			a.say("%s has the worktree %s", operator.Visible(string(m.Name)), operator.Visible(m.WorktreePath))
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(tv.Sockets)) {
+		a.say("%s takes words at %s", operator.Visible(name), operator.Visible(tv.Sockets[name]))
 	}
 	for _, p := range cfg.Problems() {
 		a.talk("%s %s", yellow("note:"), operator.Visible(p))

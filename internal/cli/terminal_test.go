@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"waggle/internal/ask"
 )
 
 // terminal is a command on a real terminal.
@@ -32,6 +34,11 @@ func onTerminal(t *testing.T, dir string, args ...string) *terminal {
 	cmd := exec.CommandContext(t.Context(), binary(t), args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "TMPDIR="+t.TempDir())
+	return startTerminal(t, cmd)
+}
+
+func startTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
+	t.Helper()
 	f, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +106,31 @@ func (x *terminal) exit() int {
 	return x.cmd.ProcessState.ExitCode()
 }
 
+// keysCount waits until a question has stood long enough: the rule is about the real
+// clock. Whether keys count is shown by what they bring; see presses.
+func (x *terminal) keysCount() { <-time.After(ask.Stand + 50*time.Millisecond) }
+
+// presses presses a key until it has had its effect.
+func (x *terminal) presses(key, brings string) {
+	x.t.Helper()
+	early := func() int { return strings.Count(x.text(), "typed too early") }
+	for was := early(); ; was = early() {
+		x.keysCount()
+		x.press(key)
+		deadline := time.After(30 * time.Second)
+		for !strings.Contains(x.text(), brings) && early() == was {
+			select {
+			case <-x.more:
+			case <-deadline:
+				x.t.Fatalf("%q never brought %q:\n%s", key, brings, x.text())
+			}
+		}
+		if strings.Contains(x.text(), brings) {
+			return
+		}
+	}
+}
+
 // TestPrompt: a run asks on the terminal, Enter is no answer, a allows.
 func TestPrompt(t *testing.T) {
 	dir := t.TempDir()
@@ -111,12 +143,11 @@ func TestPrompt(t *testing.T) {
 	if !strings.Contains(x.text(), `touch \"$(echo made)\"`) {
 		t.Errorf("the prompt does not show the command:\n%s", x.text())
 	}
-	x.press("\n")
-	x.wait("type a to allow")
+	x.presses("\n", "Enter is no answer")
 	if _, err := os.Stat(filepath.Join(dir, "made")); err == nil {
 		t.Fatal("Enter allowed it")
 	}
-	x.press("a\n")
+	x.presses("a", "allowed once")
 	if code := x.exit(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, x.text())
 	}
@@ -135,29 +166,93 @@ func TestPromptDeny(t *testing.T) {
 	// A found file is shown and asked about first.
 	x := onTerminal(t, dir, "run", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
 	x.wait("run it? [y/N]")
-	x.press("y\n")
+	x.presses("y", "yes")
 	x.wait("allow it?")
-	x.press("d use the other branch\n")
+	x.presses("d", "deny, because")
+	x.press("use the ohter\x7f\x7f\x7f\x7fther branch")
+	x.wait("use the other branch")
+	x.press("\r")
+	x.wait("denied\r\n")
 	if code := x.exit(); code != 6 {
 		t.Errorf("exit %d, want 6:\n%s", code, x.text())
 	}
-	x.wait("use the other branch")
+	x.wait("6:")
 	// A terminal that is asked for its colours after the prompt answers into the
 	// prompt's reader, and the program waits seconds for it.
 	if strings.Contains(x.text(), "\x1b]11;?") {
 		t.Errorf("the terminal was asked for its colours:\n%q", x.text())
+	}
+	if n := strings.Count(x.text(), "use the other branch"); n < 2 {
+		t.Errorf("the reason is not in the report:\n%s", x.text())
+	}
+}
+
+// TestConfirmNo: Enter is no for a file that was found.
+func TestConfirmNo(t *testing.T) {
+	dir := t.TempDir()
+	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
+	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := onTerminal(t, dir, "up", "--root", filepath.Join(dir, "root"), "--state", filepath.Join(dir, "state"))
+	x.press("y\n") // before the question
+	x.wait("run it? [y/N]")
+	x.presses("y\n", "one key at a time")
+	x.presses("\r", "not run")
+	if code := x.exit(); code != 6 {
+		t.Errorf("exit %d, want 6:\n%s", code, x.text())
 	}
 }
 
 // TestDemoKey: on a terminal the demo stops once; d denies, and it says so.
 func TestDemoKey(t *testing.T) {
 	x := onTerminal(t, t.TempDir(), "demo")
-	x.wait("press a to allow it, d to deny it")
+	x.wait("allow it?")
+	x.keysCount()
 	x.press("x")
-	x.press("d")
+	x.presses("d", "denied")
 	x.wait("operator")
 	if code := x.exit(); code != 0 {
 		t.Errorf("exit %d:\n%s", code, x.text())
 	}
 	x.wait("Look around")
+}
+
+// TestLongInputOnTerminal: what does not fit on a line of the terminal is wrapped,
+// not cut, and no text of a member begins a line, in pending and in show.
+func TestLongInputOnTerminal(t *testing.T) {
+	c := newCrowd(t, 2)
+	long := "go test ./a" + strings.Repeat(" ", 75) + "risk     low" + strings.Repeat("/x", 120) + " ./end"
+	for _, a := range c.askers {
+		c.call(a, "Bash", "command", long)
+	}
+	c.call(c.askers[0], "Bash", "command", "sh -c 'a'"+strings.Repeat(" ", 90)+"risk     low\nrisk     low")
+	at := []string{"--root", c.op.Root.Path, "--state", c.op.Home.Path, "--team", "crowd", "--no-color"}
+	for _, args := range [][]string{{"pending"}, {"show", "Bash(go test:*)"}} {
+		x := onTerminal(t, t.TempDir(), append(args, at...)...)
+		if code := x.exit(); code != 0 {
+			t.Fatalf("%v: exit %d\n%s", args, code, x.text())
+		}
+		<-x.done
+		whole, found := "", false
+		for _, l := range strings.Split(strings.ReplaceAll(x.text(), "\r\n", "\n"), "\n") {
+			if n := len([]rune(l)); n > 100 {
+				t.Errorf("%v: a line of %d columns: %q", args, n, l)
+			}
+			if strings.HasPrefix(strings.TrimLeft(l, " "), "risk     low") {
+				t.Errorf("%v: a member's text begins the line %q", args, l)
+			}
+			bar := strings.TrimLeft(l, " ")
+			switch {
+			case strings.HasPrefix(bar, "| "):
+				whole = bar[2:]
+			case strings.HasPrefix(bar, "+ "):
+				whole += bar[2:]
+			}
+			found = found || whole == long
+		}
+		if !found || strings.Contains(x.text(), "…") {
+			t.Errorf("%v does not show the whole command:\n%s", args, x.text())
+		}
+	}
 }

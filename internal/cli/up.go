@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,17 +39,19 @@ func upCmd(a *App) *cobra.Command {
 		Short: "Bring up a team and keep it up",
 		Long: `Bring up the team in FILE and lead it: start its members, give them their tasks, ask
 you what the policy does not decide, start a member again whose process has died.
-Naming the file is consent to what it says.
+Naming the file is consent to what it says. Without FILE, waggle.yaml here is shown on a
+terminal, as it is understood and as it is written, and asked about.
 
 The command leads until the team ends: by Ctrl-C here, or by waggle down. With
---detach, or after waggle detach, it leads in the background. A leader that dies takes
+--detach, or after waggle detach, or when its terminal goes away, it leads in the
+background. A leader that dies takes
 nobody with it; waggle resume takes its place.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.graceSaid(cmd, &l.lo.Grace); err != nil {
 				return err
 			}
-			f, err := a.teamFile("up", args, false)
+			f, err := a.teamFile(cmd.Context(), "up", args, false)
 			if err != nil {
 				return err
 			}
@@ -103,9 +104,8 @@ func (a *App) attend(l *leadFlags) {
 	l.lo.Note = a.sayNote
 	if tty(a.In) && tty(a.Err) {
 		l.lo.Attended = true
-		if !l.detach {
-			p := &prompter{a: a}
-			l.lo.Ask = p.ask
+		if !l.detach && a.canAsk() {
+			l.lo.Ask = a.ask
 		}
 	}
 }
@@ -118,6 +118,7 @@ func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State,
 	hurry, stop := a.hurry(ctx)
 	defer stop()
 	lo.Hurry = hurry
+	defer onHangup(ctx, op, s)()
 	how, err := op.Keep(ctx, s, f, lo)
 	if err != nil {
 		return err
@@ -270,6 +271,7 @@ func leadCmd(a *App) *cobra.Command {
 			}
 			stop := reap(a.Err)
 			defer stop()
+			defer withoutHangup()()
 			l.lo.Detached, l.lo.Note = true, a.sayNote
 			_, err = op.Keep(cmd.Context(), s, nil, l.lo)
 			return err
@@ -292,7 +294,7 @@ with its own session id, and takes up the turn that it was in. Tasks, messages a
 questions are as they were. A member that still runs is taken over, never started
 twice; a call that was started and whose end nobody saw is shown as unknown, and not
 run again. The team is as the accepted team file says; when the file has changed since,
-you are shown how and asked.`,
+you are shown how, in what it means and in its text, and asked.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -327,7 +329,7 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		return nil
 	}
 	if p.Changed && !accepted {
-		if err := a.askChanged(s, op, p); err != nil {
+		if err := a.askChanged(ctx, s, op, p); err != nil {
 			return err
 		}
 	}
@@ -406,19 +408,20 @@ func short(id string) string { return id[:min(8, len(id))] }
 
 // askChanged shows how the team file differs from the accepted one, and asks whether
 // to go on with that.
-func (a *App) askChanged(s *operator.State, op operator.Operator, p *operator.ResumePlan) error {
-	diff, err := op.FileDiff(s)
+func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Operator, p *operator.ResumePlan) error {
+	change, err := op.FileChange(s)
 	if err != nil {
 		return err
 	}
-	if !tty(a.In) {
+	if !a.canAsk() {
 		return &operator.Error{Code: operator.CodeQuestion, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
 			Hint: "--accepted goes on with what was accepted; waggle down and up take the new one"}
 	}
-	a.talk("%s has changed since it was accepted:\n\n%s", operator.Visible(p.File), operator.VisibleLines(diff))
-	a.talk("go on with what was accepted? [y/N] ")
-	answer, _ := a.stdin().ReadString('\n')
-	if w := strings.TrimSpace(answer); w != "y" && w != "yes" {
+	yes, err := a.yes(ctx, fileChangeText(p.File, change), "go on with what was accepted?")
+	if err != nil {
+		return err
+	}
+	if !yes {
 		return &operator.Error{Code: operator.CodeRefused, Op: "resume", Msg: "not resumed", Hint: "waggle down and up take the new file"}
 	}
 	return nil

@@ -40,13 +40,17 @@ func workerCmd(a *App) *cobra.Command {
 			if err := spawn.Subreaper(); err != nil {
 				return err
 			}
+			claude, err := a.claudeDir()
+			if err != nil {
+				return err
+			}
 			here, err := os.Getwd()
 			if err != nil {
 				return err
 			}
 			state := statedir.Dir{Path: dir, UID: control.TeamUID(uid)}
 			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: root}, Team: name,
-				State: state, Sockets: state.Sockets(run),
+				State: state, Sockets: state.Sockets(run), Who: operator.SessionsOf(claude),
 				Instance: control.Instance(instance), Minter: a.minter(), Environ: a.Environ, Dir: here, Output: a.Out, Terminal: tty(a.Out), Version: a.Version,
 				Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			if err != nil {

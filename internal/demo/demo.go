@@ -36,8 +36,9 @@ type Line struct {
 type Options struct {
 	Dir  string // scratch directory: root/, state/ and work/ are made in it
 	Tell func(Line)
-	// Ask asks the person at the terminal; nil: the script answers.
-	Ask func(ctx context.Context, q operator.Question) (allow bool, answered bool)
+	// Ask asks the person at the terminal, as operator.RunOptions.Ask; nil: the script
+	// answers.
+	Ask func(ctx context.Context, q operator.Question) (operator.Answer, error)
 	// AskFor is how long Ask may take before the answer is a denial.
 	AskFor time.Duration
 }
@@ -91,6 +92,8 @@ type play struct {
 	pids    map[string]int
 	told    map[string]int  // journal: records told
 	did     map[string]bool // what the script has done
+	turn    control.Key     // of the one question that the person gets
+	asking  operator.Asking // that question
 }
 
 func (p *play) all(ctx context.Context) error {
@@ -132,6 +135,7 @@ func (p *play) loop(ctx context.Context) error {
 		for range nudges { // until the watcher has ended
 		}
 	}()
+	defer p.asking.End()
 	for {
 		if err := p.l.Pass(ctx); err != nil {
 			return err
@@ -148,6 +152,11 @@ func (p *play) loop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case rep := <-p.asking.Replies():
+			// Refused is an answer that came second: the first stands in the journal.
+			if _, err := p.asking.Take(ctx, rep); err != nil {
+				return err
+			}
 		case <-nudges:
 		}
 	}
@@ -156,10 +165,18 @@ func (p *play) loop(ctx context.Context) error {
 // act does what the script has the operator do now. It is through when every
 // task has ended and the held message was taken.
 func (p *play) act(ctx context.Context) (done bool, err error) {
+	var turn []*control.Request
 	for _, r := range p.s.Lead.Pending() {
+		if p.persons(r) {
+			turn = append(turn, r)
+			continue
+		}
 		if err := p.answer(ctx, r); err != nil {
 			return false, err
 		}
+	}
+	if p.did["ask"] {
+		p.asking.Put(ctx, turn)
 	}
 	if p.busy("cleo") {
 		return false, p.whileBusy(ctx)
@@ -263,7 +280,7 @@ func (p *play) answer(ctx context.Context, r *control.Request) error {
 		}
 		v.Reason = "not from a demo"
 	default:
-		return p.ask(ctx, r, v)
+		v.Allow = true
 	}
 	_, err := p.op.DecideOpen(ctx, p.s, v)
 	return err
@@ -311,21 +328,34 @@ func (p *play) inert(r *control.Request) bool {
 	return ok
 }
 
-// ask is the one question that the person gets, when there is one.
-func (p *play) ask(ctx context.Context, r *control.Request, v operator.Answer) error {
-	v.Allow = true
-	if p.o.Ask != nil && !p.did["ask"] {
-		p.did["ask"] = true
-		actx, cancel := context.WithTimeout(ctx, p.o.AskFor)
-		allow, answered := p.o.Ask(actx, p.op.Question(p.s, r))
-		cancel()
-		v.Allow, v.Via = allow, "prompt"
-		if !answered {
-			v.Reason = fmt.Sprintf("nobody pressed a key for %s, and silence denies", p.o.AskFor)
-		}
+// persons says that a request is for the person, when there is one: the first that the
+// script has no part for.
+func (p *play) persons(r *control.Request) bool {
+	m, _ := p.s.Lead.ByInstance(r.Instance)
+	if p.o.Ask == nil || m.Name == "bob" || r.Gate() != policy.GateTool {
+		return false
 	}
-	_, err := p.op.DecideOpen(ctx, p.s, v)
-	return err
+	if !p.did["ask"] {
+		p.did["ask"], p.turn = true, r.Key
+		p.asking.Operator, p.asking.State, p.asking.Ask = p.op, p.s, p.ask
+	}
+	return r.Key == p.turn
+}
+
+// ask asks the person for as long as the demo waits. Silence denies, and so does a
+// terminal that cannot be asked: nobody else will answer in a demo.
+func (p *play) ask(ctx context.Context, q operator.Question) (operator.Answer, error) {
+	timed, cancel := context.WithTimeoutCause(ctx, p.o.AskFor, fmt.Errorf("nobody pressed a key for %s: denied", p.o.AskFor))
+	defer cancel()
+	v, err := p.o.Ask(timed, q)
+	if err == nil || ctx.Err() != nil {
+		return v, err
+	}
+	v = operator.Answer{ID: q.Handle, Digest: q.Digest, Via: "prompt", Reason: fmt.Sprintf("nobody pressed a key for %s, and silence denies", p.o.AskFor)}
+	if timed.Err() == nil {
+		v.Reason = err.Error()
+	}
+	return v, nil
 }
 
 func (p *play) result() *Result {

@@ -21,6 +21,7 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 	"kinds":          func(*cobra.Command) (string, error) { return kinds(), nil },
 	"send":           func(*cobra.Command) (string, error) { return send(), nil },
 	"modes":          func(*cobra.Command) (string, error) { return modes(), nil },
+	"guarded":        func(*cobra.Command) (string, error) { return guarded(), nil },
 	"worker states":  func(*cobra.Command) (string, error) { return diagram(control.WorkerTable), nil },
 	"leader states":  func(*cobra.Command) (string, error) { return diagram(control.LeaderTable), nil },
 	"request states": func(*cobra.Command) (string, error) { return diagram(control.RequestTable), nil },
@@ -134,6 +135,19 @@ func modes() string {
 			reach = "reads"
 		}
 		rows = append(rows, append(row, reach))
+	}
+	return table(rows)
+}
+
+// guarded is the table of guarded names.
+func guarded() string {
+	rows := [][]string{{"what", "names, at any depth, in any case"}}
+	for _, g := range policy.GuardedGroups() {
+		var names []string
+		for _, n := range g.Names {
+			names = append(names, code(n))
+		}
+		rows = append(rows, []string{g.Why, strings.Join(names, " ")})
 	}
 	return table(rows)
 }

@@ -173,6 +173,9 @@ func (d Dir) ProcessLease(i control.Instance) string {
 	return filepath.Join(d.Path, "processes", string(i)+".lock")
 }
 
+// Tools has a record of each command that a member's process runs.
+func (d Dir) Tools() string { return filepath.Join(d.Path, "tools") }
+
 // Processes is where what is known of the members' processes lies.
 func (d Dir) Processes() string { return filepath.Join(d.Path, "processes") }
 

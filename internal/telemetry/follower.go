@@ -11,6 +11,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/journal"
 )
 
@@ -111,7 +112,7 @@ func (f *Follower) member(ctx context.Context, i control.Instance) (err error) {
 
 // note remembers how far was told.
 func (f *Follower) note() error {
-	b, err := json.Marshal(f.told)
+	b, err := jsonobj.Marshal(f.told)
 	if err == nil {
 		err = atomicfile.WriteFile(f.o.Cursor, append(b, '\n'), atomicfile.Options{})
 	}

@@ -38,7 +38,7 @@ func Require(t testing.TB, tool string) string {
 		err = confines()
 	}
 	if err != nil {
-		missing(t, tool, err)
+		Missing(t, tool, err)
 	}
 	return path
 }
@@ -61,16 +61,17 @@ func NodeModules(t testing.TB) string {
 	Require(t, "node")
 	base := os.Getenv("WAGGLE_NODE_MODULES")
 	if base == "" {
-		missing(t, "node", errors.New("WAGGLE_NODE_MODULES does not say where proper-lockfile 4.1.2 is"))
+		Missing(t, "node", errors.New("WAGGLE_NODE_MODULES does not say where proper-lockfile 4.1.2 is"))
 	}
 	dir := filepath.Join(base, "node_modules")
 	if _, err := os.Stat(filepath.Join(dir, "proper-lockfile", "package.json")); err != nil {
-		missing(t, "node", fmt.Errorf("no proper-lockfile 4.1.2 below WAGGLE_NODE_MODULES: %w", err))
+		Missing(t, "node", fmt.Errorf("no proper-lockfile 4.1.2 below WAGGLE_NODE_MODULES: %w", err))
 	}
 	return dir
 }
 
-func missing(t testing.TB, tool string, err error) {
+// Missing skips a test that lacks something, or fails it if WAGGLE_REQUIRE names the tool.
+func Missing(t testing.TB, tool string, err error) {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv("WAGGLE_REQUIRE"), ","), tool) {
 		t.Fatalf("needs %s, which WAGGLE_REQUIRE names: %v", tool, err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 )
 
 // Store makes and removes the worktrees of one team.
@@ -100,7 +101,7 @@ func (s Store) file(name string) string { return filepath.Join(s.Records, name+"
 
 // put writes a record.
 func (s Store) put(r Record) error {
-	b, err := json.MarshalIndent(r, "", "  ")
+	b, err := jsonobj.MarshalIndent(r)
 	if err == nil {
 		err = atomicfile.WriteFile(s.file(r.name), append(b, '\n'), atomicfile.Options{Sync: atomicfile.SyncFull})
 	}

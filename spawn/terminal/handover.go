@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
 	"waggle/spawn"
 )
 
@@ -235,7 +236,7 @@ func (h Held) unlink() {
 }
 
 func writeJSON(path string, v any) error {
-	data, err := json.Marshal(v)
+	data, err := jsonobj.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,9 @@ func Watch(context.Context, WatchOptions, func(Event)) error {
 // TmuxHere needs Unix.
 func TmuxHere(context.Context, string, []string) error { return errors.ErrUnsupported }
 
+// TmuxFits needs Unix.
+func TmuxFits(context.Context, string, []string) (bool, error) { return false, errors.ErrUnsupported }
+
 // ITermHere needs Unix.
 func ITermHere(context.Context, string, []string) error { return errors.ErrUnsupported }
 

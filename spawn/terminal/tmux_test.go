@@ -1,6 +1,7 @@
 package terminal_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,7 +130,7 @@ func TestTmuxInside(t *testing.T) {
 		spec.Title, spec.Color = name, colors[i]
 		ps = append(ps, spawntest.Start(t, b, spec))
 	}
-	if got := s.run("list-panes", "-t", home, "-F", "#{@waggle-name} #{pane_left}"); got != "0\nann 54\nbob 54\ncleo 54\ndora 54" {
+	if got := s.run("list-panes", "-t", home, "-F", "#{@waggle-name} #{pane_left}"); got != "0\nann 81\nbob 81\ncleo 81\ndora 81" {
 		t.Errorf("names and left edges of the panes, top to bottom:\n%s", got)
 	}
 	for i, p := range ps {
@@ -258,6 +259,39 @@ func TestTmuxMany(t *testing.T) {
 	}
 	if got := len(s.panes()); got != n {
 		t.Errorf("%d panes, want %d", got, n)
+	}
+}
+
+// TestTmuxFits: the pane that members are shown beside keeps 80 columns and 20 rows, and
+// where that cannot be it is said before.
+func TestTmuxFits(t *testing.T) {
+	for _, c := range []struct {
+		width, height int
+		fits          bool
+	}{{121, 21, true}, {120, 50, false}, {200, 20, false}, {300, 60, true}} {
+		s := newServer(t)
+		s.run("-f", "/dev/null", "new-session", "-d", "-s", "mine", "-x", strconv.Itoa(c.width), "-y", strconv.Itoa(c.height))
+		s.run("set-option", "-g", "status", "off")
+		s.run("resize-window", "-t", "mine", "-x", strconv.Itoa(c.width), "-y", strconv.Itoa(c.height))
+		home := s.run("display-message", "-p", "-t", "mine:0", "#{pane_id}")
+		o := s.options(terminal.TmuxOptions{Home: home, Session: "api"})
+		env := append(slices.Clone(o.Env), "TMUX="+s.socket+","+strconv.Itoa(s.identity().PID)+",0", "TMUX_PANE="+home)
+		for _, when := range []string{"alone", "beside one"} {
+			if fits, err := terminal.TmuxFits(t.Context(), s.program, env); fits != c.fits || err != nil {
+				t.Errorf("%dx%d, %s: %v, %v", c.width, c.height, when, fits, err)
+			}
+			spawntest.Start(t, terminal.Tmux(o), spawntest.Spec(t, spawntest.ModeBlock))
+			var w, h int
+			if _, err := fmt.Sscan(s.run("display-message", "-p", "-t", home, "#{pane_width} #{pane_height}"), &w, &h); err != nil {
+				t.Fatal(err)
+			}
+			if c.fits && (w < 80 || h < 20) {
+				t.Errorf("%dx%d, %s: the home pane has %dx%d", c.width, c.height, when, w, h)
+			}
+			if !c.fits {
+				break
+			}
+		}
 	}
 }
 

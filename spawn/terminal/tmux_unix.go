@@ -128,7 +128,15 @@ func (b *tmuxBackend) split(ctx context.Context, spec spawn.Spec, argv []string)
 	if at.pane == "" {
 		return window(b.o.Session)
 	}
-	out, err := b.run(ctx, append([]string{"split-window", "-t", at.pane}, made...)...)
+	split := []string{"split-window", "-t", at.pane}
+	if at.pane == b.o.Home { // it has its later width at once
+		h, err := b.home(ctx, at.pane)
+		if err != nil {
+			return "", err
+		}
+		split = append(split, "-h", "-l", strconv.Itoa(max(1, h.windowW-h.keeps()-1)))
+	}
+	out, err := b.run(ctx, append(split, made...)...)
 	if err != nil && strings.Contains(err.Error(), "no space") {
 		return window(b.o.Session)
 	}
@@ -225,8 +233,13 @@ func (b *tmuxBackend) dress(ctx context.Context, p spawn.Pane, holder spawn.Iden
 	if b.o.Windows {
 		return nil
 	}
+	first := b.firstWidth(ctx, p.Window)
 	for _, o := range windowOptions {
-		if err := b.change(ctx, p.Window, o[0], o[1]); err != nil {
+		value := o[1]
+		if o[0] == mainWidth {
+			value = first
+		}
+		if err := b.change(ctx, p.Window, o[0], value); err != nil {
 			return err
 		}
 	}
@@ -240,7 +253,19 @@ func (b *tmuxBackend) dress(ctx context.Context, p spawn.Pane, holder spawn.Iden
 var windowOptions = [][2]string{
 	{"pane-border-status", "top"},
 	{"pane-border-format", "#{?@waggle-name,#[fg=#{@waggle-color}] #{@waggle-name} #[default], #{pane_title} }"},
-	{"main-pane-width", "30%"},
+	{mainWidth, "30%"},
+}
+
+const mainWidth = "main-pane-width"
+
+// firstWidth is how wide the first pane of a window is: a third, or what Home keeps.
+func (b *tmuxBackend) firstWidth(ctx context.Context, window string) string {
+	if b.o.Home != "" {
+		if h, err := b.home(ctx, b.o.Home); err == nil && h.window == window {
+			return strconv.Itoa(h.keeps())
+		}
+	}
+	return "30%"
 }
 
 // was names the option in which a window remembers what one of its own options was.

@@ -1,0 +1,203 @@
+package control
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// SumN is the N of `waggle/request/N` with which requests are bound from now on. A
+// fold checks every record with the sum of its own N (TRUST 2), so none is ever
+// taken away.
+const SumN = 2
+
+// Ask is what a request asks for: what a person is shown and what the digest
+// covers.
+type Ask struct {
+	N      int    `json:"n,omitempty"` // whose sum binds it; 0, as in old records: 1
+	Tool   string `json:"tool,omitempty"`
+	Input  string `json:"input,omitempty"` // the JSON text as it stands in the message, byte for byte
+	Cwd    string `json:"cwd,omitempty"`
+	Host   string `json:"host,omitempty"` // network
+	Port   string `json:"port,omitempty"`
+	Plan   string `json:"plan,omitempty"`
+	Reason string `json:"reason,omitempty"` // display only, not in the digest
+	// ToolUseID goes back in the answer; it is not in the digest.
+	ToolUseID string `json:"tool_use_id,omitempty"`
+
+	// Bound is what else of a tool call the sum of N = 2 covers.
+	Bound
+}
+
+// Bound is what of a tool call stands beside its input.
+type Bound struct {
+	Stdin string   `json:"stdin,omitempty"` // what the command reads
+	Env   []string `json:"env,omitempty"`   // what the member adds for it: NAME=VALUE, sorted
+	// Held says that waggle runs the call itself. Otherwise Program, Words and Scripts
+	// are empty, and Paths are what was found when it was asked: checked, not held.
+	Held    bool       `json:"held,omitempty"`
+	Program string     `json:"program,omitempty"` // the file that argv[0] is
+	Words   []Resolved `json:"words,omitempty"`   // the files that literal command words are, in order
+	Scripts []Script   `json:"scripts,omitempty"` // what interpreters are given to run
+	Paths   []RealPath `json:"paths,omitempty"`   // where the paths in the input lead
+}
+
+// Resolved is a command word and the file that it names on the child's PATH.
+type Resolved struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+// Script is a file that an interpreter is to run, and what it held.
+type Script struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+}
+
+// RealPath is a path as the question spells it, absolute, and where it leads behind
+// links; an empty Real: it could not be resolved.
+type RealPath = policy.RealPath
+
+// Sum is the N by which the request is bound.
+func (a Ask) Sum() int { return max(a.N, 1) }
+
+// known refuses a request that this program cannot check: one with the sum of a later
+// version, and one that holds what its own sum does not cover.
+func (a Ask) known(kind waggle.Kind) error {
+	switch {
+	case a.N < 0 || a.N == 1:
+		return fmt.Errorf("a request with the sum %d: 1 is written as none", a.N)
+	case a.N > SumN:
+		return &journal.FutureError{What: fmt.Sprintf("request with the sum waggle/request/%d", a.N)}
+	case (a.N < 2 || kind != waggle.KindPermissionRequest) && !a.Bound.empty():
+		return errors.New("a request that holds what its sum does not cover")
+	}
+	return nil
+}
+
+func (b Bound) empty() bool {
+	return b.Stdin == "" && len(b.Env) == 0 && !b.Held && b.Program == "" && len(b.Words) == 0 && len(b.Scripts) == 0 && len(b.Paths) == 0
+}
+
+// With is the request with another input. What was found of the programs and paths of
+// the first one says nothing of it; what the command reads is in the input or nothing.
+func (a Ask) With(input string) Ask {
+	a.Input = input
+	if a.Sum() >= 2 {
+		a.Stdin, a.Program, a.Words, a.Scripts = stdinOf(input), "", nil, nil
+		// Where the working directory leads stays known: a path that is not is a doubt.
+		a.Paths = slices.DeleteFunc(slices.Clone(a.Paths), func(p RealPath) bool { return p.Spelled != path.Clean(a.Cwd) })
+	}
+	return a
+}
+
+// stdinOf is the "stdin" of a tool's input, "" when there is none.
+func stdinOf(input string) string {
+	var fields map[string]json.RawMessage
+	var s string
+	if json.Unmarshal([]byte(input), &fields) != nil || json.Unmarshal(fields["stdin"], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Call is the tool call as policy judges it: by where its paths led when it was asked,
+// and as text when that is not on record.
+func (a Ask) Call() policy.Call {
+	c := policy.Call{Tool: a.Tool, Input: []byte(a.Input), Cwd: a.Cwd, Stdin: a.Stdin, Env: a.Env}
+	if a.Paths != nil {
+		c.Links = policy.Recorded(a.Paths)
+	}
+	return c
+}
+
+// as is the request as an older program would have recorded it, which put what the
+// command reads nowhere.
+func (a Ask) as(n int) Ask {
+	if n >= 2 || a.Sum() == n {
+		return a
+	}
+	if head, ok := strings.CutSuffix(a.Input, `,"stdin":`+plain(a.Stdin)+"}"); ok && a.Stdin != "" {
+		a.Input = head + "}"
+	}
+	a.N, a.Bound = 0, Bound{}
+	return a
+}
+
+// bare is what the agent asks for, without what was found of it.
+func (a Ask) bare() Ask {
+	a.Bound = Bound{Stdin: a.Stdin}
+	return a
+}
+
+// plain writes s as a JSON string with the characters as they are.
+func plain(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil { // strings always encode
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// DigestOf binds a request to what it asks (TRUST 2): SHA-256 over length-
+// prefixed fields, those of the request's own N. There is no canonical JSON: equal
+// digests mean equal bytes. It is "" for an N that is not known.
+func DigestOf(uid TeamUID, k Key, a Ask) Digest {
+	n := a.Sum()
+	if n > SumN {
+		return ""
+	}
+	h := sha256.New()
+	put := func(parts ...string) {
+		var n [8]byte
+		for _, p := range parts {
+			binary.BigEndian.PutUint64(n[:], uint64(len(p)))
+			h.Write(n[:])
+			h.Write([]byte(p))
+		}
+	}
+	put("waggle/request/"+strconv.Itoa(n), string(uid), string(k.Instance), string(k.Kind), string(k.ID))
+	switch k.Kind {
+	case waggle.KindSandboxPermissionRequest:
+		put(a.Host, a.Port)
+	case waggle.KindPlanApprovalRequest:
+		put(a.Plan)
+	default:
+		put(a.Tool, a.Cwd, a.Input)
+		if n >= 2 {
+			a.Bound.put(put)
+		}
+	}
+	return Digest(hex.EncodeToString(h.Sum(nil)))
+}
+
+// put feeds every field to a sum; a list is its length and its elements.
+func (b Bound) put(put func(...string)) {
+	put(b.Stdin, strconv.Itoa(len(b.Env)))
+	put(b.Env...)
+	put(strconv.FormatBool(b.Held), b.Program, strconv.Itoa(len(b.Words)))
+	for _, w := range b.Words {
+		put(w.Name, w.Path)
+	}
+	put(strconv.Itoa(len(b.Scripts)))
+	for _, s := range b.Scripts {
+		put(s.Path, s.SHA256)
+	}
+	put(strconv.Itoa(len(b.Paths)))
+	for _, p := range b.Paths {
+		put(p.Spelled, p.Real)
+	}
+}

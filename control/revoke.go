@@ -1,0 +1,81 @@
+package control
+
+import (
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// supersededText is the reason of what an older program asked and a newer one closed.
+const supersededText = "superseded: it was asked by an older waggle, which bound less of it; it is asked again"
+
+// Older reports whether the journal holds a question or a grant of an older sum that
+// has still to be closed.
+func (w *Worker) Older() bool {
+	for _, c := range w.Calls {
+		if c.Ask.Sum() < SumN && (c.Open() || c.revocable()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Supersede closes what an older program asked and this one would bind more of
+// (TRUST 2): open questions, and allows that nobody has used. What the leader's journal
+// has decided is taken first: a denial stands, and an allow is closed once it is here.
+func (w *Worker) Supersede(l *Leader) []journal.Draft {
+	var ds []journal.Draft
+	for _, c := range w.Calls {
+		if c.Ask.Sum() >= SumN {
+			continue
+		}
+		if r, ok := l.Request(c.Key); c.revocable() || c.Open() && (!ok || r.Decided == nil) {
+			ds = append(ds, c.revoke(supersededText))
+		}
+	}
+	return ds
+}
+
+// Revoke takes the allow of a call back that was not started: what was found when it was
+// asked is not so any more. Nothing when there is none.
+func (w *Worker) Revoke(k Key, why string) []journal.Draft {
+	c, ok := w.byKey[k]
+	if !ok || !c.revocable() {
+		return nil
+	}
+	return []journal.Draft{c.revoke(why)}
+}
+
+// outrun closes open questions for the same call that nobody waits for any more, where
+// what the call names is something else by now: the one that is asked takes their place.
+func (w *Worker) outrun(kind waggle.Kind, a Ask) []journal.Draft {
+	if kind != waggle.KindPermissionRequest {
+		return nil
+	}
+	var ds []journal.Draft
+	want := questionOf(kind, a.bare())
+	for _, c := range w.Calls {
+		if c.Kind == kind && c.Open() && !w.waits(c) && questionOf(kind, c.Ask.bare()) == want {
+			ds = append(ds, c.revoke("superseded: what it names has changed, and it is asked again"))
+		}
+	}
+	return ds
+}
+
+func (c *Call) revoke(why string) journal.Draft {
+	return journal.Draft{Kind: RecAnswered, Must: true, Body: Answered{Key: c.Key, Digest: c.Digest, Decision: DecisionDeny,
+		By: policy.RoleSystem, Reason: why, Revoked: true}}
+}
+
+// revocable reports an allow that somebody gave and nobody has used.
+func (c *Call) revocable() bool {
+	return c.AskedSeq != 0 && c.allowed() && !c.Started && !c.used
+}
+
+// given says how a question ended that its asker took back or closed.
+func (c *Call) given() string {
+	if c.Answer != nil && c.Answer.Revoked {
+		return "superseded"
+	}
+	return "withdrawn"
+}

@@ -1,0 +1,12 @@
+//go:build !linux && !darwin && !dragonfly && !freebsd && !netbsd && !openbsd
+
+package ask
+
+import "os"
+
+func newDevice(_, _ *os.File, _ bool) (device, error) { return nil, ErrUnsupported }
+
+func isTerminal(*os.File) bool { return false }
+
+// Repair has nothing to repair where nothing is asked.
+func Repair(_, _ *os.File) error { return nil }

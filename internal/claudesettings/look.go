@@ -1,0 +1,113 @@
+package claudesettings
+
+import (
+	"errors"
+	"io/fs"
+	"time"
+)
+
+// Look is what a settings file has of ours.
+type Look struct {
+	Path    string
+	Real    string
+	Exists  bool
+	Entries []Entry   // all hooks of the file
+	Missing []string  // events without an entry of ours
+	Since   time.Time // of the install; zero when the store does not know of one
+}
+
+// Installed reports whether the hook that answers questions is there.
+func (l *Look) Installed() bool {
+	for _, e := range l.Entries {
+		if e.Ours && e.Event == Events[0].Name {
+			return true
+		}
+	}
+	return false
+}
+
+// Look reads a settings file. A file in a directory that does not exist is one without
+// entries.
+func (s Store) Look(path string) (*Look, error) {
+	l := &Look{Path: path, Real: path}
+	p, r, err := s.open(path)
+	if isMissing(err) {
+		p, err = &place{path: path, real: path}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.Real, l.Exists = p.real, p.exists
+	f, err := parse(p.data)
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	recorded := ""
+	if r != nil {
+		recorded = r.Program
+		l.Since = r.InstalledAt
+	}
+	l.Entries = f.entries(recorded)
+	for _, ev := range Events {
+		if !f.has(ev.Name, recorded) {
+			l.Missing = append(l.Missing, ev.Name)
+		}
+	}
+	return l, nil
+}
+
+// Off is a setting that keeps hooks from running.
+type Off struct {
+	Path string `json:"path"`
+	Key  string `json:"key"`
+}
+
+// Sources are the settings files of one session, those of a team's administrator first:
+// a file decides over those behind it.
+type Sources struct {
+	Managed string   // "" without one
+	Files   []string // local, project, user
+}
+
+// Off returns the setting that keeps the hooks of these sources from running, nil when
+// none does. problems are files that cannot be read.
+func (s Sources) Off() (off *Off, problems []error) {
+	decided := false
+	for i, path := range append([]string{s.Managed}, s.Files...) {
+		if path == "" {
+			continue
+		}
+		p, err := find(path)
+		if isMissing(err) {
+			continue
+		}
+		var f *file
+		if err == nil {
+			if f, err = parse(p.data); err != nil {
+				err = unreadable(path, err)
+			}
+		}
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		switch {
+		case decided:
+		case i == 0 && f.isTrue("allowManagedHooksOnly"):
+			off, decided = &Off{path, "allowManagedHooksOnly"}, true
+		case f.doc.Root.Get("disableAllHooks") != nil:
+			decided = true
+			if f.isTrue("disableAllHooks") {
+				off = &Off{path, "disableAllHooks"}
+			}
+		}
+	}
+	return off, problems
+}
+
+// isMissing reports whether a file is refused only because it, or its directory, is not
+// there.
+func isMissing(err error) bool {
+	var refused *RefusedError
+	return errors.As(err, &refused) && errors.Is(refused.Err, fs.ErrNotExist)
+}

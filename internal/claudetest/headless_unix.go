@@ -1,0 +1,173 @@
+//go:build unix
+
+package claudetest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Headless is a client with -p that speaks JSON lines.
+type Headless struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stderr bytes.Buffer // read it when done is closed
+
+	mu      sync.Mutex
+	lines   []Line
+	arrived chan struct{} // closed and replaced at every line
+	done    chan struct{} // closed when the client has ended
+}
+
+// Line is one line of the client's output: whole, and the fields that tell lines apart.
+type Line struct {
+	Raw       json.RawMessage `json:"-"`
+	Type      string          `json:"type"`
+	Subtype   string          `json:"subtype"`
+	SessionID string          `json:"session_id"`
+	RequestID string          `json:"request_id"`
+	Request   json.RawMessage `json:"request"`
+	Result    string          `json:"result"`
+}
+
+// Headless starts a client that reads and writes JSON lines and asks its host for
+// permissions.
+func (h *Home) Headless(args ...string) *Headless {
+	h.t.Helper()
+	cmd := h.Command(h.Claude, append([]string{
+		"-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose",
+		"--permission-prompt-tool", "stdio",
+	}, args...)...)
+	s := &Headless{t: h.t, cmd: cmd, arrived: make(chan struct{}), done: make(chan struct{})}
+	cmd.Stderr = &s.stderr
+	var err error
+	if s.stdin, err = cmd.StdinPipe(); err != nil {
+		h.t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(s.Kill)
+	go s.read(stdout)
+	return s
+}
+
+func (s *Headless) read(stdout io.Reader) {
+	lines := bufio.NewScanner(stdout)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var l Line
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			s.t.Errorf("the client wrote %q: %v", lines.Bytes(), err)
+		}
+		l.Raw = bytes.Clone(lines.Bytes())
+		s.mu.Lock()
+		s.lines = append(s.lines, l)
+		close(s.arrived)
+		s.arrived = make(chan struct{})
+		s.mu.Unlock()
+	}
+	if err := lines.Err(); err != nil {
+		s.t.Errorf("the client's output: %v", err)
+	}
+	_ = s.cmd.Wait()
+	close(s.done)
+}
+
+// Send writes a line.
+func (s *Headless) Send(line any) {
+	s.t.Helper()
+	data, err := json.Marshal(line)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := s.stdin.Write(append(data, '\n')); err != nil {
+		s.t.Fatalf("the client does not read: %v", err)
+	}
+}
+
+// User sends a prompt.
+func (s *Headless) User(text string) {
+	s.t.Helper()
+	s.Send(map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": text}})
+}
+
+// Respond answers a control request.
+func (s *Headless) Respond(requestID string, response any) {
+	s.t.Helper()
+	s.Send(map[string]any{"type": "control_response", "response": map[string]any{
+		"subtype": "success", "request_id": requestID, "response": response,
+	}})
+}
+
+// Await returns the first line, past or to come, for which match holds.
+func (s *Headless) Await(what string, match func(Line) bool) Line {
+	s.t.Helper()
+	deadline := time.NewTimer(Patience)
+	defer deadline.Stop()
+	for seen := 0; ; {
+		s.mu.Lock()
+		all, arrived := s.lines, s.arrived
+		s.mu.Unlock()
+		for ; seen < len(all); seen++ {
+			if match(all[seen]) {
+				return all[seen]
+			}
+		}
+		select {
+		case <-arrived:
+		case <-s.done:
+			s.t.Fatalf("the client ended (%v) without %s: %s", s.cmd.ProcessState, what, &s.stderr)
+		case <-deadline.C:
+			s.t.Fatalf("no line in %v: %s; %d others", Patience, what, len(all))
+		}
+	}
+}
+
+// Close closes the client's standard input and returns its exit status.
+func (s *Headless) Close() int {
+	s.t.Helper()
+	_ = s.stdin.Close()
+	return s.Wait()
+}
+
+// Wait waits until the client has ended and returns its exit status, -1 after a signal.
+func (s *Headless) Wait() int {
+	s.t.Helper()
+	select {
+	case <-s.done:
+	case <-time.After(Patience):
+		s.t.Fatal("the client does not end")
+	}
+	return s.cmd.ProcessState.ExitCode()
+}
+
+// Kill kills the client and its process group and waits for it.
+func (s *Headless) Kill() {
+	select {
+	case <-s.done:
+		return // its number may be another's by now
+	default:
+	}
+	if err := syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+		s.t.Errorf("the headless client: %v", err)
+	}
+	select {
+	case <-s.done:
+	case <-time.After(Patience):
+		s.t.Error("a process outside of the headless client's group holds its output")
+	}
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+)
+
+func answerCmd(a *App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "answer ID CHOICE|TEXT…",
+		Short: "Answer an agent's own question, with words",
+		Long: `Answer an agent's own question: the number of an option, several numbers with commas
+where the question takes several, or any other text. A request that holds several
+questions takes one argument for each, in their order. waggle show ID lists them.
+
+An answer is words: it opens no gate and is no consent to a later call. There is no
+default, and an empty answer is never given; deny ID -m TEXT tells the agent that the
+question gets no answer.
+
+Exit codes and --json are as for approve.`,
+		Example: `  waggle answer 7KQF 2
+  waggle answer 7KQF "neither: keep both"`,
+		Args:              cobra.MinimumNArgs(2),
+		ValidArgsFunction: a.completeRequests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.answer(cmd.Context(), args[0], args[1:])
+		},
+	}
+}
+
+func (a *App) answer(ctx context.Context, id string, words []string) error {
+	op, err := a.op()
+	if err != nil {
+		return err
+	}
+	of, err := a.ofSession(ctx, op, id)
+	if err != nil {
+		return err
+	}
+	if !of {
+		if _, err := a.find(ctx, id); err != nil {
+			return err
+		}
+		return &operator.Error{Code: operator.CodeUsage, Op: "answer", Msg: id + " asks for permission, not for words", Hint: "waggle show " + id + ", then approve or deny it"}
+	}
+	d, err := op.DecideSession(ctx, operator.Answer{ID: id, Allow: true, Via: "answer"}, words)
+	if err != nil {
+		return err
+	}
+	if d == nil { // its session was removed meanwhile
+		return &control.UnknownRequestError{ID: waggle.RequestID(id)}
+	}
+	results := []operator.Decided{*d}
+	if a.flags.json {
+		if err := a.document(map[string]any{"results": results}); err != nil {
+			return err
+		}
+	}
+	return a.sayDecided(results)
+}

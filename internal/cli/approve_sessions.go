@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"context"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+)
+
+// scopeSessions is whom a rule is for that answers sessions' requests.
+const scopeSessions = "sessions"
+
+// decideSessions answers the requests that are sessions', and leaves those of a team in
+// ids. done reports that nothing is left to do.
+func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, with operator.Answer) (done bool, err error) {
+	if a.flags.team != "" {
+		return false, nil
+	}
+	op, err := a.op()
+	if err != nil {
+		return false, err
+	}
+	lesson := with.Lesson
+	with.Lesson = nil
+	var results []operator.Decided
+	if f.group != "" {
+		if g, err := op.ShowSessionGroup(f.group); g == nil || err != nil {
+			return false, err
+		}
+		if err := forSessions(lesson, f); err != nil {
+			return true, err
+		}
+		results, err = op.DecideSessionGroup(ctx, f.group, with)
+	} else {
+		results, err = a.answerSessions(ctx, op, ids, f, lesson, with)
+	}
+	switch {
+	case err != nil:
+		return true, err
+	case len(results) > 0:
+	case f.scope == scopeSessions && lesson != nil:
+		return true, &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: "--scope sessions goes with a request of a session", Hint: "waggle policy sessions add '" + lesson.Rule.String() + "'"}
+	default:
+		return false, nil
+	}
+	doc := map[string]any{"results": results}
+	if lesson != nil {
+		end := lesson.End.UTC()
+		learned, err := op.AddSessionRule(ctx, lesson.Rule, false, &end)
+		if err != nil {
+			return true, err
+		}
+		doc["policy"] = learned
+	}
+	if a.flags.json {
+		if err := a.document(doc); err != nil {
+			return true, err
+		}
+	}
+	if err := a.sayDecided(results); err != nil {
+		return true, err
+	}
+	if lesson != nil && !a.flags.json {
+		return true, a.saySessionRules(op.SessionRules())
+	}
+	return true, nil
+}
+
+// answerSessions answers ids when they are sessions'. A mix with a team's is refused
+// before anything is decided.
+func (a *App) answerSessions(ctx context.Context, op operator.Operator, ids *[]string, f answerFlags, lesson *operator.Lesson, with operator.Answer) ([]operator.Decided, error) {
+	var mine, rest []string
+	for _, id := range *ids {
+		of, err := a.ofSession(ctx, op, id)
+		if err != nil {
+			return nil, err
+		}
+		if of {
+			mine = append(mine, id)
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	if len(mine) > 0 && len(rest) > 0 {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: "some of these are requests of sessions and some of a team: answer them in two commands", Near: mine}
+	}
+	if len(mine) > 0 {
+		if err := forSessions(lesson, f); err != nil {
+			return nil, err
+		}
+	}
+	var results []operator.Decided
+	for _, id := range mine {
+		one := with
+		one.ID = id
+		d, err := op.DecideSession(ctx, one, nil)
+		if err != nil {
+			return results, err
+		}
+		if d == nil { // its session was removed meanwhile
+			return results, &control.UnknownRequestError{ID: waggle.RequestID(id)}
+		}
+		results = append(results, *d)
+	}
+	*ids = rest
+	return results, nil
+}
+
+// forSessions refuses a rule that is for a team or a member of one.
+func forSessions(l *operator.Lesson, f answerFlags) error {
+	if l == nil || f.scope == scopeSessions {
+		return nil
+	}
+	return &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Hint: "--scope sessions makes it a rule for sessions"}
+}

@@ -1,0 +1,93 @@
+package cli_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/claudesettings"
+	"waggle/internal/cli"
+	"waggle/spawn"
+)
+
+// The doctor names every running session without the hooks, and why: not installed,
+// installed after it had started, switched off; and the one that has them.
+func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("when a process started is known on Linux only")
+	}
+	dir := t.TempDir()
+	config, state, repo := filepath.Join(dir, "claude"), filepath.Join(dir, "state"), filepath.Join(dir, "repo")
+	for _, d := range []string{filepath.Join(config, "sessions"), filepath.Join(repo, ".git"), filepath.Join(repo, ".claude"), filepath.Join(repo, "sub")} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(config, "sessions", fmt.Sprintf("%d.json", id.PID)),
+		fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":"s-1","name":"mine","cwd":%q}`, id.PID, id.Start, filepath.Join(repo, "sub")))
+	writeFile(t, filepath.Join(config, "sessions", "1.json"), `{"pid":1,"procStart":"99999999999","sessionId":"s-dead","name":"dead"}`)
+	user, local := filepath.Join(config, "settings.json"), filepath.Join(repo, ".claude", "settings.local.json")
+	at := func(path string, when time.Time) {
+		t.Helper()
+		s := claudesettings.Store{Dir: filepath.Join(state, "hooks"), Now: func() time.Time { return when }}
+		c, err := s.Install(path, "/bin/waggle")
+		if err == nil {
+			err = s.Apply(t.Context(), c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	examined := func() string {
+		t.Helper()
+		var out bytes.Buffer
+		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &bytes.Buffer{}, Now: time.Now, Rand: rand.Reader,
+			Environ: []string{"HOME=" + dir, "CLAUDE_CONFIG_DIR=" + config, "WAGGLE_ROOT=" + filepath.Join(dir, "root"), "WAGGLE_STATE=" + state}}
+		a.Run(t.Context(), []string{"doctor", "--json"})
+		var doc struct {
+			Findings []struct{ What, Status, Detail, Next string } `json:"findings"`
+		}
+		if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+			t.Fatalf("%v\n%s", err, out.Bytes())
+		}
+		var lines []string
+		for _, f := range doc.Findings {
+			if f.What == "Claude session" {
+				lines = append(lines, f.Status+": "+f.Detail+" > "+f.Next)
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	name := fmt.Sprintf("mine (pid %d, %s)", id.PID, filepath.Join(repo, "sub"))
+	check := func(when, want string) {
+		t.Helper()
+		if got := examined(); !strings.HasPrefix(got, want) || strings.Contains(got, "\n") {
+			t.Errorf("%s: %s\nwant %s", when, got, want)
+		}
+	}
+	check("not installed", "note: "+name+" runs without the hooks: they are not installed > waggle hooks install")
+	at(user, time.Now().Add(time.Hour))
+	check("installed later", "note: "+name+" runs without the hooks: it was started 1h")
+	at(local, time.Now().Add(-time.Hour))
+	check("in the repository earlier", "ok: "+name+" has the hooks")
+	writeFile(t, filepath.Join(repo, ".claude", "settings.json"), `{"disableAllHooks": true}`)
+	check("switched off", "note: "+name+" runs without the hooks: disableAllHooks in ")
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,56 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestHangupDetaches: when the terminal of a foreground up goes away, a process in the
+// background leads, the members go on, and down ends the team.
+func TestHangupDetaches(t *testing.T) {
+	h := newHome(t, "waggle")
+	h.ends("hung")
+	cmd := h.command("up", h.write("hung.yaml", "team: hung\nmembers: [{name: ann, agent: exec, backend: process}]\n"))
+	out, err := os.Create(filepath.Join(h.dir, "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	await(t, "it is up", func() bool {
+		o, _, code := h.waggle("status", "--team", "hung", "--json")
+		return code == 0 && len(o) > 0 && len(h.status("hung").Members) == 1 && h.status("hung").Members[0].Ready != nil
+	})
+	before := h.status("hung")
+	if before.Leader.PID != cmd.Process.Pid {
+		t.Fatalf("led by %+v", before.Leader)
+	}
+	// As the kernel does it: the whole foreground group hears of it.
+	if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		b, _ := os.ReadFile(out.Name())
+		t.Fatalf("up ended with %v\n%s", err, b)
+	}
+	after := h.status("hung")
+	if after.Leader.PID == 0 || after.Leader.PID == cmd.Process.Pid || after.Members[0].PID != before.Members[0].PID {
+		t.Errorf("led by %+v; %+v", after.Leader, after.Members[0])
+	}
+	// Nor does it end the one in the background.
+	if err := syscall.Kill(after.Leader.PID, syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	h.must("down", "hung")
+}

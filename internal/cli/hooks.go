@@ -1,0 +1,383 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/claudesettings"
+	"waggle/operator"
+)
+
+func hooksCmd(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hooks",
+		Short: "Let waggle see and answer the questions of Claude Code sessions that you start yourself",
+		Long: `Hooks of waggle in the settings of Claude Code: with them the sessions that you start
+yourself report to waggle, and their questions can be answered from anywhere. The
+settings are ~/.claude/settings.json ($CLAUDE_CONFIG_DIR), and with --project
+.claude/settings.local.json at the top of the repository.
+
+A session reads its hooks when it starts: one that runs already has them only after it
+was started again. Where settings have disableAllHooks, no hook runs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(hooksInstallCmd(a), hooksShowCmd(a), hooksUninstallCmd(a))
+	return cmd
+}
+
+// hooksFlags are those of install and uninstall.
+type hooksFlags struct{ project, yes bool }
+
+func (f *hooksFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.project, "project", false, "the local settings of this repository, not yours for all")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+}
+
+func hooksInstallCmd(a *App) *cobra.Command {
+	var f hooksFlags
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Add the hooks to the settings, after showing the difference",
+		Long: `Show what would change in the settings file, ask, and write it. Everything else in the
+file stays byte for byte: order, comments, unknown keys, line endings, mode; a link stays
+a link. A second install changes nothing, one from another path of this program changes
+the path. Without a terminal --yes is needed; exit 3 without it. A file that is read-only,
+cannot be read as settings, or has changed since the difference was shown is refused
+(exit 6).
+
+--json: {"path","real","how","changed","diff","program","events","off"}; how is installed
+or unchanged, off is null or {"path","key"}: the setting that keeps hooks from running.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			program, err := hookProgram()
+			if err != nil {
+				return err
+			}
+			return a.changeHooks(cmd, f, "install", program, func(s claudesettings.Store, path string) (*claudesettings.Change, error) {
+				return s.Install(path, program)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func hooksUninstallCmd(a *App) *cobra.Command {
+	var f hooksFlags
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take the hooks out of the settings again",
+		Long: `Show what would change in the settings file, ask, and write it. While the file is as the
+install left it, it gets back the bytes that it had before, or is removed when there was
+none. When it has changed since, the entries of waggle are removed and nothing else.
+Without a terminal --yes is needed; exit 3 without it.
+
+--json: {"path","real","how","changed","diff","program","events","off"}; how is restored,
+deleted, removed (only the entries) or unchanged.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.changeHooks(cmd, f, "uninstall", "", claudesettings.Store.Uninstall)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// hooksDocument is what install and uninstall print with --json.
+type hooksDocument struct {
+	Path    string              `json:"path"`
+	Real    string              `json:"real"`
+	How     claudesettings.How  `json:"how"`
+	Changed bool                `json:"changed"`
+	Diff    string              `json:"diff"`
+	Program string              `json:"program"`
+	Events  []string            `json:"events"`
+	Off     *claudesettings.Off `json:"off"`
+}
+
+// hooksPath is the settings file that is meant.
+func (a *App) hooksPath(project bool) (string, error) {
+	if !project {
+		return a.userSettings()
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	top := repositoryTop(cwd)
+	if top == "" {
+		return "", &operator.Error{Code: operator.CodeUsage, Op: "hooks", Msg: "there is no repository at " + cwd + " or above it", Hint: "go into one, or leave --project out"}
+	}
+	local, _ := localSettings(top)
+	return local, nil
+}
+
+// changeHooks shows a change, asks, and makes it.
+func (a *App) changeHooks(cmd *cobra.Command, f hooksFlags, verb, program string, plan func(claudesettings.Store, string) (*claudesettings.Change, error)) error {
+	path, err := a.hooksPath(f.project)
+	if err != nil {
+		return err
+	}
+	store, err := a.hookStore()
+	if err != nil {
+		return err
+	}
+	c, err := plan(store, path)
+	if err != nil {
+		return hooksRefused(verb, err)
+	}
+	off, err := a.hooksOff()
+	if err != nil {
+		return err
+	}
+	doc := hooksDocument{Path: c.Path, Real: c.Real, How: c.How, Diff: c.Diff(), Program: program, Events: []string{}, Off: off}
+	if verb == "install" {
+		for _, ev := range claudesettings.Events {
+			doc.Events = append(doc.Events, ev.Name)
+		}
+	}
+	if c.How != claudesettings.Unchanged {
+		if err := a.askHooks(cmd.Context(), f, verb, doc); err != nil {
+			return err
+		}
+		doc.Changed = true
+	}
+	if err := store.Apply(cmd.Context(), c); err != nil {
+		return hooksRefused(verb, err)
+	}
+	a.sayHooksChanged(verb, doc)
+	if a.flags.json {
+		return a.document(doc)
+	}
+	return nil
+}
+
+// askHooks shows the difference and asks whether to write it.
+func (a *App) askHooks(ctx context.Context, f hooksFlags, verb string, doc hooksDocument) error {
+	diff := operator.VisibleLines(strings.TrimSuffix(doc.Diff, "\n"))
+	if !f.yes && a.canAsk() {
+		return a.confirm(ctx, diff, "write "+operator.Visible(doc.Path)+"?")
+	}
+	if !a.flags.json {
+		a.say("%s", diff)
+	}
+	if f.yes {
+		return nil
+	}
+	if a.flags.json {
+		if err := a.document(doc); err != nil {
+			return err
+		}
+	}
+	hint := "waggle hooks " + verb + " --yes"
+	if f.project {
+		hint += " --project"
+	}
+	return &operator.Error{Code: operator.CodeQuestion, Op: "hooks " + verb, Msg: "nothing was written: there is no terminal to ask on", Hint: hint}
+}
+
+func (a *App) sayHooksChanged(verb string, doc hooksDocument) {
+	path := operator.Visible(doc.Path)
+	switch doc.How {
+	case claudesettings.Installed:
+		a.talk("the hooks are in %s; sessions that run already get them when they are started again (waggle doctor lists them)", path)
+	case claudesettings.Restored:
+		a.talk("%s is byte for byte what it was before the install", path)
+	case claudesettings.Deleted:
+		a.talk("%s was made by the install and is removed", path)
+	case claudesettings.Removed:
+		a.talk("%s has changed since the install: the entries of waggle are removed, the rest is as it was", path)
+	case claudesettings.Unchanged:
+		if verb == "install" {
+			a.talk("the hooks are in %s already", path)
+		} else {
+			a.talk("%s has no hooks of waggle", path)
+		}
+	}
+	if doc.Off != nil && verb == "install" {
+		a.talk("%s %s in %s keeps hooks from running: no session will report", yellow("but:"), doc.Off.Key, operator.Visible(doc.Off.Path))
+	}
+}
+
+// hooksOff is what keeps hooks from running in this directory.
+func (a *App) hooksOff() (*claudesettings.Off, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	sources, err := a.settingsSources(cwd)
+	if err != nil {
+		return nil, err
+	}
+	off, problems := sources.Off()
+	for _, p := range problems {
+		a.talk("%s %s", yellow("note:"), operator.Visible(p.Error()))
+	}
+	return off, nil
+}
+
+// hooksRefused gives a refusal its exit code and hint.
+func hooksRefused(verb string, err error) error {
+	var r *claudesettings.RefusedError
+	if errors.As(err, &r) {
+		return &operator.Error{Code: operator.CodeRefused, Op: "hooks " + verb, Err: err, Hint: r.Next}
+	}
+	return err
+}
+
+// shownHook is one hook in the document of show.
+type shownHook struct {
+	Event   string `json:"event"`
+	Matcher string `json:"matcher"`
+	Command string `json:"command"`
+	Timeout string `json:"timeout"`
+}
+
+// shownProgram is a program that hooks of ours run.
+type shownProgram struct {
+	Path  string `json:"path"`
+	State string `json:"state"` // this, other, missing
+}
+
+// shownHooks is the document of show.
+type shownHooks struct {
+	Path      string              `json:"path"`
+	Real      string              `json:"real"`
+	Exists    bool                `json:"exists"`
+	Installed bool                `json:"installed"`
+	Since     string              `json:"since"` // RFC 3339; "" when not known
+	Ours      []shownHook         `json:"hooks"`
+	Missing   []string            `json:"missing"`
+	Programs  []shownProgram      `json:"programs"`
+	Others    []shownHook         `json:"others"` // on PermissionRequest
+	Off       *claudesettings.Off `json:"off"`
+}
+
+func hooksShowCmd(a *App) *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Whether the hooks are installed, and what else decides",
+		Long: `Which hooks of waggle are in the settings file, for which events, since when, and which
+program they run; which other hooks also answer PermissionRequest; and whether a setting
+keeps all hooks from running. Changes nothing.
+
+--json: {"path","real","exists","installed","since","hooks":[{"event","matcher","command",
+"timeout"}],"missing":[],"programs":[{"path","state"}],"others":[…],"off"}. installed is
+about PermissionRequest; state is this, other (another binary) or missing (no such file).`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			doc, err := a.shownHooks(project)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.document(doc)
+			}
+			a.sayHooks(doc)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "the local settings of this repository, not yours for all")
+	return cmd
+}
+
+func (a *App) shownHooks(project bool) (*shownHooks, error) {
+	path, err := a.hooksPath(project)
+	if err != nil {
+		return nil, err
+	}
+	store, err := a.hookStore()
+	if err != nil {
+		return nil, err
+	}
+	l, err := store.Look(path)
+	if err != nil {
+		return nil, hooksRefused("show", err)
+	}
+	self, err := operator.Self()
+	if err != nil {
+		return nil, err
+	}
+	doc := &shownHooks{Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed(), Ours: []shownHook{}, Missing: []string{}, Programs: []shownProgram{}, Others: []shownHook{}}
+	doc.Missing = append(doc.Missing, l.Missing...)
+	if !l.Since.IsZero() && l.Installed() {
+		doc.Since = l.Since.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	seen := map[string]bool{}
+	for _, e := range l.Entries {
+		h := shownHook{e.Event, e.Matcher, e.Command, e.Timeout}
+		switch {
+		case e.Ours:
+			doc.Ours = append(doc.Ours, h)
+			if !seen[e.Program] {
+				seen[e.Program] = true
+				doc.Programs = append(doc.Programs, shownProgram{e.Program, programState(e.Program, self)})
+			}
+		case e.Event == claudesettings.Events[0].Name:
+			doc.Others = append(doc.Others, h)
+		}
+	}
+	doc.Off, err = a.hooksOff()
+	return doc, err
+}
+
+// programState says whether a hook's program is this one, another one, or gone.
+func programState(path, self string) string {
+	fi, err := os.Stat(path)
+	if err != nil || fi.IsDir() {
+		return "missing"
+	}
+	if own, err := os.Stat(self); err == nil && os.SameFile(fi, own) {
+		return "this"
+	}
+	return "other"
+}
+
+func (a *App) sayHooks(doc *shownHooks) {
+	state := "not installed"
+	if doc.Installed {
+		state = "installed"
+		if at, err := time.Parse(time.RFC3339Nano, doc.Since); err == nil {
+			state += " since " + at.Local().Format("2006-01-02 15:04")
+		}
+	}
+	a.say("%s: %s", operator.Visible(doc.Path), bold(state))
+	if doc.Real != doc.Path {
+		a.say("  the file itself is %s", operator.Visible(doc.Real))
+	}
+	var rows [][]string
+	for _, h := range doc.Ours {
+		rows = append(rows, []string{h.Event, h.Matcher, h.Timeout + " s", h.Command})
+	}
+	if len(rows) > 0 {
+		a.list([]string{"EVENT", "MATCHER", "TIME-OUT", "COMMAND"}, rows)
+	}
+	if n := len(doc.Missing); n > 0 && len(doc.Ours) > 0 {
+		a.say("%s no hook for %s; waggle hooks install adds what is missing", yellow("note:"), strings.Join(doc.Missing, ", "))
+	}
+	for _, p := range doc.Programs {
+		switch p.State {
+		case "missing":
+			a.say("%s %s is not there any more: the hooks do nothing; waggle hooks install sets the path", red("problem:"), operator.Visible(p.Path))
+		case "other":
+			a.say("%s the hooks run %s, which is not this program; waggle hooks install sets the path", yellow("note:"), operator.Visible(p.Path))
+		}
+	}
+	for _, h := range doc.Others {
+		a.say("%s another hook answers %s too: %s", yellow("note:"), h.Event, operator.Visible(fmt.Sprintf("%q", h.Command)))
+	}
+	if doc.Off != nil {
+		a.say("%s %s in %s keeps hooks from running", red("problem:"), doc.Off.Key, operator.Visible(doc.Off.Path))
+	}
+	if !doc.Installed {
+		a.talk("waggle hooks install adds them")
+	}
+}

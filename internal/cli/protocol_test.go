@@ -1,0 +1,174 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/internal/cli"
+	"waggle/internal/protocoltest"
+)
+
+type fatal interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// piped runs waggle protocol with in as its standard input and returns its output.
+func piped(t *testing.T, f fatal, in string, args ...string) string {
+	f.Helper()
+	var out, stderr bytes.Buffer
+	a := &cli.App{In: strings.NewReader(in), Out: &out, Err: &stderr, Version: "test"}
+	if code := a.Run(t.Context(), append([]string{"protocol"}, args...)); code != 0 {
+		f.Fatalf("waggle protocol %v: exit %d\n%s\n%s", args, code, stderr.String(), in)
+	}
+	return out.String()
+}
+
+// mailboxes is how many mailboxes a property is tried with: each holds every kind in
+// both dialects.
+const mailboxes = 25
+
+// everyKind draws an envelope for every kind in every dialect that is written.
+func everyKind(t *rapid.T) []waggle.Envelope {
+	kinds := []waggle.Kind{waggle.KindText, waggle.KindUnknown}
+	for _, info := range waggle.Kinds() {
+		kinds = append(kinds, info.Kind)
+	}
+	var mails []waggle.Envelope
+	for _, kind := range kinds {
+		p := protocoltest.Payload(kind).Draw(t, string(kind))
+		for _, d := range []waggle.Dialect{waggle.DialectWire, waggle.DialectCatalog} {
+			text, err := waggle.Encode(p, d)
+			if d == waggle.DialectCatalog && err != nil {
+				continue // the form cannot say it
+			}
+			if err != nil {
+				t.Fatalf("Encode: %v", err)
+			}
+			e := waggle.Envelope{From: "w1", Text: text, Timestamp: protocoltest.At}
+			if kind == waggle.KindSystemInit {
+				e.Type = string(kind)
+			}
+			mails = append(mails, e)
+		}
+	}
+	return mails
+}
+
+// TestDecodeEncodeIdentity: decode | encode gives back the mailbox that went in, for
+// every kind and both dialects that are written, whatever space stands in it.
+func TestDecodeEncodeIdentity(t *testing.T) {
+	left := mailboxes
+	rapid.Check(t, func(r *rapid.T) {
+		if left--; left < 0 {
+			return
+		}
+		mails := everyKind(r)
+		in, err := json.Marshal(mails)
+		if err != nil {
+			r.Fatalf("%v", err)
+		}
+		out := piped(t, r, piped(t, r, string(in), "decode"), "encode")
+		if diff := cmp.Diff(anyJSON(r, string(in)), anyJSON(r, out)); diff != "" {
+			r.Fatalf("(-in +out)\n%s", diff)
+		}
+	})
+}
+
+// TestEncodeFromPayload: what decode prints as kind, dialect and payload is enough to
+// write the text again. Space between tokens is not kept, nor the order of keys where two
+// dialects have the same ones.
+func TestEncodeFromPayload(t *testing.T) {
+	left := mailboxes
+	rapid.Check(t, func(r *rapid.T) {
+		if left--; left < 0 {
+			return
+		}
+		mails := everyKind(r)
+		in, err := json.Marshal(mails)
+		if err != nil {
+			r.Fatalf("%v", err)
+		}
+		var raw []map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(piped(t, r, string(in), "decode")), &raw); err != nil {
+			r.Fatalf("%v", err)
+		}
+		kept, want := []map[string]json.RawMessage{}, []any{}
+		for i, e := range raw {
+			if string(e["kind"]) == `"sandbox_permission_response"` && string(e["dialect"]) == `"catalog"` {
+				continue // names no host, so its payload cannot be sent on as it is
+			}
+			e["envelope"] = json.RawMessage(`{"from":"w1","text":"","timestamp":"` + protocoltest.At + `"}`)
+			kept, want = append(kept, e), append(want, written(mails[i].Text))
+		}
+		again, err := json.Marshal(kept)
+		if err != nil {
+			r.Fatalf("%v", err)
+		}
+		var out []struct{ Text string }
+		if err := json.Unmarshal([]byte(piped(t, r, string(again), "encode")), &out); err != nil {
+			r.Fatalf("%v", err)
+		}
+		got := []any{}
+		for _, e := range out {
+			got = append(got, written(e.Text))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			r.Fatalf("(-sent +written)\n%s", diff)
+		}
+	})
+}
+
+// TestDecodeEncodeReadDialects: a text in a dialect that is only read goes through
+// decode | encode as it stood, and is written in the wire form when that is asked.
+func TestDecodeEncodeReadDialects(t *testing.T) {
+	for _, tc := range []struct {
+		dialect waggle.Dialect
+		text    string
+		wire    string
+	}{
+		{waggle.DialectProtocol, `{"type":"permission_response","requestId":"p","subtype":"error","error":"no"}`,
+			`{"type":"permission_response","request_id":"p","subtype":"error","error":"no"}`},
+		{waggle.DialectEarly, `{"type":"permission_response","request_id":"p","approve":true}`,
+			`{"type":"permission_response","request_id":"p","subtype":"success","response":{"updated_input":{}}}`},
+		{waggle.DialectTool, `{"type":"plan_approval_response","request_id":"p","approve":false,"feedback":"no","timestamp":"2026-11-20T18:15:43.000Z"}`,
+			`{"type":"plan_approval_response","requestId":"p","approved":false,"feedback":"no","timestamp":"2026-11-20T18:15:43.000Z"}`},
+		{waggle.DialectLegacy, `{"type":"shutdown_response","requestId":"s","approve":true,"from":"w1","timestamp":"2026-11-20T18:15:43.000Z"}`,
+			`{"type":"shutdown_approved","requestId":"s","from":"w1","timestamp":"2026-11-20T18:15:43.000Z"}`},
+		{waggle.DialectWire, `{ "mode": "plan", "type": "mode_set_request", "from": "team-lead" }`,
+			`{ "mode": "plan", "type": "mode_set_request", "from": "team-lead" }`},
+	} {
+		decoded := piped(t, t, tc.text, "decode")
+		if got := strings.TrimSuffix(piped(t, t, decoded, "encode"), "\n"); got != tc.text {
+			t.Errorf("%s\nbecame %s", tc.text, got)
+		}
+		if got := strings.TrimSuffix(piped(t, t, decoded, "encode", "--dialect", "wire"), "\n"); got != tc.wire {
+			t.Errorf("%s (%s)\nin the wire form: %s\nwant %s", tc.text, tc.dialect, got, tc.wire)
+		}
+	}
+}
+
+func anyJSON(f fatal, text string) (v any) {
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		f.Fatalf("%v\n%s", err, text)
+	}
+	return v
+}
+
+// written is what a frame says, with its numbers as they are written; words stay as
+// they are.
+func written(text string) any {
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var v any
+	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) || dec.Decode(&v) != nil {
+		return text
+	}
+	return v
+}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+)
+
+// waiting lists the questions that a command is about: those of the team that --team
+// names, else those of every team here and of every session.
+func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of string, err error) {
+	op, err := a.op()
+	if err != nil {
+		return nil, "", err
+	}
+	if a.flags.team != "" {
+		name, err := op.Pick(a.flags.team)
+		if err != nil {
+			return nil, "", err
+		}
+		qs, err := op.Pending(ctx, name, all)
+		return qs, "in team " + string(name), err
+	}
+	rows, open, err := op.Sessions()
+	if err != nil {
+		a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
+	}
+	ids, err := op.SessionStore().IDs()
+	if err != nil {
+		return nil, "", err
+	}
+	names, err := op.Root.Names()
+	if err != nil {
+		return nil, "", err
+	}
+	if len(names) == 0 && len(rows) == 0 && len(ids) == 0 {
+		_, err := op.Pick("") // there is nothing here: it says what to do
+		return nil, "", err
+	}
+	for _, name := range names {
+		some, err := op.Pending(ctx, name, all)
+		if err != nil && len(names)+len(rows) > 1 {
+			a.saySkipped(name, err)
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		qs = append(qs, some...)
+	}
+	qs = append(qs, open...)
+	if all {
+		past, err := op.SessionsPast()
+		if err != nil {
+			a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
+		}
+		qs = append(qs, past...)
+	}
+	operator.SortQuestions(qs)
+	return qs, whose(names, len(rows)), nil
+}
+
+// saySkipped says why a list leaves a team out. A team of another program has no
+// questions for anybody here.
+func (a *App) saySkipped(name waggle.TeamName, err error) {
+	var e *operator.Error
+	if errors.As(err, &e) && e.Code == operator.CodeNotFound {
+		return
+	}
+	a.talk("%s team %s is left out: %s", yellow("note:"), name, operator.VisibleLines(err.Error()))
+}
+
+// whose says what a list is about.
+func whose(names []waggle.TeamName, sessions int) string {
+	s := ""
+	switch len(names) {
+	case 0:
+	case 1:
+		s = "in team " + string(names[0])
+	default:
+		s = fmt.Sprintf("in %d teams", len(names))
+	}
+	if sessions == 0 && s != "" {
+		return s
+	}
+	if s != "" {
+		s += " and "
+	}
+	return s + "in " + count(sessions, "session")
+}
+
+// teamsOf reports whether questions come from more than one team.
+func teamsOf(qs []operator.Question) bool {
+	for _, q := range qs {
+		if q.Team != qs[0].Team {
+			return true
+		}
+	}
+	return false
+}
+
+// idOf is what a person types for a question. Sessions choose no id: they are typed by
+// their handle.
+func idOf(q operator.Question) string {
+	if q.Team == operator.SessionTeam {
+		return q.Handle
+	}
+	return q.ID
+}
+
+// memberOf is who asks, with the team where a list has several.
+func memberOf(q operator.Question, teams bool) string {
+	if teams && q.Team != operator.SessionTeam {
+		return q.Team + "/" + q.Member
+	}
+	return q.Member
+}
+
+// find is a request by its handle or id, of a session or of the team that is meant. A
+// name that both have is refused.
+func (a *App) find(ctx context.Context, id string) (*operator.Question, error) {
+	op, err := a.op()
+	if err != nil {
+		return nil, err
+	}
+	var here *operator.Question
+	if a.flags.team == "" {
+		if here, err = op.ShowSession(id); err != nil {
+			return nil, err
+		}
+	}
+	_, name, err := a.team()
+	if err != nil {
+		if here != nil {
+			return here, nil
+		}
+		return nil, a.unknown(op, id, err)
+	}
+	there, err := op.Show(ctx, name, id)
+	switch {
+	case here == nil:
+		return there, err
+	case err != nil:
+		return here, nil
+	}
+	return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: id + " names a request of a session and one of team " + string(name),
+		Hint: "use the id of the one that you mean", Near: []string{here.ID, there.ID}}
+}
+
+// unknown is the error for a request that no session has, where no team is meant.
+func (a *App) unknown(op operator.Operator, id string, err error) error {
+	if names, nerr := op.Root.Names(); nerr == nil && len(names) == 0 && a.flags.team == "" {
+		var near []string
+		if _, qs, serr := op.Sessions(); serr == nil {
+			for _, q := range qs {
+				near = append(near, q.Handle)
+			}
+		}
+		return &control.UnknownRequestError{ID: waggle.RequestID(id), Near: near}
+	}
+	return err
+}
+
+// ofSession reports whether a request is a session's. A name that the team that is
+// meant has too is refused.
+func (a *App) ofSession(ctx context.Context, op operator.Operator, id string) (bool, error) {
+	if a.flags.team != "" {
+		return false, nil
+	}
+	here, err := op.ShowSession(id)
+	if here == nil || err != nil {
+		return false, err
+	}
+	_, err = a.find(ctx, id)
+	return err == nil, err
+}
+
+// findGroup is a group of sessions' requests, or of the team that is meant.
+func (a *App) findGroup(ctx context.Context, word string) (*operator.Group, error) {
+	op, err := a.op()
+	if err != nil {
+		return nil, err
+	}
+	if a.flags.team == "" {
+		if g, err := op.ShowSessionGroup(word); g != nil || err != nil {
+			return g, err
+		}
+	}
+	_, name, err := a.team()
+	if err != nil {
+		return nil, err
+	}
+	return op.ShowGroup(ctx, name, word)
+}
+
+// findChanged is a request as it would be with another input.
+func (a *App) findChanged(ctx context.Context, id, input string) (*operator.Question, error) {
+	op, err := a.op()
+	if err != nil {
+		return nil, err
+	}
+	if of, err := a.ofSession(ctx, op, id); of || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		q, err := op.SessionChanged(id, input)
+		if q == nil && err == nil { // its session was removed meanwhile
+			err = &control.UnknownRequestError{ID: waggle.RequestID(id)}
+		}
+		return q, err
+	}
+	_, name, err := a.team()
+	if err != nil {
+		return nil, a.unknown(op, id, err)
+	}
+	return op.Changed(ctx, name, id, input)
+}

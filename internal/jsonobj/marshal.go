@@ -1,0 +1,129 @@
+package jsonobj
+
+import (
+	"bytes"
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// Marshal is json.Marshal without HTML escapes: &, < and > are written as they
+// are, also in what a MarshalJSON method or a json.RawMessage gives.
+func Marshal(v any) ([]byte, error) { return encode(v, "") }
+
+// MarshalIndent is Marshal with each value on a line of its own, indented by two
+// spaces a level.
+func MarshalIndent(v any) ([]byte, error) { return encode(v, "  ") }
+
+func encode(v any, indent string) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+// Respell appends valid JSON with the same value in which each string is spelled
+// anew: a character for which escape is true is written as \uXXXX (a surrogate
+// pair beyond U+FFFF), every other as itself, where JSON allows it. The escape of
+// half a surrogate pair stays one. Everything outside strings keeps its bytes.
+func Respell(dst, raw []byte, escape func(rune) bool) []byte {
+	for i := 0; i < len(raw); {
+		if raw[i] != '"' {
+			dst = append(dst, raw[i])
+			i++
+			continue
+		}
+		end := stringEnd(raw, i)
+		dst = respellString(dst, raw[i:end], escape)
+		i = end
+	}
+	return dst
+}
+
+func respellString(dst, lit []byte, escape func(rune) bool) []byte {
+	if len(lit) < 2 {
+		return append(dst, lit...)
+	}
+	dst = append(dst, '"')
+	for body := lit[1 : len(lit)-1]; len(body) > 0; {
+		r, n := utf8.DecodeRune(body)
+		if r == '\\' && len(body) > 1 {
+			if r, n = escaped(body); r < 0 {
+				dst, body = append(dst, body[:n]...), body[n:]
+				continue
+			}
+		}
+		dst, body = appendRune(dst, r, escape), body[n:]
+	}
+	return append(dst, '"')
+}
+
+// escaped reads the escape that s begins with and returns its character and
+// length; -1 when that is half a surrogate pair.
+func escaped(s []byte) (rune, int) {
+	switch s[1] {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		if len(s) < 6 {
+			return -1, len(s)
+		}
+	default:
+		return rune(s[1]), 2
+	}
+	r := hex4(s[2:6])
+	switch {
+	case r < 0xd800 || r > 0xdfff:
+		return r, 6
+	case r < 0xdc00 && len(s) >= 12 && s[6] == '\\' && s[7] == 'u':
+		if low := hex4(s[8:12]); low >= 0xdc00 && low <= 0xdfff {
+			return 0x10000 + (r-0xd800)<<10 + (low - 0xdc00), 12
+		}
+	}
+	return -1, 6
+}
+
+// hex4 reads four hex digits.
+func hex4(s []byte) rune {
+	var r rune
+	for _, c := range s {
+		switch {
+		case c >= 'a':
+			c -= 'a' - 10
+		case c >= 'A':
+			c -= 'A' - 10
+		default:
+			c -= '0'
+		}
+		r = r<<4 | rune(c)
+	}
+	return r
+}
+
+func appendRune(dst []byte, r rune, escape func(rune) bool) []byte {
+	if r < 0x20 || r == '"' || r == '\\' || !escape(r) {
+		quoted := AppendString(nil, string(r))
+		return append(dst, quoted[1:len(quoted)-1]...)
+	}
+	if r >= 0x10000 {
+		r -= 0x10000
+		return appendU(appendU(dst, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	return appendU(dst, r)
+}
+
+func appendU(dst []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}

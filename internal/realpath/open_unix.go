@@ -1,0 +1,142 @@
+//go:build unix
+
+package realpath
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// WriteFile writes data to the file at real, an absolute path as Real returns it,
+// and makes the file when there is none. It opens the directories from the root on
+// and the file in the last of them, and follows no link in any component: where one
+// has come to stand since, it fails with ErrLink and has written nothing. It makes
+// no directories. It refuses what is not a plain file of one name (ErrKind).
+func WriteFile(real string, data []byte, perm fs.FileMode) error {
+	f, err := openForWriting(real, perm)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: real, Err: causeOf(err)}
+	}
+	err = f.Truncate(0)
+	if err == nil {
+		_, err = f.Write(data)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+func openForWriting(real string, perm fs.FileMode) (*os.File, error) {
+	if !strings.HasPrefix(real, "/") {
+		return nil, errRelative
+	}
+	dir, name := path.Split(path.Clean(real))
+	if name == "" {
+		return nil, unix.EISDIR
+	}
+	parent, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(parent)
+	var st unix.Stat_t // opening a device or a FIFO has effects of its own
+	err = unix.Fstatat(parent, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if err == nil && uint32(st.Mode)&unix.S_IFMT == unix.S_IFLNK {
+		return nil, ErrLink
+	}
+	if err == nil {
+		err = mayWriteStat(&st)
+	}
+	if err != nil && !errors.Is(err, unix.ENOENT) {
+		return nil, err
+	}
+	fd, err := retry(func() (int, error) {
+		return unix.Openat(parent, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(perm.Perm()))
+	})
+	if err != nil {
+		return nil, asLink(err)
+	}
+	if err = unix.Fstat(fd, &st); err == nil {
+		err = mayWriteStat(&st)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), real), nil
+}
+
+// mayWriteStat is mayWrite of what stat reports.
+func mayWriteStat(st *unix.Stat_t) error {
+	mode := fs.FileMode(0)
+	switch uint32(st.Mode) & unix.S_IFMT {
+	case unix.S_IFREG:
+	case unix.S_IFDIR:
+		return unix.EISDIR
+	case unix.S_IFIFO:
+		mode = fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		mode = fs.ModeSocket
+	case unix.S_IFBLK, unix.S_IFCHR:
+		mode = fs.ModeDevice
+	default:
+		mode = fs.ModeIrregular
+	}
+	return mayWrite(mode, uint64(st.Nlink))
+}
+
+// walkDir opens a directory component by component and follows no link.
+func walkDir(dir string) (int, error) {
+	const flags = walkFlags | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	at, err := retry(func() (int, error) { return unix.Open("/", flags, 0) })
+	if err != nil {
+		return -1, err
+	}
+	for _, name := range strings.Split(dir, "/") {
+		if name == "" || name == "." {
+			continue
+		}
+		next, err := retry(func() (int, error) { return unix.Openat(at, name, flags, 0) })
+		if err != nil {
+			err = linkInWalk(at, name, err)
+		}
+		_ = unix.Close(at)
+		if err != nil {
+			return -1, err
+		}
+		at = next
+	}
+	return at, nil
+}
+
+// linkInWalk names a link by ErrLink: O_DIRECTORY with O_NOFOLLOW makes ENOTDIR of it.
+func linkInWalk(at int, name string, err error) error {
+	var st unix.Stat_t
+	if serr := unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW); serr == nil && uint32(st.Mode)&unix.S_IFMT == unix.S_IFLNK {
+		return ErrLink
+	}
+	return asLink(err)
+}
+
+// asLink makes ErrLink of what a kernel says of a link that must not be followed.
+func asLink(err error) error {
+	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) {
+		return ErrLink
+	}
+	return err
+}
+
+func retry(open func() (int, error)) (int, error) {
+	for {
+		fd, err := open()
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}

@@ -1,0 +1,67 @@
+// Package realpath answers which file a path reaches once its symbolic links are
+// followed, and opens exactly that file without following any.
+//
+// Two calls carry it: Real resolves a path when a question is asked, and WriteFile
+// writes the path that Real returned when the question is allowed. Between the two
+// anything may have been replaced by a link; WriteFile then fails and writes
+// nothing.
+//
+// Real looks at names and links only (lstat, readlink): it opens nothing, so that a
+// FIFO or a device does not hold it up.
+package realpath
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// Disk resolves on the file system of this machine; it is policy's Links.
+type Disk struct{}
+
+// Real is the function Real.
+func (Disk) Real(path string) (string, error) { return Real(path) }
+
+// maxLinks is how many links a path may lead through, as Linux counts them.
+const maxLinks = 40
+
+var (
+	// ErrLinks is the error of a path that leads through too many links, or in a circle.
+	ErrLinks = errors.New("the path leads through too many symbolic links")
+	// ErrLink is the error of a path that holds a link where it must hold none.
+	ErrLink = errors.New("a symbolic link stands in the path")
+	// ErrKind is the error of a file that is not written: a FIFO, a device, a socket,
+	// a directory, or a file with more than one name.
+	ErrKind = errors.New("the file is not written")
+	// errProcLink: /proc/self and /proc/PID/cwd lead elsewhere for another process.
+	errProcLink = errors.New("the path leads through a link of /proc, which differs from process to process")
+	errRelative = errors.New("the path is not absolute")
+)
+
+// mayWrite refuses what is not a plain file of one name. A write to the second name
+// of a file changes the first, which may lie anywhere on the file system.
+func mayWrite(mode fs.FileMode, names uint64) error {
+	switch {
+	case !mode.IsRegular():
+		return fmt.Errorf("%w: it is %s", ErrKind, kindOf(mode))
+	case names > 1:
+		return fmt.Errorf("%w: it has %d names (hard links), and the others may lie elsewhere; replace it by a copy first", ErrKind, names)
+	}
+	return nil
+}
+
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode.IsDir():
+		return "a directory"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a FIFO"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	}
+	return "no regular file"
+}

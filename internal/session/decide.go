@@ -1,0 +1,148 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// Verdict is an answer that somebody gives to one request.
+type Verdict struct {
+	Key    control.Key
+	Digest control.Digest // of what was shown
+	Allow  bool
+	By     policy.Role
+	Via    string // which face
+	Rule   string
+	Reason string
+	// UpdatedInput runs instead of what was asked; a JSON object.
+	UpdatedInput string
+	// Answers are the words for a question, one for each of its questions.
+	Answers []Reply
+}
+
+// RefusedError says why a verdict has no effect.
+type RefusedError struct {
+	Request string
+	Why     string
+}
+
+// Error says what to know.
+func (e *RefusedError) Error() string { return fmt.Sprintf("request %s: %s", e.Request, e.Why) }
+
+// ErrUnknown: there is no such request.
+var ErrUnknown = errors.New("there is no such request")
+
+// Outcome is what became of a verdict.
+type Outcome struct {
+	Changed bool // false: the same was decided before
+	Request Request
+}
+
+// Decide records a verdict, once, by compare-and-set on the request's state. Live says
+// whether a process runs; a request whose hook process has ended takes no answer: only
+// that process can give it to the client.
+func (s *Session) Decide(ctx context.Context, w journal.Writer, v Verdict, live Liveness) (Outcome, error) {
+	var out Outcome
+	err := s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
+		req, ok := f.Request(v.Key)
+		if !ok {
+			return nil, ErrUnknown
+		}
+		d, err := draft(f, req, v)
+		if err != nil {
+			return nil, err
+		}
+		if req.State != StateOpen {
+			if req.Decided != nil && same(*req.Decided, d) {
+				return nil, nil
+			}
+			return nil, refused(req, taken(req))
+		}
+		if why := live.gone(req); why != "" {
+			return nil, refused(req, why)
+		}
+		out.Changed = true
+		return []journal.Draft{{Kind: recDecided, Must: true, Body: d}}, nil
+	})
+	s.View(func(f *Fold) {
+		if req, ok := f.Request(v.Key); ok {
+			out.Request = *req
+		}
+	})
+	if err != nil {
+		out.Changed = false
+	}
+	return out, err
+}
+
+func refused(req *Request, why string) error {
+	return &RefusedError{Request: req.Handle, Why: why}
+}
+
+// taken says what became of a request that takes no answer any more.
+func taken(req *Request) string {
+	switch {
+	case req.Decided != nil:
+		return fmt.Sprintf("it was decided before: %s by %s", req.Decided.Decision, req.Decided.By)
+	case req.Closed != nil:
+		return "it is closed: " + req.Closed.Evidence
+	}
+	return req.Answerable()
+}
+
+// same reports whether two decisions are the same one given twice.
+func same(a, b Decided) bool {
+	if a.Decision != b.Decision || a.UpdatedInput != b.UpdatedInput || len(a.Answers) != len(b.Answers) {
+		return false
+	}
+	for i := range a.Answers {
+		if a.Answers[i] != b.Answers[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// ChangedDigest is the digest of a request with another input: what an approver who
+// changes it is shown, and what is recorded.
+func ChangedDigest(r Request, input string) control.Digest {
+	r.Ask.Input = input
+	return control.DigestOf(uidOf(ID(r.Instance)), r.Key, r.Ask)
+}
+
+// draft checks a verdict against what was asked.
+func draft(f *Fold, req *Request, v Verdict) (Decided, error) {
+	d := Decided{Key: req.Key, Digest: req.Digest, Decision: control.DecisionDeny, By: v.By, Channel: policy.ChannelOperator,
+		Via: v.Via, Rule: v.Rule, Reason: v.Reason}
+	switch {
+	case v.Digest != req.Digest:
+		return d, refused(req, "the digest is not that of what was asked; look again")
+	case req.Why != "":
+		return d, refused(req, "unverified, it takes no answer: "+req.Why)
+	case !v.Allow && (v.UpdatedInput != "" || len(v.Answers) > 0):
+		return d, refused(req, "a denial has no input and no answers")
+	case !v.Allow:
+		return d, nil
+	case req.Form == FormQuestion:
+		if len(v.Answers) == 0 {
+			return d, refused(req, "it asks for words: waggle answer "+req.Handle+" CHOICE|TEXT")
+		}
+		d.Decision, d.Answers = DecisionAnswer, v.Answers
+		return d, nil
+	case len(v.Answers) > 0:
+		return d, refused(req, "it asks for permission, not for words: approve or deny it")
+	}
+	d.Decision = control.DecisionAllow
+	if v.UpdatedInput != "" {
+		if req.Form != FormTool || !req.Client.Changes() {
+			return d, refused(req, "its client takes no other input here")
+		}
+		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, ChangedDigest(*req, v.UpdatedInput)
+	}
+	return d, nil
+}

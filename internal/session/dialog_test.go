@@ -1,0 +1,137 @@
+package session_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"waggle/internal/session"
+)
+
+// registry is the client's own registry of sessions, with the one session of the world.
+type registry struct {
+	t   *testing.T
+	w   *world
+	dir string
+}
+
+func newRegistry(t *testing.T, w *world) registry {
+	return registry{t, w, t.TempDir()}
+}
+
+// says writes what the registry says of the session; key is the field of the time, which
+// is another in 2.1.150.
+func (r registry) says(id session.ID, status, key string, at time.Time) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, fmt.Sprintf("%d.json", sessionPID))
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"kind":"interactive","status":%q,%q:%d}`, sessionPID, id, status, key, at.UnixMilli())
+	if err := os.WriteFile(path, []byte(entry), 0o600); err != nil { // in place, as the client does
+		r.t.Fatal(err)
+	}
+}
+
+func (r registry) ask() *asking {
+	h := r.w.hook()
+	h.Registry = r.dir
+	r.w.run(r.w.hook(), "PreToolUse", bash("sleep 60")+`,"tool_use_id":"toolu_1"`)
+	return r.w.ask(h, bash("sleep 60"))
+}
+
+// turns lets the session wait for its person and do so no more, until the hook has seen
+// both.
+func (r registry) turns(a *asking, key, after string) {
+	r.t.Helper()
+	for range 100 {
+		for _, status := range []string{"waiting", after} {
+			r.says(r.w.id, status, key, time.Now())
+			select {
+			case <-a.done:
+				return
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+		select {
+		case <-a.done:
+			return
+		case <-time.After(2 * time.Second):
+		}
+	}
+}
+
+// TestDialogGone: a session that waited for its person after it asked, and does so no
+// more, was answered there, although no hook tells of it: the call runs for long, or it
+// was denied and the client runs no hook then (2.1.150).
+func TestDialogGone(t *testing.T) {
+	for _, key := range []string{"statusUpdatedAt", "updatedAt"} {
+		for _, after := range []string{"busy", "idle"} {
+			t.Run(key+" "+after, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t)
+				r := newRegistry(t, w)
+				r.says(w.id, "waiting", key, time.Now().Add(-time.Minute)) // the client may say so before its hook asks
+				a := r.ask()
+				r.turns(a, key, after)
+				if out := a.end(t); out != "" {
+					t.Errorf("the hook printed %q", out)
+				}
+				q := w.last()
+				if q.State != session.StateClosed || !q.Closed.Home || !q.Closed.Unsaid {
+					t.Fatalf("%s, %+v", q.State, q.Closed)
+				}
+				if _, err := w.decide(verdict(q, true)); err == nil {
+					t.Error("a late answer was taken")
+				}
+				w.run(w.hook(), "PostToolUse", bash("sleep 60")+`,"tool_use_id":"toolu_2"`)
+				if q = w.last(); !q.Closed.Unsaid {
+					t.Errorf("another call says what it was: %+v", q.Closed)
+				}
+				end := q.EndAt
+				w.run(w.hook(), "PostToolUse", bash("sleep 60")+`,"tool_use_id":"toolu_1"`)
+				if q = w.last(); q.Closed.Unsaid || q.Closed.Evidence != "it was allowed in the session's own dialog, and ran" || !q.EndAt.Equal(end) {
+					t.Errorf("after it ran: %+v", q.Closed)
+				}
+			})
+		}
+	}
+}
+
+// TestDialogStands: nothing else in the registry closes a request.
+func TestDialogStands(t *testing.T) {
+	now := time.Now().Add(2 * time.Second) // after every ask
+	for name, says := range map[string]func(registry, session.ID){
+		"the dialog of the call before is gone": func(r registry, id session.ID) {
+			r.says(id, "waiting", "updatedAt", time.Now().Add(-time.Minute))
+			time.Sleep(20 * time.Millisecond)
+			r.says(id, "busy", "updatedAt", time.Now().Add(-time.Second))
+		},
+		"idle of before":                  func(r registry, id session.ID) { r.says(id, "idle", "updatedAt", time.Now().Add(-time.Minute)) },
+		"busy that never waited":          func(r registry, id session.ID) { r.says(id, "busy", "updatedAt", now) },
+		"another session in the process":  func(r registry, _ session.ID) { r.says("other", "idle", "updatedAt", now) },
+		"a status that is not known here": func(r registry, id session.ID) { r.says(id, "shelling", "updatedAt", now) },
+		"busy for a moment between two dialogs": func(r registry, id session.ID) {
+			r.says(id, "waiting", "updatedAt", time.Now())
+			time.Sleep(20 * time.Millisecond)
+			r.says(id, "busy", "updatedAt", time.Now())
+			time.Sleep(20 * time.Millisecond)
+			r.says(id, "waiting", "updatedAt", time.Now())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			r := newRegistry(t, w)
+			a := r.ask()
+			says(r, w.id)
+			select {
+			case <-a.done:
+				t.Errorf("the hook ended: %+v", w.last().Closed)
+			case <-time.After(time.Second): // longer than a dialog must be gone
+			}
+			if q := w.last(); q.State != session.StateOpen {
+				t.Errorf("%s, %+v", q.State, q.Closed)
+			}
+		})
+	}
+}

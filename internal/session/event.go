@@ -1,0 +1,66 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxEvent is how many bytes a hook reads from its client.
+const MaxEvent = 8 << 20
+
+// Event is what a client tells a hook, read by exact field name.
+type Event struct {
+	Name      string // hook_event_name
+	Session   ID
+	Cwd       string
+	Mode      string // permission_mode
+	Tool      string
+	Input     json.RawMessage // tool_input, as it stands
+	ToolUseID string
+	Agent     string // agent_id: a teammate within the session
+	AgentType string // its name
+	// Suggestions are what the dialog offers beside yes and no.
+	Suggestions json.RawMessage
+	Message     string // of a notification
+	Note        string // notification_type
+	Teammate    string // teammate_name
+	Source      string // of SessionStart; the reason of SessionEnd
+}
+
+// ReadEvent reads one event. Keys that differ only in case from these are other keys.
+func ReadEvent(in io.Reader) (Event, error) {
+	data, err := io.ReadAll(io.LimitReader(in, MaxEvent+1))
+	if err != nil {
+		return Event{}, fmt.Errorf("hook input: %w", err)
+	}
+	if len(data) > MaxEvent {
+		return Event{}, fmt.Errorf("hook input is larger than %d bytes", MaxEvent)
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(data, &m); err != nil {
+		return Event{}, fmt.Errorf("hook input: %w", err)
+	}
+	e := Event{Name: text(m, "hook_event_name"), Cwd: text(m, "cwd"), Mode: text(m, "permission_mode"), Tool: text(m, "tool_name"),
+		Input: bytes.TrimSpace(m["tool_input"]), ToolUseID: text(m, "tool_use_id"), Agent: text(m, "agent_id"), AgentType: text(m, "agent_type"),
+		Suggestions: m["permission_suggestions"], Message: text(m, "message"), Note: text(m, "notification_type"), Teammate: text(m, "teammate_name"),
+		Source: text(m, "source")}
+	if e.Source == "" {
+		e.Source = text(m, "reason")
+	}
+	e.Session, err = ParseID(text(m, "session_id"))
+	return e, err
+}
+
+// text is a string field; "" when it is missing or of another type.
+func text(m map[string]json.RawMessage, key string) string {
+	var s string
+	if json.Unmarshal(m[key], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+var errNoInput = errors.New("the event names no tool or no input")

@@ -1,0 +1,199 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/journal"
+)
+
+// What hooks saw lies beside the journal in small files without a flush: it names
+// calls and says how a row looks. Losing it loses no answer.
+const (
+	callsDir  = "calls"  // tool_use_id of calls that were announced, by the hash of the call
+	agentsDir = "agents" // the last event of the session ("self") and of each teammate
+)
+
+// Seen is the last thing that a hook told of a session or of a teammate in it.
+type Seen struct {
+	Event   string    `json:"event"`
+	At      time.Time `json:"at"`
+	Agent   string    `json:"agent,omitempty"`
+	Name    string    `json:"name,omitempty"`
+	Tool    string    `json:"tool,omitempty"`
+	Note    string    `json:"note,omitempty"` // type of a notification
+	Message string    `json:"message,omitempty"`
+}
+
+// remember keeps the tool_use_id of a call that is about to be asked or run.
+func (h Hook) remember(e Event) error {
+	if e.ToolUseID == "" || e.Tool == "" {
+		return nil
+	}
+	if _, err := os.Stat(h.Store.Dir); err != nil {
+		return nil
+	}
+	return quick(filepath.Join(h.Store.dir(e.Session), callsDir), callName(e), []byte(e.ToolUseID))
+}
+
+// recall is the tool_use_id of the last announcement of this very call.
+func (h Hook) recall(s *Session, e Event) string {
+	if e.ToolUseID != "" {
+		return e.ToolUseID
+	}
+	b, err := os.ReadFile(filepath.Join(s.Dir, callsDir, callName(e)))
+	if err != nil || len(b) > 200 {
+		return ""
+	}
+	return string(b)
+}
+
+// ran closes the request of a call that ran.
+func (h Hook) ran(ctx context.Context, e Event) error {
+	_ = os.Remove(filepath.Join(h.Store.dir(e.Session), callsDir, callName(e))) // it may not be there
+	s, err := h.Store.Open(e.Session)
+	if err != nil {
+		return err
+	}
+	if !s.any(func(r *Request) bool { return ranIs(r, e) }) {
+		return nil
+	}
+	return s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+		var ds []journal.Draft
+		for _, r := range f.Requests {
+			if !ranIs(r, e) {
+				continue
+			}
+			why, home := "it ran", r.State == StateOpen || r.State == StateDecided || r.State == StateClosed
+			switch {
+			case home:
+				why = "it was allowed in the session's own dialog, and ran"
+			case r.Decided.Decision == control.DecisionDeny:
+				why, home = "it ran: it was allowed in the session's own dialog before the denial came", true
+			}
+			ds = append(ds, closing(r, why, home))
+		}
+		return ds, nil
+	})
+}
+
+// ranIs reports whether an event is about the call of a request.
+func ranIs(r *Request, e Event) bool {
+	if r.State == StateClosed && (!r.Closed.Unsaid || r.Ask.ToolUseID == "" || e.ToolUseID == "") || r.Agent != e.Agent || r.Ask.Tool != e.Tool {
+		return false
+	}
+	if r.Ask.ToolUseID != "" && e.ToolUseID != "" {
+		return r.Ask.ToolUseID == e.ToolUseID
+	}
+	return r.Ask.Input == string(e.Input)
+}
+
+func (s *Session) any(of func(*Request) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.fold.Requests {
+		if of(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// turnOver closes what an agent asked in the turn that has ended.
+func (h Hook) turnOver(ctx context.Context, e Event, event string) error {
+	s, err := h.Store.Open(e.Session)
+	if err != nil {
+		return err
+	}
+	of := func(r *Request) bool { return r.State != StateClosed && r.Agent == e.Agent }
+	if event == "TeammateIdle" && e.Teammate != "" {
+		of = func(r *Request) bool { return r.State != StateClosed && r.AgentName == e.Teammate }
+	}
+	if s.any(of) {
+		err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+			return closeAll(f, of, "its turn ended: it was answered in the session's own dialog"), nil
+		})
+	}
+	if nerr := h.note(e, event); err == nil {
+		err = nerr
+	}
+	return err
+}
+
+// note keeps the last event of a session or of a teammate in it.
+func (h Hook) note(e Event, event string) error {
+	if _, err := os.Stat(h.Store.Dir); err != nil {
+		return nil
+	}
+	name := e.AgentType
+	if e.Teammate != "" {
+		name = e.Teammate
+	}
+	b, err := jsonobj.Marshal(Seen{Event: event, At: h.Store.Now(), Agent: e.Agent, Name: name, Tool: e.Tool, Note: e.Note, Message: oneLine(e.Message)})
+	if err != nil {
+		return err
+	}
+	of := "self"
+	switch {
+	case e.Agent != "":
+		of = fileName(e.Agent)
+	case e.Teammate != "":
+		of = fileName(e.Teammate)
+	}
+	return quick(filepath.Join(h.Store.dir(e.Session), agentsDir), of, b)
+}
+
+// LastSeen reads what hooks last told of a session and of its teammates. What cannot
+// be read is left out.
+func (s *Session) LastSeen() []Seen {
+	ents, err := os.ReadDir(filepath.Join(s.Dir, agentsDir))
+	if err != nil {
+		return nil
+	}
+	var out []Seen
+	for _, e := range ents {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		var one Seen
+		b, err := os.ReadFile(filepath.Join(s.Dir, agentsDir, e.Name()))
+		if err == nil && json.Unmarshal(b, &one) == nil {
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// fileName is an agent's id as a file name.
+func fileName(id string) string {
+	e := Event{Agent: id}
+	return "a-" + callName(e)
+}
+
+// quick replaces a small file by rename, without a flush.
+func quick(dir, name string, data []byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".new-")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what failed is what is reported
+	}
+	return err
+}

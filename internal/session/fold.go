@@ -1,0 +1,176 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"waggle/control"
+	"waggle/journal"
+)
+
+// State is how far a request has come. It only moves forward.
+type State string
+
+// The states of a request.
+const (
+	StateOpen     State = "open"
+	StateDecided  State = "decided"  // the hook process has not given it to the client yet
+	StateAnswered State = "answered" // the client has it
+	StateClosed   State = "closed"
+)
+
+// Request is a question of a session and its one answer.
+type Request struct {
+	Asked
+	Handle  string
+	At      time.Time // asked
+	State   State
+	Decided *Decided
+	DecAt   time.Time
+	Given   time.Time // the client was given the answer
+	Closed  *Closed
+	EndAt   time.Time // closed
+}
+
+// Answerable says why a request takes no answer, "" when it does, as far as the
+// journal says: whether its hook process lives is for Live to find out.
+func (r *Request) Answerable() string {
+	switch {
+	case r.State != StateOpen && r.Closed != nil:
+		return r.Closed.Evidence
+	case r.State != StateOpen:
+		return "it is " + string(r.State)
+	case r.Why != "":
+		return "unverified: " + r.Why
+	}
+	return ""
+}
+
+// Fold is what a session's journal says.
+type Fold struct {
+	Process  *Opened // the newest; nil before the first
+	Opened   time.Time
+	Ended    *Ended // of the newest process
+	Requests []*Request
+
+	byKey   map[control.Key]*Request
+	handles control.Handles
+	id      ID
+	uid     control.TeamUID
+	said    []SaidAt
+}
+
+// NewFold returns an empty fold of one session's journal.
+func NewFold(id ID) *Fold {
+	return &Fold{byKey: map[control.Key]*Request{}, id: id, uid: uidOf(id)}
+}
+
+// Open lists the requests that wait for an answer, oldest first.
+func (f *Fold) Open() []*Request {
+	var open []*Request
+	for _, r := range f.Requests {
+		if r.State == StateOpen {
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
+// Request finds a request.
+func (f *Fold) Request(k control.Key) (*Request, bool) {
+	r, ok := f.byKey[k]
+	return r, ok
+}
+
+// Apply implements journal.Fold. A record that does not fit has no effect: nothing
+// that somebody appends may make a session unreadable.
+func (f *Fold) Apply(r journal.Record) error {
+	switch r.Kind {
+	case recOpened:
+		var b Opened
+		if decode(r, &b) {
+			f.Process, f.Opened, f.Ended = &b, r.Time, nil
+		}
+	case recEnded:
+		var b Ended
+		if decode(r, &b) {
+			f.Ended = &b
+		}
+	case recAsked:
+		var b Asked
+		if decode(r, &b) {
+			f.asked(r, b)
+		}
+	case recDecided:
+		var b Decided
+		if decode(r, &b) {
+			f.decided(r, b)
+		}
+	case recAnswered:
+		var b Answered
+		if decode(r, &b) {
+			if req := f.byKey[b.Key]; req != nil && req.State == StateDecided {
+				req.State, req.Given = StateAnswered, r.Time
+			}
+		}
+	case recClosed:
+		var b Closed
+		if decode(r, &b) {
+			req := f.byKey[b.Key]
+			switch {
+			case req == nil:
+			case req.State != StateClosed:
+				req.State, req.Closed, req.EndAt = StateClosed, &b, r.Time
+			case req.Closed.Unsaid && !b.Unsaid && b.Home:
+				req.Closed = &b // it ended when its dialog did
+			}
+		}
+	case recSaid:
+		var b Said
+		if decode(r, &b) {
+			f.saidRec(r, b)
+		}
+	case recUnverified, journal.KindRepaired: // for the audit
+	default:
+		if r.Must {
+			return &journal.FutureError{What: fmt.Sprintf("record %d is of kind %q", r.Seq, r.Kind)}
+		}
+	}
+	return nil
+}
+
+func decode(r journal.Record, into any) bool { return json.Unmarshal(r.Body, into) == nil }
+
+func (f *Fold) asked(r journal.Record, b Asked) {
+	if f.byKey[b.Key] != nil || b.Digest != control.DigestOf(f.uid, b.Key, b.Ask) {
+		return
+	}
+	req := &Request{Asked: b, At: r.Time, State: StateOpen, Handle: f.handles.Mint(b.Key, b.Digest, r.Time)}
+	f.byKey[b.Key] = req
+	f.Requests = append(f.Requests, req)
+}
+
+func (f *Fold) decided(r journal.Record, b Decided) {
+	req := f.byKey[b.Key]
+	if req == nil || req.Answerable() != "" || b.Digest != req.Digest || !fits(req, b) {
+		return
+	}
+	req.State, req.Decided, req.DecAt = StateDecided, &b, r.Time
+}
+
+// fits reports whether a decision is one for this form of request, and whether what
+// runs instead has its digest.
+func fits(req *Request, b Decided) bool {
+	switch {
+	case b.Decision == control.DecisionDeny:
+		return b.UpdatedInput == "" && len(b.Answers) == 0
+	case req.Form == FormQuestion:
+		return b.Decision == DecisionAnswer && b.UpdatedInput == "" && len(b.Answers) > 0
+	case b.Decision != control.DecisionAllow || len(b.Answers) > 0:
+		return false
+	case b.UpdatedInput == "":
+		return b.UpdatedDigest == ""
+	}
+	return req.Form == FormTool && b.UpdatedDigest == ChangedDigest(*req, b.UpdatedInput)
+}

@@ -1,0 +1,429 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// Hook is one run of `waggle hook CLIENT EVENT`.
+type Hook struct {
+	Store    Store
+	Client   Client
+	Self     spawn.Identity
+	Live     Liveness
+	Sessions func() []Registered // the client's own registry of sessions
+	Registry string              // the directory of that registry, "" without one: what it says of a session's dialog is evidence
+	Pane     string              // tmux pane of the session's environment
+	Nonce    func() (string, error)
+	Links    policy.Links          // where paths lead; nil: they are judged as text
+	Rules    func() *policy.Policy // the user's rules for sessions; nil: they answer nothing
+	// Tick is how often a waiting hook looks by itself; 0 means a second.
+	Tick time.Duration
+	// Wait is how long it waits for an answer; 0: to the client's own time-out, or
+	// SerialWait or MateWait where the client holds its own prompt back meanwhile.
+	Wait time.Duration
+}
+
+// Registered is a session process as the client's own registry has it.
+type Registered struct {
+	Session ID
+	Process spawn.Identity
+}
+
+// Run handles one event. It writes to out only the answer to a request, in one write.
+// Whoever calls it ignores the error but for a log: a client must never notice it.
+func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer) error {
+	e, err := ReadEvent(in)
+	if err != nil {
+		return err
+	}
+	if e.Name != "" && e.Name != event {
+		return fmt.Errorf("the hook was started for %s and was told of %s", event, e.Name)
+	}
+	if fi, err := os.Stat(filepath.Dir(h.Store.Dir)); err != nil || !fi.IsDir() {
+		return nil // no STATE: nobody uses waggle here
+	}
+	switch event = h.Client.eventOf(event); event {
+	case "PermissionRequest":
+		if !h.Client.Answers() {
+			return nil
+		}
+		return h.ask(ctx, e, out)
+	case "PreToolUse":
+		return h.remember(e)
+	case "PostToolUse":
+		return h.ran(ctx, e)
+	case "Stop", "SubagentStop", "TeammateIdle":
+		return h.turnOver(ctx, e, event)
+	case "SessionStart":
+		return h.began(ctx, e)
+	case "SessionEnd":
+		return h.ended(ctx, e)
+	case "Notification", "SubagentStart", "UserPromptSubmit":
+		return h.note(e, event)
+	}
+	return nil
+}
+
+func (h Hook) writer(e Event) journal.Writer {
+	return journal.Writer{Instance: string(e.Session), PID: h.Self.PID}
+}
+
+// process finds the session's own process among the hook's ancestors: the registered
+// one, or where the client has no registry the one that SessionStart recorded.
+func (h Hook) process(s *Session, e Event) (spawn.Identity, string) {
+	above, err := h.Live.Ancestors(h.Self.PID)
+	if err != nil && len(above) == 0 {
+		return spawn.Identity{}, "the processes above the hook cannot be seen: " + err.Error()
+	}
+	var wanted []spawn.Identity
+	for _, r := range h.Sessions() {
+		if r.Session == e.Session {
+			wanted = append(wanted, r.Process)
+		}
+	}
+	if p := s.Process(); p != nil && len(wanted) == 0 && p.Process.PID != 0 {
+		wanted = append(wanted, p.Process)
+	}
+	if len(wanted) == 0 {
+		return spawn.Identity{}, "no running session is registered under this id"
+	}
+	for _, w := range wanted {
+		for _, a := range above {
+			if a.PID == w.PID && a.Start == w.Start {
+				return a, ""
+			}
+		}
+	}
+	return spawn.Identity{}, "the hook was not started by the session that it speaks for"
+}
+
+// began records the session's process at its start: the nearest ancestor that the
+// client registered, else the nearest that is no shell of the hook's own command.
+func (h Hook) began(ctx context.Context, e Event) error {
+	s, err := h.Store.Make(e.Session)
+	if err != nil {
+		return err
+	}
+	id, why := h.process(s, e)
+	if why != "" {
+		id = h.starter()
+	}
+	b := Opened{Session: e.Session, Client: h.Client, Process: id, Cwd: e.Cwd, Pane: h.Pane, Source: e.Source}
+	return s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+		if f.Process != nil && f.Ended == nil && f.Process.Process == id && f.Process.Cwd == e.Cwd {
+			return nil, nil // a session that was compacted or cleared starts again in its process
+		}
+		return []journal.Draft{{Kind: recOpened, Must: true, Body: b}}, nil
+	})
+}
+
+// starter is the nearest process above the hook that is no shell.
+func (h Hook) starter() spawn.Identity {
+	above, _ := h.Live.Ancestors(h.Self.PID)
+	for _, a := range above {
+		if !shell(a.PID) {
+			return a
+		}
+	}
+	return spawn.Identity{}
+}
+
+func (h Hook) ended(ctx context.Context, e Event) error {
+	s, err := h.Store.Open(e.Session)
+	if err != nil {
+		return err
+	}
+	return s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+		if f.Process == nil && len(f.Requests) == 0 || f.Ended != nil {
+			return nil, nil
+		}
+		ds := closeAll(f, func(*Request) bool { return true }, "the session ended")
+		return append(ds, journal.Draft{Kind: recEnded, Must: true, Body: Ended{Reason: e.Source}}), nil
+	})
+}
+
+// ask puts a request on record, waits for its decision and prints it.
+func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
+	if e.Tool == "" || len(e.Input) == 0 || e.Input[0] != '{' {
+		return errNoInput
+	}
+	s, err := h.Store.Make(e.Session)
+	if err != nil {
+		return err
+	}
+	watch, err := fsnotify.NewWatcher()
+	if err != nil {
+		watch = nil // the tick looks too
+	} else {
+		defer func() { _ = watch.Close() }() // nothing is to be done about it
+	}
+	r, err := h.record(ctx, s, e)
+	if err != nil {
+		return err
+	}
+	if watch != nil {
+		_ = watch.Add(filepath.Join(s.Dir, string(journalName))) // the tick looks too
+	}
+	return h.wait(ctx, s, r, watch, out)
+}
+
+// record appends the request. A request of the same agent that is still open was
+// answered at home: an agent asks one thing at a time (CLAUDE-CODE 14.6).
+func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) {
+	nonce, err := h.Nonce()
+	if err != nil {
+		return Request{}, err
+	}
+	k := keyOf(e.Session, waggle.RequestID("ask-"+nonce))
+	a := control.Ask{N: control.SumN, Tool: e.Tool, Input: string(e.Input), Cwd: e.Cwd, ToolUseID: h.recall(s, e)}
+	form := h.Client.formOf(e.Tool)
+	if form == FormPlan {
+		a.Plan = planOf(e.Input)
+	}
+	rules := h.policy()
+	a.Paths = h.paths(a, rules)
+	id, why := h.process(s, e)
+	b := Asked{Client: h.Client, Key: k, Digest: control.DigestOf(uidOf(e.Session), k, a), Ask: a, Form: form, Hook: h.Self, Session: id, Why: why,
+		Agent: e.Agent, AgentName: e.AgentType, Mode: e.Mode, Suggestions: e.Suggestions}
+	err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
+		var ds []journal.Draft
+		if why == "" {
+			ds = closeAll(f, func(r *Request) bool { return r.Agent == e.Agent && r.Why == "" }, "the session asked the next thing: it was answered in its own dialog")
+		}
+		ds = append(ds, journal.Draft{Kind: recAsked, Must: true, Body: b})
+		if d := judge(rules, b); d != nil {
+			ds = append(ds, journal.Draft{Kind: recDecided, Must: true, Body: *d})
+		}
+		return ds, nil
+	})
+	if err != nil {
+		return Request{}, err
+	}
+	var req Request
+	s.View(func(f *Fold) {
+		if r, ok := f.Request(k); ok {
+			req = *r
+		}
+	})
+	if req.ID == "" {
+		return req, errors.New("the request is not in the journal that it was written to")
+	}
+	return req, nil
+}
+
+// policy is what the user's rules say; nil: they answer nothing.
+func (h Hook) policy() *policy.Policy {
+	if h.Rules == nil {
+		return nil
+	}
+	return h.Rules()
+}
+
+// paths is where the paths that the call is judged by lead: what is recorded is what it
+// is judged by later, too.
+func (h Hook) paths(a control.Ask, rules *policy.Policy) []control.RealPath {
+	if h.Links == nil {
+		return nil
+	}
+	call := a.Call()
+	call.Links = h.Links
+	if rules == nil {
+		return policy.RealPaths(call)
+	}
+	return policy.RealPaths(call, *rules)
+}
+
+// judge lets the user's rules answer a tool call; nil: they do not.
+func judge(p *policy.Policy, b Asked) *Decided {
+	if p == nil || b.Form != FormTool || b.Why != "" {
+		return nil
+	}
+	v := p.Judge(b.Ask.Call())
+	d := Decided{Key: b.Key, Digest: b.Digest, By: policy.RoleRules, Channel: policy.ChannelJournal, Rule: v.Rule, Reason: v.Why}
+	switch { // only what the user's own rules say: what a mode would do is the client's affair
+	case v.Decision == policy.Allow && strings.HasPrefix(v.Rule, "allow "):
+		d.Decision = control.DecisionAllow
+	case v.Decision == policy.Deny && strings.HasPrefix(v.Rule, "deny "):
+		d.Decision = control.DecisionDeny
+	default:
+		return nil
+	}
+	return &d
+}
+
+// wait returns when the request was answered here or needs no answer any more.
+func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.Watcher, out io.Writer) error {
+	tick := h.Tick
+	if tick == 0 {
+		tick = time.Second
+	}
+	t := time.NewTicker(tick)
+	defer t.Stop()
+	var late <-chan time.Time
+	switch {
+	case h.Wait != 0:
+	case h.Client.Serial():
+		h.Wait = SerialWait
+	case r.Agent != "":
+		h.Wait = MateWait
+	}
+	if h.Wait > 0 {
+		timer := time.NewTimer(h.Wait)
+		defer timer.Stop()
+		late = timer.C
+	}
+	var changed chan fsnotify.Event
+	if watch != nil {
+		changed = watch.Events
+	}
+	w := journal.Writer{Instance: string(s.ID), PID: h.Self.PID}
+	home := h.dialog(r)
+	if watch != nil && home.file != "" {
+		_ = watch.Add(home.file) // the tick looks too
+	}
+	sure := time.NewTimer(time.Hour)
+	sure.Stop()
+	defer sure.Stop()
+	for {
+		if err := s.Refresh(ctx); err != nil && ctx.Err() == nil {
+			return err // the journal cannot be read: the dialog stays
+		}
+		now, ok := s.find(r.Key)
+		switch {
+		case !ok || now.State == StateClosed:
+			return nil
+		case now.State == StateDecided:
+			return h.give(ctx, s, w, now, out)
+		}
+		if home.gone() {
+			if home.since(h.Store.Now()) >= sureAfter {
+				return h.closeHome(ctx, s, w, r)
+			}
+			sure.Reset(sureAfter)
+		}
+		select {
+		case <-changed:
+		case <-sure.C:
+		case <-late:
+			return h.close(ctx, s, w, r, fmt.Sprintf("nobody answered within %s: it is asked in the session's own prompt", h.Wait))
+		case <-t.C:
+			if r.Why == "" && h.Live.dead(r.Session) {
+				return h.close(ctx, s, w, r, "its session has ended")
+			}
+		case <-ctx.Done():
+			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			return h.close(late, s, w, r, "its client ended its hook: it was answered in the session's own dialog, or the hook's time was over")
+		}
+	}
+}
+
+func (s *Session) find(k control.Key) (Request, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r, ok := s.fold.byKey[k]; ok {
+		return *r, true
+	}
+	return Request{}, false
+}
+
+// closeHome closes a request whose dialog is gone. What was answered there is said by
+// what comes next (evidence.go).
+func (h Hook) closeHome(ctx context.Context, s *Session, w journal.Writer, r Request) error {
+	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
+		now, ok := f.Request(r.Key)
+		if !ok || now.State != StateOpen {
+			return nil, nil
+		}
+		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is gone", Home: true, Unsaid: true}
+		return []journal.Draft{{Kind: recClosed, Must: true, Body: b}}, nil
+	})
+}
+
+func (h Hook) close(ctx context.Context, s *Session, w journal.Writer, r Request, why string) error {
+	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
+		now, ok := f.Request(r.Key)
+		if !ok || now.State != StateOpen {
+			return nil, nil
+		}
+		return []journal.Draft{closing(now, why, false)}, nil
+	})
+}
+
+// give records that the client is given the answer and prints it. Nothing is printed
+// for a request that was closed meanwhile.
+func (h Hook) give(ctx context.Context, s *Session, w journal.Writer, r Request, out io.Writer) error {
+	answer, err := reply(r)
+	if err != nil {
+		return errors.Join(err, s.append(ctx, w, func(*Fold) ([]journal.Draft, error) {
+			return []journal.Draft{closing(&r, "its answer cannot be written: "+err.Error(), false)}, nil
+		}))
+	}
+	given := false
+	err = s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
+		now, ok := f.Request(r.Key)
+		if given = ok && now.State == StateDecided; !given {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: recAnswered, Must: true, Body: Answered{Key: r.Key}}}, nil
+	})
+	if err != nil || !given {
+		return err
+	}
+	_, err = out.Write(answer)
+	return err
+}
+
+// planOf is the plan's text, or "" when the input has none.
+func planOf(input json.RawMessage) string {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(input, &m) != nil {
+		return ""
+	}
+	return text(m, "plan")
+}
+
+// callName names a call by its tool and input, for what PreToolUse says of it.
+func callName(e Event) string {
+	h := sha256.New()
+	h.Write([]byte(e.Agent))
+	h.Write([]byte{0})
+	h.Write([]byte(e.Tool))
+	h.Write([]byte{0})
+	h.Write(e.Input)
+	return hex.EncodeToString(h.Sum(nil))[:32]
+}
+
+// closeAll drafts the end of every request that waits and that of is true for.
+func closeAll(f *Fold, of func(*Request) bool, evidence string) []journal.Draft {
+	var ds []journal.Draft
+	for _, r := range f.Requests {
+		if (r.State == StateOpen || r.State == StateDecided || r.State == StateAnswered) && of(r) {
+			home := r.State == StateOpen
+			why := evidence
+			if r.State == StateAnswered {
+				why = "the answer was given to the client"
+			}
+			ds = append(ds, closing(r, why, home))
+		}
+	}
+	return ds
+}

@@ -1,0 +1,71 @@
+package session
+
+import (
+	"context"
+
+	"waggle/journal"
+	"waggle/spawn"
+)
+
+// Liveness asks the system about processes.
+type Liveness struct {
+	// Check reports whether exactly this process runs; an error means that it is not
+	// known, and nothing is concluded then.
+	Check func(spawn.Identity) (bool, error)
+	// Ancestors are the processes above one.
+	Ancestors func(pid int) ([]spawn.Identity, error)
+}
+
+// Processes is the Liveness of this machine.
+func Processes() Liveness {
+	return Liveness{Check: spawn.Identity.Check, Ancestors: spawn.Ancestors}
+}
+
+// dead reports whether a process has certainly ended.
+func (l Liveness) dead(id spawn.Identity) bool {
+	alive, err := l.Check(id)
+	return !alive && err == nil
+}
+
+// gone says why an open request can be answered no more, "" when it can.
+func (l Liveness) gone(r *Request) string {
+	switch {
+	case l.dead(r.Hook):
+		return "its hook has ended: answer it in the session's own dialog"
+	case r.Why == "" && l.dead(r.Session):
+		return "its session has ended"
+	}
+	return ""
+}
+
+// Live lists the requests of a session that take an answer now, or could if they were
+// verified, oldest first. It appends nothing.
+func (s *Session) Live(l Liveness) []Request {
+	var open []Request
+	for _, r := range s.Requests() {
+		if r.State == StateOpen && l.gone(&r) == "" {
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
+// Tidy closes the requests whose hook process or session has ended.
+func (s *Session) Tidy(ctx context.Context, w journal.Writer, l Liveness) error {
+	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
+		var ds []journal.Draft
+		for _, r := range f.Requests {
+			if r.State == StateClosed || r.State == StateAnswered {
+				continue
+			}
+			if why := l.gone(r); why != "" {
+				ds = append(ds, closing(r, why, false))
+			}
+		}
+		return ds, nil
+	})
+}
+
+func closing(r *Request, evidence string, home bool) journal.Draft {
+	return journal.Draft{Kind: recClosed, Must: true, Body: Closed{Key: r.Key, Evidence: evidence, Home: home}}
+}

@@ -1,0 +1,104 @@
+package operator
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/control"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+)
+
+// recorded lists the processes of a team that are on record: those of its members, the
+// holders of their terminals, and who leads it. What lives below one of them is the
+// team's.
+func (o Operator) recorded(s *State) ([]spawn.Identity, error) {
+	var ids []spawn.Identity
+	for _, m := range s.Lead.Members {
+		if m.Process != nil && !m.Process.ID.Theirs {
+			ids = append(ids, m.Process.ID)
+		}
+	}
+	if s.Lead.Led != nil {
+		ids = append(ids, s.Lead.Led.ID)
+	}
+	held, err := terminal.List(s.Dir.Processes())
+	for _, h := range held {
+		if h.Place.Holder != nil {
+			ids = append(ids, *h.Place.Holder)
+		}
+	}
+	return ids, err
+}
+
+// sweeps is how a team's sweeps say what they end and what they leave. It is given to
+// whoever ends members, and may be called from several goroutines.
+func (s *State) sweeps(tell func(Note)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if tell != nil {
+		s.tell = tell
+	}
+}
+
+// sweptOff says once that a process was ended.
+func (s *State) sweptOff(member string, pid int, argv, why string) {
+	s.sayOnce(Note{NoteSwept, member, fmt.Sprintf("pid %d (%s): %s", pid, argv, why)})
+}
+
+// leftAlone says once that a process with a member's mark is not the member's.
+func (s *State) leftAlone(member string, p spawn.Marked) {
+	s.sayOnce(Note{NoteNotOurs, member, notMarked(p)})
+}
+
+func (s *State) sayOnce(n Note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tell == nil || s.said[n] {
+		return
+	}
+	if s.said == nil {
+		s.said = map[Note]bool{}
+	}
+	s.said[n] = true
+	s.tell(n)
+}
+
+// notMarked says why a process with a mark is kept.
+func notMarked(p spawn.Marked) string {
+	return fmt.Sprintf("pid %d (%s) has the member's mark in its environment, but runs below pid %d (%s), which has not: it is not ended",
+		p.ID.PID, program(p.Argv), p.Foreign.PID, program(spawn.Argv(p.Foreign.PID)))
+}
+
+// maxProgram is how much is shown of what a process runs.
+const maxProgram = 200
+
+// program is what a process runs, in one line, fit to be shown.
+func program(argv []string) string {
+	text := Visible(strings.Join(argv, " "))
+	switch {
+	case len(argv) == 0:
+		return "unknown program"
+	case len(text) > maxProgram:
+		return strings.ToValidUTF8(text[:maxProgram], "") + "…"
+	}
+	return text
+}
+
+// ownMarked lists what carries a member's mark and is the member's, but for holders of
+// terminals; what is somebody else's is told.
+func (o Operator) ownMarked(s *State, m *control.Member) (own []spawn.Marked, err error) {
+	all, err := o.marked(s, m)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	recorded, err := o.recorded(s)
+	for _, p := range all {
+		if p.Ours(recorded...) {
+			own = append(own, p)
+		} else {
+			s.leftAlone(string(m.Name), p)
+		}
+	}
+	return own, err
+}

@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// credentialFiles are base names of files that hold passwords, keys or tokens.
+var credentialFiles = names(`.netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .vault-token .htpasswd .dockercfg .boto .s3cfg
+	.credentials.json credentials.json credentials.tfrc.json service-account.json secrets.yml secrets.yaml secrets.json master.key
+	shadow gshadow sudoers id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk identity environ .envrc
+	.bash_history .zsh_history .python_history .psql_history .mysql_history .node_repl_history
+	krb5.keytab accessTokens.json msal_token_cache.json access_tokens.db credentials.db login.keychain-db`)
+
+// credentialDirs are directories whose files are credentials.
+var credentialDirs = names(`.ssh .gnupg .aws .azure .password-store .kube .oci`)
+
+// credentialTails are ends of paths.
+var credentialTails = []string{
+	".docker/config.json", "gh/hosts.yml", "glab-cli/config.yml", ".cargo/credentials", ".cargo/credentials.toml", "gem/credentials", ".terraformrc",
+	".config/gcloud", "application_default_credentials.json", ".subversion/auth", "containers/auth.json", ".m2/settings.xml", ".gradle/gradle.properties",
+	"rclone/rclone.conf", "hub", ".config/op", "Library/Keychains",
+}
+
+// credentialPath reports whether a path names a file that holds credentials. A
+// wildcard that may stand for one counts.
+func credentialPath(p string) bool {
+	clean := path.Clean(strings.ReplaceAll(p, `\`, "/"))
+	base := path.Base(clean)
+	low := strings.ToLower(base)
+	switch {
+	case credentialFiles[low]:
+		return low != "environ" && low != "identity" && low != "shadow" && low != "gshadow" && low != "sudoers" || strings.Contains(clean, "/")
+	case strings.HasPrefix(low, ".env"):
+		return !slices.Contains([]string{".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".environment"}, low)
+	case strings.HasSuffix(low, ".env"), strings.HasSuffix(low, ".pem"), strings.HasSuffix(low, ".key"), strings.HasSuffix(low, ".p12"),
+		strings.HasSuffix(low, ".pfx"), strings.HasSuffix(low, ".keystore"), strings.HasSuffix(low, ".jks"), strings.HasSuffix(low, ".kdbx"):
+		return true
+	case strings.HasPrefix(low, "id_") && strings.ContainsAny(low, "*?["):
+		return true
+	case strings.HasSuffix(low, ".pub"), low == "known_hosts":
+		return false
+	}
+	for _, part := range strings.Split(clean, "/") {
+		if credentialDirs[strings.ToLower(part)] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(credentialTails, func(tail string) bool {
+		return strings.Contains(tail, "/") && strings.HasSuffix(clean, "/"+tail) || clean == tail && strings.Contains(tail, "/") ||
+			strings.Contains(clean, "/"+tail+"/") && strings.Contains(tail, "/")
+	})
+}
+
+// credentialKey reports whether a key of git's configuration holds a credential.
+func credentialKey(key string) bool {
+	key = strings.ToLower(key)
+	return strings.HasPrefix(key, "credential") || strings.HasSuffix(key, "extraheader") || secretName.MatchString(key)
+}
+
+// secretName matches names of variables and keys that hold secrets.
+var secretName = regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$)`)
+
+// talkers print their words and read no file.
+var talkers = names(`echo printf true false : test [ cd sleep basename dirname which type`)
+
+// namesCredential reports whether a command names a file, a variable or a key
+// that holds credentials.
+func namesCredential(c []word) bool {
+	name := baseName(c[0].text)
+	if talkers[name] {
+		return false
+	}
+	for i, w := range c[1:] {
+		if name == "git" && spells(c[1:2], "commit") && i > 0 {
+			break // text for people, and files that git has
+		}
+		if name == "git" && spells(c, "config", "var") && credentialKey(w.text) {
+			return true
+		}
+		if name == "jq" && (strings.Contains(w.text, "$ENV") || jqEnv.MatchString(w.text)) {
+			return true
+		}
+		for _, piece := range append(strings.FieldsFunc(w.text, func(r rune) bool { return r == '=' || r == ':' || r == ',' || r == '@' }), w.text) {
+			if piece != "" && !strings.ContainsAny(piece, " \n") && credentialPath(piece) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var jqEnv = regexp.MustCompile(`(^|[^."A-Za-z0-9_])env($|[^A-Za-z0-9_"])`)

@@ -1,0 +1,118 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// GuardedGroup is guarded names of one reason. A name is a file or directory at any
+// depth, two names with a slash the second below the first; * at one end stands for
+// the rest of the name. Names are compared without regard to case.
+type GuardedGroup struct {
+	Why   string // for a person: what such a file does
+	Names []string
+}
+
+var guardedGroups = []GuardedGroup{
+	{"git: hooks, filters and what attributes run", []string{
+		".git", ".gitattributes", ".gitmodules", ".gitconfig", ".config/git", ".husky", ".githooks", ".git-hooks",
+		".hooks", ".lefthook", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml", ".pre-commit-config.yaml"}},
+	{"CI: what a server runs", []string{
+		".github/workflows", ".github/actions", ".gitlab-ci.yml", ".gitlab-ci", ".gitlab", ".circleci", "Jenkinsfile", ".jenkins",
+		"azure-pipelines.yml", "azure-pipelines.yaml", ".azure-pipelines", "bitbucket-pipelines.yml", ".ci", ".buildkite", ".drone.yml", ".drone.star",
+		".travis.yml", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", ".forgejo", ".gitea", ".cirrus.yml", ".cirrus.star",
+		".semaphore", ".teamcity", "appveyor.yml", ".appveyor.yml", "buildspec.yml", "cloudbuild.yaml", "cloudbuild.yml"}},
+	{"editors and tools that run what they find in a directory", []string{
+		".vscode", ".idea", ".vs", ".fleet", ".zed", "*.code-workspace", ".devcontainer", ".devcontainer.json", ".exrc", ".vimrc", ".gvimrc",
+		".nvimrc", ".nvim.lua", ".config/nvim", ".vim", ".emacs", ".emacs.d", ".dir-locals.el", ".dir-locals-2.el",
+		".envrc", ".direnv", ".tool-versions", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml", ".mise", ".config/mise"}},
+	{"instructions and settings of agents", []string{
+		"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "AGENT.md", "GEMINI.md", "QWEN.md", ".claude", ".claude.json", ".mcp.json",
+		".codex", ".gemini", ".qwen", ".cursor", ".cursorrules", ".windsurf", ".windsurfrules", ".aider*", ".clinerules", ".roo", ".roorules",
+		".continue", ".goosehints", ".opencode", "opencode.json", "opencode.jsonc", ".kiro", ".junie", ".amp", ".agents",
+		".github/copilot-instructions.md", ".github/instructions", ".github/prompts", ".github/chatmodes", ".github/agents"}},
+	{"what a shell or a session starts", []string{
+		".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
+		".zlogout", ".kshrc", ".mkshrc", ".cshrc", ".tcshrc", ".login", ".logout", ".inputrc", ".config/fish", ".config/nushell",
+		".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".config/autostart", ".config/systemd", ".config/environment.d",
+		"LaunchAgents", "LaunchDaemons", ".ssh", ".tmux.conf", ".config/tmux", ".screenrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".cargo", ".gdbinit", ".lldbinit"}},
+	{"the rules of a team", []string{"waggle.yaml", "waggle.yml"}},
+}
+
+// guardedNames are the names in lower case, and their parts.
+var guardedNames = func() (all []guardedName) {
+	for _, g := range guardedGroups {
+		for _, n := range g.Names {
+			n = strings.ToLower(n)
+			all = append(all, guardedName{n, strings.Split(n, "/")})
+		}
+	}
+	return all
+}()
+
+type guardedName struct {
+	name  string
+	parts []string
+}
+
+// Guarded lists the file and directory names, at any depth, that acceptEdits does
+// not edit silently and that a wildcard in an allow rule for edits does not match:
+// what lies there later runs as code or sets rules (USERS T19, T20). Call.Guarded
+// adds the paths of one call.
+func Guarded() []string {
+	var all []string
+	for _, n := range guardedNames {
+		all = append(all, n.name)
+	}
+	return all
+}
+
+// GuardedGroups is Guarded with the reasons, as people write the names; documents
+// are generated from it.
+func GuardedGroups() []GuardedGroup {
+	all := slices.Clone(guardedGroups)
+	for i := range all {
+		all[i].Names = slices.Clone(all[i].Names)
+	}
+	return all
+}
+
+// guardedIn lists the guarded names that a path or pattern holds, as Guarded spells
+// them.
+func guardedIn(p string) []string {
+	segs := strings.Split(strings.ToLower(p), "/")
+	for i, s := range segs { // Windows opens .git for ".git .", ".git::$DATA" and git~1
+		s, _, _ = strings.Cut(s, ":")
+		segs[i] = strings.TrimRight(s, " .")
+		if segs[i] == "git~1" {
+			segs[i] = ".git"
+		}
+	}
+	segs = slices.DeleteFunc(segs, func(s string) bool { return s == "" })
+	var found []string
+	for _, n := range guardedNames {
+		if n.in(segs) {
+			found = append(found, n.name)
+		}
+	}
+	return found
+}
+
+func (n guardedName) in(segs []string) bool {
+	for i := 0; i+len(n.parts) <= len(segs); i++ {
+		if slices.EqualFunc(n.parts, segs[i:i+len(n.parts)], sameName) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameName(want, have string) bool {
+	if begin, ok := strings.CutSuffix(want, "*"); ok {
+		return strings.HasPrefix(have, begin)
+	}
+	if end, ok := strings.CutPrefix(want, "*"); ok {
+		return strings.HasSuffix(have, end)
+	}
+	return want == have
+}

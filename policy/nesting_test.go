@@ -1,0 +1,44 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/policy"
+)
+
+// TestJudgeNesting: a command of brackets alone is not understood, and that is found
+// without parsing it: 16 KB of them took four seconds, for every rule of a file too.
+func TestJudgeNesting(t *testing.T) {
+	p := policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(ls:*)")}
+	for _, part := range []string{"(", "((", "$(", "$((a?", "$[", "{ ", "${a[", "f()", "if "} {
+		text := strings.Repeat(part, 16<<10/len(part))
+		input, err := json.Marshal(map[string]string{"command": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		v := p.Judge(policy.Call{Tool: "Bash", Input: input, Cwd: "/w"})
+		if took := time.Since(began); v.Decision != policy.Ask || took > 2*time.Second {
+			t.Errorf("%q: %s in %s", part, v.Decision, took)
+		}
+	}
+	if _, err := policy.ParseRule("Bash(" + strings.Repeat("(", 4000) + ")"); err == nil || !strings.Contains(err.Error(), "more than 64 brackets") {
+		t.Errorf("a rule of brackets: %v", err)
+	}
+	for text, want := range map[string]policy.Decision{
+		"ls a[1] {b,c}":                       policy.Ask, // as before: globs are not literal
+		"ls " + strings.Repeat("'(x)' ", 100): policy.Allow,
+		"ls '" + strings.Repeat(")", 100) + strings.Repeat("(", 60) + "'": policy.Allow,
+	} {
+		input, err := json.Marshal(map[string]string{"command": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := p.Judge(policy.Call{Tool: "Bash", Input: input, Cwd: "/w"}); v.Decision != want {
+			t.Errorf("%.40q: %s, %s", text, v.Decision, v.Why)
+		}
+	}
+}

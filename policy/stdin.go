@@ -1,0 +1,244 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// What a command is given beside its words: what it reads on its standard input, and
+// what is added to its environment. A text that a shell reads is judged as a shell
+// text. Of what anything else reads only a rule for this very command says enough, and
+// of what an interpreter reads as code not even that.
+
+// readSupplied takes what the call supplies. An input that says what is read, and a call
+// that says something else, are two stories of one command.
+func (q *question) readSupplied(fields map[string]json.RawMessage) error {
+	q.stdin = q.call.Stdin
+	text, present, ok := stringField(fields, "stdin")
+	switch {
+	case present && !ok:
+		return errors.New(`the "stdin" of the input is not a text`)
+	case present && q.call.Stdin != "" && text != q.call.Stdin:
+		return errors.New(`the "stdin" of the input is not what the command would read`)
+	case present:
+		q.stdin = text
+	}
+	return nil
+}
+
+// reader says what becomes of what a command reads.
+type reader int
+
+const (
+	inputIsData  reader = iota // it is data, as far as is known
+	inputIsCode                // an interpreter, or a program that takes its arguments from it
+	inputIsShell               // a shell
+)
+
+// readerOf is what a script does with its standard input: every command in it may be
+// the one that reads.
+func readerOf(s script) reader {
+	shell := s.stdin
+	for _, c := range s.commands {
+		if len(c) == 0 {
+			continue
+		}
+		if readsAsCode(c) {
+			return inputIsCode
+		}
+	}
+	switch {
+	case shell:
+		return inputIsShell
+	case s.opaque:
+		return inputIsCode
+	}
+	return inputIsData
+}
+
+// instructed are programs beside interpreters that take instructions from their
+// standard input.
+var instructed = names(`ssh docker podman kubectl nc ncat socat ghci sqlite3 psql mysql make gmake at batch crontab ed ex red expect gdb lldb r rscript`)
+
+func readsAsCode(c []word) bool {
+	name, args := programName(c[0].text), c[1:]
+	for _, w := range args {
+		if strings.HasPrefix(w.text, "/dev/stdin") || strings.HasPrefix(w.text, "/dev/fd/") || strings.HasPrefix(w.text, "/proc/") {
+			return true
+		}
+	}
+	switch {
+	case instructed[name], wrappers[baseName(c[0].text)].stdin:
+		return true
+	case shells[name]: // the walk follows a shell
+		return false
+	case !codeReaders[name]:
+		return false
+	}
+	options, ok := codeOptions[name]
+	return !ok || codeOnInput(args, options)
+}
+
+// codeOptions are the options behind which an interpreter takes code. With one of them,
+// or with a file to run, what it reads is data.
+var codeOptions = map[string][]string{
+	"python": {"-c"}, "pypy": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"},
+	"node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"}, "php": {"-r"}, "lua": {"-e"},
+	"sed": nil, "gsed": nil, "awk": nil, "gawk": nil, "mawk": nil, "nawk": nil,
+}
+
+// codeOnInput reports an interpreter that is given no code in its arguments.
+func codeOnInput(args []word, options []string) bool {
+	for i, a := range args {
+		switch {
+		case a.sure == unknown || a.text == "-":
+			return true
+		case a.text == "-m" || hasAny(args[i:i+1], options...):
+			return false
+		case a.text != "" && a.text[0] != '-':
+			return false
+		}
+	}
+	return true
+}
+
+func (q *question) walked() script {
+	if q.script == nil {
+		s := walk(q.text)
+		q.script = &s
+	}
+	return *q.script
+}
+
+// allowsSupplied says why rules that cover a shell text do not cover what it is given.
+func (q *question) allowsSupplied(j *shellJudge) error {
+	for _, m := range j.rules {
+		if m.rule.Pattern == "" {
+			return nil // every command, whatever it is given
+		}
+	}
+	for _, kv := range q.call.Env {
+		if name, grade := envRisk(kv); grade != RiskLow {
+			return fmt.Errorf("it is run with %s set", clip(name))
+		}
+	}
+	if q.stdin == "" {
+		return nil
+	}
+	switch readerOf(q.walked()) {
+	case inputIsShell:
+		if readerOf(walk(q.stdin)) != inputIsData {
+			return errors.New("what the shell reads on its standard input reads the rest of it as code")
+		}
+		if err := j.text(q.stdin); err != nil {
+			return fmt.Errorf("what the shell reads on its standard input: %w", err)
+		}
+		return nil
+	case inputIsCode:
+		return errors.New("it takes instructions from its standard input")
+	}
+	for _, m := range j.rules {
+		if m.shell.prefix && slices.Contains(j.used, m.rule.String()) {
+			return errors.New("it reads a text, and the rule that allows it is not for this very command")
+		}
+	}
+	return nil
+}
+
+// deniedSupplied looks for what a deny rule names in what a command reads.
+func (q *question) deniedSupplied(r shellRule) match {
+	if q.stdin == "" {
+		return no
+	}
+	if readerOf(q.walked()) == inputIsShell {
+		return r.denies(walk(q.stdin), q.stdin, q.call.Cwd)
+	}
+	want := r.words
+	if len(want) == 0 {
+		want = strings.Fields(r.text)
+	}
+	if len(want) == 0 {
+		return no
+	}
+	for _, w := range strings.FieldsFunc(q.stdin, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-+./", c)
+	}) {
+		if baseName(w) == baseName(want[0]) {
+			return maybe // whatever reads it may do something else with it
+		}
+	}
+	return no
+}
+
+// suppliedRisk grades what a command is given.
+func (q *question) suppliedRisk() Risk {
+	risk := RiskLow
+	for _, kv := range q.call.Env {
+		_, grade := envRisk(kv)
+		risk = worse(risk, grade)
+	}
+	if q.stdin == "" {
+		return risk
+	}
+	if _, bad := invisible(q.stdin, "\n\t"); bad {
+		return RiskHigh
+	}
+	s := q.walked()
+	switch readerOf(s) {
+	case inputIsShell:
+		other := question{call: Call{Tool: q.call.Tool, Cwd: q.call.Cwd}, text: q.stdin, hasText: true}
+		return worse(risk, other.shellRisk())
+	case inputIsCode:
+		if onlyArguments(s) {
+			return worse(risk, q.argumentsRisk())
+		}
+		return RiskHigh
+	}
+	return risk
+}
+
+// onlyArguments reports a script whose only reader takes words from its input, and
+// instructions from none of it.
+func onlyArguments(s script) bool {
+	for _, c := range s.commands {
+		if len(c) > 0 && readsAsCode(c) && !wrappers[baseName(c[0].text)].stdin {
+			return false
+		}
+	}
+	return !s.stdin
+}
+
+// argumentsRisk grades words that a command takes from its input.
+func (q *question) argumentsRisk() Risk {
+	risk := RiskMedium
+	for _, w := range strings.FieldsFunc(q.stdin, func(c rune) bool { return unicode.IsSpace(c) || c == 0 }) {
+		risk = worse(risk, q.argRisk(lit(w)))
+	}
+	return risk
+}
+
+// loaders are variables that decide what code a command runs; so do those that begin
+// with one of loaderPrefixes.
+var (
+	loaders = names(`PATH ENV BASH_ENV SHELLOPTS BASHOPTS IFS CDPATH HOME SHELL EDITOR VISUAL PAGER PROMPT_COMMAND PS4
+		PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONINSPECT PERL5LIB PERL5OPT PERLLIB RUBYLIB RUBYOPT NODE_OPTIONS NODE_PATH
+		CLASSPATH JAVA_TOOL_OPTIONS GOFLAGS GOROOT CC CXX MAKEFLAGS RUSTC_WRAPPER CARGO_HOME`)
+	loaderPrefixes = []string{"LD_", "DYLD_", "GIT_", "SSH_", "BASH_FUNC_", "npm_config_"}
+)
+
+// envRisk grades a variable that is set for a command: what waggle tells a command of
+// its task is low, what decides which code runs is high.
+func envRisk(kv string) (name string, r Risk) {
+	name, _, _ = strings.Cut(kv, "=")
+	switch {
+	case slices.Contains([]string{"WAGGLE_TASK_ID", "WAGGLE_TASK_SUBJECT", "WAGGLE_ARTIFACTS"}, name):
+		return name, RiskLow
+	case loaders[name], slices.ContainsFunc(loaderPrefixes, func(p string) bool { return strings.HasPrefix(name, p) }):
+		return name, RiskHigh
+	}
+	return name, RiskMedium
+}

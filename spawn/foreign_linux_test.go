@@ -1,0 +1,133 @@
+package spawn_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"waggle/spawn"
+	"waggle/spawn/spawntest"
+)
+
+// A process with a mark in its environment, and what runs below it, is not ours while
+// somebody without the mark has it below; it is when that has ended, and when that is
+// on record.
+func TestMarkedBelowAnother(t *testing.T) {
+	owner := fmt.Sprintf("foreign-%d/ann", os.Getpid())
+	// An unmarked shell that starts a marked one, which starts a third.
+	cmd := exec.Command("/bin/sh", "-c", spawn.MemberMark(owner)+` sh -c 'sleep 300 & echo $! $$; wait' & wait`)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []spawn.Identity
+	for _, f := range strings.Fields(line) {
+		pid, err := strconv.Atoi(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := spawn.Identify(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		t.Cleanup(func() { kill(t, id) })
+	}
+	shell, err := spawn.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func() (found []spawn.Marked) {
+		t.Helper()
+		spawntest.Await(t, "both are there", func() bool {
+			if found, err = spawn.AllMarked(); err != nil {
+				t.Fatal(err)
+			}
+			found = slices.DeleteFunc(found, func(m spawn.Marked) bool { return m.Owner != owner })
+			return len(found) == 2 && slices.ContainsFunc(found, func(m spawn.Marked) bool { return slices.Equal(m.Argv, []string{"sleep", "300"}) })
+		})
+		return found
+	}
+	for _, m := range look() {
+		if m.Foreign != shell || m.Ours() || m.Ours(ids...) && m.ID == ids[1] {
+			t.Errorf("%d %q lives below %+v, ours: %v", m.ID.PID, m.Argv, m.Foreign, m.Ours())
+		}
+		if !m.Ours(shell) {
+			t.Errorf("%d is not ours below a process on record", m.ID.PID)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for _, m := range look() {
+		if !m.Ours() {
+			t.Errorf("%d %q is not ours after its parent %+v has ended", m.ID.PID, m.Argv, m.Foreign)
+		}
+	}
+}
+
+// An orphan that was given to a subreaper above this program is ours; a child of that
+// subreaper that somebody else started there cannot be told from one.
+func TestMarkedBelowASubreaper(t *testing.T) {
+	if !isolated(t) {
+		return
+	}
+	// Below: this test again, without being a subreaper itself.
+	if os.Getenv("WAGGLE_BELOW") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestBelowASubreaper$", "-test.v")
+		cmd.Env = append(os.Environ(), "WAGGLE_BELOW=1", "WAGGLE_SPAWN_ISOLATED=")
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestBelowASubreaper") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
+// TestBelowASubreaper is run by TestMarkedBelowASubreaper.
+func TestBelowASubreaper(t *testing.T) {
+	if os.Getenv("WAGGLE_BELOW") == "" {
+		t.Skip("only below a subreaper")
+	}
+	owner := fmt.Sprintf("below-%d/ann", os.Getpid())
+	cmd := exec.Command("/bin/sh", "-c", "sleep 300 >/dev/null 2>&1 & echo $!")
+	cmd.Env = append(os.Environ(), spawn.MemberMark(owner))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := spawn.Identify(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kill(t, id) })
+	if parent, err := spawn.Parent(pid); err != nil || parent != os.Getppid() {
+		t.Fatalf("its parent is %d, %v; want the subreaper %d", parent, err, os.Getppid())
+	}
+	var found []spawn.Marked
+	spawntest.Await(t, "it is found", func() bool {
+		if found, err = spawn.AllMarked(); err != nil {
+			t.Fatal(err)
+		}
+		found = slices.DeleteFunc(found, func(m spawn.Marked) bool { return m.Owner != owner })
+		return len(found) == 1
+	})
+	if !found[0].Ours() {
+		t.Errorf("%+v", found[0])
+	}
+}

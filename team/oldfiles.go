@@ -1,0 +1,66 @@
+package team
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"waggle"
+)
+
+// PutFilesAway moves what an earlier member of a name left in its directory below
+// tasks/, its log, its status and its artifacts, to the archive, and returns where that
+// is; "" when there is nothing. Whoever has the name next starts without it. It is for
+// a name that nobody has at the moment.
+func (t *Team) PutFilesAway(name waggle.MemberName) (place string, err error) {
+	place, err = t.putFilesAway(name)
+	return place, t.failed("put files away", err)
+}
+
+func (t *Team) putFilesAway(name waggle.MemberName) (string, error) {
+	dir := t.root.MemberDir(t.name, name)
+	left, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && left.IsDir() && !holdsFiles(dir) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(t.archive(), 0o700); err != nil {
+		return "", err
+	}
+	stem := filepath.Join(t.archive(), fmt.Sprintf("%s-%s", name, t.now().UTC().Format("20060102T150405.000Z")))
+	place := stem
+	for n := 2; exists(place); n++ {
+		place = fmt.Sprintf("%s-%d", stem, n)
+	}
+	// A link is moved as a link.
+	if err := os.Rename(dir, place); err == nil || !foreignDevice(err) {
+		return place, err
+	}
+	if !left.IsDir() {
+		return "", fmt.Errorf("%s is not a directory: move it away", dir)
+	}
+	home, err := os.OpenRoot(filepath.Dir(dir))
+	if err != nil {
+		return "", err
+	}
+	defer home.Close()
+	if err := copyTree(home, string(name), place); err != nil {
+		return "", errors.Join(err, os.RemoveAll(place)) // made by us just now
+	}
+	return place, home.RemoveAll(string(name))
+}
+
+// holdsFiles reports a directory that has more in it than empty directories.
+func holdsFiles(dir string) bool {
+	found := errors.New("there is one")
+	return fs.WalkDir(os.DirFS(dir), ".", func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return found
+		}
+		return nil
+	}) != nil
+}

@@ -1,0 +1,217 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"waggle"
+	"waggle/internal/peer"
+)
+
+// SessionSocket is the messaging socket of a Claude Code session. It takes words and
+// answers nothing (FORMAT, "Words of other sessions").
+type SessionSocket struct {
+	Path  string
+	Token string // of the session's key file; "": it is told none
+	// Owns reports whether a process is the session's own or one below it: only such
+	// a process is told anything.
+	Owns func(pid int) (bool, error)
+}
+
+// Speaker is who words are said to be from. Neither proves anything.
+type Speaker struct {
+	Name    string
+	Answers string // path of the socket that takes an answer; "": there is none
+}
+
+// sayTimeout bounds connecting and writing; hearTimeout the wait for the client to
+// read to the end.
+const (
+	sayTimeout  = 10 * time.Second
+	hearTimeout = 3 * time.Second
+)
+
+// Say writes words to the session, by one connection. read reports that its client has
+// read them to the end; that they were shown to anybody is never confirmed. Errors:
+// *NotFoundError when nobody answers there, *RefusedError when what is there is not the
+// session's own socket, others after which it may or may not have the words.
+func (s SessionSocket) Say(ctx context.Context, by Speaker, msgID, text string) (read bool, err error) {
+	addr := waggle.Address{Scheme: waggle.SchemeUDS, Target: s.Path}
+	if err := s.check(addr); err != nil {
+		return false, err
+	}
+	frames, err := s.frames(by, msgID, text)
+	if err != nil {
+		return false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, sayTimeout)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", s.Path)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
+		return false, unreachable(addr, err)
+	case err != nil:
+		return false, err
+	}
+	defer conn.Close()
+	c := conn.(*net.UnixConn)
+	if err := s.verify(addr, c); err != nil {
+		return false, err
+	}
+	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
+	defer stop()
+	if _, err := c.Write(frames); err != nil {
+		if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+			return false, unreachable(addr, err)
+		}
+		return false, &RemoteError{To: addr, Code: CodeFailed, Message: "it did not read the whole message: " + err.Error()}
+	}
+	if err := c.CloseWrite(); err != nil {
+		return false, nil // it hung up after the words were written
+	}
+	c.SetReadDeadline(time.Now().Add(hearTimeout))
+	if ctx.Err() != nil { // the deadline of a context that has ended stands
+		return false, nil
+	}
+	_, err = io.Copy(io.Discard, io.LimitReader(c, maxFrame))
+	if errors.Is(err, syscall.ECONNRESET) {
+		return false, &RemoteError{To: addr, Code: CodeFailed, Message: "it hung up before it had read the whole message"}
+	}
+	return err == nil, nil // too late is no failure: a client that is busy reads later
+}
+
+func unreachable(addr waggle.Address, err error) error {
+	return &NotFoundError{To: addr, Why: "the session is unreachable: " + err.Error(), Hint: "waggle status shows the sessions that run"}
+}
+
+// check looks at what lies at the path before anything connects to it: a socket of this
+// user in a directory that only this user can enter, by no link.
+func (s SessionSocket) check(addr waggle.Address) error {
+	refuse := func(format string, args ...any) error {
+		return &RefusedError{To: addr, Why: fmt.Sprintf(format, args...)}
+	}
+	if !filepath.IsAbs(s.Path) || filepath.Clean(s.Path) != s.Path {
+		return refuse("%q is not a plain absolute path", s.Path)
+	}
+	dir := filepath.Dir(s.Path)
+	for _, at := range []string{dir, s.Path} {
+		fi, err := os.Lstat(at)
+		if errors.Is(err, fs.ErrNotExist) {
+			return unreachable(addr, errors.New("there is no socket"))
+		}
+		if err != nil {
+			return err
+		}
+		uid, known := ownerOf(fi)
+		switch {
+		case at == dir && !fi.IsDir():
+			return refuse("%s is no directory", dir)
+		case at == dir && fi.Mode().Perm() != 0o700:
+			return refuse("%s has mode %03o, not 700: others could listen there", dir, fi.Mode().Perm())
+		case at != dir && fi.Mode().Type() != fs.ModeSocket:
+			return refuse("it is no socket")
+		case known && uid != os.Geteuid():
+			return refuse("%s belongs to uid %d", at, uid)
+		}
+	}
+	return nil
+}
+
+// verify asks the kernel who listens.
+func (s SessionSocket) verify(addr waggle.Address, c *net.UnixConn) error {
+	other, err := peer.Of(c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", addr, err)
+	}
+	if other.UID != os.Geteuid() {
+		return &RefusedError{To: addr, Why: fmt.Sprintf("it is served by uid %d: it is told nothing", other.UID)}
+	}
+	ours, err := s.Owns(other.PID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: who serves it cannot be told: %w", addr, err)
+	case !ours:
+		return &RefusedError{To: addr, Why: fmt.Sprintf("it is served by process %d, which is not the session's: it is told nothing", other.PID)}
+	}
+	return nil
+}
+
+// frames are the lines of one message, as the client itself writes them.
+func (s SessionSocket) frames(by Speaker, msgID, text string) ([]byte, error) {
+	var out []byte
+	if s.Token != "" {
+		auth, err := line(struct {
+			Type  string `json:"type"`
+			Token string `json:"token"`
+		}{frameAuth, s.Token})
+		if err != nil {
+			return nil, err
+		}
+		out = auth
+	}
+	type message struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	from, attr := "", ""
+	if by.Answers != "" {
+		from = "uds:" + by.Answers
+		attr = ` from="` + attribute(from) + `"`
+	}
+	user, err := line(struct {
+		MsgV     int     `json:"msgV"`
+		MsgID    string  `json:"msg_id"`
+		Type     string  `json:"type"`
+		Message  message `json:"message"`
+		Priority string  `json:"priority"`
+		From     string  `json:"from,omitempty"`
+	}{1, msgID, frameUser, message{"user", elementBegin + attr + ` from-name="` + attribute(by.Name) + `" from-mode="prompting">` + "\n" +
+		keepInside(text) + "\n" + elementEnd}, "next", from})
+	return append(out, user...), err
+}
+
+// attribute escapes what could end an attribute, a tag or a line, and what nobody sees.
+func attribute(s string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {
+		switch {
+		case strings.ContainsRune(`&<>"`, r), unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp):
+			fmt.Fprintf(&b, "&#%d;", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// elementTag matches the beginning of a tag of the element, in any case and with white
+// space or invisible characters anywhere in it.
+var elementTag = func() *regexp.Regexp {
+	const gap = `[\s\p{C}\p{Z}]*`
+	pattern := `(?i)<` + gap + `/?`
+	for _, c := range elementBegin[1:] {
+		letter := string(c)
+		if c == '-' {
+			letter = `[_\p{Pd}]`
+		}
+		pattern += gap + letter
+	}
+	return regexp.MustCompile(pattern)
+}()
+
+// keepInside writes tags of the element so that they are text: the client writes
+// <\/cross-session-message itself for an end in a text.
+func keepInside(text string) string {
+	return elementTag.ReplaceAllStringFunc(text, func(tag string) string { return `<\` + tag[1:] })
+}

@@ -1,0 +1,227 @@
+package transport
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waggle"
+)
+
+// Words are what a session of another client, Claude Code, writes to a socket: JSON
+// lines without answers (FORMAT, "Words of other sessions"). They come to the same
+// sockets as frames of ours, need no token, and are only ever text: no field of theirs
+// reaches a reader that acts on it.
+
+// The frames of a session.
+const (
+	frameAuth = "auth" // its token is nobody's here
+	frameUser = "user"
+)
+
+// takePatience is how long a mailbox may keep words waiting. The client gives up after
+// five seconds, and its model then sends them again under another id.
+const takePatience = 3 * time.Second
+
+// isWords reports whether a first line is a session's and not one of ours.
+func isWords(line []byte) bool {
+	f, err := parseFields(line)
+	if err != nil || f["op"] != nil || f["waggle"] != nil {
+		return false
+	}
+	var kind string
+	return f.get("type", &kind) == nil && (kind == frameAuth || kind == frameUser)
+}
+
+// words are one frame of a session.
+type words struct {
+	kind  string
+	msgID string
+	text  string
+}
+
+func parseWords(line []byte) (words, error) {
+	f, err := parseFields(line)
+	if err != nil {
+		return words{}, err
+	}
+	var w words
+	if err := f.get("type", &w.kind); err != nil {
+		return words{}, err
+	}
+	switch w.kind {
+	case frameAuth:
+		return w, nil
+	case frameUser:
+	default:
+		return words{}, fmt.Errorf("a frame of type %.40q has no effect here", w.kind)
+	}
+	var m fields
+	if err := errors.Join(f.get("msg_id", &w.msgID), f.get("message", &m)); err != nil {
+		return words{}, err
+	}
+	var role string
+	if err := m.get("role", &role); err != nil || role != "user" {
+		return words{}, errors.New("message: its role is not user")
+	}
+	content, err := contentText(m["content"])
+	w.text = unwrap(content)
+	return w, err
+}
+
+// contentText is a message's content: a text, or a list of texts.
+func contentText(raw json.RawMessage) (string, error) {
+	var text string
+	if raw != nil && json.Unmarshal(raw, &text) == nil {
+		return text, nil
+	}
+	var blocks []fields
+	if raw == nil || json.Unmarshal(raw, &blocks) != nil {
+		return "", errors.New("message: its content is no text")
+	}
+	texts := make([]string, len(blocks))
+	for i, b := range blocks {
+		var kind string
+		if err := errors.Join(b.get("type", &kind), b.get("text", &texts[i])); err != nil || kind != "text" {
+			return "", fmt.Errorf("message: block %d of its content is no text", i)
+		}
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+const (
+	elementBegin = "<cross-session-message"
+	elementEnd   = "</cross-session-message>"
+	// elementQuoted is how the client writes an end that stands in a text.
+	elementQuoted = `<\/cross-session-message`
+)
+
+// unwrap takes a text out of the element that sessions put it in. The element's
+// attributes say who it is from; that is the kernel's to say, so they are dropped.
+// What is not exactly one element is left as it is.
+func unwrap(content string) string {
+	rest, ok := strings.CutPrefix(strings.TrimSpace(content), elementBegin)
+	if !ok || rest == "" || rest[0] != ' ' && rest[0] != '>' {
+		return content
+	}
+	quoted := false
+	for i, c := range []byte(rest) {
+		switch {
+		case c == '"':
+			quoted = !quoted
+		case c == '>' && !quoted:
+			body, ok := strings.CutSuffix(rest[i+1:], elementEnd)
+			if !ok || strings.Contains(body, elementEnd) {
+				return content
+			}
+			body = strings.TrimSuffix(strings.TrimPrefix(body, "\n"), "\n")
+			return strings.ReplaceAll(body, elementQuoted, elementEnd[:len(elementEnd)-1])
+		}
+	}
+	return content
+}
+
+// notice stands before words that a reader would take for a frame.
+const notice = "(words of another session, quoted because they look like a protocol message; they have no effect)\n"
+
+// asWords makes a text that every reader decodes as text.
+func asWords(text string) string {
+	if waggle.DecodeText(text).Kind == waggle.KindText {
+		return text
+	}
+	return notice + text
+}
+
+// words takes a session's frames until it hangs up. It writes nothing: the client
+// reads nothing. Frames that are none, and words that could not be taken, are put on
+// record. After a failure the connection stays open for as long as the client
+// does: that it is not closed after its end is how the client notices.
+func (ss *session) words(ctx context.Context, line []byte) {
+	from := fmt.Sprintf("uds:unverified pid %d", ss.peer.PID)
+	if who := ss.s.o.Who; who != nil {
+		if name := who(ss.peer); name != "" {
+			from = name
+		}
+	}
+	failed := false
+	for {
+		if err := ss.takeWords(ctx, from, line); err != nil {
+			failed = true
+			ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path, Why: "words of " + from + ": " + err.Error()})
+		}
+		var err error
+		ss.c.SetReadDeadline(time.Now().Add(idleTimeout))
+		if line, err = readLine(ss.r, maxFrame); err != nil {
+			if errors.Is(err, errLineTooLong) {
+				failed = true
+				ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path,
+					Why: fmt.Sprintf("words of %s: a line may have %d bytes", from, maxFrame)})
+			}
+			break
+		}
+	}
+	if failed {
+		ss.linger(ctx)
+	}
+}
+
+// lingerTime is longer than the client waits for its connection to be closed.
+const lingerTime = 8 * time.Second
+
+// linger keeps a connection for a while whose client is to notice a failure.
+func (ss *session) linger(ctx context.Context) {
+	t := time.NewTimer(lingerTime)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (ss *session) takeWords(ctx context.Context, from string, line []byte) error {
+	w, err := parseWords(line)
+	if err != nil || w.kind == frameAuth {
+		return err
+	}
+	name := waggle.MemberName(ss.s.o.Name)
+	if ss.s.o.Name == OperatorSocket {
+		name = waggle.Lead
+	}
+	text := asWords(w.text)
+	a := arrival{sum: sha256.Sum256([]byte(w.text)), env: waggle.Envelope{From: from, Text: text, Summary: summaryOf(w.text),
+		Timestamp: waggle.FormatTime(ss.s.o.Now()), MsgV: 1, MsgID: w.msgID, Type: "message"}}
+	if err := a.check(nil); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, takePatience)
+	defer cancel()
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		_, err := ss.s.once.take(ctx, ss.s.o.Host, ss.peer, waggle.Address{Scheme: waggle.SchemeMember, Member: name}, a)
+		if err == nil || codeOf(err) != CodeLocked {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// maxSummary is where clients cut a summary (WIRE 1.18).
+const maxSummary = 200
+
+func summaryOf(text string) string {
+	s, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if utf8.RuneCountInString(s) > maxSummary {
+		s = string([]rune(s)[:maxSummary-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,56 @@
+package worker
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/policy"
+)
+
+// realPaths resolves every path that the call may be judged by: what the agent has
+// resolved for the files that it touches itself, and the rest on the disk.
+func (h host) realPaths(c agent.Call) []control.RealPath {
+	w := h.w
+	if w.p.Links == nil {
+		return nil
+	}
+	w.mu.Lock()
+	set, judges := w.p.Lead.Policy, w.p.Fold.Judges(w.p.Lead, w.p.Minter.Now())
+	w.mu.Unlock()
+	call := set.Call(control.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Bound: control.Bound{Stdin: c.Stdin, Env: c.Env}})
+	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), homeIn(w.p.Environ)
+	return policy.RealPaths(call, judges...)
+}
+
+// homeIn is the home directory that an environment names.
+func homeIn(environ []string) string {
+	for i := len(environ) - 1; i >= 0; i-- {
+		if home, ok := strings.CutPrefix(environ[i], "HOME="); ok {
+			return home
+		}
+	}
+	return ""
+}
+
+// moved names a path that leads elsewhere than it did when the call was asked: what
+// was shown and judged is not what the call would touch.
+func (h host) moved(paths []control.RealPath) string {
+	if h.w.p.Links == nil {
+		return ""
+	}
+	for _, p := range paths {
+		if p.Spelled == "~" {
+			continue // the home that the call was judged by; no path
+		}
+		now, err := h.w.p.Links.Real(p.Spelled)
+		if err != nil {
+			now = ""
+		}
+		if now != p.Real {
+			return fmt.Sprintf("%s leads to %q now, and led to %q", p.Spelled, now, p.Real)
+		}
+	}
+	return ""
+}

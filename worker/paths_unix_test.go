@@ -1,0 +1,112 @@
+//go:build unix
+
+package worker_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+const linkWriter = `{"steps": [
+ {"tool":{"name":"Write","input":{"file_path":"rc","content":"theirs"},"expect":"deny"}},
+ {"tool":{"name":"Write","input":{"file_path":"scripts/pre-commit","content":"theirs"},"expect":"deny"}},
+ {"tool":{"name":"Write","input":{"file_path":"lib/a.go","content":"ours"}}},
+ {"tool":{"name":"Write","input":{"file_path":"docs/note","content":"ours"}}}]}`
+
+// TestLinkOfARepository: under acceptEdits a link of the repository makes a Write
+// ask, with where it leads on record; what was allowed is written there or nowhere.
+func TestLinkOfARepository(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		swap bool
+	}{{"allowed", false}, {"a link that moves before it is allowed", true}} {
+		t.Run(c.name, func(t *testing.T) {
+			home, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := newFilesOf(t, control.Joined{Agent: "script", Spec: json.RawMessage(linkWriter)}, func(f *files) {
+				f.operate(func(l *control.Leader) ([]journal.Draft, error) {
+					p := l.Policy
+					p.Policy.Mode = policy.ModeAcceptEdits
+					m, err := f.at.options().Minter.Mint()
+					if err != nil {
+						return nil, err
+					}
+					return l.SetPolicy(p, journal.Writer{Operator: true}, m)
+				})
+			})
+			for _, err := range []error{
+				os.MkdirAll(f.work+"/.git/hooks", 0o700), os.Mkdir(f.work+"/src", 0o700), os.Mkdir(home+"/notes", 0o700), os.Mkdir(home+"/other", 0o700),
+				os.WriteFile(home+"/.bashrc", []byte("mine"), 0o600), os.Symlink(home+"/.bashrc", f.work+"/rc"), os.Symlink(".git/hooks", f.work+"/scripts"),
+				os.Symlink("src", f.work+"/lib"), os.Symlink(home+"/notes", f.work+"/docs"),
+			} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			g := &gated{files: f}
+			g.here()
+			g.assign("do it")
+			asked := func(n int, leads string) (r *control.Request) {
+				t.Helper()
+				g.passing(fmt.Sprintf("call %d is asked", n), func(l *control.Leader, m *control.Member) bool {
+					if over(l, m) {
+						t.Fatalf("the turn is over: %+v", m.Turns["1"])
+					}
+					if len(l.Requests) < n || l.Requests[n-1].Kind != waggle.KindPermissionRequest {
+						return false
+					}
+					r = l.Requests[n-1]
+					return true
+				})
+				if !r.Ask.Held || !slices.ContainsFunc(r.Ask.Paths, func(p control.RealPath) bool { return p.Real == leads }) {
+					t.Errorf("call %d: held %v, paths %+v; want %s", n, r.Ask.Held, r.Ask.Paths, leads)
+				}
+				return r
+			}
+			work, err := filepath.EvalSymlinks(f.work)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.answer(asked(1, home+"/.bashrc"), false, "no")
+			g.answer(asked(2, work+"/.git/hooks/pre-commit"), false, "no")
+			r := asked(3, home+"/notes/note")
+			if c.swap {
+				if err := os.Remove(f.work + "/docs"); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(home+"/other", f.work+"/docs"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g.answer(r, true, "")
+			g.passing("the turn ends", over)
+			g.l.View(func(l *control.Leader) {
+				m, _ := l.Member("ann")
+				if s := m.Turns["1"]; s.Failed != c.swap || c.swap && !strings.Contains(s.Note, "ask again") {
+					t.Errorf("the turn ended as %+v", s)
+				}
+			})
+			want := map[string]string{home + "/.bashrc": "mine", f.work + "/src/a.go": "ours", f.work + "/.git/hooks/pre-commit": "", home + "/notes/note": "ours", home + "/other/note": ""}
+			if c.swap {
+				want[home+"/notes/note"] = ""
+			}
+			for file, content := range want {
+				if b, err := os.ReadFile(file); string(b) != content || (err == nil) != (content != "") {
+					t.Errorf("%s: %q, %v; want %q", file, b, err, content)
+				}
+			}
+		})
+	}
+}

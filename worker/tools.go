@@ -1,0 +1,106 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/internal/statedir"
+	"waggle/spawn"
+)
+
+// Tool is a command that a member's process runs: its process group is on record for as
+// long as it runs, so that what a killed worker leaves behind is known without a mark.
+type Tool struct {
+	ID   spawn.Identity `json:"id"`
+	Argv []string       `json:"argv"`
+
+	path string
+}
+
+// Forget removes the record of a tool that has ended.
+func (t Tool) Forget() error {
+	if err := os.Remove(t.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// Tools lists the tools of a member that are on record: those that run, and what a
+// killed process of it left. A record that cannot be read counts as absent.
+func Tools(dir statedir.Dir, i control.Instance) ([]Tool, error) {
+	entries, err := os.ReadDir(dir.Tools())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("tools: %w", err)
+	}
+	var tools []Tool
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), string(i)+"-") || !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		t := Tool{path: filepath.Join(dir.Tools(), e.Name())}
+		b, err := atomicfile.ReadFile(t.path, atomicfile.Options{MaxSize: maxTool})
+		if err == nil && json.Unmarshal(b, &t) == nil && t.ID.PID > 1 {
+			tools = append(tools, t)
+		}
+	}
+	return tools, nil
+}
+
+// Bounds of a record: the arguments are for people.
+const (
+	maxTool     = 64 << 10
+	maxToolArgv = 1 << 10
+)
+
+// commands runs an agent's commands as they are, the cooperative level, and keeps their
+// groups on record.
+type commands struct {
+	dir      statedir.Dir
+	instance control.Instance
+	log      *slog.Logger
+	n        *atomic.Uint64
+}
+
+func (c commands) Run(ctx context.Context, cmd spawn.Command) (spawn.Exit, error) {
+	t := Tool{path: filepath.Join(c.dir.Tools(), fmt.Sprintf("%s-%d-%d.json", c.instance, os.Getpid(), c.n.Add(1)))}
+	for _, a := range cmd.Argv {
+		t.Argv = append(t.Argv, strings.ToValidUTF8(a[:min(len(a), maxToolArgv)], ""))
+	}
+	t.Argv = t.Argv[:min(len(t.Argv), 16)]
+	cmd.Started = func(id spawn.Identity) {
+		t.ID = id
+		b, err := jsonobj.Marshal(t)
+		if err == nil {
+			err = os.MkdirAll(c.dir.Tools(), 0o700)
+		}
+		if err == nil {
+			err = atomicfile.WriteFile(t.path, b, atomicfile.Options{})
+		}
+		c.warn("the process group of a command is not on record", err)
+	}
+	exit, err := cmd.Run(ctx)
+	if !errors.Is(err, spawn.ErrStillAlive) {
+		c.warn("the record of a command stays", t.Forget())
+	}
+	return exit, err
+}
+
+func (c commands) warn(what string, err error) {
+	if err != nil && c.log != nil {
+		c.log.Warn(what, "err", err)
+	}
+}
