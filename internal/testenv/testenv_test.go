@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/internal/testenv"
 )
@@ -150,5 +151,19 @@ func TestSeed(t *testing.T) {
 	t.Setenv("WAGGLE_SEED", "x")
 	if o := run(t, func(tb testing.TB) { testenv.Seed(tb) }); o.failed == "" {
 		t.Error("a seed that is no number was taken")
+	}
+}
+
+// Waiting is not computing: what other programs take from this one is not counted.
+func TestCPU(t *testing.T) {
+	wait := testenv.CPU(func() { time.Sleep(300 * time.Millisecond) }) // a real clock, to be left out
+	n := 0
+	busy := testenv.CPU(func() {
+		for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
+			n++
+		}
+	})
+	if wait > 200*time.Millisecond || busy <= wait {
+		t.Errorf("waiting %s, computing %s", wait, busy)
 	}
 }

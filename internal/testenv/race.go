@@ -1,0 +1,6 @@
+//go:build race
+
+package testenv
+
+// Slow is how many times longer a computation may take here: the race detector is on.
+const Slow = 20
