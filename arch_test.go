@@ -95,13 +95,14 @@ var archOnly = map[string]struct {
 // A suite such as mailbox/mailboxtest needs no entry: its name says so, and it
 // stands in the row of its package, which it may import.
 var archHelpers = map[string]archRow{
-	"internal/testenv":      {0, "what tests ask of the machine"},
-	"internal/testenv/soak": {1, "the program of make soak"},
-	"internal/protocoltest": {1, "generators of payloads"},
-	"internal/claudetest":   {1, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
-	"internal/storetest":    {4, "the stores at their worst; the loop reads them there"},
-	"internal/crashtest":    {8, "teams of the whole program, killed"},
-	"internal/sessiontest":  {8, "sessions of the real client with hooks of the whole program"},
+	"internal/testenv":         {0, "what tests ask of the machine"},
+	"internal/testenv/soak":    {1, "the program of make soak"},
+	"internal/testenv/mutants": {1, "the program of make mutants"},
+	"internal/protocoltest":    {1, "generators of payloads"},
+	"internal/claudetest":      {1, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
+	"internal/storetest":       {4, "the stores at their worst; the loop reads them there"},
+	"internal/crashtest":       {8, "teams of the whole program, killed"},
+	"internal/sessiontest":     {8, "sessions of the real client with hooks of the whole program"},
 }
 
 // archLight is every module that the packages of the library may bring to those

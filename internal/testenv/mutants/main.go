@@ -1,0 +1,59 @@
+// Mutants breaks one place of the code after the other and runs the tests of its
+// package: a mutant that no test fails survives, and shows a line that nothing holds.
+//
+//	go run ./internal/testenv/mutants                      // the forty of make mutants
+//	go run ./internal/testenv/mutants -n 12 -seed 7 policy // others, of one package
+//	go run ./internal/testenv/mutants -list                // only which ones
+//
+// The places are drawn with a seed, so that the same code gives the same mutants. The
+// checkout is not touched: a mutant is an overlay of go build. One that does not compile
+// is drawn again. With -write the table goes into docs/measured.md, each survivor with
+// its reason from reasons.txt. The exit code is 1 when more survive than -most allows.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+)
+
+// packages are those whose tests must hold every line by themselves.
+var packages = []string{"control", "policy", "journal", "mailbox", "internal/atomicfile", "spawn"}
+
+// settings are the flags.
+type settings struct {
+	n, most, jobs int
+	seed          uint64
+	timeout       time.Duration
+	list, write   bool
+	packages      []string
+}
+
+func main() {
+	var s settings
+	flag.IntVar(&s.n, "n", 40, "how many mutants")
+	flag.IntVar(&s.most, "most", 2, "how many may survive")
+	flag.IntVar(&s.jobs, "jobs", 2, "how many are tried at once")
+	flag.Uint64Var(&s.seed, "seed", 1, "which mutants")
+	flag.DurationVar(&s.timeout, "timeout", 3*time.Minute, "limit for the tests of one package; a mutant that takes longer is found")
+	flag.BoolVar(&s.list, "list", false, "print the places and try nothing")
+	flag.BoolVar(&s.write, "write", false, "write the table into docs/measured.md")
+	flag.Parse()
+	if s.packages = flag.Args(); len(s.packages) == 0 {
+		s.packages = packages
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	survived, err := run(ctx, s)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(2)
+	case survived > s.most:
+		fmt.Fprintf(os.Stderr, "mutants: %d survived, at most %d may\n", survived, s.most)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tried is one mutant and what became of it.
+type tried struct {
+	place
+	survived bool
+	took     time.Duration
+}
+
+// run tries the mutants, package by package in turn, and returns how many survived.
+func run(ctx context.Context, s settings) (int, error) {
+	queues := make([][]place, len(s.packages))
+	for i, dir := range s.packages {
+		found, err := places(dir)
+		if err != nil {
+			return 0, err
+		}
+		queues[i] = drawn(found, s.seed, dir)
+		if !s.list {
+			if out, ok := test(ctx, s, dir, ""); !ok {
+				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", dir, out)
+			}
+		}
+	}
+	temp, err := os.MkdirTemp("", "mutants")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(temp)
+	began := time.Now()
+	all, err := tryAll(ctx, s, queues, temp)
+	if err != nil {
+		return 0, err
+	}
+	return report(s, all, time.Since(began))
+}
+
+// tryAll takes from each queue its share. A place that does not compile is no mutant.
+func tryAll(ctx context.Context, s settings, queues [][]place, temp string) ([]tried, error) {
+	var (
+		mu   sync.Mutex
+		wg   sync.WaitGroup
+		all  []tried
+		done error
+	)
+	jobs := make(chan int)
+	for job := range s.jobs {
+		wg.Go(func() {
+			for q := range jobs {
+				for {
+					mu.Lock()
+					if len(queues[q]) == 0 || done != nil {
+						mu.Unlock()
+						break
+					}
+					p := queues[q][0]
+					queues[q] = queues[q][1:]
+					mu.Unlock()
+					t, ok, err := try(ctx, s, p, filepath.Join(temp, fmt.Sprint(job)))
+					mu.Lock()
+					if err != nil {
+						done = err
+					} else if ok {
+						all = append(all, t)
+						fmt.Println(t.line(s.list))
+					}
+					mu.Unlock()
+					if ok || err != nil {
+						break
+					}
+				}
+			}
+		})
+	}
+	for i := range s.n {
+		jobs <- i % len(queues)
+	}
+	close(jobs)
+	wg.Wait()
+	return all, done
+}
+
+// try builds one mutant and runs its package's tests; ok is false when it does not compile.
+func try(ctx context.Context, s settings, p place, temp string) (t tried, ok bool, err error) {
+	if s.list {
+		return tried{place: p}, true, nil
+	}
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return t, false, err
+	}
+	file, overlay := filepath.Join(temp, "mutant.go"), filepath.Join(temp, "overlay.json")
+	if err := os.WriteFile(file, []byte(p.text()), 0o600); err != nil {
+		return t, false, err
+	}
+	path, err := filepath.Abs(filepath.FromSlash(p.file))
+	if err != nil {
+		return t, false, err
+	}
+	data, err := json.Marshal(map[string]any{"Replace": map[string]string{path: file}})
+	if err != nil {
+		return t, false, err
+	}
+	if err := os.WriteFile(overlay, data, 0o600); err != nil {
+		return t, false, err
+	}
+	if err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "./"+p.pkg).Run(); err != nil {
+		return t, false, ctx.Err()
+	}
+	began := time.Now()
+	_, passed := test(ctx, s, p.pkg, overlay)
+	return tried{p, passed, time.Since(began)}, true, ctx.Err()
+}
+
+// test runs the tests of one package.
+func test(ctx context.Context, s settings, dir, overlay string) (string, bool) {
+	args := []string{"test", "-failfast", "-timeout", s.timeout.String()}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.timeout+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append(args, "./"+dir)...)
+	cmd.Env = append(os.Environ(), "WAGGLE_SEED=1")
+	cmd.WaitDelay = 10 * time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+// line is what is printed of a mutant.
+func (t tried) line(list bool) string {
+	where := fmt.Sprintf("%s:%d %s", t.file, t.place.line, strings.TrimPrefix(t.key(), t.file+" "))
+	switch {
+	case list:
+		return where
+	case t.survived:
+		return fmt.Sprintf("SURVIVED %5.1f s  %s", t.took.Seconds(), where)
+	}
+	return fmt.Sprintf("found    %5.1f s  %s", t.took.Seconds(), where)
+}
