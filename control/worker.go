@@ -31,11 +31,13 @@ type Worker struct {
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
 	Outbox     []Sending
+	Told       journal.Seq // of the leader's journal: news up to it were given to this session of the lead
 
 	base     State
 	turn     *Taken
 	turnTask *TaskState    // the task of turn, nil for chat
 	heard    []string      // what the turn's session was given since
+	untold   journal.Seq   // Told before the turn
 	asked    map[Key]*Call // what the session waits for
 	byKey    map[Key]*Call
 	byAsk    map[question]*Call // the newest call that asks for this

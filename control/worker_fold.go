@@ -345,6 +345,7 @@ func (w *Worker) takenRec(r journal.Record, b Taken) error {
 	for _, e := range b.Entries {
 		w.own(e)
 	}
+	w.untold, w.Told = w.Told, max(w.Told, journal.Seq(b.News))
 	w.turn, w.turnTask, w.heard, w.base, w.TurnAt = &b, t, nil, Executing, r.Time
 	ev := EvTaken
 	if b.Plan {
