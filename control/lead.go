@@ -2,6 +2,7 @@ package control
 
 import (
 	"slices"
+	"time"
 
 	"waggle"
 	"waggle/policy"
@@ -63,4 +64,9 @@ func (l *Leader) policyOf(i Instance) PolicySet {
 func (l *Leader) byOperator(req *Request, d policy.Decider) bool {
 	m := l.byInst[req.Instance]
 	return m != nil && m.Leads() && (d == policy.DecideLeader || d == policy.DecideTwo)
+}
+
+// SpokeTo reports words to a member after a moment.
+func (w *Worker) SpokeTo(name waggle.MemberName, after time.Time) bool {
+	return w.spoke[name].After(after)
 }

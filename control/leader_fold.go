@@ -254,7 +254,7 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 	from := m.State()
 	switch b.Kind {
 	case waggle.KindIdleNotification:
-		m.LastIdle, m.base = &b, Idle
+		m.LastIdle, m.IdleAt, m.base = &b, r.Time, Idle
 		if m.current(b) {
 			m.Turns[b.Task] = &b
 		}

@@ -44,6 +44,7 @@ type Worker struct {
 	entries  map[string]bool    // mailbox entries that this journal owns
 	commands map[uint64]bool    // leader seqs that were applied
 	applied  []Applied
+	spoke    map[waggle.MemberName]time.Time // to whom words were said, and when last
 	vouched  map[voucher][]*Vouched
 	leaving  bool
 	gone     bool
@@ -169,7 +170,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o Observer) *Worker {
 	return &Worker{base: Booting, asked: map[Key]*Call{}, byKey: map[Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, observe: o}
+		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, observe: o}
 }
 
 // State is where the worker is now.

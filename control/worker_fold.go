@@ -369,6 +369,8 @@ func (w *Worker) saidRec(r journal.Record, b Said) error {
 	}
 	w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Said: &b})
 	switch b.Kind {
+	case waggle.KindText:
+		w.spoke[b.Mail.To] = r.Time
 	case waggle.KindTaskCompleted:
 		w.endTask(b)
 	case waggle.KindIdleNotification:
