@@ -212,7 +212,7 @@ func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
 	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
 		w.p.Log.Warn("output.log", "err", err)
 	}
-	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails})
+	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails, Cwd: w.p.Cwd})
 }
 
 // readAgain gives the chat of an interrupted turn to the session that follows:
