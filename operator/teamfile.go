@@ -442,8 +442,10 @@ func within(dir, p string) string {
 // spec writes a member's own settings as its agent reads them.
 func spec(y yamlMember) (json.RawMessage, error) {
 	switch {
-	case len(y.Steps)+len(y.OnMail) > 0 && y.Agent != "script":
-		return nil, fmt.Errorf("steps and on_mail are for agent script, not %q", y.Agent)
+	case len(y.Steps) > 0 && y.Agent != "script":
+		return nil, fmt.Errorf("steps are for agent script, not %q", y.Agent)
+	case len(y.OnMail) > 0 && y.Agent != "script":
+		return nil, fmt.Errorf("on_mail is for agent script, not %q", y.Agent)
 	case y.Decide != nil && y.Agent != "script":
 		return nil, fmt.Errorf("decide is for agent script, not %q", y.Agent)
 	case len(y.Command) > 0 && y.Agent != "exec":
