@@ -78,6 +78,9 @@ var archRows = map[string]archRow{
 	"cmd/waggle":              {8, "main"},
 	"schema/gen":              {8, "a program of go generate"},
 	"internal/docgen":         {8, "a program of go generate"},
+
+	"internal/conformance":       {0, "a list of tests; it reads sources and runs nothing"},
+	"internal/conformance/write": {8, "a program of go generate and of continuous integration"},
 }
 
 // archOnly narrows what a package may import inside its rows.

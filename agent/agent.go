@@ -34,6 +34,7 @@ type Agent interface {
 type Work struct {
 	Task *Task
 	Mail []waggle.Mail
+	Cwd  string // where it is done; a task says where itself
 }
 
 // Task is what an assignment asks for.

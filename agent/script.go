@@ -20,6 +20,8 @@ import (
 // ScriptSpec is a script member's settings: what it does for each task.
 type ScriptSpec struct {
 	Steps []Step `json:"steps"`
+	// OnMail are the steps of a turn that reads messages; none: it only reads them.
+	OnMail []Step `json:"on_mail,omitempty"`
 	// Decide is how it answers members' questions when it sits behind the lead.
 	Decide *DecideStep `json:"decide,omitempty"`
 }
@@ -133,7 +135,7 @@ func newScript(raw json.RawMessage) (Agent, error) {
 			return nil, fmt.Errorf("script: %w", err)
 		}
 	}
-	for i, st := range s.Steps {
+	for i, st := range slices.Concat(s.Steps, s.OnMail) {
 		if err := st.check(); err != nil {
 			return nil, fmt.Errorf("script: step %d: %w", i+1, err)
 		}
@@ -174,12 +176,16 @@ func (e *errFailed) Error() string { return e.reason }
 // Turn implements Agent.
 func (a *scriptAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) {
 	if w.Task == nil {
-		return Result{Summary: fmt.Sprintf("read %d messages", len(w.Mail))}, nil
+		return a.turn(ctx, h, a.spec.OnMail, &Task{Cwd: w.Cwd}, func() string { return fmt.Sprintf("read %d messages", len(w.Mail)) })
 	}
 	a.heard.Store(int64(len(w.Mail)))
+	return a.turn(ctx, h, a.spec.Steps, w.Task, a.played)
+}
+
+func (a *scriptAgent) turn(ctx context.Context, h Host, steps []Step, t *Task, summary func() string) (Result, error) {
 	var exit *int
-	for i, st := range a.spec.Steps {
-		ran, err := st.play(ctx, h, w.Task)
+	for i, st := range steps {
+		ran, err := st.play(ctx, h, t)
 		if ran != nil && ran.ExitCode != nil {
 			exit = ran.ExitCode
 		}
@@ -191,7 +197,7 @@ func (a *scriptAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) 
 			return Result{}, fmt.Errorf("step %d: %w", i+1, err)
 		}
 	}
-	return Result{Summary: a.played(), ExitCode: exit}, nil
+	return Result{Summary: summary(), ExitCode: exit}, nil
 }
 
 func (s Step) play(ctx context.Context, h Host, t *Task) (*Ran, error) {

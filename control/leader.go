@@ -108,6 +108,7 @@ type Member struct {
 	Approved bool      // the member said yes to it
 	Rejected string    // reason of the last no
 	LastIdle *Seen
+	IdleAt   time.Time        // when that was seen
 	Done     map[string]*Seen // task id: its task_completed
 	Turns    map[string]*Seen // task id: the idle notice that ended its turn
 	Mode     policy.Mode      // set by a mode command; "" means the policy's own

@@ -157,10 +157,11 @@ func (l *Leader) mayEscalate(req *Request, by policy.Role, w journal.Writer) str
 // deciderOf is who answers one question: who answers its kind, unless it was
 // passed on.
 func (l *Leader) deciderOf(req *Request) policy.Decider {
-	if req.Escalated != nil {
+	d := l.Policy.DeciderOf(req.Gate())
+	if req.Escalated != nil || l.byOperator(req, d) {
 		return policy.DecideOperator
 	}
-	return l.Policy.DeciderOf(req.Gate())
+	return d
 }
 
 // Asked lists the open questions that a lead agent is to answer: what the policy
@@ -195,7 +196,7 @@ func (l *Leader) over(req *Request, v Verdict) (bool, error) {
 
 // mayDecide reports whether the policy that holds lets a principal decide a
 // request, and whether w may write in its name. Nobody decides for themselves:
-// workers never decide, and the lead is no member and asks nothing.
+// workers never decide, and what the lead's agent asks is the operator's to answer.
 func (l *Leader) mayDecide(req *Request, by policy.Role, allow bool, w journal.Writer) (ok bool, why string) {
 	switch {
 	case l.Policy.Policy.Version == 0:
@@ -237,7 +238,7 @@ func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
 		if req.Gate() != policy.GateTool || !v.Allow || v.UpdatedInput[0] != '{' || !json.Valid([]byte(v.UpdatedInput)) {
 			return "a changed input must be a JSON object and goes with allowing a tool call"
 		}
-		if j := l.Policy.Judge(req.Instance, l.Policy.Policy.Mode, req.Kind, run, now); j.Decision == policy.Deny {
+		if j := l.policyOf(req.Instance).Judge(req.Instance, l.Policy.Policy.Mode, req.Kind, run, now); j.Decision == policy.Deny {
 			return "the changed input is not allowed: " + j.Rule
 		}
 	}
@@ -343,7 +344,7 @@ func (l *Leader) Due(now time.Time) []Verdict {
 
 // byRules fills v when the team's rules decide the request.
 func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
-	j := l.Policy.Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now)
+	j := l.policyOf(r.Instance).Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now)
 	if j.Decision == policy.Ask {
 		return false
 	}

@@ -180,6 +180,9 @@ func (l *Leader) joinedRec(r journal.Record, b Joined) error {
 	if b.Instance == "" || b.Instance == l.Instance || l.byInst[b.Instance] != nil {
 		return fmt.Errorf("instance %q cannot join", b.Instance)
 	}
+	if b.Lead != "" && b.Name != waggle.Lead {
+		return fmt.Errorf("the agent behind the lead cannot join as %s", b.Name)
+	}
 	if old := l.current[b.Name]; old != nil && old.Left == nil {
 		return fmt.Errorf("member %s joined twice", b.Name)
 	}
@@ -187,7 +190,7 @@ func (l *Leader) joinedRec(r journal.Record, b Joined) error {
 		Done: map[string]*Seen{}, Turns: map[string]*Seen{}, assigned: map[string]uint64{}}
 	l.Members = append(l.Members, m)
 	l.byInst[b.Instance], l.current[b.Name] = m, m
-	l.stirred = true
+	l.stirred = l.stirred || !m.Leads()
 	return l.did(m, "", EvJoined, r, "")
 }
 
@@ -251,7 +254,7 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 	from := m.State()
 	switch b.Kind {
 	case waggle.KindIdleNotification:
-		m.LastIdle, m.base = &b, Idle
+		m.LastIdle, m.IdleAt, m.base = &b, r.Time, Idle
 		if m.current(b) {
 			m.Turns[b.Task] = &b
 		}

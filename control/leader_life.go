@@ -38,6 +38,7 @@ func (l *Leader) diedRec(r journal.Record, b Died) error {
 		m.Deaths = m.Deaths[max(0, len(m.Deaths)-deathsKept):]
 	}
 	m.Died = &b
+	l.fell(m, r, b)
 	return l.did(m, m.State(), EvDied, r, "")
 }
 

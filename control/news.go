@@ -19,6 +19,7 @@ const (
 	TidingIdle    Tiding = "idle"     // the first idle after the lead gave it work or words
 	TidingResult  Tiding = "result"   // a task was completed
 	TidingFailed  Tiding = "failed"   // a turn failed, or the member died
+	TidingLeft    Tiding = "left"     // the member has ended otherwise than by dying
 	TidingAllIdle Tiding = "all idle" // nobody works any more, once for what the lead gave
 )
 
@@ -36,10 +37,17 @@ type News struct {
 // to seq: one item a member, the weightiest and newest, in the order of the
 // journal. Empty: there is no reason to wake it. What it returns together is one
 // wake-up; the next begins after Head.
-func (l *Leader) NewsAfter(seq journal.Seq) []News {
+func (l *Leader) NewsAfter(seq journal.Seq) []News { return l.newsBetween(seq, l.Head()) }
+
+// NewsAgain is what the session of the lead was told at the start of the turn that runs:
+// the session that follows a crash is told the same.
+func (w *Worker) NewsAgain(l *Leader) []News { return l.newsBetween(w.untold, w.Told) }
+
+// newsBetween is the news after one record up to another.
+func (l *Leader) newsBetween(after, upTo journal.Seq) []News {
 	by := map[waggle.MemberName]News{}
 	for _, n := range l.news {
-		if n.Seq > seq && weight(n.What) >= weight(by[n.Member].What) {
+		if n.Seq > after && n.Seq <= upTo && weight(n.What) >= weight(by[n.Member].What) {
 			by[n.Member] = n
 		}
 	}
@@ -62,20 +70,22 @@ func (l *Leader) Head() journal.Seq {
 }
 
 func weight(t Tiding) int {
-	return slices.Index([]Tiding{TidingAllIdle, TidingIdle, TidingResult, TidingFailed}, t)
+	return slices.Index([]Tiding{TidingAllIdle, TidingIdle, TidingLeft, TidingResult, TidingFailed}, t)
 }
 
 // report notes what a status message is worth.
 func (l *Leader) report(m *Member, r journal.Record, b Seen) {
 	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, Task: b.Task, Note: b.Note}
 	switch {
+	case m.Leads(): // it knows
+		return
 	case b.Kind == waggle.KindTaskCompleted:
 		n.What = TidingResult
 	case b.Kind != waggle.KindIdleNotification:
 		return
 	case b.Failed:
 		n.What = TidingFailed
-	case m.told:
+	case m.told || b.Told:
 		n.What = TidingIdle
 	}
 	if b.Kind == waggle.KindIdleNotification {
@@ -93,7 +103,7 @@ func (l *Leader) rested(r journal.Record) {
 		return
 	}
 	for _, m := range l.Members {
-		if s := m.State(); s != Idle && s != Terminated {
+		if s := m.State(); s != Idle && s != Terminated && !m.Leads() {
 			return
 		}
 	}
@@ -101,12 +111,35 @@ func (l *Leader) rested(r journal.Record) {
 	l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, What: TidingAllIdle})
 }
 
-// departed notes a member that died.
+// departed notes a member that has ended.
 func (l *Leader) departed(m *Member, r journal.Record, b Left) {
-	if b.How == LeftDied {
+	switch {
+	case m.Leads() || b.How == LeftDied && m.Died != nil: // it knows, or was told of the death
+	case b.How == LeftDied:
 		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingFailed, Note: "it died"})
+	default:
+		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingLeft, Note: b.How})
 	}
 }
 
-// given notes that the lead gave a member something to do.
-func (l *Leader) given(m *Member) { m.told, l.stirred = true, true }
+// fell notes that a member's process has died, and the member stays.
+func (l *Leader) fell(m *Member, r journal.Record, b Died) {
+	if m.Leads() {
+		return
+	}
+	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingFailed, Note: "it died"}
+	switch {
+	case b.Again != nil:
+		n.Note += ", and is started again"
+	case b.GaveUp:
+		n.Note += " too often, and is not started again"
+	}
+	l.news = append(l.news, n)
+}
+
+// given notes that the lead, or the operator in its name, gave a member something to do.
+func (l *Leader) given(m *Member) {
+	if !m.Leads() {
+		m.told, l.stirred = true, true
+	}
+}

@@ -109,14 +109,17 @@ type PolicySet struct {
 
 // Joined makes a member.
 type Joined struct {
-	Instance     Instance          `json:"instance"`
-	Name         waggle.MemberName `json:"name"`
-	Color        string            `json:"color,omitempty"`
-	Agent        string            `json:"agent"`          // exec, script, …
-	Spec         json.RawMessage   `json:"spec,omitempty"` // the agent's own settings
-	Cwd          string            `json:"cwd"`
-	PlanRequired bool              `json:"plan_required,omitempty"`
-	Backend      string            `json:"backend"`
+	Instance Instance          `json:"instance"`
+	Name     waggle.MemberName `json:"name"`
+	// Lead makes it the agent behind the lead, whose name and mailbox are the lead's: what
+	// the team file calls it. "": a member.
+	Lead         string          `json:"lead,omitempty"`
+	Color        string          `json:"color,omitempty"`
+	Agent        string          `json:"agent"`          // exec, script, …
+	Spec         json.RawMessage `json:"spec,omitempty"` // the agent's own settings
+	Cwd          string          `json:"cwd"`
+	PlanRequired bool            `json:"plan_required,omitempty"`
+	Backend      string          `json:"backend"`
 	// Model and Mode are what was asked for; "" leaves it to the agent and the policy.
 	Model    string      `json:"model,omitempty"`
 	Mode     policy.Mode `json:"mode,omitempty"`
@@ -242,6 +245,9 @@ type Seen struct {
 	Assignment uint64 `json:"assignment,omitempty"`
 	Failed     bool   `json:"failed,omitempty"` // idle: the turn failed
 	Note       string `json:"note,omitempty"`   // a reason or a result, short
+	// Told says of an idle notice that the journal of the lead's agent has words to this
+	// member since its last one.
+	Told bool `json:"told,omitempty"`
 }
 
 // Values of Decided.Decision.
@@ -443,4 +449,7 @@ type Taken struct {
 	Entries []string `json:"entries,omitempty"` // chat: mailbox ids
 	Task    string   `json:"task,omitempty"`
 	Plan    bool     `json:"plan,omitempty"` // a plan must be approved first
+	// News is the seq of the leader's journal up to which the lead's agent is told with
+	// this turn what became of the members; 0: it is told nothing.
+	News uint64 `json:"news,omitempty"`
 }

@@ -31,17 +31,20 @@ type Worker struct {
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
 	Outbox     []Sending
+	Told       journal.Seq // of the leader's journal: news up to it were given to this session of the lead
 
 	base     State
 	turn     *Taken
 	turnTask *TaskState    // the task of turn, nil for chat
 	heard    []string      // what the turn's session was given since
+	untold   journal.Seq   // Told before the turn
 	asked    map[Key]*Call // what the session waits for
 	byKey    map[Key]*Call
 	byAsk    map[question]*Call // the newest call that asks for this
 	entries  map[string]bool    // mailbox entries that this journal owns
 	commands map[uint64]bool    // leader seqs that were applied
 	applied  []Applied
+	spoke    map[waggle.MemberName]time.Time // to whom words were said, and when last
 	vouched  map[voucher][]*Vouched
 	leaving  bool
 	gone     bool
@@ -167,7 +170,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o Observer) *Worker {
 	return &Worker{base: Booting, asked: map[Key]*Call{}, byKey: map[Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, observe: o}
+		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, observe: o}
 }
 
 // State is where the worker is now.

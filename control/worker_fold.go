@@ -345,6 +345,7 @@ func (w *Worker) takenRec(r journal.Record, b Taken) error {
 	for _, e := range b.Entries {
 		w.own(e)
 	}
+	w.untold, w.Told = w.Told, max(w.Told, journal.Seq(b.News))
 	w.turn, w.turnTask, w.heard, w.base, w.TurnAt = &b, t, nil, Executing, r.Time
 	ev := EvTaken
 	if b.Plan {
@@ -368,6 +369,8 @@ func (w *Worker) saidRec(r journal.Record, b Said) error {
 	}
 	w.vouch(b.Mail, b.ID, &Vouched{Seq: r.Seq, Said: &b})
 	switch b.Kind {
+	case waggle.KindText:
+		w.spoke[b.Mail.To] = r.Time
 	case waggle.KindTaskCompleted:
 		w.endTask(b)
 	case waggle.KindIdleNotification:

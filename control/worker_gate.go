@@ -149,7 +149,7 @@ func (w *Worker) withdrawPlans() []journal.Draft {
 // plan mode until its plan is approved. Only the operator's word makes a mode
 // wider than the team's.
 func (w *Worker) Effective(l *Leader, now time.Time) policy.Policy {
-	p := l.Policy.For(w.Instance, now)
+	p := l.policyOf(w.Instance).For(w.Instance, now)
 	p.Mode = w.mode(l)
 	return p
 }
@@ -170,7 +170,7 @@ func (w *Worker) mode(l *Leader) policy.Mode {
 func (l *Leader) ModeOf(i Instance) policy.Mode { return l.Policy.Ceiling.Meet(l.ownMode(i)) }
 
 func (l *Leader) ownMode(i Instance) policy.Mode {
-	mode := l.Policy.Policy.Mode
+	mode := l.policyOf(i).Policy.Mode
 	switch m, ok := l.byInst[i]; {
 	case !ok || m.Mode == "":
 		return mode
@@ -190,7 +190,7 @@ func (w *Worker) Judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy
 
 // judge is what the rules say of a question.
 func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy.Verdict {
-	return l.Policy.Judge(w.Instance, w.mode(l), kind, a, now)
+	return l.policyOf(w.Instance).Judge(w.Instance, w.mode(l), kind, a, now)
 }
 
 // Hostport is the host as the messages name it.

@@ -266,7 +266,8 @@ func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 			from = w
 		}
 	}
-	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.See(in, from), nil })
+	spoken := l.spokenTo(in, from)
+	return l.append(ctx, func() ([]journal.Draft, error) { return told(l.p.Fold.See(in, from), spoken), nil })
 }
 
 // append appends to the leader's journal. The caller holds mu.
@@ -356,8 +357,8 @@ func (l *Leader) settle(ctx context.Context, m *control.Member) error {
 	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Settle(p.fold), nil })
 }
 
-// Deliver implements poll.Machine: the operator is the session. Chat stays
-// unread until they read it.
+// Deliver implements poll.Machine: chat stays unread until the operator reads it. Where
+// an agent leads, its worker takes it (Mine).
 func (l *Leader) Deliver(context.Context, []control.Incoming) ([]mailbox.ID, error) { return nil, nil }
 
 // Assign orders a member to do a task and sends the order.

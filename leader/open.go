@@ -188,6 +188,9 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 	if err != nil {
 		return err
 	}
+	if m.Leads() { // the lead stays in the registry, and its tasks are the operator's too
+		return lastStatus(board.MemberDir(m.Name), m)
+	}
 	if _, err := board.ReleaseNoted(ctx, m.Name, task.NewReleased(m.Name, ending(m.Left), m.LeftAt)); err != nil {
 		return err
 	}
@@ -212,7 +215,7 @@ func lost(ctx context.Context, o Options, m *control.Member, forsaken bool) erro
 	if m.Died.Detail != "" {
 		why += ": " + m.Died.Detail
 	}
-	if forsaken {
+	if forsaken && !m.Leads() {
 		if _, err := board.ReleaseNoted(ctx, m.Name, task.NewReleased(m.Name, why, m.DiedAt)); err != nil {
 			return err
 		}

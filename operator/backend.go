@@ -315,6 +315,7 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 	if err != nil {
 		return nil, err
 	}
+	member = leadOf(s, waggle.Address{Scheme: waggle.SchemeMember, Member: member}).Member
 	m, ok := s.Lead.Member(member)
 	if !ok {
 		var known []string

@@ -256,11 +256,7 @@ func (o Operator) LedBy(f *File) (Operator, error) {
 	if err != nil {
 		return o, fmt.Errorf("lead %s: %w", f.Lead.Name, err)
 	}
-	d, ok := a.(agent.Decider)
-	if !ok {
-		return o, &Error{Code: CodeUsage, Op: "lead", Msg: fmt.Sprintf("agent %s decides nothing, so it cannot lead", f.Lead.Agent)}
-	}
-	o.Agent = d
+	o.Agent, _ = a.(agent.Decider) // one that decides nothing leaves it to the operator
 	return o, nil
 }
 

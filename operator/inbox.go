@@ -166,6 +166,10 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 		return &Error{Code: CodeRefused, Op: "inbox", Msg: "team " + in.Team + " has another leader, and its mailbox is not ours to mark",
 			Hint: "read it without --mark-read"}
 	}
+	if in.Member == string(waggle.Lead) && agentLeads(s) {
+		return &Error{Code: CodeRefused, Op: "inbox", Msg: "the lead's mail is for its agent, which marks what it has taken",
+			Hint: "read it without --mark-read"}
+	}
 	var ids []mailbox.ID
 	for _, e := range in.Entries {
 		if e.Entry.Err == nil && !e.Read && (s == nil || !controls(e)) {

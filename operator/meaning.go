@@ -178,6 +178,7 @@ func restartText(r *control.Restart) string {
 func (m *meaning) script(spec json.RawMessage) {
 	var s struct {
 		Steps  []json.RawMessage `json:"steps"`
+		OnMail []json.RawMessage `json:"on_mail"`
 		Decide json.RawMessage   `json:"decide"`
 	}
 	if err := json.Unmarshal(spec, &s); err != nil {
@@ -187,8 +188,13 @@ func (m *meaning) script(spec json.RawMessage) {
 	if len(s.Decide) > 0 {
 		m.text("  answers", plainJSON(s.Decide))
 	}
-	for i, step := range s.Steps {
-		m.text(fmt.Sprintf("  step %d", i+1), plainJSON(step))
+	m.steps("step", s.Steps)
+	m.steps("on mail, step", s.OnMail)
+}
+
+func (m *meaning) steps(what string, steps []json.RawMessage) {
+	for i, step := range steps {
+		m.text(fmt.Sprintf("  %s %d", what, i+1), plainJSON(step))
 		var t struct {
 			Tool *agent.ToolStep `json:"tool"`
 		}

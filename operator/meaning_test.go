@@ -30,7 +30,7 @@ policy: {mode: acceptEdits, allow: ["Read", "Bash(go test:*)"], deny: ["Bash(rm 
 lead_policy: {mode: plan}
 sandbox: {mode: auto, network: [example.com], caches: [/c]}
 members:
-  - {name: boss, agent: script, steps: [{say: hi}], decide: {answer: allow, after: 2s}}
+  - {name: boss, agent: script, steps: [{say: hi}], on_mail: [{tool: {name: Bash, input: {command: "date"}}}], decide: {answer: allow, after: 2s}}
   - {name: tester, agent: exec, backend: process, color: red, cwd: sub, model: m-1, mode: plan, restart: never, plan: required}
   - {name: builder, agent: exec, command: [make, "a b", ""], worktree: true}
   - {name: actor, agent: script, steps: [{tool: {name: Bash, input: {command: "a && b\nc"}}}, {network: h}]}
@@ -64,6 +64,10 @@ leading        boss: agent script, backend auto
       | {"after":"2s","answer":"allow"}
   step 1:
       | {"say":{"text":"hi"}}
+  on mail, step 1:
+      | {"tool":{"input":{"command":"date"},"name":"Bash"}}
+  which runs:
+      | date
 member         tester: agent exec, backend process
   in           /proj/sub
   model        m-1

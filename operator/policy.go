@@ -278,7 +278,7 @@ func modeName(m policy.Mode) policy.Mode {
 func (s *State) member(name string) (*control.Member, error) {
 	var near []string
 	for _, m := range s.Lead.Live() {
-		if waggle.SameName(m.Name, waggle.MemberName(name)) {
+		if called(m, name) {
 			return m, nil
 		}
 		near = append(near, string(m.Name))

@@ -109,7 +109,8 @@ type run struct {
 	asking Asking          // at the terminal
 	end    runEnd
 
-	gone time.Time // since when the team's directory is gone; zero: it is there
+	gone     time.Time // since when the team's directory is gone; zero: it is there
+	restless time.Time // since when, the job over, no turn of the lead's agent runs; zero: the job is not over
 }
 
 // runEnd is what cut a run short.
@@ -153,6 +154,12 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 // they are to do lies in their mailboxes before their processes run.
 func (r *run) start(ctx context.Context) error {
 	instances := map[waggle.MemberName]control.Instance{}
+	if r.f.Lead != nil && r.ro.Headless {
+		r.f.Lead.Backend = alone(*r.f.Lead)
+	}
+	if err := r.o.enlistLead(ctx, r.s, r.f, !r.ro.Headless); err != nil {
+		return err
+	}
 	for _, m := range r.f.Members {
 		if r.ro.Headless {
 			m.Backend = alone(m)
@@ -230,7 +237,7 @@ func (r *run) loop(ctx context.Context) error {
 		if r.s.Lead.Closing != nil && r.end.stopped == nil {
 			r.end.stopped = &Error{Code: CodeRefused, Op: "run", Msg: "the operator has ended the team"}
 		}
-		if r.job.over() || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless() {
+		if r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless() {
 			return nil
 		}
 		r.ask(ctx)

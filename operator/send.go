@@ -89,7 +89,7 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	if err != nil {
 		return nil, err
 	}
-	to, err := recipients(cfg, m.To, from)
+	to, err := recipients(cfg, leadOf(s, m.To), from)
 	if err != nil {
 		return nil, err
 	}

@@ -358,7 +358,7 @@ func (k *looker) asks(c *control.Call, f *MemberFacts) {
 	case seen && r.Decided != nil:
 		f.Turn = &Waits{What: "has a turn; the answer to " + string(c.ID) + " is on its way", Since: r.At}
 		return
-	case k.led && k.s.Lead.Policy.DeciderOf(control.GateOf(c.Kind)) == policy.DecideLeader && (!seen || r.Escalated == nil):
+	case k.led && k.s.Lead.Policy.DeciderOf(control.GateOf(c.Kind)) == policy.DecideLeader && (!seen || r.Escalated == nil) && !k.ofLead(c):
 		f.Asks = &Waits{What: what + " by the lead's agent", Since: c.Asked, Peer: true}
 		return
 	}

@@ -44,6 +44,7 @@ type LeaderStatus struct {
 // MemberStatus is one member.
 type MemberStatus struct {
 	Name     string         `json:"name"`
+	Lead     string         `json:"lead"` // of the agent behind the lead: what the team file calls it; "" of a member
 	State    MemberState    `json:"state"`
 	Since    string         `json:"since"` // "": nobody can tell
 	Why      string         `json:"why"`
@@ -94,7 +95,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if err != nil {
 		return nil, err
 	}
-	if in, err := o.Inbox(ctx, name, waggle.Lead, true); err == nil {
+	if in, err := o.Inbox(ctx, name, waggle.Lead, true); err == nil && !agentLeads(s) {
 		for _, e := range in.Entries {
 			if !controls(e) {
 				st.Unread++
@@ -225,7 +226,7 @@ func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, 
 // memberStatus is a member as the facts show it. w is nil without a journal.
 func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Signs) MemberStatus {
 	h := f.Health()
-	ms := MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: string(m.Trust),
+	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: string(m.Trust),
 		Log: g.Output.Path, Worktree: worktreeView(m.Worktree), Evidence: g}
 	if len(g.Tools) > 0 {
 		ms.Why += "; " + toolsText(g.Tools)

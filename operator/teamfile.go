@@ -119,6 +119,7 @@ type yamlMember struct {
 	Restart  *yamlRestart `yaml:"restart"`
 	Command  []string     `yaml:"command"`
 	Steps    []yamlStep   `yaml:"steps"`
+	OnMail   []yamlStep   `yaml:"on_mail"`
 	Decide   *yamlRule    `yaml:"decide"` // of a script that is the lead
 }
 
@@ -323,16 +324,26 @@ func (c *checker) lead(f *File, name string) {
 		}
 		f.Lead, f.Members = &m, slices.Delete(f.Members, i, i+1)
 		if m.Worktree {
-			c.bad("$.lead", "%s leads and does not work, so it has no worktree", m.Name)
+			c.bad("$.lead", "%s leads and has no tasks, so it has no worktree", m.Name)
 		}
 		if a, err := agent.New(m.Agent, m.Spec); err == nil {
-			if _, ok := a.(agent.Decider); !ok {
-				c.bad("$.lead", "agent %s decides nothing, so it cannot lead", m.Agent)
+			if _, ok := a.(agent.Decider); !ok && f.leadDecides() {
+				c.bad("$.lead", "agent %s decides nothing, and decide gives it questions to answer", m.Agent)
 			}
 		}
 		return
 	}
 	c.bad("$.lead", "%q is neither operator nor one of the members", name)
+}
+
+// leadDecides reports a file that gives questions to the lead.
+func (f *File) leadDecides() bool {
+	for _, d := range f.Decide {
+		if d == policy.DecideLeader || d == policy.DecideTwo {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checker) decide(f *File, y yamlDecide, led bool) {
@@ -433,6 +444,8 @@ func spec(y yamlMember) (json.RawMessage, error) {
 	switch {
 	case len(y.Steps) > 0 && y.Agent != "script":
 		return nil, fmt.Errorf("steps are for agent script, not %q", y.Agent)
+	case len(y.OnMail) > 0 && y.Agent != "script":
+		return nil, fmt.Errorf("on_mail is for agent script, not %q", y.Agent)
 	case y.Decide != nil && y.Agent != "script":
 		return nil, fmt.Errorf("decide is for agent script, not %q", y.Agent)
 	case len(y.Command) > 0 && y.Agent != "exec":
@@ -444,16 +457,27 @@ func spec(y yamlMember) (json.RawMessage, error) {
 		if d := y.Decide; d != nil {
 			s.Decide = &agent.DecideStep{Answer: d.Answer, Reason: d.Reason, After: agent.Duration(d.After)}
 		}
-		for i, st := range y.Steps {
-			step, err := st.step()
-			if err != nil {
-				return nil, fmt.Errorf("steps[%d]: %w", i, err)
-			}
-			s.Steps = append(s.Steps, step)
+		var err error
+		if s.Steps, err = steps("steps", y.Steps); err == nil {
+			s.OnMail, err = steps("on_mail", y.OnMail)
+		}
+		if err != nil {
+			return nil, err
 		}
 		return jsonobj.Marshal(s)
 	}
 	return nil, nil
+}
+
+func steps(key string, ys []yamlStep) (list []agent.Step, err error) {
+	for i, st := range ys {
+		step, err := st.step()
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
+		}
+		list = append(list, step)
+	}
+	return list, nil
 }
 
 // AgentSpec is the settings of an agent that needs nothing but a command, which may

@@ -76,6 +76,9 @@ func (o Operator) raise(ctx context.Context, s *State, f *File, attended bool) e
 	if err := accept(s.Dir, f); err != nil {
 		return err
 	}
+	if err := o.enlistLead(ctx, s, f, attended); err != nil {
+		return err
+	}
 	auto := ""
 	for _, m := range f.Members {
 		if m.Backend == BackendAuto && auto == "" { // asked once: an answer takes its time
@@ -106,7 +109,11 @@ func (o Operator) raise(ctx context.Context, s *State, f *File, attended bool) e
 // is certain when nobody has ever led the team: members that have not joined, tasks
 // that are not on the board. Keep gives the orders.
 func (o Operator) complete(ctx context.Context, s *State, f *File, board *task.List, attended bool) error {
-	if err := s.Journal.Refresh(ctx); err != nil || s.Lead.Led != nil {
+	err := s.Journal.Refresh(ctx)
+	if err == nil {
+		err = o.enlistLead(ctx, s, f, attended) // an older program gave the lead no worker
+	}
+	if err != nil || s.Lead.Led != nil {
 		return err
 	}
 	for _, m := range s.missing(f) {

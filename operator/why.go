@@ -125,7 +125,7 @@ func (s *State) anyMember(name string) (*control.Member, error) {
 	var last *control.Member
 	var near []string
 	for _, m := range s.Lead.Members {
-		if waggle.SameName(m.Name, waggle.MemberName(name)) {
+		if called(m, name) {
 			last = m
 		}
 		near = append(near, string(m.Name))

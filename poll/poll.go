@@ -186,6 +186,12 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incom
 			continue
 		}
 		in := control.Incoming{Entry: id, Box: p.Name, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		if s, ok := p.Machine.(Sharing); ok && !s.Mine(in) {
+			if e.Envelope.Read { // whose it is has done with it
+				p.settle(begin+i, e.ID, true)
+			}
+			continue
+		}
 		switch {
 		case !in.IsControl():
 			chat = append(chat, in)

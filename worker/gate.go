@@ -366,6 +366,9 @@ func (h host) Say(ctx context.Context, to, text, summary string) error {
 		summary, _, _ = strings.Cut(text, "\n")
 	}
 	w := h.w
+	if w.leads && waggle.SameName(name, waggle.Lead) {
+		return errToItself
+	}
 	if _, err := w.boxOf(name); err != nil {
 		return err // nobody of that name: nothing to keep on record
 	}

@@ -113,7 +113,9 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}
 	w := New(p)
 	w.close = []func() error{release, func() error { watch(); return nil }}
-	w.listen(o)
+	if !w.leads {
+		w.listen(o) // the lead's socket is the leader's
+	}
 	return w, nil
 }
 

@@ -49,7 +49,7 @@ var (
 )
 
 // Deliver implements poll.Machine: an idle session takes the chat of the batch
-// as one turn, else its next task that waits for no other; a busy one takes
+// and, of the agent behind the lead, the news of the members as one turn, else its next task that waits for no other; a busy one takes
 // nothing. A turn that an earlier process left is taken up first.
 func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
 	w.trouble.Note("pass", nil, "")
@@ -70,7 +70,7 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 	if w.p.Fold.State() != control.Idle {
 		return nil, nil
 	}
-	if len(chat) > 0 {
+	if len(chat) > 0 || w.newsDue() {
 		return w.takeChat(ctx, chat)
 	}
 	if next == nil || next.Taken || next.Ended {
@@ -130,6 +130,9 @@ func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []m
 			shown[o] = o != nil
 			mails = append(mails, mailOf(in.Envelope))
 		}
+	}
+	if news := w.news(); len(news) > 0 {
+		taken.News, mails = uint64(w.p.Lead.Head()), append(mails, newsMail(news))
 	}
 	err = w.take(ctx, taken)
 	if errors.Is(err, control.ErrUnsaid) {
@@ -209,7 +212,7 @@ func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
 	if _, err := fmt.Fprintln(w.p.Output, waggle.TextForm(mails...)); err != nil {
 		w.p.Log.Warn("output.log", "err", err)
 	}
-	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails})
+	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails, Cwd: w.p.Cwd})
 }
 
 // readAgain gives the chat of an interrupted turn to the session that follows:
@@ -239,7 +242,7 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 			mails = append(mails, mailOf(env))
 		}
 	}
-	mails = append(mails, t.heard...)
+	mails = append(append(mails, w.newsAgain()...), t.heard...)
 	if len(mails) == 0 {
 		return agent.Result{}, errInterrupted
 	}

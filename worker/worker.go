@@ -119,6 +119,7 @@ type Worker struct {
 	nudge    chan struct{} // something here has changed
 	turns    sync.WaitGroup
 	baseline map[string]bool // entries from before the member joined
+	leads    bool            // it is the agent behind the lead
 
 	mu      sync.Mutex      // guards the journals, their folds and what follows; never held while a file is locked
 	ctx     context.Context // of turns; set by Run
@@ -174,6 +175,7 @@ func New(p Parts) *Worker {
 		for _, e := range m.Baseline {
 			w.baseline[e] = true
 		}
+		w.leads = m.Leads()
 	}
 	if n := len(p.Fold.Outbox); n > 0 {
 		w.earlier = p.Fold.Outbox[n-1].Seq

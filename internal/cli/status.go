@@ -29,7 +29,7 @@ the client registers them and its hooks report (waggle hooks install): what each
 for, since when, and in which tmux pane.
 
 --json: {"team","notice","leader":{"led","by","sandbox","pid","detached"},"members":
-[{"name","state","since","why","pid","backend","trust","task","pending",
+[{"name","lead","state","since","why","pid","backend","trust","task","pending",
 "policy_version","socket","restarts","ready","log","worktree","usage",
 "evidence"}],"interrupted",
 "pending","unread","unverified","ceiling"}. ready is what its process found itself to
@@ -85,7 +85,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 		if m.PID > 0 {
 			pid = strconv.Itoa(m.PID)
 		}
-		rows = append(rows, []string{m.Name, string(m.State), a.since(m.Since), m.Trust, pid, m.Task, m.Why})
+		rows = append(rows, []string{rowName(m), string(m.State), a.since(m.Since), m.Trust, pid, m.Task, m.Why})
 	}
 	if len(rows) > 0 {
 		colors := memberColors(ctx, op, name)
@@ -223,4 +223,12 @@ func (a *App) bare(ctx context.Context) error {
 	a.say("  waggle init            write a team file for this directory")
 	a.say("  waggle doctor          what works on this machine")
 	return nil
+}
+
+// rowName is a member's name, with what the team file calls the agent behind the lead.
+func rowName(m operator.MemberStatus) string {
+	if m.Lead == "" {
+		return m.Name
+	}
+	return m.Name + " (" + operator.Visible(m.Lead) + ")"
 }

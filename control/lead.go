@@ -1,0 +1,72 @@
+package control
+
+import (
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/policy"
+)
+
+// Leads reports the membership of the agent that sits behind the lead: a worker like
+// any other, whose name and mailbox are the lead's.
+func (m *Member) Leads() bool { return m.Joined.Lead != "" }
+
+// LeadAgent finds the present agent behind the lead. Without one a person reads the
+// lead's mailbox.
+func (l *Leader) LeadAgent() (*Member, bool) {
+	m, ok := l.current[waggle.Lead]
+	return m, ok && m.Left == nil && m.Leads()
+}
+
+// ForAgent reports an entry of the lead's mailbox that is for the worker of the lead's
+// agent: words that nobody was given, and the orders that this journal has for it.
+// Everything else is for the leader's process: what members ask and report, and what
+// nobody vouches for.
+func (l *Leader) ForAgent(in Incoming) bool {
+	if in.IsControl() {
+		return slices.ContainsFunc(l.Members, func(m *Member) bool { return m.Leads() && l.ordered(m.Instance, in) })
+	}
+	_, ok := l.LeadAgent()
+	return ok && !l.Owns(in.Entry)
+}
+
+// Addressed reports an entry of the lead's mailbox that is for this start of the lead's
+// agent: ForAgent, and an order only if it is for this instance.
+func (w *Worker) Addressed(in Incoming, l *Leader) bool {
+	if in.IsControl() {
+		return l.ordered(w.Instance, in)
+	}
+	return l.ForAgent(in)
+}
+
+// ordered reports whether a control entry is an order of this journal to an instance.
+func (l *Leader) ordered(i Instance, in Incoming) bool {
+	return in.Envelope.From == string(waggle.Lead) && len(l.Vouches(i, in.Decoded.Kind, in.SHA256())) > 0
+}
+
+// policyOf is the policy that holds for one member: the team's, or, for the agent
+// behind the lead, what the policy gives the lead itself (PolicySet.Lead). What the team
+// denies it is denied too.
+func (l *Leader) policyOf(i Instance) PolicySet {
+	p := l.Policy
+	if m := l.byInst[i]; p.Lead == nil || m == nil || !m.Leads() {
+		return p
+	}
+	own := *p.Lead
+	own.Version, own.Deny = p.Policy.Version, slices.Concat(own.Deny, p.Policy.Deny)
+	p.Policy = own
+	return p
+}
+
+// byOperator reports a question that only the operator may answer where the policy says
+// leader or two: the lead's agent never decides what it asks itself.
+func (l *Leader) byOperator(req *Request, d policy.Decider) bool {
+	m := l.byInst[req.Instance]
+	return m != nil && m.Leads() && (d == policy.DecideLeader || d == policy.DecideTwo)
+}
+
+// SpokeTo reports words to a member after a moment.
+func (w *Worker) SpokeTo(name waggle.MemberName, after time.Time) bool {
+	return w.spoke[name].After(after)
+}

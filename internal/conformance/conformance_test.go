@@ -1,0 +1,99 @@
+package conformance_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle/internal/conformance"
+)
+
+const module = "../.."
+
+func requirements(t *testing.T) []conformance.Requirement {
+	t.Helper()
+	reqs, err := conformance.Requirements()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return reqs
+}
+
+// TestEveryRequirementHasItsTests: what the list names is in the sources.
+func TestEveryRequirementHasItsTests(t *testing.T) {
+	missing, err := conformance.Missing(os.DirFS(module), requirements(t))
+	if err == nil {
+		err = conformance.Error("tests that are not there", missing)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDocumentIsCurrent: docs/conformance.md is what the list makes.
+func TestDocumentIsCurrent(t *testing.T) {
+	have, err := os.ReadFile(module + "/docs/conformance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(conformance.Document(requirements(t)), string(have)); diff != "" {
+		t.Errorf("run go generate ./internal/conformance (-want +have):\n%s", diff)
+	}
+}
+
+// TestEveryKindOfEveryDocument: no document is left out, and each kind of the catalogue
+// has its row.
+func TestEveryKindOfEveryDocument(t *testing.T) {
+	rows := map[string]int{}
+	kinds := 0
+	for _, r := range requirements(t) {
+		rows[r.Document]++
+		if r.Document == "000" && strings.HasSuffix(r.Text, "in the catalogue's shape") {
+			kinds++
+		}
+	}
+	if len(rows) != 5 || kinds != 15 {
+		t.Errorf("rows %v, %d kinds of the catalogue", rows, kinds)
+	}
+}
+
+// TestParseRefuses: a line without a cell, or with one that is no test, is an error with
+// its number.
+func TestParseRefuses(t *testing.T) {
+	const good = "000 | text | control.TestA | .TestB/c\n"
+	for _, c := range []struct{ line, want string }{
+		{"000 | text | control.TestA |", `:2: "" names no test`},
+		{"000 | text | | .TestB", `:2: "" names no test`},
+		{"000 | text | control.TestA", ":2: want document"},
+		{"000 | | control.TestA | .TestB", ":2: want document"},
+		{"005 | other | control.TestA | .TestB", ":2: want document"},
+		{"001 | other | TestA | .TestB", ":2: \"TestA\" names no test"},
+		{"000 | text | control.TestA | .TestB", ":2: it is there twice"},
+		{"000 | other | none: x | none: y", ":2: nothing proves it"},
+	} {
+		if _, err := conformance.Parse(good + c.line); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.line, err, c.want)
+		}
+	}
+}
+
+// TestFailed: a test that failed, was skipped or did not run is named.
+func TestFailed(t *testing.T) {
+	reqs, err := conformance.Parse("000 | a | control.TestA | .TestB/c\n000 | d | task.TestD | none: why\n000 | e | task.TestE | task.TestD\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := `# waggle/x
+{"Action":"pass","Package":"waggle/control","Test":"TestA"}
+{"Action":"skip","Package":"waggle","Test":"TestB/c"}
+{"Action":"fail","Package":"waggle/task","Test":"TestD"}
+{"Action":"pass","Package":"waggle/task"}
+`
+	got, err := conformance.Failed(strings.NewReader(results), "waggle", reqs)
+	want := []string{".TestB/c was skipped", "task.TestD failed", "task.TestE did not run"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

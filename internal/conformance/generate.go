@@ -1,0 +1,3 @@
+package conformance
+
+//go:generate go run ./write ../../docs/conformance.md

@@ -1,0 +1,38 @@
+// Write writes docs/conformance.md, or checks what go test -json said of the tests in it:
+//
+//	go run ./internal/conformance/write docs/conformance.md
+//	go run ./internal/conformance/write -results <tests.json
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"waggle/internal/conformance"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: write FILE | -results")
+	}
+	reqs, err := conformance.Requirements()
+	if err != nil {
+		return err
+	}
+	if args[0] != "-results" {
+		return os.WriteFile(args[0], []byte(conformance.Document(reqs)), 0o666)
+	}
+	failed, err := conformance.Failed(os.Stdin, "waggle", reqs)
+	if err != nil {
+		return err
+	}
+	return conformance.Error("tests of docs/conformance.md that did not pass", failed)
+}

@@ -1,0 +1,82 @@
+package leader
+
+import (
+	"context"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/poll"
+)
+
+var _ poll.Sharing = (*Leader)(nil)
+
+// Mine implements poll.Sharing: the worker of the lead's agent takes the words to the
+// lead and the orders for itself out of the same mailbox.
+func (l *Leader) Mine(in control.Incoming) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.p.Fold.ForAgent(in)
+}
+
+// spokenTo reports an idle notice of a member to whom the lead's agent has said
+// something since the member's last one: it is what the lead waits for. The caller holds
+// mu.
+func (l *Leader) spokenTo(in control.Incoming, from *control.Worker) bool {
+	agent, ok := l.p.Fold.LeadAgent()
+	if !ok || from == nil || in.Decoded.Kind != waggle.KindIdleNotification {
+		return false
+	}
+	p := l.peers[agent.Instance]
+	m, ok := l.p.Fold.ByInstance(from.Instance)
+	return ok && p != nil && p.fold.SpokeTo(m.Name, m.IdleAt)
+}
+
+// told marks the idle notices among drafts.
+func told(ds []journal.Draft, spoken bool) []journal.Draft {
+	for i, d := range ds {
+		if s, ok := d.Body.(control.Seen); ok && s.Kind == waggle.KindIdleNotification {
+			s.Told = spoken
+			ds[i].Body = s
+		}
+	}
+	return ds
+}
+
+// LeadSettled reports that the lead's agent was given everything that was for it and
+// works on nothing, or that the team has none that runs. busy says that a turn of it runs.
+func (l *Leader) LeadSettled(ctx context.Context) (settled, busy bool, err error) {
+	l.mu.Lock()
+	m, ok := l.p.Fold.LeadAgent()
+	if !ok || m.Died != nil {
+		l.mu.Unlock()
+		return true, false, nil
+	}
+	w, err := l.peer(ctx, m.Instance)
+	if err != nil {
+		l.mu.Unlock()
+		return false, false, err
+	}
+	settled, busy = w.Turn() == nil && len(l.p.Fold.NewsAfter(w.Told)) == 0, w.Turn() != nil
+	l.mu.Unlock()
+	if !settled {
+		return false, busy, nil
+	}
+	entries, err := l.p.Box.Entries(ctx)
+	if err != nil {
+		return false, false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range entries {
+		id := e.ID.String()
+		if e.Err != nil || w.Owns(id) || l.p.Fold.Unsaid(id, l.p.Minter.Now()) != "" || w.Copy(id, l.p.Fold) {
+			continue
+		}
+		in := control.Incoming{Entry: id, Box: waggle.Lead, Envelope: e.Envelope, Decoded: waggle.Decode(e.Envelope)}
+		if !in.IsControl() && l.p.Fold.ForAgent(in) {
+			return false, false, nil
+		}
+	}
+	return true, false, nil
+}

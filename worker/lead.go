@@ -1,0 +1,87 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/poll"
+)
+
+// The agent behind the lead is a worker whose mailbox is the lead's. It takes the words
+// in it, and the orders that the leader's journal has for it; what members ask and report
+// is the leader's process to judge, which reads the same mailbox. Of that the agent is
+// told in words what is worth a turn: the news of the leader's journal.
+
+var _ poll.Sharing = (*Worker)(nil)
+
+// Mine implements poll.Sharing.
+func (w *Worker) Mine(in control.Incoming) bool {
+	if !w.leads {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.p.Fold.Addressed(in, w.p.Lead)
+}
+
+// gather is how long news waits for more before it begins a turn by itself: what members
+// report together is one turn of the lead. Mail does not wait, and news goes with it.
+const gather = 500 * time.Millisecond
+
+// news is what the lead's agent has to be told now. The caller holds mu.
+func (w *Worker) news() []control.News {
+	if !w.leads || w.p.Lead.Closing != nil {
+		return nil
+	}
+	return w.p.Lead.NewsAfter(w.p.Fold.Told)
+}
+
+// newsDue reports news that has waited. The caller holds mu.
+func (w *Worker) newsDue() bool {
+	news := w.news()
+	if len(news) == 0 {
+		return false
+	}
+	age := w.p.Minter.Now().Sub(news[0].Time)
+	return age < 0 || age >= gather // a clock that was set back holds up nothing
+}
+
+// newsAgain is what the session before was told in the turn that is taken up.
+func (w *Worker) newsAgain() []waggle.Mail {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if news := w.p.Fold.NewsAgain(w.p.Lead); w.leads && len(news) > 0 {
+		return []waggle.Mail{newsMail(news)}
+	}
+	return nil
+}
+
+// errToItself refuses words of the lead's agent to the lead.
+var errToItself = errors.New("the lead's own mailbox is where it would be read: name the member to whom this goes")
+
+// newsMail is news as the session of the lead reads it. The name of its sender is
+// reserved, so that it is no member's.
+func newsMail(news []control.News) waggle.Mail {
+	lines := make([]string, len(news))
+	for i, n := range news {
+		lines[i] = newsLine(n)
+	}
+	return waggle.Mail{From: "system", Summary: "what became of the members", Text: strings.Join(lines, "\n")}
+}
+
+func newsLine(n control.News) string {
+	what := map[control.Tiding]string{control.TidingIdle: "is idle", control.TidingResult: "completed", control.TidingFailed: "failed",
+		control.TidingLeft: "left the team", control.TidingAllIdle: "all members are idle"}[n.What]
+	line := strings.TrimSpace(fmt.Sprintf("%s %s", n.Member, what))
+	if n.Task != "" && n.What != control.TidingIdle {
+		line += " task " + n.Task
+	}
+	if n.Note != "" {
+		line += ": " + strings.Join(strings.Fields(n.Note), " ")
+	}
+	return line
+}
