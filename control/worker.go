@@ -46,7 +46,7 @@ type Worker struct {
 	leaving  bool
 	gone     bool
 	failed   error // what Apply returned
-	observe  Observer
+	told     *teller
 }
 
 // Moment is a record by its kind and when it was written.
@@ -167,7 +167,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o Observer) *Worker {
 	return &Worker{base: Booting, asked: map[Key]*Call{}, byKey: map[Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, observe: o}
+		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, told: &teller{observe: o}}
 }
 
 // State is where the worker is now.

@@ -68,6 +68,8 @@ type File struct {
 	folded int       // records, by this File
 	cut    []Ref     // what was cut and is not yet on record
 	sticky error     // BrokenError, FutureError, or what the fold said
+	aside  asides    // records that are not folded
+	least  position  // that a fold which is made again must reach
 }
 
 var _ Journal = (*File)(nil)
@@ -200,6 +202,7 @@ type breach struct {
 	why  string
 	raw  []byte // the line
 
+	err    error        // of the fold
 	future *FutureError // no break, but the end of what can be read
 }
 
@@ -215,6 +218,6 @@ func (j *File) broken(b *breach) error {
 		j.sticky = j.failed(b.future)
 		return j.sticky
 	}
-	j.sticky = &BrokenError{Journal: j.at.name, File: b.file, Line: b.line, Seq: max(b.seq, 1), Why: b.why}
+	j.sticky = &BrokenError{Journal: j.at.name, File: b.file, Line: b.line, Seq: max(b.seq, 1), Why: b.why, Err: b.err}
 	return j.sticky
 }

@@ -14,6 +14,20 @@ import (
 
 // Refresh implements Journal. With nothing new it costs two stats.
 func (j *File) Refresh(ctx context.Context) error {
+	for range maxAgain {
+		if err := j.read(ctx); err != nil {
+			return err
+		}
+		if !j.aside.again {
+			return j.reached()
+		}
+		j.fresh()
+	}
+	return j.broken(j.breach(j.at, nil, "its records contradict each other in every order of setting them aside"))
+}
+
+// read folds what was appended since.
+func (j *File) read(ctx context.Context) error {
 	for {
 		if j.sticky != nil {
 			return j.sticky
@@ -223,10 +237,10 @@ func (j *File) accept(at position, raw []byte) (line, error) {
 
 // take folds the records of one append, which ends at at.
 func (j *File) take(at position, recs []Record) error {
-	for _, r := range recs {
-		if err := apply(j.fold, r); err != nil {
-			j.sticky = err
-			return err
+	for i, r := range recs {
+		if err := j.fold1(r); err != nil {
+			line := at.line - len(recs) + i + 1
+			return j.contradicted(at.seg, line, r, err)
 		}
 		at.count(r)
 	}

@@ -39,7 +39,7 @@ func (j *File) snapshotter() (s Snapshotter, path string, ok bool) {
 // that does not is removed, and every line is read.
 func (j *File) restore() {
 	s, path, ok := j.snapshotter()
-	if !ok {
+	if !ok || len(j.aside.skip) > 0 { // it may hold what is to be left out
 		return
 	}
 	b, err := atomicfile.ReadFile(path, atomicfile.Options{})
@@ -115,7 +115,7 @@ func (j *File) checkLine(h snapshot) error {
 // nothing when it fails, so that is not reported.
 func (j *File) save() {
 	s, path, ok := j.snapshotter()
-	if !ok || j.folded < j.o.SnapshotAfter {
+	if !ok || j.folded < j.o.SnapshotAfter || len(j.unnamed()) > 0 {
 		return
 	}
 	state, err := s.Snapshot()
