@@ -77,7 +77,7 @@ func (e *BrokenError) Error() string {
 	if e.Line > 0 {
 		at = fmt.Sprintf("%s, line %d", e.File, e.Line)
 	}
-	return fmt.Sprintf("journal %s is broken at seq %d (%s): %s; nothing more is decided from it. Look at the file, and run waggle doctor",
+	return fmt.Sprintf("journal %s is broken at seq %d (%s): %s; nothing more is decided from it",
 		e.Journal, e.Seq, path.Join(string(e.Journal), at), e.Why)
 }
 

@@ -212,6 +212,9 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Not
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
+	if s, err := o.wreck(ctx, name); s != nil && err == nil {
+		return unreadable("run", name, s.broken)
+	}
 	s, err := o.State(ctx, name)
 	if err == nil && s == nil {
 		var done bool

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"waggle"
 	"waggle/control"
+	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/spawn"
@@ -65,6 +67,9 @@ func (k *keeper) begin(ctx context.Context) error {
 // leads puts on record that this process leads.
 func (o Operator) leads(ctx context.Context, s *State, b control.LeadingProcess) error {
 	b.Version = o.Version
+	if err := s.Dir.NoteStarted(statedir.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
+		return err
+	}
 	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: b}}, nil
 	})

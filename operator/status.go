@@ -16,7 +16,10 @@ import (
 // Status is a team at a glance (DESIGN, `status`).
 type Status struct {
 	Team    string         `json:"team"`
-	Notice  string         `json:"notice"` // what is wrong with the team's directory; "" when nothing is
+	Notice  string         `json:"notice"` // what is wrong with the team's directory or its journal; "" when nothing is
+	// Broken says that the notice is of the leader's journal: nothing can be done with the
+	// team but end it by force.
+	Broken bool `json:"broken"`
 	Leader  LeaderStatus   `json:"leader"`
 	Members []MemberStatus `json:"members"`
 	// Interrupted says that members died and nobody leads who would start them again;
@@ -111,7 +114,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	}
 	st.Notice, st.Ceiling = notice(s.Lead.Noticed), ceilingView(s.Lead.Policy)
 	if s.broken != nil {
-		st.Notice = s.broken.Error()
+		st.Notice, st.Broken = s.broken.Error(), true
 	}
 	_, led, err := o.Live(s)
 	if err != nil {
@@ -140,7 +143,10 @@ func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*State, e
 		return s, err
 	}
 	r, rerr := o.OpenRecord(ctx, string(name))
-	if rerr != nil || r.Broken == nil || r.Lead.Instance == "" {
+	if rerr == nil && r.Broken != nil && r.Lead.Instance == "" && b != nil {
+		return o.wreck(ctx, name) // not even its beginning; what is left says who there is
+	}
+	if rerr != nil || r.Broken == nil {
 		return nil, err
 	}
 	r.State.broken = r.Broken
@@ -207,7 +213,7 @@ func (k *looker) usage(st *Status) {
 
 // interrupted counts a member that died and that somebody could start again.
 func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
-	if k.led || ms.State != StateDead || f.Ending != "" || f.Files {
+	if k.led || k.s.broken != nil || ms.State != StateDead || f.Ending != "" || f.Files {
 		return
 	}
 	if st.Interrupted == nil {

@@ -95,6 +95,10 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	if err != nil {
 		return nil, err
 	}
+	// Beside the record, for whoever ends this process when that cannot be read.
+	if err := o.State.NoteStarted(statedir.Started{Team: o.Team, Root: lead.Root, Instance: o.Instance, Name: m.Name, ID: m.Process.ID}); err != nil {
+		return nil, err
+	}
 	writer := journal.Writer{Instance: string(o.Instance), Epoch: epoch, PID: os.Getpid()}
 	if _, err := own.Append(ctx, writer, func() ([]journal.Draft, error) {
 		return fold.Open(control.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version})
