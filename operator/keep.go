@@ -124,7 +124,7 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
 			return "", err
 		}
-		if how, err := k.look(watch); how != "" || err != nil {
+		if how, err := k.look(watch); how != "" || unpassing(err) != nil {
 			return how, err
 		}
 		k.ask(ctx)
@@ -155,7 +155,7 @@ func (k *keeper) pass(ctx context.Context) error {
 		k.warn("pass failed, will retry", err)
 	}
 	if err := k.s.Journal.Refresh(ctx); err != nil {
-		return err
+		return unpassing(err)
 	}
 	k.l.View(func(lead *control.Leader) {
 		k.job.adopt(lead)
