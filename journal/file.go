@@ -27,6 +27,9 @@ type Options struct {
 	// a fold that is a Snapshotter; 0 means 1000. Negative: snapshots are neither
 	// used nor saved, every line is read.
 	SnapshotAfter int
+	// Whole reads every line at first, whatever snapshot there is: that is for a process
+	// which acts on what it reads. It may use one that it has saved itself later.
+	Whole bool
 	// Write, Sync and Truncate replace the file operations of an append, for
 	// tests that make them fail. Nil in production.
 	Write    func(f *os.File, p []byte) (int, error)
@@ -69,6 +72,7 @@ type File struct {
 	cut    []Ref     // what was cut and is not yet on record
 	sticky error     // BrokenError, FutureError, or what the fold said
 	aside  asides    // records that are not folded
+	saved  string    // sum of the snapshot that this File has saved
 	least  position  // that a fold which is made again must reach
 }
 

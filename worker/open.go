@@ -78,12 +78,12 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		}
 	}()
 	lead := control.NewLeader(nil)
-	leader, err := o.State.Journals().Open(journal.Leader, lead, journal.Options{Now: o.Minter.Now})
+	leader, err := o.State.Journals().Open(journal.Leader, lead, journal.Options{Now: o.Minter.Now, Whole: true})
 	if err != nil {
 		return nil, err
 	}
 	fold := control.NewWorker(o.Observe)
-	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now})
+	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now, Whole: true})
 	if err != nil {
 		return nil, err
 	}
