@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"waggle/internal/atomicfile"
 )
@@ -49,7 +48,7 @@ func (j *File) prepare(ctx context.Context) error {
 
 // append is Append under the lock.
 func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
-	j.mod = time.Time{} // a time may not tell: look at the last line
+	j.doubt = true // a time may not tell: look at the last line
 	if err := j.Refresh(ctx); err != nil {
 		return nil, err
 	}

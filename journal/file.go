@@ -68,6 +68,7 @@ type File struct {
 	id     fileID    // of the segment, to notice a replaced one
 	size   int64     // of the segment when it was last read
 	mod    time.Time // and when it had been changed; zero: look again
+	doubt  bool      // look at the last line, whatever the time says
 	folded int       // records, by this File
 	cut    []Ref     // what was cut and is not yet on record
 	sticky error     // BrokenError, FutureError, or what the fold said

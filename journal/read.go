@@ -91,7 +91,7 @@ func (j *File) scan() error {
 	if err := j.trust(st); err != nil {
 		return err
 	}
-	if st.Size() == j.at.off && st.ModTime().Equal(j.mod) {
+	if st.Size() == j.at.off && st.ModTime().Equal(j.mod) && !j.doubt {
 		j.size = j.at.off
 		return nil
 	}
@@ -109,6 +109,12 @@ func (j *File) scan() error {
 	if err := j.checkTail(f); err != nil {
 		return err
 	}
+	if st.Size() == j.at.off && !j.mod.IsZero() && !st.ModTime().Equal(j.mod) {
+		if err := j.checkLines(f); err != nil {
+			return err
+		}
+	}
+	j.doubt = false
 	j.id, j.size, j.mod = identify(st), st.Size(), st.ModTime()
 	if j.size == j.at.off {
 		return nil
@@ -157,6 +163,40 @@ func (j *File) checkTail(f *os.File) error {
 		return j.breach(at, raw, "the line was replaced by another")
 	}
 	return nil
+}
+
+// checkLines makes sure that the lines that were folded are still there: something was
+// written to the segment, and nothing was appended.
+func (j *File) checkLines(f *os.File) error {
+	br := bufio.NewReaderSize(io.NewSectionReader(f, 0, j.at.off), 64<<10)
+	at, first := position{chain: j.at.chain, seg: j.at.seg}, true
+	for {
+		raw, err := readLine(br)
+		switch {
+		case err == io.EOF && len(raw) == 0 && (first || at.head == j.at.head):
+			return nil
+		case err == io.EOF:
+			return j.breach(at, raw, "the lines that were read before are not there any more")
+		case errors.Is(err, errLongLine):
+			return j.breach(at, nil, err.Error())
+		case err != nil:
+			return j.failed(err)
+		}
+		l, err := decodeLine(raw)
+		if err == nil && !first && (l.Prev != at.head || l.Seq != at.seq+1) {
+			err = errors.New("prev is not the hash of the line before: a line was changed or removed")
+		}
+		if err != nil {
+			if first {
+				at.seq = 0 // unknown: the line that says it is the one that is broken
+			}
+			return j.breach(at, raw, err.Error())
+		}
+		first = false
+		at.seq, at.head = l.Seq, l.hash
+		at.off += int64(l.size)
+		at.line++
+	}
 }
 
 // readLines folds every append that is complete.

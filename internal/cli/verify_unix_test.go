@@ -88,13 +88,13 @@ func TestVerifyTampered(t *testing.T) {
 	changed := 0
 	for _, n := range names {
 		if n != journal.Leader {
-			changed += rewrite(t, d, n, control.RecAnswered, `"rule":"Bash"`, `"rule":"Bash(echo:*)"`)
+			changed += rewrite(t, d, n, control.RecAnswered, `"rule":"allow Bash"`, `"rule":"allow Bash(echo:*)"`)
 		}
 	}
 	if changed != 1 {
-		t.Fatalf("%d records were changed", changed)
+		t.Fatalf("%d records were changed\n%s", changed, h.must("log", "told", "--kind", "answered"))
 	}
-	if v, code := verify(); code != 1 || v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0].Why, "on record is allow (Bash(echo:*))") {
+	if v, code := verify(); code != 1 || v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0].Why, "on record is allow (allow Bash(echo:*))") {
 		t.Errorf("a decision was changed: code %d, %+v", code, v)
 	}
 	for _, n := range names {
