@@ -52,7 +52,7 @@ type Leader struct {
 	stirred bool              // something was given out since all were idle
 	failed  error             // what Apply returned
 	brief   bool              // keeps only what is open
-	observe Observer
+	told    *teller
 }
 
 // peerSeq names a record: one that a member's journal holds, or one that it
@@ -198,7 +198,7 @@ type Order struct {
 func NewLeader(o Observer) *Leader {
 	return &Leader{byInst: map[Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[Key]*Request{},
 		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
-		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, observe: o}
+		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, told: &teller{observe: o}}
 }
 
 // Member finds the present member of a name.

@@ -24,6 +24,8 @@ type Verdict struct {
 	Reason  string
 	// UpdatedInput, when set, is what runs instead; it must be a JSON object.
 	UpdatedInput string
+
+	judged Judged // of the rules
 }
 
 // Outcome is what a Decide comes to. Drafts may have to be appended even when
@@ -273,7 +275,7 @@ const expiredText = "nobody answered before the deadline; ask again if it is sti
 func (l *Leader) decision(req *Request, v Verdict, mint Mint) (Decided, error) {
 	m := l.byInst[req.Instance]
 	d := Decided{Key: req.Key, Digest: req.Digest, Decision: DecisionDeny, By: v.By, Channel: v.Channel, Via: v.Via,
-		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust}
+		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust, Judged: v.judged}
 	if v.Allow {
 		d.Decision = DecisionAllow
 		t := mint.Now.Add(grant).UTC()
@@ -349,6 +351,7 @@ func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
 		return false
 	}
 	v.By, v.Via, v.Rule, v.Reason, v.Allow = policy.RoleRules, ViaRules, j.Rule, j.Why, j.Decision == policy.Allow
+	v.judged = Judged{policy.JudgeVersion, l.ModeOf(r.Instance)}
 	return true
 }
 

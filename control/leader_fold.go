@@ -11,19 +11,23 @@ import (
 )
 
 // Apply implements journal.Fold. After an error the fold is not used further:
-// every later Apply returns that error.
+// every later Apply returns that error, unless the record may be set aside.
 //
 // Two things are told apart. A record whose writer had no right to it, or that
 // decides what is decided, has no effect and is listed in Ignored. A record that
 // its writer could only have made by mistake is an error.
 func (l *Leader) Apply(r journal.Record) error {
-	if l.failed == nil {
-		l.failed = l.apply(r)
-		if l.brief {
-			l.forget(r.Kind)
-		}
+	if l.failed != nil {
+		return l.failed
 	}
-	return l.failed
+	err := l.apply(r)
+	if !l.MaySetAside(r.Kind) {
+		l.failed = err
+	}
+	if l.brief {
+		l.forget(r.Kind)
+	}
+	return err
 }
 
 func (l *Leader) apply(r journal.Record) error {
@@ -92,10 +96,8 @@ func (l *Leader) did(m *Member, from State, on Event, r journal.Record, request 
 }
 
 func (l *Leader) tell(machine string, member waggle.MemberName, i Instance, row string, m move, r journal.Record, request string) {
-	if l.observe != nil {
-		l.observe(Observation{Machine: machine, Member: string(member), Instance: i, Row: row, From: m.from, On: m.on, To: m.to,
-			Request: request, Seq: uint64(r.Seq), Time: r.Time})
-	}
+	l.told.tell(Observation{Machine: machine, Member: string(member), Instance: i, Row: row, From: m.from, On: m.on, To: m.to,
+		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 }
 
 // advance moves a request, checks the move against the table and reports it.

@@ -276,6 +276,14 @@ type Decided struct {
 	UseBy         *time.Time `json:"use_by,omitempty"`
 	Trust         Level      `json:"trust"`
 	Mail          *Mail      `json:"mail,omitempty"`
+	Judged
+}
+
+// Judged is how the rules were asked, of what they decided. The zero value: they did not
+// decide, or a program did that did not say it.
+type Judged struct {
+	Judge int         `json:"judge,omitempty"`      // policy.JudgeVersion
+	Mode  policy.Mode `json:"judge_mode,omitempty"` // that held for the member
 }
 
 // What a Commanded orders.
@@ -405,7 +413,8 @@ type Answered struct {
 	UpdatedDigest Digest     `json:"updated_digest,omitempty"`
 	UseBy         *time.Time `json:"use_by,omitempty"`
 	// Ask is set when the rules decided and no Asked record holds it.
-	Ask   *Ask   `json:"ask,omitempty"`
+	Ask *Ask `json:"ask,omitempty"`
+	Judged
 	Entry string `json:"entry,omitempty"` // the mailbox entry that brought it
 }
 

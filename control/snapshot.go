@@ -49,7 +49,7 @@ func (l *Leader) Snapshot() ([]byte, error) {
 		return nil, errFailedFold
 	}
 	plain := *l
-	plain.observe = nil
+	plain.told = nil
 	return freeze(&plain)
 }
 
@@ -59,32 +59,32 @@ func (w *Worker) Snapshot() ([]byte, error) {
 		return nil, errFailedFold
 	}
 	plain := *w
-	plain.observe = nil
+	plain.told = nil
 	return freeze(&plain)
 }
 
 // Restore implements journal.Snapshotter. What led to the state is told to no
 // observer.
 func (l *Leader) Restore(b []byte) error {
-	fresh := NewLeader(l.observe)
+	fresh := NewLeader(nil)
 	if err := thaw(b, fresh); err != nil {
 		return err
 	}
 	if fresh.brief != l.brief {
 		return errThaw
 	}
-	fresh.observe = l.observe
+	fresh.told = l.told
 	*l = *fresh
 	return nil
 }
 
 // Restore implements journal.Snapshotter.
 func (w *Worker) Restore(b []byte) error {
-	fresh := NewWorker(w.observe)
+	fresh := NewWorker(nil)
 	if err := thaw(b, fresh); err != nil {
 		return err
 	}
-	fresh.observe = w.observe
+	fresh.told = w.told
 	*w = *fresh
 	return nil
 }

@@ -154,7 +154,7 @@ func TestSnapshotIsNotTrusted(t *testing.T) {
 	if control.NewLeader(nil).Restore(own) == nil && control.NewLeader(nil).Restore(append(bytes.Clone(b), 0)) == nil {
 		t.Error("more than a snapshot is one")
 	}
-	if err := w.l.Apply(record(t, 999, control.RecJoined, w.lead(), control.Joined{})); err == nil {
+	if err := w.l.Apply(record(t, 999, control.RecPolicy, operator, control.PolicySet{})); err == nil {
 		t.Fatal("a bad record was taken")
 	}
 	if _, err := w.l.Snapshot(); err == nil {

@@ -49,7 +49,7 @@ type Worker struct {
 	leaving  bool
 	gone     bool
 	failed   error // what Apply returned
-	observe  Observer
+	told     *teller
 }
 
 // Moment is a record by its kind and when it was written.
@@ -170,7 +170,7 @@ type Vouched struct {
 // NewWorker returns an empty fold.
 func NewWorker(o Observer) *Worker {
 	return &Worker{base: Booting, asked: map[Key]*Call{}, byKey: map[Key]*Call{}, byAsk: map[question]*Call{},
-		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, observe: o}
+		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, told: &teller{observe: o}}
 }
 
 // State is where the worker is now.

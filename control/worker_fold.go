@@ -11,12 +11,16 @@ import (
 )
 
 // Apply implements journal.Fold. After an error the fold is not used further:
-// every later Apply returns that error.
+// every later Apply returns that error, unless the record may be set aside.
 func (w *Worker) Apply(r journal.Record) error {
-	if w.failed == nil {
-		w.failed = w.apply(r)
+	if w.failed != nil {
+		return w.failed
 	}
-	return w.failed
+	err := w.apply(r)
+	if !w.MaySetAside(r.Kind) {
+		w.failed = err
+	}
+	return err
 }
 
 func (w *Worker) apply(r journal.Record) error {
@@ -75,10 +79,8 @@ func (w *Worker) did(from State, on Event, r journal.Record, request string) err
 	if !ok {
 		return &TransitionError{Machine: "worker " + string(w.Name), From: from, To: to, On: on}
 	}
-	if w.observe != nil {
-		w.observe(Observation{Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
-			Request: request, Seq: uint64(r.Seq), Time: r.Time})
-	}
+	w.told.tell(Observation{Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
+		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 	return nil
 }
 

@@ -53,7 +53,8 @@ func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal
 			decision = DecisionAllow
 		}
 		return k, []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: k, Digest: dig, Decision: decision,
-			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a}}}, nil
+			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
+			Judged: Judged{policy.JudgeVersion, w.mode(l)}}}}, nil
 	}
 	mail, err := compose(w.Name, w.color(l), waggle.Lead, w.question(k, a, w.color(l), m), m)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"waggle/internal/atomicfile"
 )
@@ -35,7 +34,7 @@ func (j *File) Append(ctx context.Context, w Writer, propose func() ([]Draft, er
 // prepare makes the journal's directory, unless there was one: a directory that is
 // gone is not made again.
 func (j *File) prepare(ctx context.Context) error {
-	if j.at.seq > 0 {
+	if j.at.seq > 0 || j.least.seq > 0 {
 		if _, err := os.Lstat(j.dir); err != nil {
 			return errors.Join(j.Refresh(ctx), err)
 		}
@@ -49,7 +48,7 @@ func (j *File) prepare(ctx context.Context) error {
 
 // append is Append under the lock.
 func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
-	j.mod = time.Time{} // a time may not tell: look at the last line
+	j.doubt = true // a time may not tell: look at the last line
 	if err := j.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -61,8 +60,9 @@ func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, er
 	}
 	var drafts []Draft
 	for _, ref := range j.cut {
-		drafts = append(drafts, Draft{Kind: KindRepaired, Body: Repaired{Cut: ref}})
+		drafts = append(drafts, Draft{Kind: KindRepaired, Body: Repaired{Cut: &ref}})
 	}
+	drafts = append(drafts, j.unnamed()...)
 	repairs := len(drafts)
 	proposed, err := propose()
 	if err != nil {
@@ -117,7 +117,7 @@ func (j *File) cutRest() error {
 
 var errNotAlone = errors.New("another program writes to the segment without the lock")
 
-// write appends the drafts as one write and folds them.
+// write folds the drafts and appends them as one write.
 func (j *File) write(w Writer, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -130,52 +130,92 @@ func (j *File) write(w Writer, drafts []Draft) ([]Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := j.put(at, raw); err != nil {
-		return nil, j.failed(fmt.Errorf("append: %w", err))
-	}
-	j.cut = nil
 	recs := make([]Record, 0, len(lines))
 	for _, l := range lines {
 		recs = append(recs, l.Record)
-		at.pass(l)
 	}
-	j.size = at.off
-	if err := j.take(at, recs); err != nil {
-		return nil, err
+	f, id, err := j.end(at)
+	if err != nil {
+		return nil, j.failed(fmt.Errorf("append: %w", err))
 	}
+	defer f.Close()
+	after, first, ok := at, j.tentative(), false
+	for _, l := range lines {
+		after.pass(l)
+	}
+	if first != nil {
+		defer func() {
+			if !ok {
+				j.rebuild()
+			}
+		}()
+		if err := try(first, recs); err != nil {
+			return nil, err
+		}
+	}
+	if err := j.writeSynced(f, raw); err != nil {
+		return nil, j.failed(fmt.Errorf("append: %w", errors.Join(err, j.withdraw(at))))
+	}
+	ok = true
+	j.id, j.cut, j.size = id, nil, after.off
+	if st, err := f.Stat(); err == nil {
+		j.mod = st.ModTime()
+	}
+	if first == nil {
+		if err := j.take(after, recs); err != nil {
+			return nil, err
+		}
+		return recs, nil
+	}
+	for _, r := range recs {
+		j.named(r)
+		after.count(r)
+	}
+	j.folded += len(recs)
+	j.at = after
+	first.Keep()
 	return recs, nil
 }
 
-// put writes p at the end of a segment and flushes it. When that fails it takes p
-// back. Should that fail too, what stays is an unfinished append for the next
-// writer to cut, or a whole one for the next Refresh to fold.
-func (j *File) put(at position, p []byte) error {
+// try folds drafts that are not written yet.
+func try(fold Tentative, recs []Record) error {
+	fold.Hold()
+	for _, r := range recs {
+		if err := fold.Apply(r); err != nil {
+			return &DraftError{Journal: r.Journal, Kind: r.Kind, Err: err}
+		}
+	}
+	return nil
+}
+
+// end opens the segment to write at its end, which must be where it was read to. What
+// is written there and not flushed is withdrawn. Should that fail too, what stays is an
+// unfinished append for the next writer to cut, or a whole one for the next Refresh to
+// fold.
+func (j *File) end(at position) (_ *os.File, id fileID, err error) {
 	f, err := os.OpenFile(j.segPath(at.seg), os.O_WRONLY|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
-		return err
+		return nil, id, err
 	}
-	defer f.Close()
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
 	st, err := f.Stat()
 	if err != nil {
-		return err
+		return nil, id, err
 	}
 	if !st.Mode().IsRegular() || st.Size() != at.off || at.off > 0 && identify(st) != j.id {
-		return errNotAlone
+		return nil, id, errNotAlone
 	}
 	// Whatever has a line in it is found again after a power cut.
 	if at.off == 0 {
 		if err := j.syncDirs(at.seg); err != nil {
-			return err
+			return nil, id, err
 		}
 	}
-	if err := j.writeSynced(f, p); err != nil {
-		return errors.Join(err, j.withdraw(at))
-	}
-	j.id = identify(st)
-	if st, err := f.Stat(); err == nil {
-		j.mod = st.ModTime()
-	}
-	return nil
+	return f, identify(st), nil
 }
 
 // withdraw takes back a failed append. The descriptor that appends is of no use:

@@ -27,6 +27,9 @@ type Options struct {
 	// a fold that is a Snapshotter; 0 means 1000. Negative: snapshots are neither
 	// used nor saved, every line is read.
 	SnapshotAfter int
+	// Whole reads every line at first, whatever snapshot there is: that is for a process
+	// which acts on what it reads. It may use one that it has saved itself later.
+	Whole bool
 	// Write, Sync and Truncate replace the file operations of an append, for
 	// tests that make them fail. Nil in production.
 	Write    func(f *os.File, p []byte) (int, error)
@@ -65,9 +68,13 @@ type File struct {
 	id     fileID    // of the segment, to notice a replaced one
 	size   int64     // of the segment when it was last read
 	mod    time.Time // and when it had been changed; zero: look again
+	doubt  bool      // look at the last line, whatever the time says
 	folded int       // records, by this File
 	cut    []Ref     // what was cut and is not yet on record
 	sticky error     // BrokenError, FutureError, or what the fold said
+	aside  asides    // records that are not folded
+	saved  string    // sum of the snapshot that this File has saved
+	least  position  // that a fold which is made again must reach
 }
 
 var _ Journal = (*File)(nil)
@@ -200,6 +207,7 @@ type breach struct {
 	why  string
 	raw  []byte // the line
 
+	err    error        // of the fold
 	future *FutureError // no break, but the end of what can be read
 }
 
@@ -215,6 +223,6 @@ func (j *File) broken(b *breach) error {
 		j.sticky = j.failed(b.future)
 		return j.sticky
 	}
-	j.sticky = &BrokenError{Journal: j.at.name, File: b.file, Line: b.line, Seq: max(b.seq, 1), Why: b.why}
+	j.sticky = &BrokenError{Journal: j.at.name, File: b.file, Line: b.line, Seq: max(b.seq, 1), Why: b.why, Err: b.err}
 	return j.sticky
 }

@@ -13,6 +13,23 @@ type Fold interface {
 	Apply(Record) error
 }
 
+// Tentative is a Fold that can be thrown away. An append folds its drafts into it
+// before it writes them: a draft that the fold refuses is never written, and after a
+// refusal or a failed write the fold is made again from what is on disk (TRUST 4).
+// Drafts for any other Fold are written first.
+type Tentative interface {
+	Fold
+	// Reset makes the fold fresh. What an observer was told stays told.
+	Reset()
+	// Hold keeps from observers what is folded from now on, and Keep tells it: it is
+	// on disk.
+	Hold()
+	Keep()
+	// MaySetAside reports a kind that widens nothing by not being there: a record of
+	// it that contradicts the fold is left out, and the journal goes on.
+	MaySetAside(kind string) bool
+}
+
 // Snapshotter is a Fold that need not be rebuilt from the first record.
 type Snapshotter interface {
 	Fold
@@ -33,7 +50,7 @@ type Journal interface {
 	// no lock and ignores an unfinished append at the end.
 	Refresh(ctx context.Context) error
 	// Append locks the journal, refreshes, and calls propose, whose drafts are
-	// written as one write, flushed, folded and returned. propose sees a fold
+	// folded (Tentative), written as one write, flushed and returned. propose sees a fold
 	// that is current and must only compare and draft: nothing is sent, run or
 	// locked under the journal's lock (TRUST 6). Its error is returned as it is.
 	// No drafts: nothing is written. The drafts count together: no reader sees a
@@ -49,7 +66,10 @@ type BrokenError struct {
 	Line    int    // in that segment, from 1; 0 when the file as a whole is meant
 	Seq     Seq    // that was expected there
 	Why     string
+	Err     error // what the fold said of a record that contradicts it; nil for any other break
 }
+
+func (e *BrokenError) Unwrap() error { return e.Err }
 
 // Error says where the break is.
 func (e *BrokenError) Error() string {
@@ -57,9 +77,24 @@ func (e *BrokenError) Error() string {
 	if e.Line > 0 {
 		at = fmt.Sprintf("%s, line %d", e.File, e.Line)
 	}
-	return fmt.Sprintf("journal %s is broken at seq %d (%s): %s; nothing more is decided from it. Look at the file, and run waggle doctor",
+	return fmt.Sprintf("journal %s is broken at seq %d (%s): %s; nothing more is decided from it",
 		e.Journal, e.Seq, path.Join(string(e.Journal), at), e.Why)
 }
+
+// DraftError refuses an append: the journal's own fold would not take the record.
+// Nothing was written, and the journal is as good as before.
+type DraftError struct {
+	Journal Name
+	Kind    string
+	Err     error
+}
+
+// Error says what the fold said.
+func (e *DraftError) Error() string {
+	return fmt.Sprintf("journal %s: %s is not recorded, for it contradicts what is on record: %v", e.Journal, e.Kind, e.Err)
+}
+
+func (e *DraftError) Unwrap() error { return e.Err }
 
 // FutureError reports something that only a newer waggle understands.
 type FutureError struct{ What string }
@@ -84,10 +119,15 @@ func (e *StaleError) Error() string {
 }
 
 // KindRepaired is the one kind this package writes itself: an unfinished append
-// was cut.
+// was cut, or a record set aside.
 const KindRepaired = "repaired"
 
-// Repaired is the body of a KindRepaired record.
+// Repaired is the body of a KindRepaired record: one of Cut and Aside is set.
 type Repaired struct {
-	Cut Ref `json:"cut"` // the cut bytes, kept among the bodies
+	Cut *Ref `json:"cut,omitempty"` // the cut bytes, kept among the bodies
+	// Aside is the seq of a record that links to the one before and contradicts it all
+	// the same. No fold applies it.
+	Aside Seq    `json:"aside,omitempty"`
+	Kind  string `json:"kind,omitempty"` // of that record
+	Why   string `json:"why,omitempty"`
 }

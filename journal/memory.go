@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -99,10 +100,24 @@ func (h *Handle) Append(ctx context.Context, w Writer, propose func() ([]Draft, 
 	var recs []Record
 	for _, l := range lines {
 		recs = append(recs, l.Record)
+	}
+	first, ok := h.fold.(Tentative)
+	if ok {
+		if err := try(first, recs); err != nil {
+			first.Reset()
+			h.n = 0
+			return nil, errors.Join(err, h.catchUp())
+		}
+		h.n += len(recs)
+	}
+	for _, l := range lines {
 		h.m.at.pass(l)
 		h.m.at.count(l.Record)
 	}
 	h.m.recs = append(h.m.recs, recs...)
+	if ok {
+		first.Keep()
+	}
 	if err := h.catchUp(); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,20 @@ import (
 
 // Refresh implements Journal. With nothing new it costs two stats.
 func (j *File) Refresh(ctx context.Context) error {
+	for range maxAgain {
+		if err := j.read(ctx); err != nil {
+			return err
+		}
+		if !j.aside.again {
+			return j.reached()
+		}
+		j.fresh()
+	}
+	return j.broken(j.breach(j.at, nil, "its records contradict each other in every order of setting them aside"))
+}
+
+// read folds what was appended since.
+func (j *File) read(ctx context.Context) error {
 	for {
 		if j.sticky != nil {
 			return j.sticky
@@ -77,7 +91,7 @@ func (j *File) scan() error {
 	if err := j.trust(st); err != nil {
 		return err
 	}
-	if st.Size() == j.at.off && st.ModTime().Equal(j.mod) {
+	if st.Size() == j.at.off && st.ModTime().Equal(j.mod) && !j.doubt {
 		j.size = j.at.off
 		return nil
 	}
@@ -95,6 +109,12 @@ func (j *File) scan() error {
 	if err := j.checkTail(f); err != nil {
 		return err
 	}
+	if st.Size() == j.at.off && !j.mod.IsZero() && !st.ModTime().Equal(j.mod) {
+		if err := j.checkLines(f); err != nil {
+			return err
+		}
+	}
+	j.doubt = false
 	j.id, j.size, j.mod = identify(st), st.Size(), st.ModTime()
 	if j.size == j.at.off {
 		return nil
@@ -143,6 +163,40 @@ func (j *File) checkTail(f *os.File) error {
 		return j.breach(at, raw, "the line was replaced by another")
 	}
 	return nil
+}
+
+// checkLines makes sure that the lines that were folded are still there: something was
+// written to the segment, and nothing was appended.
+func (j *File) checkLines(f *os.File) error {
+	br := bufio.NewReaderSize(io.NewSectionReader(f, 0, j.at.off), 64<<10)
+	at, first := position{chain: j.at.chain, seg: j.at.seg}, true
+	for {
+		raw, err := readLine(br)
+		switch {
+		case err == io.EOF && len(raw) == 0 && (first || at.head == j.at.head):
+			return nil
+		case err == io.EOF:
+			return j.breach(at, raw, "the lines that were read before are not there any more")
+		case errors.Is(err, errLongLine):
+			return j.breach(at, nil, err.Error())
+		case err != nil:
+			return j.failed(err)
+		}
+		l, err := decodeLine(raw)
+		if err == nil && !first && (l.Prev != at.head || l.Seq != at.seq+1) {
+			err = errors.New("prev is not the hash of the line before: a line was changed or removed")
+		}
+		if err != nil {
+			if first {
+				at.seq = 0 // unknown: the line that says it is the one that is broken
+			}
+			return j.breach(at, raw, err.Error())
+		}
+		first = false
+		at.seq, at.head = l.Seq, l.hash
+		at.off += int64(l.size)
+		at.line++
+	}
 }
 
 // readLines folds every append that is complete.
@@ -223,10 +277,10 @@ func (j *File) accept(at position, raw []byte) (line, error) {
 
 // take folds the records of one append, which ends at at.
 func (j *File) take(at position, recs []Record) error {
-	for _, r := range recs {
-		if err := apply(j.fold, r); err != nil {
-			j.sticky = err
-			return err
+	for i, r := range recs {
+		if err := j.fold1(r); err != nil {
+			line := at.line - len(recs) + i + 1
+			return j.contradicted(at.seg, line, r, err)
 		}
 		at.count(r)
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -39,11 +41,14 @@ func (j *File) snapshotter() (s Snapshotter, path string, ok bool) {
 // that does not is removed, and every line is read.
 func (j *File) restore() {
 	s, path, ok := j.snapshotter()
-	if !ok {
+	if !ok || len(j.aside.skip) > 0 { // it may hold what is to be left out
+		return
+	}
+	if j.o.Whole && j.saved == "" {
 		return
 	}
 	b, err := atomicfile.ReadFile(path, atomicfile.Options{})
-	if err != nil {
+	if err != nil || j.o.Whole && !bytes.HasPrefix(b, []byte(j.saved)) {
 		return
 	}
 	if err := j.restoreFrom(s, b); err != nil {
@@ -115,7 +120,7 @@ func (j *File) checkLine(h snapshot) error {
 // nothing when it fails, so that is not reported.
 func (j *File) save() {
 	s, path, ok := j.snapshotter()
-	if !ok || j.folded < j.o.SnapshotAfter {
+	if !ok || j.folded < j.o.SnapshotAfter || len(j.unnamed()) > 0 {
 		return
 	}
 	state, err := s.Snapshot()
@@ -128,6 +133,73 @@ func (j *File) save() {
 		return
 	}
 	b := bytes.Join([][]byte{head, state}, []byte("\n"))
-	b = append([]byte(hexSum(b)+"\n"), b...)
-	_ = atomicfile.WriteFile(path, b, atomicfile.Options{})
+	sum := hexSum(b)
+	b = append([]byte(sum+"\n"), b...)
+	if atomicfile.WriteFile(path, b, atomicfile.Options{}) == nil {
+		j.saved = sum
+	}
+}
+
+// CheckSnapshot folds a journal from its first line and compares the snapshot that is
+// saved of such a fold with what the fold is there. there is false when there is none.
+func (d Dir) CheckSnapshot(name Name, fold Snapshotter, o Options) (there bool, err error) {
+	o.SnapshotAfter = -1
+	j := &File{dir: filepath.Join(d.Path, string(name)), fold: fold, o: Options{}.withDefaults(), at: position{chain: newChain(d.UID, name), seg: 1}}
+	_, path, _ := j.snapshotter()
+	b, err := atomicfile.ReadFile(path, atomicfile.Options{})
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	sum, b, _ := bytes.Cut(b, []byte("\n"))
+	if string(sum) != hexSum(b) {
+		return true, fmt.Errorf("%s does not have its sum: it was changed", filepath.Base(path))
+	}
+	head, state, _ := bytes.Cut(b, []byte("\n"))
+	var h snapshot
+	if err := json.Unmarshal(head, &h); err != nil {
+		return true, fmt.Errorf("%s: %w", filepath.Base(path), err)
+	}
+	w := &watched{Snapshotter: fold, at: h.Seq}
+	f, err := d.Open(name, w, o)
+	switch {
+	case w.state == nil && err != nil:
+		return true, nil // what is wrong with the journal is said of the journal
+	case w.state == nil:
+		return true, fmt.Errorf("%s is of seq %d, and the journal ends at %d", filepath.Base(path), h.Seq, f.Seq())
+	case !bytes.Equal(w.state, state):
+		return true, fmt.Errorf("%s is not what the journal folds to at seq %d", filepath.Base(path), h.Seq)
+	}
+	return true, nil
+}
+
+// watched is a fold of which the state at one record is kept.
+type watched struct {
+	Snapshotter
+	at    Seq
+	state []byte
+}
+
+func (w *watched) Apply(r Record) error {
+	err := w.Snapshotter.Apply(r)
+	if err == nil && r.Seq == w.at {
+		w.state, err = w.Snapshot()
+	}
+	return err
+}
+
+// The rest of Tentative, where the fold is one.
+func (w *watched) Reset() {
+	w.state = nil
+	if t, ok := w.Snapshotter.(Tentative); ok {
+		t.Reset()
+	}
+}
+func (w *watched) Hold() {}
+func (w *watched) Keep() {}
+func (w *watched) MaySetAside(kind string) bool {
+	t, ok := w.Snapshotter.(Tentative)
+	return ok && t.MaySetAside(kind)
 }

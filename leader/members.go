@@ -145,6 +145,9 @@ func describe(e spawn.Exit) string {
 
 // let records that a member has ended. The caller holds mu.
 func (l *Leader) let(ctx context.Context, m *control.Member, how, detail string) error {
+	if now, ok := l.p.Fold.ByInstance(m.Instance); ok {
+		m = now // the fold may have been made again
+	}
 	if m.Left != nil {
 		return nil
 	}
@@ -176,7 +179,7 @@ func (l *Leader) part(ctx context.Context) {
 		l.mu.Lock()
 		now, _ := l.p.Fold.Member(m.Name)
 		l.mu.Unlock()
-		if now != m {
+		if now == nil || now.Instance != m.Instance {
 			continue // somebody else has the name by now
 		}
 		err := l.p.Gone(ctx, m)

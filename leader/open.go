@@ -100,17 +100,19 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}()
 	fold := control.NewLeader(nil)
 	jopts := journal.Options{Now: o.Minter.Now}
-	j, err := o.State.Journals().Open(journal.Leader, fold, jopts)
+	own := jopts
+	own.Whole = !o.Writer.Operator // a leader acts on it for long; a command's pass does not
+	j, err := o.State.Journals().Open(journal.Leader, fold, own)
 	if err != nil {
 		return nil, err
 	}
 	mail := boxes.Of(o.Root, o.Team)
 	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Mark: true, Dismiss: o.Dismiss, Supervise: o.Supervise, Log: o.Log}
-	own, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead)})
+	box, err := mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), waggle.Lead)})
 	if err != nil {
 		return nil, err
 	}
-	home := boxes.NewHome(own, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
+	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
 		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing()})
 	p.Box, p.Look = home, home.Look
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {

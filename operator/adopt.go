@@ -113,7 +113,7 @@ func (o Operator) takeIn(ctx context.Context, s *State, m team.Member, id spawn.
 	i := control.Instance(uid)
 	a.Instance = uid
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
-		if err := taken(s.Lead, s.Team, id); err != nil {
+		if err := errors.Join(taken(s.Lead, s.Team, id), s.vacant(m.Name)); err != nil {
 			return nil, err
 		}
 		return []journal.Draft{

@@ -120,6 +120,9 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 		return team.Member{}, "", err
 	}
 	i = control.Instance(id)
+	if err := s.vacant(m.Name); err != nil && !dedupe {
+		return team.Member{}, "", err
+	}
 	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"), Color: m.Color, PlanModeRequired: m.PlanRequired,
 		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backendType(m.Backend)}, dedupe)
 	if err != nil {
@@ -148,10 +151,25 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 		}
 	}
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		if err := s.vacant(added.Name); err != nil {
+			return nil, err
+		}
 		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: added.Name, Color: added.Color,
 			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend, Trust: control.Cooperative, Channel: channel, Worktree: tree}}}, nil
 	})
 	return added, i, err
+}
+
+// vacant refuses a name whose member has not left, whatever the registry says of it:
+// the journal is the membership.
+func (s *State) vacant(name waggle.MemberName) error {
+	for _, m := range s.Lead.Live() {
+		if waggle.SameName(m.Name, name) {
+			return &Error{Code: CodeRefused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("%s is a member of team %s that has not left, although the registry may not list it", m.Name, s.Team),
+				Hint: fmt.Sprintf("waggle stop %s --team %s ends it", m.Name, s.Team)}
+		}
+	}
+	return nil
 }
 
 // unjoin takes back what a join made that failed, unless it is on record after all.
@@ -193,6 +211,9 @@ func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err err
 func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Note)) error {
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil
+	}
+	if s, err := o.wreck(ctx, name); s != nil && err == nil {
+		return unreadable("run", name, s.broken)
 	}
 	s, err := o.State(ctx, name)
 	if err == nil && s == nil {

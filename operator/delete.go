@@ -103,6 +103,15 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 		return nil, err
 	}
 	d := &Deleted{Team: string(name), State: "deleted", Ended: []Running{}, Tasks: "kept"}
+	if s, err := o.wreck(ctx, name); s != nil || err != nil {
+		switch {
+		case err != nil:
+			return nil, err
+		case !do.Force:
+			return nil, unreadable("delete", name, s.broken)
+		}
+		return d, o.deleteWreck(ctx, s, do, d)
+	}
 	if left, err := o.leftover(ctx, name); left != nil || err != nil {
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ func (s *State) findCall(id string) (*control.Call, *control.Member, error) {
 	var exact, begun []hit
 	for _, m := range s.Lead.Members {
 		w, err := s.Worker(m.Instance)
-		if err != nil {
+		if err != nil && !broken(err) { // of one that is broken, what stands before the break
 			return nil, nil, err
 		}
 		for _, c := range w.Calls {

@@ -69,6 +69,8 @@ type Collected struct {
 	Kept  []Kept     `json:"kept"`
 	// Unseen are members of which something may be left that nothing here can find.
 	Unseen []Unseen `json:"unseen"`
+	// Living counts processes in Kept that run for a team whose journal cannot be read.
+	Living int `json:"living"`
 }
 
 // Undone counts what could not be ended or removed.
@@ -163,7 +165,7 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 		return err
 	}
 	known = slices.DeleteFunc(known, func(k statedir.Known) bool {
-		return k.Root != c.o.RootURL || name != "" && k.Team != name
+		return k.Root != c.o.RootURL || name != "" && k.Team != name || k.Dir.Aside
 	})
 	if name != "" && len(known) == 0 {
 		return &team.NotFoundError{What: "team", Name: string(name), Near: c.o.everLed()}
@@ -175,12 +177,31 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 		}
 		if err != nil {
 			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: "its journal cannot be read, so nothing of it is touched: " + err.Error()})
+			if err := c.unreadable(ctx, k, err); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := c.o.guard(ctx, s, "gc"); err != nil {
 			return err
 		}
 		c.teams = append(c.teams, s)
+	}
+	return nil
+}
+
+// unreadable keeps what runs for a team whose journal cannot be read.
+func (c *collector) unreadable(ctx context.Context, k statedir.Known, why error) error {
+	s, err := c.o.salvage(ctx, k.Dir, k.Team, why)
+	if err != nil {
+		return err
+	}
+	if err := c.o.guard(ctx, s, "gc"); err != nil {
+		return err
+	}
+	for _, p := range s.living() {
+		c.out.Living++
+		c.keep(Kept{Kind: GarbageProcess, Team: string(k.Team), Why: fmt.Sprintf("%s runs; waggle down --force %s ends it", p, k.Team)})
 	}
 	return nil
 }

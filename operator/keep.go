@@ -9,7 +9,9 @@ import (
 	"slices"
 	"time"
 
+	"waggle"
 	"waggle/control"
+	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/spawn"
@@ -65,6 +67,9 @@ func (k *keeper) begin(ctx context.Context) error {
 // leads puts on record that this process leads.
 func (o Operator) leads(ctx context.Context, s *State, b control.LeadingProcess) error {
 	b.Version = o.Version
+	if err := s.Dir.NoteStarted(statedir.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
+		return err
+	}
 	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: b}}, nil
 	})
@@ -119,7 +124,7 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
 			return "", err
 		}
-		if how, err := k.look(watch); how != "" || err != nil {
+		if how, err := k.look(watch); how != "" || unpassing(err) != nil {
 			return how, err
 		}
 		k.ask(ctx)
@@ -150,7 +155,7 @@ func (k *keeper) pass(ctx context.Context) error {
 		k.warn("pass failed, will retry", err)
 	}
 	if err := k.s.Journal.Refresh(ctx); err != nil {
-		return err
+		return unpassing(err)
 	}
 	k.l.View(func(lead *control.Leader) {
 		k.job.adopt(lead)

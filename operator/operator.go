@@ -222,6 +222,9 @@ func (o Operator) led(ctx context.Context, name waggle.TeamName) (*State, error)
 // ledAs is led with another fold of the leader's journal.
 func (o Operator) ledAs(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
 	s, err := o.state(name, fold)
+	if broken(err) {
+		return nil, unreadable("open", name, err)
+	}
 	if err != nil {
 		return nil, err
 	}

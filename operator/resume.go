@@ -78,6 +78,10 @@ func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*State,
 	for _, m := range s.Lead.Live() {
 		p.Members = append(p.Members, resumeMember(m))
 		w, err := s.Worker(m.Instance)
+		if broken(err) {
+			p.Members[len(p.Members)-1].Why = err.Error() // it stops this member only
+			continue
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("journal of %s: %w", m.Name, err)
 		}

@@ -12,7 +12,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/spawn"
@@ -248,7 +247,7 @@ func (r *run) loop(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case rep := <-r.asking.Replies():
-			if err := r.answer(ctx, rep); err != nil {
+			if err := r.answer(ctx, rep); unpassing(err) != nil {
 				return err
 			}
 		case <-nudges:
@@ -274,8 +273,8 @@ func (r *run) homeless() bool {
 	return false
 }
 
-// pass runs one leader pass and one step of the job. Locks and torn foreign
-// writes pass; a journal that cannot be used does not.
+// pass runs one leader pass and one step of the job. Locks, torn foreign writes and a
+// full disk pass; a journal that cannot be used does not.
 func (r *run) pass(ctx context.Context) error {
 	if err := r.l.Pass(ctx); err != nil {
 		if !passing(err) {
@@ -284,18 +283,13 @@ func (r *run) pass(ctx context.Context) error {
 		r.log().Warn("pass failed, will retry", "err", err)
 	}
 	if err := r.s.Journal.Refresh(ctx); err != nil {
-		return err
+		return unpassing(err)
 	}
-	if err := r.job.step(ctx, r.l); err != nil {
+	if err := r.job.step(ctx, r.l); unpassing(err) != nil {
 		return err
 	}
 	r.tell()
 	return nil
-}
-
-func passing(err error) bool {
-	var locked *atomicfile.LockedError
-	return errors.As(err, &locked)
 }
 
 func (r *run) log() *slog.Logger {

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"waggle"
@@ -15,8 +16,14 @@ import (
 
 // Status is a team at a glance (DESIGN, `status`).
 type Status struct {
-	Team    string         `json:"team"`
-	Notice  string         `json:"notice"` // what is wrong with the team's directory; "" when nothing is
+	Team   string `json:"team"`
+	Notice string `json:"notice"` // what is wrong with the team's directory or its journal; "" when nothing is
+	// Broken says that the notice is of the leader's journal: nothing can be done with the
+	// team but end it by force.
+	Broken bool `json:"broken"`
+	// Full says that the notice is of STATE, which takes no record now. The team goes on by
+	// itself when it does again.
+	Full    bool           `json:"full"`
 	Leader  LeaderStatus   `json:"leader"`
 	Members []MemberStatus `json:"members"`
 	// Interrupted says that members died and nobody leads who would start them again;
@@ -106,13 +113,16 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		return st, o.foreign(ctx, reg, st)
 	}
 	if s.broken == nil {
-		if _, err := o.pass(ctx, s); err != nil {
+		if _, err := o.pass(ctx, s); unpassing(err) != nil {
 			return nil, err
 		}
 	}
 	st.Notice, st.Ceiling = notice(s.Lead.Noticed), ceilingView(s.Lead.Policy)
+	if err := s.writable(); passing(err) {
+		st.Full, st.Notice = true, fmt.Sprintf("nothing can be recorded, so nothing is decided until that is over: %v", err)
+	}
 	if s.broken != nil {
-		st.Notice = s.broken.Error()
+		st.Notice, st.Broken = s.broken.Error(), true
 	}
 	_, led, err := o.Live(s)
 	if err != nil {
@@ -141,7 +151,10 @@ func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*State, e
 		return s, err
 	}
 	r, rerr := o.OpenRecord(ctx, string(name))
-	if rerr != nil || r.Broken == nil || r.Lead.Instance == "" {
+	if rerr == nil && r.Broken != nil && r.Lead.Instance == "" && b != nil {
+		return o.wreck(ctx, name) // not even its beginning; what is left says who there is
+	}
+	if rerr != nil || r.Broken == nil {
 		return nil, err
 	}
 	r.State.broken = r.Broken
@@ -208,7 +221,7 @@ func (k *looker) usage(st *Status) {
 
 // interrupted counts a member that died and that somebody could start again.
 func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
-	if k.led || ms.State != StateDead || f.Ending != "" || f.Files {
+	if k.led || k.s.broken != nil || ms.State != StateDead || f.Ending != "" || f.Files {
 		return
 	}
 	if st.Interrupted == nil {

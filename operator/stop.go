@@ -30,6 +30,11 @@ type StopOptions struct {
 // a process that leads. A member that waggle does not run is asked and let go.
 func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
 	s, err := o.mine(ctx, name, "stop")
+	if broken(err) {
+		if s, err = o.wreck(ctx, name); s != nil && err == nil {
+			return o.stopWrecked(ctx, s, member, so)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +240,15 @@ func (d *DownResult) Code() int {
 // a process leads the team it is told to do so; one that does not is ended by its
 // recorded identity. What the team was is archived.
 func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
+	if s, err := o.wreck(ctx, name); s != nil || err != nil {
+		switch {
+		case err != nil:
+			return nil, err
+		case !so.Force:
+			return nil, unreadable("down", name, s.broken)
+		}
+		return o.endWreck(ctx, s, so)
+	}
 	s, err := o.led(ctx, name)
 	if err != nil {
 		return nil, err

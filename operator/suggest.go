@@ -178,7 +178,7 @@ func (s *State) calls() ([]memberCall, error) {
 	var cs []memberCall
 	for _, m := range s.Lead.Members {
 		w, err := s.Worker(m.Instance)
-		if err != nil {
+		if err != nil && !broken(err) { // of one that is broken, what stands before the break
 			return nil, err
 		}
 		for _, c := range w.Calls {

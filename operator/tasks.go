@@ -238,6 +238,9 @@ func (b *board) working(id task.ID) (*control.Member, error) {
 	}
 	for _, m := range b.s.Lead.Live() {
 		w, err := b.s.Worker(m.Instance)
+		if broken(err) {
+			continue // it runs nothing more, and stops nobody else
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -18,6 +18,12 @@ type Verified struct {
 	OK       bool              `json:"ok"`
 	Journals []JournalVerified `json:"journals"`
 	Problems []BadRecord       `json:"problems"`
+	// Snapshots were compared with what the journals fold to.
+	Snapshots int `json:"snapshots"`
+	// Recomputed are decisions of the rules that this program's judge was asked again, and
+	// NotRecomputed those of another version's, or of which it is not on record.
+	Recomputed    int `json:"recomputed"`
+	NotRecomputed int `json:"not_recomputed"`
 }
 
 // JournalVerified is one journal whose every line was read.
@@ -77,6 +83,10 @@ func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 	}
 	if len(v.Problems) == 0 { // a broken journal disagrees with everything
 		v.Problems = append(v.Problems, c.agree()...)
+		v.Problems = append(v.Problems, c.recompute(v)...)
+	}
+	for _, n := range names {
+		v.Problems = append(v.Problems, c.snapshots(n, v)...)
 	}
 	v.OK = len(v.Problems) == 0
 	return v, nil
@@ -89,11 +99,13 @@ type checked struct {
 	heard   []journal.Record // the leader's seen records
 	last    map[journal.Name]journal.Seq
 	workers map[control.Instance]*control.Worker
+	ruled   []ruled
+	sets    map[uint64]control.PolicySet // by version
 }
 
 // journal reads one journal from its first line, without any cache.
 func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
-	var fold journal.Fold
+	var fold journal.Tentative
 	if n == journal.Leader {
 		c.lead = control.NewLeader(nil)
 		fold = c.lead
@@ -106,10 +118,11 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 	opts.SnapshotAfter = -1
 	var at journal.Seq
 	f, err := c.r.Dir.Journals().Open(n, recorded{fold, func(r journal.Record) {
-		at = r.Seq
-		if n == journal.Leader && r.Kind == control.RecSeen {
-			c.heard = append(c.heard, r)
+		if r.Seq == 1 {
+			c.begin(n)
 		}
+		at = r.Seq
+		c.take(n, r)
 	}}, opts)
 	j := JournalVerified{Name: string(n), Owner: c.r.owner(n), OK: err == nil}
 	if f != nil {
@@ -129,13 +142,13 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 
 // recorded is a fold beside which somebody looks.
 type recorded struct {
-	fold journal.Fold
+	journal.Tentative
 	look func(journal.Record)
 }
 
 func (f recorded) Apply(r journal.Record) error {
 	f.look(r)
-	return f.fold.Apply(r)
+	return f.Tentative.Apply(r)
 }
 
 // agree compares the journals: what one says that another holds must be there.

@@ -7,6 +7,11 @@ import (
 	"strings"
 )
 
+// JudgeVersion is of what Judge says of the same call under the same policy: it rises with
+// every change of that. A record of what it said holds it, so that an audit knows which
+// of them it can judge again.
+const JudgeVersion = 1
+
 // Call is a tool call to be judged. Input is the raw JSON object; for Bash its
 // "command" is the shell text, for file tools "file_path", "notebook_path" or
 // "path" the path, for WebFetch "url" the address. Cwd is the absolute directory

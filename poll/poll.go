@@ -247,6 +247,10 @@ func (p *Poller) Run(ctx context.Context, nudges <-chan struct{}, retry func(err
 // broken, written by a newer program, refused by its fold, or taken over by a
 // later start of the writer. Anything else may pass.
 func Final(err error) bool {
+	var draft *journal.DraftError
+	if errors.As(err, &draft) {
+		return false // nothing was written: only this one record cannot be
+	}
 	var broken *journal.BrokenError
 	var future *journal.FutureError
 	var stale *journal.StaleError

@@ -78,12 +78,12 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		}
 	}()
 	lead := control.NewLeader(nil)
-	leader, err := o.State.Journals().Open(journal.Leader, lead, journal.Options{Now: o.Minter.Now})
+	leader, err := o.State.Journals().Open(journal.Leader, lead, journal.Options{Now: o.Minter.Now, Whole: true})
 	if err != nil {
 		return nil, err
 	}
 	fold := control.NewWorker(o.Observe)
-	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now})
+	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now, Whole: true})
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +93,10 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}
 	m, epoch, err := takeEpoch(ctx, o, leader, lead, fold.Epoch)
 	if err != nil {
+		return nil, err
+	}
+	// Beside the record, for whoever ends this process when that cannot be read.
+	if err := o.State.NoteStarted(statedir.Started{Team: o.Team, Root: lead.Root, Instance: o.Instance, Name: m.Name, ID: m.Process.ID}); err != nil {
 		return nil, err
 	}
 	writer := journal.Writer{Instance: string(o.Instance), Epoch: epoch, PID: os.Getpid()}

@@ -371,7 +371,8 @@ func refuse(ds []journal.Draft, err error) ([]journal.Draft, error) {
 // as far as can be seen, and the same can be tried again.
 func passes(err error) bool {
 	var refused *refusal
-	return err != nil && !errors.As(err, &refused) && !final(err)
+	var draft *journal.DraftError
+	return err != nil && !errors.As(err, &refused) && !errors.As(err, &draft) && !final(err)
 }
 
 // record appends what has happened and cannot be taken back. It tries until that

@@ -33,10 +33,13 @@ func auditVerifyCmd(a *App) *cobra.Command {
 		Short: "Read every line of every journal and name the first bad record",
 		Long: `Read every line of every journal: its sum, the chain, the bodies; whether each record
 can have followed; and whether the journals agree, which finds an end that was cut off.
+Each snapshot is compared with what the journal folds to, and the rules are asked again
+for what they decided, where this version of them did.
 The first bad record of each journal is named with file and line, and the exit code is
 1. The heads are worth keeping elsewhere: who rewrites a whole chain changes its head.
 ` + pastHelp + ` --json: {"team","id","ok","journals":[{"name","owner","records","head","ok"}],
-"problems":[{"journal","owner","file","line","seq","why"}]}.`,
+"problems":[{"journal","owner","file","line","seq","why"}],"snapshots","recomputed",
+"not_recomputed"}.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,6 +79,7 @@ func (a *App) sayVerified(v *operator.Verified) error {
 	for _, p := range v.Problems {
 		a.say("%s %s", red("bad:"), operator.Visible(p.String()))
 	}
+	a.say("%d snapshots compared; %d decisions of the rules judged again, %d not recomputed (another version of the judge, or none on record)", v.Snapshots, v.Recomputed, v.NotRecomputed)
 	if v.OK {
 		a.say("%s every line is as it was written, and the journals agree", green("ok:"))
 	}

@@ -19,7 +19,8 @@ ended, commands whose worker is dead, terminals and panes of processes that are 
 hand-overs that nobody takes, dead sockets, clean worktrees; without a team also what is
 kept of sessions of which nothing was written for 30 days after their end. Without --yes nothing is
 changed. With it exactly what is listed is ended or removed, each after another look,
-and what only that had needed; exit 1 when something could not be.
+and what only that had needed; exit 1 when something could not be, and when processes run
+for a team whose journal cannot be read, which are kept and listed.
 
 Only what waggle has started and recorded is touched, known by pid and start time, never
 by name. What died and can be brought back stays, and is listed as kept with the reason;
@@ -28,7 +29,7 @@ When a member's process has died, a child of its commands that both cleared its 
 and left its process group cannot be seen any more: the last line says of whom.
 
 --json: {"found":[{"kind","team","member","pid","start","argv","path","why","done","error"}],
-"kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}]}. kind is
+"kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}],"living"}. kind is
 process, command, holder, pane, record, hand-over, socket, worktree or session, and team for a team that is kept.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
@@ -67,6 +68,10 @@ func (a *App) sayCollected(c *operator.Collected, acted bool) error {
 		failed = exitError(operator.CodeFailed)
 		a.talk("%d could not be ended or removed", n)
 	}
+	if c.Living > 0 {
+		failed = exitError(operator.CodeFailed)
+		a.talk("%d processes run for a team whose journal cannot be read", c.Living)
+	}
 	if a.flags.json {
 		if err := a.document(c); err != nil {
 			return err
@@ -102,6 +107,7 @@ func (a *App) sayCollected(c *operator.Collected, acted bool) error {
 		a.say("kept: %s %s: %s%s", k.Kind, operator.Visible(of), operator.Visible(k.Why), faint(at))
 	}
 	switch {
+	case len(c.Found) == 0 && c.Living > 0:
 	case len(c.Found) == 0:
 		a.talk("nothing is left behind")
 	case !acted:

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"waggle/control"
 	"waggle/internal/ask"
 	"waggle/internal/jsonobj"
+	"waggle/journal"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -247,6 +249,13 @@ func (a *App) fail(err error) int {
 	}
 	if errors.Is(err, control.ErrDiverged) {
 		b.Hint = "waggle audit acknowledge says where and what to do"
+	}
+	var broken *journal.BrokenError
+	if errors.As(err, &broken) && b.Hint == "" {
+		b.Hint = "waggle audit verify names the line; waggle stop NAME ends a member whose journal it is"
+		if broken.Journal == journal.Leader {
+			b.Hint = "waggle audit verify names the line; waggle down --force" + " " + cmp.Or(a.flags.team, "TEAM") + " ends what runs and frees the name"
+		}
 	}
 	if b.Code == operator.CodeLocked && b.Hint == "" {
 		b.Hint = "try again in a moment; waggle doctor shows who holds it"

@@ -74,7 +74,11 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 		lead = "a process leads it"
 	}
 	a.say("%s  %s, sandbox %s", bold(string(name)), lead, st.Leader.Sandbox)
-	if st.Notice != "" {
+	if st.Broken {
+		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle down --force "+string(name)))
+	} else if st.Full {
+		a.say("%s", yellow(operator.Visible(st.Notice)))
+	} else if st.Notice != "" {
 		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle inbox NAME --archive"+a.scope(name)))
 	}
 	a.sayInterrupted(st, name)

@@ -28,8 +28,9 @@ type Home struct{ Path string }
 
 // Dir is one team's directory in it.
 type Dir struct {
-	Path string
-	UID  control.TeamUID
+	Path  string
+	UID   control.TeamUID
+	Aside bool // its journals were set aside: the team has ended, and they are only looked at
 }
 
 // id8 is the first 8 hex digits of SHA-256(root URL, team uid) (TRUST 2).
@@ -82,7 +83,7 @@ func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
 			continue // not a team's directory, or nothing was ever written
 		}
 		d := h.Dir(root, team, rec.Body.UID)
-		if rec.Body.Root == root && rec.Body.Team == team && d.Path == p {
+		if rec.Body.Root == root && rec.Body.Team == team && d.Path == p && !d.aside().Aside {
 			fs = append(fs, found{d, rec.Time})
 		}
 	}
@@ -119,7 +120,7 @@ func (h Home) List() ([]Known, error) {
 			continue // not a team's directory, or nothing was ever written
 		}
 		if d := h.Dir(rec.Body.Root, rec.Body.Team, rec.Body.UID); d.Path == p {
-			ks = append(ks, Known{d, rec.Body.Team, rec.Body.Root, rec.Time})
+			ks = append(ks, Known{d.aside(), rec.Body.Team, rec.Body.Root, rec.Time})
 		}
 	}
 	sort.SliceStable(ks, func(i, j int) bool { return ks[i].Opened < ks[j].Opened })
@@ -135,7 +136,8 @@ type opened struct {
 // The record's claims are checked against the directory's name by the caller and
 // against the chain by whoever opens the journal.
 func first(dir string) (*opened, error) {
-	f, err := os.Open(filepath.Join(dir, "journal", string(journal.Leader), "00000001.jsonl"))
+	d := Dir{Path: dir}.aside()
+	f, err := os.Open(filepath.Join(d.LeaderJournal(), "00000001.jsonl"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -156,6 +158,9 @@ func first(dir string) (*opened, error) {
 
 // Journals are the team's journals.
 func (d Dir) Journals() journal.Dir {
+	if d.Aside {
+		return journal.Dir{Path: filepath.Join(d.Path, asideName), UID: string(d.UID)}
+	}
 	return journal.Dir{Path: filepath.Join(d.Path, "journal"), UID: string(d.UID)}
 }
 
@@ -163,7 +168,7 @@ func (d Dir) Journals() journal.Dir {
 func (d Dir) LeaderJournal() string { return d.JournalOf(string(journal.Leader)) }
 
 // JournalOf is the directory of one journal.
-func (d Dir) JournalOf(name string) string { return filepath.Join(d.Path, "journal", name) }
+func (d Dir) JournalOf(name string) string { return filepath.Join(d.Journals().Path, name) }
 
 // LeaderLease is the file whose lock makes a process the leader.
 func (d Dir) LeaderLease() string { return filepath.Join(d.Path, "leader.lock") }

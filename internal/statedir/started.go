@@ -1,0 +1,87 @@
+package statedir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/journal"
+	"waggle/spawn"
+)
+
+// Started is what the newest process of a member, or the one that leads, has written of
+// itself beside the journal: a team can be ended when its journal cannot be read.
+type Started struct {
+	Team     waggle.TeamName   `json:"team"`
+	Root     string            `json:"root"`
+	Instance control.Instance  `json:"instance"` // "" of the process that leads
+	Name     waggle.MemberName `json:"name"`
+	ID       spawn.Identity    `json:"id"`
+}
+
+// started is where these records lie, one file each.
+func (d Dir) started() string { return filepath.Join(d.Path, "started") }
+
+// NoteStarted writes s in the place of what an earlier process has written.
+func (d Dir) NoteStarted(s Started) error {
+	if err := os.MkdirAll(d.started(), 0o700); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	b, err := jsonobj.Marshal(s)
+	if err != nil {
+		return err
+	}
+	name := "leader"
+	if s.Instance != "" {
+		name = string(s.Instance)
+	}
+	return atomicfile.WriteFile(filepath.Join(d.started(), name+".json"), append(b, '\n'), atomicfile.Options{})
+}
+
+// Started lists what the processes of a team have written of themselves. What cannot be
+// read is left out.
+func (d Dir) Started() (all []Started, err error) {
+	ents, err := os.ReadDir(d.started())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range ents {
+		b, err := atomicfile.ReadFile(filepath.Join(d.started(), e.Name()), atomicfile.Options{MaxSize: 64 << 10})
+		var s Started
+		if err == nil && strings.HasSuffix(e.Name(), ".json") && json.Unmarshal(b, &s) == nil && s.ID.PID > 0 {
+			all = append(all, s)
+		}
+	}
+	return all, err
+}
+
+// asideName is where the journals of a team lie that was ended although they could not
+// be read.
+const asideName = "journal-aside"
+
+// SetAside moves a team's journals, whole, to where they are only looked at: its name is
+// free then. It returns where that is.
+func (d Dir) SetAside() (string, error) {
+	to := filepath.Join(d.Path, asideName)
+	if err := os.Rename(filepath.Join(d.Path, "journal"), to); err != nil {
+		return "", fmt.Errorf("state: %w", err)
+	}
+	return to, nil
+}
+
+// aside is the directory when its journals were set aside, else as it is.
+func (d Dir) aside() Dir {
+	_, err := os.Lstat(filepath.Join(d.Path, "journal", string(journal.Leader)))
+	if _, aerr := os.Lstat(filepath.Join(d.Path, asideName)); aerr == nil && errors.Is(err, fs.ErrNotExist) {
+		d.Aside = true
+	}
+	return d
+}

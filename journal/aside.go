@@ -1,0 +1,142 @@
+package journal
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// maxAgain bounds how often a journal is read from its first line to find what
+// contradicts what: leaving one record out may make another one stand alone.
+const maxAgain = 8
+
+// asides are the records that are not folded: they link to the one before and
+// contradict the fold (TRUST 4). All of one reading are found in one go, and then the
+// journal is folded once more without them.
+type asides struct {
+	skip  map[Seq]Repaired // what is left out
+	named map[Seq]bool     // of those, what a repaired record names
+	again bool             // the fold holds what is to be left out
+}
+
+func (a *asides) add(b Repaired, named bool) {
+	if a.skip == nil {
+		a.skip, a.named = map[Seq]Repaired{}, map[Seq]bool{}
+	}
+	if _, known := a.skip[b.Aside]; !known {
+		a.skip[b.Aside], a.again = b, true
+	}
+	a.named[b.Aside] = a.named[b.Aside] || named
+}
+
+// fold1 folds one record, or leaves it out.
+func (j *File) fold1(r Record) error {
+	t := j.tentative()
+	if t == nil {
+		return apply(j.fold, r)
+	}
+	if _, skipped := j.aside.skip[r.Seq]; skipped {
+		if !t.MaySetAside(r.Kind) {
+			return fmt.Errorf("a repaired record sets %s aside, which none may", r.Kind)
+		}
+		return nil
+	}
+	j.named(r)
+	err := t.Apply(r)
+	var future *FutureError
+	if err == nil || errors.As(err, &future) || !t.MaySetAside(r.Kind) {
+		return err
+	}
+	j.aside.add(Repaired{Aside: r.Seq, Kind: r.Kind, Why: err.Error()}, false)
+	return nil
+}
+
+// named takes note of a record that sets another one aside.
+func (j *File) named(r Record) {
+	var b Repaired
+	if r.Kind == KindRepaired && json.Unmarshal(r.Body, &b) == nil && b.Aside > 0 && b.Aside < r.Seq {
+		j.aside.add(b, true)
+	}
+}
+
+// unnamed drafts what names the records that this reading has set aside.
+func (j *File) unnamed() (ds []Draft) {
+	for _, b := range slices.SortedFunc(maps.Values(j.aside.skip), func(a, b Repaired) int { return cmp.Compare(a.Aside, b.Aside) }) {
+		if !j.aside.named[b.Aside] {
+			ds = append(ds, Draft{Kind: KindRepaired, Body: b})
+		}
+	}
+	return ds
+}
+
+// Aside lists the records that are left out because they contradict the others, in
+// the order of the journal.
+func (j *File) Aside() []Repaired {
+	return slices.SortedFunc(maps.Values(j.aside.skip), func(a, b Repaired) int { return cmp.Compare(a.Aside, b.Aside) })
+}
+
+// contradicted ends the use of a journal whose fold refuses a record that nothing may
+// leave out.
+func (j *File) contradicted(seg, line int, r Record, err error) error {
+	var future *FutureError
+	switch {
+	case j.tentative() == nil:
+		j.sticky = err
+		return err
+	case errors.As(err, &future):
+		j.sticky = fmt.Errorf("journal %s, seq %d: %w", r.Journal, r.Seq, err)
+		return j.sticky
+	}
+	return j.broken(&breach{file: segmentName(seg), line: line, seq: r.Seq, why: fmt.Sprintf("%s contradicts what is on record: %v", r.Kind, err), err: err})
+}
+
+// tentative is the fold as one that drafts are folded into first; nil when it is none.
+func (j *File) tentative() Tentative {
+	t, _ := j.fold.(Tentative)
+	return t
+}
+
+// rebuild makes the fold again from what is on disk. What cannot be read now is read
+// by the next call, which says so.
+func (j *File) rebuild() {
+	if j.sticky != nil {
+		return
+	}
+	if j.at.seq > j.least.seq {
+		j.least = j.at
+	}
+	j.aside.again = false
+	j.fresh()
+	j.restore()
+	_ = j.Refresh(context.Background()) // the next call reads on and returns the error
+}
+
+// fresh begins at the first line. What must be left out stays left out.
+func (j *File) fresh() {
+	j.tentative().Reset()
+	if j.at.seq > j.least.seq {
+		j.least = j.at
+	}
+	j.at = position{chain: chain{name: j.at.name, genesis: j.at.genesis, head: j.at.genesis, epochs: epochs{}}, seg: 1}
+	j.id, j.size, j.mod, j.folded, j.aside.again = fileID{}, 0, time.Time{}, 0, false
+}
+
+// reached makes sure that a journal which was read again is not less than it was.
+func (j *File) reached() error {
+	was := j.least
+	switch {
+	case was.seq == 0:
+		return nil
+	case j.at.seq < was.seq:
+		return j.broken(j.breach(j.at, nil, fmt.Sprintf("it ended at seq %d before: the end is missing", was.seq)))
+	case j.at.seq == was.seq && j.at.head != was.head:
+		return j.broken(j.breach(j.at, nil, "the line was replaced by another"))
+	}
+	j.least = position{}
+	return nil
+}

@@ -1,0 +1,41 @@
+package journal_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"testing"
+
+	"waggle/journal"
+	"waggle/journal/journaltest"
+)
+
+// TestChangedBehindTheReader: a byte is changed in a line that was folded long ago. Who
+// has the journal open finds it with its next append, and acts no more from memory.
+func TestChangedBehindTheReader(t *testing.T) {
+	d := newDir(t)
+	j, _ := open(t, d, quick)
+	for i := range 5 {
+		journaltest.Append(t, j, someone, journaltest.Note(i))
+	}
+	reader, _ := open(t, d, quick)
+	path := segment(d, 1)
+	b, err := os.ReadFile(path)
+	must(t, err)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteAt([]byte("X"), int64(bytes.IndexByte(b, '\n')+40))
+	must(t, errors.Join(err, f.Close()))
+	for name, try := range map[string]func() error{
+		"append": func() error {
+			_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(9)}, nil })
+			return err
+		},
+		"refresh": func() error { return reader.Refresh(t.Context()) },
+	} {
+		var broken *journal.BrokenError
+		if err := try(); !errors.As(err, &broken) || broken.Line != 2 || broken.Seq != 2 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package operator
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"syscall"
+
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/poll"
+)
+
+// shortages are errors of a machine that has too little of something for a moment.
+var shortages = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EROFS, syscall.EAGAIN}
+
+// passing reports an error that ends no leader: a lock that somebody holds, a disk that
+// is full, a record that contradicts the others and was not written. The next pass tries
+// again from what is on disk, and nothing is decided meanwhile.
+func passing(err error) bool {
+	var locked *atomicfile.LockedError
+	var draft *journal.DraftError
+	switch {
+	case err == nil || poll.Final(err):
+		return false
+	case errors.As(err, &locked), errors.As(err, &draft):
+		return true
+	}
+	return slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })
+}
+
+// unpassing leaves out an error that passes.
+func unpassing(err error) error {
+	if passing(err) {
+		return nil
+	}
+	return err
+}
+
+// writable tries whether STATE takes a record now.
+func (s *State) writable() error {
+	f, err := os.CreateTemp(s.Dir.Path, ".probe-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, 4<<10))
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}

@@ -1,0 +1,282 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+	"waggle/journal"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// broken reports an error after which a journal is only good for looking at.
+func broken(err error) bool {
+	var b *journal.BrokenError
+	return errors.As(err, &b)
+}
+
+// unreadable explains a command that needs a journal which is broken: the hint is the
+// command that works then.
+func unreadable(op string, name waggle.TeamName, err error) error {
+	return &Error{Code: CodeFailed, Op: op, Err: err, Hint: fmt.Sprintf("waggle audit verify %s names the line; waggle down --force %s ends what runs, puts the journal aside whole, and frees the name", name, name)}
+}
+
+// wreck is a team whose leader's journal cannot be read: what is left of its records
+// names its processes, which is all that ending it takes. Its journal is in memory, so
+// that nothing is appended to what is broken. Nil: there is no such team.
+func (o Operator) wreck(ctx context.Context, name waggle.TeamName) (*State, error) {
+	s, err := o.State(ctx, name)
+	switch {
+	case err == nil && s != nil:
+		return nil, nil
+	case err != nil && !broken(err):
+		return nil, err
+	}
+	dirs, ferr := o.Home.Find(o.RootURL, name)
+	if err == nil { // or its first line cannot be read, so that nobody knows whose it is
+		if dirs = o.named(ctx, name); len(dirs) == 0 {
+			return nil, nil
+		}
+		ferr, err = nil, &journal.BrokenError{Journal: journal.Leader, File: "00000001.jsonl", Line: 1, Seq: 1, Why: "not a record"}
+	}
+	if len(dirs) == 0 || ferr != nil {
+		return nil, errors.Join(err, ferr)
+	}
+	return o.salvage(ctx, dirs[len(dirs)-1], name, err)
+}
+
+// named lists the directory that belongs to the team by what its registry says, when no
+// first record says so.
+func (o Operator) named(ctx context.Context, name waggle.TeamName) []statedir.Dir {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil {
+		return nil
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil || uidOf(cfg) == "" {
+		return nil
+	}
+	d := o.Home.Dir(o.RootURL, name, uidOf(cfg))
+	if _, err := os.Lstat(filepath.Join(d.LeaderJournal(), "00000001.jsonl")); err != nil {
+		return nil
+	}
+	if s, err := o.openState(d, name); err == nil && s.Lead.Ended != nil {
+		return nil
+	}
+	return []statedir.Dir{d}
+}
+
+// salvaged are the kinds of record that say who there is.
+var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true, control.RecProcess: true, control.RecLeft: true, control.RecLeading: true}
+
+// salvage makes a State of what can be read of a broken leader's journal, and of what
+// its processes have written of themselves.
+func (o Operator) salvage(ctx context.Context, dir statedir.Dir, name waggle.TeamName, why error) (*State, error) {
+	fold := control.NewLeader(nil)
+	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
+	s := &State{Dir: dir, Team: name, Journal: mem, Lead: fold, journal: journal.Leader, jopts: journal.Options{Now: o.Minter.Now}, broken: why}
+	add := func(w journal.Writer, kind string, body any) {
+		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // what contradicts the rest is left out
+	}
+	opened := false
+	begin := func() {
+		if !opened {
+			opened = true
+			add(o.writer(), control.RecOpened, control.Opened{Team: name, Root: o.RootURL, UID: dir.UID, Instance: "unknown", Name: waggle.Lead, Epoch: 1})
+		}
+	}
+	_ = dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // what cannot be read is not there
+		if !salvaged[r.Kind] {
+			return
+		}
+		if r.Kind == control.RecOpened {
+			opened = true
+		}
+		begin()
+		add(journal.Writer{Operator: true, PID: r.Writer.PID}, r.Kind, r.Body)
+	})
+	begin()
+	started, err := dir.Started()
+	for _, p := range started {
+		if p.Instance == "" {
+			if fold.Led == nil || !fold.Led.ID.Alive() {
+				add(o.writer(), control.RecLeading, control.LeadingProcess{ID: p.ID})
+			}
+			continue
+		}
+		m, ok := fold.ByInstance(p.Instance)
+		if !ok {
+			add(o.writer(), control.RecJoined, control.Joined{Instance: p.Instance, Name: p.Name})
+			if m, ok = fold.ByInstance(p.Instance); !ok {
+				continue // another of that name is there
+			}
+		}
+		epoch := uint64(1)
+		if m.Process != nil {
+			if sameProcess(m.Process.ID, p.ID) {
+				continue
+			}
+			epoch = m.Process.Epoch + 1
+		}
+		if m.Left == nil && p.ID.Alive() {
+			add(o.writer(), control.RecProcess, control.Process{Instance: p.Instance, Epoch: epoch, ID: p.ID})
+		}
+	}
+	return s, err
+}
+
+// living lists the processes of a wreck that run: the one that leads, and members'.
+func (s *State) living() (names []string) {
+	if p := s.Lead.Led; p != nil && p.ID.Alive() {
+		names = append(names, fmt.Sprintf("the process that leads, pid %d", p.ID.PID))
+	}
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && !m.Process.ID.Inside && m.Process.ID.Alive() {
+			names = append(names, fmt.Sprintf("%s, pid %d", m.Name, m.Process.ID.PID))
+		}
+	}
+	return names
+}
+
+// endWreck ends every process of a team whose journal cannot be read, by their records,
+// archives what lies in the wire tree, and sets the journal aside, whole.
+func (o Operator) endWreck(ctx context.Context, s *State, so StopOptions) (*DownResult, error) {
+	if err := o.guard(ctx, s, "down"); err != nil {
+		return nil, err
+	}
+	s.sweeps(so.Tell)
+	if p := s.Lead.Led; p != nil && p.ID.Alive() {
+		if _, err := spawn.Stop(ctx, p.ID, ladder); err != nil {
+			return nil, fmt.Errorf("the process that leads: %w", err)
+		}
+	}
+	release, err := o.holdLease(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	err = o.endWrecked(ctx, s)
+	if err == nil {
+		_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: endedDown}}}, nil
+		})
+	}
+	if err == nil {
+		err = errors.Join(o.closeTerminals(ctx, s, allRead), o.sweep(ctx, s, so.Tell))
+	}
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	place, err := o.putAway(ctx, s, false)
+	aside := ""
+	if err == nil {
+		aside, err = s.Dir.SetAside()
+	}
+	if err = errors.Join(err, release()); err != nil {
+		return nil, err
+	}
+	if so.Tell != nil {
+		so.Tell(Note{"trouble", "", fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.broken)})
+	}
+	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: []KeptWorktree{}}
+	for _, m := range s.Lead.Members {
+		d.Members = append(d.Members, endOf(m))
+	}
+	return d, nil
+}
+
+// endWrecked ends the members of a wreck, all at once.
+func (o Operator) endWrecked(ctx context.Context, s *State) error {
+	live := s.Lead.Live()
+	rungs, errs := make([]string, len(live)), make([]error, len(live))
+	var wg sync.WaitGroup
+	for i, m := range live {
+		wg.Go(func() {
+			if rungs[i], errs[i] = o.endWreckedMember(ctx, s, m); errs[i] != nil {
+				errs[i] = fmt.Errorf("stop %s: %w", m.Name, errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	_, err := s.Journal.Append(ctx, o.writer(), func() (ds []journal.Draft, err error) {
+		for i, m := range live {
+			ds = append(ds, s.Lead.Stop(m, stopForced)...)
+			ds = append(ds, journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: rungs[i]}})
+		}
+		return ds, nil
+	})
+	return err
+}
+
+// endWreckedMember ends what runs for one member.
+func (o Operator) endWreckedMember(ctx context.Context, s *State, m *control.Member) (rung string, err error) {
+	rung = spawn.RungGone
+	if m.Trust == control.FileTrust {
+		return rung, nil
+	}
+	if p := m.Process; p != nil && !p.ID.Inside {
+		if rung, err = spawn.StopTree(ctx, p.ID, ladder); err != nil {
+			return "", notOurs(m, err)
+		}
+	}
+	rest, err := o.endMarked(ctx, s, m)
+	return spawn.Harder(rung, rest), err
+}
+
+// stopWrecked ends one member of a team whose journal cannot be read.
+func (o Operator) stopWrecked(ctx context.Context, s *State, member string, so StopOptions) (*MemberEnd, error) {
+	if err := o.guard(ctx, s, "stop"); err != nil {
+		return nil, err
+	}
+	m, err := s.member(member)
+	if err != nil {
+		return nil, err
+	}
+	s.sweeps(so.Tell)
+	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
+		return nil, &Error{Code: CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.broken),
+			Hint: "waggle down --force " + string(s.Team) + " ends the team with that process"}
+	}
+	rung, err := o.endWreckedMember(ctx, s, m)
+	if err != nil {
+		return nil, err
+	}
+	if so.Tell != nil {
+		so.Tell(Note{"trouble", string(m.Name), "its end is not on record: " + s.broken.Error()})
+	}
+	how := control.LeftStopped
+	if rung == spawn.RungGone {
+		how = control.LeftDied
+	}
+	return &MemberEnd{Member: string(m.Name), How: how, Step: rung, Forced: true}, nil
+}
+
+// deleteWreck is Delete of such a team.
+func (o Operator) deleteWreck(ctx context.Context, s *State, do DeleteOptions, d *Deleted) error {
+	for _, m := range s.Lead.Live() {
+		if m.Process == nil || m.Process.ID.Inside || !m.Process.ID.Alive() {
+			continue
+		}
+		r := Running{Name: m.Name, PID: m.Process.ID.PID}
+		if do.Tell != nil {
+			do.Tell(r, true)
+		}
+		d.Ended = append(d.Ended, r)
+	}
+	end, err := o.endWreck(ctx, s, StopOptions{Force: true})
+	if err != nil {
+		return err
+	}
+	d.Archive, d.Tasks = end.Archive, "archived"
+	return nil
+}
