@@ -21,7 +21,7 @@ import (
 // sendFlags are the flags of send.
 type sendFlags struct {
 	id, file, summary, color, priority, supersedes, wait string
-	expires, timeout                                 time.Duration
+	expires, timeout                                     time.Duration
 }
 
 func sendCmd(a *App) *cobra.Command {

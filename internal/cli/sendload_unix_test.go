@@ -187,4 +187,3 @@ members:
 		t.Errorf("code %d: %s", code, said)
 	}
 }
-
