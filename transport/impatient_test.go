@@ -14,7 +14,7 @@ import (
 
 // TestWebOrigins: whoever sends an Origin is a web page, also behind an empty one.
 func TestWebOrigins(t *testing.T) {
-	h := transport.NewWeb(transport.WebOptions{Token: webToken})
+	h := transport.NewWeb(transport.WebOptions{Token: webToken, Now: time.Now, Host: newHost("ann")})
 	for _, list := range [][]string{{"https://evil.example"}, {"", "https://evil.example"}, {""}} {
 		ln := listen(t, h)
 		c, err := net.Dial("tcp", ln)
