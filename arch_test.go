@@ -69,6 +69,7 @@ var archRows = map[string]archRow{
 	"worker":                  {4, "a member's runtime; it never sees the leader's"},
 	"leader":                  {4, "the lead's runtime; it never sees a worker's"},
 	"operator":                {5, "what a person does; the only thing that the faces call"},
+	"internal/cgroup":         {1, "control groups of Linux: what a member started, found without a mark; workers enter them, operators end them"},
 	"internal/bridge":         {6, "a face: editors"},
 	"internal/demo":           {6, "a face: a scripted person"},
 	"internal/mcpserver":      {6, "a face"},

@@ -246,6 +246,10 @@ func (o Operator) endMarked(ctx context.Context, s *State, m *control.Member) (r
 	if rung, err = o.endGroups(ctx, s, m); err != nil {
 		return rung, err
 	}
+	defer func() { // last, for it gives nobody time to end
+		r, cerr := o.endCgroup(ctx, s, m, "it was left behind by its member, which ends")
+		rung, err = spawn.Harder(rung, r), errors.Join(err, cerr)
+	}()
 	const rounds = 3 // what is ended may start something meanwhile
 	for range rounds {
 		left, err := o.ownMarked(s, m)

@@ -235,6 +235,9 @@ func (c *collector) look(ctx context.Context) error {
 		if err := c.commands(s, marked); err != nil {
 			return fmt.Errorf("gc of %s: %w", s.Team, err)
 		}
+		if err := c.cgroups(s); err != nil {
+			return fmt.Errorf("gc of %s: %w", s.Team, err)
+		}
 		parts := []func(context.Context, *State) error{c.terminals, c.handovers, c.sockets, c.worktrees}
 		if c.ended {
 			parts = parts[:3]

@@ -220,7 +220,7 @@ func (rep *Report) Write(dir string) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	o := atomicfile.Options{Perm: 0o644}
+	o := atomicfile.Options{Perm: 0o600}
 	return errors.Join(atomicfile.WriteFile(filepath.Join(dir, "report.json"), append(b, '\n'), o),
 		atomicfile.WriteFile(filepath.Join(dir, "report.txt"), []byte(rep.Text()), o))
 }

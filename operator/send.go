@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/uuid"
+
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
@@ -31,6 +33,11 @@ type Message struct {
 	Supersedes string
 	// Expires is how long it may wait for its recipient; 0: for ever.
 	Expires time.Duration
+
+	// ID is the msg_id; "": a new one. Words of the same id, sender and text that are on
+	// record for a member are not sent again, so that a caller may repeat itself. In a
+	// message to everyone each has an id that follows from this one and the recipient.
+	ID string
 
 	// Want is Acknowledged when it is only sent to those who can do that: members
 	// that waggle runs.
@@ -94,9 +101,19 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 		return nil, err
 	}
 	way := o.router(cfg)
-	results := make([]Sent, len(to))
+	letters := make([]*letter, len(to))
 	for i, r := range to {
-		results[i] = o.sendOne(ctx, s, way, r, from, color, m)
+		letters[i] = o.letter(s, r, from, color, m)
+	}
+	if s != nil {
+		o.sendMembers(ctx, s, way, letters, m)
+	}
+	results := make([]Sent, len(to))
+	for i, l := range letters {
+		if l.to.Scheme != waggle.SchemeMember && l.res.err == nil {
+			o.sendOut(ctx, way, l)
+		}
+		results[i] = l.res
 	}
 	return results, nil
 }
@@ -152,6 +169,10 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 		}
 	}
 	switch toOne := m.To.Scheme == waggle.SchemeMember; {
+	case m.ID != "" && !msgID(m.ID):
+		return nil, "", "", &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("--id %.64q is no message id", m.ID), Hint: "a UUID, for instance from uuidgen"}
+	case m.ID != "" && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
+		return nil, "", "", &Error{Code: CodeUsage, Op: "send", Msg: "--id is for members: nothing else remembers what was sent", Hint: "send to a member's name"}
 	case m.Supersedes != "" && !toOne:
 		return nil, "", "", &Error{Code: CodeUsage, Op: "send", Msg: "a message to one member supersedes another to the same"}
 	case (m.Priority != control.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
@@ -226,31 +247,51 @@ func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Addre
 	return []waggle.Address{{Scheme: waggle.SchemeMember, Member: m.Name}}, nil
 }
 
-func (o Operator) sendOne(ctx context.Context, s *State, way transport.Sender, to waggle.Address, from, color string, m Message) Sent {
-	res := Sent{To: to.String(), State: Failed}
-	fail := func(err error) Sent {
-		res.Error, res.err = err.Error(), err
-		return res
-	}
+// letter is a message to one recipient, on its way.
+type letter struct {
+	to  waggle.Address
+	env waggle.Envelope
+	ord *control.Order // its record
+	res Sent
+}
+
+func (l *letter) fail(state Delivery, err error) {
+	l.res.State, l.res.Error, l.res.err = state, err.Error(), err
+}
+
+func (o Operator) letter(s *State, to waggle.Address, from, color string, m Message) *letter {
+	l := &letter{to: to, res: Sent{To: to.String(), State: Failed}}
 	mint, err := o.Minter.Mint()
 	if err != nil {
-		return fail(err)
+		l.fail(Failed, err)
+		return l
 	}
-	env := waggle.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
+	l.env = waggle.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
 		MsgV: 1, MsgID: mint.MsgID, Type: "message"}
-	if env.Summary == "" {
-		env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
+	switch {
+	case m.ID != "" && m.To.Scheme == waggle.SchemeBroadcast: // no two messages have one id
+		l.env.MsgID = uuid.NewSHA1(uuid.MustParse(m.ID), []byte(to.Member)).String()
+	case m.ID != "":
+		l.env.MsgID = m.ID
 	}
-	env.Summary = cut(env.Summary, maxSummary)
+	if l.env.Summary == "" {
+		l.env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
+	}
+	l.env.Summary = cut(l.env.Summary, maxSummary)
 	if to.Scheme == waggle.SchemeMember {
-		return o.sendMember(ctx, s, way, to, env, m)
+		l.res.MsgID, l.res.team = l.env.MsgID, s.Team
 	}
-	receipt, err := way.Send(ctx, to, env)
+	return l
+}
+
+// sendOut sends a letter to an address that is not a member's.
+func (o Operator) sendOut(ctx context.Context, way transport.Sender, l *letter) {
+	receipt, err := way.Send(ctx, l.to, l.env)
 	if err != nil {
-		return fail(hinted(err))
+		l.fail(Failed, hinted(err))
+		return
 	}
-	res.MsgID, res.State, res.Ahead, res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
-	return res
+	l.res.MsgID, l.res.State, l.res.Ahead, l.res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
 }
 
 // hinted adds what to do about an address that leads nowhere.

@@ -24,8 +24,8 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 	if err := sendable(m.Text); err != nil {
 		return nil, err
 	}
-	if m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != control.PriorityNormal {
-		return nil, &Error{Code: CodeUsage, Op: "send", Msg: "a session's socket takes words and no more: no --priority, --supersedes, --expires or --wait"}
+	if m.ID != "" || m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != control.PriorityNormal {
+		return nil, &Error{Code: CodeUsage, Op: "send", Msg: "a session's socket takes words and no more: no --id, --priority, --supersedes, --expires or --wait"}
 	}
 	row, err := o.sessionCalled(what)
 	if err != nil {

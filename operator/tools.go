@@ -125,6 +125,8 @@ func (o Operator) endTools(ctx context.Context, s *State, m *control.Member) err
 			s.sweptOff(string(m.Name), p.ID.PID, program(p.Argv), "its worker has died, and its member starts again")
 		}
 	}
+	_, err = o.endCgroup(ctx, s, m, "its worker has died, and its member starts again")
+	errs = append(errs, err)
 	return errors.Join(errs...)
 }
 

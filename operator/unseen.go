@@ -9,7 +9,8 @@ import (
 
 // Unseen is a member of which a process has died since the machine was started. What that
 // process's commands started, and what cleared its environment and left its process group,
-// nothing tells from other processes any more: it was the child of the process that died.
+// nothing tells from other processes any more where there was no control group for it: it
+// was the child of the process that died.
 type Unseen struct {
 	Team   string `json:"team"`
 	Member string `json:"member"`
@@ -26,6 +27,9 @@ func (c *collector) unseenOf(s *State) {
 			continue
 		case !crashed(s, m):
 			continue
+		}
+		if r, err := s.cgroupOf(m); err == nil && r != nil {
+			continue // all that it started was in there
 		}
 		u := Unseen{string(s.Team), string(m.Name)}
 		if id := "unseen " + u.Member + "@" + u.Team; !c.seen[id] {

@@ -11,9 +11,7 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
-	"waggle/policy"
 	"waggle/team"
-	"waggle/transport"
 )
 
 // ownJournal is where the operator's words to a team that another program leads
@@ -57,88 +55,9 @@ func (o Operator) begin(ctx context.Context, s *State) error {
 	return err
 }
 
-// sendMember records words and puts them into a member's mailbox.
-func (o Operator) sendMember(ctx context.Context, s *State, way transport.Sender, to waggle.Address, env waggle.Envelope, m Message) Sent {
-	res := Sent{To: to.String(), MsgID: env.MsgID, State: Failed, team: s.Team}
-	fail := func(state Delivery, err error) Sent {
-		res.State, res.Error, res.err = state, err.Error(), err
-		return res
-	}
-	if err := s.receives(to.Member); err != nil {
-		return fail(Refused, err)
-	}
-	if m.Want == Acknowledged && s.present(to.Member) == nil {
-		return fail(Refused, &Error{Code: CodeRefused, Op: "send", Hint: "--wait delivered",
-			Msg: fmt.Sprintf("%s is not run by waggle and acknowledges nothing: it was not sent", to.Member)})
-	}
-	ord, err := o.record(ctx, s, to.Member, env, m)
-	if err != nil {
-		return fail(Refused, err)
-	}
-	if old := ord.Words.Supersedes; old > 0 {
-		if err := o.confirm(ctx, s, s.Lead.OrderAt(journal.Seq(old))); err != nil {
-			res.Detail = err.Error() + ", and this one is sent as well"
-		}
-	}
-	mem := s.present(to.Member)
-	receipt, err := way.Send(ctx, to, env)
-	var locked *mailbox.LockedError
-	switch {
-	case errors.As(err, &locked) && mem != nil:
-		// On record, so that it cannot get lost: whoever leads sends it, and the
-		// member fetches what is overdue itself.
-		res.State, res.Detail = Queued, "its mailbox is locked; it is sent as soon as that ends"
-		return res
-	case err != nil:
-		evidence := control.Failed + ": " + err.Error()
-		return fail(Failed, errors.Join(err, o.append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Unsay(ord, evidence) })))
-	}
-	res.State, res.Ahead = Written, receipt.Ahead
-	if err := o.append(ctx, s, func() ([]journal.Draft, error) {
-		if ord.Sent {
-			return nil, nil
-		}
-		return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(ord.Seq)}}}, nil
-	}); err != nil {
-		return fail(Written, fmt.Errorf("it is written, and the record of that is not: %w", err))
-	}
-	if why := s.busy(mem, m.Priority); res.Detail == "" {
-		res.Detail = why
-	}
-	return res
-}
-
 func (o Operator) append(ctx context.Context, s *State, propose func() ([]journal.Draft, error)) error {
 	_, err := s.Journal.Append(ctx, o.writer(), propose)
 	return err
-}
-
-// record puts words on record, with what they replace.
-func (o Operator) record(ctx context.Context, s *State, to waggle.MemberName, env waggle.Envelope, m Message) (*control.Order, error) {
-	w := control.Words{Priority: m.Priority, By: policy.RoleOperator}
-	if m.inside != nil {
-		w.By = policy.RoleWorker
-	}
-	if m.Expires > 0 {
-		t := o.Minter.Now().Add(m.Expires).UTC()
-		w.Expires = &t
-	}
-	if m.Supersedes != "" {
-		old, err := o.replaced(ctx, s, to, m.Supersedes)
-		if err != nil {
-			return nil, err
-		}
-		w.Supersedes = uint64(old.Seq)
-	}
-	err := o.append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Say(s.present(to), to, env, w) })
-	if err != nil {
-		return nil, err
-	}
-	ord := s.Lead.Spoken(env.Hash())
-	if ord == nil {
-		return nil, &Error{Code: CodeRefused, Op: "send", Msg: string(to) + " has just ended", Hint: "waggle status shows who is there"}
-	}
-	return ord, nil
 }
 
 // present is the membership of a name, nil for the lead and for a member
@@ -152,7 +71,7 @@ func (s *State) present(name waggle.MemberName) *control.Member {
 }
 
 // receives refuses a recipient that will never take a message. One that is busy,
-// idle or not started yet will.
+// idle, not started yet, or dead and to be started again will.
 func (s *State) receives(name waggle.MemberName) error {
 	m, ok := s.Lead.Member(name)
 	if !ok {
@@ -166,11 +85,15 @@ func (s *State) receives(name waggle.MemberName) error {
 		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), "waggle status shows who is there")
 	case m.State() == control.Terminated:
 		return refuse("it has agreed to shut down", "waggle status shows who is there")
-	case m.Process == nil:
-		return nil
+	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
+		return nil // what has died is started again, by whoever leads or by waggle resume
 	}
 	if alive, err := m.Process.ID.Check(); err == nil && !alive {
-		return refuse(fmt.Sprintf("its process %d is gone", m.Process.ID.PID), "waggle status says how it ended")
+		why := fmt.Sprintf("its process %d is gone, and it is not started again", m.Process.ID.PID)
+		if m.Died != nil && m.Died.GaveUp {
+			why = fmt.Sprintf("its process %d is gone; it was started again too often, and is given up", m.Process.ID.PID)
+		}
+		return refuse(why, "waggle status says how it ended")
 	}
 	return nil
 }
@@ -183,6 +106,9 @@ func (s *State) busy(m *control.Member, p control.Priority) string {
 	}
 	if m.Process == nil {
 		return "it has not started yet"
+	}
+	if alive, err := m.Process.ID.Check(); err == nil && !alive {
+		return "its process has died; it reads it when it is started again"
 	}
 	w, err := s.Worker(m.Instance)
 	if err != nil || w.Epoch == 0 {

@@ -49,11 +49,26 @@ type Migration struct {
 	Steps []StepDone `json:"steps"`
 }
 
-// VersionError reports a schemaVersion that this program cannot migrate from.
+// VersionError reports a schemaVersion that this program cannot migrate from, or does
+// not write to.
 type VersionError struct{ Version, Why string }
 
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("team: schemaVersion %s %s", show(e.Version), e.Why)
+}
+
+// changeable refuses a registry of a newer version: it is read as far as it is
+// understood, and never written by a program that does not know what it means.
+func (c *Config) changeable() error {
+	have, err := parseVersion(c.SchemaVersion)
+	if err != nil {
+		return nil // it says nothing that is understood, as one without a version
+	}
+	newest, _ := parseVersion(SchemaVersion)
+	if less(newest, have) {
+		return &VersionError{c.SchemaVersion, "is newer than " + SchemaVersion + ", the newest that this program knows: the registry is read-only; use a newer waggle"}
+	}
+	return nil
 }
 
 // Migrate brings a team's files to SchemaVersion, step by step: a step changes its

@@ -225,6 +225,9 @@ func (t *Team) update(ctx context.Context, op string, fn func(*Config) error) er
 		if err != nil {
 			return nil, err
 		}
+		if err := c.changeable(); err != nil {
+			return nil, err
+		}
 		before := c.AppendJSON(nil)
 		if err := fn(c); err != nil {
 			return nil, err

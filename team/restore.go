@@ -3,6 +3,7 @@ package team
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -45,11 +46,6 @@ func (u *Unpacked) place(ctx context.Context, t *Team, edit func(*Config)) error
 	if err := atomicfile.WriteFile(config, c.AppendJSON(nil), t.o); err != nil {
 		return err
 	}
-	for _, dir := range []string{t.root.tasks(), u.part("tasks")} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-	}
 	for _, dir := range []string{t.root.teams(), t.root.tasks()} {
 		sweep(dir, t.name, t.now())
 	}
@@ -61,6 +57,11 @@ func (u *Unpacked) place(ctx context.Context, t *Team, edit func(*Config)) error
 	if err != nil {
 		return err
 	}
+	for _, dir := range []string{t.root.tasks(), u.part("tasks")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
 	t.step("unpacked")
 	if !there {
 		if err := os.Rename(u.part("tasks"), tasks); err != nil {
@@ -69,6 +70,9 @@ func (u *Unpacked) place(ctx context.Context, t *Team, edit func(*Config)) error
 	}
 	t.step("tasks placed")
 	if err := os.Rename(u.part("team"), t.root.TeamDir(t.name)); err != nil {
+		if !there { // they are nobody's without the team
+			err = errors.Join(err, os.Rename(tasks, u.part("tasks")))
+		}
 		if exists(t.root.TeamDir(t.name)) {
 			return ErrExists
 		}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -57,6 +58,7 @@ type Unpacked struct {
 	Skipped  []Skipped
 	root     Root
 	dir      string
+	made     []string // directories that were not there before, deepest first
 }
 
 // Unpack reads a backup, plain or gzipped, into a new private directory below
@@ -67,15 +69,18 @@ type Unpacked struct {
 // teams/<team> and tasks/<team> that another program made (seed 002) is read too,
 // wherever in it they are.
 func Unpack(ctx context.Context, r Root, in io.Reader, now time.Time) (*Unpacked, error) {
+	if err := precheck(ctx, in); err != nil {
+		return nil, fmt.Errorf("team: restore: %w", err)
+	}
+	u := &Unpacked{root: r, made: missing(r.teams(), r.tasks())}
 	if err := os.MkdirAll(r.teams(), 0o700); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
 	sweepUnpacked(r.teams(), now)
-	dir, err := os.MkdirTemp(r.teams(), unpacking+"*")
-	if err != nil {
+	var err error
+	if u.dir, err = os.MkdirTemp(r.teams(), unpacking+"*"); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
-	u := &Unpacked{root: r, dir: dir}
 	if err := u.read(ctx, in); err != nil {
 		return nil, errors.Join(fmt.Errorf("team: restore: %w", err), u.Close())
 	}
@@ -101,8 +106,27 @@ func sweepUnpacked(parent string, now time.Time) {
 	}
 }
 
-// Close removes what was not placed.
-func (u *Unpacked) Close() error { return os.RemoveAll(u.dir) }
+// Close removes what was not placed, and the directories that were made for it and have
+// stayed empty.
+func (u *Unpacked) Close() error {
+	err := os.RemoveAll(u.dir)
+	for _, dir := range u.made {
+		_ = os.Remove(dir)
+	}
+	return err
+}
+
+// missing lists those of the directories, and of those above them, that are not there,
+// deepest first.
+func missing(dirs ...string) (list []string) {
+	for _, dir := range dirs {
+		for ; !exists(dir) && dir != filepath.Dir(dir) && !slices.Contains(list, dir); dir = filepath.Dir(dir) {
+			list = append(list, dir)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b string) int { return len(b) - len(a) })
+	return list
+}
 
 // part is a directory of what was unpacked: team, tasks or state.
 func (u *Unpacked) part(name string) string { return filepath.Join(u.dir, name) }
@@ -150,11 +174,12 @@ func gunzip(in io.Reader) (io.Reader, error) {
 	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		return r, nil
 	}
-	z, err := gzip.NewReader(r)
+	c := &counter{r: r}
+	z, err := gzip.NewReader(bufio.NewReader(c))
 	if err != nil {
 		return nil, &BackupError{Why: err.Error()}
 	}
-	return z, nil
+	return &puffed{z: z, in: c}, nil
 }
 
 // unpacker is one tar being read.
@@ -194,34 +219,35 @@ func checkEntryName(name string) error {
 	return nil
 }
 
-// entry takes one entry.
-func (x *unpacker) entry(h *tar.Header, r io.Reader) error {
+// admit checks what an entry says of itself, and returns its name; "" for one that is
+// no file.
+func (x *unpacker) admit(h *tar.Header) (string, error) {
 	if x.entries++; x.entries > maxEntries {
-		return &BackupError{Why: fmt.Sprintf("has more than %d entries", maxEntries)}
+		return "", &BackupError{Why: fmt.Sprintf("has more than %d entries", maxEntries)}
 	}
 	name := h.Name
 	switch h.Typeflag {
 	case tar.TypeXGlobalHeader:
-		return nil
+		return "", nil
 	case tar.TypeDir:
 		name = strings.TrimSuffix(name, "/")
 	case tar.TypeReg:
 	default:
-		return &BackupError{Entry: name, Why: fmt.Sprintf("is of type %q; only files and directories are restored", h.Typeflag)}
+		return "", &BackupError{Entry: name, Why: fmt.Sprintf("is of type %q; only files and directories are restored", h.Typeflag)}
 	}
 	name = strings.TrimPrefix(name, "./")
 	if h.Typeflag == tar.TypeDir && (name == "." || name == "") {
-		return nil
+		return "", nil
 	}
 	if err := checkEntryName(name); err != nil {
-		return err
+		return "", err
 	}
 	if h.Typeflag == tar.TypeDir {
-		return nil // a directory is made when a file wants it
+		return "", nil // a directory is made when a file wants it
 	}
 	key := strings.ToLower(name)
 	if x.names[key] {
-		return &BackupError{Entry: name, Why: "occurs twice, perhaps in another case"}
+		return "", &BackupError{Entry: name, Why: "occurs twice, perhaps in another case"}
 	}
 	x.names[key] = true
 	most := int64(maxEntry)
@@ -229,10 +255,19 @@ func (x *unpacker) entry(h *tar.Header, r io.Reader) error {
 		most = maxList
 	}
 	if h.Size < 0 || h.Size > most {
-		return &BackupError{Entry: name, Why: fmt.Sprintf("has %d bytes, at most %d are restored", h.Size, most)}
+		return "", &BackupError{Entry: name, Why: fmt.Sprintf("has %d bytes, at most %d are restored", h.Size, most)}
 	}
 	if x.total += h.Size; x.total > maxTotal {
-		return &BackupError{Why: fmt.Sprintf("has more than %d bytes", int64(maxTotal))}
+		return "", &BackupError{Why: fmt.Sprintf("has more than %d bytes", int64(maxTotal))}
+	}
+	return name, nil
+}
+
+// entry takes one entry.
+func (x *unpacker) entry(h *tar.Header, r io.Reader) error {
+	name, err := x.admit(h)
+	if err != nil || name == "" {
+		return err
 	}
 	return x.file(name, h.Size, r)
 }
@@ -302,6 +337,10 @@ func (x *unpacker) place(name string) string {
 	parts := strings.Split(name, "/")
 	ours := x.u.Header.Format != ""
 	if ours && parts[0] == stateName {
+		if lockFile(parts) {
+			x.u.Skipped = append(x.u.Skipped, Skipped{name, "is a lock"})
+			return ""
+		}
 		return path.Join(parts...)
 	}
 	for i := 0; i+2 < len(parts); i++ {
@@ -322,6 +361,10 @@ func (x *unpacker) place(name string) string {
 		if parts[i] == "teams" {
 			kept = "team"
 		}
+		if lockFile(parts[i:]) {
+			x.u.Skipped = append(x.u.Skipped, Skipped{name, "is a lock"})
+			return ""
+		}
 		if team != x.u.Header.Team || hiddenLock(parts[len(parts)-1]) {
 			x.u.Skipped = append(x.u.Skipped, Skipped{name, "is not part of team " + string(x.u.Header.Team)})
 			return ""
@@ -329,6 +372,18 @@ func (x *unpacker) place(name string) string {
 		return path.Join(kept, path.Join(parts[i+2:]...))
 	}
 	return ""
+}
+
+// lockFile reports a lock, or what lies in the directory that is one. A list's file .lock
+// is what its lock is beside, and files that members have made are never locks of ours.
+func lockFile(parts []string) bool {
+	if slices.Contains(parts, "artifacts") {
+		return false
+	}
+	if parts[0] == stateName && len(parts) > 1 && parts[1] == "journal" && parts[len(parts)-1] == "lock" {
+		return true
+	}
+	return slices.ContainsFunc(parts[1:], func(p string) bool { return strings.HasSuffix(p, ".lock") && p != ".lock" })
 }
 
 // hiddenLock reports what lies beside a locked file, which another program's tar has.

@@ -46,6 +46,7 @@ type Socket struct {
 
 	mu       sync.Mutex
 	sessions map[*session]bool
+	came     uint64 // connections so far
 	closed   bool
 	serving  sync.WaitGroup // Serve and its sessions
 
@@ -178,10 +179,29 @@ func (s *Socket) guard(f func()) {
 func (s *Socket) admit(ss *session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || len(s.sessions) >= maxSessions {
+	if s.closed || len(s.sessions) >= maxSessions && !s.crowd() {
 		return false
 	}
+	s.came++
+	ss.number = s.came
 	s.sessions[ss] = true
+	return true
+}
+
+// crowd puts out the oldest connection that has not said hello: whoever only connects
+// keeps nobody away. s.mu is held.
+func (s *Socket) crowd() bool {
+	var oldest *session
+	for ss := range s.sessions {
+		if !ss.greeted && (oldest == nil || ss.number < oldest.number) {
+			oldest = ss
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(s.sessions, oldest)
+	oldest.c.Close()
 	return true
 }
 
@@ -249,6 +269,8 @@ type session struct {
 	r       *bufio.Reader
 	peer    Peer
 	changed chan struct{} // not nil when it watches; with s.mu
+	number  uint64        // in the order of arrival; with s.mu
+	greeted bool          // it has said hello; with s.mu
 
 	writing sync.Mutex
 }
@@ -257,6 +279,9 @@ func (ss *session) run(ctx context.Context) {
 	if !ss.hello(ctx) {
 		return
 	}
+	ss.s.mu.Lock()
+	ss.greeted = true
+	ss.s.mu.Unlock()
 	var pushing sync.WaitGroup
 	defer pushing.Wait()
 	ctx, cancel := context.WithCancel(ctx)

@@ -56,7 +56,7 @@ func (w *web) admit(rw http.ResponseWriter, r *http.Request) bool {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	why := ""
 	switch {
-	case r.Header.Get("Origin") != "":
+	case len(r.Header.Values("Origin")) > 0: // also an empty one before another
 		why = "it comes from a web page"
 	case !w.named(r.Host):
 		why = "it names another host"
@@ -205,7 +205,7 @@ const (
 // answered a moment to end, and returns. certFile and keyFile may be "": then it
 // speaks plain HTTP, which is for the loopback only.
 func ServeWeb(ctx context.Context, ln net.Listener, h http.Handler, certFile, keyFile string) error {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: webHeaderTimeout, ReadTimeout: webTimeout, WriteTimeout: webTimeout, IdleTimeout: webIdle, MaxHeaderBytes: 16 << 10}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: webHeaderTimeout, ReadTimeout: webTimeout, WriteTimeout: webTimeout, IdleTimeout: webIdle, MaxHeaderBytes: 16 << 10, ConnState: Impatient()}
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	ended := make(chan error, 1)

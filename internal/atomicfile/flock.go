@@ -14,8 +14,9 @@ import (
 )
 
 // Flock takes an exclusive flock on path, creating it with mode 0600: a queue
-// among our own processes, no meaning to others. It waits until o.Deadline, and
-// then fails with *LockedError. Release is idempotent. The file is never removed:
+// among our own processes, no meaning to others, first come, first served where the
+// system has locks for that. It waits until o.Deadline, longer while those in front of
+// it get the lock, and then fails with *LockedError. Release is idempotent. The file is never removed:
 // who waits for it has it open. Goroutines of one process exclude each other too.
 func Flock(ctx context.Context, path string, o Options) (release func() error, err error) {
 	if err := ctx.Err(); err != nil {
@@ -27,34 +28,30 @@ func Flock(ctx context.Context, path string, o Options) (release func() error, e
 	}
 	unrank := enterRank(o.Rank, path, true)
 	w := newWaiter(ctx, path, o)
-	defer w.stop()
+	defer func() { w.stop() }()
 	leave, err := enqueue(w.ctx, "flock:"+path) // not the queue of Edit and Lock
 	if err != nil {
 		unrank()
 		return nil, w.locked("another operation of this process", 0)
 	}
-	for {
-		lock, err := tryFlock(path)
-		if err == nil && lock != nil {
-			return sync.OnceValue(func() error {
-				defer unrank()
-				defer leave()
-				return lock.Unlock()
-			}), nil
-		}
-		if err != nil || !w.wait() {
-			leave()
-			unrank()
-			if err != nil {
-				return nil, fmt.Errorf("flock: %w", err)
-			}
-			holder := "another process"
-			if pid := flockHolder(path); pid > 0 {
-				holder = fmt.Sprintf("pid %d", pid)
-			}
-			return nil, w.locked(holder, 0)
-		}
+	lock, err := waitFlock(ctx, path, o, w)
+	if lock != nil {
+		return sync.OnceValue(func() error {
+			defer unrank()
+			defer leave()
+			return lock.Unlock()
+		}), nil
 	}
+	leave()
+	unrank()
+	if err != nil {
+		return nil, fmt.Errorf("flock: %w", err)
+	}
+	holder := "another process"
+	if pid := flockHolder(path); pid > 0 {
+		holder = fmt.Sprintf("pid %d", pid)
+	}
+	return nil, w.locked(holder, 0)
 }
 
 // TryFlock is Flock that does not wait: held reports whether it was taken. It is

@@ -46,8 +46,9 @@ const (
 	helloWait  = 10 * time.Second // until an editor has said who it is
 	writeWait  = 10 * time.Second // until an editor has taken one frame
 	pingEvery  = 30 * time.Second // how often a silent connection is tried
-	maxEditors = 64
-	maxHistory = 100 // messages of one member's mailbox in one frame; the last ones
+	maxEditors = 64               // that have said who they are
+	maxUnnamed = 64               // that have not yet: the oldest makes room for a new one
+	maxHistory = 100              // messages of one member's mailbox in one frame; the last ones
 )
 
 // Desk is what an editor sees and does: an operator at one team. Its methods may
@@ -96,6 +97,7 @@ type Bridge struct {
 
 	mu      sync.Mutex
 	conns   map[*conn]bool
+	came    uint64         // connections so far
 	closing bool           // nobody is let in any more
 	running sync.WaitGroup // of connections
 }
@@ -148,13 +150,15 @@ func (b *Bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // Accept has answered
 	}
 	ws.SetReadLimit(maxFrame)
-	c := &conn{b: b, ws: ws, look: make(chan struct{}, 1)}
+	ctx, stop := context.WithCancel(r.Context())
+	defer stop()
+	c := &conn{b: b, ws: ws, stop: stop, look: make(chan struct{}, 1)}
 	if !b.add(c) {
-		_ = ws.Close(websocket.StatusTryAgainLater, "too many editors")
+		_ = ws.Close(websocket.StatusTryAgainLater, "the bridge ends")
 		return
 	}
 	defer b.drop(c)
-	c.serve(r.Context())
+	c.serve(ctx)
 }
 
 // refuse says why a request is not an editor's on this machine, "" when it may be.
@@ -183,12 +187,35 @@ func (b *Bridge) knows(token string) bool {
 func (b *Bridge) add(c *conn) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closing || len(b.conns) >= maxEditors {
+	if b.closing {
 		return false
 	}
+	b.crowd()
+	b.came++
+	c.number = b.came
 	b.conns[c] = true
 	b.running.Add(1)
 	return true
+}
+
+// crowd puts out the oldest connection that has not said who it is, when there are many
+// of them: whoever only connects keeps no editor away. b.mu is held.
+func (b *Bridge) crowd() {
+	var oldest *conn
+	n := 0
+	for c := range b.conns {
+		if c.id != "" || c.out {
+			continue
+		}
+		n++
+		if oldest == nil || c.number < oldest.number {
+			oldest = c
+		}
+	}
+	if n >= maxUnnamed {
+		oldest.out = true
+		oldest.stop()
+	}
 }
 
 func (b *Bridge) drop(c *conn) {
@@ -215,9 +242,19 @@ func (b *Bridge) replace(ctx context.Context, c *conn) {
 	}
 }
 
-// name gives a connection its id, once.
-func (b *Bridge) name(c *conn, id string) {
+// name gives a connection its id, once, unless there are too many that have one.
+func (b *Bridge) name(c *conn, id string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	named := 0
+	for o := range b.conns {
+		if o.id != "" && o.id != id {
+			named++
+		}
+	}
+	if named >= maxEditors {
+		return &operator.Error{Code: operator.CodeLocked, Op: "bridge", Msg: "there are too many editors", Hint: "close one of them"}
+	}
 	c.id = id
+	return nil
 }

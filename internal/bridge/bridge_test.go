@@ -83,6 +83,27 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
+// Every Origin header is checked, not only the first.
+func TestSeveralOrigins(t *testing.T) {
+	r := newRig(t, "http://localhost:3000")
+	for _, list := range [][]string{{"http://localhost:3000", "https://evil.example"}, {"https://evil.example", "http://localhost:3000"}, {"", "https://evil.example"}, {""}} {
+		if _, code, err := r.dial(http.Header{"Origin": list}, ""); err == nil || code != http.StatusForbidden {
+			t.Errorf("%q: %d, %v", list, code, err)
+		}
+	}
+}
+
+// Whoever connects and says nothing keeps no editor away.
+func TestIdleStrangers(t *testing.T) {
+	r := newRig(t)
+	for range 80 {
+		if _, _, err := r.dial(nil, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.connect("ed")
+}
+
 // What was sent to an editor is pushed until it says that it took it.
 func TestMail(t *testing.T) {
 	r := newRig(t)

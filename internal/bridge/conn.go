@@ -21,6 +21,10 @@ type conn struct {
 	mail Mail
 	look chan struct{} // capacity 1
 
+	stop   context.CancelFunc // ends it
+	number uint64             // in the order of arrival; guarded by b.mu
+	out    bool               // it was put out; guarded by b.mu
+
 	// What the editor has been sent on this connection; of the pushing goroutine.
 	sent    map[string]map[string]bool // by member, "" for its own: the entries that are there
 	waits   string
@@ -83,7 +87,9 @@ func (c *conn) hello(ctx context.Context) error {
 	if c.mail, err = c.b.o.Desk.Register(ctx, f.id); err != nil {
 		return err
 	}
-	c.b.name(c, f.id)
+	if err := c.b.name(c, f.id); err != nil {
+		return err
+	}
 	return c.write(ctx, push{Op: opWelcome, V: Version, Team: c.b.o.Desk.Team(), ID: f.id})
 }
 

@@ -21,6 +21,7 @@ import (
 	"waggle/internal/statedir"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/transport"
 )
 
 // Endpoint is where editors connect, and what they must know to be let in. Its
@@ -118,7 +119,7 @@ func (b *Bridge) serve(ctx context.Context, listener net.Listener, dirs []string
 		return errors.Join(fmt.Errorf("bridge: %w", err), listener.Close())
 	}
 	wg.Go(func() { b.Run(ctx, nudges) })
-	server := &http.Server{Handler: b, ReadHeaderTimeout: helloWait, BaseContext: func(net.Listener) context.Context { return ctx }}
+	server := &http.Server{Handler: b, ReadHeaderTimeout: helloWait, IdleTimeout: helloWait, ConnState: transport.Impatient(), BaseContext: func(net.Listener) context.Context { return ctx }}
 	done := make(chan error, 1)
 	wg.Go(func() { done <- server.Serve(listener) })
 	ready()

@@ -166,6 +166,10 @@ func usageArgs(cmd *cobra.Command) {
 
 // Run runs one command line and returns its exit code.
 func (a *App) Run(ctx context.Context, args []string) int {
+	out := watchOutput(a.Out)
+	if !a.machinery(args) {
+		a.Out = out
+	}
 	root := a.Root()
 	root.SetArgs(args)
 	code := 0
@@ -175,7 +179,17 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	if err != nil && code == 0 {
 		code = operator.CodeFailed
 	}
+	if err := out.failed(); err != nil && code == 0 {
+		code = a.fail(&operator.Error{Code: operator.CodeFailed, Op: "output", Err: err, Hint: "what the command did is done; its output is not whole"})
+	}
 	return code
+}
+
+// machinery reports a command that no person types, which writes no answer: what a
+// worker says goes into its log, and it lives on when that is full.
+func (a *App) machinery(args []string) bool {
+	cmd, _, err := a.Root().Find(args)
+	return err == nil && cmd.Hidden
 }
 
 // keepErrors hands the errors of commands to fail and keeps them from fang, which

@@ -20,8 +20,8 @@ import (
 
 // sendFlags are the flags of send.
 type sendFlags struct {
-	file, summary, color, priority, supersedes, wait string
-	expires, timeout                                 time.Duration
+	id, file, summary, color, priority, supersedes, wait string
+	expires, timeout                                     time.Duration
 }
 
 func sendCmd(a *App) *cobra.Command {
@@ -47,9 +47,11 @@ TEXT '-' reads stdin. Words never carry authority; text that looks like a contro
 message is refused.
 
 What goes to a member is on record before it is sent: waggle msg show ID tells what
-became of it, msg withdraw ID takes it back while nobody has taken it. A member that
-has ended takes nothing, which is an error (6); one that is busy or has not started
-yet takes it later.
+became of it, msg withdraw ID takes it back while nobody has taken it. From then on the
+send has succeeded; its state is queued when it is not in the mailbox yet, and whoever
+leads puts it there. --id makes a retry harmless: the same words under the same id are
+sent once. A member that has ended or was given up takes nothing, which is an error
+(6); one that is busy, has not started yet, or waits for its restart takes it later.
 
 --wait delivered waits until the member's session was given the message, --wait
 acked until the turn that was given it has ended; exit 4 when that takes longer than
@@ -74,6 +76,7 @@ stays open. Only the lead's own words have one, by the record and never by a tex
 	fl.StringVar(&f.priority, "priority", string(control.PriorityNormal), "normal, next-tool or interrupt")
 	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
 	fl.DurationVar(&f.expires, "expires", 0, "do not deliver it any more after this long")
+	fl.StringVar(&f.id, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
 	fl.StringVar(&f.wait, "wait", "", "wait until it is delivered or acked")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "with --wait: how long")
 	must(cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "next-tool", "interrupt"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -96,7 +99,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 			return err
 		}
 		if is {
-			return a.sendSession(ctx, op, what, operator.Message{Text: text, As: a.flags.as, Priority: control.Priority(f.priority),
+			return a.sendSession(ctx, op, what, operator.Message{Text: text, As: a.flags.as, ID: f.id, Priority: control.Priority(f.priority),
 				Supersedes: f.supersedes, Expires: f.expires, Want: want})
 		}
 	}
@@ -112,7 +115,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 		return err
 	}
 	results, err := op.Send(ctx, name, operator.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.flags.as,
-		Priority: control.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, Want: want})
+		Priority: control.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want})
 	if err != nil {
 		return err
 	}

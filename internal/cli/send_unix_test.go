@@ -22,7 +22,7 @@ team: part
 policy: {allow: ["Bash"]}
 members:
   - {name: ann, agent: exec}
-  - {name: bob, agent: exec}
+  - {name: bob, agent: exec, restart: never}
 tasks:
   - {subject: hold, owner: bob, instructions: "sleep 15"}
 `)

@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/cgroup"
 	"waggle/internal/statedir"
 	"waggle/operator"
 	"waggle/spawn"
@@ -40,6 +41,7 @@ func workerCmd(a *App) *cobra.Command {
 			if err := spawn.Subreaper(); err != nil {
 				return err
 			}
+			joinGroup(a.Err, dir, instance)
 			claude, err := a.claudeDir()
 			if err != nil {
 				return err
@@ -74,6 +76,18 @@ func workerCmd(a *App) *cobra.Command {
 		must(cmd.MarkFlagRequired(n))
 	}
 	return cmd
+}
+
+// joinGroup puts this process into a control group of its member, where there can be
+// one, so that all it starts can be found when it has died.
+func joinGroup(log io.Writer, dir, instance string) {
+	self, err := spawn.Identify(os.Getpid())
+	if err == nil {
+		err = cgroup.Join("/proc", dir, instance, self.Boot)
+	}
+	if err != nil && !errors.Is(err, cgroup.ErrNone) {
+		fmt.Fprintln(log, "control group:", err)
+	}
 }
 
 // reapEvery is how often orphans that were given to this process are reaped.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,39 +19,6 @@ import (
 	"waggle/operator"
 	"waggle/spawn"
 )
-
-// eight is a team in which something of everything is open for good: a call that
-// runs, a task that waits for it, a question of every kind. w1 and w5 have time.
-const eight = `
-team: crew
-policy: {allow: ["Bash(./work:*)"]}
-members:
-  - {name: w1, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
-  - {name: w2, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
-  - {name: w3, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
-  - {name: w4, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
-  - {name: w5, agent: exec, restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}}
-  - name: planner
-    agent: script
-    restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}
-    steps: [{say: {to: w5, text: a plan comes}}, {plan: the plan}]
-  - name: net
-    agent: script
-    restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}
-    steps: [{tool: {name: Bash, input: {command: ./work before-net}}}, {network: {host: example.com}}]
-  - name: talker
-    agent: script
-    restart: {policy: on-failure, most: 1000, backoff: 100ms, longest: 200ms}
-    steps: [{say: {text: hello}}, {tool: {name: Bash, input: {command: ./work talk}}}, {say: {to: w4, text: read this when you have time}}, {tool: {name: Bash, input: {command: ./ask talk-more}}}]
-tasks:
-  - {subject: is done soon, owner: w1, instructions: ./work soon}
-  - {subject: runs, owner: w2, instructions: ./work runs never}
-  - {subject: waits, owner: w3, instructions: ./work waits, after: [runs]}
-  - {subject: asks, owner: w4, instructions: ./ask permission}
-  - {subject: plans, owner: planner}
-  - {subject: calls, owner: net}
-  - {subject: talks, owner: talker}
-`
 
 // How a round ends the processes.
 const (
@@ -67,48 +35,92 @@ const (
 	whileResuming = "resuming"
 	whileSpawning = "spawning"
 	whileStopping = "stopping a member"
+	whileEnding   = "ending, by several at once"
+	whileTogether = "resuming, by several at once"
+	whileSame     = "spawning one name, by several at once"
 )
 
-// TestCrashes kills the processes of teams of eight at random moments, brings the
-// teams back, and compares.
+// perTeam is how many rounds a team goes through at most.
+const perTeam = 10
+
+// TestCrashes kills the processes of teams of eight at random moments, in every mode,
+// brings the teams back, and compares. WAGGLE_KILLS is how many processes die.
 func TestCrashes(t *testing.T) {
-	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
-	rounds, each := testenv.Scale(3, 100), testenv.Scale(3, 10)
-	var times []time.Duration
-	var looks, ended int
-	kinds := map[string]int{}
-	for n := 0; n < rounds; n += each {
-		t.Run(fmt.Sprintf("team %d", n/each+1), func(t *testing.T) {
-			d := &drama{crew: newCrew(t, rng, eight), kinds: kinds}
-			stop := d.watch()
-			d.begin()
-			for i := range min(each, rounds-n) {
-				d.round(i)
-				if t.Failed() {
-					break
-				}
+	seed, kills := testenv.Seed(t), killsWanted(t)
+	for n, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			m.needs(t)
+			rng := mrand.New(mrand.NewPCG(seed, uint64(n)))
+			sum := &toll{kinds: map[string]int{}}
+			for team := 1; sum.killed < (kills+len(modes)-1)/len(modes) && !t.Failed(); team++ {
+				t.Run(fmt.Sprintf("team %d", team), func(t *testing.T) { sum.team(t, rng, m, kills) })
 			}
-			ended += d.end()
-			looks += stop()
-			times = append(times, d.times...)
+			if !t.Failed() {
+				sum.tell(t, m, seed)
+			}
 		})
-		if t.Failed() {
-			return
-		}
 	}
-	testenv.Measured(t, "SIGKILL of the processes of a team of 8, %d times (%v): roster, tasks, messages and open questions the same, 0 calls run twice, 0 double processes in %d looks, 0 processes left after down and gc (%d orphans ended)", rounds, kinds, looks, ended)
-	if slices.Sort(times); len(times) == 0 {
+}
+
+// killsWanted is how many of waggle's own processes are to die, in all modes together.
+func killsWanted(t *testing.T) int {
+	if v := os.Getenv("WAGGLE_KILLS"); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 1 {
+			t.Fatalf("WAGGLE_KILLS is %q, want a number", v)
+		}
+		return n
+	}
+	return testenv.Scale(40, 1500)
+}
+
+// toll is what the teams of one mode went through.
+type toll struct {
+	killed, others, rounds, looks, ended int
+	kinds                                map[string]int
+	times                                []time.Duration
+}
+
+// team takes one team through its rounds.
+func (s *toll) team(t *testing.T, rng *mrand.Rand, m mode, kills int) {
+	d := &drama{crew: newCrew(t, rng, m.file()), mode: m, kinds: s.kinds}
+	d.setUp(m)
+	stop := d.watch()
+	d.begin()
+	for i := 0; i < perTeam && (i == 0 || s.killed+d.killed < kills/len(modes)) && !t.Failed(); i++ {
+		d.round(i)
+		s.rounds++
+	}
+	if t.Failed() {
+		stop()
+		return
+	}
+	d.ending()
+	s.ended += d.clean()
+	s.looks += stop()
+	s.killed, s.others, s.times = s.killed+d.killed, s.others+d.others, append(s.times, d.times...)
+}
+
+func (s *toll) tell(t *testing.T, m mode, seed uint64) {
+	testenv.Measured(t, "%s: SIGKILL of %d processes of waggle and %d of others in %d rounds of teams of 8, seed %d (%v): roster, tasks, messages and open questions the same, 0 calls run twice, 0 double processes in %d looks, 0 processes left after down and gc (%d orphans ended)",
+		m.name, s.killed, s.others, s.rounds, seed, s.kinds, s.looks, s.ended)
+	if slices.Sort(s.times); len(s.times) == 0 {
 		return // a few rounds may have none
 	}
-	testenv.Measured(t, "waggle resume of 8 members until all are ready: p50 %v, max %v, of %d", times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond), len(times))
+	testenv.Measured(t, "%s: waggle resume of 8 members until all are ready: p50 %v, max %v, of %d", m.name,
+		s.times[len(s.times)/2].Round(time.Millisecond), s.times[len(s.times)-1].Round(time.Millisecond), len(s.times))
 }
 
 // drama is a crew and what was done to it.
 type drama struct {
 	*crew
+	mode  mode
 	kinds map[string]int
 	times []time.Duration // of resumes that had to start everybody
 	n     int             // names
+
+	written map[string]string // what lies in worktrees
 }
 
 // begin brings the team up, and kills it once on the way.
@@ -163,8 +175,8 @@ func (c *crew) settle() *picture {
 
 func (d *drama) round(i int) {
 	d.t.Helper()
-	while := []string{whileWorking, whileWorking, whileResuming, whileSpawning, whileStopping}[d.between(0, 4)]
-	how := []string{killAll, killAll, killRagged, killLeader, killSome}[d.between(0, 4)]
+	while := []string{whileWorking, whileWorking, whileResuming, whileSpawning, whileStopping, whileTogether, whileSame}[d.between(0, 6)]
+	how := d.mode.hows[d.between(0, len(d.mode.hows)-1)]
 	d.t.Logf("round %d: %s is killed while %s", i+1, how, while)
 	d.kinds[while]++
 	d.kinds[how]++
@@ -174,11 +186,23 @@ func (d *drama) round(i int) {
 		d.kill(true, all)
 		calls = append(calls, d.start("resume", "--detach"))
 		d.pause(600)
+	case whileTogether:
+		d.kill(true, all)
+		for range d.between(2, 4) {
+			calls = append(calls, d.start("resume", "--detach"))
+		}
+		d.pause(600)
+	case whileSame:
+		name := d.fresh("extra")
+		for range d.between(2, 4) {
+			calls = append(calls, d.start(d.mode.spawn(name, "./work "+d.fresh("prompt"))...))
+		}
+		d.pause(600)
 	case whileSpawning:
-		calls = append(calls, d.start("spawn", d.fresh("extra"), "./work "+d.fresh("prompt"), "--cwd", "."), d.load())
+		calls = append(calls, d.start(d.mode.spawn(d.fresh("extra"), "./work "+d.fresh("prompt"))...), d.load())
 	case whileStopping:
 		name := d.fresh("extra")
-		d.waggle(fine, "spawn", name)
+		d.waggle(fine, d.mode.spawn(name)...)
 		calls = append(calls, d.start("stop", name, "--grace", "1s"), d.load())
 	default:
 		calls = append(calls, d.load())
@@ -200,7 +224,9 @@ func (d *drama) round(i int) {
 	if d.settle(); how == killAll {
 		d.times = append(d.times, time.Since(began))
 	}
-	d.same(was, d.picture(), false)
+	// Of several that spawn one name, one that lives has it on record after the kill.
+	d.same(was, d.picture(), while == whileSame && how != killAll && how != killRagged)
+	d.mode.kept(d)
 	d.sweep()
 }
 
@@ -329,4 +355,44 @@ func (d *drama) sweep() {
 			d.waggle([]int{0, 4, 5, 6, 9}, "stop", string(m.Name), "--grace", "1s")
 		}
 	}
+}
+
+// ending ends the team by several commands at once, kills on the way, and ends what
+// is left.
+func (d *drama) ending() {
+	d.t.Helper()
+	d.kinds[whileEnding]++
+	var calls []*call
+	for _, args := range [][]string{down, down, {"stop", "w1", "--grace", "1s"}}[:d.between(1, 3)] {
+		calls = append(calls, d.start(args...))
+	}
+	d.pause(1500)
+	switch d.between(0, 2) {
+	case 0:
+		d.kill(true, all)
+	case 1:
+		d.kill(false, starter(nil, nil))
+	default:
+		d.kill(false, only(d.callers(calls)...))
+	}
+	for _, p := range calls {
+		p.wait()
+	}
+	if d.state() != nil {
+		d.once(d.picture())
+		d.waggle([]int{0, 4, 6, 9}, down...)
+	}
+	if s := d.state(); s != nil {
+		d.t.Errorf("there is a team that has not ended: %s", s.Dir.Path)
+	}
+}
+
+// callers are the processes of commands that run.
+func (d *drama) callers(calls []*call) (ids []spawn.Identity) {
+	for _, p := range calls {
+		if id, err := spawn.Identify(p.cmd.Process.Pid); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

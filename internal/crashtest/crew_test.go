@@ -51,6 +51,8 @@ type crew struct {
 
 	mu      sync.Mutex // of rng and of what follows
 	running sync.WaitGroup
+
+	killed, others int // processes of waggle, and of what members run, that kill has ended
 }
 
 // patience is how long anything may take on a machine that is busy.
@@ -78,20 +80,23 @@ func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 	c := &crew{t: t, rng: rng, name: "crew", dir: filepath.Join(dir, "work"), bin: bin, mark: mark}
 	c.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "WAGGLE_ROOT=" + root, "WAGGLE_STATE=" + state,
 		"NO_COLOR=1", "WAGGLE_COMMAND=" + mark.String()}
+	c.env = append(c.env, "WAGGLE_WORKTREES="+filepath.Join(dir, "trees"))
 	for _, d := range []string{c.dir, root, filepath.Join(dir, "home")} {
 		must(t, os.MkdirAll(d, 0o700))
 	}
 	c.op = operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
 		Home: statedir.Home{Path: state}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: bin, Version: "test", PID: os.Getpid()}
 	c.write("waggle.yaml", file)
-	c.write("work", workScript)
+	c.write("work", fmt.Sprintf(workScript, c.dir))
 	must(t, os.Symlink("work", filepath.Join(c.dir, "ask"))) // the same, and no rule allows it
 	t.Cleanup(c.close)
 	return c
 }
 
-// workScript leaves a line for its name, and with a second word waits for that file.
+// workScript leaves a line for its name in the crew's directory, wherever it runs, and
+// with a second word waits for that file.
 const workScript = `#!/bin/sh
+cd '%s' || exit 1
 echo "$1" >>ran
 [ -z "$2" ] || while [ ! -e "$2" ]; do sleep 0.05; done
 echo "$1" >>finished
@@ -218,9 +223,14 @@ func (c *crew) kill(frozen bool, which func(spawn.Marked) bool) {
 		}
 	}
 	var hit []spawn.Identity // one that dies has no environment any more, and is there for a moment
+	seen := map[spawn.Identity]bool{}
 	until := time.Now().Add(patience)
 	for list := pick(); len(list) > 0 || slices.ContainsFunc(hit, spawn.Identity.Alive); list = pick() {
 		for _, m := range list {
+			if !seen[m.ID] {
+				seen[m.ID] = true
+				c.count(m.ID)
+			}
 			c.signal(m.ID, syscall.SIGKILL)
 			hit = append(hit, m.ID)
 		}
@@ -228,6 +238,15 @@ func (c *crew) kill(frozen bool, which func(spawn.Marked) bool) {
 			c.t.Fatalf("they do not die: %+v", list)
 		}
 	}
+}
+
+// count counts a process that is about to be killed, by its program.
+func (c *crew) count(id spawn.Identity) {
+	if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", id.PID)); err == nil && !strings.HasSuffix(exe, "/"+filepath.Base(c.bin)) {
+		c.others++
+		return
+	}
+	c.killed++
 }
 
 func (c *crew) signal(id spawn.Identity, sig syscall.Signal) {

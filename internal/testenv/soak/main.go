@@ -49,10 +49,15 @@ func main() {
 	limit := flag.Duration("timeout", 2*time.Hour, "limit for one package")
 	fuzz := flag.Duration("fuzz", 10*time.Minute, "time for all fuzz targets together; 0 for none")
 	decode := flag.Duration("decode", 5*time.Minute, "time for FuzzDecode, which strangers' bytes meet first, alone; 0 for none")
+	kills := flag.Int("kills", 0, "only kill teams, until so many processes of waggle have died")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := soak(ctx, *times, *seed, *limit, fuzzing{*fuzz, *decode}, flag.Args()); err != nil {
+	f, pkgs := fuzzing{*fuzz, *decode}, flag.Args()
+	if *kills > 0 {
+		f, pkgs = fuzzing{}, []string{killing}
+	}
+	if err := soak(ctx, *times, *kills, *seed, *limit, f, pkgs); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
@@ -71,7 +76,10 @@ func (f fuzzing) jobs() (jobs []job) {
 	return jobs
 }
 
-func soak(ctx context.Context, times int, seed uint64, limit time.Duration, f fuzzing, pkgs []string) error {
+// killing is the package that kills teams.
+const killing = "./internal/crashtest"
+
+func soak(ctx context.Context, times, kills int, seed uint64, limit time.Duration, f fuzzing, pkgs []string) error {
 	if slices.Equal(pkgs, []string{"none"}) {
 		pkgs = nil
 	} else if len(pkgs) == 0 {
@@ -82,11 +90,16 @@ func soak(ctx context.Context, times int, seed uint64, limit time.Duration, f fu
 	}
 	var jobs []job
 	for _, p := range pkgs {
-		jobs = append(jobs, job{
+		j := job{
 			name: p,
 			env:  []string{fmt.Sprint("WAGGLE_SOAK=", times), fmt.Sprint("WAGGLE_SEED=", seed)},
 			argv: []string{"go", "test", "-count=1", "-v", "-timeout", limit.String(), p},
-		})
+		}
+		if kills > 0 {
+			j.env = append(j.env, fmt.Sprint("WAGGLE_KILLS=", kills))
+			j.argv = append(j.argv, "-run", "TestCrashes")
+		}
+		jobs = append(jobs, j)
 	}
 	jobs = append(jobs, f.jobs()...)
 	m := machine()

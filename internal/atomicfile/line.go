@@ -1,0 +1,65 @@
+package atomicfile
+
+import (
+	"context"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// How a line of waiters behaves.
+const (
+	// stuckAfter is how long those in front may neither go on nor let the lock go
+	// before one behind them tries as well: the first in line may have been stopped.
+	stuckAfter = 250 * time.Millisecond
+	// perPlace and farDelay bound how often one looks who is not next.
+	perPlace = time.Millisecond
+	farDelay = 20 * time.Millisecond
+	// longestLine is how long a wait may be while the line moves, in deadlines.
+	longestLine = 12
+)
+
+// waitFlock waits for the flock of path, first come, first served. The deadline of w is
+// for a lock that does not move: while those in front get it one after the other, a
+// waiter stays, up to longestLine of its deadlines. nil, nil: it was held all the time.
+func waitFlock(ctx context.Context, path string, o Options, w *waiter) (*flock.Flock, error) {
+	if !lined(path) {
+		if lock, err := tryFlock(path); lock != nil || err != nil {
+			return lock, err
+		}
+	}
+	t := lineUp(path)
+	defer t.leave()
+	moved, last := time.Now(), int64(0)
+	for {
+		ahead := int64(0)
+		if t != nil {
+			ahead = t.ahead()
+		}
+		if ahead != last {
+			moved, last = time.Now(), ahead
+			w.extend(ctx, o)
+		}
+		if ahead == 0 || time.Since(moved) > stuckAfter {
+			if lock, err := tryFlock(path); lock != nil || err != nil {
+				return lock, err
+			}
+		}
+		if ahead > 0 {
+			w.delay = min(time.Duration(t.n-ahead)*perPlace, farDelay)
+		}
+		if !w.wait() {
+			return nil, nil
+		}
+	}
+}
+
+// extend begins the deadline again, for one whose line has moved.
+func (w *waiter) extend(ctx context.Context, o Options) {
+	end := w.start.Add(longestLine * o.deadline())
+	if next := time.Now().Add(o.deadline()); next.Before(end) {
+		end = next
+	}
+	w.stop()
+	w.ctx, w.stop = context.WithDeadline(ctx, end)
+}

@@ -1,0 +1,170 @@
+// Package cgroup keeps the processes of a member together in a control group of Linux
+// (version 2), so that those which nothing else tells from strangers can be ended: they
+// cleared their environment, left their process group, and their parent has died.
+//
+//	parent, err := cgroup.Here("/proc")            // where this process may make one
+//	g, err := cgroup.Make(parent, "waggle-api-1")  // and where there is none, there is none
+//	err = g.Enter(os.Getpid())                     // what it starts from now on is in it
+//	err = g.End(ctx, ancestors)                    // by another process, later
+package cgroup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Group is one control group. A path may be used again, its ID is not, as long as the
+// machine runs.
+type Group struct {
+	Path string `json:"path"`
+	ID   uint64 `json:"id"`
+}
+
+// ErrNone reports that this process may make no control group.
+var ErrNone = errors.New("no control group of version 2 is delegated to this process")
+
+// Here finds the directory of the control group that this process is in, below the
+// mount point of the hierarchy. proc is /proc. It may turn out not to be writable.
+func Here(proc string) (dir string, err error) {
+	own, err := os.ReadFile(filepath.Join(proc, "self", "cgroup"))
+	if err != nil {
+		return "", errors.Join(ErrNone, err)
+	}
+	mounts, err := os.ReadFile(filepath.Join(proc, "self", "mountinfo"))
+	if err != nil {
+		return "", errors.Join(ErrNone, err)
+	}
+	return find(string(own), string(mounts))
+}
+
+// find reads cgroup(7)'s /proc/PID/cgroup and proc(5)'s mountinfo.
+func find(own, mounts string) (dir string, err error) {
+	at, ok := "", false
+	for line := range strings.Lines(own) {
+		if rest, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); found {
+			at, ok = rest, true
+		}
+	}
+	if !ok || !strings.HasPrefix(at, "/") || strings.HasSuffix(at, " (deleted)") {
+		return "", ErrNone
+	}
+	for line := range strings.Lines(mounts) {
+		front, back, _ := strings.Cut(line, " - ")
+		f, kind := strings.Fields(front), strings.Fields(back)
+		if len(f) < 5 || len(kind) < 1 || kind[0] != "cgroup2" {
+			continue
+		}
+		if rest, below := strings.CutPrefix(at, strings.TrimSuffix(unescape(f[3]), "/")); below && (rest == "" || rest[0] == '/') {
+			return filepath.Join(unescape(f[4]), rest), nil
+		}
+	}
+	return "", ErrNone
+}
+
+// unescape undoes the octal escapes of mountinfo.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}
+
+// Make makes a control group below parent, or takes the one of that name.
+func Make(parent, name string) (Group, error) {
+	path := filepath.Join(parent, name)
+	if err := os.Mkdir(path, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return Group{}, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	id, err := identify(path)
+	if err != nil {
+		return Group{}, err
+	}
+	return Group{Path: path, ID: id}, nil
+}
+
+// Enter puts a process into the group; what it starts from then on is in it too.
+func (g Group) Enter(pid int) error {
+	return os.WriteFile(filepath.Join(g.Path, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0o600)
+}
+
+// There reports that the group is the one that was made.
+func (g Group) There() bool {
+	id, err := identify(g.Path)
+	return err == nil && g.ID != 0 && id == g.ID
+}
+
+// Processes lists what is in the group and in those below it.
+func (g Group) Processes() (pids []int, err error) {
+	err = filepath.WalkDir(g.Path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "cgroup.procs" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for word := range strings.FieldsSeq(string(b)) {
+			if pid, perr := strconv.Atoi(word); perr == nil {
+				pids = append(pids, pid)
+			}
+		}
+		return err
+	})
+	return pids, err
+}
+
+// End kills everything in the group, waits until it is empty, and removes it. It
+// refuses, and kills nothing, when the group is not the one that was made, or when one
+// of spare is in it.
+func (g Group) End(ctx context.Context, spare []int) error {
+	pids, err := g.Processes()
+	switch {
+	case !g.There():
+		return fmt.Errorf("control group %s is not the one that was made", g.Path)
+	case err != nil:
+		return fmt.Errorf("control group: %w", err)
+	}
+	for _, pid := range pids {
+		if slices.Contains(spare, pid) {
+			return fmt.Errorf("control group %s has process %d in it, which is not to be ended: it is left alone", g.Path, pid)
+		}
+	}
+	if len(pids) > 0 {
+		if err := os.WriteFile(filepath.Join(g.Path, "cgroup.kill"), []byte("1"), 0o600); err != nil {
+			return fmt.Errorf("control group: %w", err)
+		}
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if err := g.remove(); err == nil || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// remove removes the group and those below it, when they are empty.
+func (g Group) remove() error {
+	var dirs []string
+	err := filepath.WalkDir(g.Path, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			dirs = append(dirs, path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, dir := range slices.Backward(dirs) {
+		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

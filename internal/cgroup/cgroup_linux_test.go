@@ -1,0 +1,133 @@
+package cgroup_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle/internal/cgroup"
+)
+
+// fake lays out what /proc says of this process.
+func fake(t *testing.T, own, mounts string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "self")
+	err := os.Mkdir(dir, 0o700)
+	for name, text := range map[string]string{"cgroup": own, "mountinfo": mounts} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(dir)
+}
+
+func TestHere(t *testing.T) {
+	const two = "31 23 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+	for _, c := range []struct{ own, mounts, want string }{
+		{"0::/user.slice/a\n", two, "/sys/fs/cgroup/user.slice/a"},
+		{"4:memory:/x\n0::/\n", two, "/sys/fs/cgroup"},
+		{"0::/box/a\n", "31 23 0:27 /box /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "/sys/fs/cgroup/a"},
+		{"0::/boxer\n", "31 23 0:27 /box /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", ""},
+		{"0::/a\n", `31 23 0:27 / /my\040groups rw shared:1 - cgroup2 none rw` + "\n", "/my groups/a"},
+		{"0::/a (deleted)\n", two, ""},
+		{"4:memory:/x\n", two, ""},
+		{"0::/a\n", "31 23 0:27 / /sys/fs/cgroup rw - cgroup cgroup rw\n", ""},
+	} {
+		got, err := cgroup.Here(fake(t, c.own, c.mounts))
+		if got != c.want || (err != nil) != (c.want == "") || err != nil && !errors.Is(err, cgroup.ErrNone) {
+			t.Errorf("%q in %q: %q, %v, want %q", c.own, c.mounts, got, err, c.want)
+		}
+	}
+}
+
+// TestSpared: a group with one of those who end it in it is left alone, and so is one
+// that is another by now.
+func TestSpared(t *testing.T) {
+	parent := t.TempDir()
+	g, err := cgroup.Make(parent, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(g.Path, "cgroup.procs"), []byte("11\n12\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.End(t.Context(), []int{1, 12}); err == nil || !strings.Contains(err.Error(), "process 12") {
+		t.Error(err)
+	}
+	other := g
+	other.ID++
+	if err := other.End(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "not the one") {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(g.Path, "cgroup.kill")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was killed: %v", err)
+	}
+	if _, err := cgroup.Make(filepath.Join(parent, "not", "there"), "b"); !errors.Is(err, cgroup.ErrNone) {
+		t.Error(err)
+	}
+}
+
+// real is a directory of a hierarchy in which groups can be made.
+func real(t *testing.T) string {
+	t.Helper()
+	dir, err := cgroup.Here("/proc")
+	if err == nil {
+		if g, err := cgroup.Make(dir, fmt.Sprint("waggle-test-", os.Getpid())); err == nil {
+			t.Cleanup(func() { _ = os.Remove(g.Path) })
+			return g.Path
+		}
+	}
+	dir = t.TempDir()
+	if err := syscall.Mount("none", dir, "cgroup2", 0, ""); err != nil {
+		t.Skipf("no control group of version 2 can be made here, and none mounted: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	g, err := cgroup.Make(dir, fmt.Sprint("waggle-test-", os.Getpid()))
+	if err != nil {
+		t.Skipf("no control group of version 2 can be made here: %v", err)
+	}
+	t.Cleanup(func() { _ = os.Remove(g.Path) })
+	return g.Path
+}
+
+// TestEnd: what has no environment, session or parent of ours any more is ended with
+// its group.
+func TestEnd(t *testing.T) {
+	g, err := cgroup.Make(real(t), "member")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It enters the group, and its child leaves everything else and its parent.
+	cmd := exec.Command("sh", "-c", `echo $$ >"$1/cgroup.procs" || exit 1; env -i setsid sleep 600 </dev/null >/dev/null 2>&1 &`, "sh", g.Path)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("a process cannot enter: %v %s", err, out)
+	}
+	pids, err := g.Processes()
+	for end := time.Now().Add(10 * time.Second); err == nil && len(pids) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		pids, err = g.Processes()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := g.End(ctx, []int{os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(b), ") Z ") {
+			t.Errorf("process %d lives: %s", pid, b)
+		}
+	}
+	if g.There() {
+		t.Error("the group is still there")
+	}
+}

@@ -1,0 +1,84 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"waggle/internal/cgroup"
+	"waggle/spawn"
+)
+
+// TestClearedEnvironment: what cleared its environment and left its process group is
+// found after a kill -9 of its worker, and ended by gc, stop and down, and before its
+// member starts again.
+func TestClearedEnvironment(t *testing.T) {
+	dir, err := cgroup.Here("/proc")
+	if err == nil {
+		var g cgroup.Group
+		if g, err = cgroup.Make(dir, fmt.Sprint("waggle-try-", os.Getpid())); err == nil {
+			err = os.Remove(g.Path)
+		}
+	}
+	if err != nil {
+		t.Skipf("no control group of version 2 can be made here: %v", err)
+	}
+	for name, end := range map[string][]string{"down": {"down", "--grace", "1s"}, "stop": {"stop", "m0", "--force"}, "gc": {"gc", "--yes"}, "restart": nil} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t, "waggle")
+			team := "clear-" + name
+			restart := "never"
+			if name == "restart" {
+				restart = "{policy: on-failure, most: 5, backoff: 100ms}"
+			}
+			file := h.write("clear.yaml", "team: "+team+"\npolicy: {allow: [\"Bash\"]}\nmembers:\n  - {name: m0, agent: exec, backend: process, restart: "+restart+"}\n"+
+				"tasks:\n  - {subject: leaves, owner: m0, instructions: \"env -i setsid sh -c 'echo $$ >left; exec sleep 600' </dev/null >/dev/null 2>&1 & while ! test -s left; do sleep 0.05; done; sleep 600\"}\n")
+			h.ends(team)
+			h.must("up", file, "--detach", "--quiet")
+			var left spawn.Identity
+			wait := func(what string, cond func() bool) {
+				t.Helper()
+				for end := time.Now().Add(30 * time.Second); !cond(); time.Sleep(20 * time.Millisecond) {
+					if time.Now().After(end) {
+						t.Fatalf("never: %s", what)
+					}
+				}
+			}
+			wait("something is left behind", func() bool {
+				b, err := os.ReadFile(filepath.Join(h.work, "left"))
+				pid, perr := strconv.Atoi(strings.TrimSpace(string(b)))
+				if err != nil || perr != nil {
+					return false
+				}
+				left, err = spawn.Identify(pid)
+				return err == nil
+			})
+			t.Cleanup(func() {
+				if left.Alive() {
+					_ = syscall.Kill(left.PID, syscall.SIGKILL)
+				}
+			})
+			worker := h.status(team).Members[0].PID
+			if err := syscall.Kill(worker, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			wait("the worker dies", func() bool { return syscall.Kill(worker, 0) != nil })
+			if name != "restart" && name != "gc" && !left.Alive() {
+				t.Fatal("it died with its worker, and proves nothing")
+			}
+			if name != "restart" {
+				h.waggle(append(end, "--team", team)...) // what it leaves is looked at
+			}
+			wait("what was left behind ends", func() bool { return !left.Alive() })
+			h.waggle("down", "--team", team, "--grace", "1s")
+			if found, err := filepath.Glob(filepath.Join(dir, "waggle-"+team+"-*")); err != nil || len(found) > 0 {
+				t.Errorf("control groups are left: %q %v", found, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package team_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/team"
+)
+
+// TestNewerIsReadOnly: a registry of a newer version is read, and no writer changes it.
+func TestNewerIsReadOnly(t *testing.T) {
+	r := newRoot(t)
+	tm := create(t, r, team.Config{Name: "api"})
+	if _, _, err := tm.Add(t.Context(), team.Member{Name: "ann"}, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := tm.Update(t.Context(), func(c *team.Config) error { c.SchemaVersion = "99.0.0"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	path := r.ConfigPath("api")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tm, err = team.Open(r, "api", atomicfile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	writers := map[string]func() error{
+		"add":     func() error { _, _, err := tm.Add(t.Context(), team.Member{Name: "bob"}, true); return err },
+		"remove":  func() error { return tm.Remove(t.Context(), "ann", time.Unix(1, 0)) },
+		"move":    func() error { return tm.Move(t.Context(), "ann", "/elsewhere", "") },
+		"place":   func() error { return tm.Place(t.Context(), "ann", "tmux", "%1") },
+		"migrate": func() error { _, err := tm.Migrate(t.Context(), false); return err },
+		"update": func() error {
+			return tm.Update(t.Context(), func(c *team.Config) error { c.Description = "mine"; return nil })
+		},
+	}
+	for what, write := range writers {
+		var version *team.VersionError
+		if err := write(); !errors.As(err, &version) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || string(after) != string(before) {
+		t.Errorf("it was changed: %v\n%s", err, after)
+	}
+	if c, err := tm.Load(t.Context()); err != nil || c.Members[len(c.Members)-1].Name != waggle.MemberName("ann") {
+		t.Errorf("it is not read: %v", err)
+	}
+}

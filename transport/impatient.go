@@ -1,0 +1,36 @@
+package transport
+
+import (
+	"net"
+	"net/http"
+	"sync"
+)
+
+// maxSilent is how many connections may be open that have asked for nothing yet.
+const maxSilent = 128
+
+// Impatient is the ConnState of an http.Server that ends the oldest connection which
+// has asked for nothing yet, or does not any more, when a new one finds maxSilent of
+// them: whoever only connects keeps nobody away.
+func Impatient() func(net.Conn, http.ConnState) {
+	var mu sync.Mutex
+	var silent []net.Conn // oldest first
+	return func(c net.Conn, s http.ConnState) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i, have := range silent {
+			if have == c {
+				silent = append(silent[:i], silent[i+1:]...)
+				break
+			}
+		}
+		if s != http.StateNew && s != http.StateIdle {
+			return
+		}
+		silent = append(silent, c)
+		if len(silent) > maxSilent {
+			_ = silent[0].Close() // its goroutine finds out, and is counted down
+			silent = silent[1:]
+		}
+	}
+}
