@@ -18,6 +18,15 @@ import (
 // contested is why a request is closed for which there are two inputs.
 const contested = "contested: two different inputs came under this id, and nobody can tell which is meant"
 
+// Evidence of what the reader of another program did with a message, and why it was
+// sent a second time.
+const (
+	ReaderMarked = "its reader has marked it read"
+	ReaderTook   = "its reader has taken it out of the mailbox"
+	ReaderNever  = "another program erased it, twice"
+	ErasedOnce   = "another program erased it before its reader took it"
+)
+
 // ChannelOf says how what a Seen holds came.
 func (s Seen) ChannelOf() policy.Channel {
 	if s.Channel == "" {
@@ -215,4 +224,30 @@ func (l *Leader) mayDecideFile(req *Request, by policy.Role, allow bool) (ok boo
 		return true, ""
 	}
 	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
+}
+
+// Finish drafts that the operator has set a task done; nothing when the member that has
+// it says so itself and is believed.
+func (l *Leader) Finish(task string) []journal.Draft {
+	o := l.tasks[task]
+	if o == nil {
+		return nil
+	}
+	m := l.byInst[o.Instance]
+	if m.Trust != FileTrust || m.Left != nil || m.Done[task] != nil {
+		return nil
+	}
+	return []journal.Draft{{Kind: RecDone, Body: Done{Ref: uint64(o.Seq), Task: task}}}
+}
+
+func (l *Leader) doneRec(r journal.Record, b Done) error {
+	o := l.tasks[b.Task]
+	switch {
+	case !r.Writer.Operator:
+		return l.ignore(r, "only the operator sets a task done")
+	case o == nil || uint64(o.Seq) != b.Ref || l.byInst[o.Instance].Trust != FileTrust:
+		return l.ignore(r, "it is no task of a member that speaks by file")
+	}
+	l.byInst[o.Instance].Done[b.Task] = &Seen{Instance: o.Instance, Kind: waggle.KindTaskCompleted, Task: b.Task, Assignment: b.Ref}
+	return nil
 }

@@ -74,6 +74,7 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	RecNoticed:      leaderRecord((*Leader).noticedRec),
 	RecDiverged:     leaderRecord((*Leader).divergedRec),
 	RecAcknowledged: leaderRecord((*Leader).acknowledgedRec),
+	RecDone:         leaderRecord((*Leader).doneRec),
 	RecEnded:        leaderRecord((*Leader).endedRec),
 }
 

@@ -32,6 +32,7 @@ const (
 	RecCheckpoint   = "checkpoint"   // anything; never folded
 	RecDiverged     = "diverged"     // Diverged
 	RecAcknowledged = "acknowledged" // Acknowledged
+	RecDone         = "done"         // Done
 	RecEnded        = "ended"        // Ended
 )
 
@@ -365,6 +366,13 @@ type Noticed struct {
 
 // Missing reports that the team's directory is gone. n may be nil.
 func (n *Noticed) Missing() bool { return n != nil && n.What == "vanished" }
+
+// Done says that the operator has set a task done that a member has which speaks by
+// file: what such a member says itself completes nothing.
+type Done struct {
+	Ref  uint64 `json:"ref"` // seq of the order to do it
+	Task string `json:"task"`
+}
 
 // Ended ends the team.
 type Ended struct {

@@ -87,14 +87,11 @@ func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 // evidenceOf says what closed an order to a reader of another program.
 func evidenceOf(t mailbox.Trace) string {
 	return map[mailbox.Trace]string{
-		mailbox.Marked: "its reader has marked it read",
-		mailbox.Taken:  "its reader has taken it out of the mailbox",
-		mailbox.Erased: "another program erased it, twice",
+		mailbox.Marked: control.ReaderMarked,
+		mailbox.Taken:  control.ReaderTook,
+		mailbox.Erased: control.ReaderNever,
 	}[t]
 }
-
-// erasedText is why a message is sent a second time.
-const erasedText = "another program erased it before its reader took it"
 
 // again sends once more what somebody erased.
 func (l *Leader) again(ctx context.Context, m *control.Member, o *control.Order) error {
@@ -104,7 +101,7 @@ func (l *Leader) again(ctx context.Context, m *control.Member, o *control.Order)
 	if err != nil {
 		return ctx.Err()
 	}
-	return l.sent(ctx, o, erasedText)
+	return l.sent(ctx, o, control.ErasedOnce)
 }
 
 // closed records what became of an order.

@@ -361,6 +361,9 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 		as = waggle.MemberName(seen.Owner)
 	}
 	t, err := b.list.Complete(ctx, id, as)
+	if err == nil && b.s != nil { // the one way to complete what a member has that speaks by file
+		err = o.append(ctx, b.s, func() ([]journal.Draft, error) { return b.s.Lead.Finish(string(id)), nil })
+	}
 	return b.result(ctx, seen, t, err)
 }
 

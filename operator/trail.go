@@ -32,6 +32,7 @@ const (
 	Withdrawn    Delivery = "withdrawn"    // its sender took it back before anybody took it
 	Superseded   Delivery = "superseded"   // a newer message took its place before anybody took it
 	DeadLetter   Delivery = "dead-letter"  // nobody will ever take it: its recipient has ended, or another program erased it
+	Erased       Delivery = "erased"       // another program took it out of the mailbox before its reader had it
 	Failed       Delivery = "failed"       // it could not be put into the mailbox
 )
 
@@ -301,6 +302,10 @@ func (x traced) closed(tr *trail, r journal.Record, evidence string) {
 		x.note(tr, r, Expired, "nobody took it in time")
 	case what == control.Failed:
 		x.note(tr, r, Failed, detail)
+	case evidence == control.ReaderMarked, evidence == control.ReaderTook:
+		x.note(tr, r, Delivered, evidence)
+	case evidence == control.ReaderNever:
+		x.note(tr, r, Erased, evidence)
 	}
 }
 
@@ -350,7 +355,7 @@ func (x traced) takes(r journal.Record, entries []string, detail string) {
 // rank is the order of the states, which is not always that of the records: a
 // recipient may have a message on record before its sender has that it is written.
 func (d Delivery) rank() int {
-	return slices.Index([]Delivery{Queued, Failed, Written, Held, Expired, Withdrawn, Superseded, DeadLetter, Refused, Delivered, Acknowledged}, d)
+	return slices.Index([]Delivery{Queued, Failed, Written, Held, Expired, Withdrawn, Superseded, DeadLetter, Erased, Refused, Delivered, Acknowledged}, d)
 }
 
 // settled are the states in order, each once, without an end that came too late:
