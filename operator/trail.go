@@ -67,6 +67,8 @@ type trail struct {
 	from     string           // whose journal it is in
 	seq      journal.Seq
 	states   []MessageState
+	file     int64  // time of the mailbox's file when it was put there, Unix nanoseconds; 0: not known
+	again    string // why it was put there a second time
 }
 
 func (t *trail) reached(ds ...Delivery) bool {
@@ -165,6 +167,8 @@ type traceBody struct {
 	Failed   bool             `json:"failed"`
 	Note     string           `json:"note"`
 	Mail     *control.Mail    `json:"mail"`
+	File     int64            `json:"file_ns"`
+	Again    string           `json:"again"`
 }
 
 func (b traceBody) key() control.Key {
@@ -253,6 +257,9 @@ func (x traced) leader(r journal.Record, b traceBody) {
 	case control.RecSent:
 		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
 			x.note(tr, r, Written, "")
+			if tr.file = b.File; b.Again != "" {
+				tr.again = b.Again
+			}
 		}
 	case control.RecSeen:
 		tr := x.t.at(waggle.Lead, b.Entry)
@@ -369,7 +376,7 @@ func (t *trail) settled() []MessageState {
 		return s.State.rank()
 	}
 	slices.SortStableFunc(states, func(a, b MessageState) int { return cmp.Compare(rank(a), rank(b)) })
-	late := []Delivery{Withdrawn, Superseded, DeadLetter, Failed}
+	late := []Delivery{Withdrawn, Superseded, DeadLetter, Erased, Failed}
 	if t.words != nil {
 		late = append(late, Expired)
 	}

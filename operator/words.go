@@ -94,11 +94,12 @@ func (o Operator) sendMember(ctx context.Context, s *State, way transport.Sender
 		return fail(Failed, errors.Join(err, o.append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Unsay(ord, evidence) })))
 	}
 	res.State, res.Ahead = Written, receipt.Ahead
+	file := o.fileTime(s.Team, to.Member)
 	if err := o.append(ctx, s, func() ([]journal.Draft, error) {
 		if ord.Sent {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(ord.Seq)}}}, nil
+		return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(ord.Seq), File: file}}}, nil
 	}); err != nil {
 		return fail(Written, fmt.Errorf("it is written, and the record of that is not: %w", err))
 	}
