@@ -95,7 +95,7 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 			return nil, &Error{Code: CodeFailed, Op: op, Err: err}
 		}
 	}
-	if b.list, err = task.Open(dir, name, atomicfile.Options{}); err != nil {
+	if b.list, err = task.Open(dir, name, o.Root.Lock(name, atomicfile.Options{})); err != nil {
 		return nil, &Error{Code: CodeFailed, Op: op, Err: err}
 	}
 	return b, nil
