@@ -38,13 +38,16 @@ type Root struct {
 	// another program leads, whose tree is not ours to litter; "": they lie beside what they
 	// lock everywhere.
 	Locks string
-	// Leads says which teams waggle leads; nil: all but those of a session.
-	Leads func(waggle.TeamName) bool
+	// Led says which teams waggle leads; nil: all but those of a session.
+	Led Led
 }
+
+// Led knows which teams waggle leads.
+type Led interface{ Leads(waggle.TeamName) bool }
 
 // Lock is o for the files of a team.
 func (r Root) Lock(t waggle.TeamName, o atomicfile.Options) atomicfile.Options {
-	if r.Locks != "" && (DialectOf(t) == DialectSession || r.Leads != nil && !r.Leads(t)) {
+	if r.Locks != "" && (DialectOf(t) == DialectSession || r.Led != nil && !r.Led.Leads(t)) {
 		o.Queue = r.Locks
 	}
 	return o

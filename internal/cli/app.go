@@ -188,18 +188,21 @@ func (a *App) op() (operator.Operator, error) {
 		return operator.Operator{}, err
 	}
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
-	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(statedir.Home{Path: state}), "locks"), Leads: leads(statedir.Home{Path: state}, rootURL)}, RootURL: rootURL,
+	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(statedir.Home{Path: state}), "locks"), Led: led{statedir.Home{Path: state}, rootURL}}, RootURL: rootURL,
 		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
 
-// leads reports the teams that have a state here: nobody else leads those. What cannot be
-// looked up counts as one.
-func leads(home statedir.Home, root string) func(waggle.TeamName) bool {
-	return func(name waggle.TeamName) bool {
-		dirs, err := home.Find(root, name)
-		return err != nil || len(dirs) > 0
-	}
+// led are the teams that have a state here: nobody else leads those.
+type led struct {
+	home statedir.Home
+	root string
+}
+
+// Leads implements team.Led. What cannot be looked up counts as ours.
+func (l led) Leads(name waggle.TeamName) bool {
+	dirs, err := l.home.Find(l.root, name)
+	return err != nil || len(dirs) > 0
 }
 
 // memberEnviron is the environment of members' processes: without tokens, which are
