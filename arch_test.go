@@ -107,6 +107,7 @@ var archHelpers = map[string]archRow{
 	"internal/storetest":       {4, "the stores at their worst; the loop reads them there"},
 	"internal/crashtest":       {8, "teams of the whole program, killed"},
 	"internal/sessiontest":     {8, "sessions of the real client with hooks of the whole program"},
+	"internal/foreigntest":     {8, "a member that is no waggle, in every flow; it needs the whole team around it"},
 }
 
 // archLight is every module that the packages of the library may bring to those

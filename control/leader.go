@@ -108,7 +108,11 @@ type Member struct {
 	Approved bool      // the member said yes to it
 	Rejected string    // reason of the last no
 	LastIdle *Seen
-	IdleAt   time.Time        // when that was seen
+	IdleAt   time.Time // when that was seen
+	// AgreedAt is when a member that speaks by file said yes to it; zero: it has not.
+	// Who wrote that is not known, so it ends nothing by itself.
+	AgreedAt time.Time
+	Claimed  map[string]*Seen // task id: what such a member said to be done; nothing rests on it
 	Done     map[string]*Seen // task id: its task_completed
 	Turns    map[string]*Seen // task id: the idle notice that ended its turn
 	Mode     policy.Mode      // set by a mode command; "" means the policy's own
@@ -189,6 +193,8 @@ type Order struct {
 	Hash      string // of the entry, for words
 	MsgID     string // the same
 	Sent      bool
+	File      int64  // Sent.File
+	Again     string // why it was sent a second time
 	Closed    bool
 	End       string // evidence of the closing; "" when its member left
 	EndAt     time.Time

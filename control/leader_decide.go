@@ -160,7 +160,7 @@ func (l *Leader) mayEscalate(req *Request, by policy.Role, w journal.Writer) str
 // passed on.
 func (l *Leader) deciderOf(req *Request) policy.Decider {
 	d := l.Policy.DeciderOf(req.Gate())
-	if req.Escalated != nil || l.byOperator(req, d) {
+	if req.Escalated != nil || l.byOperator(req, d) || l.byFile(req) && d != policy.DecideTwo {
 		return policy.DecideOperator
 	}
 	return d
@@ -210,6 +210,9 @@ func (l *Leader) mayDecide(req *Request, by policy.Role, allow bool, w journal.W
 	}
 	if l.needsTwo(req, allow) {
 		return policy.MayVote(req.Gate(), policy.DecideTwo, by)
+	}
+	if l.byFile(req) {
+		return l.mayDecideFile(req, by, allow)
 	}
 	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
 }
@@ -333,7 +336,7 @@ func (l *Leader) Due(now time.Time) []Verdict {
 			v.Via, v.Reason = ViaExpiry, expiredText
 		case decider == policy.DecideAuto && r.Gate() == policy.GatePlan:
 			v.Via, v.Allow, v.Rule = ViaAuto, true, "decide plan: auto"
-		case decider == policy.DecideRules && l.byRules(r, &v, now):
+		case (decider == policy.DecideRules || l.byFile(r)) && l.byRules(r, &v, now):
 		case l.Policy.Unattended:
 			v.Via, v.Reason = ViaHeadless, "no rule allows it and nobody attends this run"
 		default:
@@ -347,6 +350,9 @@ func (l *Leader) Due(now time.Time) []Verdict {
 // byRules fills v when the team's rules decide the request.
 func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
 	j := l.policyOf(r.Instance).Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now)
+	if l.byFile(r) {
+		j = l.judgeFile(r, now)
+	}
 	if j.Decision == policy.Ask {
 		return false
 	}

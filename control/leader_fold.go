@@ -78,6 +78,7 @@ var leaderRecords = map[string]func(*Leader, journal.Record) error{
 	RecNoticed:      leaderRecord((*Leader).noticedRec),
 	RecDiverged:     leaderRecord((*Leader).divergedRec),
 	RecAcknowledged: leaderRecord((*Leader).acknowledgedRec),
+	RecDone:         leaderRecord((*Leader).doneRec),
 	RecEnded:        leaderRecord((*Leader).endedRec),
 }
 
@@ -246,9 +247,13 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 	}
 	l.entries[b.Entry] = true
 	ref := peerSeq{b.Instance, b.Ref}
-	switch {
+	switch file := b.ChannelOf() == policy.ChannelFile; {
+	case file != (m.Trust == FileTrust):
+		return l.ignore(r, "a member that waggle does not run, and no other, is heard by file")
 	case isRequest(b.Kind):
 		return l.requested(m, r, b)
+	case file:
+		return l.saidByFile(m, r, b)
 	case l.heard[ref]:
 		return l.ignore(r, "a copy of a message that was seen before")
 	}
@@ -512,7 +517,10 @@ func (l *Leader) sentRec(r journal.Record, b Sent) error {
 	if o == nil {
 		return l.unknown(fmt.Errorf("sent: no order %d", b.Ref))
 	}
-	o.Sent = true
+	o.Sent, o.File = true, b.File
+	if b.Again != "" {
+		o.Again = b.Again
+	}
 	l.passed(o)
 	if o.Decided == nil {
 		return nil

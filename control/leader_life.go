@@ -157,6 +157,8 @@ func (m *Member) How() string {
 	switch {
 	case m.Approved:
 		return LeftHandshake
+	case m.Trust == FileTrust && !m.AgreedAt.IsZero():
+		return LeftHandshake
 	case m.Trust == FileTrust && m.Died == nil:
 		return LeftReleased
 	case m.Died != nil:

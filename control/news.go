@@ -103,6 +103,9 @@ func (l *Leader) rested(r journal.Record) {
 		return
 	}
 	for _, m := range l.Members {
+		if m.Trust == FileTrust {
+			continue // nothing rests on what it says of itself
+		}
 		if s := m.State(); s != Idle && s != Terminated && !m.Leads() {
 			return
 		}

@@ -32,6 +32,7 @@ const (
 	RecCheckpoint   = "checkpoint"   // anything; never folded
 	RecDiverged     = "diverged"     // Diverged
 	RecAcknowledged = "acknowledged" // Acknowledged
+	RecDone         = "done"         // Done
 	RecEnded        = "ended"        // Ended
 )
 
@@ -248,6 +249,9 @@ type Seen struct {
 	// Told says of an idle notice that the journal of the lead's agent has words to this
 	// member since its last one.
 	Told bool `json:"told,omitempty"`
+	// Channel is file for what a member said that waggle does not run: nothing but the
+	// entry vouches for it. "": the sender's journal does.
+	Channel policy.Channel `json:"channel,omitempty"`
 }
 
 // Values of Decided.Decision.
@@ -320,6 +324,11 @@ type Task struct {
 // Sent says that the mail of an earlier record is in the mailbox.
 type Sent struct {
 	Ref uint64 `json:"ref"` // seq of the decided or commanded record
+	// File is the time of the mailbox's file when the mail was in it, Unix nanoseconds; 0:
+	// not known. A file that is older later is not the one that was written.
+	File int64 `json:"file_ns,omitempty"`
+	// Again says why it was sent a second time; "": it is the first.
+	Again string `json:"again,omitempty"`
 }
 
 // Closed says that a request or command had its effect, or never will.
@@ -365,6 +374,13 @@ type Noticed struct {
 
 // Missing reports that the team's directory is gone. n may be nil.
 func (n *Noticed) Missing() bool { return n != nil && n.What == "vanished" }
+
+// Done says that the operator has set a task done that a member has which speaks by
+// file: what such a member says itself completes nothing.
+type Done struct {
+	Ref  uint64 `json:"ref"` // seq of the order to do it
+	Task string `json:"task"`
+}
 
 // Ended ends the team.
 type Ended struct {

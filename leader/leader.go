@@ -256,7 +256,9 @@ func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var from *control.Worker
-	if m, ok := l.p.Fold.Member(waggle.MemberName(in.Envelope.From)); ok {
+	if m, ok := l.p.Fold.Member(waggle.MemberName(in.Envelope.From)); ok && m.Trust == control.FileTrust {
+		return l.hearFile(ctx, in)
+	} else if ok {
 		w, err := l.peer(ctx, m.Instance)
 		switch {
 		case err != nil && !poll.Final(err):
@@ -282,6 +284,9 @@ func (l *Leader) append(ctx context.Context, propose func() ([]journal.Draft, er
 // Apply implements poll.Machine.
 func (l *Leader) Apply(ctx context.Context) error {
 	l.home(ctx)
+	if err := l.readers(ctx); err != nil {
+		return err
+	}
 	if err := l.decide(ctx); err != nil {
 		return err
 	}

@@ -56,6 +56,10 @@ func (l *Leader) reap(ctx context.Context) error {
 		detail, gone := l.ended(m)
 		switch {
 		case l.ending[m.Instance] > 0: // Stop says how it went
+		case l.overdue(m): // it said by file that it ends
+			if err := l.let(ctx, m, m.How(), detail); err != nil {
+				return err
+			}
 		case !gone:
 			delete(l.gone, m.Instance)
 			if p := l.procs[m.Instance]; p != nil && m.Stopping != nil {
@@ -64,7 +68,7 @@ func (l *Leader) reap(ctx context.Context) error {
 		case !l.gone[m.Instance]:
 			l.gone[m.Instance], l.found = true, true
 		case l.awaits(m):
-		case l.p.Dismiss || m.Approved || m.Stopping != nil:
+		case l.p.Dismiss || m.Approved || m.Stopping != nil || !m.AgreedAt.IsZero():
 			if err := l.let(ctx, m, m.How(), detail); err != nil {
 				return err
 			}

@@ -39,7 +39,7 @@ func (l *Leader) flush(ctx context.Context) error {
 			late[to] = true
 			continue
 		}
-		if err := l.sent(ctx, o); err != nil {
+		if err := l.sent(ctx, o, ""); err != nil {
 			return err
 		}
 		delete(l.tried, o.Seq)
@@ -86,14 +86,18 @@ func (l *Leader) put(ctx context.Context, o *control.Order) error {
 }
 
 // sent records that an order's mail is in its mailbox.
-func (l *Leader) sent(ctx context.Context, o *control.Order) error {
+func (l *Leader) sent(ctx context.Context, o *control.Order, again string) error {
+	var at int64
+	if box, err := l.p.Member(o.Mail.To); err == nil {
+		at = mailbox.FileTime(box)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.append(ctx, func() ([]journal.Draft, error) {
-		if o.Sent {
+		if o.Closed || o.Sent && (again == "" || o.Again != "") {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(o.Seq)}}}, nil
+		return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(o.Seq), File: at, Again: again}}}, nil
 	})
 }
 

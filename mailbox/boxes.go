@@ -28,6 +28,8 @@ type Boxes struct {
 	// Retention is what the team's dialect does with read entries of arrays, in
 	// place of Options.Retention. What is taken from lines is removed.
 	Retention Retention
+	// Queue is atomicfile.Options.Queue of these mailboxes, where it is set.
+	Queue string
 }
 
 func (b Boxes) dirs() layout.Dirs { return layout.Dirs{Team: b.Team, Inboxes: b.Inboxes} }
@@ -40,7 +42,9 @@ func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
 	if _, err := waggle.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
-	o.Retention = b.Retention
+	if o.Retention = b.Retention; b.Queue != "" {
+		o.File.Queue = b.Queue
+	}
 	l := &Located{boxes: b, name: name, o: o, told: map[string]bool{}}
 	for _, as := range []Layout{Array, JSONL} {
 		box := newBox(b.dirs().Path(as, string(name)), as, o)

@@ -131,3 +131,15 @@ func among(part, lines []byte) bool {
 	}
 	return true
 }
+
+// Keep copies entries into the archive, before whoever marks them removes them.
+func (a Archive) Keep(entries ...Entry) error {
+	var lines []byte
+	for _, e := range entries {
+		lines = append(append(lines, compact(e.Raw)...), '\n')
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return a.put(lines)
+}

@@ -46,6 +46,9 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 		for range nudges { // until the watcher has ended
 		}
 	}()
+	if err := v.mend(limit, o, sent); err != nil && limit.Err() == nil {
+		return err
+	}
 	for !v.reached(sent, want) {
 		select {
 		case <-nudges:
@@ -57,6 +60,9 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 			return nil
 		}
 		if err := v.look(limit, o); err != nil && limit.Err() == nil {
+			return err
+		}
+		if err := v.mend(limit, o, sent); err != nil && limit.Err() == nil {
 			return err
 		}
 	}

@@ -397,7 +397,13 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 	if err != nil {
 		return team.Member{}, "", err
 	}
-	return reg.KeepIn(kept).Add(ctx, m, unique)
+	if added, archived, err = reg.KeepIn(kept).Add(ctx, m, unique); err != nil || m.BackendType == BackendAdopted {
+		return added, archived, err // who adopts puts the process on record with it
+	}
+	if err := o.admit(ctx, cfg, added); err != nil {
+		return team.Member{}, "", errors.Join(err, reg.Remove(ctx, added.Name, o.Minter.Now()))
+	}
+	return added, archived, nil
 }
 
 // Remove takes a member out of the registry, and ends its membership when
@@ -428,11 +434,16 @@ func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member strin
 			case jm.Process != nil && jm.Process.ID.Alive():
 				return nil, &Error{Code: CodeRefused, Op: "remove", Msg: fmt.Sprintf("%s runs as process %d", m.Name, jm.Process.ID.PID), Hint: "waggle down ends the team"}
 			}
+			if jm.Trust == control.FileTrust {
+				return s.Lead.Let(jm, control.LeftReleased, "removed"), nil
+			}
 			return s.Lead.Let(jm, control.LeftStopped, "removed"), nil
 		})
-		if err != nil {
-			return err
-		}
+	} else {
+		err = o.discharge(ctx, cfg, m.Name)
+	}
+	if err != nil {
+		return err
 	}
 	return reg.Remove(ctx, m.Name, o.Minter.Now())
 }

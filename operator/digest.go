@@ -244,6 +244,8 @@ func (g *digester) seen(b control.Seen, at string) {
 	switch {
 	case b.Task == "":
 		return
+	case b.ChannelOf() == policy.ChannelFile && b.Kind == waggle.KindTaskCompleted:
+		r.Outcome, r.Next = "said to be done, by file", "waggle task done "+b.Task
 	case b.Kind == waggle.KindIdleNotification && b.Failed:
 		r.Outcome, r.Next = "failed", "waggle peek "+r.Member
 	case b.Kind != waggle.KindTaskCompleted:

@@ -36,12 +36,13 @@ const askAgain = time.Second
 // MemberEnd is how a member ended.
 type MemberEnd struct {
 	Member string `json:"member"`
-	How    string `json:"how"` // handshake, stopped, died; released: waggle does not run it
+	How    string `json:"how"` // handshake, stopped, died; released: waggle does not run it; listed: it is only in the registry
 	// Step is the hardest that was needed: handshake, stdin, term, kill; gone when it
 	// had ended by itself.
 	Step     string `json:"step"`
 	Rejected string `json:"rejected"` // why it did not want to end; "" when it did not say so
 	Forced   bool   `json:"forced"`   // it was not asked
+	Answered bool   `json:"answered"` // it said yes or no
 	// Worktree is its worktree when that was kept; null: it has none any more.
 	Worktree *KeptWorktree `json:"worktree"`
 }
@@ -74,8 +75,27 @@ func endOf(m *control.Member) MemberEnd {
 	case e.How == control.LeftDied:
 		e.Step = spawn.RungGone
 	}
+	e.Answered = e.How == control.LeftHandshake || e.Rejected != ""
 	e.Forced = m.Stopping != nil && m.Stopping.Why == stopForced
 	return e
+}
+
+// endListed is the How of an entry of the registry that no record here is of: it never
+// had a process, and is not asked.
+const endListed = "listed"
+
+// listed are the entries of a team's registry that have no record here.
+func (o Operator) listed(ctx context.Context, s *State) (ends []MemberEnd) {
+	cfg, err := o.registry(ctx, s.Team)
+	if err != nil {
+		return nil // the end of a team needs no registry
+	}
+	for _, m := range cfg.Members {
+		if _, known := s.Lead.Member(m.Name); !known && !m.Gone() && !m.IsLead() {
+			ends = append(ends, MemberEnd{Member: string(m.Name), How: endListed, Step: spawn.RungGone})
+		}
+	}
+	return ends
 }
 
 // stopForced is why a member is ended that is not asked.
@@ -131,7 +151,7 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *State, e 
 	}()
 	// A lock that somebody holds costs the words their time, not the end its.
 	words, done := context.WithTimeout(ctx, e.grace+wordsWait)
-	errs := []error{unheld(words, l.Deny(words)), unheld(words, o.tellOthers(words, l, e.reason)), unheld(words, o.handshakes(words, l, e, nudges))}
+	errs := []error{unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
 	done()
 	errs = append(errs, ctx.Err(), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
 	tell()
@@ -147,20 +167,6 @@ func unheld(words context.Context, err error) error {
 		return nil
 	}
 	return err
-}
-
-// tellOthers asks the members that waggle does not run to end. Nobody waits for their
-// answer, and nobody ends them.
-func (o Operator) tellOthers(ctx context.Context, l *leader.Leader, reason string) error {
-	var others []*control.Member
-	l.View(func(lead *control.Leader) {
-		others = slices.DeleteFunc(lead.Live(), func(m *control.Member) bool { return m.Trust != control.FileTrust })
-	})
-	var errs []error
-	for _, m := range others {
-		errs = append(errs, l.Shutdown(ctx, m.Name, reason, policy.RoleOperator))
-	}
-	return errors.Join(errs...)
 }
 
 // handshakes asks every live member to end until all have, or the time is over.
@@ -198,10 +204,14 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e teamEnd, n
 	}
 }
 
-// answers reports a member that can be asked to end: waggle runs it, it has come up,
-// or may yet, and has not died.
+// answers reports a member that can be asked to end: it has come up, or may yet, and has
+// not died. Of one that waggle does not run a yes is only what a file says, so it is
+// waited for until its process is gone or the time is over.
 func answers(m *control.Member, l *leader.Leader) bool {
-	return m.Trust != control.FileTrust && m.Died == nil && m.Stopping == nil && (m.Process != nil || l.Started(m.Instance))
+	if m.Trust == control.FileTrust {
+		return m.Died == nil && m.Stopping == nil
+	}
+	return m.Died == nil && m.Stopping == nil && (m.Process != nil || l.Started(m.Instance))
 }
 
 // endRest ends what is left, each in its own time.

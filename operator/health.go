@@ -81,9 +81,10 @@ type MemberFacts struct {
 	Held     string    // why it does not begin a task that it has, when nobody else is waited for
 	Overdue  *Overdue  // the oldest order that it has not applied
 
-	Active *bool  // as config.json has it, for Files
-	Source string // where Active comes from
-	Doubt  string // why what it says is not believed, "" when it is
+	Resting bool   // it said by file that it is idle, and was given nothing since
+	Active  *bool  // as config.json has it, for Files
+	Source  string // where Active comes from
+	Doubt   string // why what it says is not believed, "" when it is
 }
 
 // Death is the end of a process as the leader's journal has it.
@@ -195,6 +196,10 @@ func (f MemberFacts) byFiles() Health {
 	switch {
 	case f.Doubt != "":
 		return Health{StateUnknown, f.Since, f.Doubt}
+	case f.Asks != nil:
+		return Health{StateHuman, f.Asks.Since, running + f.Asks.What}
+	case f.Active == nil && f.Resting:
+		return Health{StateIdle, f.Since, running + "it said so by file"}
 	case f.Active == nil && f.PID != 0:
 		return Health{StateUnknown, f.Since, fmt.Sprintf("process %d runs, and nothing says what it does", f.PID)}
 	case f.Active == nil:

@@ -162,18 +162,19 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	if err != nil {
 		return err
 	}
-	if s == nil && in.Member == string(waggle.Lead) {
-		return &Error{Code: CodeRefused, Op: "inbox", Msg: "team " + in.Team + " has another leader, and its mailbox is not ours to mark",
-			Hint: "read it without --mark-read"}
+	archive, err := o.marks(ctx, s, name, in)
+	if err != nil {
+		return err
 	}
 	if in.Member == string(waggle.Lead) && agentLeads(s) {
 		return &Error{Code: CodeRefused, Op: "inbox", Msg: "the lead's mail is for its agent, which marks what it has taken",
 			Hint: "read it without --mark-read"}
 	}
 	var ids []mailbox.ID
+	var kept []mailbox.Entry
 	for _, e := range in.Entries {
 		if e.Entry.Err == nil && !e.Read && (s == nil || !controls(e)) {
-			ids = append(ids, e.Entry.ID)
+			ids, kept = append(ids, e.Entry.ID), append(kept, e.Entry)
 		}
 	}
 	if len(ids) == 0 || in.box == nil {
@@ -181,6 +182,11 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	}
 	if s != nil && in.Member == string(waggle.Lead) {
 		if err := o.read(ctx, s, ids); err != nil {
+			return err
+		}
+	}
+	if archive.Dir != "" { // what marking removes is kept
+		if err := archive.Keep(kept...); err != nil {
 			return err
 		}
 	}

@@ -212,10 +212,14 @@ func (o Operator) noteSent(ctx context.Context, s *State, done []*letter) {
 		nctx, stop = context.WithTimeout(ctx, noteWait)
 	}
 	defer stop()
+	files := make([]int64, len(done))
+	for i, l := range done {
+		files[i] = o.fileTime(s.Team, l.to.Member)
+	}
 	err := o.append(nctx, s, func() (ds []journal.Draft, _ error) {
-		for _, l := range done {
+		for i, l := range done {
 			if !l.ord.Sent {
-				ds = append(ds, journal.Draft{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(l.ord.Seq)}})
+				ds = append(ds, journal.Draft{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(l.ord.Seq), File: files[i]}})
 			}
 		}
 		return ds, nil

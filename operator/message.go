@@ -88,7 +88,8 @@ type survey struct {
 type openBox struct {
 	name    waggle.MemberName
 	entries []mailbox.Entry
-	pruned  bool // readers remove what they have read
+	file    int64 // time of its file, Unix nanoseconds
+	pruned  bool  // readers remove what they have read
 }
 
 func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
@@ -128,7 +129,7 @@ func (v *survey) look(ctx context.Context, o Operator) error {
 		if err != nil {
 			return err
 		}
-		b := &openBox{name: n}
+		b := &openBox{name: n, file: mailbox.FileTime(box)}
 		if b.entries, err = box.Entries(ctx); err != nil {
 			return err
 		}
@@ -209,7 +210,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		return states
 	}
 	m, run := v.s.Lead.ByInstance(tr.instance)
-	run = run && m.Left == nil
+	run = run && m.Left == nil && m.Trust != control.FileTrust
 	switch {
 	case tr.words != nil && tr.words.Expires != nil && !v.now.Before(*tr.words.Expires):
 		add(Expired, "the clock", "nobody took it in time")
@@ -228,6 +229,8 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
 		// Its sender sends it, and again when it is erased, until the lead has it.
+	case v.written(tr) && v.abroad(tr):
+		add(vanished(tr, b))
 	case v.written(tr) && b.pruned:
 		add(Delivered, "the mailbox", "it is gone: who reads there removes what was read")
 	case v.written(tr):

@@ -59,6 +59,8 @@ type PendingItem struct {
 	Risk      string          `json:"risk"`
 	AgeS      int64           `json:"age_s"`
 	ExpiresAt *string         `json:"expires_at"`
+	// File is "file" when nothing but a file says that the member asks this; else "".
+	File string `json:"trust,omitempty"`
 	// Status is open, expired (nobody answered in time) or unanswerable; of what
 	// is over, decided, or closed without an answer.
 	Status string `json:"status"`
@@ -210,7 +212,10 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 	for _, v := range r.Votes {
 		q.Votes = append(q.Votes, string(v.By))
 	}
-	q.Answer = answerNow(r)
+	if q.Answer = answerNow(r); m.Trust == control.FileTrust {
+		q.File = q.Trust
+		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
+	}
 	if q.Status == StatusOpen || q.Status == StatusExpired {
 		q.Asker = asker(m)
 	}

@@ -24,7 +24,7 @@ type Message struct {
 	Text    string
 	Summary string // "": the first line
 	Color   string
-	As      string // sender's name; "": the operator
+	As      string // sender's name; "": the operator's, see signer
 	// Priority says when it reaches a busy session; "" is normal. Anything else
 	// is for the lead's own words to members that waggle runs.
 	Priority control.Priority
@@ -205,6 +205,11 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 		name = m.inside.Name
 	case led && m.As == "":
 		return s, string(waggle.Lead), m.Color, nil // the operator is the lead of a team that waggle leads
+	}
+	if m.inside == nil {
+		if name, err = o.signer(ctx, s, cfg, led, m.As); err != nil {
+			return nil, "", "", err
+		}
 	}
 	if err := o.begin(ctx, s); err != nil {
 		return nil, "", "", err

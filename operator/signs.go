@@ -147,6 +147,7 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 	}
 	if f.Files {
 		k.registered(ctx, m, &f)
+		k.saidByFile(m, &f)
 		return f, g, nil
 	}
 	w, err := k.s.Worker(m.Instance)
@@ -269,6 +270,16 @@ func (k *looker) mailbox(ctx context.Context, m *control.Member, g *Signs) {
 			g.Mailbox.Oldest = e.Envelope.Timestamp
 		}
 	}
+}
+
+// saidByFile is what such a member said to the lead: it asks, or it is idle.
+func (k *looker) saidByFile(m *control.Member, f *MemberFacts) {
+	for _, r := range k.s.Lead.Pending() {
+		if r.Instance == m.Instance && f.Asks == nil {
+			f.Asks = &Waits{What: "asks by file: " + Describe(r.Kind, r.Ask), Since: r.Seen}
+		}
+	}
+	f.Resting = m.LastIdle != nil && m.State() == control.Idle
 }
 
 // registered is what config.json says of a member that waggle does not run.

@@ -102,15 +102,15 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if err != nil {
 		return nil, err
 	}
+	if s == nil { // its lead's mail is its lead's
+		return st, o.foreign(ctx, reg, st)
+	}
 	if in, err := o.Inbox(ctx, name, waggle.Lead, true); err == nil && !agentLeads(s) {
 		for _, e := range in.Entries {
 			if !controls(e) {
 				st.Unread++
 			}
 		}
-	}
-	if s == nil {
-		return st, o.foreign(ctx, reg, st)
 	}
 	if s.broken == nil {
 		if _, err := o.pass(ctx, s); unpassing(err) != nil {

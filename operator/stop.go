@@ -107,7 +107,7 @@ func (st *stopping) ask(ctx context.Context, until time.Time) error {
 		if ctx.Err() == nil && words.Err() != nil {
 			return nil
 		}
-		if st.m.Left != nil || st.m.Died != nil || st.m.Trust == control.FileTrust || !st.o.Minter.Now().Before(until) {
+		if st.m.Left != nil || st.m.Died != nil || !st.o.Minter.Now().Before(until) {
 			return nil
 		}
 		select {
@@ -261,6 +261,7 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions
 	for _, m := range s.Lead.Members {
 		gone[m.Instance] = m.Left != nil
 	}
+	others := o.listed(ctx, s)
 	if err := o.bringDown(ctx, s, so); err != nil {
 		return nil, err
 	}
@@ -275,6 +276,7 @@ func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions
 			d.Members = append(d.Members, endOf(m))
 		}
 	}
+	d.Members = append(d.Members, others...)
 	return d, nil
 }
 

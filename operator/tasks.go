@@ -95,7 +95,7 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 			return nil, &Error{Code: CodeFailed, Op: op, Err: err}
 		}
 	}
-	if b.list, err = task.Open(dir, name, atomicfile.Options{}); err != nil {
+	if b.list, err = task.Open(dir, name, o.Root.Lock(name, atomicfile.Options{})); err != nil {
 		return nil, &Error{Code: CodeFailed, Op: op, Err: err}
 	}
 	return b, nil
@@ -208,7 +208,9 @@ func (b *board) note(t task.Task) string {
 	}
 	order, m, ok := b.order(t.ID)
 	if ok && waggle.SameName(m.Name, waggle.MemberName(t.Owner)) {
-		switch turn := m.Turns[string(t.ID)]; {
+		switch turn, claim := m.Turns[string(t.ID)], m.Claimed[string(t.ID)]; {
+		case claim != nil && m.Left == nil:
+			return fmt.Sprintf("%s says by file that it is done%s; you say so with waggle task done %s", m.Name, suffix(claim.Note), t.ID)
 		case turn != nil && turn.Failed:
 			return "failed: " + turn.Note
 		case m.Left != nil:

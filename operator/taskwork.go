@@ -148,14 +148,12 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner wa
 		return &TaskResult{Task: v}, err
 	case at != nil:
 		return nil, b.idle(seen.ID)
-	case b.ours(m.Name) == nil && (terms.Timeout != 0 || terms.Cwd != ""):
+	case !b.runs(m.Name) && (terms.Timeout != 0 || terms.Cwd != ""):
 		return nil, &Error{Code: CodeUsage, Op: b.op, Msg: fmt.Sprintf("waggle does not run %s, and cannot give it a timeout or a directory", m.Name)}
 	}
-	by := waggle.Lead
-	if b.s == nil && terms.As != "" {
-		if by, err = waggle.ParseMember(terms.As); err != nil {
-			return nil, &Error{Code: CodeUsage, Op: b.op, Err: err}
-		}
+	by, err := o.assigner(ctx, b, m, terms.As)
+	if err != nil {
+		return nil, err
 	}
 	t, news, err := b.list.Handover(ctx, seen, m.Name, by, o.Minter.Now())
 	if err != nil {
@@ -164,12 +162,13 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner wa
 	r := &TaskResult{Changed: news != nil}
 	switch ours := b.ours(m.Name); {
 	case ours != nil:
-		if r.Ordered, err = o.order(ctx, b, ours.Instance, t, terms); err != nil {
+		ordered, err := o.order(ctx, b, ours.Instance, t, terms)
+		if err != nil {
 			return nil, fmt.Errorf("task %s is %s's on the board, and was not ordered (the same command again orders it): %w", t.ID, m.Name, err)
 		}
-		r.Changed = r.Changed || r.Ordered
+		r.Changed, r.Ordered = r.Changed || ordered, ordered && b.runs(m.Name)
 	case news != nil && (b.s == nil || m.Name != waggle.Lead):
-		if err := o.tellOwner(ctx, b, m.Name, news, terms.Plan, terms.As); err != nil {
+		if err := o.tellOwner(ctx, b, m.Name, news, terms.Plan, by); err != nil {
 			_, _, uerr := b.list.Handover(ctx, t, waggle.MemberName(seen.Owner), by, o.Minter.Now())
 			return nil, fmt.Errorf("task %s was not assigned: %s could not be told: %w", t.ID, m.Name, errorsOf(err, uerr))
 		}
@@ -194,6 +193,37 @@ func (b *board) ours(name waggle.MemberName) *control.Member {
 		return m
 	}
 	return nil
+}
+
+// runs reports a member that waggle runs.
+func (b *board) runs(name waggle.MemberName) bool {
+	m := b.ours(name)
+	return m != nil && m.Trust != control.FileTrust
+}
+
+// assigner is in whose name a task is given. In a team that waggle leads that is the
+// lead, by an order on record, so an owner that only the registry has is put on record
+// now; elsewhere it is a member that was registered here.
+func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as string) (waggle.MemberName, error) {
+	if b.s != nil {
+		if b.ours(owner.Name) != nil || owner.IsLead() {
+			return waggle.Lead, nil
+		}
+		if err := o.admit(ctx, b.cfg, *owner); err != nil {
+			return "", err
+		}
+		return waggle.Lead, b.s.Journal.Refresh(ctx)
+	}
+	if as != "" {
+		if _, err := waggle.ParseMember(as); err != nil {
+			return "", &Error{Code: CodeUsage, Op: b.op, Err: err}
+		}
+	}
+	s, _, err := o.ledger(ctx, b.cfg)
+	if err != nil {
+		return "", err
+	}
+	return o.signer(ctx, s, b.cfg, false, as)
 }
 
 // order records in the leader's journal that a member is to do a task, and sends
@@ -237,11 +267,8 @@ func (o Operator) order(ctx context.Context, b *board, i control.Instance, t tas
 
 // tellOwner writes a task_assignment into the mailbox of a member that waggle does
 // not run. What it says has no more authority than any other words there.
-func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName, news *waggle.TaskAssignment, plan bool, as string) error {
-	from := "operator" // never the lead: what is written in its name has a record behind it
-	if b.s == nil && as != "" {
-		from = as
-	}
+func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName, news *waggle.TaskAssignment, plan bool, by waggle.MemberName) error {
+	from := string(by)
 	news.AssignedBy, news.PlanModeRequired = from, plan
 	text, err := waggle.Encode(*news, waggle.DialectWire)
 	if err != nil {
@@ -361,6 +388,9 @@ func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.
 		as = waggle.MemberName(seen.Owner)
 	}
 	t, err := b.list.Complete(ctx, id, as)
+	if err == nil && b.s != nil { // the one way to complete what a member has that speaks by file
+		err = o.append(ctx, b.s, func() ([]journal.Draft, error) { return b.s.Lead.Finish(string(id)), nil })
+	}
 	return b.result(ctx, seen, t, err)
 }
 

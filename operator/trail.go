@@ -32,6 +32,7 @@ const (
 	Withdrawn    Delivery = "withdrawn"    // its sender took it back before anybody took it
 	Superseded   Delivery = "superseded"   // a newer message took its place before anybody took it
 	DeadLetter   Delivery = "dead-letter"  // nobody will ever take it: its recipient has ended, or another program erased it
+	Erased       Delivery = "erased"       // another program took it out of the mailbox before its reader had it
 	Failed       Delivery = "failed"       // it could not be put into the mailbox
 )
 
@@ -66,6 +67,8 @@ type trail struct {
 	from     string           // whose journal it is in
 	seq      journal.Seq
 	states   []MessageState
+	file     int64  // time of the mailbox's file when it was put there, Unix nanoseconds; 0: not known
+	again    string // why it was put there a second time
 }
 
 func (t *trail) reached(ds ...Delivery) bool {
@@ -164,6 +167,8 @@ type traceBody struct {
 	Failed   bool             `json:"failed"`
 	Note     string           `json:"note"`
 	Mail     *control.Mail    `json:"mail"`
+	File     int64            `json:"file_ns"`
+	Again    string           `json:"again"`
 }
 
 func (b traceBody) key() control.Key {
@@ -252,6 +257,9 @@ func (x traced) leader(r journal.Record, b traceBody) {
 	case control.RecSent:
 		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
 			x.note(tr, r, Written, "")
+			if tr.file = b.File; b.Again != "" {
+				tr.again = b.Again
+			}
 		}
 	case control.RecSeen:
 		tr := x.t.at(waggle.Lead, b.Entry)
@@ -301,6 +309,10 @@ func (x traced) closed(tr *trail, r journal.Record, evidence string) {
 		x.note(tr, r, Expired, "nobody took it in time")
 	case what == control.Failed:
 		x.note(tr, r, Failed, detail)
+	case evidence == control.ReaderMarked, evidence == control.ReaderTook:
+		x.note(tr, r, Delivered, evidence)
+	case evidence == control.ReaderNever:
+		x.note(tr, r, Erased, evidence)
 	}
 }
 
@@ -350,7 +362,7 @@ func (x traced) takes(r journal.Record, entries []string, detail string) {
 // rank is the order of the states, which is not always that of the records: a
 // recipient may have a message on record before its sender has that it is written.
 func (d Delivery) rank() int {
-	return slices.Index([]Delivery{Queued, Failed, Written, Held, Expired, Withdrawn, Superseded, DeadLetter, Refused, Delivered, Acknowledged}, d)
+	return slices.Index([]Delivery{Queued, Failed, Written, Held, Expired, Withdrawn, Superseded, DeadLetter, Erased, Refused, Delivered, Acknowledged}, d)
 }
 
 // settled are the states in order, each once, without an end that came too late:
@@ -364,7 +376,7 @@ func (t *trail) settled() []MessageState {
 		return s.State.rank()
 	}
 	slices.SortStableFunc(states, func(a, b MessageState) int { return cmp.Compare(rank(a), rank(b)) })
-	late := []Delivery{Withdrawn, Superseded, DeadLetter, Failed}
+	late := []Delivery{Withdrawn, Superseded, DeadLetter, Erased, Failed}
 	if t.words != nil {
 		late = append(late, Expired)
 	}

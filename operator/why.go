@@ -139,6 +139,9 @@ func (s *State) anyMember(name string) (*control.Member, error) {
 func (y *Why) fromLeader(s *State, m *control.Member) {
 	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s", m.Instance, m.Agent, m.Trust)
 	y.add(fromLeader, m.Since, "the leader has it as %s", m.State())
+	if !m.AgreedAt.IsZero() {
+		y.add(fromLeader, m.AgreedAt, "it says by file that it ends")
+	}
 	if m.Rejected != "" {
 		y.add(fromLeader, time.Time{}, "it refused to end: %s", m.Rejected)
 	}
@@ -149,7 +152,12 @@ func (y *Why) fromLeader(s *State, m *control.Member) {
 	}
 	for _, ord := range s.Lead.Unclosed(m.Instance) {
 		way := "is not in its mailbox yet"
-		if ord.Sent {
+		switch {
+		case ord.Again != "":
+			way = "is in its mailbox for the second time: " + ord.Again
+		case ord.Sent && m.Trust == control.FileTrust:
+			way = "is in its mailbox, and its reader has not taken it"
+		case ord.Sent:
 			way = "is in its mailbox, and its journal shows no effect yet"
 		}
 		y.add(fromLeader, ord.At, "the %s for it %s", ord.Mail.Kind, way)

@@ -30,6 +30,7 @@ type Team struct {
 const maxConfig = 16 << 20
 
 func newTeam(r Root, name waggle.TeamName, o atomicfile.Options) *Team {
+	o = r.Lock(name, o)
 	o.Rank = atomicfile.RankConfig
 	o.MaxSize = cmp.Or(o.MaxSize, maxConfig)
 	o.Perm = cmp.Or(o.Perm, 0o600)

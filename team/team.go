@@ -28,10 +28,30 @@ import (
 	"strings"
 
 	"waggle"
+	"waggle/internal/atomicfile"
 )
 
 // Root is the wire tree: the directory that holds teams/ and tasks/.
-type Root struct{ Path string }
+type Root struct {
+	Path string
+	// Locks is the one directory of this user and machine for the lock files of teams that
+	// another program leads, whose tree is not ours to litter; "": they lie beside what they
+	// lock everywhere.
+	Locks string
+	// Led says which teams waggle leads; nil: all but those of a session.
+	Led Led
+}
+
+// Led knows which teams waggle leads.
+type Led interface{ Leads(waggle.TeamName) bool }
+
+// Lock is o for the files of a team.
+func (r Root) Lock(t waggle.TeamName, o atomicfile.Options) atomicfile.Options {
+	if r.Locks != "" && (DialectOf(t) == DialectSession || r.Led != nil && !r.Led.Leads(t)) {
+		o.Queue = r.Locks
+	}
+	return o
+}
 
 // TeamDir is teams/<team>.
 func (r Root) TeamDir(t waggle.TeamName) string { return filepath.Join(r.teams(), string(t)) }

@@ -103,7 +103,10 @@ func (l *lock) take() error {
 // without an error, which leaves us a plain client of the lock directory: where
 // there are no flocks, and where the holder of the flock sleeps.
 func (l *lock) takeFlock() error {
-	path := l.sibling("flk")
+	path, ok := l.queuePath()
+	if !ok {
+		return nil
+	}
 	for {
 		flk, err := tryFlock(path)
 		if err != nil {

@@ -103,7 +103,12 @@ type Options struct {
 	Stale    time.Duration // age of a foreign lock that counts as abandoned; 0 means 10 s
 	Perm     fs.FileMode   // of a new file; 0 means 0600. An existing file keeps its mode
 	MaxSize  int64         // refuse to read or write more; 0 means 256 MiB
-	Now      func() time.Time
+	// Queue is a private directory in which the queue file of a lock lies, named after the
+	// locked file's real path; "": it lies beside the file. It only spares our processes
+	// from getting into each other's way: the lock directory alone keeps them apart, and
+	// from one that uses another queue.
+	Queue string
+	Now   func() time.Time
 	// Hook is called with a step's name between the file operations of an edit,
 	// for tests that stop or kill the process there. Nil in production. The steps
 	// of an edit in order: queued, flocked, announced, lock-made, locked, read,

@@ -35,7 +35,7 @@ func child(args []string) int {
 		return lease(path)
 	}
 	n := 0
-	o := atomicfile.Options{Tier: atomicfile.Tier(tier), Hook: func(s string) {
+	o := atomicfile.Options{Tier: atomicfile.Tier(tier), Queue: os.Getenv("WAGGLE_ATOMICFILE_QUEUE"), Deadline: 30 * time.Second, Hook: func(s string) {
 		if what == "foreign" && s == "checked" {
 			if err := unlockedAppend(path, "foreign"); err != nil {
 				panic(err)

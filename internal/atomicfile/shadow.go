@@ -93,7 +93,7 @@ func rewriteFrom(f *os.File, v *view, splices []Splice, keep, size int64) error 
 // what took its place, or nothing.
 func (p *publication) retire(tmp string) {
 	l, shadow := p.l, p.l.shadowPath()
-	if l.flk == nil || p.size <= shadowFrom || !canLease || !dirOf(l.path).fine() {
+	if l.flk == nil || l.o.Queue != "" || p.size <= shadowFrom || !canLease || !dirOf(l.path).fine() {
 		_ = os.Remove(tmp)
 		l.dropShadow()
 		return

@@ -16,7 +16,7 @@ import (
 // Of returns the mailboxes of a team. The team need not be there: what is sent to
 // it then fails.
 func Of(r team.Root, name waggle.TeamName) mailbox.Boxes {
-	b := mailbox.Boxes{Team: r.TeamDir(name), Inboxes: r.InboxesDir(name)}
+	b := mailbox.Boxes{Team: r.TeamDir(name), Inboxes: r.InboxesDir(name), Queue: r.Lock(name, atomicfile.Options{}).Queue}
 	if t, err := team.Open(r, name, atomicfile.Options{}); err == nil {
 		b.Inboxes = t.InboxesDir()
 	}

@@ -187,9 +187,22 @@ func (a *App) op() (operator.Operator, error) {
 	if err != nil {
 		return operator.Operator{}, err
 	}
-	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String(),
+	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
+	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(statedir.Home{Path: state}), "locks"), Led: led{statedir.Home{Path: state}, rootURL}}, RootURL: rootURL,
 		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
+}
+
+// led are the teams that have a state here: nobody else leads those.
+type led struct {
+	home statedir.Home
+	root string
+}
+
+// Leads implements team.Led. What cannot be looked up counts as ours.
+func (l led) Leads(name waggle.TeamName) bool {
+	dirs, err := l.home.Find(l.root, name)
+	return err != nil || len(dirs) > 0
 }
 
 // memberEnviron is the environment of members' processes: without tokens, which are

@@ -172,7 +172,7 @@ func examineMessages(ctx context.Context, op operator.Operator, n waggle.TeamNam
 	}
 	dead := 0
 	for _, m := range msgs {
-		if m.State == operator.DeadLetter {
+		if m.State == operator.DeadLetter || m.State == operator.Erased {
 			dead++
 		}
 	}

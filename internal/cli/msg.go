@@ -30,6 +30,7 @@ expired       nobody took or answered it in time
 withdrawn     its sender took it back
 superseded    a newer one took its place
 dead-letter   nobody will take it: its recipient has ended, or it was erased
+erased        another program took it out of the mailbox before its reader had it
 failed        it could not be put into the mailbox`
 
 func msgShowCmd(a *App) *cobra.Command {

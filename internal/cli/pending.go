@@ -172,6 +172,9 @@ func fold(lines []string) (part []string, folded bool) {
 
 // statusWord is a question's status as a list shows it.
 func statusWord(q operator.Question) string {
+	if q.File != "" {
+		return q.Status + ", by file"
+	}
 	if q.Asker != "" {
 		return q.Status + ", asker dead"
 	}

@@ -62,7 +62,9 @@ func endText(e operator.MemberEnd) string {
 	case control.LeftDied:
 		return "was dead already"
 	case control.LeftReleased:
-		return "was asked to end and let go: waggle does not run it"
+		return released(e) + "it was let go: waggle does not run it"
+	case "listed":
+		return "is only in the registry: it was not asked"
 	}
 	s := map[string]string{"gone": "had ended", "stdin": "ended when its input was closed", "term": "ended by SIGTERM", "kill": "ended by SIGKILL"}[e.Step]
 	if s == "" {
@@ -75,6 +77,17 @@ func endText(e operator.MemberEnd) string {
 		return s + "; it had refused: " + operator.Visible(e.Rejected)
 	}
 	return s + "; it had not answered in time"
+}
+
+// released says what a member that waggle does not run answered.
+func released(e operator.MemberEnd) string {
+	switch {
+	case e.Forced:
+		return ""
+	case e.Rejected != "":
+		return "refused to end: " + operator.Visible(e.Rejected) + "; "
+	}
+	return "was asked to end and did not answer; "
 }
 
 func downCmd(a *App) *cobra.Command {
@@ -107,7 +120,7 @@ time and was ended.`,
 				err = a.document(d)
 			} else {
 				for _, m := range d.Members {
-					if m.Code() != 0 {
+					if m.Code() != 0 || m.How == control.LeftReleased || m.How == "listed" {
 						a.say("%s: %s", m.Member, endText(m))
 					}
 				}

@@ -1,0 +1,253 @@
+package control
+
+import (
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// What a member with trust: file says is taken on the channel "file" (TRUST 1): any
+// writer of the lead's mailbox could have written it. So it opens questions, which a
+// person answers, and changes what is shown of that member; nothing else rests on it.
+
+// contested is why a request is closed for which there are two inputs.
+const contested = "contested: two different inputs came under this id, and nobody can tell which is meant"
+
+// Evidence of what the reader of another program did with a message, and why it was
+// sent a second time.
+const (
+	ReaderMarked = "its reader has marked it read"
+	ReaderTook   = "its reader has taken it out of the mailbox"
+	ReaderNever  = "another program erased it, twice"
+	ErasedOnce   = "another program erased it before its reader took it"
+)
+
+// ChannelOf says how what a Seen holds came.
+func (s Seen) ChannelOf() policy.Channel {
+	if s.Channel == "" {
+		return policy.ChannelJournal
+	}
+	return s.Channel
+}
+
+// SeeFile judges a control entry of the lead's mailbox that claims to come from a
+// member with trust: file. now is when it was found: the time that the entry itself
+// names is its writer's to choose.
+func (l *Leader) SeeFile(in Incoming, now time.Time) []journal.Draft {
+	if l.Owns(in.Entry) || !in.IsControl() {
+		return nil
+	}
+	d := in.Decoded
+	m := l.current[waggle.MemberName(in.Envelope.From)]
+	switch {
+	case d.Kind == waggle.KindInvalid:
+		return in.deny("cannot be read: " + first(d.Warnings))
+	case d.FromMismatch:
+		return in.deny("the payload names another sender than the envelope")
+	case m == nil || m.Trust != FileTrust:
+		return in.deny("no member of that name speaks by file")
+	}
+	if ok, why := policy.MaySendFile(d.Kind, policy.RoleWorker, policy.RoleLeader); !ok {
+		return in.deny(why)
+	}
+	s := Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, Channel: policy.ChannelFile}
+	s.ID, _ = waggle.RequestIDOf(d.Payload)
+	if isRequest(d.Kind) {
+		return l.askedByFile(in, m, s, now)
+	}
+	switch p := d.Payload.(type) {
+	case waggle.ShutdownApproved, waggle.ShutdownRejected:
+		if m.Shutdown == nil || m.Shutdown.Commanded.ID != s.ID {
+			return in.deny("it answers no open request to shut down")
+		}
+		if r, ok := p.(waggle.ShutdownRejected); ok {
+			s.Note = clip(r.Reason)
+		}
+	case waggle.TaskCompleted:
+		s.Task = clip(p.TaskID)
+		if p.Result != nil {
+			s.Note = clip(p.Result.Summary)
+		}
+	case waggle.TaskProgress:
+		s.ID, s.Task, s.Note = waggle.RequestID(clip(p.RequestID)), clip(p.RequestID), clip(p.Progress.Message)
+	case waggle.IdleNotification:
+		s.Task, s.Failed, s.Note = clip(p.CompletedTaskID), p.IdleReason == "failed", clip(p.Result)
+		if s.Failed && p.FailureReason != "" {
+			s.Note = clip(p.FailureReason)
+		}
+	}
+	return []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
+}
+
+// askedByFile opens a question. Under an id that has another input already neither is
+// answered.
+func (l *Leader) askedByFile(in Incoming, m *Member, s Seen, now time.Time) []journal.Draft {
+	ask, why := fileAsk(in.Decoded.Payload, m.Cwd)
+	if why == "" && s.ID == "" {
+		why = "a request without an id cannot be answered"
+	}
+	if why != "" {
+		return in.deny(why)
+	}
+	k := Key{m.Instance, s.Kind, s.ID}
+	s.Digest = DigestOf(l.UID, k, ask)
+	known := l.byKey[k]
+	switch {
+	case known != nil && known.Digest != s.Digest:
+		ds := in.deny(contested)
+		if known.State == RequestPending {
+			ds = append(ds, closing(k, contested))
+		}
+		return ds
+	case known == nil:
+		s.Ask = &ask
+		if l.Policy.Deadline > 0 && !l.Policy.Unattended {
+			t := now.Add(time.Duration(l.Policy.Deadline) * time.Millisecond)
+			s.Expires = &t
+		}
+	}
+	ds := []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
+	if known == nil && m.State() == Terminated {
+		ds = append(ds, closing(k, "abandoned: its member has ended"))
+	}
+	return ds
+}
+
+// fileAsk is what a message asks for, from its own bytes; why says what cannot be
+// bound to an answer.
+func fileAsk(p waggle.Payload, cwd string) (a Ask, why string) {
+	switch p := p.(type) {
+	case waggle.PermissionRequest:
+		return Ask{N: SumN, Tool: p.ToolName, Input: string(p.Input), Cwd: cwd, Reason: clip(p.Description), ToolUseID: p.ToolUseID,
+			Bound: Bound{Stdin: stdinOf(string(p.Input))}}, ""
+	case waggle.PlanApprovalRequest:
+		return Ask{N: SumN, Plan: p.PlanContent}, ""
+	case waggle.SandboxPermissionRequest:
+		a = Ask{N: SumN, Host: p.HostPattern.Host, Reason: clip(p.Reason)}
+		if name, port, err := net.SplitHostPort(a.Host); err == nil {
+			a.Host, a.Port = name, port
+		}
+		switch {
+		case p.Capability != "":
+			return a, "it asks for " + clip(p.Capability) + ", and only the network can be asked for"
+		case len(p.Hosts) > 1:
+			return a, "it asks for several hosts under one id, and an answer names one"
+		}
+		return a, ""
+	}
+	return a, "it asks for nothing that can be answered"
+}
+
+// saidByFile is the part of a seen record for what is no request: it moves what is
+// shown of the member.
+func (l *Leader) saidByFile(m *Member, r journal.Record, b Seen) error {
+	from := m.State()
+	switch b.Kind {
+	case waggle.KindIdleNotification:
+		m.LastIdle, m.base = &b, Idle
+		return l.did(m, from, EvIdle, r, "")
+	case waggle.KindTaskCompleted:
+		if m.Claimed == nil {
+			m.Claimed = map[string]*Seen{}
+		}
+		m.Claimed[b.Task] = &b
+	case waggle.KindShutdownApproved:
+		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && m.AgreedAt.IsZero() {
+			m.AgreedAt = r.Time
+		}
+	case waggle.KindShutdownRejected:
+		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && m.AgreedAt.IsZero() {
+			l.close(m.Shutdown)
+			m.Shutdown, m.Rejected = nil, b.Note
+			return l.did(m, from, EvShutdownNo, r, string(b.ID))
+		}
+	}
+	return nil
+}
+
+// byFile reports a request whose asker speaks by file.
+func (l *Leader) byFile(req *Request) bool {
+	m := l.byInst[req.Instance]
+	return m != nil && m.Trust == FileTrust
+}
+
+// own lists how the allowing rules of a member's own are named by a verdict.
+func (p PolicySet) own(i Instance, now time.Time) (names []string) {
+	for _, s := range p.Rules {
+		if s.Instance == i && !s.Deny && !over(s.Until, now) {
+			names = append(names, "allow "+s.Rule.String())
+		}
+	}
+	for _, g := range p.Hosts {
+		if g.Instance == i && !g.Deny && !over(g.Until, now) {
+			names = append(names, "allow "+g.String())
+		}
+	}
+	return names
+}
+
+// hasOwn reports rules that were made for one member.
+func (p PolicySet) hasOwn(i Instance) bool {
+	return slices.ContainsFunc(p.Rules, func(s Scoped) bool { return s.Instance == i && !s.Deny }) ||
+		slices.ContainsFunc(p.Hosts, func(g HostGrant) bool { return g.Instance == i && !g.Deny })
+}
+
+// judgeFile judges a question that came by file: a person answers it, unless a rule
+// denies it, or one that was made for this member allows it. What the team as a whole
+// may do without being asked, the writer of a file may not.
+func (l *Leader) judgeFile(r *Request, now time.Time) policy.Verdict {
+	p := l.Policy
+	own := p.own(r.Instance, now)
+	p.Policy.Allow = nil
+	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(s Scoped) bool { return !s.Deny && s.Instance != r.Instance })
+	p.Hosts = slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !g.Deny && g.Instance != r.Instance })
+	v := p.Judge(r.Instance, policy.ModeDefault, r.Kind, r.Ask, now)
+	if v.Decision == policy.Allow && !slices.ContainsFunc(own, func(name string) bool { return strings.HasPrefix(v.Rule, name) }) {
+		return policy.Verdict{Decision: policy.Ask, Rule: v.Rule, Why: "It came by file."}
+	}
+	return v
+}
+
+// mayDecideFile is mayDecide for a request that came by file.
+func (l *Leader) mayDecideFile(req *Request, by policy.Role, allow bool) (ok bool, why string) {
+	switch {
+	case by == policy.RoleRules && req.Gate() == policy.GatePlan:
+		return false, "rules say nothing of plans; the operator decides"
+	case by == policy.RoleRules && allow && !l.Policy.hasOwn(req.Instance):
+		return false, "it came by file: a person decides it, or a rule that was made for this member"
+	case by == policy.RoleRules:
+		return true, ""
+	}
+	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
+}
+
+// Finish drafts that the operator has set a task done; nothing when the member that has
+// it says so itself and is believed.
+func (l *Leader) Finish(task string) []journal.Draft {
+	o := l.tasks[task]
+	if o == nil {
+		return nil
+	}
+	m := l.byInst[o.Instance]
+	if m.Trust != FileTrust || m.Left != nil || m.Done[task] != nil {
+		return nil
+	}
+	return []journal.Draft{{Kind: RecDone, Body: Done{Ref: uint64(o.Seq), Task: task}}}
+}
+
+func (l *Leader) doneRec(r journal.Record, b Done) error {
+	o := l.tasks[b.Task]
+	switch {
+	case !r.Writer.Operator:
+		return l.ignore(r, "only the operator sets a task done")
+	case o == nil || uint64(o.Seq) != b.Ref || l.byInst[o.Instance].Trust != FileTrust:
+		return l.ignore(r, "it is no task of a member that speaks by file")
+	}
+	l.byInst[o.Instance].Done[b.Task] = &Seen{Instance: o.Instance, Kind: waggle.KindTaskCompleted, Task: b.Task, Assignment: b.Ref}
+	return nil
+}

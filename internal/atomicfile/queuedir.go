@@ -1,0 +1,34 @@
+package atomicfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// queuePath names the queue file of the lock. Not ok: there is no directory for it that
+// is only ours, and the lock directory has to do alone.
+func (l *lock) queuePath() (path string, ok bool) {
+	if l.o.Queue == "" {
+		return l.sibling("flk"), true
+	}
+	if !private(l.o.Queue) {
+		return "", false
+	}
+	sum := sha256.Sum256([]byte(l.path))
+	return filepath.Join(l.o.Queue, hex.EncodeToString(sum[:])+".flk"), true
+}
+
+// private makes a directory of mode 0700, or reports whether what is there is one of ours.
+func private(dir string) bool {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return false
+	}
+	fi, err := os.Lstat(dir)
+	if err != nil || !fi.IsDir() || !ownedByUs(fi) {
+		return false
+	}
+	return fi.Mode().Perm()&^fs.FileMode(0o700) == 0 || os.Chmod(dir, 0o700) == nil
+}

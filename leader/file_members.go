@@ -1,0 +1,117 @@
+package leader
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+)
+
+// hearFile takes in what a member says that waggle does not run. Nothing vouches for
+// it but the entry itself. The caller holds mu.
+func (l *Leader) hearFile(ctx context.Context, in control.Incoming) error {
+	now := l.p.Minter.Now()
+	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.SeeFile(in, now), nil })
+}
+
+// agreedGrace is how long a member that said by file that it ends has for it, when
+// nobody sees its process and no command waits for it.
+const agreedGrace = 10 * time.Second
+
+// overdue reports a member that said so and whose time is over: it is let go.
+func (l *Leader) overdue(m *control.Member) bool {
+	return m.Trust == control.FileTrust && !m.AgreedAt.IsZero() && !l.p.Minter.Now().Before(m.AgreedAt.Add(agreedGrace))
+}
+
+// readers looks what the readers of other programs did with what was sent to them:
+// what they took is closed, what was erased goes out once more under the same id.
+func (l *Leader) readers(ctx context.Context) error {
+	l.mu.Lock()
+	var members []*control.Member
+	for _, m := range l.p.Fold.Live() {
+		if m.Trust == control.FileTrust && slices.ContainsFunc(l.p.Fold.Unclosed(m.Instance), underway) {
+			members = append(members, m)
+		}
+	}
+	l.mu.Unlock()
+	for _, m := range members {
+		if err := l.reader(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// underway reports an order that is in a mailbox, as far as is known.
+func underway(o *control.Order) bool { return o.Sent && o.Words == nil }
+
+// reader looks at the orders to one member.
+func (l *Leader) reader(ctx context.Context, m *control.Member) error {
+	box, err := l.p.Member(m.Name)
+	var entries []mailbox.Entry
+	var at int64
+	if err == nil {
+		at = mailbox.FileTime(box)
+		entries, err = box.Entries(ctx)
+	}
+	l.trouble.Note("reader "+string(m.Instance), err, "mailbox of a member that obeys files cannot be read, will retry", "member", m.Name)
+	if err != nil {
+		return ctx.Err()
+	}
+	l.mu.Lock()
+	orders := slices.DeleteFunc(l.p.Fold.Unclosed(m.Instance), func(o *control.Order) bool { return !underway(o) })
+	l.mu.Unlock()
+	for _, o := range orders {
+		env, err := o.Mail.Open()
+		if err != nil {
+			continue
+		}
+		switch trace := mailbox.TraceOf(mailbox.Written{Envelope: env, File: o.File}, entries, at); {
+		case trace == mailbox.Lies:
+		case trace == mailbox.Erased && o.Again == "":
+			err = l.again(ctx, m, o)
+		case o.Commanded != nil && o.Commanded.What == control.CommandShutdown: // its answer closes it
+		default:
+			err = l.closed(ctx, o, evidenceOf(trace))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// evidenceOf says what closed an order to a reader of another program.
+func evidenceOf(t mailbox.Trace) string {
+	return map[mailbox.Trace]string{
+		mailbox.Marked: control.ReaderMarked,
+		mailbox.Taken:  control.ReaderTook,
+		mailbox.Erased: control.ReaderNever,
+	}[t]
+}
+
+// again sends once more what somebody erased.
+func (l *Leader) again(ctx context.Context, m *control.Member, o *control.Order) error {
+	l.p.Log.Warn("a message was erased from a mailbox before its reader took it; it is sent again", "member", m.Name, "kind", o.Mail.Kind)
+	err := l.put(ctx, o)
+	l.trouble.Note("mailbox "+string(m.Name), err, "not delivered, will retry", "kind", o.Mail.Kind, "to", m.Name)
+	if err != nil {
+		return ctx.Err()
+	}
+	return l.sent(ctx, o, control.ErasedOnce)
+}
+
+// closed records what became of an order.
+func (l *Leader) closed(ctx context.Context, o *control.Order, evidence string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.append(ctx, func() ([]journal.Draft, error) {
+		if o.Closed {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: control.RecClosed, Must: true, Body: control.Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
+	})
+}

@@ -1,0 +1,69 @@
+package mailbox
+
+import (
+	"cmp"
+	"os"
+
+	"waggle"
+)
+
+// Trace is what a mailbox that another program reads shows of a message that was put
+// there: nobody there writes a journal.
+type Trace string
+
+// The traces.
+const (
+	Lies   Trace = "lies"   // unread
+	Marked Trace = "marked" // its reader has marked it read
+	Taken  Trace = "taken"  // gone, and nothing older waits: who reads there removes what was read
+	Erased Trace = "erased" // gone beside older unread messages, or with the file: nobody has read it
+)
+
+// FileTime is when the file of a mailbox was last written, Unix nanoseconds; 0: it has
+// none, or its store is no file.
+func FileTime(s Store) int64 {
+	var path string
+	var err error
+	switch s := s.(type) {
+	case interface{ Path() string }:
+		path = s.Path()
+	case interface{ Path() (string, error) }:
+		path, err = s.Path()
+	default:
+		return 0
+	}
+	st, serr := os.Stat(path)
+	if cmp.Or(err, serr) != nil {
+		return 0
+	}
+	return st.ModTime().UnixNano()
+}
+
+// Written is how a message was put into a mailbox.
+type Written struct {
+	Envelope waggle.Envelope
+	File     int64 // FileTime right after; 0: not known
+}
+
+// TraceOf tells what became of a message by what is in its mailbox now, and by the
+// time of its file. A reader takes messages in order: an unread one that is older is
+// the sign that ours was not taken.
+func TraceOf(w Written, entries []Entry, file int64) Trace {
+	want := HashOf(w.Envelope)
+	older := false
+	for _, e := range entries {
+		switch {
+		case e.Err != nil:
+		case e.ID.Hash == want && e.Envelope.Read:
+			return Marked
+		case e.ID.Hash == want:
+			return Lies
+		case !e.Envelope.Read && e.Envelope.Timestamp <= w.Envelope.Timestamp:
+			older = true
+		}
+	}
+	if older || w.File != 0 && file < w.File {
+		return Erased
+	}
+	return Taken
+}
