@@ -32,6 +32,16 @@ func (o Operator) Create(ctx context.Context, name waggle.TeamName, description 
 
 // CreateAs is Create with mailboxes of this layout.
 func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, description string, as mailbox.Layout, p control.PolicySet) (*State, error) {
+	held, err := o.claim("create", name)
+	if err != nil {
+		return nil, err
+	}
+	defer held.free()
+	return o.create(ctx, name, description, as, p)
+}
+
+// create is CreateAs for who holds the name.
+func (o Operator) create(ctx context.Context, name waggle.TeamName, description string, as mailbox.Layout, p control.PolicySet) (*State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
 		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
 	}
@@ -60,6 +70,9 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 	if _, err := o.finish(ctx, name); err != nil {
 		return nil, err
 	}
+	if err := o.strays(name); err != nil {
+		return nil, err
+	}
 	now := o.Minter.Now()
 	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
 		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
@@ -68,7 +81,7 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 	if err != nil {
 		return nil, err
 	}
-	if err := atomicfile.WriteFile(dir.Making(), nil, atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+	if err := atomicfile.WriteFile(dir.Making(), []byte(o.RootURL+"\n"), atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
 		return nil, err
 	}
 	if _, err := team.CreateAs(ctx, o.Root, cfg, as, atomicfile.Options{}); err != nil {

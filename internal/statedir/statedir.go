@@ -222,6 +222,13 @@ func (h Home) EndpointLease() string { return filepath.Join(h.Path, "serve", "en
 // Run is RUN when the system has no place for it.
 func (h Home) Run() string { return filepath.Join(h.Path, "run") }
 
+// NameLease is the file whose lock makes a process the only one that makes a team of
+// this name in this root, in whichever case it is written.
+func (h Home) NameLease(root string, team waggle.TeamName) string {
+	name := strings.ToLower(string(team))
+	return filepath.Join(h.Path, "names", name+"-"+id8(root, control.TeamUID(name))+".lock")
+}
+
 // Making is the file that is there while the team is being made: until the first
 // record, nothing else says that what lies in the wire tree is ours.
 func (d Dir) Making() string { return filepath.Join(d.Path, "making") }
