@@ -124,6 +124,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
 	p.Lost = func(ctx context.Context, m *control.Member, forsaken bool) error { return lost(ctx, o, m, forsaken) }
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
+	tended := &book{o: o, log: p.Log}
+	p.Tend = tended.tend
 	p.Agent, p.Input, p.Rest = o.Agent, o.Input, o.Rest
 	if o.Observe != nil {
 		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.Told(), To: o.Observe})

@@ -73,6 +73,13 @@ func (o Operator) create(ctx context.Context, name waggle.TeamName, description 
 	if err := o.strays(name); err != nil {
 		return nil, err
 	}
+	if old, err := o.State(ctx, name); err != nil {
+		return nil, err
+	} else if old == nil {
+		if _, err := o.leftMail(ctx, name); err != nil {
+			return nil, err
+		}
+	}
 	now := o.Minter.Now()
 	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
 		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
@@ -102,11 +109,12 @@ func (o Operator) create(ctx context.Context, name waggle.TeamName, description 
 // halfMade opens a team whose maker was stopped before the first record; nil when
 // what lies in the wire tree is not that. It has a journal then, and can be ended.
 func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*State, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
+	cfg, err := o.listed(ctx, name)
+	var missing *team.NotFoundError
+	var corrupt *team.CorruptError
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) {
+		return nil, nil
 	}
-	cfg, err := reg.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -221,8 +229,14 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Not
 		return err
 	}
 	if s == nil {
-		return &Error{Code: CodeRefused, Op: "run", Msg: fmt.Sprintf("there is a team %s that this waggle did not make", name),
-			Hint: "give the team in the file another name, or remove it: waggle team delete " + string(name)}
+		place, err := o.leftMail(ctx, name)
+		if err == nil && place == "" {
+			err = unknown("run", name)
+		}
+		if err == nil && tell != nil {
+			tell(o.mailNote(name, place))
+		}
+		return err
 	}
 	live, led, err := o.Live(s)
 	if err != nil {
@@ -238,6 +252,13 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Not
 		tell(Note{"archived", "", fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
 	}
 	return err
+}
+
+// unknown refuses to take the place of a team whose files are there and of which no
+// journal is.
+func unknown(op string, name waggle.TeamName) error {
+	return &Error{Code: CodeRefused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
+		Hint: fmt.Sprintf("waggle team delete %s --archive puts its files away and frees the name; or give the team in the file another name", name)}
 }
 
 // interrupted says what a team holds that was cut short, "" when there is nothing.

@@ -8,7 +8,6 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -82,12 +81,11 @@ func (o Operator) sendMember(ctx context.Context, s *State, way transport.Sender
 	}
 	mem := s.present(to.Member)
 	receipt, err := way.Send(ctx, to, env)
-	var locked *mailbox.LockedError
-	switch {
-	case errors.As(err, &locked) && mem != nil:
+	switch why := heldBack(err); {
+	case err != nil && mem != nil && why != "":
 		// On record, so that it cannot get lost: whoever leads sends it, and the
 		// member fetches what is overdue itself.
-		res.State, res.Detail = Queued, "its mailbox is locked; it is sent as soon as that ends"
+		res.State, res.Detail = Queued, why
 		return res
 	case err != nil:
 		evidence := control.Failed + ": " + err.Error()
@@ -340,11 +338,7 @@ func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string)
 }
 
 func (o Operator) find(ctx context.Context, name waggle.TeamName, id string) (*State, *control.Order, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg, err := reg.Load(ctx)
+	cfg, err := o.registry(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
