@@ -111,7 +111,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return nil, err
 	}
 	home := boxes.NewHome(own, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
-		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing()})
+		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
+		Boxes: mail, Aside: o.State.Aside(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: sendDeadline}})
