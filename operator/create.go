@@ -112,7 +112,7 @@ func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*State, e
 	cfg, err := o.listed(ctx, name)
 	var missing *team.NotFoundError
 	var corrupt *team.CorruptError
-	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) {
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
 		return nil, nil
 	}
 	if err != nil {

@@ -314,7 +314,7 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 	}
 	cfg, err := reg.Load(ctx)
 	var corrupt *team.CorruptError
-	if err != nil && !errors.As(err, &corrupt) {
+	if err != nil && !errors.As(err, &corrupt) && !errors.Is(err, atomicfile.ErrTooLarge) {
 		return "", err
 	}
 	if err == nil {
@@ -358,7 +358,7 @@ func (o Operator) leftover(ctx context.Context, name waggle.TeamName) (*State, e
 	cfg, err := o.listed(ctx, name)
 	var missing *team.NotFoundError
 	var corrupt *team.CorruptError
-	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) {
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
 		return nil, nil // nothing says whose it was
 	}
 	if err != nil {

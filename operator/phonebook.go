@@ -59,10 +59,10 @@ func onRecord(cfg *team.Config, lead *control.Leader) {
 	}
 }
 
-// homeless reports that nothing at all has the name of the team's directory.
+// homeless reports that there is no directory under the team's name.
 func (o Operator) homeless(name waggle.TeamName) bool {
-	_, err := os.Lstat(o.Root.TeamDir(name))
-	return errors.Is(err, fs.ErrNotExist)
+	info, err := os.Lstat(o.Root.TeamDir(name))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 }
 
 // unlisted names the teams whose directory is there and that the registry does not

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"waggle"
 	"waggle/control"
@@ -113,6 +114,9 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	st.Notice, st.Ceiling = notice(s.Lead.Noticed), ceilingView(s.Lead.Policy)
 	if s.broken != nil {
 		st.Notice = s.broken.Error()
+	}
+	for _, what := range o.damage(ctx, s) {
+		st.Notice = strings.TrimPrefix(st.Notice+"; "+what, "; ")
 	}
 	_, led, err := o.Live(s)
 	if err != nil {
