@@ -62,7 +62,7 @@ func (o Operator) strays(name waggle.TeamName) error {
 	}
 	for _, path := range dirs {
 		d := statedir.Dir{Path: path}
-		root, err := os.ReadFile(d.Making())
+		root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: maxYAML})
 		if err != nil || !bytes.Equal(root, []byte(o.RootURL+"\n")) {
 			continue
 		}

@@ -95,4 +95,3 @@ func kindOf(info os.FileInfo) string {
 	}
 	return "a special file"
 }
-

@@ -304,6 +304,11 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 		return "", err
 	}
 	tasks = tasks || s.Lead.Ended.How != endedDeleted
+	if info, err := os.Lstat(o.Root.TasksDir(s.Team)); tasks && err == nil && !info.IsDir() { // it is no task list
+		if _, err := atomicfile.SetAside(o.Root.TasksDir(s.Team), place, o.Minter.Now()); err != nil {
+			return "", err
+		}
+	}
 	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) || errors.Is(err, atomicfile.ErrNotRegular) {

@@ -275,14 +275,14 @@ func accept(dir statedir.Dir, f *File) error {
 
 // Accepted reads the team file that a team was brought up from.
 func (o Operator) Accepted(s *State) (*File, error) {
-	data, err := os.ReadFile(s.Dir.TeamFile())
+	data, err := atomicfile.ReadFile(s.Dir.TeamFile(), atomicfile.Options{MaxSize: maxYAML})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &Error{Code: CodeFailed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Hint: "waggle spawn NAME starts a member of it"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	from, err := os.ReadFile(s.Dir.TeamFile() + ".from")
+	from, err := atomicfile.ReadFile(s.Dir.TeamFile()+".from", atomicfile.Options{MaxSize: maxYAML})
 	if err != nil {
 		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
 	}
