@@ -153,7 +153,13 @@ func fault(t *testing.T, err error) {
 	}
 }
 
-func drop(t *testing.T, path string) { t.Helper(); fault(t, os.RemoveAll(path)) }
+// drop takes away what is at a path at once: the program may be writing there.
+func drop(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Rename(path, filepath.Join(t.TempDir(), "dropped")); !errors.Is(err, fs.ErrNotExist) {
+		fault(t, err)
+	}
+}
 
 // had is the content of a file; a directory has none.
 func had(path string) []byte {
@@ -440,10 +446,12 @@ func restoreTo(t *testing.T, from, path string, d damage) {
 		if err == nil && now.IsDir() && d.name != "directory" {
 			return
 		}
-		// The program works on there: what it puts in the way meanwhile is in the copy.
+		// The program works on, and may make it anew meanwhile.
+		whole := path + ".whole"
+		fault(t, os.CopyFS(whole, os.DirFS(from)))
 		for try := 0; ; try++ {
 			drop(t, path)
-			if err := os.CopyFS(path, os.DirFS(from)); err == nil || try == 20 {
+			if err := os.Rename(whole, path); err == nil || try == 20 {
 				fault(t, err)
 				return
 			}
