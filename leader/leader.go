@@ -71,6 +71,9 @@ type Parts struct {
 	// Follow tells observers what is new on record, at the end of each pass. Its
 	// error does not fail the pass. Nil: nobody observes.
 	Follow func(context.Context) error
+	// Tend keeps the registry in step with the record, and says what somebody had done to
+	// it; nil: it is nobody's here.
+	Tend func(ctx context.Context, live func() []*control.Member) *Edited
 	// Look tells what happened to the team's directory since it was called last;
 	// nil: nothing happens to it.
 	Look func() *boxes.News
@@ -284,6 +287,7 @@ func (l *Leader) append(ctx context.Context, propose func() ([]journal.Draft, er
 // Apply implements poll.Machine.
 func (l *Leader) Apply(ctx context.Context) error {
 	l.home(ctx)
+	l.tend(ctx)
 	if err := l.readers(ctx); err != nil {
 		return err
 	}

@@ -113,7 +113,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 		return nil, err
 	}
 	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
-		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing()})
+		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
+		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: sendDeadline}})
@@ -126,6 +127,8 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Gone = func(ctx context.Context, m *control.Member) error { return gone(ctx, o, m) }
 	p.Lost = func(ctx context.Context, m *control.Member, forsaken bool) error { return lost(ctx, o, m, forsaken) }
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
+	tended := &book{o: o, log: p.Log}
+	p.Tend = tended.tend
 	p.Agent, p.Input, p.Rest = o.Agent, o.Input, o.Rest
 	if o.Observe != nil {
 		f, err := telemetry.NewFollower(telemetry.Options{Journals: o.State.Journals(), Cursor: o.State.Told(), To: o.Observe})

@@ -171,7 +171,7 @@ func (o Operator) unused(ctx context.Context, s *State, id spawn.Identity) error
 		return err
 	}
 	for _, k := range known {
-		if k.Dir.Path == s.Dir.Path {
+		if k.Dir.Path == s.Dir.Path || k.Broken != nil {
 			continue
 		}
 		if r := o.openPast(k); r.Lead.Ended == nil {

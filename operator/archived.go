@@ -42,10 +42,10 @@ func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member w
 // A team without a STATE has none.
 func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
 	dirs, err := o.Home.Find(o.RootURL, name)
-	if err != nil {
-		return nil, err
-	}
 	if len(dirs) == 0 {
+		if err != nil {
+			return nil, err
+		}
 		if _, err := team.Open(o.Root, name, atomicfile.Options{}); err != nil {
 			return nil, err
 		}

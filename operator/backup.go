@@ -102,6 +102,11 @@ func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) 
 		return nil, err
 	}
 	rs.Team = string(name)
+	held, err := o.claim("restore", name)
+	if err != nil {
+		return nil, err
+	}
+	defer held.free()
 	if err := o.makeRoom(ctx, name, do, rs); err != nil {
 		return nil, err
 	}
@@ -248,6 +253,10 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 	}
 	p.By, p.Ceiling = policy.RoleOperator, o.ceiling(nil)
 	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+		if s.Lead.Instance != "" {
+			return nil, &Error{Code: CodeLocked, Op: "create", Msg: fmt.Sprintf("team %s has just been made by another process", name),
+				Hint: "waggle status --team " + string(name)}
+		}
 		return []journal.Draft{
 			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: name, Root: o.RootURL, UID: control.TeamUID(uid),
 				Instance: control.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version, Baseline: old}},

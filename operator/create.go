@@ -32,6 +32,16 @@ func (o Operator) Create(ctx context.Context, name waggle.TeamName, description 
 
 // CreateAs is Create with mailboxes of this layout.
 func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, description string, as mailbox.Layout, p control.PolicySet) (*State, error) {
+	held, err := o.claim("create", name)
+	if err != nil {
+		return nil, err
+	}
+	defer held.free()
+	return o.create(ctx, name, description, as, p)
+}
+
+// create is CreateAs for who holds the name.
+func (o Operator) create(ctx context.Context, name waggle.TeamName, description string, as mailbox.Layout, p control.PolicySet) (*State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
 		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
 	}
@@ -60,6 +70,16 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 	if _, err := o.finish(ctx, name); err != nil {
 		return nil, err
 	}
+	if err := o.strays(name); err != nil {
+		return nil, err
+	}
+	if old, err := o.State(ctx, name); err != nil {
+		return nil, err
+	} else if old == nil {
+		if _, err := o.leftMail(ctx, name); err != nil {
+			return nil, err
+		}
+	}
 	now := o.Minter.Now()
 	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
 		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
@@ -68,7 +88,7 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 	if err != nil {
 		return nil, err
 	}
-	if err := atomicfile.WriteFile(dir.Making(), nil, atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+	if err := atomicfile.WriteFile(dir.Making(), []byte(o.RootURL+"\n"), atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
 		return nil, err
 	}
 	if _, err := team.CreateAs(ctx, o.Root, cfg, as, atomicfile.Options{}); err != nil {
@@ -89,11 +109,12 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, descriptio
 // halfMade opens a team whose maker was stopped before the first record; nil when
 // what lies in the wire tree is not that. It has a journal then, and can be ended.
 func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*State, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
+	cfg, err := o.listing(ctx, name)
+	var missing *team.NotFoundError
+	var corrupt *team.CorruptError
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return nil, nil
 	}
-	cfg, err := reg.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -229,8 +250,14 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Not
 		return err
 	}
 	if s == nil {
-		return &Error{Code: CodeRefused, Op: "run", Msg: fmt.Sprintf("there is a team %s that this waggle did not make", name),
-			Hint: "give the team in the file another name, or remove it: waggle team delete " + string(name)}
+		place, err := o.leftMail(ctx, name)
+		if err == nil && place == "" {
+			err = unknown("run", name)
+		}
+		if err == nil && tell != nil {
+			tell(o.mailNote(name, place))
+		}
+		return err
 	}
 	live, led, err := o.Live(s)
 	if err != nil {
@@ -246,6 +273,13 @@ func (o Operator) clear(ctx context.Context, name waggle.TeamName, tell func(Not
 		tell(Note{"archived", "", fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
 	}
 	return err
+}
+
+// unknown refuses to take the place of a team whose files are there and of which no
+// journal is.
+func unknown(op string, name waggle.TeamName) error {
+	return &Error{Code: CodeRefused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
+		Hint: fmt.Sprintf("waggle team delete %s --archive puts its files away and frees the name; or give the team in the file another name", name)}
 }
 
 // interrupted says what a team holds that was cut short, "" when there is nothing.

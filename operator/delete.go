@@ -98,10 +98,6 @@ type Deleted struct {
 // processes that waggle started, by their recorded identities; those of other
 // programs are never ended.
 func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOptions) (*Deleted, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
-	}
 	d := &Deleted{Team: string(name), State: "deleted", Ended: []Running{}, Tasks: "kept"}
 	if s, err := o.wreck(ctx, name); s != nil || err != nil {
 		switch {
@@ -122,7 +118,33 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 		d.Archive, err = o.putAway(ctx, left, do.Tasks)
 		return d, err
 	}
+	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	if err != nil { // a team on record is deleted without a registry too
+		s, serr := o.State(ctx, name)
+		if serr != nil {
+			return nil, errors.Join(err, serr)
+		}
+		if s == nil {
+			if d.Archive, serr = o.leftMail(ctx, name); serr != nil || d.Archive != "" {
+				return d, serr
+			}
+			return nil, err
+		}
+	}
 	tv, err := o.Team(ctx, name)
+	var corrupt *team.CorruptError
+	if errors.As(err, &corrupt) { // and no records: nothing says whose it is
+		if !do.Keep {
+			return nil, &Error{Code: CodeRefused, Op: "delete", Err: err, Hint: fmt.Sprintf("waggle team delete %s --archive puts its files away as they are", name)}
+		}
+		if d.Archive, err = o.leftPlace(name); err != nil {
+			return nil, err
+		}
+		if do.Tasks {
+			d.Tasks = "archived"
+		}
+		return d, reg.MoveTo(ctx, d.Archive, do.Tasks)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -290,22 +312,48 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 	if err != nil {
 		return "", err
 	}
+	tasks = tasks || s.Lead.Ended.How != endedDeleted
+	if info, err := os.Lstat(o.Root.TasksDir(s.Team)); tasks && err == nil && !info.IsDir() { // it is no task list
+		if _, err := atomicfile.SetAside(o.Root.TasksDir(s.Team), place, o.Minter.Now()); err != nil {
+			return "", err
+		}
+	}
 	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
-	if errors.As(err, &missing) {
-		return place, nil // somebody was here before
+	if errors.As(err, &missing) || errors.Is(err, atomicfile.ErrNotRegular) {
+		return place, o.putAwayRest(ctx, s.Team, place, tasks)
 	}
 	if err != nil {
 		return "", err
 	}
 	cfg, err := reg.Load(ctx)
-	if err != nil {
+	var corrupt *team.CorruptError
+	if err != nil && !errors.As(err, &corrupt) && !errors.Is(err, atomicfile.ErrTooLarge) {
 		return "", err
 	}
-	if uid := uidOf(cfg); uid != "" && uid != s.Dir.UID {
-		return "", &Error{Code: CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
+	if err == nil {
+		if uid := uidOf(cfg); uid != "" && uid != s.Dir.UID {
+			return "", &Error{Code: CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
+		}
 	}
-	return place, reg.MoveTo(ctx, place, tasks || s.Lead.Ended.How != endedDeleted)
+	return place, reg.MoveTo(ctx, place, tasks)
+}
+
+// putAwayRest moves what is left of a team whose registry is gone, or is no file.
+func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place string, tasks bool) error {
+	reg, err := team.Leftover(o.Root, name, atomicfile.Options{Deadline: putAwayWait})
+	var missing *team.NotFoundError
+	switch {
+	case err == nil:
+		return reg.MoveTo(ctx, place, tasks)
+	case !errors.As(err, &missing):
+		return err
+	}
+	if info, err := os.Lstat(o.Root.TeamDir(name)); err == nil && !info.IsDir() {
+		_, err = atomicfile.SetAside(o.Root.TeamDir(name), place, o.Minter.Now())
+		return err
+	}
+	return nil // somebody was here before
 }
 
 // putAwayWait is how long the end of a team waits for a lock on its files. The members
@@ -321,22 +369,16 @@ func uidOf(cfg *team.Config) control.TeamUID {
 // leftover is a team that has ended, but whose files are still in the wire tree:
 // whoever ended it was stopped on the way. Nil when there is none.
 func (o Operator) leftover(ctx context.Context, name waggle.TeamName) (*State, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	cfg, err := o.listing(ctx, name)
 	var missing *team.NotFoundError
-	if errors.As(err, &missing) {
-		return nil, nil
+	var corrupt *team.CorruptError
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return nil, nil // nothing says whose it was
 	}
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := reg.Load(ctx)
 	if err != nil {
 		return nil, err
 	}
 	dirs, err := o.Home.Find(o.RootURL, name)
-	if err != nil {
-		return nil, err
-	}
 	for _, dir := range dirs {
 		if dir.UID != uidOf(cfg) {
 			continue
@@ -348,8 +390,9 @@ func (o Operator) leftover(ctx context.Context, name waggle.TeamName) (*State, e
 		if s.Lead.Ended != nil {
 			return s, nil
 		}
+		return nil, nil
 	}
-	return nil, nil
+	return nil, err
 }
 
 // finish does what is left of the end of a team of this name; done reports that

@@ -33,6 +33,7 @@ const (
 	GarbageHandover = "hand-over" // that no holder will take; it has an environment in it
 	GarbageSocket   = "socket"    // at which nobody answers
 	GarbageWorktree = "worktree"  // of a member that has left, and clean
+	GarbageMail     = "mail"      // written to a team that is over
 )
 
 // Garbage is one thing that a team has left behind.
@@ -106,6 +107,7 @@ func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Coll
 		}
 		o.tidySessions(ctx)
 	}
+	c.name = name
 	return c.out, c.run(ctx, act)
 }
 
@@ -153,6 +155,7 @@ type collector struct {
 	seen  map[string]bool // what is in out, by kind and identity
 	acted int             // so many of Found have been acted on
 	all   bool            // sessions too, which are in no team
+	name  waggle.TeamName // "": every team's
 	ended bool            // the end of a team, which sees to worktrees itself
 
 	mu sync.Mutex // held while a journal is read; what is ended at once is looked at again at once
@@ -165,12 +168,19 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 		return err
 	}
 	known = slices.DeleteFunc(known, func(k statedir.Known) bool {
-		return k.Root != c.o.RootURL || name != "" && k.Team != name || k.Dir.Aside
+		return k.Root != c.o.RootURL && k.Broken == nil || name != "" && k.Team != name || k.Dir.Aside
 	})
-	if name != "" && len(known) == 0 {
+	if left, err := c.o.LeftMail(ctx, name); name != "" && len(known) == 0 && len(left) == 0 {
+		if err != nil {
+			return err
+		}
 		return &team.NotFoundError{What: "team", Name: string(name), Near: c.o.everLed()}
 	}
 	for _, k := range known {
+		if k.Broken != nil {
+			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: k.Broken.Error()})
+			continue
+		}
 		s, err := c.o.openJournal(k.Dir, k.Team, journal.Leader)
 		if err == nil {
 			err = s.Journal.Refresh(ctx)
@@ -249,6 +259,11 @@ func (c *collector) look(ctx context.Context) error {
 		}
 		c.interrupted(s)
 		c.unseenOf(s)
+	}
+	if !c.ended {
+		if err := c.leftMail(ctx, c.name); err != nil {
+			return err
+		}
 	}
 	if c.all {
 		c.sessions()

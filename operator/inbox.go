@@ -7,7 +7,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
@@ -47,9 +46,8 @@ type Inbox struct {
 // member left behind can still be read.
 func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
 	cfg, err := o.registry(ctx, name)
-	var missing *team.NotFoundError
-	if errors.As(err, &missing) {
-		return o.afterwards(ctx, name, member, err)
+	if o.homeless(name) {
+		return o.afterwards(ctx, name, member, &team.NotFoundError{What: "team", Name: string(name)})
 	}
 	if err != nil {
 		return nil, err
@@ -88,15 +86,6 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 		in.Entries = append(in.Entries, ie)
 	}
 	return in, nil
-}
-
-// registry reads a team's registry.
-func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return reg.Load(ctx)
 }
 
 // unverified maps mailbox and entry to why the journals found it unverified.

@@ -37,6 +37,7 @@ func (k *keeper) lead(ctx context.Context) (how string, err error) {
 	if err := k.begin(ctx); err != nil {
 		return "", err
 	}
+	k.s.Settled()
 	if err := k.startAll(ctx); err != nil {
 		return "", err
 	}

@@ -159,6 +159,7 @@ func (o Operator) put(ctx context.Context, s *State, way transport.Sender, l *le
 		defer stop()
 	}
 	receipt, err := way.Send(bctx, l.to, l.env)
+	held := heldBack(err)
 	switch {
 	case err == nil:
 		l.res.State, l.res.Ahead = Written, receipt.Ahead
@@ -166,6 +167,9 @@ func (o Operator) put(ctx context.Context, s *State, way transport.Sender, l *le
 			l.res.Detail = why
 		}
 		return true
+	case held != "" && s.present(l.to.Member) != nil:
+		l.res.State, l.res.Detail = Queued, held
+		return false
 	case led && !final(err):
 		l.res.State, l.res.Detail = Queued, later(err)
 		return false

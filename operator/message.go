@@ -8,7 +8,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
@@ -93,12 +92,9 @@ type openBox struct {
 }
 
 func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
-	}
 	v := &survey{}
-	if v.cfg, err = reg.Load(ctx); err != nil {
+	var err error
+	if v.cfg, err = o.registry(ctx, name); err != nil {
 		return nil, err
 	}
 	if v.s, v.led, err = o.ledger(ctx, v.cfg); err != nil {

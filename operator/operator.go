@@ -158,7 +158,8 @@ type State struct {
 	jopts   journal.Options
 	settled bool // its worktrees were seen to, and what is kept was said
 	kept    []KeptWorktree
-	broken  error // of the leader's journal, where it is shown all the same (readable)
+	broken  error  // of the leader's journal, where it is shown all the same (readable)
+	claim   *claim // of its name, while it is being raised; nil: nobody raises it here
 
 	mu   sync.Mutex    // guards what follows: members are ended all at once
 	tell func(Note)    // of sweeps; nil: nobody is
@@ -173,10 +174,7 @@ func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, erro
 
 // state is State with another fold of the leader's journal.
 func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
-	dirs, err := o.Home.Find(o.RootURL, name)
-	if err != nil {
-		return nil, err
-	}
+	dirs, unknown := o.Home.Find(o.RootURL, name)
 	for i := len(dirs) - 1; i >= 0; i-- {
 		s, err := o.openFold(dirs[i], name, journal.Leader, fold(nil))
 		if err != nil {
@@ -186,7 +184,12 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 			return s, nil
 		}
 	}
-	return nil, nil
+	var b *statedir.BrokenError
+	if errors.As(unknown, &b) {
+		return nil, &Error{Code: CodeFailed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
+			Hint: "put back what is missing there, or, when none of its processes runs, move " + b.Path + " away"}
+	}
+	return nil, unknown
 }
 
 func (o Operator) openState(dir statedir.Dir, name waggle.TeamName) (*State, error) {
@@ -311,14 +314,14 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 			return "", &Error{Code: CodeUsage, Op: "team", Err: err}
 		}
 		_, err = team.Open(o.Root, t, atomicfile.Options{})
-		var missing *team.NotFoundError
-		if errors.As(err, &missing) { // its directory may be gone while it is at work
+		if err != nil { // its directory may be gone, or unusable, while it is at work
 			if s, serr := o.State(context.Background(), t); serr == nil && s != nil {
 				return t, nil
 			}
 		}
 		return t, err
 	}
+	names = append(names, o.unlisted(context.Background())...)
 	switch len(names) {
 	case 0:
 		return "", &Error{Code: CodeNotFound, Op: "team", Msg: "there is no team here", Hint: "waggle demo shows one; waggle init makes a team file"}

@@ -22,6 +22,14 @@ func (o Operator) Past(ctx context.Context, of string) (*statedir.Known, error) 
 	if err != nil {
 		return nil, err
 	}
+	broken := slices.IndexFunc(known, func(k statedir.Known) bool {
+		return k.Broken != nil && (k.ID() == of || waggle.SameName(waggle.MemberName(k.Team), waggle.MemberName(of)))
+	})
+	var unreadable error
+	if broken >= 0 {
+		unreadable = known[broken].Broken
+	}
+	known = slices.DeleteFunc(known, func(k statedir.Known) bool { return k.Broken != nil })
 	if of == "" {
 		return o.onlyPast(ctx, known)
 	}
@@ -37,6 +45,9 @@ func (o Operator) Past(ctx context.Context, of string) (*statedir.Known, error) 
 	}
 	if len(hits) > 0 {
 		return o.newest(hits), nil
+	}
+	if unreadable != nil {
+		return nil, unreadable
 	}
 	e := &team.NotFoundError{What: "record of a team", Name: of}
 	for _, k := range known {

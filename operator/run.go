@@ -70,21 +70,26 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if err := o.allowed(f, "run"); err != nil {
 		return nil, err
 	}
+	held, err := o.claim("run", f.Team)
+	if err != nil {
+		return nil, err
+	}
+	defer held.free()
 	if err := o.clear(ctx, f.Team, ro.Note); err != nil {
 		return nil, err
 	}
 	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
-	o, err := o.LedBy(f)
-	if err != nil {
+	if o, err = o.LedBy(f); err != nil {
 		return nil, err
 	}
 	if ro.Headless {
 		set.Unattended, set.Deadline = ro.Wait == 0, ro.Wait.Milliseconds()
 	}
-	s, err := o.CreateAs(ctx, f.Team, "", f.Layout, set)
+	s, err := o.create(ctx, f.Team, "", f.Layout, set)
 	if err != nil {
 		return nil, err
 	}
+	s.claim = held
 	if err := accept(s.Dir, f); err != nil {
 		return nil, err
 	}
@@ -126,6 +131,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	r.l = l
+	r.s.Settled() // it is led
 	work, cancel := context.WithCancel(ctx)
 	if r.ro.Timeout > 0 {
 		work, cancel = context.WithTimeout(ctx, r.ro.Timeout)

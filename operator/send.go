@@ -12,7 +12,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/team"
 	"waggle/transport"
@@ -84,11 +83,8 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 	}
 	var cfg *team.Config
 	if name != "" {
-		reg, err := team.Open(o.Root, name, atomicfile.Options{})
-		if err != nil {
-			return nil, err
-		}
-		if cfg, err = reg.Load(ctx); err != nil {
+		var err error
+		if cfg, err = o.registry(ctx, name); err != nil {
 			return nil, err
 		}
 	}

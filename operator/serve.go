@@ -198,11 +198,7 @@ func (h endpointHost) config(ctx context.Context, name waggle.TeamName) (*team.C
 	if h.only != "" && name != h.only {
 		return nil, &team.NotFoundError{What: "team", Name: string(name)}
 	}
-	reg, err := team.Open(h.o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return reg.Load(ctx)
+	return h.o.registry(ctx, name)
 }
 
 // Refused implements transport.Host: an audit record in the journal of the team,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"waggle"
 	"waggle/control"
@@ -123,6 +124,9 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	}
 	if s.broken != nil {
 		st.Notice, st.Broken = s.broken.Error(), true
+	}
+	for _, what := range o.damage(ctx, s) {
+		st.Notice = strings.TrimPrefix(st.Notice+"; "+what, "; ")
 	}
 	_, led, err := o.Live(s)
 	if err != nil {

@@ -73,16 +73,14 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 	b := &board{op: op, team: name}
 	dir := o.Root.TasksDir(name)
 	_, none := os.Lstat(dir)
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	var err error
 	var missing *team.NotFoundError
-	switch {
+	switch b.cfg, err = o.registry(ctx, name); {
 	case errors.As(err, &missing) && none == nil: // lists outlive their sessions
+		b.cfg = nil
 	case err != nil:
 		return nil, err
 	default:
-		if b.cfg, err = reg.Load(ctx); err != nil {
-			return nil, err
-		}
 		if b.s, err = o.State(ctx, name); err != nil {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
 	"waggle/spawn"
 	"waggle/team"
@@ -68,18 +67,18 @@ type Running struct {
 // that waggle leads those on record in its journal, for another program's the
 // lead that the registry names.
 func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	cfg, err := o.registry(ctx, name)
 	if err != nil {
 		return nil, err
+	}
+	if o.homeless(name) {
+		return nil, &team.NotFoundError{What: "team", Name: string(name)}
 	}
 	as, err := o.Boxes(name).Layout()
 	if err != nil {
 		return nil, err
 	}
-	tv := &TeamView{Team: name, Layout: as.String(), Live: []Running{}, Sockets: map[string]string{}}
-	if tv.Config, err = reg.Load(ctx); err != nil {
-		return nil, err
-	}
+	tv := &TeamView{Team: name, Config: cfg, Layout: as.String(), Live: []Running{}, Sockets: map[string]string{}}
 	s, err := o.State(ctx, name)
 	if err != nil {
 		return nil, err

@@ -49,19 +49,30 @@ const (
 )
 
 // Raise makes the team of a file: registry, journal, members, tasks and their orders.
-// No process runs yet; Keep starts them.
-func (o Operator) Raise(ctx context.Context, f *File, attended bool, tell func(Note)) (*State, error) {
+// No process runs yet; Keep starts them. The name is this process's until Keep leads
+// the team, or Settled is called.
+func (o Operator) Raise(ctx context.Context, f *File, attended bool, tell func(Note)) (_ *State, err error) {
 	if err := o.allowed(f, "up"); err != nil {
 		return nil, err
 	}
+	held, err := o.claim("up", f.Team)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			held.free()
+		}
+	}()
 	if err := o.clear(ctx, f.Team, tell); err != nil {
 		return nil, err
 	}
 	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
-	s, err := o.CreateAs(ctx, f.Team, "", f.Layout, set)
+	s, err := o.create(ctx, f.Team, "", f.Layout, set)
 	if err != nil {
 		return nil, err
 	}
+	s.claim = held
 	if err := o.raise(ctx, s, f, attended); err != nil {
 		_, aerr := o.archive(context.WithoutCancel(ctx), s, endedFailed)
 		return nil, errors.Join(err, aerr)
@@ -264,14 +275,14 @@ func accept(dir statedir.Dir, f *File) error {
 
 // Accepted reads the team file that a team was brought up from.
 func (o Operator) Accepted(s *State) (*File, error) {
-	data, err := os.ReadFile(s.Dir.TeamFile())
+	data, err := atomicfile.ReadFile(s.Dir.TeamFile(), atomicfile.Options{MaxSize: maxYAML})
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, &Error{Code: CodeFailed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Hint: "waggle spawn NAME starts a member of it"}
 	}
 	if err != nil {
 		return nil, err
 	}
-	from, err := os.ReadFile(s.Dir.TeamFile() + ".from")
+	from, err := atomicfile.ReadFile(s.Dir.TeamFile()+".from", atomicfile.Options{MaxSize: maxYAML})
 	if err != nil {
 		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
 	}

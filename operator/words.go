@@ -8,7 +8,6 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
@@ -266,11 +265,7 @@ func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string)
 }
 
 func (o Operator) find(ctx context.Context, name waggle.TeamName, id string) (*State, *control.Order, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	cfg, err := reg.Load(ctx)
+	cfg, err := o.registry(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,3 +40,15 @@ func Told(log *slog.Logger) func(mailbox.Report) {
 	}
 	return func(r mailbox.Report) { log.Warn(r.What, "mailbox", r.Path, "quarantine", r.Quarantine) }
 }
+
+// Mailbox returns what a mailbox is to call with what keeps it from being read, and nil
+// when it can be read again. A nil log is none.
+func Mailbox(log *slog.Logger) func(error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	t := &Troubles{Log: log}
+	return func(err error) {
+		t.Note("mailbox", err, "the mailbox cannot be used now and counts as empty, will retry")
+	}
+}

@@ -49,7 +49,7 @@ func Open(r Root, name waggle.TeamName, o atomicfile.Options) (*Team, error) {
 	info, err := os.Lstat(r.TeamDir(name))
 	if err == nil {
 		if !info.IsDir() {
-			return nil, fmt.Errorf("team: open: %s is not a directory", r.TeamDir(name))
+			return nil, fmt.Errorf("team: open: %s is not a directory: %w", r.TeamDir(name), atomicfile.ErrNotRegular)
 		}
 		info, err = os.Lstat(r.ConfigPath(name))
 	}
@@ -59,7 +59,7 @@ func Open(r Root, name waggle.TeamName, o atomicfile.Options) (*Team, error) {
 	case err != nil:
 		return nil, fmt.Errorf("team: open: %w", err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("team: open: %s is not a regular file", r.ConfigPath(name))
+		return nil, fmt.Errorf("team: open: %s: %w", r.ConfigPath(name), atomicfile.ErrNotRegular)
 	}
 	return t, nil
 }

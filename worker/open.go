@@ -164,7 +164,8 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 		return nil, err
 	}
 	home := boxes.NewHome(own, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
-		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing()})
+		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
+		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
 	// What cannot be sent within this is sent by a later pass: a mailbox that
 	// somebody holds must not keep this member from hearing.

@@ -74,6 +74,15 @@ type HomeOptions struct {
 	Tree bool
 	// Gone: it is on record already that the directory is gone.
 	Gone bool
+	// Boxes are the team's mailboxes, and Aside a private directory that is never
+	// emptied: what lies in the way of this mailbox is moved there. "": it stays.
+	Boxes mailbox.Boxes
+	Aside string
+	// Trouble is told why the mailbox cannot be read now, which then counts as empty, and
+	// nil when it can again. nil: an error is the caller's.
+	Trouble func(error)
+	// Report is told what was set aside; may be nil.
+	Report func(mailbox.Report)
 }
 
 // NewHome looks at the directory for the first time.
@@ -116,6 +125,10 @@ func (h *Home) now(ctx context.Context) (mailbox.Store, error) {
 		back[i] = e.Envelope
 	}
 	if err := h.store.Append(ctx, back...); err != nil {
+		if h.o.Trouble != nil && ctx.Err() == nil {
+			h.o.Trouble(err)
+			return h.away, nil // until it can be used
+		}
 		return nil, err
 	}
 	h.away = nil
@@ -146,7 +159,12 @@ func (h *Home) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 	if err != nil {
 		return err
 	}
-	return s.MarkRead(ctx, ids...)
+	err = s.MarkRead(ctx, ids...)
+	if err != nil && s == h.store && h.o.Trouble != nil && ctx.Err() == nil {
+		h.o.Trouble(err) // the flag is output: what was read is on record
+		return nil
+	}
+	return err
 }
 
 // Entries implements mailbox.Store and remembers what was in the file.
@@ -156,8 +174,14 @@ func (h *Home) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 		return nil, err
 	}
 	list, err := s.Entries(ctx)
+	if err != nil && s == h.store && h.o.Trouble != nil {
+		return h.unusable(ctx, err)
+	}
 	if err != nil || s != h.store {
 		return list, err
+	}
+	if h.o.Trouble != nil {
+		h.o.Trouble(nil)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

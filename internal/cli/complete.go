@@ -179,6 +179,9 @@ func (a *App) completePast(_ *cobra.Command, args []string, _ string) ([]string,
 	}
 	var out []string
 	for _, k := range known {
+		if k.Broken != nil {
+			continue
+		}
 		out = append(out, k.ID()+"\tof "+k.Opened)
 		if k.Root == op.RootURL && !slices.Contains(out, string(k.Team)) {
 			out = append(out, string(k.Team))

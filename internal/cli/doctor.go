@@ -92,6 +92,13 @@ func (a *App) examine(ctx context.Context) ([]finding, error) {
 	for _, n := range names {
 		out = append(out, a.examineTeam(ctx, op, n)...)
 	}
+	late, err := op.LeftMail(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range late {
+		out = append(out, finding{"team " + string(n), "note", op.Root.TeamDir(n) + " has no config.json: somebody wrote to the team after its end", "waggle gc --yes puts it into the archive"})
+	}
 	if len(names) == 0 {
 		out = append(out, finding{"teams", "note", "there is none in " + op.Root.Path, "waggle demo"})
 	}

@@ -16,7 +16,8 @@ func gcCmd(a *App) *cobra.Command {
 		Short: "What teams have left behind: list it, or end it with --yes",
 		Long: `What teams have left behind: processes of members that have left or whose team has
 ended, commands whose worker is dead, terminals and panes of processes that are gone,
-hand-overs that nobody takes, dead sockets, clean worktrees; without a team also what is
+hand-overs that nobody takes, dead sockets, clean worktrees, and mail that was written to a
+team after its end, which is put into the archive; without a team also what is
 kept of sessions of which nothing was written for 30 days after their end. Without --yes nothing is
 changed. With it exactly what is listed is ended or removed, each after another look,
 and what only that had needed; exit 1 when something could not be, and when processes run
@@ -30,7 +31,7 @@ and left its process group cannot be seen any more: the last line says of whom.
 
 --json: {"found":[{"kind","team","member","pid","start","argv","path","why","done","error"}],
 "kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}],"living"}. kind is
-process, command, holder, pane, record, hand-over, socket, worktree or session, and team for a team that is kept.`,
+process, command, holder, pane, record, hand-over, socket, worktree, mail or session, and team for a team that is kept.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {

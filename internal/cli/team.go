@@ -195,6 +195,7 @@ func teamDeleteCmd(a *App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&do.Force, "force", false, "end its running members first, and say which")
 	cmd.Flags().BoolVar(&do.Tasks, "tasks", false, "the task list too (default: it stays)")
+	cmd.Flags().BoolVar(&do.Keep, "archive", false, "keep the files of a team that waggle has no records of, too")
 	return cmd
 }
 

@@ -77,6 +77,7 @@ func (a *App) up(ctx context.Context, f *operator.File, l leadFlags) error {
 	if err != nil {
 		return err
 	}
+	defer s.Settled()
 	if l.detach {
 		if err = a.background(ctx, op, s, l.lo); err == nil {
 			return a.raised(ctx, op, s)

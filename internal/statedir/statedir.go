@@ -4,11 +4,9 @@
 package statedir
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -62,98 +60,75 @@ func (h Home) Create(root string, team waggle.TeamName, uid control.TeamUID) (Di
 	if err := os.Chmod(h.Path, 0o700); err != nil {
 		return Dir{}, fmt.Errorf("state: %w", err)
 	}
+	if err := d.identify(root, team); err != nil {
+		return Dir{}, fmt.Errorf("state: %w", err)
+	}
 	return d, nil
 }
 
 // Find lists the directories of every team of this name that ever was in this
-// root, oldest first: which of them lives is in their journals.
+// root, oldest first: which of them lives is in their journals. With a *BrokenError
+// there is one of this name of which nothing tells whose it is; the others are listed.
 func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
-	matches, err := filepath.Glob(filepath.Join(h.Path, "teams", string(team)+"-????????"))
+	ks, err := h.glob(string(team))
 	if err != nil {
-		return nil, fmt.Errorf("state: %w", err)
+		return nil, err
 	}
-	type found struct {
-		dir  Dir
-		time string
-	}
-	var fs []found
-	for _, p := range matches {
-		rec, err := first(p)
-		if err != nil || rec == nil {
-			continue // not a team's directory, or nothing was ever written
-		}
-		d := h.Dir(root, team, rec.Body.UID)
-		if rec.Body.Root == root && rec.Body.Team == team && d.Path == p && !d.aside().Aside {
-			fs = append(fs, found{d, rec.Time})
-		}
-	}
-	sort.Slice(fs, func(i, j int) bool { return fs[i].time < fs[j].time })
 	var ds []Dir
-	for _, f := range fs {
-		ds = append(ds, f.dir)
+	for _, k := range ks {
+		switch {
+		case k.Broken != nil:
+			err = errors.Join(err, k.Broken)
+		case k.Root == root && k.Team == team && !k.Dir.Aside:
+			ds = append(ds, k.Dir)
+		}
 	}
-	return ds, nil
+	return ds, err
 }
 
 // Known is one team that ever was, in whichever wire tree.
 type Known struct {
 	Dir    Dir
 	Team   waggle.TeamName
-	Root   string // URL of its wire tree
-	Opened string // when, as its first record says
+	Root   string // URL of its wire tree; "" when nothing tells
+	Opened string // when, as its first record says; "" when that cannot be read
+	// Broken says that nothing tells whose the directory is; nil otherwise.
+	Broken *BrokenError
 }
 
 // ID names the directory: <team>-<id8>.
 func (k Known) ID() string { return filepath.Base(k.Dir.Path) }
 
 // List lists every team that ever was, oldest first, also those that have ended
-// and those of other wire trees.
-func (h Home) List() ([]Known, error) {
-	matches, err := filepath.Glob(filepath.Join(h.Path, "teams", "*-????????"))
+// and those of other wire trees, and those of which nothing tells whose they are.
+func (h Home) List() ([]Known, error) { return h.glob("*") }
+
+func (h Home) glob(team string) ([]Known, error) {
+	if _, err := os.ReadDir(filepath.Join(h.Path, "teams")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("state: %w", err) // Glob would find nothing
+	}
+	matches, err := filepath.Glob(filepath.Join(h.Path, "teams", team+"-????????"))
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
 	var ks []Known
 	for _, p := range matches {
-		rec, err := first(p)
-		if err != nil || rec == nil {
-			continue // not a team's directory, or nothing was ever written
-		}
-		if d := h.Dir(rec.Body.Root, rec.Body.Team, rec.Body.UID); d.Path == p {
-			ks = append(ks, Known{d.aside(), rec.Body.Team, rec.Body.Root, rec.Time})
+		o, err := h.whose(p)
+		var broken *BrokenError
+		switch {
+		case errors.As(err, &broken):
+			base := filepath.Base(p)
+			k := Known{Dir: Dir{Path: p}.aside(), Team: waggle.TeamName(base[:len(base)-len("-12345678")])}
+			if !k.Dir.Aside { // that team has ended, and keeps its name from nobody
+				k.Broken = broken
+			}
+			ks = append(ks, k)
+		case o != nil:
+			ks = append(ks, Known{Dir: h.Dir(o.Body.Root, o.Body.Team, o.Body.UID).aside(), Team: o.Body.Team, Root: o.Body.Root, Opened: o.Time})
 		}
 	}
 	sort.SliceStable(ks, func(i, j int) bool { return ks[i].Opened < ks[j].Opened })
 	return ks, nil
-}
-
-type opened struct {
-	Time string         `json:"time"`
-	Body control.Opened `json:"body"`
-}
-
-// first reads the first record of a leader's journal, nil when there is none.
-// The record's claims are checked against the directory's name by the caller and
-// against the chain by whoever opens the journal.
-func first(dir string) (*opened, error) {
-	d := Dir{Path: dir}.aside()
-	f, err := os.Open(filepath.Join(d.LeaderJournal(), "00000001.jsonl"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	line, err := bufio.NewReaderSize(f, 64<<10).ReadString('\n')
-	if err != nil || !strings.HasSuffix(line, "\n") {
-		return nil, nil
-	}
-	var o opened
-	if err := json.Unmarshal([]byte(line), &o); err != nil {
-		return nil, err
-	}
-	return &o, nil
 }
 
 // Journals are the team's journals.
@@ -197,6 +172,10 @@ func (d Dir) BridgeLease() string { return filepath.Join(d.Path, "bridge.lock") 
 // Told is the file that says how far observers were told of the team's transitions.
 func (d Dir) Told() string { return filepath.Join(d.Path, "told.json") }
 
+// Quarantine is where what lay in the way of the team's files is kept, as it was. It is
+// never emptied.
+func (d Dir) Quarantine() string { return filepath.Join(d.Path, "set-aside") }
+
 // Archive is where what the team leaves behind is kept.
 func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
 
@@ -209,6 +188,12 @@ func (d Dir) Tokens() string { return filepath.Join(d.Path, "tokens") }
 // Sockets is where the team's sockets lie: below RUN, their leases and keys here.
 func (d Dir) Sockets(run string) transport.Place {
 	return transport.Place{Dir: filepath.Join(run, filepath.Base(d.Path)), Keys: filepath.Join(d.Path, "sockets")}
+}
+
+// Leftover is where what was written under a team's name when there was no such team is
+// kept, if no team of that name ever was ours.
+func (h Home) Leftover(root string, team waggle.TeamName) string {
+	return filepath.Join(h.Path, "leftover", string(team)+"-"+id8(root, ""))
 }
 
 // SocketKeys lists the directories with the keys of every team's sockets.
@@ -226,6 +211,13 @@ func (h Home) EndpointLease() string { return filepath.Join(h.Path, "serve", "en
 
 // Run is RUN when the system has no place for it.
 func (h Home) Run() string { return filepath.Join(h.Path, "run") }
+
+// NameLease is the file whose lock makes a process the only one that makes a team of
+// this name in this root, in whichever case it is written.
+func (h Home) NameLease(root string, team waggle.TeamName) string {
+	name := strings.ToLower(string(team))
+	return filepath.Join(h.Path, "names", name+"-"+id8(root, control.TeamUID(name))+".lock")
+}
 
 // Making is the file that is there while the team is being made: until the first
 // record, nothing else says that what lies in the wire tree is ours.

@@ -1,0 +1,174 @@
+package statedir
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/journal"
+)
+
+// BrokenError reports a team's directory of which nothing tells any more whose it is,
+// or whose journal cannot be looked for: it is not taken for no team.
+type BrokenError struct {
+	Path string
+	Err  error
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("the records in %s cannot be read: %v", e.Path, e.Err)
+}
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// maker is the content of Identity: whose a directory is, apart from its journals.
+type maker struct {
+	V    int             `json:"v"`
+	Team waggle.TeamName `json:"team"`
+	Root string          `json:"root"`
+	UID  control.TeamUID `json:"uid"`
+}
+
+// maxIdentity is the size up to which that file is read.
+const maxIdentity = 64 << 10
+
+// Identity is the file that says whose the directory is.
+func (d Dir) Identity() string { return filepath.Join(d.Path, "team.json") }
+
+// identify writes that file when it is not there.
+func (d Dir) identify(root string, team waggle.TeamName) error {
+	if _, err := os.Lstat(d.Identity()); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	data, err := jsonobj.Marshal(maker{V: 1, Team: team, Root: root, UID: d.UID})
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(d.Identity(), append(data, '\n'), atomicfile.Options{Sync: atomicfile.SyncData})
+}
+
+// whose tells whose a directory is and when its leader's journal began; nil without an
+// error: nothing was ever written there by a leader. The claims are checked against the
+// directory's name, and the journal against its chain by whoever opens it.
+func (h Home) whose(dir string) (*opened, error) {
+	broken := func(err error) (*opened, error) { return nil, &BrokenError{dir, err} }
+	leader := Dir{Path: dir}.aside().LeaderJournal()
+	o, err := first(leader)
+	if o != nil && h.fits(dir, o) {
+		return o, nil
+	}
+	if starved(err) {
+		return broken(err)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, making := os.Lstat(Dir{Path: dir}.Making()); making == nil || !members(dir) && segments(leader) == 0 {
+			return nil, nil
+		}
+		return broken(fmt.Errorf("%s is not there", filepath.Join(leader, firstSegment)))
+	}
+	for _, other := range others(dir) {
+		if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
+			return known, nil // whoever opens the leader's journal says what is wrong with it
+		}
+	}
+	_, making := os.Lstat(Dir{Path: dir}.Making())
+	if making == nil || o != nil {
+		return nil, nil // never begun; or a directory that was moved and claims what it is not
+	}
+	return broken(err)
+}
+
+// fits reports a claim that gives the directory's own name.
+func (h Home) fits(dir string, o *opened) bool {
+	return h.Dir(o.Body.Root, o.Body.Team, o.Body.UID).Path == dir
+}
+
+// starved reports an error that says nothing of the file.
+func starved(err error) bool {
+	var path *fs.PathError
+	return errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist)
+}
+
+// others lists what else tells whose a directory is.
+func others(dir string) (ways []func() (*opened, error)) {
+	ways = append(ways, func() (*opened, error) {
+		data, err := atomicfile.ReadFile(Dir{Path: dir}.Identity(), atomicfile.Options{MaxSize: maxIdentity})
+		if err != nil {
+			return nil, err
+		}
+		var m maker
+		if err := json.Unmarshal(data, &m); err != nil {
+			return nil, err
+		}
+		o := &opened{}
+		o.Body.Root, o.Body.Team, o.Body.UID = m.Root, m.Team, m.UID
+		return o, nil
+	})
+	journals := Dir{Path: dir}.aside().Journals().Path
+	entries, _ := os.ReadDir(journals)
+	for _, e := range entries {
+		if e.Name() != string(journal.Leader) {
+			ways = append(ways, func() (*opened, error) { return first(filepath.Join(journals, e.Name())) })
+		}
+	}
+	return ways
+}
+
+// members reports journals of members.
+func members(dir string) bool {
+	entries, _ := os.ReadDir(filepath.Join(dir, "journal"))
+	for _, e := range entries {
+		if len(e.Name()) == 32 && segments(filepath.Join(dir, "journal", e.Name())) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// segments counts those of a journal.
+func segments(dir string) int {
+	found, _ := filepath.Glob(filepath.Join(dir, "*.jsonl")) // the pattern is well-formed
+	return len(found)
+}
+
+const firstSegment = "00000001.jsonl"
+
+type opened struct {
+	Time string         `json:"time"`
+	Body control.Opened `json:"body"`
+}
+
+// maxFirst is the longest first line that is read.
+const maxFirst = 1 << 20
+
+// first reads the first record of a journal.
+func first(dir string) (*opened, error) {
+	path := filepath.Join(dir, firstSegment)
+	if _, err := atomicfile.Identify(path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	line := bufio.NewScanner(f)
+	line.Buffer(make([]byte, 0, 8<<10), maxFirst)
+	if !line.Scan() || strings.TrimSpace(line.Text()) == "" {
+		return nil, errors.Join(fmt.Errorf("%s has no first line", path), line.Err())
+	}
+	var o opened
+	if err := json.Unmarshal(line.Bytes(), &o); err != nil {
+		return nil, fmt.Errorf("%s, line 1: %w", path, err)
+	}
+	return &o, nil
+}

@@ -1,0 +1,68 @@
+package statedir_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/statedir"
+)
+
+// TestBrokenIsNotNobody: a journal whose first line cannot be read is found by what else
+// says whose it is; where nothing does, that is an error, which names the directory, and
+// never "there is no such team".
+func TestBrokenIsNotNobody(t *testing.T) {
+	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
+	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
+	good, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, damage := range map[string]func() error{
+		"garbage": func() error { return os.WriteFile(segment, []byte("garbage\n"), 0o600) },
+		"empty":   func() error { return os.WriteFile(segment, nil, 0o600) },
+		"changed": func() error {
+			return os.WriteFile(segment, []byte(strings.Replace(string(good), "uid-1", "uid-7", 1)), 0o600)
+		},
+		"directory": func() error { return errors.Join(os.Remove(segment), os.Mkdir(segment, 0o700)) },
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 || got[0] != d {
+			t.Errorf("%s: found %v, %v", what, got, err)
+		}
+		if what == "changed" {
+			continue // without its own file it is a directory that was moved
+		}
+		identity, err := os.ReadFile(d.Identity())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(d.Identity()); err != nil {
+			t.Fatal(err)
+		}
+		got, err := h.Find("file:///a", "api")
+		var broken *statedir.BrokenError
+		if !errors.As(err, &broken) || broken.Path != d.Path || len(got) != 0 {
+			t.Errorf("%s, and nothing else: found %v, %v", what, got, err)
+		}
+		known, err := h.List()
+		if err != nil || len(known) != 1 || known[0].Broken == nil || known[0].Team != "api" {
+			t.Errorf("%s: listed %+v, %v", what, known, err)
+		}
+		if err := os.WriteFile(d.Identity(), identity, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(segment); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(segment, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package leader
+
+import (
+	"cmp"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/team"
+)
+
+// Entry is a member as the phone book shows it, made of what is on record.
+func Entry(name waggle.TeamName, m *control.Member) team.Member {
+	backend := m.Backend
+	if backend == "tmux-window" {
+		backend = "tmux" // the word that other programs know
+	}
+	e := team.Member{AgentID: waggle.NewAgentID(m.Name, name), Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"),
+		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: m.JoinedAt, Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backend}
+	if m.Worktree != nil {
+		e.WorktreePath = m.Worktree.Path
+	}
+	return e
+}
+
+// Book is the phone book of a team of which only the records are left.
+func Book(name waggle.TeamName, uid control.TeamUID, members []*control.Member, now time.Time) *team.Config {
+	for _, m := range members {
+		if m.JoinedAt.Before(now) {
+			now = m.JoinedAt
+		}
+	}
+	cfg := &team.Config{Name: name, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name), LeadSessionID: session(uid),
+		Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: string(waggle.Lead),
+			JoinedAt: now, TmuxPaneID: "leader", Subscriptions: []string{}, BackendType: "in-process"}}}
+	for _, m := range members {
+		if m.Leads() {
+			continue // the lead is there
+		}
+		cfg.Members = append(cfg.Members, Entry(name, m))
+	}
+	return cfg
+}
+
+// session is a team's uid in the form of a session id, as the registry has it.
+func session(uid control.TeamUID) string {
+	if len(uid) != 32 {
+		return ""
+	}
+	return string(uid[:8] + "-" + uid[8:12] + "-" + uid[12:16] + "-" + uid[16:20] + "-" + uid[20:])
+}

@@ -1,0 +1,246 @@
+package leader
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/team"
+)
+
+// Edited is what somebody else had done to the registry, which is on record before it
+// is put right.
+type Edited struct {
+	Entry string // names the edit
+	Whom  string // the members that it changed
+	Why   string
+	Alarm bool // it is not put right any more
+	// Correct puts it right; nil: nothing can.
+	Correct func(context.Context) error
+}
+
+// RegistryBox is what the records of edits of config.json have for a mailbox.
+const RegistryBox = "config.json"
+
+// tend has the registry put right, after the record of what was wrong. The registry is a
+// phone book: no error of it ends a pass.
+func (l *Leader) tend(ctx context.Context) {
+	if l.p.Tend == nil {
+		return
+	}
+	e := l.p.Tend(ctx, l.live)
+	if e == nil {
+		return
+	}
+	fresh := false
+	l.mu.Lock()
+	err := l.append(ctx, func() ([]journal.Draft, error) {
+		if fresh = !l.p.Fold.Owns(e.Entry); !fresh {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: e.Entry, Box: RegistryBox, From: e.Whom, Why: e.Why}}}, nil
+	})
+	l.mu.Unlock()
+	if l.trouble.Note("edited", err, "an edit of the registry is not on record"); err != nil {
+		return
+	}
+	switch {
+	case fresh && e.Alarm:
+		l.p.Log.Warn("ALARM: somebody keeps changing the registry; it is left as it is", "members", e.Whom)
+	case fresh:
+		l.p.Log.Warn("the registry was changed by somebody else", "members", e.Whom, "why", e.Why)
+	}
+	if e.Correct != nil {
+		l.trouble.Note("correct", e.Correct(ctx), "the registry cannot be put right, will retry")
+	}
+}
+
+// live copies who is a member by the record now; nobody of a team that ends or has not
+// begun.
+func (l *Leader) live() (ms []*control.Member) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lead := l.p.Fold; lead.Ended != nil || lead.Closing != nil {
+		return nil
+	}
+	for _, m := range l.p.Fold.Live() {
+		now := *m
+		ms = append(ms, &now)
+	}
+	return ms
+}
+
+const (
+	// tendEvery is how long a registry that could not be read, or put right, is left
+	// alone at least; it doubles up to tendMost.
+	tendEvery = time.Second
+	tendMost  = 4 * time.Second
+	// mostEdits within editsWithin are put right; the next is an alarm.
+	mostEdits   = 3
+	editsWithin = time.Minute
+)
+
+// book compares the registry with the record. A process that leads corrects what others
+// did to members on record; whoever passes rebuilds a registry that cannot be read.
+type book struct {
+	o   Options
+	log *slog.Logger
+
+	seen  string // the file and the record when both agreed
+	torn  bool   // it could not be used at the last look
+	next  time.Time
+	wait  time.Duration
+	fixed []time.Time
+	quiet bool   // the alarm was raised, and the file has not agreed since
+	edit  string // the last that was told, and the entry that it has on record
+	entry string
+}
+
+// tend looks. What it returns is done by whoever called it.
+func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited {
+	now, members := b.o.Minter.Now(), live()
+	path := b.o.Root.ConfigPath(b.o.Team)
+	id, err := atomicfile.Identify(path)
+	key := fmt.Sprint(id, err, onRecord(members))
+	if key == b.seen && id != (atomicfile.Identity{}) || now.Before(b.next) {
+		return nil
+	}
+	reg, err := team.Open(b.o.Root, b.o.Team, atomicfile.Options{Deadline: shortly})
+	var cfg *team.Config
+	if err == nil {
+		cfg, err = reg.Load(ctx)
+	}
+	switch {
+	case ctx.Err() != nil, team.DialectOf(b.o.Team) == team.DialectSession:
+		return nil
+	case err != nil:
+		return b.unusable(live, err, now)
+	}
+	b.torn = false
+	who, how := compare(cfg, members)
+	switch {
+	case len(who) == 0:
+		b.seen, b.wait, b.quiet, b.edit = key, 0, false, ""
+		return nil
+	case b.o.Writer.Operator || b.quiet:
+		return nil // who only passes does not take part in a quarrel
+	}
+	b.later(now)
+	b.fixed = slices.DeleteFunc(b.fixed, func(t time.Time) bool { return now.Sub(t) >= editsWithin })
+	e := &Edited{Entry: b.named(string(cfg.AppendJSON(nil)), now), Whom: strings.Join(who, ", "), Why: how + " in " + path + "; the record has them as members"}
+	if len(b.fixed) >= mostEdits {
+		b.quiet, e.Alarm = true, true
+		e.Why += fmt.Sprintf("; it was put right %d times within a minute, and is left as it is now", len(b.fixed))
+		return e
+	}
+	e.Why += ", and it is put right"
+	e.Correct = func(ctx context.Context) error {
+		err := reg.Update(ctx, func(c *team.Config) error { correct(c, live()); return nil })
+		if err == nil {
+			b.fixed, b.next, b.wait = append(b.fixed, now), time.Time{}, 0
+		}
+		return err
+	}
+	return e
+}
+
+// later puts the next look off, longer each time.
+func (b *book) later(now time.Time) {
+	b.wait = min(max(2*b.wait, tendEvery), tendMost)
+	b.next = now.Add(b.wait)
+}
+
+// unusable is for a registry that cannot be read. A process that leads looks twice: who
+// deletes the directory may have begun with this file.
+func (b *book) unusable(live func() []*control.Member, err error, now time.Time) *Edited {
+	b.later(now)
+	if _, gone := atomicfile.Identify(b.o.Root.TeamDir(b.o.Team)); errors.Is(gone, fs.ErrNotExist) {
+		return nil // Look tells
+	}
+	var locked *atomicfile.LockedError
+	if errors.As(err, &locked) || !b.torn && !b.o.Writer.Operator {
+		b.torn = true
+		return nil
+	}
+	return &Edited{Entry: b.named(err.Error(), now), Why: fmt.Sprintf("the registry cannot be read (%v): it is made again of the record", err),
+		Correct: func(ctx context.Context) error {
+			place, changed, err := team.Rebuild(ctx, b.o.Root, *Book(b.o.Team, b.o.State.UID, live(), now), b.o.State.Quarantine(), atomicfile.Options{Deadline: shortly})
+			if changed && b.log != nil {
+				b.log.Warn("the registry was made again of the record", "path", b.o.Root.ConfigPath(b.o.Team), "set aside", place)
+			}
+			return err
+		}}
+}
+
+// onRecord names who is a member.
+func onRecord(members []*control.Member) string {
+	var s strings.Builder
+	for _, m := range members {
+		fmt.Fprintf(&s, " %s", m.Instance)
+	}
+	return s.String()
+}
+
+// ours reports a member whose entry is as the record says: what another program runs
+// writes its own, and the lead's entry is not a membership of its agent.
+func ours(m *control.Member) bool { return m.Trust != control.FileTrust && !m.Leads() }
+
+// compare names the members on record that the registry shows otherwise, and how.
+func compare(cfg *team.Config, members []*control.Member) (who []string, how string) {
+	var what []string
+	for _, m := range members {
+		if !ours(m) {
+			continue
+		}
+		change := ""
+		switch entry, ok := cfg.Member(m.Name); {
+		case !ok:
+			change = "was removed"
+		case entry.Gone():
+			change = "has shutdownAt"
+		case entry.IsActive != nil && !*entry.IsActive:
+			change = "has isActive false"
+		default:
+			continue
+		}
+		who, what = append(who, string(m.Name)), append(what, string(m.Name)+" "+change)
+	}
+	return who, strings.Join(what, ", ")
+}
+
+// correct makes the registry show the members on record. Nobody else is added.
+func correct(c *team.Config, members []*control.Member) {
+	for _, m := range members {
+		if !ours(m) {
+			continue
+		}
+		switch entry, ok := c.Member(m.Name); {
+		case !ok:
+			c.Members = append(c.Members, Entry(c.Name, m))
+		default:
+			entry.ShutdownAt = time.Time{}
+			if entry.IsActive != nil && !*entry.IsActive {
+				entry.IsActive = nil
+			}
+		}
+	}
+}
+
+// named names an edit by what it made of the file and when it was seen first.
+func (b *book) named(edit string, now time.Time) string {
+	if b.edit != edit {
+		sum := sha256.Sum256([]byte(edit))
+		b.edit, b.entry = edit, fmt.Sprintf("%s#%s@%d", RegistryBox, hex.EncodeToString(sum[:8]), now.UnixNano())
+	}
+	return b.entry
+}

@@ -1,0 +1,77 @@
+package operator
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/internal/statedir"
+)
+
+// claim is a name of this root, held by whoever clears it and makes a team of it,
+// until somebody leads that team: nobody else makes one meanwhile, or takes the half
+// that is there for a leftover.
+type claim struct{ release func() }
+
+// claim takes the name, or says who has it. The kernel gives it back when its holder
+// dies.
+func (o Operator) claim(op string, name waggle.TeamName) (*claim, error) {
+	path := o.Home.NameLease(o.RootURL, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{Rank: atomicfile.RankLease})
+	if err != nil {
+		return nil, fmt.Errorf("name of team %s: %w", name, err)
+	}
+	if !held {
+		holder := "another process"
+		if pid := atomicfile.Holder(path); pid > 0 {
+			holder = fmt.Sprintf("process %d", pid)
+		}
+		return nil, &Error{Code: CodeLocked, Op: op, Msg: fmt.Sprintf("%s makes a team %s at this moment", holder, name),
+			Hint: "waggle status --team " + string(name) + " shows it when it is there"}
+	}
+	return &claim{sync.OnceFunc(func() { _ = release() })}, nil
+}
+
+// free gives the name back; again, or of nil, does nothing.
+func (c *claim) free() {
+	if c != nil {
+		c.release()
+	}
+}
+
+// Settled says that whoever raised this team leads it now, or will not: its name may be
+// asked for by others again. Calling it again does nothing.
+func (s *State) Settled() { s.claim.free() }
+
+// strays removes what was made in STATE for a team of this name that was never
+// begun: its maker was stopped before anything of it was in the wire tree. The caller
+// holds the name.
+func (o Operator) strays(name waggle.TeamName) error {
+	dirs, err := filepath.Glob(filepath.Join(o.Home.Path, "teams", string(name)+"-????????"))
+	if err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	for _, path := range dirs {
+		d := statedir.Dir{Path: path}
+		root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: maxYAML})
+		if err != nil || !bytes.Equal(root, []byte(o.RootURL+"\n")) {
+			continue
+		}
+		if _, err := os.Lstat(d.LeaderJournal()); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("state: %w", err)
+		}
+	}
+	return nil
+}

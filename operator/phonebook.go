@@ -1,0 +1,79 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/leader"
+	"waggle/team"
+)
+
+// registry reads a team's phone book: config.json, and the members on record that it
+// does not show, or shows as gone: an edit of a file takes nobody out. In a team that
+// waggle leads, a file that cannot be read counts as absent.
+func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+	cfg, err := o.listing(ctx, name)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	s, serr := o.State(ctx, name)
+	switch {
+	case s == nil && err != nil:
+		return nil, errors.Join(err, serr)
+	case s == nil:
+		return cfg, nil // who opens the journal says what is wrong with it
+	case err != nil:
+		cfg = leader.Book(name, s.Dir.UID, s.Lead.Live(), o.Minter.Now())
+	}
+	onRecord(cfg, s.Lead)
+	return cfg, nil
+}
+
+// listedWait is how long reading the registry waits for a lock.
+const listedWait = 2 * time.Second
+
+// listed reads config.json.
+func (o Operator) listing(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+	reg, err := team.Open(o.Root, name, atomicfile.Options{Deadline: listedWait})
+	if err != nil {
+		return nil, err
+	}
+	return reg.Load(ctx)
+}
+
+// onRecord adds who is a member by the record.
+func onRecord(cfg *team.Config, lead *control.Leader) {
+	for _, m := range lead.Live() {
+		switch entry, ok := cfg.Member(m.Name); {
+		case !ok:
+			cfg.Members = append(cfg.Members, leader.Entry(cfg.Name, m))
+		case entry.Gone():
+			entry.ShutdownAt, entry.IsActive = time.Time{}, nil
+		}
+	}
+}
+
+// homeless reports that there is no directory under the team's name.
+func (o Operator) homeless(name waggle.TeamName) bool {
+	info, err := os.Lstat(o.Root.TeamDir(name))
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
+}
+
+// unlisted names the teams whose directory is there and that the registry does not
+// show, although waggle leads them.
+func (o Operator) unlisted(ctx context.Context) []waggle.TeamName {
+	left, _ := o.Root.Leftovers()
+	var names []waggle.TeamName
+	for _, n := range left {
+		if s, err := o.State(ctx, n); err == nil && s != nil {
+			names = append(names, n)
+		}
+	}
+	return names
+}

@@ -1,0 +1,85 @@
+package team
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+)
+
+// Leftovers lists the directories that have a team's name and no registry, sorted:
+// somebody wrote a message after the team's end, or took its registry away.
+func (r Root) Leftovers() ([]waggle.TeamName, error) {
+	entries, err := os.ReadDir(r.teams())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("team: list: %w", err)
+	}
+	var names []waggle.TeamName
+	for _, e := range entries {
+		if name, err := waggle.ParseTeam(e.Name()); err == nil && e.IsDir() && !isFile(r.ConfigPath(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Leftover opens such a directory, to move it away. A team with a registry, and a name
+// that nothing has, are a *NotFoundError.
+func Leftover(r Root, name waggle.TeamName, o atomicfile.Options) (*Team, error) {
+	if _, err := waggle.ParseTeam(string(name)); err != nil {
+		return nil, fmt.Errorf("team: open: %w", err)
+	}
+	t := newTeam(r, name, o)
+	if !isDir(r.TeamDir(name)) || isFile(r.ConfigPath(name)) {
+		return nil, t.notFound()
+	}
+	return t, nil
+}
+
+// Rebuild writes config.json anew when the one that is there cannot be read: it counts
+// as absent, and what lies there is set aside in kept, whose new place is returned. A
+// registry that can be read stays as it is, and so does a team whose directory is gone.
+func Rebuild(ctx context.Context, r Root, c Config, kept string, o atomicfile.Options) (place string, changed bool, err error) {
+	t := newTeam(r, c.Name, o)
+	if !isDir(r.TeamDir(c.Name)) {
+		return "", false, t.notFound()
+	}
+	release, err := atomicfile.Lock(ctx, t.path(), t.o)
+	var locked *atomicfile.LockedError
+	switch {
+	case errors.As(err, &locked) || ctx.Err() != nil:
+		return "", false, t.failed("rebuild", err)
+	case err != nil: // there is no file that could be locked
+		release = func() error { return nil }
+	}
+	place, changed, err = t.rebuild(&c, kept)
+	return place, changed, t.failed("rebuild", errors.Join(err, release()))
+}
+
+func (t *Team) rebuild(c *Config, kept string) (place string, changed bool, err error) {
+	data, err := atomicfile.ReadFile(t.path(), t.o)
+	switch {
+	case err == nil:
+		if _, err := t.parse(data); err == nil {
+			return "", false, nil
+		}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, atomicfile.ErrNotRegular), errors.Is(err, atomicfile.ErrTooLarge):
+	default:
+		return "", false, err // it may pass
+	}
+	if exists(t.path()) {
+		if place, err = atomicfile.SetAside(t.path(), kept, t.now()); err != nil {
+			return "", false, err
+		}
+	}
+	return place, true, atomicfile.WriteFile(t.path(), c.AppendJSON(nil), t.o)
+}
