@@ -321,7 +321,7 @@ func (w *Worker) appliedRec(r journal.Record, b Applied) error {
 		}
 		w.Tasks = append(w.Tasks, &TaskState{Task: *b.Task, Ref: b.Ref})
 	case CommandMode, CommandPolicy:
-		if b.Version <= w.PolicyVersion {
+		if w.replaced(b.What, b.Version) {
 			return fmt.Errorf("policy version %d after %d", b.Version, w.PolicyVersion)
 		}
 		w.PolicyVersion = b.Version

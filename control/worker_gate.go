@@ -167,20 +167,36 @@ func (w *Worker) mode(l *Leader) policy.Mode {
 // wider than the team's mode, or than the lead's own where the policy gives it one
 // (PolicySet.Lead), until the operator sets the policy anew.
 // None is wider than the user's ceiling.
-func (l *Leader) ModeOf(i Instance) policy.Mode { return l.Policy.Ceiling.Meet(l.ownMode(i)) }
-
-func (l *Leader) ownMode(i Instance) policy.Mode {
-	mode := l.policyOf(i).Policy.Mode
-	switch m, ok := l.byInst[i]; {
-	case !ok || m.Mode == "":
-		return mode
-	case m.ModeBy == policy.RoleOperator:
-		return m.Mode
-	case l.Policy.Lead != nil && m.modeVersion > l.Policy.Policy.Version:
-		return l.Policy.Lead.Mode.Meet(m.Mode)
-	default:
-		return mode.Meet(m.Mode)
+func (l *Leader) ModeOf(i Instance) policy.Mode {
+	p := l.Policy
+	p.Policy.Mode = l.policyOf(i).Policy.Mode
+	if m, ok := l.byInst[i]; ok {
+		return p.ownMode(m)
 	}
+	return p.Ceiling.Meet(p.Policy.Mode)
+}
+
+// ownMode is ModeOf under a policy that may not be on record yet.
+func (p PolicySet) ownMode(m *Member) policy.Mode {
+	mode := p.Policy.Mode
+	switch {
+	case m.Mode == "":
+	case m.ModeBy == policy.RoleOperator:
+		mode = m.Mode
+	case p.Lead != nil && m.modeVersion > p.Policy.Version:
+		mode = p.Lead.Mode.Meet(m.Mode)
+	default:
+		mode = mode.Meet(m.Mode)
+	}
+	return p.Ceiling.Meet(mode)
+}
+
+// modeOf is ownMode by its name on the wire.
+func (p PolicySet) modeOf(m *Member) policy.Mode {
+	if mode := p.ownMode(m); mode != "" {
+		return mode
+	}
+	return policy.ModeDefault
 }
 
 // Judge is what the rules say of a question at this moment.
