@@ -83,12 +83,15 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 		}
 		ie := inboxEntry(e)
 		if w, ok := why[in.Member+" "+ie.ID]; ok {
-			ie.Warnings = append(ie.Warnings, "unverified, without effect: "+w)
+			ie.Warnings = append(ie.Warnings, unverifiedWarning+": "+w)
 		}
 		in.Entries = append(in.Entries, ie)
 	}
 	return in, nil
 }
+
+// unverifiedWarning begins what is said of an entry that no journal vouches for.
+const unverifiedWarning = "unverified, without effect"
 
 // registry reads a team's registry.
 func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
