@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -387,6 +388,10 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 	kept, err := o.archiveOf(s, cfg)
 	if err != nil {
 		return team.Member{}, "", err
+	}
+	if s != nil {
+		m.Model = cmp.Or(m.Model, noModel)
+		m = present(m)
 	}
 	return reg.KeepIn(kept).Add(ctx, m, unique)
 }

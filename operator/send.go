@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
+	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
 	"waggle/transport"
@@ -32,6 +34,8 @@ type Message struct {
 	// Expires is how long it may wait for its recipient; 0: for ever.
 	Expires time.Duration
 
+	// Metadata is for readers of the entry: a JSON object, or nil.
+	Metadata json.RawMessage
 	// Want is Acknowledged when it is only sent to those who can do that: members
 	// that waggle runs.
 	Want Delivery
@@ -242,6 +246,9 @@ func (o Operator) sendOne(ctx context.Context, s *State, way transport.Sender, t
 		env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
 	}
 	env.Summary = cut(env.Summary, maxSummary)
+	if env, err = extras(s, env, m); err != nil {
+		return fail(err)
+	}
 	if to.Scheme == waggle.SchemeMember {
 		return o.sendMember(ctx, s, way, to, env, m)
 	}
@@ -251,6 +258,21 @@ func (o Operator) sendOne(ctx context.Context, s *State, way transport.Sender, t
 	}
 	res.MsgID, res.State, res.Ahead, res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
 	return res
+}
+
+// extras adds what only some readers know: metadata, and in teams that waggle leads
+// the id as seed 002 spells it.
+func extras(s *State, env waggle.Envelope, m Message) (waggle.Envelope, error) {
+	var err error
+	if len(m.Metadata) > 0 {
+		if env, err = env.With("metadata", m.Metadata); err != nil {
+			return env, err
+		}
+	}
+	if s == nil || s.journal != journal.Leader {
+		return env, nil
+	}
+	return env.WithMessageID()
 }
 
 // hinted adds what to do about an address that leads nowhere.

@@ -22,6 +22,7 @@ type Config struct {
 	LeadSessionID string
 	Members       []Member
 	SchemaVersion string
+	Metadata      json.RawMessage // an object, or nil (seed 002)
 	kept          *keptKeys
 }
 
@@ -42,8 +43,10 @@ type Member struct {
 	Mode             string
 	Subscriptions    []string
 	BackendType      string
-	IsActive         *bool     // nil: absent, counts as active; false is idle, not dead
-	ShutdownAt       time.Time // zero: has not left
+	IsActive         *bool           // nil: absent, counts as active; false is idle, not dead
+	SpawnedAt        time.Time       // ISO on disk (seed 002); a file without joinedAt has it in its place
+	ShutdownAt       time.Time       // zero: has not left
+	Metadata         json.RawMessage // an object, or nil (seed 002)
 	kept             *keptMember
 }
 
@@ -150,6 +153,24 @@ var configFields = []jsonobj.Field[Config]{
 	jsonobj.Text("leadSessionId", jsonobj.Omit, func(c *Config) *string { return &c.LeadSessionID }),
 	membersField,
 	jsonobj.Text("schemaVersion", jsonobj.Omit, func(c *Config) *string { return &c.SchemaVersion }),
+	objectField("metadata", func(c *Config) *json.RawMessage { return &c.Metadata }),
+}
+
+// objectField is a field that holds a JSON object as it stands.
+func objectField[T any](key string, at func(*T) *json.RawMessage) jsonobj.Field[T] {
+	return jsonobj.Field[T]{
+		Key: key,
+		Read: func(raw json.RawMessage, v *T) error {
+			if kind := jsonobj.TypeOf(raw); kind != "object" {
+				return fmt.Errorf("is %s, want object", kind)
+			}
+			*at(v) = slices.Clone(raw)
+			return nil
+		},
+		Same:   func(a, b *T) bool { return bytes.Equal(*at(a), *at(b)) },
+		Append: func(dst []byte, _ json.RawMessage, v *T) []byte { return append(dst, *at(v)...) },
+		Empty:  func(v *T) bool { return len(*at(v)) == 0 },
+	}
 }
 
 var configKeys = jsonobj.Order(configFields)
@@ -169,10 +190,10 @@ var membersField = jsonobj.Field[Config]{
 var (
 	workerFields = fieldsInOrder("agentId", "name", "color", "joinedAt", "tmuxPaneId", "subscriptions", "agentType",
 		"model", "prompt", "planModeRequired", "cwd", "worktreePath", "sessionId", "backendType", "isActive", "mode",
-		"shutdownAt")
+		"spawnedAt", "shutdownAt", "metadata")
 	leadFields = fieldsInOrder("agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired",
 		"joinedAt", "tmuxPaneId", "cwd", "worktreePath", "sessionId", "subscriptions", "backendType", "isActive",
-		"mode", "shutdownAt")
+		"mode", "spawnedAt", "shutdownAt", "metadata")
 	memberKeys = jsonobj.Order(workerFields)
 )
 
@@ -197,7 +218,9 @@ func fieldsInOrder(keys ...string) []jsonobj.Field[Member] {
 		jsonobj.Texts("subscriptions", jsonobj.Write, func(m *Member) *[]string { return &m.Subscriptions }),
 		text("backendType", jsonobj.Omit, func(m *Member) *string { return &m.BackendType }),
 		jsonobj.Flag("isActive", func(m *Member) **bool { return &m.IsActive }),
+		jsonobj.Time("spawnedAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.SpawnedAt }),
 		jsonobj.Time("shutdownAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.ShutdownAt }),
+		objectField("metadata", func(m *Member) *json.RawMessage { return &m.Metadata }),
 	}
 	fields := make([]jsonobj.Field[Member], 0, len(keys))
 	for _, key := range keys {
