@@ -76,7 +76,7 @@ func (w *Worker) did(from State, on Event, r journal.Record, request string) err
 		return &TransitionError{Machine: "worker " + string(w.Name), From: from, To: to, On: on}
 	}
 	if w.observe != nil {
-		w.observe(Observation{Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
+		w.observe(Observation{Team: w.Team, Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
 			Request: request, Seq: uint64(r.Seq), Time: r.Time})
 	}
 	return nil

@@ -246,7 +246,7 @@ func (g *digester) seen(b control.Seen, at string) {
 		return
 	case b.Kind == waggle.KindIdleNotification && b.Failed:
 		r.Outcome, r.Next = "failed", "waggle peek "+r.Member
-	case b.Kind != waggle.KindTaskCompleted:
+	case b.Kind != waggle.KindTaskCompleted || b.Failed:
 		return
 	}
 	if order, ok := g.s.Lead.Assignment(b.Task); ok {

@@ -120,7 +120,15 @@ func tidyTail(s string) string {
 
 // Plan implements agent.Gate.
 func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
-	return h.question(ctx, waggle.KindPlanApprovalRequest, control.Ask{Plan: plan})
+	a := control.Ask{Plan: plan}
+	if keep := h.w.p.KeepPlan; keep != nil {
+		path, err := keep(plan)
+		h.w.trouble.Note("plan", err, "the plan is in no file; it is in the message and on record")
+		if err == nil {
+			a.PlanFile = path
+		}
+	}
+	return h.question(ctx, waggle.KindPlanApprovalRequest, a)
 }
 
 // Network implements agent.Gate.
