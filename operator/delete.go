@@ -294,7 +294,7 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 	if err != nil {
 		return "", err
 	}
-	if uid := uidOf(cfg); uid != "" && uid != s.Dir.UID {
+	if cfg.LeadSessionID != "" && uidOf(cfg) != s.Dir.UID {
 		return "", &Error{Code: CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
 	}
 	return place, reg.MoveTo(ctx, place, tasks || s.Lead.Ended.How != endedDeleted)
@@ -304,9 +304,13 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 // have ended by then, and waggle team delete, or the next up, moves what stayed.
 const putAwayWait = 1500 * time.Millisecond
 
-// uidOf is the team uid that a registry of ours holds in the form of a session id,
-// "" when it holds none.
+// uidOf is the one way to derive a team's uid from its registry: of a team of ours it
+// is what the registry holds in the form of a session id, of another program's it is
+// its session, and of one without a session when it was made.
 func uidOf(cfg *team.Config) control.TeamUID {
+	if cfg.LeadSessionID == "" {
+		return control.TeamUID("created " + waggle.FormatTime(cfg.CreatedAt))
+	}
 	return control.TeamUID(strings.ReplaceAll(cfg.LeadSessionID, "-", ""))
 }
 

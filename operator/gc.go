@@ -166,7 +166,7 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 		return k.Root != c.o.RootURL || name != "" && k.Team != name
 	})
 	if name != "" && len(known) == 0 {
-		return &team.NotFoundError{What: "team", Name: string(name), Near: c.o.everLed()}
+		return &team.NotFoundError{What: "team", Name: string(name), Near: team.Near(string(name), c.o.everLed())}
 	}
 	for _, k := range known {
 		s, err := c.o.openJournal(k.Dir, k.Team, journal.Leader)

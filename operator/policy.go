@@ -304,7 +304,7 @@ func (s *State) member(name string) (*control.Member, error) {
 		}
 		near = append(near, string(m.Name))
 	}
-	return nil, &team.NotFoundError{What: "member", Name: name, Near: near}
+	return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
 }
 
 // scope is the instance of a member's name, "" for the team.

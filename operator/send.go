@@ -107,6 +107,9 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 
 // sendable refuses what is no message or pretends to be control.
 func sendable(text string) error {
+	if len(text) > waggle.MaxText || !utf8.ValidString(text) { // before anything reads it
+		return &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
+	}
 	if d := waggle.DecodeText(text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
 		hint := refusal[d.Kind]
 		if hint == "" {
@@ -120,9 +123,6 @@ func sendable(text string) error {
 	}
 	if strings.TrimSpace(text) == "" {
 		return &Error{Code: CodeUsage, Op: "send", Msg: "there is nothing to send"}
-	}
-	if len(text) > waggle.MaxText || !utf8.ValidString(text) {
-		return &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
 	}
 	return nil
 }

@@ -277,9 +277,8 @@ func (k *looker) registered(ctx context.Context, m *control.Member, f *MemberFac
 	if err != nil {
 		return
 	}
-	// True says no more than that it has not left: waggle writes that when it joins.
-	if rm, ok := cfg.Member(m.Name); ok && !rm.Gone() && rm.IsActive != nil && !*rm.IsActive {
-		f.Active, f.Source = rm.IsActive, "config.json"
+	if rm, ok := cfg.Member(m.Name); ok && !rm.Gone() {
+		f.Active, f.Source = idleHint(*rm), "config.json"
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"waggle"
@@ -57,6 +58,7 @@ type keptKeys struct {
 	entries  []json.RawMessage // the elements of members
 	visible  []bool            // which of them are in Members
 	problems []string
+	notes    []string
 }
 
 // keptMember is the same for one entry.
@@ -140,6 +142,35 @@ func (c *Config) Problems() []string {
 		return nil
 	}
 	return slices.Clone(c.kept.problems)
+}
+
+// Notes returns what is unusual about the file and nothing to put right, such as a name
+// that a real client made.
+func (c *Config) Notes() []string {
+	if c.kept == nil {
+		return nil
+	}
+	return slices.Clone(c.kept.notes)
+}
+
+// clientSpelled reports a name that is not valid and that 2.1.150 makes a directory of
+// all the same, My Team.x as my-team-x; its agent ids keep the spelling (WIRE §9.2 row 56).
+func clientSpelled(raw string) bool {
+	if _, err := waggle.ParseTeam(raw); err == nil || raw == "" {
+		return false
+	}
+	_, err := waggle.ParseTeam(strings.Map(sanitise, raw))
+	return err == nil
+}
+
+// spelledID reports an agent id of a team whose name is spelled so.
+func spelledID(id waggle.AgentID, raw string) bool {
+	name, ok := strings.CutSuffix(string(id), "@"+raw)
+	if !ok || !clientSpelled(raw) {
+		return false
+	}
+	_, err := waggle.ParseMember(name)
+	return err == nil
 }
 
 const membersKey = "members"
@@ -256,17 +287,24 @@ func ParseConfig(data []byte) (c *Config, problems []string, err error) {
 	for _, p := range jsonobj.Read(object, configFields, c) {
 		report("%s %s", p.Key, p.Why)
 	}
-	if _, err := waggle.ParseTeam(string(c.Name)); err != nil {
-		report("name: %v", err)
+	raw := string(c.Name)
+	if _, err := waggle.ParseTeam(raw); err != nil {
+		if clientSpelled(raw) {
+			k.notes = append(k.notes, fmt.Sprintf("the name is spelled %s in the file and in agent ids, as a client made it", show(raw)))
+		} else {
+			report("name: %v", err)
+		}
 		c.Name = ""
 	}
 	if _, _, err := c.LeadAgentID.Parse(); err != nil && c.LeadAgentID != "" {
-		report("leadAgentId: %v", err)
+		if !spelledID(c.LeadAgentID, raw) {
+			report("leadAgentId: %v", err)
+		}
 		c.LeadAgentID = ""
 	}
-	raw, _ := object.Get(membersKey)
-	entries, isArray := jsonobj.Elements(raw)
-	switch kind := jsonobj.TypeOf(raw); {
+	list, _ := object.Get(membersKey)
+	entries, isArray := jsonobj.Elements(list)
+	switch kind := jsonobj.TypeOf(list); {
 	case isArray:
 	case kind == "nothing" || kind == "null":
 		report("members is missing")
@@ -275,7 +313,7 @@ func ParseConfig(data []byte) (c *Config, problems []string, err error) {
 	}
 	k.entries, k.visible = entries, make([]bool, len(entries))
 	for i, entry := range entries {
-		m, ok := parseMember(entry, i, func(format string, args ...any) {
+		m, ok := parseMember(entry, i, raw, func(format string, args ...any) {
 			report("members[%d]: "+format, append([]any{i}, args...)...)
 		})
 		if ok && m.clashes(c.Members) {
@@ -301,7 +339,7 @@ func (m Member) clashes(earlier []Member) bool {
 	})
 }
 
-func parseMember(raw json.RawMessage, index int, report func(string, ...any)) (Member, bool) {
+func parseMember(raw json.RawMessage, index int, team string, report func(string, ...any)) (Member, bool) {
 	if kind := jsonobj.TypeOf(raw); kind != "object" {
 		report("is %s, want object", kind)
 		return Member{}, false
@@ -326,6 +364,8 @@ func parseMember(raw json.RawMessage, index int, report func(string, ...any)) (M
 	switch {
 	case m.AgentID == "":
 		report("agentId is missing")
+	case spelledID(m.AgentID, team):
+		m.AgentID = ""
 	case err != nil:
 		report("agentId: %v", err)
 		m.AgentID = ""
