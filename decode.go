@@ -175,6 +175,9 @@ func (f *frame) decode(read func(*frame) Payload) Decoded {
 		}
 	}
 	dialect := f.dialect()
+	if dialect != DialectProtocol { // there agentId is a field of its own
+		p = routed(p, f.routing())
+	}
 	f.reportUnread()
 	return Decoded{
 		Kind: p.Kind(), Dialect: dialect, Type: f.typ, Payload: p,

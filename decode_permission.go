@@ -13,7 +13,7 @@ func decodePermissionRequest(f *frame) Payload {
 		Input:                 f.toolInput(),
 		PermissionSuggestions: f.list("permission_suggestions"),
 	}
-	f.under("timestamp", nil) // seed 000 has it; the envelope says when
+	p.Timestamp = f.text("timestamp")
 	if p.ToolName == "" {
 		f.fail("the tool's name is missing")
 	}
@@ -78,7 +78,7 @@ func decodePermissionResponse(f *frame) Payload {
 	if raw, ok := f.find("approved_request"); ok {
 		p.ApprovedRequest = json.RawMessage(raw)
 	}
-	f.under("timestamp", nil)
+	p.Timestamp = f.text("timestamp")
 	v := f.verdict()
 	reason := f.reason("error")
 	granted := f.granted()
@@ -98,9 +98,7 @@ func decodePermissionResponse(f *frame) Payload {
 		if !granted.empty() {
 			p.Response = granted
 		}
-		if reason != "" {
-			f.warn("the words of an approval are not kept: %s", show(reason))
-		}
+		p.Notes = reason
 	}
 	return p
 }

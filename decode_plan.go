@@ -8,56 +8,50 @@ import (
 
 // decodePlanApprovalRequest reads WIRE §1.5.
 func decodePlanApprovalRequest(f *frame) Payload {
+	content, parts := f.plan()
 	return PlanApprovalRequest{
 		From:         f.from(),
 		Timestamp:    f.timestamp(),
 		PlanFilePath: f.text("planFilePath", "planFile"),
-		PlanContent:  f.plan(),
+		PlanContent:  content,
 		RequestID:    f.requestID(),
 		Summary:      f.text("summary"),
+		Plan:         parts,
 	}
 }
 
-// plan returns the plan as markdown, whatever form it has.
-func (f *frame) plan() string {
-	object := f.planObject()
+// plan returns the plan as markdown, whatever form it has, and seed 000's parts of it.
+func (f *frame) plan() (string, *Plan) {
+	object, parts := f.planObject()
 	raw, ok := f.find("planContent", "plan")
 	if object != "" {
-		if ok {
+		if ok && (raw[0] != '"' || str(raw) != object) {
 			f.contradict("planContent and plan differ")
 		}
-		return object
+		return object, parts
 	}
 	switch {
 	case !ok:
 		f.fail("the plan is missing")
-		return ""
+		return "", nil
 	case raw[0] == '{': // {}
 		f.warn("the plan is empty")
-		return ""
+		return "", nil
 	case raw[0] != '"':
 		f.fail("the plan is %s, not text", aType(raw))
-		return ""
+		return "", nil
 	}
 	if raw == `""` {
 		f.warn("the plan is empty")
 	}
-	return str(raw)
+	return str(raw), nil
 }
 
 // planObject renders seed 000's plan object. What the object holds besides is
 // rendered too: a reader who approves must see all of it.
-func (f *frame) planObject() string {
-	var parts []string
-	add := func(part string) {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
-	add(f.text("plan.goal"))
-	add(section("Steps", "%d. ", f.strs("plan.steps")))
-	add(section("Risks", "- ", f.strs("plan.risks")))
-	add(section("Tooling", "- ", f.strs("plan.tooling")))
+func (f *frame) planObject() (string, *Plan) {
+	p := &Plan{Goal: f.text("plan.goal"), Steps: f.strs("plan.steps"), Risks: f.strs("plan.risks"), Tooling: f.strs("plan.tooling")}
+	parts := []string{p.markdown()}
 	for _, fd := range f.fields {
 		key, inside := strings.CutPrefix(fd.path, "plan.")
 		if inside && !slices.Contains([]string{"goal", "steps", "risks", "tooling"}, key) {
@@ -67,10 +61,17 @@ func (f *frame) planObject() string {
 				text = str(fd.raw)
 			}
 			f.warn("the plan's key %s is not known: shown as it stands", show(key))
-			add("## " + oneLine(key) + "\n\n" + text)
+			parts, p = append(parts, "## "+oneLine(key)+"\n\n"+text), nil
 		}
 	}
-	return strings.Join(parts, "\n\n")
+	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+	return strings.Join(parts, "\n\n"), p
+}
+
+// markdown is the plan as a reader is shown it.
+func (p *Plan) markdown() string {
+	parts := []string{p.Goal, section("Steps", "%d. ", p.Steps), section("Risks", "- ", p.Risks), section("Tooling", "- ", p.Tooling)}
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // section renders a heading and a list; the lines of an entry stay together.

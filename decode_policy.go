@@ -8,7 +8,7 @@ import (
 // decodeModeSetRequest reads WIRE §1.7.
 func decodeModeSetRequest(f *frame) Payload {
 	p := ModeSetRequest{Mode: f.mode("mode", "permissionMode", "policy.permissionMode"), From: f.from()}
-	f.under("timestamp", nil)
+	p.Timestamp = f.text("timestamp")
 	if p.Mode == "" {
 		f.fail("the mode is missing")
 	}
@@ -60,7 +60,7 @@ func (f *frame) mode(paths ...string) string {
 // the whole frame invalid: leaving out a deny rule would widen what is allowed.
 func decodeTeamPermissionUpdate(f *frame) Payload {
 	p := TeamPermissionUpdate{ToolName: f.text("toolName"), DirectoryPath: f.text("directoryPath")}
-	f.under("timestamp", nil)
+	p.Timestamp = f.text("timestamp")
 	allow, allows := f.toolList("rules.allowedTools", "allow")
 	deny, denies := f.toolList("rules.disallowedTools", "deny")
 	behavior, hasBehavior := f.find("permissionUpdate.behavior", "permission_update.behavior")

@@ -3,6 +3,7 @@ package waggle
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // decodeTaskAssignment reads WIRE §1.13.
@@ -15,11 +16,11 @@ func decodeTaskAssignment(f *frame) Payload {
 		Timestamp:        f.timestamp(),
 		PlanModeRequired: f.planModeRequired(),
 	}
-	if context := f.text("task.context"); context != "" {
+	if p.Context = f.text("task.context", "context"); p.Context != "" && !p.hasContext() {
 		if p.Description != "" {
 			p.Description += "\n\n"
 		}
-		p.Description += context
+		p.Description += p.Context
 	}
 	if p.AssignedBy == "" {
 		p.AssignedBy = f.fallback("assignedBy", f.env.From)
@@ -30,6 +31,11 @@ func decodeTaskAssignment(f *frame) Payload {
 		f.fail("the task's id is missing")
 	}
 	return p
+}
+
+// hasContext reports whether the description ends with the context.
+func (p TaskAssignment) hasContext() bool {
+	return p.Description == p.Context || strings.HasSuffix(p.Description, "\n\n"+p.Context)
 }
 
 // planModeRequired reads the flag; a value that is not a boolean asks for the

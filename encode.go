@@ -20,7 +20,7 @@ import (
 // Decode, and a dialect that has no form for the kind or for what this payload
 // says. Its error is a *PayloadError.
 func Encode(p Payload, d Dialect) (string, error) {
-	if err := Validate(p); err != nil {
+	if err := Validate(checked(p, d)); err != nil {
 		return "", err
 	}
 	p = value(p)
@@ -36,11 +36,18 @@ func Encode(p Payload, d Dialect) (string, error) {
 	o.str("type", string(p.Kind()))
 	switch d {
 	case DialectWire:
+		if u, ok := p.(TeamPermissionUpdate); ok && u.AlsoDeny != nil {
+			return "", &PayloadError{p.Kind(), []string{"alsoDeny cannot be written on the wire: send it as an update of its own"}}
+		}
 		o.wire(p)
 	case DialectCatalog:
 		if why := o.catalog(p); why != "" {
 			return "", &PayloadError{p.Kind(), []string{why}}
 		}
+		r := routingOf(p)
+		o.opt("teamName", r.TeamName)
+		o.opt("agentId", r.AgentID)
+		o.opt("agentName", r.AgentName)
 	default:
 		return "", &PayloadError{p.Kind(), []string{"dialect " + show(string(d)) + " is read, not written; use wire or catalog"}}
 	}
@@ -50,6 +57,16 @@ func Encode(p Payload, d Dialect) (string, error) {
 		return "", &PayloadError{p.Kind(), []string{why}}
 	}
 	return text, nil
+}
+
+// checked is what Validate is to look at: the catalog's answer about the network names
+// no host, for it is for the request as a whole.
+func checked(p Payload, d Dialect) Payload {
+	if answer, ok := value(p).(SandboxPermissionResponse); ok && d == DialectCatalog && answer.Host == "" {
+		answer.Host = "as asked"
+		return answer
+	}
+	return p
 }
 
 // object writes a JSON object key by key. Its zero value is an empty object.

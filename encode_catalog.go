@@ -1,6 +1,10 @@
 package waggle
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+)
 
 // catalog writes seed 000's recommended shape; why says what has no place in it.
 // What is only shown (who assigned a task, a pane, suggestions) is left out.
@@ -12,7 +16,14 @@ func (o *object) catalog(p Payload) (why string) {
 		o.str("timestamp", p.Timestamp)
 		o.nest("task", func(o *object) {
 			o.str("title", p.Subject)
-			o.str("instructions", p.Description)
+			text := p.Description
+			if p.Context != "" && p.hasContext() {
+				text = strings.TrimSuffix(strings.TrimSuffix(text, p.Context), "\n\n")
+			}
+			o.str("instructions", text)
+			if text != p.Description {
+				o.str("context", p.Context)
+			}
 			if p.PlanModeRequired {
 				o.bool("planModeRequired", true)
 			}
@@ -33,6 +44,7 @@ func (o *object) catalog(p Payload) (why string) {
 		o.str("timestamp", p.Timestamp)
 		o.str("state", "idle")
 	case ModeSetRequest:
+		o.opt("timestamp", p.Timestamp)
 		o.str("mode", p.Mode)
 		o.nest("policy", func(o *object) { o.str("permissionMode", p.Mode) })
 	case TeamPermissionUpdate:
@@ -61,11 +73,15 @@ func (o *object) catalogGate(p Payload) (why string) {
 	case PlanApprovalRequest:
 		o.str("requestId", p.RequestID)
 		o.str("timestamp", p.Timestamp)
+		plan := p.Plan
+		if plan == nil || plan.markdown() != p.PlanContent {
+			plan = &Plan{Goal: p.PlanContent}
+		}
 		o.nest("plan", func(o *object) {
-			o.str("goal", p.PlanContent)
-			o.strs("steps", nil)
-			o.strs("risks", nil)
-			o.strs("tooling", nil)
+			o.str("goal", plan.Goal)
+			o.strs("steps", plan.Steps)
+			o.strs("risks", plan.Risks)
+			o.strs("tooling", plan.Tooling)
 		})
 	case PlanApprovalResponse:
 		o.str("requestId", p.RequestID)
@@ -77,6 +93,7 @@ func (o *object) catalogGate(p Payload) (why string) {
 		}
 	case PermissionRequest:
 		o.str("requestId", p.RequestID)
+		o.opt("timestamp", p.Timestamp)
 		o.nest("tool", func(o *object) {
 			o.str("name", p.ToolName)
 			o.raw("arguments", argumentText(p.Input))
@@ -87,15 +104,20 @@ func (o *object) catalogGate(p Payload) (why string) {
 			return "the catalog form cannot change the input or the rules"
 		}
 		o.str("requestId", p.RequestID)
+		o.opt("timestamp", p.Timestamp)
 		o.bool("approved", p.Allowed())
 		o.opt("mode", p.Mode)
-		o.opt("notes", p.Error)
+		o.opt("notes", cmp.Or(p.Error, p.Notes))
 	case SandboxPermissionRequest:
 		o.str("requestId", p.RequestID)
 		o.str("timestamp", formatMillis(p.CreatedAt))
 		o.str("capability", "network")
 		o.nest("details", func(o *object) {
-			o.strs("hostnames", []string{p.HostPattern.Host})
+			hosts := p.Hosts
+			if len(hosts) == 0 {
+				hosts = []string{p.HostPattern.Host}
+			}
+			o.strs("hostnames", hosts)
 			o.opt("reason", p.Reason)
 		})
 	case SandboxPermissionResponse:
@@ -129,17 +151,35 @@ func (o *object) catalogRules(p TeamPermissionUpdate) (why string) {
 	if p.DirectoryPath != "" {
 		return "the catalog form cannot say directoryPath"
 	}
-	texts := []string{}
-	for _, rule := range p.PermissionUpdate.Rules {
-		text := rule.ToolName
-		if rule.RuleContent != "" {
-			text += "(" + rule.RuleContent + ")"
+	list := func(rules []PermissionRule) (texts []string) {
+		for _, rule := range rules {
+			text := rule.ToolName
+			if rule.RuleContent != "" {
+				text += "(" + rule.RuleContent + ")"
+			}
+			if back, ok := parseRuleText(text); !ok || back != rule {
+				why = "the catalog form cannot say the rule for " + show(rule.ToolName)
+			}
+			texts = append(texts, text)
 		}
-		if back, ok := parseRuleText(text); !ok || back != rule {
-			return "the catalog form cannot say the rule for " + show(rule.ToolName)
-		}
-		texts = append(texts, text)
+		return texts
 	}
-	o.nest("rules", func(o *object) { o.strs(key, texts) })
+	texts := list(p.PermissionUpdate.Rules)
+	var denied []string
+	if p.AlsoDeny != nil {
+		if denied = list(p.AlsoDeny.Rules); key != "allowedTools" {
+			return "the catalog form cannot say two lists of denied tools"
+		}
+	}
+	if why != "" {
+		return why
+	}
+	o.opt("timestamp", p.Timestamp)
+	o.nest("rules", func(o *object) {
+		o.strs(key, texts)
+		if p.AlsoDeny != nil {
+			o.strs("disallowedTools", denied)
+		}
+	})
 	return ""
 }

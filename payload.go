@@ -21,6 +21,9 @@ type TaskAssignment struct {
 	// PlanModeRequired is seed 000's extension: no irreversible action before a
 	// plan is approved. Only written when true.
 	PlanModeRequired bool `json:"planModeRequired,omitempty"`
+	// Context is the end of Description that seed 000 keeps apart; catalog form only.
+	Context string `json:"context,omitempty"`
+	Routing
 }
 
 // TaskProgress is an informational step report (WIRE §1.15).
@@ -28,6 +31,7 @@ type TaskProgress struct {
 	RequestID string   `json:"requestId"` // the task's id
 	Timestamp string   `json:"timestamp"`
 	Progress  Progress `json:"progress"`
+	Routing
 }
 
 // Progress is the body of a TaskProgress. Phase is one of analyzing,
@@ -45,6 +49,7 @@ type TaskCompleted struct {
 	TaskSubject string      `json:"taskSubject,omitempty"`
 	Timestamp   string      `json:"timestamp"`
 	Result      *TaskResult `json:"result,omitempty"`
+	Routing
 }
 
 // TaskResult is seed 000's result body.
@@ -65,6 +70,7 @@ type IdleNotification struct {
 	CompletedStatus string `json:"completedStatus,omitempty"` // resolved, blocked, failed
 	FailureReason   string `json:"failureReason,omitempty"`
 	Result          string `json:"result,omitempty"` // the final answer of the turn
+	Routing
 }
 
 // PlanApprovalRequest asks for a verdict on a plan (WIRE §1.5). PlanFilePath is
@@ -76,6 +82,18 @@ type PlanApprovalRequest struct {
 	PlanContent  string `json:"planContent"`
 	RequestID    string `json:"requestId"`
 	Summary      string `json:"summary,omitempty"` // read only, from seed 002
+	// Plan is what PlanContent was made of, where it was seed 000's object; written in
+	// the catalog form only, and only while it says the same.
+	Plan *Plan `json:"plan,omitempty"`
+	Routing
+}
+
+// Plan is seed 000's plan.
+type Plan struct {
+	Goal    string   `json:"goal"`
+	Steps   []string `json:"steps"`
+	Risks   []string `json:"risks"`
+	Tooling []string `json:"tooling"`
 }
 
 // PlanApprovalResponse is the verdict on a plan (WIRE §1.6).
@@ -86,6 +104,7 @@ type PlanApprovalResponse struct {
 	Timestamp      string `json:"timestamp"`
 	PermissionMode string `json:"permissionMode,omitempty"` // written only when approved
 	PlanDigest     string `json:"planDigest,omitempty"`     // read only; its preimage is unknown
+	Routing
 }
 
 // PermissionRequest asks to run one tool call (WIRE §1.1).
@@ -100,6 +119,8 @@ type PermissionRequest struct {
 	// {"arguments":S}; {} when the message has none.
 	Input                 json.RawMessage   `json:"input"`
 	PermissionSuggestions []json.RawMessage `json:"permission_suggestions"` // never nil on the wire; display only
+	Timestamp             string            `json:"timestamp,omitempty"`    // catalog form only: the envelope says when
+	Routing
 }
 
 // Values of PermissionResponse.Subtype.
@@ -120,6 +141,10 @@ type PermissionResponse struct {
 	// Mode is seed 000's: a separate act, never applied by an answer. It is
 	// written in the catalog form only.
 	Mode string `json:"mode,omitempty"`
+	// Notes are the words of an approval, and Timestamp is when: catalog form only.
+	Notes     string `json:"notes,omitempty"`
+	Timestamp string `json:"timestamp,omitempty"`
+	Routing
 }
 
 // PermissionGranted is the success arm of a PermissionResponse. An absent, null
@@ -144,6 +169,7 @@ type SandboxPermissionRequest struct {
 	// its JSON.
 	Capability string `json:"capability,omitempty"`
 	Reason     string `json:"reason,omitempty"` // read only
+	Routing
 }
 
 // HostPattern is the host part of a sandbox request.
@@ -159,12 +185,15 @@ type SandboxPermissionResponse struct {
 	Timestamp string `json:"timestamp"`
 	Scope     string `json:"scope,omitempty"` // session, one-shot; a separate act
 	Notes     string `json:"notes,omitempty"`
+	Routing
 }
 
 // ModeSetRequest sets a member's permission mode (WIRE §1.7).
 type ModeSetRequest struct {
-	Mode string `json:"mode"` // any string is kept; policy refuses those it does not know
-	From string `json:"from"`
+	Mode      string `json:"mode"` // any string is kept; policy refuses those it does not know
+	From      string `json:"from"`
+	Timestamp string `json:"timestamp,omitempty"` // catalog form only
+	Routing
 }
 
 // TeamPermissionUpdate changes the team's rules (WIRE §1.8).
@@ -173,8 +202,10 @@ type TeamPermissionUpdate struct {
 	DirectoryPath    string           `json:"directoryPath"`
 	PermissionUpdate PermissionUpdate `json:"permissionUpdate"`
 	// AlsoDeny holds the second arm of seed 000's shape when a message both
-	// allows and disallows tools. Read only.
-	AlsoDeny *PermissionUpdate `json:"alsoDeny,omitempty"`
+	// allows and disallows tools. On the wire it is an update of its own.
+	AlsoDeny  *PermissionUpdate `json:"alsoDeny,omitempty"`
+	Timestamp string            `json:"timestamp,omitempty"` // catalog form only
+	Routing
 }
 
 // PermissionUpdate is a behaviour (allow, deny, ask) and the rules it is for.
@@ -195,6 +226,7 @@ type ShutdownRequest struct {
 	From      string `json:"from"`
 	Reason    string `json:"reason,omitempty"`
 	Timestamp string `json:"timestamp"`
+	Routing
 }
 
 // ShutdownApproved is a member's yes (WIRE §1.10). PaneID is display only: what
@@ -205,6 +237,7 @@ type ShutdownApproved struct {
 	Timestamp   string `json:"timestamp"`
 	PaneID      string `json:"paneId,omitempty"`
 	BackendType string `json:"backendType,omitempty"`
+	Routing
 }
 
 // ShutdownRejected is a member's no, with a reason (WIRE §1.11).
@@ -213,6 +246,7 @@ type ShutdownRejected struct {
 	From      string `json:"from"`
 	Reason    string `json:"reason"`
 	Timestamp string `json:"timestamp"`
+	Routing
 }
 
 // TeammateTerminated is the harness's own notice to its session (WIRE §1.16);

@@ -226,8 +226,11 @@ func (c *checks) teamUpdate(p TeamPermissionUpdate) {
 	for i, rule := range p.PermissionUpdate.Rules {
 		c.need(fmt.Sprintf("permissionUpdate.rules[%d].toolName", i), rule.ToolName)
 	}
-	if p.AlsoDeny != nil {
-		c.add("alsoDeny cannot be written: send it as an update of its own")
+	if also := p.AlsoDeny; also != nil {
+		c.oneOf("alsoDeny.behavior", also.Behavior, "deny")
+		for i, rule := range also.Rules {
+			c.need(fmt.Sprintf("alsoDeny.rules[%d].toolName", i), rule.ToolName)
+		}
 	}
 }
 

@@ -33,6 +33,10 @@ type Ask struct {
 	Port   string `json:"port,omitempty"`
 	Plan   string `json:"plan,omitempty"`
 	Reason string `json:"reason,omitempty"` // display only, not in the digest
+	// PlanFile is where the member keeps a copy of the plan, and Revision numbers its
+	// plans for one piece of work: display only, not in the digest.
+	PlanFile string `json:"plan_file,omitempty"`
+	Revision int    `json:"revision,omitempty"`
 	// ToolUseID goes back in the answer; it is not in the digest.
 	ToolUseID string `json:"tool_use_id,omitempty"`
 

@@ -277,7 +277,7 @@ func try(l *control.Leader, w *control.Worker) {
 	}
 	w.Lost("")
 	_, _ = w.Take(control.Taken{}, l)
-	_, _ = w.AnswerShutdown(true, "", l, mint)
+	_, _ = w.AnswerShutdown(true, "", control.Shown{}, l, mint)
 	for _, o := range l.Outbox() {
 		w.Wants(o)
 	}

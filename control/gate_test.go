@@ -205,7 +205,9 @@ func (w *world) shutdown(m *member, by policy.Role) {
 
 func (m *member) answer(yes bool) {
 	m.t.Helper()
-	m.do(func() ([]journal.Draft, error) { return m.w.AnswerShutdown(yes, "busy", m.lead, m.mint()) })
+	m.do(func() ([]journal.Draft, error) {
+		return m.w.AnswerShutdown(yes, "busy", control.Shown{Pane: "%7", Backend: "tmux"}, m.lead, m.mint())
+	})
 }
 
 func TestNothingOutsideATurn(t *testing.T) {

@@ -45,12 +45,14 @@ func (l *Leader) ordered(i Instance, in Incoming) bool {
 	return in.Envelope.From == string(waggle.Lead) && len(l.Vouches(i, in.Decoded.Kind, in.SHA256())) > 0
 }
 
-// policyOf is the policy that holds for one member: the team's, or, for the agent
-// behind the lead, what the policy gives the lead itself (PolicySet.Lead). What the team
-// denies it is denied too.
-func (l *Leader) policyOf(i Instance) PolicySet {
-	p := l.Policy
-	if m := l.byInst[i]; p.Lead == nil || m == nil || !m.Leads() {
+// policyOf is the policy that holds for one member.
+func (l *Leader) policyOf(i Instance) PolicySet { return l.Policy.of(l.byInst[i]) }
+
+// of is the policy that holds for one member: the team's, or, for the agent behind the
+// lead, what the policy gives the lead itself (PolicySet.Lead). What the team denies it
+// is denied too. The member may be nil.
+func (p PolicySet) of(m *Member) PolicySet {
+	if p.Lead == nil || m == nil || !m.Leads() {
 		return p
 	}
 	own := *p.Lead

@@ -97,7 +97,7 @@ func (l *Leader) did(m *Member, from State, on Event, r journal.Record, request 
 }
 
 func (l *Leader) tell(machine string, member waggle.MemberName, i Instance, row string, m move, r journal.Record, request string) {
-	l.told.tell(Observation{Machine: machine, Member: string(member), Instance: i, Row: row, From: m.from, On: m.on, To: m.to,
+	l.told.tell(Observation{Team: l.Team, Machine: machine, Member: string(member), Instance: i, Row: row, From: m.from, On: m.on, To: m.to,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 }
 
@@ -268,7 +268,7 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 		l.report(m, r, b)
 		return l.did(m, from, EvIdle, r, "")
 	case waggle.KindTaskCompleted:
-		if m.current(b) {
+		if m.current(b) && !b.Failed { // how it failed is in the notice that follows
 			m.Done[b.Task] = &b
 			l.report(m, r, b)
 		}

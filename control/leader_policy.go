@@ -2,6 +2,7 @@ package control
 
 import (
 	"slices"
+	"time"
 
 	"waggle"
 	"waggle/journal"
@@ -43,42 +44,57 @@ func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.
 	p = l.prune(p, mint.Now)
 	p.Policy.Version, p.By = l.version+1, policy.RoleOperator
 	ds := []journal.Draft{{Kind: RecPolicy, Must: true, Body: p}}
+	n := 0
 	for _, m := range l.Members {
 		if m.State() == Terminated {
 			continue
 		}
-		news := newsOf(l.Policy.For(m.Instance, mint.Now), p.For(m.Instance, mint.Now))
-		c, err := l.command(m, Commanded{What: CommandPolicy, Version: p.Policy.Version, By: policy.RoleOperator}, news, mint)
-		if err != nil {
-			return nil, err
+		for _, news := range l.newsOf(m, p, mint.Now) {
+			c, err := l.command(m, Commanded{What: CommandPolicy, Version: p.Policy.Version, By: policy.RoleOperator}, news, mint.nth(n))
+			if err != nil {
+				return nil, err
+			}
+			n++
+			ds = append(ds, c...)
 		}
-		ds = append(ds, c...)
 	}
 	return ds, nil
 }
 
-// newsOf says on the wire what a policy adds. A message carries one behaviour, so
-// it names what is denied now, else what is allowed now, else the mode.
-func newsOf(old, next policy.Policy) waggle.Payload {
-	added := func(before, now []policy.Rule) []waggle.PermissionRule {
-		var rs []waggle.PermissionRule
-		for _, r := range now {
-			if !slices.Contains(before, r) {
-				rs = append(rs, waggle.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern})
-			}
+// newsOf says on the wire what a new policy changes for a member: its mode when that
+// is another one, what is denied now, what is allowed now, a frame each, because a
+// frame carries one behaviour (WIRE §1.7, §1.8). A rule that is taken back has no
+// form on the wire: a member of ours gets an update without rules, whose record
+// names the version; a member that only files vouch for gets nothing, because some
+// readers would apply what it says.
+func (l *Leader) newsOf(m *Member, next PolicySet, now time.Time) []waggle.Payload {
+	var news []waggle.Payload
+	old, next := l.Policy.of(m), next.of(m)
+	if mode := next.modeOf(m); mode != old.modeOf(m) {
+		news = append(news, waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)})
+	}
+	before, after := old.For(m.Instance, now), next.For(m.Instance, now)
+	for _, u := range []waggle.PermissionUpdate{
+		{Behavior: "deny", Rules: added(before.Deny, after.Deny)},
+		{Behavior: "allow", Rules: added(before.Allow, after.Allow)},
+	} {
+		if len(u.Rules) > 0 {
+			news = append(news, waggle.TeamPermissionUpdate{ToolName: u.Rules[0].ToolName, PermissionUpdate: u})
 		}
-		return rs
 	}
-	u := waggle.PermissionUpdate{Behavior: "deny", Rules: added(old.Deny, next.Deny)}
-	if len(u.Rules) == 0 {
-		u = waggle.PermissionUpdate{Behavior: "allow", Rules: added(old.Allow, next.Allow)}
+	if len(news) == 0 && m.Trust != FileTrust {
+		news = append(news, waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{}}})
 	}
-	if len(u.Rules) == 0 {
-		mode := next.Mode
-		if mode == "" {
-			mode = policy.ModeDefault
+	return news
+}
+
+// added lists the rules of now that before does not have, as the wire has them.
+func added(before, now []policy.Rule) []waggle.PermissionRule {
+	var rs []waggle.PermissionRule
+	for _, r := range now {
+		if !slices.Contains(before, r) {
+			rs = append(rs, waggle.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern})
 		}
-		return waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)}
 	}
-	return waggle.TeamPermissionUpdate{ToolName: u.Rules[0].ToolName, PermissionUpdate: u}
+	return rs
 }

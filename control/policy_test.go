@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"slices"
 	"testing"
 
 	"waggle"
@@ -81,28 +82,40 @@ func TestSetPolicy(t *testing.T) {
 	rules := policy.MustRules
 	w, m := working(t, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, false)
 	bob := w.join("bob", false)
+	w.setMode(bob, policy.ModePlan, policy.RoleOperator, operator)
+	w.round()
+	nudge := `{"type":"team_permission_update","toolName":"","directoryPath":"","permissionUpdate":{"behavior":"allow","rules":[]}}`
+	safe, usual := `{"type":"mode_set_request","mode":"safe","from":"team-lead"}`, `{"type":"mode_set_request","mode":"default","from":"team-lead"}`
 	for _, c := range []struct {
-		policy policy.Policy
-		kind   waggle.Kind
-		text   string
+		policy   policy.Policy
+		ada, bob []string // bob has a mode of his own
 	}{
-		{policy.Policy{Allow: rules("Bash(go test:*)", "Read")}, waggle.KindTeamPermissionUpdate,
-			`{"type":"team_permission_update","toolName":"Bash","directoryPath":"","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"go test:*"},{"toolName":"Read"}]}}`},
-		{policy.Policy{Allow: rules("Bash(go test:*)", "Edit"), Deny: rules("WebFetch(domain:x.org)")}, waggle.KindTeamPermissionUpdate,
-			`{"type":"team_permission_update","toolName":"WebFetch","directoryPath":"","permissionUpdate":{"behavior":"deny","rules":[{"toolName":"WebFetch","ruleContent":"domain:x.org"}]}}`},
-		{policy.Policy{Mode: policy.ModeSafe, Allow: rules("Edit")}, waggle.KindModeSetRequest, `{"type":"mode_set_request","mode":"safe","from":"team-lead"}`},
-		{policy.Policy{}, waggle.KindModeSetRequest, `{"type":"mode_set_request","mode":"default","from":"team-lead"}`},
+		{policy.Policy{Allow: rules("Bash(go test:*)", "Read")},
+			[]string{`{"type":"team_permission_update","toolName":"Bash","directoryPath":"","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"go test:*"},{"toolName":"Read"}]}}`}, nil},
+		{policy.Policy{Allow: rules("Bash(go test:*)", "Edit"), Deny: rules("WebFetch(domain:x.org)")},
+			[]string{`{"type":"team_permission_update","toolName":"WebFetch","directoryPath":"","permissionUpdate":{"behavior":"deny","rules":[{"toolName":"WebFetch","ruleContent":"domain:x.org"}]}}`,
+				`{"type":"team_permission_update","toolName":"Edit","directoryPath":"","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Edit"}]}}`}, nil},
+		{policy.Policy{Mode: policy.ModeSafe, Allow: rules("Edit")}, []string{safe}, []string{nudge}},
+		{policy.Policy{Mode: policy.ModeSafe}, []string{nudge}, nil},
+		{policy.Policy{}, []string{usual}, []string{nudge}},
 	} {
-		before := w.l.Policy.Policy.Version
+		before := w.l.Version()
+		at := map[*member]int{m: len(m.box.entries), bob: len(bob.box.entries)}
 		w.setPolicy(c.policy)
 		w.round()
 		if w.l.Policy.Policy.Version != before+1 || w.l.Policy.DeciderOf(policy.GateTool) != policy.DecideRules || w.l.Policy.By != policy.RoleOperator {
 			t.Fatalf("%+v", w.l.Policy)
 		}
-		for _, m := range []*member{m, bob} {
-			last := m.box.entries[len(m.box.entries)-1].env
-			if last.Text != c.text {
-				t.Errorf("%s was told %s", m.name, last.Text)
+		if c.bob == nil {
+			c.bob = c.ada
+		}
+		for m, want := range map[*member][]string{m: c.ada, bob: c.bob} {
+			var told []string
+			for _, e := range m.box.entries[at[m]:] {
+				told = append(told, e.env.Text)
+			}
+			if !slices.Equal(told, want) {
+				t.Errorf("%s was told %q, want %q", m.name, told, want)
 			}
 			if m.w.PolicyVersion != before+1 || m.w.Unverified != 0 || len(w.l.Unclosed(m.instance)) != 0 {
 				t.Errorf("%s applied version %d, %d unverified", m.name, m.w.PolicyVersion, m.w.Unverified)

@@ -106,6 +106,10 @@ func compose(from waggle.MemberName, color string, to waggle.MemberName, p waggl
 	}
 	env := waggle.Envelope{From: string(from), Text: text, Timestamp: waggle.FormatTime(m.Now), Color: color,
 		MsgV: 1, MsgID: m.MsgID, Type: "message"}
+	env, err = env.WithMessageID()
+	if err != nil {
+		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
+	}
 	raw, err := env.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)

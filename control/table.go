@@ -3,6 +3,8 @@ package control
 import (
 	"fmt"
 	"time"
+
+	"waggle"
 )
 
 // State is a state of one of the machines.
@@ -332,6 +334,7 @@ type Observer func(Observation)
 
 // Observation is one transition.
 type Observation struct {
+	Team    waggle.TeamName
 	Machine string // MachineWorker, …
 	Member  string // name; the lead's for MachineTeam
 	// Instance is that member's: a worker's journal, or the membership that the

@@ -228,7 +228,13 @@ func (w *Worker) Wants(o *Order) bool {
 // outdated reports whether a command sets a policy or a mode that a newer one
 // has replaced.
 func (w *Worker) outdated(c *Commanded) bool {
-	return (c.What == CommandMode || c.What == CommandPolicy) && c.Version <= w.PolicyVersion
+	return (c.What == CommandMode || c.What == CommandPolicy) && w.replaced(c.What, c.Version)
+}
+
+// replaced reports whether a version is older than what was applied. Several frames
+// tell of one version of the policy; a mode has one of its own.
+func (w *Worker) replaced(what string, version uint64) bool {
+	return version < w.PolicyVersion || version == w.PolicyVersion && what == CommandMode
 }
 
 // Call finds a question by its key.

@@ -79,7 +79,7 @@ func (w *Worker) did(from State, on Event, r journal.Record, request string) err
 	if !ok {
 		return &TransitionError{Machine: "worker " + string(w.Name), From: from, To: to, On: on}
 	}
-	w.told.tell(Observation{Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
+	w.told.tell(Observation{Team: w.Team, Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 	return nil
 }
@@ -323,7 +323,7 @@ func (w *Worker) appliedRec(r journal.Record, b Applied) error {
 		}
 		w.Tasks = append(w.Tasks, &TaskState{Task: *b.Task, Ref: b.Ref})
 	case CommandMode, CommandPolicy:
-		if b.Version <= w.PolicyVersion {
+		if w.replaced(b.What, b.Version) {
 			return fmt.Errorf("policy version %d after %d", b.Version, w.PolicyVersion)
 		}
 		w.PolicyVersion = b.Version

@@ -46,6 +46,9 @@ func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal
 	if w.byKey[k] != nil {
 		return Key{}, nil, fmt.Errorf("ask: id %s is taken", k.ID)
 	}
+	if kind == waggle.KindPlanApprovalRequest {
+		a.Revision = w.revision()
+	}
 	dig := DigestOf(w.UID, k, a)
 	if v := w.judge(kind, a, l, m.Now); v.Decision != policy.Ask {
 		decision := DecisionDeny
@@ -56,7 +59,7 @@ func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal
 			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
 			Judged: Judged{policy.JudgeVersion, w.mode(l)}}}}, nil
 	}
-	mail, err := compose(w.Name, w.color(l), waggle.Lead, w.question(k, a, w.color(l), m), m)
+	mail, err := compose(w.Name, w.color(l), waggle.Lead, w.question(k, a, l, m), m)
 	if err != nil {
 		return Key{}, nil, err
 	}
@@ -73,7 +76,7 @@ func (a Ask) check(kind waggle.Kind) error {
 	if !isRequest(kind) {
 		return fmt.Errorf("ask: %s is not a question", kind)
 	}
-	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
+	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
 	for _, w := range a.Words {
 		texts = append(texts, w.Name, w.Path)
 	}
@@ -168,20 +171,36 @@ func (w *Worker) mode(l *Leader) policy.Mode {
 // wider than the team's mode, or than the lead's own where the policy gives it one
 // (PolicySet.Lead), until the operator sets the policy anew.
 // None is wider than the user's ceiling.
-func (l *Leader) ModeOf(i Instance) policy.Mode { return l.Policy.Ceiling.Meet(l.ownMode(i)) }
-
-func (l *Leader) ownMode(i Instance) policy.Mode {
-	mode := l.policyOf(i).Policy.Mode
-	switch m, ok := l.byInst[i]; {
-	case !ok || m.Mode == "":
-		return mode
-	case m.ModeBy == policy.RoleOperator:
-		return m.Mode
-	case l.Policy.Lead != nil && m.modeVersion > l.Policy.Policy.Version:
-		return l.Policy.Lead.Mode.Meet(m.Mode)
-	default:
-		return mode.Meet(m.Mode)
+func (l *Leader) ModeOf(i Instance) policy.Mode {
+	p := l.Policy
+	p.Policy.Mode = l.policyOf(i).Policy.Mode
+	if m, ok := l.byInst[i]; ok {
+		return p.ownMode(m)
 	}
+	return p.Ceiling.Meet(p.Policy.Mode)
+}
+
+// ownMode is ModeOf under a policy that may not be on record yet.
+func (p PolicySet) ownMode(m *Member) policy.Mode {
+	mode := p.Policy.Mode
+	switch {
+	case m.Mode == "":
+	case m.ModeBy == policy.RoleOperator:
+		mode = m.Mode
+	case p.Lead != nil && m.modeVersion > p.Policy.Version:
+		mode = p.Lead.Mode.Meet(m.Mode)
+	default:
+		mode = mode.Meet(m.Mode)
+	}
+	return p.Ceiling.Meet(mode)
+}
+
+// modeOf is ownMode by its name on the wire.
+func (p PolicySet) modeOf(m *Member) policy.Mode {
+	if mode := p.ownMode(m); mode != "" {
+		return mode
+	}
+	return policy.ModeDefault
 }
 
 // Judge is what the rules say of a question at this moment.
@@ -216,16 +235,42 @@ func (w *Worker) newID(kind waggle.Kind, m Mint) waggle.RequestID {
 }
 
 // question is the wire form of what is asked.
-func (w *Worker) question(k Key, a Ask, color string, m Mint) waggle.Payload {
+func (w *Worker) question(k Key, a Ask, l *Leader, m Mint) waggle.Payload {
 	switch k.Kind {
 	case waggle.KindPlanApprovalRequest:
-		return waggle.PlanApprovalRequest{From: string(w.Name), Timestamp: waggle.FormatTime(m.Now), PlanContent: a.Plan, RequestID: string(k.ID)}
+		return waggle.PlanApprovalRequest{From: string(w.Name), Timestamp: waggle.FormatTime(m.Now), PlanFilePath: a.PlanFile, PlanContent: a.Plan, RequestID: string(k.ID)}
 	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(w.Name), WorkerName: string(w.Name), WorkerColor: color,
+		return waggle.SandboxPermissionRequest{RequestID: string(k.ID), WorkerID: string(w.Name), WorkerName: string(w.Name), WorkerColor: w.color(l),
 			HostPattern: waggle.HostPattern{Host: a.Hostport()}, CreatedAt: m.Now.UnixMilli()}
 	}
 	return waggle.PermissionRequest{RequestID: string(k.ID), AgentID: string(w.Name), ToolName: a.Tool, ToolUseID: a.ToolUseID,
-		Description: a.Reason, Input: []byte(a.Input)}
+		Description: a.Reason, Input: []byte(a.Input), PermissionSuggestions: suggestions(l.Policy.Call(a))}
+}
+
+// suggestions are the rules that would have allowed a call, narrowest first, as real
+// clients write them (WIRE §1.1). They are shown and never act.
+func suggestions(c policy.Call) []json.RawMessage {
+	list := []json.RawMessage{}
+	for _, r := range policy.Suggest(c) {
+		content := ""
+		if r.Pattern != "" {
+			content = `,"ruleContent":` + quote(r.Pattern)
+		}
+		list = append(list, json.RawMessage(`{"type":"addRules","rules":[{"toolName":`+quote(r.Tool)+content+`}],"behavior":"allow","destination":"session"}`))
+	}
+	return list
+}
+
+// revision is the number of the next plan for the work of this turn: one more than
+// were proposed, those that were taken back included.
+func (w *Worker) revision() int {
+	n := 1
+	for _, c := range w.Calls {
+		if c.Kind == waggle.KindPlanApprovalRequest && c.AskedSeq != 0 && c.Task == w.turn.Task {
+			n++
+		}
+	}
+	return n
 }
 
 // GrantError says why an allow cannot be used any more.

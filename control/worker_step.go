@@ -132,14 +132,22 @@ func (w *Worker) color(l *Leader) string {
 	return ""
 }
 
-// AnswerShutdown answers the shutdown that is being decided. Nil when there is
+// Shown is where a member's process is shown, as the registry spells it.
+type Shown struct {
+	Pane    string // of a multiplexer; "": none
+	Backend string
+}
+
+// AnswerShutdown answers the shutdown that is being decided; a yes names where the
+// process is shown. Nil when there is
 // none: a duplicate never restarts or ends anything (W15).
-func (w *Worker) AnswerShutdown(approve bool, reason string, l *Leader, m Mint) ([]journal.Draft, error) {
+func (w *Worker) AnswerShutdown(approve bool, reason string, at Shown, l *Leader, m Mint) ([]journal.Draft, error) {
 	if !w.leaving || w.gone || w.Shutdown == nil {
 		return nil, nil
 	}
 	id := w.Shutdown.ID
-	var p waggle.Payload = waggle.ShutdownApproved{RequestID: string(id), From: string(w.Name), Timestamp: waggle.FormatTime(m.Now)}
+	var p waggle.Payload = waggle.ShutdownApproved{RequestID: string(id), From: string(w.Name), Timestamp: waggle.FormatTime(m.Now),
+		PaneID: at.Pane, BackendType: at.Backend}
 	if !approve {
 		p = waggle.ShutdownRejected{RequestID: string(id), From: string(w.Name), Reason: reason, Timestamp: waggle.FormatTime(m.Now)}
 	}

@@ -27,24 +27,28 @@ func (e endpoint) Take(ctx context.Context, _ transport.Peer, to waggle.Address,
 		return transport.Receipt{}, err
 	}
 	r, err := transport.Deposit(ctx, box, env)
-	if err == nil && to.Member == waggle.Lead {
+	if err == nil && waggle.SameName(to.Member, waggle.Lead) {
 		e.l.wake()
 	}
 	return r, err
 }
 
 func (e endpoint) box(to waggle.Address) (mailbox.Store, error) {
-	if to.Member == waggle.Lead {
-		return e.l.post(to.Member)
+	if waggle.SameName(to.Member, waggle.Lead) {
+		return e.l.post(waggle.Lead)
 	}
 	e.l.mu.Lock()
-	m, ok := e.l.p.Fold.Member(to.Member)
-	there := ok && m.Left == nil
+	var name waggle.MemberName // as it is registered
+	for _, m := range e.l.p.Fold.Live() {
+		if waggle.SameName(m.Name, to.Member) {
+			name = m.Name
+		}
+	}
 	e.l.mu.Unlock()
-	if !there {
+	if name == "" {
 		return nil, &transport.NotFoundError{To: to, Why: "there is no such member"}
 	}
-	return e.l.post(to.Member)
+	return e.l.post(name)
 }
 
 // Refused implements transport.Host: an audit record in the leader's journal.

@@ -273,7 +273,9 @@ func TestHandshake(t *testing.T) {
 	}
 	r.take("ann")
 	m := r.member["ann"]
-	r.write(m, func() ([]journal.Draft, error) { return m.fold.AnswerShutdown(true, "", r.view(), r.mintOf()) })
+	r.write(m, func() ([]journal.Draft, error) {
+		return m.fold.AnswerShutdown(true, "", control.Shown{}, r.view(), r.mintOf())
+	})
 	r.send(m)
 	r.dead[1] = true
 	r.pass()

@@ -38,6 +38,8 @@ type format interface {
 	// mend turns broken data, as scan found it, into what any reader can read,
 	// and returns the bytes that have to go into quarantine first.
 	mend(data []byte, a array) (mended, bad []byte)
+	// whole adds to a change what any change of the file brings with it.
+	whole(v atomicfile.View, splices []atomicfile.Splice) ([]atomicfile.Splice, error)
 }
 
 func formatOf(l Layout) format {

@@ -108,8 +108,10 @@ func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfi
 			}
 			splices, err := change(v)
 			switch {
-			case err == nil || !invalid(err):
-				return splices, err
+			case err == nil:
+				return b.format.whole(v, splices)
+			case !invalid(err):
+				return nil, err
 			case try < tornTries:
 				return nil, errTorn
 			}

@@ -322,7 +322,7 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 		for _, m := range s.Lead.Members {
 			known = append(known, string(m.Name))
 		}
-		return nil, &team.NotFoundError{What: "member", Name: string(member), Near: known}
+		return nil, &team.NotFoundError{What: "member", Name: string(member), Near: team.Near(string(member), known)}
 	}
 	o.await(ctx, recordWait, func() bool {
 		err = s.Journal.Refresh(ctx)

@@ -27,25 +27,25 @@ import (
 // Create makes an empty team that waggle leads: registry, state, journal. The name
 // and the description are held to the limits of new teams (team.CheckName).
 func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p control.PolicySet) (*State, error) {
-	return o.CreateAs(ctx, name, description, mailbox.Array, p)
+	return o.CreateAs(ctx, name, About{Description: description}, mailbox.Array, p)
 }
 
 // CreateAs is Create with mailboxes of this layout.
-func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, description string, as mailbox.Layout, p control.PolicySet) (*State, error) {
+func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about About, as mailbox.Layout, p control.PolicySet) (*State, error) {
 	held, err := o.claim("create", name)
 	if err != nil {
 		return nil, err
 	}
 	defer held.free()
-	return o.create(ctx, name, description, as, p)
+	return o.create(ctx, name, about, as, p)
 }
 
 // create is CreateAs for who holds the name.
-func (o Operator) create(ctx context.Context, name waggle.TeamName, description string, as mailbox.Layout, p control.PolicySet) (*State, error) {
+func (o Operator) create(ctx context.Context, name waggle.TeamName, about About, as mailbox.Layout, p control.PolicySet) (*State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
 		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
 	}
-	if err := team.CheckDescription(description); err != nil {
+	if err := team.CheckDescription(about.Description); err != nil {
 		return nil, &Error{Code: CodeUsage, Op: "create", Err: err}
 	}
 	top := o.ceiling(nil)
@@ -81,9 +81,10 @@ func (o Operator) create(ctx context.Context, name waggle.TeamName, description 
 		}
 	}
 	now := o.Minter.Now()
-	cfg := team.Config{Name: name, Description: description, CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
-		LeadSessionID: session.String(), Members: []team.Member{{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead,
-			AgentType: "team-lead", JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"}}}
+	cfg := team.Config{Name: name, Description: about.describe(name), CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
+		LeadSessionID: session.String(), SchemaVersion: team.SchemaVersion, Metadata: about.Metadata,
+		Members: []team.Member{present(team.Member{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: "team-lead",
+			Model: noModel, JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"})}}
 	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
 	if err != nil {
 		return nil, err
@@ -104,6 +105,16 @@ func (o Operator) create(ctx context.Context, name waggle.TeamName, description 
 		return nil, err
 	}
 	return s, os.Remove(dir.Making())
+}
+
+// noModel is the model of a member that has none, or whose own choice it is.
+const noModel = "none"
+
+// present is a new entry of a registry that waggle keeps: isActive is true from join
+// until the member has left, which is what seed 002 means by it, and no turn changes it.
+func present(m team.Member) team.Member {
+	m.IsActive, m.SpawnedAt = new(true), m.JoinedAt
+	return m
 }
 
 // halfMade opens a team whose maker was stopped before the first record; nil when
@@ -144,8 +155,8 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 	if err := s.vacant(m.Name); err != nil && !dedupe {
 		return team.Member{}, "", err
 	}
-	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, team.Member{Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"), Color: m.Color, PlanModeRequired: m.PlanRequired,
-		JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backendType(m.Backend)}, dedupe)
+	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, present(team.Member{Name: m.Name, AgentType: cmp.Or(m.Type, "general-purpose"), Model: cmp.Or(m.Model, noModel), Prompt: m.Prompt,
+		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backendType(m.Backend), Metadata: m.Metadata}), dedupe)
 	if err != nil {
 		return team.Member{}, "", err
 	}

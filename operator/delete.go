@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -332,7 +333,7 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 		return "", err
 	}
 	if err == nil {
-		if uid := uidOf(cfg); uid != "" && uid != s.Dir.UID {
+		if cfg.LeadSessionID != "" && uidOf(cfg) != s.Dir.UID {
 			return "", &Error{Code: CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
 		}
 	}
@@ -360,9 +361,13 @@ func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place s
 // have ended by then, and waggle team delete, or the next up, moves what stayed.
 const putAwayWait = 1500 * time.Millisecond
 
-// uidOf is the team uid that a registry of ours holds in the form of a session id,
-// "" when it holds none.
+// uidOf is the one way to derive a team's uid from its registry: of a team of ours it
+// is what the registry holds in the form of a session id, of another program's it is
+// its session, and of one without a session when it was made.
 func uidOf(cfg *team.Config) control.TeamUID {
+	if cfg.LeadSessionID == "" {
+		return control.TeamUID("created " + waggle.FormatTime(cfg.CreatedAt))
+	}
 	return control.TeamUID(strings.ReplaceAll(cfg.LeadSessionID, "-", ""))
 }
 
@@ -439,6 +444,10 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 	kept, err := o.archiveOf(s, cfg)
 	if err != nil {
 		return team.Member{}, "", err
+	}
+	if s != nil {
+		m.Model = cmp.Or(m.Model, noModel)
+		m = present(m)
 	}
 	if added, archived, err = reg.KeepIn(kept).Add(ctx, m, unique); err != nil || m.BackendType == BackendAdopted {
 		return added, archived, err // who adopts puts the process on record with it

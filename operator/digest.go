@@ -248,7 +248,7 @@ func (g *digester) seen(b control.Seen, at string) {
 		r.Outcome, r.Next = "said to be done, by file", "waggle task done "+b.Task
 	case b.Kind == waggle.KindIdleNotification && b.Failed:
 		r.Outcome, r.Next = "failed", "waggle peek "+r.Member
-	case b.Kind != waggle.KindTaskCompleted:
+	case b.Kind != waggle.KindTaskCompleted || b.Failed:
 		return
 	}
 	if order, ok := g.s.Lead.Assignment(b.Task); ok {

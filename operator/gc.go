@@ -174,7 +174,7 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 		if err != nil {
 			return err
 		}
-		return &team.NotFoundError{What: "team", Name: string(name), Near: c.o.everLed()}
+		return &team.NotFoundError{What: "team", Name: string(name), Near: team.Near(string(name), c.o.everLed())}
 	}
 	for _, k := range known {
 		if k.Broken != nil {

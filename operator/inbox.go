@@ -81,12 +81,15 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 		}
 		ie := inboxEntry(e)
 		if w, ok := why[in.Member+" "+ie.ID]; ok {
-			ie.Warnings = append(ie.Warnings, "unverified, without effect: "+w)
+			ie.Warnings = append(ie.Warnings, unverifiedWarning+": "+w)
 		}
 		in.Entries = append(in.Entries, ie)
 	}
 	return in, nil
 }
+
+// unverifiedWarning begins what is said of an entry that no journal vouches for.
+const unverifiedWarning = "unverified, without effect"
 
 // unverified maps mailbox and entry to why the journals found it unverified.
 func (o Operator) unverified(ctx context.Context, name waggle.TeamName) (map[string]string, error) {

@@ -3,6 +3,7 @@ package operator
 import (
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -136,7 +137,36 @@ func (v *survey) look(ctx context.Context, o Operator) error {
 		b.pruned = l == mailbox.JSONL || v.cfg.Dialect() == team.DialectSession
 		v.boxes = append(v.boxes, b)
 	}
+	if v.led {
+		if err := v.lookAtBridges(ctx); err != nil {
+			return err
+		}
+	}
 	return v.t.refresh(ctx)
+}
+
+// lookAtBridges adds what waits for editors, under the addresses that they are sent to.
+func (v *survey) lookAtBridges(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(v.s.Dir.Bridges(), "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		id, err := waggle.ParseMember(strings.TrimSuffix(filepath.Base(f), ".json"))
+		if err != nil {
+			continue
+		}
+		box, err := v.s.bridges().Open(id, mailbox.Options{})
+		if err != nil {
+			return err
+		}
+		b := &openBox{name: waggle.MemberName(string(waggle.SchemeBridge) + ":" + string(id))}
+		if b.entries, err = box.Entries(ctx); err != nil {
+			return err
+		}
+		v.boxes = append(v.boxes, b)
+	}
+	return nil
 }
 
 // find returns where a message lies; index -1 when in no mailbox.

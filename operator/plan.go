@@ -143,10 +143,15 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 	switch {
 	case rev == 0:
 		return newest, nil
-	case rev < 0 || rev > len(revs):
-		return nil, &Error{Code: CodeNotFound, Op: "plan", Msg: fmt.Sprintf("%s has no revision %d", of, rev), Near: numbers(len(revs))}
 	}
-	return revs[rev-1], nil
+	var near []string
+	for _, r := range revs {
+		if revision(l, r) == rev {
+			return r, nil
+		}
+		near = append(near, strconv.Itoa(revision(l, r)))
+	}
+	return nil, &Error{Code: CodeNotFound, Op: "plan", Msg: fmt.Sprintf("%s has no revision %d", of, rev), Near: near}
 }
 
 // revisions are the plans of one member for one piece of work, in order.
@@ -160,14 +165,11 @@ func revisions(l *control.Leader, of *control.Request) []*control.Request {
 	return rs
 }
 
+// revision is the number that the member gave its plan: it counts those that were
+// taken back before anybody saw them. Older records have none and are counted here.
 func revision(l *control.Leader, of *control.Request) int {
-	return 1 + slices.IndexFunc(revisions(l, of), func(r *control.Request) bool { return r.ID == of.ID })
-}
-
-func numbers(n int) []string {
-	var out []string
-	for i := 1; i <= n; i++ {
-		out = append(out, strconv.Itoa(i))
+	if of.Ask.Revision > 0 {
+		return of.Ask.Revision
 	}
-	return out
+	return 1 + slices.IndexFunc(revisions(l, of), func(r *control.Request) bool { return r.ID == of.ID })
 }

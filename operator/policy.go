@@ -19,6 +19,9 @@ type PolicyChange struct {
 	Version uint64         `json:"version"`
 	Changed bool           `json:"changed"` // false: it was so already
 	Members []PolicyMember `json:"members"`
+	// Keep names the members that go on with a rule that was taken back: waggle does
+	// not run them, and no message takes a rule back.
+	Keep []string `json:"keep"`
 }
 
 // PolicyMember says how far a member is with the newest version. It holds for the
@@ -85,11 +88,13 @@ func addRule(p *control.PolicySet, sc control.Scoped) {
 // RemoveRule makes a new version of the policy without a rule. Without a member
 // it is taken from the team and from every member.
 func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, member waggle.MemberName) (*PolicyChange, error) {
-	return o.changePolicy(ctx, name, "a change of policy", func(s *State, p *control.PolicySet) error {
+	keep := []string{}
+	c, err := o.changePolicy(ctx, name, "a change of policy", func(s *State, p *control.PolicySet) error {
 		i, err := s.scope(member)
 		if err != nil {
 			return err
 		}
+		keep = s.keepers(i)
 		before := len(p.Policy.Allow) + len(p.Policy.Deny) + len(p.Rules)
 		p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(sc control.Scoped) bool {
 			return sc.Rule == r && sc.Deny == deny && (i == "" || sc.Instance == i)
@@ -108,6 +113,22 @@ func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy
 		}
 		return nil
 	})
+	if c != nil {
+		c.Keep = keep
+	}
+	return c, err
+}
+
+// keepers are the present members that a rule for i ("" is everybody) may have
+// reached and that nothing takes it from: those that waggle does not run.
+func (s *State) keepers(i control.Instance) []string {
+	names := []string{}
+	for _, m := range s.Lead.Live() {
+		if m.Trust == control.FileTrust && (i == "" || i == m.Instance) {
+			names = append(names, string(m.Name))
+		}
+	}
+	return names
 }
 
 func ruleNames(p *control.PolicySet) []string {
@@ -221,7 +242,7 @@ func samePolicy(a, b control.PolicySet) bool {
 
 // heard gives the members a moment to take note and says how far each is.
 func (o Operator) heard(ctx context.Context, s *State, changed bool) (*PolicyChange, error) {
-	c := &PolicyChange{Team: string(s.Team), Changed: changed, Members: []PolicyMember{}}
+	c := &PolicyChange{Team: string(s.Team), Changed: changed, Members: []PolicyMember{}, Keep: []string{}}
 	look := func() (bool, error) {
 		var all bool
 		c.Version = s.Lead.Version()
@@ -283,7 +304,7 @@ func (s *State) member(name string) (*control.Member, error) {
 		}
 		near = append(near, string(m.Name))
 	}
-	return nil, &team.NotFoundError{What: "member", Name: name, Near: near}
+	return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
 }
 
 // scope is the instance of a member's name, "" for the team.

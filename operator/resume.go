@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -256,6 +257,7 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 	if top := s.Lead.Policy.Ceiling; m.Mode != "" && top.Meet(m.Mode) != m.Mode {
 		return nil, &control.CeilingError{Ceiling: top, Over: []string{"mode " + string(m.Mode)}}
 	}
+	m.FileMember.Prompt = cmp.Or(m.FileMember.Prompt, m.Prompt)
 	if err := o.enlist(ctx, s, m.FileMember, lo.Attended); err != nil {
 		return nil, err
 	}

@@ -85,7 +85,7 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if ro.Headless {
 		set.Unattended, set.Deadline = ro.Wait == 0, ro.Wait.Milliseconds()
 	}
-	s, err := o.create(ctx, f.Team, "", f.Layout, set)
+	s, err := o.create(ctx, f.Team, About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
 	if err != nil {
 		return nil, err
 	}

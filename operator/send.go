@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
 	"waggle/transport"
@@ -38,6 +40,8 @@ type Message struct {
 	// message to everyone each has an id that follows from this one and the recipient.
 	ID string
 
+	// Metadata is for readers of the entry: a JSON object, or nil.
+	Metadata json.RawMessage
 	// Want is Acknowledged when it is only sent to those who can do that: members
 	// that waggle runs.
 	Want Delivery
@@ -116,6 +120,9 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 
 // sendable refuses what is no message or pretends to be control.
 func sendable(text string) error {
+	if len(text) > waggle.MaxText || !utf8.ValidString(text) { // before anything reads it
+		return &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
+	}
 	if d := waggle.DecodeText(text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
 		hint := refusal[d.Kind]
 		if hint == "" {
@@ -129,9 +136,6 @@ func sendable(text string) error {
 	}
 	if strings.TrimSpace(text) == "" {
 		return &Error{Code: CodeUsage, Op: "send", Msg: "there is nothing to send"}
-	}
-	if len(text) > waggle.MaxText || !utf8.ValidString(text) {
-		return &Error{Code: CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
 	}
 	return nil
 }
@@ -279,6 +283,10 @@ func (o Operator) letter(s *State, to waggle.Address, from, color string, m Mess
 		l.env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
 	}
 	l.env.Summary = cut(l.env.Summary, maxSummary)
+	if l.env, err = extras(s, l.env, m); err != nil {
+		l.fail(Failed, err)
+		return l
+	}
 	if to.Scheme == waggle.SchemeMember {
 		l.res.MsgID, l.res.team = l.env.MsgID, s.Team
 	}
@@ -293,6 +301,21 @@ func (o Operator) sendOut(ctx context.Context, way transport.Sender, l *letter) 
 		return
 	}
 	l.res.MsgID, l.res.State, l.res.Ahead, l.res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
+}
+
+// extras adds what only some readers know: metadata, and in teams that waggle leads
+// the id as seed 002 spells it.
+func extras(s *State, env waggle.Envelope, m Message) (waggle.Envelope, error) {
+	var err error
+	if len(m.Metadata) > 0 {
+		if env, err = env.With("metadata", m.Metadata); err != nil {
+			return env, err
+		}
+	}
+	if s == nil || s.journal != journal.Leader {
+		return env, nil
+	}
+	return env.WithMessageID()
 }
 
 // hinted adds what to do about an address that leads nowhere.

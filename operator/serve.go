@@ -182,8 +182,9 @@ var _ transport.Host = endpointHost{}
 func (h endpointHost) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
 	cfg, err := h.config(ctx, to.Team)
 	var missing *team.NotFoundError
+	var registered []waggle.Address
 	if err == nil {
-		_, err = recipients(cfg, to, "")
+		registered, err = recipients(cfg, to, "")
 	}
 	switch {
 	case errors.As(err, &missing):
@@ -191,7 +192,7 @@ func (h endpointHost) Take(ctx context.Context, _ transport.Peer, to waggle.Addr
 	case err != nil:
 		return transport.Receipt{}, err
 	}
-	return h.o.router(cfg).Send(ctx, waggle.Address{Scheme: waggle.SchemeMember, Member: to.Member}, env)
+	return h.o.router(cfg).Send(ctx, registered[0], env)
 }
 
 func (h endpointHost) config(ctx context.Context, name waggle.TeamName) (*team.Config, error) {

@@ -289,7 +289,7 @@ func (k *looker) registered(ctx context.Context, m *control.Member, f *MemberFac
 		return
 	}
 	if rm, ok := cfg.Member(m.Name); ok && !rm.Gone() {
-		f.Active, f.Source = rm.IsActive, "config.json"
+		f.Active, f.Source = idleHint(*rm), "config.json"
 	}
 }
 

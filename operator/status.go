@@ -136,7 +136,7 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 	if p := s.Lead.Led; p != nil && led {
 		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
 	}
-	st.Pending, st.Alarms = len(s.Lead.Pending()), len(s.Lead.Unverified)
+	st.Pending, st.Alarms = len(s.Lead.Pending()), s.Unverified()
 	k := o.looker(ctx, s, led)
 	if err := k.members(ctx, st); err != nil {
 		return nil, err
@@ -327,10 +327,19 @@ func (o Operator) others(ctx context.Context, s *State, st *Status) error {
 			continue
 		}
 		if _, ours := s.Lead.Member(m.Name); !ours {
-			st.Members = append(st.Members, fileMember(m, MemberFacts{Now: o.Minter.Now(), Files: true, Active: m.IsActive, Source: "config.json"}))
+			st.Members = append(st.Members, fileMember(m, MemberFacts{Now: o.Minter.Now(), Files: true, Active: idleHint(m), Source: "config.json"}))
 		}
 	}
 	return nil
+}
+
+// idleHint is what isActive says in a team of ours: true only says that the member has
+// not left, for waggle writes it when a member joins; false is its own word.
+func idleHint(m team.Member) *bool {
+	if m.IsActive != nil && *m.IsActive {
+		return nil
+	}
+	return m.IsActive
 }
 
 // fileMember is a member that no journal of ours knows.

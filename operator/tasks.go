@@ -37,6 +37,7 @@ type TaskList struct {
 	Tasks    []TaskView    // in order of id
 	Forest   []task.Branch // the same tasks as people read them
 	Problems []string      // files that cannot be read, or have something wrong
+	Hidden   int           // tasks of Claude Code's own harness that are left out
 }
 
 // TaskDetail is one task whole.
@@ -135,6 +136,11 @@ func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*T
 	l.Problems = append(l.Problems, problems...)
 	shown := slices.DeleteFunc(slices.Clone(tasks), func(t task.Task) bool { return t.Status == task.Deleted || t.Internal() && !all })
 	l.Forest = task.Forest(shown)
+	for _, t := range tasks {
+		if t.Internal() && t.Status != task.Deleted && !all {
+			l.Hidden++
+		}
+	}
 	for _, t := range shown {
 		l.Tasks = append(l.Tasks, b.view(t, task.Blocked(t, tasks)))
 	}

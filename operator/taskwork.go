@@ -282,6 +282,9 @@ func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName,
 	if m, ok := b.cfg.Member(waggle.MemberName(from)); ok && m.Name != waggle.Lead {
 		env.Color = m.Color
 	}
+	if env, err = extras(b.s, env, Message{}); err != nil {
+		return err
+	}
 	box, err := o.box(b.cfg, to, nil)
 	if err != nil {
 		return err

@@ -32,15 +32,18 @@ type File struct {
 	Data   []byte
 	SHA256 string
 
-	Team     waggle.TeamName
-	Decide   control.Deciders
-	Policy   policy.Policy
-	Deadline time.Duration
-	Layout   mailbox.Layout // of the mailboxes
-	Sandbox  string         // off, auto, required; "" when the file says nothing
-	Network  []string       // hosts that the sandbox is to let through
-	Caches   []string       // directories that it is to share
-	Members  []FileMember   // but for the lead
+	Team waggle.TeamName
+	// Description and Metadata are for readers of the registry.
+	Description string
+	Metadata    json.RawMessage
+	Decide      control.Deciders
+	Policy      policy.Policy
+	Deadline    time.Duration
+	Layout      mailbox.Layout // of the mailboxes
+	Sandbox     string         // off, auto, required; "" when the file says nothing
+	Network     []string       // hosts that the sandbox is to let through
+	Caches      []string       // directories that it is to share
+	Members     []FileMember   // but for the lead
 	// Lead is the agent that sits behind the lead; nil: a person does. LeadPolicy
 	// is what it could do itself without being asked; nil: what the team may.
 	Lead       *FileMember
@@ -61,6 +64,10 @@ type FileMember struct {
 	Mode         policy.Mode      // "": the policy's
 	Restart      *control.Restart // nil: never
 	Spec         json.RawMessage
+	// Type, Prompt and Metadata are for readers of the registry: nothing acts on them.
+	Type     string // what kind of agent it is; "": general-purpose
+	Prompt   string // what it was told to be
+	Metadata json.RawMessage
 }
 
 // FileTask is a task as the file wants it.
@@ -76,16 +83,18 @@ type FileTask struct {
 
 // yamlFile is the file's own shape. Unknown keys are an error with their line.
 type yamlFile struct {
-	Team     string       `yaml:"team"`
-	Lead     string       `yaml:"lead"`
-	LeadMay  *yamlPolicy  `yaml:"lead_policy"`
-	Decide   yamlDecide   `yaml:"decide"`
-	Deadline yamlDuration `yaml:"deadline"`
-	Policy   yamlPolicy   `yaml:"policy"`
-	Layout   string       `yaml:"layout"`
-	Sandbox  *yamlSandbox `yaml:"sandbox"`
-	Members  []yamlMember `yaml:"members"`
-	Tasks    []yamlTask   `yaml:"tasks"`
+	Team     string        `yaml:"team"`
+	About    string        `yaml:"description"`
+	Metadata yaml.MapSlice `yaml:"metadata"`
+	Lead     string        `yaml:"lead"`
+	LeadMay  *yamlPolicy   `yaml:"lead_policy"`
+	Decide   yamlDecide    `yaml:"decide"`
+	Deadline yamlDuration  `yaml:"deadline"`
+	Policy   yamlPolicy    `yaml:"policy"`
+	Layout   string        `yaml:"layout"`
+	Sandbox  *yamlSandbox  `yaml:"sandbox"`
+	Members  []yamlMember  `yaml:"members"`
+	Tasks    []yamlTask    `yaml:"tasks"`
 }
 
 type yamlDecide struct {
@@ -107,20 +116,36 @@ type yamlSandbox struct {
 }
 
 type yamlMember struct {
-	Name     string       `yaml:"name"`
-	Agent    string       `yaml:"agent"`
-	Backend  string       `yaml:"backend"`
-	Color    string       `yaml:"color"`
-	Cwd      string       `yaml:"cwd"`
-	Plan     string       `yaml:"plan"`
-	Worktree bool         `yaml:"worktree"`
-	Model    string       `yaml:"model"`
-	Mode     string       `yaml:"mode"`
-	Restart  *yamlRestart `yaml:"restart"`
-	Command  []string     `yaml:"command"`
-	Steps    []yamlStep   `yaml:"steps"`
-	OnMail   []yamlStep   `yaml:"on_mail"`
-	Decide   *yamlRule    `yaml:"decide"` // of a script that is the lead
+	Name     string        `yaml:"name"`
+	Agent    string        `yaml:"agent"`
+	Backend  string        `yaml:"backend"`
+	Color    string        `yaml:"color"`
+	Cwd      string        `yaml:"cwd"`
+	Plan     string        `yaml:"plan"`
+	Worktree bool          `yaml:"worktree"`
+	Model    string        `yaml:"model"`
+	Mode     string        `yaml:"mode"`
+	Restart  *yamlRestart  `yaml:"restart"`
+	Command  []string      `yaml:"command"`
+	Steps    []yamlStep    `yaml:"steps"`
+	OnMail   []yamlStep    `yaml:"on_mail"`
+	Decide   *yamlRule     `yaml:"decide"` // of a script that is the lead
+	Type     string        `yaml:"type"`
+	Prompt   string        `yaml:"prompt"`
+	Metadata yaml.MapSlice `yaml:"metadata"`
+}
+
+// objectOf writes a mapping whose keys are the user's own as JSON, in their order; nil
+// when there is none.
+func objectOf(y yaml.MapSlice) (json.RawMessage, error) {
+	if len(y) == 0 {
+		return nil, nil
+	}
+	raw, err := yaml.MarshalWithOptions(y, yaml.JSON())
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSpace(string(raw))), nil
 }
 
 // yamlRule is how a script that is the lead answers.
@@ -283,6 +308,13 @@ func (c *checker) file(f *File, y *yamlFile) {
 	if f.Team, err = team.CheckName(y.Team); err != nil {
 		c.bad("$.team", "%v", err)
 	}
+	f.Description = y.About
+	if err := team.CheckDescription(y.About); err != nil {
+		c.bad("$.description", "%v", err)
+	}
+	if f.Metadata, err = objectOf(y.Metadata); err != nil {
+		c.bad("$.metadata", "%v", err)
+	}
 	f.Deadline = time.Duration(y.Deadline)
 	c.decide(f, y.Decide, y.Lead != "" && y.Lead != "operator")
 	f.Policy = c.policy("$.policy", y.Policy)
@@ -417,6 +449,10 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		}
 		if !slices.Contains(Backends(), m.Backend) {
 			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(Backends(), ", "))
+		}
+		m.Type, m.Prompt = y.Type, y.Prompt
+		if m.Metadata, err = objectOf(y.Metadata); err != nil {
+			c.bad(at+".metadata", "%v", err)
 		}
 		c.ask(at, &m, y)
 		if m.Spec, err = spec(y); err != nil {

@@ -68,7 +68,7 @@ func (o Operator) Raise(ctx context.Context, f *File, attended bool, tell func(N
 		return nil, err
 	}
 	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
-	s, err := o.create(ctx, f.Team, "", f.Layout, set)
+	s, err := o.create(ctx, f.Team, About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (s *State) anyMember(name string) (*control.Member, error) {
 		near = append(near, string(m.Name))
 	}
 	if last == nil {
-		return nil, &team.NotFoundError{What: "member", Name: name, Near: near}
+		return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
 	}
 	return last, nil
 }

@@ -24,11 +24,7 @@ func (o Operator) ledger(ctx context.Context, cfg *team.Config) (s *State, led b
 	if err != nil || s != nil {
 		return s, true, err
 	}
-	uid := control.TeamUID(cfg.LeadSessionID)
-	if uid == "" {
-		uid = control.TeamUID("created " + waggle.FormatTime(cfg.CreatedAt))
-	}
-	s, err = o.openJournal(o.Home.Dir(o.RootURL, cfg.Name, uid), cfg.Name, ownJournal)
+	s, err = o.openJournal(o.Home.Dir(o.RootURL, cfg.Name, uidOf(cfg)), cfg.Name, ownJournal)
 	return s, false, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"waggle"
@@ -22,6 +23,7 @@ type Config struct {
 	LeadSessionID string
 	Members       []Member
 	SchemaVersion string
+	Metadata      json.RawMessage // an object, or nil (seed 002)
 	kept          *keptKeys
 }
 
@@ -42,8 +44,10 @@ type Member struct {
 	Mode             string
 	Subscriptions    []string
 	BackendType      string
-	IsActive         *bool     // nil: absent, counts as active; false is idle, not dead
-	ShutdownAt       time.Time // zero: has not left
+	IsActive         *bool           // nil: absent, counts as active; false is idle, not dead
+	SpawnedAt        time.Time       // ISO on disk (seed 002); a file without joinedAt has it in its place
+	ShutdownAt       time.Time       // zero: has not left
+	Metadata         json.RawMessage // an object, or nil (seed 002)
 	kept             *keptMember
 }
 
@@ -54,6 +58,7 @@ type keptKeys struct {
 	entries  []json.RawMessage // the elements of members
 	visible  []bool            // which of them are in Members
 	problems []string
+	notes    []string
 }
 
 // keptMember is the same for one entry.
@@ -139,6 +144,35 @@ func (c *Config) Problems() []string {
 	return slices.Clone(c.kept.problems)
 }
 
+// Notes returns what is unusual about the file and nothing to put right, such as a name
+// that a real client made.
+func (c *Config) Notes() []string {
+	if c.kept == nil {
+		return nil
+	}
+	return slices.Clone(c.kept.notes)
+}
+
+// clientSpelled reports a name that is not valid and that 2.1.150 makes a directory of
+// all the same, My Team.x as my-team-x; its agent ids keep the spelling (WIRE §9.2 row 56).
+func clientSpelled(raw string) bool {
+	if _, err := waggle.ParseTeam(raw); err == nil || raw == "" {
+		return false
+	}
+	_, err := waggle.ParseTeam(strings.Map(sanitise, raw))
+	return err == nil
+}
+
+// spelledID reports an agent id of a team whose name is spelled so.
+func spelledID(id waggle.AgentID, raw string) bool {
+	name, ok := strings.CutSuffix(string(id), "@"+raw)
+	if !ok || !clientSpelled(raw) {
+		return false
+	}
+	_, err := waggle.ParseMember(name)
+	return err == nil
+}
+
 const membersKey = "members"
 
 // configFields, in the order of Era B (WIRE §3).
@@ -150,6 +184,24 @@ var configFields = []jsonobj.Field[Config]{
 	jsonobj.Text("leadSessionId", jsonobj.Omit, func(c *Config) *string { return &c.LeadSessionID }),
 	membersField,
 	jsonobj.Text("schemaVersion", jsonobj.Omit, func(c *Config) *string { return &c.SchemaVersion }),
+	objectField("metadata", func(c *Config) *json.RawMessage { return &c.Metadata }),
+}
+
+// objectField is a field that holds a JSON object as it stands.
+func objectField[T any](key string, at func(*T) *json.RawMessage) jsonobj.Field[T] {
+	return jsonobj.Field[T]{
+		Key: key,
+		Read: func(raw json.RawMessage, v *T) error {
+			if kind := jsonobj.TypeOf(raw); kind != "object" {
+				return fmt.Errorf("is %s, want object", kind)
+			}
+			*at(v) = slices.Clone(raw)
+			return nil
+		},
+		Same:   func(a, b *T) bool { return bytes.Equal(*at(a), *at(b)) },
+		Append: func(dst []byte, _ json.RawMessage, v *T) []byte { return append(dst, *at(v)...) },
+		Empty:  func(v *T) bool { return len(*at(v)) == 0 },
+	}
 }
 
 var configKeys = jsonobj.Order(configFields)
@@ -169,10 +221,10 @@ var membersField = jsonobj.Field[Config]{
 var (
 	workerFields = fieldsInOrder("agentId", "name", "color", "joinedAt", "tmuxPaneId", "subscriptions", "agentType",
 		"model", "prompt", "planModeRequired", "cwd", "worktreePath", "sessionId", "backendType", "isActive", "mode",
-		"shutdownAt")
+		"spawnedAt", "shutdownAt", "metadata")
 	leadFields = fieldsInOrder("agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired",
 		"joinedAt", "tmuxPaneId", "cwd", "worktreePath", "sessionId", "subscriptions", "backendType", "isActive",
-		"mode", "shutdownAt")
+		"mode", "spawnedAt", "shutdownAt", "metadata")
 	memberKeys = jsonobj.Order(workerFields)
 )
 
@@ -197,7 +249,9 @@ func fieldsInOrder(keys ...string) []jsonobj.Field[Member] {
 		jsonobj.Texts("subscriptions", jsonobj.Write, func(m *Member) *[]string { return &m.Subscriptions }),
 		text("backendType", jsonobj.Omit, func(m *Member) *string { return &m.BackendType }),
 		jsonobj.Flag("isActive", func(m *Member) **bool { return &m.IsActive }),
+		jsonobj.Time("spawnedAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.SpawnedAt }),
 		jsonobj.Time("shutdownAt", "", jsonobj.ISO, func(m *Member) *time.Time { return &m.ShutdownAt }),
+		objectField("metadata", func(m *Member) *json.RawMessage { return &m.Metadata }),
 	}
 	fields := make([]jsonobj.Field[Member], 0, len(keys))
 	for _, key := range keys {
@@ -233,17 +287,24 @@ func ParseConfig(data []byte) (c *Config, problems []string, err error) {
 	for _, p := range jsonobj.Read(object, configFields, c) {
 		report("%s %s", p.Key, p.Why)
 	}
-	if _, err := waggle.ParseTeam(string(c.Name)); err != nil {
-		report("name: %v", err)
+	raw := string(c.Name)
+	if _, err := waggle.ParseTeam(raw); err != nil {
+		if clientSpelled(raw) {
+			k.notes = append(k.notes, fmt.Sprintf("the name is spelled %s in the file and in agent ids, as a client made it", show(raw)))
+		} else {
+			report("name: %v", err)
+		}
 		c.Name = ""
 	}
 	if _, _, err := c.LeadAgentID.Parse(); err != nil && c.LeadAgentID != "" {
-		report("leadAgentId: %v", err)
+		if !spelledID(c.LeadAgentID, raw) {
+			report("leadAgentId: %v", err)
+		}
 		c.LeadAgentID = ""
 	}
-	raw, _ := object.Get(membersKey)
-	entries, isArray := jsonobj.Elements(raw)
-	switch kind := jsonobj.TypeOf(raw); {
+	list, _ := object.Get(membersKey)
+	entries, isArray := jsonobj.Elements(list)
+	switch kind := jsonobj.TypeOf(list); {
 	case isArray:
 	case kind == "nothing" || kind == "null":
 		report("members is missing")
@@ -252,7 +313,7 @@ func ParseConfig(data []byte) (c *Config, problems []string, err error) {
 	}
 	k.entries, k.visible = entries, make([]bool, len(entries))
 	for i, entry := range entries {
-		m, ok := parseMember(entry, i, func(format string, args ...any) {
+		m, ok := parseMember(entry, i, raw, func(format string, args ...any) {
 			report("members[%d]: "+format, append([]any{i}, args...)...)
 		})
 		if ok && m.clashes(c.Members) {
@@ -278,7 +339,7 @@ func (m Member) clashes(earlier []Member) bool {
 	})
 }
 
-func parseMember(raw json.RawMessage, index int, report func(string, ...any)) (Member, bool) {
+func parseMember(raw json.RawMessage, index int, team string, report func(string, ...any)) (Member, bool) {
 	if kind := jsonobj.TypeOf(raw); kind != "object" {
 		report("is %s, want object", kind)
 		return Member{}, false
@@ -303,6 +364,8 @@ func parseMember(raw json.RawMessage, index int, report func(string, ...any)) (M
 	switch {
 	case m.AgentID == "":
 		report("agentId is missing")
+	case spelledID(m.AgentID, team):
+		m.AgentID = ""
 	case err != nil:
 		report("agentId: %v", err)
 		m.AgentID = ""

@@ -124,9 +124,11 @@ func TestParseEveryEra(t *testing.T) {
 		},
 		"s2": {
 			Name: "orchard-team", Description: "Harvest figures for the autumn", CreatedAt: iso.Add(-5 * time.Minute), SchemaVersion: "1.0.0",
+			Metadata: json.RawMessage("{\n    \"project\": \"autumn\",\n    \"budget_tokens\": 100000\n  }"),
 			Members: []team.Member{
-				{AgentID: "picker-1@orchard-team", Name: "picker-1", AgentType: "general-purpose", Model: "haiku", Prompt: "Count the apples.", Color: "magenta", TmuxPaneID: "%88", BackendType: "tmux", IsActive: new(true), JoinedAt: iso},
-				{AgentID: "picker-2@orchard-team", Name: "picker-2", AgentType: "specialized", Model: "sonnet", Prompt: "Count the pears.", Color: "green", TmuxPaneID: "%89", BackendType: "tmux", IsActive: new(false), JoinedAt: iso.Add(time.Minute), ShutdownAt: iso.Add(70 * time.Minute)},
+				{AgentID: "picker-1@orchard-team", Name: "picker-1", AgentType: "general-purpose", Model: "haiku", Prompt: "Count the apples.", Color: "magenta", TmuxPaneID: "%88", BackendType: "tmux", IsActive: new(true), JoinedAt: iso, SpawnedAt: iso,
+					Metadata: json.RawMessage("{\n        \"tasks_completed\": 5,\n        \"ratio\": 0.5\n      }")},
+				{AgentID: "picker-2@orchard-team", Name: "picker-2", AgentType: "specialized", Model: "sonnet", Prompt: "Count the pears.", Color: "green", TmuxPaneID: "%89", BackendType: "tmux", IsActive: new(false), JoinedAt: iso.Add(time.Minute), SpawnedAt: iso.Add(time.Minute), ShutdownAt: iso.Add(70 * time.Minute)},
 			},
 		},
 	} {

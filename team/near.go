@@ -37,6 +37,10 @@ func near(query string, names []string, aliases map[string]string) []string {
 	return best
 }
 
+// Near returns those of names that resemble query, best first and at most three: for an
+// error that says what was probably meant. All such lists are made here.
+func Near(query string, names []string) []string { return near(query, names, nil) }
+
 // resemblance scores a lower-case name against a lower-case query: less is
 // nearer.
 func resemblance(q, name string, alias bool) (score int, ok bool) {

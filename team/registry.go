@@ -183,7 +183,9 @@ func (t *Team) parse(data []byte) (*Config, error) {
 		return nil, err
 	}
 	if c.Name != t.name {
-		c.kept.problems = append(c.kept.problems, fmt.Sprintf("name %s is not that of the directory, %s", show(rawName(data)), t.name))
+		if raw := rawName(data); !clientSpelled(raw) || !strings.EqualFold(strings.Map(sanitise, raw), string(t.name)) {
+			c.kept.problems = append(c.kept.problems, fmt.Sprintf("name %s is not that of the directory, %s", show(raw), t.name))
+		}
 		c.Name, c.kept.read.Name = t.name, t.name
 	}
 	return c, nil

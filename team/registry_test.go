@@ -284,7 +284,11 @@ func TestNameIsThatOfTheDirectory(t *testing.T) {
 	r := newRoot(t)
 	body := `{
   "name": "My Team.x",
-  "members": []
+  "createdAt": 1795193125905,
+  "leadAgentId": "team-lead@My Team.x",
+  "members": [
+    {"agentId":"team-lead@My Team.x","name":"team-lead","agentType":"team-lead","joinedAt":1795193125905,"tmuxPaneId":"","cwd":"/w","subscriptions":[]}
+  ]
 }`
 	write(t, r.ConfigPath("my-team-x"), body)
 	tm, err := team.Open(r, "my-team-x", options())
@@ -292,8 +296,11 @@ func TestNameIsThatOfTheDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := load(t, tm)
-	if c.Name != "my-team-x" || len(c.Problems()) == 0 {
-		t.Errorf("%q %q", c.Name, c.Problems())
+	if c.Name != "my-team-x" || len(c.Problems()) != 0 || len(c.Notes()) != 1 {
+		t.Errorf("what a client made is a note: %q %q %q", c.Name, c.Problems(), c.Notes())
+	}
+	if found := team.Validate([]byte(body)); len(found) != 0 {
+		t.Errorf("%v", found)
 	}
 	if got := tm.InboxesDir(); got != r.InboxesDir("my-team-x") {
 		t.Errorf("no mailboxes yet: %s", got)

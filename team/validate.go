@@ -83,11 +83,11 @@ var (
 func (v *validator) top(o *jsonobj.Object, claude bool) {
 	name, ok := v.Text(o, "", "name", true)
 	if claude {
-		if _, err := waggle.ParseTeam(name); ok && err != nil {
+		if _, err := waggle.ParseTeam(name); ok && err != nil && !clientSpelled(name) {
 			v.Add("/name", "%v", err)
 		}
 		if id, ok := v.Text(o, "", "leadAgentId", true); ok {
-			if _, _, err := waggle.AgentID(id).Parse(); err != nil {
+			if _, _, err := waggle.AgentID(id).Parse(); err != nil && !spelledID(waggle.AgentID(id), name) {
 				v.Add("/leadAgentId", "%v", err)
 			}
 		}

@@ -149,14 +149,14 @@ func (a arrival) check(err error) error {
 	switch {
 	case err != nil:
 		return &invalidError{"envelope: " + err.Error()}
+	case len(env.Text) > waggle.MaxText: // before what it says
+		return &tooLargeError{fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), waggle.MaxText)}
 	case env.From == "" || len(env.From) > maxFrom:
 		return &invalidError{fmt.Sprintf("envelope: from must have 1 to %d bytes", maxFrom)}
 	case env.Text == "":
 		return &invalidError{"envelope: there is no text"}
 	case env.MsgID == "" || len(env.MsgID) > maxFrom:
 		return &invalidError{fmt.Sprintf("envelope: msg_id must have 1 to %d bytes: it is what makes trying again safe", maxFrom)}
-	case len(env.Text) > waggle.MaxText:
-		return &tooLargeError{fmt.Sprintf("the text has %d bytes, at most %d are allowed", len(env.Text), waggle.MaxText)}
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -120,15 +119,25 @@ func tidyTail(s string) string {
 
 // Plan implements agent.Gate.
 func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
-	return h.question(ctx, waggle.KindPlanApprovalRequest, control.Ask{Plan: plan})
+	a := control.Ask{Plan: plan}
+	if keep := h.w.p.KeepPlan; keep != nil {
+		path, err := keep(plan)
+		h.w.trouble.Note("plan", err, "the plan is in no file; it is in the message and on record")
+		if err == nil {
+			a.PlanFile = path
+		}
+	}
+	return h.question(ctx, waggle.KindPlanApprovalRequest, a)
 }
 
-// Network implements agent.Gate.
+// Network implements agent.Gate. What cannot be read as one host is denied here, and
+// nobody is asked.
 func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answer, error) {
-	a := control.Ask{Host: hostport, Reason: reason}
-	if name, port, err := net.SplitHostPort(hostport); err == nil {
-		a.Host, a.Port = name, port
+	name, port, err := readHost(hostport)
+	if err != nil {
+		return agent.Answer{Reason: err.Error(), By: "system"}, nil
 	}
+	a := control.Ask{Host: name, Port: port, Reason: reason}
 	ans, err := h.question(ctx, waggle.KindSandboxPermissionRequest, a)
 	if err != nil || !ans.Allowed {
 		return ans, err

@@ -221,6 +221,8 @@ func (p *Parts) place(o Options, m *control.Member) (shut func()) {
 	p.Added = []string{"WAGGLE_ARTIFACTS=" + made}
 	p.Environ = append(slices.Clone(p.Environ), p.Added...)
 	p.Status = func(s task.State) error { return task.WriteState(dir, s) }
+	p.KeepPlan = func(plan string) (string, error) { return keepPlan(dir, plan) }
+	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }
 	p.Files = func() ([]task.Artifact, error) { return task.Files(dir) }
 	if o.Terminal {
 		return func() {}

@@ -385,11 +385,15 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said
 		if w.turn != t || w.p.Fold.Turn() == nil {
 			return nil, nil
 		}
-		if t.task != nil && !said.Failed {
+		if t.task != nil && idle.IdleReason != interrupted {
+			errs, note := []string{}, tidy(res.Summary)
+			if said.Failed {
+				errs, note = append(errs, said.Note), said.Note
+			}
 			ds, err = w.say(func(now string) waggle.Payload {
 				return waggle.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
-					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: []string{}}}
-			}, control.Said{Task: t.task.ID, Note: tidy(res.Summary)})
+					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: errs}}
+			}, control.Said{Task: t.task.ID, Failed: said.Failed, Note: note})
 			if err != nil {
 				return refuse(nil, err)
 			}
@@ -399,13 +403,44 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said
 	}
 }
 
+// interrupted is the idleReason of a turn that was cut short: its task stays open.
+const interrupted = "interrupted"
+
+// toPeer tells the lead of the last words to a peer in the turn that ends, not what
+// they are about beyond their summary (WIRE §1.12). "" when there were none.
+func (w *Worker) toPeer() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := w.p.Fold.Outbox
+	for i := len(out) - 1; i >= 0 && out[i].Mail.Kind != waggle.KindIdleNotification; i-- {
+		if out[i].Mail.Kind != waggle.KindText || out[i].Mail.To == waggle.Lead {
+			continue
+		}
+		if env, err := out[i].Mail.Open(); err == nil {
+			return clip("[to "+string(out[i].Mail.To)+"] "+env.Summary, longestSummary)
+		}
+	}
+	return ""
+}
+
+// longestSummary is where real clients cut a summary (WIRE §1.18).
+const longestSummary = 200
+
+// clip shortens s to n characters.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
 // idle is what a worker says when a turn has ended.
 func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, control.Said) {
-	idle := waggle.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Result: tidy(end.res.Summary)}
+	idle := waggle.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Summary: w.toPeer(), Result: tidy(end.res.Summary)}
 	said := control.Said{Failed: end.res.Failed || end.err != nil, Note: tidy(end.res.Reason)}
 	switch {
 	case end.interrupted:
-		idle.IdleReason, idle.Result, said.Failed, said.Note = "interrupted", "", true, "interrupted"
+		idle.IdleReason, idle.Result, said.Failed, said.Note = interrupted, "", true, interrupted
 		if end.steered {
 			said.Note = errSteered.Error()
 		}

@@ -101,6 +101,11 @@ type Parts struct {
 	// Files lists what the member's directory holds, so that task_completed can
 	// name what a turn has made; nil: nothing.
 	Files func() ([]task.Artifact, error)
+	// Shown looks where this process is shown; nil: nobody knows.
+	Shown func(context.Context) control.Shown
+	// KeepPlan writes a copy of a plan for readers of files and returns its path; nil:
+	// there is none.
+	KeepPlan func(plan string) (path string, err error)
 	// GateWait is how long the agent waits for an answer before it is told to
 	// retry later (TRUST 3); 0: as long as it takes.
 	GateWait time.Duration
@@ -505,16 +510,23 @@ func (w *Worker) Apply(ctx context.Context) error {
 // does: the leader may ask again, or end the process.
 func (w *Worker) answerShutdown(ctx context.Context) error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.p.Fold.State() != control.ShuttingDown {
+	leaving := w.p.Fold.State() == control.ShuttingDown
+	w.mu.Unlock()
+	if !leaving {
 		return nil
 	}
+	var at control.Shown
+	if w.p.Shown != nil {
+		at = w.p.Shown(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
 		return err
 	}
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil, w.busyWith(), w.p.Lead, mint)
+		return w.p.Fold.AnswerShutdown(w.p.Fold.Turn() == nil, w.busyWith(), at, w.p.Lead, mint)
 	})
 }
 

@@ -161,11 +161,14 @@ func (a *App) examineTeam(ctx context.Context, op operator.Operator, n waggle.Te
 	for _, p := range cfg.Problems() {
 		out = append(out, finding{what, "problem", p, "look at " + op.Root.ConfigPath(n)})
 	}
+	for _, p := range cfg.Notes() {
+		out = append(out, finding{what, "note", p, ""})
+	}
 	for _, p := range op.Root.Check(n) {
 		out = append(out, finding{what, "problem", p, "chmod -R go-w " + op.Root.TeamDir(n)})
 	}
-	if s != nil && len(s.Lead.Unverified) > 0 {
-		out = append(out, finding{what, "note", fmt.Sprintf("%d messages claimed an authority they do not have", len(s.Lead.Unverified)), "waggle log --kind unverified --team " + string(n)})
+	if claims := unverified(s); claims > 0 {
+		out = append(out, finding{what, "note", fmt.Sprintf("%d messages claimed an authority they do not have", claims), "waggle log --kind unverified --team " + string(n)})
 	}
 	return append(append(out, examineInboxes(ctx, op, n, cfg)...), examineMessages(ctx, op, n)...)
 }
@@ -226,4 +229,12 @@ func examineInboxes(ctx context.Context, op operator.Operator, n waggle.TeamName
 		}
 	}
 	return out
+}
+
+// unverified counts what claimed an authority that it does not have, in a team of ours.
+func unverified(s *operator.State) int {
+	if s == nil {
+		return 0
+	}
+	return s.Unverified()
 }

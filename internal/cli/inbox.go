@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"io"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 )
 
 func inboxCmd(a *App) *cobra.Command {
-	var unread, mark, follow, news, archive, address bool
+	var unread, mark, follow, news, archive, address, prompt bool
 	cmd := &cobra.Command{
 		Use:               "inbox [NAME]",
 		Short:             "Show a member's messages, by default the lead's; consumes nothing",
@@ -44,6 +45,13 @@ func inboxCmd(a *App) *cobra.Command {
 			if archive && (follow || mark) {
 				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
 			}
+			if prompt && (follow || archive || news) {
+				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--as-prompt gives what is unread in the mailbox, once",
+					Hint: "leave out --follow, --archive and --news"}
+			}
+			if prompt {
+				return b.prompt(cmd.Context())
+			}
 			if follow {
 				return b.follow(cmd.Context())
 			}
@@ -53,6 +61,7 @@ func inboxCmd(a *App) *cobra.Command {
 	cmd.Flags().BoolVar(&unread, "unread", false, "only what is unread")
 	cmd.Flags().BoolVar(&mark, "mark-read", false, "mark what is shown as read")
 	cmd.Flags().BoolVar(&archive, "archive", false, "show what is kept of the member's mail outside its mailbox")
+	cmd.Flags().BoolVar(&prompt, "as-prompt", false, "give what is unread as one message for an agent, a teammate-message block each; nothing\nwhen nothing is unread (with --json a list of {\"type\",\"message\",\"isMeta\"})")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what arrives (with --json one entry a line)")
 	cmd.Flags().BoolVar(&address, "address", false, "show the address, uds:PATH, at which other sessions' words to NAME are taken now\n(the lead's: the operator's socket)")
 	cmd.Flags().BoolVar(&news, "news", false, "of the members' status only what is worth a turn: a result, a failure,\nthe first idle after work, and when all are idle")
@@ -127,6 +136,28 @@ func (b *inboxView) once(ctx context.Context) error {
 		return b.op.MarkRead(ctx, in)
 	}
 	return nil
+}
+
+// prompt gives unread mail as a message for an agent. It is marked when it was written.
+func (b *inboxView) prompt(ctx context.Context) error {
+	b.unread = true
+	in, err := b.read(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := b.op.Attach(ctx, in)
+	if err != nil {
+		return err
+	}
+	if b.a.flags.json {
+		err = b.a.document(list)
+	} else if len(list) > 0 {
+		_, err = io.WriteString(b.a.Out, operator.VisibleStyled(list[0].Message.Content)+"\n")
+	}
+	if err != nil || !b.mark {
+		return err
+	}
+	return b.op.MarkRead(ctx, in)
 }
 
 func (b *inboxView) follow(ctx context.Context) error {

@@ -76,6 +76,9 @@ func (a *App) sayChange(c *operator.PolicyChange, what string) {
 		return
 	}
 	a.say("%s: policy version %d", operator.Visible(what), c.Version)
+	for _, name := range c.Keep {
+		a.say("  %s keeps the old rule if it was told of it: waggle does not run it, and no message takes a rule back", operator.Visible(name))
+	}
 	a.memberPolicies(c.Members)
 }
 

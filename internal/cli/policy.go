@@ -119,7 +119,8 @@ func policyRmCmd(a *App) *cobra.Command {
 		Use:   "rm RULE",
 		Short: "Take a rule back: a new version of the policy",
 		Long: `Take a rule back, from the team and from every member, or with --for from one member
-only. --json is as for policy add.`,
+only. A member that waggle does not run keeps what it was told: it is named. --json is as
+for policy add, with their names in "keep".`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRules,
 		RunE: func(cmd *cobra.Command, args []string) error {

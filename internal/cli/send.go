@@ -22,6 +22,7 @@ import (
 type sendFlags struct {
 	id, file, summary, color, priority, supersedes, wait string
 	expires, timeout                                     time.Duration
+	metadata                                             []string
 }
 
 func sendCmd(a *App) *cobra.Command {
@@ -77,6 +78,7 @@ stays open. Only the lead's own words have one, by the record and never by a tex
 	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
 	fl.DurationVar(&f.expires, "expires", 0, "do not deliver it any more after this long")
 	fl.StringVar(&f.id, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
+	metadataFlag(cmd, &f.metadata)
 	fl.StringVar(&f.wait, "wait", "", "wait until it is delivered or acked")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "with --wait: how long")
 	must(cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "next-tool", "interrupt"}, cobra.ShellCompDirectiveNoFileComp)))
@@ -93,6 +95,10 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	metadata, err := operator.ParseMetadata(f.metadata)
+	if err != nil {
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+	}
 	if what, ok := strings.CutPrefix(args[0], "@"); ok {
 		op, is, err := a.toSession(ctx, what)
 		if err != nil {
@@ -100,7 +106,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 		}
 		if is {
 			return a.sendSession(ctx, op, what, operator.Message{Text: text, As: a.flags.as, ID: f.id, Priority: control.Priority(f.priority),
-				Supersedes: f.supersedes, Expires: f.expires, Want: want})
+				Supersedes: f.supersedes, Expires: f.expires, Want: want, Metadata: metadata})
 		}
 	}
 	to, err := waggle.ParseAddress(args[0])
@@ -115,7 +121,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 		return err
 	}
 	results, err := op.Send(ctx, name, operator.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.flags.as,
-		Priority: control.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want})
+		Priority: control.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata})
 	if err != nil {
 		return err
 	}

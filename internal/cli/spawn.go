@@ -55,9 +55,9 @@ that is not what was asked for, the member is ended again, unless --accept takes
 
 // spawnFlags say what a new member is to be.
 type spawnFlags struct {
-	agent, backend, cwd, color, model, mode, restart string
-	plan, worktree                                   bool
-	command                                          []string
+	agent, backend, cwd, color, model, mode, restart, kind string
+	plan, worktree                                         bool
+	command, metadata                                      []string
 }
 
 func (o *spawnFlags) add(cmd *cobra.Command) {
@@ -69,6 +69,8 @@ func (o *spawnFlags) add(cmd *cobra.Command) {
 	f.StringVar(&o.color, "color", "", "its colour")
 	f.StringVar(&o.model, "model", "", "the model that it must have")
 	f.StringVar(&o.mode, "mode", "", "its permission mode")
+	f.StringVar(&o.kind, "type", "general-purpose", "what kind of agent the registry says it is")
+	metadataFlag(cmd, &o.metadata)
 	f.BoolVar(&o.plan, "require-plan", false, "a plan of it must be approved before it changes anything")
 	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made of the checkout that its directory is in")
 	f.StringVar(&o.restart, "restart", operator.RestartOnFailure, "what becomes of it when its process dies while somebody leads: on-failure, never")
@@ -79,7 +81,10 @@ func (o *spawnFlags) member(args []string) (*operator.NewMember, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &operator.NewMember{FileMember: operator.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Worktree: o.worktree, Model: o.model}}
+	m := &operator.NewMember{FileMember: operator.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Worktree: o.worktree, Model: o.model, Type: o.kind}}
+	if m.Metadata, err = operator.ParseMetadata(o.metadata); err != nil {
+		return nil, err
+	}
 	if len(args) > 1 {
 		m.Prompt = args[1]
 	}

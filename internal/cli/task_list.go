@@ -41,6 +41,9 @@ func (a *App) taskList(ctx context.Context, f taskListFlags) error {
 	for _, p := range l.Problems {
 		a.talk("%s %s", yellow("note:"), operator.Visible(p))
 	}
+	if l.Hidden > 0 {
+		a.talk("%s %d tasks that Claude Code keeps for itself are hidden: --all shows them", yellow("note:"), l.Hidden)
+	}
 	if a.flags.json {
 		return a.document(map[string]any{"tasks": l.Tasks})
 	}

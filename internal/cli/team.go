@@ -65,6 +65,7 @@ func (a *App) teamList(ctx context.Context) error {
 
 func teamCreateCmd(a *App) *cobra.Command {
 	var description, mode, layout string
+	var metadata []string
 	cmd := &cobra.Command{
 		Use:   "create TEAM",
 		Short: "Make an empty team that waggle leads",
@@ -86,7 +87,11 @@ func teamCreateCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := op.CreateAs(cmd.Context(), name, description, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
+			data, err := operator.ParseMetadata(metadata)
+			if err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "team create", Err: err}
+			}
+			if _, err := op.CreateAs(cmd.Context(), name, operator.About{Description: description, Metadata: data}, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
 				return err
 			}
 			if a.flags.json {
@@ -98,6 +103,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&description, "description", "", "what the team is for")
+	metadataFlag(cmd, &metadata)
 	layoutFlag(cmd, &layout, mailbox.Array.String(), "of the mailboxes")
 	cmd.Flags().StringVar(&mode, "mode", string(policy.ModeDefault), "permission mode")
 	return cmd
@@ -106,6 +112,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 func teamAddCmd(a *App) *cobra.Command {
 	var m team.Member
 	var unique bool
+	var metadata []string
 	cmd := &cobra.Command{
 		Use:   "add MEMBER",
 		Short: "Register a member that another program runs",
@@ -113,6 +120,9 @@ func teamAddCmd(a *App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if m.Name, err = waggle.ParseNewMember(args[0]); err != nil {
+				return &operator.Error{Code: operator.CodeUsage, Op: "team add", Err: err}
+			}
+			if m.Metadata, err = operator.ParseMetadata(metadata); err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "team add", Err: err}
 			}
 			op, name, err := a.team()
@@ -139,8 +149,14 @@ func teamAddCmd(a *App) *cobra.Command {
 	cmd.Flags().StringVar(&m.AgentType, "type", "general-purpose", "what kind of agent it is")
 	cmd.Flags().StringVar(&m.Model, "model", "", "the model it uses")
 	cmd.Flags().StringVar(&m.Prompt, "prompt", "", "what it was told to be")
+	metadataFlag(cmd, &metadata)
 	cmd.Flags().BoolVar(&unique, "unique", false, "append -2, -3, … when the name is taken")
 	return cmd
+}
+
+// metadataFlag is for entries that a person adds something of their own to.
+func metadataFlag(cmd *cobra.Command, pairs *[]string) {
+	cmd.Flags().StringArrayVar(pairs, "metadata", nil, "KEY=VALUE for readers of the entry, which waggle does not act on; VALUE is JSON or text;\nrepeat it for each key")
 }
 
 func teamRemoveCmd(a *App) *cobra.Command {

@@ -30,7 +30,7 @@ type span struct {
 }
 
 // OTel returns an observer for OpenTelemetry, through the API alone. It counts
-// waggle.transitions by machine, row, event and state; it measures
+// waggle.transitions by team, machine, row, event and state; it measures
 // waggle.request.wait, the seconds from a question to its decision; and it makes a
 // span of each question, from the record that opened it to the one that closed it,
 // and of each turn of a worker. Times are those of the records. What was open when
@@ -50,7 +50,7 @@ func OTel(tp trace.TracerProvider, mp metric.MeterProvider) (control.Observer, e
 }
 
 func (t *otel) observe(o control.Observation) {
-	t.transitions.Add(context.Background(), 1, metric.WithAttributes(attribute.String("machine", o.Machine),
+	t.transitions.Add(context.Background(), 1, metric.WithAttributes(attribute.String("team", string(o.Team)), attribute.String("machine", o.Machine),
 		attribute.String("row", o.Row), attribute.String("event", string(o.On)), attribute.String("to", string(o.To))))
 	switch o.Machine {
 	case control.MachineRequest:
@@ -93,7 +93,7 @@ func (t *otel) turn(o control.Observation) {
 
 func (t *otel) begin(key, name string, o control.Observation) {
 	_, s := t.tracer.Start(context.Background(), name, trace.WithNewRoot(), trace.WithTimestamp(o.Time), trace.WithAttributes(
-		attribute.String("waggle.member", o.Member), attribute.String("waggle.instance", string(o.Instance)),
+		attribute.String("waggle.team", string(o.Team)), attribute.String("waggle.member", o.Member), attribute.String("waggle.instance", string(o.Instance)),
 		attribute.String("waggle.request", o.Request), attribute.Int64("waggle.seq", int64(o.Seq))))
 	t.open[key] = &span{s, o.Time}
 }

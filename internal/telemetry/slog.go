@@ -17,6 +17,7 @@ func Slog(l *slog.Logger) control.Observer {
 		}
 		r := slog.NewRecord(o.Time, slog.LevelInfo, "transition", 0)
 		r.AddAttrs(
+			slog.String("team", string(o.Team)),
 			slog.String("machine", o.Machine),
 			slog.String("member", o.Member),
 			slog.String("instance", string(o.Instance)),

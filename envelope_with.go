@@ -1,0 +1,50 @@
+package waggle
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// With returns e with a key that Envelope has no field for, such as metadata. The key
+// stands before read, and replaces one of its name. Value is JSON and is kept as it
+// is written. The keys of the envelope's own fields are refused with an *EntryError.
+func (e Envelope) With(key string, value json.RawMessage) (Envelope, error) {
+	if slices.Contains(slotKeys[:], key) || key == "content" {
+		return Envelope{}, &EntryError{key, "is a field of its own"}
+	}
+	if !json.Valid(value) {
+		return Envelope{}, &EntryError{key, "is not valid JSON"}
+	}
+	raw, err := e.MarshalJSON()
+	if err != nil {
+		return Envelope{}, err
+	}
+	out, err := ParseEnvelope(raw)
+	if err != nil {
+		return Envelope{}, fmt.Errorf("envelope with %s: %w", key, err)
+	}
+	k := *out.kept
+	k.members = slices.DeleteFunc(slices.Clone(k.members), func(m keptMember) bool { return m.slot == noSlot && m.key == key })
+	at := len(k.members)
+	if i := slices.IndexFunc(k.members, func(m keptMember) bool { return m.slot == slotRead }); i >= 0 {
+		at = i
+	}
+	m := member{key: key, lit: string(appendString(nil, key)), raw: string(value)}
+	k.members = slices.Insert(k.members, at, keptMember{m, noSlot})
+	out.kept = &k
+	// What it says now is read back: a key may be another spelling of a field.
+	if raw, err = out.MarshalJSON(); err != nil {
+		return Envelope{}, err
+	}
+	return ParseEnvelope(raw)
+}
+
+// WithMessageID returns e with its msg_id also as messageId, by which readers of
+// seed 002 find an entry. One without an id is as it was.
+func (e Envelope) WithMessageID() (Envelope, error) {
+	if e.MsgID == "" {
+		return e, nil
+	}
+	return e.With("messageId", appendString(nil, e.MsgID))
+}

@@ -1,0 +1,31 @@
+package mailbox
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"waggle/internal/atomicfile"
+)
+
+// whole drops a byte order mark with any change of the file: readers that parse JSON
+// strictly, Claude Code's among them, cannot read a file that begins with one.
+func (arrayFormat) whole(v atomicfile.View, splices []atomicfile.Splice) ([]atomicfile.Splice, error) {
+	mark := int64(len(byteOrderMark))
+	if len(splices) == 0 || splices[0].Offset < mark || v.Size() < mark {
+		return splices, nil
+	}
+	head := make([]byte, mark)
+	if _, err := v.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if !bytes.Equal(head, byteOrderMark) {
+		return splices, nil
+	}
+	return append([]atomicfile.Splice{{Delete: mark}}, splices...), nil
+}
+
+// whole leaves marks where they are: each line may have one.
+func (lineFormat) whole(_ atomicfile.View, splices []atomicfile.Splice) ([]atomicfile.Splice, error) {
+	return splices, nil
+}

@@ -1,0 +1,34 @@
+package mailbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/mailbox"
+)
+
+// A byte order mark goes with the first change: strict readers cannot read it.
+func TestMarkingDropsTheByteOrderMark(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "bob.json")
+	const entry = `{"from":"ann","text":"hi","timestamp":"2026-11-20T18:15:43.000Z","read":false}`
+	if err := os.WriteFile(path, []byte("\ufeff["+entry+"]"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	box, err := mailbox.Dir{Path: dir}.Open("bob", mailbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := mailbox.ReadPrompt(t.Context(), box)
+	if err != nil || len(p.IDs) != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if err := box.MarkRead(t.Context(), p.IDs...); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != "["+entry[:len(entry)-len("false}")]+"true}]" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
