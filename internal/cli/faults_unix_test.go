@@ -101,11 +101,8 @@ type faultFile struct {
 	wire bool // in the wire tree: anybody may write it
 	path func(f *faulty) string
 	// except are the exit codes of commands that differ from what a whole team gives.
-	except  map[string][]int
-	pending bool // it is stated what ending with broken journals is to give; package journal does not yet
+	except map[string][]int
 }
-
-var unreadable = []int{0, operator.CodeFailed, operator.CodeLocked}
 
 // denied is what commands may end with that need a journal that cannot be used.
 var denied = map[string][]int{"status": {0, 1}, "pending": {0, 1}, "approve": {0, 1, 6, 8, 9}, "send": {0, 1, 6, 8}, "stop": {0, 1, 4, 8}, "resume": {0, 1, 6, 8}}
@@ -122,11 +119,11 @@ var faultFiles = []faultFile{
 	{name: "task lock", wire: true, path: func(f *faulty) string { return filepath.Join(f.op.Root.TasksDir("api"), ".lock") }},
 	{name: "member's directory", wire: true, path: func(f *faulty) string { return f.op.Root.MemberDir("api", "ann") }},
 	{name: "task-status.json", wire: true, path: func(f *faulty) string { return filepath.Join(f.op.Root.MemberDir("api", "ann"), "task-status.json") }},
-	{name: "leader's journal", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "00000001.jsonl") }, except: denied, pending: true},
-	{name: "member's journal", path: func(f *faulty) string { return filepath.Join(f.dir.JournalOf(string(f.ann)), "00000001.jsonl") }, except: denied, pending: true},
-	{name: "journal lock", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "lock") }, except: denied, pending: true},
-	{name: "leader.lock", path: func(f *faulty) string { return f.dir.LeaderLease() }, except: denied, pending: true},
-	{name: "process lease", path: func(f *faulty) string { return f.dir.ProcessLease(f.ann) }, except: denied, pending: true},
+	{name: "leader's journal", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "00000001.jsonl") }, except: denied},
+	{name: "member's journal", path: func(f *faulty) string { return filepath.Join(f.dir.JournalOf(string(f.ann)), "00000001.jsonl") }, except: denied},
+	{name: "journal lock", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "lock") }, except: denied},
+	{name: "leader.lock", path: func(f *faulty) string { return f.dir.LeaderLease() }, except: denied},
+	{name: "process lease", path: func(f *faulty) string { return f.dir.ProcessLease(f.ann) }, except: denied},
 	{name: "team.json", path: func(f *faulty) string { return f.dir.Identity() }},
 	{name: "team.yaml", path: func(f *faulty) string { return f.dir.TeamFile() }, except: map[string][]int{"resume": {0, 1, 2, 6, 8}}},
 }
