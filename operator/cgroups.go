@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"waggle/control"
@@ -83,7 +84,14 @@ func (c *collector) cgroups(s *State) (err error) {
 		err = errors.Join(err, rerr)
 		why := fmt.Sprintf("it is in the control group of pid %d, which is dead", m.Process.ID.PID)
 		for _, pid := range left {
-			g := Garbage{Kind: GarbageCommand, Member: string(m.Name), PID: pid, Argv: program(spawn.Argv(pid)), Path: r.Path, Why: why,
+			if slices.ContainsFunc(c.out.Found, func(g *Garbage) bool { return g.PID == pid }) {
+				continue // it was found by its group or its mark
+			}
+			id, ierr := spawn.Identify(pid)
+			if ierr != nil {
+				continue // it has just ended
+			}
+			g := Garbage{Kind: GarbageCommand, Member: string(m.Name), PID: pid, Start: id.Start, Argv: program(spawn.Argv(pid)), Path: r.Path, Why: why,
 				unused: func(context.Context) bool { return gone(m.Process.ID) },
 				gone:   func() bool { return !r.There() },
 				end:    func(ctx context.Context) error { _, err := c.o.endCgroup(ctx, s, m, why); return err }}

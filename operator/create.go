@@ -197,7 +197,7 @@ func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool,
 func (s *State) vacant(name waggle.MemberName) error {
 	for _, m := range s.Lead.Live() {
 		if waggle.SameName(m.Name, name) {
-			return &Error{Code: CodeRefused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("%s is a member of team %s that has not left, although the registry may not list it", m.Name, s.Team),
+			return &Error{Code: CodeRefused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("the name is taken: %s is a member of team %s that has not left, whether or not the registry lists it", m.Name, s.Team),
 				Hint: fmt.Sprintf("waggle stop %s --team %s ends it", m.Name, s.Team)}
 		}
 	}

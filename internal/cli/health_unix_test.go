@@ -298,10 +298,7 @@ func TestTwelveSituations(t *testing.T) {
 		whole, err := os.ReadFile(path)
 		w.must(err)
 		w.must(os.WriteFile(path, bytes.Replace(whole, []byte(`"kind":"opened"`), []byte(`"kind":"opENed"`), 1), 0o600))
-		w.is("broken", operator.StateUnknown, "broken at seq")
-		w.agree()
-		w.signal(m.Process.ID.PID, syscall.SIGKILL)
-		w.until("broken", operator.StateDead)
+		w.until("broken", operator.StateDead) // it ends itself: it can prove nothing of what it does
 		w.must(os.WriteFile(path, whole, 0o600))
 		w.untilLogged("broken")
 		w.agree()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"waggle/internal/cgroup"
 	"waggle/internal/cli"
 )
 
@@ -40,6 +41,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "cgroup" {
+				return ownGroups(), nil
+			}
+			return false, fmt.Errorf("no condition %q", cond)
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"powercut":  cmdPowercut,
 			"unchanged": cmdUnchanged,
@@ -49,6 +56,16 @@ func TestScripts(t *testing.T) {
 			"until":     cmdUntil,
 		},
 	})
+}
+
+// ownGroups reports that members get control groups of their own here.
+func ownGroups() bool {
+	dir, err := cgroup.Here("/proc")
+	if err != nil {
+		return false
+	}
+	path, err := os.MkdirTemp(dir, "waggle-test-")
+	return err == nil && os.Remove(path) == nil
 }
 
 // goCache keeps the build cache of whoever runs the tests, so that scripts that
