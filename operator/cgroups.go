@@ -100,3 +100,13 @@ func (c *collector) cgroups(s *State) (err error) {
 	}
 	return err
 }
+
+// dropCgroups removes the empty control groups of a team that has ended. One with a
+// process in it stays: the system refuses to remove it.
+func dropCgroups(s *State) {
+	for _, m := range s.Lead.Members {
+		if r, err := s.cgroupOf(m); err == nil && r != nil && r.There() {
+			_ = r.Drop()
+		}
+	}
+}

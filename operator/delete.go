@@ -306,6 +306,7 @@ func (o Operator) tell(ctx context.Context, s *State) {
 // as the record of its end calls for, or as the caller does, and takes away what
 // its dead processes left of their sockets.
 func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, error) {
+	dropCgroups(s)
 	if err := s.Dir.Sockets(o.runDir()).Remove(); err != nil {
 		return "", err
 	}

@@ -149,6 +149,10 @@ func (g Group) End(ctx context.Context, spare []int) error {
 	}
 }
 
+// Drop removes the group and those below it; with a process in one it is an error, and
+// that one stays.
+func (g Group) Drop() error { return g.remove() }
+
 // remove removes the group and those below it, when they are empty.
 func (g Group) remove() error {
 	var dirs []string

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -64,6 +65,11 @@ func TestClearedEnvironment(t *testing.T) {
 				}
 			})
 			worker := h.status(team).Members[0].PID
+			homes, err := filepath.Glob(filepath.Join(h.dir, "s", "teams", team+"-*"))
+			if err != nil || len(homes) != 1 {
+				t.Fatalf("state of the team: %q %v", homes, err)
+			}
+			groups := filepath.Join(dir, "waggle-"+filepath.Base(homes[0])+"-*") // other runs may have left theirs
 			if err := syscall.Kill(worker, syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
@@ -75,8 +81,19 @@ func TestClearedEnvironment(t *testing.T) {
 				h.waggle(append(end, "--team", team)...) // what it leaves is looked at
 			}
 			wait("what was left behind ends", func() bool { return !left.Alive() })
+			if name == "restart" { // the next one is in its group before it is ended
+				wait("the member is back", func() bool {
+					pid := h.status(team).Members[0].PID
+					procs, _ := filepath.Glob(filepath.Join(groups, "cgroup.procs"))
+					if pid == worker || len(procs) != 1 {
+						return false
+					}
+					b, err := os.ReadFile(procs[0])
+					return err == nil && slices.Contains(strings.Fields(string(b)), strconv.Itoa(pid))
+				})
+			}
 			h.waggle("down", "--team", team, "--grace", "1s")
-			if found, err := filepath.Glob(filepath.Join(dir, "waggle-"+team+"-*")); err != nil || len(found) > 0 {
+			if found, err := filepath.Glob(groups); err != nil || len(found) > 0 {
 				t.Errorf("control groups are left: %q %v", found, err)
 			}
 		})

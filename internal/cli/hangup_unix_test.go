@@ -3,10 +3,13 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"waggle/operator"
 )
 
 // TestHangupDetaches: when the terminal of a foreground up goes away, a process in the
@@ -30,7 +33,8 @@ func TestHangupDetaches(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	await(t, "it is up", func() bool {
 		o, _, code := h.waggle("status", "--team", "hung", "--json")
-		return code == 0 && len(o) > 0 && len(h.status("hung").Members) == 1 && h.status("hung").Members[0].Ready != nil
+		var st operator.Status
+		return code == 0 && json.Unmarshal([]byte(o), &st) == nil && len(st.Members) == 1 && st.Members[0].Ready != nil
 	})
 	before := h.status("hung")
 	if before.Leader.PID != cmd.Process.Pid {
