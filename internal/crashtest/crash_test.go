@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,14 +87,14 @@ type toll struct {
 func (s *toll) team(t *testing.T, rng *mrand.Rand, m mode, kills int) {
 	d := &drama{crew: newCrew(t, rng, m.file()), mode: m, kinds: s.kinds}
 	d.setUp(m)
-	stop := d.watch()
+	stop := sync.OnceValue(d.watch())
+	defer stop() // also when a check ends the test
 	d.begin()
 	for i := 0; i < perTeam && (i == 0 || s.killed+d.killed < kills/len(modes)) && !t.Failed(); i++ {
 		d.round(i)
 		s.rounds++
 	}
 	if t.Failed() {
-		stop()
 		return
 	}
 	d.ending()
@@ -134,7 +135,9 @@ func (d *drama) begin() {
 	s, again := d.state(), []string{"up", "waggle.yaml", "--detach"}
 	if s != nil {
 		d.t.Logf("killed while it came up, %d members had joined", len(s.Lead.Members))
-		if _, err := os.Stat(s.Dir.TeamFile()); err == nil && d.between(0, 3) > 0 {
+		// An up that saw its leader die first has begun to end what came up.
+		ending := slices.ContainsFunc(s.Lead.Members, func(m *control.Member) bool { return m.Left != nil })
+		if _, err := os.Stat(s.Dir.TeamFile()); err == nil && !ending && d.between(0, 3) > 0 {
 			again = []string{"resume", "--detach"}
 		}
 	}
@@ -378,6 +381,10 @@ func (d *drama) ending() {
 	for _, p := range calls {
 		p.wait()
 	}
+	d.until("whoever leads ends nothing any more", func() bool {
+		s := d.state()
+		return s == nil || s.Lead.Closing == nil || s.Lead.Led == nil || !s.Lead.Led.ID.Alive()
+	})
 	if d.state() != nil {
 		d.once(d.picture())
 		d.waggle([]int{0, 4, 6, 9}, down...)
