@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -17,32 +16,36 @@ import (
 // cgroupEnd is how long the end of a control group may take: its processes are killed.
 const cgroupEnd = 3 * time.Second
 
-// cgroupOf is the control group of a member in this run of the machine, nil when it has
-// none on record. One whose name is not that member's is not used.
-func (s *State) cgroupOf(m *control.Member) (*cgroup.Record, error) {
-	if m.Process == nil || m.Process.ID.Inside || m.Process.ID.Theirs {
-		return nil, nil
+// cgroupsOf lists the control groups of the dead processes of a member that are there.
+// Of the records of those that are not, one stays: all that the member started was in
+// such a group, which is what gc wants to know.
+func (s *State) cgroupsOf(m *control.Member) (left []cgroup.Record, err error) {
+	all, err := cgroup.Records(s.Dir.Path, string(m.Instance))
+	kept := false
+	for _, r := range all {
+		// The check says of an earlier run of the machine that its processes are gone; no
+		// group of it is there.
+		switch {
+		case !gone(spawn.Identity{PID: r.PID, Start: r.Start, Boot: r.Boot}):
+		case r.There():
+			left = append(left, r)
+		case !kept && m.Process != nil && r.Boot == m.Process.ID.Boot:
+			kept = true
+		default:
+			err = errors.Join(err, r.Forget())
+		}
 	}
-	r, err := cgroup.Load(s.Dir.Path, string(m.Instance))
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case r.Boot != m.Process.ID.Boot || filepath.Base(r.Path) != cgroup.Name(s.Dir.Path, string(m.Instance)):
-		return nil, nil
-	}
-	return &r, nil
+	return left, err
 }
 
-// endCgroup ends what is left in the control group of a member whose process has ended:
-// also what no mark and no process group tells from other processes. It never ends a
-// group in which this process or one above it is.
+// endCgroup ends what is left in the control groups of a member whose process has
+// ended: also what no mark and no process group tells from other processes. It never
+// ends a group in which this process or one above it is.
 func (o Operator) endCgroup(ctx context.Context, s *State, m *control.Member, why string) (rung string, err error) {
 	rung = spawn.RungGone
-	r, err := s.cgroupOf(m)
-	if r == nil || err != nil || !r.There() || !gone(m.Process.ID) {
-		return rung, err
+	list, _ := s.cgroupsOf(m) // gc tells of records that cannot be read
+	if len(list) == 0 {
+		return rung, nil
 	}
 	spare := []int{1, o.PID}
 	up, err := spawn.Ancestors(o.PID)
@@ -52,6 +55,18 @@ func (o Operator) endCgroup(ctx context.Context, s *State, m *control.Member, wh
 	for _, id := range up {
 		spare = append(spare, id.PID)
 	}
+	ctx, cancel := context.WithTimeout(ctx, cgroupEnd)
+	defer cancel()
+	var errs []error
+	for _, r := range list {
+		ended, err := o.endGroup(ctx, s, m, r, spare, why)
+		rung, errs = spawn.Harder(rung, ended), append(errs, err)
+	}
+	return rung, errors.Join(errs...)
+}
+
+func (o Operator) endGroup(ctx context.Context, s *State, m *control.Member, r cgroup.Record, spare []int, why string) (rung string, err error) {
+	rung = spawn.RungGone
 	left, err := r.Processes()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return rung, err
@@ -60,8 +75,6 @@ func (o Operator) endCgroup(ctx context.Context, s *State, m *control.Member, wh
 	for _, pid := range left {
 		argv[pid] = program(spawn.Argv(pid))
 	}
-	ctx, cancel := context.WithTimeout(ctx, cgroupEnd)
-	defer cancel()
 	if err := r.End(ctx, spare); err != nil {
 		return rung, fmt.Errorf("end what %s has left: %w", m.Name, err)
 	}
@@ -75,37 +88,47 @@ func (o Operator) endCgroup(ctx context.Context, s *State, m *control.Member, wh
 // cgroups finds what is left in the control groups of members whose process has ended.
 func (c *collector) cgroups(s *State) (err error) {
 	for _, m := range s.Lead.Members {
-		r, rerr := s.cgroupOf(m)
+		list, rerr := s.cgroupsOf(m)
 		err = errors.Join(err, rerr)
-		if r == nil || !r.There() || !gone(m.Process.ID) {
-			continue
-		}
-		left, rerr := r.Processes()
-		err = errors.Join(err, rerr)
-		why := fmt.Sprintf("it is in the control group of pid %d, which is dead", m.Process.ID.PID)
-		for _, pid := range left {
-			if slices.ContainsFunc(c.out.Found, func(g *Garbage) bool { return g.PID == pid }) {
-				continue // it was found by its group or its mark
-			}
-			id, ierr := spawn.Identify(pid)
-			if ierr != nil {
-				continue // it has just ended
-			}
-			g := Garbage{Kind: GarbageCommand, Member: string(m.Name), PID: pid, Start: id.Start, Argv: program(spawn.Argv(pid)), Path: r.Path, Why: why,
-				unused: func(context.Context) bool { return gone(m.Process.ID) },
-				gone:   func() bool { return !r.There() },
-				end:    func(ctx context.Context) error { _, err := c.o.endCgroup(ctx, s, m, why); return err }}
-			c.find(s, fmt.Sprint(r.Path, " ", pid), g)
+		for _, r := range list {
+			err = errors.Join(err, c.cgroup(s, m, r))
 		}
 	}
 	return err
+}
+
+func (c *collector) cgroup(s *State, m *control.Member, r cgroup.Record) error {
+	left, err := r.Processes()
+	why := fmt.Sprintf("it is in the control group of pid %d, which is dead", r.PID)
+	for _, pid := range left {
+		if slices.ContainsFunc(c.out.Found, func(g *Garbage) bool { return g.PID == pid }) {
+			continue // it was found by its group or its mark
+		}
+		id, ierr := spawn.Identify(pid)
+		if ierr != nil {
+			continue // it has just ended
+		}
+		g := Garbage{Kind: GarbageCommand, Member: string(m.Name), PID: pid, Start: id.Start, Argv: program(spawn.Argv(pid)), Path: r.Path, Why: why,
+			unused: always,
+			gone:   func() bool { return !r.There() },
+			end:    func(ctx context.Context) error { _, err := c.o.endCgroup(ctx, s, m, why); return err }}
+		c.find(s, fmt.Sprint(r.Path, " ", pid), g)
+	}
+	return err
+}
+
+// grouped reports a member that had a control group in this run of the machine.
+func (s *State) grouped(m *control.Member, boot string) bool {
+	all, _ := cgroup.Records(s.Dir.Path, string(m.Instance)) // what cannot be read says nothing
+	return slices.ContainsFunc(all, func(r cgroup.Record) bool { return r.Boot == boot })
 }
 
 // dropCgroups removes the empty control groups of a team that has ended. One with a
 // process in it stays: the system refuses to remove it.
 func dropCgroups(s *State) {
 	for _, m := range s.Lead.Members {
-		if r, err := s.cgroupOf(m); err == nil && r != nil && r.There() {
+		list, _ := s.cgroupsOf(m) // what cannot be read stays
+		for _, r := range list {
 			_ = r.Drop()
 		}
 	}

@@ -28,7 +28,7 @@ func (c *collector) unseenOf(s *State) {
 		case !crashed(s, m):
 			continue
 		}
-		if r, err := s.cgroupOf(m); err == nil && r != nil {
+		if s.grouped(m, p.ID.Boot) {
 			continue // all that it started was in there
 		}
 		u := Unseen{string(s.Team), string(m.Name)}

@@ -115,12 +115,14 @@ func (g Group) Processes() (pids []int, err error) {
 	return pids, err
 }
 
-// End kills everything in the group, waits until it is empty, and removes it. It
-// refuses, and kills nothing, when the group is not the one that was made, or when one
-// of spare is in it.
+// End kills everything in the group, waits until it is empty, and removes it. One that
+// is gone has ended. It refuses, and kills nothing, when another group lies there, or
+// when one of spare is in it.
 func (g Group) End(ctx context.Context, spare []int) error {
 	pids, err := g.Processes()
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && !g.There():
+		return nil
 	case !g.There():
 		return fmt.Errorf("control group %s is not the one that was made", g.Path)
 	case err != nil:
@@ -132,7 +134,7 @@ func (g Group) End(ctx context.Context, spare []int) error {
 		}
 	}
 	if len(pids) > 0 {
-		if err := os.WriteFile(filepath.Join(g.Path, "cgroup.kill"), []byte("1"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(g.Path, "cgroup.kill"), []byte("1"), 0o600); err != nil && g.There() {
 			return fmt.Errorf("control group: %w", err)
 		}
 	}

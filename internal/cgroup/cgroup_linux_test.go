@@ -131,3 +131,59 @@ func TestEnd(t *testing.T) {
 		t.Error("the group is still there")
 	}
 }
+
+// TestStartsApart: two starts of one member have a group each, so that the end of the
+// one that has died does not meet the one that has come up meanwhile.
+func TestStartsApart(t *testing.T) {
+	parent, state := real(t), t.TempDir()
+	proc := fake(t, "0::/"+filepath.Base(parent)+"/waggle-of-who-starts-it\n", "31 23 0:27 / "+filepath.Dir(parent)+" rw - cgroup2 cgroup2 rw\n")
+	var owners []cgroup.Owner
+	for i := range 2 {
+		cmd := exec.Command("sleep", "600")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = cmd.Wait() // it is killed
+		}()
+		t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
+		o := cgroup.Owner{Member: "0123", PID: cmd.Process.Pid, Start: fmt.Sprint(i), Boot: "b"}
+		if err := cgroup.Join(proc, state, o); err != nil {
+			t.Skipf("a process cannot enter: %v", err)
+		}
+		owners = append(owners, o)
+	}
+	list, err := cgroup.Records(state, "0123")
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%+v %v", list, err)
+	}
+	for _, r := range list {
+		if filepath.Dir(r.Path) != filepath.Dir(parent) {
+			t.Errorf("%s lies in another member's group", r.Path)
+		}
+		t.Cleanup(func() { _ = r.Drop() })
+	}
+	first := list[0]
+	if first.Owner != owners[0] {
+		first = list[1]
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := first.End(ctx, []int{os.Getpid()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.End(ctx, nil); err != nil {
+		t.Errorf("what is gone has ended: %v", err)
+	}
+	if err := syscall.Kill(owners[1].PID, 0); err != nil {
+		t.Errorf("the other one: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(state, "cgroups", "0123.7.8"), []byte("b\n1\n/sys/fs/cgroup/theirs\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err = cgroup.Records(state, "0123"); err == nil || len(list) != 2 {
+		t.Errorf("a record of another's group: %+v %v", list, err)
+	}
+}

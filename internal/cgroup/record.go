@@ -3,6 +3,7 @@ package cgroup
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,66 +12,121 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Record is a member's group as it is on record in the private state of its team: the
-// boot in which it was made, its id and its path, a line each. It stays when the group
-// has ended: what the member's processes started was in it.
-type Record struct {
-	Group
-	Boot string
+// Owner is the process that a group was made for: one start of a member. Two starts
+// never share a group, so that the end of one does not meet the other.
+type Owner struct {
+	Member string // its instance
+	PID    int
+	Start  string // opaque: another process of that pid has another one
+	Boot   string // the run of the machine, opaque
 }
 
-func recordPath(dir, member string) string { return filepath.Join(dir, "cgroups", member) }
+func (o Owner) key() string { return fmt.Sprintf("%s.%d.%s", o.Member, o.PID, o.Start) }
 
-// Save writes a record below a team's directory of the state.
-func (r Record) Save(dir, member string) error {
-	path := recordPath(dir, member)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// Name is what the group of a process is called: by the team's directory in the state,
+// whose name no other team has, and the process.
+func (o Owner) Name(dir string) string { return namePrefix + filepath.Base(dir) + "-" + o.key() }
+
+const namePrefix = "waggle-"
+
+// Record is a group as it is on record in the private state of its team: the boot in
+// which it was made, its id and its path, a line each, in a file with the name of its
+// owner. It is there until the group has been removed.
+type Record struct {
+	Group
+	Owner
+	file string
+}
+
+func recordsDir(dir string) string { return filepath.Join(dir, "cgroups") }
+
+func (r *Record) save(dir string) error {
+	r.file = filepath.Join(recordsDir(dir), r.key())
+	if err := os.MkdirAll(recordsDir(dir), 0o700); err != nil {
 		return err
 	}
 	if strings.ContainsAny(r.Boot+r.Path, "\n") {
 		return fmt.Errorf("control group %q cannot be recorded", r.Path)
 	}
-	return atomicfile.WriteFile(path, fmt.Appendf(nil, "%s\n%d\n%s\n", r.Boot, r.ID, r.Path), atomicfile.Options{Perm: 0o600})
+	return atomicfile.WriteFile(r.file, fmt.Appendf(nil, "%s\n%d\n%s\n", r.Boot, r.ID, r.Path), atomicfile.Options{Perm: 0o600})
 }
 
-// Load reads a member's record; the error matches fs.ErrNotExist when there is none.
-func Load(dir, member string) (Record, error) {
-	path := recordPath(dir, member)
-	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 16 << 10})
+// Records lists the groups of a member below a team's directory of the state. Those
+// whose path is not what their name calls for are errors beside the others.
+func Records(dir, member string) (all []Record, err error) {
+	ents, err := os.ReadDir(recordsDir(dir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range ents {
+		if !strings.HasPrefix(e.Name(), member+".") {
+			continue
+		}
+		r, rerr := load(dir, e.Name())
+		if errors.Is(rerr, fs.ErrNotExist) {
+			continue // somebody has ended it meanwhile
+		}
+		if rerr != nil {
+			err = errors.Join(err, rerr)
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
+func load(dir, name string) (r Record, err error) {
+	r.file = filepath.Join(recordsDir(dir), name)
+	data, err := atomicfile.ReadFile(r.file, atomicfile.Options{MaxSize: 16 << 10})
 	if err != nil {
-		return Record{}, err
+		return r, err
 	}
-	f := strings.Split(string(data), "\n")
-	if len(f) != 4 || !filepath.IsAbs(f[2]) {
-		return Record{}, fmt.Errorf("%s is no record of a control group", path)
+	none := fmt.Errorf("%s is no record of a control group", r.file)
+	f, who := strings.Split(string(data), "\n"), strings.Split(name, ".")
+	if len(f) != 4 || len(who) != 3 || !filepath.IsAbs(f[2]) {
+		return r, none
 	}
-	id, err := strconv.ParseUint(f[1], 10, 64)
-	return Record{Group: Group{Path: f[2], ID: id}, Boot: f[0]}, err
+	pid, err := strconv.Atoi(who[1])
+	if err != nil || pid < 1 {
+		return r, none
+	}
+	r.Owner = Owner{Member: who[0], PID: pid, Start: who[2], Boot: f[0]}
+	r.Path = f[2]
+	if r.ID, err = strconv.ParseUint(f[1], 10, 64); err != nil || filepath.Base(r.Path) != r.Name(dir) {
+		return r, none
+	}
+	return r, nil
 }
 
-// Name is what the group of a member is called: by the team's directory in the state,
-// whose name no other team has, and the member's instance.
-func Name(dir, member string) string { return "waggle-" + filepath.Base(dir) + "-" + member }
+// Forget removes the record of a group that is gone.
+func (r Record) Forget() error {
+	if err := os.Remove(r.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
 
-// Join puts this process into the group of a member, which it makes and records first.
-// Without a delegated hierarchy the error matches ErrNone.
-func Join(proc, dir, member, boot string) error {
+// Join puts the owner, this process, into a group of its own, which it makes and
+// records first. Without a delegated hierarchy the error matches ErrNone. A group lies
+// beside the one of the member whose command has started this process, never in it.
+func Join(proc, dir string, who Owner) error {
 	parent, err := Here(proc)
 	if err != nil {
 		return err
 	}
-	if old, err := Load(dir, member); err == nil && old.Boot == boot && old.There() {
-		return old.Enter(os.Getpid()) // of a process of this member that has died
+	for strings.HasPrefix(filepath.Base(parent), namePrefix) {
+		parent = filepath.Dir(parent)
 	}
-	g, err := Make(parent, Name(dir, member))
+	g, err := Make(parent, who.Name(dir))
 	if err != nil {
 		return err
 	}
-	if err := (Record{g, boot}).Save(dir, member); err != nil {
+	r := Record{Group: g, Owner: who}
+	if err := r.save(dir); err != nil {
 		return errors.Join(err, os.Remove(g.Path))
 	}
-	if err := g.Enter(os.Getpid()); err != nil {
-		return errors.Join(ErrNone, err, os.Remove(g.Path), os.Remove(recordPath(dir, member)))
+	if err := g.Enter(who.PID); err != nil {
+		return errors.Join(ErrNone, err, os.Remove(g.Path), r.Forget())
 	}
 	return nil
 }

@@ -78,12 +78,12 @@ func workerCmd(a *App) *cobra.Command {
 	return cmd
 }
 
-// joinGroup puts this process into a control group of its member, where there can be
+// joinGroup puts this process into a control group of its own, where there can be
 // one, so that all it starts can be found when it has died.
 func joinGroup(log io.Writer, dir, instance string) {
 	self, err := spawn.Identify(os.Getpid())
 	if err == nil {
-		err = cgroup.Join("/proc", dir, instance, self.Boot)
+		err = cgroup.Join("/proc", dir, cgroup.Owner{Member: instance, PID: self.PID, Start: self.Start, Boot: self.Boot})
 	}
 	if err != nil && !errors.Is(err, cgroup.ErrNone) {
 		fmt.Fprintln(log, "control group:", err)
