@@ -248,6 +248,13 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 	if err != nil {
 		return nil, err
 	}
+	if s.Lead.Instance == "" && !dir.Unmade() {
+		// Until the first record is there whole, there is no team. What lies in the wire tree
+		// may be another program's.
+		if err := atomicfile.WriteFile(dir.Making(), []byte("beside\n"), atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+			return nil, err
+		}
+	}
 	if p.Policy.Version == 0 {
 		p.Policy.Version = 1
 	}
@@ -263,5 +270,8 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 			{Kind: control.RecPolicy, Must: true, Body: p},
 		}, nil
 	})
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	return s, s.Dir.Made()
 }

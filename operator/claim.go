@@ -62,8 +62,7 @@ func (o Operator) strays(name waggle.TeamName) error {
 	}
 	for _, path := range dirs {
 		d := statedir.Dir{Path: path}
-		root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: maxYAML})
-		if err != nil || !bytes.Equal(root, []byte(o.RootURL+"\n")) {
+		if !o.making(d) {
 			continue
 		}
 		if _, err := os.Lstat(d.LeaderJournal()); !errors.Is(err, fs.ErrNotExist) {
@@ -74,4 +73,11 @@ func (o Operator) strays(name waggle.TeamName) error {
 		}
 	}
 	return nil
+}
+
+// making reports a directory of a team of this root whose files in the wire tree are
+// being made, or were when their maker was stopped.
+func (o Operator) making(d statedir.Dir) bool {
+	root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: maxYAML})
+	return err == nil && bytes.Equal(root, []byte(o.RootURL+"\n"))
 }

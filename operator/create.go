@@ -100,11 +100,7 @@ func (o Operator) create(ctx context.Context, name waggle.TeamName, about About,
 		}
 		return nil, err
 	}
-	s, err := o.found(ctx, name, uid, p, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s, os.Remove(dir.Making())
+	return o.found(ctx, name, uid, p, nil)
 }
 
 // noModel is the model of a member that has none, or whose own choice it is.
@@ -130,7 +126,7 @@ func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*State, e
 		return nil, err
 	}
 	uid := uidOf(cfg)
-	if _, err := os.Lstat(o.Home.Dir(o.RootURL, name, uid).Making()); err != nil {
+	if !o.making(o.Home.Dir(o.RootURL, name, uid)) {
 		return nil, nil
 	}
 	return o.found(ctx, name, string(uid), control.PolicySet{}, nil)

@@ -74,7 +74,7 @@ func (o Operator) leads(ctx context.Context, s *State, b control.LeadingProcess)
 	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: b}}, nil
 	})
-	return err
+	return errors.Join(err, s.Dir.Made()) // whoever made the team was stopped before that
 }
 
 // startAll starts every member whose process does not run.

@@ -180,6 +180,9 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 		if err != nil {
 			return nil, err
 		}
+		if s.Lead.Instance == "" && dirs[i].Unmade() {
+			continue // its maker was stopped in the middle of the first record
+		}
 		if s.Lead.Ended == nil {
 			return s, nil
 		}

@@ -65,7 +65,7 @@ func (o Operator) named(ctx context.Context, name waggle.TeamName) []statedir.Di
 		return nil
 	}
 	d := o.Home.Dir(o.RootURL, name, uidOf(cfg))
-	if _, err := os.Lstat(filepath.Join(d.LeaderJournal(), "00000001.jsonl")); err != nil {
+	if _, err := os.Lstat(filepath.Join(d.LeaderJournal(), "00000001.jsonl")); err != nil || d.Unmade() {
 		return nil
 	}
 	if s, err := o.openState(d, name); err == nil && s.Lead.Ended != nil {

@@ -5,6 +5,8 @@ package cli_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -70,5 +72,44 @@ func TestStarters(t *testing.T) {
 		if err != nil || len(dirs) != round+1 {
 			t.Fatalf("round %d: %d directories in STATE: %v", round, len(dirs), err)
 		}
+	}
+}
+
+// TestHalfMade: whoever made a team was killed in the middle of its first record. The
+// name is free for the next one.
+func TestHalfMade(t *testing.T) {
+	h := newHome(t, "waggle")
+	h.ends("api")
+	file := h.write("api.yaml", crew("api", "process", 1))
+	h.must("team", "create", "api")
+	for _, part := range []float64{0, 0.2, 0.7, 1} {
+		dirs, err := filepath.Glob(filepath.Join(h.dir, "s", "teams", "api-*"))
+		if err != nil || len(dirs) == 0 {
+			t.Fatal(dirs, err)
+		}
+		for _, dir := range dirs {
+			var known struct{ Root string }
+			b, err := os.ReadFile(filepath.Join(dir, "team.json"))
+			if err == nil {
+				err = json.Unmarshal(b, &known)
+			}
+			segment := filepath.Join(dir, "journal", "leader", "00000001.jsonl")
+			records, rerr := os.ReadFile(segment)
+			if err = errors.Join(err, rerr); err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(records, []byte("\n")); n != 2 { // opened and policy, in one write
+				continue // an earlier one, which has ended
+			}
+			err = errors.Join(os.WriteFile(segment, records[:int(part*float64(len(records)-1))], 0o600), os.WriteFile(filepath.Join(dir, "making"), []byte(known.Root+"\n"), 0o600))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if out, said, code := h.waggle("up", file, "--detach"); code != 0 {
+			t.Fatalf("%v of the records: code %d: %s%s", part, code, out, said)
+		}
+		h.must("down", "--team", "api")
+		h.must("team", "create", "api")
 	}
 }

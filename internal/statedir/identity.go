@@ -70,19 +70,21 @@ func (h Home) whose(dir string) (*opened, error) {
 		return broken(err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, making := os.Lstat(Dir{Path: dir}.Making()); making == nil || !members(dir) && segments(leader) == 0 {
+		if (Dir{Path: dir}).Unmade() || !members(dir) && segments(leader) == 0 {
 			return nil, nil
 		}
 		return broken(fmt.Errorf("%s is not there", filepath.Join(leader, firstSegment)))
+	}
+	if (Dir{Path: dir}).Unmade() {
+		return nil, nil // its maker was stopped in the middle of the first record
 	}
 	for _, other := range others(dir) {
 		if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
 			return known, nil // whoever opens the leader's journal says what is wrong with it
 		}
 	}
-	_, making := os.Lstat(Dir{Path: dir}.Making())
-	if making == nil || o != nil {
-		return nil, nil // never begun; or a directory that was moved and claims what it is not
+	if o != nil {
+		return nil, nil // a directory that was moved and claims what it is not
 	}
 	return broken(err)
 }

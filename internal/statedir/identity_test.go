@@ -1,6 +1,7 @@
 package statedir_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -64,5 +65,34 @@ func TestBrokenIsNotNobody(t *testing.T) {
 		if err := os.WriteFile(segment, good, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestHalfOpened: whoever makes a team may be stopped in the middle of its first record.
+// There is no team then, whatever else says whose the directory is.
+func TestHalfOpened(t *testing.T) {
+	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
+	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
+	good, err := os.ReadFile(segment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(d.Making(), []byte("file:///a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, len(good) / 2, bytes.IndexByte(good, '\n') - 1} {
+		if err := os.WriteFile(segment, good[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 0 {
+			t.Errorf("%d bytes: found %v, %v", n, got, err)
+		}
+	}
+	if err := os.WriteFile(segment, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := h.Find("file:///a", "api"); err != nil || len(got) != 1 {
+		t.Errorf("the whole record: found %v, %v", got, err)
 	}
 }

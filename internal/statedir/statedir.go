@@ -223,5 +223,19 @@ func (h Home) NameLease(root string, team waggle.TeamName) string {
 // record, nothing else says that what lies in the wire tree is ours.
 func (d Dir) Making() string { return filepath.Join(d.Path, "making") }
 
+// Unmade reports that the file is there: unless a record is there too, nothing is.
+func (d Dir) Unmade() bool {
+	_, err := os.Lstat(d.Making())
+	return err == nil
+}
+
+// Made takes that file away: the first record is there.
+func (d Dir) Made() error {
+	if err := os.Remove(d.Making()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // TeamFile is the accepted copy of the team file.
 func (d Dir) TeamFile() string { return filepath.Join(d.Path, "team.yaml") }
