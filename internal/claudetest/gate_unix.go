@@ -4,7 +4,6 @@ package claudetest
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 )
@@ -49,25 +48,10 @@ func (g *Gate) Given(call int) string {
 	return g.h.WaitFile(g.path(call, "given"))
 }
 
-// Calls counts the calls so far.
-func (g *Gate) Calls() int {
-	for n := 0; ; n++ {
-		if _, err := os.Stat(g.path(n, "")); err != nil {
-			return n
-		}
-	}
-}
-
 // Answer lets a call print its answer and exit with the code.
 func (g *Gate) Answer(call int, answer string, code int) {
 	g.h.t.Helper()
 	g.Given(call)
 	g.h.WriteFile(g.path(call, "code"), fmt.Sprintln(code), 0o600)
 	g.h.WriteFile(g.path(call, "answer"), answer, 0o600)
-}
-
-// WaitEnded waits until an answered call has ended by itself.
-func (g *Gate) WaitEnded(call int) {
-	g.h.t.Helper()
-	g.h.WaitFile(g.path(call, "ended"))
 }

@@ -89,14 +89,6 @@ func Write(path, content string) Turn {
 	return Call("Write", input{"file_path": path, "content": content})
 }
 
-// Edit replaces text in a file, which the session must have read.
-func Edit(path, before, after string) Turn {
-	return Call("Edit", input{"file_path": path, "old_string": before, "new_string": after})
-}
-
-// Read reads a file.
-func Read(path string) Turn { return Call("Read", input{"file_path": path}) }
-
 // Question is one question of AskUserQuestion.
 type Question struct {
 	Question, Header string

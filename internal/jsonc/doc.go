@@ -77,16 +77,6 @@ func (v *Value) Get(key string) *Value {
 	return nil
 }
 
-// Index is the place of a member among Items, -1 without one.
-func (v *Value) Index(key string) int {
-	for i := range v.Items {
-		if v.Items[i].Key == key {
-			return i
-		}
-	}
-	return -1
-}
-
 // Commented reports whether a comment stands between the items of v.
 func (v *Value) Commented() bool { return v.comments }
 

@@ -27,9 +27,6 @@ const (
 	Gemini Client = "gemini"
 )
 
-// Clients lists the clients whose hook protocol is spoken here.
-func Clients() []Client { return []Client{Claude, Codex, Gemini} }
-
 // Answers reports whether a client's hook can answer its permission requests.
 func (c Client) Answers() bool { return c == Claude || c == Codex }
 
