@@ -12,6 +12,7 @@ import (
 	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/internal/statedir"
+	"waggle/team"
 )
 
 // claim is a name of this root, held by whoever clears it and makes a team of it,
@@ -80,4 +81,14 @@ func (o Operator) strays(name waggle.TeamName) error {
 func (o Operator) making(d statedir.Dir) bool {
 	root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: maxYAML})
 	return err == nil && bytes.Equal(root, []byte(o.RootURL+"\n"))
+}
+
+// begun refuses what is to become a team of this root and has no record yet: what is in
+// the wire tree is no other program's.
+func (o Operator) begun(cfg *team.Config) error {
+	if uid := uidOf(cfg); uid == "" || !o.making(o.Home.Dir(o.RootURL, cfg.Name, uid)) {
+		return nil
+	}
+	return &Error{Code: CodeNotFound, Op: "team", Msg: fmt.Sprintf("team %s is being made, or whoever made it was stopped", cfg.Name),
+		Hint: "the same command again finds it when it is there; waggle up makes it anew when nobody does"}
 }

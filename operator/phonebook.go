@@ -26,8 +26,8 @@ func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Con
 	switch {
 	case s == nil && err != nil:
 		return nil, errors.Join(err, serr)
-	case s == nil:
-		return cfg, nil // who opens the journal says what is wrong with it
+	case s == nil: // who opens the journal says what is wrong with it
+		return cfg, o.begun(cfg)
 	case err != nil:
 		cfg = leader.Book(name, s.Dir.UID, s.Lead.Live(), o.Minter.Now())
 	}

@@ -152,6 +152,11 @@ func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*State, e
 	var b *journal.BrokenError
 	var f *journal.FutureError
 	if !errors.As(err, &b) && !errors.As(err, &f) {
+		if s == nil && err == nil {
+			if cfg, lerr := o.listing(ctx, name); lerr == nil {
+				err = o.begun(cfg)
+			}
+		}
 		return s, err
 	}
 	r, rerr := o.OpenRecord(ctx, string(name))
