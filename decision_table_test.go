@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"waggle"
 )
@@ -38,13 +37,6 @@ type row struct {
 
 // TestDecisionTable goes through every row of every field table of WIRE §1: each
 // spelling of each field, and what happens when they meet.
-// catalogOnly leaves out the fields that only the catalog form has. TestSeed000 checks
-// each of them byte for byte.
-var catalogOnly = cmp.Options{cmpopts.IgnoreTypes(waggle.Routing{}, &waggle.Plan{}),
-	cmpopts.IgnoreFields(waggle.PermissionRequest{}, "Timestamp"), cmpopts.IgnoreFields(waggle.PermissionResponse{}, "Timestamp", "Notes"),
-	cmpopts.IgnoreFields(waggle.ModeSetRequest{}, "Timestamp"), cmpopts.IgnoreFields(waggle.TeamPermissionUpdate{}, "Timestamp"),
-	cmpopts.IgnoreFields(waggle.TaskAssignment{}, "Context")}
-
 func TestDecisionTable(t *testing.T) {
 	sections := []struct {
 		name string
@@ -104,7 +96,7 @@ func checkRow(t *testing.T, r row) {
 		t.Errorf("FromMismatch %v, want %v", d.FromMismatch, r.mismatch)
 	}
 	if r.payload != nil {
-		if diff := cmp.Diff(r.payload, d.Payload, catalogOnly); diff != "" {
+		if diff := cmp.Diff(r.payload, d.Payload); diff != "" {
 			t.Errorf("payload (-want +got)\n%s", diff)
 		}
 	}
@@ -215,10 +207,11 @@ var permissionResponseRows = []row{
 		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", Response: &waggle.PermissionGranted{UpdatedInput: raw(`{"a":1}`), PermissionUpdates: []json.RawMessage{raw(`{"t":1}`)}}}},
 	{name: "S1 error", text: `{"type":"permission_response","requestId":"r","subtype":"error","error":"Permission denied"}`, want: "deny", dialect: waggle.DialectProtocol},
 	{name: "S0 allow", text: `{"type":"permission_response","requestId":"r","timestamp":"$T","approved":true,"mode":"default"}`, want: "allow", dialect: waggle.DialectCatalog,
-		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", Mode: "default"}},
-	{name: "S0 allow with notes", text: `{"type":"permission_response","requestId":"r","timestamp":"$T","approved":true,"notes":"be quick"}`, want: "allow", dialect: waggle.DialectCatalog},
+		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", Mode: "default", Timestamp: payloadTime}},
+	{name: "S0 allow with notes", text: `{"type":"permission_response","requestId":"r","timestamp":"$T","approved":true,"notes":"be quick"}`, want: "allow", dialect: waggle.DialectCatalog,
+		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", Notes: "be quick", Timestamp: payloadTime}},
 	{name: "S0 deny", text: `{"type":"permission_response","requestId":"r","timestamp":"$T","approved":false,"mode":"locked-down","notes":"no"}`, want: "deny", dialect: waggle.DialectCatalog,
-		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "error", Error: "no", Mode: "locked-down"}},
+		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "error", Error: "no", Mode: "locked-down", Timestamp: payloadTime}},
 	{name: "v2 success", text: `{"type":"permission_response","request_id":"r","subtype":"success","tool_use_id":"u","approved_request":{"tool_use_id":"u","tool_name":"Bash","input_digest":"00"},"response":{"updated_input":{"a":1}}}`, want: "allow", dialect: waggle.DialectWire,
 		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", ToolUseID: "u", ApprovedRequest: raw(`{"tool_use_id":"u","tool_name":"Bash","input_digest":"00"}`), Response: &waggle.PermissionGranted{UpdatedInput: raw(`{"a":1}`)}}},
 	{name: "v2 error", text: `{"type":"permission_response","request_id":"r","subtype":"error","tool_use_id":"u","approved_request":{"tool_use_id":"u"},"error":"Permission denied"}`, want: "deny", dialect: waggle.DialectWire},
@@ -329,7 +322,7 @@ var permissionResponseRows = []row{
 	{name: "reason is a number", text: `{"type":"permission_response","request_id":"r","subtype":"error","error":5}`, want: "deny", dialect: waggle.DialectWire, warn: "not a string"},
 	{name: "mode is a number", text: `{"type":"permission_response","requestId":"r","timestamp":"$T","approved":true,"mode":5}`, want: "deny", dialect: waggle.DialectCatalog, warn: "mode is a number"},
 	{name: "mode unknown is kept", text: `{"type":"permission_response","requestId":"r","timestamp":"$T","approved":true,"mode":"turbo"}`, want: "allow", dialect: waggle.DialectCatalog,
-		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", Mode: "turbo"}},
+		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", Mode: "turbo", Timestamp: payloadTime}},
 	{name: "tool_use_id and toolUseId", text: `{"type":"permission_response","request_id":"r","subtype":"success","tool_use_id":"u","toolUseId":"v"}`, want: "deny", dialect: waggle.DialectMixed, warn: "differ"},
 	{name: "toolUseId", text: `{"type":"permission_response","request_id":"r","subtype":"success","toolUseId":"u"}`, want: "allow", dialect: waggle.DialectMixed, warn: "mixes",
 		payload: waggle.PermissionResponse{RequestID: "r", Subtype: "success", ToolUseID: "u"}},

@@ -59,12 +59,23 @@ func Encode(p Payload, d Dialect) (string, error) {
 	return text, nil
 }
 
-// checked is what Validate is to look at: the catalog's answer about the network names
-// no host, for it is for the request as a whole.
+// checked is what Validate is to look at. The catalog's question about the network may
+// name several hosts, and its answer names none, for it is for the request as a whole.
 func checked(p Payload, d Dialect) Payload {
-	if answer, ok := value(p).(SandboxPermissionResponse); ok && d == DialectCatalog && answer.Host == "" {
-		answer.Host = "as asked"
-		return answer
+	if d != DialectCatalog {
+		return p
+	}
+	switch p := value(p).(type) {
+	case SandboxPermissionRequest:
+		if len(p.Hosts) > 1 && p.Hosts[0] == p.HostPattern.Host {
+			p.Hosts = nil
+		}
+		return p
+	case SandboxPermissionResponse:
+		if p.Host == "" {
+			p.Host = "as asked"
+		}
+		return p
 	}
 	return p
 }

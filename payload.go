@@ -180,7 +180,7 @@ type HostPattern struct {
 // SandboxPermissionResponse is the verdict on network access (WIRE §1.4).
 type SandboxPermissionResponse struct {
 	RequestID string `json:"requestId"`
-	Host      string `json:"host"` // empty when a foreign answer names none and is for the request as a whole
+	Host      string `json:"host,omitempty"` // empty when a foreign answer names none and is for the request as a whole
 	Allow     bool   `json:"allow"`
 	Timestamp string `json:"timestamp"`
 	Scope     string `json:"scope,omitempty"` // session, one-shot; a separate act

@@ -96,6 +96,9 @@ func For(kind waggle.Kind) (*jsonschema.Schema, error) {
 	s.Properties["type"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](string(kind))}
 	s.PropertyOrder = slices.Insert(s.PropertyOrder, 0, "type")
 	s.Required = slices.Insert(s.Required, 0, "type")
+	if kind == waggle.KindSandboxPermissionResponse { // only the catalog's answer has none
+		s.Required = slices.Insert(s.Required, 2, "host")
+	}
 	if kind == waggle.KindPermissionResponse {
 		s.OneOf = []*jsonschema.Schema{
 			arm(waggle.SubtypeSuccess, "response", "error"),

@@ -1,0 +1,128 @@
+package waggle_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/internal/jsonobj"
+)
+
+// catalogText draws a frame of seed 000 as the document writes it: the fields of the
+// kind, those that are optional or not, and the routing keys or not. It knows nothing of
+// the encoder.
+func catalogText(t *rapid.T, kind waggle.Kind) string {
+	words := func(label string) string {
+		return quoted(rapid.StringMatching(`[a-z0-9 "\\<>&/\n\té.:-]{1,12}[a-z]`).Draw(t, label))
+	}
+	name := func(label string) string { return quoted(rapid.StringMatching(`[a-z][a-z0-9-]{0,8}`).Draw(t, label)) }
+	list := func(label string, least int) string {
+		n := rapid.IntRange(least, 3).Draw(t, label+"s")
+		items := make([]string, n)
+		for i := range items {
+			items[i] = words(label)
+		}
+		return "[" + strings.Join(items, ",") + "]"
+	}
+	fields := []string{`"type":"` + string(kind) + `"`}
+	add := func(key, value string) { fields = append(fields, `"`+key+`":`+value) }
+	opt := func(key string, value func(string) string) {
+		if rapid.Bool().Draw(t, key+"?") {
+			add(key, value(key))
+		}
+	}
+	if kind != waggle.KindIdleNotification && kind != waggle.KindModeSetRequest && kind != waggle.KindTeamPermissionUpdate {
+		add("requestId", words("id"))
+	}
+	add("timestamp", quoted(payloadTime))
+	yesNo := func() { add("approved", fmt.Sprint(rapid.Bool().Draw(t, "approved"))) }
+	switch kind {
+	case waggle.KindTaskAssignment:
+		task := `"title":` + words("title") + `,"instructions":` + words("instructions")
+		if rapid.Bool().Draw(t, "context?") {
+			task += `,"context":` + words("context")
+		}
+		if rapid.Bool().Draw(t, "plan?") {
+			task += `,"planModeRequired":true`
+		}
+		add("task", "{"+task+"}")
+	case waggle.KindTaskProgress:
+		phase := rapid.SampledFrom(strings.Fields("analyzing implementing verifying blocked done")).Draw(t, "phase")
+		add("progress", `{"phase":"`+phase+`","message":`+words("message")+`}`)
+	case waggle.KindTaskCompleted:
+		add("result", `{"summary":`+words("summary")+`,"artifacts":`+list("artifact", 0)+`,"errors":`+list("error", 0)+`}`)
+	case waggle.KindIdleNotification:
+		add("state", `"idle"`)
+	case waggle.KindPlanApprovalRequest:
+		add("plan", `{"goal":`+words("goal")+`,"steps":`+list("step", 0)+`,"risks":`+list("risk", 0)+`,"tooling":`+list("tool", 0)+`}`)
+	case waggle.KindPlanApprovalResponse:
+		yesNo()
+		opt("notes", words)
+		if strings.Contains(fields[len(fields)-1]+fields[len(fields)-2], `"approved":true`) && rapid.Bool().Draw(t, "policy?") {
+			add("policy", `{"permissionMode":`+name("mode")+`}`)
+		}
+	case waggle.KindPermissionRequest:
+		add("tool", `{"name":`+name("tool")+`,"arguments":`+words("arguments")+`}`)
+		add("reason", words("reason"))
+	case waggle.KindPermissionResponse:
+		yesNo()
+		opt("mode", name)
+		opt("notes", words)
+	case waggle.KindSandboxPermissionRequest:
+		add("capability", `"network"`)
+		hosts := rapid.SampledFrom([]string{`["example.com"]`, `["a.example.com","b.example.com"]`}).Draw(t, "hosts")
+		add("details", `{"hostnames":`+hosts+`,"reason":`+words("reason")+`}`)
+	case waggle.KindSandboxPermissionResponse:
+		yesNo()
+		opt("scope", name)
+		opt("notes", words)
+	case waggle.KindModeSetRequest:
+		mode := rapid.SampledFrom(strings.Fields("default plan safe")).Draw(t, "mode")
+		add("mode", quoted(mode))
+		add("policy", `{"permissionMode":"`+mode+`"}`)
+	case waggle.KindTeamPermissionUpdate:
+		add("rules", rapid.SampledFrom([]string{`{"allowedTools":["Bash(git:*)","Read"]}`, `{"disallowedTools":["Bash(rm -rf:*)"]}`,
+			`{"allowedTools":["Edit"],"disallowedTools":["Bash(rm -rf:*)"]}`}).Draw(t, "rules"))
+	case waggle.KindShutdownRequest, waggle.KindShutdownRejected:
+		opt("reason", words)
+	}
+	if rapid.Bool().Draw(t, "routing?") {
+		add("teamName", name("team"))
+		add("agentId", `"w1@t"`)
+		add("agentName", `"w1"`)
+	}
+	return "{" + strings.Join(fields, ",") + "}"
+}
+
+func quoted(s string) string {
+	raw, err := jsonobj.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// TestCatalogIdentity: whatever stands in a frame of seed 000 is read, and written again
+// in that form to the byte.
+func TestCatalogIdentity(t *testing.T) {
+	for _, info := range waggle.Kinds() {
+		if info.Legacy || info.Kind == waggle.KindTeammateTerminated {
+			continue
+		}
+		t.Run(string(info.Kind), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				text := catalogText(t, info.Kind)
+				d := waggle.Decode(waggle.Envelope{From: "w1", Timestamp: envelopeTime, Text: text})
+				if d.Kind != info.Kind || len(d.Unread) > 0 {
+					t.Fatalf("%s: kind %s, unread %q, %q", text, d.Kind, d.Unread, d.Warnings)
+				}
+				if got, err := waggle.Encode(d.Payload, waggle.DialectCatalog); err != nil || got != text {
+					t.Fatalf("%v\n%s\n%s", err, text, got)
+				}
+			})
+		})
+	}
+}
