@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"waggle"
-	"waggle/internal/jsonobj"
 	"waggle/internal/protocoltest"
 )
 
@@ -24,16 +24,23 @@ import (
 func TestMutations(t *testing.T) {
 	const file = "testdata/mutations.txt"
 	var b strings.Builder
-	for _, p := range protocoltest.Samples() {
-		if p.Kind() == waggle.KindText || p.Kind() == waggle.KindUnknown || p.Kind() == waggle.KindSystemInit {
-			continue
+	seen := map[waggle.Kind]map[string]bool{}
+	for _, p := range written() {
+		text, err := waggle.Encode(p, waggle.DialectWire)
+		if err != nil {
+			t.Fatal(err)
 		}
-		for _, dialect := range []waggle.Dialect{waggle.DialectWire, waggle.DialectCatalog} {
-			text, err := waggle.Encode(p, dialect)
-			if err != nil {
-				continue
+		mutateFrame(t, &b, seen, waggle.DialectWire, text)
+	}
+	for _, shape := range seed000 {
+		text := strings.ReplaceAll(shape, "$T", payloadTime)
+		mutateFrame(t, &b, seen, waggle.DialectCatalog, text[:len(text)-1]+`,"teamName":"ours","agentId":"w1@ours","agentName":"w1"}`)
+	}
+	for _, p := range protocoltest.Samples() {
+		for _, key := range tagsOf(reflect.TypeOf(p)) {
+			if kind := p.Kind(); inTable(kind) && !seen[kind][key] && !readOnly[string(kind)+" "+key] {
+				t.Errorf("%s of a %s is in no row", key, kind)
 			}
-			mutateFrame(t, &b, p.Kind(), dialect, text)
 		}
 	}
 	mutateEnvelope(t, &b)
@@ -51,14 +58,43 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// mutations are the ways in which one key is spoiled.
-var mutations = []struct {
-	name string
-	do   func(o *jsonobj.Object, key string, raw json.RawMessage)
-}{
-	{"dropped", func(o *jsonobj.Object, key string, _ json.RawMessage) { o.Delete(key) }},
-	{"case", func(o *jsonobj.Object, key string, raw json.RawMessage) { o.Delete(key); o.Set(swapCase(key), raw) }},
-	{"type", func(o *jsonobj.Object, key string, raw json.RawMessage) { o.Set(key, otherType(raw)) }},
+// inTable reports a kind whose fields are mutated: words and prompts have none.
+func inTable(kind waggle.Kind) bool {
+	return kind != waggle.KindText && kind != waggle.KindUnknown && kind != waggle.KindSystemInit
+}
+
+// written are payloads of every kind in the wire form that have, together, every field.
+func written() (list []waggle.Payload) {
+	for _, p := range protocoltest.Samples() {
+		if inTable(p.Kind()) {
+			list = append(list, p)
+		}
+	}
+	return append(list,
+		waggle.PermissionResponse{RequestID: "r", Subtype: waggle.SubtypeError, ToolUseID: "u", Error: "no"},
+		waggle.SandboxPermissionResponse{RequestID: "r", Host: "example.com", Timestamp: payloadTime, Scope: "session", Notes: "no"},
+	)
+}
+
+// readOnly are the fields that no dialect writes, and alsoDeny, which is the second list
+// of rules.
+var readOnly = map[string]bool{
+	"plan_approval_request summary": true, "plan_approval_response planDigest": true, "permission_response approved_request": true,
+	"sandbox_permission_request hosts": true, "team_permission_update alsoDeny": true,
+}
+
+// tagsOf lists the fields of a payload by their names in JSON.
+func tagsOf(t reflect.Type) (keys []string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			keys = append(keys, tagsOf(f.Type)...)
+			continue
+		}
+		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		keys = append(keys, key)
+	}
+	return keys
 }
 
 // otherForm are fields whose other type is a form that some writer uses.
@@ -69,36 +105,33 @@ var otherForm = map[string]bool{
 	"join_request capabilities":                    true, // anything
 }
 
-func swapCase(key string) string {
-	if up := strings.ToUpper(key[:1]) + key[1:]; up != key {
-		return up
-	}
-	return strings.ToLower(key)
-}
-
-func otherType(raw json.RawMessage) json.RawMessage {
-	if raw[0] == '"' {
-		return json.RawMessage("7")
-	}
-	return json.RawMessage(`"another type"`)
-}
-
-func mutateFrame(t *testing.T, b *strings.Builder, kind waggle.Kind, dialect waggle.Dialect, text string) {
+func mutateFrame(t *testing.T, b *strings.Builder, seen map[waggle.Kind]map[string]bool, dialect waggle.Dialect, text string) {
 	read := func(text string) waggle.Decoded {
 		return waggle.Decode(waggle.Envelope{From: sender(text), Text: text, Timestamp: payloadTime})
 	}
 	whole := read(text)
-	for _, path := range keysOf(t, text, "") {
-		for _, m := range mutations {
-			bad := mutate(t, text, path, m.do)
+	kind, name := whole.Kind, string(whole.Kind)
+	if r, ok := whole.Payload.(waggle.PermissionResponse); ok && !r.Allowed() {
+		name += " (no)"
+	}
+	if r, ok := whole.Payload.(waggle.SandboxPermissionResponse); ok && !r.Allow {
+		name += " (no)"
+	}
+	if seen[kind] == nil {
+		seen[kind] = map[string]bool{}
+	}
+	for _, path := range protocoltest.Keys(text) {
+		seen[kind][path[strings.LastIndexByte(path, '.')+1:]] = true
+		for _, m := range protocoltest.Mutations {
+			bad := m.Of(text, path)
 			d := read(bad)
 			how := verdict(whole, d)
-			fmt.Fprintf(b, "%-12s %-28s %-34s %-8s %s\n", dialect, kind, path, m.name, how)
+			fmt.Fprintf(b, "%-12s %-32s %-34s %-8s %s\n", dialect, name, path, m.Name, how)
 			if widens(whole, d) {
-				t.Errorf("%s %s %s: a no became a yes:\n%s", kind, path, m.name, bad)
+				t.Errorf("%s %s %s: a no became a yes:\n%s", kind, path, m.Name, bad)
 			}
-			if how == "changed, silent" && m.name != "dropped" && !otherForm[string(kind)+" "+path] {
-				t.Errorf("%s %s %s changes what is read and is not said:\n%s", kind, path, m.name, bad)
+			if how == "changed, silent" && m.Name != "dropped" && !otherForm[string(kind)+" "+path] {
+				t.Errorf("%s %s %s changes what is read and is not said:\n%s", kind, path, m.Name, bad)
 			}
 		}
 	}
@@ -110,39 +143,6 @@ func sender(text string) string {
 		return "team-lead"
 	}
 	return "w1"
-}
-
-// keysOf lists the keys of a frame, those of objects in it with their path. The tool's
-// input is a value, and its keys are the tool's.
-func keysOf(t *testing.T, text, prefix string) []string {
-	o, err := jsonobj.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var keys []string
-	for _, key := range o.Keys() {
-		keys = append(keys, prefix+key)
-		raw, _ := o.Get(key)
-		if raw[0] == '{' && key != "input" && key != "updated_input" && len(raw) > 2 {
-			keys = append(keys, keysOf(t, string(raw), prefix+key+".")...)
-		}
-	}
-	return keys
-}
-
-func mutate(t *testing.T, text, path string, do func(*jsonobj.Object, string, json.RawMessage)) string {
-	o, err := jsonobj.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, rest, deeper := strings.Cut(path, ".")
-	raw, _ := o.Get(key)
-	if deeper {
-		o.Set(key, json.RawMessage(mutate(t, string(raw), rest, do)))
-	} else {
-		do(o, key, raw)
-	}
-	return string(o.Raw())
 }
 
 func verdict(whole, d waggle.Decoded) string {
@@ -167,9 +167,12 @@ func widens(whole, d waggle.Decoded) bool { return !yes(whole.Payload) && yes(d.
 
 // mutateEnvelope does the same to the entry around a frame.
 func mutateEnvelope(t *testing.T, b *strings.Builder) {
-	e := waggle.Envelope{From: "w1", Text: "words", Summary: "s", Timestamp: payloadTime, Color: "blue", MsgV: 1, MsgID: "m-1", Type: "message"}
+	e := waggle.Envelope{From: "w1", Text: "words", Summary: "s", Timestamp: payloadTime, Color: "blue", MsgV: 1, MsgID: "m-1", Type: "message", Read: true}
 	e, err := e.With("metadata", json.RawMessage(`{"priority":"high"}`))
 	if err != nil {
+		t.Fatal(err)
+	}
+	if e, err = e.WithMessageID(); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := e.MarshalJSON()
@@ -177,11 +180,12 @@ func mutateEnvelope(t *testing.T, b *strings.Builder) {
 		t.Fatal(err)
 	}
 	fields := func(e waggle.Envelope) string {
-		return fmt.Sprint(e.From, e.Text, e.Summary, e.Timestamp, e.Color, e.MsgV, e.MsgID, e.Type, e.Read)
+		metadata, _ := e.Member("metadata")
+		return fmt.Sprint(e.From, e.Text, e.Summary, e.Timestamp, e.Color, e.MsgV, e.MsgID, e.Type, e.Read, string(metadata))
 	}
-	for _, key := range keysOf(t, string(raw), "") {
-		for _, m := range mutations {
-			got, err := waggle.ParseEnvelope([]byte(mutate(t, string(raw), key, m.do)))
+	for _, key := range protocoltest.Keys(string(raw)) {
+		for _, m := range protocoltest.Mutations {
+			got, err := waggle.ParseEnvelope([]byte(m.Of(string(raw), key)))
 			how := "same"
 			switch {
 			case err != nil:
@@ -189,7 +193,7 @@ func mutateEnvelope(t *testing.T, b *strings.Builder) {
 			case fields(got) != fields(e):
 				how = "changed, silent"
 			}
-			fmt.Fprintf(b, "%-12s %-28s %-34s %-8s %s\n", "envelope", "entry", key, m.name, how)
+			fmt.Fprintf(b, "%-12s %-32s %-34s %-8s %s\n", "envelope", "entry", key, m.Name, how)
 		}
 	}
 }

@@ -11,13 +11,17 @@ type Routing struct {
 
 func (r Routing) routing() Routing { return r }
 
-// routing reads the routing keys. A value that is no string is left out.
+// routing reads the routing keys. A value that is no string is left out and said.
 func (f *frame) routing() Routing {
 	var r Routing
 	at := map[string]*string{"teamName": &r.TeamName, "agentId": &r.AgentID, "agentName": &r.AgentName}
 	for _, fd := range f.fields {
-		if to := at[fd.path]; to != nil && fd.raw[0] == '"' {
+		switch to := at[fd.path]; {
+		case to == nil:
+		case fd.raw[0] == '"':
 			*to = str(fd.raw)
+		default:
+			f.warn("%s is %s, not a string: ignored", fd.path, aType(fd.raw))
 		}
 	}
 	return r

@@ -222,7 +222,7 @@ func JSON() *rapid.Generator[json.RawMessage] {
 
 // Object is JSON for objects.
 func Object() *rapid.Generator[json.RawMessage] {
-	return rapid.Custom(func(t *rapid.T) json.RawMessage { return json.RawMessage(object(t, 3)) })
+	return rapid.Custom(func(t *rapid.T) json.RawMessage { return json.RawMessage(drawnObject(t, 3)) })
 }
 
 func value(t *rapid.T, depth int) string {
@@ -238,7 +238,7 @@ func value(t *rapid.T, depth int) string {
 	case 2:
 		return quote(t)
 	case 3:
-		return object(t, depth-1)
+		return drawnObject(t, depth-1)
 	}
 	var items []string
 	for range rapid.IntRange(0, 3).Draw(t, "items") {
@@ -247,7 +247,7 @@ func value(t *rapid.T, depth int) string {
 	return "[" + space(t) + strings.Join(items, space(t)+","+space(t)) + space(t) + "]"
 }
 
-func object(t *rapid.T, depth int) string {
+func drawnObject(t *rapid.T, depth int) string {
 	var members []string
 	for _, key := range rapid.SliceOfNDistinct(rapid.String(), 0, 3, rapid.ID).Draw(t, "keys") {
 		k, _ := json.Marshal(key)
