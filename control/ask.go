@@ -25,14 +25,17 @@ const SumN = 2
 // Ask is what a request asks for: what a person is shown and what the digest
 // covers.
 type Ask struct {
-	N      int    `json:"n,omitempty"` // whose sum binds it; 0, as in old records: 1
-	Tool   string `json:"tool,omitempty"`
-	Input  string `json:"input,omitempty"` // the JSON text as it stands in the message, byte for byte
-	Cwd    string `json:"cwd,omitempty"`
-	Host   string `json:"host,omitempty"` // network
-	Port   string `json:"port,omitempty"`
-	Plan   string `json:"plan,omitempty"`
-	Reason string `json:"reason,omitempty"` // display only, not in the digest
+	N     int    `json:"n,omitempty"` // whose sum binds it; 0, as in old records: 1
+	Tool  string `json:"tool,omitempty"`
+	Input string `json:"input,omitempty"` // the JSON text as it stands in the message, byte for byte
+	Cwd   string `json:"cwd,omitempty"`
+	Host  string `json:"host,omitempty"` // network
+	Port  string `json:"port,omitempty"`
+	// Spelled is the host as another program asked for it, where that is not its normal
+	// form: it goes back in the answer and is not in the digest.
+	Spelled string `json:"spelled,omitempty"`
+	Plan    string `json:"plan,omitempty"`
+	Reason  string `json:"reason,omitempty"` // display only, not in the digest
 	// PlanFile is where the member keeps a copy of the plan, and Revision numbers its
 	// plans for one piece of work: display only, not in the digest.
 	PlanFile string `json:"plan_file,omitempty"`

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -128,11 +127,14 @@ func fileAsk(p waggle.Payload, cwd string) (a Ask, why string) {
 	case waggle.PlanApprovalRequest:
 		return Ask{N: SumN, Plan: p.PlanContent}, ""
 	case waggle.SandboxPermissionRequest:
-		a = Ask{N: SumN, Host: p.HostPattern.Host, Reason: clip(p.Reason)}
-		if name, port, err := net.SplitHostPort(a.Host); err == nil {
-			a.Host, a.Port = name, port
+		a = Ask{N: SumN, Reason: clip(p.Reason)}
+		asked, err := p.HostPattern.Host, error(nil)
+		if a.Host, a.Port, err = policy.ReadHost(asked, nil); a.Hostport() != asked {
+			a.Spelled = asked
 		}
 		switch {
+		case err != nil:
+			return a, err.Error()
 		case p.Capability != "":
 			return a, "it asks for " + clip(p.Capability) + ", and only the network can be asked for"
 		case len(p.Hosts) > 1:

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -307,7 +308,7 @@ func answerTo(req *Request, v Verdict, now time.Time) waggle.Payload {
 		}
 		return p
 	case waggle.KindSandboxPermissionRequest:
-		return waggle.SandboxPermissionResponse{RequestID: id, Host: req.Ask.Hostport(), Allow: v.Allow, Timestamp: ts}
+		return waggle.SandboxPermissionResponse{RequestID: id, Host: cmp.Or(req.Ask.Spelled, req.Ask.Hostport()), Allow: v.Allow, Timestamp: ts}
 	}
 	p := waggle.PermissionResponse{RequestID: id, ToolUseID: req.Ask.ToolUseID, Subtype: waggle.SubtypeError, Error: reason}
 	if v.Allow {

@@ -1,0 +1,51 @@
+package foreigntest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/control"
+)
+
+// What a member of another program asks for is the same host as anybody else's: judged
+// and shown in one spelling, answered in its own, and nothing that some reader takes for
+// another host is asked for at all.
+func TestForeignHosts(t *testing.T) {
+	for _, c := range []struct{ asked, shown string }{
+		{"example.com", "example.com"},
+		{"EXAMPLE.com.", "example.com"},
+		{"https://Example.com", "example.com:443"},
+		{"example.com:0443", "example.com:443"},
+		{"127.1", ""},
+		{"*.example.com", ""},
+		{"user@example.com", ""},
+	} {
+		s := newStage(t, "worker")
+		s.says("bob", fmt.Sprintf(`{"type":"sandbox_permission_request","requestId":"r","workerId":"bob","workerName":"bob","hostPattern":{"host":%q},"createdAt":1}`, c.asked))
+		qs, err := s.op.Pending(t.Context(), s.team, false)
+		must(t, err)
+		if c.shown == "" {
+			if len(qs) != 0 {
+				t.Errorf("%s can be answered: %+v", c.asked, qs)
+			}
+			continue
+		}
+		if len(qs) != 1 || (control.Ask{Host: qs[0].Host, Port: qs[0].Port}).Hostport() != c.shown {
+			t.Errorf("%s is shown as %+v, want %s", c.asked, qs, c.shown)
+			continue
+		}
+		s.answers(true)
+		raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", "bob.json"))
+		must(t, err)
+		var es []entry
+		must(t, json.Unmarshal(raw, &es))
+		var answer struct{ Host string }
+		must(t, json.Unmarshal([]byte(es[len(es)-1].Text), &answer))
+		if answer.Host != c.asked {
+			t.Errorf("%s is answered as %s", c.asked, answer.Host)
+		}
+	}
+}
