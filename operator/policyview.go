@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/idna"
+
 	"waggle"
 	"waggle/control"
 	"waggle/internal/jsonobj"
@@ -153,7 +155,11 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		}
 	}
 	if host, ok := strings.CutPrefix(call, "net "); ok {
-		return s.testHost(as, own, p.Mode, strings.TrimSpace(host), now), nil
+		host, port, err := policy.ReadHost(strings.TrimSpace(host), idna.Lookup.ToASCII) // as the gate reads it
+		if err != nil {
+			return nil, &Error{Code: CodeUsage, Op: "policy", Err: err}
+		}
+		return s.testHost(as, own, p.Mode, control.Ask{Host: host, Port: port}.Hostport(), now), nil
 	}
 	c, err := ParseToolCall(call, cwd)
 	if err != nil {
