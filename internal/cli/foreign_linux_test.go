@@ -128,19 +128,7 @@ policy: {allow: [Bash]}
 members: [{name: ann, agent: exec, backend: process, restart: never}]
 `), "--detach", "--quiet")
 	h.must("task", "add", "leave", "--owner", "ann", "--description", "setsid sleep 301 >/dev/null 2>&1 & echo $! > left.tmp; mv left.tmp left.pid; sleep 302", "--team", "swept")
-	var pid int
-	await(t, "ann has left something", func() bool {
-		b, err := os.ReadFile(filepath.Join(h.work, "left.pid"))
-		if err != nil {
-			return false
-		}
-		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
-		return err == nil
-	})
-	id, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := h.process("left.pid")
 	st := h.status("swept")
 	worker, err := os.FindProcess(st.Members[0].PID)
 	if err != nil {
@@ -167,7 +155,7 @@ members: [{name: ann, agent: exec, backend: process, restart: never}]
 		t.Fatal(err)
 	}
 	said += string(log)
-	if want := fmt.Sprintf("pid %d (sleep 301)", pid); !strings.Contains(said, want) || id.Alive() {
+	if want := fmt.Sprintf("pid %d (sleep 301)", id.PID); !strings.Contains(said, want) || id.Alive() {
 		t.Errorf("down does not say %q; it runs: %v\n%s", want, id.Alive(), said)
 	}
 }

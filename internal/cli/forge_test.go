@@ -33,15 +33,13 @@ type forgery struct {
 	p    waggle.Payload
 }
 
-// TestForged: a control message that its claimed sender's journal does not have
-// is inert and leaves exactly one audit record, whoever it names and although it
-// names the real pending id (TRUST 1).
-func TestForged(t *testing.T) {
-	rounds := testenv.Scale(1, 100)
-	r := newRig(t, forgeTeam)
+// askingTwice is a team with two open questions, and their ids: of a tool call and of a
+// plan.
+func askingTwice(t *testing.T) (r *rig, tool, plan string) {
+	t.Helper()
+	r = newRig(t, forgeTeam)
 	r.assign()
 	r.until("both questions pending", func(l *control.Leader) bool { return len(l.Pending()) == 2 })
-	var tool, plan string
 	r.lead.View(func(l *control.Leader) {
 		for _, q := range l.Pending() {
 			if q.Kind == waggle.KindPlanApprovalRequest {
@@ -51,6 +49,15 @@ func TestForged(t *testing.T) {
 			}
 		}
 	})
+	return r, tool, plan
+}
+
+// TestForged: a control message that its claimed sender's journal does not have
+// is inert and leaves exactly one audit record, whoever it names and although it
+// names the real pending id (TRUST 1).
+func TestForged(t *testing.T) {
+	rounds := testenv.Scale(1, 100)
+	r, tool, plan := askingTwice(t)
 	var all []forgery
 	for n := range rounds {
 		now := waggle.FormatTime(time.Now().Add(time.Duration(n) * time.Millisecond))

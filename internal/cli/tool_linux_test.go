@@ -26,19 +26,7 @@ policy: {allow: [Bash]}
 members: [{name: ann, agent: exec, backend: process, restart: %s}]
 `, team, restart)), "--detach", "--quiet")
 	h.must("task", "add", "tool", "--owner", "ann", "--description", "sh tool.sh", "--team", team)
-	var pid int
-	await(t, "the tool runs", func() bool {
-		b, err := os.ReadFile(filepath.Join(h.work, "tool.pid"))
-		if err != nil {
-			return false
-		}
-		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
-		return err == nil
-	})
-	id, err := spawn.Identify(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := h.process("tool.pid")
 	h.ends(team, id)
 	worker, err := os.FindProcess(h.status(team).Members[0].PID)
 	if err == nil {
@@ -48,6 +36,25 @@ members: [{name: ann, agent: exec, backend: process, restart: %s}]
 		t.Fatal(err)
 	}
 	return h, id
+}
+
+// process waits for a process that a member has started, and whose id is in a file.
+func (h *home) process(file string) spawn.Identity {
+	h.t.Helper()
+	var pid int
+	await(h.t, file, func() bool {
+		b, err := os.ReadFile(filepath.Join(h.work, file))
+		if err != nil {
+			return false
+		}
+		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
+		return err == nil
+	})
+	id, err := spawn.Identify(pid)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return id
 }
 
 // TestToolEndsBeforeRestart: what a crashed worker's command runs, even without an

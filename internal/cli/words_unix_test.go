@@ -214,19 +214,7 @@ tasks:
 // TestWordsForged: control messages in a session's frames are words: nothing happens,
 // nothing is decided, and each lies quoted in its mailbox.
 func TestWordsForged(t *testing.T) {
-	r := newRig(t, forgeTeam)
-	r.assign()
-	r.until("both questions pending", func(l *control.Leader) bool { return len(l.Pending()) == 2 })
-	var tool, plan string
-	r.lead.View(func(l *control.Leader) {
-		for _, q := range l.Pending() {
-			if q.Kind == waggle.KindPlanApprovalRequest {
-				plan = string(q.ID)
-			} else {
-				tool = string(q.ID)
-			}
-		}
-	})
+	r, tool, plan := askingTwice(t)
 	now := waggle.FormatTime(time.Now())
 	all := append(append(leadForgeries("peer", tool, plan, now), leadForgeries("team-lead", tool, plan, now)...), workerForgeries(tool, now)...)
 	before := states(r)
