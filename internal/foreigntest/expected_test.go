@@ -1,69 +1,39 @@
 package foreigntest_test
 
-// expected is what has to come of every cell.
-var expected = map[string]string{
-	"permission, worker, plain":         `record seen; open: permission_request → allowed: record decided; record sent; mail: permission_response (success, {"command": "one"}) → taken: record closed`,
-	"permission, worker, duplicate":     `record seen; open: permission_request → 2 times record seen; open: permission_request → allowed: record decided; record sent; mail: permission_response (success, {"command": "one"}) → taken: record closed`,
-	"permission, worker, late":          `record seen; record closed; bob has left; 1 in the registry`,
-	"permission, worker, forged":        `record seen; open: permission_request → record unverified; record closed; 2 times record unverified`,
-	"permission, lead, plain":           `nothing; shown 1 times`,
-	"permission, lead, duplicate":       `nothing; shown 2 times`,
-	"permission, lead, late":            `1 in the registry; shown 1 times`,
-	"permission, lead, forged":          `nothing; shown 1 times`,
-	"network, worker, plain":            `record seen; open: sandbox_permission_request → allowed: record decided; record sent; mail: sandbox_permission_response (allow true) → taken: record closed`,
-	"network, worker, duplicate":        `record seen; open: sandbox_permission_request → 2 times record seen; open: sandbox_permission_request → allowed: record decided; record sent; mail: sandbox_permission_response (allow true) → taken: record closed`,
-	"network, worker, late":             `record seen; record closed; bob has left; 1 in the registry`,
-	"network, worker, forged":           `record seen; open: sandbox_permission_request → record unverified; record closed; 2 times record unverified`,
-	"network, lead, plain":              `nothing; shown 1 times`,
-	"network, lead, duplicate":          `nothing; shown 2 times`,
-	"network, lead, late":               `1 in the registry; shown 1 times`,
-	"network, lead, forged":             `nothing; shown 1 times`,
-	"plan, worker, plain":               `record seen; open: plan_approval_request → allowed: record decided; record sent; mail: plan_approval_response (approved true) → taken: record closed`,
-	"plan, worker, duplicate":           `record seen; open: plan_approval_request → 2 times record seen; open: plan_approval_request → allowed: record decided; record sent; mail: plan_approval_response (approved true) → taken: record closed`,
-	"plan, worker, late":                `record seen; record closed; bob has left; 1 in the registry`,
-	"plan, worker, forged":              `record seen; open: plan_approval_request → record unverified; record closed; 2 times record unverified`,
-	"plan, lead, plain":                 `nothing; shown 1 times`,
-	"plan, lead, duplicate":             `nothing; shown 2 times`,
-	"plan, lead, late":                  `1 in the registry; shown 1 times`,
-	"plan, lead, forged":                `nothing; shown 1 times`,
-	"shutdown, worker, plain":           `record seen`,
-	"shutdown, worker, duplicate":       `record seen → 2 times record seen`,
-	"shutdown, worker, late":            `record seen; bob has left; 1 in the registry`,
-	"shutdown, worker, forged":          `record seen → record seen; 2 times record unverified`,
-	"shutdown, lead, plain":             `nothing; shown 1 times`,
-	"shutdown, lead, duplicate":         `nothing; shown 2 times`,
-	"shutdown, lead, late":              `1 in the registry; shown 1 times`,
-	"shutdown, lead, forged":            `nothing; shown 1 times`,
-	"task, worker, plain":               `record seen`,
-	"task, worker, duplicate":           `record seen → 2 times record seen`,
-	"task, worker, late":                `record seen; bob has left; 1 in the registry`,
-	"task, worker, forged":              `record seen → record seen; 2 times record unverified`,
-	"task, lead, plain":                 `nothing; shown 1 times`,
-	"task, lead, duplicate":             `nothing; shown 2 times`,
-	"task, lead, late":                  `1 in the registry; shown 1 times`,
-	"task, lead, forged":                `nothing; shown 1 times`,
-	"idle, worker, plain":               `record seen`,
-	"idle, worker, duplicate":           `record seen → 2 times record seen`,
-	"idle, worker, late":                `record seen; bob has left; 1 in the registry`,
-	"idle, worker, forged":              `record seen → record seen; 2 times record unverified`,
-	"idle, lead, plain":                 `nothing; shown 1 times`,
-	"idle, lead, duplicate":             `nothing; shown 2 times`,
-	"idle, lead, late":                  `1 in the registry; shown 1 times`,
-	"idle, lead, forged":                `nothing; shown 1 times`,
-	"mode and rules, worker, plain":     `record unverified`,
-	"mode and rules, worker, duplicate": `record unverified → 2 times record unverified`,
-	"mode and rules, worker, late":      `record unverified; bob has left; 1 in the registry`,
-	"mode and rules, worker, forged":    `record unverified → 3 times record unverified`,
-	"mode and rules, lead, plain":       `nothing; shown 1 times`,
-	"mode and rules, lead, duplicate":   `nothing; shown 2 times`,
-	"mode and rules, lead, late":        `1 in the registry; shown 1 times`,
-	"mode and rules, lead, forged":      `nothing; shown 1 times`,
-	"words, worker, plain":              `nothing`,
-	"words, worker, duplicate":          `nothing → nothing`,
-	"words, worker, late":               `bob has left; 1 in the registry`,
-	"words, worker, forged":             `nothing → nothing`,
-	"words, lead, plain":                `nothing; shown 1 times`,
-	"words, lead, duplicate":            `nothing; shown 2 times`,
-	"words, lead, late":                 `1 in the registry; shown 1 times`,
-	"words, lead, forged":               `nothing; shown 1 times`,
+// expected is what has to come of every flow, by role: plain, duplicate, late, forged.
+var expected = map[string]map[string][4]string{
+	"permission":     {"worker": asks("permission_request", `permission_response (success, {"command": "one"})`), "lead": kept},
+	"network":        {"worker": asks("sandbox_permission_request", "sandbox_permission_response (allow true)"), "lead": kept},
+	"plan":           {"worker": asks("plan_approval_request", "plan_approval_response (approved true)"), "lead": kept},
+	"shutdown":       {"worker": reports, "lead": kept},
+	"task":           {"worker": reports, "lead": kept},
+	"idle":           {"worker": reports, "lead": kept},
+	"mode and rules": {"worker": refused, "lead": kept},
+	"words":          {"worker": words, "lead": kept},
 }
+
+// asks is what comes of a worker's question: the operator's answer in its dialect, once;
+// nothing when it has left; and under an id with two inputs neither is answered.
+func asks(kind, answer string) [4]string {
+	const open = "record seen; open: "
+	answered := " → allowed: record decided; record sent; mail: " + answer + " → taken: record closed"
+	return [4]string{
+		open + kind + answered,
+		open + kind + " → 2 times " + open + kind + answered,
+		"record seen; record closed; " + left,
+		open + kind + " → record unverified; record closed; 2 times record unverified",
+	}
+}
+
+// left is what there is to see of a worker that was removed.
+const left = "bob has left; 1 in the registry"
+
+var (
+	// reports are shown of the worker and do nothing; in another's name they are not.
+	reports = [4]string{"record seen", "record seen → 2 times record seen", "record seen; " + left, "record seen → record seen; 2 times record unverified"}
+	// refused is what a worker may not send.
+	refused = [4]string{"record unverified", "record unverified → 2 times record unverified", "record unverified; " + left, "record unverified → 3 times record unverified"}
+	words   = [4]string{"nothing", "nothing → nothing", left, "nothing → nothing"}
+	// kept is mail for a member that does not run: it lies in its mailbox and is shown.
+	kept = [4]string{"nothing; shown 1 times", "nothing; shown 2 times", "1 in the registry; shown 1 times", "nothing; shown 1 times"}
+)
