@@ -191,6 +191,7 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 		w.end(t, end)
 	}()
 	w.status(task.MemberRunning, "")
+	w.active(true)
 	t.before = w.files()
 	end.res, end.err = w.guarded(t, do)
 }
@@ -350,6 +351,7 @@ func (w *Worker) end(t *turn, end turnEnd) {
 	defer w.wake()
 	idle, said := w.idle(t, end)
 	t.made = w.made(t)
+	w.active(false)
 	err := w.record(w.ctx, w.ending(t, idle, said, end.res))
 	if err != nil && !final(err) && w.ctx.Err() == nil {
 		// What the agent returned does not make a message: say only that.
