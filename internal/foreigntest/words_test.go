@@ -18,7 +18,7 @@ func (f foreign) erases(box, text string) error {
 
 func (s *stage) sends(to, text string) string {
 	s.t.Helper()
-	sent, err := s.op.Send(s.t.Context(), s.team, operator.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: waggle.MemberName(to)}, Text: text})
+	sent, err := s.op.Send(s.t.Context(), s.team, operator.Message{To: toMember(to), Text: text})
 	must(s.t, err)
 	must(s.t, operator.Exit(sent))
 	return sent[0].MsgID
@@ -98,4 +98,8 @@ func TestTakenWordsAreClosed(t *testing.T) {
 	if o := st.Lead.SpokenAs(id)[0]; !o.Closed || o.End != control.ReaderTook {
 		t.Errorf("on record: %+v", o)
 	}
+}
+
+func toMember(name string) waggle.Address {
+	return waggle.Address{Scheme: waggle.SchemeMember, Member: waggle.MemberName(name)}
 }
