@@ -137,6 +137,9 @@ func TestGuestTurn(t *testing.T) {
 	if strings.Contains(string(raw), "messageId") {
 		t.Errorf("the lead is written to in another dialect: %s", raw)
 	}
+	g.stop()
+	err = <-g.done
+	g.done <- err
 	var there []string
 	must(t, filepath.WalkDir(g.op.Root.Path, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
