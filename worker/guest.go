@@ -111,6 +111,16 @@ func (w *Worker) abroad(ctx context.Context) error {
 	return nil
 }
 
+// kept is what an earlier process was given and removed from the mailbox.
+func (w *Worker) kept() []mailbox.Entry {
+	if w.p.Kept == nil {
+		return nil
+	}
+	entries, err := w.p.Kept()
+	w.trouble.Note("archive", err, "the archive of read mail cannot be read")
+	return entries
+}
+
 var _ poll.Reader = (*Worker)(nil)
 
 // Words implements poll.Reader.
@@ -128,7 +138,8 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	}
 	var box mailbox.Store = own
 	if mail.Retention == mailbox.Prune {
-		box = keeping{own, mailbox.Archive{Dir: boxes.MailDir(o.State.Archive(), m.Name)}}
+		kept := mailbox.Archive{Dir: boxes.MailDir(o.State.Archive(), m.Name)}
+		box, p.Kept = keeping{own, kept}, kept.Entries
 	}
 	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
 		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})

@@ -223,6 +223,7 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
+	entries = append(w.kept(), entries...)
 	there := map[string]waggle.Envelope{}
 	for _, e := range entries {
 		if e.Err == nil {

@@ -108,6 +108,9 @@ type Parts struct {
 	KeepPlan func(plan string) (path string, err error)
 	// Abroad is the team of a guest; nil: waggle leads the team.
 	Abroad Abroad
+	// Kept returns what was removed from the mailbox when it was read, where no record
+	// holds it; nil: a record does.
+	Kept func() ([]mailbox.Entry, error)
 	// GateWait is how long the agent waits for an answer before it is told to
 	// retry later (TRUST 3); 0: as long as it takes.
 	GateWait time.Duration
