@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -51,6 +52,46 @@ func (o Operator) wreck(ctx context.Context, name waggle.TeamName) (*State, erro
 		return nil, errors.Join(err, ferr)
 	}
 	return o.salvage(ctx, dirs[len(dirs)-1], name, err)
+}
+
+// endPatience is how long the end of a team, or of a member, waits for the lock of a
+// journal.
+const endPatience = 1500 * time.Millisecond
+
+// obstructed reports an error that is no reason not to end: it comes from a file or a
+// lock, and not from who asks or what is asked for.
+func obstructed(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil || errors.Is(err, spawn.ErrNotOurs) {
+		return false
+	}
+	switch Code(err) {
+	case CodeUsage, CodeRefused, CodeNotFound:
+		return false
+	}
+	return true
+}
+
+// remains is a team as its process records have it, because of what keeps the usual end
+// from being made. Nil: there is no such team.
+func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) (*State, error) {
+	if s, err := o.State(ctx, name); err == nil && s != nil {
+		return o.salvage(ctx, s.Dir, name, why)
+	}
+	s, err := o.wreck(ctx, name)
+	if s != nil || err == nil {
+		return s, err
+	}
+	dirs, _ := o.Home.Find(o.RootURL, name) // what is unknown has no records to go by
+	if len(dirs) == 0 {
+		dirs = o.Home.Claims(o.RootURL, name)
+	}
+	if len(dirs) == 0 {
+		dirs = o.named(ctx, name)
+	}
+	if len(dirs) == 0 {
+		return nil, err
+	}
+	return o.salvage(ctx, dirs[len(dirs)-1], name, why)
 }
 
 // named lists the directory that belongs to the team by what its registry says, when no
@@ -159,6 +200,11 @@ func (o Operator) endWreck(ctx context.Context, s *State, so StopOptions) (*Down
 		}
 	}
 	release, err := o.holdLease(ctx, s)
+	if Code(err) == CodeLocked { // who led has ended: another program has locked the file
+		if err = s.Dir.Dislodge(o.Minter.Now()); err == nil {
+			release, err = o.holdLease(ctx, s)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
