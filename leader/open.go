@@ -91,6 +91,7 @@ const sendDeadline = time.Second
 
 // Open takes the leader lease and opens the team.
 func Open(ctx context.Context, o Options) (_ *Leader, err error) {
+	o.State.Mend(o.Minter.Now())
 	release, err := lease(ctx, o)
 	if err != nil {
 		return nil, err

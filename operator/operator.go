@@ -213,6 +213,9 @@ func (o Operator) openFold(dir statedir.Dir, name waggle.TeamName, j journal.Nam
 		return nil, err
 	}
 	s.Journal = opened
+	if s.Lead.Ended == nil {
+		dir.Mend(o.Minter.Now())
+	}
 	return s, nil
 }
 

@@ -58,7 +58,7 @@ func TestTryLead(t *testing.T) {
 		t.Errorf("set aside %v, %v", kept, err)
 	}
 	dead := other
-	dead.Start++
+	dead.Start += "1"
 	note(dead)
 	take(true)
 	self, err := spawn.Identify(os.Getpid())
