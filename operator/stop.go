@@ -314,6 +314,11 @@ func (o Operator) bringDown(ctx context.Context, s *State, so StopOptions) error
 			return err
 		}
 	}
+	if so.Force {
+		if err := o.freeLease(ctx, s); err != nil {
+			return err
+		}
+	}
 	if err := o.endAll(ctx, s, so.Grace, so.Force, so.Tell); err != nil {
 		return err
 	}

@@ -71,6 +71,15 @@ func obstructed(ctx context.Context, err error) bool {
 	return true
 }
 
+// freeLease makes the leader lease free when whoever led has ended, and another program
+// has locked its file for longer than a command passes.
+func (o Operator) freeLease(ctx context.Context, s *State) error {
+	if o.await(ctx, time.Second, func() bool { led, err := o.isLed(s); return err == nil && !led }) || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.Dir.Dislodge(o.Minter.Now())
+}
+
 // remains is a team as its process records have it, because of what keeps the usual end
 // from being made. Nil: there is no such team.
 func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) (*State, error) {
@@ -116,7 +125,7 @@ func (o Operator) named(ctx context.Context, name waggle.TeamName) []statedir.Di
 }
 
 // salvaged are the kinds of record that say who there is.
-var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true, control.RecProcess: true, control.RecLeft: true, control.RecLeading: true}
+var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true, control.RecProcess: true, control.RecStopping: true, control.RecLeft: true, control.RecLeading: true}
 
 // salvage makes a State of what can be read of a broken leader's journal, and of what
 // its processes have written of themselves.
@@ -200,12 +209,10 @@ func (o Operator) endWreck(ctx context.Context, s *State, so StopOptions) (*Down
 			return nil, fmt.Errorf("the process that leads: %w", err)
 		}
 	}
-	release, err := o.holdLease(ctx, s)
-	if Code(err) == CodeLocked { // who led has ended: another program has locked the file
-		if err = s.Dir.Dislodge(o.Minter.Now()); err == nil {
-			release, err = o.holdLease(ctx, s)
-		}
+	if err := o.freeLease(ctx, s); err != nil {
+		return nil, err
 	}
+	release, err := o.holdLease(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -165,6 +165,11 @@ var faultFiles = []faultFile{
 	{name: "process records", path: func(f *faulty) string { return f.state("started") }},
 	{name: "start command", path: func(f *faulty) string { return f.state("processes", "0123456789abcdef.start.json") }},
 	{name: "hold record", path: func(f *faulty) string { return f.state("processes", "0123456789abcdef.hold.json") }},
+	{name: "tool record", path: func(f *faulty) string { return f.state("tools", string(f.ann)+"-1-1.json") }},
+	{name: "control group", path: func(f *faulty) string { return f.state("cgroups", string(f.ann)) }},
+	{name: "token", path: func(f *faulty) string { return f.state("tokens", "00112233445566778899aabbccddeeff.json") }},
+	{name: "worktree record", path: func(f *faulty) string { return f.state("worktrees", "ann.json") }},
+	{name: "bridge.json", path: func(f *faulty) string { return f.dir.BridgeEndpoint() }},
 	{name: "tool records", path: func(f *faulty) string { return f.dir.Tools() }},
 	{name: "control groups", path: func(f *faulty) string { return f.state("cgroups") }},
 	{name: "socket", path: func(f *faulty) string { return f.op.Sockets(f.s).Path("ann") }},
@@ -454,6 +459,9 @@ func (f *faulty) run(file faultFile, d damage) {
 	_, question := f.ask("first")
 	if question == "" {
 		return
+	}
+	if private(path) {
+		fault(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	}
 	copyTo := filepath.Join(f.t.TempDir(), "before")
 	kept := keep(path, copyTo)
