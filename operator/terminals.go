@@ -16,8 +16,14 @@ func (o Operator) terminals(s *State) ([]terminal.Held, error) {
 		if !errors.As(err, &bad) {
 			return list, err
 		}
-		if _, serr := atomicfile.SetAside(bad.Path, s.Dir.Quarantine(), o.Minter.Now()); serr != nil {
+		if serr := o.setAside(s, bad.Path); serr != nil {
 			return list, errors.Join(err, serr)
 		}
 	}
+}
+
+// setAside moves what lies at a path of a team's state out of the way, as it is.
+func (o Operator) setAside(s *State, path string) error {
+	_, err := atomicfile.SetAside(path, s.Dir.Quarantine(), o.Minter.Now())
+	return err
 }
