@@ -166,7 +166,7 @@ var faultFiles = []faultFile{
 	{name: "start command", path: func(f *faulty) string { return f.state("processes", "0123456789abcdef.start.json") }},
 	{name: "hold record", path: func(f *faulty) string { return f.state("processes", "0123456789abcdef.hold.json") }},
 	{name: "tool record", path: func(f *faulty) string { return f.state("tools", string(f.ann)+"-1-1.json") }},
-	{name: "control group", path: func(f *faulty) string { return f.state("cgroups", string(f.ann)) }},
+	{name: "control group", path: func(f *faulty) string { return f.state("cgroups", string(f.ann)+".4711.0") }},
 	{name: "token", path: func(f *faulty) string { return f.state("tokens", "00112233445566778899aabbccddeeff.json") }},
 	{name: "worktree record", path: func(f *faulty) string { return f.state("worktrees", "ann.json") }},
 	{name: "bridge.json", path: func(f *faulty) string { return f.dir.BridgeEndpoint() }},
