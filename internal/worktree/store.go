@@ -26,7 +26,7 @@ type Store struct {
 	Records string
 	// Aside is told of a record that cannot be read, which then counts as absent; nil:
 	// it is an error.
-	Aside func(path string) error
+	Aside func(path string) error `json:"-"`
 	// Wait is how long another Create or Remove of this team is waited for; 0: 2 min.
 	Wait time.Duration
 
