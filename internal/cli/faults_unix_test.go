@@ -501,7 +501,11 @@ func (f *faulty) run(file faultFile, d damage) {
 		})
 	}
 	more = d.do(f.t, path)
-	f.give([]int{0}, "down", "api", "--force")
+	ends := []int{0}
+	if file.wire && d.name == "held lock" {
+		ends = append(ends, operator.CodeLocked) // its members have ended; its files wait for who holds them
+	}
+	f.give(ends, "down", "api", "--force")
 	if more != nil {
 		more()
 	}
