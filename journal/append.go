@@ -19,7 +19,7 @@ func (j *File) Append(ctx context.Context, w Writer, propose func() ([]Draft, er
 		return nil, err
 	}
 	release, err := atomicfile.Flock(ctx, filepath.Join(j.dir, "lock"),
-		atomicfile.Options{Rank: atomicfile.RankJournal, Deadline: j.o.Deadline})
+		atomicfile.Options{Rank: atomicfile.RankJournal, Deadline: j.o.Deadline, Aside: j.dir})
 	if err != nil {
 		return nil, j.failed(err)
 	}

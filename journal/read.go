@@ -137,6 +137,8 @@ func (j *File) trust(st fs.FileInfo) error {
 	switch {
 	case !st.Mode().IsRegular():
 		return j.breach(j.at, nil, "the segment is not a regular file")
+	case st.Size() > max(j.o.Segment, maxSegment)+segmentSlack:
+		return j.breach(j.at, nil, fmt.Sprintf("the segment has %d bytes, which no program of ours writes", st.Size()))
 	case othersWrite(st):
 		return j.breach(j.at, nil, fmt.Sprintf("others can write to the segment (%v)", st.Mode()))
 	case j.at.off > 0 && j.id != (fileID{}) && identify(st) != j.id:

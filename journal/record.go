@@ -67,7 +67,9 @@ const (
 	MaxBody    = 16 << 20
 	MaxAppend  = 8 << 20 // bytes of all lines of one append
 	maxSegment = 8 << 20 // a segment that has as much gets a successor
-	maxLine    = MaxInline + 4<<10
+	// segmentSlack is more than the append that reaches maxSegment can add to it.
+	segmentSlack = 256 << 20
+	maxLine      = MaxInline + 4<<10
 )
 
 // Genesis is the prev of the first record: it binds a chain to its team and

@@ -33,7 +33,7 @@ func salvage(path string, name Name, look func(Record)) error {
 		return err
 	}
 	defer f.Close()
-	br := bufio.NewReaderSize(f, 64<<10)
+	br := bufio.NewReaderSize(io.LimitReader(f, maxSegment+segmentSlack), 64<<10)
 	long := false // this is the rest of a line that is too long to be one
 	for {
 		raw, err := br.ReadSlice('\n')

@@ -35,6 +35,8 @@ type Options struct {
 	// Wait is how long to try for the lease. 0: not at all for a command's pass,
 	// 3 s for a leader, which a passing command must not keep from leading.
 	Wait time.Duration
+	// Patience is how long to wait for the lock of the leader's journal; 0: 5 s.
+	Patience time.Duration
 	// Sockets is where a leader serves the lead's and the operator's sockets until
 	// Close; zero: nowhere.
 	Sockets transport.Place
@@ -64,7 +66,7 @@ func lease(ctx context.Context, o Options) (release func() error, err error) {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		release, held, err := atomicfile.TryFlock(o.State.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+		release, held, err := o.State.TryLead()
 		if err != nil {
 			return nil, fmt.Errorf("leader: lease: %w", err)
 		}
@@ -89,6 +91,7 @@ const sendDeadline = time.Second
 
 // Open takes the leader lease and opens the team.
 func Open(ctx context.Context, o Options) (_ *Leader, err error) {
+	o.State.Mend(o.Minter.Now())
 	release, err := lease(ctx, o)
 	if err != nil {
 		return nil, err
@@ -101,6 +104,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	fold := control.NewLeader(nil)
 	jopts := journal.Options{Now: o.Minter.Now}
 	own := jopts
+	own.Deadline = o.Patience
 	own.Whole = !o.Writer.Operator // a leader acts on it for long; a command's pass does not
 	j, err := o.State.Journals().Open(journal.Leader, fold, own)
 	if err != nil {
@@ -139,6 +143,11 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}
 	l := New(p)
 	l.close = []func() error{release, func() error {
+		if o.Writer.Operator {
+			return nil
+		}
+		return o.State.LeftLead()
+	}, func() error {
 		l.passing.Lock()
 		defer l.passing.Unlock()
 		l.follow(context.WithoutCancel(ctx)) // what was recorded after the last pass

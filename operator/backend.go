@@ -211,7 +211,7 @@ func (o Operator) held(s *State, name waggle.MemberName) (*terminal.Held, error)
 	if !ok || m.Process == nil {
 		return nil, nil
 	}
-	list, err := terminal.List(s.Dir.Processes())
+	list, err := o.terminals(s)
 	for _, h := range list {
 		if h.Process == m.Process.ID {
 			return &h, nil
@@ -227,7 +227,7 @@ const holderWait = 3 * time.Second
 // holders. The pane of a member that died stays, unless read says otherwise: what it
 // last said is in it.
 func (o Operator) closeTerminals(ctx context.Context, s *State, read func(*control.Member) bool) error {
-	list, err := terminal.List(s.Dir.Processes())
+	list, err := o.terminals(s)
 	errs := []error{err}
 	list = slices.DeleteFunc(list, func(h terminal.Held) bool { return o.stays(s, h.Process, read) })
 	o.await(ctx, holderWait, func() bool { return !slices.ContainsFunc(list, lingers) })

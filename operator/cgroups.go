@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/atomicfile"
 	"waggle/internal/cgroup"
 	"waggle/spawn"
 )
@@ -21,6 +22,11 @@ const cgroupEnd = 3 * time.Second
 // such a group, which is what gc wants to know.
 func (s *State) cgroupsOf(m *control.Member) (left []cgroup.Record, err error) {
 	all, err := cgroup.Records(s.Dir.Path, string(m.Instance))
+	for bad := (*cgroup.RecordError)(nil); errors.As(err, &bad); { // it names no group
+		if _, err = atomicfile.SetAside(bad.Path, s.Dir.Quarantine(), s.jopts.Now()); err == nil {
+			all, err = cgroup.Records(s.Dir.Path, string(m.Instance))
+		}
+	}
 	kept := false
 	for _, r := range all {
 		// The check says of an earlier run of the machine that its processes are gone; no
@@ -43,7 +49,7 @@ func (s *State) cgroupsOf(m *control.Member) (left []cgroup.Record, err error) {
 // ends a group in which this process or one above it is.
 func (o Operator) endCgroup(ctx context.Context, s *State, m *control.Member, why string) (rung string, err error) {
 	rung = spawn.RungGone
-	list, _ := s.cgroupsOf(m) // gc tells of records that cannot be read
+	list, _ := s.cgroupsOf(m) // what cannot be listed is told by gc
 	if len(list) == 0 {
 		return rung, nil
 	}

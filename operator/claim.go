@@ -27,7 +27,7 @@ func (o Operator) claim(op string, name waggle.TeamName) (*claim, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{Rank: atomicfile.RankLease})
+	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{Rank: atomicfile.RankLease, Aside: filepath.Dir(path)})
 	if err != nil {
 		return nil, fmt.Errorf("name of team %s: %w", name, err)
 	}

@@ -223,7 +223,7 @@ func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err err
 			members = append(members, m.Name)
 		}
 	}
-	release, held, err := atomicfile.TryFlock(s.Dir.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	release, held, err := s.Dir.TryLead()
 	if err != nil {
 		return nil, false, err
 	}
@@ -331,7 +331,7 @@ func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
 // leading is how a process leads: for a job, or to keep the team up.
 func (o Operator) leading(s *State, job bool) leader.Options {
 	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Log: o.Log, Observe: o.Observe, Agent: o.Agent,
-		Dismiss: job, Supervise: !job,
+		Dismiss: job, Supervise: !job, Patience: o.patience,
 		Input:   func(ctx context.Context, id spawn.Identity) error { return o.closeInput(ctx, s, id) },
 		Rest:    func(ctx context.Context, m *control.Member) (string, error) { return o.endMarked(ctx, s, m) },
 		Writer:  journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID},

@@ -273,7 +273,7 @@ func (o Operator) holdLease(ctx context.Context, s *State) (release func() error
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		release, held, err := atomicfile.TryFlock(s.Dir.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+		release, held, err := s.Dir.TryLead()
 		if held || err != nil {
 			return release, err
 		}

@@ -233,7 +233,7 @@ func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
 
 // closeInput tells a process of a member that its input ends, when it has a terminal.
 func (o Operator) closeInput(ctx context.Context, s *State, id spawn.Identity) error {
-	list, err := terminal.List(s.Dir.Processes())
+	list, err := o.terminals(s)
 	for _, h := range list {
 		if h.Process == id {
 			return terminal.CloseInput(ctx, h.Place)
@@ -296,7 +296,7 @@ func (o Operator) marked(s *State, m *control.Member) (found []spawn.Marked, err
 	if err != nil {
 		return nil, err
 	}
-	held, err := terminal.List(s.Dir.Processes())
+	held, err := o.terminals(s)
 	for _, p := range all {
 		holds := slices.ContainsFunc(held, func(h terminal.Held) bool { return h.Place.Holder != nil && *h.Place.Holder == p.ID })
 		if p.Owner == owner(s, m.Instance) && !holds {

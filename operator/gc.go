@@ -409,7 +409,7 @@ func (c *collector) groups(s *State, m *control.Member) error {
 
 // terminals finds holders, panes and records of processes that are gone.
 func (c *collector) terminals(_ context.Context, s *State) error {
-	list, err := terminal.List(s.Dir.Processes())
+	list, err := c.o.terminals(s)
 	for _, h := range list {
 		m := owns(s, h.Process)
 		why := over(s, m)

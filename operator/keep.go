@@ -278,7 +278,10 @@ func (k *keeper) end(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = k.settle(ctx)
+	if e.force {
+		err = k.o.freeLease(ctx, k.s)
+	}
+	err = errors.Join(err, k.settle(ctx))
 	_, aerr := k.o.archive(ctx, k.s, endedDown)
 	return errors.Join(err, aerr, k.o.sweep(ctx, k.s, k.note))
 }

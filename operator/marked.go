@@ -6,7 +6,6 @@ import (
 
 	"waggle/control"
 	"waggle/spawn"
-	"waggle/spawn/terminal"
 )
 
 // recorded lists the processes of a team that are on record: those of its members, the
@@ -22,7 +21,7 @@ func (o Operator) recorded(s *State) ([]spawn.Identity, error) {
 	if s.Lead.Led != nil {
 		ids = append(ids, s.Lead.Led.ID)
 	}
-	held, err := terminal.List(s.Dir.Processes())
+	held, err := o.terminals(s)
 	for _, h := range held {
 		if h.Place.Holder != nil {
 			ids = append(ids, *h.Place.Holder)

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"waggle"
 	"waggle/agent"
@@ -69,6 +70,8 @@ type Operator struct {
 	// Trust is told of a call that a member's process made in the operator's
 	// name; nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
+
+	patience time.Duration // with the lock of a leader's journal; 0: the journal's own
 }
 
 // Failure codes, as the command line spells them (DESIGN, exit table).
@@ -204,12 +207,15 @@ func (o Operator) openJournal(dir statedir.Dir, name waggle.TeamName, j journal.
 }
 
 func (o Operator) openFold(dir statedir.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader) (*State, error) {
-	s := &State{Dir: dir, Team: name, Lead: fold, journal: j, jopts: journal.Options{Now: o.Minter.Now}}
+	s := &State{Dir: dir, Team: name, Lead: fold, journal: j, jopts: journal.Options{Now: o.Minter.Now, Deadline: o.patience}}
 	opened, err := dir.Journals().Open(j, s.Lead, s.jopts)
 	if err != nil {
 		return nil, err
 	}
 	s.Journal = opened
+	if s.Lead.Ended == nil {
+		dir.Mend(o.Minter.Now())
+	}
 	return s, nil
 }
 
@@ -246,7 +252,7 @@ func (o Operator) ledAs(name waggle.TeamName, fold func(control.Observer) *contr
 
 // passing is how a command leads for a moment.
 func (o Operator) passing(s *State) leader.Options {
-	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.writer(), Log: o.Log, Observe: o.Observe}
+	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.writer(), Log: o.Log, Observe: o.Observe, Patience: o.patience}
 }
 
 // pass runs one leader pass when nobody leads (TRUST 5). led reports that

@@ -31,7 +31,7 @@ func (o Operator) panes(s *State) *panes {
 // watch begins to watch the tmux server that members are shown in, unless it does so
 // already, and learns whose panes they are. The goroutine ends with ctx; wait for it.
 func (p *panes) watch(ctx context.Context) error {
-	held, err := terminal.List(p.s.Dir.Processes())
+	held, err := p.o.terminals(p.s)
 	if err != nil {
 		return err
 	}

@@ -169,12 +169,12 @@ func (o Operator) openTasks(ctx context.Context, s *State) (n int, err error) {
 	return n, nil
 }
 
-// changed reports a team file that is not what was accepted. One that is gone is no
-// other file.
+// changed reports a team file that is not what was accepted. One that is gone, or is no
+// file now, is no other file.
 func (f *File) changed() (bool, error) {
 	data, err := readBounded(f.Path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, atomicfile.ErrNotRegular):
 		return false, nil
 	case errors.Is(err, atomicfile.ErrTooLarge):
 		return true, nil

@@ -29,12 +29,20 @@ type StopOptions struct {
 // ten seconds more, and its end is verified and on record. It works with and without
 // a process that leads. A member that waggle does not run is asked and let go.
 func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
-	s, err := o.mine(ctx, name, "stop")
-	if broken(err) {
-		if s, err = o.wreck(ctx, name); s != nil && err == nil {
-			return o.stopWrecked(ctx, s, member, so)
-		}
+	o.patience = endPatience
+	end, err := o.stop(ctx, name, member, so)
+	if err == nil || !broken(err) && !(so.Force && obstructed(ctx, err)) {
+		return end, err
 	}
+	s, werr := o.remains(ctx, name, err)
+	if werr != nil || s == nil {
+		return nil, errors.Join(err, werr)
+	}
+	return o.stopWrecked(ctx, s, member, so)
+}
+
+func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
+	s, err := o.mine(ctx, name, "stop")
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +247,23 @@ func (d *DownResult) Code() int {
 // Down ends a team: every member by handshake within the grace, then by signal. When
 // a process leads the team it is told to do so; one that does not is ended by its
 // recorded identity. What the team was is archived.
+//
+// By force it needs the process records only: where the journal, or a lock, cannot be
+// used, every process on record is ended, and the journals are put aside, whole.
 func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
+	o.patience = endPatience
+	d, err := o.down(ctx, name, so)
+	if err == nil || !so.Force || !obstructed(ctx, err) {
+		return d, err
+	}
+	s, werr := o.remains(ctx, name, err)
+	if werr != nil || s == nil {
+		return nil, errors.Join(err, werr)
+	}
+	return o.endWreck(ctx, s, so)
+}
+
+func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
 	if s, err := o.wreck(ctx, name); s != nil || err != nil {
 		switch {
 		case err != nil:
@@ -290,6 +314,11 @@ func (o Operator) bringDown(ctx context.Context, s *State, so StopOptions) error
 			return err
 		}
 	}
+	if so.Force {
+		if err := o.freeLease(ctx, s); err != nil {
+			return err
+		}
+	}
 	if err := o.endAll(ctx, s, so.Grace, so.Force, so.Tell); err != nil {
 		return err
 	}
@@ -299,7 +328,7 @@ func (o Operator) bringDown(ctx context.Context, s *State, so StopOptions) error
 
 // isLed reports whether a process holds the leader lease.
 func (o Operator) isLed(s *State) (bool, error) {
-	release, held, err := atomicfile.TryFlock(s.Dir.LeaderLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	release, held, err := s.Dir.TryLead()
 	if err != nil || !held {
 		return err == nil, err
 	}

@@ -181,7 +181,7 @@ func (y *Why) fromProcess(s *State, m *control.Member) {
 	default:
 		y.add(fromProcess, m.ProcAt, "process %d, which started then, is gone; whatever has that number now is another", id.PID)
 	}
-	release, free, err := atomicfile.TryFlock(s.Dir.ProcessLease(m.Instance), atomicfile.Options{Rank: atomicfile.RankLease})
+	release, free, err := s.Dir.TryLease(s.Dir.ProcessLease(m.Instance))
 	switch {
 	case err != nil:
 		y.add(fromProcess, time.Time{}, "its lease cannot be looked at: %v", err)

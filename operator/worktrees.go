@@ -15,7 +15,8 @@ import (
 // worktrees is where a team's worktrees are made and on record. It is not in STATE,
 // which members' tools must not see. Without git it still lists what is on record.
 func (o Operator) worktrees(s *State) worktree.Store {
-	st := worktree.Store{Records: s.Dir.Worktrees(), Place: filepath.Join(o.Worktrees, filepath.Base(s.Dir.Path))}
+	st := worktree.Store{Records: s.Dir.Worktrees(), Place: filepath.Join(o.Worktrees, filepath.Base(s.Dir.Path)),
+		Aside: func(path string) error { return o.setAside(s, path) }}
 	if g, err := worktree.Find(o.Environ); err == nil {
 		st.Git = g
 	}
@@ -96,6 +97,7 @@ const keptShown = 10
 func (o Operator) settleWorktrees(ctx context.Context, s *State, only control.Instance) ([]KeptWorktree, error) {
 	kept := []KeptWorktree{}
 	store := o.worktrees(s)
+	store.Wait = endPatience // what is locked is kept
 	recs, err := store.List()
 	if err != nil {
 		return kept, err

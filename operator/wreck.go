@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -53,6 +54,55 @@ func (o Operator) wreck(ctx context.Context, name waggle.TeamName) (*State, erro
 	return o.salvage(ctx, dirs[len(dirs)-1], name, err)
 }
 
+// endPatience is how long the end of a team, or of a member, waits for the lock of a
+// journal.
+const endPatience = 1500 * time.Millisecond
+
+// obstructed reports an error that is no reason not to end: it comes from a file or a
+// lock, and not from who asks or what is asked for.
+func obstructed(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil || errors.Is(err, spawn.ErrNotOurs) {
+		return false
+	}
+	switch Code(err) {
+	case CodeUsage, CodeRefused, CodeNotFound:
+		return false
+	}
+	return true
+}
+
+// freeLease makes the leader lease free when whoever led has ended, and another program
+// has locked its file for longer than a command passes.
+func (o Operator) freeLease(ctx context.Context, s *State) error {
+	if o.await(ctx, time.Second, func() bool { led, err := o.isLed(s); return err == nil && !led }) || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.Dir.Dislodge(o.Minter.Now())
+}
+
+// remains is a team as its process records have it, because of what keeps the usual end
+// from being made. Nil: there is no such team.
+func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) (*State, error) {
+	if s, err := o.State(ctx, name); err == nil && s != nil {
+		return o.salvage(ctx, s.Dir, name, why)
+	}
+	s, err := o.wreck(ctx, name)
+	if s != nil || err == nil {
+		return s, err
+	}
+	dirs, _ := o.Home.Find(o.RootURL, name) // what is unknown has no records to go by
+	if len(dirs) == 0 {
+		dirs = o.Home.Claims(o.RootURL, name)
+	}
+	if len(dirs) == 0 {
+		dirs = o.named(ctx, name)
+	}
+	if len(dirs) == 0 {
+		return nil, err
+	}
+	return o.salvage(ctx, dirs[len(dirs)-1], name, why)
+}
+
 // named lists the directory that belongs to the team by what its registry says, when no
 // first record says so.
 func (o Operator) named(ctx context.Context, name waggle.TeamName) []statedir.Dir {
@@ -75,7 +125,7 @@ func (o Operator) named(ctx context.Context, name waggle.TeamName) []statedir.Di
 }
 
 // salvaged are the kinds of record that say who there is.
-var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true, control.RecProcess: true, control.RecLeft: true, control.RecLeading: true}
+var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true, control.RecProcess: true, control.RecStopping: true, control.RecLeft: true, control.RecLeading: true}
 
 // salvage makes a State of what can be read of a broken leader's journal, and of what
 // its processes have written of themselves.
@@ -86,6 +136,7 @@ func (o Operator) salvage(ctx context.Context, dir statedir.Dir, name waggle.Tea
 	add := func(w journal.Writer, kind string, body any) {
 		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // what contradicts the rest is left out
 	}
+	dir.Mend(o.Minter.Now())
 	opened := false
 	begin := func() {
 		if !opened {
@@ -157,6 +208,9 @@ func (o Operator) endWreck(ctx context.Context, s *State, so StopOptions) (*Down
 		if _, err := spawn.Stop(ctx, p.ID, ladder); err != nil {
 			return nil, fmt.Errorf("the process that leads: %w", err)
 		}
+	}
+	if err := o.freeLease(ctx, s); err != nil {
+		return nil, err
 	}
 	release, err := o.holdLease(ctx, s)
 	if err != nil {

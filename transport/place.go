@@ -69,7 +69,7 @@ func (p Place) writeKey(name string, k key) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(p.key(name), data, atomicfile.Options{})
+	return atomicfile.WriteFile(p.key(name), data, atomicfile.Options{Aside: p.Keys})
 }
 
 // maxKey is the size up to which a key file is read.
@@ -163,7 +163,7 @@ func (p Place) take(name string) (release func() error, err error) {
 	if err := privateDir(p.Keys); err != nil {
 		return nil, err
 	}
-	release, held, err := atomicfile.TryFlock(p.lease(name), atomicfile.Options{Rank: atomicfile.RankLease})
+	release, held, err := atomicfile.TryFlock(p.lease(name), atomicfile.Options{Rank: atomicfile.RankLease, Aside: p.Keys})
 	if err == nil && !held {
 		err = ErrServed
 	}

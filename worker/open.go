@@ -75,7 +75,8 @@ var ErrRunning = errors.New("another process runs this member")
 
 // Open takes the instance's lease and its next epoch, and opens its journal.
 func Open(ctx context.Context, o Options) (_ *Worker, err error) {
-	release, held, err := atomicfile.TryFlock(o.State.ProcessLease(o.Instance), atomicfile.Options{Rank: atomicfile.RankLease})
+	o.State.Mend(o.Minter.Now())
+	release, held, err := o.State.TryLease(o.State.ProcessLease(o.Instance))
 	if err != nil {
 		return nil, fmt.Errorf("worker: lease: %w", err)
 	}

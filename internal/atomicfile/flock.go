@@ -63,7 +63,7 @@ func TryFlock(path string, o Options) (release func() error, held bool, err erro
 		return nil, false, fmt.Errorf("flock: %w", err)
 	}
 	unrank := enterRank(o.Rank, path, false)
-	lock, err := tryFlock(path)
+	lock, err := tryFlockAside(path, o)
 	if err != nil || lock == nil {
 		unrank()
 		if err != nil {
@@ -75,6 +75,18 @@ func TryFlock(path string, o Options) (release func() error, held bool, err erro
 		defer unrank()
 		return lock.Unlock()
 	}), true, nil
+}
+
+// tryFlockAside is tryFlock after what has the place of the lock file was set aside.
+func tryFlockAside(path string, o Options) (*flock.Flock, error) {
+	lock, err := tryFlock(path)
+	if o.Aside == "" || !errors.Is(err, ErrNotRegular) {
+		return lock, err
+	}
+	if _, aerr := SetAside(path, o.Aside, o.now()); aerr != nil {
+		return nil, errors.Join(err, aerr)
+	}
+	return tryFlock(path)
 }
 
 // tryFlock returns nil when somebody else holds the lock. A file that was removed

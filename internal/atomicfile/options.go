@@ -108,6 +108,10 @@ type Options struct {
 	// from getting into each other's way: the lock directory alone keeps them apart, and
 	// from one that uses another queue.
 	Queue string
+	// Aside is the directory into which what lies at the path of a Flock or of WriteFile and
+	// is no regular file is moved (SetAside): nobody can hold a lock there, and nothing
+	// was written there. "": it is refused.
+	Aside string
 	Now   func() time.Time
 	// Hook is called with a step's name between the file operations of an edit,
 	// for tests that stop or kill the process there. Nil in production. The steps

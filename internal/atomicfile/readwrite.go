@@ -45,8 +45,8 @@ var swept sync.Map // of string to struct{}
 
 // WriteFile replaces path by data without taking its lock: for files of which
 // the caller is the only writer. It flushes as o.Sync says and keeps the mode of
-// an existing file. It refuses to replace what is not a regular file, and data
-// over o.MaxSize.
+// an existing file. It refuses to replace what is not a regular file, unless
+// o.Aside says where to put that, and data over o.MaxSize.
 func WriteFile(path string, data []byte, o Options) error {
 	path, err := canonical(path)
 	if err != nil {
@@ -59,10 +59,14 @@ func WriteFile(path string, data []byte, o Options) error {
 	old, err := os.Lstat(path)
 	switch {
 	case err == nil:
-		if err := regular(path, old.Mode()); err != nil {
+		if err = regular(path, old.Mode()); err == nil {
+			perm = old.Mode()
+		} else if o.Aside != "" {
+			_, err = SetAside(path, o.Aside, o.now())
+		}
+		if err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
-		perm = old.Mode()
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("write: %w", err)
 	}

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -79,6 +78,9 @@ var damages = []damage{
 		return nil
 	}},
 	{"held lock", func(t *testing.T, path string) func() {
+		if private(path) { // a lock of ours is a flock on the file itself
+			return fakeLock(t, path)
+		}
 		release, _, err := atomicfile.TryFlock(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".flk"), atomicfile.Options{})
 		lock := path + ".lock"
 		if merr := os.Mkdir(lock, 0o700); err != nil || merr != nil && !errors.Is(merr, fs.ErrExist) {
@@ -95,17 +97,45 @@ var damages = []damage{
 	}},
 }
 
+// private reports a path in STATE or RUN.
+func private(path string) bool { return strings.Contains(path, "/state/") }
+
+// fakeLock puts a file in the place of path, or takes the one that is there, and holds
+// the flock on it.
+func fakeLock(t *testing.T, path string) func() {
+	t.Helper()
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil // nothing that is locked
+	}
+	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{})
+	if err == nil && !held { // by one of the team: another file has the name now
+		drop(t, path)
+		release, held, err = atomicfile.TryFlock(path, atomicfile.Options{})
+	}
+	if err != nil || !held {
+		t.Logf("no lock: %v", err)
+		return nil
+	}
+	return func() { _ = release() }
+}
+
 // faultFile is a kind of file: where one is, and what each command may then end with.
 type faultFile struct {
 	name string
 	wire bool // in the wire tree: anybody may write it
-	path func(f *faulty) string
+	// journal: what it says is authority, and nothing goes on without it.
+	journal bool
+	path    func(f *faulty) string
 	// except are the exit codes of commands that differ from what a whole team gives.
 	except map[string][]int
 }
 
-// denied is what commands may end with that need a journal that cannot be used.
-var denied = map[string][]int{"status": {0, 1}, "pending": {0, 1}, "approve": {0, 1, 6, 8, 9}, "send": {0, 1, 6, 8}, "stop": {0, 1, 4, 8}, "resume": {0, 1, 6, 8}}
+// broken is what commands may end with that need a journal that cannot be used.
+var broken = map[string][]int{"status": {0, 1}, "pending": {0, 1}, "approve": {0, 1, 6, 8, 9}, "send": {0, 1, 6, 8}, "stop": {0, 1, 4, 5, 8}, "resume": {0, 1, 5, 6, 8}}
+
+// locked is what commands may end with that need the lock of the leader's journal, which
+// another program may hold.
+var locked = map[string][]int{"approve": {0, 8}, "send": {0, 8}, "stop": {0, 4, 6, 8}}
 
 // faultFiles are the columns.
 var faultFiles = []faultFile{
@@ -117,15 +147,80 @@ var faultFiles = []faultFile{
 	{name: "tasks directory", wire: true, path: func(f *faulty) string { return f.op.Root.TasksDir("api") }},
 	{name: "task file", wire: true, path: func(f *faulty) string { return filepath.Join(f.op.Root.TasksDir("api"), "1.json") }},
 	{name: "task lock", wire: true, path: func(f *faulty) string { return filepath.Join(f.op.Root.TasksDir("api"), ".lock") }},
+	{name: "highwatermark", wire: true, path: func(f *faulty) string { return filepath.Join(f.op.Root.TasksDir("api"), ".highwatermark") }},
 	{name: "member's directory", wire: true, path: func(f *faulty) string { return f.op.Root.MemberDir("api", "ann") }},
-	{name: "task-status.json", wire: true, path: func(f *faulty) string { return filepath.Join(f.op.Root.MemberDir("api", "ann"), "task-status.json") }},
-	{name: "leader's journal", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "00000001.jsonl") }, except: denied},
-	{name: "member's journal", path: func(f *faulty) string { return filepath.Join(f.dir.JournalOf(string(f.ann)), "00000001.jsonl") }, except: denied},
-	{name: "journal lock", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "lock") }, except: denied},
-	{name: "leader.lock", path: func(f *faulty) string { return f.dir.LeaderLease() }, except: denied},
-	{name: "process lease", path: func(f *faulty) string { return f.dir.ProcessLease(f.ann) }, except: denied},
+	{name: "task-status.json", wire: true, path: func(f *faulty) string { return f.member("task-status.json") }},
+	{name: "output.log", wire: true, path: func(f *faulty) string { return f.member("output.log") }},
+	{name: "artifacts", wire: true, path: func(f *faulty) string { return f.member("artifacts") }},
+
+	{name: "journal lock", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "lock") }, except: locked},
+	{name: "member's journal lock", path: func(f *faulty) string { return filepath.Join(f.dir.JournalOf(string(f.ann)), "lock") }},
+	{name: "bodies", path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "bodies") }},
+	{name: "snapshot", path: func(f *faulty) string { return f.snapshot("snapshot-") }},
+	{name: "leader.lock", path: func(f *faulty) string { return f.dir.LeaderLease() }},
+	{name: "process lease", path: func(f *faulty) string { return f.dir.ProcessLease(f.ann) }},
+	{name: "processes", path: func(f *faulty) string { return f.dir.Processes() }},
+	{name: "leader's process record", path: func(f *faulty) string { return f.state("started", "leader.json") }},
+	{name: "member's process record", path: func(f *faulty) string { return f.state("started", string(f.ann)+".json") }},
+	{name: "process records", path: func(f *faulty) string { return f.state("started") }},
+	{name: "start command", path: func(f *faulty) string { return f.state("processes", "0123456789abcdef.start.json") }},
+	{name: "hold record", path: func(f *faulty) string { return f.state("processes", "0123456789abcdef.hold.json") }},
+	{name: "tool record", path: func(f *faulty) string { return f.state("tools", string(f.ann)+"-1-1.json") }},
+	{name: "control group", path: func(f *faulty) string { return f.state("cgroups", string(f.ann)+".4711.0") }},
+	{name: "token", path: func(f *faulty) string { return f.state("tokens", "00112233445566778899aabbccddeeff.json") }},
+	{name: "worktree record", path: func(f *faulty) string { return f.state("worktrees", "ann.json") }},
+	{name: "bridge.json", path: func(f *faulty) string { return f.dir.BridgeEndpoint() }},
+	{name: "tool records", path: func(f *faulty) string { return f.dir.Tools() }},
+	{name: "control groups", path: func(f *faulty) string { return f.state("cgroups") }},
+	{name: "socket", path: func(f *faulty) string { return f.op.Sockets(f.s).Path("ann") }},
+	{name: "operator's socket", path: func(f *faulty) string { return f.op.Sockets(f.s).Path("operator") }},
+	{name: "RUN", path: func(f *faulty) string { return filepath.Dir(f.op.Sockets(f.s).Path("ann")) }},
+	{name: "socket keys", path: func(f *faulty) string { return f.state("sockets") }},
+	{name: "socket key", path: func(f *faulty) string { return f.state("sockets", "ann.json") }},
+	{name: "socket lease", path: func(f *faulty) string { return f.state("sockets", "ann.lock") }},
+	{name: "leader.log", path: func(f *faulty) string { return f.state("leader.log") }},
 	{name: "team.json", path: func(f *faulty) string { return f.dir.Identity() }},
 	{name: "team.yaml", path: func(f *faulty) string { return f.dir.TeamFile() }, except: map[string][]int{"resume": {0, 1, 2, 6, 8}}},
+	{name: "team.yaml.from", path: func(f *faulty) string { return f.dir.TeamFile() + ".from" }, except: map[string][]int{"resume": {0, 1, 2, 6, 8}}},
+	{name: "waggle.yaml", path: func(f *faulty) string { return f.file }, except: map[string][]int{"resume": {0, 3, 8}}},
+	{name: "name lease", path: func(f *faulty) string { return f.op.Home.NameLease(f.op.RootURL, "api") }},
+	{name: "told.json", path: func(f *faulty) string { return f.dir.Told() }},
+	{name: "set-aside", path: func(f *faulty) string { return f.dir.Quarantine() }},
+	{name: "archive", path: func(f *faulty) string { return f.dir.Archive() }},
+	{name: "making", path: func(f *faulty) string { return f.dir.Making() }},
+	{name: "tokens", path: func(f *faulty) string { return f.dir.Tokens() }},
+	{name: "worktrees", path: func(f *faulty) string { return f.dir.Worktrees() }},
+
+	{name: "leader's journal", journal: true, path: func(f *faulty) string { return filepath.Join(f.dir.LeaderJournal(), "00000001.jsonl") }, except: broken},
+	{name: "member's journal", journal: true, path: func(f *faulty) string { return filepath.Join(f.dir.JournalOf(string(f.ann)), "00000001.jsonl") }, except: broken},
+}
+
+// class is what a file is part of: wire, state or journal.
+func (f faultFile) class() string {
+	switch {
+	case f.wire:
+		return "wire"
+	case f.journal:
+		return "journal"
+	}
+	return "state"
+}
+
+func (f *faulty) state(of ...string) string {
+	return filepath.Join(append([]string{f.dir.Path}, of...)...)
+}
+
+func (f *faulty) member(of string) string {
+	return filepath.Join(f.op.Root.MemberDir("api", "ann"), of)
+}
+
+// snapshot is where a fold of the leader's journal is kept.
+func (f *faulty) snapshot(prefix string) string {
+	found, _ := filepath.Glob(filepath.Join(f.dir.LeaderJournal(), prefix+"*"))
+	if len(found) > 0 {
+		return found[0]
+	}
+	return filepath.Join(f.dir.LeaderJournal(), "snapshot-leader")
 }
 
 // usual is what each command ends with in a team that nothing is wrong with.
@@ -135,8 +230,12 @@ var usual = map[string][]int{"status": {0}, "pending": {0}, "approve": {0}, "sen
 type faulty struct {
 	t    *testing.T
 	op   operator.Operator
+	s    *operator.State
 	dir  statedir.Dir
+	file string // the team file
 	ann  control.Instance
+	hint hints
+	seen map[string][]outcome // of each command
 	cell string
 	bad  []string
 	slow time.Duration
@@ -187,33 +286,48 @@ func TestFaultTable(t *testing.T) {
 		d damage
 	}
 	var pairs []pair
-	only := os.Getenv("WAGGLE_FAULT") // "damage/file", or a part of it
+	only := os.Getenv("WAGGLE_FAULT") // "damage/file/class", or a part of it
 	for _, f := range faultFiles {
 		for _, d := range damages {
-			if only == "" || strings.Contains(d.name+"/"+f.name, only) {
+			if only == "" || strings.Contains(d.name+"/"+f.name+"/"+f.class(), only) {
 				pairs = append(pairs, pair{f, d})
 			}
 		}
 	}
 	rng := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	if !testenv.Soak() && only == "" {
-		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return !p.f.wire })
+		pairs = slices.DeleteFunc(pairs, func(p pair) bool { return p.f.journal })
 		rng.Shuffle(len(pairs), func(i, j int) { pairs[i], pairs[j] = pairs[j], pairs[i] })
-		pairs = pairs[:2]
+		slices.SortStableFunc(pairs, func(a, b pair) int { return bools(b.f.wire) - bools(a.f.wire) })
+		pairs = []pair{pairs[0], pairs[len(pairs)-1]} // one of the wire tree, one of STATE
 	}
-	cells, failed, slowest := 0, 0, time.Duration(0)
-	for _, p := range pairs {
-		t.Run(p.d.name+"/"+p.f.name, func(t *testing.T) {
-			f := newFaulty(t, p.d.name+"/"+p.f.name)
-			f.run(p.f, p.d)
-			cells, slowest = cells+f.n, max(slowest, f.slow)
-			failed += len(f.bad)
-			for _, b := range f.bad {
-				t.Error(b)
-			}
-		})
+	table := &faultTable{rows: map[string]map[string][]outcome{}}
+	t.Run("pairs", func(t *testing.T) {
+		for _, p := range pairs {
+			t.Run(p.d.name+"/"+p.f.name, func(t *testing.T) {
+				if testenv.Soak() || only != "" {
+					t.Parallel()
+				}
+				f := newFaulty(t, p.d.name+"/"+p.f.name)
+				f.run(p.f, p.d)
+				table.add(p.f.name, f)
+				for _, b := range f.bad {
+					t.Error(b)
+				}
+			})
+		}
+	})
+	testenv.Measured(t, "%d pairs of damage and file, %d cells, %d not as stated, slowest %v", len(pairs), table.cells, table.failed, table.slowest.Round(10*time.Millisecond))
+	if path := os.Getenv("WAGGLE_FAULT_TABLE"); path != "" {
+		fault(t, os.WriteFile(path, []byte(table.String()), 0o600))
 	}
-	testenv.Measured(t, "%d pairs of damage and file, %d cells, %d not as stated, slowest %v", len(pairs), cells, failed, slowest.Round(10*time.Millisecond))
+}
+
+func bools(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 const faultyTeam = `team: api
@@ -225,9 +339,10 @@ members:
 
 func newFaulty(t *testing.T, cell string) *faulty {
 	t.Helper()
-	f := &faulty{t: t, op: newOperator(t), cell: cell}
+	f := &faulty{t: t, op: newOperator(t), cell: cell, hint: hints{}, seen: map[string][]outcome{}}
 	work := t.TempDir()
 	file := filepath.Join(work, "waggle.yaml")
+	f.file = file
 	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
 	t.Cleanup(f.killAll)
 	if code, out, _ := f.waggle("up", file, "--detach"); code != 0 {
@@ -235,7 +350,7 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	}
 	s, err := f.op.State(t.Context(), "api")
 	fault(t, err)
-	f.dir = s.Dir
+	f.s, f.dir = s, s.Dir
 	for _, m := range s.Lead.Live() {
 		if m.Name == "ann" {
 			f.ann = m.Instance
@@ -268,43 +383,19 @@ func (f *faulty) wrong(format string, args ...any) {
 // faultLimit is how long a command may take.
 const faultLimit = 10 * time.Second
 
-// give gives a command that may end with these codes.
+// give gives a command that may end with these codes, and what it tells to give next.
 func (f *faulty) give(codes []int, args ...string) string {
 	code, out, took := f.waggle(args...)
 	f.n++
 	f.slow = max(f.slow, took)
+	f.seen[args[0]] = append(f.seen[args[0]], outcome{code, took})
 	if !slices.Contains(codes, code) || took > faultLimit {
 		f.wrong("%s: waggle %s: exit %d after %v, want %v: %.600s", f.cell, strings.Join(args, " "), code, took.Round(time.Millisecond), codes, tailOf(out))
 	}
-	f.hints(out, args[0])
-	return out
-}
-
-var hinted = regexp.MustCompile(`waggle ([a-z]+)`)
-
-// faultCommands are the commands that a hint may name.
-var faultCommands = func() []string {
-	return []string{"approve", "answer", "attach", "audit", "deny", "detach", "doctor", "down", "gc", "inbox", "init", "log", "msg", "pending",
-		"resume", "run", "send", "show", "spawn", "status", "stop", "task", "team", "up", "why", "policy", "peek"}
-}()
-
-// hints checks that an error sends nobody back to the command that has just failed, and
-// nowhere that is not.
-func (f *faulty) hints(out, command string) {
-	for line := range strings.Lines(out) {
-		_, hint, ok := strings.Cut(line, "hint:")
-		if !ok {
-			continue
-		}
-		for _, m := range hinted.FindAllStringSubmatch(hint, -1) {
-			if m[1] == command {
-				f.wrong("%s: waggle %s sends back to itself: %s", f.cell, command, strings.TrimSpace(line))
-			}
-			if !slices.Contains(faultCommands, m[1]) {
-				f.wrong("%s: waggle %s names waggle %s, which is none", f.cell, command, m[1])
-			}
-		}
+	if code != 0 {
+		f.follow(out, args)
 	}
+	return out
 }
 
 // until repeats a look.
@@ -370,6 +461,9 @@ func (f *faulty) run(file faultFile, d damage) {
 	if question == "" {
 		return
 	}
+	if private(path) {
+		fault(f.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	}
 	copyTo := filepath.Join(f.t.TempDir(), "before")
 	kept := keep(path, copyTo)
 	more := d.do(f.t, path)
@@ -384,10 +478,10 @@ func (f *faulty) run(file faultFile, d damage) {
 		if !s.Lead.Led.ID.Alive() {
 			f.wrong("%s: the leader has ended", f.cell)
 		}
-		if m, ok := s.Lead.Member("ann"); file.wire && (!ok || m.Process == nil || !m.Process.ID.Alive()) {
+		if m, ok := s.Lead.Member("ann"); !file.journal && (!ok || m.Process == nil || !m.Process.ID.Alive()) {
 			f.wrong("%s: ann's process has ended", f.cell)
 		}
-	} else if file.wire {
+	} else if !file.journal {
 		f.wrong("%s: the record cannot be read: %v", f.cell, err)
 	}
 	if more != nil {
@@ -407,7 +501,11 @@ func (f *faulty) run(file faultFile, d damage) {
 		})
 	}
 	more = d.do(f.t, path)
-	f.give([]int{0, operator.CodeTimeout, operator.CodeLocked}, "down", "api", "--force")
+	ends := []int{0}
+	if file.wire && d.name == "held lock" {
+		ends = append(ends, operator.CodeLocked) // its members have ended; its files wait for who holds them
+	}
+	f.give(ends, "down", "api", "--force")
 	if more != nil {
 		more()
 	}

@@ -187,3 +187,21 @@ func first(dir string) (*opened, error) {
 	}
 	return &o, nil
 }
+
+// Claims lists the directories of teams of this name whose leader's journal is lost, and
+// of which something else in them says that they are of this root.
+func (h Home) Claims(root string, team waggle.TeamName) (ds []Dir) {
+	ks, _ := h.glob(string(team)) // of what cannot be listed nothing is claimed
+	for _, k := range ks {
+		if k.Broken == nil {
+			continue
+		}
+		for _, other := range others(k.Dir.Path) {
+			if o, err := other(); err == nil && o.Body.Root == root && o.Body.Team == team && h.fits(k.Dir.Path, o) {
+				ds = append(ds, h.Dir(root, team, o.Body.UID))
+				break
+			}
+		}
+	}
+	return ds
+}

@@ -27,6 +27,9 @@ type Started struct {
 	ID       spawn.Identity    `json:"id"`
 }
 
+// maxStarted is the size up to which a record is read.
+const maxStarted = 64 << 10
+
 // started is where these records lie, one file each.
 func (d Dir) started() string { return filepath.Join(d.Path, "started") }
 
@@ -39,11 +42,11 @@ func (d Dir) NoteStarted(s Started) error {
 	if err != nil {
 		return err
 	}
-	name := "leader"
+	path := d.leading()
 	if s.Instance != "" {
-		name = string(s.Instance)
+		path = filepath.Join(d.started(), string(s.Instance)+".json")
 	}
-	return atomicfile.WriteFile(filepath.Join(d.started(), name+".json"), append(b, '\n'), atomicfile.Options{})
+	return atomicfile.WriteFile(path, append(b, '\n'), atomicfile.Options{Aside: d.Quarantine()})
 }
 
 // Started lists what the processes of a team have written of themselves. What cannot be
@@ -54,7 +57,7 @@ func (d Dir) Started() (all []Started, err error) {
 		return nil, nil
 	}
 	for _, e := range ents {
-		b, err := atomicfile.ReadFile(filepath.Join(d.started(), e.Name()), atomicfile.Options{MaxSize: 64 << 10})
+		b, err := atomicfile.ReadFile(filepath.Join(d.started(), e.Name()), atomicfile.Options{MaxSize: maxStarted})
 		var s Started
 		if err == nil && strings.HasSuffix(e.Name(), ".json") && json.Unmarshal(b, &s) == nil && s.ID.PID > 0 {
 			all = append(all, s)

@@ -1,6 +1,7 @@
 package worktree
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,11 @@ type Store struct {
 	Place string
 	// Records is a private directory, where members' tools cannot write.
 	Records string
+	// Aside is told of a record that cannot be read, which then counts as absent; nil:
+	// it is an error.
+	Aside func(path string) error `json:"-"`
+	// Wait is how long another Create or Remove of this team is waited for; 0: 2 min.
+	Wait time.Duration
 
 	step func(string) // tests stop the process here
 }
@@ -47,7 +53,7 @@ type Record struct {
 
 const (
 	recordVersion = 1
-	// lockWait is how long another Create or Remove of this team is waited for.
+	// lockWait is the default of Store.Wait.
 	lockWait = 2 * time.Minute
 )
 
@@ -56,7 +62,7 @@ func (s Store) lock(ctx context.Context) (release func() error, err error) {
 	if err := os.MkdirAll(s.Records, 0o700); err != nil {
 		return nil, fmt.Errorf("worktree: %w", err)
 	}
-	return atomicfile.Flock(ctx, filepath.Join(s.Records, "lock"), atomicfile.Options{Deadline: lockWait})
+	return atomicfile.Flock(ctx, filepath.Join(s.Records, "lock"), atomicfile.Options{Deadline: cmp.Or(s.Wait, lockWait), Aside: s.Records})
 }
 
 // at is called between steps.
@@ -81,16 +87,16 @@ func (s Store) List() ([]Record, error) {
 		if !ok || strings.HasPrefix(name, ".") {
 			continue
 		}
-		b, err := atomicfile.ReadFile(filepath.Join(s.Records, e.Name()), atomicfile.Options{MaxSize: 1 << 20})
+		r, err := s.read(name)
+		var bad *RecordError
+		if errors.As(err, &bad) && s.Aside != nil {
+			err = s.Aside(bad.Path)
+			if err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("worktree: %w", err)
-		}
-		r := Record{name: name}
-		if err := json.Unmarshal(b, &r); err != nil {
-			return nil, fmt.Errorf("worktree: %s: %w", filepath.Join(s.Records, e.Name()), err)
-		}
-		if r.V != recordVersion {
-			return nil, fmt.Errorf("worktree: %s has version %d, and this program knows %d", filepath.Join(s.Records, e.Name()), r.V, recordVersion)
 		}
 		rs = append(rs, r)
 	}
@@ -98,6 +104,35 @@ func (s Store) List() ([]Record, error) {
 }
 
 func (s Store) file(name string) string { return filepath.Join(s.Records, name+".json") }
+
+// RecordError reports a record that is none: it will not become readable.
+type RecordError struct {
+	Path string
+	Err  error
+}
+
+func (e *RecordError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
+
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// read reads a record.
+func (s Store) read(name string) (Record, error) {
+	path, r := s.file(name), Record{name: name}
+	b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: 1 << 20})
+	if errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return r, &RecordError{path, err}
+	}
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, &RecordError{path, err}
+	}
+	if r.V != recordVersion {
+		return r, fmt.Errorf("%s has version %d, and this program knows %d", path, r.V, recordVersion)
+	}
+	return r, nil
+}
 
 // put writes a record.
 func (s Store) put(r Record) error {

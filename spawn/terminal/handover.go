@@ -186,8 +186,8 @@ type Held struct {
 }
 
 // List reads what the holders of a directory have told, of processes that run and
-// of those whose pane is still open. A record that is not readable is in the error
-// and does not hide the others.
+// of those whose pane is still open. A record that is not readable is in the error, as a
+// *RecordError, and does not hide the others.
 func List(dir string) ([]Held, error) {
 	found, err := filepath.Glob(filepath.Join(dir, "*"+holdSuffix))
 	if err != nil {
@@ -247,23 +247,28 @@ func writeJSON(path string, v any) error {
 const maxHandover = 16 << 20
 
 func readJSON(path string, v any) error {
-	f, err := os.Open(path)
+	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxHandover})
+	if errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return &RecordError{path, err}
+	}
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxHandover+1))
-	if err == nil && len(data) > maxHandover {
-		err = errors.New("it is too large")
-	}
-	if err == nil {
-		err = json.Unmarshal(data, v)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if err := json.Unmarshal(data, v); err != nil {
+		return &RecordError{path, err}
 	}
 	return nil
 }
+
+// RecordError reports a record that is none: it will not become readable.
+type RecordError struct {
+	Path string
+	Err  error
+}
+
+func (e *RecordError) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
+
+func (e *RecordError) Unwrap() error { return e.Err }
 
 // Record is the file that this was read from.
 func (h Held) Record() string { return h.paths.hold() }

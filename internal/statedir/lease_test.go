@@ -1,0 +1,104 @@
+package statedir_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/internal/statedir"
+	"waggle/spawn"
+)
+
+// TestTryLead: whoever has said beside the journal that it leads does so while it lives,
+// although the file of its lease is gone, or is something else; when it has let the lead
+// go, or has ended, the lease is free. What had the place of the file is kept.
+func TestTryLead(t *testing.T) {
+	d := open(t, statedir.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
+	take := func(want bool) {
+		t.Helper()
+		release, held, err := d.TryLead()
+		if err != nil || held != want {
+			t.Fatalf("held %v, %v; want %v", held, err, want)
+		}
+		if held {
+			if err := release(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	take(true)
+	other, err := spawn.Identify(os.Getppid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := func(id spawn.Identity) {
+		t.Helper()
+		if err := d.NoteStarted(statedir.Started{Team: "api", Root: "file:///a", Name: waggle.Lead, ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note(other)
+	for _, damage := range []func() error{
+		func() error { return os.Remove(d.LeaderLease()) },
+		func() error { return errors.Join(os.Remove(d.LeaderLease()), os.Mkdir(d.LeaderLease(), 0o700)) },
+		func() error {
+			return errors.Join(os.Remove(d.LeaderLease()), os.Symlink("/nowhere", d.LeaderLease()))
+		},
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		take(false)
+	}
+	if kept, err := os.ReadDir(d.Quarantine()); err != nil || len(kept) != 2 {
+		t.Errorf("set aside %v, %v", kept, err)
+	}
+	dead := other
+	dead.Start += "1"
+	note(dead)
+	take(true)
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	note(self)
+	take(true) // it is asked by who leads
+	if err := d.LeftLead(); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := d.Started(); err != nil || len(all) != 0 {
+		t.Errorf("started: %v, %v", all, err)
+	}
+	note(other)
+	if err := d.LeftLead(); err != nil { // not ours
+		t.Fatal(err)
+	}
+	take(false)
+}
+
+// TestNoteStartedAside: what has the place of a record does not keep a process from
+// saying that it has started.
+func TestNoteStartedAside(t *testing.T) {
+	d := open(t, statedir.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
+	path := filepath.Join(d.Path, "started", "ann.json")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.NoteStarted(statedir.Started{Team: "api", Root: "file:///a", Instance: "ann", Name: "ann", ID: self}); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := d.Started(); err != nil || len(all) != 1 || all[0].ID != self {
+		t.Errorf("started: %v, %v", all, err)
+	}
+	if kept, err := os.ReadDir(d.Quarantine()); errors.Is(err, fs.ErrNotExist) || len(kept) != 1 {
+		t.Errorf("set aside %v, %v", kept, err)
+	}
+}

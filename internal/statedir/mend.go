@@ -1,0 +1,38 @@
+package statedir
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle/internal/atomicfile"
+)
+
+// parts are the directories of a team's state that are made anew when they are needed.
+// The journals are not: what they say is authority.
+var parts = []string{"set-aside", "processes", "archive", "started", "tools", "sockets", "tokens", "bridges", "cgroups", "worktrees"}
+
+// Mend sets aside what has the place of one of the team's directories and is none, so
+// that it counts as absent, and makes those that every team has. It looks before it
+// changes anything, and a link to a directory is one. What it cannot mend fails where it
+// is needed.
+func (d Dir) Mend(now time.Time) {
+	if d.Aside {
+		return
+	}
+	if info, err := os.Stat(d.Path); err != nil || !info.IsDir() {
+		return
+	}
+	for _, name := range parts {
+		path := filepath.Join(d.Path, name)
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			continue
+		}
+		if _, err := os.Lstat(path); err == nil {
+			_, _ = atomicfile.SetAside(path, d.Quarantine(), now)
+		}
+	}
+	for _, path := range []string{d.Processes(), d.Archive()} {
+		_ = os.Mkdir(path, 0o700)
+	}
+}
