@@ -25,6 +25,7 @@ type Leader struct {
 	Requests   []*Request
 	Members    []*Member // in order of joining, the departed included
 	Unverified []UnverifiedAt
+	Continued  journal.Seq     // of the newest record with which this journal goes on behind a break; 0: it was never broken
 	Divergence *DivergedAt     // nil when the journals agree
 	Noticed    *Noticed        // the last; nil before the first
 	Led        *LeadingProcess // the last that said so; nil before the first
@@ -117,6 +118,7 @@ type Member struct {
 	Turns    map[string]*Seen // task id: the idle notice that ended its turn
 	Mode     policy.Mode      // set by a mode command; "" means the policy's own
 	ModeBy   policy.Role      // who set it
+	Broken   bool             // its journal is broken, and the operator has looked at that
 
 	base        State
 	modeVersion uint64 // under which Mode was set
