@@ -154,7 +154,7 @@ func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative
 	if err := errors.Join(os.RemoveAll(next.Path), copyDir(dir, filepath.Join(next.Path, string(name)), b.readable)); err != nil {
 		return fmt.Errorf("journal %s: %w", name, err)
 	}
-	o.SnapshotAfter, o.Segment = -1, math.MaxInt64 // all that is new lies in one segment
+	o.SnapshotAfter, o.Segment = -1, math.MaxInt64/2 // all that is new lies in one segment
 	j, err := next.Open(name, fold, o)
 	if err == nil && (j.at.seq != b.Prefix || j.at.head != b.at.head) {
 		err = fmt.Errorf("journal %s was changed meanwhile", name)
