@@ -13,7 +13,9 @@ import (
 // Append implements Journal.
 func (j *File) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) (recs []Record, err error) {
 	if j.sticky != nil {
-		return nil, j.sticky
+		if err := j.mend(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := j.prepare(ctx); err != nil {
 		return nil, err

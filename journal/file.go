@@ -61,20 +61,21 @@ func (o Options) withDefaults() Options {
 
 // File is a Journal on disk.
 type File struct {
-	dir    string
-	fold   Fold
-	o      Options
-	at     position
-	id     fileID    // of the segment, to notice a replaced one
-	size   int64     // of the segment when it was last read
-	mod    time.Time // and when it had been changed; zero: look again
-	doubt  bool      // look at the last line, whatever the time says
-	folded int       // records, by this File
-	cut    []Ref     // what was cut and is not yet on record
-	sticky error     // BrokenError, FutureError, or what the fold said
-	aside  asides    // records that are not folded
-	saved  string    // sum of the snapshot that this File has saved
-	least  position  // that a fold which is made again must reach
+	dir     string
+	fold    Fold
+	o       Options
+	at      position
+	id      fileID    // of the segment, to notice a replaced one
+	size    int64     // of the segment when it was last read
+	mod     time.Time // and when it had been changed; zero: look again
+	doubt   bool      // look at the last line, whatever the time says
+	folded  int       // records, by this File
+	cut     []Ref     // what was cut and is not yet on record
+	sticky  error     // BrokenError, FutureError, or what the fold said
+	mending mending   // when sticky is a BrokenError
+	aside   asides    // records that are not folded
+	saved   string    // sum of the snapshot that this File has saved
+	least   position  // that a fold which is made again must reach
 }
 
 var _ Journal = (*File)(nil)
@@ -217,12 +218,13 @@ func (b *breach) same(o *breach) bool {
 	return b.file == o.file && b.line == o.line && b.why == o.why && slices.Equal(b.raw, o.raw)
 }
 
-// broken ends the use of this File.
+// broken ends the use of this File, until the break is undone (mend).
 func (j *File) broken(b *breach) error {
 	if b.future != nil {
 		j.sticky = j.failed(b.future)
 		return j.sticky
 	}
-	j.sticky = &BrokenError{Journal: j.at.name, File: b.file, Line: b.line, Seq: max(b.seq, 1), Why: b.why, Err: b.err}
+	j.sticky = &BrokenError{Journal: j.at.name, File: b.file, Line: b.line, Seq: max(b.seq, 1), Why: b.why, Err: b.err, Gone: j.gone()}
+	j.mending.later(j.o.Now())
 	return j.sticky
 }

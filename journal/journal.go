@@ -59,7 +59,9 @@ type Journal interface {
 	Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error)
 }
 
-// BrokenError locates a break in the chain. The journal is read-only from there.
+// BrokenError locates a break in the chain. Nothing is appended and nothing is folded
+// until the break is undone: a Journal with a Tentative fold reads a broken journal again
+// from time to time, and goes on when every line is back.
 type BrokenError struct {
 	Journal Name
 	File    string // segment or body file, below the journal's directory
@@ -67,6 +69,7 @@ type BrokenError struct {
 	Seq     Seq    // that was expected there
 	Why     string
 	Err     error // what the fold said of a record that contradicts it; nil for any other break
+	Gone    bool  // the directory of the team's journals is gone: nothing can be put back there
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }

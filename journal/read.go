@@ -14,12 +14,21 @@ import (
 
 // Refresh implements Journal. With nothing new it costs two stats.
 func (j *File) Refresh(ctx context.Context) error {
+	if j.sticky != nil {
+		if err := j.mend(ctx); err != nil {
+			return err
+		}
+	}
 	for range maxAgain {
 		if err := j.read(ctx); err != nil {
 			return err
 		}
 		if !j.aside.again {
-			return j.reached()
+			if err := j.reached(); err != nil {
+				return err
+			}
+			j.mending = mending{}
+			return nil
 		}
 		j.fresh()
 	}

@@ -253,8 +253,8 @@ func (l *Leader) Standing(entry string) poll.Standing {
 	return poll.New
 }
 
-// Receive implements poll.Machine. A member whose journal is broken vouches for
-// nothing; one whose journal cannot be read now is heard later.
+// Receive implements poll.Machine. A member whose journal is broken, or cannot be read
+// now, is heard when it can be read again; one that has left vouches for nothing then.
 func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -264,7 +264,7 @@ func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 	} else if ok {
 		w, err := l.peer(ctx, m.Instance)
 		switch {
-		case err != nil && !poll.Final(err):
+		case err != nil && (!poll.Final(err) || broken(err) && m.Left == nil):
 			l.trouble.Note("journal "+string(m.Instance), err, "journal of a member cannot be read", "member", m.Name)
 			return fmt.Errorf("journal of %s: %w", m.Name, errors.Join(poll.ErrLater, err))
 		case err == nil && w.Epoch > 0:
@@ -273,6 +273,12 @@ func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 	}
 	spoken := l.spokenTo(in, from)
 	return l.append(ctx, func() ([]journal.Draft, error) { return told(l.p.Fold.See(in, from), spoken), nil })
+}
+
+// broken reports a break of a journal that may be undone.
+func broken(err error) bool {
+	b, ok := errors.AsType[*journal.BrokenError](err)
+	return ok && !b.Gone
 }
 
 // append appends to the leader's journal. The caller holds mu.

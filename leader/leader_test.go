@@ -321,9 +321,8 @@ func TestGoneIsToldUntilItHears(t *testing.T) {
 	}
 }
 
-// TestBrokenMember: one member's journal that cannot be used stops nobody. What
-// it says is unverified when the journal is broken, and waits when it cannot be
-// read now.
+// TestBrokenMember: one member's journal that is broken, or cannot be read now, stops
+// nobody else. What that member says waits until the journal can be read again.
 func TestBrokenMember(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	r.member["ann"].read = syscall.EMFILE
@@ -349,14 +348,31 @@ func TestBrokenMember(t *testing.T) {
 		t.Errorf("ann heard: %v, %d unverified", idle("ann"), len(r.fold.Unverified))
 	}
 	r.idle("ann", "")
+	unheard := func() (n int) {
+		es, err := r.box.Entries(t.Context())
+		for _, e := range es {
+			if !e.Envelope.Read {
+				n++
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
 	r.member["ann"].read = &journal.BrokenError{Journal: "a", Why: "a byte was flipped"}
 	r.assign("bob", "1")
 	r.pass()
-	if len(r.fold.Unverified) != 1 {
-		t.Errorf("%d unverified, want what ann said with a broken journal", len(r.fold.Unverified))
+	if len(r.fold.Unverified) != 0 || unheard() != 1 {
+		t.Errorf("%d unverified and %d unheard, want what ann said with a broken journal to wait", len(r.fold.Unverified), unheard())
 	}
 	if got := r.got("bob"); !slices.Equal(got, []string{"1"}) {
 		t.Errorf("bob got %q", got)
+	}
+	r.member["ann"].read = nil
+	r.pass()
+	if len(r.fold.Unverified) != 0 || unheard() != 0 {
+		t.Errorf("%d unverified and %d unheard when the journal was put back", len(r.fold.Unverified), unheard())
 	}
 }
 

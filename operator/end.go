@@ -111,6 +111,9 @@ type teamEnd struct {
 
 // endTeam ends every member: by handshake and what follows, or by force.
 func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, e teamEnd, tell func()) error {
+	if err := s.Journal.Refresh(ctx); broken(err) {
+		return o.endHeld(ctx, s, l, err)
+	}
 	if !e.force {
 		return o.endMembers(ctx, l, s, e, tell)
 	}

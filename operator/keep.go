@@ -125,11 +125,17 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
 			return "", err
 		}
-		if how, err := k.look(watch); how != "" || unpassing(err) != nil {
-			return how, err
+		if k.ill != nil { // nothing is started, asked or decided until the journal is whole
+			if ctx.Err() != nil {
+				return k.leave(), nil
+			}
+		} else {
+			if how, err := k.look(watch); how != "" || unpassing(err) != nil {
+				return how, err
+			}
+			k.ask(ctx)
+			k.watch.look(ctx, k.l)
 		}
-		k.ask(ctx)
-		k.watch.look(ctx, k.l)
 		select {
 		case found := <-k.watch.found:
 			k.watch.take(found, k.note)
@@ -149,15 +155,23 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 
 // pass runs one leader pass and looks at what became of the tasks.
 func (k *keeper) pass(ctx context.Context) error {
-	if err := k.l.Pass(ctx); err != nil {
+	err := k.l.Pass(ctx)
+	if err != nil {
+		if k.held(err) {
+			return nil
+		}
 		if !passing(err) {
 			return err
 		}
 		k.warn("pass failed, will retry", err)
 	}
 	if err := k.s.Journal.Refresh(ctx); err != nil {
+		if k.held(err) {
+			return nil
+		}
 		return unpassing(err)
 	}
+	k.held(nil)
 	k.l.View(func(lead *control.Leader) {
 		k.job.adopt(lead)
 		for _, t := range k.job.tasks {
@@ -173,10 +187,8 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 	switch {
 	case k.s.Lead.Closing != nil, k.s.Lead.Ended != nil:
 		return LedEnded, nil
-	case ctx.Err() != nil && k.lo.Detached:
-		return LedLeft, nil
 	case ctx.Err() != nil:
-		return LedEnded, nil
+		return k.leave(), nil
 	}
 	k.arrive(ctx)
 	if k.s.Lead.Detached && !k.lo.Detached && len(k.coming) == 0 && k.up {
@@ -203,6 +215,14 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		k.settlePanes(ctx)
 	}
 	return "", nil
+}
+
+// leave is what the end of this process means for the team.
+func (k *keeper) leave() string {
+	if k.lo.Detached {
+		return LedLeft
+	}
+	return LedEnded
 }
 
 // settlePanes closes the panes of members' former processes, and watches those of

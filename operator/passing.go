@@ -15,12 +15,15 @@ import (
 var shortages = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EROFS, syscall.EAGAIN}
 
 // passing reports an error that ends no leader: a lock that somebody holds, a disk that
-// is full, a record that contradicts the others and was not written. The next pass tries
-// again from what is on disk, and nothing is decided meanwhile.
+// is full, a record that contradicts the others and was not written, a journal that is
+// broken and may be put back. The next pass tries again from what is on disk, and nothing
+// is decided meanwhile.
 func passing(err error) bool {
 	var locked *atomicfile.LockedError
 	var draft *journal.DraftError
-	switch {
+	switch b, ok := errors.AsType[*journal.BrokenError](err); {
+	case ok:
+		return b.Journal == journal.Leader && !b.Gone
 	case err == nil || poll.Final(err):
 		return false
 	case errors.As(err, &locked), errors.As(err, &draft):

@@ -113,6 +113,7 @@ type run struct {
 	asking Asking          // at the terminal
 	end    runEnd
 
+	ill      error     // how the leader's journal is broken; nil: it is whole
 	gone     time.Time // since when the team's directory is gone; zero: it is there
 	restless time.Time // since when, the job over, no turn of the lead's agent runs; zero: the job is not over
 }
@@ -238,7 +239,9 @@ func (r *run) loop(ctx context.Context) error {
 		if err := r.pass(ctx); err != nil {
 			return err
 		}
-		r.arrive(ctx)
+		if r.ill == nil {
+			r.arrive(ctx)
+		}
 		if r.s.Lead.Closing != nil && r.end.stopped == nil {
 			r.end.stopped = &Error{Code: CodeRefused, Op: "run", Msg: "the operator has ended the team"}
 		}
@@ -282,15 +285,23 @@ func (r *run) homeless() bool {
 // pass runs one leader pass and one step of the job. Locks, torn foreign writes and a
 // full disk pass; a journal that cannot be used does not.
 func (r *run) pass(ctx context.Context) error {
-	if err := r.l.Pass(ctx); err != nil {
+	err := r.l.Pass(ctx)
+	if err != nil {
+		if r.held(err) {
+			return nil
+		}
 		if !passing(err) {
 			return err
 		}
 		r.log().Warn("pass failed, will retry", "err", err)
 	}
 	if err := r.s.Journal.Refresh(ctx); err != nil {
+		if r.held(err) {
+			return nil
+		}
 		return unpassing(err)
 	}
+	r.held(nil)
 	if err := r.job.step(ctx, r.l); unpassing(err) != nil {
 		return err
 	}

@@ -23,10 +23,16 @@ func broken(err error) bool {
 	return errors.As(err, &b)
 }
 
-// unreadable explains a command that needs a journal which is broken: the hint is the
-// command that works then.
+// unreadable explains a command that needs a journal which is broken: the hints are the
+// commands that work then.
 func unreadable(op string, name waggle.TeamName, err error) error {
-	return &Error{Code: CodeFailed, Op: op, Err: err, Hint: fmt.Sprintf("waggle audit verify %s names the line; waggle down --force %s ends what runs, puts the journal aside whole, and frees the name", name, name)}
+	return &Error{Code: CodeFailed, Op: op, Err: err, Hint: "waggle audit verify " + string(name) + " names the line; " + WaysOn(string(name))}
+}
+
+// WaysOn names what a person can do about a leader's journal that is broken, apart from
+// putting it back.
+func WaysOn(team string) string {
+	return fmt.Sprintf("waggle audit acknowledge --team %s shows what is lost and lets the team go on without it; waggle down --force %s ends what runs and frees the name", team, team)
 }
 
 // wreck is a team whose leader's journal cannot be read: what is left of its records

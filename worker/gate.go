@@ -71,6 +71,9 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 			found = h.again(found)
 			continue
 		}
+		if no, ok := denied(err); ok {
+			return agent.Outcome{Answer: no}, nil
+		}
 		if err != nil || !call.Allowed || call.ran != nil {
 			return agent.Outcome{Answer: call.Answer, Ran: call.ran}, err
 		}
@@ -86,6 +89,9 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 			return agent.Outcome{Answer: agent.Answer{Reason: refused.Why, By: "rules"}}, nil
 		case errors.Is(err, errUnconfirmed):
 			run = func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{Failed: true, Err: err.Error()} }
+		case ill(err) != nil:
+			no, _ := denied(err)
+			return agent.Outcome{Answer: no}, nil
 		case err != nil:
 			return agent.Outcome{}, err
 		}
@@ -152,6 +158,9 @@ func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (ag
 	inner, leave := h.within(ctx)
 	defer leave()
 	call, err := h.ask(inner, kind, a, true)
+	if no, ok := denied(err); ok {
+		return no, nil
+	}
 	if err != nil && kind == waggle.KindPlanApprovalRequest && ctx.Err() != nil && h.t.ctx.Err() == nil {
 		if werr := h.withdraw(call.key); werr != nil {
 			return call.Answer, errors.Join(err, werr)
@@ -244,9 +253,11 @@ func answerOf(a *control.Answered) agent.Answer {
 }
 
 // reopen appends as soon as that can be: a rejected shutdown reopens the gate, a
-// lock is let go, a disk has room again. Until then nothing is asked or started.
+// lock is let go, a disk has room again, a broken journal is put back. Until then nothing
+// is asked or started. Of a journal that stays broken the agent hears after GateWait.
 // An error may leave the drafts on record, so propose looks for them.
 func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error)) error {
+	began := h.w.p.Minter.Now().UnixNano()
 	for again := newBackoff(); ; {
 		changed, err := h.appendNow(ctx, propose)
 		var refused *refusal
@@ -258,7 +269,7 @@ func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error
 			}
 		case errors.As(err, &refused):
 			return refused.err
-		case errors.Is(err, errTurnOver) || !passes(err):
+		case errors.Is(err, errTurnOver) || !passes(err) || h.impatient(err, began):
 			h.w.trouble.Note("gate", nil, "")
 			return err
 		default:

@@ -191,9 +191,9 @@ func New(p Parts) *Worker {
 }
 
 // Run polls until a shutdown is approved (nil), ctx ends (its error), or this
-// process may not go on: its journal cannot be used any more, a later start of
+// process may not go on: its journal is a newer program's or gone, a later start of
 // the member has taken over (control.ErrSuperseded, journal.StaleError), or the
-// membership has ended (ErrLeft). A panic in one of its goroutines ends it too and is
+// membership has ended (ErrLeft). While a journal is broken it starts nothing and waits. A panic in one of its goroutines ends it too and is
 // in the error (caught.Of); one of the agent's in a turn is a failed turn. When ctx ends, so does the turn that runs, and
 // its end is recorded and sent. Run returns after that, and leaves no goroutine.
 // It is called once.
@@ -298,8 +298,12 @@ func (w *Worker) retry(err error) bool {
 	return true
 }
 
-// final reports an error after which this process has no say any more.
+// final reports an error after which this process has no say any more. A journal that is
+// broken is none: it may be put back.
 func final(err error) bool {
+	if b := ill(err); b != nil && !b.Gone {
+		return errors.Is(err, control.ErrSuperseded) || errors.Is(err, ErrLeft)
+	}
 	return poll.Final(err) || errors.Is(err, control.ErrSuperseded) || errors.Is(err, ErrLeft)
 }
 

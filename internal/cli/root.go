@@ -266,9 +266,9 @@ func (a *App) fail(err error) int {
 	}
 	var broken *journal.BrokenError
 	if errors.As(err, &broken) && b.Hint == "" {
-		b.Hint = "waggle audit verify names the line; waggle stop NAME ends a member whose journal it is"
+		b.Hint = "waggle audit verify names the line; waggle audit acknowledge shows what is lost and lets the member go on without it; waggle stop NAME ends it"
 		if broken.Journal == journal.Leader {
-			b.Hint = "waggle audit verify names the line; waggle down --force" + " " + cmp.Or(a.flags.team, "TEAM") + " ends what runs and frees the name"
+			b.Hint = "waggle audit verify names the line; " + operator.WaysOn(cmp.Or(a.flags.team, "TEAM"))
 		}
 	}
 	if b.Code == operator.CodeLocked && b.Hint == "" {

@@ -75,7 +75,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 	}
 	a.say("%s  %s, sandbox %s", bold(string(name)), lead, st.Leader.Sandbox)
 	if st.Broken {
-		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle down --force "+string(name)))
+		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle audit acknowledge --team "+string(name)+"; waggle down --force "+string(name)))
 	} else if st.Full {
 		a.say("%s", yellow(operator.Visible(st.Notice)))
 	} else if st.Notice != "" {

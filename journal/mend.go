@@ -1,0 +1,91 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A broken journal is read again from its first line after a pause that grows from the
+// first of these to the second. A break is undone when somebody puts the bytes back.
+const (
+	mendFirst = 250 * time.Millisecond
+	mendMost  = 4 * time.Second
+)
+
+// mending is the clock of a broken journal.
+type mending struct {
+	pause time.Duration // 0: the journal is not broken
+	next  time.Time     // the journal is not read before
+}
+
+// later sets the time of the next try.
+func (m *mending) later(now time.Time) {
+	m.pause = min(max(2*m.pause, mendFirst), mendMost)
+	m.next = now.Add(m.pause)
+}
+
+// mend returns the error that ended the use of this File. Of a break it returns nil when
+// the journal is whole again: the fold is fresh then, and must be made again up to where
+// it was. While the journal is broken the fold stays as it was.
+func (j *File) mend(ctx context.Context) error {
+	b, ok := errors.AsType[*BrokenError](j.sticky)
+	if !ok || j.tentative() == nil {
+		return j.sticky
+	}
+	now := j.o.Now()
+	if now.Before(j.mending.next) {
+		return j.sticky
+	}
+	if err := j.whole(ctx); err != nil {
+		j.mending.later(now)
+		still := *b
+		still.Gone = j.gone()
+		j.sticky = &still
+		return j.sticky
+	}
+	j.sticky, j.aside = nil, asides{}
+	j.fresh()
+	return nil
+}
+
+// whole reads the journal from its first line and makes sure that it goes on from what
+// this File has folded. It folds nothing.
+func (j *File) whole(ctx context.Context) error {
+	was := j.at
+	if j.least.seq > was.seq {
+		was = j.least
+	}
+	w := &witness{at: was}
+	n := &File{dir: j.dir, fold: w, o: j.o, at: position{chain: chain{name: j.at.name, genesis: j.at.genesis, head: j.at.genesis, epochs: epochs{}}, seg: 1}}
+	if err := n.checkDir(); err != nil {
+		return err
+	}
+	if err := n.Refresh(ctx); err != nil {
+		return err
+	}
+	if n.at.seq < was.seq || n.at.seq == was.seq && n.at.head != was.head {
+		return fmt.Errorf("journal %s does not hold what was read of it", j.at.name)
+	}
+	return nil
+}
+
+// witness is a fold that makes sure that a line which was folded is still in the chain.
+type witness struct{ at position }
+
+func (w *witness) Apply(r Record) error {
+	if r.Seq == w.at.seq+1 && r.Prev != w.at.head {
+		return errors.New("the line before was replaced by another")
+	}
+	return nil
+}
+
+// gone reports that the directory of the team's journals is not there any more.
+func (j *File) gone() bool {
+	_, err := os.Lstat(filepath.Dir(j.dir))
+	return errors.Is(err, fs.ErrNotExist)
+}

@@ -1,0 +1,31 @@
+package worker
+
+import (
+	"errors"
+
+	"waggle/agent"
+	"waggle/journal"
+)
+
+// ill returns the break of a journal, this member's or the leader's, that an error is
+// about; nil when it is about none. A worker whose journal is broken asks, starts and
+// sends nothing, and goes on when the break is undone (journal.File).
+func ill(err error) *journal.BrokenError {
+	b, _ := errors.AsType[*journal.BrokenError](err)
+	return b
+}
+
+// impatient reports a break that has lasted for longer than the agent is to wait.
+func (h host) impatient(err error, began int64) bool {
+	return ill(err) != nil && h.w.p.GateWait > 0 && h.w.p.Minter.Now().UnixNano()-began >= int64(h.w.p.GateWait)
+}
+
+// denied is the answer to an agent that has waited long enough for a journal which is
+// broken; ok is false for any other error.
+func denied(err error) (a agent.Answer, ok bool) {
+	b := ill(err)
+	if b == nil {
+		return a, false
+	}
+	return agent.Answer{Reason: "nothing can be decided now, retry later: " + b.Error(), By: "system"}, true
+}
