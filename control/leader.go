@@ -25,6 +25,7 @@ type Leader struct {
 	Requests   []*Request
 	Members    []*Member // in order of joining, the departed included
 	Unverified []UnverifiedAt
+	Continued  journal.Seq     // of the newest record with which this journal goes on behind a break; 0: it was never broken
 	Divergence *DivergedAt     // nil when the journals agree
 	Noticed    *Noticed        // the last; nil before the first
 	Led        *LeadingProcess // the last that said so; nil before the first

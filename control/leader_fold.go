@@ -597,6 +597,11 @@ func (l *Leader) acknowledgedRec(r journal.Record, b Acknowledged) error {
 	switch {
 	case !r.Writer.Operator:
 		return l.ignore(r, "only the operator acknowledges")
+	case b.Break != nil:
+		if b.Break.Journal == journal.Leader {
+			l.Continued = r.Seq
+		}
+		return nil
 	case d == nil || d.Seq != journal.Seq(b.Ref):
 		return l.ignore(r, "it names no open divergence")
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/journal"
 	"waggle/policy"
 	"waggle/spawn"
 )
@@ -358,9 +359,25 @@ type Diverged struct {
 	Why      string   `json:"why"`
 }
 
-// Acknowledged lifts a divergence: the operator has looked.
+// Acknowledged lifts a divergence, or lets a team go on without what lay behind the break
+// of a journal: the operator has looked.
 type Acknowledged struct {
-	Ref uint64 `json:"ref"` // seq of the diverged record
+	Ref   uint64      `json:"ref"`             // seq of the diverged record; 0 with Break
+	Break *KnownBreak `json:"break,omitempty"` // what was lost
+}
+
+// KnownBreak is a break that the operator has looked at. What lay behind it has no
+// effect any more.
+type KnownBreak struct {
+	Journal journal.Name `json:"journal"`        // the leader's, or that of an instance
+	File    string       `json:"file"`           // below the journal's directory
+	Line    int          `json:"line,omitempty"` // in that file; 0: the file as a whole
+	Seq     uint64       `json:"seq"`            // that was expected there
+	Why     string       `json:"why"`            // what was wrong there
+	Records int          `json:"records"`        // lines that were cut, the bad one included
+	Bytes   int64        `json:"bytes"`          // their size
+	SHA256  string       `json:"sha256"`         // of these bytes, segment after segment
+	Kept    string       `json:"kept,omitempty"` // the directory below the team's that holds the journal as it was
 }
 
 // Noticed is something about the team's files that somebody should hear of. It

@@ -304,8 +304,12 @@ func (k *keeper) end(ctx context.Context) error {
 }
 
 // assignRest gives out the tasks of the file that were not given yet: a run gives
-// them one after the other, and may have been cut short.
+// them one after the other, and may have been cut short. Where the journal goes on behind
+// a break nobody knows which were given and done, so that the operator gives them.
 func (k *keeper) assignRest(ctx context.Context) error {
+	if k.s.Lead.Continued > 0 {
+		return nil
+	}
 	all, _, err := k.job.board.All(ctx)
 	if err != nil {
 		return err

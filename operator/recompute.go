@@ -30,6 +30,7 @@ func (c *checked) begin(n journal.Name) {
 	c.ruled = slices.DeleteFunc(c.ruled, func(r ruled) bool { return r.journal == n })
 	if n == journal.Leader {
 		c.heard, c.sets = nil, map[uint64]control.PolicySet{}
+		c.looked, c.past = nil, map[control.Instance]bool{}
 	}
 }
 
@@ -38,6 +39,11 @@ func (c *checked) take(n journal.Name, r journal.Record) {
 	switch {
 	case n == journal.Leader && r.Kind == control.RecSeen:
 		c.heard = append(c.heard, r)
+	case n == journal.Leader && r.Kind == control.RecAcknowledged && r.Writer.Operator:
+		var b control.Acknowledged
+		if json.Unmarshal(r.Body, &b) == nil && b.Break != nil {
+			c.acknowledge(r, b.Break)
+		}
 	case n == journal.Leader && r.Kind == control.RecPolicy && r.Writer.Operator:
 		var b control.PolicySet
 		if json.Unmarshal(r.Body, &b) == nil {
@@ -65,7 +71,7 @@ func (c *checked) recompute(v *Verified) (ps []BadRecord) {
 				r.ask = &req.Ask
 			}
 		}
-		if !ok || r.ask == nil || r.judged.Judge != policy.JudgeVersion {
+		if !ok || r.ask == nil || c.past[r.key.Instance] || r.judged.Judge != policy.JudgeVersion {
 			v.NotRecomputed++
 			continue
 		}

@@ -124,7 +124,7 @@ func (o Operator) complete(ctx context.Context, s *State, f *File, board *task.L
 	if err == nil {
 		err = o.enlistLead(ctx, s, f, attended) // an older program gave the lead no worker
 	}
-	if err != nil || s.Lead.Led != nil {
+	if err != nil || s.Lead.Led != nil || s.Lead.Continued > 0 {
 		return err
 	}
 	for _, m := range s.missing(f) {
@@ -151,10 +151,10 @@ func (o Operator) complete(ctx context.Context, s *State, f *File, board *task.L
 }
 
 // missing lists the members of the file that have not joined a team that nobody has
-// led yet.
+// led yet. Of a journal that goes on behind a break nothing like that is known.
 func (s *State) missing(f *File) (ms []FileMember) {
 	for _, m := range f.Members {
-		if _, ok := s.Lead.Member(m.Name); !ok && s.Lead.Led == nil {
+		if _, ok := s.Lead.Member(m.Name); !ok && s.Lead.Led == nil && s.Lead.Continued == 0 {
 			ms = append(ms, m)
 		}
 	}

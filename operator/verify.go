@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
+	"waggle"
 	"waggle/control"
 	"waggle/journal"
 )
@@ -18,6 +20,9 @@ type Verified struct {
 	OK       bool              `json:"ok"`
 	Journals []JournalVerified `json:"journals"`
 	Problems []BadRecord       `json:"problems"`
+	// Acknowledged are breaks that the operator has looked at: what lay behind them has no
+	// effect any more.
+	Acknowledged []AcknowledgedBreak `json:"acknowledged"`
 	// Snapshots were compared with what the journals fold to.
 	Snapshots int `json:"snapshots"`
 	// Recomputed are decisions of the rules that this program's judge was asked again, and
@@ -33,6 +38,14 @@ type JournalVerified struct {
 	Records uint64 `json:"records"`
 	Head    string `json:"head"` // SHA-256 of the last line: to be kept elsewhere and compared
 	OK      bool   `json:"ok"`
+}
+
+// AcknowledgedBreak is a break that a record of the leader's journal names.
+type AcknowledgedBreak struct {
+	BadRecord
+	Lost int    `json:"lost_records"`
+	Kept string `json:"kept"` // where the journal is as it was
+	At   string `json:"at"`   // when it was acknowledged
 }
 
 // BadRecord is something that is not as it was written, and where.
@@ -69,8 +82,8 @@ func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Verified{Team: string(r.Team), ID: r.Known.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}}
-	c := checked{r: r, last: map[journal.Name]journal.Seq{}, workers: map[control.Instance]*control.Worker{}}
+	v := &Verified{Team: string(r.Team), ID: r.Known.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}, Acknowledged: []AcknowledgedBreak{}}
+	c := checked{r: r, last: map[journal.Name]journal.Seq{}, workers: map[control.Instance]*control.Worker{}, past: map[control.Instance]bool{}}
 	for _, n := range names {
 		j, p := c.journal(n)
 		v.Journals = append(v.Journals, j)
@@ -81,6 +94,8 @@ func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 			return nil, err
 		}
 	}
+	v.Acknowledged = append(v.Acknowledged, c.looked...)
+	v.Problems = slices.DeleteFunc(v.Problems, c.acknowledged)
 	if len(v.Problems) == 0 { // a broken journal disagrees with everything
 		v.Problems = append(v.Problems, c.agree()...)
 		v.Problems = append(v.Problems, c.recompute(v)...)
@@ -101,6 +116,29 @@ type checked struct {
 	workers map[control.Instance]*control.Worker
 	ruled   []ruled
 	sets    map[uint64]control.PolicySet // by version
+	looked  []AcknowledgedBreak
+	// past are instances that ended with an acknowledged break: what they have of the
+	// leader's journal lay behind it, or their own journal is broken.
+	past map[control.Instance]bool
+}
+
+// acknowledge takes note of a break that the operator has looked at.
+func (c *checked) acknowledge(r journal.Record, k *control.KnownBreak) {
+	c.looked = append(c.looked, AcknowledgedBreak{BadRecord: BadRecord{Journal: string(k.Journal), Owner: c.r.owner(k.Journal),
+		File: filepath.Join(c.r.Dir.JournalOf(string(k.Journal)), k.File), Line: k.Line, Seq: k.Seq, Why: k.Why},
+		Lost: k.Records, Kept: filepath.Join(c.r.Dir.Path, k.Kept), At: waggle.FormatTime(r.Time)})
+	if k.Journal != journal.Leader {
+		c.past[control.Instance(k.Journal)] = true
+		return
+	}
+	for _, m := range c.lead.Members {
+		c.past[m.Instance] = true
+	}
+}
+
+// acknowledged reports a break of a member's journal that the operator has looked at.
+func (c *checked) acknowledged(p BadRecord) bool {
+	return p.Journal != string(journal.Leader) && slices.ContainsFunc(c.looked, func(k AcknowledgedBreak) bool { return k.BadRecord == p })
 }
 
 // journal reads one journal from its first line, without any cache.
@@ -165,6 +203,9 @@ func (c *checked) agree() []BadRecord {
 		}
 	}
 	for _, m := range c.lead.Members {
+		if c.past[m.Instance] {
+			continue
+		}
 		if ref, ok := short[m.Instance]; ok {
 			n := journal.Name(m.Instance)
 			ps = append(ps, BadRecord{Journal: string(n), Owner: string(m.Name), File: c.r.Dir.JournalOf(string(n)), Seq: uint64(c.last[n]) + 1,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"waggle"
@@ -102,7 +103,7 @@ func (o Operator) settleWorktrees(ctx context.Context, s *State, only control.In
 	}
 	for _, r := range recs {
 		m, ok := s.Lead.ByInstance(control.Instance(r.Owner))
-		if ok && m.Left == nil || !ok && s.Lead.Ended == nil || only != "" && only != control.Instance(r.Owner) {
+		if ok && m.Left == nil || !ok && s.Lead.Ended == nil || only != "" && only != control.Instance(r.Owner) || s.worksIn(r.Tree.Path) {
 			continue
 		}
 		err := store.Remove(ctx, r.Tree)
@@ -123,6 +124,11 @@ func (o Operator) settleWorktrees(ctx context.Context, s *State, only control.In
 		kept = append(kept, k)
 	}
 	return kept, nil
+}
+
+// worksIn reports a worktree that a present member has from an earlier instance of it.
+func (s *State) worksIn(path string) bool {
+	return slices.ContainsFunc(s.Lead.Live(), func(m *control.Member) bool { return m.Worktree != nil && m.Worktree.Path == path })
 }
 
 // settle does that when members of a run have left, and says what was kept.

@@ -2,27 +2,54 @@ package cli
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"waggle"
 	"waggle/operator"
 )
 
 func auditAcknowledgeCmd(a *App) *cobra.Command {
 	var seq uint64
+	var member string
 	cmd := &cobra.Command{
 		Use:   "acknowledge --seq N",
-		Short: "Say that you have looked where the journals disagree, so that deciding goes on",
-		Long: `When a member has taken an answer or an order that the leader's journal does not have,
-nothing is decided any more until you have looked: a journal was changed or put back.
-Without --seq this shows the divergence and exits 3; --seq N acknowledges that one. What
-the journals hold stays as it is. --json: {"team","seq","member","leader_seq","why",
-"acknowledged"}.`,
+		Short: "Say that you have looked at a broken journal, or at journals that disagree, so that the team goes on",
+		Long: `When a journal is broken (a byte was changed, a line is missing), or a member has taken
+an answer or an order that the leader's journal does not have, nothing is decided any more
+until you have looked, or the file is put back. Without --seq this shows what is wrong and
+exits 3; --seq N acknowledges that one.
+
+A broken journal of the leader: every process of the team is ended, the journal is kept
+whole beside, and what can be read before the break goes on, without what lies behind it.
+Members become new instances without grants or orders, nothing is allowed by a rule until
+you set the policy anew (waggle policy), open questions are closed, and tasks are given
+back and not given out again. waggle resume starts the members.
+
+A broken journal of a member (--member): the member is ended and started as a new
+instance; its journal is kept. Its tasks are given back.
+
+Journals that disagree: deciding goes on; what they hold stays as it is.
+
+--json: {"team","journal","member","file","line","seq","why","readable_records",
+"lost_records","lost_bytes","lost_sha256","kept","members","dropped","acknowledged"}; of
+journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			op, name, err := a.team()
 			if err != nil {
 				return err
+			}
+			b, err := op.Break(cmd.Context(), name, member)
+			if err != nil {
+				return err
+			}
+			if b != nil {
+				return a.acknowledgeBreak(cmd, op, name, b, member, seq)
+			}
+			if member != "" {
+				return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journal of " + member + " is whole, or no present member has that name: there is nothing to acknowledge"}
 			}
 			var d *operator.Divergence
 			if seq == 0 {
@@ -34,7 +61,7 @@ the journals hold stays as it is. --json: {"team","seq","member","leader_seq","w
 				return err
 			}
 			if d == nil {
-				return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journals agree: there is nothing to acknowledge"}
+				return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journals are whole and agree: there is nothing to acknowledge"}
 			}
 			if a.flags.json {
 				if err := a.document(d); err != nil {
@@ -51,6 +78,71 @@ the journals hold stays as it is. --json: {"team","seq","member","leader_seq","w
 			return exitError(operator.CodeQuestion)
 		},
 	}
-	cmd.Flags().Uint64Var(&seq, "seq", 0, "of the divergence that you have looked at")
+	cmd.Flags().Uint64Var(&seq, "seq", 0, "of the break or the divergence that you have looked at")
+	cmd.Flags().StringVar(&member, "member", "", "whose journal is broken")
 	return cmd
+}
+
+// acknowledgeBreak shows a broken journal, and lets the team or the member go on when seq
+// names the break.
+func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name waggle.TeamName, b *operator.Broken, member string, seq uint64) (err error) {
+	switch {
+	case seq == 0:
+	case b.Member == "":
+		b, err = op.AcknowledgeBreak(cmd.Context(), name, seq, a.sayNote)
+	case member == "":
+		return &operator.Error{Code: operator.CodeUsage, Op: "acknowledge", Msg: "the broken journal is that of " + b.Member,
+			Hint: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
+	default:
+		b, err = op.AcknowledgeMember(cmd.Context(), name, member, seq, operator.LeadOptions{Note: a.sayNote})
+	}
+	if b == nil {
+		return err
+	}
+	if a.flags.json {
+		if err := a.document(b); err != nil {
+			return err
+		}
+	} else {
+		a.sayBreak(b)
+	}
+	switch {
+	case err != nil:
+		return err
+	case b.Acknowledged && b.Member == "":
+		a.talk("acknowledged: %s waggle resume %s starts the members, waggle policy list --team %s says what is allowed now", faint("next:"), name, name)
+	case b.Acknowledged:
+		a.talk("acknowledged: %s is started anew; %s waggle task list --team %s shows what was given back", b.Member, faint("next:"), name)
+	default:
+		of := ""
+		if b.Member != "" {
+			of = " --member " + b.Member
+		}
+		a.talk("%s put the file back, or waggle audit acknowledge --team %s%s --seq %d goes on without these lines", faint("next:"), name, of, b.Seq)
+		return exitError(operator.CodeQuestion)
+	}
+	return nil
+}
+
+func (a *App) sayBreak(b *operator.Broken) {
+	whose := "the leader's journal"
+	if b.Member != "" {
+		whose = "the journal of " + b.Member
+	}
+	a.say("%s is broken at seq %d: %s", whose, b.Seq, operator.Visible(b.Why))
+	at := operator.Visible(b.File)
+	if b.Line > 0 {
+		at += ", line " + strconv.Itoa(b.Line)
+	}
+	a.say("  %s", at)
+	a.say("  %d records can be read before it; %d lines (%d bytes) are lost with it", b.Readable, b.Lost, b.Bytes)
+	if b.Kept != "" {
+		a.say("  kept as it was in %s", operator.Visible(b.Kept))
+	}
+	if len(b.Members) > 0 {
+		a.say("  go on as new instances: %s", strings.Join(b.Members, ", "))
+	}
+	if len(b.Dropped) > 0 {
+		a.say("  do not go on: %s", strings.Join(b.Dropped, ", "))
+	}
 }

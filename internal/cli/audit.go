@@ -38,8 +38,9 @@ for what they decided, where this version of them did.
 The first bad record of each journal is named with file and line, and the exit code is
 1. The heads are worth keeping elsewhere: who rewrites a whole chain changes its head.
 ` + pastHelp + ` --json: {"team","id","ok","journals":[{"name","owner","records","head","ok"}],
-"problems":[{"journal","owner","file","line","seq","why"}],"snapshots","recomputed",
-"not_recomputed"}.`,
+"problems":[{"journal","owner","file","line","seq","why"}],"acknowledged":[{"journal",
+"owner","file","line","seq","why","lost_records","kept","at"}],"snapshots","recomputed",
+"not_recomputed"}. A break that you have acknowledged is shown and is no problem.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,6 +79,9 @@ func (a *App) sayVerified(v *operator.Verified) error {
 	a.table([]string{"JOURNAL", "RECORDS", "STATE", "HEAD"}, rows)
 	for _, p := range v.Problems {
 		a.say("%s %s", red("bad:"), operator.Visible(p.String()))
+	}
+	for _, k := range v.Acknowledged {
+		a.say("%s %s (%d lines lost, kept in %s)", yellow("acknowledged:"), operator.Visible(k.String()), k.Lost, operator.Visible(k.Kept))
 	}
 	a.say("%d snapshots compared; %d decisions of the rules judged again, %d not recomputed (another version of the judge, or none on record)", v.Snapshots, v.Recomputed, v.NotRecomputed)
 	if v.OK {

@@ -63,6 +63,10 @@ func (d Dir) Started() (all []Started, err error) {
 	return all, err
 }
 
+// Kept is where journals are kept, as they were, of which the operator acknowledged a
+// break: a directory each.
+func (d Dir) Kept() string { return filepath.Join(d.Path, "journal-kept") }
+
 // asideName is where the journals of a team lie that was ended although they could not
 // be read.
 const asideName = "journal-aside"

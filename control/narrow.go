@@ -1,0 +1,40 @@
+package control
+
+import (
+	"slices"
+
+	"waggle/policy"
+)
+
+// Narrowed is the policy of a team whose journal has lost what changed it: what may have
+// been forbidden or taken back after s is not known. So nothing is allowed by a rule any
+// more and the operator is asked; every rule that denies stays, those of after too. now
+// gives the instances that members have then.
+func (s PolicySet) Narrowed(after []PolicySet, now map[Instance]Instance) PolicySet {
+	n := PolicySet{Policy: policy.Policy{Version: s.Policy.Version, Mode: policy.ModeDefault}, Lead: &policy.Policy{Mode: policy.ModeDefault},
+		Unattended: s.Unattended, Deadline: s.Deadline, By: policy.RoleOperator, File: s.File, Path: s.Path, Ceiling: s.Ceiling}
+	for _, p := range append([]PolicySet{s}, after...) {
+		n.Policy.Version = max(n.Policy.Version, p.Policy.Version)
+		n.Policy.Mode = n.Policy.Mode.Meet(p.Policy.Mode)
+		n.Unattended = n.Unattended || p.Unattended
+		for _, r := range p.Policy.Deny {
+			if !slices.ContainsFunc(n.Policy.Deny, func(o policy.Rule) bool { return o.String() == r.String() }) {
+				n.Policy.Deny = append(n.Policy.Deny, r)
+			}
+		}
+		for _, r := range p.Rules {
+			if i, ok := now[r.Instance]; ok && r.Deny {
+				r.Instance, r.From = i, nil
+				n.Rules = append(n.Rules, r)
+			}
+		}
+		for _, h := range p.Hosts {
+			if i, ok := now[h.Instance]; ok && h.Deny {
+				h.Instance, h.From = i, nil
+				n.Hosts = append(n.Hosts, h)
+			}
+		}
+	}
+	n.Policy.Version++
+	return n
+}

@@ -1,0 +1,284 @@
+package journal
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"waggle/internal/atomicfile"
+)
+
+// Break is where a journal is broken, and what lies behind.
+type Break struct {
+	Err    *BrokenError
+	Prefix Seq // the last record before the break: what can be read whole ends with its append
+	// Records are the lines behind that, the bad one included, and Bytes their size.
+	// SHA256 is over these bytes, segment after segment.
+	Records int
+	Bytes   int64
+	SHA256  string
+
+	at position
+}
+
+// FindBreak reads a journal from its first line, and what stands before a break into the
+// fold, which must be fresh. Nil: the journal is whole, or there is none.
+func (d Dir) FindBreak(name Name, fold Fold, o Options) (*Break, error) {
+	o.SnapshotAfter = -1
+	j, err := d.Open(name, fold, o)
+	b, ok := errors.AsType[*BrokenError](err)
+	if !ok {
+		return nil, err
+	}
+	if b.File == "." {
+		return nil, fmt.Errorf("%w: nothing in it is cut for that: put the directory right (chmod go-w)", err)
+	}
+	if j.at.seq == 0 { // a missing segment is found before anything is read
+		j.sticky = nil
+		if err := j.Refresh(context.Background()); err != nil && !errors.As(err, new(*BrokenError)) {
+			return nil, err
+		}
+	}
+	if st, err := os.Lstat(j.segPath(j.at.seg)); err == nil && st.Mode().IsRegular() && othersWrite(st) {
+		return nil, fmt.Errorf("%w: nothing in it is cut for that: put the file right (chmod go-w)", b)
+	}
+	f := &Break{Err: b, Prefix: j.at.seq, at: j.at}
+	return f, d.weigh(f)
+}
+
+// weigh counts and sums what lies behind the break.
+func (d Dir) weigh(b *Break) error {
+	sum := sha256.New()
+	later, err := d.behind(b.Err.Journal, b.at.seg)
+	if err != nil {
+		return err
+	}
+	b.Records, b.Bytes = 0, 0
+	for _, n := range append([]int{b.at.seg}, later...) {
+		from := int64(0)
+		if n == b.at.seg {
+			from = b.at.off
+		}
+		if err := b.add(sum, d.segment(b.Err.Journal, n), from); err != nil {
+			return err
+		}
+	}
+	b.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+// add reads one file from an offset. What is no file holds nothing.
+func (b *Break) add(sum hash.Hash, path string, from int64) error {
+	if st, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return err
+	}
+	lines := &counter{}
+	n, err := io.Copy(io.MultiWriter(sum, lines), f)
+	b.Bytes += n
+	b.Records += lines.n
+	if n > 0 && lines.last != '\n' {
+		b.Records++
+	}
+	return err
+}
+
+// counter counts lines.
+type counter struct {
+	n    int
+	last byte
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	for _, b := range p {
+		if b == '\n' {
+			c.n++
+		}
+		c.last = b
+	}
+	return len(p), nil
+}
+
+func (d Dir) segment(name Name, n int) string {
+	return filepath.Join(d.Path, string(name), segmentName(n))
+}
+
+// behind lists the segments after one, in order.
+func (d Dir) behind(name Name, seg int) (ns []int, err error) {
+	ents, err := os.ReadDir(filepath.Join(d.Path, string(name)))
+	for _, e := range ents {
+		if n, ok := segmentNumber(e.Name()); ok && n > seg {
+			ns = append(ns, n)
+		}
+	}
+	slices.Sort(ns)
+	return ns, err
+}
+
+// Continue makes a broken journal go on behind what can be read of it: what propose
+// drafts are its next records, and what lay behind the break is cut. keep is a directory
+// that is not there, to which the whole journal is copied first, as it is. The fold must
+// be fresh; it holds the continued journal then.
+//
+// Nobody else may use the journal meanwhile but to read it. A Continue that is cut short
+// leaves a journal that is broken, or one that goes on: never one that is only shorter. A
+// journal of which nothing can be read does not go on.
+func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative, o Options, w Writer, propose func() ([]Draft, error)) error {
+	name := b.Err.Journal
+	dir := filepath.Join(d.Path, string(name))
+	if b.Prefix == 0 {
+		return fmt.Errorf("%w: nothing stands before the break to go on from", b.Err)
+	}
+	if err := copyDir(dir, keep, func(string) int64 { return math.MaxInt64 }); err != nil {
+		return fmt.Errorf("journal %s: keep it as it is: %w", name, err)
+	}
+	next := Dir{Path: keep + ".next", UID: d.UID}
+	defer os.RemoveAll(next.Path)
+	if err := errors.Join(os.RemoveAll(next.Path), copyDir(dir, filepath.Join(next.Path, string(name)), b.readable)); err != nil {
+		return fmt.Errorf("journal %s: %w", name, err)
+	}
+	o.SnapshotAfter, o.Segment = -1, math.MaxInt64 // all that is new lies in one segment
+	j, err := next.Open(name, fold, o)
+	if err == nil && (j.at.seq != b.Prefix || j.at.head != b.at.head) {
+		err = fmt.Errorf("journal %s was changed meanwhile", name)
+	}
+	if err == nil {
+		_, err = j.Append(ctx, w, propose)
+	}
+	if err != nil {
+		return err
+	}
+	return d.install(ctx, b, keep, next, j.at.seg)
+}
+
+// readable says how much of a file of the journal is part of what can be read: -1 is
+// nothing.
+func (b *Break) readable(file string) int64 {
+	n, segment := segmentNumber(file)
+	switch {
+	case segment && n > b.at.seg, file == "lock", strings.HasPrefix(file, "snapshot-"):
+		return -1
+	case segment && n == b.at.seg:
+		return b.at.off
+	}
+	return math.MaxInt64
+}
+
+// install puts the continued journal, whose last segment is seg, in the place of the
+// broken one.
+func (d Dir) install(ctx context.Context, b *Break, keep string, next Dir, seg int) (err error) {
+	name := b.Err.Journal
+	dir := filepath.Join(d.Path, string(name))
+	release, err := atomicfile.Flock(ctx, filepath.Join(dir, "lock"), atomicfile.Options{Rank: atomicfile.RankJournal})
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	now := *b
+	if err := d.weigh(&now); err != nil {
+		return err
+	}
+	if now.SHA256 != b.SHA256 {
+		return fmt.Errorf("journal %s was changed meanwhile: look at it again", name)
+	}
+	bodies := filepath.Join(next.Path, string(name), bodiesDir)
+	if err := copyDir(bodies, filepath.Join(dir, bodiesDir), func(string) int64 { return math.MaxInt64 }); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(next.segment(name, seg), d.segment(name, seg)); err != nil {
+		return err
+	}
+	if err := syncDir(dir, (*os.File).Sync); err != nil {
+		return err
+	}
+	// The first of them is the last to go: until then the journal is broken.
+	later, err := d.behind(name, seg)
+	if err != nil {
+		return err
+	}
+	for _, n := range slices.Backward(later) {
+		if err := d.drop(name, n, keep); err != nil {
+			return err
+		}
+	}
+	snapshots, _ := filepath.Glob(filepath.Join(dir, "snapshot-*")) // the pattern is well-formed
+	for _, s := range snapshots {
+		if err := os.Remove(s); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return syncDir(dir, (*os.File).Sync)
+}
+
+// drop removes a segment of which keep has a copy, and moves there what is no file.
+func (d Dir) drop(name Name, n int, keep string) error {
+	path := d.segment(name, n)
+	st, err := os.Lstat(path)
+	if err == nil && st.Mode().IsRegular() {
+		err = os.Remove(path)
+	} else if err == nil {
+		err = os.Rename(path, filepath.Join(keep, segmentName(n)))
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// copyDir copies the files of a directory and of those in it, each up to a size, and
+// flushes them. What is neither is left out.
+func copyDir(from, to string, size func(file string) int64) error {
+	ents, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	for _, e := range ents {
+		n := size(e.Name())
+		_, segment := segmentNumber(e.Name())
+		switch {
+		case n < 0:
+		case e.IsDir() && !segment:
+			err = copyDir(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()), size)
+		case e.Type().IsRegular():
+			err = copyFile(filepath.Join(from, e.Name()), filepath.Join(to, e.Name()), n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return syncDir(to, (*os.File).Sync)
+}
+
+func copyFile(from, to string, size int64) error {
+	in, err := os.OpenFile(from, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|openFlags, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, size))
+	return errors.Join(err, out.Sync(), out.Close())
+}
