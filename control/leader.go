@@ -118,6 +118,7 @@ type Member struct {
 	Turns    map[string]*Seen // task id: the idle notice that ended its turn
 	Mode     policy.Mode      // set by a mode command; "" means the policy's own
 	ModeBy   policy.Role      // who set it
+	Broken   bool             // its journal is broken, and the operator has looked at that
 
 	base        State
 	modeVersion uint64 // under which Mode was set

@@ -600,6 +600,8 @@ func (l *Leader) acknowledgedRec(r journal.Record, b Acknowledged) error {
 	case b.Break != nil:
 		if b.Break.Journal == journal.Leader {
 			l.Continued = r.Seq
+		} else if m := l.byInst[Instance(b.Break.Journal)]; m != nil {
+			m.Broken = true
 		}
 		return nil
 	case d == nil || d.Seq != journal.Seq(b.Ref):

@@ -86,7 +86,7 @@ func (r *Record) events() ([]AuditEvent, error) {
 	seen := map[control.Key]bool{}
 	for _, m := range r.Lead.Members {
 		w, err := r.Worker(m.Instance)
-		if err != nil {
+		if err != nil && !(m.Broken && broken(err)) {
 			errs = append(errs, err)
 		}
 		for _, c := range w.Calls {

@@ -204,7 +204,7 @@ func (o Operator) continueTeam(ctx context.Context, w *State, b *Broken, at *jou
 			if m.Trust == control.FileTrust {
 				continue
 			}
-			ds = append(ds, journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: "the leader's journal was broken"}})
+			ds = append(append(ds, unasked(lead, m)...), journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: "the leader's journal was broken"}})
 			if i, ok := fresh[m.Instance]; ok {
 				ds = append(ds, again(m, i, boxes[m.Instance]))
 			}
@@ -213,6 +213,17 @@ func (o Operator) continueTeam(ctx context.Context, w *State, b *Broken, at *jou
 	})
 	b.Acknowledged = err == nil
 	return err
+}
+
+// unasked closes the open questions of a member: who waited for an answer has ended, and
+// the new instance asks again.
+func unasked(l *control.Leader, m *control.Member) (ds []journal.Draft) {
+	for _, q := range l.Pending() {
+		if q.Instance == m.Instance {
+			ds = append(ds, journal.Draft{Kind: control.RecClosed, Must: true, Body: control.Closed{Key: &q.Key, Evidence: "a journal was broken, and the operator let it go on without its end"}})
+		}
+	}
+	return ds
 }
 
 // again is a member as a new instance. What lies in its mailbox was for the old one.
@@ -320,8 +331,9 @@ func (o Operator) AcknowledgeMember(ctx context.Context, name waggle.TeamName, m
 		if m.Left != nil {
 			return nil, &Error{Code: CodeRefused, Op: "acknowledge", Msg: fmt.Sprintf("%s was ended meanwhile", m.Name), Hint: "waggle spawn " + string(m.Name) + " starts it anew"}
 		}
-		return []journal.Draft{b.known(at, filepath.Join("journal", b.Journal)),
-			{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: rung}}, again(m, control.Instance(id), box)}, nil
+		ds := append([]journal.Draft{b.known(at, filepath.Join("journal", b.Journal))}, unasked(s.Lead, m)...)
+		return append(ds, journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: rung}},
+			again(m, control.Instance(id), box)), nil
 	})
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sort"
 
+	"waggle/control"
 	"waggle/journal"
 )
 
@@ -62,7 +63,9 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 		}
 		if err := l.read(ctx, n); err != nil {
 			l.bad[n] = true
-			errs = append(errs, err)
+			if m, ok := l.r.Lead.ByInstance(control.Instance(n)); !ok || !m.Broken || !broken(err) { // nobody has looked at it
+				errs = append(errs, err)
+			}
 		}
 	}
 	recs := l.news
@@ -97,7 +100,7 @@ func (s *State) Records() ([]LogRecord, error) {
 		return nil, err
 	}
 	for _, m := range s.Lead.Members {
-		if err := read(journal.Name(m.Instance), string(m.Name)); err != nil {
+		if err := read(journal.Name(m.Instance), string(m.Name)); err != nil && !(m.Broken && broken(err)) {
 			return nil, err
 		}
 	}

@@ -266,7 +266,7 @@ func (a *App) fail(err error) int {
 	}
 	var broken *journal.BrokenError
 	if errors.As(err, &broken) && b.Hint == "" {
-		b.Hint = "waggle audit verify names the line; waggle audit acknowledge shows what is lost and lets the member go on without it; waggle stop NAME ends it"
+		b.Hint = "waggle audit verify names the line; waggle audit acknowledge --team " + cmp.Or(a.flags.team, "TEAM") + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
 		if broken.Journal == journal.Leader {
 			b.Hint = "waggle audit verify names the line; " + operator.WaysOn(cmp.Or(a.flags.team, "TEAM"))
 		}
