@@ -43,6 +43,7 @@ type world struct {
 	audit  audit
 
 	gateWait time.Duration
+	wrap     func(*worker.Parts) // of each process; nil: they are left as they are
 	network  worker.Enforcer
 	links    policy.Links
 	log      *bytes.Buffer
@@ -524,7 +525,7 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 		return worker.Parts{}, err
 	}
 	box := func(n waggle.MemberName) mailbox.Store { return mortalBox{p, w.boxes[n], n} }
-	return worker.Parts{Journal: oj, Fold: fold, Leader: lj, Lead: lead, Box: box(p.name), LeadBox: box(waggle.Lead),
+	parts := worker.Parts{Journal: oj, Fold: fold, Leader: lj, Lead: lead, Box: box(p.name), LeadBox: box(waggle.Lead),
 		Peer: func(n waggle.MemberName) (mailbox.Store, error) {
 			if _, ok := lead.Member(n); !ok {
 				return nil, fmt.Errorf("no member %s", n)
@@ -533,7 +534,11 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 		},
 		Board: mortalBoard{p, w.board}, Agent: &session{p: p, name: fmt.Sprintf("%s/%d", p.name, epoch)}, Exec: mortalExec{p}, Network: w.network, Links: w.links, Output: io.Discard,
 		Cwd: "/work", Minter: w.minter, Writer: writer, GateWait: w.gateWait, Log: w.logger,
-		Status: w.desk.status(p.name), Files: w.desk.files}, nil
+		Status: w.desk.status(p.name), Files: w.desk.files}
+	if w.wrap != nil {
+		w.wrap(&parts)
+	}
+	return parts, nil
 }
 
 // desk is what members leave in their directories.
