@@ -174,6 +174,8 @@ func (r *readiness) look(ctx context.Context, st *started) (*control.Ready, erro
 	}
 	got, err := r.ready(ctx, st.member.Instance, st.after)
 	switch {
+	case broken(err):
+		return nil, r.o.startFailed(CodeDied, r.s, st, err.Error())
 	case err != nil || got != nil:
 		return got, err
 	case ended && (r.moot(st) || st.beaten() && r.o.Minter.Now().Before(st.until)):
