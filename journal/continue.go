@@ -91,7 +91,7 @@ func (b *Break) add(sum hash.Hash, path string, from int64) error {
 		return err
 	}
 	lines := &counter{}
-	n, err := io.Copy(io.MultiWriter(sum, lines), f)
+	n, err := io.Copy(io.MultiWriter(sum, lines), io.LimitReader(f, maxRead))
 	b.Bytes += n
 	b.Records += lines.n
 	if n > 0 && lines.last != '\n' {
@@ -275,6 +275,9 @@ func copyFile(from, to string, size int64) error {
 		return err
 	}
 	defer in.Close()
+	if st, err := in.Stat(); err == nil && size == math.MaxInt64 && st.Size() > maxRead {
+		return os.Link(from, to) // no segment: it is kept, and nobody writes to it any more
+	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|openFlags, 0o600)
 	if err != nil {
 		return err

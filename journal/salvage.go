@@ -27,13 +27,17 @@ func (d Dir) Salvage(name Name, look func(Record)) error {
 	return errors.Join(append(errs, err)...)
 }
 
+// maxRead is how much is read of a segment that is broken: more is in none that was written
+// here.
+const maxRead = 64 << 20
+
 func salvage(path string, name Name, look func(Record)) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	br := bufio.NewReaderSize(io.LimitReader(f, maxSegment+segmentSlack), 64<<10)
+	br := bufio.NewReaderSize(io.LimitReader(f, maxRead), 64<<10)
 	long := false // this is the rest of a line that is too long to be one
 	for {
 		raw, err := br.ReadSlice('\n')

@@ -50,3 +50,10 @@ func (o Operator) endHeld(ctx context.Context, s *State, l *leader.Leader, why e
 	}
 	return errors.Join(unreadable("down", s.Team, why), err)
 }
+
+// overtaken reports that the journal which others find there is whole, apart from an end
+// that this process has read, and says that the team is to end: who wants that does it.
+func (k *keeper) overtaken(ctx context.Context) bool {
+	s, err := k.o.State(ctx, k.s.Team)
+	return err == nil && (s == nil || s.Lead.Closing != nil)
+}

@@ -129,6 +129,9 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 			if ctx.Err() != nil {
 				return k.leave(), nil
 			}
+			if k.overtaken(ctx) {
+				return LedLeft, nil
+			}
 		} else {
 			if how, err := k.look(watch); how != "" || unpassing(err) != nil {
 				return how, err

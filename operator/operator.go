@@ -183,6 +183,9 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 		if err != nil {
 			return nil, err
 		}
+		if s.Lead.Instance == "" && dirs[i].Begun() {
+			return nil, &journal.BrokenError{Journal: journal.Leader, File: "00000001.jsonl", Line: 1, Seq: 1, Why: "nothing is in it, and the team's processes have run"}
+		}
 		if s.Lead.Instance == "" && dirs[i].Unmade() {
 			continue // its maker was stopped in the middle of the first record
 		}

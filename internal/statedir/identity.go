@@ -73,6 +73,13 @@ func (h Home) whose(dir string) (*opened, error) {
 		if (Dir{Path: dir}).Unmade() || h.abroad(dir) != nil || !members(dir) && segments(leader) == 0 {
 			return nil, nil
 		}
+		if (Dir{Path: dir}).Begun() { // whoever opens the leader's journal says that it is lost
+			for _, other := range others(dir) {
+				if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
+					return known, nil
+				}
+			}
+		}
 		return broken(fmt.Errorf("%s is not there", filepath.Join(leader, firstSegment)))
 	}
 	if (Dir{Path: dir}).Unmade() {

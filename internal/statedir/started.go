@@ -66,6 +66,12 @@ func (d Dir) Started() (all []Started, err error) {
 	return all, err
 }
 
+// Begun reports that a process of the team has run.
+func (d Dir) Begun() bool {
+	all, _ := d.Started() // of what cannot be read nothing is known
+	return len(all) > 0
+}
+
 // Kept is where journals are kept, as they were, of which the operator acknowledged a
 // break: a directory each.
 func (d Dir) Kept() string { return filepath.Join(d.Path, "journal-kept") }
