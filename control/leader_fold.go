@@ -223,6 +223,9 @@ func (l *Leader) leftRec(r journal.Record, b Left) error {
 	from := m.State()
 	m.Left, m.LeftAt = &b, r.Time
 	l.departed(m, r, b)
+	l.open = slices.DeleteFunc(l.open, func(o *Order) bool { // nobody looks any more who takes them
+		return o.Sent && o.Words != nil && o.Instance == "" && o.Mail.To == m.Name
+	})
 	for _, o := range l.Unclosed(b.Instance) { // nobody is there to receive it
 		l.close(o)
 		if o.Decided == nil {

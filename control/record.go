@@ -76,6 +76,8 @@ type Opened struct {
 	Name     waggle.MemberName `json:"name"`
 	Epoch    uint64            `json:"epoch,omitempty"`
 	Version  string            `json:"version,omitempty"` // of the program
+	// Guest says of a member that another program leads its team: that lead speaks by file.
+	Guest bool `json:"guest,omitempty"`
 	// Baseline are entries of mailboxes that were there before: control messages of a
 	// restored team's past, which this journal does not judge. Those of members are
 	// named as in AlarmEntry.
@@ -432,6 +434,8 @@ type Answered struct {
 	Ask *Ask `json:"ask,omitempty"`
 	Judged
 	Entry string `json:"entry,omitempty"` // the mailbox entry that brought it
+	// Channel is file for the answer of a guest's lead: nothing but the entry vouches for it.
+	Channel policy.Channel `json:"channel,omitempty"`
 }
 
 // Started is the moment of truth: it uses up the grant. For a plan or a host, it
@@ -467,6 +471,8 @@ type Applied struct {
 	ID      waggle.RequestID `json:"id,omitempty"`
 	Version uint64           `json:"version,omitempty"`
 	Task    *Task            `json:"task,omitempty"`
+	// Channel is file for what a guest's lead orders: there is no leader_seq then.
+	Channel policy.Channel `json:"channel,omitempty"`
 }
 
 // Taken says what the session has taken: one turn's work.

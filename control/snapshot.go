@@ -14,7 +14,7 @@ import (
 // Versions of what records fold to. They rise with every change of what the same
 // records make of a fold; a change of its types needs no new one.
 const (
-	leaderFold = 3
+	leaderFold = 4
 	workerFold = 2
 )
 

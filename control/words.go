@@ -201,9 +201,24 @@ func (l *Leader) saidRec(r journal.Record, b Words) error {
 // passed takes words that are in their mailbox off the list of what is open, when
 // nobody will ever be seen to take them.
 func (l *Leader) passed(o *Order) {
-	if o.Words != nil && o.Instance == "" {
+	if o.Words == nil || o.Instance != "" {
+		return
+	}
+	if m := l.current[o.Mail.To]; m == nil || m.Left != nil || m.Trust != FileTrust {
 		l.open = slices.DeleteFunc(l.open, func(x *Order) bool { return x == o })
 	}
+}
+
+// Underway lists what lies in the mailbox of a member that speaks by file, as far as is
+// known: orders to it, and words. What becomes of them its mailbox shows.
+func (l *Leader) Underway(m *Member) []*Order {
+	var os []*Order
+	for _, o := range l.open {
+		if o.Sent && (o.Instance == m.Instance || o.Words != nil && o.Instance == "" && o.Mail.To == m.Name) {
+			os = append(os, o)
+		}
+	}
+	return os
 }
 
 // takenRec: the operator has read these entries of the lead's mailbox.

@@ -17,6 +17,7 @@ type Worker struct {
 	Instance Instance
 	Name     waggle.MemberName
 	Epoch    uint64
+	Guest    bool // another program leads its team
 
 	// PolicyVersion is the newest policy or mode that was applied.
 	PolicyVersion uint64

@@ -91,7 +91,7 @@ func (w *Worker) openedRec(r journal.Record, b Opened) error {
 		return fmt.Errorf("opened for epoch %d of %q by epoch %d of %q", b.Epoch, b.Instance, r.Writer.Epoch, r.Writer.Instance)
 	case b.Epoch <= w.Epoch:
 		return fmt.Errorf("opened by epoch %d after epoch %d", b.Epoch, w.Epoch)
-	case w.Epoch > 0 && (b.Instance != w.Instance || b.UID != w.UID):
+	case w.Epoch > 0 && (b.Instance != w.Instance || b.UID != w.UID || b.Guest != w.Guest):
 		return fmt.Errorf("opened for %q of team %q in the journal of %q of team %q", b.Instance, b.UID, w.Instance, w.UID)
 	}
 	first := w.Epoch == 0
@@ -99,7 +99,7 @@ func (w *Worker) openedRec(r journal.Record, b Opened) error {
 	if !first {
 		return w.did(from, EvReopened, r, "")
 	}
-	w.Team, w.UID, w.Instance, w.Name = b.Team, b.UID, b.Instance, b.Name
+	w.Team, w.UID, w.Instance, w.Name, w.Guest = b.Team, b.UID, b.Instance, b.Name, b.Guest
 	w.base = Idle
 	return w.did(from, EvReady, r, "")
 }
@@ -188,6 +188,8 @@ func (w *Worker) answeredRec(r journal.Record, b Answered) error {
 		return w.ruled(r, b)
 	}
 	switch {
+	case b.Channel != "" && (!w.Guest || b.Channel != policy.ChannelFile || b.Leader != 0 || b.Waited || b.Revoked || b.UpdatedInput != ""):
+		return fmt.Errorf("answer to %s by %s", b.ID, b.Channel)
 	case b.Revoked && (b.Decision != DecisionDeny || b.By != policy.RoleSystem || b.Leader != 0 || b.Waited):
 		return fmt.Errorf("request %s is closed by other than the worker", b.ID)
 	case b.Revoked && c.revocable() && b.Digest == c.Digest:
@@ -298,10 +300,15 @@ func (c *Call) running() bool { return c.Started && c.Finished == nil && !c.Unkn
 
 func (w *Worker) appliedRec(r journal.Record, b Applied) error {
 	from := w.State()
-	if w.HasApplied(b.Ref) {
+	switch {
+	case b.Channel != "" && (!w.Guest || b.Channel != policy.ChannelFile || b.Ref != 0 || b.What != CommandShutdown):
+		return fmt.Errorf("command %q by %s", b.What, b.Channel)
+	case b.Channel == "" && w.HasApplied(b.Ref):
 		return fmt.Errorf("command %d was applied twice", b.Ref)
+	case b.Channel == "":
+		w.commands[b.Ref] = true
 	}
-	w.commands[b.Ref], w.applied = true, append(w.applied, b)
+	w.applied = append(w.applied, b)
 	w.own(b.Entry)
 	ev := EvApplied
 	switch b.What {

@@ -59,7 +59,7 @@ func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal
 			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
 			Judged: Judged{policy.JudgeVersion, w.mode(l)}}}}, nil
 	}
-	mail, err := compose(w.Name, w.color(l), waggle.Lead, w.question(k, a, l, m), m)
+	mail, err := w.composed(w.color(l), waggle.Lead, w.question(k, a, l, m), m)
 	if err != nil {
 		return Key{}, nil, err
 	}

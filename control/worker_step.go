@@ -104,7 +104,7 @@ func (w *Worker) Say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Dra
 }
 
 func (w *Worker) say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Draft, error) {
-	mail, err := compose(w.Name, w.color(l), waggle.Lead, p, m)
+	mail, err := w.composed(w.color(l), waggle.Lead, p, m)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (w *Worker) say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Dra
 // Tell records plain words to the lead or a peer. Words that would be read as
 // control are refused.
 func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m Mint) ([]journal.Draft, error) {
-	mail, err := composeText(w.Name, w.color(l), to, text, summary, m)
+	mail, err := w.spelled(composeText(w.Name, w.color(l), to, text, summary, m))
 	if err != nil {
 		return nil, err
 	}

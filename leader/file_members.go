@@ -2,7 +2,6 @@ package leader
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"waggle/control"
@@ -26,13 +25,14 @@ func (l *Leader) overdue(m *control.Member) bool {
 	return m.Trust == control.FileTrust && !m.AgreedAt.IsZero() && !l.p.Minter.Now().Before(m.AgreedAt.Add(agreedGrace))
 }
 
-// readers looks what the readers of other programs did with what was sent to them:
-// what they took is closed, what was erased goes out once more under the same id.
+// readers looks what the readers of other programs did with what was sent to them,
+// orders and words: what they took is closed, what was erased goes out once more under
+// the same id.
 func (l *Leader) readers(ctx context.Context) error {
 	l.mu.Lock()
 	var members []*control.Member
 	for _, m := range l.p.Fold.Live() {
-		if m.Trust == control.FileTrust && slices.ContainsFunc(l.p.Fold.Unclosed(m.Instance), underway) {
+		if m.Trust == control.FileTrust && len(l.p.Fold.Underway(m)) > 0 {
 			members = append(members, m)
 		}
 	}
@@ -45,10 +45,7 @@ func (l *Leader) readers(ctx context.Context) error {
 	return nil
 }
 
-// underway reports an order that is in a mailbox, as far as is known.
-func underway(o *control.Order) bool { return o.Sent && o.Words == nil }
-
-// reader looks at the orders to one member.
+// reader looks at what was sent to one member.
 func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 	box, err := l.p.Member(m.Name)
 	var entries []mailbox.Entry
@@ -62,7 +59,7 @@ func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 		return ctx.Err()
 	}
 	l.mu.Lock()
-	orders := slices.DeleteFunc(l.p.Fold.Unclosed(m.Instance), func(o *control.Order) bool { return !underway(o) })
+	orders := l.p.Fold.Underway(m)
 	l.mu.Unlock()
 	for _, o := range orders {
 		env, err := o.Mail.Open()

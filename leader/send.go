@@ -106,6 +106,5 @@ func holds(ctx context.Context, box mailbox.Store, env waggle.Envelope) (bool, e
 	if err != nil {
 		return false, err
 	}
-	want := mailbox.HashOf(env)
-	return slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return e.ID.Hash == want }), nil
+	return slices.ContainsFunc(entries, func(e mailbox.Entry) bool { return e.Err == nil && mailbox.Same(e.Envelope, env) }), nil
 }

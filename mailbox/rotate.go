@@ -143,3 +143,19 @@ func (a Archive) Keep(entries ...Entry) error {
 	}
 	return a.put(lines)
 }
+
+// Entries reads what is in the archive, oldest first. Of a file that is broken the
+// entries that can be found are returned, with an error that says so.
+func (a Archive) Entries() ([]Entry, error) {
+	files, err := filepath.Glob(filepath.Join(a.Dir, "*"+JSONL.Extension()))
+	if err != nil {
+		return nil, err
+	}
+	var all []Entry
+	var errs []error
+	for _, f := range files {
+		entries, err := ReadArchived(f, atomicfile.Options{})
+		all, errs = append(all, entries...), append(errs, err)
+	}
+	return all, errors.Join(errs...)
+}

@@ -49,14 +49,13 @@ type Written struct {
 // time of its file. A reader takes messages in order: an unread one that is older is
 // the sign that ours was not taken.
 func TraceOf(w Written, entries []Entry, file int64) Trace {
-	want := HashOf(w.Envelope)
 	older := false
 	for _, e := range entries {
 		switch {
 		case e.Err != nil:
-		case e.ID.Hash == want && e.Envelope.Read:
+		case Same(e.Envelope, w.Envelope) && e.Envelope.Read:
 			return Marked
-		case e.ID.Hash == want:
+		case Same(e.Envelope, w.Envelope):
 			return Lies
 		case !e.Envelope.Read && e.Envelope.Timestamp <= w.Envelope.Timestamp:
 			older = true
@@ -66,4 +65,10 @@ func TraceOf(w Written, entries []Entry, file int64) Trace {
 		return Erased
 	}
 	return Taken
+}
+
+// Same reports two envelopes of one message: programs that know no msg_id drop it when
+// they rewrite a mailbox, and tell messages apart by the rest (WIRE §2.1).
+func Same(a, b waggle.Envelope) bool {
+	return a.From == b.From && a.Timestamp == b.Timestamp && a.Text == b.Text && (a.MsgID == b.MsgID || a.MsgID == "" || b.MsgID == "")
 }

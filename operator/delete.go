@@ -423,7 +423,8 @@ func (o Operator) archiveOf(s *State, cfg *team.Config) (string, error) {
 }
 
 // Register adds a member that another program runs. The mail of an earlier member
-// of that name is archived first; archived is where.
+// of that name is archived first; archived is where. In a team that waggle leads its
+// prompt is the first entry of its mailbox.
 func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
 	reg, err := team.Open(o.Root, name, atomicfile.Options{})
 	if err != nil {
@@ -447,6 +448,11 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 		return team.Member{}, "", err
 	}
 	if s != nil {
+		if m.Prompt != "" {
+			if err := sendable(m.Prompt); err != nil {
+				return team.Member{}, "", fmt.Errorf("prompt: %w", err)
+			}
+		}
 		m.Model = cmp.Or(m.Model, noModel)
 		m = present(m)
 	}
@@ -456,7 +462,10 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 	if err := o.admit(ctx, cfg, added); err != nil {
 		return team.Member{}, "", errors.Join(err, reg.Remove(ctx, added.Name, o.Minter.Now()))
 	}
-	return added, archived, nil
+	if s == nil {
+		return added, archived, nil // its dialect has no entry of that kind
+	}
+	return added, archived, o.prompt(ctx, name, added)
 }
 
 // Remove takes a member out of the registry, and ends its membership when

@@ -25,6 +25,7 @@ type Digest struct {
 	Decisions []DigestDecision `json:"decisions"` // that the operator did not make
 	Calls     DigestCalls      `json:"calls"`     // that members' rules decided by themselves
 	Messages  []DigestMessage  `json:"messages"`
+	Sent      []DigestSent     `json:"sent"`    // in a team that another program leads: words of ours
 	Waiting   []DigestWaiting  `json:"waiting"` // now, whenever it was asked
 	Trouble   []DigestMember   `json:"trouble"` // members that are dead, stalled or unknown now
 }
@@ -93,19 +94,24 @@ type DigestWaiting struct {
 // that has ended (see Past), and changes nothing: words stay unread.
 func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Digest, error) {
 	s, live, err := o.present(ctx, of)
+	if s == nil && (err == nil || Code(err) == CodeNotFound) {
+		r, aerr := o.openAny(ctx, of)
+		switch {
+		case aerr == nil && r.Abroad:
+			return o.digestAbroad(ctx, r, since)
+		case err == nil:
+			err = &Error{Code: CodeNotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Hint: "waggle status shows how it is now"}
+		}
+	}
 	if err != nil {
 		return nil, err
-	}
-	if s == nil {
-		return nil, &Error{Code: CodeNotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Hint: "waggle status shows how it is now"}
 	}
 	recs, err := s.Records()
 	if err != nil {
 		return nil, err
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
-	d := &Digest{Team: string(s.Team), Results: []DigestResult{}, Members: []DigestMember{}, Decisions: []DigestDecision{}, Calls: DigestCalls{Denied: []DigestDecision{}},
-		Messages: []DigestMessage{}, Waiting: []DigestWaiting{}, Trouble: []DigestMember{}}
+	d := newDigest(s.Team)
 	d.SinceWhy = "you said so"
 	if since.IsZero() {
 		since, d.SinceWhy = lastLooked(recs)
@@ -121,6 +127,11 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 		}
 	}
 	return d, o.digestNow(ctx, s, live, since, d)
+}
+
+func newDigest(name waggle.TeamName) *Digest {
+	return &Digest{Team: string(name), Results: []DigestResult{}, Members: []DigestMember{}, Decisions: []DigestDecision{}, Calls: DigestCalls{Denied: []DigestDecision{}},
+		Messages: []DigestMessage{}, Sent: []DigestSent{}, Waiting: []DigestWaiting{}, Trouble: []DigestMember{}}
 }
 
 // lastLooked is when the operator last detached, or decided something.

@@ -11,7 +11,7 @@ import (
 // LogRecord is a journal record and whose journal it is in.
 type LogRecord struct {
 	journal.Record
-	Name string // leader, or the member's name
+	Name string // leader, or the member's name; operator: of what was done in another program's team
 }
 
 // Log reads the journals of a team as they grow. It is used by one goroutine.
@@ -24,7 +24,7 @@ type Log struct {
 
 // OpenLog opens the journals of a team that is or was (see Past).
 func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
-	r, err := o.OpenRecord(ctx, of)
+	r, err := o.openAny(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *State) Records() ([]LogRecord, error) {
 		_, err := s.Dir.Journals().Open(j, recorder(func(r journal.Record) { all = append(all, LogRecord{r, name}) }), s.jopts)
 		return err
 	}
-	if err := read(journal.Leader, "leader"); err != nil {
+	if err := read(s.journal, string(s.journal)); err != nil {
 		return nil, err
 	}
 	for _, m := range s.Lead.Members {

@@ -79,6 +79,7 @@ type survey struct {
 	s     *State
 	cfg   *team.Config
 	led   bool
+	past  bool // the team is gone, and with it its mailboxes
 	t     *tracer
 	boxes []*openBox
 	now   time.Time
@@ -96,7 +97,7 @@ func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, er
 	v := &survey{}
 	var err error
 	if v.cfg, err = o.registry(ctx, name); err != nil {
-		return nil, err
+		return o.surveyPast(ctx, name, err)
 	}
 	if v.s, v.led, err = o.ledger(ctx, v.cfg); err != nil {
 		return nil, err
@@ -251,8 +252,11 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 			add(Held, "journal of "+string(m.Name), why)
 		}
 	case i >= 0:
+	case v.past: // nobody knows whether it was read
 	case run && v.there[tr]:
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
+	case tr.from != string(journal.Leader) && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.states[0].time) > guestPuts:
+		add(vanished(tr, b))
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
 		// Its sender sends it, and again when it is erased, until the lead has it.
 	case v.written(tr) && v.abroad(tr):
@@ -281,3 +285,6 @@ func (v *survey) written(tr *trail) bool {
 	}
 	return false
 }
+
+// guestPuts is more than a guest takes to put what it says into the lead's mailbox.
+const guestPuts = 10 * time.Second

@@ -97,6 +97,7 @@ type Record struct {
 	Known statedir.Known
 	State
 	Broken error // of the leader's journal, nil when it is whole
+	Abroad bool  // another program led it: it is of what was done from here
 }
 
 // OpenRecord opens the record of a team that is or was.
@@ -109,15 +110,15 @@ func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
 }
 
 func (o Operator) openPast(k statedir.Known) *Record {
-	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), jopts: journal.Options{Now: o.Minter.Now}}}
+	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), journal: journal.Leader, jopts: journal.Options{Now: o.Minter.Now}}}
 	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.jopts)
 	return r
 }
 
 // owner says whose a journal is: leader, or a member by its name.
 func (s *State) owner(n journal.Name) string {
-	if n == journal.Leader {
-		return string(journal.Leader)
+	if n == journal.Leader || n == ownJournal {
+		return string(n)
 	}
 	if m, ok := s.Lead.ByInstance(control.Instance(n)); ok {
 		return string(m.Name)

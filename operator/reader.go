@@ -28,7 +28,12 @@ func vanished(tr *trail, b *openBox) (d Delivery, evidence, detail string) {
 	if tr.again != "" {
 		again = "; it was sent a second time, since another program had erased it"
 	}
-	if trace(tr, b) == mailbox.Taken {
+	switch trace(tr, b) {
+	case mailbox.Lies:
+		return Written, "the mailbox", "another program has written it anew without its id" + again
+	case mailbox.Marked:
+		return Delivered, "the mailbox", "it is marked read, and was written anew without its id" + again
+	case mailbox.Taken:
 		return Delivered, "the mailbox", "it is gone, and nothing older waits there: its reader has taken it" + again
 	}
 	return Erased, "the mailbox", "it is gone beside older unread messages, or with the file: nobody has read it" + again
@@ -49,6 +54,15 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 		}
 		b, at := v.find(tr)
 		if at >= 0 || trace(tr, b) != mailbox.Erased {
+			continue
+		}
+		if m, ok := v.s.Lead.Member(tr.to); ok && v.led && m.Left == nil { // whoever leads sends it again, and nobody else
+			if _, err := o.pass(ctx, v.s); err != nil {
+				return err
+			}
+			if err := v.look(ctx, o); err != nil {
+				return err
+			}
 			continue
 		}
 		box, err := o.box(v.cfg, tr.to, nil)

@@ -64,3 +64,22 @@ func (o Operator) discharge(ctx context.Context, cfg *team.Config, name waggle.M
 	}
 	return o.append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Let(m, control.LeftReleased, "removed"), nil })
 }
+
+// firstSummary is what seed 002 gives a first prompt.
+const firstSummary = "Initial system prompt"
+
+// prompt writes what a registered member of a team of ours was told to be as the first
+// entry of its mailbox (seed 002): whoever runs it reads files. It is words.
+func (o Operator) prompt(ctx context.Context, name waggle.TeamName, m team.Member) error {
+	if m.Prompt == "" {
+		return nil
+	}
+	sent, err := o.Send(ctx, name, Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: m.Name}, Text: m.Prompt, first: true})
+	if err == nil {
+		err = Exit(sent)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is registered, and its prompt is not in its mailbox: %w", m.Name, err)
+	}
+	return nil
+}

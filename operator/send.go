@@ -47,6 +47,7 @@ type Message struct {
 	Want Delivery
 
 	inside *control.Member // from inside whose process it is sent
+	first  bool            // it is what a member was told to be, the first entry of its mailbox
 }
 
 // Sent is what became of a message to one recipient (DESIGN, `send`).
@@ -278,6 +279,9 @@ func (o Operator) letter(s *State, to waggle.Address, from, color string, m Mess
 		l.env.MsgID = uuid.NewSHA1(uuid.MustParse(m.ID), []byte(to.Member)).String()
 	case m.ID != "":
 		l.env.MsgID = m.ID
+	}
+	if m.first {
+		l.env.Type, l.env.Summary = string(waggle.KindSystemInit), firstSummary
 	}
 	if l.env.Summary == "" {
 		l.env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")

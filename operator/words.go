@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
@@ -15,7 +16,7 @@ import (
 
 // ownJournal is where the operator's words to a team that another program leads
 // are on record.
-const ownJournal journal.Name = "operator"
+const ownJournal = statedir.Operator
 
 // ledger opens the journal that holds the operator's words to a team: the
 // leader's, or the operator's own beside a team that waggle does not lead.

@@ -193,7 +193,7 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incom
 			continue
 		}
 		switch {
-		case !in.IsControl():
+		case p.chats(in):
 			chat = append(chat, in)
 		case in.Decoded.Kind == waggle.KindShutdownRequest:
 			ctl = append(ctl, item{in, e.ID, e.Envelope.Read})

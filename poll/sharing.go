@@ -9,3 +9,16 @@ type Sharing interface {
 	// Mine reports whether a new entry is for this machine. It is asked after Refresh.
 	Mine(in control.Incoming) bool
 }
+
+// Reader is a Machine whose session is given some control messages as words.
+type Reader interface {
+	Machine
+	// Words reports a control message that has no effect here and is delivered as chat.
+	Words(in control.Incoming) bool
+}
+
+// chats reports an entry that is for the session, and not for the machine.
+func (p *Poller) chats(in control.Incoming) bool {
+	r, ok := p.Machine.(Reader)
+	return !in.IsControl() || ok && r.Words(in)
+}

@@ -32,3 +32,17 @@ func (t *Team) Place(ctx context.Context, name waggle.MemberName, backend, pane 
 		return nil
 	})
 }
+
+// SetActive records whether a turn of a member runs. It is a hint for other programs
+// (WIRE §3); waggle itself never acts on it. An unknown member, or one that has left, is
+// a *NotFoundError.
+func (t *Team) SetActive(ctx context.Context, name waggle.MemberName, active bool) error {
+	return t.update(ctx, "active", func(c *Config) error {
+		m, ok := c.Member(name)
+		if !ok || m.Gone() {
+			return &NotFoundError{What: "member", Name: string(name), Near: c.Near(string(name))}
+		}
+		m.IsActive = &active
+		return nil
+	})
+}

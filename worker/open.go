@@ -58,6 +58,16 @@ type Options struct {
 	// Dir is where this process works; "": not in a directory of the member's, as one
 	// inside of another process.
 	Dir string
+	// Guest: another program leads the team; nil: waggle does.
+	Guest *Guest
+}
+
+// record is the journal that has the membership.
+func (o Options) record() journal.Name {
+	if o.Guest != nil {
+		return o.Guest.Journal
+	}
+	return journal.Leader
 }
 
 // ErrRunning: another process runs this instance. There is never a second one.
@@ -78,7 +88,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		}
 	}()
 	lead := control.NewLeader(nil)
-	leader, err := o.State.Journals().Open(journal.Leader, lead, journal.Options{Now: o.Minter.Now, Whole: true})
+	leader, err := o.State.Journals().Open(o.record(), lead, journal.Options{Now: o.Minter.Now, Whole: true})
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +111,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}
 	writer := journal.Writer{Instance: string(o.Instance), Epoch: epoch, PID: os.Getpid()}
 	if _, err := own.Append(ctx, writer, func() ([]journal.Draft, error) {
-		return fold.Open(control.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version})
+		return fold.Open(control.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version, Guest: o.Guest != nil})
 	}); err != nil {
 		return nil, err
 	}
@@ -111,13 +121,17 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		cwd, err := resolved(cmp.Or(o.Dir, m.Cwd))
 		return Location{Cwd: cwd, Top: top}, err
 	}
-	watch, err := p.files(o, m)
+	files := p.files
+	if o.Guest != nil {
+		files = p.guestFiles
+	}
+	watch, err := files(o, m)
 	if err != nil {
 		return nil, err
 	}
 	w := New(p)
 	w.close = []func() error{release, func() error { watch(); return nil }}
-	if !w.leads {
+	if !w.leads && o.Guest == nil {
 		w.listen(o) // the lead's socket is the leader's
 	}
 	return w, nil
@@ -188,32 +202,40 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
 		return nil, err
 	}
-	shut := p.place(o, m)
+	shut := p.place(o, o.Root.MemberDir(o.Team, m.Name))
+	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }
+	unwatch, err := p.watch(append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
+	if err != nil {
+		shut()
+		return nil, err
+	}
+	return func() { unwatch(); shut() }, nil
+}
+
+// watch makes the nudges: when one of the directories changes, and every second.
+func (p *Parts) watch(dirs ...string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	fell := make(chan error, 1) // one watch, which falls once
 	p.Fell = fell
-	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second, Fell: func(err error) { fell <- err }}, append(mail.Dirs(), o.State.LeaderJournal(), o.Root.TasksDir(o.Team))...)
+	p.Nudges, err = mailbox.Watch(ctx, mailbox.WatchOptions{Interval: time.Second, Fell: func(err error) { fell <- err }}, dirs...)
 	if err != nil {
 		cancel()
-		shut()
 		return nil, err
 	}
 	return func() {
 		cancel()
 		for range p.Nudges { // until the watcher has ended
 		}
-		shut()
 	}, nil
 }
 
 // place opens the member's directory: its log, its status, its artifacts. They
 // are for people, so without them the member works all the same.
-func (p *Parts) place(o Options, m *control.Member) (shut func()) {
+func (p *Parts) place(o Options, dir string) (shut func()) {
 	log := o.Log
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	dir := o.Root.MemberDir(o.Team, m.Name)
 	made := filepath.Join(dir, task.ArtifactsName)
 	if err := os.MkdirAll(made, 0o700); err != nil {
 		log.Warn("no directory for artifacts", "err", err)
@@ -222,7 +244,6 @@ func (p *Parts) place(o Options, m *control.Member) (shut func()) {
 	p.Environ = append(slices.Clone(p.Environ), p.Added...)
 	p.Status = func(s task.State) error { return task.WriteState(dir, s) }
 	p.KeepPlan = func(plan string) (string, error) { return keepPlan(dir, plan) }
-	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }
 	p.Files = func() ([]task.Artifact, error) { return task.Files(dir) }
 	if o.Terminal {
 		return func() {}

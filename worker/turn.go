@@ -191,6 +191,7 @@ func (w *Worker) play(t *turn, do func(*turn) (agent.Result, error)) {
 		w.end(t, end)
 	}()
 	w.status(task.MemberRunning, "")
+	w.active(true)
 	t.before = w.files()
 	end.res, end.err = w.guarded(t, do)
 }
@@ -222,6 +223,7 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
+	entries = append(w.kept(), entries...)
 	there := map[string]waggle.Envelope{}
 	for _, e := range entries {
 		if e.Err == nil {
@@ -350,6 +352,7 @@ func (w *Worker) end(t *turn, end turnEnd) {
 	defer w.wake()
 	idle, said := w.idle(t, end)
 	t.made = w.made(t)
+	w.active(false)
 	err := w.record(w.ctx, w.ending(t, idle, said, end.res))
 	if err != nil && !final(err) && w.ctx.Err() == nil {
 		// What the agent returned does not make a message: say only that.

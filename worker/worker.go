@@ -106,6 +106,11 @@ type Parts struct {
 	// KeepPlan writes a copy of a plan for readers of files and returns its path; nil:
 	// there is none.
 	KeepPlan func(plan string) (path string, err error)
+	// Abroad is the team of a guest; nil: waggle leads the team.
+	Abroad Abroad
+	// Kept returns what was removed from the mailbox when it was read, where no record
+	// holds it; nil: a record does.
+	Kept func() ([]mailbox.Entry, error)
 	// GateWait is how long the agent waits for an answer before it is told to
 	// retry later (TRUST 3); 0: as long as it takes.
 	GateWait time.Duration
@@ -146,8 +151,9 @@ type Worker struct {
 	earlier journal.Seq          // messages up to here are of earlier processes
 	unheard []unheard            // in the lead's mailbox, not in its journal
 
-	stop context.CancelFunc           // ends what runs; set by Run
-	fell atomic.Pointer[caught.Error] // the first panic in a goroutine of this worker
+	stop     context.CancelFunc           // ends what runs; set by Run
+	unlisted time.Time                    // since when the registry has no entry of a guest; zero: it has one
+	fell     atomic.Pointer[caught.Error] // the first panic in a goroutine of this worker
 
 	socket *transport.Socket // nil: none
 	post   mailbox.Store     // where what comes by the socket goes: this member's mailbox, with the limits of strangers
@@ -471,7 +477,12 @@ func (w *Worker) Standing(entry string) poll.Standing {
 func (w *Worker) Receive(ctx context.Context, in control.Incoming) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.append(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Receive(in, w.p.Lead), nil })
+	return w.append(ctx, func() ([]journal.Draft, error) {
+		if w.p.Fold.Guest {
+			return w.p.Fold.ReceiveFile(in, w.p.Lead), nil
+		}
+		return w.p.Fold.Receive(in, w.p.Lead), nil
+	})
 }
 
 // Apply implements poll.Machine: answer a shutdown, send what is on record,
@@ -481,6 +492,9 @@ func (w *Worker) Apply(ctx context.Context) error {
 		return err
 	}
 	w.home(ctx)
+	if err := w.abroad(ctx); err != nil {
+		return err
+	}
 	told := w.flush(ctx)
 	w.resend(ctx)
 	w.mu.Lock()

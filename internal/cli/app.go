@@ -250,6 +250,18 @@ func (a *App) team() (operator.Operator, waggle.TeamName, error) {
 	return op, name, err
 }
 
+// teamPast is team, and the one that --team names when another program led it, it is
+// gone, and something is on record that was done in it.
+func (a *App) teamPast() (operator.Operator, waggle.TeamName, error) {
+	op, name, err := a.team()
+	if operator.Code(err) == operator.CodeNotFound && a.flags.team != "" {
+		if past, perr := waggle.ParseTeam(a.flags.team); perr == nil && op.WorkedIn(past) {
+			return op, past, nil
+		}
+	}
+	return op, name, err
+}
+
 // teamArg picks the team that a positional argument or --team names.
 func (a *App) teamArg(args []string) (operator.Operator, waggle.TeamName, error) {
 	if len(args) > 0 {

@@ -173,7 +173,7 @@ func (a *App) completePast(_ *cobra.Command, args []string, _ string) ([]string,
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	known, err := op.Home.List()
+	known, err := op.PastTeams()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

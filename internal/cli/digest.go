@@ -20,7 +20,9 @@ func digestCmd(a *App) *cobra.Command {
 since the time that --since names: tasks that were completed or failed, members that
 died, were restarted or left, decisions that rules, the lead's agent or the deadline
 made, messages for you, and what waits for you now, with the command that you would give
-next. It marks nothing as read. A team that has ended is found too. The team "-" is
+next. It marks nothing as read. A team that has ended is found too. Of a team that
+another program leads, or led, it is what was done from here: who was registered, what
+was sent, what guests did and what their lead decided. The team "-" is
 that of the sessions that you started yourself; it is also meant where there is no team:
 what they asked, and who answered, as {"since","events"} with --json (audit query).
 
@@ -28,6 +30,7 @@ what they asked, and who answered, as {"since","events"} with --json (audit quer
 "outcome","note","next"}],"members":[{"at","member","what","detail","next"}],
 "decisions":[{"at","id","member","asks","decision","by","via","rule","reason","next"}],
 "calls":{"allowed","denied":[…]},"messages":[{"at","from","text","read"}],
+"sent":[{"at","from","to","text"}],
 "waiting":[{"id","member","asks","risk","age_s","asker","next"}],"trouble":[…]}; trouble
 lists the members that are dead, stalled or unknown now, like members.`,
 		Args:              cobra.MaximumNArgs(1),
@@ -117,6 +120,11 @@ func (a *App) sayDigest(d *operator.Digest) {
 		rows = append(rows, []string{a.moment(m.At), m.From, m.Text})
 	}
 	part("Messages", "waggle inbox"+a.scope(name), rows)
+	rows = nil
+	for _, m := range d.Sent {
+		rows = append(rows, []string{a.moment(m.At), m.From, "to " + m.To, m.Text})
+	}
+	part("Sent", "waggle msg list"+a.scope(name), rows)
 	switch {
 	case d.Calls.Allowed > 0:
 		a.say("\n%s", faint(count(d.Calls.Allowed, "call")+" allowed by rules; waggle audit query"+a.scope(name)))

@@ -35,7 +35,8 @@ func logCmd(a *App) *cobra.Command {
 		Use:   "log [TEAM]",
 		Short: "What happened, from the journals",
 		Long: `What happened, from the journals, in order of time. TEAM is a name, or the id of a
-team that was (<team>-<8 hex digits>); a deleted team is still on record. --json:
+team that was (<team>-<8 hex digits>); a deleted team is still on record. Of a team that
+another program leads, or led, it is what was done from here. --json:
 {"records":[{"time","journal","name","seq","writer","kind","body"}]}; with --follow one
 record a line.`,
 		Args:              cobra.MaximumNArgs(1),

@@ -44,7 +44,7 @@ session, which is in no team, the record has the state and a hash of the text.
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.team()
+			op, name, err := a.teamPast()
 			var msgs []operator.StoredMessage
 			if err == nil {
 				msgs, err = op.Message(cmd.Context(), name, args[0])
@@ -100,7 +100,7 @@ of each. --all adds the control messages.
 }
 
 func (a *App) msgList(ctx context.Context, all bool, state operator.Delivery) error {
-	op, name, err := a.team()
+	op, name, err := a.teamPast()
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ var commands = []func(*App) *cobra.Command{
 	doctorCmd,
 	downCmd,
 	gcCmd,
+	guestCmd,
 	holdCmd,
 	hookCmd,
 	hooksCmd,

@@ -70,7 +70,7 @@ func (h Home) whose(dir string) (*opened, error) {
 		return broken(err)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if (Dir{Path: dir}).Unmade() || !members(dir) && segments(leader) == 0 {
+		if (Dir{Path: dir}).Unmade() || h.abroad(dir) != nil || !members(dir) && segments(leader) == 0 {
 			return nil, nil
 		}
 		return broken(fmt.Errorf("%s is not there", filepath.Join(leader, firstSegment)))
@@ -87,6 +87,19 @@ func (h Home) whose(dir string) (*opened, error) {
 		return nil, nil // a directory that was moved and claims what it is not
 	}
 	return broken(err)
+}
+
+// abroad is the first record of what was done in the team of another program; nil when
+// the directory is none of those.
+func (h Home) abroad(dir string) *opened {
+	d := Dir{Path: dir}
+	if segments(d.LeaderJournal()) > 0 || d.aside().Aside {
+		return nil
+	}
+	if o, err := first(d.JournalOf(string(Operator))); err == nil && h.fits(dir, o) {
+		return o
+	}
+	return nil
 }
 
 // fits reports a claim that gives the directory's own name.

@@ -99,17 +99,43 @@ type Known struct {
 // ID names the directory: <team>-<id8>.
 func (k Known) ID() string { return filepath.Base(k.Dir.Path) }
 
-// List lists every team that ever was, oldest first, also those that have ended
+// List lists every team that waggle ever led, oldest first, also those that have ended
 // and those of other wire trees, and those of which nothing tells whose they are.
 func (h Home) List() ([]Known, error) { return h.glob("*") }
 
-func (h Home) glob(team string) ([]Known, error) {
+// Abroad lists the teams that another program led and in which something was done from
+// here, oldest first.
+func (h Home) Abroad() ([]Known, error) {
+	matches, err := h.dirs("*")
+	var ks []Known
+	for _, p := range matches {
+		if o := h.abroad(p); o != nil {
+			ks = append(ks, known(h, o))
+		}
+	}
+	sort.SliceStable(ks, func(i, j int) bool { return ks[i].Opened < ks[j].Opened })
+	return ks, err
+}
+
+func known(h Home, o *opened) Known {
+	return Known{Dir: h.Dir(o.Body.Root, o.Body.Team, o.Body.UID).aside(), Team: o.Body.Team, Root: o.Body.Root, Opened: o.Time}
+}
+
+func (h Home) dirs(team string) ([]string, error) {
 	if _, err := os.ReadDir(filepath.Join(h.Path, "teams")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("state: %w", err) // Glob would find nothing
 	}
 	matches, err := filepath.Glob(filepath.Join(h.Path, "teams", team+"-????????"))
 	if err != nil {
 		return nil, fmt.Errorf("state: %w", err)
+	}
+	return matches, nil
+}
+
+func (h Home) glob(team string) ([]Known, error) {
+	matches, err := h.dirs(team)
+	if err != nil {
+		return nil, err
 	}
 	var ks []Known
 	for _, p := range matches {
@@ -124,12 +150,16 @@ func (h Home) glob(team string) ([]Known, error) {
 			}
 			ks = append(ks, k)
 		case o != nil:
-			ks = append(ks, Known{Dir: h.Dir(o.Body.Root, o.Body.Team, o.Body.UID).aside(), Team: o.Body.Team, Root: o.Body.Root, Opened: o.Time})
+			ks = append(ks, known(h, o))
 		}
 	}
 	sort.SliceStable(ks, func(i, j int) bool { return ks[i].Opened < ks[j].Opened })
 	return ks, nil
 }
+
+// Operator is the journal of what was done from here in a team that another program
+// leads: who was registered there, and the operator's words.
+const Operator journal.Name = "operator"
 
 // Journals are the team's journals.
 func (d Dir) Journals() journal.Dir {

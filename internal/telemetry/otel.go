@@ -71,7 +71,7 @@ func (t *otel) request(o control.Observation) {
 	}
 	s.AddEvent(string(o.On), trace.WithTimestamp(o.Time))
 	if o.On == control.EvDecided {
-		t.waits.Record(context.Background(), o.Time.Sub(s.began).Seconds())
+		t.waits.Record(context.Background(), o.Time.Sub(s.began).Seconds(), metric.WithAttributes(attribute.String("team", string(o.Team))))
 	}
 	if o.To == control.RequestClosed {
 		t.end(key, o)

@@ -1,0 +1,156 @@
+package control
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"reflect"
+	"strings"
+
+	"waggle"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// A guest is a member of ours in a team that another program leads. That lead has no
+// journal here, so what it writes is taken on the channel "file" (TRUST 1): a verdict
+// answers one open question and allows it with its own input, a shutdown is answered.
+// Modes, rules and hosts for later have no effect, and assignments are words.
+
+// ReceiveFile judges a control entry of a guest's mailbox. What has no effect gets one
+// audit record; an entry that is owned already, or is only words, yields nothing.
+func (w *Worker) ReceiveFile(in Incoming, l *Leader) []journal.Draft {
+	if w.Owns(in.Entry) || !in.IsControl() {
+		return nil
+	}
+	d := in.Decoded
+	switch {
+	case d.Kind == waggle.KindInvalid:
+		return in.deny("cannot be read: " + first(d.Warnings))
+	case d.FromMismatch:
+		return in.deny("the payload names another sender than the envelope")
+	case in.Envelope.From != string(waggle.Lead):
+		return in.deny("only the lead may send it")
+	}
+	if ok, why := policy.MaySendFile(d.Kind, policy.RoleLeader, policy.RoleWorker); !ok {
+		return in.deny(why)
+	}
+	if p, ok := d.Payload.(waggle.ShutdownRequest); ok {
+		return w.askedToGo(in, waggle.RequestID(p.RequestID))
+	}
+	return w.answeredByFile(in, l)
+}
+
+// IsWords reports a control entry that a guest's session is given as words: a task is
+// work to read about, and no order.
+func (in Incoming) IsWords() bool { return in.Decoded.Kind == waggle.KindTaskAssignment }
+
+func (w *Worker) askedToGo(in Incoming, id waggle.RequestID) []journal.Draft {
+	switch {
+	case w.gone:
+		return in.deny("this member has ended")
+	case w.leaving:
+		return in.deny("a shutdown is being answered")
+	case id == "":
+		return in.deny("a request without an id cannot be answered")
+	}
+	return []journal.Draft{{Kind: RecApplied, Must: true, Body: Applied{What: CommandShutdown, Entry: in.Entry, ID: id, Channel: policy.ChannelFile}}}
+}
+
+func (w *Worker) answeredByFile(in Incoming, l *Leader) []journal.Draft {
+	v := verdictOf(in.Decoded.Payload)
+	c := w.byKey[Key{w.Instance, v.of, v.id}]
+	switch {
+	case c == nil || c.AskedSeq == 0:
+		return in.deny("it answers nothing that was asked")
+	case !c.Open():
+		return in.deny("it answers nothing that is open")
+	case v.call != "" && v.call != c.Ask.ToolUseID:
+		return in.deny("it names another call than the one that was asked")
+	case v.host != "" && v.host != c.Ask.Host && v.host != c.Ask.Hostport() && v.host != net.JoinHostPort(c.Ask.Host, c.Ask.Port):
+		return in.deny("it names another host than the one that was asked for")
+	}
+	a := Answered{Key: c.Key, Digest: c.Digest, Decision: DecisionDeny, By: policy.RoleLeader, Reason: clip(v.reason), Policy: l.Policy.Policy.Version,
+		Entry: in.Entry, Channel: policy.ChannelFile}
+	switch {
+	case v.allow && !sameInput(v.input, c.Ask.Input):
+		a.Reason = "the answer changes the input, and by file only what was asked is allowed"
+	case v.allow:
+		a.Decision = DecisionAllow
+		if v.more {
+			a.Reason = strings.TrimPrefix(a.Reason+"; what it allows beyond this request has no effect by file", "; ")
+		}
+	}
+	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: a}}
+}
+
+// fileVerdict is an answer as a file brings it.
+type fileVerdict struct {
+	of     waggle.Kind // the kind of what it answers
+	id     waggle.RequestID
+	allow  bool
+	reason string
+	call   string          // tool_use_id; "": it names none
+	host   string          // "": it names none
+	input  json.RawMessage // what is to run; empty: what was asked
+	more   bool            // it says more than yes or no
+}
+
+func verdictOf(p waggle.Payload) fileVerdict {
+	switch p := p.(type) {
+	case waggle.PermissionResponse:
+		v := fileVerdict{of: waggle.KindPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Subtype == waggle.SubtypeSuccess, reason: p.Error,
+			call: p.ToolUseID, more: p.Mode != ""}
+		if v.reason == "" {
+			v.reason = p.Notes
+		}
+		if p.Response != nil {
+			v.input, v.more = p.Response.UpdatedInput, v.more || len(p.Response.PermissionUpdates) > 0
+		}
+		return v
+	case waggle.PlanApprovalResponse:
+		return fileVerdict{of: waggle.KindPlanApprovalRequest, id: waggle.RequestID(p.RequestID), allow: p.Approved, reason: p.Feedback, more: p.PermissionMode != ""}
+	case waggle.SandboxPermissionResponse:
+		return fileVerdict{of: waggle.KindSandboxPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Allow, reason: p.Notes, host: p.Host, more: p.Scope != ""}
+	}
+	return fileVerdict{}
+}
+
+// sameInput reports an input that is what was asked: none, an empty object, or the
+// same values. What runs is always what was asked, byte for byte.
+func sameInput(got json.RawMessage, asked string) bool {
+	got = bytes.TrimSpace(got)
+	if len(got) == 0 || string(got) == "null" || string(got) == "{}" || string(got) == asked {
+		return true
+	}
+	a, aok := values(got)
+	b, bok := values([]byte(asked))
+	return aok && bok && reflect.DeepEqual(a, b)
+}
+
+// values decodes JSON without losing digits of numbers.
+func values(raw []byte) (v any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return v, d.Decode(&v) == nil && !d.More()
+}
+
+// composed writes a payload as this worker's envelope. A guest's lead knows no
+// messageId.
+func (w *Worker) composed(color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
+	mail, err := compose(w.Name, color, to, p, m)
+	return w.spelled(mail, err)
+}
+
+func (w *Worker) spelled(mail *Mail, err error) (*Mail, error) {
+	if err != nil || !w.Guest {
+		return mail, err
+	}
+	env, err := mail.Open()
+	if err != nil {
+		return nil, err
+	}
+	mail.Envelope, err = waggle.Envelope{From: env.From, Text: env.Text, Summary: env.Summary, Timestamp: env.Timestamp, Color: env.Color,
+		MsgV: env.MsgV, MsgID: env.MsgID, Type: env.Type}.MarshalJSON()
+	return mail, err
+}

@@ -1,0 +1,49 @@
+package control_test
+
+import (
+	"testing"
+
+	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// TestFileChannelIsForGuests: the fold of a member of a team that waggle leads takes no
+// order and no answer that only a file vouches for.
+func TestFileChannelIsForGuests(t *testing.T) {
+	for _, guest := range []bool{false, true} {
+		j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
+		j.add(control.RecOpened, control.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: guest})
+		err := j.try(control.RecApplied, control.Applied{What: control.CommandShutdown, Entry: "e#1", ID: "shutdown-1@gopher", Channel: policy.ChannelFile})
+		if (err == nil) != guest {
+			t.Errorf("guest %v: a shutdown by file: %v", guest, err)
+		}
+		if err := j.try(control.RecApplied, control.Applied{What: control.CommandMode, Version: 2, Channel: policy.ChannelFile}); err == nil {
+			t.Errorf("guest %v: a mode by file", guest)
+		}
+	}
+}
+
+// memoryRecords gives a worker's fold its records.
+type memoryRecords struct {
+	t    *testing.T
+	fold *control.Worker
+	seq  journal.Seq
+}
+
+func (m *memoryRecords) add(kind string, body any) {
+	m.t.Helper()
+	if err := m.try(kind, body); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *memoryRecords) try(kind string, body any) error {
+	m.seq++
+	raw, err := jsonobj.Marshal(body)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return m.fold.Apply(journal.Record{Seq: m.seq, Kind: kind, Must: true, Body: raw, Writer: journal.Writer{Instance: "i", Epoch: 1}})
+}

@@ -1,0 +1,37 @@
+package control_test
+
+import (
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+)
+
+// TestRevisionAfterWithdrawal: a plan that was taken back keeps its number, and the next
+// one has the next, whether or not the lead had seen the first; answers are bound to
+// theirs.
+func TestRevisionAfterWithdrawal(t *testing.T) {
+	for _, seen := range []bool{true, false} {
+		w, m := working(t, control.PolicySet{}, true)
+		revision := func(k control.Key) int { c, _ := m.w.Call(k); return c.Ask.Revision }
+		first := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "one"})
+		if seen {
+			m.flush()
+			w.pass()
+		}
+		m.do(func() ([]journal.Draft, error) { return m.w.Withdraw(first, "the agent gave it up"), nil })
+		second := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "two"})
+		m.flush()
+		w.pass()
+		third := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "three"}) // takes the place of the second
+		for k, want := range map[control.Key]int{first: 1, second: 2, third: 3} {
+			if got := revision(k); got != want {
+				t.Errorf("seen %v: the plan %s is revision %d, want %d", seen, k.ID, got, want)
+			}
+		}
+		if r := w.request(second); r.Ask.Revision != 2 {
+			t.Errorf("seen %v: on the lead's record it is revision %d", seen, r.Ask.Revision)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package foreigntest_test
+
+import (
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// TestDownAsksEverybodyAtOnce: the end of a team asks every registered member in one
+// grace, says who did not answer, and lists who is only in the registry, which fails
+// nothing.
+func TestDownAsksEverybodyAtOnce(t *testing.T) {
+	s := newStage(t, "worker")
+	for _, name := range []waggle.MemberName{"carol", "dave"} {
+		_, _, err := s.op.Register(t.Context(), s.team, team.Member{Name: name, AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
+		must(t, err)
+	}
+	reg, err := team.Open(s.op.Root, s.team, noOptions)
+	must(t, err)
+	_, _, err = reg.Add(t.Context(), team.Member{Name: "erin", AgentType: "general-purpose"}, false) // as an editor of the file does
+	must(t, err)
+	const grace = 2 * time.Second
+	stop := make(chan struct{})
+	answered := make(chan struct{})
+	go func() { // bob agrees when he is asked; carol and dave say nothing
+		defer close(answered)
+		for tick := time.NewTicker(10 * time.Millisecond); ; {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+			}
+			texts, err := s.them.take()
+			if err != nil {
+				continue // the team is gone
+			}
+			for _, text := range texts {
+				if f := frameOf(text); f.Type == "shutdown_request" {
+					_ = s.them.write("team-lead", "bob", `{"type":"shutdown_approved","requestId":"`+f.RequestID+`","from":"bob","timestamp":"2026-11-22T16:00:00.000Z"}`)
+				}
+			}
+		}
+	}()
+	began := time.Now()
+	ended, err := s.op.Down(t.Context(), s.team, operator.StopOptions{Grace: grace})
+	took := time.Since(began)
+	close(stop)
+	<-answered
+	must(t, err)
+	if took > 2*grace {
+		t.Errorf("four members took %s with a grace of %s", took, grace)
+	}
+	got := map[string]operator.MemberEnd{}
+	for _, e := range ended.Members {
+		got[e.Member] = e
+	}
+	for name, want := range map[string]string{"bob": control.LeftHandshake, "carol": control.LeftReleased, "dave": control.LeftReleased, "erin": "listed"} {
+		if got[name].How != want || got[name].Code() != 0 {
+			t.Errorf("%s ended as %+v, want %s", name, got[name], want)
+		}
+	}
+	if !got["bob"].Answered || got["carol"].Answered || got["dave"].Answered || got["erin"].Answered {
+		t.Errorf("who answered: %+v", got)
+	}
+}

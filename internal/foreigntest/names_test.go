@@ -1,0 +1,119 @@
+package foreigntest_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/operator"
+	"waggle/task"
+)
+
+// assignment is what a task_assignment says of who gave it.
+type assignment struct {
+	Type       string
+	AssignedBy string
+	TaskID     string `json:"taskId"`
+}
+
+// lastIn is the newest entry of a mailbox.
+func (s *stage) lastIn(box string) (e entry) {
+	s.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(s.them.team, "inboxes", box+".json"))
+	must(s.t, err)
+	var es []entry
+	must(s.t, json.Unmarshal(raw, &es))
+	if len(es) == 0 {
+		s.t.Fatalf("the mailbox of %s is empty", box)
+	}
+	return es[len(es)-1]
+}
+
+func (s *stage) assigns(owner string, terms operator.Terms) assignment {
+	s.t.Helper()
+	made, err := s.op.AddTask(s.t.Context(), s.team, operator.NewTask{Subject: "s", Description: "d"})
+	must(s.t, err)
+	_, err = s.op.AssignTask(s.t.Context(), s.team, task.ID(made.Task.ID), "bob", terms)
+	must(s.t, err)
+	e := s.lastIn(owner)
+	var a assignment
+	must(s.t, json.Unmarshal([]byte(e.Text), &a))
+	if a.AssignedBy != e.From {
+		s.t.Errorf("assignedBy is %q, and the message is from %q", a.AssignedBy, e.From)
+	}
+	return a
+}
+
+// TestAssignedBy: assignedBy is who assigned, a name that can be answered: the lead in a
+// team that waggle leads, and in another program's team our member there.
+func TestAssignedBy(t *testing.T) {
+	s := newStage(t, "worker")
+	if a := s.assigns("bob", operator.Terms{}); a.Type != "task_assignment" || a.AssignedBy != "team-lead" {
+		t.Errorf("in a team of ours: %+v", a)
+	}
+	s = newStage(t, "lead")
+	s.joins("bob")
+	if a := s.assigns("bob", operator.Terms{}); a.Type != "task_assignment" || a.AssignedBy != "gopher" {
+		t.Errorf("in a session's team: %+v", a)
+	}
+}
+
+// joins adds a member of the other program's own to its registry.
+func (s *stage) joins(name string) {
+	s.t.Helper()
+	path := filepath.Join(s.them.team, "config.json")
+	raw, err := os.ReadFile(path)
+	must(s.t, err)
+	var c map[string]any
+	must(s.t, json.Unmarshal(raw, &c))
+	c["members"] = append(c["members"].([]any), map[string]any{"agentId": name + "@" + string(s.team), "name": name, "agentType": "general-purpose",
+		"joinedAt": 2, "tmuxPaneId": "%1", "cwd": "/", "subscriptions": []any{}})
+	raw, err = json.MarshalIndent(c, "", "  ")
+	must(s.t, err)
+	must(s.t, os.WriteFile(path, raw, 0o644))
+}
+
+// TestWordsAreFromWhoCanBeAnswered: words go out as our registered member in another
+// program's team, one that is registered for that where there is none, and as the lead in
+// a team of ours; never in a name that is not in the registry, nor in another member's.
+func TestWordsAreFromWhoCanBeAnswered(t *testing.T) {
+	s := newStage(t, "worker")
+	s.sends("bob", "hello")
+	if e := s.lastIn("bob"); e.From != "team-lead" {
+		t.Errorf("in a team of ours from %q", e.From)
+	}
+	s = newStage(t, "lead")
+	s.sends("team-lead", "hello")
+	if e := s.lastIn("team-lead"); e.From != "gopher" {
+		t.Errorf("in a session's team from %q", e.From)
+	}
+	s.joins("bob")
+	for as, code := range map[string]int{"operator": operator.CodeUsage, "bob": operator.CodeRefused, "team-lead": operator.CodeRefused} {
+		_, err := s.op.Send(t.Context(), s.team, operator.Message{To: toMember("team-lead"), Text: "hello", As: as})
+		if operator.Code(err) != code {
+			t.Errorf("as %s: %v", as, err)
+		}
+	}
+	must(t, s.op.Remove(t.Context(), s.team, "gopher"))
+	s.sends("team-lead", "hello again")
+	e := s.lastIn("team-lead")
+	if !s.listed(e.From) || e.From == "bob" {
+		t.Errorf("without a member of ours it is from %q", e.From)
+	}
+}
+
+// listed reports a name of the registry.
+func (s *stage) listed(name string) bool {
+	s.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(s.them.team, "config.json"))
+	must(s.t, err)
+	var c struct{ Members []struct{ Name string } }
+	must(s.t, json.Unmarshal(raw, &c))
+	for _, m := range c.Members {
+		if m.Name == name {
+			return true
+		}
+	}
+	return false
+}

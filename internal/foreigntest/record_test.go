@@ -1,0 +1,92 @@
+package foreigntest_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/operator"
+)
+
+// told is what log, digest and msg tell of a team.
+type told struct {
+	records []string
+	digest  *operator.Digest
+	sent    operator.StoredMessage
+}
+
+func (s *stage) tells(id string) told {
+	s.t.Helper()
+	var out told
+	log, err := s.op.OpenLog(s.t.Context(), string(s.team))
+	must(s.t, err)
+	recs, err := log.Next(s.t.Context())
+	must(s.t, err)
+	for _, r := range recs {
+		out.records = append(out.records, r.Name+" "+r.Kind)
+	}
+	out.digest, err = s.op.Digest(s.t.Context(), string(s.team), time.Time{})
+	must(s.t, err)
+	list, err := s.op.Messages(s.t.Context(), s.team, false)
+	must(s.t, err)
+	for _, m := range list {
+		if m.MsgID == id {
+			out.sent = m
+		}
+	}
+	shown, err := s.op.Message(s.t.Context(), s.team, id)
+	must(s.t, err)
+	if len(shown) != 1 || shown[0].State != out.sent.State {
+		s.t.Errorf("msg show has %+v, msg list %+v", shown, out.sent)
+	}
+	return out
+}
+
+// TestRecordOfASessionsTeam: log, digest and msg show what was done from here in the team of
+// a session: who was registered, what was sent, what a guest did and what its lead said; and
+// the same when the session has ended and its team is gone.
+func TestRecordOfASessionsTeam(t *testing.T) {
+	g := newGuest(t)
+	g.says("team-lead", "please look at this")
+	a := g.asked()
+	g.says("team-lead", verdict(a.Request_id, a.Tool_use_id, `{}`))
+	g.idle()
+	g.stop()
+	err := <-g.done
+	g.done <- err
+	id := g.sends("team-lead", "all quiet here")
+	for _, gone := range []bool{false, true} {
+		want, state := "other", operator.Written
+		if gone {
+			must(t, os.Rename(g.them.team, g.them.team+".deleted-1"))
+			must(t, os.RemoveAll(g.them.team+".deleted-1"))
+			want = "ended"
+		}
+		got := g.tells(id)
+		for _, r := range []string{"operator joined", "operator said", "gopher asked", "gopher answered", "gopher finished", "gopher said"} {
+			if !slices.Contains(got.records, r) {
+				t.Errorf("gone %v: the log has no %q: %q", gone, r, got.records)
+			}
+		}
+		d := got.digest
+		if d.State != want || len(d.Results) != 1 || len(d.Decisions) != 1 || d.Decisions[0].Via != "file" || d.Decisions[0].Decision != "allow" {
+			t.Errorf("gone %v: the digest is %+v", gone, d)
+		}
+		if !slices.ContainsFunc(d.Sent, func(m operator.DigestSent) bool { return m.Text == "all quiet here" && m.From == "gopher" }) {
+			t.Errorf("gone %v: the digest has sent %+v", gone, d.Sent)
+		}
+		if !slices.ContainsFunc(d.Members, func(m operator.DigestMember) bool { return m.Member == "gopher" && strings.HasPrefix(m.What, "joined") }) {
+			t.Errorf("gone %v: the digest has members %+v", gone, d.Members)
+		}
+		if got.sent.State != state || got.sent.To != "team-lead" {
+			t.Errorf("gone %v: the words are %+v", gone, got.sent)
+		}
+	}
+	known, err := g.op.Home.List()
+	must(t, err)
+	if len(known) != 0 {
+		t.Errorf("it counts as a team that waggle led: %+v", known)
+	}
+}

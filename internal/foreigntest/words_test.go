@@ -1,0 +1,105 @@
+package foreigntest_test
+
+import (
+	"slices"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+)
+
+// erases takes a text out of a mailbox without reading any of it.
+func (f foreign) erases(box, text string) error {
+	return f.edit(box, func(es []entry) []entry {
+		return slices.DeleteFunc(es, func(e entry) bool { return e.Text == text })
+	})
+}
+
+func (s *stage) sends(to, text string) string {
+	s.t.Helper()
+	sent, err := s.op.Send(s.t.Context(), s.team, operator.Message{To: toMember(to), Text: text})
+	must(s.t, err)
+	must(s.t, operator.Exit(sent))
+	return sent[0].MsgID
+}
+
+// became is the state of a message.
+func (s *stage) became(id string) operator.Delivery {
+	s.t.Helper()
+	list, err := s.op.Message(s.t.Context(), s.team, id)
+	must(s.t, err)
+	if len(list) != 1 {
+		s.t.Fatalf("%s is there %d times", id, len(list))
+	}
+	return list[0].State
+}
+
+// holds lists the texts in bob's mailbox.
+func (s *stage) holds() (texts []string) {
+	s.t.Helper()
+	must(s.t, s.them.edit(s.them.name, func(es []entry) []entry {
+		for _, e := range es {
+			texts = append(texts, e.Text)
+		}
+		return es
+	}))
+	return texts
+}
+
+// TestErasedWordsAreSentAgain: words that nobody waits for and that another program erased
+// before their reader took them are sent again by whoever leads, once, and on record.
+func TestErasedWordsAreSentAgain(t *testing.T) {
+	s := newStage(t, "worker")
+	s.sends("bob", "one")
+	id := s.sends("bob", "two")
+	s.pass()
+	must(t, s.them.erases("bob", "two"))
+	s.pass()
+	s.pass()
+	if got := s.holds(); !slices.Equal(got, []string{"one", "two"}) {
+		t.Fatalf("after it was erased its mailbox holds %q", got)
+	}
+	if d := s.became(id); d != operator.Written {
+		t.Errorf("it is %s", d)
+	}
+	must(t, s.them.erases("bob", "two"))
+	s.pass()
+	s.pass()
+	if got := s.holds(); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("after it was erased twice its mailbox holds %q", got)
+	}
+	if d := s.became(id); d != operator.Erased {
+		t.Errorf("it is %s", d)
+	}
+	st, err := s.op.State(t.Context(), s.team)
+	must(t, err)
+	if o := st.Lead.SpokenAs(id)[0]; o.Again != control.ErasedOnce || o.End != control.ReaderNever {
+		t.Errorf("on record: again %q, end %q", o.Again, o.End)
+	}
+}
+
+// TestTakenWordsAreClosed: words that their reader took are closed by that, and are not
+// looked at again.
+func TestTakenWordsAreClosed(t *testing.T) {
+	s := newStage(t, "worker")
+	id := s.sends("bob", "one")
+	s.pass()
+	s.takes()
+	s.pass()
+	if got := s.holds(); len(got) != 0 {
+		t.Errorf("its mailbox holds %q", got)
+	}
+	if d := s.became(id); d != operator.Delivered {
+		t.Errorf("it is %s", d)
+	}
+	st, err := s.op.State(t.Context(), s.team)
+	must(t, err)
+	if o := st.Lead.SpokenAs(id)[0]; !o.Closed || o.End != control.ReaderTook {
+		t.Errorf("on record: %+v", o)
+	}
+}
+
+func toMember(name string) waggle.Address {
+	return waggle.Address{Scheme: waggle.SchemeMember, Member: waggle.MemberName(name)}
+}

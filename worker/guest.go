@@ -1,0 +1,205 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/boxes"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/poll"
+	"waggle/team"
+)
+
+// A guest is a member in a team that another program leads. Of that team it uses its own
+// mailbox, the lead's to write to, and of the registry its own entry: there it says in
+// isActive whether a turn runs. Its own files lie in STATE.
+
+// Guest says what a guest is.
+type Guest struct {
+	Journal journal.Name // in which its membership is on record
+	Agent   string       // what thinks in it
+	Spec    []byte       // the agent's settings
+	Cwd     string
+}
+
+// Abroad is the registry of a team that another program leads, as a guest uses it.
+type Abroad interface {
+	// Listed reports whether the guest has an entry.
+	Listed(ctx context.Context) (bool, error)
+	// Active writes isActive of that entry. It tries for the lock once, for a short time.
+	Active(ctx context.Context, active bool) error
+}
+
+// activeWait is how long a try for the lock of another program's registry may take. A
+// hint is not worth more of its time.
+const activeWait = 50 * time.Millisecond
+
+// unlistedGrace is how long a guest's entry may be missing: another program's rewrite can
+// lose it for a moment.
+const unlistedGrace = 5 * time.Second
+
+// abroad is Abroad over files.
+type registry struct {
+	root team.Root
+	team waggle.TeamName
+	name waggle.MemberName
+}
+
+func (r registry) Listed(ctx context.Context) (bool, error) {
+	t, err := team.Open(r.root, r.team, atomicfile.Options{Deadline: activeWait})
+	var c *team.Config
+	if err == nil {
+		c, err = t.Load(ctx)
+	}
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	m, ok := c.Member(r.name)
+	return ok && !m.Gone(), nil
+}
+
+func (r registry) Active(ctx context.Context, active bool) error {
+	ctx, cancel := context.WithTimeout(ctx, activeWait)
+	defer cancel()
+	t, err := team.Open(r.root, r.team, atomicfile.Options{Deadline: activeWait})
+	if err != nil {
+		return err
+	}
+	return t.SetActive(ctx, r.name, active)
+}
+
+// active says in the registry of another program's team whether a turn runs. What
+// cannot be written at once is not written.
+func (w *Worker) active(active bool) {
+	if w.p.Abroad == nil {
+		return
+	}
+	err := w.p.Abroad.Active(context.WithoutCancel(w.ctx), active)
+	w.trouble.Note("isActive", err, "isActive in the registry is not current")
+}
+
+// abroad ends a guest whom the registry of its team does not show any more.
+func (w *Worker) abroad(ctx context.Context) error {
+	if w.p.Abroad == nil {
+		return nil
+	}
+	listed, err := w.p.Abroad.Listed(ctx)
+	w.trouble.Note("registry", err, "the registry of the team cannot be read, will retry")
+	now := w.p.Minter.Now()
+	switch {
+	case err != nil:
+		return ctx.Err()
+	case listed:
+		w.unlisted = time.Time{}
+	case w.unlisted.IsZero():
+		w.unlisted = now
+	case now.Sub(w.unlisted) >= unlistedGrace:
+		return fmt.Errorf("the registry of the team does not show %s any more: %w", w.p.Fold.Name, ErrLeft)
+	}
+	return nil
+}
+
+// kept is what an earlier process was given and removed from the mailbox.
+func (w *Worker) kept() []mailbox.Entry {
+	if w.p.Kept == nil {
+		return nil
+	}
+	entries, err := w.p.Kept()
+	w.trouble.Note("archive", err, "the archive of read mail cannot be read")
+	return entries
+}
+
+var _ poll.Reader = (*Worker)(nil)
+
+// Words implements poll.Reader.
+func (w *Worker) Words(in control.Incoming) bool { return w.p.Fold.Guest && in.IsWords() }
+
+// errNotLead refuses words of a guest to other members.
+var errNotLead = errors.New("a guest writes to the lead alone: say it to team-lead")
+
+// guestFiles opens what a guest uses of the wire tree and starts watching it.
+func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error) {
+	mail := boxes.Of(o.Root, o.Team)
+	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log)})
+	if err != nil {
+		return nil, err
+	}
+	var box mailbox.Store = own
+	if mail.Retention == mailbox.Prune {
+		kept := mailbox.Archive{Dir: boxes.MailDir(o.State.Archive(), m.Name)}
+		box, p.Kept = keeping{own, kept}, kept.Entries
+	}
+	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
+		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
+	p.Box, p.Look = home, home.Look
+	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}); err != nil {
+		return nil, err
+	}
+	p.LeadPrunes = true // it writes no journal
+	p.Peer = func(waggle.MemberName) (mailbox.Store, error) { return nil, errNotLead }
+	p.Abroad = registry{o.Root, o.Team, m.Name}
+	if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
+		return nil, err
+	}
+	p.Agent = onWords{p.Agent}
+	p.Cwd = o.Guest.Cwd
+	shut := p.place(o, filepath.Join(o.State.Path, "guests", string(m.Name)))
+	p.Shown = nil // it has no pane that is the lead's
+	nudges, err := p.watch(append(mail.Dirs(), o.Root.TeamDir(o.Team), o.State.JournalOf(string(o.Guest.Journal)))...)
+	if err != nil {
+		shut()
+		return nil, err
+	}
+	return func() { nudges(); shut() }, nil
+}
+
+// keeping is a guest's mailbox, from which its dialect may have what was read removed: a
+// copy goes into the archive first.
+type keeping struct {
+	mailbox.Store
+	archive mailbox.Archive
+}
+
+func (k keeping) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
+	entries, err := k.Entries(ctx)
+	if err != nil {
+		return err
+	}
+	marked := map[mailbox.ID]bool{}
+	for _, id := range ids {
+		marked[id] = true
+	}
+	var kept []mailbox.Entry
+	for _, e := range entries {
+		if marked[e.ID] && !e.Envelope.Read {
+			kept = append(kept, e)
+		}
+	}
+	if err := k.archive.Keep(kept...); err != nil {
+		return err
+	}
+	return k.Store.MarkRead(ctx, ids...)
+}
+
+// onWords gives words as a task to an agent that a guest has: a command reads them as
+// it reads a task's instructions, and asks before it runs as it does for a task.
+type onWords struct{ agent.Agent }
+
+func (a onWords) Turn(ctx context.Context, h agent.Host, work agent.Work) (agent.Result, error) {
+	if work.Task == nil {
+		work.Task, work.Mail = &agent.Task{Subject: "words of " + work.Mail[0].From, Instructions: waggle.TextForm(work.Mail...), Cwd: work.Cwd}, nil
+	}
+	return a.Agent.Turn(ctx, h, work)
+}
