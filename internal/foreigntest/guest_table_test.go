@@ -100,7 +100,7 @@ func TestGuestWalk(t *testing.T) {
 			t.Run(f.name+"/"+kase, func(t *testing.T) {
 				t.Parallel()
 				want := ofGuest[f.name][i]
-				if got := newGuest(t).plays(f, kase); got != want {
+				if got := newGuest(t).plays(f, kase); want == "" || got != want {
 					t.Errorf("%s, guest, %s: %s\nwant %s", f.name, kase, got, want)
 				}
 			})
