@@ -27,8 +27,12 @@ type entry struct {
 // write puts a text into a mailbox in anybody's name.
 func (f foreign) write(box, from, text string) error {
 	return f.edit(box, func(es []entry) []entry {
-		return append(es, entry{From: from, Text: text, Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Color: "green"})
+		return append(es, mail(from, text))
 	})
+}
+
+func mail(from, text string) entry {
+	return entry{From: from, Text: text, Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Color: "green"}
 }
 
 // take reads its mailbox and removes what it has read, as 2.1.329 does.

@@ -162,7 +162,7 @@ func shutdown(s *stage) {
 func TestWalk(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# What a foreign member can do\n\nWritten by `go test ./internal/foreigntest -update`. The foreign member is a plain writer of\n" +
-		"JSON under the lock of proper-lockfile. As *worker* it is `bob`, registered in a team that\nwaggle leads (trust: file), under a policy that bypasses permissions; as *lead* it leads the\nteam of a session in which `gopher` was registered here. Every effect is listed: records in\nthe leader's journal, open questions, mail to others, members, tasks, policy. After → is\nwhat the next step came to; *allowed* is the operator's answer, *taken* is when the reader\nhas emptied its mailbox.\n\n" +
+		"JSON under the lock of proper-lockfile. As *worker* it is `bob`, registered in a team that\nwaggle leads (trust: file), under a policy that bypasses permissions; as *lead* it leads the\nteam of a session in which `gopher` was registered here, and as *lead of a guest* that of a\nsession in which `gopher` is at work: there the effects are what gopher writes to its lead,\nhow often it runs a command, and what is on record as unverified. Every effect is listed: records in\nthe leader's journal, open questions, mail to others, members, tasks, policy. After → is\nwhat the next step came to; *allowed* is the operator's answer, *taken* is when the reader\nhas emptied its mailbox.\n\n" +
 		"| flow | role | case | sent | effects |\n|---|---|---|---|---|\n")
 	for _, f := range flows {
 		for _, role := range []string{"worker", "lead"} {
@@ -178,6 +178,9 @@ func TestWalk(t *testing.T) {
 				})
 				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", f.name, role, kase, sent, strings.ReplaceAll(got, "|", "\\|"))
 			}
+		}
+		for i, kase := range cases { // TestGuestWalk sees that it is so
+			fmt.Fprintf(&b, "| %s | lead of a guest | %s | %s | %s |\n", f.name, kase, kindOf(f.order("")), ofGuest[f.name][i])
 		}
 	}
 	const path = "../../docs/foreign.md"

@@ -1,0 +1,130 @@
+package foreigntest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// plays says what the guest does in a cell of the table: what it writes to its lead, how
+// often it ran a command, what is on record as unverified, and whether it is still there.
+func (g *guesting) plays(f flow, kase string) string {
+	g.t.Helper()
+	id, from := "id-1", "team-lead"
+	if f.name == "permission" {
+		g.says("team-lead", "please look at this")
+		id = g.asked().Request_id
+	}
+	text := f.order(id)
+	switch kase {
+	case "late":
+		must(g.t, g.op.Remove(g.t.Context(), g.team, "gopher"))
+		err := <-g.done
+		g.done <- err
+		g.says(from, text)
+		return g.record(nil) + "; it has ended"
+	case "forged":
+		from = "stranger"
+	}
+	said := []entry{mail(from, text)}
+	if kase == "duplicate" {
+		said = append(said, mail(from, text))
+	}
+	must(g.t, g.them.edit(g.box, func(es []entry) []entry { return append(es, said...) }))
+	if f.name == "shutdown" && from == "team-lead" {
+		e, _ := g.heard()
+		err := <-g.done
+		g.done <- err
+		if g.gopher() != nil {
+			return "its entry is still there"
+		}
+		return g.record([]string{kindOf(e.Text)}) + "; it has ended"
+	}
+	if f.name == "permission" && kase == "forged" { // the question is open: the lead says no
+		g.says("team-lead", fmt.Sprintf(`{"type":"permission_response","request_id":%q,"subtype":"error","error":"no"}`, id))
+	}
+	const end = "that is all"
+	g.says("team-lead", end)
+	var wrote []string
+	words := 0
+	for {
+		e, _ := g.heard()
+		ask := frameOf(e.Text)
+		if turns := map[string]string{"words": text, "task": "task_assignment"}[f.name]; turns != "" { // one or two
+			words += strings.Count(e.Text, turns)
+		} else if ask.Type != "permission_request" {
+			wrote = append(wrote, kindOf(e.Text))
+		}
+		if ask.Type == "permission_request" && strings.Contains(e.Text, end) {
+			break
+		}
+		if ask.Type == "permission_request" { // what the words led to
+			g.says("team-lead", fmt.Sprintf(`{"type":"permission_response","request_id":%q,"subtype":"error","error":"no"}`, ask.Request_id))
+		}
+	}
+	if f.name == "words" || f.name == "task" {
+		wrote = append(wrote, fmt.Sprintf("its agent is shown it %d times", words))
+	}
+	return g.record(wrote)
+}
+
+// record is what is on record of a cell, behind the mail that the lead got.
+func (g *guesting) record(wrote []string) string {
+	var out []string
+	if out = counted(wrote); len(out) == 0 {
+		out = []string{"nothing"}
+	}
+	ran, unverified := 0, 0
+	for _, kind := range g.records() {
+		switch kind {
+		case "started":
+			ran++
+		case "unverified":
+			unverified++
+		}
+	}
+	if ran > 0 {
+		out = append(out, fmt.Sprintf("ran %d times", ran))
+	}
+	if unverified > 0 {
+		out = append(out, fmt.Sprintf("%d unverified", unverified))
+	}
+	return strings.Join(out, "; ")
+}
+
+// TestGuestWalk walks all flows with a foreign lead and a guest that is at work, and
+// compares every cell with what is expected of it. A cell without an expectation fails.
+func TestGuestWalk(t *testing.T) {
+	for _, f := range flows {
+		for i, kase := range cases {
+			t.Run(f.name+"/"+kase, func(t *testing.T) {
+				t.Parallel()
+				want := ofGuest[f.name][i]
+				if got := newGuest(t).plays(f, kase); want == "" || got != want {
+					t.Errorf("%s, guest, %s: %s\nwant %s", f.name, kase, got, want)
+				}
+			})
+		}
+	}
+}
+
+// ofGuest is what has to come of every flow: plain, duplicate, late, forged.
+var ofGuest = map[string][4]string{
+	"permission":     {"idle_notification; ran 1 times", "idle_notification; ran 1 times; 1 unverified", ended, "idle_notification; 1 unverified"},
+	"network":        unasked,
+	"plan":           unasked,
+	"shutdown":       {"shutdown_approved; it has ended", "shutdown_approved; 1 unverified; it has ended", ended, "nothing; 1 unverified"},
+	"task":           shown,
+	"idle":           unasked,
+	"mode and rules": unasked,
+	"words":          shown,
+}
+
+// ended is what comes of everything after its entry was taken out.
+const ended = "nothing; it has ended"
+
+// shown is what comes of words, and of a task, which by file is no more than words.
+var shown = [4]string{"its agent is shown it 1 times", "its agent is shown it 2 times", ended, "its agent is shown it 1 times"}
+
+// unasked is what comes of what a guest did not ask for, or takes from no file.
+var unasked = [4]string{"nothing; 1 unverified", "nothing; 2 unverified", ended, "nothing; 1 unverified"}
