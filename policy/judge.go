@@ -10,7 +10,7 @@ import (
 // JudgeVersion is of what Judge says of the same call under the same policy: it rises with
 // every change of that. A record of what it said holds it, so that an audit knows which
 // of them it can judge again.
-const JudgeVersion = 1
+const JudgeVersion = 2
 
 // Call is a tool call to be judged. Input is the raw JSON object; for Bash its
 // "command" is the shell text, for file tools "file_path", "notebook_path" or

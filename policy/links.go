@@ -260,9 +260,9 @@ type patterns struct {
 }
 
 // patterns resolves the literal part of a glob. In an allow rule links below the
-// working directory are not followed: their content is the repository's, and who can
-// replace one would choose what the rule allows. Links at and above the working
-// directory, and elsewhere, are.
+// working directory, by whatever name, are not followed: their content is the
+// repository's, and who can replace one would choose what the rule allows. Links at and
+// above the working directory, and elsewhere, are.
 func (pl place) patterns(glob, cwd string) patterns {
 	out := patterns{text: anchored(glob, cwd)}
 	if pl.links == nil {
@@ -299,8 +299,37 @@ func (pl place) patterns(glob, cwd string) patterns {
 		out.allow = joinGlob(escapeGlob(text), rest)
 	case len(out.real) == 1 && !out.doubt:
 		out.allow = out.real[0]
+		if out.allow != out.text { // a link stands in it
+			if at := pl.entered(text); at != "" {
+				out.allow = joinGlob(escapeGlob(at), rest)
+			}
+		}
 	}
 	return out
+}
+
+// entered is a directory that leads into the working directory by another name: as far as
+// its links lead there, and as it is spelled from there on. It is "" for any other.
+func (pl place) entered(dir string) string {
+	if pl.realCwd == "" {
+		return ""
+	}
+	for i := 1; i <= len(dir); i++ {
+		if i < len(dir) && dir[i] != '/' {
+			continue
+		}
+		real, err := pl.real(dir[:i])
+		if recorded, ok := pl.links.(Recorded); ok && errors.Is(err, errNotRecorded) {
+			real, err = recorded.near(dir[:i]), nil
+		}
+		if err != nil {
+			return ""
+		}
+		if under(pl.realCwd, real) {
+			return path.Join(real, dir[i:])
+		}
+	}
+	return ""
 }
 
 // literalPart cuts a glob before its first segment with a wildcard; dir is

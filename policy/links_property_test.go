@@ -53,9 +53,12 @@ func growRandom(t *rapid.T, root string) {
 }
 
 // reaches is an oracle of where a path leads that shares nothing with realpath: the
-// deepest ancestor that filepath.EvalSymlinks resolves, and the rest. Of a link that
-// leads nowhere, and of ".." behind what is missing, it knows nothing.
-func reaches(p string) (real string, known bool) {
+// deepest ancestor that filepath.EvalSymlinks resolves, and the rest. A link that leads
+// nowhere is read, and ".." behind what is missing takes it away again. Of a circle it
+// knows nothing.
+func reaches(p string) (real string, known bool) { return reachesFrom(p, 0) }
+
+func reachesFrom(p string, links int) (real string, known bool) {
 	rest := ""
 	for at := p; ; {
 		real, err := filepath.EvalSymlinks(at)
@@ -63,10 +66,21 @@ func reaches(p string) (real string, known bool) {
 			return path.Join(real, rest), true
 		}
 		cut := strings.LastIndexByte(at, '/')
-		if _, lerr := os.Lstat(at); lerr == nil || cut <= 0 || at[cut+1:] == ".." {
+		if cut <= 0 || links > 40 {
 			return "", false
 		}
-		at, rest = at[:cut], path.Join(at[cut+1:], rest)
+		dir, name := at[:cut], at[cut+1:]
+		if to, err := os.Readlink(at); err == nil {
+			if !strings.HasPrefix(to, "/") {
+				to = dir + "/" + to
+			}
+			return reachesFrom(to+"/"+rest, links+1)
+		}
+		if name == ".." {
+			above, known := reachesFrom(dir, links+1)
+			return path.Join(path.Dir(above), rest), known
+		}
+		at, rest = dir, path.Join(name, rest)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/policy"
 )
 
 // TestVerifyTampered: audit verify finds a decision that the rules did not make, although
@@ -99,7 +101,7 @@ func TestVerifyTampered(t *testing.T) {
 	}
 	for _, n := range names {
 		if n != journal.Leader {
-			rewrite(t, d, n, control.RecAnswered, `"judge":1`, `"judge":9999`)
+			rewrite(t, d, n, control.RecAnswered, fmt.Sprintf(`"judge":%d`, policy.JudgeVersion), `"judge":9999`)
 		}
 	}
 	if v, code := verify(); code != 0 || v.Recomputed != 0 || v.NotRecomputed != 1 {
