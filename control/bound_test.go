@@ -90,6 +90,11 @@ func TestSumOfEveryBoundField(t *testing.T) {
 				t.Fatalf("%q and %q", flat(a), flat(c))
 			}
 		}
+		// One field is longer, and nothing else.
+		was := sum(c)
+		if *ps[i] += "x"; sum(c) == was {
+			t.Fatalf("the sum does not hold all of %q", flat(c))
+		}
 	})
 	one, two := control.Ask{Tool: "Bash", Cwd: "/", Input: "{}"}, control.Ask{N: 2, Tool: "Bash", Cwd: "/", Input: "{}"}
 	if sum(one) == sum(two) {

@@ -298,6 +298,9 @@ func questionText(q operator.Question, total int) string {
 	if q.Command != "" {
 		block("command", q.Command)
 	}
+	if text := q.Edits(); text != "" {
+		block("edits", text)
+	}
 	for i, one := range q.Questions {
 		block(fmt.Sprintf("question %d", i+1), one.Text)
 		for j, opt := range one.Options {

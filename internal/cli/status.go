@@ -223,7 +223,11 @@ func (a *App) bare(ctx context.Context) error {
 	}
 	a.say("There is no team here yet. Try:\n")
 	a.say("  waggle demo            a scripted team shows every flow, in under a minute")
-	a.say("  waggle hooks install   see and answer the questions of your own Claude sessions")
+	if a.hooked() {
+		a.say("  claude                 its questions are in waggle pending: the hooks are installed")
+	} else {
+		a.say("  waggle hooks install   see and answer the questions of your own Claude sessions")
+	}
 	a.say("  waggle init            write a team file for this directory")
 	a.say("  waggle doctor          what works on this machine")
 	return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"os"
 	"strings"
 
 	"waggle/operator"
@@ -60,15 +61,33 @@ func (a *App) statusAll(ctx context.Context) error {
 	return nil
 }
 
-// sessions lists the sessions of this user, and whether any was ever seen here. What
-// cannot be read of one is said and hides no other.
+// sessions lists the sessions of this user, and whether any was ever seen here or would
+// be: the hooks are installed. What cannot be read of one is said and hides no other.
 func (a *App) sessions(op operator.Operator) (rows []operator.SessionRow, store bool, err error) {
 	rows, _, err = op.Sessions()
 	if err != nil {
 		a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
 	}
 	ids, err := op.SessionStore().IDs()
-	return rows, len(ids) > 0, err
+	return rows, len(ids) > 0 || a.hooked(), err
+}
+
+// hooked reports whether a session that starts here has the hooks.
+func (a *App) hooked() bool {
+	store, err := a.hookStore()
+	if err != nil {
+		return false
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	sources, err := a.settingsSources(cwd)
+	if err != nil {
+		return false
+	}
+	_, installed := hooksSince(store, sources)
+	return installed
 }
 
 // sessionTable shows sessions, a teammate below the session that it runs in.

@@ -37,7 +37,7 @@ func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of
 	if err != nil {
 		return nil, "", err
 	}
-	if len(names) == 0 && len(rows) == 0 && len(ids) == 0 {
+	if len(names) == 0 && len(rows) == 0 && len(ids) == 0 && !a.hooked() {
 		_, err := op.Pick("") // there is nothing here: it says what to do
 		return nil, "", err
 	}

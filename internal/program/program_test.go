@@ -88,6 +88,41 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestLookWithoutContent: a call that a rule allows has the paths of its words and no
+// script; what is remembered of a name is forgotten with its file.
+func TestLookWithoutContent(t *testing.T) {
+	dir := files(t, map[string]string{"real/one": "#!/bin/sh\n", "real/two": "#!/bin/sh\n", "bin/x": "", "early/y": "x", "run.txt": "echo"})
+	link := filepath.Join(dir, "bin/tool")
+	var f program.Finder
+	c := program.Call{Argv: []string{"tool"}, Dir: dir, Env: []string{"PATH=" + dir + "/early:" + dir + "/bin"}, Commands: []program.Command{{Name: "tool", Script: "run.txt"}}}
+	look := func(want string) {
+		t.Helper()
+		for range 2 { // the second time it is remembered
+			got := f.Look(c, false)
+			if got.Program != filepath.Join(dir, want) || len(got.Words) != 1 || got.Words[0].Path != got.Program || len(got.Scripts) != 0 {
+				t.Errorf("%+v, want %s and no script", got, want)
+			}
+		}
+	}
+	lead := func(to string) {
+		t.Helper()
+		_ = os.Remove(link) // it may not be there yet
+		if err := os.Symlink(filepath.Join(dir, to), link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lead("real/one")
+	look("real/one")
+	lead("real/two")
+	look("real/two")
+	write(t, filepath.Join(dir, "early/tool"), "x") // earlier on the PATH
+	look("early/tool")
+	if err := os.Remove(filepath.Join(dir, "early/tool")); err != nil {
+		t.Fatal(err)
+	}
+	look("real/two")
+}
+
 func TestScripts(t *testing.T) {
 	dir := files(t, map[string]string{"small": "x", "large": strings.Repeat("x", 1<<20), "below": strings.Repeat("x", 1<<20-1)})
 	if err := os.Symlink(filepath.Join(dir, "small"), filepath.Join(dir, "link")); err != nil {

@@ -1,0 +1,33 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+)
+
+// TestUnheldIsSaid: of a call that waggle does not run no program and no script is bound,
+// and the face says that it is checked and not held; of one that it runs nothing is said.
+func TestUnheldIsSaid(t *testing.T) {
+	c := newCrowd(t, 1)
+	in := func(cmd string) string { return `{"command":"` + cmd + `"}` }
+	c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: in("make theirs"), Cwd: "/work"})
+	c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: in("make ours"), Cwd: "/work", Bound: control.Bound{Held: true, Program: "/bin/sh"}})
+	qs, err := c.op.Pending(t.Context(), "crowd", false)
+	c.must(err)
+	if len(qs) != 2 {
+		t.Fatalf("%d questions", len(qs))
+	}
+	for _, q := range qs {
+		ours := strings.Contains(q.Command, "ours")
+		out := c.prints("show", q.ID)
+		if said := strings.Contains(out, "not held waggle does not run this call: program and paths are checked, not held"); said == ours {
+			t.Errorf("not held is said: %v of\n%s", said, out)
+		}
+		if bound := strings.Contains(out, "program  /bin/sh"); bound != ours {
+			t.Errorf("a program is shown: %v of\n%s", bound, out)
+		}
+	}
+}
