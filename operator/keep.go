@@ -149,11 +149,8 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 
 // pass runs one leader pass and looks at what became of the tasks.
 func (k *keeper) pass(ctx context.Context) error {
-	if err := k.l.Pass(ctx); err != nil {
-		if !passing(err) {
-			return err
-		}
-		k.warn("pass failed, will retry", err)
+	if err := k.l.Pass(ctx); unpassing(err) != nil {
+		return err
 	}
 	if err := k.s.Journal.Refresh(ctx); err != nil {
 		return unpassing(err)

@@ -282,11 +282,8 @@ func (r *run) homeless() bool {
 // pass runs one leader pass and one step of the job. Locks, torn foreign writes and a
 // full disk pass; a journal that cannot be used does not.
 func (r *run) pass(ctx context.Context) error {
-	if err := r.l.Pass(ctx); err != nil {
-		if !passing(err) {
-			return err
-		}
-		r.log().Warn("pass failed, will retry", "err", err)
+	if err := r.l.Pass(ctx); unpassing(err) != nil {
+		return err
 	}
 	if err := r.s.Journal.Refresh(ctx); err != nil {
 		return unpassing(err)
