@@ -164,6 +164,7 @@ func (k *keeper) pass(ctx context.Context) error {
 			t.look(lead)
 		}
 	})
+	k.s.dropLeft()
 	k.tell()
 	return nil
 }

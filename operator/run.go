@@ -291,6 +291,7 @@ func (r *run) pass(ctx context.Context) error {
 	if err := r.job.step(ctx, r.l); unpassing(err) != nil {
 		return err
 	}
+	r.s.dropLeft()
 	r.tell()
 	return nil
 }

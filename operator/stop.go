@@ -71,6 +71,7 @@ func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string,
 	if err != nil {
 		return nil, err
 	}
+	s.dropLeft()
 	end := endOf(m)
 	if rung != "" && end.How == control.LeftStopped {
 		end.Step = rung
