@@ -105,6 +105,7 @@ var archHelpers = map[string]archRow{
 	"internal/protocoltest":    {1, "generators of payloads"},
 	"internal/claudetest":      {1, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
 	"internal/storetest":       {4, "the stores at their worst; the loop reads them there"},
+	"internal/faulttest":       {8, "teams of the whole program in one process, whose file operations fail"},
 	"internal/crashtest":       {8, "teams of the whole program, killed"},
 	"internal/sessiontest":     {8, "sessions of the real client with hooks of the whole program"},
 	"internal/foreigntest":     {8, "a member that is no waggle, in every flow; it needs the whole team around it"},

@@ -25,14 +25,26 @@ type Envelope struct {
 	Type      string // constant "message"; seed 002 puts a frame name here; absent when empty
 	Read      bool
 
-	kept *kept // key order and foreign keys of a parsed entry
+	kept string // a parsed entry as it stood: key order and foreign keys; "": it is a new one
 }
 
-// kept is what a parsed entry looked like. It is never changed: envelopes are
-// values and copies share it.
-type kept struct {
+// origin is what a parsed entry looked like. It is made from its text when somebody asks:
+// most entries are never written again, and there are many.
+type origin struct {
 	members []keptMember
 	was     values // the fields as parsed; a field that differs was set since
+}
+
+// origin is nil for a new envelope.
+func (e Envelope) origin() *origin {
+	if e.kept == "" {
+		return nil
+	}
+	was, members, err := readEnvelope(e.kept)
+	if err != nil {
+		return nil // it was read before
+	}
+	return &origin{members, was.values()}
 }
 
 // keptMember is one key of a parsed entry.
@@ -125,10 +137,11 @@ func (e *EntryError) Error() string {
 // Member returns the raw value of a key that Envelope has no field for, such as
 // metadata or lead_sig.
 func (e Envelope) Member(key string) (json.RawMessage, bool) {
-	if e.kept == nil {
+	from := e.origin()
+	if from == nil {
 		return nil, false
 	}
-	for _, m := range e.kept.members {
+	for _, m := range from.members {
 		if m.slot == noSlot && m.key == key {
 			return json.RawMessage(m.raw), true
 		}
@@ -158,35 +171,44 @@ func ParseEnvelope(raw []byte) (Envelope, error) {
 	case facts.keys > MaxKeys:
 		return Envelope{}, &EntryError{Why: fmt.Sprintf("has more than %d keys", MaxKeys)}
 	}
-	e := Envelope{kept: &kept{}}
+	e, _, err := readEnvelope(text)
+	if err != nil {
+		return Envelope{}, err
+	}
+	e.kept = text
+	return e, nil
+}
+
+// readEnvelope reads an object that was scanned, and lists its keys.
+func readEnvelope(text string) (e Envelope, list []keptMember, err error) {
 	var have [slots]string // the key each field was read from
 	all := members(text)
+	list = make([]keptMember, 0, len(all))
 	for _, m := range all {
 		s, canonical := slotOf(m.key)
 		if s != noSlot && !canonical && s == slotMsgID && hasMsgID(all, m.key) {
 			s = noSlot // another writer's own id beside msg_id
 		}
-		e.kept.members = append(e.kept.members, keptMember{m, s})
+		list = append(list, keptMember{m, s})
 		if s == noSlot {
 			continue
 		}
 		v, why := slotValue(s, m.raw)
 		if why != "" {
-			return Envelope{}, &EntryError{m.key, why}
+			return Envelope{}, nil, &EntryError{m.key, why}
 		}
 		if have[s] != "" && e.values()[s] != v {
-			return Envelope{}, &EntryError{m.key, "contradicts " + have[s]}
+			return Envelope{}, nil, &EntryError{m.key, "contradicts " + have[s]}
 		}
 		have[s] = m.key
 		e.set(s, v)
 	}
 	for _, s := range []slot{slotFrom, slotText, slotTimestamp} {
 		if have[s] == "" {
-			return Envelope{}, &EntryError{slotKeys[s], "is missing"}
+			return Envelope{}, nil, &EntryError{slotKeys[s], "is missing"}
 		}
 	}
-	e.kept.was = e.values()
-	return e, nil
+	return e, list, nil
 }
 
 // hasMsgID reports whether a message id is given under a name that goes before

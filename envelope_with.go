@@ -24,20 +24,16 @@ func (e Envelope) With(key string, value json.RawMessage) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, fmt.Errorf("envelope with %s: %w", key, err)
 	}
-	k := *out.kept
-	k.members = slices.DeleteFunc(slices.Clone(k.members), func(m keptMember) bool { return m.slot == noSlot && m.key == key })
+	k := out.origin()
+	k.members = slices.DeleteFunc(k.members, func(m keptMember) bool { return m.slot == noSlot && m.key == key })
 	at := len(k.members)
 	if i := slices.IndexFunc(k.members, func(m keptMember) bool { return m.slot == slotRead }); i >= 0 {
 		at = i
 	}
 	m := member{key: key, lit: string(appendString(nil, key)), raw: string(value)}
 	k.members = slices.Insert(k.members, at, keptMember{m, noSlot})
-	out.kept = &k
 	// What it says now is read back: a key may be another spelling of a field.
-	if raw, err = out.MarshalJSON(); err != nil {
-		return Envelope{}, err
-	}
-	return ParseEnvelope(raw)
+	return ParseEnvelope(compactLines(out.linesOf(k)))
 }
 
 // WithMessageID returns e with its msg_id also as messageId, by which readers of

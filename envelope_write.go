@@ -28,8 +28,12 @@ func (e Envelope) AppendJSON(dst []byte) []byte {
 
 // MarshalJSON returns the compact form, keys in the same order.
 func (e Envelope) MarshalJSON() ([]byte, error) {
+	return compactLines(e.lines()), nil
+}
+
+func compactLines(lines []line) []byte {
 	dst := []byte{'{'}
-	for i, l := range e.lines() {
+	for i, l := range lines {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
@@ -37,14 +41,17 @@ func (e Envelope) MarshalJSON() ([]byte, error) {
 		dst = append(dst, ':')
 		dst = appendCompact(dst, l.raw)
 	}
-	return append(dst, '}'), nil
+	return append(dst, '}')
 }
 
 // lines returns the entry's keys in order. Values that were not set since the
 // entry was parsed keep their bytes.
-func (e Envelope) lines() []line {
+func (e Envelope) lines() []line { return e.linesOf(e.origin()) }
+
+// linesOf is lines of an entry that was parsed from what from says; nil: it is a new one.
+func (e Envelope) linesOf(from *origin) []line {
 	now := e.values()
-	if e.kept == nil {
+	if from == nil {
 		var list []line
 		for s := range slots {
 			if written(s, now[s]) {
@@ -53,14 +60,14 @@ func (e Envelope) lines() []line {
 		}
 		return list
 	}
-	list := make([]line, 0, len(e.kept.members)+1)
+	list := make([]line, 0, len(from.members)+1)
 	var have [slots]bool
 	at := make([]slot, 0, cap(list)) // the slot of each line
-	for _, m := range e.kept.members {
+	for _, m := range from.members {
 		l := line{m.lit, m.raw}
 		if m.slot != noSlot {
 			have[m.slot] = true
-			if now[m.slot] != e.kept.was[m.slot] {
+			if now[m.slot] != from.was[m.slot] {
 				if !written(m.slot, now[m.slot]) {
 					continue
 				}
@@ -70,7 +77,7 @@ func (e Envelope) lines() []line {
 		list, at = append(list, l), append(at, m.slot)
 	}
 	for s := range slots {
-		if !have[s] && now[s] != e.kept.was[s] && written(s, now[s]) {
+		if !have[s] && now[s] != from.was[s] && written(s, now[s]) {
 			list, at = insert(list, at, s, newLine(slotKeys[s], now[s]))
 		}
 	}

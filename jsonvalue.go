@@ -18,7 +18,7 @@ type member struct {
 
 // members splits an object, in the order of the text, duplicates included.
 func members(object string) []member {
-	var list []member
+	list := make([]member, 0, 8)
 	for i := skipSpace(object, 1); i < len(object) && object[i] != '}'; {
 		end := skipValue(object, i)
 		m := member{lit: object[i:end]}

@@ -1,6 +1,9 @@
 package waggle
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // facts is what one pass over a JSON text learns without building anything. The
 // pass is iterative and remembers at most MaxKeys keys, so that a hostile text
@@ -30,17 +33,19 @@ type scanner struct {
 	facts
 	s       string
 	i       int
-	open    []byte // '{' and '[' that are not closed yet
-	objects []int  // the numbers of the open objects; parallel to the '{' in open
-	count   int    // objects seen
-	seen    map[scopedKey]struct{}
+	open    []byte                 // '{' and '[' that are not closed yet
+	objects []int                  // the numbers of the open objects; parallel to the '{' in open
+	count   int                    // objects seen
+	few     [16]scopedKey          // the first keys
+	seen    map[scopedKey]struct{} // the others
 }
 
 // scan reports whether s is one JSON value and what a first look finds in it.
 func scan(s string) (*facts, bool) {
 	sc := scanner{s: s}
 	ok := sc.document()
-	return &sc.facts, ok
+	found := sc.facts // what the scanner itself holds is not kept
+	return &found, ok
 }
 
 func (sc *scanner) document() bool {
@@ -170,19 +175,35 @@ func (sc *scanner) key() bool {
 	sc.keys++
 	key := unquote(lit)
 	if sc.keys <= MaxKeys {
-		if sc.seen == nil {
-			sc.seen = make(map[scopedKey]struct{}, 16)
+		if sc.again(scopedKey{sc.objects[len(sc.objects)-1], key}) && sc.twice == nil {
+			twice := key
+			sc.twice = &twice
 		}
-		k := scopedKey{sc.objects[len(sc.objects)-1], key}
-		if _, twice := sc.seen[k]; twice && sc.twice == nil {
-			sc.twice = &key
-		}
-		sc.seen[k] = struct{}{}
 	}
 	if len(sc.open) == 1 && key == "type" {
 		return sc.noteType()
 	}
 	return true
+}
+
+// again reports whether a key was seen before, and notes it.
+func (sc *scanner) again(k scopedKey) bool {
+	n := min(sc.keys-1, len(sc.few))
+	if slices.Contains(sc.few[:n], k) {
+		return true
+	}
+	if n < len(sc.few) {
+		sc.few[n] = k
+		return false
+	}
+	if _, twice := sc.seen[k]; twice {
+		return true
+	}
+	if sc.seen == nil {
+		sc.seen = map[scopedKey]struct{}{}
+	}
+	sc.seen[k] = struct{}{}
+	return false
 }
 
 // noteType looks ahead at the value of a top-level "type" without reading it.

@@ -87,7 +87,7 @@ func (j *File) cutRest() error {
 	if j.size <= j.at.off {
 		return nil
 	}
-	f, err := os.OpenFile(j.segPath(j.at.seg), os.O_RDWR|openFlags, 0)
+	f, err := atomicfile.OpenFile(j.segPath(j.at.seg), os.O_RDWR|openFlags, 0)
 	if err != nil {
 		return j.failed(err)
 	}
@@ -195,7 +195,7 @@ func try(fold Tentative, recs []Record) error {
 // unfinished append for the next writer to cut, or a whole one for the next Refresh to
 // fold.
 func (j *File) end(at position) (_ *os.File, id fileID, err error) {
-	f, err := os.OpenFile(j.segPath(at.seg), os.O_WRONLY|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
+	f, err := atomicfile.OpenFile(j.segPath(at.seg), os.O_WRONLY|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
 		return nil, id, err
 	}
@@ -223,7 +223,7 @@ func (j *File) end(at position) (_ *os.File, id fileID, err error) {
 // withdraw takes back a failed append. The descriptor that appends is of no use:
 // on Windows it may not truncate.
 func (j *File) withdraw(at position) error {
-	f, err := os.OpenFile(j.segPath(at.seg), os.O_WRONLY|openFlags, 0)
+	f, err := atomicfile.OpenFile(j.segPath(at.seg), os.O_WRONLY|openFlags, 0)
 	if err != nil {
 		return err
 	}

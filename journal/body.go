@@ -28,7 +28,7 @@ func (j *File) writeBody(b []byte) (Ref, error) {
 
 func (j *File) storeBody(ref Ref, b []byte) error {
 	dir := filepath.Join(j.dir, bodiesDir)
-	err := os.Mkdir(dir, 0o700)
+	err := atomicfile.Mkdir(dir, 0o700)
 	if err == nil {
 		err = syncDir(j.dir, j.o.Sync)
 	}
@@ -42,7 +42,7 @@ func (j *File) storeBody(ref Ref, b []byte) error {
 		if err := j.writeTemp(temp, b); err != nil {
 			return err
 		}
-		if err := os.Rename(temp, j.bodyPath(ref.SHA256)); err != nil {
+		if err := atomicfile.Rename(temp, j.bodyPath(ref.SHA256)); err != nil {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (j *File) writeTemp(path string, b []byte) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openFlags, 0o600)
+	f, err := atomicfile.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL|openFlags, 0o600)
 	if err != nil {
 		return err
 	}

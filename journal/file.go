@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"waggle/internal/atomicfile"
 )
 
 // Dir is a team's journals on disk.
@@ -48,13 +50,13 @@ func (o Options) withDefaults() Options {
 		o.SnapshotAfter = 1000
 	}
 	if o.Write == nil {
-		o.Write = (*os.File).Write
+		o.Write = atomicfile.Write
 	}
 	if o.Sync == nil {
-		o.Sync = (*os.File).Sync
+		o.Sync = atomicfile.Flush
 	}
 	if o.Truncate == nil {
-		o.Truncate = (*os.File).Truncate
+		o.Truncate = atomicfile.Truncate
 	}
 	return o
 }

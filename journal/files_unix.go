@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+
+	"waggle/internal/atomicfile"
 )
 
 // openFlags are added to every open: no symbolic link in the last component, and
@@ -29,7 +31,7 @@ func othersWrite(st fs.FileInfo) bool { return st.Mode()&0o022 != 0 }
 
 // syncDir flushes a directory's entries, where the file system can do that.
 func syncDir(path string, sync func(*os.File) error) error {
-	d, err := os.Open(path)
+	d, err := atomicfile.OpenFile(path, os.O_RDONLY, 0)
 	if err != nil {
 		return fmt.Errorf("sync directory: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"waggle/internal/atomicfile"
 )
 
 // Refresh implements Journal. With nothing new it costs two stats.
@@ -104,7 +106,7 @@ func (j *File) scan() error {
 		j.size = j.at.off
 		return nil
 	}
-	f, err := os.OpenFile(j.segPath(j.at.seg), os.O_RDONLY|openFlags, 0)
+	f, err := atomicfile.OpenFile(j.segPath(j.at.seg), os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return j.failed(err)
 	}

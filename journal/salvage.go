@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"waggle/internal/atomicfile"
 )
 
 // Salvage calls look with every record of a journal that is whole in itself: its line
@@ -32,7 +34,7 @@ func (d Dir) Salvage(name Name, look func(Record)) error {
 const maxRead = 64 << 20
 
 func salvage(path string, name Name, look func(Record)) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	f, err := atomicfile.OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (j *File) checkLine(h snapshot) error {
 	if h.Start < 0 || n <= 0 || n > int64(maxLine) {
 		return errSnapshot
 	}
-	f, err := os.OpenFile(j.segPath(h.Segment), os.O_RDONLY|openFlags, 0)
+	f, err := atomicfile.OpenFile(j.segPath(h.Segment), os.O_RDONLY|openFlags, 0)
 	if err != nil {
 		return err
 	}

@@ -102,6 +102,7 @@ type Leader struct {
 	began  time.Time
 
 	passing sync.Mutex                 // held for a pass
+	pause   pause                      // after one that failed; with passing
 	sending sync.Mutex                 // held while mail goes out, in the order of the journal
 	parting sync.Mutex                 // held while Gone is told
 	held    atomic.Bool                // an end has found a file locked for longer than it waits
@@ -168,10 +169,23 @@ func running(id spawn.Identity) bool {
 
 // Pass runs one leader pass: take in what members said, let the deadlines and
 // rules decide, send what is decided, let the departed go. One that finds a
-// member gone reads the mailbox once more and then lets it go.
+// member gone reads the mailbox once more and then lets it go. After one that failed for
+// want of something the next are not tried for a moment (PausedError), and it is said
+// once.
 func (l *Leader) Pass(ctx context.Context) error {
 	l.passing.Lock()
 	defer l.passing.Unlock()
+	if err := l.paused(); err != nil {
+		return err
+	}
+	err := l.pass(ctx)
+	if ctx.Err() == nil {
+		l.passed(err)
+	}
+	return err
+}
+
+func (l *Leader) pass(ctx context.Context) error {
 	if err := l.poller.Pass(ctx); err != nil {
 		return err
 	}

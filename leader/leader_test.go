@@ -213,6 +213,7 @@ func TestDeathNeedsTheMailbox(t *testing.T) {
 		t.Error("let go although its last words were not read")
 	}
 	flaky.good = 100
+	r.tick(2 * time.Second)
 	r.pass()
 	if r.left("ann") != control.LeftDied {
 		t.Error("not let go")
@@ -244,6 +245,7 @@ func TestSuccessorProcess(t *testing.T) {
 		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}}}, nil
 	})
 	flaky.good = 100
+	r.tick(2 * time.Second)
 	r.pass()
 	if r.left("ann") != "" {
 		t.Fatal("let go although a new process runs")
@@ -254,6 +256,7 @@ func TestSuccessorProcess(t *testing.T) {
 		t.Errorf("let go by the pass that found it gone (%v)", err)
 	}
 	flaky.good = 100
+	r.tick(2 * time.Second)
 	r.pass()
 	if r.left("ann") != control.LeftDied {
 		t.Error("not let go")

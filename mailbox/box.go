@@ -128,7 +128,7 @@ func (b *Box) Unread(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(c.unread), nil
+	return c.unreads(), nil
 }
 
 // MarkRead marks entries read or removes them, as Options.Retention says, and

@@ -103,5 +103,5 @@ func (m *memory) Unread(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(c.unread), nil
+	return c.unreads(), nil
 }

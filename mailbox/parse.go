@@ -14,7 +14,16 @@ type contents struct {
 	array   array
 	entries []Entry // those that were not needed have no ID and no Envelope
 	full    bool    // all were needed
-	unread  []Entry
+	unread  []int   // indexes of entries
+}
+
+// unreads are the entries that are unread.
+func (c *contents) unreads() []Entry {
+	list := make([]Entry, 0, len(c.unread))
+	for _, i := range c.unread {
+		list = append(list, c.entries[i])
+	}
+	return list
 }
 
 // parse decodes the entries of a scanned array that are needed; nil means all of
@@ -33,7 +42,7 @@ func parse(data []byte, a array, old *contents, need func([]byte, element) bool)
 		e := &c.entries[i]
 		e.Raw = data[el.start:el.end:el.end]
 		if el.read != readTrue {
-			c.unread = append(c.unread, *e)
+			c.unread = append(c.unread, i)
 		}
 	}
 	count := counter(c.entries, begin)
@@ -55,7 +64,7 @@ func parse(data []byte, a array, old *contents, need func([]byte, element) bool)
 		}
 		e.ID.Occurrence = count(i)
 		if el.read != readTrue {
-			c.unread = append(c.unread, *e)
+			c.unread = append(c.unread, i)
 		}
 	}
 	return c
@@ -139,8 +148,8 @@ func (c *contents) knows(ids []ID) bool {
 		return true
 	}
 	have := make(map[ID]bool, len(c.unread))
-	for _, e := range c.unread {
-		have[e.ID] = true
+	for _, i := range c.unread {
+		have[c.entries[i].ID] = true
 	}
 	return !slices.ContainsFunc(ids, func(id ID) bool { return !have[id] })
 }

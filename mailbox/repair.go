@@ -70,16 +70,16 @@ func (b *Box) quarantine(data []byte) (string, error) {
 		if n > 1 {
 			at = fmt.Sprintf("%s-%d", stamp, n)
 		}
-		f, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		f, err := atomicfile.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if errors.Is(err, fs.ErrExist) && n < 1000 {
 			continue
 		}
 		if err != nil {
 			return "", fmt.Errorf("quarantine: %w", err)
 		}
-		_, err = f.Write(data)
+		_, err = atomicfile.Write(f, data)
 		// What it is a copy of is about to be replaced, so it is flushed.
-		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		if err = errors.Join(err, atomicfile.Flush(f), f.Close()); err != nil {
 			return "", fmt.Errorf("quarantine: %w", errors.Join(err, os.Remove(at)))
 		}
 		if b.quarantined == nil {

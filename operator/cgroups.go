@@ -129,6 +129,27 @@ func (s *State) grouped(m *control.Member, boot string) bool {
 	return slices.ContainsFunc(all, func(r cgroup.Record) bool { return r.Boot == boot })
 }
 
+// dropLeft removes the empty control groups of members that have left a team which goes
+// on.
+func (s *State) dropLeft() {
+	for _, m := range s.Lead.Members {
+		if m.Left == nil || s.dropped[m.Instance] || m.Process != nil && !gone(m.Process.ID) {
+			continue
+		}
+		list, err := s.cgroupsOf(m)
+		for _, r := range list {
+			err = errors.Join(err, r.Drop())
+		}
+		if err != nil {
+			continue // something is in it: gc says what
+		}
+		if s.dropped == nil {
+			s.dropped = map[control.Instance]bool{}
+		}
+		s.dropped[m.Instance] = true
+	}
+}
+
 // dropCgroups removes the empty control groups of a team that has ended. One with a
 // process in it stays: the system refuses to remove it.
 func dropCgroups(s *State) {

@@ -144,6 +144,9 @@ func (c *collector) run(ctx context.Context, act bool) error {
 			return err
 		}
 	}
+	for _, s := range c.teams {
+		s.dropLeft()
+	}
 	return ctx.Err()
 }
 

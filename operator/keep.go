@@ -14,6 +14,7 @@ import (
 	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/poll"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/task"
@@ -28,6 +29,8 @@ type keeper struct {
 	up        bool    // Up was called
 	failed    []error // of the first starts
 	restarted map[control.Instance]control.Died
+	again     map[control.Instance]time.Time // when a start is tried again that failed for want of something
+	trouble   poll.Troubles
 	panes     *panes
 	moved     bool // processes, and so panes, have come since settlePanes
 }
@@ -158,15 +161,13 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 
 // pass runs one leader pass and looks at what became of the tasks.
 func (k *keeper) pass(ctx context.Context) error {
-	err := k.l.Pass(ctx)
-	if err != nil {
+	if err := k.l.Pass(ctx); err != nil {
 		if k.held(err) {
 			return nil
 		}
-		if !passing(err) {
+		if unpassing(err) != nil {
 			return err
 		}
-		k.warn("pass failed, will retry", err)
 	}
 	if err := k.s.Journal.Refresh(ctx); err != nil {
 		if k.held(err) {
@@ -181,6 +182,7 @@ func (k *keeper) pass(ctx context.Context) error {
 			t.look(lead)
 		}
 	})
+	k.s.dropLeft()
 	k.tell()
 	return nil
 }
@@ -201,13 +203,13 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		if err, other := errors.Join(k.failed...), (*ContractError)(nil); err != nil && (k.lo.Whole || errors.As(err, &other)) {
 			return "", err
 		}
+		if err := k.o.leads(context.WithoutCancel(ctx), k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
+			return "", err // the next look tries again
+		}
 		for _, err := range k.failed { // it stays, and is started again as its policy says
 			k.note(Note{"trouble", "", err.Error()})
 		}
 		k.up, k.moved = true, true
-		if err := k.o.leads(context.WithoutCancel(ctx), k.s, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
-			return "", err
-		}
 		if k.lo.Up != nil {
 			k.lo.Up(k.s)
 		}
@@ -260,12 +262,18 @@ func (k *keeper) arrive(ctx context.Context) {
 	k.coming = left
 }
 
+// startAgain is how long a start waits that failed for want of descriptors or space.
+const startAgain = 2 * time.Second
+
 // restart starts members again whose time has come.
 func (k *keeper) restart(ctx context.Context) {
 	now := k.o.Minter.Now()
 	for _, m := range k.s.Lead.Live() {
 		d := m.Died
 		if d == nil || d.Again == nil || now.Before(*d.Again) || m.Stopping != nil || m.Approved {
+			continue
+		}
+		if now.Before(k.again[m.Instance]) {
 			continue
 		}
 		if slices.ContainsFunc(k.coming, func(st *started) bool { return st.member.Instance == m.Instance }) {
@@ -276,9 +284,20 @@ func (k *keeper) restart(ctx context.Context) {
 		}
 		k.restarted[m.Instance] = *d
 		list, err := k.o.startAll(ctx, k.l, k.s, []*control.Member{m}, k.lo.Ready)
+		if passing(err) { // it says nothing of the member, and is no start that counts
+			k.trouble.Note("start "+string(m.Instance), err, "a member cannot be started now, will retry", "member", m.Name)
+			delete(k.restarted, m.Instance)
+			k.again[m.Instance] = now.Add(startAgain)
+			continue
+		}
+		k.trouble.Note("start "+string(m.Instance), nil, "")
 		if err != nil {
 			k.note(Note{"trouble", string(m.Name), err.Error()})
-			k.warn("a failed start is not on record", k.l.Fail(ctx, m.Instance, err.Error()), "member", m.Name)
+			if err := k.l.Fail(ctx, m.Instance, err.Error()); err != nil {
+				k.warn("a failed start is not on record, will retry", err, "member", m.Name)
+				delete(k.restarted, m.Instance) // no record says when it is tried again
+				k.again[m.Instance] = now.Add(startAgain)
+			}
 			continue
 		}
 		k.coming, k.moved = append(k.coming, list...), true

@@ -161,8 +161,9 @@ type State struct {
 	jopts   journal.Options
 	settled bool // its worktrees were seen to, and what is kept was said
 	kept    []KeptWorktree
-	broken  error  // of the leader's journal, where it is shown all the same (readable)
-	claim   *claim // of its name, while it is being raised; nil: nobody raises it here
+	broken  error                     // of the leader's journal, where it is shown all the same (readable)
+	dropped map[control.Instance]bool // their control groups are gone
+	claim   *claim                    // of its name, while it is being raised; nil: nobody raises it here
 
 	mu   sync.Mutex    // guards what follows: members are ended all at once
 	tell func(Note)    // of sweeps; nil: nobody is

@@ -285,15 +285,13 @@ func (r *run) homeless() bool {
 // pass runs one leader pass and one step of the job. Locks, torn foreign writes and a
 // full disk pass; a journal that cannot be used does not.
 func (r *run) pass(ctx context.Context) error {
-	err := r.l.Pass(ctx)
-	if err != nil {
+	if err := r.l.Pass(ctx); err != nil {
 		if r.held(err) {
 			return nil
 		}
-		if !passing(err) {
+		if unpassing(err) != nil {
 			return err
 		}
-		r.log().Warn("pass failed, will retry", "err", err)
 	}
 	if err := r.s.Journal.Refresh(ctx); err != nil {
 		if r.held(err) {
@@ -305,6 +303,7 @@ func (r *run) pass(ctx context.Context) error {
 	if err := r.job.step(ctx, r.l); unpassing(err) != nil {
 		return err
 	}
+	r.s.dropLeft()
 	r.tell()
 	return nil
 }

@@ -73,9 +73,13 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	if err == nil && m.Left == nil {
 		rung, err = st.end(ctx, so.Force)
 	}
+	if short(err) {
+		return o.stopUnrecorded(ctx, s, m, so, err)
+	}
 	if err != nil {
 		return nil, err
 	}
+	s.dropLeft()
 	end := endOf(m)
 	if rung != "" && end.How == control.LeftStopped {
 		end.Step = rung
@@ -286,7 +290,9 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 		gone[m.Instance] = m.Left != nil
 	}
 	others := o.listed(ctx, s)
-	if err := o.bringDown(ctx, s, so); err != nil {
+	if err := o.bringDown(ctx, s, so); short(err) {
+		return o.downUnrecorded(ctx, s, so, err)
+	} else if err != nil {
 		return nil, err
 	}
 	if !s.settled { // the process that led has seen to them, and told nobody here

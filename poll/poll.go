@@ -164,6 +164,7 @@ type item struct {
 // output: it never makes an entry old (TRUST 1).
 func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incoming, done []mailbox.ID) {
 	var rest []item
+	size := 0 // of the chat
 	begin := p.unchanged(entries)
 	for i, e := range entries[begin:] {
 		if e.Err != nil {
@@ -194,7 +195,10 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incom
 		}
 		switch {
 		case p.chats(in):
-			chat = append(chat, in)
+			if b, ok := p.Machine.(Bounded); ok && !b.Wants(in, size) {
+				continue
+			}
+			chat, size = append(chat, in), size+len(in.Envelope.Text)
 		case in.Decoded.Kind == waggle.KindShutdownRequest:
 			ctl = append(ctl, item{in, e.ID, e.Envelope.Read})
 		default:

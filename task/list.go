@@ -248,7 +248,7 @@ func (l *List) edit(ctx context.Context, op string, id ID, fn func(*Task) error)
 // locked runs fn under the list's lock.
 func (l *List) locked(ctx context.Context, op string, fn func() error) error {
 	target := filepath.Join(l.dir, lockName)
-	f, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := atomicfile.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case err == nil:
 		err = f.Close()

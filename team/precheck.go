@@ -13,31 +13,40 @@ import (
 	"waggle"
 )
 
-// precheck reads the names and sizes of a backup that can be read twice and is not
-// packed, before anything is unpacked: one that will be refused is refused at once, and
-// costs no disk. What it passes is checked again as it is unpacked.
-func precheck(ctx context.Context, in io.Reader) error {
+// precheck reads the names and sizes of a backup that can be read twice, packed or not,
+// before anything is unpacked: one that will be refused is refused at once, and costs no
+// disk. What it passes is checked again as it is unpacked. done is false for a pipe.
+func precheck(ctx context.Context, in io.Reader) (done bool, err error) {
 	f, ok := in.(io.ReadSeeker)
 	if !ok {
-		return nil
+		return false, nil
 	}
 	start, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
-		return nil // a pipe
+		return false, nil // a pipe
 	}
+	plain, err := plainOf(f, start)
+	if err == nil {
+		err = headers(ctx, tar.NewReader(plain))
+	}
+	_, serr := f.Seek(start, io.SeekStart)
+	return true, errors.Join(err, serr)
+}
+
+// plainOf is f itself, which can be skipped in, or what is packed in it.
+func plainOf(f io.ReadSeeker, start int64) (io.Reader, error) {
 	var magic [2]byte
-	if n, err := io.ReadFull(f, magic[:]); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return err
-	} else if n == len(magic) && bytes.Equal(magic[:], []byte{0x1f, 0x8b}) {
-		_, err := f.Seek(start, io.SeekStart)
-		return err
+	n, err := io.ReadFull(f, magic[:])
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
 	}
 	if _, err := f.Seek(start, io.SeekStart); err != nil {
-		return err
+		return nil, err
 	}
-	err = headers(ctx, tar.NewReader(f))
-	_, serr := f.Seek(start, io.SeekStart)
-	return errors.Join(err, serr)
+	if n == len(magic) && bytes.Equal(magic[:], gzipMagic) {
+		return gunzip(f)
+	}
+	return f, nil
 }
 
 // headers looks for what a backup needs and what none may have.

@@ -31,8 +31,9 @@ const (
 	maxList    = 64 << 20  // bytes of the list of sums
 	maxTotal   = 4 << 30   // bytes of all
 	maxEntries = 200_000
-	maxPath    = 512 // bytes of a name
-	maxDeep    = 16  // its parts
+	maxBefore  = 20_000 // entries before the registry, where they cannot be read twice
+	maxPath    = 512    // bytes of a name
+	maxDeep    = 16     // its parts
 )
 
 // BackupError reports a file that is no backup that may be restored (exit code 6).
@@ -69,7 +70,8 @@ type Unpacked struct {
 // teams/<team> and tasks/<team> that another program made (seed 002) is read too,
 // wherever in it they are.
 func Unpack(ctx context.Context, r Root, in io.Reader, now time.Time) (*Unpacked, error) {
-	if err := precheck(ctx, in); err != nil {
+	twice, err := precheck(ctx, in)
+	if err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
 	u := &Unpacked{root: r, made: missing(r.teams(), r.tasks())}
@@ -77,11 +79,10 @@ func Unpack(ctx context.Context, r Root, in io.Reader, now time.Time) (*Unpacked
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
 	sweepUnpacked(r.teams(), now)
-	var err error
 	if u.dir, err = os.MkdirTemp(r.teams(), unpacking+"*"); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}
-	if err := u.read(ctx, in); err != nil {
+	if err := u.read(ctx, in, twice); err != nil {
 		return nil, errors.Join(fmt.Errorf("team: restore: %w", err), u.Close())
 	}
 	return u, nil
@@ -134,8 +135,8 @@ func (u *Unpacked) part(name string) string { return filepath.Join(u.dir, name) 
 // TeamDir is the directory of the unpacked team.
 func (u *Unpacked) TeamDir() string { return u.part("team") }
 
-// read unpacks and checks the whole.
-func (u *Unpacked) read(ctx context.Context, in io.Reader) error {
+// read unpacks and checks the whole. twice says that its names were read before.
+func (u *Unpacked) read(ctx context.Context, in io.Reader, twice bool) error {
 	plain, err := gunzip(in)
 	if err != nil {
 		return err
@@ -156,6 +157,9 @@ func (u *Unpacked) read(ctx context.Context, in io.Reader) error {
 		if err := x.entry(h, tr); err != nil {
 			return err
 		}
+		if x.entries >= maxBefore && !x.named && !twice {
+			return &BackupError{Why: fmt.Sprintf("holds no teams/<team>/%s among its first %d entries", configName, maxBefore)}
+		}
 	}
 	// A gzip stream has its checksum at its end, which nobody has read yet.
 	if _, err := io.Copy(io.Discard, io.LimitReader(plain, 1<<20)); err != nil {
@@ -164,6 +168,8 @@ func (u *Unpacked) read(ctx context.Context, in io.Reader) error {
 	return x.finish()
 }
 
+var gzipMagic = []byte{0x1f, 0x8b}
+
 // gunzip unpacks a gzipped stream and passes on any other.
 func gunzip(in io.Reader) (io.Reader, error) {
 	r := bufio.NewReader(in)
@@ -171,7 +177,7 @@ func gunzip(in io.Reader) (io.Reader, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+	if !bytes.Equal(magic, gzipMagic) {
 		return r, nil
 	}
 	c := &counter{r: r}
@@ -192,6 +198,7 @@ type unpacker struct {
 	listed  []byte // SHA256SUMS
 	entries int
 	total   int64
+	named   bool // the registry was among them
 }
 
 // checkEntryName says why a name must not become a path.
@@ -269,6 +276,7 @@ func (x *unpacker) entry(h *tar.Header, r io.Reader) error {
 	if err != nil || name == "" {
 		return err
 	}
+	x.named = x.named || isRegistry(name)
 	return x.file(name, h.Size, r)
 }
 

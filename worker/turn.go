@@ -83,6 +83,20 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 	return nil, nil
 }
 
+// maxChat is how much chat one turn takes, and a little more: no session reads a mailbox
+// of any size at once. The rest is for the turns that follow.
+const maxChat = 2 << 20
+
+// Wants implements poll.Bounded. What the lead wants to be read at once is always wanted.
+func (w *Worker) Wants(in control.Incoming, before int) bool {
+	if before < maxChat {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.priority(in.Entry) != control.PriorityNormal
+}
+
 // unblocked is the first waiting task that waits for no other on the board, nil
 // when there is none. The board decides on the order of work, never on what work
 // there is. A task whose blockers cannot be read is not held up: its turn looks

@@ -25,7 +25,7 @@ func SetAside(path, dir string, now time.Time) (place string, err error) {
 		for n := 2; there(place); n++ {
 			place = filepath.Join(in, fmt.Sprintf("%s-%d", name, n))
 		}
-		if err = os.Rename(path, place); err == nil {
+		if err = Rename(path, place); err == nil {
 			return place, nil
 		}
 		if errors.Is(err, fs.ErrNotExist) && !there(path) {

@@ -99,6 +99,9 @@ func tryFlock(path string) (*flock.Flock, error) {
 			}
 		}
 		l := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR|openFlags), flock.SetPermissions(0o600))
+		if err := Failing(OpOpen, path); err != nil {
+			return nil, err
+		}
 		ok, err := l.TryLock()
 		if err != nil || !ok {
 			return nil, err

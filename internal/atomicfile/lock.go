@@ -129,7 +129,7 @@ func (l *lock) takeFlock() error {
 
 func (l *lock) openRecord(flk *flock.Flock, path string) error {
 	l.flk = flk
-	f, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
+	f, err := OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {
 		return fmt.Errorf("lock: %w", err)
 	}

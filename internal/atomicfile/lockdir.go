@@ -81,7 +81,7 @@ func (l *lock) takeDir() error {
 // has it.
 func (l *lock) makeDir(perm fs.FileMode) (made bool, err error) {
 	start := time.Now()
-	err = os.Mkdir(l.dirPath(), perm)
+	err = Mkdir(l.dirPath(), perm)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}

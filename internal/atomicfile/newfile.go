@@ -19,7 +19,7 @@ func createTemp(path, suffix string, perm fs.FileMode) (*os.File, error) {
 	dir, base := filepath.Split(path)
 	for try := 0; ; try++ {
 		name := fmt.Sprintf("%s.%s.%08x.%s", dir, base, rand.Uint32(), suffix)
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|openFlags, 0o600)
+		f, err := OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL|openFlags, 0o600)
 		if errors.Is(err, fs.ErrExist) && try < 100 {
 			continue
 		}
@@ -69,7 +69,7 @@ func writeSpliced(f *os.File, v *view, splices []Splice, size int64) error {
 		if int64(len(old)) < v.Size() {
 			return errShrunk
 		}
-		_, err = f.Write(applySplices(old, splices, size))
+		_, err = Write(f, applySplices(old, splices, size))
 		return err
 	}
 	at := int64(0)
@@ -77,7 +77,7 @@ func writeSpliced(f *os.File, v *view, splices []Splice, size int64) error {
 		if err := copyRange(f, v.f, at, s.Offset-at); err != nil {
 			return err
 		}
-		if _, err := f.Write(s.Insert); err != nil {
+		if _, err := Write(f, s.Insert); err != nil {
 			return err
 		}
 		at = s.Offset + s.Delete
@@ -107,6 +107,9 @@ func copyRange(f, from *os.File, off, n int64) error {
 		return nil
 	}
 	if _, err := from.Seek(off, io.SeekStart); err != nil {
+		return err
+	}
+	if err := Failing(OpWrite, f.Name()); err != nil {
 		return err
 	}
 	_, err := io.CopyN(f, from, n)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -193,16 +194,32 @@ func (p *publication) changed() bool {
 
 var errDiffers = errors.New("content differs")
 
+// same compares a file with what it held, a piece at a time.
+func same(f io.ReaderAt, was []byte) error {
+	piece := make([]byte, min(len(was)+1, 64<<10))
+	for at := 0; ; {
+		n, err := f.ReadAt(piece, int64(at))
+		if at+n > len(was) || !bytes.Equal(piece[:n], was[at:at+n]) {
+			return errDiffers
+		}
+		at += n
+		switch {
+		case err == io.EOF && at == len(was):
+			return nil
+		case err == io.EOF:
+			return errDiffers
+		case err != nil:
+			return err
+		}
+	}
+}
+
 // sameBytes compares the content again where times cannot be trusted.
 func (p *publication) sameBytes() error {
 	if !p.v.doubt {
 		return nil
 	}
-	now, err := readAll(p.v.f, p.v.id.size+1)
-	if err == nil && !bytes.Equal(now, p.v.data) {
-		err = errDiffers
-	}
-	return err
+	return same(p.v.f, p.v.data)
 }
 
 // beingWritten reports that a program has the file open for writing, unless it

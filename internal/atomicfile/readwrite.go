@@ -100,7 +100,7 @@ func WriteFile(path string, data []byte, o Options) error {
 }
 
 func fill(f *os.File, data []byte, o Options) error {
-	if _, err := f.Write(data); err != nil {
+	if _, err := Write(f, data); err != nil {
 		return err
 	}
 	o.hook("temp-written")

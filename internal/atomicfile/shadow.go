@@ -36,7 +36,7 @@ func (l *lock) reuse(v *view, splices []Splice, size int64) (*publication, error
 		return nil, nil
 	}
 	l.rec.shadow, l.rec.same = Identity{}, 0
-	f, err := os.OpenFile(l.shadowPath(), os.O_RDWR|openFlags, 0)
+	f, err := OpenFile(l.shadowPath(), os.O_RDWR|openFlags, 0)
 	if err != nil {
 		return nil, nil
 	}
@@ -83,10 +83,14 @@ func rewriteFrom(f *os.File, v *view, splices []Splice, keep, size int64) error 
 	if err := old(at, v.Size()); err != nil {
 		return err
 	}
+	if err := Failing(OpWrite, f.Name()); err != nil {
+		_, _ = f.WriteAt(tail[:len(tail)/2], keep)
+		return err
+	}
 	if _, err := f.WriteAt(tail, keep); err != nil {
 		return err
 	}
-	return f.Truncate(size)
+	return Truncate(f, size)
 }
 
 // retire is what becomes of the displaced content, which lies at tmp: the shadow of
@@ -99,7 +103,7 @@ func (p *publication) retire(tmp string) {
 		return
 	}
 	if tmp != shadow {
-		if err := os.Rename(tmp, shadow); err != nil {
+		if err := Rename(tmp, shadow); err != nil {
 			_ = os.Remove(tmp)
 			return
 		}

@@ -53,7 +53,7 @@ func renameNoReplace(from, to string) error {
 // syncData flushes to the medium: os.File.Sync is F_FULLFSYNC here, which is the
 // only flush that means it.
 func syncData(f *os.File) error {
-	err := f.Sync()
+	err := Flush(f)
 	if errors.Is(err, unix.ENOTSUP) {
 		return nil
 	}

@@ -41,6 +41,9 @@ func statDir(path string) (dirStat, error) {
 }
 
 func exchange(a, b string) error {
+	if err := Failing(OpRename, b); err != nil {
+		return err
+	}
 	err := unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
 	if err != nil {
 		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
@@ -49,6 +52,9 @@ func exchange(a, b string) error {
 }
 
 func renameNoReplace(from, to string) error {
+	if err := Failing(OpRename, to); err != nil {
+		return err
+	}
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	switch {
 	case err == nil:
@@ -59,7 +65,12 @@ func renameNoReplace(from, to string) error {
 	return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 }
 
-func syncData(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
+func syncData(f *os.File) error {
+	if err := Failing(OpSync, f.Name()); err != nil {
+		return err
+	}
+	return unix.Fdatasync(int(f.Fd()))
+}
 
 // hasWriter reports whether some program has f's file open for writing: the
 // kernel refuses a read lease then, and only then. Where leases are not to be

@@ -41,11 +41,11 @@ func keepOwner(*os.File, fs.FileInfo) {}
 // syncDir has no equivalent here.
 func syncDir(string) error { return nil }
 
-func syncData(f *os.File) error { return f.Sync() }
+func syncData(f *os.File) error { return Flush(f) }
 
 // replace renames over a file that a reader may have open for a moment.
 func replace(from, to string) error {
-	_, err := retry(func() (struct{}, error) { return struct{}{}, os.Rename(from, to) })
+	_, err := retry(func() (struct{}, error) { return struct{}{}, Rename(from, to) })
 	return err
 }
 

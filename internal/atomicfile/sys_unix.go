@@ -21,7 +21,7 @@ const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
 // openRead opens a regular file for reading.
 func openRead(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	f, err := OpenFile(path, os.O_RDONLY|openFlags, 0)
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.EMLINK) {
 		return nil, fmt.Errorf("%s is a symbolic link, %w", path, ErrNotRegular)
 	}
@@ -51,15 +51,15 @@ func keepOwner(f *os.File, old fs.FileInfo) {
 }
 
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
+	d, err := OpenFile(dir, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return d.Sync()
+	return Flush(d)
 }
 
-func replace(from, to string) error { return os.Rename(from, to) }
+func replace(from, to string) error { return Rename(from, to) }
 
 // linkNoReplace gives from's content the name to unless there is one.
 func linkNoReplace(from, to string) error {

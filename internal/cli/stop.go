@@ -124,7 +124,11 @@ time and was ended.`,
 						a.say("%s: %s", m.Member, endText(m))
 					}
 				}
-				a.say("team %s has ended; its history is in %s", name, d.Archive)
+				if d.Archive == "" { // nothing can be recorded now; what is said above
+					a.say("team %s: its processes have ended", name)
+				} else {
+					a.say("team %s has ended; its history is in %s", name, d.Archive)
+				}
 			}
 			if err == nil && d.Code() != 0 {
 				err = exitError(d.Code())

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ func workerCmd(a *App) *cobra.Command {
 				return err
 			}
 			joinGroup(a.Err, dir, instance)
+			debug.SetMemoryLimit(workerMemory)
 			claude, err := a.claudeDir()
 			if err != nil {
 				return err
@@ -77,6 +79,11 @@ func workerCmd(a *App) *cobra.Command {
 	}
 	return cmd
 }
+
+// workerMemory is from where on a worker would rather collect garbage than take more from
+// the machine: a small one never comes near it, and one with a large mailbox uses little
+// more than that mailbox needs.
+const workerMemory = 64 << 20
 
 // joinGroup puts this process into a control group of its own, where there can be
 // one, so that all it starts can be found when it has died.

@@ -1,0 +1,96 @@
+package atomicfile
+
+import (
+	"io/fs"
+	"os"
+	"sync/atomic"
+)
+
+// Op is a file operation that a test can have fail.
+type Op string
+
+// Operations of this package and of those that go through it.
+const (
+	OpOpen     Op = "open"   // of a file that is there
+	OpCreate   Op = "create" // of one that may not be
+	OpMkdir    Op = "mkdir"
+	OpWrite    Op = "write" // half of it is written when it fails
+	OpSync     Op = "sync"
+	OpTruncate Op = "truncate"
+	OpRename   Op = "rename"
+)
+
+var failing atomic.Pointer[func(op Op, path string) error]
+
+// FailOps has file operations fail with what fail returns, in all of this program, until
+// undo is called: a full disk, a broken one, too few descriptors. It is for tests, and
+// nothing else calls it.
+func FailOps(fail func(op Op, path string) error) (undo func()) {
+	failing.Store(&fail)
+	return func() { failing.Store(nil) }
+}
+
+// Failing is the error that a test wants of an operation, nil without one.
+func Failing(op Op, path string) error {
+	f := failing.Load()
+	if f == nil {
+		return nil
+	}
+	if err := (*f)(op, path); err != nil {
+		return &fs.PathError{Op: string(op), Path: path, Err: err}
+	}
+	return nil
+}
+
+// OpenFile is os.OpenFile.
+func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, error) {
+	op := OpOpen
+	if flag&os.O_CREATE != 0 {
+		op = OpCreate
+	}
+	if err := Failing(op, path); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, flag, perm)
+}
+
+// Write is f.Write.
+func Write(f *os.File, p []byte) (int, error) {
+	if err := Failing(OpWrite, f.Name()); err != nil {
+		n, _ := f.Write(p[:len(p)/2])
+		return n, err
+	}
+	return f.Write(p)
+}
+
+// Flush is f.Sync.
+func Flush(f *os.File) error {
+	if err := Failing(OpSync, f.Name()); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// Truncate is f.Truncate.
+func Truncate(f *os.File, size int64) error {
+	if err := Failing(OpTruncate, f.Name()); err != nil {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+// Mkdir is os.Mkdir.
+func Mkdir(path string, perm fs.FileMode) error {
+	if err := Failing(OpMkdir, path); err != nil {
+		return err
+	}
+	return os.Mkdir(path, perm)
+}
+
+// Rename is os.Rename.
+func Rename(from, to string) error {
+	if err := Failing(OpRename, to); err != nil {
+		return err
+	}
+	return os.Rename(from, to)
+}

@@ -1,0 +1,12 @@
+package poll
+
+import "waggle/control"
+
+// Bounded is a Machine that is given a part of the chat at a time. What it does not want
+// stays as it is, for a later pass.
+type Bounded interface {
+	Machine
+	// Wants reports whether chat is to be delivered, when so many bytes of text before it
+	// in the mailbox are. It is asked after Refresh, in file order.
+	Wants(in control.Incoming, before int) bool
+}

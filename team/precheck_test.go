@@ -1,0 +1,66 @@
+package team_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/team"
+)
+
+// counted counts what is read of a stream that cannot be read twice.
+type counted struct {
+	r io.Reader
+	n int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += n
+	return n, err
+}
+
+// TestRefusedUnread: a backup of many entries and no registry is refused by its names:
+// packed or not, nothing of it comes onto the disk, and of a stream a part is read.
+func TestRefusedUnread(t *testing.T) {
+	var plain, packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	w := tar.NewWriter(io.MultiWriter(&plain, z))
+	for i := range 60_000 {
+		if err := w.WriteHeader(&tar.Header{Name: fmt.Sprintf("teams/api/inboxes/a%d.json", i), Typeflag: tar.TypeReg, Mode: 0o600}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	nowhere := filepath.Join(t.TempDir(), "file") // whoever wants to make something below it fails
+	if err := os.WriteFile(nowhere, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, in := range map[string]io.Reader{"plain": bytes.NewReader(plain.Bytes()), "packed": bytes.NewReader(packed.Bytes())} {
+		_, err := team.Unpack(t.Context(), team.Root{Path: nowhere}, in, time.Now())
+		var bad *team.BackupError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), "config.json") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	pipe := &counted{r: bytes.NewReader(plain.Bytes())}
+	root := t.TempDir()
+	_, err := team.Unpack(t.Context(), team.Root{Path: root}, pipe, time.Now())
+	var bad *team.BackupError
+	if !errors.As(err, &bad) || pipe.n > plain.Len()/2 {
+		t.Errorf("a pipe: %d of %d bytes read, %v", pipe.n, plain.Len(), err)
+	}
+	if left, _ := os.ReadDir(root); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
