@@ -60,12 +60,12 @@ func TestAcknowledgedBreak(t *testing.T) {
 		t.Fatalf("continued at %d with %d members and policy %d, %v", l.Continued, len(l.Members), l.Policy.Policy.Version, err)
 	}
 	ack.Body = control.Acknowledged{Break: &control.KnownBreak{Journal: "ada-1"}}
-	j, err := d.Open(journal.Leader, l, journal.Options{})
-	if err == nil {
+	if _, err := d.Open(journal.Leader, l, journal.Options{}); err == nil {
 		t.Fatal("a fold was used twice") // it is one for a fresh journal
 	}
 	l = control.NewLeader(nil)
-	if j, err = d.Open(journal.Leader, l, journal.Options{}); err != nil {
+	j, err := d.Open(journal.Leader, l, journal.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range []journal.Writer{{Instance: "ada-1", Epoch: 1, PID: 1}, operator} {

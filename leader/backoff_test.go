@@ -88,7 +88,7 @@ func TestBacksOff(t *testing.T) {
 		t.Errorf("asked before there was room: %+v", req)
 	}
 	j.full = true
-	key = r.asks("ann", "make that")
+	r.asks("ann", "make that")
 	if err := r.l.Pass(t.Context()); !errors.Is(err, syscall.ENOSPC) || errors.As(err, new(*leader.PausedError)) {
 		t.Errorf("the first failure after a success: %v", err)
 	}

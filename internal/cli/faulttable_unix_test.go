@@ -22,7 +22,6 @@ type outcome struct {
 type faultTable struct {
 	mu            sync.Mutex
 	rows          map[string]map[string][]outcome // by file, by command
-	order         []string
 	cells, failed int
 	slowest       time.Duration
 }

@@ -60,10 +60,18 @@ func peak(t *testing.T, pid int) (mb int) {
 // TestWorkerMemory: 19 megabytes of unread mail cost a worker a small multiple of that,
 // whether it reads them or is busy.
 func TestWorkerMemory(t *testing.T) {
-	for _, c := range []struct {
+	if testenv.Slow > 1 {
+		t.Skip("the race detector takes memory of its own")
+	}
+	type size struct {
 		name        string
 		each, bound int
-	}{{"1 kB each", 1000, 160}, {"100 bytes each", 100, 200}} {
+	}
+	sizes := []size{{"1 kB each", 1000, 160}}
+	if testenv.Soak() { // many small ones take long
+		sizes = append(sizes, size{"100 bytes each", 100, 200})
+	}
+	for _, c := range sizes {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHome(t, "waggle")
 			h.must("up", h.write("mem.yaml", "team: mem\npolicy: {allow: [Bash]}\nmembers: [{name: idle, agent: exec}, {name: busy, agent: exec}]\n"), "--detach", "--quiet")

@@ -39,7 +39,6 @@ type crew struct {
 	log  *locked
 	kept chan error // what Keep returned
 
-	ops    atomic.Int64                                              // file operations since it was armed
 	armed  atomic.Pointer[func(op atomicfile.Op, path string) error] // nil: nothing fails
 	failed sync.Map                                                  // what has failed: class of file and operation
 }
