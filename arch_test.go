@@ -518,6 +518,21 @@ func TestArchNoLog(t *testing.T) {
 	})
 }
 
+// TestArchNoFaults: only tests have file operations fail.
+func TestArchNoFaults(t *testing.T) {
+	eachFile(t, func(f archFile) {
+		if f.test {
+			return
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if c, ok := n.(*ast.SelectorExpr); ok && c.Sel.Name == "FailOps" {
+				t.Errorf("%s: FailOps is for tests", f.at(c.Pos()))
+			}
+			return true
+		})
+	})
+}
+
 func TestArchSizes(t *testing.T) {
 	eachFile(t, func(f archFile) {
 		if f.test || ast.IsGenerated(f.syntax) {

@@ -169,9 +169,9 @@ func TestStateLost(t *testing.T) {
 	f.killAll()
 	f.until(5*time.Second, "they are gone", func() bool { return len(f.processes()) == 0 })
 	fault(t, os.RemoveAll(f.dir.Path))
-	out := f.give([]int{6}, "up", file, "--detach")
-	if !strings.Contains(out, "are lost") || !strings.Contains(out, "waggle team delete api --archive") {
-		t.Errorf("up: %s", out)
+	code, out, _ := f.waggle("up", file, "--detach")
+	if code != 6 || !strings.Contains(out, "are lost") || !strings.Contains(out, "waggle team delete api --archive") {
+		t.Errorf("up: exit %d: %s", code, out)
 	}
 	f.give([]int{0}, "team", "delete", "api", "--archive")
 	f.give([]int{0}, "up", file, "--detach")
