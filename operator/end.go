@@ -130,6 +130,7 @@ func (o Operator) endTeam(ctx context.Context, l *leader.Leader, s *State, e tea
 	err = errors.Join(err, unheld(words, l.Deny(words)))
 	done()
 	err = errors.Join(err, o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
+	s.dropLeft()
 	tell()
 	return err
 }
@@ -157,6 +158,7 @@ func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *State, e 
 	errs := []error{unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
 	done()
 	errs = append(errs, ctx.Err(), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.closeTerminals(ctx, s, unread))
+	s.dropLeft()
 	tell()
 	return errors.Join(errs...)
 }

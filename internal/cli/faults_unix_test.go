@@ -344,7 +344,10 @@ func newFaulty(t *testing.T, cell string) *faulty {
 	file := filepath.Join(work, "waggle.yaml")
 	f.file = file
 	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
-	t.Cleanup(f.killAll)
+	t.Cleanup(func() {
+		f.killAll()
+		testenv.DropGroups(f.op.Home.Path)
+	})
 	if code, out, _ := f.waggle("up", file, "--detach"); code != 0 {
 		t.Fatalf("up: exit %d: %s", code, out)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"waggle/internal/cgroup"
+	"waggle/internal/testenv"
 	"waggle/internal/cli"
 )
 
@@ -39,6 +40,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))
+			e.Defer(func() { testenv.DropGroups(filepath.Join(e.WorkDir, "state")) })
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Condition: func(cond string) (bool, error) {

@@ -45,7 +45,10 @@ func newHome(t testing.TB, program string) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Cleanup(func() {
+		testenv.DropGroups(filepath.Join(dir, "s"))
+		_ = os.RemoveAll(dir)
+	})
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}

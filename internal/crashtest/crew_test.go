@@ -28,6 +28,7 @@ import (
 	"waggle/internal/cli"
 	"waggle/internal/statedir"
 	"waggle/journal"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/poll"
 	"waggle/spawn"
@@ -301,6 +302,7 @@ func (c *crew) close() {
 	}
 	c.kill(false, all)
 	c.running.Wait()
+	testenv.DropGroups(c.op.Home.Path)
 }
 
 // dump shows the end of every journal, the log of the leader, and what runs.
