@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"waggle/internal/cgroup"
-	"waggle/internal/testenv"
 	"waggle/internal/cli"
+	"waggle/internal/testenv"
 )
 
 // programs are what the tests may run beside themselves.
