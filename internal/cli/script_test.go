@@ -2,9 +2,11 @@ package cli_test
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +22,12 @@ import (
 // programs are what the tests may run beside themselves.
 var programs = map[string]func(){"waggle": func() { os.Exit(cli.Main()) }}
 
+// TestMain lets more tests run at once than there are processors: most of their time
+// they wait for programs. -parallel says otherwise.
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, programs)
 }
 
