@@ -279,9 +279,6 @@ func (ss *session) run(ctx context.Context) {
 	if !ss.hello(ctx) {
 		return
 	}
-	ss.s.mu.Lock()
-	ss.greeted = true
-	ss.s.mu.Unlock()
 	var pushing sync.WaitGroup
 	defer pushing.Wait()
 	ctx, cancel := context.WithCancel(ctx)
@@ -359,6 +356,9 @@ func (ss *session) hello(ctx context.Context) bool {
 		ss.turnAway(ctx, "its token is not this socket's")
 		return false
 	}
+	ss.s.mu.Lock()
+	ss.greeted = true // before it is told: from then on it is not put out
+	ss.s.mu.Unlock()
 	return ss.write(reply{Waggle: Version, ID: req.id, Op: opHello, Team: string(ss.s.o.Team), Name: ss.s.o.Name}) == nil
 }
 
