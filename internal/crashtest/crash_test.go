@@ -33,6 +33,7 @@ const (
 const (
 	whileWorking  = "working"
 	whileStarting = "starting"
+	whileRacing   = "starting, by several at once"
 	whileResuming = "resuming"
 	whileSpawning = "spawning"
 	whileStopping = "stopping a member"
@@ -124,14 +125,23 @@ type drama struct {
 	written map[string]string // what lies in worktrees
 }
 
-// begin brings the team up, and kills it once on the way.
+// begin brings the team up, one start alone or several at once, and kills it once on
+// the way.
 func (d *drama) begin() {
 	d.t.Helper()
-	p := d.start("up", "waggle.yaml", "--detach")
+	while, calls := whileStarting, []*call{d.start("up", "waggle.yaml", "--detach")}
+	if d.between(0, 1) == 0 {
+		while = whileRacing
+		for range d.between(1, 3) {
+			calls = append(calls, d.start("up", "waggle.yaml", "--detach"))
+		}
+	}
 	d.pause(1200)
 	d.kill(d.between(0, 1) == 0, all)
-	p.wait()
-	d.kinds[whileStarting]++
+	for _, p := range calls {
+		p.wait()
+	}
+	d.kinds[while]++
 	s, again := d.state(), []string{"up", "waggle.yaml", "--detach"}
 	if s != nil {
 		d.t.Logf("killed while it came up, %d members had joined", len(s.Lead.Members))
