@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -325,7 +326,35 @@ func (o Operator) LedBy(f *File) (Operator, error) {
 // Lead takes the leader lease of a team and leads it until Close. A member whose
 // process dies is let go.
 func (o Operator) Lead(ctx context.Context, s *State) (*leader.Leader, error) {
-	return leader.Open(ctx, o.leading(s, true))
+	return o.lead(ctx, s, o.leading(s, true))
+}
+
+// lead takes the leader lease. A command that only passes has it for a moment, and is
+// waited for; a process that leads is not.
+func (o Operator) lead(ctx context.Context, s *State, lo leader.Options) (*leader.Leader, error) {
+	late := time.NewTimer(leaseWait)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		l, err := leader.Open(ctx, lo)
+		if !errors.Is(err, leader.ErrLeading) {
+			return l, err
+		}
+		if rerr := s.Journal.Refresh(ctx); rerr != nil {
+			return nil, errors.Join(err, unpassing(rerr))
+		}
+		if p := s.Lead.Led; p != nil && p.ID.Alive() {
+			return nil, err
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return nil, err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // leading is how a process leads: for a job, or to keep the team up.

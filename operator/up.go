@@ -15,7 +15,6 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/internal/statedir"
 	"waggle/journal"
-	"waggle/leader"
 	"waggle/policy"
 	"waggle/spawn"
 	"waggle/task"
@@ -105,7 +104,7 @@ func (o Operator) raise(ctx context.Context, s *State, f *File, attended bool) e
 			return err
 		}
 	}
-	l, err := leader.Open(ctx, o.passing(s))
+	l, err := o.lead(ctx, s, o.passing(s))
 	if err != nil {
 		return err
 	}
@@ -235,7 +234,7 @@ func (o Operator) Keep(ctx context.Context, s *State, f *File, lo LeadOptions) (
 	if err != nil {
 		return "", err
 	}
-	l, err := leader.Open(ctx, o.leading(s, false))
+	l, err := o.lead(ctx, s, o.leading(s, false))
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,42 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestUpBesideStatus: who looks at a team that comes up is in nobody's way.
+func TestUpBesideStatus(t *testing.T) {
+	h := newHome(t, "waggle")
+	h.ends("api")
+	file := h.write("api.yaml", crew("api", "process", 2))
+	stop := filepath.Join(h.work, "stop")
+	looked := make(chan struct{})
+	for range 4 {
+		go func() {
+			defer func() { looked <- struct{}{} }()
+			for {
+				if _, err := os.Stat(stop); err == nil {
+					return
+				}
+				h.waggle("status", "--team", "api") // there may be none
+			}
+		}()
+	}
+	for range 5 {
+		if out, said, code := h.waggle("up", file, "--detach"); code != 0 {
+			t.Errorf("up: exit %d: %s%s", code, out, said)
+			break
+		}
+		h.waggle("down", "--team", "api", "--force")
+	}
+	if err := os.WriteFile(stop, nil, 0o600); err != nil {
+		t.Error(err)
+	}
+	for range 4 {
+		<-looked
+	}
+}
