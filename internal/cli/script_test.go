@@ -23,10 +23,13 @@ import (
 var programs = map[string]func(){"waggle": func() { os.Exit(cli.Main()) }}
 
 // TestMain lets more tests run at once than there are processors: most of their time
-// they wait for programs. -parallel says otherwise.
+// they wait for programs. With the race detector they compute, too. -parallel says
+// otherwise.
 func TestMain(m *testing.M) {
-	if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
-		panic(err)
+	if testenv.Slow == 1 {
+		if err := flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0))); err != nil {
+			panic(err)
+		}
 	}
 	testscript.Main(m, programs)
 }
