@@ -6,6 +6,7 @@ import (
 	"net"
 	"reflect"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/journal"
@@ -18,8 +19,9 @@ import (
 // Modes, rules and hosts for later have no effect, and assignments are words.
 
 // ReceiveFile judges a control entry of a guest's mailbox. What has no effect gets one
-// audit record; an entry that is owned already, or is only words, yields nothing.
-func (w *Worker) ReceiveFile(in Incoming, l *Leader) []journal.Draft {
+// audit record; an entry that is owned already, or is only words, yields nothing. An allow
+// holds from now as long as a leader's does, also over a crash of the guest.
+func (w *Worker) ReceiveFile(in Incoming, l *Leader, now time.Time) []journal.Draft {
 	if w.Owns(in.Entry) || !in.IsControl() {
 		return nil
 	}
@@ -38,7 +40,7 @@ func (w *Worker) ReceiveFile(in Incoming, l *Leader) []journal.Draft {
 	if p, ok := d.Payload.(waggle.ShutdownRequest); ok {
 		return w.askedToGo(in, waggle.RequestID(p.RequestID))
 	}
-	return w.answeredByFile(in, l)
+	return w.answeredByFile(in, l, now)
 }
 
 // IsWords reports a control entry that a guest's session is given as words: a task is
@@ -57,7 +59,7 @@ func (w *Worker) askedToGo(in Incoming, id waggle.RequestID) []journal.Draft {
 	return []journal.Draft{{Kind: RecApplied, Must: true, Body: Applied{What: CommandShutdown, Entry: in.Entry, ID: id, Channel: policy.ChannelFile}}}
 }
 
-func (w *Worker) answeredByFile(in Incoming, l *Leader) []journal.Draft {
+func (w *Worker) answeredByFile(in Incoming, l *Leader, now time.Time) []journal.Draft {
 	v := verdictOf(in.Decoded.Payload)
 	c := w.byKey[Key{w.Instance, v.of, v.id}]
 	switch {
@@ -76,7 +78,8 @@ func (w *Worker) answeredByFile(in Incoming, l *Leader) []journal.Draft {
 	case v.allow && !sameInput(v.input, c.Ask.Input):
 		a.Reason = "the answer changes the input, and by file only what was asked is allowed"
 	case v.allow:
-		a.Decision = DecisionAllow
+		until := now.Add(grant).UTC()
+		a.Decision, a.UseBy = DecisionAllow, &until
 		if v.more {
 			a.Reason = strings.TrimPrefix(a.Reason+"; what it allows beyond this request has no effect by file", "; ")
 		}

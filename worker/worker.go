@@ -483,7 +483,7 @@ func (w *Worker) Receive(ctx context.Context, in control.Incoming) error {
 	defer w.mu.Unlock()
 	return w.append(ctx, func() ([]journal.Draft, error) {
 		if w.p.Fold.Guest {
-			return w.p.Fold.ReceiveFile(in, w.p.Lead), nil
+			return w.p.Fold.ReceiveFile(in, w.p.Lead, w.p.Minter.Now()), nil
 		}
 		return w.p.Fold.Receive(in, w.p.Lead), nil
 	})
