@@ -121,15 +121,11 @@ func (r Record) Forget() error {
 }
 
 // Join puts the owner, this process, into a group of its own, which it makes and
-// records first. Without a delegated hierarchy the error matches ErrNone. A group lies
-// beside the one of the member whose command has started this process, never in it.
+// records first. Without a delegated hierarchy the error matches ErrNone.
 func Join(proc, dir string, who Owner) error {
 	parent, err := Here(proc)
 	if err != nil {
 		return err
-	}
-	for strings.HasPrefix(filepath.Base(parent), namePrefix) {
-		parent = filepath.Dir(parent)
 	}
 	g, err := Make(parent, who.Name(dir))
 	if err != nil {
