@@ -69,12 +69,12 @@ func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, er
 	proposed, err := propose()
 	if err != nil {
 		// The cut must be on record even when nothing else is.
-		if _, werr := j.write(w, drafts); werr != nil {
+		if _, werr := j.write(ctx, w, drafts); werr != nil {
 			return nil, errors.Join(err, werr)
 		}
 		return nil, err
 	}
-	recs, err := j.write(w, append(drafts, proposed...))
+	recs, err := j.write(ctx, w, append(drafts, proposed...))
 	if err != nil || len(recs) == repairs {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (j *File) cutRest() error {
 var errNotAlone = errors.New("another program writes to the segment without the lock")
 
 // write folds the drafts and appends them as one write.
-func (j *File) write(w Writer, drafts []Draft) ([]Record, error) {
+func (j *File) write(ctx context.Context, w Writer, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
 	}
@@ -155,8 +155,8 @@ func (j *File) write(w Writer, drafts []Draft) ([]Record, error) {
 			return nil, err
 		}
 	}
-	if err := j.writeSynced(f, raw); err != nil {
-		return nil, j.failed(fmt.Errorf("append: %w", errors.Join(err, j.withdraw(at))))
+	if err := j.put(ctx, f, at, raw); err != nil {
+		return nil, j.failed(fmt.Errorf("append: %w", err))
 	}
 	ok = true
 	j.id, j.cut, j.size = id, nil, after.off
@@ -190,10 +190,7 @@ func try(fold Tentative, recs []Record) error {
 	return nil
 }
 
-// end opens the segment to write at its end, which must be where it was read to. What
-// is written there and not flushed is withdrawn. Should that fail too, what stays is an
-// unfinished append for the next writer to cut, or a whole one for the next Refresh to
-// fold.
+// end opens the segment to write at its end, which must be where it was read to.
 func (j *File) end(at position) (_ *os.File, id fileID, err error) {
 	f, err := atomicfile.OpenFile(j.segPath(at.seg), os.O_WRONLY|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
@@ -218,17 +215,6 @@ func (j *File) end(at position) (_ *os.File, id fileID, err error) {
 		}
 	}
 	return f, identify(st), nil
-}
-
-// withdraw takes back a failed append. The descriptor that appends is of no use:
-// on Windows it may not truncate.
-func (j *File) withdraw(at position) error {
-	f, err := atomicfile.OpenFile(j.segPath(at.seg), os.O_WRONLY|openFlags, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return j.o.Truncate(f, at.off)
 }
 
 func (j *File) syncDirs(seg int) error {

@@ -19,12 +19,13 @@ type faults struct {
 	calls      []string // what was called, in order
 	at         int      // index of the call that fails
 	how        string
+	long       bool // and all calls of that kind after it
 	noTruncate bool // every truncate fails
 }
 
 func (f *faults) next(what string) (how string) {
 	f.calls = append(f.calls, what)
-	if len(f.calls)-1 == f.at {
+	if i := len(f.calls) - 1; i == f.at || f.long && f.at >= 0 && i > f.at && what == f.calls[f.at] {
 		return f.how
 	}
 	return ""
@@ -65,14 +66,22 @@ func (f *faults) options() journal.Options {
 	return o
 }
 
+// whole reports that the fault comes when all of the append is in the segment.
+func (f *faults) whole(calls string) bool {
+	last := strings.Count(calls, " ") // the flush of the segment
+	return f.at == last || f.at == last-1 && f.how == "written and EIO"
+}
+
 var faultModes = map[string][]string{
 	"write":    {"EIO", "ENOSPC", "ENOSPC at the end", "short", "written and EIO"},
 	"sync":     {"EIO"},
 	"truncate": {"EIO"},
 }
 
-// TestFaults makes every file operation of every kind of append fail, once. The
-// append has no effect, and the next one is as if it had not been.
+// TestFaults makes every file operation of every kind of append fail, once and from then
+// on. An append that is not whole on disk has no effect, and the next one is as if it had
+// not been. One that is whole and could not be flushed is flushed again, and stays: its
+// writer folds nothing before that has worked.
 func TestFaults(t *testing.T) {
 	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
 	for name, tt := range map[string]struct {
@@ -123,12 +132,19 @@ func TestFaults(t *testing.T) {
 				t.Fatalf("Append = %v, %v", recs, err)
 			}
 			same(t, "the fold after the error", fold.Records, before)
-			there := len(verified(t, d)) - len(before)
-			switch {
-			case there == 0:
-			case f.noTruncate && there == len(tt.drafts):
-			case f.noTruncate && tt.torn && there == len(tt.drafts)+1: // and repaired
-			default:
+			there, whole := len(verified(t, d))-len(before), 0
+			if f.whole(tt.calls) && !(tt.torn && f.noTruncate) {
+				whole = len(tt.drafts)
+				if tt.torn {
+					whole++ // repaired
+				}
+				if err := j.Refresh(t.Context()); err == nil {
+					t.Fatal("what is not flushed was folded")
+				}
+				refresh(t, follower)
+				same(t, "what others read", followed.Records, verified(t, d))
+			}
+			if there != whole {
 				t.Fatalf("%d records of %d are there after %v", there, len(tt.drafts), err)
 			}
 			f.noTruncate, f.at = false, -1
@@ -165,11 +181,15 @@ func TestFaults(t *testing.T) {
 			for at, call := range plan.calls {
 				for _, how := range faultModes[call] {
 					for _, stuck := range []bool{false, true} {
-						t.Run(fmt.Sprintf("%s %d %s stuck=%v", call, at, how, stuck), func(t *testing.T) {
-							if !run(t, &faults{at: at, how: how, noTruncate: stuck}) {
-								t.Error("no error")
-							}
-						})
+						for _, long := range []bool{false, true} {
+							t.Run(fmt.Sprintf("%s %d %s stuck=%v long=%v", call, at, how, stuck, long), func(t *testing.T) {
+								f := &faults{at: at, how: how, long: long, noTruncate: stuck}
+								want := long || !f.whole(tt.calls) || stuck && tt.torn
+								if got := run(t, f); got != want {
+									t.Errorf("fails: %v", got)
+								}
+							})
+						}
 					}
 				}
 			}
@@ -177,46 +197,76 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestWithdrawn: a reader that folded an append whose flush then failed finds out,
-// whatever was appended since. It never goes on as if nothing had been.
-func TestWithdrawn(t *testing.T) {
+// TestUnflushed: an append that a reader has folded when its flush fails is not taken back.
+// Its writer goes on when the flush works, the reader all the time.
+func TestUnflushed(t *testing.T) {
 	for _, next := range []int{0, 1, 2} {
 		d := newDir(t)
 		j0, _ := open(t, d, quick)
 		journaltest.Append(t, j0, someone, journaltest.Note(0))
 		reader, seen := open(t, d, quick)
-		o := quick
-		var withdrawn os.FileInfo
-		o.Sync = func(f *os.File) error {
-			var err error
-			withdrawn, err = f.Stat()
-			must(t, err)
+		o, broken, flushed := quick, true, 0
+		o.Sync = func(*os.File) error {
 			refresh(t, reader)
-			return syscall.EIO
+			if broken {
+				return syscall.EIO
+			}
+			flushed++
+			return nil
 		}
-		j, _ := open(t, d, o)
+		j, fold := open(t, d, o)
 		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: "decided", Body: "allow"}}, nil
 		})
-		if !errors.Is(err, syscall.EIO) || len(seen.Records) != 2 {
-			t.Fatalf("%v; the reader saw %d", err, len(seen.Records))
+		if !errors.Is(err, syscall.EIO) || len(seen.Records) != 2 || len(fold.Records) != 1 {
+			t.Fatalf("%v; the reader saw %d, the writer %d", err, len(seen.Records), len(fold.Records))
 		}
 		for range next {
 			journaltest.Append(t, j0, someone, journal.Draft{Kind: "decided", Body: "deny!"})
 		}
-		if st, err := os.Stat(segment(d, 1)); err != nil || next == 1 && st.Size() != withdrawn.Size() {
-			t.Fatalf("%v, %v: want what is just as long as what was withdrawn", st.Size(), err)
+		if err := j.Refresh(t.Context()); !errors.Is(err, syscall.EIO) || len(fold.Records) != 1 {
+			t.Fatalf("it was folded before it was flushed: %v", err)
+		}
+		broken = false
+		refresh(t, j)
+		refresh(t, reader)
+		same(t, "the writer's fold", fold.Records, verified(t, d))
+		same(t, "the reader's fold", seen.Records, verified(t, d))
+		if len(fold.Records) != 2+next || flushed != 1 {
+			t.Errorf("%d records, flushed %d times", len(fold.Records), flushed)
+		}
+		journaltest.Append(t, reader, someone, journaltest.Note(1))
+	}
+}
+
+// TestTakenBack: a reader finds out that lines which it has folded were cut off by another
+// program, whatever was appended since. It never goes on as if nothing had been.
+func TestTakenBack(t *testing.T) {
+	for _, next := range []int{0, 1, 2} {
+		d := newDir(t)
+		j0, _ := open(t, d, quick)
+		journaltest.Append(t, j0, someone, journaltest.Note(0))
+		before := read(t, segment(d, 1))
+		reader, _ := open(t, d, quick)
+		journaltest.Append(t, j0, someone, journal.Draft{Kind: "decided", Body: "allow"})
+		refresh(t, reader)
+		cut, err := os.Stat(segment(d, 1))
+		must(t, err)
+		must(t, os.Truncate(segment(d, 1), int64(len(before))))
+		j1, _ := open(t, d, quick)
+		for range next {
+			journaltest.Append(t, j1, someone, journal.Draft{Kind: "decided", Body: "deny!"})
+		}
+		if st, err := os.Stat(segment(d, 1)); err != nil || next == 1 && st.Size() != cut.Size() {
+			t.Fatalf("%v, %v: want what is just as long as what was cut", st.Size(), err)
 		}
 		// Nor do the times of a coarse clock tell.
-		must(t, os.Chtimes(segment(d, 1), withdrawn.ModTime(), withdrawn.ModTime()))
+		must(t, os.Chtimes(segment(d, 1), cut.ModTime(), cut.ModTime()))
 		_, err = reader.Append(t.Context(), someone, func() ([]journal.Draft, error) { return nil, errors.New("was asked") })
 		if next == 0 {
 			breakAt(t, err, "00000001.jsonl", 3, 3) // shorter
 		} else {
 			breakAt(t, err, "00000001.jsonl", 2, 2) // another line
-		}
-		if len(verified(t, d)) != 1+next {
-			t.Error("not withdrawn")
 		}
 	}
 }

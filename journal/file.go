@@ -78,6 +78,7 @@ type File struct {
 	aside   asides    // records that are not folded
 	saved   string    // sum of the snapshot that this File has saved
 	least   position  // that a fold which is made again must reach
+	owed    *unflushed
 }
 
 var _ Journal = (*File)(nil)

@@ -16,6 +16,9 @@ import (
 
 // Refresh implements Journal. With nothing new it costs two stats.
 func (j *File) Refresh(ctx context.Context) error {
+	if err := j.settle(); err != nil {
+		return j.failed(err)
+	}
 	if j.sticky != nil {
 		if err := j.mend(ctx); err != nil {
 			return err

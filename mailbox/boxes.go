@@ -1,6 +1,7 @@
 package mailbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"waggle"
 	"waggle/internal/atomicfile"
@@ -96,8 +98,34 @@ var _ Store = (*Located)(nil)
 // errMoved says that the mailbox has another layout than it had a moment ago.
 var errMoved = errors.New("the mailbox was moved to another layout meanwhile")
 
-// maxMoves is how many moves one operation follows.
-const maxMoves = 10
+// follow counts the moves that one operation follows: as many as there are before the
+// deadline of its lock is over, for a program that moves a team to and fro must stop
+// nobody's mail.
+type follow struct {
+	l     *Located
+	moves int
+	until time.Time
+}
+
+// quickMoves are followed without a pause.
+const quickMoves = 3
+
+// next waits before an operation goes where its mailbox is now. It returns cause, which
+// stopped the operation, when its time is over.
+func (f *follow) next(ctx context.Context, cause error) error {
+	f.moves++
+	now := f.l.as[Array].now()
+	switch {
+	case f.moves == 1:
+		f.until = now.Add(cmp.Or(f.l.o.File.Deadline, atomicfile.DefaultDeadline))
+	case !now.Before(f.until):
+		return cause
+	}
+	if f.moves <= quickMoves {
+		return nil
+	}
+	return pause(ctx)
+}
 
 // Path returns the file where the mailbox is, or would be made.
 func (l *Located) Path() (string, error) {
@@ -113,14 +141,17 @@ func (l *Located) Layout() (Layout, error) {
 
 // find looks where the mailbox is, and finishes a migration that was cut short.
 func (l *Located) find(ctx context.Context) (*Box, error) {
-	for try := 0; ; try++ {
+	again := follow{l: l}
+	for {
 		f, err := l.boxes.dirs().Of(string(l.name))
 		var cut *layout.UnfinishedError
-		if errors.As(err, &cut) && try < maxMoves {
+		if errors.As(err, &cut) {
 			if err := l.boxes.move(ctx, l.name, cut.To, l.o); err != nil && !errors.Is(err, errMoved) {
 				return nil, fmt.Errorf("%w: %w", cut, err)
 			}
-			continue
+			if err = again.next(ctx, cut); err == nil {
+				continue
+			}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("mailbox of %s: %w", l.name, err)
@@ -158,12 +189,16 @@ func (l *Located) still(as Layout) error {
 
 // do runs one operation where the mailbox is.
 func (l *Located) do(ctx context.Context, op func(*Box) error) error {
-	for try := 0; ; try++ {
+	again := follow{l: l}
+	for {
 		box, err := l.find(ctx)
 		if err != nil {
 			return err
 		}
-		if err = op(box); !errors.Is(err, errMoved) || try == maxMoves {
+		if err = op(box); !errors.Is(err, errMoved) {
+			return err
+		}
+		if err := again.next(ctx, err); err != nil {
 			return err
 		}
 	}

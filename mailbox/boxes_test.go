@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -221,6 +223,14 @@ func TestMigrateUnderWay(t *testing.T) {
 			}
 		}
 	})
+	defer func() {
+		writers.Wait()
+		close(stop)
+		mover.Wait()
+		if box := openIn(t, b, "bob", mailbox.Options{}); !t.Failed() && (moves < 2 || len(entriesOf(t, box)) > 0) {
+			t.Errorf("%d moves, %d entries left", moves, len(entriesOf(t, box)))
+		}
+	}()
 	box := openIn(t, b, "bob", mailbox.Options{})
 	next := map[string]int{}
 	seen := map[mailbox.ID]bool{}
@@ -238,11 +248,38 @@ func TestMigrateUnderWay(t *testing.T) {
 			must(t, box.MarkRead(t.Context(), e.ID))
 		}
 	}
-	writers.Wait()
-	close(stop)
-	mover.Wait()
-	if moves < 2 || len(entriesOf(t, box)) > 0 {
-		t.Errorf("%d moves, %d entries left", moves, len(entriesOf(t, box)))
+}
+
+// Whoever waits for a mailbox that is moved to and fro follows it until the deadline of its
+// lock, and then says so.
+func TestMovedAgainAndAgain(t *testing.T) {
+	for moves, deadline := range map[int]time.Duration{30: 0, math.MaxInt: 300 * time.Millisecond} {
+		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]", "mailbox/x": ""})
+		array, lines := filepath.Join(b.Team, "inboxes/bob.json"), filepath.Join(b.Team, "mailbox/bob.jsonl")
+		moved := 0
+		bob := openIn(t, b, "bob", mailbox.Options{File: atomicfile.Options{Deadline: deadline, Hook: func(step string) {
+			if step != "flocked" || moved >= moves {
+				return
+			}
+			if moved++; moved%2 == 1 {
+				put(t, lines, e1+"\n")
+				must(t, os.Remove(array))
+			} else {
+				put(t, array, "["+e1+"]")
+				must(t, os.Remove(lines))
+			}
+		}}})
+		err := bob.Append(t.Context(), text("2"))
+		if moves == math.MaxInt {
+			if err == nil || !strings.Contains(err.Error(), "moved to another layout") {
+				t.Errorf("after %d moves: %v", moved, err)
+			}
+			continue
+		}
+		must(t, err)
+		if got := len(entriesOf(t, bob)); got != 2 || moved != moves {
+			t.Errorf("%d entries after %d moves", got, moved)
+		}
 	}
 }
 

@@ -1,0 +1,108 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"waggle/internal/atomicfile"
+)
+
+// flushTries are the pauses before a flush that failed is tried again, under the lock.
+var flushTries = []time.Duration{time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond}
+
+// unflushed is an append that is whole in its segment and whose flush failed. It cannot be taken
+// back: who reads without the lock may have folded it.
+type unflushed struct {
+	at  position
+	raw []byte
+}
+
+// put writes an append to the end of its segment and flushes it. What could not be
+// written whole is withdrawn. What is whole stays, whatever the flush says: until it is
+// flushed, Refresh of this File fails.
+func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) error {
+	n, err := j.o.Write(f, raw)
+	if err == nil && n < len(raw) {
+		err = io.ErrShortWrite
+	}
+	if err != nil && n < len(raw) {
+		return errors.Join(err, j.withdraw(at))
+	}
+	if err == nil {
+		err = j.o.Sync(f)
+	}
+	if err == nil {
+		return nil
+	}
+	j.owed, j.cut = &unflushed{at, slices.Clone(raw)}, nil
+	for _, pause := range flushTries {
+		if perr := sleep(ctx, pause); perr != nil {
+			return errors.Join(err, perr)
+		}
+		if err = j.settle(); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// settle flushes what this File owes. The same bytes are written again first: after a
+// flush that failed, the system may believe that what it holds is on the disk.
+func (j *File) settle() error {
+	if j.owed == nil {
+		return nil
+	}
+	f, err := atomicfile.OpenFile(j.segPath(j.owed.at.seg), os.O_RDWR|openFlags, 0)
+	if err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	defer f.Close()
+	there := make([]byte, len(j.owed.raw))
+	n, err := f.ReadAt(there, j.owed.at.off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("flush: %w", err)
+	}
+	if !bytes.Equal(there[:n], j.owed.raw) { // reading finds what is there now
+		j.owed = nil
+		return fmt.Errorf("flush: %w", errNotAlone)
+	}
+	if _, err := f.Seek(j.owed.at.off, io.SeekStart); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	if n, err := j.o.Write(f, j.owed.raw); err != nil || n < len(there) {
+		return fmt.Errorf("flush: %w", errors.Join(err, io.ErrShortWrite))
+	}
+	if err := j.o.Sync(f); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	j.owed = nil
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// withdraw takes back an append that is not whole. The descriptor that appends is of no
+// use: on Windows it may not truncate. Should that fail too, the next writer cuts it.
+func (j *File) withdraw(at position) error {
+	f, err := atomicfile.OpenFile(j.segPath(at.seg), os.O_WRONLY|openFlags, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return j.o.Truncate(f, at.off)
+}
