@@ -62,7 +62,7 @@ var archRows = map[string]archRow{
 	"jetstream":               {2, "another implementation of the stores of row 1"},
 	"internal/bench":          {2, "a mailbox beside the algorithm of others; the command and go test run it"},
 	"poll":                    {3, "the loop between a mailbox and a machine"},
-	"internal/statedir":       {3, "where journals lie; knows the records that name a team"},
+	"home":                    {3, "where journals lie; knows the records that name a team"},
 	"internal/sandbox":        {3, "enforces what policy decided"},
 	"internal/session":        {3, "what sessions that waggle does not run ask; a journal of its own, no team"},
 	"internal/telemetry":      {3, "watches transitions; nothing depends on being watched"},

@@ -11,9 +11,9 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
-	"waggle/internal/statedir"
 	"waggle/internal/telemetry"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -28,7 +28,7 @@ import (
 // Observe may be zero.
 type Options struct {
 	Root   team.Root
-	State  statedir.Dir
+	State  home.Dir
 	Team   waggle.TeamName
 	Minter poll.Minter
 	Writer journal.Writer // Operator for a command's pass; the lead's instance for a leader

@@ -10,8 +10,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
@@ -38,7 +38,7 @@ func newFiles(t *testing.T) *files {
 	var err error
 	f.reg, err = team.Create(t.Context(), f.o.Root, team.Config{Name: "sim"}, atomicfile.Options{})
 	if err == nil {
-		f.o.State, err = statedir.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
+		f.o.State, err = home.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
 	}
 	if err == nil {
 		f.board, err = task.Open(f.o.Root.TasksDir("sim"), "sim", atomicfile.Options{})

@@ -11,7 +11,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/team"
@@ -22,12 +22,12 @@ import (
 
 // abroad finds the record of what was done in another program's team that is or was: by
 // the team's name the newest, or by its id. Nil: there is none.
-func (o Operator) abroad(of string) (*statedir.Known, error) {
+func (o Operator) abroad(of string) (*home.Known, error) {
 	ks, err := o.Home.Abroad()
 	if err != nil {
 		return nil, err
 	}
-	var here []statedir.Known
+	var here []home.Known
 	for _, k := range ks {
 		id := k.ID()
 		if of != "" && (id == of || strings.TrimPrefix(id, string(k.Team)+"-") == of) {
@@ -70,7 +70,7 @@ func (o Operator) openAny(ctx context.Context, of string) (*Record, error) {
 	return o.openAbroad(*k), nil
 }
 
-func (o Operator) openAbroad(k statedir.Known) *Record {
+func (o Operator) openAbroad(k home.Known) *Record {
 	r := &Record{Known: k, Abroad: true, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), journal: ownJournal, jopts: journal.Options{Now: o.Minter.Now}}}
 	r.Journal, r.Broken = k.Dir.Journals().Open(ownJournal, r.Lead, r.jopts)
 	return r
@@ -199,7 +199,7 @@ func (g *digester) guest(r LogRecord, at string) error {
 }
 
 // PastTeams lists the teams that are or were, for completion, oldest first.
-func (o Operator) PastTeams() ([]statedir.Known, error) {
+func (o Operator) PastTeams() ([]home.Known, error) {
 	led, err := o.Home.List()
 	if err != nil {
 		return nil, err

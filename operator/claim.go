@@ -10,8 +10,8 @@ import (
 	"sync"
 
 	"waggle"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/team"
 )
 
@@ -62,7 +62,7 @@ func (o Operator) strays(name waggle.TeamName) error {
 		return fmt.Errorf("state: %w", err)
 	}
 	for _, path := range dirs {
-		d := statedir.Dir{Path: path}
+		d := home.Dir{Path: path}
 		if !o.making(d) {
 			continue
 		}
@@ -78,7 +78,7 @@ func (o Operator) strays(name waggle.TeamName) error {
 
 // making reports a directory of a team of this root whose files in the wire tree are
 // being made, or were when their maker was stopped.
-func (o Operator) making(d statedir.Dir) bool {
+func (o Operator) making(d home.Dir) bool {
 	root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: maxYAML})
 	return err == nil && bytes.Equal(root, []byte(o.RootURL+"\n"))
 }

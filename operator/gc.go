@@ -14,7 +14,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/spawn"
@@ -170,7 +170,7 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 	if err != nil {
 		return err
 	}
-	known = slices.DeleteFunc(known, func(k statedir.Known) bool {
+	known = slices.DeleteFunc(known, func(k home.Known) bool {
 		return k.Root != c.o.RootURL && k.Broken == nil || name != "" && k.Team != name || k.Dir.Aside
 	})
 	if left, err := c.o.LeftMail(ctx, name); name != "" && len(known) == 0 && len(left) == 0 {
@@ -204,7 +204,7 @@ func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
 }
 
 // unreadable keeps what runs for a team whose journal cannot be read.
-func (c *collector) unreadable(ctx context.Context, k statedir.Known, why error) error {
+func (c *collector) unreadable(ctx context.Context, k home.Known, why error) error {
 	s, err := c.o.salvage(ctx, k.Dir, k.Team, why)
 	if err != nil {
 		return err

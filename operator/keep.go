@@ -11,7 +11,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -71,7 +71,7 @@ func (k *keeper) begin(ctx context.Context) error {
 // leads puts on record that this process leads.
 func (o Operator) leads(ctx context.Context, s *State, b control.LeadingProcess) error {
 	b.Version = o.Version
-	if err := s.Dir.NoteStarted(statedir.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
+	if err := s.Dir.NoteStarted(home.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
 		return err
 	}
 	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {

@@ -21,9 +21,9 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
-	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -42,7 +42,7 @@ type Operator struct {
 	// ClaudeDir is the config directory of Claude Code, whose sessions are listed; "":
 	// none are.
 	ClaudeDir string
-	Home      statedir.Home
+	Home      home.Home
 	Token     string // for http addresses; "": that of Home's own endpoint
 	RunDir    string // where sockets lie; "": in Home
 	// Worktrees is the directory below which members' worktrees are made, outside of
@@ -153,7 +153,7 @@ func (o Operator) writer() journal.Writer { return journal.Writer{Operator: true
 
 // State is an open team as its journals have it.
 type State struct {
-	Dir     statedir.Dir
+	Dir     home.Dir
 	Team    waggle.TeamName
 	Journal journal.Journal
 	Lead    *control.Leader
@@ -194,7 +194,7 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 			return s, nil
 		}
 	}
-	var b *statedir.BrokenError
+	var b *home.BrokenError
 	if errors.As(unknown, &b) {
 		return nil, &Error{Code: CodeFailed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
 			Hint: "put back what is missing there, or, when none of its processes runs, move " + b.Path + " away"}
@@ -202,15 +202,15 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 	return nil, unknown
 }
 
-func (o Operator) openState(dir statedir.Dir, name waggle.TeamName) (*State, error) {
+func (o Operator) openState(dir home.Dir, name waggle.TeamName) (*State, error) {
 	return o.openJournal(dir, name, journal.Leader)
 }
 
-func (o Operator) openJournal(dir statedir.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
+func (o Operator) openJournal(dir home.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
 	return o.openFold(dir, name, j, control.NewLeader(nil))
 }
 
-func (o Operator) openFold(dir statedir.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader) (*State, error) {
+func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader) (*State, error) {
 	s := &State{Dir: dir, Team: name, Lead: fold, journal: j, jopts: journal.Options{Now: o.Minter.Now, Deadline: o.patience}}
 	opened, err := dir.Journals().Open(j, s.Lead, s.jopts)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/journal"
 	"waggle/team"
 )
@@ -17,23 +17,23 @@ import (
 // or else the newest, or by its id, <team>-<8 hex digits> or those digits alone.
 // Without a name it is the only team there is, or ever was. Nothing is changed, and
 // the wire tree is not needed: what is deleted there is still on record here.
-func (o Operator) Past(ctx context.Context, of string) (*statedir.Known, error) {
+func (o Operator) Past(ctx context.Context, of string) (*home.Known, error) {
 	known, err := o.Home.List()
 	if err != nil {
 		return nil, err
 	}
-	broken := slices.IndexFunc(known, func(k statedir.Known) bool {
+	broken := slices.IndexFunc(known, func(k home.Known) bool {
 		return k.Broken != nil && (k.ID() == of || waggle.SameName(waggle.MemberName(k.Team), waggle.MemberName(of)))
 	})
 	var unreadable error
 	if broken >= 0 {
 		unreadable = known[broken].Broken
 	}
-	known = slices.DeleteFunc(known, func(k statedir.Known) bool { return k.Broken != nil })
+	known = slices.DeleteFunc(known, func(k home.Known) bool { return k.Broken != nil })
 	if of == "" {
 		return o.onlyPast(ctx, known)
 	}
-	var hits []statedir.Known
+	var hits []home.Known
 	for _, k := range known {
 		id := k.ID()
 		if id == of || strings.TrimPrefix(id, string(k.Team)+"-") == of {
@@ -57,7 +57,7 @@ func (o Operator) Past(ctx context.Context, of string) (*statedir.Known, error) 
 }
 
 // newest is the team that has not ended, else the last one.
-func (o Operator) newest(ks []statedir.Known) *statedir.Known {
+func (o Operator) newest(ks []home.Known) *home.Known {
 	for _, k := range slices.Backward(ks) {
 		if s := o.openPast(k); s.Broken == nil && s.Lead.Ended == nil {
 			return &k
@@ -66,11 +66,11 @@ func (o Operator) newest(ks []statedir.Known) *statedir.Known {
 	return &ks[len(ks)-1]
 }
 
-func (o Operator) onlyPast(ctx context.Context, known []statedir.Known) (*statedir.Known, error) {
+func (o Operator) onlyPast(ctx context.Context, known []home.Known) (*home.Known, error) {
 	if name, err := o.Pick(""); err == nil {
 		return o.Past(ctx, string(name))
 	}
-	here := slices.DeleteFunc(slices.Clone(known), func(k statedir.Known) bool { return k.Root != o.RootURL })
+	here := slices.DeleteFunc(slices.Clone(known), func(k home.Known) bool { return k.Root != o.RootURL })
 	switch names := teamNames(here); {
 	case len(here) == 0:
 		return nil, &Error{Code: CodeNotFound, Op: "record", Msg: "there is no record of any team of " + o.RootURL, Hint: "--state says where records lie"}
@@ -81,7 +81,7 @@ func (o Operator) onlyPast(ctx context.Context, known []statedir.Known) (*stated
 	}
 }
 
-func teamNames(ks []statedir.Known) []string {
+func teamNames(ks []home.Known) []string {
 	var names []string
 	for _, k := range ks {
 		if !slices.Contains(names, string(k.Team)) {
@@ -94,7 +94,7 @@ func teamNames(ks []statedir.Known) []string {
 // Record is a team's journals, opened to be read. Where one is broken, Lead and
 // the workers hold what stands before the break.
 type Record struct {
-	Known statedir.Known
+	Known home.Known
 	State
 	Broken error // of the leader's journal, nil when it is whole
 	Abroad bool  // another program led it: it is of what was done from here
@@ -109,7 +109,7 @@ func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
 	return o.openPast(*k), nil
 }
 
-func (o Operator) openPast(k statedir.Known) *Record {
+func (o Operator) openPast(k home.Known) *Record {
 	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), journal: journal.Leader, jopts: journal.Options{Now: o.Minter.Now}}}
 	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.jopts)
 	return r

@@ -12,8 +12,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/policy"
 	"waggle/spawn"
@@ -265,7 +265,7 @@ func (o Operator) Abandon(ctx context.Context, s *State, grace time.Duration, te
 
 // accept keeps the team file that the operator named: the copy is the only one that
 // is read afterwards (TRUST 7). Beside it stands where it came from.
-func accept(dir statedir.Dir, f *File) error {
+func accept(dir home.Dir, f *File) error {
 	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
 	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
@@ -16,7 +16,7 @@ import (
 
 // ownJournal is where the operator's words to a team that another program leads
 // are on record.
-const ownJournal = statedir.Operator
+const ownJournal = home.Operator
 
 // ledger opens the journal that holds the operator's words to a team: the
 // leader's, or the operator's own beside a team that waggle does not lead.

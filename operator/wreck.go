@@ -11,8 +11,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/spawn"
 	"waggle/team"
@@ -111,7 +111,7 @@ func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) 
 
 // named lists the directory that belongs to the team by what its registry says, when no
 // first record says so.
-func (o Operator) named(ctx context.Context, name waggle.TeamName) []statedir.Dir {
+func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
 	reg, err := team.Open(o.Root, name, atomicfile.Options{})
 	if err != nil {
 		return nil
@@ -127,7 +127,7 @@ func (o Operator) named(ctx context.Context, name waggle.TeamName) []statedir.Di
 	if s, err := o.openState(d, name); err == nil && s.Lead.Ended != nil {
 		return nil
 	}
-	return []statedir.Dir{d}
+	return []home.Dir{d}
 }
 
 // salvaged are the kinds of record that say who there is.
@@ -135,7 +135,7 @@ var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true,
 
 // salvage makes a State of what can be read of a broken leader's journal, and of what
 // its processes have written of themselves.
-func (o Operator) salvage(ctx context.Context, dir statedir.Dir, name waggle.TeamName, why error) (*State, error) {
+func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamName, why error) (*State, error) {
 	fold := control.NewLeader(nil)
 	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
 	s := &State{Dir: dir, Team: name, Journal: mem, Lead: fold, journal: journal.Leader, jopts: journal.Options{Now: o.Minter.Now}, broken: why}

@@ -19,8 +19,8 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/leader"
@@ -85,8 +85,8 @@ func (m *mortal) box(name waggle.MemberName) (mailbox.Store, error) {
 	return dir.Open(name, mailbox.Options{File: atomicfile.Options{Hook: m.step}})
 }
 
-func (m *mortal) state() statedir.Dir {
-	return statedir.Dir{Path: m.At.State, UID: control.TeamUID(m.At.UID)}
+func (m *mortal) state() home.Dir {
+	return home.Dir{Path: m.At.State, UID: control.TeamUID(m.At.UID)}
 }
 
 // ticks nudges often, until ctx ends.

@@ -16,10 +16,10 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
 	"waggle/internal/realpath"
-	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -32,7 +32,7 @@ import (
 // Options say which member to run. Those up to Environ, and Version, are required.
 type Options struct {
 	Root     team.Root
-	State    statedir.Dir
+	State    home.Dir
 	Team     waggle.TeamName
 	Instance control.Instance
 	Minter   poll.Minter
@@ -107,7 +107,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		return nil, err
 	}
 	// Beside the record, for whoever ends this process when that cannot be read.
-	if err := o.State.NoteStarted(statedir.Started{Team: o.Team, Root: lead.Root, Instance: o.Instance, Name: m.Name, ID: m.Process.ID}); err != nil {
+	if err := o.State.NoteStarted(home.Started{Team: o.Team, Root: lead.Root, Instance: o.Instance, Name: m.Name, ID: m.Process.ID}); err != nil {
 		return nil, err
 	}
 	writer := journal.Writer{Instance: string(o.Instance), Epoch: epoch, PID: os.Getpid()}

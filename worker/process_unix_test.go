@@ -23,8 +23,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
@@ -73,7 +73,7 @@ func memberMain(at string) int {
 }
 
 func (p place) options() worker.Options {
-	return worker.Options{Root: team.Root{Path: p.Root}, State: statedir.Dir{Path: p.State, UID: control.TeamUID(p.UID)}, Team: "sim", Instance: "aa",
+	return worker.Options{Root: team.Root{Path: p.Root}, State: home.Dir{Path: p.State, UID: control.TeamUID(p.UID)}, Team: "sim", Instance: "aa",
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: []string{"PATH=" + os.Getenv("PATH")}, Output: os.Stdout, Version: "test",
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 }
@@ -106,7 +106,7 @@ func newFilesOf(t *testing.T, ann control.Joined, before func(*files), rules ...
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := statedir.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
+	state, err := home.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
 	if err != nil {
 		t.Fatal(err)
 	}

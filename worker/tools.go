@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
-	"waggle/internal/statedir"
 	"waggle/spawn"
 )
 
@@ -38,7 +38,7 @@ func (t Tool) Forget() error {
 
 // Tools lists the tools of a member that are on record: those that run, and what a
 // killed process of it left. A record that cannot be read counts as absent.
-func Tools(dir statedir.Dir, i control.Instance) ([]Tool, error) {
+func Tools(dir home.Dir, i control.Instance) ([]Tool, error) {
 	entries, err := os.ReadDir(dir.Tools())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -69,7 +69,7 @@ const (
 // commands runs an agent's commands as they are, the cooperative level, and keeps their
 // groups on record.
 type commands struct {
-	dir      statedir.Dir
+	dir      home.Dir
 	instance control.Instance
 	log      *slog.Logger
 	n        *atomic.Uint64

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
-	"waggle/internal/statedir"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/transport"
@@ -89,7 +89,7 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 
 // lease makes this process the team's bridge. Somebody who only looks whether one
 // runs holds it for a moment (Find), so it is tried twice.
-func lease(ctx context.Context, dir statedir.Dir) (release func() error, held bool, err error) {
+func lease(ctx context.Context, dir home.Dir) (release func() error, held bool, err error) {
 	for range 2 {
 		release, held, err = atomicfile.TryFlock(dir.BridgeLease(), atomicfile.Options{Rank: atomicfile.RankLease})
 		if err != nil {
@@ -181,19 +181,19 @@ func Find(ctx context.Context, op operator.Operator, team waggle.TeamName) (Endp
 }
 
 // place is the private directory of a team that waggle leads.
-func place(ctx context.Context, op operator.Operator, team waggle.TeamName) (statedir.Dir, error) {
+func place(ctx context.Context, op operator.Operator, team waggle.TeamName) (home.Dir, error) {
 	s, err := op.State(ctx, team)
 	if err != nil {
-		return statedir.Dir{}, err
+		return home.Dir{}, err
 	}
 	if s == nil {
-		return statedir.Dir{}, &operator.Error{Code: operator.CodeNotFound, Op: "bridge", Msg: "team " + string(team) + " is not led by waggle, so it has no bridge",
+		return home.Dir{}, &operator.Error{Code: operator.CodeNotFound, Op: "bridge", Msg: "team " + string(team) + " is not led by waggle, so it has no bridge",
 			Hint: "its messages are readable: waggle inbox --team " + string(team)}
 	}
 	return s.Dir, os.MkdirAll(s.Dir.Bridges(), 0o700)
 }
 
-func publish(dir statedir.Dir, e Endpoint) error {
+func publish(dir home.Dir, e Endpoint) error {
 	data, err := jsonobj.MarshalIndent(e)
 	if err != nil {
 		return err

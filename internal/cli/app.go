@@ -18,7 +18,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/internal/telemetry"
 	"waggle/operator"
 	"waggle/poll"
@@ -124,7 +124,7 @@ func (a *App) claudeDir() (string, error) {
 
 // runPath is RUN, where sockets lie: $XDG_RUNTIME_DIR/waggle, or STATE/run where
 // there is no such directory.
-func (a *App) runPath(state statedir.Home) string {
+func (a *App) runPath(state home.Home) string {
 	if v := a.env("XDG_RUNTIME_DIR"); filepath.IsAbs(v) {
 		if fi, err := os.Stat(v); err == nil && fi.IsDir() {
 			return filepath.Join(v, "waggle")
@@ -188,14 +188,14 @@ func (a *App) op() (operator.Operator, error) {
 		return operator.Operator{}, err
 	}
 	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
-	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(statedir.Home{Path: state}), "locks"), Led: led{statedir.Home{Path: state}, rootURL}}, RootURL: rootURL,
-		Home: statedir.Home{Path: state}, RunDir: a.runPath(statedir.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
+	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
+		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.env("WAGGLE_TOKEN"), Minter: a.minter(), Self: self, Environ: a.memberEnviron(), Version: a.Version, PID: os.Getpid(),
 		Log: a.log(), Ancestors: spawn.Ancestors}, nil
 }
 
 // led are the teams that have a state here: nobody else leads those.
 type led struct {
-	home statedir.Home
+	home home.Home
 	root string
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/journal"
 )
 
@@ -39,7 +39,7 @@ func TestDemo(t *testing.T) {
 			t.Errorf("%s ran as process %d, the leader was %d", name, pid, cmd.Process.Pid)
 		}
 	}
-	home := statedir.Home{Path: filepath.Join(doc.Dir, "state")}
+	home := home.Home{Path: filepath.Join(doc.Dir, "state")}
 	dirs, err := home.Find("file://"+filepath.Join(doc.Dir, "root"), "demo")
 	if err != nil || len(dirs) != 1 {
 		t.Fatalf("found %v, %v", dirs, err)

@@ -20,8 +20,8 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/spawn"
@@ -231,7 +231,7 @@ type faulty struct {
 	t    *testing.T
 	op   operator.Operator
 	s    *operator.State
-	dir  statedir.Dir
+	dir  home.Dir
 	file string // the team file
 	ann  control.Instance
 	hint hints

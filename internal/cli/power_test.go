@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"waggle"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/operator"
 	"waggle/spawn"
 	"waggle/team"
@@ -27,7 +27,7 @@ func cmdPowercut(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	root, err := filepath.EvalSymlinks(ts.Getenv("WAGGLE_ROOT"))
 	ts.Check(err)
-	op := operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: statedir.Home{Path: ts.Getenv("WAGGLE_STATE")}}
+	op := operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: ts.Getenv("WAGGLE_STATE")}}
 	s, err := op.State(context.Background(), waggle.TeamName(args[0]))
 	ts.Check(err)
 	if s == nil {

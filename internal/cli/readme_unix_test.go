@@ -98,7 +98,7 @@ func TestReadmeSteps(t *testing.T) {
 }
 
 // report reads the report of a run.
-func (h *home) report(dir string) (r operator.Report) {
+func (h *homeTree) report(dir string) (r operator.Report) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, dir, "report.json"))
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -53,7 +53,7 @@ func newOperator(t *testing.T) operator.Operator {
 		t.Fatal(err)
 	}
 	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
-		Home: statedir.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader},
+		Home: home.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader},
 		Self: binary(t), Environ: os.Environ(), ClaudeDir: os.Getenv("CLAUDE_CONFIG_DIR"), Version: "test", PID: os.Getpid()}
 }
 

@@ -30,7 +30,7 @@ func sentOf(t *testing.T, out string) []operator.Sent {
 }
 
 // entriesOf counts the messages in a mailbox by what they say.
-func (h *home) entriesOf(team, member string) map[string]int {
+func (h *homeTree) entriesOf(team, member string) map[string]int {
 	h.t.Helper()
 	var doc struct{ Entries []operator.InboxEntry }
 	if err := json.Unmarshal([]byte(h.must("inbox", member, "--team", team, "--json")), &doc); err != nil {

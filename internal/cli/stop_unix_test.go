@@ -21,7 +21,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
@@ -29,8 +29,8 @@ import (
 	"waggle/team"
 )
 
-// home is a wire tree and state of its own, and commands that run in it.
-type home struct {
+// homeTree is a wire tree and state of its own, and commands that run in it.
+type homeTree struct {
 	t       testing.TB
 	program string
 	dir     string // short: sockets lie below it
@@ -39,7 +39,7 @@ type home struct {
 	env     []string // added to its environment
 }
 
-func newHome(t testing.TB, program string) *home {
+func newHome(t testing.TB, program string) *homeTree {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "wg")
 	if err != nil {
@@ -56,7 +56,7 @@ func newHome(t testing.TB, program string) *home {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &home{t: t, program: path, dir: dir, work: filepath.Join(dir, "w")}
+	h := &homeTree{t: t, program: path, dir: dir, work: filepath.Join(dir, "w")}
 	for _, d := range []string{"w", "root", "home"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,7 @@ func newHome(t testing.TB, program string) *home {
 	return h
 }
 
-func (h *home) command(args ...string) *exec.Cmd {
+func (h *homeTree) command(args ...string) *exec.Cmd {
 	argv := append(append(h.prefix[:len(h.prefix):len(h.prefix)], h.program), args...)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir = h.work
@@ -82,7 +82,7 @@ func (h *home) command(args ...string) *exec.Cmd {
 }
 
 // waggle runs a command and returns its output and exit code.
-func (h *home) waggle(args ...string) (stdout, stderr string, code int) {
+func (h *homeTree) waggle(args ...string) (stdout, stderr string, code int) {
 	h.t.Helper()
 	var out, said bytes.Buffer
 	cmd := h.command(args...)
@@ -96,7 +96,7 @@ func (h *home) waggle(args ...string) (stdout, stderr string, code int) {
 }
 
 // must runs a command that succeeds.
-func (h *home) must(args ...string) string {
+func (h *homeTree) must(args ...string) string {
 	h.t.Helper()
 	out, said, code := h.waggle(args...)
 	if code != 0 {
@@ -105,7 +105,7 @@ func (h *home) must(args ...string) string {
 	return out
 }
 
-func (h *home) write(name, text string) string {
+func (h *homeTree) write(name, text string) string {
 	h.t.Helper()
 	path := filepath.Join(h.work, name)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
@@ -114,7 +114,7 @@ func (h *home) write(name, text string) string {
 	return path
 }
 
-func (h *home) status(team string) *operator.Status {
+func (h *homeTree) status(team string) *operator.Status {
 	h.t.Helper()
 	var st operator.Status
 	if err := json.Unmarshal([]byte(h.must("status", "--team", team, "--json")), &st); err != nil {
@@ -124,15 +124,15 @@ func (h *home) status(team string) *operator.Status {
 }
 
 // operator looks at the same place, from this program.
-func (h *home) operator() operator.Operator {
+func (h *homeTree) operator() operator.Operator {
 	o := newOperator(h.t.(*testing.T))
 	root := filepath.Join(h.dir, "root")
-	o.Root, o.RootURL, o.Home = team.Root{Path: root}, (&url.URL{Scheme: "file", Path: root}).String(), statedir.Home{Path: filepath.Join(h.dir, "s")}
+	o.Root, o.RootURL, o.Home = team.Root{Path: root}, (&url.URL{Scheme: "file", Path: root}).String(), home.Home{Path: filepath.Join(h.dir, "s")}
 	return o
 }
 
 // ends ends what a failed test left behind.
-func (h *home) ends(team string, ids ...spawn.Identity) {
+func (h *homeTree) ends(team string, ids ...spawn.Identity) {
 	h.t.Cleanup(func() {
 		_, _, _ = h.waggle("down", team, "--force")
 		for _, id := range ids {
@@ -186,7 +186,7 @@ var resistances = []resistance{
 // stubbornTeam is a team in which every kind of resistance is a member, and what runs
 // for each.
 type stubbornTeam struct {
-	*home
+	*homeTree
 	team  string
 	kinds []resistance
 	below map[string][]spawn.Identity // what was seen below each worker, it first
@@ -194,7 +194,7 @@ type stubbornTeam struct {
 
 func newStubbornTeam(t *testing.T, backend string, kinds []resistance) *stubbornTeam {
 	t.Helper()
-	s := &stubbornTeam{home: newHome(t, "stubborn"), team: "stub", below: map[string][]spawn.Identity{}}
+	s := &stubbornTeam{homeTree: newHome(t, "stubborn"), team: "stub", below: map[string][]spawn.Identity{}}
 	file, tasks := "team: stub\npolicy: {allow: [Bash]}\nmembers:\n", "tasks:\n"
 	for _, k := range kinds {
 		if runtime.GOOS != "linux" && (k.name == "leaving" || k.name == "command" || k.name == "killed") {

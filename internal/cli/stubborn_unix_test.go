@@ -21,8 +21,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/cli"
-	"waggle/internal/statedir"
 	"waggle/poll"
 	"waggle/spawn"
 	"waggle/team"
@@ -68,7 +68,7 @@ func stubbornWorker(args []string) error {
 	if err != nil {
 		return err
 	}
-	state := statedir.Dir{Path: *dir, UID: control.TeamUID(*uid)}
+	state := home.Dir{Path: *dir, UID: control.TeamUID(*uid)}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	w, err := worker.Open(ctx, worker.Options{Root: team.Root{Path: at.Path}, Team: waggle.TeamName(*name), State: state, Sockets: state.Sockets(*run),
 		Instance: control.Instance(*instance), Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: os.Environ(), Dir: here,

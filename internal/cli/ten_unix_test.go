@@ -24,7 +24,7 @@ import (
 )
 
 // twoCores confines the commands of a home to two cores, for figures that compare.
-func (h *home) twoCores() string {
+func (h *homeTree) twoCores() string {
 	path, err := exec.LookPath("taskset")
 	if err != nil || runtime.NumCPU() < 2 {
 		return fmt.Sprintf("%d cores", runtime.NumCPU())
@@ -46,7 +46,7 @@ func shipped(t testing.TB) string {
 }
 
 // fakeITerm puts the it2 of the scripts on the path of a home.
-func (h *home) fakeITerm() {
+func (h *homeTree) fakeITerm() {
 	h.t.Helper()
 	testenv.Require(h.t, "setsid")
 	a, err := txtar.ParseFile("testdata/script/iterm2.txtar")
@@ -170,7 +170,7 @@ type broughtUp struct {
 }
 
 // bringUp brings a team up, looks at its members, and ends it.
-func (h *home) bringUp(team, backend string, n int) broughtUp {
+func (h *homeTree) bringUp(team, backend string, n int) broughtUp {
 	h.t.Helper()
 	file := h.write(team+".yaml", crew(team, backend, n))
 	h.ends(team)
@@ -282,7 +282,7 @@ func TestSlowShells(t *testing.T) {
 }
 
 // slowShells makes every shell of a home slow, and has it write down that it ran.
-func (h *home) slowShells() {
+func (h *homeTree) slowShells() {
 	h.t.Helper()
 	slow := "echo $0 >> " + filepath.Join(h.dir, "shells") + "\nsleep 10\n"
 	for _, f := range []string{".zshrc", ".zshenv", ".bashrc", ".bash_profile", ".profile"} {

@@ -16,7 +16,7 @@ import (
 
 // orphaned brings up a member whose command starts a process without an environment,
 // kills the member's process, and returns the team's home and that process.
-func orphaned(t *testing.T, team, restart string) (*home, spawn.Identity) {
+func orphaned(t *testing.T, team, restart string) (*homeTree, spawn.Identity) {
 	t.Helper()
 	h := newHome(t, "waggle")
 	h.write("tool.sh", "env -i sleep 307 >/dev/null 2>&1 & echo $! > tool.tmp; mv tool.tmp tool.pid; wait\n")
@@ -39,7 +39,7 @@ members: [{name: ann, agent: exec, backend: process, restart: %s}]
 }
 
 // process waits for a process that a member has started, and whose id is in a file.
-func (h *home) process(file string) spawn.Identity {
+func (h *homeTree) process(file string) spawn.Identity {
 	h.t.Helper()
 	var pid int
 	await(h.t, file, func() bool {

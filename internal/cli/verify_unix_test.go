@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/policy"
@@ -43,7 +43,7 @@ func TestVerifyTampered(t *testing.T) {
 	if err != nil || len(dirs) != 1 {
 		t.Fatal(dirs, err)
 	}
-	known, err := statedir.Home{Path: filepath.Join(h.dir, "s")}.List()
+	known, err := home.Home{Path: filepath.Join(h.dir, "s")}.List()
 	if err != nil || len(known) != 1 {
 		t.Fatal(known, err)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/cgroup"
-	"waggle/internal/statedir"
 	"waggle/operator"
 	"waggle/spawn"
 	"waggle/team"
@@ -52,7 +52,7 @@ func workerCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			state := statedir.Dir{Path: dir, UID: control.TeamUID(uid)}
+			state := home.Dir{Path: dir, UID: control.TeamUID(uid)}
 			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: root}, Team: name,
 				State: state, Sockets: state.Sockets(run), Who: operator.SessionsOf(claude),
 				Instance: control.Instance(instance), Minter: a.minter(), Environ: a.Environ, Dir: here, Output: a.Out, Terminal: tty(a.Out), Version: a.Version,

@@ -25,8 +25,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/cli"
-	"waggle/internal/statedir"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
@@ -86,7 +86,7 @@ func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 		must(t, os.MkdirAll(d, 0o700))
 	}
 	c.op = operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
-		Home: statedir.Home{Path: state}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: bin, Version: "test", PID: os.Getpid()}
+		Home: home.Home{Path: state}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: bin, Version: "test", PID: os.Getpid()}
 	c.write("waggle.yaml", file)
 	c.write("work", fmt.Sprintf(workScript, c.dir))
 	must(t, os.Symlink("work", filepath.Join(c.dir, "ask"))) // the same, and no rule allows it

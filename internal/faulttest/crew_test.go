@@ -18,8 +18,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/poll"
@@ -126,7 +126,7 @@ func newCrew(t *testing.T) *crew {
 	must(t, os.Symlink("done", filepath.Join(dir, "work", "ask"))) // the same, and no rule allows it
 	c := &crew{t: t, name: "crew", dir: dir, kept: make(chan error, 1), log: &locked{}}
 	root := filepath.Join(dir, "root")
-	c.op = operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: statedir.Home{Path: filepath.Join(dir, "state")},
+	c.op = operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: filepath.Join(dir, "state")},
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: "/nonexistent/waggle", Version: "test", PID: os.Getpid(), Environ: []string{"PATH=" + os.Getenv("PATH")},
 		Log: slog.New(slog.NewTextHandler(c.log, nil))}
 	crews.Store(dir, c)

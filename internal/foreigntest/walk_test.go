@@ -14,8 +14,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/statedir"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/poll"
@@ -45,7 +45,7 @@ func newStage(t *testing.T, role string) *stage {
 	root := filepath.Join(dir, "root")
 	must(t, os.MkdirAll(root, 0o700))
 	op := operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(),
-		Home: statedir.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Version: "test", PID: os.Getpid()}
+		Home: home.Home{Path: filepath.Join(dir, "state")}, Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Version: "test", PID: os.Getpid()}
 	s := &stage{t: t, op: op, mail: map[string]int{}, ids: map[string]string{}}
 	ours := "bob"
 	if role == "worker" {

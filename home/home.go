@@ -1,7 +1,7 @@
-// Package statedir says where a team's private files lie: STATE/teams/<team>-<id8>
+// Package home says where a team's private files lie: STATE/teams/<team>-<id8>
 // with its journals, leases and accepted team file (DESIGN, "Where things live").
 // The directory outlives the team's own.
-package statedir
+package home
 
 import (
 	"crypto/sha256"

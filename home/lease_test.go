@@ -1,4 +1,4 @@
-package statedir_test
+package home_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/spawn"
 )
 
@@ -17,7 +17,7 @@ import (
 // although the file of its lease is gone, or is something else; when it has let the lead
 // go, or has ended, the lease is free. What had the place of the file is kept.
 func TestTryLead(t *testing.T) {
-	d := open(t, statedir.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
+	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	take := func(want bool) {
 		t.Helper()
 		release, held, err := d.TryLead()
@@ -37,7 +37,7 @@ func TestTryLead(t *testing.T) {
 	}
 	note := func(id spawn.Identity) {
 		t.Helper()
-		if err := d.NoteStarted(statedir.Started{Team: "api", Root: "file:///a", Name: waggle.Lead, ID: id}); err != nil {
+		if err := d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Name: waggle.Lead, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestTryLead(t *testing.T) {
 // TestNoteStartedAside: what has the place of a record does not keep a process from
 // saying that it has started.
 func TestNoteStartedAside(t *testing.T) {
-	d := open(t, statedir.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
+	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	path := filepath.Join(d.Path, "started", "ann.json")
 	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestNoteStartedAside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.NoteStarted(statedir.Started{Team: "api", Root: "file:///a", Instance: "ann", Name: "ann", ID: self}); err != nil {
+	if err := d.NoteStarted(home.Started{Team: "api", Root: "file:///a", Instance: "ann", Name: "ann", ID: self}); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := d.Started(); err != nil || len(all) != 1 || all[0].ID != self {

@@ -1,4 +1,4 @@
-package statedir
+package home
 
 import (
 	"os"

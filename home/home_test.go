@@ -1,4 +1,4 @@
-package statedir_test
+package home_test
 
 import (
 	"os"
@@ -10,12 +10,12 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/statedir"
+	"waggle/home"
 	"waggle/journal"
 )
 
 // open makes a team's state with its first record.
-func open(t *testing.T, h statedir.Home, root string, team waggle.TeamName, uid control.TeamUID, at time.Time) statedir.Dir {
+func open(t *testing.T, h home.Home, root string, team waggle.TeamName, uid control.TeamUID, at time.Time) home.Dir {
 	t.Helper()
 	d, err := h.Create(root, team, uid)
 	if err != nil {
@@ -36,7 +36,7 @@ func open(t *testing.T, h statedir.Home, root string, team waggle.TeamName, uid 
 // TestFind: a team is found by root and name, oldest first; the same name in
 // another root is another team (TRUST 2).
 func TestFind(t *testing.T) {
-	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	now := time.Now()
 	late := open(t, h, "file:///a", "api", "uid-2", now)
 	early := open(t, h, "file:///a", "api", "uid-1", now.Add(-time.Hour))
@@ -61,7 +61,7 @@ func TestFind(t *testing.T) {
 // TestFindSkipsWhatIsNoTeam: a directory counts only when what its journal says
 // gives the directory's own name.
 func TestFindSkipsWhatIsNoTeam(t *testing.T) {
-	h := statedir.Home{Path: t.TempDir()}
+	h := home.Home{Path: t.TempDir()}
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	// The same journal under another name claims what it is not.
 	moved := filepath.Join(filepath.Dir(d.Path), "api-00000000")
@@ -81,7 +81,7 @@ func TestPrivate(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no permission bits")
 	}
-	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	if err := os.Mkdir(h.Path, 0o777); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package statedir_test
+package home_test
 
 import (
 	"bytes"
@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/statedir"
+	"waggle/home"
 )
 
 // TestBrokenIsNotNobody: a journal whose first line cannot be read is found by what else
 // says whose it is; where nothing does, that is an error, which names the directory, and
 // never "there is no such team".
 func TestBrokenIsNotNobody(t *testing.T) {
-	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
 	good, err := os.ReadFile(segment)
@@ -48,7 +48,7 @@ func TestBrokenIsNotNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := h.Find("file:///a", "api")
-		var broken *statedir.BrokenError
+		var broken *home.BrokenError
 		if !errors.As(err, &broken) || broken.Path != d.Path || len(got) != 0 {
 			t.Errorf("%s, and nothing else: found %v, %v", what, got, err)
 		}
@@ -71,7 +71,7 @@ func TestBrokenIsNotNobody(t *testing.T) {
 // TestHalfOpened: whoever makes a team may be stopped in the middle of its first record.
 // There is no team then, whatever else says whose the directory is.
 func TestHalfOpened(t *testing.T) {
-	h := statedir.Home{Path: filepath.Join(t.TempDir(), "state")}
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
 	segment := filepath.Join(d.LeaderJournal(), "00000001.jsonl")
 	good, err := os.ReadFile(segment)

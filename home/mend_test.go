@@ -1,4 +1,4 @@
-package statedir_test
+package home_test
 
 import (
 	"os"
@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/statedir"
+	"waggle/home"
 )
 
 // TestMend: what has the place of a directory of the state is set aside, whole; what is
 // a directory stays, behind a link too; what every team has is there again.
 func TestMend(t *testing.T) {
-	d := open(t, statedir.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
+	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	elsewhere := t.TempDir()
 	for _, err := range []error{
 		os.WriteFile(filepath.Join(d.Path, "set-aside"), []byte("x"), 0o600),
