@@ -61,10 +61,10 @@ func (k *keeper) begin(ctx context.Context) error {
 	if first {
 		return k.pass(ctx)
 	}
-	note := k.ro.Note
-	k.ro.Note = nil // what earlier processes have told
+	note := k.to
+	k.to = nil // what earlier processes have told
 	err := k.pass(ctx)
-	k.ro.Note = note
+	k.to = note
 	return err
 }
 
@@ -312,7 +312,7 @@ func (k *keeper) end(ctx context.Context) error {
 		e.grace, e.force, e.reason = time.Duration(c.Grace)*time.Millisecond, c.Force, cmp.Or(c.Reason, e.reason)
 	}
 	k.noteEnd(e)
-	k.s.sweeps(k.ro.Note)
+	k.s.sweeps(k.to)
 	err := errors.Join(k.o.endTeam(ctx, k.l, k.s, e, k.tell), k.o.closeTerminals(ctx, k.s, allRead))
 	if cerr := k.l.Close(); err == nil {
 		err = cerr
@@ -323,7 +323,7 @@ func (k *keeper) end(ctx context.Context) error {
 	if e.force {
 		err = k.o.freeLease(ctx, k.s)
 	}
-	err = errors.Join(err, k.settle(ctx))
+	err = errors.Join(err, k.o.tidyWorktrees(ctx, k.teller))
 	_, aerr := k.o.archive(ctx, k.s, endedDown)
 	return errors.Join(err, aerr, k.o.sweep(ctx, k.s, k.note))
 }

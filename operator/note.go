@@ -8,60 +8,85 @@ import (
 	"waggle/control"
 )
 
-// note tells the face something once.
-func (r *run) note(n Note) {
-	if r.ro.Note != nil {
-		r.ro.Note(n)
+// teller tells a face what happens in a team, each thing once.
+type teller struct {
+	s    *State
+	now  func() time.Time
+	to   func(Note)        // nil: nobody is told
+	told map[string]bool   // what was
+	died func(name string) // is told of a member that has died; may be nil
+}
+
+func (o Operator) teller(s *State, to func(Note)) *teller {
+	return &teller{s: s, now: o.Minter.Now, to: to, told: map[string]bool{}}
+}
+
+// note tells the face something.
+func (t *teller) note(n Note) {
+	if t.to != nil {
+		t.to(n)
 	}
 }
 
-func (r *run) once(key string, n Note) {
-	if !r.told[key] {
-		r.told[key] = true
-		r.note(n)
+// once tells it unless it was told.
+func (t *teller) once(key string, n Note) {
+	if !t.told[key] {
+		t.told[key] = true
+		t.note(n)
 	}
 }
 
 // mute marks what is on record already as told.
-func (r *run) mute() {
-	note := r.ro.Note
-	r.ro.Note = nil
-	r.tell()
-	r.ro.Note = note
+func (t *teller) mute() {
+	to := t.to
+	t.to = nil
+	t.tell()
+	t.to = to
 }
 
-// tell reports what is new on record since the last pass.
-func (r *run) tell() {
-	lead := r.s.Lead
+// tell reports what is new on record.
+func (t *teller) tell() {
+	lead := t.s.Lead
 	for _, m := range lead.Members {
 		name := string(m.Name)
 		if m.Left != nil {
-			r.once("left "+string(m.Instance), Note{"left", name, m.Left.How + suffix(m.Left.Detail)})
-			if m.Left.How == control.LeftDied {
-				r.died(name)
+			t.once("left "+string(m.Instance), Note{"left", name, m.Left.How + suffix(m.Left.Detail)})
+			if m.Left.How == control.LeftDied && t.died != nil {
+				t.died(name)
 			}
 		}
 		if d := m.Died; d != nil && m.Left == nil {
-			r.once(fmt.Sprint("died ", m.Instance, d.Epoch, d.Attempt, d.Again != nil, d.GaveUp), Note{"died", name, deathText(m, r.o.Minter.Now())})
+			t.once(fmt.Sprint("died ", m.Instance, d.Epoch, d.Attempt, d.Again != nil, d.GaveUp), Note{"died", name, deathText(m, t.now())})
 		}
 		if m.Rejected != "" {
-			r.once("no "+string(m.Instance)+m.Rejected, Note{"shutdown rejected", name, m.Rejected})
+			t.once("no "+string(m.Instance)+m.Rejected, Note{"shutdown rejected", name, m.Rejected})
 		}
 	}
 	for _, q := range lead.Requests {
-		m, _ := lead.ByInstance(q.Instance)
-		key := string(q.Instance) + string(q.Kind) + string(q.ID)
-		r.once("asked "+key, Note{"asked", string(m.Name), fmt.Sprintf("%s %s", Describe(q.Kind, q.Ask), q.ID)})
-		if e := q.Escalated; e != nil {
-			r.once("escalated "+key, Note{"escalated", string(m.Name), fmt.Sprintf("%s waits for the operator, says the %s%s", q.ID, e.By, suffix(e.Reason))})
-		}
-		if d := q.Decided; d != nil {
-			r.once("decided "+key, Note{"decided", string(m.Name), fmt.Sprintf("%s %s by %s%s", q.ID, d.Decision, d.By, suffix(d.Reason))})
-		}
+		t.request(q)
 	}
 	for _, u := range lead.Unverified {
-		r.once(fmt.Sprint("unverified ", u.Seq), Note{"unverified", u.From, fmt.Sprintf("%s %s: %s", u.Kind, u.ID, u.Why)})
+		t.once(fmt.Sprint("unverified ", u.Seq), Note{"unverified", u.From, fmt.Sprintf("%s %s: %s", u.Kind, u.ID, u.Why)})
 	}
+}
+
+// request tells what became of a request.
+func (t *teller) request(q *control.Request) {
+	m, _ := t.s.Lead.ByInstance(q.Instance)
+	key := string(q.Instance) + string(q.Kind) + string(q.ID)
+	t.once("asked "+key, Note{"asked", string(m.Name), fmt.Sprintf("%s %s", Describe(q.Kind, q.Ask), q.ID)})
+	if e := q.Escalated; e != nil {
+		t.once("escalated "+key, Note{"escalated", string(m.Name), fmt.Sprintf("%s waits for the operator, says the %s%s", q.ID, e.By, suffix(e.Reason))})
+	}
+	if d := q.Decided; d != nil {
+		t.once("decided "+key, Note{"decided", string(m.Name), fmt.Sprintf("%s %s by %s%s", q.ID, d.Decision, d.By, suffix(d.Reason))})
+	}
+}
+
+// tell reports what is new on record since the last pass, and of the job.
+func (r *run) tell() {
+	r.teller.tell()
+	lead := r.s.Lead
 	if r.job == nil {
 		return
 	}

@@ -93,24 +93,24 @@ func (o Operator) Run(ctx context.Context, f *File, ro RunOptions) (*Report, err
 	if err := accept(s.Dir, f); err != nil {
 		return nil, err
 	}
-	r := &run{o: o, ro: ro, f: f, s: s, began: o.Minter.Now(), told: map[string]bool{}, watch: newLookout(o, ro.Look)}
+	r := &run{teller: o.teller(s, ro.Note), o: o, ro: ro, f: f, began: o.Minter.Now(), watch: newLookout(o, ro.Look)}
+	r.teller.died = r.died
 	return r.all(ctx)
 }
 
 // run is one run in progress.
 type run struct {
+	*teller
 	o      Operator
 	ro     RunOptions
 	f      *File
-	s      *State
 	l      *leader.Leader
 	job    *job
 	ready  *readiness
 	coming []*started // whose readiness is awaited
 	began  time.Time
-	told   map[string]bool // what Note was told
-	watch  lookout         // over files that several members edit
-	asking Asking          // at the terminal
+	watch  lookout // over files that several members edit
+	asking Asking  // at the terminal
 	end    runEnd
 
 	ill      error     // how the leader's journal is broken; nil: it is whole
@@ -151,7 +151,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	// The end has its own time: members are let go also after a timeout or an
 	// interrupt.
 	ferr := r.finish(context.WithoutCancel(ctx))
-	ferr = errors.Join(ferr, r.settle(context.WithoutCancel(ctx)))
+	ferr = errors.Join(ferr, r.o.tidyWorktrees(context.WithoutCancel(ctx), r.teller))
 	rep := r.report()
 	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
 }
@@ -326,7 +326,7 @@ func (r *run) finish(ctx context.Context) error {
 		e.reason = "the run was stopped"
 		r.noteEnd(e)
 	}
-	r.s.sweeps(r.ro.Note)
+	r.s.sweeps(r.to)
 	return r.o.endTeam(ctx, r.l, r.s, e, func() { r.tell() })
 }
 

@@ -50,7 +50,7 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	if err != nil {
 		return nil, err
 	}
-	r := &run{o: o, s: s, ro: RunOptions{Note: so.Tell}, told: map[string]bool{}}
+	r := o.teller(s, so.Tell)
 	r.mute()
 	s.sweeps(so.Tell)
 	watch, cancel := context.WithCancel(ctx)
@@ -85,7 +85,7 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 		end.Step = rung
 	}
 	kept, err := o.settleWorktrees(ctx, s, m.Instance)
-	if r.tellKept(kept); len(kept) > 0 {
+	if r.kept(kept); len(kept) > 0 {
 		end.Worktree = &kept[0]
 	}
 	return &end, errors.Join(err, o.closeTerminals(ctx, s, func(other *control.Member) bool { return other == m }))
@@ -296,7 +296,7 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 		return nil, err
 	}
 	if !s.settled { // the process that led has seen to them, and told nobody here
-		if err := (&run{o: o, s: s, ro: RunOptions{Note: so.Tell}, told: map[string]bool{}}).settle(ctx); err != nil {
+		if err := o.tidyWorktrees(ctx, o.teller(s, so.Tell)); err != nil {
 			return nil, err
 		}
 	}
@@ -357,7 +357,7 @@ func (o Operator) endLed(ctx context.Context, s *State, so StopOptions) (done bo
 	if err != nil {
 		return false, err
 	}
-	r := &run{o: o, s: s, ro: RunOptions{Note: so.Tell}, told: map[string]bool{}}
+	r := o.teller(s, so.Tell)
 	r.mute()
 	leading := s.Lead.Led.ID
 	limit := ladder.Term + 3*ladder.Kill + 5*time.Second
@@ -402,12 +402,12 @@ func (o Operator) endAll(ctx context.Context, s *State, grace time.Duration, for
 	if err != nil {
 		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", s.Team, err)
 	}
-	r := &run{o: o, s: s, l: l, ro: RunOptions{Note: tell}, told: map[string]bool{}}
+	r := o.teller(s, tell)
 	r.mute()
 	s.sweeps(tell)
 	err = o.endTeam(ctx, l, s, teamEnd{reason: "the operator ends the team", grace: cmp.Or(grace, graceUsual), force: force}, r.tell)
 	if cerr := l.Close(); err == nil {
 		err = cerr
 	}
-	return errors.Join(err, o.closeTerminals(ctx, s, allRead), r.settle(ctx))
+	return errors.Join(err, o.closeTerminals(ctx, s, allRead), o.tidyWorktrees(ctx, r))
 }

@@ -248,8 +248,9 @@ func (o Operator) Keep(ctx context.Context, s *State, f *File, lo LeadOptions) (
 	if err := l.Refresh(ctx); err != nil {
 		return "", errors.Join(err, l.Close())
 	}
-	k := &keeper{run: &run{o: o, ro: RunOptions{Ask: lo.Ask, Note: lo.Note, Grace: lo.Grace}, f: f, s: s, l: l, job: &job{board: board},
-		began: o.Minter.Now(), told: map[string]bool{}, watch: newLookout(o, 0)}, lo: lo, self: id, restarted: map[control.Instance]control.Died{}, again: map[control.Instance]time.Time{}}
+	k := &keeper{run: &run{teller: o.teller(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace}, f: f, l: l, job: &job{board: board},
+		began: o.Minter.Now(), watch: newLookout(o, 0)}, lo: lo, self: id, restarted: map[control.Instance]control.Died{}, again: map[control.Instance]time.Time{}}
+	k.teller.died = k.run.died
 	k.trouble.Log = k.log()
 	k.mute()
 	how, err = k.lead(ctx)

@@ -133,17 +133,18 @@ func (s *State) worksIn(path string) bool {
 	return slices.ContainsFunc(s.Lead.Live(), func(m *control.Member) bool { return m.Worktree != nil && m.Worktree.Path == path })
 }
 
-// settle does that when members of a run have left, and says what was kept.
-func (r *run) settle(ctx context.Context) (err error) {
-	r.s.kept, err = r.o.settleWorktrees(ctx, r.s, "")
-	r.s.settled = err == nil && r.ro.Note != nil
-	r.tellKept(r.s.kept)
+// tidyWorktrees settles the worktrees of all members that have left, and tells what was kept.
+func (o Operator) tidyWorktrees(ctx context.Context, t *teller) (err error) {
+	t.s.kept, err = o.settleWorktrees(ctx, t.s, "")
+	t.s.settled = err == nil && t.to != nil
+	t.kept(t.s.kept)
 	return err
 }
 
-func (r *run) tellKept(kept []KeptWorktree) {
+// kept tells of worktrees that were kept.
+func (t *teller) kept(kept []KeptWorktree) {
 	for _, k := range kept {
-		r.once("kept "+k.Path, Note{NoteKept, k.Member, k.String()})
+		t.once("kept "+k.Path, Note{NoteKept, k.Member, k.String()})
 	}
 }
 
