@@ -13,7 +13,7 @@ import (
 )
 
 // mail writes a mailbox of about so many bytes, all unread.
-func mail(t *testing.T, path string, bytes, each int) (entries int) {
+func fillMail(t *testing.T, path string, bytes, each int) (entries int) {
 	t.Helper()
 	f, err := os.Create(path + ".new")
 	if err != nil {
@@ -86,7 +86,7 @@ func TestWorkerMemory(t *testing.T) {
 			n := 0
 			for _, who := range []string{"busy", "idle"} {
 				peak(t, ids[who])
-				n = mail(t, inbox(who), 19_000_000, c.each)
+				n = fillMail(t, inbox(who), 19_000_000, c.each)
 			}
 			unread := func() int {
 				b, err := os.ReadFile(inbox("idle"))

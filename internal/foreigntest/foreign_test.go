@@ -27,11 +27,11 @@ type entry struct {
 // write puts a text into a mailbox in anybody's name.
 func (f foreign) write(box, from, text string) error {
 	return f.edit(box, func(es []entry) []entry {
-		return append(es, mail(from, text))
+		return append(es, letter(from, text))
 	})
 }
 
-func mail(from, text string) entry {
+func letter(from, text string) entry {
 	return entry{From: from, Text: text, Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), Color: "green"}
 }
 

@@ -26,9 +26,9 @@ func (g *guesting) plays(f flow, kase string) string {
 	case "forged":
 		from = "stranger"
 	}
-	said := []entry{mail(from, text)}
+	said := []entry{letter(from, text)}
 	if kase == "duplicate" {
-		said = append(said, mail(from, text))
+		said = append(said, letter(from, text))
 	}
 	must(g.t, g.them.edit(g.box, func(es []entry) []entry { return append(es, said...) }))
 	if f.name == "shutdown" && from == "team-lead" {
