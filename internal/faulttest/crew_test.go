@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -191,6 +192,7 @@ func (c *crew) await(what string, done func() bool) {
 			c.t.Fatalf("the leader has ended, waiting until %s", what)
 		}
 		if time.Now().After(until) {
+			_ = pprof.Lookup("goroutine").WriteTo(c.log, 1)
 			c.t.Fatalf("waited in vain until %s", what)
 		}
 	}
