@@ -34,7 +34,7 @@ var archRows = map[string]archRow{
 	".":                       {0, "the words: whoever speaks the protocol imports this and gets no I/O"},
 	"internal/atomicfile":     {0, "files under locks; it does not know what is in them"},
 	"internal/jsonobj":        {0, "JSON objects whose unknown fields survive; it does not know whose"},
-	"internal/layout":         {0, "which file is whose mailbox: the store and the registry must agree"},
+	"layout":                  {0, "which file is whose mailbox: the store and the registry must agree"},
 	"internal/peer":           {0, "who is at the other end of a socket"},
 	"internal/logfile":        {0, "a log that rotates; it does not know whose"},
 	"internal/realpath":       {0, "which file a path reaches, and that file alone; agents and the worker's gate must agree on it"},

@@ -11,7 +11,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/internal/worktree"
 	"waggle/leader"
 	"waggle/spawn"
@@ -193,7 +192,7 @@ func owner(s *State, i control.Instance) string {
 
 // placed writes the pane into the phone book, for other programs.
 func (o Operator) placed(ctx context.Context, s *State, name waggle.MemberName, pane spawn.Pane) error {
-	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return err
 	}

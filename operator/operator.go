@@ -245,7 +245,7 @@ func (o Operator) ledAs(name waggle.TeamName, fold func(control.Observer) *contr
 		return nil, err
 	}
 	if s == nil {
-		if _, err := team.Open(o.Root, name, atomicfile.Options{}); err != nil {
+		if _, err := team.Open(o.Root, name, team.Options{}); err != nil {
 			return nil, err
 		}
 		return nil, &Error{Code: CodeNotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
@@ -326,7 +326,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 		if err != nil {
 			return "", &Error{Code: CodeUsage, Op: "team", Err: err}
 		}
-		_, err = team.Open(o.Root, t, atomicfile.Options{})
+		_, err = team.Open(o.Root, t, team.Options{})
 		if err != nil { // its directory may be gone, or unusable, while it is at work
 			if s, serr := o.State(context.Background(), t); serr == nil && s != nil {
 				return t, nil

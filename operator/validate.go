@@ -36,7 +36,7 @@ func (p Problem) String() string {
 // changes nothing and takes no lock; a file that is being written in place is
 // looked at again. An empty list means that all of them are valid.
 func (o Operator) Validate(ctx context.Context, name waggle.TeamName) ([]Problem, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (v *validation) tasks(dir string, name waggle.TeamName) error {
 			return err
 		}
 	}
-	board, err := task.Open(dir, name, atomicfile.Options{})
+	board, err := task.Open(dir, name, task.Options{})
 	if err != nil {
 		return nil // there is none, or it is no directory, which is said
 	}

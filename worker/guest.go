@@ -10,7 +10,6 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -54,7 +53,7 @@ type registry struct {
 }
 
 func (r registry) Listed(ctx context.Context) (bool, error) {
-	t, err := team.Open(r.root, r.team, atomicfile.Options{Deadline: activeWait})
+	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	var c *team.Config
 	if err == nil {
 		c, err = t.Load(ctx)
@@ -73,7 +72,7 @@ func (r registry) Listed(ctx context.Context) (bool, error) {
 func (r registry) Active(ctx context.Context, active bool) error {
 	ctx, cancel := context.WithTimeout(ctx, activeWait)
 	defer cancel()
-	t, err := team.Open(r.root, r.team, atomicfile.Options{Deadline: activeWait})
+	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	if err != nil {
 		return err
 	}
@@ -144,7 +143,7 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
 		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
-	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}); err != nil {
+	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = true // it writes no journal

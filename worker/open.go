@@ -17,7 +17,6 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
 	"waggle/internal/boxes"
 	"waggle/internal/realpath"
 	"waggle/journal"
@@ -184,7 +183,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	p.Box, p.Look = home, home.Look
 	// What cannot be sent within this is sent by a later pass: a mailbox that
 	// somebody holds must not keep this member from hearing.
-	box := mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}
+	box := mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}
 	if p.LeadBox, err = mail.Open(waggle.Lead, box); err != nil {
 		return nil, err
 	}
@@ -197,7 +196,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 		peer.Limits = mailbox.DefaultLimits
 		return mail.Open(name, peer)
 	}
-	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{}); err != nil {
+	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{}); err != nil {
 		return nil, err
 	}
 	if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {

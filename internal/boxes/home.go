@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -229,8 +228,7 @@ func (h *Home) save(news *News, was os.FileInfo) {
 	if len(h.last) > 0 {
 		if err := os.MkdirAll(place, 0o700); err != nil {
 			errs = append(errs, err)
-		} else if err := mailbox.WriteLines(filepath.Join(place, string(h.o.Name)+mailbox.JSONL.Extension()), h.last,
-			atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+		} else if err := mailbox.WriteLines(filepath.Join(place, string(h.o.Name)+mailbox.JSONL.Extension()), h.last); err != nil {
 			errs = append(errs, err)
 		} else {
 			news.Saved = place
