@@ -54,7 +54,7 @@ var archRows = map[string]archRow{
 	"internal/worktree":       {2, "a member's own checkout; git is looked up as processes are, and it knows no team"},
 	"agent":                   {2, "what thinks inside a worker; started through spawn"},
 	"control":                 {2, "pure machines over journal records and policy"},
-	"internal/boxes":          {2, "a team's mailboxes as its dialect has them: between store and registry"},
+	"boxes":                   {2, "a team's mailboxes as its dialect has them: between store and registry"},
 	"transport":               {2, "senders; the file sender is a mailbox"},
 	"internal/jsonc":          {1, "JSON with comments and the place of every value; it does not know whose"},
 	"internal/claudesettings": {2, "settings files of another client; it knows no team"},

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"waggle"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/transport"

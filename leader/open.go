@@ -10,9 +10,9 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/boxes"
 	"waggle/internal/telemetry"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -115,7 +115,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
+	home := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
 		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look

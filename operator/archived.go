@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/internal/boxes"
+	"waggle/boxes"
 	"waggle/mailbox"
 	"waggle/team"
 )

@@ -20,10 +20,10 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"

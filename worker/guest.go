@@ -9,8 +9,8 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -140,7 +140,7 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 		kept := mailbox.Archive{Dir: boxes.MailDir(o.State.Archive(), m.Name)}
 		box, p.Kept = keeping{own, kept}, kept.Entries
 	}
-	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
+	home := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
 		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
 	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}); err != nil {

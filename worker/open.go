@@ -15,9 +15,9 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/boxes"
 	"waggle/internal/realpath"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -177,7 +177,7 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	home := boxes.NewHome(own, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
+	home := boxes.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
 		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look

@@ -9,8 +9,8 @@ import (
 	"regexp"
 
 	"waggle"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/spawn"
