@@ -257,7 +257,7 @@ type I interface{ M() }
 		"type S struct{ F in.T }":                          1,
 		"type S struct{ in.T }":                            2, // the field and the promoted method
 		"type S struct{ t in.T }":                          0,
-		"type t struct{ F in.T }; type S struct{ t }": 1,
+		"type t struct{ F in.T }; type S struct{ t }":      1,
 		"type t struct{ F in.T }; var V t":                 1,
 		"type I interface{ M(in.T) }":                      1,
 		"type I interface{ in.I }":                         1,

@@ -50,13 +50,18 @@ type Operator struct {
 	Worktrees string
 	// Edits remembers for a moment what git says of worktrees; nil: git is asked each
 	// time.
-	Edits   *EditCache
-	Minter  poll.Minter
-	Self    string   // path of the waggle binary, for starting workers
-	Environ []string // for members' processes
-	Version string
-	PID     int
-	Log     *slog.Logger // may be nil
+	Edits  *EditCache
+	Minter poll.Minter
+	// Self is the program that is started for a member, waggle's binary, or one of your own
+	// that hands its arguments to worker.Invoked.
+	Self string
+	// Backends are places of this program's own to run members in, each known by its Name
+	// in a team file and in the records: none of those of Backends().
+	Backends []spawn.Backend
+	Environ  []string // for members' processes
+	Version  string
+	PID      int
+	Log      *slog.Logger // may be nil
 	// Limits bound the words that are sent; the zero value: mailbox.DefaultLimits.
 	Limits mailbox.Limits
 	// Agent sits behind the lead while this program leads; nil: a person does (LedBy).

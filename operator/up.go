@@ -286,7 +286,7 @@ func (o Operator) Accepted(s *State) (*File, error) {
 	if err != nil {
 		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
 	}
-	return ParseFile(strings.TrimSuffix(string(from), "\n"), data)
+	return ParseFile(strings.TrimSuffix(string(from), "\n"), data, o.ownWords()...)
 }
 
 // restartable is what Keep would start: every member of a team without a process.

@@ -149,8 +149,10 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 	p.LeadPrunes = true // it writes no journal
 	p.Peer = func(waggle.MemberName) (mailbox.Store, error) { return nil, errNotLead }
 	p.Abroad = registry{o.Root, o.Team, m.Name}
-	if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
-		return nil, err
+	if p.Agent = o.Agent; p.Agent == nil {
+		if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
+			return nil, err
+		}
 	}
 	p.Agent = onWords{p.Agent}
 	p.Cwd = o.Guest.Cwd

@@ -59,6 +59,12 @@ type Options struct {
 	Dir string
 	// Guest: another program leads the team; nil: waggle does.
 	Guest *Guest
+	// Agent thinks inside of the member; nil: one of the kind that its membership names.
+	Agent agent.Agent
+	// Begun is called by Join when the member is this process's, before it runs; may be nil.
+	Begun func(waggle.MemberName)
+
+	alone bool // this process is the member's and nobody else's (Invoked)
 }
 
 // record is the journal that has the membership.
@@ -199,8 +205,10 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{}); err != nil {
 		return nil, err
 	}
-	if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
-		return nil, err
+	if p.Agent = o.Agent; p.Agent == nil {
+		if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
+			return nil, err
+		}
 	}
 	shut := p.place(o, o.Root.MemberDir(o.Team, m.Name))
 	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }
