@@ -5,13 +5,15 @@
 //
 //	a, err := agent.New("exec", spec)
 //	res, err := a.Turn(ctx, host, agent.Work{Task: &task})
+//
+// A program brings an agent of its own by Register, or hands it to the worker that it runs
+// (worker.Options.Agent).
 package agent
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -137,17 +139,6 @@ type Host interface {
 	Environ() []string
 }
 
-// New makes an agent of a kind from the settings that the team file gave it.
-func New(kind string, spec json.RawMessage) (Agent, error) {
-	switch kind {
-	case "exec":
-		return newExec(spec)
-	case "script":
-		return newScript(spec)
-	}
-	return nil, fmt.Errorf("agent %q is not one of %v", kind, Kinds())
-}
-
 // Modeled is an Agent that has a model.
 type Modeled interface {
 	Agent
@@ -165,9 +156,6 @@ type Listener interface {
 
 // Hears reports whether agents of a kind are Listeners.
 func Hears(kind string) bool { return kind == "script" }
-
-// Kinds lists the agents that New knows.
-func Kinds() []string { return []string{"exec", "script"} }
 
 // decodeSpec reads settings by exact field name.
 func decodeSpec(spec json.RawMessage, into any) error {

@@ -6,9 +6,8 @@ import (
 	"sync"
 
 	"waggle"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/transport"
@@ -90,7 +89,7 @@ func (l *Leader) listen(o Options) {
 		mu.Lock()
 		defer mu.Unlock()
 		if open[name] == nil {
-			box, err := mail.Open(name, mailbox.Options{Limits: mailbox.DefaultLimits, File: atomicfile.Options{Deadline: sendDeadline}})
+			box, err := mail.Open(name, mailbox.Options{Limits: mailbox.DefaultLimits, Deadline: sendDeadline})
 			if err != nil {
 				return nil, err
 			}

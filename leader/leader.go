@@ -25,8 +25,8 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"

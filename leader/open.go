@@ -10,10 +10,9 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
 	"waggle/internal/telemetry"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -116,12 +115,12 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
+	home := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
 		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
-		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: sendDeadline}})
+		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), Deadline: sendDeadline})
 	}
 	p.Peers = func(i control.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)
@@ -159,7 +158,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 
 // registered lists the members of the registry but for the lead.
 func registered(ctx context.Context, o Options) (names []waggle.MemberName, err error) {
-	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{Deadline: shortly})
+	reg, err := team.Open(o.Root, o.Team, team.Options{Deadline: shortly})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
 		return nil, nil // the team was archived or deleted
@@ -182,7 +181,7 @@ func registered(ctx context.Context, o Options) (names []waggle.MemberName, err 
 // gone gives back a departed member's tasks, shows how it ended, and takes it out
 // of the registry, in this order: a registry that shows it as gone needs no second look.
 func gone(ctx context.Context, o Options, m *control.Member) error {
-	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{Deadline: shortly})
+	reg, err := team.Open(o.Root, o.Team, team.Options{Deadline: shortly})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
 		return nil // the team was archived or deleted
@@ -198,7 +197,7 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 	if !ok || entry.Gone() || entry.JoinedAt.After(m.LeftAt) {
 		return nil
 	}
-	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{Deadline: shortly})
+	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{Deadline: shortly})
 	if err != nil {
 		return err
 	}
@@ -218,7 +217,7 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 // tasks of one that is forsaken. It stays a member: one that a person brings back takes
 // what nobody else has taken by then (package worker).
 func lost(ctx context.Context, o Options, m *control.Member, forsaken bool) error {
-	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{Deadline: shortly})
+	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{Deadline: shortly})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the team was archived or deleted
 	}

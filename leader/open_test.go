@@ -11,7 +11,6 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
@@ -36,12 +35,12 @@ func newFiles(t *testing.T) *files {
 	f := &files{t: t, o: leader.Options{Dismiss: true, Root: team.Root{Path: filepath.Join(dir, "root")}, Team: "sim",
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}}}
 	var err error
-	f.reg, err = team.Create(t.Context(), f.o.Root, team.Config{Name: "sim"}, atomicfile.Options{})
+	f.reg, err = team.Create(t.Context(), f.o.Root, team.Config{Name: "sim"}, team.Options{})
 	if err == nil {
 		f.o.State, err = home.Home{Path: filepath.Join(dir, "state")}.Create("file:///root", "sim", "uid")
 	}
 	if err == nil {
-		f.board, err = task.Open(f.o.Root.TasksDir("sim"), "sim", atomicfile.Options{})
+		f.board, err = task.Open(f.o.Root.TasksDir("sim"), "sim", task.Options{})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited 
 	if key == b.seen && id != (atomicfile.Identity{}) || now.Before(b.next) {
 		return nil
 	}
-	reg, err := team.Open(b.o.Root, b.o.Team, atomicfile.Options{Deadline: shortly})
+	reg, err := team.Open(b.o.Root, b.o.Team, team.Options{Deadline: shortly})
 	var cfg *team.Config
 	if err == nil {
 		cfg, err = reg.Load(ctx)
@@ -174,7 +174,7 @@ func (b *book) unusable(live func() []*control.Member, err error, now time.Time)
 	}
 	return &Edited{Entry: b.named(err.Error(), now), Why: fmt.Sprintf("the registry cannot be read (%v): it is made again of the record", err),
 		Correct: func(ctx context.Context) error {
-			place, changed, err := team.Rebuild(ctx, b.o.Root, *Book(b.o.Team, b.o.State.UID, live(), now), b.o.State.Quarantine(), atomicfile.Options{Deadline: shortly})
+			place, changed, err := team.Rebuild(ctx, b.o.Root, *Book(b.o.Team, b.o.State.UID, live(), now), b.o.State.Quarantine(), team.Options{Deadline: shortly})
 			if changed && b.log != nil {
 				b.log.Warn("the registry was made again of the record", "path", b.o.Root.ConfigPath(b.o.Team), "set aside", place)
 			}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
@@ -38,7 +37,7 @@ func BenchmarkAppend(b *testing.B) {
 	for _, n := range sizes {
 		for _, tier := range tiers {
 			b.Run(fmt.Sprintf("N=%d/%v", n, tier), func(b *testing.B) {
-				box := filled(b, n, mailbox.Options{File: atomicfile.Options{Tier: tier}})
+				box := filled(b, n, mailbox.Options{Tier: tier})
 				for b.Loop() {
 					must(b, box.Append(b.Context(), e))
 				}
@@ -97,7 +96,7 @@ func BenchmarkMark(b *testing.B) {
 	for _, n := range sizes {
 		for _, tier := range tiers {
 			b.Run(fmt.Sprintf("N=%d/%v", n, tier), func(b *testing.B) {
-				box := filled(b, n, mailbox.Options{File: atomicfile.Options{Tier: tier}})
+				box := filled(b, n, mailbox.Options{Tier: tier})
 				must(b, box.Append(b.Context(), mailboxtest.Message(n)))
 				list, err := box.Unread(b.Context())
 				must(b, err)

@@ -50,24 +50,15 @@ func (b *Box) Path() string { return b.path }
 // Layout returns how the file is laid out.
 func (b *Box) Layout() Layout { return b.layout }
 
-func (b *Box) file() atomicfile.Options {
-	o := b.o.File
-	o.Rank = atomicfile.RankInbox
-	return o
-}
+func (b *Box) file() atomicfile.Options { return b.o.file() }
 
-func (b *Box) now() time.Time {
-	if b.o.File.Now != nil {
-		return b.o.File.Now()
-	}
-	return time.Now()
-}
+func (b *Box) now() time.Time { return b.o.now() }
 
 // Append adds entries at the end, all or none; nil means that they are in the
 // file. It makes the inboxes directory if only that is missing. A file that is
 // broken is mended first (see Options.Report). Errors: *LockedError, ErrTooLarge,
 // *LimitError,
-// fs.ErrNotExist for a team that is gone, atomicfile.ErrNotRegular.
+// fs.ErrNotExist for a team that is gone, ErrNotRegular.
 func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if len(entries) == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/internal/layout"
+	"waggle/layout"
 )
 
 // MixedError reports a member with messages in both layouts. Boxes.Migrate puts
@@ -30,7 +30,7 @@ type Boxes struct {
 	// Retention is what the team's dialect does with read entries of arrays, in
 	// place of Options.Retention. What is taken from lines is removed.
 	Retention Retention
-	// Queue is atomicfile.Options.Queue of these mailboxes, where it is set.
+	// Queue is Options.Queue of these mailboxes, where it is set.
 	Queue string
 }
 
@@ -45,7 +45,7 @@ func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
 		return nil, fmt.Errorf("mailbox: %w", err)
 	}
 	if o.Retention = b.Retention; b.Queue != "" {
-		o.File.Queue = b.Queue
+		o.Queue = b.Queue
 	}
 	l := &Located{boxes: b, name: name, o: o, told: map[string]bool{}}
 	for _, as := range []Layout{Array, JSONL} {
@@ -117,7 +117,7 @@ func (f *follow) next(ctx context.Context, cause error) error {
 	now := f.l.as[Array].now()
 	switch {
 	case f.moves == 1:
-		f.until = now.Add(cmp.Or(f.l.o.File.Deadline, atomicfile.DefaultDeadline))
+		f.until = now.Add(cmp.Or(f.l.o.Deadline, atomicfile.DefaultDeadline))
 	case !now.Before(f.until):
 		return cause
 	}

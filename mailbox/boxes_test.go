@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
@@ -257,7 +256,7 @@ func TestMovedAgainAndAgain(t *testing.T) {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]", "mailbox/x": ""})
 		array, lines := filepath.Join(b.Team, "inboxes/bob.json"), filepath.Join(b.Team, "mailbox/bob.jsonl")
 		moved := 0
-		bob := openIn(t, b, "bob", mailbox.Options{File: atomicfile.Options{Deadline: deadline, Hook: func(step string) {
+		bob := openIn(t, b, "bob", mailbox.Options{Deadline: deadline, Hook: func(step string) {
 			if step != "flocked" || moved >= moves {
 				return
 			}
@@ -268,7 +267,7 @@ func TestMovedAgainAndAgain(t *testing.T) {
 				put(t, array, "["+e1+"]")
 				must(t, os.Remove(lines))
 			}
-		}}})
+		}})
 		err := bob.Append(t.Context(), text("2"))
 		if moves == math.MaxInt {
 			if err == nil || !strings.Contains(err.Error(), "moved to another layout") {
@@ -289,13 +288,13 @@ func TestMovedWhileWaiting(t *testing.T) {
 	for _, op := range []string{"append", "mark"} {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})
 		moved := false
-		bob := openIn(t, b, "bob", mailbox.Options{File: atomicfile.Options{Hook: func(step string) {
+		bob := openIn(t, b, "bob", mailbox.Options{Hook: func(step string) {
 			if step == "flocked" && !moved {
 				moved = true
 				put(t, filepath.Join(b.Team, "mailbox/bob.jsonl"), e1+"\n"+e2+"\n")
 				must(t, os.Remove(filepath.Join(b.Team, "inboxes/bob.json")))
 			}
-		}}})
+		}})
 		want := []string{"1", "2", "3"}
 		if op == "append" {
 			must(t, bob.Append(t.Context(), text("3")))

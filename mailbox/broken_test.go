@@ -65,8 +65,8 @@ func TestBrokenFiles(t *testing.T) {
 					t.Errorf("quarantine %q", files)
 				}
 			}
-			for _, tier := range []atomicfile.Tier{atomicfile.TierAuto, atomicfile.TierRename} {
-				o := mailbox.Options{File: atomicfile.Options{Tier: tier}}
+			for _, tier := range []mailbox.Tier{mailbox.TierAuto, mailbox.TierRename} {
+				o := mailbox.Options{Tier: tier}
 
 				b, reports := boxWith(t, c.file, o)
 				wantTexts(t, entriesOf(t, b), c.kept...)
@@ -116,14 +116,14 @@ func TestTornFileIsReadAgain(t *testing.T) {
 		tries := 0
 		b2 := openBox(t, filepath.Dir(b.Path()), mailbox.Options{
 			Report: func(r mailbox.Report) { *reports = append(*reports, r) },
-			File: atomicfile.Options{Hook: func(s string) {
+			Hook: func(s string) {
 				if s != "read" {
 					return
 				}
 				if tries++; tries == 2 { // the second look comes after this
 					must(t, os.WriteFile(b.Path(), []byte("["+e1+"]"), 0o600))
 				}
-			}},
+			},
 		})
 		must(t, b2.Append(t.Context(), text("new")))
 		wantTexts(t, entriesOf(t, b), "1", "new")
@@ -137,7 +137,7 @@ func TestTornFileIsReadAgain(t *testing.T) {
 // kept once.
 func TestQuarantineIsUnique(t *testing.T) {
 	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC)
-	b, reports := boxWith(t, "junk", mailbox.Options{File: atomicfile.Options{Now: func() time.Time { return now }}})
+	b, reports := boxWith(t, "junk", mailbox.Options{Now: func() time.Time { return now }})
 	taken := b.Path() + ".corrupt-20261120T181543.000Z"
 	put(t, taken, "older")
 	wantTexts(t, entriesOf(t, b))
@@ -156,7 +156,7 @@ func TestQuarantineIsUnique(t *testing.T) {
 // Locked never looks like empty: not for a reader who must repair, and not for a
 // writer.
 func TestLockedIsAnError(t *testing.T) {
-	b, reports := boxWith(t, "[", mailbox.Options{File: atomicfile.Options{Deadline: 30 * time.Millisecond}})
+	b, reports := boxWith(t, "[", mailbox.Options{Deadline: 30 * time.Millisecond})
 	must(t, os.Mkdir(b.Path()+".lock", 0o755))
 	_, err1 := b.Entries(t.Context())
 	_, err2 := b.Unread(t.Context())
@@ -180,11 +180,11 @@ func TestLockedIsAnError(t *testing.T) {
 func TestNoRepairWithoutQuarantine(t *testing.T) {
 	b, _ := boxWith(t, "junk", mailbox.Options{})
 	dir := filepath.Dir(b.Path())
-	o := mailbox.Options{File: atomicfile.Options{Hook: func(s string) {
+	o := mailbox.Options{Hook: func(s string) {
 		if s == "read" {
 			_ = os.Chmod(dir, 0o500)
 		}
-	}}}
+	}}
 	defer os.Chmod(dir, 0o700)
 	if os.Geteuid() == 0 {
 		t.Skip("root may write anywhere")
@@ -214,14 +214,14 @@ func TestBombs(t *testing.T) {
 	if _, err := b.Entries(t.Context()); !errors.Is(err, mailbox.ErrTooLarge) {
 		t.Errorf("too many entries: %v", err)
 	}
-	b, _ = boxWith(t, "["+e1+"]", mailbox.Options{File: atomicfile.Options{MaxSize: 20}})
+	b, _ = boxWith(t, "["+e1+"]", mailbox.Options{MaxSize: 20})
 	if _, err := b.Entries(t.Context()); !errors.Is(err, atomicfile.ErrTooLarge) {
 		t.Errorf("too large to read: %v", err)
 	}
 	if err := b.Append(t.Context(), text("x")); !errors.Is(err, mailbox.ErrTooLarge) {
 		t.Errorf("too large to append to: %v", err)
 	}
-	b, _ = boxWith(t, "["+e1+"]", mailbox.Options{File: atomicfile.Options{MaxSize: 100}})
+	b, _ = boxWith(t, "["+e1+"]", mailbox.Options{MaxSize: 100})
 	if err := b.Append(t.Context(), text("x")); !errors.Is(err, mailbox.ErrTooLarge) {
 		t.Errorf("grown too large: %v", err)
 	}
@@ -268,7 +268,7 @@ func TestForeignChangeMeanwhile(t *testing.T) {
 		needTierOnce := false
 		for how, write := range change {
 			for _, step := range []string{"read", "temp-created", "temp-written", "synced", "checked"} {
-				if tier == atomicfile.TierRename && step == "checked" {
+				if tier == mailbox.TierRename && step == "checked" {
 					continue // what that tier cannot see, and says so
 				}
 				if !needTierOnce {
@@ -277,9 +277,9 @@ func TestForeignChangeMeanwhile(t *testing.T) {
 				}
 				for _, op := range []string{"append", "mark"} {
 					done := false
-					o := mailbox.Options{File: atomicfile.Options{Tier: tier}}
+					o := mailbox.Options{Tier: tier}
 					b, _ := boxWith(t, "["+e1+"]", mailbox.Options{})
-					o.File.Hook = func(s string) {
+					o.Hook = func(s string) {
 						if s == step && !done {
 							done = true
 							must(t, write(b.Path(), `[{"from":"f","text":"foreign","timestamp":"t"},`+e1+"]"))

@@ -3,14 +3,13 @@ package mailbox_test
 import (
 	"testing"
 
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
 
 var layouts = []mailbox.Layout{mailbox.Array, mailbox.JSONL}
 
-var tiers = []atomicfile.Tier{atomicfile.TierExchange, atomicfile.TierRename}
+var tiers = []mailbox.Tier{mailbox.TierExchange, mailbox.TierRename}
 
 func TestConformance(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
@@ -21,7 +20,7 @@ func TestConformance(t *testing.T) {
 			t.Run(layout.String()+"/"+tier.String(), func(t *testing.T) {
 				needTier(t, tier)
 				mailboxtest.Run(t, func(t *testing.T, o mailbox.Options) mailbox.Store {
-					o.File.Tier = tier
+					o.Tier = tier
 					return openLayout(t, layout, t.TempDir(), o)
 				})
 			})

@@ -33,7 +33,7 @@ func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
 
 // Create makes an empty mailbox, exactly "[]" or in lines nothing, when there is
 // none, and the directory when only that is missing. It waits for the mailbox's lock
-// until the deadline of o.File.
+// until the deadline of o.
 func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
 	b, err := d.Open(name, o)
 	if err != nil {

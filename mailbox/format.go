@@ -6,7 +6,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/internal/layout"
+	"waggle/layout"
 )
 
 // Layout is how a mailbox is laid out in its file (WIRE §2.2).

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/mailbox/mailboxtest"
 )
@@ -44,7 +43,7 @@ func TestAppendBytes(t *testing.T) {
 	}
 	for name, c := range cases {
 		for _, tier := range tiers {
-			b, reports := boxWith(t, c.old, mailbox.Options{File: atomicfile.Options{Tier: tier}})
+			b, reports := boxWith(t, c.old, mailbox.Options{Tier: tier})
 			err := b.Append(t.Context(), text("x"))
 			if err != nil && strings.Contains(err.Error(), "cannot exchange") {
 				continue
@@ -344,7 +343,7 @@ func TestAppendNeverRevivesATeam(t *testing.T) {
 	for _, step := range []string{"flocked", "locked", "temp-created", "synced", "published", "unlocked"} {
 		must(t, os.MkdirAll(filepath.Join(team, "inboxes"), 0o700))
 		o := mailbox.Options{}
-		o.File.Hook = func(s string) {
+		o.Hook = func(s string) {
 			if s == step {
 				must(t, os.RemoveAll(team))
 			}

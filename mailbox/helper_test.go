@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -23,9 +22,9 @@ func soak(small, large int) int {
 }
 
 // needTier skips on a file system without the tier.
-func needTier(t testing.TB, tier atomicfile.Tier) {
+func needTier(t testing.TB, tier mailbox.Tier) {
 	t.Helper()
-	b := openBox(t, t.TempDir(), mailbox.Options{File: atomicfile.Options{Tier: tier}})
+	b := openBox(t, t.TempDir(), mailbox.Options{Tier: tier})
 	must(t, b.Append(t.Context(), text("a")))
 	if err := b.Append(t.Context(), text("b")); err != nil {
 		if strings.Contains(err.Error(), "cannot exchange") {

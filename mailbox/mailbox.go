@@ -54,18 +54,6 @@ func (r Retention) String() string {
 	}
 }
 
-// Options are a mailbox's settings. The zero value works.
-type Options struct {
-	Retention Retention
-	File      atomicfile.Options // deadlines, sync, tier, size limit; Rank and Kept are set by the package
-	Limits    Limits             // of Append; the zero value bounds nothing
-	Archive   Archive            // where read entries go when they are many
-	// Report is told what was repaired: a corrupt file whose bad bytes were
-	// quarantined, a foreign edit that could not be merged. It is called without
-	// any lock. May be nil.
-	Report func(Report)
-}
-
 // Report is something a person should hear about.
 type Report struct {
 	Path       string
@@ -75,3 +63,6 @@ type Report struct {
 
 // LockedError reports a mailbox that another process holds (exit code 8).
 type LockedError = atomicfile.LockedError
+
+// ErrNotRegular refuses a link, a FIFO, a device or a directory where a mailbox is expected.
+var ErrNotRegular = atomicfile.ErrNotRegular

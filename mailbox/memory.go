@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"waggle"
 	"waggle/internal/atomicfile"
@@ -32,11 +31,7 @@ func (m *memory) Append(ctx context.Context, entries ...waggle.Envelope) error {
 		return fmt.Errorf("append: %w", err)
 	}
 	return m.edit(ctx, "append", func(v memView) ([]atomicfile.Splice, error) {
-		now := time.Now
-		if m.o.File.Now != nil {
-			now = m.o.File.Now
-		}
-		if _, err := m.o.Limits.admit(arrayFormat{}, v, m.last, entries, enc, now()); err != nil {
+		if _, err := m.o.Limits.admit(arrayFormat{}, v, m.last, entries, enc, m.o.now()); err != nil {
 			return nil, err
 		}
 		return appendSplices(v, enc)
@@ -63,7 +58,7 @@ func (m *memory) edit(ctx context.Context, op string, change func(memView) ([]at
 		return err
 	}
 	data := apply(m.data, splices)
-	limit := m.o.File.MaxSize
+	limit := m.o.MaxSize
 	if limit <= 0 {
 		limit = atomicfile.DefaultMaxSize
 	}

@@ -14,7 +14,7 @@ import (
 	"waggle"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
-	"waggle/internal/layout"
+	"waggle/layout"
 )
 
 // Migrate moves every mailbox of the team to a layout, and puts together what a
@@ -58,8 +58,8 @@ func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	file := o.File
-	file.Sync, file.Perm = atomicfile.SyncFull, 0
+	file := o.file()
+	file.Rank, file.Sync = 0, atomicfile.SyncFull
 	if err := atomicfile.WriteFile(b.dirs().Intent(), append(intent, '\n'), file); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
@@ -235,12 +235,12 @@ func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
 // ReadArchived reads a mailbox file that nobody writes any more, of either layout by
 // its extension. It takes no lock and mends nothing: of a broken file the entries
 // that can be found are returned, with an error that says so.
-func ReadArchived(path string, o atomicfile.Options) ([]Entry, error) {
+func ReadArchived(path string) ([]Entry, error) {
 	as := Array
 	if strings.HasSuffix(path, JSONL.Extension()) {
 		as = JSONL
 	}
-	data, err := atomicfile.ReadFile(path, o)
+	data, err := atomicfile.ReadFile(path, atomicfile.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -253,11 +253,11 @@ func ReadArchived(path string, o atomicfile.Options) ([]Entry, error) {
 
 // WriteLines writes entries to a file of lines of which the caller is the only
 // writer, as they stand in their mailbox up to white space between tokens. A
-// Dir with the layout JSONL reads it.
-func WriteLines(path string, entries []Entry, o atomicfile.Options) error {
+// Dir with the layout JSONL reads it. Its data is flushed to the disk.
+func WriteLines(path string, entries []Entry) error {
 	var out []byte
 	for _, e := range entries {
 		out = append(append(out, compact(e.Raw)...), '\n')
 	}
-	return atomicfile.WriteFile(path, out, o)
+	return atomicfile.WriteFile(path, out, atomicfile.Options{Sync: atomicfile.SyncData})
 }

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -50,12 +49,12 @@ func init() {
 func (m mover) run() error {
 	ctx := context.Background()
 	steps := 0
-	o := mailbox.Options{File: atomicfile.Options{Deadline: 60 * time.Second, Hook: func(string) {
+	o := mailbox.Options{Deadline: 60 * time.Second, Hook: func(string) {
 		if steps++; steps == m.At {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {} // the signal comes at its leisure
 		}
-	}}}
+	}}
 	if m.Read > 0 {
 		return m.read(ctx, o)
 	}
@@ -119,7 +118,7 @@ func (m mover) start(t testing.TB) (killed bool) {
 func TestMoverKilled(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	b.Retention = mailbox.Prune
-	o := mailbox.Options{File: atomicfile.Options{Deadline: 60 * time.Second}}
+	o := mailbox.Options{Deadline: 60 * time.Second}
 	bob, ann := openIn(t, b, "bob", o), openIn(t, b, "ann", o)
 	must(t, ann.Append(t.Context(), text("for ann")))
 	var want []string
@@ -169,7 +168,7 @@ func TestMoverKilled(t *testing.T) {
 // there once, in the mailbox or in the archive, and what is unread is in the mailbox.
 func TestRotationKilled(t *testing.T) {
 	dir := t.TempDir()
-	b := openBox(t, dir, mailbox.Options{File: atomicfile.Options{Deadline: 60 * time.Second}})
+	b := openBox(t, dir, mailbox.Options{Deadline: 60 * time.Second})
 	sent, kills := 0, 0
 	for range soak(20, 300) {
 		for range 1 + rand.IntN(4) {

@@ -43,7 +43,7 @@ func old(t *testing.T, path string) {
 // what was abandoned.
 func TestNodeLockInterop(t *testing.T) {
 	requireTool(t, "node")
-	b := openBox(t, t.TempDir(), mailbox.Options{File: atomicfile.Options{Deadline: 200 * time.Millisecond}})
+	b := openBox(t, t.TempDir(), mailbox.Options{Deadline: 200 * time.Millisecond})
 	must(t, b.Append(t.Context(), text("first")))
 	lock := b.Path() + ".lock"
 

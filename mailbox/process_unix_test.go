@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	"waggle/mailbox"
 )
@@ -48,8 +47,8 @@ type child struct {
 	Dir    string
 	Sender string
 	Count  int
-	Tier   atomicfile.Tier
-	Sync   atomicfile.Sync
+	Tier   mailbox.Tier
+	Sync   mailbox.Sync
 	What   syscall.Signal // sent to itself at
 	Step   string         // this step
 	Round  int            // of this message
@@ -57,9 +56,9 @@ type child struct {
 
 func (c child) run() int {
 	n := 0
-	o := mailbox.Options{File: atomicfile.Options{Tier: c.Tier, Sync: c.Sync, Deadline: 60 * time.Second}}
+	o := mailbox.Options{Tier: c.Tier, Sync: c.Sync, Deadline: 60 * time.Second}
 	done := false
-	o.File.Hook = func(step string) {
+	o.Hook = func(step string) {
 		if c.What == 0 || done || step != c.Step || n != c.Round {
 			return
 		}
@@ -285,7 +284,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 			orphans, total := 0, 0
 			for range soak(20, 200) {
 				dir := t.TempDir()
-				cmd := child{Dir: dir, Sender: "go", Count: 1 << 30, Tier: tier, Sync: atomicfile.Sync(rand.N(3))}.command()
+				cmd := child{Dir: dir, Sender: "go", Count: 1 << 30, Tier: tier, Sync: mailbox.Sync(rand.N(3))}.command()
 				out, err := cmd.StdoutPipe()
 				must(t, err)
 				must(t, cmd.Start())
@@ -383,7 +382,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	for _, tier := range tiers {
 		needTier(t, tier)
 		for _, step := range steps {
-			if tier == atomicfile.TierRename && (step == "compared" || step == "unlinked") {
+			if tier == mailbox.TierRename && (step == "compared" || step == "unlinked") {
 				continue
 			}
 			for _, round := range []int{0, 3} {
@@ -408,7 +407,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 // lock over and writes, loses nothing of anybody's (TRUST 6).
 func TestStoppedWriterLosesNothing(t *testing.T) {
 	requireTool(t, "node")
-	needTier(t, atomicfile.TierExchange)
+	needTier(t, mailbox.TierExchange)
 	steps := []string{"lock-made", "synced", "checked", "published"}
 	stale := 2000 // the least that proper-lockfile takes
 	if soak(0, 1) > 0 {
@@ -424,7 +423,7 @@ func TestStoppedWriterLosesNothing(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "tester.json")
 			must(t, openBox(t, dir, mailbox.Options{}).Append(t.Context(), numbered("first", 0)))
-			cmd := child{Dir: dir, Sender: "go", Count: 3, Tier: atomicfile.TierExchange, What: syscall.SIGSTOP, Step: step, Round: 1}.command()
+			cmd := child{Dir: dir, Sender: "go", Count: 3, Tier: mailbox.TierExchange, What: syscall.SIGSTOP, Step: step, Round: 1}.command()
 			out, err := cmd.StdoutPipe()
 			must(t, err)
 			must(t, cmd.Start())

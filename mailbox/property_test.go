@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -97,15 +96,15 @@ func TestStoresFollowTheModel(t *testing.T) {
 	for _, layout := range layouts {
 		for _, tier := range tiers {
 			stores[layout.String()+"/"+tier.String()] = func(dir string, o mailbox.Options) (mailbox.Store, error) {
-				o.File.Tier = tier
+				o.Tier = tier
 				return mailbox.Dir{Path: dir, Layout: layout}.Open("tester", o)
 			}
 		}
 	}
 	for name, open := range stores {
 		t.Run(name, func(t *testing.T) {
-			if strings.HasSuffix(name, atomicfile.TierExchange.String()) {
-				needTier(t, atomicfile.TierExchange)
+			if strings.HasSuffix(name, mailbox.TierExchange.String()) {
+				needTier(t, mailbox.TierExchange)
 			}
 			rapid.Check(t, func(t *rapid.T) {
 				o := mailbox.Options{Retention: rapid.SampledFrom([]mailbox.Retention{mailbox.Keep, mailbox.Prune}).Draw(t, "retention")}

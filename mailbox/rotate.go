@@ -154,7 +154,7 @@ func (a Archive) Entries() ([]Entry, error) {
 	var all []Entry
 	var errs []error
 	for _, f := range files {
-		entries, err := ReadArchived(f, atomicfile.Options{})
+		entries, err := ReadArchived(f)
 		all, errs = append(all, entries...), append(errs, err)
 	}
 	return all, errors.Join(errs...)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -20,7 +19,7 @@ func fat(n int) waggle.Envelope {
 func archived(t testing.TB, dir string) (numbers []string) {
 	t.Helper()
 	for _, f := range mustGlob(t, filepath.Join(dir, "*.jsonl")) {
-		list, err := mailbox.ReadArchived(f, atomicfile.Options{})
+		list, err := mailbox.ReadArchived(f)
 		must(t, err)
 		for _, x := range textsOf(list) {
 			n, _, _ := strings.Cut(x, " ")

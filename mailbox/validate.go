@@ -11,7 +11,21 @@ import (
 )
 
 // Problem is one violation that Validate or ValidateLines found.
-type Problem = jsonobj.Fault
+type Problem struct {
+	Pointer string // RFC 6901, of the value that is wrong or of where it is missing
+	Message string
+}
+
+func (p Problem) String() string { return jsonobj.Fault(p).String() }
+
+// problems is the first maxProblems faults.
+func problems(c jsonobj.Checker) []Problem {
+	var list []Problem
+	for _, f := range c.Faults[:min(len(c.Faults), maxProblems)] {
+		list = append(list, Problem(f))
+	}
+	return list
+}
 
 // maxProblems is how many problems of one file are worth reading.
 const maxProblems = 1000
@@ -27,21 +41,21 @@ func Validate(data []byte) []Problem {
 	var c jsonobj.Checker
 	if len(bytes.TrimSpace(data)) == 0 {
 		c.Add("", "is empty, want array")
-		return c.Faults
+		return problems(c)
 	}
 	if err := syntax(data); err != nil {
 		c.Add("", "%v", err)
-		return c.Faults
+		return problems(c)
 	}
 	entries, ok := jsonobj.Elements(bytes.TrimSpace(data))
 	if !ok {
 		c.Add("", "is %s, want array", jsonobj.TypeOf(bytes.TrimSpace(data)))
-		return c.Faults
+		return problems(c)
 	}
 	for i, raw := range entries {
 		checkEntry(&c, raw, "/"+strconv.Itoa(i))
 	}
-	return c.Faults[:min(len(c.Faults), maxProblems)]
+	return problems(c)
 }
 
 // ValidateLines is Validate for a mailbox of one message a line: the pointer of the
@@ -67,7 +81,7 @@ func ValidateLines(data []byte) []Problem {
 		}
 		checkEntry(&c, line, at)
 	}
-	return c.Faults[:min(len(c.Faults), maxProblems)]
+	return problems(c)
 }
 
 // syntax reports where data stops being JSON.

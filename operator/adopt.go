@@ -15,7 +15,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/spawn"
 	"waggle/team"
@@ -93,7 +92,7 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 	}
 	a.Name = string(added.Name)
 	if err := o.takeIn(ctx, s, added, id, a); err != nil {
-		reg, oerr := team.Open(o.Root, name, atomicfile.Options{})
+		reg, oerr := team.Open(o.Root, name, team.Options{})
 		if oerr == nil {
 			oerr = reg.Remove(ctx, added.Name, o.Minter.Now())
 		}

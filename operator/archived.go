@@ -11,8 +11,7 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
+	"waggle/boxes"
 	"waggle/mailbox"
 	"waggle/team"
 )
@@ -46,7 +45,7 @@ func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggl
 		if err != nil {
 			return nil, err
 		}
-		if _, err := team.Open(o.Root, name, atomicfile.Options{}); err != nil {
+		if _, err := team.Open(o.Root, name, team.Options{}); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +57,7 @@ func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggl
 		}
 		seen := map[mailbox.ID]bool{} // in copies of the mailbox: several processes may have made one
 		for _, f := range files {
-			list, err := mailbox.ReadArchived(f.path, atomicfile.Options{})
+			list, err := mailbox.ReadArchived(f.path)
 			if err != nil {
 				in.Reports = append(in.Reports, err.Error())
 			}

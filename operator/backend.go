@@ -11,12 +11,12 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/internal/worktree"
 	"waggle/leader"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/team"
+	"waggle/worker"
 )
 
 // Words for backends in a team file.
@@ -44,11 +44,31 @@ func Backends() []string {
 	return []string{BackendAuto, BackendProcess, BackendTmux, BackendTmuxWindow, BackendITerm2, BackendInProcess}
 }
 
+// own is the backend of this program's own that has a word for its name.
+func (o Operator) own(word string) (spawn.Backend, bool) {
+	for _, b := range o.Backends {
+		if b.Name() == word {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+func (o Operator) ownWords() (words []string) {
+	for _, b := range o.Backends {
+		words = append(words, b.Name())
+	}
+	return words
+}
+
 // resolveBackend says what auto means here: panes of tmux, or windows where the person's
 // own pane would become smaller than 80x20, or splits of iTerm2, for a person who runs
 // inside it, and it answers, else processes, which can be attached to all the same. attended says that a person looks. A backend that is named and missing
 // is an error: who asks for panes does not want to find none.
 func (o Operator) resolveBackend(ctx context.Context, word string, attended bool) (string, error) {
+	if _, ok := o.own(word); ok {
+		return word, nil
+	}
 	switch word {
 	case "", BackendProcess:
 		return BackendProcess, nil
@@ -75,7 +95,7 @@ func (o Operator) resolveBackend(ctx context.Context, word string, attended bool
 		}
 		return BackendProcess, ctx.Err()
 	}
-	return "", &Error{Code: CodeUsage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: Backends()}
+	return "", &Error{Code: CodeUsage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: append(Backends(), o.ownWords()...)}
 }
 
 func (o Operator) tmuxProgram() (string, error) {
@@ -145,10 +165,17 @@ func (o Operator) backend(s *State, word string) (spawn.Backend, error) {
 	return terminal.Tmux(t), nil
 }
 
+// Worker says how the process of a member runs it: its Argv is what a backend starts, and
+// worker.Join runs it in this process.
+func (o Operator) Worker(s *State, i control.Instance) worker.Options {
+	return worker.Options{Root: team.Root{Path: o.Root.Path}, Team: s.Team, State: s.Dir, Instance: i, Sockets: s.Dir.Sockets(o.runDir()),
+		Who: SessionsOf(o.ClaudeDir), Minter: o.Minter, Environ: o.Environ, Version: o.Version, Log: o.Log}
+}
+
 // StartWorker starts the hidden worker program for an instance that has joined, in
 // the backend that it joined with. l watches it; nil: this program does not lead, and
 // whoever does knows the process by its record.
-func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (*spawn.Process, error) {
+func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i control.Instance, name waggle.MemberName, cwd, log string) (p *spawn.Process, err error) {
 	word, color, env := BackendProcess, "", o.Environ
 	var tree *control.Worktree
 	if m, ok := s.Lead.ByInstance(i); ok {
@@ -163,17 +190,17 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *State, i
 		}
 		env = worktree.Environ(env)
 	}
-	b, err := o.backend(s, word)
-	if word == BackendInProcess {
-		b, err = o.inside(s, i), nil
+	b, own := o.own(word)
+	switch {
+	case own:
+	case word == BackendInProcess:
+		b = o.inside(s, i)
+	default:
+		if b, err = o.backend(s, word); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	argv := []string{o.Self, "worker", "--root", o.RootURL, "--dir", s.Dir.Path, "--uid", string(s.Dir.UID),
-		"--team", string(s.Team), "--instance", string(i), "--run", o.runDir()}
-	spec := spawn.Spec{Argv: argv, Dir: cwd, Env: append(slices.Clone(env), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)}
-	var p *spawn.Process
+	spec := spawn.Spec{Argv: o.Worker(s, i).Argv(o.Self), Dir: cwd, Env: append(slices.Clone(env), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)}
 	if l == nil {
 		p, err = b.Start(ctx, spec)
 	} else {
@@ -193,7 +220,7 @@ func owner(s *State, i control.Instance) string {
 
 // placed writes the pane into the phone book, for other programs.
 func (o Operator) placed(ctx context.Context, s *State, name waggle.MemberName, pane spawn.Pane) error {
-	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return err
 	}

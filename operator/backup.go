@@ -42,7 +42,7 @@ func (o Operator) Backup(ctx context.Context, name waggle.TeamName, w io.Writer)
 }
 
 // files are the settings of file operations.
-func (o Operator) files() atomicfile.Options { return atomicfile.Options{Now: o.Minter.Now} }
+func (o Operator) files() team.Options { return team.Options{Now: o.Minter.Now} }
 
 // Values of Restored.Authority.
 const (

@@ -13,7 +13,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -266,7 +265,7 @@ func (s *State) latterPolicies(at *journal.Break) (sets []control.PolicySet) {
 
 // giveBack gives back the tasks of members whose orders are gone.
 func (o Operator) giveBack(ctx context.Context, s *State, ms []*control.Member, why string) error {
-	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, atomicfile.Options{})
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
 	if err != nil {
 		return err
 	}

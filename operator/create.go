@@ -93,7 +93,7 @@ func (o Operator) create(ctx context.Context, name waggle.TeamName, about About,
 	if err := atomicfile.WriteFile(dir.Making(), []byte(o.RootURL+"\n"), atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
 		return nil, err
 	}
-	if _, err := team.CreateAs(ctx, o.Root, cfg, as, atomicfile.Options{}); err != nil {
+	if _, err := team.CreateAs(ctx, o.Root, cfg, as, team.Options{}); err != nil {
 		_ = os.RemoveAll(dir.Path) // nothing was written there
 		if errors.Is(err, team.ErrExists) {
 			return nil, &Error{Code: CodeFailed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
@@ -140,7 +140,7 @@ func (o Operator) Join(ctx context.Context, s *State, m FileMember, dedupe bool)
 }
 
 func (o Operator) join(ctx context.Context, s *State, m FileMember, dedupe bool, channel string) (added team.Member, i control.Instance, err error) {
-	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return team.Member{}, "", err
 	}

@@ -58,7 +58,7 @@ func (o Operator) Facts(ctx context.Context, name waggle.TeamName) (team.Facts, 
 		}
 		f.Deleting = left != nil
 	}
-	board, err := task.Open(o.Root.TasksDir(name), name, atomicfile.Options{})
+	board, err := task.Open(o.Root.TasksDir(name), name, task.Options{})
 	if errors.Is(err, os.ErrNotExist) {
 		return f, nil
 	}
@@ -119,7 +119,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 		d.Archive, err = o.putAway(ctx, left, do.Tasks)
 		return d, err
 	}
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil { // a team on record is deleted without a registry too
 		s, serr := o.State(ctx, name)
 		if serr != nil {
@@ -320,7 +320,7 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 			return "", err
 		}
 	}
-	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{Deadline: putAwayWait})
+	reg, err := team.Open(o.Root, s.Team, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) || errors.Is(err, atomicfile.ErrNotRegular) {
 		return place, o.putAwayRest(ctx, s.Team, place, tasks)
@@ -343,7 +343,7 @@ func (o Operator) putAway(ctx context.Context, s *State, tasks bool) (string, er
 
 // putAwayRest moves what is left of a team whose registry is gone, or is no file.
 func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place string, tasks bool) error {
-	reg, err := team.Leftover(o.Root, name, atomicfile.Options{Deadline: putAwayWait})
+	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	switch {
 	case err == nil:
@@ -426,7 +426,7 @@ func (o Operator) archiveOf(s *State, cfg *team.Config) (string, error) {
 // of that name is archived first; archived is where. In a team that waggle leads its
 // prompt is the first entry of its mailbox.
 func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return team.Member{}, "", err
 	}
@@ -471,7 +471,7 @@ func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Mem
 // Remove takes a member out of the registry, and ends its membership when
 // waggle ran it. A member whose process runs is refused: end it first.
 func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member string) error {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ const sessionAge = 30 * 24 * time.Hour
 // sessions finds what is kept of sessions that ended long ago. One that cannot be read
 // is kept.
 func (c *collector) sessions() {
-	store, live := c.o.SessionStore(), c.o.live()
+	store, live := c.o.sessionStore(), c.o.live()
 	before := c.o.Minter.Now().Add(-sessionAge)
 	ids, err := store.Over(before, live)
 	if err != nil {

@@ -56,9 +56,10 @@ func (o Operator) workInside(ctx context.Context, s *State, i control.Instance, 
 	if err := spawn.Subreaper(); err != nil {
 		return err
 	}
-	w, err := worker.Open(ctx, worker.Options{Root: o.Root, Team: s.Team, State: s.Dir, Sockets: s.Dir.Sockets(o.runDir()), Who: SessionsOf(o.ClaudeDir), Instance: i,
-		Minter: o.Minter, Environ: spec.Env, Output: out, Version: o.Version, Backend: BackendInProcess, Inside: true,
-		Log: slog.New(slog.NewTextHandler(out, nil))})
+	wo := o.Worker(s, i)
+	wo.Root, wo.Environ, wo.Output, wo.Backend, wo.Inside = o.Root, spec.Env, out, BackendInProcess, true
+	wo.Log = slog.New(slog.NewTextHandler(out, nil))
+	w, err := worker.Open(ctx, wo)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
@@ -44,7 +43,7 @@ const (
 
 // newJob puts the tasks on the board.
 func (o Operator) newJob(ctx context.Context, s *State, f *File, instances map[waggle.MemberName]control.Instance) (*job, error) {
-	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, atomicfile.Options{})
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
 	if err != nil {
 		return nil, err
 	}

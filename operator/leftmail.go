@@ -16,7 +16,7 @@ import (
 // it is; "" when there is nothing of that kind. Somebody who had not heard of the team's
 // end wrote it. The team has no journal here that goes on.
 func (o Operator) leftMail(ctx context.Context, name waggle.TeamName) (place string, err error) {
-	reg, err := team.Leftover(o.Root, name, atomicfile.Options{Deadline: putAwayWait})
+	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
 	switch {
 	case errors.As(err, &missing):

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"waggle"
-	"waggle/internal/boxes"
+	"waggle/boxes"
 	"waggle/mailbox"
 	"waggle/team"
 )

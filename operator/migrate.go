@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/team"
 )
@@ -25,7 +24,7 @@ type Migrated struct {
 // next. Claude Code knows arrays only, so only a team that waggle leads is moved to
 // lines.
 func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.Layout) (m *Migrated, err error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
 	}

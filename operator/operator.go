@@ -20,10 +20,10 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -50,13 +50,18 @@ type Operator struct {
 	Worktrees string
 	// Edits remembers for a moment what git says of worktrees; nil: git is asked each
 	// time.
-	Edits   *EditCache
-	Minter  poll.Minter
-	Self    string   // path of the waggle binary, for starting workers
-	Environ []string // for members' processes
-	Version string
-	PID     int
-	Log     *slog.Logger // may be nil
+	Edits  *EditCache
+	Minter poll.Minter
+	// Self is the program that is started for a member, waggle's binary, or one of your own
+	// that hands its arguments to worker.Invoked.
+	Self string
+	// Backends are places of this program's own to run members in, each known by its Name
+	// in a team file and in the records: none of those of Backends().
+	Backends []spawn.Backend
+	Environ  []string // for members' processes
+	Version  string
+	PID      int
+	Log      *slog.Logger // may be nil
 	// Limits bound the words that are sent; the zero value: mailbox.DefaultLimits.
 	Limits mailbox.Limits
 	// Agent sits behind the lead while this program leads; nil: a person does (LedBy).
@@ -245,7 +250,7 @@ func (o Operator) ledAs(name waggle.TeamName, fold func(control.Observer) *contr
 		return nil, err
 	}
 	if s == nil {
-		if _, err := team.Open(o.Root, name, atomicfile.Options{}); err != nil {
+		if _, err := team.Open(o.Root, name, team.Options{}); err != nil {
 			return nil, err
 		}
 		return nil, &Error{Code: CodeNotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
@@ -326,7 +331,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 		if err != nil {
 			return "", &Error{Code: CodeUsage, Op: "team", Err: err}
 		}
-		_, err = team.Open(o.Root, t, atomicfile.Options{})
+		_, err = team.Open(o.Root, t, team.Options{})
 		if err != nil { // its directory may be gone, or unusable, while it is at work
 			if s, serr := o.State(context.Background(), t); serr == nil && s != nil {
 				return t, nil

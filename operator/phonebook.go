@@ -9,7 +9,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/leader"
 	"waggle/team"
 )
@@ -40,7 +39,7 @@ const listedWait = 2 * time.Second
 
 // listed reads config.json.
 func (o Operator) listing(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{Deadline: listedWait})
+	reg, err := team.Open(o.Root, name, team.Options{Deadline: listedWait})
 	if err != nil {
 		return nil, err
 	}

@@ -26,19 +26,49 @@ type Question struct {
 	Revision int    `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
 	Hash     string `json:"hash,omitempty"`     // of a plan's text, SHA-256
 	// Questions are the questions of a request for words.
-	Questions []session.Question `json:"questions,omitempty"`
-	Task      string             `json:"task,omitempty"`
-	Command   string             `json:"command,omitempty"` // the shell text in the input, as it would run
-	Pattern   string             `json:"pattern"`           // what it is grouped by
-	Suggest   []string           `json:"suggest"`           // rules that would allow it, narrowest first
-	Trust     string             `json:"trust"`
-	Votes     []string           `json:"votes,omitempty"` // who has allowed it, where two must
+	Questions []Asked  `json:"questions,omitempty"`
+	Task      string   `json:"task,omitempty"`
+	Command   string   `json:"command,omitempty"` // the shell text in the input, as it would run
+	Pattern   string   `json:"pattern"`           // what it is grouped by
+	Suggest   []string `json:"suggest"`           // rules that would allow it, narrowest first
+	Trust     string   `json:"trust"`
+	Votes     []string `json:"votes,omitempty"` // who has allowed it, where two must
 	// Escalated says why the lead agent left it to the operator.
 	Escalated string `json:"escalated,omitempty"`
 	// Asker says that the process that asks is dead, and what becomes of the answer; ""
 	// when it lives, or when nothing is open.
 	Asker  string     `json:"asker,omitempty"`
 	Answer *AnswerNow `json:"answer,omitempty"`
+}
+
+// Asked is one of the questions that an agent asks at once.
+type Asked struct {
+	Text     string   `json:"question"`
+	Header   string   `json:"header,omitempty"`
+	Options  []Option `json:"options"`
+	Multiple bool     `json:"multiple,omitempty"` // it takes several answers
+}
+
+// Option is an answer that the agent offers.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// asked reads the questions in an input; what is no question is shown as it came.
+func asked(input json.RawMessage) (list []Asked) {
+	questions, err := session.Questions(input)
+	if err != nil {
+		return nil
+	}
+	for _, q := range questions {
+		one := Asked{Text: q.Text, Header: q.Header, Options: []Option{}, Multiple: q.Multiple}
+		for _, o := range q.Options {
+			one.Options = append(one.Options, Option(o))
+		}
+		list = append(list, one)
+	}
+	return list
 }
 
 // PendingItem is a request as `pending --json` lists it (DESIGN): these fields and

@@ -441,7 +441,7 @@ func (o Operator) FileChange(s *State) (FileChange, error) {
 		return FileChange{}, err
 	}
 	c := FileChange{Text: udiff.Unified("accepted", f.Path, string(f.Data), string(now))}
-	next, err := ParseFile(f.Path, now)
+	next, err := ParseFile(f.Path, now, o.ownWords()...)
 	if err != nil {
 		c.Broken = err.Error()
 		return c, nil

@@ -27,7 +27,7 @@ type SessionRule struct {
 
 // SessionRules reads the user's rules for sessions.
 func (o Operator) SessionRules() (*SessionRules, error) {
-	r, err := o.SessionStore().Rules()
+	r, err := o.sessionStore().Rules()
 	return o.rulesView(r, false), err
 }
 
@@ -65,7 +65,7 @@ func (o Operator) editSessionRules(ctx context.Context, what string, change func
 		return nil, err
 	}
 	changed := false
-	r, err := o.SessionStore().EditRules(ctx, func(r *session.Rules) error {
+	r, err := o.sessionStore().EditRules(ctx, func(r *session.Rules) error {
 		changed = change(r)
 		return nil
 	})

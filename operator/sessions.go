@@ -23,9 +23,15 @@ const SessionTeam = "-"
 // what the session's own rules allow is not seen (TRUST 1).
 const LevelAnswers = "answers, does not gate"
 
-// SessionStore is where what sessions asked is kept.
-func (o Operator) SessionStore() session.Store {
+// sessionStore is where what sessions asked is kept.
+func (o Operator) sessionStore() session.Store {
 	return session.At(o.Home.Path, o.Minter.Now)
+}
+
+// SeenSessions reports whether a session has ever been seen here.
+func (o Operator) SeenSessions() (bool, error) {
+	ids, err := o.sessionStore().IDs()
+	return len(ids) > 0, err
 }
 
 // live looks at the processes of sessions.
@@ -61,7 +67,7 @@ type SessionRow struct {
 // open requests. It appends nothing. The error names what could not be read; what
 // could is returned with it.
 func (o Operator) Sessions() ([]SessionRow, []Question, error) {
-	v := o.SessionStore().List(o.ClaudeDir, o.live())
+	v := o.sessionStore().List(o.ClaudeDir, o.live())
 	rows, qs := []SessionRow{}, []Question{}
 	for _, r := range v.Rows {
 		row := SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: r.Name, Under: r.Under, PID: r.PID, State: r.State,
@@ -140,7 +146,7 @@ func (o Operator) sessionQuestion(name, under string, r session.Request) Questio
 		q.Hash, q.Revision, q.Pattern = control.HashText(r.Ask.Plan), 1, "plan "+string(r.ID)
 	case session.FormQuestion:
 		q.Kind, q.Risk, q.Pattern = KindQuestion, string(policy.RiskLow), "question "+string(r.ID)
-		q.Questions, _ = session.Questions(q.Input) // what is no question is shown as it came
+		q.Questions = asked(q.Input)
 	default:
 		q.Pattern, q.Command = policy.PatternOf(call), commandOf(call)
 		for _, s := range policy.Suggest(call) {
@@ -177,7 +183,7 @@ func sessionStatus(r session.Request) string {
 
 // findSession finds a session's request; nil when no session has one of this name.
 func (o Operator) findSession(what string) (*session.Found, error) {
-	found, err := o.SessionStore().Find(what)
+	found, err := o.sessionStore().Find(what)
 	switch {
 	case len(found) == 1:
 		return &found[0], nil
@@ -195,7 +201,7 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 // sessions that are kept.
 func (o Operator) SessionsPast() ([]Question, error) {
 	names := o.sessionNames()
-	all, problems := o.SessionStore().All()
+	all, problems := o.sessionStore().All()
 	var qs []Question
 	for _, one := range all {
 		for _, r := range one.Requests() {
@@ -216,7 +222,7 @@ func (o Operator) SessionsPast() ([]Question, error) {
 // sessionNames are the names of the sessions that run.
 func (o Operator) sessionNames() map[session.ID]string {
 	names := map[session.ID]string{}
-	for _, r := range o.SessionStore().List(o.ClaudeDir, o.live()).Rows {
+	for _, r := range o.sessionStore().List(o.ClaudeDir, o.live()).Rows {
 		if r.Under == "" {
 			names[r.ID] = r.Name
 		}
@@ -244,7 +250,7 @@ func sessionName(running map[session.ID]string, one *session.Session) string {
 // SessionAudit lists the requests of sessions as gated calls are listed, oldest first.
 func (o Operator) SessionAudit(q AuditQuery) ([]AuditEvent, error) {
 	names := o.sessionNames()
-	all, problems := o.SessionStore().All()
+	all, problems := o.sessionStore().All()
 	es := []AuditEvent{}
 	for _, one := range all {
 		for _, r := range one.Requests() {
@@ -362,7 +368,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 // tidySessions closes what nobody can answer any more. What cannot be closed is said by
 // whoever lists it.
 func (o Operator) tidySessions(ctx context.Context) {
-	_ = o.SessionStore().TidyAll(ctx, o.writer(), o.live())
+	_ = o.sessionStore().TidyAll(ctx, o.writer(), o.live())
 }
 
 // DecideSessionGroup answers every request of the group of sessions' requests with this
@@ -452,7 +458,7 @@ func (o Operator) guardSessions(ctx context.Context, what string) error {
 	}
 	if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
 		why := fmt.Sprintf("%s was called from inside session %s", what, r.Session)
-		rerr := o.SessionStore().Refuse(ctx, o.writer(), r.Session, why, o.PID)
+		rerr := o.sessionStore().Refuse(ctx, o.writer(), r.Session, why, o.PID)
 		return errors.Join(&Error{Code: CodeRefused, Op: what, Msg: why + ": only the operator may do that", Hint: "run it from your own terminal"}, rerr)
 	}
 	names, err := o.Root.Names()

@@ -13,7 +13,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/spawn"
@@ -113,7 +112,7 @@ type looker struct {
 func (o Operator) looker(ctx context.Context, s *State, led bool) *looker {
 	k := &looker{o: o, s: s, led: led, broken: reason(s.broken), now: o.Minter.Now(), watched: map[control.Instance]time.Duration{}, oldest: map[control.Instance]uint64{}}
 	k.held, _ = o.terminals(s)
-	if board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, atomicfile.Options{}); err == nil {
+	if board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
 		k.tasks, _, _ = board.All(ctx)
 	}
 	return k

@@ -9,7 +9,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/spawn"
 	"waggle/team"
@@ -94,7 +93,7 @@ type Interrupted struct {
 // It may take two seconds, when a member seems to ignore an order: it is watched
 // before it is called stalled.
 func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
-	reg, missing := team.Open(o.Root, name, atomicfile.Options{})
+	reg, missing := team.Open(o.Root, name, team.Options{})
 	st := &Status{Team: string(name), Members: []MemberStatus{}, Overlaps: []Overlap{}}
 	s, err := o.readable(ctx, name)
 	if err == nil && s == nil {

@@ -9,7 +9,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
@@ -385,7 +384,7 @@ func (o Operator) endLed(ctx context.Context, s *State, so StopOptions) (done bo
 		return false, err
 	}
 	r.tell()
-	_, err = team.Open(o.Root, s.Team, atomicfile.Options{})
+	_, err = team.Open(o.Root, s.Team, team.Options{})
 	var away *team.NotFoundError
 	if s.Lead.Ended == nil || !errors.As(err, &away) {
 		return false, nil

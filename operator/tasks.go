@@ -12,7 +12,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/task"
 	"waggle/team"
 )
@@ -94,7 +93,7 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 			return nil, &Error{Code: CodeFailed, Op: op, Err: err}
 		}
 	}
-	if b.list, err = task.Open(dir, name, o.Root.Lock(name, atomicfile.Options{})); err != nil {
+	if b.list, err = task.Open(dir, name, task.Options{Queue: o.Root.Queue(name)}); err != nil {
 		return nil, &Error{Code: CodeFailed, Op: op, Err: err}
 	}
 	return b, nil

@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/task"
 )
 
@@ -110,7 +109,7 @@ func (e *TeamExport) problem(format string, args ...any) {
 }
 
 func (e *TeamExport) tasks(ctx context.Context, dir string, name waggle.TeamName) error {
-	board, err := task.Open(dir, name, atomicfile.Options{})
+	board, err := task.Open(dir, name, task.Options{})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

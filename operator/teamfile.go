@@ -236,8 +236,8 @@ func readBounded(path string) ([]byte, error) {
 }
 
 // ParseFile checks the content of a team file; path is for messages and for
-// relative directories.
-func ParseFile(path string, data []byte) (*File, error) {
+// relative directories. backends are the names of further ones (Operator.Backends).
+func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 	sum := sha256.Sum256(data)
 	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
 	tree, err := parseYAML("team file", path, data)
@@ -251,7 +251,7 @@ func ParseFile(path string, data []byte) (*File, error) {
 	if err := yaml.NodeToValue(tree.Docs[0].Body, &y, yaml.Strict()); err != nil {
 		return nil, usage("team file", path, err)
 	}
-	c := &checker{path: path, tree: tree}
+	c := &checker{path: path, tree: tree, backends: append(Backends(), backends...)}
 	c.file(f, &y)
 	if len(c.errs) > 0 {
 		return nil, &Error{Code: CodeUsage, Op: "team file", Err: errors.Join(c.errs...)}
@@ -279,6 +279,8 @@ type checker struct {
 	path string
 	tree *ast.File
 	errs []error
+
+	backends []string // the words for them
 }
 
 // bad records a problem at a YAML path such as $.members[0].name.
@@ -447,8 +449,8 @@ func (c *checker) members(f *File, ys []yamlMember) {
 		if m.Backend == "" {
 			m.Backend = BackendAuto
 		}
-		if !slices.Contains(Backends(), m.Backend) {
-			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(Backends(), ", "))
+		if !slices.Contains(c.backends, m.Backend) {
+			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(c.backends, ", "))
 		}
 		m.Type, m.Prompt = y.Type, y.Prompt
 		if m.Metadata, err = objectOf(y.Metadata); err != nil {

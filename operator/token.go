@@ -19,6 +19,7 @@ import (
 	"waggle/internal/jsonobj"
 	"waggle/team"
 	"waggle/transport"
+	"waggle/worker"
 )
 
 // joinToken is what STATE keeps of a token: never the token itself. Its file is
@@ -119,6 +120,25 @@ func (o Operator) JoinWith(ctx context.Context, token string) (s *State, added t
 		return nil, added, "", errors.Join(err, writeToken(s.Dir.Tokens(), t))
 	}
 	return s, added, i, nil
+}
+
+// Work joins a team with a token, and runs the member in this process until it is asked to
+// end (worker.Join). Of w count Agent, Environ, Output, Terminal, Begun, GateWait, Log and
+// Observe; the token says the rest.
+func (o Operator) Work(ctx context.Context, token string, w worker.Options) error {
+	s, _, i, err := o.JoinWith(ctx, token)
+	if err != nil {
+		return err
+	}
+	own := o.Worker(s, i)
+	own.Agent, own.Output, own.Terminal, own.Begun, own.GateWait, own.Observe = w.Agent, w.Output, w.Terminal, w.Begun, w.GateWait, w.Observe
+	if w.Environ != nil {
+		own.Environ = w.Environ
+	}
+	if w.Log != nil {
+		own.Log = w.Log
+	}
+	return worker.Join(ctx, own)
 }
 
 func hashToken(secret string) string {

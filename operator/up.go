@@ -163,7 +163,7 @@ func (s *State) missing(f *File) (ms []FileMember) {
 // unlist takes a name out of the registry that is not on record: its join was cut
 // short.
 func (o Operator) unlist(ctx context.Context, s *State, name waggle.MemberName) error {
-	reg, err := team.Open(o.Root, s.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return err
 	}
@@ -238,7 +238,7 @@ func (o Operator) Keep(ctx context.Context, s *State, f *File, lo LeadOptions) (
 	if err != nil {
 		return "", err
 	}
-	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, atomicfile.Options{})
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
 	if err != nil {
 		return "", errors.Join(err, l.Close())
 	}
@@ -287,7 +287,7 @@ func (o Operator) Accepted(s *State) (*File, error) {
 	if err != nil {
 		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
 	}
-	return ParseFile(strings.TrimSuffix(string(from), "\n"), data)
+	return ParseFile(strings.TrimSuffix(string(from), "\n"), data, o.ownWords()...)
 }
 
 // restartable is what Keep would start: every member of a team without a process.

@@ -36,7 +36,7 @@ func (p Problem) String() string {
 // changes nothing and takes no lock; a file that is being written in place is
 // looked at again. An empty list means that all of them are valid.
 func (o Operator) Validate(ctx context.Context, name waggle.TeamName) ([]Problem, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (o Operator) Validate(ctx context.Context, name waggle.TeamName) ([]Problem
 		v.problems = append(v.problems, Problem(p))
 	}
 	array, lines := reg.InboxesDir(), filepath.Join(o.Root.TeamDir(name), "mailbox")
-	if err := errors.Join(v.mailboxes(array, ".json", mailbox.Validate), v.mailboxes(lines, ".jsonl", mailbox.ValidateLines)); err != nil {
+	if err := errors.Join(v.mailboxes(array, ".json", faults(mailbox.Validate)), v.mailboxes(lines, ".jsonl", faults(mailbox.ValidateLines))); err != nil {
 		return nil, err
 	}
 	v.mixed(array, lines)
@@ -69,6 +69,16 @@ func (v *validation) add(path, pointer, format string, args ...any) {
 // errFaults says that a file is not as it should be, which a program that writes
 // in place explains for a moment.
 var errFaults = errors.New("faults")
+
+// faults is a check of one package in the words of all.
+func faults[P ~struct{ Pointer, Message string }](check func([]byte) []P) func([]byte) []jsonobj.Fault {
+	return func(data []byte) (list []jsonobj.Fault) {
+		for _, p := range check(data) {
+			list = append(list, jsonobj.Fault(p))
+		}
+		return list
+	}
+}
 
 // file checks one file. What cannot be read is a problem of its own.
 func (v *validation) file(path string, check func([]byte) []jsonobj.Fault) error {
@@ -161,21 +171,21 @@ func (v *validation) tasks(dir string, name waggle.TeamName) error {
 		path := filepath.Join(dir, e.Name())
 		switch stem, isJSON := strings.CutSuffix(e.Name(), ".json"); {
 		case e.Name() == ".highwatermark":
-			err = v.file(path, task.ValidateHigh)
+			err = v.file(path, faults(task.ValidateHigh))
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
-			err = v.file(filepath.Join(path, "task-status.json"), task.ValidateStatus)
+			err = v.file(filepath.Join(path, "task-status.json"), faults(task.ValidateStatus))
 		case !isJSON:
 		case stem == "" || strings.Trim(stem, "0123456789") != "":
 			v.add(path, "", "the name of the file is not a task id")
 		default:
-			err = v.file(path, func(data []byte) []jsonobj.Fault { return task.Validate(data, task.ID(stem)) })
+			err = v.file(path, faults(func(data []byte) []task.Problem { return task.Validate(data, task.ID(stem)) }))
 		}
 		if err != nil {
 			return err
 		}
 	}
-	board, err := task.Open(dir, name, atomicfile.Options{})
+	board, err := task.Open(dir, name, task.Options{})
 	if err != nil {
 		return nil // there is none, or it is no directory, which is said
 	}

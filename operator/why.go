@@ -10,7 +10,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/team"
@@ -274,7 +273,7 @@ func (y *Why) fromOutput(o Operator, m *control.Member) {
 
 // whyForeign is Why for a team that waggle does not lead.
 func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member string) (*Why, error) {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/spawn"
 	"waggle/team"
@@ -112,7 +111,7 @@ func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) 
 // named lists the directory that belongs to the team by what its registry says, when no
 // first record says so.
 func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
-	reg, err := team.Open(o.Root, name, atomicfile.Options{})
+	reg, err := team.Open(o.Root, name, team.Options{})
 	if err != nil {
 		return nil
 	}

@@ -22,21 +22,38 @@ const LogName = "output.log"
 
 // Log is a member's log: what is written is appended, and the file is rotated when
 // it has grown. A write never fails: what cannot be written is reported.
-type Log = logfile.Log
+type Log struct{ f *logfile.Log }
 
 // LogOptions are the settings of a Log. The zero value works: parts of 8 MiB, three
 // of them beside the log.
-type LogOptions = logfile.Options
+type LogOptions struct {
+	Size int64 // a part begins when the log would grow over it; 0: 8 MiB
+	Keep int   // parts kept beside the log; 0: 3
+	// Report is told what went wrong: a full disk must not end the work that is logged.
+	// May be nil.
+	Report func(error)
+	// Hook is called between the steps of a rotation, for tests that kill the process there.
+	Hook func(step string)
+}
 
 // OpenLog opens, or makes (0600), the log in a member's directory. What is not a
 // plain file of its own there, such as a link, is refused.
 func OpenLog(dir string, o LogOptions) (*Log, error) {
-	l, err := logfile.Open(filepath.Join(dir, LogName), o)
+	l, err := logfile.Open(filepath.Join(dir, LogName), logfile.Options(o))
 	if err != nil {
 		return nil, fmt.Errorf("task: %w", err)
 	}
-	return l, nil
+	return &Log{l}, nil
 }
+
+// Write appends p and never fails.
+func (l *Log) Write(p []byte) (int, error) { return l.f.Write(p) }
+
+// Is reports whether f is the log's file.
+func (l *Log) Is(f *os.File) bool { return l.f.Is(f) }
+
+// Close closes the file. What is written later is reported and lost.
+func (l *Log) Close() error { return l.f.Close() }
 
 // ArtifactsName is the directory, in a member's, for the files it makes.
 const ArtifactsName = "artifacts"

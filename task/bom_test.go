@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/internal/atomicfile"
 	"waggle/task"
 )
 
@@ -17,7 +16,7 @@ func TestRewriteDropsTheByteOrderMark(t *testing.T) {
 	if err := os.WriteFile(path, []byte("\ufeff"+`{"id":"1","subject":"s","description":"d","status":"pending","blocks":[],"blockedBy":[],"own":1}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	board, err := task.Open(dir, "api", atomicfile.Options{})
+	board, err := task.Open(dir, "api", task.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

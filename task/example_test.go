@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/task"
 )
 
@@ -20,7 +19,7 @@ func Example() {
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	list, err := task.Open(dir, "api", atomicfile.Options{})
+	list, err := task.Open(dir, "api", task.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +58,7 @@ func ExampleList_Assign() {
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	list, err := task.Open(dir, "api", atomicfile.Options{})
+	list, err := task.Open(dir, "api", task.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -102,7 +101,7 @@ func ExampleList_ClaimNext() {
 	}
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	list, err := task.Open(dir, "api", atomicfile.Options{})
+	list, err := task.Open(dir, "api", task.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -35,10 +35,8 @@ const (
 )
 
 // Open returns the list in dir (tasks/<team>); the directory must exist and must
-// not be a symbolic link. o is for every file operation of the list; its Rank is
-// set here, its Deadline is that of each lock, and its MaxSize is 16 MiB when it
-// is 0.
-func Open(dir string, team waggle.TeamName, o atomicfile.Options) (*List, error) {
+// not be a symbolic link. o is for every file operation of the list.
+func Open(dir string, team waggle.TeamName, o Options) (*List, error) {
 	if _, err := waggle.ParseTeam(string(team)); err != nil {
 		return nil, fmt.Errorf("task: open: %w", err)
 	}
@@ -49,9 +47,7 @@ func Open(dir string, team waggle.TeamName, o atomicfile.Options) (*List, error)
 	if !info.IsDir() {
 		return nil, fmt.Errorf("task: open: %s is not a directory", dir)
 	}
-	o.MaxSize = cmp.Or(o.MaxSize, maxTask)
-	o.Perm = cmp.Or(o.Perm, 0o600)
-	return &List{dir: dir, team: team, o: o}, nil
+	return &List{dir: dir, team: team, o: o.file()}, nil
 }
 
 // Team is the name of the team whose list this is.

@@ -23,7 +23,7 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 123e6, time.UTC)
 
 func open(t *testing.T, dir string) *task.List {
 	t.Helper()
-	l, err := task.Open(dir, "api", atomicfile.Options{})
+	l, err := task.Open(dir, "api", task.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,18 +105,18 @@ func refused(t *testing.T, what string, err error, why string, tasks ...task.ID)
 
 func TestOpenList(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := task.Open(filepath.Join(dir, "none"), "api", atomicfile.Options{}); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := task.Open(filepath.Join(dir, "none"), "api", task.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
 	write(t, filepath.Join(dir, "file"), "")
-	if _, err := task.Open(filepath.Join(dir, "file"), "api", atomicfile.Options{}); err == nil {
+	if _, err := task.Open(filepath.Join(dir, "file"), "api", task.Options{}); err == nil {
 		t.Error("a file is no list")
 	}
-	if _, err := task.Open(dir, "../api", atomicfile.Options{}); err == nil {
+	if _, err := task.Open(dir, "../api", task.Options{}); err == nil {
 		t.Error("a path is no team")
 	}
 	if err := os.Symlink(dir, filepath.Join(dir, "link")); err == nil {
-		if _, err := task.Open(filepath.Join(dir, "link"), "api", atomicfile.Options{}); err == nil {
+		if _, err := task.Open(filepath.Join(dir, "link"), "api", task.Options{}); err == nil {
 			t.Error("a link is refused")
 		}
 	}

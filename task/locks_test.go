@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/task"
 )
 
@@ -17,7 +16,7 @@ import (
 // and looks who waits for them (WIRE §4).
 func TestLocksOfTheRealClient(t *testing.T) {
 	_, dir := newList(t)
-	l, err := task.Open(dir, "api", atomicfile.Options{Deadline: 40 * time.Millisecond})
+	l, err := task.Open(dir, "api", task.Options{Deadline: 40 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +53,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := call()
-		var locked *atomicfile.LockedError
+		var locked *task.LockedError
 		if errors.As(err, &locked) != waits || !waits && err != nil {
 			t.Errorf("%s while %s is held: %v", what, lock, err)
 		}
@@ -85,7 +84,7 @@ func TestCreateStepsAside(t *testing.T) {
 	dir := t.TempDir()
 	const foreign = `{"id":"1","subject":"outsider","status":"pending"}`
 	done := false
-	l, err := task.Open(dir, "api", atomicfile.Options{Hook: func(step string) {
+	l, err := task.Open(dir, "api", task.Options{Hook: func(step string) {
 		if step == "published" && !done { // of .highwatermark
 			done = true
 			write(t, filepath.Join(dir, "1.json"), foreign)
@@ -108,7 +107,7 @@ func TestReadRetries(t *testing.T) {
 	_, dir := newList(t)
 	path := filepath.Join(dir, "1.json")
 	reads := 0
-	l, err := task.Open(dir, "api", atomicfile.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
+	l, err := task.Open(dir, "api", task.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
 		if reads++; reads == 2 {
 			write(t, path, asWritten["2.1.211"])
 		}
@@ -125,7 +124,7 @@ func TestReadRetries(t *testing.T) {
 		t.Errorf("after %d reads: %+v %v", reads, got, err)
 	}
 	write(t, path, "{")
-	var locked *atomicfile.LockedError
+	var locked *task.LockedError
 	if _, err := l.Get(t.Context(), "1"); !errors.As(err, &locked) {
 		t.Errorf("broken and locked: %v", err)
 	}

@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/task"
 )
 
@@ -355,7 +354,7 @@ func TestModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if m.list, err = task.Open(m.dir, "api", atomicfile.Options{}); err != nil {
+		if m.list, err = task.Open(m.dir, "api", task.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		t.Repeat(map[string]func(*rapid.T){

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	"waggle/task"
 )
@@ -47,14 +46,14 @@ func helper(ctx context.Context, role, dir, arg string) *exec.Cmd {
 	return cmd
 }
 
-func helperList(o atomicfile.Options) (*task.List, error) {
+func helperList(o task.Options) (*task.List, error) {
 	o.Deadline = 30 * time.Second
 	return task.Open(os.Getenv(envDir), "api", o)
 }
 
 // helperClaim claims every task in its turn and prints the ids it got.
 func helperClaim(me string) error {
-	l, err := helperList(atomicfile.Options{})
+	l, err := helperList(task.Options{})
 	if err != nil {
 		return err
 	}
@@ -83,7 +82,7 @@ func helperClaim(me string) error {
 
 // helperCreate creates tasks, each blocked by the first, and prints their ids.
 func helperCreate(me string) error {
-	l, err := helperList(atomicfile.Options{})
+	l, err := helperList(task.Options{})
 	if err != nil {
 		return err
 	}
@@ -153,7 +152,7 @@ func TestNoDoubleClaim(t *testing.T) {
 
 // helperNext takes the next task until none is left and prints what it got.
 func helperNext(me string) error {
-	l, err := helperList(atomicfile.Options{})
+	l, err := helperList(task.Options{})
 	if err != nil {
 		return err
 	}
@@ -282,7 +281,7 @@ func helperDie(arg string) error {
 	if err != nil {
 		return err
 	}
-	l, err := helperList(atomicfile.Options{Hook: func(name string) {
+	l, err := helperList(task.Options{Hook: func(name string) {
 		if step--; step < 0 {
 			fmt.Println(name)
 			self, err := os.FindProcess(os.Getpid())

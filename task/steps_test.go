@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/task"
 )
 
@@ -240,7 +239,7 @@ func TestState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "task-status.json")); err == nil {
-		if err := task.WriteState(dir, want); !errors.Is(err, atomicfile.ErrNotRegular) {
+		if err := task.WriteState(dir, want); !errors.Is(err, task.ErrNotRegular) {
 			t.Errorf("a link: %v", err)
 		}
 	}

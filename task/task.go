@@ -3,7 +3,7 @@
 // leaves in its directory beside it: its log, its status, its artifacts. It
 // returns the payloads that a change calls for and sends nothing.
 //
-//	list, err := task.Open(root.TasksDir(name), name, atomicfile.Options{})
+//	list, err := task.Open(root.TasksDir(name), name, task.Options{})
 //	t, err := list.Create(ctx, task.Task{Subject: "Run the tests"})
 //	t, err = list.Claim(ctx, t.ID, "tester")
 //	t, err = list.Complete(ctx, t.ID, "tester")

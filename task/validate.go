@@ -9,7 +9,20 @@ import (
 )
 
 // Problem is one violation that Validate or ValidateStatus found.
-type Problem = jsonobj.Fault
+type Problem struct {
+	Pointer string // RFC 6901, of the value that is wrong or of where it is missing
+	Message string
+}
+
+func (p Problem) String() string { return jsonobj.Fault(p).String() }
+
+func problems(c jsonobj.Checker) []Problem {
+	var list []Problem
+	for _, f := range c.Faults {
+		list = append(list, Problem(f))
+	}
+	return list
+}
 
 // Validate checks a task file against its schema (WIRE §4): an id that is the
 // number in the file's name, subject, description, a known status, blocks and
@@ -19,7 +32,7 @@ func Validate(data []byte, id ID) []Problem {
 	var c jsonobj.Checker
 	o := parseChecked(&c, data)
 	if o == nil {
-		return c.Faults
+		return problems(c)
 	}
 	if own, ok := c.Text(o, "", "id", true); ok && ID(own) != id {
 		c.Add("/id", "%.40q is not that of the file, %q", own, string(id))
@@ -49,7 +62,7 @@ func Validate(data []byte, id ID) []Problem {
 			}
 		}
 	}
-	return c.Faults
+	return problems(c)
 }
 
 // ValidateStatus checks a member's task-status.json against seed 002's schema.
@@ -57,7 +70,7 @@ func ValidateStatus(data []byte) []Problem {
 	var c jsonobj.Checker
 	o := parseChecked(&c, data)
 	if o == nil {
-		return c.Faults
+		return problems(c)
 	}
 	c.Text(o, "", "agentId", true)
 	if status, ok := c.Text(o, "", "status", true); ok && !slices.Contains([]string{"running", "idle", "complete", "error"}, status) {
@@ -72,7 +85,7 @@ func ValidateStatus(data []byte) []Problem {
 			c.Keys(m, "/metrics", "number", "tokens_used", "tasks_completed", "avg_response_time")
 		}
 	}
-	return c.Faults
+	return problems(c)
 }
 
 // ValidateHigh checks a list's .highwatermark: one number.
@@ -81,7 +94,7 @@ func ValidateHigh(data []byte) []Problem {
 	if text := strings.TrimSpace(string(data)); text != "0" && !ID(text).valid() {
 		c.Add("", "%.40q is not a number", text)
 	}
-	return c.Faults
+	return problems(c)
 }
 
 func parseChecked(c *jsonobj.Checker, data []byte) *jsonobj.Object {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/atomicfile"
 	"waggle/team"
 )
 
@@ -95,7 +94,7 @@ func helperDispose(role string) error {
 		return err
 	}
 	root := os.Getenv(envRoot)
-	tm, err := team.Open(team.Root{Path: root}, "api", atomicfile.Options{Hook: dieAt(step)})
+	tm, err := team.Open(team.Root{Path: root}, "api", team.Options{Hook: dieAt(step)})
 	if err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func TestKilledWhileDisposing(t *testing.T) {
 			}
 			steps++
 			at := role + " " + strings.TrimSpace(string(out))
-			if tm, err := team.Open(r, "api", atomicfile.Options{}); err == nil {
+			if tm, err := team.Open(r, "api", team.Options{}); err == nil {
 				if role == "delete" {
 					err = tm.Delete(t.Context(), true)
 				} else {
@@ -167,7 +166,7 @@ func TestDeleteTakesMailboxesOfTheOldSpelling(t *testing.T) {
 	write(t, r.ConfigPath("my-team"), `{"name":"My Team","leadAgentId":"team-lead@My Team","createdAt":1,"members":[]}`)
 	write(t, filepath.Join(r.Path, "teams", "My-Team", "inboxes", "w.json"), oldMail)
 	write(t, filepath.Join(r.Path, "teams", "My-Team", "notes.txt"), "not ours")
-	tm, err := team.Open(r, "my-team", atomicfile.Options{})
+	tm, err := team.Open(r, "my-team", team.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/team"
 )
 
@@ -20,7 +19,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx, root := context.Background(), team.Root{Path: dir}
 
-	t, err := team.Create(ctx, root, team.Config{Name: "api"}, atomicfile.Options{})
+	t, err := team.Create(ctx, root, team.Config{Name: "api"}, team.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +39,7 @@ func Example() {
 	}
 	fmt.Println(c.Present())
 
-	_, err = team.Open(root, "apis", atomicfile.Options{})
+	_, err = team.Open(root, "apis", team.Options{})
 	var missing *team.NotFoundError
 	fmt.Println(errors.As(err, &missing), err)
 	// Output:

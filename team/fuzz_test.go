@@ -15,7 +15,6 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/team"
 )
 
@@ -145,10 +144,10 @@ func TestNoNameLeavesTheRoot(t *testing.T) {
 			accepted[string(m.Name)] = true
 		}
 		_ = base.Remove(context.Background(), waggle.MemberName(hostile), noon)
-		if _, err := team.Create(context.Background(), r, team.Config{Name: waggle.TeamName(hostile)}, atomicfile.Options{}); err == nil {
+		if _, err := team.Create(context.Background(), r, team.Config{Name: waggle.TeamName(hostile)}, team.Options{}); err == nil {
 			accepted[hostile] = true
 		}
-		_, _ = team.Open(r, waggle.TeamName(hostile), atomicfile.Options{})
+		_, _ = team.Open(r, waggle.TeamName(hostile), team.Options{})
 	})
 	if got := children(t, outer); !slices.Equal(got, []string{"root"}) {
 		t.Errorf("outside the root: %q", got)

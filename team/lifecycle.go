@@ -10,7 +10,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/internal/layout"
+	"waggle/layout"
 )
 
 // Create makes the team's directories (0700), config.json (0600), the lead's
@@ -23,13 +23,13 @@ import (
 // CreatedAt is now; an empty LeadSessionID is not written; a config that was
 // parsed keeps its unknown keys and its members as they are. tasks/<team> may be
 // there already and is left as it is.
-func Create(ctx context.Context, r Root, c Config, o atomicfile.Options) (*Team, error) {
+func Create(ctx context.Context, r Root, c Config, o Options) (*Team, error) {
 	return CreateAs(ctx, r, c, layout.Array, o)
 }
 
 // CreateAs is Create with mailboxes of another layout than Claude Code's. Members
 // that join later get the lead's.
-func CreateAs(ctx context.Context, r Root, c Config, as layout.Layout, o atomicfile.Options) (*Team, error) {
+func CreateAs(ctx context.Context, r Root, c Config, as layout.Layout, o Options) (*Team, error) {
 	if _, err := waggle.ParseTeam(string(c.Name)); err != nil {
 		return nil, fmt.Errorf("team: create: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"os"
 
 	"waggle"
-	"waggle/internal/layout"
+	"waggle/layout"
 )
 
 // step003 gives a team of seed 002, which has none, a lead: leadAgentId, an entry,

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/internal/atomicfile"
 	"waggle/team"
 )
 
@@ -71,7 +70,7 @@ func thawed(t *testing.T, frozen string) (team.Root, *team.Team) {
 	if err != nil || len(names) != 1 {
 		t.Fatal(names, err)
 	}
-	tm, err := team.Open(r, names[0], atomicfile.Options{})
+	tm, err := team.Open(r, names[0], team.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +163,7 @@ func helperMigrate() error {
 	if err != nil {
 		return err
 	}
-	tm, err := team.Open(root, names[0], atomicfile.Options{Hook: dieAt(n)})
+	tm, err := team.Open(root, names[0], team.Options{Hook: dieAt(n)})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/team"
 )
 
@@ -26,7 +25,7 @@ func TestNewerIsReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tm, err = team.Open(r, "api", atomicfile.Options{}); err != nil {
+	if tm, err = team.Open(r, "api", team.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	writers := map[string]func() error{

@@ -12,7 +12,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
-	"waggle/internal/layout"
+	"waggle/layout"
 )
 
 // KeepIn returns the same team with another place for old mail than

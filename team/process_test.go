@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/team"
 )
 
@@ -57,7 +56,7 @@ func helper(ctx context.Context, role, root, step string) *exec.Cmd {
 
 // helperAdd registers members of the same name and prints the names they got.
 func helperAdd() error {
-	tm, err := team.Open(team.Root{Path: os.Getenv(envRoot)}, "api", atomicfile.Options{Deadline: 30 * time.Second})
+	tm, err := team.Open(team.Root{Path: os.Getenv(envRoot)}, "api", team.Options{Deadline: 30 * time.Second})
 	if err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func helperDie() error {
 	if err != nil {
 		return err
 	}
-	o := atomicfile.Options{Hook: dieAt(step)}
+	o := team.Options{Hook: dieAt(step)}
 	tm, err := team.Open(team.Root{Path: os.Getenv(envRoot)}, "api", o)
 	if err == nil {
 		_, _, err = tm.Add(context.Background(), team.Member{Name: "w"}, true)

@@ -2,7 +2,6 @@ package team
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,23 +24,18 @@ type Team struct {
 	kept string // where old mail goes; "" is <team>/archive
 }
 
-// maxConfig is the largest config.json that is read unless the options say
-// otherwise: room for a thousand members with long prompts.
+// maxConfig is the largest config.json that is read: room for a thousand members with
+// long prompts.
 const maxConfig = 16 << 20
 
-func newTeam(r Root, name waggle.TeamName, o atomicfile.Options) *Team {
-	o = r.Lock(name, o)
-	o.Rank = atomicfile.RankConfig
-	o.MaxSize = cmp.Or(o.MaxSize, maxConfig)
-	o.Perm = cmp.Or(o.Perm, 0o600)
-	return &Team{root: r, name: name, o: o}
+func newTeam(r Root, name waggle.TeamName, o Options) *Team {
+	return &Team{root: r, name: name, o: o.file(r.Queue(name))}
 }
 
 // Open finds a team; *NotFoundError when it has no config.json. A team directory
 // or a config.json that is a symbolic link, or not what its name says, is
-// refused. o is for every file operation of the team; its Rank is set here, and
-// its MaxSize is 16 MiB when it is 0.
-func Open(r Root, name waggle.TeamName, o atomicfile.Options) (*Team, error) {
+// refused. o is for every file operation of the team.
+func Open(r Root, name waggle.TeamName, o Options) (*Team, error) {
 	if _, err := waggle.ParseTeam(string(name)); err != nil {
 		return nil, fmt.Errorf("team: open: %w", err)
 	}
@@ -141,7 +135,7 @@ func torn(err error) bool {
 // Load reads the config without a lock, retrying a torn foreign write for about
 // 100 ms and at last under the lock. It fails with a *CorruptError that names
 // the path and the byte offset, with a *NotFoundError when the team is gone, and
-// with a *atomicfile.LockedError when a broken file is locked by somebody else.
+// with a *LockedError when a broken file is locked by somebody else.
 // Config.Name is the name of the team's directory, whatever the file says;
 // Config.Problems tells what else is wrong with the file.
 func (t *Team) Load(ctx context.Context) (*Config, error) {

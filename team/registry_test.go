@@ -23,15 +23,15 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 123e6, time.UTC)
 
-func options() atomicfile.Options {
-	return atomicfile.Options{Now: func() time.Time { return noon }}
+func options() team.Options {
+	return team.Options{Now: func() time.Time { return noon }}
 }
 
 func newRoot(t *testing.T) team.Root { return team.Root{Path: filepath.Join(t.TempDir(), "root")} }
 
 func create(t *testing.T, r team.Root, c team.Config) *team.Team {
 	t.Helper()
-	made, err := team.Create(t.Context(), r, c, atomicfile.Options{})
+	made, err := team.Create(t.Context(), r, c, team.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +472,7 @@ func TestBrokenConfigIsLeftAsItIs(t *testing.T) {
 func TestLocked(t *testing.T) {
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", atomicfile.Options{Deadline: 50 * time.Millisecond})
+	tm, err := team.Open(r, "api", team.Options{Deadline: 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -486,13 +486,13 @@ func TestLocked(t *testing.T) {
 		"add":    errAdd,
 		"delete": tm.Delete(t.Context(), true),
 	} {
-		var locked *atomicfile.LockedError
+		var locked *team.LockedError
 		if !errors.As(err, &locked) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	write(t, r.ConfigPath("api"), "{")
-	var locked *atomicfile.LockedError
+	var locked *team.LockedError
 	if _, err := tm.Load(t.Context()); !errors.As(err, &locked) {
 		t.Errorf("broken and locked: %v", err)
 	}
@@ -505,7 +505,7 @@ func TestLoadRetries(t *testing.T) {
 	create(t, r, team.Config{Name: "api"})
 	path := r.ConfigPath("api")
 	whole, reads := read(t, path), 0
-	tm, err := team.Open(r, "api", atomicfile.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
+	tm, err := team.Open(r, "api", team.Options{Deadline: 30 * time.Millisecond, Now: func() time.Time {
 		if reads++; reads == 2 {
 			write(t, path, whole)
 		}
@@ -532,7 +532,7 @@ func TestAddTriedAgain(t *testing.T) {
 	const mail = `[{"from":"x","text":"old","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	write(t, inbox, mail)
 	changed := false
-	tm, err := team.Open(r, "api", atomicfile.Options{Hook: func(step string) {
+	tm, err := team.Open(r, "api", team.Options{Hook: func(step string) {
 		if step == "temp-created" && !changed {
 			changed = true
 			write(t, path, strings.Replace(read(t, path), `"members"`, `"vendor": 1, "members"`, 1))
@@ -558,7 +558,7 @@ func TestAddTriedAgain(t *testing.T) {
 func TestAddWaitsForAMailbox(t *testing.T) {
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
-	tm, err := team.Open(r, "api", atomicfile.Options{Deadline: 40 * time.Millisecond})
+	tm, err := team.Open(r, "api", team.Options{Deadline: 40 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -567,7 +567,7 @@ func TestAddWaitsForAMailbox(t *testing.T) {
 	if err := os.Mkdir(inbox+".lock", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	var locked *atomicfile.LockedError
+	var locked *team.LockedError
 	if _, _, err := tm.Add(t.Context(), team.Member{Name: "w"}, false); !errors.As(err, &locked) {
 		t.Errorf("%v", err)
 	}

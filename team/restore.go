@@ -19,7 +19,7 @@ import (
 // changed; edit may be nil. The team appears whole or not at all, its tasks before
 // it. It fails with ErrExists when a team of that name, in any case, is there, or a
 // task list that is neither empty nor the one of the backup, file by file. The directories and files that it makes are private.
-func (u *Unpacked) Place(ctx context.Context, as waggle.TeamName, edit func(*Config), o atomicfile.Options) (*Team, error) {
+func (u *Unpacked) Place(ctx context.Context, as waggle.TeamName, edit func(*Config), o Options) (*Team, error) {
 	if _, err := waggle.ParseTeam(string(as)); err != nil {
 		return nil, fmt.Errorf("team: restore: %w", err)
 	}

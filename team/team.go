@@ -3,7 +3,7 @@
 // It is a phone book, not an authority: who leads, which process is whose and
 // what is trusted comes from the journal (TRUST 1).
 //
-//	t, err := team.Create(ctx, root, team.Config{Name: "api"}, atomicfile.Options{})
+//	t, err := team.Create(ctx, root, team.Config{Name: "api"}, team.Options{})
 //	m, _, err := t.Add(ctx, team.Member{Name: "tester"}, true)
 //	c, err := t.Load(ctx)
 //
@@ -28,7 +28,6 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 )
 
 // Root is the wire tree: the directory that holds teams/ and tasks/.
@@ -45,12 +44,13 @@ type Root struct {
 // Led knows which teams waggle leads.
 type Led interface{ Leads(waggle.TeamName) bool }
 
-// Lock is o for the files of a team.
-func (r Root) Lock(t waggle.TeamName, o atomicfile.Options) atomicfile.Options {
+// Queue is the directory for the queue files of the locks of a team, Locks where another
+// program leads it; "": they lie beside what they lock.
+func (r Root) Queue(t waggle.TeamName) string {
 	if r.Locks != "" && (DialectOf(t) == DialectSession || r.Led != nil && !r.Led.Leads(t)) {
-		o.Queue = r.Locks
+		return r.Locks
 	}
-	return o
+	return ""
 }
 
 // TeamDir is teams/<team>.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"waggle"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/transport"

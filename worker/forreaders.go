@@ -41,7 +41,7 @@ func keepPlan(dir, plan string) (string, error) {
 // shownAt is where the registry says that this member is shown; nothing when it cannot
 // be read.
 func shownAt(ctx context.Context, o Options, name waggle.MemberName) control.Shown {
-	reg, err := team.Open(o.Root, o.Team, atomicfile.Options{})
+	reg, err := team.Open(o.Root, o.Team, team.Options{})
 	if err != nil {
 		return control.Shown{}
 	}

@@ -9,9 +9,8 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -54,7 +53,7 @@ type registry struct {
 }
 
 func (r registry) Listed(ctx context.Context) (bool, error) {
-	t, err := team.Open(r.root, r.team, atomicfile.Options{Deadline: activeWait})
+	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	var c *team.Config
 	if err == nil {
 		c, err = t.Load(ctx)
@@ -73,7 +72,7 @@ func (r registry) Listed(ctx context.Context) (bool, error) {
 func (r registry) Active(ctx context.Context, active bool) error {
 	ctx, cancel := context.WithTimeout(ctx, activeWait)
 	defer cancel()
-	t, err := team.Open(r.root, r.team, atomicfile.Options{Deadline: activeWait})
+	t, err := team.Open(r.root, r.team, team.Options{Deadline: activeWait})
 	if err != nil {
 		return err
 	}
@@ -141,17 +140,19 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 		kept := mailbox.Archive{Dir: boxes.MailDir(o.State.Archive(), m.Name)}
 		box, p.Kept = keeping{own, kept}, kept.Entries
 	}
-	home := boxes.NewHome(box, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
+	home := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
 		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
-	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}); err != nil {
+	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}); err != nil {
 		return nil, err
 	}
 	p.LeadPrunes = true // it writes no journal
 	p.Peer = func(waggle.MemberName) (mailbox.Store, error) { return nil, errNotLead }
 	p.Abroad = registry{o.Root, o.Team, m.Name}
-	if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
-		return nil, err
+	if p.Agent = o.Agent; p.Agent == nil {
+		if p.Agent, err = agent.New(o.Guest.Agent, o.Guest.Spec); err != nil {
+			return nil, err
+		}
 	}
 	p.Agent = onWords{p.Agent}
 	p.Cwd = o.Guest.Cwd

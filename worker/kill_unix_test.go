@@ -20,7 +20,6 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/leader"
@@ -82,7 +81,7 @@ func (m *mortal) journalOptions() journal.Options {
 
 func (m *mortal) box(name waggle.MemberName) (mailbox.Store, error) {
 	dir := mailbox.Dir{Path: team.Root{Path: m.At.Root}.InboxesDir("sim")}
-	return dir.Open(name, mailbox.Options{File: atomicfile.Options{Hook: m.step}})
+	return dir.Open(name, mailbox.Options{Hook: m.step})
 }
 
 func (m *mortal) state() home.Dir {
@@ -189,7 +188,7 @@ func (m *mortal) work(ctx context.Context) error {
 	box, err := m.box("ann")
 	leadBox, err2 := m.box(waggle.Lead)
 	root := team.Root{Path: m.At.Root}
-	board, err3 := task.Open(root.TasksDir("sim"), "sim", atomicfile.Options{})
+	board, err3 := task.Open(root.TasksDir("sim"), "sim", task.Options{})
 	mem, _ := lead.ByInstance("aa")
 	a, err4 := agent.New(mem.Agent, mem.Spec)
 	if err := errors.Join(err, err2, err3, err4); err != nil {

@@ -15,10 +15,9 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
 	"waggle/internal/realpath"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -60,6 +59,12 @@ type Options struct {
 	Dir string
 	// Guest: another program leads the team; nil: waggle does.
 	Guest *Guest
+	// Agent thinks inside of the member; nil: one of the kind that its membership names.
+	Agent agent.Agent
+	// Begun is called by Join when the member is this process's, before it runs; may be nil.
+	Begun func(waggle.MemberName)
+
+	alone bool // this process is the member's and nobody else's (Invoked)
 }
 
 // record is the journal that has the membership.
@@ -178,13 +183,13 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	home := boxes.NewHome(own, boxes.HomeOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
+	home := boxes.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
 		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
 	// What cannot be sent within this is sent by a later pass: a mailbox that
 	// somebody holds must not keep this member from hearing.
-	box := mailbox.Options{Report: poll.Told(o.Log), File: atomicfile.Options{Deadline: time.Second}}
+	box := mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}
 	if p.LeadBox, err = mail.Open(waggle.Lead, box); err != nil {
 		return nil, err
 	}
@@ -197,11 +202,13 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 		peer.Limits = mailbox.DefaultLimits
 		return mail.Open(name, peer)
 	}
-	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, atomicfile.Options{}); err != nil {
+	if p.Board, err = task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{}); err != nil {
 		return nil, err
 	}
-	if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
-		return nil, err
+	if p.Agent = o.Agent; p.Agent == nil {
+		if p.Agent, err = agent.New(m.Agent, m.Spec); err != nil {
+			return nil, err
+		}
 	}
 	shut := p.place(o, o.Root.MemberDir(o.Team, m.Name))
 	p.Shown = func(ctx context.Context) control.Shown { return shownAt(ctx, o, m.Name) }

@@ -102,7 +102,7 @@ func newFilesOf(t *testing.T, ann control.Joined, before func(*files), rules ...
 	}
 	f := &files{t: t, at: place{Root: filepath.Join(dir, "root"), UID: "uid"}, work: t.TempDir()}
 	root := team.Root{Path: f.at.Root}
-	reg, err := team.Create(t.Context(), root, team.Config{Name: "sim"}, atomicfile.Options{})
+	reg, err := team.Create(t.Context(), root, team.Config{Name: "sim"}, team.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func newFilesOf(t *testing.T, ann control.Joined, before func(*files), rules ...
 	if err := os.MkdirAll(root.MemberDir("sim", "ann"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if f.board, err = task.Open(root.TasksDir("sim"), "sim", atomicfile.Options{}); err != nil {
+	if f.board, err = task.Open(root.TasksDir("sim"), "sim", task.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	f.operate(func(*control.Leader) ([]journal.Draft, error) {

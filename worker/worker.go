@@ -28,8 +28,8 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/boxes"
 	"waggle/internal/caught"
 	"waggle/internal/program"
 	"waggle/journal"

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/task"
@@ -37,7 +36,7 @@ func (a *App) completeMembers(cmd *cobra.Command, args []string, _ string) ([]st
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	reg, err := team.Open(op.Root, name, atomicfile.Options{})
+	reg, err := team.Open(op.Root, name, team.Options{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -60,7 +59,7 @@ func (a *App) completeTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, err := task.Open(op.Root.TasksDir(name), name, atomicfile.Options{})
+	list, err := task.Open(op.Root.TasksDir(name), name, task.Options{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -141,7 +140,7 @@ func tool(ctx context.Context, name, arg, use string) finding {
 
 func (a *App) examineTeam(ctx context.Context, op operator.Operator, n waggle.TeamName) []finding {
 	what := "team " + string(n)
-	reg, err := team.Open(op.Root, n, atomicfile.Options{})
+	reg, err := team.Open(op.Root, n, team.Options{})
 	if err != nil {
 		return []finding{{what, "problem", err.Error(), ""}}
 	}

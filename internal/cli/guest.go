@@ -59,7 +59,7 @@ isActive whether a turn runs; nothing else of it is changed while the guest work
 				return err
 			}
 			a.talk("%s works in team %s until its lead ends it; Ctrl-C leaves", g.Name, team)
-			stop := reap(a.Err)
+			stop := spawn.Reap(a.unreaped)
 			err = g.Run(cmd.Context(), worker.Options{Environ: a.memberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			stop()
 			if errors.Is(err, context.Canceled) {

@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,8 +13,6 @@ import (
 	"waggle"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
-	"waggle/spawn"
-	"waggle/team"
 	"waggle/worker"
 )
 
@@ -86,26 +83,9 @@ makes it. It is not an argument: others can read those.`,
 			if err != nil {
 				return err
 			}
-			s, m, i, err := op.JoinWith(cmd.Context(), token)
-			if err != nil {
-				return err
-			}
-			if err := spawn.Subreaper(); err != nil {
-				return err
-			}
-			w, err := worker.Open(cmd.Context(), worker.Options{Root: team.Root{Path: op.Root.Path}, Team: s.Team, State: s.Dir, Sockets: op.Sockets(s), Who: operator.SessionsOf(op.ClaudeDir),
-				Instance: i, Minter: a.minter(), Environ: a.memberEnviron(), Output: a.Out, Version: a.Version, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
-			if err != nil {
-				return err
-			}
-			a.talk("joined %s as %s; Ctrl-C leaves", s.Team, m.Name)
-			stop := reap(a.Err)
-			err = w.Run(cmd.Context())
-			stop()
-			if errors.Is(err, context.Canceled) {
-				err = exitError(operator.CodeFailed) // told to end by a signal
-			}
-			return errors.Join(err, w.Close())
+			team, _, _ := strings.Cut(strings.TrimSpace(token), ":")
+			return interrupted(op.Work(cmd.Context(), token, worker.Options{Environ: a.memberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil)),
+				Begun: func(name waggle.MemberName) { a.talk("joined %s as %s; Ctrl-C leaves", team, name) }}))
 		},
 	}
 	cmd.Flags().StringVar(&file, "token-file", "", "read the token from a file, '-' for stdin (default $WAGGLE_JOIN)")

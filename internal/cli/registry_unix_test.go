@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/leader"
 	"waggle/team"
 )
@@ -27,7 +26,7 @@ type edited struct {
 func newEdited(t *testing.T) *edited {
 	t.Helper()
 	f := newFaulty(t, "registry")
-	reg, err := team.Open(f.op.Root, "api", atomicfile.Options{})
+	reg, err := team.Open(f.op.Root, "api", team.Options{})
 	fault(t, err)
 	return &edited{f, reg}
 }

@@ -13,7 +13,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -145,7 +144,7 @@ func (a *App) toSession(ctx context.Context, what string) (op operator.Operator,
 	member := false
 	name, terr := op.Pick(a.flags.team)
 	if terr == nil && perr == nil {
-		if reg, err := team.Open(op.Root, name, atomicfile.Options{}); err == nil {
+		if reg, err := team.Open(op.Root, name, team.Options{}); err == nil {
 			if cfg, err := reg.Load(ctx); err == nil {
 				m, ok := cfg.Member(to.Member)
 				member = ok && !m.Gone()

@@ -68,8 +68,8 @@ func (a *App) sessions(op operator.Operator) (rows []operator.SessionRow, store 
 	if err != nil {
 		a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
 	}
-	ids, err := op.SessionStore().IDs()
-	return rows, len(ids) > 0 || a.hooked(), err
+	seen, err := op.SeenSessions()
+	return rows, seen || a.hooked(), err
 }
 
 // hooked reports whether a session that starts here has the hooks.

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/task"
 )
@@ -116,7 +115,7 @@ func (a *App) completeArtifacts(cmd *cobra.Command, args []string, _ string) ([]
 	if err != nil || len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, err := task.Open(op.Root.TasksDir(name), name, atomicfile.Options{})
+	list, err := task.Open(op.Root.TasksDir(name), name, task.Options{})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

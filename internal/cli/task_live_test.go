@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/task"
@@ -122,7 +121,7 @@ func TestTasksOfAFileWithoutALeader(t *testing.T) {
 	if err := r.lead.Close(); err != nil {
 		t.Fatal(err)
 	}
-	list, err := task.Open(r.op.Root.TasksDir("board"), "board", atomicfile.Options{})
+	list, err := task.Open(r.op.Root.TasksDir("board"), "board", task.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +170,7 @@ func TestTasksWithoutALeader(t *testing.T) {
 	first := add(operator.NewTask{}, "first")
 	second := add(operator.NewTask{Owner: "bob", After: []task.ID{first}}, "second")
 	forged := add(operator.NewTask{}, "forged")
-	list, err := task.Open(r.op.Root.TasksDir("board"), "board", atomicfile.Options{})
+	list, err := task.Open(r.op.Root.TasksDir("board"), "board", task.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/team"
 )
@@ -76,7 +75,7 @@ func (a *App) teamShow(ctx context.Context, op operator.Operator, name waggle.Te
 // cannot be read, which is no reason not to show the rest.
 func memberColors(ctx context.Context, op operator.Operator, name waggle.TeamName) map[string]string {
 	colors := map[string]string{}
-	if reg, err := team.Open(op.Root, name, atomicfile.Options{}); err == nil {
+	if reg, err := team.Open(op.Root, name, team.Options{}); err == nil {
 		if cfg, err := reg.Load(ctx); err == nil {
 			for _, m := range cfg.Members {
 				colors[string(m.Name)] = m.Color

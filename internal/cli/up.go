@@ -270,7 +270,7 @@ func leadCmd(a *App) *cobra.Command {
 			if err := spawn.Subreaper(); err != nil {
 				return err
 			}
-			stop := reap(a.Err)
+			stop := spawn.Reap(a.unreaped)
 			defer stop()
 			defer withoutHangup()()
 			l.lo.Detached, l.lo.Note = true, a.sayNote

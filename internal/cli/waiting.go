@@ -29,7 +29,7 @@ func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of
 	if err != nil {
 		a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
 	}
-	ids, err := op.SessionStore().IDs()
+	seen, err := op.SeenSessions()
 	if err != nil {
 		return nil, "", err
 	}
@@ -37,7 +37,7 @@ func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of
 	if err != nil {
 		return nil, "", err
 	}
-	if len(names) == 0 && len(rows) == 0 && len(ids) == 0 && !a.hooked() {
+	if len(names) == 0 && len(rows) == 0 && !seen && !a.hooked() {
 		_, err := op.Pick("") // there is nothing here: it says what to do
 		return nil, "", err
 	}

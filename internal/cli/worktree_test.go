@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 	"waggle/operator"
@@ -228,7 +227,7 @@ func TestJoinFails(t *testing.T) {
 		if !errors.As(err, &oe) || !strings.Contains(oe.Error(), c.says) || oe.Hint == "" {
 			t.Errorf("%v", err)
 		}
-		reg, err := team.Open(f.op.Root, s.Team, atomicfile.Options{})
+		reg, err := team.Open(f.op.Root, s.Team, team.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

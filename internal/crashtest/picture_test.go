@@ -9,9 +9,8 @@ import (
 	"regexp"
 
 	"waggle"
+	"waggle/boxes"
 	"waggle/control"
-	"waggle/internal/atomicfile"
-	"waggle/internal/boxes"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/spawn"
@@ -81,14 +80,14 @@ func (c *crew) picture() *picture {
 	for _, u := range s.Lead.Unverified {
 		p.unproved = append(p.unproved, fmt.Sprintf("%+v", u))
 	}
-	reg, err := team.Open(c.op.Root, c.name, atomicfile.Options{})
+	reg, err := team.Open(c.op.Root, c.name, team.Options{})
 	must(c.t, err)
 	cfg, err := reg.Load(ctx)
 	must(c.t, err)
 	for _, n := range cfg.Present() {
 		p.listed[n] = true
 	}
-	board, err := task.Open(c.op.Root.TasksDir(c.name), c.name, atomicfile.Options{})
+	board, err := task.Open(c.op.Root.TasksDir(c.name), c.name, task.Options{})
 	must(c.t, err)
 	tasks, _, err := board.All(ctx)
 	must(c.t, err)

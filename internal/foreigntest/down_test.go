@@ -19,7 +19,7 @@ func TestDownAsksEverybodyAtOnce(t *testing.T) {
 		_, _, err := s.op.Register(t.Context(), s.team, team.Member{Name: name, AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
 		must(t, err)
 	}
-	reg, err := team.Open(s.op.Root, s.team, noOptions)
+	reg, err := team.Open(s.op.Root, s.team, team.Options{})
 	must(t, err)
 	_, _, err = reg.Add(t.Context(), team.Member{Name: "erin", AgentType: "general-purpose"}, false) // as an editor of the file does
 	must(t, err)

@@ -15,7 +15,6 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/poll"
@@ -116,14 +115,14 @@ func (s *stage) effects() string {
 			out = append(out, "another policy")
 		}
 	}
-	cfg, err := team.Open(s.op.Root, s.team, s.op.Root.Lock(s.team, noOptions))
+	cfg, err := team.Open(s.op.Root, s.team, team.Options{})
 	must(s.t, err)
 	c, err := cfg.Load(s.t.Context())
 	must(s.t, err)
 	if n := len(c.Present()); n != 2 {
 		out = append(out, fmt.Sprintf("%d in the registry", n))
 	}
-	if board, err := task.Open(s.op.Root.TasksDir(s.team), s.team, noOptions); err == nil {
+	if board, err := task.Open(s.op.Root.TasksDir(s.team), s.team, task.Options{Queue: s.op.Root.Queue(s.team)}); err == nil {
 		list, _, err := board.All(s.t.Context())
 		must(s.t, err)
 		for _, t := range list {
@@ -239,5 +238,3 @@ func (s *stage) leaves() {
 	must(s.t, s.op.Remove(s.t.Context(), s.team, "bob"))
 	s.effects()
 }
-
-var noOptions = atomicfile.Options{}

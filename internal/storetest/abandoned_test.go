@@ -40,7 +40,7 @@ type place struct {
 func newPlace(t *testing.T) place {
 	t.Helper()
 	p := place{root: team.Root{Path: t.TempDir()}}
-	tm, err := team.Create(t.Context(), p.root, team.Config{Name: "api"}, atomicfile.Options{})
+	tm, err := team.Create(t.Context(), p.root, team.Config{Name: "api"}, team.Options{})
 	must(t, err)
 	_, _, err = tm.Add(t.Context(), team.Member{Name: "tester"}, false)
 	must(t, err)
@@ -49,7 +49,7 @@ func newPlace(t *testing.T) place {
 	must(t, err)
 	must(t, b.Append(t.Context(), message("sender", 0)))
 	must(t, os.MkdirAll(p.root.TasksDir("api"), 0o700))
-	l, err := task.Open(p.root.TasksDir("api"), "api", atomicfile.Options{})
+	l, err := task.Open(p.root.TasksDir("api"), "api", task.Options{})
 	must(t, err)
 	_, err = l.Create(t.Context(), task.Task{Subject: "work"})
 	must(t, err)
@@ -69,18 +69,18 @@ func (p place) locks() map[string][]string {
 func (p place) path(name string) string { return filepath.Join(p.root.Path, filepath.FromSlash(name)) }
 
 // do is one operation, with these options for its lock.
-func (p place) do(op string, o atomicfile.Options) error {
+func (p place) do(op string, o task.Options) error {
 	ctx := context.Background()
 	switch op {
 	case "append", "mark":
-		b, err := mailbox.Dir{Path: filepath.Dir(p.inbox)}.Open("tester", mailbox.Options{File: o})
+		b, err := mailbox.Dir{Path: filepath.Dir(p.inbox)}.Open("tester", mailbox.Options{Deadline: o.Deadline, Stale: o.Stale})
 		if err != nil || op == "append" {
 			return errors.Join(err, b.Append(ctx, message("sender", 1)))
 		}
 		list, err := b.Entries(ctx)
 		return errors.Join(err, b.MarkRead(ctx, list[0].ID))
 	case "update", "add":
-		tm, err := team.Open(p.root, "api", o)
+		tm, err := team.Open(p.root, "api", team.Options{Deadline: o.Deadline, Stale: o.Stale})
 		if err != nil {
 			return err
 		}
@@ -120,7 +120,7 @@ func TestDeadHolderOfOurs(t *testing.T) {
 			if _, err := os.Lstat(path + ".lock"); err != nil {
 				t.Fatalf("%s: the dead holder left no lock: %v", path, err)
 			}
-			if err := p.do(op, quick); err != nil {
+			if err := p.do(op, task.Options{Deadline: quick}); err != nil {
 				t.Errorf("%s after a dead holder of %s: %v", op, path, err)
 			}
 		}
@@ -144,17 +144,17 @@ func TestDeadForeignHolder(t *testing.T) {
 				_ = h.Wait()
 				began := time.Now()
 				var locked *atomicfile.LockedError
-				if err := p.do(op, atomicfile.Options{Deadline: 100 * time.Millisecond}); !errors.As(err, &locked) && time.Since(began) < 8*time.Second {
+				if err := p.do(op, task.Options{Deadline: 100 * time.Millisecond}); !errors.As(err, &locked) && time.Since(began) < 8*time.Second {
 					t.Errorf("%s broke a fresh lock of %s: %v", op, path, err)
 				}
 				if testenv.Soak() {
-					must(t, p.do(op, atomicfile.Options{Deadline: deadline}))
+					must(t, p.do(op, task.Options{Deadline: deadline}))
 					testenv.Measured(t, "%s after a dead Node holder: waited %v for a stale time of 10 s", op, time.Since(began).Round(100*time.Millisecond))
 					continue
 				}
 				past := time.Now().Add(-11 * time.Second)
 				must(t, os.Chtimes(path+".lock", past, past))
-				if err := p.do(op, quick); err != nil {
+				if err := p.do(op, task.Options{Deadline: quick}); err != nil {
 					t.Errorf("%s after an abandoned lock of %s: %v", op, path, err)
 				}
 			}
@@ -193,7 +193,7 @@ func TestLiveHolder(t *testing.T) {
 			tries := int(wait / (100 * time.Millisecond))
 			other := node(t, "holder.js", p.inbox, ms, fmt.Sprint(tries))
 			var locked *atomicfile.LockedError
-			if err := p.do("append", atomicfile.Options{Stale: stale, Deadline: wait}); !errors.As(err, &locked) {
+			if err := p.do("append", task.Options{Stale: stale, Deadline: wait}); !errors.As(err, &locked) {
 				t.Errorf("a live lock was broken: %v", err)
 			}
 			if line := other.line(); line != "ELOCKED" {
@@ -203,7 +203,7 @@ func TestLiveHolder(t *testing.T) {
 			if err := h.Wait(); err != nil {
 				t.Errorf("the holder lost its lock: %v", err)
 			}
-			must(t, p.do("append", atomicfile.Options{Deadline: deadline}))
+			must(t, p.do("append", task.Options{Deadline: deadline}))
 		})
 	}
 }
@@ -212,7 +212,7 @@ func TestLiveHolder(t *testing.T) {
 // is in the way.
 func TestEveryAcquireHasADeadline(t *testing.T) {
 	p := newPlace(t)
-	short := atomicfile.Options{Deadline: 50 * time.Millisecond, Stale: time.Hour}
+	short := task.Options{Deadline: 50 * time.Millisecond, Stale: time.Hour}
 	for name, ops := range p.locks() {
 		path := p.path(name)
 		must(t, os.Mkdir(path+".lock", 0o777))
@@ -234,7 +234,7 @@ func TestEveryAcquireHasADeadline(t *testing.T) {
 	// A reader needs the lock only to repair.
 	must(t, os.WriteFile(p.inbox, []byte("[{"), 0o600))
 	must(t, os.Mkdir(p.inbox+".lock", 0o777))
-	b, err := mailbox.Dir{Path: filepath.Dir(p.inbox)}.Open("tester", mailbox.Options{File: short})
+	b, err := mailbox.Dir{Path: filepath.Dir(p.inbox)}.Open("tester", mailbox.Options{Deadline: short.Deadline, Stale: short.Stale})
 	must(t, err)
 	var locked *atomicfile.LockedError
 	if _, err := b.Entries(t.Context()); !errors.As(err, &locked) {
@@ -246,12 +246,12 @@ func TestEveryAcquireHasADeadline(t *testing.T) {
 	if line := held.line(); line != "locked" {
 		t.Fatal(line)
 	}
-	if _, err := atomicfile.Flock(t.Context(), path, short); !errors.As(err, &locked) {
+	if _, err := atomicfile.Flock(t.Context(), path, atomicfile.Options{Deadline: short.Deadline, Stale: short.Stale}); !errors.As(err, &locked) {
 		t.Errorf("a flock: %v", err)
 	}
 	must(t, held.Process.Kill())
 	_ = held.Wait()
-	release, err := atomicfile.Flock(t.Context(), path, quick)
+	release, err := atomicfile.Flock(t.Context(), path, atomicfile.Options{Deadline: quick})
 	must(t, err)
 	must(t, release())
 }

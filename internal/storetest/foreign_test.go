@@ -19,7 +19,6 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/poll"
@@ -29,11 +28,11 @@ import (
 // has ended looks for those that are lost, sends them again and says so.
 func (c child) send() error {
 	var invalid error
-	o := mailbox.Options{File: atomicfile.Options{Hook: func(step string) {
+	o := mailbox.Options{Hook: func(step string) {
 		if step == "checked" { // before that, what others wrote meanwhile may be in it
 			invalid = errors.Join(invalid, wholeTemps(c.Dir))
 		}
-	}}}
+	}}
 	b, err := openIn(c.Layout, c.Dir, o)
 	if err != nil {
 		return err

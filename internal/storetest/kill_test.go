@@ -98,9 +98,9 @@ func spread(all []time.Duration) string {
 // says prints an acknowledgement.
 func says(what any) { fmt.Println(what) }
 
-// quick are the options of who comes next: it has less time than a lock of a
+// quick is the deadline of who comes next: it has less time than a lock of a
 // stranger would take to be abandoned.
-var quick = atomicfile.Options{Deadline: atomicfile.DefaultStale / 2}
+const quick = atomicfile.DefaultStale / 2
 
 // append appends messages.
 func (c child) append() error {
@@ -167,7 +167,7 @@ func (a *appends) check(t *testing.T, said []string) {
 }
 
 func (a *appends) next(t *testing.T) {
-	b, err := openIn(a.layout, a.dir, mailbox.Options{File: quick})
+	b, err := openIn(a.layout, a.dir, mailbox.Options{Deadline: quick})
 	must(t, err)
 	must(t, b.Append(t.Context(), message("next", a.want["next"])))
 	a.want["next"]++
@@ -254,7 +254,7 @@ func (m *marks) check(t *testing.T, said []string) {
 }
 
 func (m *marks) next(t *testing.T) {
-	b, err := openIn(m.layout, m.dir, mailbox.Options{Retention: m.retention, File: quick})
+	b, err := openIn(m.layout, m.dir, mailbox.Options{Retention: m.retention, Deadline: quick})
 	must(t, err)
 	list, err := b.Unread(t.Context())
 	must(t, err)
@@ -334,7 +334,7 @@ func (k *takes) check(t *testing.T, said []string) {
 }
 
 func (k *takes) next(t *testing.T) {
-	b, err := openIn(mailbox.JSONL, k.dir, mailbox.Options{File: quick})
+	b, err := openIn(mailbox.JSONL, k.dir, mailbox.Options{Deadline: quick})
 	must(t, err)
 	must(t, b.Append(t.Context(), message("next", k.more)))
 	k.more++
@@ -342,7 +342,7 @@ func (k *takes) next(t *testing.T) {
 
 // config adds members to a team and changes what it has.
 func (c child) config() error {
-	tm, err := team.Open(team.Root{Path: c.Dir}, "api", atomicfile.Options{Deadline: deadline})
+	tm, err := team.Open(team.Root{Path: c.Dir}, "api", team.Options{Deadline: deadline})
 	says("ready")
 	for n := 0; err == nil; n++ {
 		name := waggle.MemberName(fmt.Sprintf("%s-%d", c.Sender, n))
@@ -372,7 +372,7 @@ func (c *configs) prepare(t *testing.T, n int) child {
 	if n%20 == 0 {
 		c.root, c.have = team.Root{Path: t.TempDir()}, nil
 		var err error
-		c.tm, err = team.Create(t.Context(), c.root, team.Config{Name: "api"}, quick)
+		c.tm, err = team.Create(t.Context(), c.root, team.Config{Name: "api"}, team.Options{Deadline: quick})
 		must(t, err)
 		c.have = append(c.have, string(waggle.Lead))
 	}
@@ -405,7 +405,7 @@ func (c *configs) check(t *testing.T, said []string) {
 func (c *configs) next(t *testing.T) {
 	name := fmt.Sprint("next", c.extra)
 	c.extra++
-	tm, err := team.Open(c.root, "api", quick)
+	tm, err := team.Open(c.root, "api", team.Options{Deadline: quick})
 	must(t, err)
 	_, _, err = tm.Add(t.Context(), team.Member{Name: waggle.MemberName(name)}, false)
 	must(t, err)
@@ -414,7 +414,7 @@ func (c *configs) next(t *testing.T) {
 
 // task adds tasks that wait for each other and changes them.
 func (c child) task() error {
-	l, err := task.Open(c.Dir, "api", atomicfile.Options{Deadline: deadline})
+	l, err := task.Open(c.Dir, "api", task.Options{Deadline: deadline})
 	says("ready")
 	for n := 0; err == nil; n++ {
 		var t task.Task
@@ -441,7 +441,7 @@ type tasks struct {
 func newTasks(*testing.T) victims { return &tasks{} }
 
 func (k *tasks) list(t *testing.T) *task.List {
-	l, err := task.Open(k.dir, "api", quick)
+	l, err := task.Open(k.dir, "api", task.Options{Deadline: quick})
 	must(t, err)
 	return l
 }
@@ -496,7 +496,7 @@ func (k *tasks) next(t *testing.T) { k.add(t, "next") }
 
 // claim claims whatever it can get, and completes every other task.
 func (c child) claim() error {
-	l, err := task.Open(c.Dir, "api", atomicfile.Options{Deadline: deadline})
+	l, err := task.Open(c.Dir, "api", task.Options{Deadline: deadline})
 	if err != nil {
 		return err
 	}

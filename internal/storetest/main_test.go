@@ -154,8 +154,8 @@ const deadline = 60 * time.Second
 func open(dir string, o mailbox.Options) (*mailbox.Box, error) { return openIn(mailbox.Array, dir, o) }
 
 func openIn(l mailbox.Layout, dir string, o mailbox.Options) (*mailbox.Box, error) {
-	if o.File.Deadline == 0 {
-		o.File.Deadline = deadline
+	if o.Deadline == 0 {
+		o.Deadline = deadline
 	}
 	return mailbox.Dir{Path: dir, Layout: l}.Open("tester", o)
 }

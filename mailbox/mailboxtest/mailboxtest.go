@@ -299,7 +299,7 @@ func testWaiting(t *testing.T, open Open) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := mailbox.Options{Limits: c.limits}
-			o.File.Now = func() time.Time { return now }
+			o.Now = func() time.Time { return now }
 			s := open(t, o)
 			full := func(from string) *mailbox.LimitError {
 				t.Helper()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -45,15 +44,15 @@ func (n *News) Tell(log *slog.Logger) {
 	}
 }
 
-// Home is a member's mailbox with an eye on the team's directory: a mailbox whose
+// Watched wraps a member's mailbox and notices that the team's directory was removed or replaced: a mailbox whose
 // directory is gone looks empty and nothing more. It keeps what it read last, so
 // that history survives whoever removes the directory. It makes nothing in the wire
 // tree. While the directory is gone it is a mailbox in memory: what its owner fetches
 // from a journal is still received; when the directory is there again, what is left
 // goes there. Methods may be called from several goroutines.
-type Home struct {
+type Watched struct {
 	store mailbox.Store
-	o     HomeOptions
+	o     WatchOptions
 
 	mu   sync.Mutex
 	was  os.FileInfo // the directory; nil while it is gone
@@ -61,10 +60,10 @@ type Home struct {
 	away mailbox.Store // the mailbox while the directory is gone; nil before
 }
 
-var _ mailbox.Store = (*Home)(nil)
+var _ mailbox.Store = (*Watched)(nil)
 
-// HomeOptions are a Home's settings.
-type HomeOptions struct {
+// WatchOptions are the settings of Watch.
+type WatchOptions struct {
 	Dir     string            // the team's directory
 	Archive string            // a private directory that outlives it
 	Name    waggle.MemberName // whose mailbox it is
@@ -85,15 +84,15 @@ type HomeOptions struct {
 	Report func(mailbox.Report)
 }
 
-// NewHome looks at the directory for the first time.
-func NewHome(s mailbox.Store, o HomeOptions) *Home {
-	h := &Home{store: s, o: o}
+// Watch looks at the directory for the first time.
+func Watch(s mailbox.Store, o WatchOptions) *Watched {
+	h := &Watched{store: s, o: o}
 	h.was, _ = h.directory()
 	return h
 }
 
 // directory is the team's directory, if it is one.
-func (h *Home) directory() (os.FileInfo, error) {
+func (h *Watched) directory() (os.FileInfo, error) {
 	info, err := os.Lstat(h.o.Dir)
 	if err == nil && !info.IsDir() {
 		return nil, fs.ErrNotExist
@@ -103,7 +102,7 @@ func (h *Home) directory() (os.FileInfo, error) {
 
 // now returns the mailbox as it is now: the one in memory while the directory is
 // gone.
-func (h *Home) now(ctx context.Context) (mailbox.Store, error) {
+func (h *Watched) now(ctx context.Context) (mailbox.Store, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	_, err := h.directory()
@@ -136,7 +135,7 @@ func (h *Home) now(ctx context.Context) (mailbox.Store, error) {
 }
 
 // Append implements mailbox.Store.
-func (h *Home) Append(ctx context.Context, entries ...waggle.Envelope) error {
+func (h *Watched) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	s, err := h.now(ctx)
 	if err != nil {
 		return err
@@ -145,7 +144,7 @@ func (h *Home) Append(ctx context.Context, entries ...waggle.Envelope) error {
 }
 
 // Unread implements mailbox.Store.
-func (h *Home) Unread(ctx context.Context) ([]mailbox.Entry, error) {
+func (h *Watched) Unread(ctx context.Context) ([]mailbox.Entry, error) {
 	s, err := h.now(ctx)
 	if err != nil {
 		return nil, err
@@ -154,7 +153,7 @@ func (h *Home) Unread(ctx context.Context) ([]mailbox.Entry, error) {
 }
 
 // MarkRead implements mailbox.Store.
-func (h *Home) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
+func (h *Watched) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 	s, err := h.now(ctx)
 	if err != nil {
 		return err
@@ -168,7 +167,7 @@ func (h *Home) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 }
 
 // Entries implements mailbox.Store and remembers what was in the file.
-func (h *Home) Entries(ctx context.Context) ([]mailbox.Entry, error) {
+func (h *Watched) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 	s, err := h.now(ctx)
 	if err != nil {
 		return nil, err
@@ -193,7 +192,7 @@ func (h *Home) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 
 // Look returns what has happened to the directory since the last look, nil when
 // nothing has. A directory that cannot be looked at is no news.
-func (h *Home) Look() *News {
+func (h *Watched) Look() *News {
 	info, err := h.directory()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -220,7 +219,7 @@ func (h *Home) Look() *News {
 }
 
 // save keeps what can be kept of a directory that lost its name.
-func (h *Home) save(news *News, was os.FileInfo) {
+func (h *Watched) save(news *News, was os.FileInfo) {
 	if was != nil {
 		news.Moved = moved(h.o.Dir, was)
 	}
@@ -229,8 +228,7 @@ func (h *Home) save(news *News, was os.FileInfo) {
 	if len(h.last) > 0 {
 		if err := os.MkdirAll(place, 0o700); err != nil {
 			errs = append(errs, err)
-		} else if err := mailbox.WriteLines(filepath.Join(place, string(h.o.Name)+mailbox.JSONL.Extension()), h.last,
-			atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+		} else if err := mailbox.WriteLines(filepath.Join(place, string(h.o.Name)+mailbox.JSONL.Extension()), h.last); err != nil {
 			errs = append(errs, err)
 		} else {
 			news.Saved = place

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"waggle"
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 	"waggle/team"
 )
@@ -16,8 +15,8 @@ import (
 // Of returns the mailboxes of a team. The team need not be there: what is sent to
 // it then fails.
 func Of(r team.Root, name waggle.TeamName) mailbox.Boxes {
-	b := mailbox.Boxes{Team: r.TeamDir(name), Inboxes: r.InboxesDir(name), Queue: r.Lock(name, atomicfile.Options{}).Queue}
-	if t, err := team.Open(r, name, atomicfile.Options{}); err == nil {
+	b := mailbox.Boxes{Team: r.TeamDir(name), Inboxes: r.InboxesDir(name), Queue: r.Queue(name)}
+	if t, err := team.Open(r, name, team.Options{}); err == nil {
 		b.Inboxes = t.InboxesDir()
 	}
 	if team.DialectOf(name) == team.DialectSession {

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/internal/layout"
+	"waggle/layout"
 )
 
 // What is on disk decides where a member's mailbox is.

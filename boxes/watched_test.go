@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/internal/boxes"
+	"waggle/boxes"
 	"waggle/mailbox"
 	"waggle/team"
 )
@@ -27,7 +27,7 @@ func message(s string) waggle.Envelope {
 }
 
 // home is a team with one mailbox and somebody who watches it.
-func home(t *testing.T, tree bool) (h *boxes.Home, b mailbox.Boxes, archive string) {
+func home(t *testing.T, tree bool) (h *boxes.Watched, b mailbox.Boxes, archive string) {
 	t.Helper()
 	root := team.Root{Path: t.TempDir()}
 	b = boxes.Of(root, "api")
@@ -37,7 +37,7 @@ func home(t *testing.T, tree bool) (h *boxes.Home, b mailbox.Boxes, archive stri
 	must(t, box.Append(t.Context(), message("one"), message("two")))
 	archive = t.TempDir()
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	return boxes.NewHome(box, boxes.HomeOptions{Dir: b.Team, Archive: archive, Name: "bob", Tree: tree,
+	return boxes.Watch(box, boxes.WatchOptions{Dir: b.Team, Archive: archive, Name: "bob", Tree: tree,
 		Now: func() time.Time { now = now.Add(time.Second); return now }}), b, archive
 }
 
@@ -132,7 +132,7 @@ func TestReplaced(t *testing.T) {
 func TestGoneBefore(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "api")
-		h := boxes.NewHome(mailbox.NewMemory(mailbox.Options{}), boxes.HomeOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: known})
+		h := boxes.Watch(mailbox.NewMemory(mailbox.Options{}), boxes.WatchOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: known})
 		n := h.Look()
 		if known && n != nil || !known && (n == nil || n.What != boxes.Vanished || n.Saved != "") {
 			t.Errorf("known %v: news %+v", known, n)
@@ -143,7 +143,7 @@ func TestGoneBefore(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	h := boxes.NewHome(mailbox.NewMemory(mailbox.Options{}), boxes.HomeOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: true})
+	h := boxes.Watch(mailbox.NewMemory(mailbox.Options{}), boxes.WatchOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: true})
 	if n := h.Look(); n == nil || n.What != boxes.Returned {
 		t.Errorf("there again: news %+v", n)
 	}

@@ -16,7 +16,7 @@ import (
 // unusable is for a mailbox that cannot be read: what lies in its way is set aside, and
 // as long as there is anything else it counts as empty. What it would have brought lies
 // there still, or is on record with whoever said it.
-func (h *Home) unusable(ctx context.Context, why error) ([]mailbox.Entry, error) {
+func (h *Watched) unusable(ctx context.Context, why error) ([]mailbox.Entry, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -43,7 +43,7 @@ func inTheWay(err error) bool {
 }
 
 // setAside moves what is no mailbox from where the mailbox is, or its directory.
-func (h *Home) setAside() (moved bool, err error) {
+func (h *Watched) setAside() (moved bool, err error) {
 	var errs []error
 	for i, dir := range h.o.Boxes.Dirs() {
 		switch info, err := os.Stat(dir); {
@@ -67,7 +67,7 @@ func dangling(path string) bool {
 	return err == nil
 }
 
-func (h *Home) put(path string, moved *bool) error {
+func (h *Watched) put(path string, moved *bool) error {
 	place, err := atomicfile.SetAside(path, h.o.Aside, h.o.Now())
 	if err != nil || place == "" {
 		return err

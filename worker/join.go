@@ -1,0 +1,132 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/cgroup"
+	"waggle/spawn"
+)
+
+// Join runs a member in this process until its shutdown is approved (nil) or ctx ends: it
+// takes the member's process lease and its next epoch (Open), runs it, reaps what its
+// commands leave behind, and gives the lease back. Who o names must be a member already:
+// by a token (operator.Operator.Work does both), or as the program that a backend has
+// started (Invoked).
+func Join(ctx context.Context, o Options) (err error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := spawn.Subreaper(); err != nil {
+		return err
+	}
+	if o.alone {
+		joinGroup(o)
+	}
+	w, err := Open(ctx, o)
+	if err != nil {
+		return err
+	}
+	stop := spawn.Reap(func(err error) { o.Log.Warn("reap orphans", "err", err) })
+	// Deferred, so that the lease is given back when Run panics.
+	defer func() {
+		stop()
+		err = errors.Join(err, w.Close())
+	}()
+	if o.Begun != nil {
+		o.Begun(w.p.Fold.Name)
+	}
+	return w.Run(ctx)
+}
+
+// command is the word behind the program in what a backend starts for a member.
+const command = "worker"
+
+// Argv is what a backend starts to run the member that o names in a process of its own:
+// program, which hands its arguments to Invoked, as waggle itself does.
+func (o Options) Argv(program string) []string {
+	run := ""
+	if o.Sockets.Dir != "" {
+		run = filepath.Dir(o.Sockets.Dir)
+	}
+	return []string{program, command, "--root", (&url.URL{Scheme: "file", Path: o.Root.Path}).String(), "--dir", o.State.Path, "--uid", string(o.State.UID),
+		"--team", string(o.Team), "--instance", string(o.Instance), "--run", run}
+}
+
+// Invoked reads what Argv wrote, from os.Args for one. ok: this process was started to run
+// the member that o names, and Join does, once Minter, Environ and Version are set.
+func Invoked(argv []string) (o Options, ok bool, err error) {
+	if len(argv) < 2 || argv[1] != command {
+		return o, false, nil
+	}
+	var root, run, uid, name, instance string
+	f := flag.NewFlagSet(command, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.StringVar(&root, "root", "", "")
+	f.StringVar(&o.State.Path, "dir", "", "")
+	f.StringVar(&uid, "uid", "", "")
+	f.StringVar(&name, "team", "", "")
+	f.StringVar(&instance, "instance", "", "")
+	f.StringVar(&run, "run", "", "")
+	if err = f.Parse(argv[2:]); err == nil && f.NArg() > 0 {
+		err = fmt.Errorf("%q is not expected", f.Arg(0))
+	}
+	if err == nil {
+		o.Root.Path, err = rootPath(root)
+	}
+	if err == nil {
+		o.Team, err = waggle.ParseTeam(name)
+	}
+	if err == nil && (!filepath.IsAbs(o.State.Path) || uid == "" || instance == "") {
+		err = errors.New("--dir, --uid and --instance say which member to run")
+	}
+	if err != nil {
+		return Options{}, true, fmt.Errorf("worker: %w", err)
+	}
+	o.State.UID, o.Instance, o.alone = control.TeamUID(uid), control.Instance(instance), true
+	if run != "" {
+		o.Sockets = o.State.Sockets(run)
+	}
+	return o, true, nil
+}
+
+// rootPath reads a root, a path or its URL.
+func rootPath(root string) (string, error) {
+	path := root
+	if strings.Contains(root, "://") {
+		u, err := url.Parse(root)
+		if err != nil {
+			return "", err
+		}
+		if u.Scheme != "file" || u.Host != "" {
+			return "", fmt.Errorf("root %q is not file:///absolute/path", root)
+		}
+		path = u.Path
+	}
+	if !filepath.IsAbs(path) {
+		return "", fmt.Errorf("root %q is not an absolute path", root)
+	}
+	return filepath.Clean(path), nil
+}
+
+// joinGroup puts this process into a control group of its own, where there can be
+// one, so that all it starts can be found when it has died.
+func joinGroup(o Options) {
+	self, err := spawn.Identify(os.Getpid())
+	if err == nil {
+		err = cgroup.Join("/proc", o.State.Path, cgroup.Owner{Member: string(o.Instance), PID: self.PID, Start: self.Start, Boot: self.Boot})
+	}
+	if err != nil && !errors.Is(err, cgroup.ErrNone) {
+		o.Log.Warn("no control group", "err", err)
+	}
+}
