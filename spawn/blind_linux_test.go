@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
