@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
@@ -52,5 +53,64 @@ func TestSupersededStart(t *testing.T) {
 	var refusal *control.GrantError
 	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), control.ErrSuperseded.Error()) {
 		t.Errorf("got %v, want that another process has taken over", err)
+	}
+}
+
+// TestReceiveFileOnce: a guest takes an order by file once, and words are no order.
+func TestReceiveFileOnce(t *testing.T) {
+	j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
+	j.add(control.RecOpened, control.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
+	in := func(id, text string) control.Incoming {
+		env := waggle.Envelope{From: string(waggle.Lead), Text: text, Timestamp: "2026-11-20T16:00:00.000Z"}
+		return control.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: waggle.Decode(env)}
+	}
+	order := in("e#1", `{"type":"shutdown_request","requestId":"s-1","from":"team-lead"}`)
+	ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start)
+	if len(ds) != 1 || ds[0].Kind != control.RecApplied {
+		t.Fatalf("the order drafts %+v", ds)
+	}
+	j.add(ds[0].Kind, ds[0].Body)
+	if ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start); len(ds) > 0 {
+		t.Errorf("the same entry drafts again: %+v", ds)
+	}
+	if ds := j.fold.ReceiveFile(in("e#2", "please look at main.go"), control.NewLeader(nil), start); len(ds) > 0 {
+		t.Errorf("words draft %+v", ds)
+	}
+}
+
+// TestNoAllowForTheEnded: nobody waits for the allow of a member that has ended.
+func TestNoAllowForTheEnded(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	w.round()
+	w.append(w.lead(), control.RecLeft, control.Left{Instance: m.instance, How: control.LeftStopped})
+	r, ok := w.l.Request(k)
+	if !ok {
+		t.Fatal("the question is not on record")
+	}
+	if r.State != control.RequestPending {
+		t.Fatalf("the question is %s", r.State)
+	}
+	out, err := w.l.Decide(verdict(r, true), operator, w.mint())
+	var refusal *control.RefusedError
+	if err != nil || out.Changed || len(out.Drafts) > 0 || !errors.As(out.Refusal, &refusal) || !strings.Contains(refusal.Error(), "has ended") {
+		t.Errorf("an allow: %+v, %v", out, err)
+	}
+	if out, err := w.l.Decide(verdict(r, false), operator, w.mint()); err != nil || !out.Changed {
+		t.Errorf("a deny: %+v, %v", out, err)
+	}
+}
+
+// TestNoPolicyNoDecision: a team without a policy on record decides nothing.
+func TestNoPolicyNoDecision(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	w.round()
+	r := w.request(k)
+	w.l.Policy.Policy.Version = 0
+	out, err := w.l.Decide(verdict(r, true), operator, w.mint())
+	var refusal *control.RefusedError
+	if err != nil || out.Changed || !errors.As(out.Refusal, &refusal) || !strings.Contains(refusal.Error(), "no policy on record") {
+		t.Errorf("%+v, %v", out, err)
 	}
 }
