@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,6 +195,39 @@ func TestSnapshotUnfit(t *testing.T) {
 	must(t, err)
 	if f.applied != 8 {
 		t.Errorf("the snapshot of another journal was used: %+v", f)
+	}
+}
+
+// TestSnapshotOfAnotherFold: the state of a fold of another version or of other types is
+// not restored, whatever the name of its file says, and the file is removed.
+func TestSnapshotOfAnotherFold(t *testing.T) {
+	d := newDir(t)
+	o := quick
+	o.SnapshotAfter = 3
+	j := openTally(t, d, &tally{}, o)
+	for i := range 4 {
+		journaltest.Append(t, j, someone, journaltest.Note(i))
+	}
+	openTally(t, d, &tally{}, o)
+	first := snapshots(t, d)
+	openTally(t, d, &tally{version: "2"}, o)
+	both := snapshots(t, d)
+	if len(first) != 1 || len(both) != 2 {
+		t.Fatalf("snapshots %v, then %v", first, both)
+	}
+	second := both[0]
+	if second == first[0] {
+		second = both[1]
+	}
+	write(t, second, read(t, first[0]))
+	o.SnapshotAfter = 100 // do not save
+	f := &tally{version: "2"}
+	openTally(t, d, f, o)
+	if f.applied != 4 {
+		t.Errorf("%d records were applied, want all 4: the state of another fold was restored", f.applied)
+	}
+	if got := snapshots(t, d); !slices.Equal(got, first) {
+		t.Errorf("left %v, want %v", got, first)
 	}
 }
 

@@ -40,13 +40,13 @@ func (f *flow) place(n syntax.Node) {
 	e := &f.w.carried.events
 	e.now, e.first, e.late = at.from+2, at.from+2, 0
 	for _, l := range f.loops { // what stands behind it in a loop runs before it, too
-		if l.from <= at.from && at.to <= l.to {
+		if l.holds(at) {
 			e.first = min(e.first, l.from+1)
 			e.late = max(e.late, l.to)
 		}
 	}
 	for _, p := range f.pipes {
-		if p.span.from <= at.from && at.to <= p.span.to {
+		if p.holds(at) {
 			e.first = min(e.first, p.first)
 		}
 	}
@@ -58,9 +58,12 @@ func (f *flow) place(n syntax.Node) {
 
 func spanOf(n syntax.Node) span { return span{n.Pos().Offset(), n.End().Offset()} }
 
+// holds reports whether the other span lies inside this one, or is it.
+func (s span) holds(o span) bool { return s.from <= o.from && o.to <= s.to }
+
 func within(n syntax.Node, spans []span) bool {
 	s := spanOf(n)
-	return slices.ContainsFunc(spans, func(o span) bool { return o.from <= s.from && s.to <= o.to })
+	return slices.ContainsFunc(spans, func(o span) bool { return o.holds(s) })
 }
 
 // visit carries what a node holds.

@@ -96,13 +96,22 @@ func Orphans(match func(Marked) bool) ([]Marked, error) {
 	}), err
 }
 
+// nobodySeen is the error of a walk up that saw nobody. One that saw some, or met a parent
+// that ended, shows all that can be seen.
+func nobodySeen(up []stat, err error) error {
+	if len(up) > 0 || errors.Is(err, ErrGone) {
+		return nil
+	}
+	return err
+}
+
 func allMarked() ([]Marked, error) {
 	all, err := allStats()
 	if err != nil {
 		return nil, err
 	}
 	keep, err := ancestors(os.Getpid())
-	if err != nil && len(keep) == 0 && !errors.Is(err, ErrGone) {
+	if err := nobodySeen(keep, err); err != nil {
 		return nil, err
 	}
 	var found []Marked

@@ -23,9 +23,12 @@ func Ancestors(pid int) ([]Identity, error) {
 
 // ancestors walks up again when a parent ended meanwhile, since its children
 // have another one by then.
-func ancestors(pid int) (up []stat, err error) {
+func ancestors(pid int) (up []stat, err error) { return ancestorsIn(readStat, pid) }
+
+// ancestorsIn is ancestors in a table of processes that read looks up.
+func ancestorsIn(read func(pid int) (stat, error), pid int) (up []stat, err error) {
 	for range 3 {
-		up, err = walkUp(pid)
+		up, err = walkUp(read, pid)
 		if !errors.Is(err, ErrGone) {
 			break
 		}
@@ -33,15 +36,16 @@ func ancestors(pid int) (up []stat, err error) {
 	return up, err
 }
 
-func walkUp(pid int) ([]stat, error) {
-	const deepest = 10_000 // against a loop of recycled pids
-	s, err := readStat(pid)
+const deepest = 10_000 // ancestors, against a loop of recycled pids
+
+func walkUp(read func(pid int) (stat, error), pid int) ([]stat, error) {
+	s, err := read(pid)
 	if err != nil {
 		return nil, err
 	}
 	var up []stat
 	for s.ppid > 0 && len(up) < deepest {
-		parent, err := readStat(s.ppid)
+		parent, err := read(s.ppid)
 		if orphansKeepParent && (err != nil || parent.start > s.start) {
 			break
 		}

@@ -65,3 +65,57 @@ func TestResendLost(t *testing.T) {
 		}
 	}, "ann")
 }
+
+// TestResendBacksOff: the time between two looks for a message that is taken away each
+// time doubles, and stays at a minute.
+func TestResendBacksOff(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune})
+		c.boxes[waggle.Lead] = box
+		c.board.add("1", "do 1", "ann")
+		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
+			m, _ := l.Member("ann")
+			mint, err := c.minter.Mint()
+			if err != nil {
+				return nil, err
+			}
+			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
+		})
+		c.works("ann")
+		const tick = 500 * time.Millisecond
+		key := ""
+		var came []time.Time
+		for range 8 * time.Minute / tick {
+			time.Sleep(tick) // the clock of the bubble
+			synctest.Wait()
+			es, err := box.Entries(c.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range es {
+				if key == "" {
+					key = e.Envelope.Text
+				}
+				if e.Envelope.Text == key {
+					came = append(came, time.Now())
+				}
+				if err := box.MarkRead(c.ctx, e.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if len(came) < 7 {
+			t.Fatalf("it came %d times in eight minutes", len(came))
+		}
+		for i := 2; i < len(came); i++ {
+			before, gap := came[i-1].Sub(came[i-2]), came[i].Sub(came[i-1])
+			want := min(2*before, time.Minute)
+			if off := gap - want; off < -5*time.Second || off > 5*time.Second {
+				t.Errorf("it came again after %s, and then after %s; want about %s", before, gap, want)
+			}
+		}
+		if last := came[len(came)-1].Sub(came[len(came)-2]); last < 55*time.Second {
+			t.Errorf("after %d times it still comes every %s", len(came), last)
+		}
+	}, "ann")
+}

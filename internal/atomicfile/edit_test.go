@@ -306,6 +306,49 @@ func TestForeignWriterWithOpenDescriptor(t *testing.T) {
 	}
 }
 
+// A program that opens the file for writing between the last look and the exchange finds
+// its file in place too: the displaced file has an open writer, and the edit starts over.
+func TestForeignWriterOpensBeforeTheExchange(t *testing.T) {
+	p := newFile(t, "old\n")
+	w, err := os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	able := atomicfile.HasWriter(openRO(t, p))
+	must(t, w.Close())
+	if !able || !canExchange(t) {
+		t.Skip("no leases here, or no exchange")
+	}
+	var f *os.File
+	write := func() {
+		if f == nil {
+			return
+		}
+		_, err := f.WriteString("foreign\n")
+		must(t, err)
+		must(t, f.Close())
+		f = nil
+	}
+	opened := false
+	o := atomicfile.Options{Tier: atomicfile.TierExchange, Hook: func(s string) {
+		switch {
+		case s == "checked" && !opened:
+			opened = true
+			f, err = os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
+			must(t, err)
+		case s == "read":
+			write() // the edit has started over
+		}
+	}}
+	must(t, appendLine(p, "ours", o))
+	if f != nil {
+		t.Error("the edit went on over a file that was open for writing")
+	}
+	write()
+	if got := content(t, p); got != "old\nforeign\nours\n" {
+		t.Errorf("got %q", got)
+	}
+	clean(t, p)
+}
+
 func openRO(t *testing.T, p string) *os.File {
 	f, err := os.Open(p)
 	must(t, err)

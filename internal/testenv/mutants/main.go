@@ -5,10 +5,15 @@
 //	go run ./internal/testenv/mutants -n 12 -seed 7 policy // others, of one package
 //	go run ./internal/testenv/mutants -list                // only which ones
 //
-// The places are drawn with a seed, so that the same code gives the same mutants. The
-// checkout is not touched: a mutant is an overlay of go build. One that does not compile
-// is drawn again. With -write the table goes into docs/measured.md, each survivor with
-// its reason from reasons.txt. The exit code is 1 when more survive than -most allows.
+// A mutant is a condition negated or made false, a comparison or && and || swapped, a
+// number one more or one less (also in constants), a statement, an assignment or a defer
+// dropped, a call whose error is checked left out, or a returned error replaced by nil.
+//
+// The places are drawn with a seed: the same code gives the same mutants, and a change of
+// the code moves only its own. The checkout is not touched: a mutant is an overlay of go
+// build. One that does not compile is drawn again; one whose tests reach the time limit
+// is found. With -write the table goes into docs/measured.md, each survivor with its
+// reason from reasons.txt. The exit code is 1 when more survive than -most allows.
 package main
 
 import (
@@ -29,6 +34,7 @@ type settings struct {
 	seed          uint64
 	timeout       time.Duration
 	list, write   bool
+	as            string
 	packages      []string
 }
 
@@ -41,6 +47,7 @@ func main() {
 	flag.DurationVar(&s.timeout, "timeout", 3*time.Minute, "limit for the tests of one package; a mutant that takes longer is found")
 	flag.BoolVar(&s.list, "list", false, "print the places and try nothing")
 	flag.BoolVar(&s.write, "write", false, "write the table into docs/measured.md")
+	flag.StringVar(&s.as, "as", "mutants", "the section's name in docs/measured.md")
 	flag.Parse()
 	if s.packages = flag.Args(); len(s.packages) == 0 {
 		s.packages = packages

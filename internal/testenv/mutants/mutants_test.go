@@ -25,6 +25,20 @@ func f(a, b int) int {
 	defer g()
 	return b
 }
+
+const (
+	limit = 4 << 10
+	pause = 30 * time.Second
+)
+
+func h() error {
+	err := check()
+	each(func() int { return 5 })
+	if b != 7 {
+		return err
+	}
+	return nil
+}
 `
 
 func mutants(t *testing.T) []place {
@@ -51,9 +65,14 @@ func TestPlaces(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"p/f.go f: != => ==", "p/f.go f: && => ||", "p/f.go f: + => -", "p/f.go f: 1 => 2", "p/f.go f: 2 => 3", "p/f.go f: 7 => 8",
-		"p/f.go f: < => <=", "p/f.go f: a < b && b != 7 => !(a < b && b != 7)", "p/f.go f: b = 2 => ",
-		"p/f.go f: continue => break", "p/f.go f: defer g() => ", "p/f.go f: g() => ",
+		"p/f.go f: != => ==", "p/f.go f: && => ||", "p/f.go f: + => -", "p/f.go f: < => <=",
+		"p/f.go f: 1 => 0", "p/f.go f: 1 => 2", "p/f.go f: 2 => 1", "p/f.go f: 2 => 3", "p/f.go f: 7 => 6", "p/f.go f: 7 => 8",
+		"p/f.go f: a < b && b != 7 => !(a < b && b != 7)", "p/f.go f: a < b && b != 7 => false && (a < b && b != 7)",
+		"p/f.go f: b = 2 => ", "p/f.go f: continue => break", "p/f.go f: defer g() => ", "p/f.go f: g() => ",
+		"p/f.go limit: 4 => 3", "p/f.go limit: 4 => 5", "p/f.go limit: 10 => 9", "p/f.go limit: 10 => 11",
+		"p/f.go h: check() => error(nil)", "p/f.go h: each(func() int { return 5 }) => ", "p/f.go h: err => nil",
+		"p/f.go h: 5 => 4", "p/f.go h: 5 => 6", "p/f.go h: 7 => 6", "p/f.go h: 7 => 8", "p/f.go h: != => ==",
+		"p/f.go h: b != 7 => !(b != 7)", "p/f.go h: b != 7 => false && (b != 7)",
 	}
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
@@ -61,16 +80,48 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestDrawn: a seed gives the same order again, and another seed another one.
+// TestDrawn: a seed gives the same order again, another seed another one, and code that
+// comes leaves the order of the rest.
 func TestDrawn(t *testing.T) {
-	order := func(seed uint64) (keys []string) {
-		for _, p := range drawn(mutants(t), seed, "p") {
+	order := func(text string, seed uint64) (keys []string) {
+		found, err := inFile("p", "p/f.go", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range drawn(found, seed) {
 			keys = append(keys, p.key())
 		}
 		return keys
 	}
-	if !slices.Equal(order(1), order(1)) || slices.Equal(order(1), order(2)) {
-		t.Error(order(1), order(2))
+	if !slices.Equal(order(sample, 1), order(sample, 1)) || slices.Equal(order(sample, 1), order(sample, 2)) {
+		t.Error(order(sample, 1), order(sample, 2))
+	}
+	more := order(sample+"\nfunc more() { g(); g() }\n", 1)
+	more = slices.DeleteFunc(more, func(key string) bool { return strings.HasPrefix(key, "p/f.go more: ") })
+	if !slices.Equal(more, order(sample, 1)) {
+		t.Errorf("code that came changed the order:\n%q\n%q", more, order(sample, 1))
+	}
+}
+
+// TestKeys: two places of one function that read the same have two names.
+func TestKeys(t *testing.T) {
+	found, err := inFile("p", "p/f.go", "package p\n\nfunc f() { g(); g() }\n")
+	if err != nil || len(found) != 2 || found[0].key() != "p/f.go f: g() => " || found[1].key() != "p/f.go f: g() =>  #2" {
+		t.Error(found, err)
+	}
+}
+
+// TestFoundBy: the report names what found a mutant.
+func TestFoundBy(t *testing.T) {
+	for out, want := range map[string]string{
+		"--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/b (0.0s)\nFAIL\n": "TestA",
+		"panic: test timed out after 1s\n\trunning tests:\n":           "the time limit",
+		"panic: index out of range\n\ngoroutine 1":                     "panic: index out of range",
+		"FAIL\tp [build failed]\n":                                     "the run",
+	} {
+		if got := foundBy(out); got != want {
+			t.Errorf("%q: %q, want %q", out, got, want)
+		}
 	}
 }
 
@@ -93,10 +144,10 @@ func TestRun(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
-	// Two places a function: the operator and the number.
+	// Three mutants a function: the operator, and the number one more and one less.
 	survived, err := run(t.Context(), settings{n: 8, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"q"}})
-	if err != nil || survived != 2 {
-		t.Errorf("%d survived, %v; want the two of Loose", survived, err)
+	if err != nil || survived != 3 {
+		t.Errorf("%d survived, %v; want the three of Loose", survived, err)
 	}
 	if data, _ := os.ReadFile("q/q.go"); !strings.HasSuffix(string(data), code[len("package p"):]) {
 		t.Errorf("the checkout was changed: %s", data)

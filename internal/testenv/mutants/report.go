@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -36,11 +38,11 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 	if s.list {
 		return 0, nil
 	}
-	why := reasons()
 	survived := 0
 	var b strings.Builder
-	fmt.Fprintf(&b, "## Mutants\n\n`go run ./internal/testenv/mutants -seed %d -n %d %s`, %s.\n\n", s.seed, s.n, strings.Join(s.packages, " "), took.Round(time.Second))
-	b.WriteString("| Package | Mutants | Survived |\n|---|---:|---:|\n")
+	fmt.Fprintf(&b, "## %s\n\n    go run ./internal/testenv/mutants -seed %d -n %d %s\n\n%s on %s.\n\n",
+		heading(s.as), s.seed, s.n, strings.Join(s.packages, " "), took.Round(time.Second), machine())
+	b.WriteString("| package | mutants | survived |\n|---|---:|---:|\n")
 	for _, dir := range s.packages {
 		n, left := 0, 0
 		for _, t := range all {
@@ -54,35 +56,46 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 		survived += left
 		fmt.Fprintf(&b, "| %s | %d | %d |\n", dir, n, left)
 	}
+	fmt.Fprintf(&b, "| together | %d | %d |\n\n", len(all), survived)
+	b.WriteString("| mutant | found by |\n|---|---|\n")
 	slices.SortFunc(all, func(a, b tried) int { return strings.Compare(a.key(), b.key()) })
+	why := reasons()
 	for _, t := range all {
+		by := "`" + t.by + "`"
 		if t.survived {
-			fmt.Fprintf(&b, "\n- `%s` survives: %s", strings.ReplaceAll(t.key(), "`", "'"), orNone(why[t.key()]))
+			by = "**survived**: " + cmp.Or(why[t.key()], "no reason is given, so a test is missing")
 		}
+		fmt.Fprintf(&b, "| `%s` | %s |\n", strings.NewReplacer("`", "'", "|", `\|`).Replace(t.key()), by)
 	}
 	fmt.Println("\n" + b.String())
 	if !s.write {
 		return survived, nil
 	}
-	return survived, write(b.String())
+	return survived, write(s.as, b.String())
 }
 
-func orNone(reason string) string {
-	if reason == "" {
-		return "no reason is given, so a test is missing."
+// heading is a section's name as people write it.
+func heading(name string) string {
+	if name == "" {
+		return "Mutants"
 	}
-	return reason
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// machine is what the time depends on.
+func machine() string {
+	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
 }
 
 // write puts the section into the page.
-func write(body string) error {
+func write(as, body string) error {
 	data, err := os.ReadFile(page)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	found := false
 	text, err := section.Fill(string(data), func(name, old string) (string, error) {
-		if name != "mutants" {
+		if name != as {
 			return old, nil
 		}
 		found = true
@@ -92,7 +105,7 @@ func write(body string) error {
 		return err
 	}
 	if !found {
-		text = strings.TrimRight(text, "\n") + "\n\n" + section.Wrap("mutants", body)
+		text = strings.TrimRight(text, "\n") + "\n\n" + section.Wrap(as, body)
 	}
 	return os.WriteFile(page, []byte(text), 0o644)
 }

@@ -16,6 +16,7 @@ import (
 type tried struct {
 	place
 	survived bool
+	by       string // the test that failed
 	took     time.Duration
 }
 
@@ -27,7 +28,7 @@ func run(ctx context.Context, s settings) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		queues[i] = drawn(found, s.seed, dir)
+		queues[i] = drawn(found, s.seed)
 		if !s.list {
 			if out, ok := test(ctx, s, dir, ""); !ok {
 				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", dir, out)
@@ -119,13 +120,36 @@ func try(ctx context.Context, s settings, p place, temp string) (t tried, ok boo
 		return t, false, ctx.Err()
 	}
 	began := time.Now()
-	_, passed := test(ctx, s, p.pkg, overlay)
-	return tried{p, passed, time.Since(began)}, true, ctx.Err()
+	out, passed := test(ctx, s, p.pkg, overlay)
+	if !passed && (strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]")) {
+		return t, false, ctx.Err() // the tests do not compile with it, so none of them found it
+	}
+	return tried{p, passed, foundBy(out), time.Since(began)}, true, ctx.Err()
 }
 
-// test runs the tests of one package.
+// foundBy names the first test that failed, or says that none came to its end.
+func foundBy(out string) string {
+	if strings.Contains(out, "panic: test timed out") {
+		return "the time limit"
+	}
+	for line := range strings.Lines(out) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {
+			name, _, _ = strings.Cut(name, " ")
+			return name
+		}
+	}
+	for line := range strings.Lines(out) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return short(line)
+		}
+	}
+	return "the run"
+}
+
+// test runs the tests of one package, without vet: a mutant that only vet finds is not
+// found by a test.
 func test(ctx context.Context, s settings, dir, overlay string) (string, bool) {
-	args := []string{"test", "-failfast", "-timeout", s.timeout.String()}
+	args := []string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
@@ -147,5 +171,5 @@ func (t tried) line(list bool) string {
 	case t.survived:
 		return fmt.Sprintf("SURVIVED %5.1f s  %s", t.took.Seconds(), where)
 	}
-	return fmt.Sprintf("found    %5.1f s  %s", t.took.Seconds(), where)
+	return fmt.Sprintf("found    %5.1f s  %s  by %s", t.took.Seconds(), where, t.by)
 }

@@ -1,0 +1,116 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// TestEndedUnopened: a journal that ends a team which it never opened makes a move that
+// the table of the team does not have.
+func TestEndedUnopened(t *testing.T) {
+	l := control.NewLeader(nil)
+	err := l.Apply(record(t, 1, control.RecEnded, operator, control.Ended{How: "run"}))
+	if err == nil {
+		t.Errorf("it was taken: the team is %q", l.State())
+	}
+}
+
+// TestSnapshotNegative: a number below zero comes out of a snapshot as it went in.
+func TestSnapshotNegative(t *testing.T) {
+	w, _ := working(t, control.PolicySet{}, false)
+	lm, ok := w.l.Member("ada")
+	if !ok || lm.Process == nil {
+		t.Fatal("no process")
+	}
+	for _, pid := range []int{-1, -2, -4711, 0, 1, 4711} {
+		lm.Process.ID.PID = pid
+		if got, _ := keptLeader(t, w.l).Member("ada"); got.Process.ID.PID != pid {
+			t.Errorf("%d became %d", pid, got.Process.ID.PID)
+		}
+	}
+}
+
+// TestSupersededStart: once a newer process of the member has opened its journal, an
+// older one starts no call, also while the leader's journal still names the older one.
+func TestSupersededStart(t *testing.T) {
+	_, m := working(t, control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, false)
+	k, old := m.ask(tool, bash), m.epoch
+	_, err := m.j.Append(context.Background(), journal.Writer{Instance: string(m.instance), Epoch: old + 1}, func() ([]journal.Draft, error) {
+		return m.w.Open(control.Opened{Team: "api", UID: uid, Instance: m.instance, Name: m.name, Epoch: old + 1})
+	})
+	m.must(err)
+	if lm, _ := m.lead.ByInstance(m.instance); lm.Process.Epoch != old {
+		t.Fatalf("the leader's journal names epoch %d", lm.Process.Epoch)
+	}
+	_, err = m.w.Start(k, old, m.lead, m.now)
+	var refusal *control.GrantError
+	if !errors.As(err, &refusal) || !strings.Contains(err.Error(), control.ErrSuperseded.Error()) {
+		t.Errorf("got %v, want that another process has taken over", err)
+	}
+}
+
+// TestReceiveFileOnce: a guest takes an order by file once, and words are no order.
+func TestReceiveFileOnce(t *testing.T) {
+	j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
+	j.add(control.RecOpened, control.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
+	in := func(id, text string) control.Incoming {
+		env := waggle.Envelope{From: string(waggle.Lead), Text: text, Timestamp: "2026-11-20T16:00:00.000Z"}
+		return control.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: waggle.Decode(env)}
+	}
+	order := in("e#1", `{"type":"shutdown_request","requestId":"s-1","from":"team-lead"}`)
+	ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start)
+	if len(ds) != 1 || ds[0].Kind != control.RecApplied {
+		t.Fatalf("the order drafts %+v", ds)
+	}
+	j.add(ds[0].Kind, ds[0].Body)
+	if ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start); len(ds) > 0 {
+		t.Errorf("the same entry drafts again: %+v", ds)
+	}
+	if ds := j.fold.ReceiveFile(in("e#2", "please look at main.go"), control.NewLeader(nil), start); len(ds) > 0 {
+		t.Errorf("words draft %+v", ds)
+	}
+}
+
+// TestNoAllowForTheEnded: nobody waits for the allow of a member that has ended.
+func TestNoAllowForTheEnded(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	w.round()
+	w.append(w.lead(), control.RecLeft, control.Left{Instance: m.instance, How: control.LeftStopped})
+	r, ok := w.l.Request(k)
+	if !ok {
+		t.Fatal("the question is not on record")
+	}
+	if r.State != control.RequestPending {
+		t.Fatalf("the question is %s", r.State)
+	}
+	out, err := w.l.Decide(verdict(r, true), operator, w.mint())
+	var refusal *control.RefusedError
+	if err != nil || out.Changed || len(out.Drafts) > 0 || !errors.As(out.Refusal, &refusal) || !strings.Contains(refusal.Error(), "has ended") {
+		t.Errorf("an allow: %+v, %v", out, err)
+	}
+	if out, err := w.l.Decide(verdict(r, false), operator, w.mint()); err != nil || !out.Changed {
+		t.Errorf("a deny: %+v, %v", out, err)
+	}
+}
+
+// TestNoPolicyNoDecision: a team without a policy on record decides nothing.
+func TestNoPolicyNoDecision(t *testing.T) {
+	w, m := working(t, control.PolicySet{}, false)
+	k := m.ask(tool, bash)
+	w.round()
+	r := w.request(k)
+	w.l.Policy.Policy.Version = 0
+	out, err := w.l.Decide(verdict(r, true), operator, w.mint())
+	var refusal *control.RefusedError
+	if err != nil || out.Changed || !errors.As(out.Refusal, &refusal) || !strings.Contains(refusal.Error(), "no policy on record") {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
