@@ -153,11 +153,6 @@ var archWorld = map[string]map[string]string{
 	"transport": {"time.Now": "a deadline on a connection is an instant of the real clock"},
 }
 
-const (
-	archFileLines = 800
-	archFuncLines = 100
-)
-
 // archPackage is what go list says of a package, over all systems.
 type archPackage struct {
 	imports, tests map[string]bool // of this module, by path below it
@@ -530,26 +525,6 @@ func TestArchNoFaults(t *testing.T) {
 			}
 			return true
 		})
-	})
-}
-
-func TestArchSizes(t *testing.T) {
-	eachFile(t, func(f archFile) {
-		if f.test || ast.IsGenerated(f.syntax) {
-			return
-		}
-		if f.lines > archFileLines {
-			t.Errorf("%s has %d lines, more than %d: look for the second idea in it", f.path, f.lines, archFileLines)
-		}
-		for _, d := range f.syntax.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			if n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line + 1; n > archFuncLines {
-				t.Errorf("%s: %s has %d lines, more than %d: look for the second idea in it", f.at(fn.Pos()), fn.Name.Name, n, archFuncLines)
-			}
-		}
 	})
 }
 

@@ -14,14 +14,17 @@ import (
 	"waggle/internal/telemetry/telemetrytest"
 )
 
-// TestRecordsNameTheTeam: every line says of which team it is, and every observer is
-// told the same. The spans and points of OpenTelemetry have the test of this name in
+// TestRecordsNameTheTeam: every line says of which team it is. The spans and points of OpenTelemetry have the test of this name in
 // the module otel.
 func TestRecordsNameTheTeam(t *testing.T) {
 	f := telemetrytest.New(t)
 	var out bytes.Buffer
 	var told []control.Observation
-	w := f.Follower(telemetry.Each(func(o control.Observation) { told = append(told, o) }, telemetry.Slog(slog.New(slog.NewJSONHandler(&out, nil)))))
+	log := telemetry.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
+	w := f.Follower(func(o control.Observation) {
+		told = append(told, o)
+		log(o)
+	})
 	for _, step := range f.Life() {
 		step()
 	}
