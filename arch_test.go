@@ -80,6 +80,8 @@ var archRows = map[string]archRow{
 	"schema/gen":              {8, "a program of go generate"},
 	"internal/docgen":         {8, "a program of go generate"},
 
+	"internal/rename": {8, "a program of make rename"},
+
 	"internal/conformance":       {0, "a list of tests; it reads sources and runs nothing"},
 	"internal/conformance/write": {8, "a program of go generate and of continuous integration"},
 }
@@ -192,11 +194,20 @@ type listed struct {
 
 // below returns a package's path below this module.
 func below(importPath string) (string, bool) {
-	if importPath == "waggle" {
+	if importPath == archModule() {
 		return ".", true
 	}
-	return strings.CutPrefix(importPath, "waggle/")
+	return strings.CutPrefix(importPath, archModule()+"/")
 }
+
+// archModule is the path of this module.
+var archModule = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "list", "-m").Output()
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(out))
+})
 
 func archPackages(t *testing.T) map[string]archPackage {
 	t.Helper()
@@ -333,7 +344,7 @@ func TestArchLightLibrary(t *testing.T) {
 			pkgs = append(pkgs, "./"+p)
 		}
 		for _, l := range archList(t, []string{"GOOS=" + system}, append([]string{"-deps", "-json=ImportPath,Standard,Module"}, pkgs...)...) {
-			if l.Standard || l.Module == nil || l.Module.Path == "waggle" {
+			if l.Standard || l.Module == nil || l.Module.Path == archModule() {
 				continue
 			}
 			module := version.ReplaceAllString(l.Module.Path, "")
