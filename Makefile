@@ -3,15 +3,20 @@
 SECONDS_OF_FUZZ ?= 60
 WAGGLE_CLAUDE_DIR ?= $(HOME)/.cache/waggle/claude
 
-.PHONY: check build test race fuzz soak mutants generate demo vuln interop-latest ci
+.PHONY: check build test race fuzz soak mutants generate demo vuln interop-latest rename ci
 
 # Before a commit.
 check:
 	@files=$$(gofmt -l .); [ -z "$$files" ] || { echo "gofmt would change: $$files"; exit 1; }
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
+	.ci/modules go vet ./...
+	.ci/modules go tool -modfile=$(CURDIR)/tools/go.mod staticcheck ./...
+	.ci/deadcode
 	go test -run '^TestArch' .
+	@go test -count=1 -v -run '^TestArchSizes$$' . | sed -n 's/^.*warning: /warning: /p'
 	go test ./...
+	.ci/modules go test ./...
 
 build:
 	CGO_ENABLED=0 go build -trimpath -o waggle ./cmd/waggle
@@ -54,6 +59,12 @@ interop-latest:
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" .ci/claude $(VERSION)
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" WAGGLE_CLAUDE_VERSIONS=$(VERSION) WAGGLE_REQUIRE=claude,tmux,git \
 		go test -count=1 $$(grep -rl --include='*_test.go' waggle/internal/claudetest . | xargs -n 1 dirname | sort -u)
+
+# Another module path everywhere: make rename MODULE=example.com/you/waggle
+rename:
+	@[ -n "$(MODULE)" ] || { echo "which path? make rename MODULE=example.com/you/waggle" >&2; exit 2; }
+	go run ./internal/rename "$(MODULE)"
+	go generate ./...
 
 ci:
 	.ci/run

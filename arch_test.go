@@ -80,6 +80,8 @@ var archRows = map[string]archRow{
 	"schema/gen":              {8, "a program of go generate"},
 	"internal/docgen":         {8, "a program of go generate"},
 
+	"internal/rename": {8, "a program of make rename"},
+
 	"internal/conformance":       {0, "a list of tests; it reads sources and runs nothing"},
 	"internal/conformance/write": {8, "a program of go generate and of continuous integration"},
 }
@@ -153,11 +155,6 @@ var archWorld = map[string]map[string]string{
 	"transport": {"time.Now": "a deadline on a connection is an instant of the real clock"},
 }
 
-const (
-	archFileLines = 800
-	archFuncLines = 100
-)
-
 // archPackage is what go list says of a package, over all systems.
 type archPackage struct {
 	imports, tests map[string]bool // of this module, by path below it
@@ -197,11 +194,20 @@ type listed struct {
 
 // below returns a package's path below this module.
 func below(importPath string) (string, bool) {
-	if importPath == "waggle" {
+	if importPath == archModule() {
 		return ".", true
 	}
-	return strings.CutPrefix(importPath, "waggle/")
+	return strings.CutPrefix(importPath, archModule()+"/")
 }
+
+// archModule is the path of this module.
+var archModule = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "list", "-m").Output()
+	if err != nil {
+		panic(err)
+	}
+	return strings.TrimSpace(string(out))
+})
 
 func archPackages(t *testing.T) map[string]archPackage {
 	t.Helper()
@@ -338,7 +344,7 @@ func TestArchLightLibrary(t *testing.T) {
 			pkgs = append(pkgs, "./"+p)
 		}
 		for _, l := range archList(t, []string{"GOOS=" + system}, append([]string{"-deps", "-json=ImportPath,Standard,Module"}, pkgs...)...) {
-			if l.Standard || l.Module == nil || l.Module.Path == "waggle" {
+			if l.Standard || l.Module == nil || l.Module.Path == archModule() {
 				continue
 			}
 			module := version.ReplaceAllString(l.Module.Path, "")
@@ -530,26 +536,6 @@ func TestArchNoFaults(t *testing.T) {
 			}
 			return true
 		})
-	})
-}
-
-func TestArchSizes(t *testing.T) {
-	eachFile(t, func(f archFile) {
-		if f.test || ast.IsGenerated(f.syntax) {
-			return
-		}
-		if f.lines > archFileLines {
-			t.Errorf("%s has %d lines, more than %d: look for the second idea in it", f.path, f.lines, archFileLines)
-		}
-		for _, d := range f.syntax.Decls {
-			fn, ok := d.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			if n := f.fset.Position(fn.End()).Line - f.fset.Position(fn.Pos()).Line + 1; n > archFuncLines {
-				t.Errorf("%s: %s has %d lines, more than %d: look for the second idea in it", f.at(fn.Pos()), fn.Name.Name, n, archFuncLines)
-			}
-		}
 	})
 }
 

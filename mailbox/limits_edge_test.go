@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/atomicfile"
 	"waggle/mailbox"
 )
 
@@ -18,7 +17,7 @@ import (
 // place is left as it is.
 func TestQuarantineNames(t *testing.T) {
 	now := time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
-	b, _ := boxWith(t, "no mailbox", mailbox.Options{File: atomicfile.Options{Now: func() time.Time { return now }}})
+	b, _ := boxWith(t, "no mailbox", mailbox.Options{Now: func() time.Time { return now }})
 	stamp := b.Path() + ".corrupt-" + now.Format("20060102T150405.000Z")
 	put(t, stamp, "older")
 	for n := 2; n <= 1000; n++ {
@@ -50,7 +49,7 @@ func TestMigrateTornForever(t *testing.T) {
 			}
 		}
 	}
-	_, err := b.Migrate(t.Context(), mailbox.JSONL, mailbox.Options{File: atomicfile.Options{Hook: hook}})
+	_, err := b.Migrate(t.Context(), mailbox.JSONL, mailbox.Options{Hook: hook})
 	if err == nil || !strings.Contains(err.Error(), "is being changed all the time") {
 		t.Errorf("after %d tries: %v", tries, err)
 	}

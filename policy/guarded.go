@@ -55,20 +55,11 @@ type guardedName struct {
 	parts []string
 }
 
-// Guarded lists the file and directory names, at any depth, that acceptEdits does
-// not edit silently and that a wildcard in an allow rule for edits does not match:
-// what lies there later runs as code or sets rules (USERS T19, T20). Call.Guarded
-// adds the paths of one call.
-func Guarded() []string {
-	var all []string
-	for _, n := range guardedNames {
-		all = append(all, n.name)
-	}
-	return all
-}
-
-// GuardedGroups is Guarded with the reasons, as people write the names; documents
-// are generated from it.
+// GuardedGroups are the file and directory names, at any depth, that acceptEdits does
+// not edit silently and that a wildcard in an allow rule for edits does not match, with
+// the reasons, as people write the names: what lies there later runs as code or sets
+// rules (USERS T19, T20). Call.Guarded adds the paths of one call. Documents are
+// generated from GuardedGroups.
 func GuardedGroups() []GuardedGroup {
 	all := slices.Clone(guardedGroups)
 	for i := range all {

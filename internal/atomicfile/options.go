@@ -55,7 +55,8 @@ func (t Tier) String() string {
 }
 
 // Rank orders nested locks (TRUST 6). A goroutine that holds a rank may only
-// take a higher one; in tests a violation panics. The zero rank is not checked.
+// take a higher one; in tests a violation panics (package ordertest). The zero rank is
+// not checked.
 type Rank int
 
 // Ranks, outermost first.

@@ -83,7 +83,7 @@ func (a *App) examine(ctx context.Context) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	out = append(out, claude...)
+	out = append(append(out, claude...), a.examineTelemetry()...)
 	names, err := op.Root.Names()
 	if err != nil {
 		return nil, err

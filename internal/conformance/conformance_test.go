@@ -85,13 +85,13 @@ func TestFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	results := `# waggle/x
-{"Action":"pass","Package":"waggle/control","Test":"TestA"}
-{"Action":"skip","Package":"waggle","Test":"TestB/c"}
-{"Action":"fail","Package":"waggle/task","Test":"TestD"}
-{"Action":"pass","Package":"waggle/task"}
+	results := `# example.com/m/x
+{"Action":"pass","Package":"example.com/m/control","Test":"TestA"}
+{"Action":"skip","Package":"example.com/m","Test":"TestB/c"}
+{"Action":"fail","Package":"example.com/m/task","Test":"TestD"}
+{"Action":"pass","Package":"example.com/m/task"}
 `
-	got, err := conformance.Failed(strings.NewReader(results), "waggle", reqs)
+	got, err := conformance.Failed(strings.NewReader(results), "example.com/m", reqs)
 	want := []string{".TestB/c was skipped", "task.TestD failed", "task.TestE did not run"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)

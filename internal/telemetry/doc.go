@@ -12,7 +12,6 @@
 // batch and before it has noted that tells the batch again; Machine, Instance, Seq
 // and Request say that it is the same.
 //
-// Slog and OTel are observers; OTel uses the API alone, so that nothing is
-// exported unless the program sets up an SDK. Nothing here runs unless it is asked
-// for.
+// Slog is an observer that logs. The module otel has one for OpenTelemetry. Nothing
+// here runs unless it is asked for.
 package telemetry

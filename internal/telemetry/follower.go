@@ -121,12 +121,3 @@ func (f *Follower) note() error {
 	}
 	return nil
 }
-
-// Each tells several observers, in order.
-func Each(obs ...control.Observer) control.Observer {
-	return func(o control.Observation) {
-		for _, tell := range obs {
-			tell(o)
-		}
-	}
-}

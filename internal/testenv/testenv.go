@@ -26,6 +26,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	_ "waggle/internal/atomicfile/ordertest" // every test checks the order of its locks
 )
 
 // Require returns the path of a program that the test needs. Without the program

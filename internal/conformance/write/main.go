@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"waggle/internal/conformance"
 )
@@ -30,7 +31,11 @@ func run(args []string) error {
 	if args[0] != "-results" {
 		return os.WriteFile(args[0], []byte(conformance.Document(reqs)), 0o666)
 	}
-	failed, err := conformance.Failed(os.Stdin, "waggle", reqs)
+	build, ok := debug.ReadBuildInfo()
+	if !ok {
+		return errors.New("the program does not know its module")
+	}
+	failed, err := conformance.Failed(os.Stdin, build.Main.Path, reqs)
 	if err != nil {
 		return err
 	}

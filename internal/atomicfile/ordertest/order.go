@@ -1,4 +1,9 @@
-package atomicfile
+// Package ordertest checks the order of nested locks (atomicfile.Rank) in the test
+// binary that imports it. Package internal/testenv imports it; a test that has no need
+// of testenv does it itself:
+//
+//	import _ "waggle/internal/atomicfile/ordertest"
+package ordertest
 
 import (
 	"bytes"
@@ -9,39 +14,39 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
+
+	"waggle/internal/atomicfile"
 )
 
-// The lock-order checker (TRUST 6) is on in every test binary. It remembers per
-// goroutine which ranked locks it holds and panics before it could deadlock.
+func init() { atomicfile.CheckOrder(enter) }
+
+// ranks are the ranked locks that each goroutine holds. A lock that could close a
+// circle panics before it could deadlock (TRUST 6).
 var ranks = struct {
 	sync.Mutex
 	held map[uint64][]rankedLock
 }{held: map[uint64][]rankedLock{}}
 
 type rankedLock struct {
-	rank Rank
+	rank atomicfile.Rank
 	path string
 }
 
-// enterRank checks and notes that this goroutine takes a lock; the result
-// forgets it again, from whatever goroutine. wait is false for a try.
-func enterRank(rank Rank, path string, wait bool) (leave func()) {
-	if rank == 0 || !testing.Testing() {
-		return func() {}
-	}
+// enter checks that this goroutine may take a lock and remembers that it has it; the
+// result forgets it again, from whatever goroutine. wait is false for a try.
+func enter(rank atomicfile.Rank, path string, wait bool) (leave func()) {
 	id := goroutineID()
 	lock := rankedLock{rank, path}
 	ranks.Lock()
 	defer ranks.Unlock()
-	if rank == RankLease && wait {
+	if rank == atomicfile.RankLease && wait {
 		panic(fmt.Sprintf("atomicfile: lock order: a %v lock is only ever tried, not waited for: %s", rank, path))
 	}
 	for _, h := range ranks.held[id] {
-		if h.rank < rank || h.rank == rank && rank == RankTask && ascending(h.path, path) {
+		if h.rank < rank || h.rank == rank && rank == atomicfile.RankTask && ascending(h.path, path) {
 			continue
 		}
-		if h.rank == RankLease && rank == RankLease {
+		if h.rank == atomicfile.RankLease && rank == atomicfile.RankLease {
 			continue // nobody waits for a lease, so no circle can close
 		}
 		panic(fmt.Sprintf("atomicfile: lock order: %v %s wanted while holding %v %s (TRUST 6)", rank, path, h.rank, h.path))
@@ -84,7 +89,7 @@ func goroutineID() uint64 {
 	f := bytes.Fields(b[:runtime.Stack(b[:], false)])
 	id, err := strconv.ParseUint(string(f[1]), 10, 64)
 	if err != nil {
-		panic("atomicfile: a stack trace without a goroutine number")
+		panic("ordertest: a stack trace without a goroutine number")
 	}
 	return id
 }

@@ -1,4 +1,13 @@
-package telemetry
+// Package otel tells OpenTelemetry of the transitions of a team's machines.
+//
+//	observe, err := otel.New(tracerProvider, meterProvider)
+//	operator.Operator{Observe: observe, …}
+//
+// It is a module of its own, so that a program that embeds waggle has OpenTelemetry
+// only when it asks for it. It uses the API alone: nothing is exported unless the
+// program sets up an SDK with an exporter. A message's text is in no span, point or
+// attribute.
+package otel
 
 import (
 	"context"
@@ -15,8 +24,8 @@ import (
 // scope names what is measured here.
 const scope = "waggle"
 
-// otel is an observer with what it has to remember: the spans that are open.
-type otel struct {
+// observer holds the instruments and the spans that are open.
+type observer struct {
 	tracer      trace.Tracer
 	transitions metric.Int64Counter
 	waits       metric.Float64Histogram
@@ -29,27 +38,27 @@ type span struct {
 	began time.Time
 }
 
-// OTel returns an observer for OpenTelemetry, through the API alone. It counts
-// waggle.transitions by team, machine, row, event and state; it measures
-// waggle.request.wait, the seconds from a question to its decision; and it makes a
-// span of each question, from the record that opened it to the one that closed it,
-// and of each turn of a worker. Times are those of the records. What was open when
-// the program started has no span. It is used by one goroutine at a time.
-func OTel(tp trace.TracerProvider, mp metric.MeterProvider) (control.Observer, error) {
+// New returns an observer that counts waggle.transitions by team, machine, row, event
+// and state; that measures waggle.request.wait, the seconds from a question to its
+// decision; and that makes a span of each question, from the record that opened it to
+// the one that closed it, and of each turn of a worker. Times are those of the records.
+// What was open when the program started has no span. The observer is used by one
+// goroutine at a time.
+func New(tp trace.TracerProvider, mp metric.MeterProvider) (control.Observer, error) {
 	m := mp.Meter(scope)
 	transitions, err := m.Int64Counter("waggle.transitions", metric.WithDescription("Moves of the machines of a team."))
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: %w", err)
+		return nil, fmt.Errorf("otel: %w", err)
 	}
 	waits, err := m.Float64Histogram("waggle.request.wait", metric.WithUnit("s"), metric.WithDescription("From a question to its decision."))
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: %w", err)
+		return nil, fmt.Errorf("otel: %w", err)
 	}
-	t := &otel{tp.Tracer(scope), transitions, waits, map[string]*span{}}
+	t := &observer{tp.Tracer(scope), transitions, waits, map[string]*span{}}
 	return t.observe, nil
 }
 
-func (t *otel) observe(o control.Observation) {
+func (t *observer) observe(o control.Observation) {
 	t.transitions.Add(context.Background(), 1, metric.WithAttributes(attribute.String("team", string(o.Team)), attribute.String("machine", o.Machine),
 		attribute.String("row", o.Row), attribute.String("event", string(o.On)), attribute.String("to", string(o.To))))
 	switch o.Machine {
@@ -60,7 +69,7 @@ func (t *otel) observe(o control.Observation) {
 	}
 }
 
-func (t *otel) request(o control.Observation) {
+func (t *observer) request(o control.Observation) {
 	key := "request " + string(o.Instance) + " " + o.Request
 	if o.From == "" {
 		t.begin(key, "request", o)
@@ -78,7 +87,7 @@ func (t *otel) request(o control.Observation) {
 	}
 }
 
-func (t *otel) turn(o control.Observation) {
+func (t *observer) turn(o control.Observation) {
 	key := "turn " + string(o.Instance)
 	switch o.On {
 	case control.EvTaken, control.EvTakenPlan:
@@ -91,14 +100,14 @@ func (t *otel) turn(o control.Observation) {
 	}
 }
 
-func (t *otel) begin(key, name string, o control.Observation) {
+func (t *observer) begin(key, name string, o control.Observation) {
 	_, s := t.tracer.Start(context.Background(), name, trace.WithNewRoot(), trace.WithTimestamp(o.Time), trace.WithAttributes(
 		attribute.String("waggle.team", string(o.Team)), attribute.String("waggle.member", o.Member), attribute.String("waggle.instance", string(o.Instance)),
 		attribute.String("waggle.request", o.Request), attribute.Int64("waggle.seq", int64(o.Seq))))
 	t.open[key] = &span{s, o.Time}
 }
 
-func (t *otel) end(key string, o control.Observation) {
+func (t *observer) end(key string, o control.Observation) {
 	t.open[key].End(trace.WithTimestamp(o.Time))
 	delete(t.open, key)
 }

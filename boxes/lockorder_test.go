@@ -1,0 +1,3 @@
+package boxes_test
+
+import _ "waggle/internal/atomicfile/ordertest"

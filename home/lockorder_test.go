@@ -1,0 +1,3 @@
+package home_test
+
+import _ "waggle/internal/atomicfile/ordertest"

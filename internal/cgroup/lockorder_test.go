@@ -1,0 +1,3 @@
+package cgroup_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"waggle/internal/testenv"
+)
+
+const home = "example.com/x/waggle"
+
+// TestRenameClone: a copy of the repository under another path has all its imports,
+// keeps the words that are in digests, and is the same bytes again when it is renamed
+// back. With WAGGLE_SOAK=1 all of it is built, vetted and generated anew as well.
+func TestRenameClone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program a second time")
+	}
+	git := testenv.Require(t, "git")
+	from, err := modulePath("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	clone(t, git, "../..", dir)
+	before := contents(t, dir)
+
+	if _, err := rename(dir, home); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range contents(t, dir) {
+		if filepath.Ext(name) == ".go" && (strings.Contains(text, "\t\""+from+"/") || strings.Contains(text, "\t\""+from+"\"\n\t")) {
+			t.Errorf("%s imports %s still", name, from)
+		}
+		for _, word := range []string{"waggle/request/", "waggle/journal/1", "waggle/join/1", "waggle/mint/1", "waggle/mailbox/unreadable"} {
+			if strings.Count(before[name], word) != strings.Count(text, word) || strings.Contains(text, "x/"+word) {
+				t.Errorf("%s: %q has changed, which is in digests", name, word)
+			}
+		}
+	}
+	for _, mod := range []string{"go.mod", "otel/go.mod", "tools/go.mod"} {
+		b, err := os.ReadFile(filepath.Join(dir, mod))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(b), "module "+home) || strings.Contains(string(b), " "+from+" ") {
+			t.Errorf("%s:\n%s", mod, b)
+		}
+	}
+	run(t, dir, "go", "list", "-deps", "-test", "./...") // fails on an import that is not there
+	run(t, dir, "go", "build", "-trimpath", "./journal", "./policy")
+	run(t, filepath.Join(dir, "otel"), "go", "list", "-deps", "-test", "./...")
+	if testenv.Soak() { // minutes
+		run(t, dir, "make", "rename", "MODULE="+home+"2")
+		run(t, dir, "go", "build", "./...")
+		run(t, dir, "go", "vet", "./...")
+		run(t, filepath.Join(dir, "otel"), "go", "vet", "./...")
+		run(t, dir, "go", "test", "-run", "^TestArch(Rows|World|Module)", ".")
+		run(t, dir, "go", "generate", "./...")
+		run(t, dir, "go", "test", "./internal/conformance", "./internal/docgen")
+	}
+
+	if _, err := rename(dir, from); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, contents(t, dir)); d != "" {
+		t.Errorf("renamed back (-before +after):\n%s", d)
+	}
+}
+
+// clone copies what git tracks, and what it would track, as it is in the work tree.
+func clone(t *testing.T, git, from, to string) {
+	t.Helper()
+	out, err := exec.Command(git, "-C", from, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
+	if err != nil {
+		t.Skipf("not a work tree of git: %v", err)
+	}
+	for name := range strings.SplitSeq(strings.Trim(string(out), "\x00"), "\x00") {
+		st, err := os.Lstat(filepath.Join(from, name))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
+			continue // deleted, or a link of the test data
+		}
+		var b []byte
+		if err == nil {
+			b, err = os.ReadFile(filepath.Join(from, name))
+		}
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, name), b, st.Mode().Perm())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(name)
+		rel, _ := filepath.Rel(dir, name)
+		all[filepath.ToSlash(rel)] = string(b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func run(t *testing.T, dir, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "CGO_ENABLED=0")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out.Bytes())
+	}
+}
+
+// TestFile: what names a package changes, what looks like it stays.
+func TestFile(t *testing.T) {
+	p := paths{from: "waggle", to: home, packages: []string{"cmd/waggle", "journal", "mailbox", "otel"}}
+	for _, tc := range []struct{ name, old, want string }{
+		{"go.mod", "module waggle\n\nrequire waggle v0.0.0 // indirect\n", "module " + home + "\n\nrequire " + home + " v0.0.0 // indirect\n"},
+		{"go.mod", "require (\n\twaggle v0.0.0\n\twaggle/otel v0.0.0\n)\n\nreplace waggle => ../\n", "require (\n\t" + home + " v0.0.0\n\t" + home + "/otel v0.0.0\n)\n\nreplace " + home + " => ../\n"},
+		{"a.go", "package a\n\nimport (\n\t\"waggle\"\n\t\"waggle/journal\"\n)\n", "package a\n\nimport (\n\t\"" + home + "\"\n\t\"" + home + "/journal\"\n)\n"},
+		{"a.go", "package a\n\nconst s = \"waggle/journal/1\\x00\" + \"waggle\" + \"waggle/mailbox/unreadable\"\n", ""},
+		{"a.go", "package a // see waggle/journal.Open, waggle/otel.\n", "package a // see " + home + "/journal.Open, " + home + "/otel.\n"},
+		{"a.md", "git merge waggle/api/docs\n~/.local/state/waggle/journal x/waggle/otel waggle/otels\nwaggle\nwaggle v0.1 is out\n", ""},
+		{"a.md", "    require waggle v0.0.0\n    replace waggle => ../waggle\n    import \"waggle\"\n    go install waggle/cmd/waggle@latest\n", "    require " + home + " v0.0.0\n    replace " + home + " => ../waggle\n    import \"" + home + "\"\n    go install " + home + "/cmd/waggle@latest\n"},
+	} {
+		got, err := p.file(tc.name, []byte(tc.old))
+		if tc.want == "" {
+			tc.want = tc.old
+		}
+		if err != nil || string(got) != tc.want {
+			t.Errorf("%s %q: %v\n%s", tc.name, tc.old, err, got)
+		}
+	}
+}
+
+func TestCheckPath(t *testing.T) {
+	for path, ok := range map[string]bool{
+		home: true, "waggle": true, "example.com/x/waggle/v2": true,
+		"": false, "/x": false, "x/": false, "x//y": false, "a b": false, "../x": false, "x/.y": false, "é.org/x": false, "x;y": false, "$(x)": false,
+	} {
+		if err := checkPath(path); (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,3 @@
+package telemetry_test
+
+import _ "waggle/internal/atomicfile/ordertest"

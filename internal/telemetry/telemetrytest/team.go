@@ -1,0 +1,153 @@
+// Package telemetrytest has the journals of a small team whose every transition an
+// observer is told of.
+//
+//	team := telemetrytest.New(t)
+//	for _, step := range team.Life() {
+//		step() // appends to the journals
+//	}
+package telemetrytest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/telemetry"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+const uid = control.TeamUID("0123456789abcdef0123456789abcdef")
+
+// Secret is in every text of the team that no observer may get.
+const Secret = "hunter2"
+
+// Team is a leader and one member on disk, whose life the test writes.
+type Team struct {
+	Dir  journal.Dir
+	Want []control.Observation // what an observer is to be told, by the folds that wrote it
+
+	t   *testing.T
+	now time.Time
+	l   *control.Leader
+	lj  journal.Journal
+	w   *control.Worker
+	wj  journal.Journal
+	n   int
+}
+
+// New returns a team whose journals are empty.
+func New(t *testing.T) *Team {
+	t.Helper()
+	f := &Team{t: t, Dir: journal.Dir{Path: filepath.Join(t.TempDir(), "journal"), UID: string(uid)}, now: time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)}
+	if err := os.MkdirAll(f.Dir.Path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	see := func(o control.Observation) { f.Want = append(f.Want, o) }
+	o := journal.Options{Now: func() time.Time { f.now = f.now.Add(time.Second); return f.now }, SnapshotAfter: -1}
+	var err error
+	f.l, f.w = control.NewLeader(see), control.NewWorker(see)
+	if f.lj, err = f.Dir.Open(journal.Leader, f.l, o); err == nil {
+		f.wj, err = f.Dir.Open("ada", f.w, o)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func (f *Team) mint() control.Mint {
+	f.n++
+	return control.Mint{Now: f.now, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", f.n), Nonce: fmt.Sprintf("%07d", f.n)}
+}
+
+func (f *Team) do(j journal.Journal, by journal.Writer, step func() ([]journal.Draft, error)) {
+	f.t.Helper()
+	if _, err := j.Append(f.t.Context(), by, step); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *Team) add(j journal.Journal, by journal.Writer, kind string, body any) {
+	f.t.Helper()
+	f.do(j, by, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil })
+}
+
+var (
+	operator = journal.Writer{Operator: true, PID: 1}
+	lead     = journal.Writer{Instance: "lead", Epoch: 1}
+	ada      = journal.Writer{Instance: "ada", Epoch: 1}
+)
+
+// Life returns the steps of the team's life, in order.
+func (f *Team) Life() []func() {
+	var k control.Key
+	return []func(){
+		func() {
+			f.add(f.lj, operator, control.RecOpened, control.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
+			f.add(f.lj, operator, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 1}})
+		},
+		func() {
+			f.add(f.lj, operator, control.RecJoined, control.Joined{Instance: "ada", Name: "ada", Trust: control.Cooperative})
+		},
+		func() {
+			f.add(f.wj, ada, control.RecOpened, control.Opened{Team: "api", UID: uid, Instance: "ada", Name: "ada", Epoch: 1})
+		},
+		func() {
+			f.do(f.wj, ada, func() ([]journal.Draft, error) { return f.w.Take(control.Taken{Entries: []string{"chat"}}, f.l) })
+		},
+		func() {
+			f.do(f.wj, ada, func() (ds []journal.Draft, err error) {
+				k, ds, err = f.w.Ask(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: `{"command":"echo ` + Secret + `"}`, Cwd: "/w", Reason: Secret}, f.l, f.mint())
+				return ds, err
+			})
+		},
+		func() {
+			env, err := f.w.Outbox[0].Mail.Open()
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			f.do(f.lj, lead, func() ([]journal.Draft, error) {
+				return f.l.See(control.Incoming{Entry: "e", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, f.w), nil
+			})
+		},
+		func() {
+			f.now = f.now.Add(time.Minute)
+			f.do(f.lj, operator, func() ([]journal.Draft, error) {
+				r := f.l.Pending()[0]
+				out, err := f.l.Decide(control.Verdict{Key: k, Digest: r.Digest, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: Secret}, operator, f.mint())
+				return out.Drafts, err
+			})
+		},
+		func() {
+			env, err := f.l.Outbox()[0].Mail.Open()
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			f.do(f.wj, ada, func() ([]journal.Draft, error) {
+				return f.w.Receive(control.Incoming{Entry: "a", Box: "ada", Envelope: env, Decoded: waggle.Decode(env)}, f.l), nil
+			})
+			f.do(f.lj, lead, func() ([]journal.Draft, error) { return f.l.Settle(f.w), nil })
+		},
+		func() {
+			f.do(f.wj, ada, func() ([]journal.Draft, error) {
+				return f.w.Say(waggle.IdleNotification{From: "ada", Timestamp: waggle.FormatTime(f.now), IdleReason: "failed", FailureReason: Secret}, control.Said{Failed: true, Note: Secret}, f.l, f.mint())
+			})
+		},
+		func() { f.add(f.lj, lead, control.RecEnded, control.Ended{How: "down"}) },
+	}
+}
+
+// Follower returns a follower of the team's journals that tells to.
+func (f *Team) Follower(to control.Observer) *telemetry.Follower {
+	f.t.Helper()
+	w, err := telemetry.NewFollower(telemetry.Options{Journals: f.Dir, Cursor: filepath.Join(f.Dir.Path, "..", "told.json"), To: to})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return w
+}

@@ -1,0 +1,3 @@
+package journal_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,3 @@
+package leader_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,68 @@
+package waggle_test
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestArchModuleWithoutOpenTelemetry: whoever depends on waggle gets OpenTelemetry only
+// with the module otel.
+func TestArchModuleWithoutOpenTelemetry(t *testing.T) {
+	for _, name := range []string{"go.mod", "go.sum"} {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(b)) {
+			if strings.Contains(line, "opentelemetry") {
+				t.Errorf("%s: %s", name, line)
+			}
+		}
+	}
+	for _, l := range archList(t, nil, "-deps", "-test", "-json=ImportPath", "./...") {
+		if strings.Contains(l.ImportPath, "opentelemetry") {
+			t.Errorf("a package of the core imports %s", l.ImportPath)
+		}
+	}
+}
+
+// TestArchBinaryWithoutTesting: the binary does not link the package testing.
+func TestArchBinaryWithoutTesting(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./cmd/waggle").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pkg := range strings.Lines(string(out)) {
+		if pkg = strings.TrimSpace(pkg); pkg == "testing" || strings.HasPrefix(pkg, "testing/") {
+			t.Errorf("cmd/waggle links %s", pkg)
+		}
+	}
+}
+
+// TestArchLockOrder: every test binary that can lock files checks the order of the locks.
+func TestArchLockOrder(t *testing.T) {
+	const locks, checker = "waggle/internal/atomicfile", "waggle/internal/atomicfile/ordertest"
+	out, err := exec.Command("go", "list", "-deps", "-test", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		if len(words) == 0 || !strings.HasSuffix(words[0], ".test") {
+			continue
+		}
+		if slices.Contains(words, locks) {
+			seen++
+			if !slices.Contains(words, checker) {
+				t.Errorf(`%s: a test file imports _ %q`, words[0], checker)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d test binaries lock files", seen)
+	}
+}

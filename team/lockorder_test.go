@@ -1,0 +1,3 @@
+package team_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,3 @@
+package transport_test
+
+import _ "waggle/internal/atomicfile/ordertest"
