@@ -4,17 +4,14 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
 	"waggle/control"
-	"waggle/home"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/poll"
-	"waggle/team"
 )
 
 // A team, a task on its board, and what a person sees of both.
@@ -24,9 +21,8 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	ctx, root := context.Background(), filepath.Join(dir, "root")
-	op := operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: filepath.Join(dir, "state")},
-		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: os.Environ(), PID: os.Getpid()}
+	ctx := context.Background()
+	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	if _, err := op.Create(ctx, "api", "the API", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}); err != nil {
 		panic(err)
 	}
