@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
+	"go/doc"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -274,4 +277,67 @@ type I interface{ M() }
 			t.Errorf("%s: %q, want %d", source, got, want)
 		}
 	}
+}
+
+// Every package that others can import shows how, in an Example that go test runs. A suite
+// for implementations of a store or a backend is a test itself and needs none.
+func TestArchExamples(t *testing.T) {
+	runs := map[string]bool{}
+	public := map[string]bool{}
+	eachFile(t, func(f archFile) {
+		_, _, helper := helperOf(f.pkg)
+		if helper || !archPublic(path.Join("waggle", f.pkg), strings.TrimSuffix(f.syntax.Name.Name, "_test")) || strings.HasPrefix(f.pkg, "examples/") || strings.HasPrefix(f.pkg, "tools") {
+			return
+		}
+		if !f.test {
+			public[f.pkg] = true
+			return
+		}
+		names := f.names()
+		for _, e := range doc.Examples(f.syntax) {
+			if e.Output == "" && !e.EmptyOutput {
+				continue
+			}
+			runs[f.pkg] = true
+			for name := range hiddenUses(f.syntax, e.Code, names) {
+				t.Errorf("%s: Example%s uses %s, which nobody else can import", f.path, e.Name, name)
+			}
+		}
+	})
+	for _, pkg := range slices.Sorted(maps.Keys(public)) {
+		if !runs[pkg] {
+			t.Errorf("%s has no Example with an output", pkg)
+		}
+	}
+}
+
+// hiddenUses lists the internal packages that an example uses, also in the functions of its
+// own file that it calls.
+func hiddenUses(file *ast.File, code ast.Node, names map[string]string) map[string]bool {
+	funcs := map[string]*ast.FuncDecl{}
+	for _, d := range file.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+			funcs[fn.Name.Name] = fn
+		}
+	}
+	used, seen := map[string]bool{}, map[string]bool{}
+	var look func(ast.Node)
+	look = func(n ast.Node) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			id, ok := n.(*ast.Ident)
+			if !ok || seen[id.Name] {
+				return true
+			}
+			if p := names[id.Name]; p != "" && !archPublic(p, "") {
+				used[p] = true
+			}
+			if fn := funcs[id.Name]; fn != nil {
+				seen[id.Name] = true
+				look(fn)
+			}
+			return true
+		})
+	}
+	look(code)
+	return used
 }

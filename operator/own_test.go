@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -15,12 +14,10 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
-	"waggle/home"
 	"waggle/operator"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/spawn"
-	"waggle/team"
 	"waggle/worker"
 )
 
@@ -31,9 +28,9 @@ func scratch(t *testing.T) operator.Operator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := filepath.Join(dir, "root")
-	return operator.Operator{Root: team.Root{Path: root}, RootURL: (&url.URL{Scheme: "file", Path: root}).String(), Home: home.Home{Path: filepath.Join(dir, "state")},
-		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: "/own/program", Environ: os.Environ(), Version: "test", PID: os.Getpid()}
+	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
+	op.Self, op.Environ, op.Version = "/own/program", os.Environ(), "test"
+	return op
 }
 
 // elsewhere is a backend of a program's own.

@@ -1,0 +1,67 @@
+// Backend runs a team whose members' processes start in a place of this program's own: here
+// with a variable that says where they are. The processes are this program again.
+//
+//	go run ./backend DIR
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle/operator"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/worker"
+)
+
+const file = `team: placed
+decide: {tool: rules}
+policy: {allow: ["Bash(printenv PLACE)"]}
+members: [{name: ann, agent: exec, backend: elsewhere}]
+tasks: [{subject: "Where am I?", owner: ann, instructions: "printenv PLACE"}]
+`
+
+type elsewhere struct{}
+
+func (elsewhere) Name() string { return "elsewhere" }
+
+func (elsewhere) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+	spec.Env = append(spec.Env, "PLACE=elsewhere")
+	fmt.Println("starts", spec.Title)
+	return spawn.ProcessBackend().Start(ctx, spec)
+}
+
+func main() {
+	minter := poll.Minter{Now: time.Now, Rand: rand.Reader}
+	if member, ok, err := worker.Invoked(os.Args); ok {
+		member.Minter, member.Environ, member.Output = minter, os.Environ(), os.Stdout
+		if err == nil {
+			err = worker.Join(context.Background(), member)
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	dir := os.Args[1]
+	self, err := os.Executable()
+	if err != nil {
+		log.Fatal(err)
+	}
+	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), minter)
+	op.Environ, op.Self, op.Backends = os.Environ(), self, []spawn.Backend{elsewhere{}}
+	f, err := operator.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(file), "elsewhere")
+	if err != nil {
+		log.Fatal(err)
+	}
+	report, err := op.Run(context.Background(), f, operator.RunOptions{Headless: true, Note: func(operator.Note) {}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(report.Tasks[0].Subject, " ", report.Tasks[0].OutputTail)
+}

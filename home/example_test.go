@@ -1,0 +1,38 @@
+package home_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"waggle/control"
+	"waggle/home"
+)
+
+// Where the private files of a team lie, and how a process becomes the only one that runs a
+// member.
+func ExampleDir_TryLease() {
+	state, err := os.MkdirTemp("", "waggle")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(state)
+	dir, err := home.Home{Path: state}.Create("file:///wire", "api", "0191f2b4-1111-7222-8333-444455556666")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(filepath.Base(filepath.Dir(dir.Path)), filepath.Base(dir.Path)[:4])
+
+	lease := dir.ProcessLease(control.Instance("ann-1"))
+	release, held, err := dir.TryLease(lease)
+	fmt.Println(held, err)
+	_, again, err := dir.TryLease(lease)
+	fmt.Println(again, err)
+	if err := release(); err != nil {
+		panic(err)
+	}
+	// Output:
+	// teams api-
+	// true <nil>
+	// false <nil>
+}
