@@ -414,7 +414,10 @@ func archWalk(fn func(name string) error) error {
 			return fn(filepath.ToSlash(name))
 		}
 		switch d.Name() {
-		case ".git", "testdata", "node_modules", "out", "dist":
+		case ".git", "testdata", "node_modules", "out":
+			return fs.SkipDir
+		}
+		if name == "dist" {
 			return fs.SkipDir
 		}
 		return nil
