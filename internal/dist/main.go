@@ -51,6 +51,11 @@ func run(root, out, version string, systems []string) error {
 	if len(systems) == 0 {
 		systems = targets
 	}
+	for _, system := range systems {
+		if !slices.Contains(targets, system) {
+			return fmt.Errorf("%s is none of %s", system, strings.Join(targets, ", "))
+		}
+	}
 	extras, err := extras(root)
 	if err != nil {
 		return err
@@ -60,10 +65,7 @@ func run(root, out, version string, systems []string) error {
 	}
 	var names []string
 	for _, system := range systems {
-		goos, goarch, ok := strings.Cut(system, "/")
-		if !ok || !slices.Contains(targets, system) {
-			return fmt.Errorf("%s is none of %s", system, strings.Join(targets, ", "))
-		}
+		goos, goarch, _ := strings.Cut(system, "/")
 		name := "waggle-" + version + "-" + goos + "-" + goarch
 		program := filepath.Join(out, name)
 		if err := build(root, program, version, goos, goarch); err != nil {
