@@ -145,13 +145,7 @@ func (h *homeTree) ends(team string, ids ...spawn.Identity) {
 
 func await(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(60 * time.Second)
-	for !cond() {
-		if time.Now().After(deadline) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	testenv.Eventually(t, what, cond)
 }
 
 // ends of members that do not want to, and what is to be said of each.
