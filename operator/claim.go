@@ -15,14 +15,14 @@ import (
 	"waggle/team"
 )
 
-// claim is a name of this root, held by whoever clears it and makes a team of it,
+// Claim is a name of this root, held by whoever clears it and makes a team of it,
 // until somebody leads that team: nobody else makes one meanwhile, or takes the half
 // that is there for a leftover.
-type claim struct{ release func() }
+type Claim struct{ release func() }
 
-// claim takes the name, or says who has it. The kernel gives it back when its holder
+// Claim takes the name, or says who has it. The kernel gives it back when its holder
 // dies.
-func (o Operator) claim(op string, name waggle.TeamName) (*claim, error) {
+func (o Operator) Claim(op string, name waggle.TeamName) (*Claim, error) {
 	path := o.Home.NameLease(o.RootURL, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
@@ -39,11 +39,11 @@ func (o Operator) claim(op string, name waggle.TeamName) (*claim, error) {
 		return nil, &Error{Code: CodeLocked, Op: op, Msg: fmt.Sprintf("%s makes a team %s at this moment", holder, name),
 			Hint: "waggle status --team " + string(name) + " shows it when it is there"}
 	}
-	return &claim{sync.OnceFunc(func() { _ = release() })}, nil
+	return &Claim{sync.OnceFunc(func() { _ = release() })}, nil
 }
 
-// free gives the name back; again, or of nil, does nothing.
-func (c *claim) free() {
+// Free gives the name back; again, or of nil, does nothing.
+func (c *Claim) Free() {
 	if c != nil {
 		c.release()
 	}
@@ -51,19 +51,19 @@ func (c *claim) free() {
 
 // Settled says that whoever raised this team leads it now, or will not: its name may be
 // asked for by others again. Calling it again does nothing.
-func (s *State) Settled() { s.claim.free() }
+func (s *State) Settled() { s.Claim.Free() }
 
-// strays removes what was made in STATE for a team of this name that was never
+// Strays removes what was made in STATE for a team of this name that was never
 // begun: its maker was stopped before anything of it was in the wire tree. The caller
 // holds the name.
-func (o Operator) strays(name waggle.TeamName) error {
+func (o Operator) Strays(name waggle.TeamName) error {
 	dirs, err := filepath.Glob(filepath.Join(o.Home.Path, "teams", string(name)+"-????????"))
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
 	for _, path := range dirs {
 		d := home.Dir{Path: path}
-		if !o.making(d) {
+		if !o.Making(d) {
 			continue
 		}
 		if _, err := os.Lstat(d.LeaderJournal()); !errors.Is(err, fs.ErrNotExist) {
@@ -76,17 +76,17 @@ func (o Operator) strays(name waggle.TeamName) error {
 	return nil
 }
 
-// making reports a directory of a team of this root whose files in the wire tree are
+// Making reports a directory of a team of this root whose files in the wire tree are
 // being made, or were when their maker was stopped.
-func (o Operator) making(d home.Dir) bool {
-	root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: maxYAML})
+func (o Operator) Making(d home.Dir) bool {
+	root, err := atomicfile.ReadFile(d.Making(), atomicfile.Options{MaxSize: MaxYAML})
 	return err == nil && bytes.Equal(root, []byte(o.RootURL+"\n"))
 }
 
-// begun refuses what is to become a team of this root and has no record yet: what is in
+// Begun refuses what is to become a team of this root and has no record yet: what is in
 // the wire tree is no other program's.
-func (o Operator) begun(cfg *team.Config) error {
-	if uid := uidOf(cfg); uid == "" || !o.making(o.Home.Dir(o.RootURL, cfg.Name, uid)) {
+func (o Operator) Begun(cfg *team.Config) error {
+	if uid := UIDOf(cfg); uid == "" || !o.Making(o.Home.Dir(o.RootURL, cfg.Name, uid)) {
 		return nil
 	}
 	return &Error{Code: CodeNotFound, Op: "team", Msg: fmt.Sprintf("team %s is being made, or whoever made it was stopped", cfg.Name),

@@ -25,7 +25,7 @@ type Log struct {
 
 // OpenLog opens the journals of a team that is or was (see Past).
 func (o Operator) OpenLog(ctx context.Context, of string) (*Log, error) {
-	r, err := o.openAny(ctx, of)
+	r, err := o.OpenAny(ctx, of)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 		}
 		if err := l.read(ctx, n); err != nil {
 			l.bad[n] = true
-			if m, ok := l.r.Lead.ByInstance(control.Instance(n)); !ok || !m.Broken || !broken(err) { // nobody has looked at it
+			if m, ok := l.r.Lead.ByInstance(control.Instance(n)); !ok || !m.Broken || !Broken(err) { // nobody has looked at it
 				errs = append(errs, err)
 			}
 		}
@@ -71,7 +71,7 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 	recs := l.news
 	l.news = nil
 	for i := range recs {
-		recs[i].Name = l.r.owner(recs[i].Journal)
+		recs[i].Name = l.r.Owner(recs[i].Journal)
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
 	return recs, errors.Join(errs...)
@@ -82,9 +82,9 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 	if j := l.open[n]; j != nil {
 		return j.Refresh(ctx)
 	}
-	opts := l.r.jopts
+	opts := l.r.Jopts
 	opts.SnapshotAfter = -1
-	j, err := l.r.Dir.Journals().Open(n, recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), opts)
+	j, err := l.r.Dir.Journals().Open(n, Recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), opts)
 	l.open[n] = j
 	return err
 }
@@ -93,21 +93,21 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 func (s *State) Records() ([]LogRecord, error) {
 	var all []LogRecord
 	read := func(j journal.Name, name string) error {
-		_, err := s.Dir.Journals().Open(j, recorder(func(r journal.Record) { all = append(all, LogRecord{r, name}) }), s.jopts)
+		_, err := s.Dir.Journals().Open(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{r, name}) }), s.Jopts)
 		return err
 	}
-	if err := read(s.journal, string(s.journal)); err != nil {
+	if err := read(s.JournalName, string(s.JournalName)); err != nil {
 		return nil, err
 	}
 	for _, m := range s.Lead.Members {
-		if err := read(journal.Name(m.Instance), string(m.Name)); err != nil && !(m.Broken && broken(err)) {
+		if err := read(journal.Name(m.Instance), string(m.Name)); err != nil && !(m.Broken && Broken(err)) {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// recorder is a fold that only looks.
-type recorder func(journal.Record)
+// Recorder is a fold that only looks.
+type Recorder func(journal.Record)
 
-func (f recorder) Apply(r journal.Record) error { f(r); return nil }
+func (f Recorder) Apply(r journal.Record) error { f(r); return nil }

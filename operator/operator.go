@@ -76,7 +76,7 @@ type Operator struct {
 	// name; nil skips the guard, for programs that are no command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
 
-	patience time.Duration // with the lock of a leader's journal; 0: the journal's own
+	Patience time.Duration // with the lock of a leader's journal; 0: the journal's own
 }
 
 // Failure codes, as the command line spells them (DESIGN, exit table).
@@ -153,26 +153,26 @@ func Code(err error) int {
 	return CodeFailed
 }
 
-// writer is the operator's hand in a leader's journal.
-func (o Operator) writer() journal.Writer { return journal.Writer{Operator: true, PID: o.PID} }
+// Writer is the operator's hand in a leader's journal.
+func (o Operator) Writer() journal.Writer { return journal.Writer{Operator: true, PID: o.PID} }
 
 // State is an open team as its journals have it.
 type State struct {
-	Dir     home.Dir
-	Team    waggle.TeamName
-	Journal journal.Journal
-	Lead    *control.Leader
-	journal journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
-	jopts   journal.Options
-	settled bool // its worktrees were seen to, and what is kept was said
-	kept    []KeptWorktree
-	broken  error                     // of the leader's journal, where it is shown all the same (readable)
-	dropped map[control.Instance]bool // their control groups are gone
-	claim   *claim                    // of its name, while it is being raised; nil: nobody raises it here
+	Dir         home.Dir
+	Team        waggle.TeamName
+	Journal     journal.Journal
+	Lead        *control.Leader
+	JournalName journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
+	Jopts       journal.Options
+	Tidied      bool // its worktrees were seen to, and what is kept was said
+	Kept        []KeptWorktree
+	Broken      error                     // of the leader's journal, where it is shown all the same (readable)
+	Dropped     map[control.Instance]bool // their control groups are gone
+	Claim       *Claim                    // of its name, while it is being raised; nil: nobody raises it here
 
-	mu   sync.Mutex    // guards what follows: members are ended all at once
-	tell func(Note)    // of sweeps; nil: nobody is
-	said map[Note]bool // by them
+	Mu   sync.Mutex    // guards what follows: members are ended all at once
+	Tell func(Note)    // of sweeps; nil: nobody is
+	Said map[Note]bool // by them
 }
 
 // State opens the present team of a name: the newest in STATE that has not
@@ -207,17 +207,17 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 	return nil, unknown
 }
 
-func (o Operator) openState(dir home.Dir, name waggle.TeamName) (*State, error) {
-	return o.openJournal(dir, name, journal.Leader)
+func (o Operator) OpenState(dir home.Dir, name waggle.TeamName) (*State, error) {
+	return o.OpenJournal(dir, name, journal.Leader)
 }
 
-func (o Operator) openJournal(dir home.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
+func (o Operator) OpenJournal(dir home.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
 	return o.openFold(dir, name, j, control.NewLeader(nil))
 }
 
 func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader) (*State, error) {
-	s := &State{Dir: dir, Team: name, Lead: fold, journal: j, jopts: journal.Options{Now: o.Minter.Now, Deadline: o.patience}}
-	opened, err := dir.Journals().Open(j, s.Lead, s.jopts)
+	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, Jopts: journal.Options{Now: o.Minter.Now, Deadline: o.Patience}}
+	opened, err := dir.Journals().Open(j, s.Lead, s.Jopts)
 	if err != nil {
 		return nil, err
 	}
@@ -231,20 +231,20 @@ func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, f
 // Worker opens a member's journal, read only.
 func (s *State) Worker(i control.Instance) (*control.Worker, error) {
 	w := control.NewWorker(nil)
-	_, err := s.Dir.Journals().Open(journal.Name(i), w, s.jopts)
+	_, err := s.Dir.Journals().Open(journal.Name(i), w, s.Jopts)
 	return w, err
 }
 
-// led opens the state of a team that must be waggle's.
-func (o Operator) led(ctx context.Context, name waggle.TeamName) (*State, error) {
-	return o.ledAs(name, control.NewLeader)
+// Led opens the state of a team that must be waggle's.
+func (o Operator) Led(ctx context.Context, name waggle.TeamName) (*State, error) {
+	return o.LedAs(name, control.NewLeader)
 }
 
-// ledAs is led with another fold of the leader's journal.
-func (o Operator) ledAs(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
+// LedAs is led with another fold of the leader's journal.
+func (o Operator) LedAs(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
 	s, err := o.state(name, fold)
-	if broken(err) {
-		return nil, unreadable("open", name, err)
+	if Broken(err) {
+		return nil, Unreadable("open", name, err)
 	}
 	if err != nil {
 		return nil, err
@@ -259,15 +259,15 @@ func (o Operator) ledAs(name waggle.TeamName, fold func(control.Observer) *contr
 	return s, nil
 }
 
-// passing is how a command leads for a moment.
-func (o Operator) passing(s *State) leader.Options {
-	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.writer(), Log: o.Log, Observe: o.Observe, Patience: o.patience}
+// Passing is how a command leads for a moment.
+func (o Operator) Passing(s *State) leader.Options {
+	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.Writer(), Log: o.Log, Observe: o.Observe, Patience: o.Patience}
 }
 
-// pass runs one leader pass when nobody leads (TRUST 5). led reports that
+// Pass runs one leader pass when nobody leads (TRUST 5). led reports that
 // somebody does, and will do what is to be done.
-func (o Operator) pass(ctx context.Context, s *State) (led bool, err error) {
-	l, err := leader.Open(ctx, o.passing(s))
+func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
+	l, err := leader.Open(ctx, o.Passing(s))
 	if errors.Is(err, leader.ErrLeading) {
 		return true, s.Journal.Refresh(ctx)
 	}
@@ -278,16 +278,16 @@ func (o Operator) pass(ctx context.Context, s *State) (led bool, err error) {
 	return false, errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
 }
 
-// guard refuses a command that a member's process runs in the operator's name,
+// Guard refuses a command that a member's process runs in the operator's name,
 // and records it (TRUST 8). It keeps accidents and injected text out; it is not
 // a wall.
-func (o Operator) guard(ctx context.Context, s *State, what string) error {
-	ms, err := o.callers(s)
+func (o Operator) Guard(ctx context.Context, s *State, what string) error {
+	ms, err := o.Callers(s)
 	if len(ms) == 0 || err != nil {
 		return err
 	}
-	why := fmt.Sprintf("%s was called from inside %s", what, names(ms))
-	_, err = s.Journal.Append(ctx, o.writer(), func() ([]journal.Draft, error) {
+	why := fmt.Sprintf("%s was called from inside %s", what, Names(ms))
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
 			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(ms[0].Name), Why: why}}}, nil
 	})
@@ -295,8 +295,8 @@ func (o Operator) guard(ctx context.Context, s *State, what string) error {
 		Hint: "run it from your own terminal"}, err)
 }
 
-// box opens a member's mailbox.
-func (o Operator) box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
+// Box opens a member's mailbox.
+func (o Operator) Box(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
 	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits()})
 }
 
@@ -310,14 +310,14 @@ func (o Operator) limits() mailbox.Limits {
 // Boxes are the mailboxes of a team.
 func (o Operator) Boxes(name waggle.TeamName) mailbox.Boxes { return boxes.Of(o.Root, name) }
 
-// guarded is State for a command that only the operator may give, also in a team
+// Guarded is State for a command that only the operator may give, also in a team
 // that waggle does not lead: there nobody is a member's process.
-func (o Operator) guarded(ctx context.Context, name waggle.TeamName, what string) (*State, error) {
+func (o Operator) Guarded(ctx context.Context, name waggle.TeamName, what string) (*State, error) {
 	s, err := o.State(ctx, name)
 	if s == nil || err != nil {
 		return nil, err
 	}
-	return s, o.guard(ctx, s, what)
+	return s, o.Guard(ctx, s, what)
 }
 
 // Pick chooses the team: the named one, or the only one there is.

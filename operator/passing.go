@@ -11,14 +11,14 @@ import (
 	"waggle/poll"
 )
 
-// shortages are errors of a machine that has too little of something for a moment.
-var shortages = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EROFS, syscall.EAGAIN}
+// Shortages are errors of a machine that has too little of something for a moment.
+var Shortages = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EROFS, syscall.EAGAIN}
 
-// passing reports an error that ends no leader: a lock that somebody holds, a disk that
+// Passing reports an error that ends no leader: a lock that somebody holds, a disk that
 // is full, a record that contradicts the others and was not written, a journal that is
 // broken and may be put back. The next pass tries again from what is on disk, and nothing
 // is decided meanwhile.
-func passing(err error) bool {
+func Passing(err error) bool {
 	var locked *atomicfile.LockedError
 	var draft *journal.DraftError
 	switch b, ok := errors.AsType[*journal.BrokenError](err); {
@@ -29,19 +29,19 @@ func passing(err error) bool {
 	case errors.As(err, &locked), errors.As(err, &draft):
 		return true
 	}
-	return slices.ContainsFunc(shortages, func(s error) bool { return errors.Is(err, s) })
+	return slices.ContainsFunc(Shortages, func(s error) bool { return errors.Is(err, s) })
 }
 
-// unpassing leaves out an error that passes.
-func unpassing(err error) error {
-	if passing(err) {
+// Unpassing leaves out an error that passes.
+func Unpassing(err error) error {
+	if Passing(err) {
 		return nil
 	}
 	return err
 }
 
-// writable tries whether STATE takes a record now.
-func (s *State) writable() error {
+// Writable tries whether STATE takes a record now.
+func (s *State) Writable() error {
 	f, err := os.CreateTemp(s.Dir.Path, ".probe-*")
 	if err != nil {
 		return err

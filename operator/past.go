@@ -59,7 +59,7 @@ func (o Operator) Past(ctx context.Context, of string) (*home.Known, error) {
 // newest is the team that has not ended, else the last one.
 func (o Operator) newest(ks []home.Known) *home.Known {
 	for _, k := range slices.Backward(ks) {
-		if s := o.openPast(k); s.Broken == nil && s.Lead.Ended == nil {
+		if s := o.OpenPast(k); s.Broken == nil && s.Lead.Ended == nil {
 			return &k
 		}
 	}
@@ -106,18 +106,18 @@ func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.openPast(*k), nil
+	return o.OpenPast(*k), nil
 }
 
-func (o Operator) openPast(k home.Known) *Record {
-	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), journal: journal.Leader, jopts: journal.Options{Now: o.Minter.Now}}}
-	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.jopts)
+func (o Operator) OpenPast(k home.Known) *Record {
+	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: journal.Leader, Jopts: journal.Options{Now: o.Minter.Now}}}
+	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.Jopts)
 	return r
 }
 
-// owner says whose a journal is: leader, or a member by its name.
-func (s *State) owner(n journal.Name) string {
-	if n == journal.Leader || n == ownJournal {
+// Owner says whose a journal is: leader, or a member by its name.
+func (s *State) Owner(n journal.Name) string {
+	if n == journal.Leader || n == OwnJournal {
 		return string(n)
 	}
 	if m, ok := s.Lead.ByInstance(control.Instance(n)); ok {

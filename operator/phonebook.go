@@ -13,11 +13,11 @@ import (
 	"waggle/team"
 )
 
-// registry reads a team's phone book: config.json, and the members on record that it
+// Registry reads a team's phone book: config.json, and the members on record that it
 // does not show, or shows as gone: an edit of a file takes nobody out. In a team that
 // waggle leads, a file that cannot be read counts as absent.
-func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
-	cfg, err := o.listing(ctx, name)
+func (o Operator) Registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+	cfg, err := o.Listing(ctx, name)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -26,7 +26,7 @@ func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Con
 	case s == nil && err != nil:
 		return nil, errors.Join(err, serr)
 	case s == nil: // who opens the journal says what is wrong with it
-		return cfg, o.begun(cfg)
+		return cfg, o.Begun(cfg)
 	case err != nil:
 		cfg = leader.Book(name, s.Dir.UID, s.Lead.Live(), o.Minter.Now())
 	}
@@ -38,7 +38,7 @@ func (o Operator) registry(ctx context.Context, name waggle.TeamName) (*team.Con
 const listedWait = 2 * time.Second
 
 // listed reads config.json.
-func (o Operator) listing(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+func (o Operator) Listing(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
 	reg, err := team.Open(o.Root, name, team.Options{Deadline: listedWait})
 	if err != nil {
 		return nil, err
@@ -58,8 +58,8 @@ func onRecord(cfg *team.Config, lead *control.Leader) {
 	}
 }
 
-// homeless reports that there is no directory under the team's name.
-func (o Operator) homeless(name waggle.TeamName) bool {
+// Homeless reports that there is no directory under the team's name.
+func (o Operator) Homeless(name waggle.TeamName) bool {
 	info, err := os.Lstat(o.Root.TeamDir(name))
 	return errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 }

@@ -7,23 +7,23 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// terminals lists the terminals of a team's processes. A record of one that cannot be read
+// Terminals lists the terminals of a team's processes. A record of one that cannot be read
 // is set aside: it names no process.
-func (o Operator) terminals(s *State) ([]terminal.Held, error) {
+func (o Operator) Terminals(s *State) ([]terminal.Held, error) {
 	for {
 		list, err := terminal.List(s.Dir.Processes())
 		var bad *terminal.RecordError
 		if !errors.As(err, &bad) {
 			return list, err
 		}
-		if serr := o.setAside(s, bad.Path); serr != nil {
+		if serr := o.SetAside(s, bad.Path); serr != nil {
 			return list, errors.Join(err, serr)
 		}
 	}
 }
 
-// setAside moves what lies at a path of a team's state out of the way, as it is.
-func (o Operator) setAside(s *State, path string) error {
+// SetAside moves what lies at a path of a team's state out of the way, as it is.
+func (o Operator) SetAside(s *State, path string) error {
 	_, err := atomicfile.SetAside(path, s.Dir.Quarantine(), o.Minter.Now())
 	return err
 }

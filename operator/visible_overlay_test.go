@@ -1,6 +1,8 @@
 package operator
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestVisibleOverlays: a mark that is drawn through a letter, or around it, makes
 // another letter of it for a reader.

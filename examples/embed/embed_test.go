@@ -22,6 +22,9 @@ import (
 	"waggle/boxes"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 	"waggle/poll"
 	"waggle/team"
 )
@@ -208,11 +211,11 @@ tasks: [{subject: "Deploy", owner: ann, instructions: "make deploy"}]
 func TestMonitor(t *testing.T) {
 	dir := place(t)
 	op := newOperator(dir)
-	f, err := operator.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(monitored))
+	f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(monitored))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := op.Raise(t.Context(), f, false, func(operator.Note) {})
+	s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,12 +223,12 @@ func TestMonitor(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := op.Keep(ctx, s, f, operator.LeadOptions{Note: func(operator.Note) {}})
+		_, err := supervise.Of(op).Keep(ctx, s, f, supervise.LeadOptions{Note: func(operator.Note) {}})
 		ended <- err
 	}()
 	p := start(t, "monitor", op.Root.Path, op.Home.Path, "api")
 	line := p.until(` waits for an answer: Bash {"command":"make deploy"`)
-	waiting, err := op.Pending(t.Context(), "api", false)
+	waiting, err := decide.Of(op).Pending(t.Context(), "api", false)
 	if err != nil || len(waiting) != 1 || !strings.HasPrefix(line, waiting[0].Handle+" ") {
 		t.Errorf("%q, of the questions %+v, %v", line, waiting, err)
 	}

@@ -35,6 +35,9 @@ import (
 	"github.com/coder/websocket"
 
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
 )
 
 // Version is the version of the frames.
@@ -61,23 +64,23 @@ type Desk interface {
 	// Look reads the team as it is.
 	Look(ctx context.Context) (View, error)
 	// Decide answers one request in the operator's name.
-	Decide(ctx context.Context, a operator.Answer) (operator.Decided, error)
+	Decide(ctx context.Context, a decide.Answer) (decide.Decided, error)
 	// Send sends words in the operator's name.
-	Send(ctx context.Context, to, text string) ([]operator.Sent, error)
+	Send(ctx context.Context, to, text string) ([]mail.Sent, error)
 }
 
 // Mail is what was sent to one editor.
 type Mail interface {
-	Unread(ctx context.Context) ([]operator.InboxEntry, error)
+	Unread(ctx context.Context) ([]mail.InboxEntry, error)
 	// Take marks messages as taken, by InboxEntry.ID.
 	Take(ctx context.Context, ids ...string) error
 }
 
 // View is a team at one moment.
 type View struct {
-	Pending []operator.Question
-	Status  operator.Status
-	Inboxes []operator.Inbox
+	Pending []decide.Question
+	Status  inspect.Status
+	Inboxes []mail.Inbox
 }
 
 // Options are a bridge's settings.

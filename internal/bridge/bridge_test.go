@@ -8,6 +8,8 @@ import (
 
 	"waggle/internal/bridge"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
 )
 
 // Nobody is let in without the token, and nothing that they say has an effect.
@@ -109,8 +111,8 @@ func TestMail(t *testing.T) {
 	r := newRig(t)
 	e := r.connect("ed")
 	e.next("status")
-	r.desk.put("ed", operator.InboxEntry{ID: "one", Text: "first"})
-	r.desk.put("other", operator.InboxEntry{ID: "no", Text: "not for ed"})
+	r.desk.put("ed", mail.InboxEntry{ID: "one", Text: "first"})
+	r.desk.put("other", mail.InboxEntry{ID: "no", Text: "not for ed"})
 	r.bridge.Nudge()
 	if f := e.next("message"); f["entry"].(map[string]any)["text"] != "first" {
 		t.Errorf("%v", f)
@@ -127,7 +129,7 @@ func TestMail(t *testing.T) {
 	again.say(`{"op":"took","entry":"one"}`)
 	again.say(`{"op":"send","ref":"1","to":"ann","text":"frames are read in order"}`)
 	again.next("result")
-	r.desk.put("ed", operator.InboxEntry{ID: "two", Text: "second"})
+	r.desk.put("ed", mail.InboxEntry{ID: "two", Text: "second"})
 	r.bridge.Nudge()
 	if f := again.next("message"); f["entry"].(map[string]any)["id"] != "two" {
 		t.Errorf("%v", f)
@@ -148,8 +150,8 @@ func TestViews(t *testing.T) {
 	}
 	e.next("status")
 	r.desk.set(func(v *bridge.View) {
-		v.Pending = []operator.Question{{PendingItem: operator.PendingItem{ID: "r1", Digest: "d", AgeS: 1, Input: []byte(`{"n":9007199254740993}`)}}}
-		v.Inboxes = []operator.Inbox{{Member: "ann", Entries: []operator.InboxEntry{{ID: "a"}, {ID: "b"}}}}
+		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", AgeS: 1, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}}}}
 	})
 	r.bridge.Nudge()
 	if f := e.next("pending"); f["pending"].([]any)[0].(map[string]any)["input_text"] != `{"n":9007199254740993}` {
@@ -160,18 +162,18 @@ func TestViews(t *testing.T) {
 	}
 	// A question that only grew older is no news; what follows it is.
 	r.desk.set(func(v *bridge.View) {
-		v.Pending = []operator.Question{{PendingItem: operator.PendingItem{ID: "r1", Digest: "d", AgeS: 2, Input: []byte(`{"n":9007199254740993}`)}}}
-		v.Inboxes = []operator.Inbox{{Member: "ann", Entries: []operator.InboxEntry{{ID: "a"}, {ID: "b"}, {ID: "c"}}}}
+		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", AgeS: 2, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}, {ID: "c"}}}}
 	})
 	r.bridge.Nudge()
 	if f := e.read(); f["op"] != "team" || len(f["entries"].([]any)) != 1 {
 		t.Errorf("want the one new entry, got %v", f)
 	}
-	many := make([]operator.InboxEntry, 250)
+	many := make([]mail.InboxEntry, 250)
 	for i := range many {
 		many[i].ID = fmt.Sprint(i)
 	}
-	r.desk.set(func(v *bridge.View) { v.Inboxes = []operator.Inbox{{Member: "bob", Entries: many}} })
+	r.desk.set(func(v *bridge.View) { v.Inboxes = []mail.Inbox{{Member: "bob", Entries: many}} })
 	r.bridge.Nudge()
 	f := e.next("team")
 	if got := f["entries"].([]any); len(got) != 100 || got[99].(map[string]any)["id"] != "249" {
@@ -182,7 +184,7 @@ func TestViews(t *testing.T) {
 // An answer needs all that it is about; anything else decides nothing.
 func TestDecide(t *testing.T) {
 	r := newRig(t)
-	r.desk.set(func(v *bridge.View) { v.Pending = []operator.Question{{PendingItem: operator.PendingItem{ID: "r1"}}} })
+	r.desk.set(func(v *bridge.View) { v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1"}}} })
 	e := r.connect("ed")
 	digest := strings.Repeat("a", 64)
 	for _, bad := range []string{
@@ -208,7 +210,7 @@ func TestDecide(t *testing.T) {
 	if f["ref"] != "7" || f["decided"].(map[string]any)["decision"] != "deny" {
 		t.Errorf("%v", f)
 	}
-	if want := (operator.Answer{ID: "r1", Digest: digest, Reason: "no", Via: "bridge"}); len(r.desk.answers) != 1 || r.desk.answers[0] != want {
+	if want := (decide.Answer{ID: "r1", Digest: digest, Reason: "no", Via: "bridge"}); len(r.desk.answers) != 1 || r.desk.answers[0] != want {
 		t.Errorf("%+v", r.desk.answers)
 	}
 	for e.last["pending"] == nil || len(e.last["pending"]["pending"].([]any)) != 0 { // it may have come before the result

@@ -10,6 +10,8 @@ import (
 
 	"waggle/internal/jsonobj"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
 )
 
 // conn is one editor's connection. One goroutine reads and does what the editor
@@ -149,7 +151,7 @@ func (c *conn) decide(ctx context.Context, f frame) error {
 	if len(f.digest) != 64 {
 		return &operator.Error{Code: operator.CodeRefused, Op: "decide", Msg: "an answer needs the digest of what was shown"}
 	}
-	d, err := c.b.o.Desk.Decide(ctx, operator.Answer{ID: f.id, Digest: f.digest, Allow: f.decision == "allow", Reason: f.reason, Via: "bridge"})
+	d, err := c.b.o.Desk.Decide(ctx, decide.Answer{ID: f.id, Digest: f.digest, Allow: f.decision == "allow", Reason: f.reason, Via: "bridge"})
 	if err == nil {
 		err = d.Err()
 	}
@@ -220,9 +222,9 @@ func (c *conn) push(ctx context.Context) error {
 // once sends the entries of a mailbox that were not sent on this connection; of a
 // member's only the last ones. The editor's own mailbox has no member, and each of
 // its messages is a frame.
-func (c *conn) once(ctx context.Context, member string, entries []operator.InboxEntry) error {
+func (c *conn) once(ctx context.Context, member string, entries []mail.InboxEntry) error {
 	was, is := c.sent[member], make(map[string]bool, len(entries))
-	var fresh []operator.InboxEntry
+	var fresh []mail.InboxEntry
 	for _, e := range entries {
 		is[e.ID] = true
 		if !was[e.ID] {
@@ -262,7 +264,7 @@ func (c *conn) changed(ctx context.Context, last *string, shows any, p push) err
 
 // waiting is what an editor is shown of questions, and what makes one list another
 // than the last: not their age, which the editor counts itself.
-func waiting(qs []operator.Question) (shown, same []question) {
+func waiting(qs []decide.Question) (shown, same []question) {
 	shown, same = make([]question, len(qs)), make([]question, len(qs))
 	for i, q := range qs {
 		shown[i] = question{q, string(q.Input)}

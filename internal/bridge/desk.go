@@ -5,6 +5,9 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
 )
 
 // At is an operator's desk for one team.
@@ -18,17 +21,17 @@ type desk struct {
 func (d desk) Team() string { return string(d.team) }
 
 func (d desk) Register(ctx context.Context, id string) (Mail, error) {
-	return d.op.RegisterBridge(ctx, d.team, id)
+	return mail.Of(d.op).RegisterBridge(ctx, d.team, id)
 }
 
 func (d desk) Look(ctx context.Context) (View, error) {
 	var v View
-	pending, err := d.op.Pending(ctx, d.team, false)
+	pending, err := decide.Of(d.op).Pending(ctx, d.team, false)
 	if err != nil {
 		return View{}, err
 	}
 	v.Pending = pending
-	status, err := d.op.Status(ctx, d.team)
+	status, err := inspect.Of(d.op).Status(ctx, d.team)
 	if err != nil {
 		return View{}, err
 	}
@@ -40,7 +43,7 @@ func (d desk) Look(ctx context.Context) (View, error) {
 		}
 	}
 	for _, name := range names {
-		in, err := d.op.Inbox(ctx, d.team, name, false)
+		in, err := mail.Of(d.op).Inbox(ctx, d.team, name, false)
 		if err != nil {
 			return View{}, err
 		}
@@ -49,18 +52,18 @@ func (d desk) Look(ctx context.Context) (View, error) {
 	return v, nil
 }
 
-func (d desk) Decide(ctx context.Context, a operator.Answer) (operator.Decided, error) {
-	results, err := d.op.Decide(ctx, d.team, []operator.Answer{a})
+func (d desk) Decide(ctx context.Context, a decide.Answer) (decide.Decided, error) {
+	results, err := decide.Of(d.op).Decide(ctx, d.team, []decide.Answer{a})
 	if err != nil {
-		return operator.Decided{}, err
+		return decide.Decided{}, err
 	}
 	return results[0], nil
 }
 
-func (d desk) Send(ctx context.Context, to, text string) ([]operator.Sent, error) {
+func (d desk) Send(ctx context.Context, to, text string) ([]mail.Sent, error) {
 	addr, err := waggle.ParseAddress(to)
 	if err != nil {
 		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
 	}
-	return d.op.Send(ctx, d.team, operator.Message{To: addr, Text: text})
+	return mail.Of(d.op).Send(ctx, d.team, mail.Message{To: addr, Text: text})
 }

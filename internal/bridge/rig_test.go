@@ -16,6 +16,8 @@ import (
 
 	"waggle/internal/bridge"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,9 +30,9 @@ const wait = 30 * time.Second
 // desk is a team in memory.
 type desk struct {
 	mu      sync.Mutex
-	mail    map[string][]operator.InboxEntry
+	mail    map[string][]mail.InboxEntry
 	view    bridge.View
-	answers []operator.Answer
+	answers []decide.Answer
 	sent    []string
 	refuse  error
 }
@@ -44,7 +46,7 @@ func (d *desk) Register(_ context.Context, id string) (bridge.Mail, error) {
 		return nil, &operator.Error{Code: operator.CodeUsage, Msg: "no id"}
 	}
 	if d.mail == nil {
-		d.mail = map[string][]operator.InboxEntry{}
+		d.mail = map[string][]mail.InboxEntry{}
 	}
 	return box{d, id}, nil
 }
@@ -57,26 +59,26 @@ func (d *desk) Look(context.Context) (bridge.View, error) {
 	return v, nil
 }
 
-func (d *desk) Decide(_ context.Context, a operator.Answer) (operator.Decided, error) {
+func (d *desk) Decide(_ context.Context, a decide.Answer) (decide.Decided, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.refuse != nil {
-		return operator.Decided{}, d.refuse
+		return decide.Decided{}, d.refuse
 	}
 	d.answers = append(d.answers, a)
-	d.view.Pending = []operator.Question{}
-	return operator.Decided{ID: a.ID, Decision: map[bool]string{true: "allow", false: "deny"}[a.Allow], Changed: true}, nil
+	d.view.Pending = []decide.Question{}
+	return decide.Decided{ID: a.ID, Decision: map[bool]string{true: "allow", false: "deny"}[a.Allow], Changed: true}, nil
 }
 
-func (d *desk) Send(_ context.Context, to, text string) ([]operator.Sent, error) {
+func (d *desk) Send(_ context.Context, to, text string) ([]mail.Sent, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sent = append(d.sent, to+": "+text)
-	return []operator.Sent{{To: to, State: "written"}}, nil
+	return []mail.Sent{{To: to, State: "written"}}, nil
 }
 
 // put lays a message into an editor's mailbox.
-func (d *desk) put(id string, e operator.InboxEntry) {
+func (d *desk) put(id string, e mail.InboxEntry) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mail[id] = append(d.mail[id], e)
@@ -93,7 +95,7 @@ type box struct {
 	id string
 }
 
-func (b box) Unread(context.Context) ([]operator.InboxEntry, error) {
+func (b box) Unread(context.Context) ([]mail.InboxEntry, error) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	return slices.Clone(b.d.mail[b.id]), nil
@@ -102,7 +104,7 @@ func (b box) Unread(context.Context) ([]operator.InboxEntry, error) {
 func (b box) Take(_ context.Context, ids ...string) error {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
-	b.d.mail[b.id] = slices.DeleteFunc(b.d.mail[b.id], func(e operator.InboxEntry) bool { return slices.Contains(ids, e.ID) })
+	b.d.mail[b.id] = slices.DeleteFunc(b.d.mail[b.id], func(e mail.InboxEntry) bool { return slices.Contains(ids, e.ID) })
 	return nil
 }
 
@@ -119,7 +121,7 @@ func newRig(t *testing.T, origins ...string) *rig {
 }
 
 func newRigWith(t *testing.T, o bridge.Options) *rig {
-	r := &rig{t: t, desk: &desk{view: bridge.View{Pending: []operator.Question{}}}}
+	r := &rig{t: t, desk: &desk{view: bridge.View{Pending: []decide.Question{}}}}
 	o.Desk = r.desk
 	r.bridge = bridge.New(o)
 	s := httptest.NewServer(r.bridge)

@@ -8,6 +8,9 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
 )
 
 func auditAcknowledgeCmd(a *App) *cobra.Command {
@@ -41,7 +44,7 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 			if err != nil {
 				return err
 			}
-			b, err := op.Break(cmd.Context(), name, member)
+			b, err := process.Of(op).Break(cmd.Context(), name, member)
 			if err != nil {
 				return err
 			}
@@ -51,11 +54,11 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 			if member != "" {
 				return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journal of " + member + " is whole, or no present member has that name: there is nothing to acknowledge"}
 			}
-			var d *operator.Divergence
+			var d *decide.Divergence
 			if seq == 0 {
-				d, err = op.Divergence(cmd.Context(), name)
+				d, err = decide.Of(op).Divergence(cmd.Context(), name)
 			} else {
-				d, err = op.Acknowledge(cmd.Context(), name, seq)
+				d, err = decide.Of(op).Acknowledge(cmd.Context(), name, seq)
 			}
 			if err != nil {
 				return err
@@ -85,16 +88,16 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 
 // acknowledgeBreak shows a broken journal, and lets the team or the member go on when seq
 // names the break.
-func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name waggle.TeamName, b *operator.Broken, member string, seq uint64) (err error) {
+func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name waggle.TeamName, b *process.Broken, member string, seq uint64) (err error) {
 	switch {
 	case seq == 0:
 	case b.Member == "":
-		b, err = op.AcknowledgeBreak(cmd.Context(), name, seq, a.sayNote)
+		b, err = supervise.Of(op).AcknowledgeBreak(cmd.Context(), name, seq, a.sayNote)
 	case member == "":
 		return &operator.Error{Code: operator.CodeUsage, Op: "acknowledge", Msg: "the broken journal is that of " + b.Member,
 			Hint: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
 	default:
-		b, err = op.AcknowledgeMember(cmd.Context(), name, member, seq, operator.LeadOptions{Note: a.sayNote})
+		b, err = supervise.Of(op).AcknowledgeMember(cmd.Context(), name, member, seq, supervise.LeadOptions{Note: a.sayNote})
 	}
 	if b == nil {
 		return err
@@ -124,7 +127,7 @@ func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name wa
 	return nil
 }
 
-func (a *App) sayBreak(b *operator.Broken) {
+func (a *App) sayBreak(b *process.Broken) {
 	whose := "the leader's journal"
 	if b.Member != "" {
 		whose = "the journal of " + b.Member

@@ -5,10 +5,11 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/teams"
 )
 
 func adoptCmd(a *App) *cobra.Command {
-	var ao operator.AdoptOptions
+	var ao teams.AdoptOptions
 	cmd := &cobra.Command{
 		Use:   "adopt --pid N | --session UUID --as NAME",
 		Short: "Bring a running session that waggle did not start into a team",
@@ -39,7 +40,7 @@ member's from then on, so that you decide from another terminal.
 			if err != nil {
 				return err
 			}
-			got, err := op.Adopt(cmd.Context(), name, ao)
+			got, err := teams.Of(op).Adopt(cmd.Context(), name, ao)
 			if err != nil {
 				return err
 			}

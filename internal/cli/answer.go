@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 func answerCmd(a *App) *cobra.Command {
@@ -48,14 +49,14 @@ func (a *App) answer(ctx context.Context, id string, words []string) error {
 		}
 		return &operator.Error{Code: operator.CodeUsage, Op: "answer", Msg: id + " asks for permission, not for words", Hint: "waggle show " + id + ", then approve or deny it"}
 	}
-	d, err := op.DecideSession(ctx, operator.Answer{ID: id, Allow: true, Via: "answer"}, words)
+	d, err := decide.Of(op).DecideSession(ctx, decide.Answer{ID: id, Allow: true, Via: "answer"}, words)
 	if err != nil {
 		return err
 	}
 	if d == nil { // its session was removed meanwhile
 		return &control.UnknownRequestError{ID: waggle.RequestID(id)}
 	}
-	results := []operator.Decided{*d}
+	results := []decide.Decided{*d}
 	if a.flags.json {
 		if err := a.document(map[string]any{"results": results}); err != nil {
 			return err

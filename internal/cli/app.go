@@ -21,6 +21,7 @@ import (
 	"waggle/home"
 	"waggle/internal/telemetry"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/poll"
 	"waggle/spawn"
 	"waggle/team"
@@ -255,7 +256,7 @@ func (a *App) team() (operator.Operator, waggle.TeamName, error) {
 func (a *App) teamPast() (operator.Operator, waggle.TeamName, error) {
 	op, name, err := a.team()
 	if operator.Code(err) == operator.CodeNotFound && a.flags.team != "" {
-		if past, perr := waggle.ParseTeam(a.flags.team); perr == nil && op.WorkedIn(past) {
+		if past, perr := waggle.ParseTeam(a.flags.team); perr == nil && inspect.Of(op).WorkedIn(past) {
 			return op, past, nil
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 )
 
@@ -75,7 +76,7 @@ func denyCmd(a *App) *cobra.Command {
 --json are as for approve.`,
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.decide(cmd.Context(), ids, f, operator.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)
+			return a.decide(cmd.Context(), ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)
 		},
 	}
 	cmd.Flags().StringVarP(&f.reason, "message", "m", "", "why")
@@ -86,7 +87,7 @@ func denyCmd(a *App) *cobra.Command {
 }
 
 func (a *App) approve(ctx context.Context, ids []string, f answerFlags) error {
-	with := operator.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
+	with := decide.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
 	if f.rule == "" && (f.expires != "" || f.scope != "member") {
 		return &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope and --expires go with --rule"}
 	}
@@ -106,12 +107,12 @@ func (a *App) approve(ctx context.Context, ids []string, f answerFlags) error {
 }
 
 // lesson reads the rule that an answer is to teach.
-func (a *App) lesson(f answerFlags) (*operator.Lesson, error) {
+func (a *App) lesson(f answerFlags) (*decide.Lesson, error) {
 	r, err := policy.ParseRule(f.rule)
 	if err != nil {
 		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Err: err, Hint: "waggle show ID lists the narrowest rules"}
 	}
-	l := &operator.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(operator.LessonTime)}
+	l := &decide.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(decide.LessonTime)}
 	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
 		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope is member, team or sessions, not " + f.scope}
 	}
@@ -144,14 +145,14 @@ func (a *App) confirm(ctx context.Context, text, question string) error {
 	return err
 }
 
-func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with operator.Answer, lesson *operator.Lesson) error {
+func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
 	bad := func(msg string) error {
 		return &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: msg, Hint: "usage: waggle " + with.Via + " ID… | --group GROUP"}
 	}
 	switch {
 	case f.group == "" && len(ids) == 0:
 		return bad("name a request, or a group with --group")
-	case len(ids) > 0 && operator.IsGroup(ids[0]):
+	case len(ids) > 0 && decide.IsGroup(ids[0]):
 		return bad(ids[0] + " is a group: say --group " + ids[0])
 	case f.group != "" && len(ids) > 0:
 		return bad("name requests or a group, not both")
@@ -170,9 +171,9 @@ func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with oper
 		return err
 	}
 	doc := map[string]any{"results": results}
-	var learned *operator.PolicyChange
+	var learned *decide.PolicyChange
 	if lesson != nil {
-		if learned, err = op.Learn(ctx, name, results, *lesson); err != nil {
+		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
 			return errors.Join(err, a.sayDecided(results))
 		}
 		doc["policy"] = learned
@@ -189,20 +190,20 @@ func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with oper
 	return err
 }
 
-func (a *App) answers(ctx context.Context, op operator.Operator, name waggle.TeamName, ids []string, f answerFlags, with operator.Answer) ([]operator.Decided, error) {
+func (a *App) answers(ctx context.Context, op operator.Operator, name waggle.TeamName, ids []string, f answerFlags, with decide.Answer) ([]decide.Decided, error) {
 	if f.group != "" {
-		return op.DecideGroup(ctx, name, f.group, with)
+		return decide.Of(op).DecideGroup(ctx, name, f.group, with)
 	}
-	answers := make([]operator.Answer, len(ids))
+	answers := make([]decide.Answer, len(ids))
 	for i, id := range ids {
 		answers[i] = with
 		answers[i].ID = id
 	}
-	return op.Decide(ctx, name, answers)
+	return decide.Of(op).Decide(ctx, name, answers)
 }
 
 // sayDecided says what became of each and returns the first refusal.
-func (a *App) sayDecided(results []operator.Decided) error {
+func (a *App) sayDecided(results []decide.Decided) error {
 	var first error
 	for _, r := range results {
 		if r.Err() != nil {

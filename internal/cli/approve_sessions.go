@@ -6,6 +6,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 // scopeSessions is whom a rule is for that answers sessions' requests.
@@ -13,7 +14,7 @@ const scopeSessions = "sessions"
 
 // decideSessions answers the requests that are sessions', and leaves those of a team in
 // ids. done reports that nothing is left to do.
-func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, with operator.Answer) (done bool, err error) {
+func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, with decide.Answer) (done bool, err error) {
 	if a.flags.team != "" {
 		return false, nil
 	}
@@ -23,15 +24,15 @@ func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, 
 	}
 	lesson := with.Lesson
 	with.Lesson = nil
-	var results []operator.Decided
+	var results []decide.Decided
 	if f.group != "" {
-		if g, err := op.ShowSessionGroup(f.group); g == nil || err != nil {
+		if g, err := decide.Of(op).ShowSessionGroup(f.group); g == nil || err != nil {
 			return false, err
 		}
 		if err := forSessions(lesson, f); err != nil {
 			return true, err
 		}
-		results, err = op.DecideSessionGroup(ctx, f.group, with)
+		results, err = decide.Of(op).DecideSessionGroup(ctx, f.group, with)
 	} else {
 		results, err = a.answerSessions(ctx, op, ids, f, lesson, with)
 	}
@@ -47,7 +48,7 @@ func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, 
 	doc := map[string]any{"results": results}
 	if lesson != nil {
 		end := lesson.End.UTC()
-		learned, err := op.AddSessionRule(ctx, lesson.Rule, false, &end)
+		learned, err := decide.Of(op).AddSessionRule(ctx, lesson.Rule, false, &end)
 		if err != nil {
 			return true, err
 		}
@@ -62,14 +63,14 @@ func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, 
 		return true, err
 	}
 	if lesson != nil && !a.flags.json {
-		return true, a.saySessionRules(op.SessionRules())
+		return true, a.saySessionRules(decide.Of(op).SessionRules())
 	}
 	return true, nil
 }
 
 // answerSessions answers ids when they are sessions'. A mix with a team's is refused
 // before anything is decided.
-func (a *App) answerSessions(ctx context.Context, op operator.Operator, ids *[]string, f answerFlags, lesson *operator.Lesson, with operator.Answer) ([]operator.Decided, error) {
+func (a *App) answerSessions(ctx context.Context, op operator.Operator, ids *[]string, f answerFlags, lesson *decide.Lesson, with decide.Answer) ([]decide.Decided, error) {
 	var mine, rest []string
 	for _, id := range *ids {
 		of, err := a.ofSession(ctx, op, id)
@@ -90,11 +91,11 @@ func (a *App) answerSessions(ctx context.Context, op operator.Operator, ids *[]s
 			return nil, err
 		}
 	}
-	var results []operator.Decided
+	var results []decide.Decided
 	for _, id := range mine {
 		one := with
 		one.ID = id
-		d, err := op.DecideSession(ctx, one, nil)
+		d, err := decide.Of(op).DecideSession(ctx, one, nil)
 		if err != nil {
 			return results, err
 		}
@@ -108,7 +109,7 @@ func (a *App) answerSessions(ctx context.Context, op operator.Operator, ids *[]s
 }
 
 // forSessions refuses a rule that is for a team or a member of one.
-func forSessions(l *operator.Lesson, f answerFlags) error {
+func forSessions(l *decide.Lesson, f answerFlags) error {
 	if l == nil || f.scope == scopeSessions {
 		return nil
 	}

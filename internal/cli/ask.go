@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/ask"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 )
 
@@ -88,25 +89,25 @@ func (a *App) yes(ctx context.Context, text, question string) (bool, error) {
 }
 
 // ask is operator's Ask: a request on this terminal.
-func (a *App) ask(ctx context.Context, q operator.Question) (operator.Answer, error) {
+func (a *App) ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	return a.request(ctx, q, "", true)
 }
 
 // request asks for a request, with more said below it.
-func (a *App) request(ctx context.Context, q operator.Question, more string, reason bool) (operator.Answer, error) {
+func (a *App) request(ctx context.Context, q decide.Question, more string, reason bool) (decide.Answer, error) {
 	lay := func(cols int) string { return a.styled(questionText(q, cols)) + more }
 	answer, err := a.put(ctx, ask.Question{Handle: q.Handle, Lay: lay, Last: decisive(q), Risk: riskOf(q), Typed: typed(q), Reason: reason})
 	if err != nil {
-		return operator.Answer{}, err
+		return decide.Answer{}, err
 	}
 	// The handle, because the asker chooses the id and could choose another's handle.
-	return operator.Answer{ID: q.Handle, Digest: q.Digest, Allow: answer.Allow, Reason: answer.Reason, Via: "prompt"}, nil
+	return decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: answer.Allow, Reason: answer.Reason, Via: "prompt"}, nil
 }
 
 // typed says that a request is allowed only by its handle, never by one key.
-func typed(q operator.Question) bool { return policy.Risk(q.Risk) == policy.RiskHigh }
+func typed(q decide.Question) bool { return policy.Risk(q.Risk) == policy.RiskHigh }
 
-func riskOf(q operator.Question) int {
+func riskOf(q decide.Question) int {
 	switch policy.Risk(q.Risk) {
 	case policy.RiskHigh:
 		return 2
@@ -117,6 +118,6 @@ func riskOf(q operator.Question) int {
 }
 
 // decisive is the line to read when the question is longer than the screen.
-func decisive(q operator.Question) string {
+func decisive(q decide.Question) string {
 	return bold(operator.Visible(fmt.Sprintf("%s, risk %s, from %s: %s", q.Handle, q.Risk, q.Member, what(q))))
 }

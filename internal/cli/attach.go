@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/process"
 	"waggle/spawn/terminal"
 )
 
@@ -42,12 +43,12 @@ tmux, and left with its own detach key.`,
 			if err != nil {
 				return err
 			}
-			h, err := op.Terminal(cmd.Context(), team, name)
+			h, err := process.Of(op).Terminal(cmd.Context(), team, name)
 			if err != nil {
 				return err
 			}
 			if p := h.Place.Pane; p != nil && tty(a.In) && tty(a.Out) {
-				argv, err := op.ShowPane(*p)
+				argv, err := process.Of(op).ShowPane(*p)
 				if err != nil {
 					return err
 				}

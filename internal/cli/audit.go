@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
 )
 
 const pastHelp = `TEAM is a name, or the id of a team that was (<team>-<8 hex digits>); a deleted
@@ -48,7 +50,7 @@ The first bad record of each journal is named with file and line, and the exit c
 			if err != nil {
 				return err
 			}
-			v, err := op.Verify(cmd.Context(), of)
+			v, err := inspect.Of(op).Verify(cmd.Context(), of)
 			if err != nil {
 				return err
 			}
@@ -63,7 +65,7 @@ The first bad record of each journal is named with file and line, and the exit c
 	}
 }
 
-func (a *App) sayVerified(v *operator.Verified) error {
+func (a *App) sayVerified(v *inspect.Verified) error {
 	if a.flags.json {
 		return a.document(v)
 	}
@@ -107,7 +109,7 @@ unknown; "" when it did not start.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completePast,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			sessions := len(args) > 0 && args[0] == operator.SessionTeam
+			sessions := len(args) > 0 && args[0] == decide.SessionTeam
 			if sessions {
 				args = nil
 			}
@@ -125,10 +127,10 @@ unknown; "" when it did not start.`,
 				return err
 			}
 			if sessions {
-				es, broken := op.SessionAudit(q)
-				return errors.Join(a.sayEvents("sessions", operator.SessionTeam, es), broken)
+				es, broken := decide.Of(op).SessionAudit(q)
+				return errors.Join(a.sayEvents("sessions", decide.SessionTeam, es), broken)
 			}
-			r, es, broken := op.Audit(cmd.Context(), of, q)
+			r, es, broken := inspect.Of(op).Audit(cmd.Context(), of, q)
 			if r == nil {
 				return broken
 			}
@@ -215,7 +217,7 @@ audit query has it.`,
 			if of != "" {
 				past = of
 			}
-			d, err := op.AuditShow(cmd.Context(), past, args[0])
+			d, err := inspect.Of(op).AuditShow(cmd.Context(), past, args[0])
 			if d == nil {
 				return err
 			}
@@ -227,7 +229,7 @@ audit query has it.`,
 	return cmd
 }
 
-func (a *App) sayDetail(d *operator.AuditDetail) error {
+func (a *App) sayDetail(d *inspect.AuditDetail) error {
 	if a.flags.json {
 		return a.document(d)
 	}
@@ -257,7 +259,7 @@ func (a *App) sayDetail(d *operator.AuditDetail) error {
 	a.say("%s", bold("records"))
 	for _, r := range d.Records {
 		a.say("  %s %s %d %s", faint(r.Time), operator.Visible(r.Owner), r.Seq, bold(r.Kind))
-		a.say("    %s", operator.ShownJSON(string(r.Body)))
+		a.say("    %s", decide.ShownJSON(string(r.Body)))
 	}
 	return nil
 }
@@ -279,11 +281,11 @@ itself stays as it is. ` + pastHelp,
 			if err != nil {
 				return err
 			}
-			var r *operator.Redactor
+			var r *inspect.Redactor
 			if redact {
-				r = operator.NewRedactor(a.Environ)
+				r = inspect.NewRedactor(a.Environ)
 			}
-			return op.Export(cmd.Context(), of, r, func(rec operator.AuditRecord) error { return a.line(rec) })
+			return inspect.Of(op).Export(cmd.Context(), of, r, func(rec inspect.AuditRecord) error { return a.line(rec) })
 		},
 	}
 	cmd.Flags().BoolVar(&redact, "redact", false, "mask secrets")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"waggle/operator"
+	"waggle/operator/supervise"
 )
 
 // TestChecks runs examples/checks on a scratch module: as it is, and with each
@@ -89,7 +90,7 @@ func TestChecks(t *testing.T) {
 }
 
 // runFile runs a team file headless and returns the exit code and the report.
-func runFile(t *testing.T, dir, file string) (int, operator.Report) {
+func runFile(t *testing.T, dir, file string) (int, supervise.Report) {
 	t.Helper()
 	out := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), binary(t), "run", file, "--headless", "--report", out,
@@ -106,7 +107,7 @@ func runFile(t *testing.T, dir, file string) (int, operator.Report) {
 	if rerr != nil {
 		t.Fatalf("%v\n%s", rerr, log.String())
 	}
-	var rep operator.Report
+	var rep supervise.Report
 	if err := json.Unmarshal(b, &rep); err != nil {
 		t.Fatal(err)
 	}

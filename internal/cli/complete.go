@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/task"
 	"waggle/team"
@@ -101,7 +103,7 @@ func (a *App) completeHosts(_ *cobra.Command, args []string, _ string) ([]string
 	var out []string
 	for _, q := range a.openQuestions() {
 		if q.Host != "" && len(args) == 0 {
-			out = append(out, q.ID+"\t"+operator.Visible(q.Member+" "+operator.ShownHost(q.Host, q.Port)))
+			out = append(out, q.ID+"\t"+operator.Visible(q.Member+" "+decide.ShownHost(q.Host, q.Port)))
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
@@ -148,19 +150,19 @@ func (a *App) openState() *operator.State {
 	return s
 }
 
-func (a *App) openQuestions() []operator.Question {
+func (a *App) openQuestions() []decide.Question {
 	op, err := a.op()
 	if err != nil {
 		return nil
 	}
-	var qs []operator.Question
+	var qs []decide.Question
 	if s := a.openState(); s != nil {
 		for _, r := range s.Lead.Pending() {
-			qs = append(qs, op.Question(s, r))
+			qs = append(qs, decide.Of(op).Question(s, r))
 		}
 	}
 	if a.flags.team == "" {
-		_, open, _ := op.Sessions() // what cannot be read is offered by nobody
+		_, open, _ := decide.Of(op).Sessions() // what cannot be read is offered by nobody
 		qs = append(qs, open...)
 	}
 	return qs
@@ -172,7 +174,7 @@ func (a *App) completePast(_ *cobra.Command, args []string, _ string) ([]string,
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	known, err := op.PastTeams()
+	known, err := inspect.Of(op).PastTeams()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -12,6 +12,8 @@ import (
 
 	"waggle/internal/atomicfile"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/teamfile"
 )
 
 // maxConfig is the most that is read of the user's own file.
@@ -39,7 +41,7 @@ func (a *App) configPath() (path string, named bool, err error) {
 
 // config reads the user's own file; nil when there is none. One that cannot be
 // read stops every command: what bounds a team is not passed over.
-func (a *App) config() (*operator.Config, error) {
+func (a *App) config() (*teamfile.Config, error) {
 	path, named, err := a.configPath()
 	if err != nil || path == "" {
 		return nil, err
@@ -62,7 +64,7 @@ func (a *App) config() (*operator.Config, error) {
 		}
 		return nil, &operator.Error{Code: code, Op: "config", Err: fmt.Errorf("your settings in %s: %w", path, err)}
 	}
-	return operator.ParseConfig(path, data)
+	return teamfile.ParseConfig(path, data)
 }
 
 // graceSaid takes the grace of the user's file where no flag says one.
@@ -81,7 +83,7 @@ func (a *App) graceSaid(cmd *cobra.Command, grace *time.Duration) error {
 }
 
 // sayCeiling says what the user's ceiling is, when a team has one.
-func (a *App) sayCeiling(c *operator.CeilingView) {
+func (a *App) sayCeiling(c *decide.CeilingView) {
 	if c == nil {
 		return
 	}

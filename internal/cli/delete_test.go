@@ -13,6 +13,10 @@ import (
 
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/operator/teams"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -49,17 +53,17 @@ func (r *rig) unled() {
 func TestDeleteLive(t *testing.T) {
 	r := newRig(t, twoIdle)
 	ctx := t.Context()
-	if _, err := r.op.Delete(ctx, "api", operator.DeleteOptions{}); operator.Code(err) != operator.CodeLocked {
+	if _, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{}); operator.Code(err) != operator.CodeLocked {
 		t.Errorf("while it is led: %v", err)
 	}
 	r.unled()
-	_, err := r.op.Delete(ctx, "api", operator.DeleteOptions{})
+	_, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{})
 	var life *team.LifeError
 	if operator.Code(err) != operator.CodeRefused || !errors.As(err, &life) || life.From != team.Live {
 		t.Errorf("while it runs: %v", err)
 	}
 	var told []int
-	d, err := r.op.Delete(ctx, "api", operator.DeleteOptions{Force: true, Tell: func(p operator.Running, ends bool) {
+	d, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{Force: true, Tell: func(p inspect.Running, ends bool) {
 		if _, gone := spawn.Identify(p.PID); gone != nil || !ends {
 			t.Errorf("%+v was told too late: %v %v", p, gone, ends)
 		}
@@ -86,7 +90,7 @@ func TestDeleteLive(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if f, err := r.op.Facts(ctx, "api"); err != nil || f.Life() != team.Absent {
+	if f, err := teams.Of(r.op).Facts(ctx, "api"); err != nil || f.Life() != team.Absent {
 		t.Errorf("%+v %v", f, err)
 	}
 }
@@ -102,27 +106,27 @@ func TestDeleteWasStopped(t *testing.T) {
 	for _, how := range []string{"delete", "create", "join"} {
 		op := newOperator(t)
 		ctx := t.Context()
-		s, err := op.Create(ctx, "api", "", control.PolicySet{})
+		s, err := teams.Of(op).Create(ctx, "api", "", control.PolicySet{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := op.Lead(ctx, s)
+		l, err := process.Of(op).Lead(ctx, s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := errors.Join(l.End(ctx, "down"), l.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if f, err := op.Facts(ctx, "api"); err != nil || f.Life() != team.Deleting {
+		if f, err := teams.Of(op).Facts(ctx, "api"); err != nil || f.Life() != team.Deleting {
 			t.Errorf("%+v %v", f, err)
 		}
 		switch how {
 		case "delete":
-			_, err = op.Delete(ctx, "api", operator.DeleteOptions{})
+			_, err = teams.Of(op).Delete(ctx, "api", teams.DeleteOptions{})
 		case "create":
-			_, err = op.Create(ctx, "api", "", control.PolicySet{})
+			_, err = teams.Of(op).Create(ctx, "api", "", control.PolicySet{})
 		case "join":
-			_, _, err = op.Register(ctx, "api", team.Member{Name: "w"}, false)
+			_, _, err = mail.Of(op).Register(ctx, "api", team.Member{Name: "w"}, false)
 			var life *team.LifeError
 			if !errors.As(err, &life) || life.From != team.Deleting {
 				t.Errorf("joined what is being deleted: %v", err)
@@ -158,15 +162,15 @@ func TestDeleteForeign(t *testing.T) {
 		}
 	}
 	config(self.Start)
-	if _, err := op.Delete(ctx, "session-0123abcd", operator.DeleteOptions{}); operator.Code(err) != operator.CodeRefused {
+	if _, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{}); operator.Code(err) != operator.CodeRefused {
 		t.Errorf("%v", err)
 	}
-	rows, _, err := op.Teams(ctx)
+	rows, _, err := inspect.Of(op).Teams(ctx)
 	if err != nil || len(rows) != 1 || rows[0].Live != 1 || rows[0].Dialect != "session" {
 		t.Errorf("%+v %v", rows, err)
 	}
 	left := 0
-	d, err := op.Delete(ctx, "session-0123abcd", operator.DeleteOptions{Force: true, Tell: func(_ operator.Running, ends bool) {
+	d, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{Force: true, Tell: func(_ inspect.Running, ends bool) {
 		if !ends {
 			left++
 		}
@@ -175,7 +179,7 @@ func TestDeleteForeign(t *testing.T) {
 		t.Errorf("%+v %d %v", d, left, err)
 	}
 	config("1") // the pid was given away
-	if _, err := op.Delete(ctx, "session-0123abcd", operator.DeleteOptions{}); err != nil {
+	if _, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"waggle/internal/demo"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 func demoCmd(a *App) *cobra.Command {
@@ -91,6 +92,6 @@ func demoLines(lines []demo.Line) []map[string]string {
 }
 
 // turn is the person's turn in the demo. Silence denies.
-func (a *App) turn(ctx context.Context, q operator.Question) (operator.Answer, error) {
+func (a *App) turn(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	return a.request(ctx, q, fmt.Sprintf("\n\nYour turn. Without an answer in %s it is denied.", askFor), false)
 }

@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/inspect"
 )
 
 func digestCmd(a *App) *cobra.Command {
@@ -54,7 +55,7 @@ lists the members that are dead, stalled or unknown now, like members.`,
 			if err != nil {
 				return err
 			}
-			d, err := op.Digest(cmd.Context(), of, from)
+			d, err := inspect.Of(op).Digest(cmd.Context(), of, from)
 			if err != nil {
 				return err
 			}
@@ -75,7 +76,7 @@ lists the members that are dead, stalled or unknown now, like members.`,
 }
 
 // sayDigest shows what there is of each kind, and what to do next.
-func (a *App) sayDigest(d *operator.Digest) {
+func (a *App) sayDigest(d *inspect.Digest) {
 	name := waggle.TeamName(d.Team)
 	a.say("%s  %s, since %s (%s)", bold(operator.Visible(d.Team)), d.State, a.moment(d.Since), operator.Visible(d.SinceWhy))
 	quiet := true
@@ -110,11 +111,11 @@ func (a *App) sayDigest(d *operator.Digest) {
 		subject := fmt.Sprintf("task %s %q", r.Task, r.Subject)
 		rows = append(rows, []string{a.moment(r.At), r.Outcome, r.Member, subject, r.Note})
 	}
-	part("Results", nextOf(a, d.Results, func(r operator.DigestResult) string { return r.Next }, name), rows)
-	part("Members", nextOf(a, d.Members, func(m operator.DigestMember) string { return m.Next }, name), a.memberRows(d.Members))
-	part("Not well now", nextOf(a, d.Trouble, func(m operator.DigestMember) string { return m.Next }, name), a.memberRows(d.Trouble))
-	part("Decided without you", nextOf(a, d.Decisions, func(n operator.DigestDecision) string { return n.Next }, name), a.decisionRows(d.Decisions))
-	part("Refused by rules", nextOf(a, d.Calls.Denied, func(n operator.DigestDecision) string { return n.Next }, name), a.decisionRows(d.Calls.Denied))
+	part("Results", nextOf(a, d.Results, func(r inspect.DigestResult) string { return r.Next }, name), rows)
+	part("Members", nextOf(a, d.Members, func(m inspect.DigestMember) string { return m.Next }, name), a.memberRows(d.Members))
+	part("Not well now", nextOf(a, d.Trouble, func(m inspect.DigestMember) string { return m.Next }, name), a.memberRows(d.Trouble))
+	part("Decided without you", nextOf(a, d.Decisions, func(n inspect.DigestDecision) string { return n.Next }, name), a.decisionRows(d.Decisions))
+	part("Refused by rules", nextOf(a, d.Calls.Denied, func(n inspect.DigestDecision) string { return n.Next }, name), a.decisionRows(d.Calls.Denied))
 	rows = nil
 	for _, m := range d.Messages {
 		rows = append(rows, []string{a.moment(m.At), m.From, m.Text})
@@ -142,14 +143,14 @@ func (a *App) moment(ts string) string {
 	return clock(t.Local(), a.Now().Local())
 }
 
-func (a *App) memberRows(ms []operator.DigestMember) (rows [][]string) {
+func (a *App) memberRows(ms []inspect.DigestMember) (rows [][]string) {
 	for _, m := range ms {
 		rows = append(rows, []string{a.moment(m.At), m.Member, m.What, m.Detail})
 	}
 	return rows
 }
 
-func (a *App) decisionRows(ns []operator.DigestDecision) (rows [][]string) {
+func (a *App) decisionRows(ns []inspect.DigestDecision) (rows [][]string) {
 	for _, n := range ns {
 		why := n.Rule
 		if why == "" {

@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 // digestSpan is how far a digest of sessions goes back when nobody says it.
@@ -15,7 +16,7 @@ const digestSpan = 24 * time.Hour
 // or there is no team here and there are sessions.
 func (a *App) onlySessions(args []string) (bool, error) {
 	if len(args) > 0 || a.flags.team != "" {
-		return len(args) > 0 && args[0] == operator.SessionTeam || a.flags.team == operator.SessionTeam, nil
+		return len(args) > 0 && args[0] == decide.SessionTeam || a.flags.team == decide.SessionTeam, nil
 	}
 	op, err := a.op()
 	if err != nil {
@@ -38,7 +39,7 @@ func (a *App) digestSessions(since time.Time) error {
 		since = a.Now().Add(-digestSpan)
 	}
 	if a.flags.json {
-		es, err := op.SessionAudit(operator.AuditQuery{Since: since})
+		es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
 		if err != nil {
 			return err
 		}
@@ -49,7 +50,7 @@ func (a *App) digestSessions(since time.Time) error {
 
 // sayDigestSessions says what sessions asked since a time, and who answered.
 func (a *App) sayDigestSessions(op operator.Operator, since time.Time, alone bool) error {
-	es, err := op.SessionAudit(operator.AuditQuery{Since: since})
+	es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
 	if err != nil {
 		return err
 	}

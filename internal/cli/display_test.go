@@ -16,6 +16,7 @@ import (
 	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 // displayCase is a command as an agent could write it, and what a person must be
@@ -164,7 +165,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 		t.Errorf("a pattern of two groups: exit %d, %s", code, stderr)
 	}
 	c.prints("deny", evil[1], "-m", "no")
-	var doc struct{ Pending []operator.PendingItem }
+	var doc struct{ Pending []decide.PendingItem }
 	c.must(json.Unmarshal([]byte(c.prints("pending", "--json")), &doc))
 	for _, args := range [][]string{strings.Fields(hint[1]), {"show", "Bash(go test:*)"}, {"show", "-g", doc.Pending[0].Handle}} {
 		out = c.prints(args...)
@@ -192,13 +193,13 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 // TestGroupIDIsOfItsText: what is printed for a group decides its id, and so do the
 // requests in it; what time it is does not.
 func TestGroupIDIsOfItsText(t *testing.T) {
-	q := func(id, member, command, cwd, digest string) operator.Question {
+	q := func(id, member, command, cwd, digest string) decide.Question {
 		in := fmt.Sprintf(`{"command":%q}`, command)
-		return operator.Question{PendingItem: operator.PendingItem{ID: id, Kind: string(waggle.KindPermissionRequest), Member: member, Tool: "Bash",
+		return decide.Question{PendingItem: decide.PendingItem{ID: id, Kind: string(waggle.KindPermissionRequest), Member: member, Tool: "Bash",
 			Input: json.RawMessage(in), Cwd: cwd, Risk: "low", Digest: digest}, Command: command}
 	}
-	of := func(qs ...operator.Question) string {
-		gs := operator.Groups(qs)
+	of := func(qs ...decide.Question) string {
+		gs := decide.Groups(qs)
 		if len(gs) != 1 {
 			t.Fatalf("%d groups: %+v", len(gs), gs)
 		}
@@ -211,7 +212,7 @@ func TestGroupIDIsOfItsText(t *testing.T) {
 	if got := of(late, a); got != want {
 		t.Errorf("order or age made %s of %s", got, want)
 	}
-	for what, other := range map[string]operator.Question{
+	for what, other := range map[string]decide.Question{
 		"input": q("2", "bob", "go test ./c", "/w", "d2"), "directory": q("2", "bob", "go test ./b", "/x", "d2"),
 		"member": q("2", "eve", "go test ./b", "/w", "d2"), "digest": q("2", "bob", "go test ./b", "/w", "d3"),
 	} {

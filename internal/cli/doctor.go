@@ -15,6 +15,9 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/process"
 	"waggle/team"
 )
 
@@ -91,7 +94,7 @@ func (a *App) examine(ctx context.Context) ([]finding, error) {
 	for _, n := range names {
 		out = append(out, a.examineTeam(ctx, op, n)...)
 	}
-	late, err := op.LeftMail(ctx, "")
+	late, err := process.Of(op).LeftMail(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -175,13 +178,13 @@ func (a *App) examineTeam(ctx context.Context, op operator.Operator, n waggle.Te
 // examineMessages finds words that nobody will get.
 func examineMessages(ctx context.Context, op operator.Operator, n waggle.TeamName) []finding {
 	what := "team " + string(n)
-	msgs, err := op.Messages(ctx, n, false)
+	msgs, err := mail.Of(op).Messages(ctx, n, false)
 	if err != nil {
 		return []finding{{what, "problem", err.Error(), ""}}
 	}
 	dead := 0
 	for _, m := range msgs {
-		if m.State == operator.DeadLetter || m.State == operator.Erased {
+		if m.State == mail.DeadLetter || m.State == mail.Erased {
 			dead++
 		}
 	}
@@ -210,7 +213,7 @@ func examineInboxes(ctx context.Context, op operator.Operator, n waggle.TeamName
 		if _, ok := cfg.Member(m); !ok {
 			out = append(out, finding{what, "note", fmt.Sprintf("mailbox %s belongs to no member", m), fmt.Sprintf("waggle inbox %s --team %s", m, n)})
 		}
-		in, err := op.Inbox(ctx, n, m, false)
+		in, err := mail.Of(op).Inbox(ctx, n, m, false)
 		if err != nil {
 			out = append(out, finding{what, "problem", err.Error(), ""})
 			continue
@@ -235,5 +238,5 @@ func unverified(s *operator.State) int {
 	if s == nil {
 		return 0
 	}
-	return s.Unverified()
+	return inspect.Unverified(s)
 }

@@ -17,6 +17,7 @@ import (
 	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/operator"
+	"waggle/operator/mail"
 	"waggle/policy"
 )
 
@@ -161,11 +162,11 @@ func TestEditor(t *testing.T) {
 
 	e := startEditor(t, r.op)
 	e.until("the first question", shows("waggle.pending", `echo one\u001b[2J`))
-	sent, err := r.op.Send(ctx, "editor", operator.Message{To: waggle.Address{Scheme: waggle.SchemeBridge, Target: "vscode"}, Text: "look at this"})
+	sent, err := mail.Of(r.op).Send(ctx, "editor", mail.Message{To: waggle.Address{Scheme: waggle.SchemeBridge, Target: "vscode"}, Text: "look at this"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if known, err := r.op.Message(ctx, "editor", sent[0].MsgID); err != nil || len(known) != 1 {
+	if known, err := mail.Of(r.op).Message(ctx, "editor", sent[0].MsgID); err != nil || len(known) != 1 {
 		t.Errorf("the id that send printed is not known: %+v, %v", known, err)
 	}
 	e.until("words for the editor", func(l map[string]any) bool { return l["info"] == "team-lead: look at this" })

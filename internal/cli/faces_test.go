@@ -14,6 +14,8 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/poll"
 )
@@ -24,12 +26,12 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 	c := newCrowd(t, 2)
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	ctx := t.Context()
-	qs, err := c.op.Pending(ctx, "crowd", false)
+	qs, err := decide.Of(c.op).Pending(ctx, "crowd", false)
 	c.must(err)
-	old := operator.Groups(qs)[0]
+	old := decide.Groups(qs)[0]
 	c.call(c.askers[1], "Bash", "command", "go test ./b")
-	answer := operator.Answer{Allow: true, Via: "approve"}
-	_, err = c.op.DecideGroup(ctx, "crowd", old.ID, answer)
+	answer := decide.Answer{Allow: true, Via: "approve"}
+	_, err = decide.Of(c.op).DecideGroup(ctx, "crowd", old.ID, answer)
 	if operator.Code(err) != operator.CodeNotFound {
 		t.Errorf("a group that has changed: %v", err)
 	}
@@ -38,7 +40,7 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 		t.Fatalf("%d wait, want both", n)
 	}
 	for _, pattern := range []string{"Bash(go test:*)", "Bash", qs[0].ID} { // what was not shown under an id is not answered
-		if _, err = c.op.DecideGroup(ctx, "crowd", pattern, answer); operator.Code(err) != operator.CodeUsage {
+		if _, err = decide.Of(c.op).DecideGroup(ctx, "crowd", pattern, answer); operator.Code(err) != operator.CodeUsage {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
@@ -46,9 +48,9 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 	if n := len(c.s.Lead.Pending()); n != 2 {
 		t.Fatalf("%d wait, want both", n)
 	}
-	shown, err := c.op.ShowGroup(ctx, "crowd", "Bash(go test:*)")
+	shown, err := decide.Of(c.op).ShowGroup(ctx, "crowd", "Bash(go test:*)")
 	c.must(err)
-	out, err := c.op.DecideGroup(ctx, "crowd", shown.ID, answer)
+	out, err := decide.Of(c.op).DecideGroup(ctx, "crowd", shown.ID, answer)
 	c.must(err)
 	if len(out) != 2 || !out[0].Changed || !out[1].Delivered {
 		t.Errorf("%+v", out)
@@ -66,12 +68,12 @@ func TestSameIDOfTwoMembers(t *testing.T) {
 	}
 	c.op.Minter = mint
 	ctx := t.Context()
-	qs, err := c.op.Pending(ctx, "crowd", false)
+	qs, err := decide.Of(c.op).Pending(ctx, "crowd", false)
 	c.must(err)
 	if len(qs) != 2 || qs[0].ID != qs[1].ID {
 		t.Fatalf("%+v", qs)
 	}
-	rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{{ID: qs[0].ID, Allow: true}, {ID: qs[0].ID, Digest: qs[0].Digest, Allow: true},
+	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{{ID: qs[0].ID, Allow: true}, {ID: qs[0].ID, Digest: qs[0].Digest, Allow: true},
 		{ID: qs[1].ID, Digest: strings.Repeat("0", 16), Allow: true}})
 	c.must(err)
 	if operator.Code(rs[0].Err()) != operator.CodeUsage || !rs[1].Changed || !rs[1].Delivered || operator.Code(rs[2].Err()) != operator.CodeUsage {
@@ -104,13 +106,13 @@ func TestSuggest(t *testing.T) {
 	} {
 		c.call(x.a, "Bash", "command", x.cmd)
 		id := x.a.w.Calls[len(x.a.w.Calls)-1].ID
-		_, err := c.op.Pending(ctx, "crowd", false)
+		_, err := decide.Of(c.op).Pending(ctx, "crowd", false)
 		c.must(err)
-		rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{{ID: string(id), Allow: x.allow}})
+		rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{{ID: string(id), Allow: x.allow}})
 		c.must(err)
 		c.must(rs[0].Err())
 	}
-	ss, err := c.op.Suggest(ctx, "crowd")
+	ss, err := decide.Of(c.op).Suggest(ctx, "crowd")
 	c.must(err)
 	var got []string
 	for _, s := range ss {
@@ -122,9 +124,9 @@ func TestSuggest(t *testing.T) {
 	if want := "Bash(go vet ./...) for team; Bash(npm run build --:*) for worker1"; strings.Join(got, "; ") != want {
 		t.Errorf("suggests %s, want %s", got, want)
 	}
-	_, err = c.op.AddRule(ctx, "crowd", policy.MustRules("Bash(go vet ./...)")[0], false, operator.RuleScope{})
+	_, err = decide.Of(c.op).AddRule(ctx, "crowd", policy.MustRules("Bash(go vet ./...)")[0], false, decide.RuleScope{})
 	c.must(err)
-	if ss, err = c.op.Suggest(ctx, "crowd"); err != nil || len(ss) != 1 {
+	if ss, err = decide.Of(c.op).Suggest(ctx, "crowd"); err != nil || len(ss) != 1 {
 		t.Errorf("what holds already is suggested: %+v, %v", ss, err)
 	}
 }
@@ -141,19 +143,19 @@ func TestOneAnswerPerHost(t *testing.T) {
 		host(a, "5432", "data")
 	}
 	host(c.askers[0], "22", "shell")
-	ns, err := c.op.NetPending(ctx, "crowd")
+	ns, err := decide.Of(c.op).NetPending(ctx, "crowd")
 	c.must(err)
 	if len(ns) != 4 {
 		t.Fatalf("%+v", ns)
 	}
-	target, err := operator.ParseNetTarget("db.internal:5432")
+	target, err := decide.ParseNetTarget("db.internal:5432")
 	c.must(err)
-	out, err := c.op.DecideNet(ctx, "crowd", operator.NetAnswer{Target: target, Member: "worker1", Allow: true, Session: true})
+	out, err := decide.Of(c.op).DecideNet(ctx, "crowd", decide.NetAnswer{Target: target, Member: "worker1", Allow: true, Session: true})
 	c.must(err)
 	if len(out.Results) != 1 || len(out.Grants) != 1 || out.Grants[0].Scope != "worker1" {
 		t.Errorf("%+v", out)
 	}
-	if out, err = c.op.DecideNet(ctx, "crowd", operator.NetAnswer{Target: target, Allow: false, Reason: "no"}); err != nil {
+	if out, err = decide.Of(c.op).DecideNet(ctx, "crowd", decide.NetAnswer{Target: target, Allow: false, Reason: "no"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range out.Results {
@@ -176,9 +178,9 @@ func TestVerifyFindsMissingEnd(t *testing.T) {
 	c := newCrowd(t, 1)
 	ctx := t.Context()
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
-	_, err := c.op.Pending(ctx, "crowd", false)
+	_, err := decide.Of(c.op).Pending(ctx, "crowd", false)
 	c.must(err)
-	v, err := c.op.Verify(ctx, "crowd")
+	v, err := inspect.Of(c.op).Verify(ctx, "crowd")
 	c.must(err)
 	if !v.OK {
 		t.Fatalf("%+v", v.Problems)
@@ -188,7 +190,7 @@ func TestVerifyFindsMissingEnd(t *testing.T) {
 	c.must(err)
 	lines := bytes.SplitAfter(bytes.TrimSuffix(data, []byte("\n")), []byte("\n"))
 	c.must(os.WriteFile(file, bytes.Join(lines[:len(lines)-1], nil), 0o600))
-	v, err = c.op.Verify(ctx, v.ID)
+	v, err = inspect.Of(c.op).Verify(ctx, v.ID)
 	c.must(err)
 	if v.OK || len(v.Problems) != 1 || v.Problems[0].Owner != "worker1" || !strings.Contains(v.Problems[0].Why, "the end is missing") {
 		b, _ := json.Marshal(v)
@@ -204,42 +206,42 @@ func TestAcknowledge(t *testing.T) {
 	a := c.askers[0]
 	c.call(a, "Bash", "command", "go test ./a")
 	c.call(a, "Bash", "command", "go test ./b")
-	_, err := c.op.Pending(ctx, "crowd", false)
+	_, err := decide.Of(c.op).Pending(ctx, "crowd", false)
 	c.must(err)
-	if d, err := c.op.Divergence(ctx, "crowd"); d != nil || err != nil {
+	if d, err := decide.Of(c.op).Divergence(ctx, "crowd"); d != nil || err != nil {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	file := filepath.Join(c.s.Dir.LeaderJournal(), "00000001.jsonl")
 	before, err := os.ReadFile(file)
 	c.must(err)
-	first := operator.Answer{ID: string(a.w.Calls[0].ID), Allow: true}
-	_, err = c.op.Decide(ctx, "crowd", []operator.Answer{first})
+	first := decide.Answer{ID: string(a.w.Calls[0].ID), Allow: true}
+	_, err = decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{first})
 	c.must(err)
 	c.must(c.s.Journal.Refresh(ctx))
 	c.take(a)
 	c.must(os.WriteFile(file, before, 0o600))
 
-	second := operator.Answer{ID: string(a.w.Calls[1].ID), Allow: true}
-	rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{second})
+	second := decide.Answer{ID: string(a.w.Calls[1].ID), Allow: true}
+	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{second})
 	c.must(err)
 	if operator.Code(rs[0].Err()) != operator.CodeRefused || !strings.Contains(rs[0].Error, "disagree") {
 		t.Fatalf("%+v", rs)
 	}
-	d, err := c.op.Divergence(ctx, "crowd")
+	d, err := decide.Of(c.op).Divergence(ctx, "crowd")
 	c.must(err)
-	if v, err := c.op.Verify(ctx, "crowd"); err != nil || v.OK {
+	if v, err := inspect.Of(c.op).Verify(ctx, "crowd"); err != nil || v.OK {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := c.op.Acknowledge(ctx, "crowd", d.Seq+1); operator.Code(err) != operator.CodeRefused {
+	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq+1); operator.Code(err) != operator.CodeRefused {
 		t.Errorf("another divergence: %v", err)
 	}
-	if d, err = c.op.Acknowledge(ctx, "crowd", d.Seq); err != nil || !d.Lifted || d.Member != "worker1" {
+	if d, err = decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq); err != nil || !d.Lifted || d.Member != "worker1" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := c.op.Acknowledge(ctx, "crowd", d.Seq); operator.Code(err) != operator.CodeNotFound {
+	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq); operator.Code(err) != operator.CodeNotFound {
 		t.Errorf("once more: %v", err)
 	}
-	if rs, err = c.op.Decide(ctx, "crowd", []operator.Answer{second}); err != nil || !rs[0].Changed {
+	if rs, err = decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{second}); err != nil || !rs[0].Changed {
 		t.Errorf("%+v, %v", rs, err)
 	}
 }
@@ -253,17 +255,17 @@ func TestOneOfTwo(t *testing.T) {
 	a := c.askers[0]
 	c.call(a, "Bash", "command", "go test ./a")
 	c.call(a, "Bash", "command", "go test ./b")
-	vote := operator.Answer{ID: string(a.w.Calls[0].ID), Allow: true, Via: "approve"}
+	vote := decide.Answer{ID: string(a.w.Calls[0].ID), Allow: true, Via: "approve"}
 	for range 2 {
-		rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{vote})
+		rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{vote})
 		c.must(err)
 		if !rs[0].Voted || rs[0].Changed || rs[0].Delivered || rs[0].Err() != nil {
 			t.Errorf("%+v", rs)
 		}
 	}
-	q, err := c.op.Show(ctx, "crowd", vote.ID)
+	q, err := decide.Of(c.op).Show(ctx, "crowd", vote.ID)
 	c.must(err)
-	if q.Status != operator.StatusOpen || len(q.Votes) != 1 || q.Votes[0] != string(policy.RoleOperator) {
+	if q.Status != decide.StatusOpen || len(q.Votes) != 1 || q.Votes[0] != string(policy.RoleOperator) {
 		t.Errorf("%+v", q)
 	}
 	c.must(c.s.Journal.Refresh(ctx))
@@ -273,7 +275,7 @@ func TestOneOfTwo(t *testing.T) {
 	if err != nil || !out.Changed || out.Refusal != nil {
 		t.Fatalf("%+v, %v", out, err)
 	}
-	rs, err := c.op.Decide(ctx, "crowd", []operator.Answer{vote, {ID: string(a.w.Calls[1].ID), Via: "deny"}})
+	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{vote, {ID: string(a.w.Calls[1].ID), Via: "deny"}})
 	c.must(err)
 	if rs[0].Changed || rs[0].Decision != control.DecisionAllow || !rs[1].Changed || rs[1].Decision != control.DecisionDeny {
 		t.Errorf("%+v", rs)

@@ -15,6 +15,9 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/supervise"
 )
 
 // frozenRoot is the URL that the frozen journals name (testdata/frozen/README.md).
@@ -67,13 +70,13 @@ func TestFrozen(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 
-	s, plan, err := op.PlanResume(ctx, "frozen")
+	s, plan, err := supervise.Of(op).PlanResume(ctx, "frozen")
 	if err != nil || plan.Starts() != 4 || len(plan.Pending) != 1 || len(plan.Unknown) != 0 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
 	verified := func(when string) {
 		t.Helper()
-		v, err := op.Verify(ctx, "frozen")
+		v, err := inspect.Of(op).Verify(ctx, "frozen")
 		if err != nil || !v.OK {
 			t.Fatalf("%s: %+v, %v", when, v, err)
 		}
@@ -95,8 +98,8 @@ func TestFrozen(t *testing.T) {
 	leading, end := context.WithCancel(ctx)
 	defer end()
 	go func() {
-		how, err := op.Keep(leading, s, nil, operator.LeadOptions{Grace: time.Second})
-		if err == nil && how != operator.LedEnded {
+		how, err := supervise.Of(op).Keep(leading, s, nil, supervise.LeadOptions{Grace: time.Second})
+		if err == nil && how != supervise.LedEnded {
 			err = os.ErrInvalid
 		}
 		led <- err
@@ -188,7 +191,7 @@ func TestFrozen(t *testing.T) {
 	verified("resumed")
 
 	// What is allowed now runs, once.
-	ds, err := op.Decide(ctx, "frozen", []operator.Answer{{ID: string(again["granted"].ID), Digest: string(again["granted"].Digest), Allow: true, Via: "approve"}})
+	ds, err := decide.Of(op).Decide(ctx, "frozen", []decide.Answer{{ID: string(again["granted"].ID), Digest: string(again["granted"].Digest), Allow: true, Via: "approve"}})
 	if err != nil || len(ds) != 1 || ds[0].Error != "" {
 		t.Fatalf("%+v, %v", ds, err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/process"
 )
 
 func gcCmd(a *App) *cobra.Command {
@@ -51,7 +52,7 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 					return &operator.Error{Code: operator.CodeUsage, Op: "gc", Err: err}
 				}
 			}
-			c, err := op.GC(cmd.Context(), name, yes)
+			c, err := process.Of(op).GC(cmd.Context(), name, yes)
 			if err != nil {
 				return err
 			}
@@ -63,7 +64,7 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 	return cmd
 }
 
-func (a *App) sayCollected(c *operator.Collected, acted bool) error {
+func (a *App) sayCollected(c *process.Collected, acted bool) error {
 	var failed error
 	if n := c.Undone(); acted && n > 0 {
 		failed = exitError(operator.CodeFailed)

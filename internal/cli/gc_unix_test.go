@@ -21,6 +21,9 @@ import (
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/spawn"
 )
 
@@ -35,7 +38,7 @@ func newLeavings(t *testing.T) *leavings {
 	t.Helper()
 	l := &leavings{t: t, op: newOperator(t)}
 	var err error
-	if l.s, err = l.op.Create(t.Context(), "gone", "", control.PolicySet{}); err != nil {
+	if l.s, err = teams.Of(l.op).Create(t.Context(), "gone", "", control.PolicySet{}); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -72,7 +75,7 @@ func (l *leavings) append(ds ...journal.Draft) {
 // member is one whose process that is; left says that it has left.
 func (l *leavings) member(name string, id spawn.Identity, left bool) {
 	l.t.Helper()
-	_, i, err := l.op.Join(l.t.Context(), l.s, operator.FileMember{Name: waggle.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/"}, false)
+	_, i, err := teams.Of(l.op).Join(l.t.Context(), l.s, teamfile.FileMember{Name: waggle.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/"}, false)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -88,9 +91,9 @@ func (l *leavings) member(name string, id spawn.Identity, left bool) {
 }
 
 // gc runs it and says what it found: kind, member and pid of each.
-func (l *leavings) gc(act bool) (*operator.Collected, []string) {
+func (l *leavings) gc(act bool) (*process.Collected, []string) {
 	l.t.Helper()
-	c, err := l.op.GC(l.t.Context(), "gone", act)
+	c, err := process.Of(l.op).GC(l.t.Context(), "gone", act)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -239,14 +242,14 @@ func TestGCOrphans(t *testing.T) {
 	if len(ids) != n/members*members {
 		t.Fatalf("%d processes, want %d", len(ids), n)
 	}
-	if c, err := op.GC(t.Context(), "gone", true); err != nil || len(c.Found) > 0 {
+	if c, err := process.Of(op).GC(t.Context(), "gone", true); err != nil || len(c.Found) > 0 {
 		t.Fatalf("while the leader runs: %+v, %v", c, err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	c, err := op.GC(t.Context(), "gone", true)
+	c, err := process.Of(op).GC(t.Context(), "gone", true)
 	if err != nil || c.Undone() > 0 || len(c.Found) < n {
 		t.Errorf("%d found, %d not done, %v", len(c.Found), c.Undone(), err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/spawn"
 	"waggle/worker"
@@ -31,7 +32,7 @@ nothing that the ceiling of the configuration denies. The registry of the team s
 isActive whether a turn runs; nothing else of it is changed while the guest works.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			n := operator.NewGuest{Command: args[1:]}
+			n := teams.NewGuest{Command: args[1:]}
 			var err error
 			if n.Name, err = waggle.ParseNewMember(args[0]); err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "guest", Err: err}
@@ -51,7 +52,7 @@ isActive whether a turn runs; nothing else of it is changed while the guest work
 			if err != nil {
 				return err
 			}
-			g, err := op.Guest(cmd.Context(), team, n)
+			g, err := teams.Of(op).Guest(cmd.Context(), team, n)
 			if err != nil {
 				return err
 			}

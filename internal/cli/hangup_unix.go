@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"waggle/operator"
+	"waggle/operator/supervise"
 )
 
 // onHangup has a terminal that goes away (SIGHUP) mean the same as waggle detach: the
@@ -32,7 +33,7 @@ func onHangup(ctx context.Context, op operator.Operator, s *operator.State) (sto
 		}
 		// Nobody reads what is said from here on, and that ends nothing.
 		signal.Ignore(syscall.SIGPIPE)
-		if err := op.LeaveTerminal(watch, s); err != nil && !errors.Is(err, context.Canceled) && op.Log != nil {
+		if err := supervise.Of(op).LeaveTerminal(watch, s); err != nil && !errors.Is(err, context.Canceled) && op.Log != nil {
 			op.Log.Error("the terminal is gone, and the team is not led from the background", "team", s.Team, "err", err)
 		}
 	}()

@@ -20,6 +20,10 @@ import (
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/spawn"
@@ -81,14 +85,14 @@ func (w *ward) later(d time.Duration) *ward {
 }
 
 // status looks, and finds out whether somebody is called dead who lives.
-func (w *ward) status() *operator.Status {
+func (w *ward) status() *inspect.Status {
 	w.t.Helper()
-	st, err := w.op.Status(w.t.Context(), w.team)
+	st, err := inspect.Of(w.op).Status(w.t.Context(), w.team)
 	w.must(err)
 	s, err := w.op.State(w.t.Context(), w.team)
 	for _, m := range st.Members {
 		w.seen.looks++
-		if err != nil || m.State != operator.StateDead {
+		if err != nil || m.State != inspect.StateDead {
 			continue
 		}
 		w.seen.dead++
@@ -100,7 +104,7 @@ func (w *ward) status() *operator.Status {
 	return st
 }
 
-func (w *ward) member(name string) operator.MemberStatus {
+func (w *ward) member(name string) inspect.MemberStatus {
 	w.t.Helper()
 	for _, m := range w.status().Members {
 		if m.Name == name {
@@ -108,11 +112,11 @@ func (w *ward) member(name string) operator.MemberStatus {
 		}
 	}
 	w.t.Fatalf("status does not list %s", name)
-	return operator.MemberStatus{}
+	return inspect.MemberStatus{}
 }
 
 // until looks until a member is so, and returns how long that took.
-func (w *ward) until(name string, want ...operator.MemberState) time.Duration {
+func (w *ward) until(name string, want ...inspect.MemberState) time.Duration {
 	w.t.Helper()
 	began := time.Now()
 	for {
@@ -127,7 +131,7 @@ func (w *ward) until(name string, want ...operator.MemberState) time.Duration {
 	}
 }
 
-func (w *ward) is(name string, want operator.MemberState, says string) {
+func (w *ward) is(name string, want inspect.MemberState, says string) {
 	w.t.Helper()
 	if m := w.member(name); m.State != want || !strings.Contains(m.Why, says) {
 		w.t.Errorf("%s is %s (%s), want %s (%s)", name, m.State, m.Why, want, says)
@@ -139,12 +143,12 @@ func (w *ward) agree() {
 	w.t.Helper()
 	ctx := w.t.Context()
 	st := w.status()
-	qs, err := w.op.Pending(ctx, w.team, false)
+	qs, err := decide.Of(w.op).Pending(ctx, w.team, false)
 	w.must(err)
 	log, err := w.op.OpenLog(ctx, string(w.team))
 	w.must(err)
 	recs, _ := log.Next(ctx)
-	asks := map[string]operator.Question{}
+	asks := map[string]decide.Question{}
 	for _, q := range qs {
 		asks[q.Member] = q
 	}
@@ -152,14 +156,14 @@ func (w *ward) agree() {
 		w.t.Errorf("status counts %d questions, pending lists %d", st.Pending, len(qs))
 	}
 	for _, m := range st.Members {
-		y, err := w.op.Why(ctx, string(w.team), m.Name)
+		y, err := inspect.Of(w.op).Why(ctx, string(w.team), m.Name)
 		w.must(err)
 		if y.State != string(m.State) {
 			w.t.Errorf("%s is %s in status, and %s in why", m.Name, m.State, y.State)
 		}
 		q, asking := asks[m.Name]
-		dead := m.State == operator.StateDead
-		if (m.State == operator.StateHuman) != (asking && !dead && m.State != operator.StateStalled && m.State != operator.StateUnknown) {
+		dead := m.State == inspect.StateDead
+		if (m.State == inspect.StateHuman) != (asking && !dead && m.State != inspect.StateStalled && m.State != inspect.StateUnknown) {
 			w.t.Errorf("%s is %s, and pending has %+v", m.Name, m.State, q)
 		}
 		if asking && (q.Asker != "") != dead {
@@ -218,36 +222,36 @@ func TestTwelveSituations(t *testing.T) {
 	ctx := t.Context()
 	pid := func(name string) int { return w.member(name).PID }
 	late := w.later(15 * time.Minute)
-	late.until("silent", operator.StateBackground) // its command runs
-	w.until("human", operator.StateHuman)
-	w.until("peer", operator.StatePeer)
+	late.until("silent", inspect.StateBackground) // its command runs
+	w.until("human", inspect.StateHuman)
+	w.until("peer", inspect.StatePeer)
 	for _, name := range []string{"victim", "held", "broken"} {
-		w.until(name, operator.StateIdle)
+		w.until(name, inspect.StateIdle)
 	}
 
 	t.Run("silent long job", func(t *testing.T) {
-		late.is("silent", operator.StateBackground, "silent for 1")
+		late.is("silent", inspect.StateBackground, "silent for 1")
 		late.agree()
 	})
 	t.Run("background command", func(t *testing.T) {
-		w.later(2*time.Minute).is("silent", operator.StateBackground, "sleep 600 & wait")
+		w.later(2*time.Minute).is("silent", inspect.StateBackground, "sleep 600 & wait")
 		w.agree()
 	})
 	t.Run("waits for a human", func(t *testing.T) {
-		w.is("human", operator.StateHuman, "perm-")
+		w.is("human", inspect.StateHuman, "perm-")
 		w.agree()
 	})
 	t.Run("waits for a peer", func(t *testing.T) {
-		w.is("peer", operator.StatePeer, "of silent")
+		w.is("peer", inspect.StatePeer, "of silent")
 		w.agree()
 	})
 	t.Run("SIGSTOP and SIGCONT", func(t *testing.T) {
 		p := pid("silent")
 		w.signal(p, syscall.SIGSTOP)
-		w.until("silent", operator.StateStalled)
+		w.until("silent", inspect.StateStalled)
 		w.agree()
 		w.signal(p, syscall.SIGCONT)
-		w.until("silent", operator.StateWorking, operator.StateBackground) // on a loaded machine a minute may have passed
+		w.until("silent", inspect.StateWorking, inspect.StateBackground) // on a loaded machine a minute may have passed
 		w.agree()
 	})
 	t.Run("laptop sleep", func(t *testing.T) {
@@ -256,13 +260,13 @@ func TestTwelveSituations(t *testing.T) {
 			all = append(all, m.PID)
 			w.signal(m.PID, syscall.SIGSTOP)
 		}
-		_, err := w.op.SetMode(ctx, w.team, "victim", policy.ModePlan) // an order that nobody applies now
+		_, err := decide.Of(w.op).SetMode(ctx, w.team, "victim", policy.ModePlan) // an order that nobody applies now
 		w.must(err)
 		for _, p := range all {
 			w.signal(p, syscall.SIGCONT)
 		}
 		for _, m := range w.later(8 * time.Hour).status().Members {
-			if m.State == operator.StateDead || m.State == operator.StateStalled {
+			if m.State == inspect.StateDead || m.State == inspect.StateStalled {
 				t.Errorf("after a sleep %s is %s (%s)", m.Name, m.State, m.Why)
 			}
 		}
@@ -271,7 +275,7 @@ func TestTwelveSituations(t *testing.T) {
 	t.Run("killed worker", func(t *testing.T) {
 		p := pid("victim")
 		w.signal(p, syscall.SIGKILL)
-		w.until("victim", operator.StateDead)
+		w.until("victim", inspect.StateDead)
 		w.untilLogged("victim")
 		w.agree()
 	})
@@ -286,7 +290,7 @@ func TestTwelveSituations(t *testing.T) {
 			t.Fatal("held has no holder")
 		}
 		w.signal(list[i].Place.Holder.PID, syscall.SIGKILL)
-		w.until("held", operator.StateDead)
+		w.until("held", inspect.StateDead)
 		w.untilLogged("held")
 		w.agree()
 	})
@@ -298,9 +302,9 @@ func TestTwelveSituations(t *testing.T) {
 		whole, err := os.ReadFile(path)
 		w.must(err)
 		w.must(os.WriteFile(path, bytes.Replace(whole, []byte(`"kind":"opened"`), []byte(`"kind":"opENed"`), 1), 0o600))
-		w.until("broken", operator.StateUnknown) // it starts nothing: it can prove nothing of what it does
+		w.until("broken", inspect.StateUnknown) // it starts nothing: it can prove nothing of what it does
 		w.must(os.WriteFile(path, whole, 0o600))
-		w.until("broken", operator.StateIdle)
+		w.until("broken", inspect.StateIdle)
 		w.agree()
 	})
 	t.Run("killed leader", func(t *testing.T) {
@@ -312,13 +316,13 @@ func TestTwelveSituations(t *testing.T) {
 		w.must(err)
 		w.signal(st.Leader.PID, syscall.SIGKILL)
 		w.must(spawn.WaitGone(ctx, s.Lead.Led.ID))
-		w.is("human", operator.StateHuman, "")
+		w.is("human", inspect.StateHuman, "")
 		if st := w.status(); st.Leader.Led || st.Interrupted == nil || st.Interrupted.Members != 2 || st.Interrupted.Pending != 1 {
 			t.Errorf("%+v, %+v", st.Leader, st.Interrupted)
 		}
 		w.agree()
 		w.signal(pid("human"), syscall.SIGKILL)
-		w.until("human", operator.StateDead)
+		w.until("human", inspect.StateDead)
 		w.agree() // the question stays, and says so
 	})
 	testenv.Measured(t, "10 situations of 6 members: %d times a member's state was looked at, %d of them dead, %d falsely", w.seen.looks, w.seen.dead, w.seen.falsely)
@@ -348,7 +352,7 @@ func TestPaneClosed(t *testing.T) {
 members:
   - {name: pane, agent: exec, backend: tmux, restart: never}
 `)
-	w.until("pane", operator.StateIdle)
+	w.until("pane", inspect.StateIdle)
 	tty := w.member("pane").Evidence.Terminal
 	if tty == nil || tty.Pane == "" || tty.Holder != "running" {
 		t.Fatalf("%+v", tty)
@@ -357,7 +361,7 @@ members:
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	w.until("pane", operator.StateDead)
+	w.until("pane", inspect.StateDead)
 	w.untilLogged("pane")
 	w.agree()
 }
@@ -366,7 +370,7 @@ members:
 func TestCrashBeforeReady(t *testing.T) {
 	r := newRig(t, "team: early\nmembers: [{name: bob, agent: exec}]\ntasks: [{subject: none, owner: bob, instructions: \"true\"}]\n")
 	ctx := t.Context()
-	_, i, err := r.op.Join(ctx, r.state, operator.FileMember{Name: "ann", Agent: "exec", Backend: operator.BackendProcess}, false)
+	_, i, err := teams.Of(r.op).Join(ctx, r.state, teamfile.FileMember{Name: "ann", Agent: "exec", Backend: operator.BackendProcess}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -374,7 +378,7 @@ func TestCrashBeforeReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &ward{t: t, op: r.op, team: "early", seen: &tally{}}
-	w.is("ann", operator.StateStarting, "has not written")
+	w.is("ann", inspect.StateStarting, "has not written")
 	path, err := exec.LookPath("false")
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +387,7 @@ func TestCrashBeforeReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until("death", func(l *control.Leader) bool { m, _ := l.Member("ann"); return m.Died != nil || m.Left != nil })
-	w.is("ann", operator.StateDead, "before it came up")
+	w.is("ann", inspect.StateDead, "before it came up")
 }
 
 // TestStallIsWatched: an order that nobody applies is a stall once it is old and was
@@ -402,9 +406,9 @@ func TestStallIsWatched(t *testing.T) {
 		return s.Lead.AskShutdown(m, "enough", policy.RoleOperator, mint)
 	})
 	c.must(err)
-	w.is("worker1", operator.StateWorking, "asked to end")
+	w.is("worker1", inspect.StateWorking, "asked to end")
 	late := w.later(time.Minute)
-	if m := late.member("worker1"); m.State != operator.StateStalled || !strings.Contains(m.Why, "has not applied the shutdown_request for it") ||
+	if m := late.member("worker1"); m.State != inspect.StateStalled || !strings.Contains(m.Why, "has not applied the shutdown_request for it") ||
 		m.Evidence.Orders.Unapplied != 1 || m.Evidence.Orders.WatchedMS < 2000 {
 		t.Errorf("%s (%s), %+v", m.State, m.Why, m.Evidence.Orders)
 	}
@@ -418,7 +422,7 @@ func TestStallIsWatched(t *testing.T) {
 		})
 		applied <- err
 	}()
-	late.is("worker1", operator.StateWorking, "")
+	late.is("worker1", inspect.StateWorking, "")
 	c.must(<-applied)
 }
 
@@ -432,10 +436,10 @@ members:
 `)
 	var seen, logged []time.Duration
 	for range testenv.Scale(1, 50) {
-		w.until("ann", operator.StateIdle)
+		w.until("ann", inspect.StateIdle)
 		w.signal(w.member("ann").PID, syscall.SIGKILL)
 		began := time.Now()
-		w.until("ann", operator.StateDead)
+		w.until("ann", inspect.StateDead)
 		seen = append(seen, time.Since(began))
 		w.untilLogged("ann")
 		logged = append(logged, time.Since(began))
@@ -470,21 +474,21 @@ func TestBrokenLeaderJournal(t *testing.T) {
 	whole, err := os.ReadFile(path)
 	c.must(err)
 	c.must(os.WriteFile(path, bytes.Replace(whole, []byte("enough"), []byte("ENOUGH"), 1), 0o600))
-	look := func(want operator.MemberState) {
+	look := func(want inspect.MemberState) {
 		t.Helper()
-		st, err := c.op.Status(ctx, "crowd")
+		st, err := inspect.Of(c.op).Status(ctx, "crowd")
 		c.must(err)
 		if got := st.Members[0]; got.State != want || !strings.Contains(st.Notice, "is broken at seq") {
 			t.Errorf("%s (%s), notice %q; want %s", got.State, got.Why, st.Notice, want)
 		}
-		y, err := c.op.Why(ctx, "crowd", "worker1")
+		y, err := inspect.Of(c.op).Why(ctx, "crowd", "worker1")
 		c.must(err)
 		if y.State != string(want) {
 			t.Errorf("why has it %s (%s), want %s", y.State, y.Why, want)
 		}
 	}
-	look(operator.StateUnknown)
+	look(inspect.StateUnknown)
 	w.signal(m.Process.ID.PID, syscall.SIGKILL)
 	c.must(spawn.WaitGone(ctx, m.Process.ID))
-	look(operator.StateDead)
+	look(inspect.StateDead)
 }

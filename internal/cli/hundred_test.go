@@ -16,6 +16,9 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/spawn"
 )
@@ -49,7 +52,7 @@ func newCrowdUnder(t *testing.T, n int, set control.PolicySet) *crowd {
 	c.op.Minter.Now = func() time.Time { return began.Add(time.Duration(ticks.Add(1)) * 500 * time.Millisecond) }
 	ctx := t.Context()
 	var err error
-	c.s, err = c.op.Create(ctx, "crowd", "", set)
+	c.s, err = teams.Of(c.op).Create(ctx, "crowd", "", set)
 	c.must(err)
 	c.box, err = c.op.Boxes("crowd").Open(waggle.Lead, mailbox.Options{})
 	c.must(err)
@@ -74,7 +77,7 @@ func (c *crowd) must(err error) {
 
 func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker {
 	c.t.Helper()
-	m, inst, err := c.op.Join(ctx, c.s, operator.FileMember{Name: waggle.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/work"}, false)
+	m, inst, err := teams.Of(c.op).Join(ctx, c.s, teamfile.FileMember{Name: waggle.MemberName(name), Agent: "exec", Backend: "process", Cwd: "/work"}, false)
 	c.must(err)
 	a := &asker{w: control.NewWorker(nil), writer: journal.Writer{Instance: string(inst), Epoch: 1, PID: id.PID}}
 	draft := func(kind string, body any) func() ([]journal.Draft, error) {
@@ -169,8 +172,8 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 	}
 	commands := 1
 	var shown struct {
-		Pending []operator.PendingItem
-		Groups  []operator.Group
+		Pending []decide.PendingItem
+		Groups  []decide.Group
 	}
 	c.must(json.Unmarshal(c.waggle("pending", "--json"), &shown))
 	if len(shown.Pending) != requests {

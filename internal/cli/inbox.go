@@ -13,6 +13,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/mail"
 )
 
 func inboxCmd(a *App) *cobra.Command {
@@ -70,7 +71,7 @@ func inboxCmd(a *App) *cobra.Command {
 
 // sayAddress shows where a member takes words.
 func (a *App) sayAddress(ctx context.Context, op operator.Operator, team waggle.TeamName, member waggle.MemberName) error {
-	at, err := op.SocketAddress(ctx, team, member)
+	at, err := mail.Of(op).SocketAddress(ctx, team, member)
 	if err != nil {
 		return err
 	}
@@ -93,18 +94,18 @@ type inboxView struct {
 	seen         map[string]bool
 }
 
-func (b *inboxView) read(ctx context.Context) (*operator.Inbox, error) {
-	read := b.op.Inbox
+func (b *inboxView) read(ctx context.Context) (*mail.Inbox, error) {
+	read := mail.Of(b.op).Inbox
 	if b.archive {
-		read = b.op.Archived
+		read = mail.Of(b.op).Archived
 	}
 	in, err := read(ctx, b.team, b.member, b.unread)
 	if err != nil {
 		return nil, err
 	}
 	if b.news {
-		in.Entries = slices.DeleteFunc(in.Entries, operator.IsStatus)
-		if in.News, b.told, err = b.op.News(ctx, b.team, b.told); err != nil {
+		in.Entries = slices.DeleteFunc(in.Entries, mail.IsStatus)
+		if in.News, b.told, err = mail.Of(b.op).News(ctx, b.team, b.told); err != nil {
 			return nil, err
 		}
 	}
@@ -133,7 +134,7 @@ func (b *inboxView) once(ctx context.Context) error {
 		}
 	}
 	if b.mark {
-		return b.op.MarkRead(ctx, in)
+		return mail.Of(b.op).MarkRead(ctx, in)
 	}
 	return nil
 }
@@ -145,7 +146,7 @@ func (b *inboxView) prompt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := b.op.Attach(ctx, in)
+	list, err := mail.Of(b.op).Attach(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (b *inboxView) prompt(ctx context.Context) error {
 	if err != nil || !b.mark {
 		return err
 	}
-	return b.op.MarkRead(ctx, in)
+	return mail.Of(b.op).MarkRead(ctx, in)
 }
 
 func (b *inboxView) follow(ctx context.Context) error {
@@ -200,7 +201,7 @@ func (b *inboxView) follow(ctx context.Context) error {
 				Hint: "waggle status" + b.a.scope(b.team)}
 		}
 		if b.mark {
-			if err := b.op.MarkRead(ctx, in); err != nil {
+			if err := mail.Of(b.op).MarkRead(ctx, in); err != nil {
 				return err
 			}
 		}
@@ -213,7 +214,7 @@ func (b *inboxView) follow(ctx context.Context) error {
 }
 
 // sayEntry shows one message to a person.
-func (a *App) sayEntry(e operator.InboxEntry) {
+func (a *App) sayEntry(e mail.InboxEntry) {
 	mark := "●"
 	if e.Read {
 		mark = " "

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/teamfile"
 	"waggle/team"
 )
 
@@ -27,7 +28,7 @@ func initCmd(a *App) *cobra.Command {
 				return err
 			}
 			text := a.starter(dir)
-			if _, err := operator.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text)); err != nil {
+			if _, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(text)); err != nil {
 				return err
 			}
 			if dry {

@@ -13,6 +13,8 @@ import (
 	"waggle"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/worker"
 )
 
@@ -36,13 +38,13 @@ token is used once, and not after it expired.`,
 			if cwd, err = filepath.Abs(cwd); err != nil {
 				return err
 			}
-			m := operator.FileMember{Name: waggle.MemberName(args[0]), Agent: "exec", Backend: "join", Color: color, Cwd: cwd, PlanRequired: plan}
+			m := teamfile.FileMember{Name: waggle.MemberName(args[0]), Agent: "exec", Backend: "join", Color: color, Cwd: cwd, PlanRequired: plan}
 			if len(args) > 1 {
 				if m.Spec, err = jsonobj.Marshal(map[string]any{"command": args[1:]}); err != nil {
 					return err
 				}
 			}
-			t, err := op.MintToken(cmd.Context(), name, m, life)
+			t, err := teams.Of(op).MintToken(cmd.Context(), name, m, life)
 			if err != nil {
 				return err
 			}
@@ -55,7 +57,7 @@ token is used once, and not after it expired.`,
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&life, "expires", operator.DefaultTokenLife, "how long it may be used, at most 24h")
+	f.DurationVar(&life, "expires", teams.DefaultTokenLife, "how long it may be used, at most 24h")
 	f.StringVar(&cwd, "cwd", ".", "where its commands run")
 	f.StringVar(&color, "color", "", "the member's colour")
 	f.BoolVar(&plan, "plan", false, "it needs an approved plan before it writes")
@@ -84,7 +86,7 @@ makes it. It is not an argument: others can read those.`,
 				return err
 			}
 			team, _, _ := strings.Cut(strings.TrimSpace(token), ":")
-			return interrupted(op.Work(cmd.Context(), token, worker.Options{Environ: a.memberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil)),
+			return interrupted(teams.Of(op).Work(cmd.Context(), token, worker.Options{Environ: a.memberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil)),
 				Begun: func(name waggle.MemberName) { a.talk("joined %s as %s; Ctrl-C leaves", team, name) }}))
 		},
 	}

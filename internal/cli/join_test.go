@@ -11,17 +11,19 @@ import (
 
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 )
 
 // TestTokenOnce: of many who use a token at once, one joins; STATE never holds the
 // token itself.
 func TestTokenOnce(t *testing.T) {
 	op := newOperator(t)
-	s, err := op.Create(t.Context(), "api", "", control.PolicySet{})
+	s, err := teams.Of(op).Create(t.Context(), "api", "", control.PolicySet{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, err := op.MintToken(t.Context(), "api", operator.FileMember{Name: "ann", Agent: "exec", Backend: "join", Cwd: t.TempDir()}, 0)
+	token, err := teams.Of(op).MintToken(t.Context(), "api", teamfile.FileMember{Name: "ann", Agent: "exec", Backend: "join", Cwd: t.TempDir()}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func TestTokenOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			_, m, i, err := op.JoinWith(t.Context(), token.Token)
+			_, m, i, err := teams.Of(op).JoinWith(t.Context(), token.Token)
 			switch {
 			case err == nil && m.Name == "ann" && i != "":
 				joined.Add(1)

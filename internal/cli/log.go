@@ -10,6 +10,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 // logEntry is one journal record as `log` shows it.
@@ -92,7 +93,7 @@ func (a *App) logAll(entries []logEntry) error {
 	}
 	var rows [][]string
 	for _, e := range entries {
-		rows = append(rows, []string{e.Time, e.Name, e.Kind, operator.ShownJSON(string(e.Body))})
+		rows = append(rows, []string{e.Time, e.Name, e.Kind, decide.ShownJSON(string(e.Body))})
 	}
 	a.table([]string{"TIME", "JOURNAL", "KIND", "BODY"}, rows)
 	return nil
@@ -108,7 +109,7 @@ func (a *App) follow(ctx context.Context, l *operator.Log, v logView) error {
 		recs, err := l.Next(ctx)
 		for _, e := range v.entries(recs) {
 			if !a.flags.json {
-				a.say("%s %s %s %s", faint(e.Time), bold(operator.Visible(e.Name)), yellow(e.Kind), operator.ShownJSON(string(e.Body)))
+				a.say("%s %s %s %s", faint(e.Time), bold(operator.Visible(e.Name)), yellow(e.Kind), decide.ShownJSON(string(e.Body)))
 			} else if err := a.line(e); err != nil {
 				return err
 			}

@@ -5,18 +5,20 @@ import (
 	"strings"
 
 	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 )
 
 // fileText is a team file as it is shown before it is asked about: what it means, and the
 // text.
-func fileText(f *operator.File) string {
+func fileText(f *teamfile.File) string {
 	return fmt.Sprintf("found %s (sha256 %.16s). It means:\n\n%s\n\nIts text:\n\n%s", operator.Visible(f.Path), f.SHA256,
 		strings.Join(f.Meaning(), "\n"), operator.VisibleLines(string(f.Data)))
 }
 
 // fileChangeText is how a team file differs from the accepted one: in what it means, and
 // in its text.
-func fileChangeText(file string, c operator.FileChange) string {
+func fileChangeText(file string, c supervise.FileChange) string {
 	file = operator.Visible(file)
 	var s string
 	switch {

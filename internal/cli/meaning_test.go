@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 )
 
 // TestPromptMeaning: a file that was found is shown as it is understood, whole, and then
@@ -43,11 +45,11 @@ func TestFileChange(t *testing.T) {
 	}
 	const was = "team: change\nmembers: [{name: alice, agent: exec, backend: process}]\ntasks: [{subject: s, owner: alice, instructions: \"ls\"}]\n"
 	write(was)
-	f, err := operator.ReadFile(path)
+	f, err := teamfile.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := op.Raise(t.Context(), f, false, func(operator.Note) {})
+	s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func TestFileChange(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			write(c.text)
-			got, err := op.FileChange(s)
+			got, err := supervise.Of(op).FileChange(s)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +71,7 @@ func TestFileChange(t *testing.T) {
 			if !strings.Contains(got.Text, c.diff) || !strings.Contains(got.Broken, c.broken) || (got.Broken == "") != (c.broken == "") {
 				t.Errorf("%+v", got)
 			}
-			if _, p, err := op.PlanResume(t.Context(), "change"); err != nil || !p.Changed {
+			if _, p, err := supervise.Of(op).PlanResume(t.Context(), "change"); err != nil || !p.Changed {
 				t.Errorf("%+v %v", p, err)
 			}
 		})

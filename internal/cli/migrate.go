@@ -7,6 +7,7 @@ import (
 
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/teams"
 )
 
 // layoutFlag is --layout of create and migrate.
@@ -51,7 +52,7 @@ If either is interrupted, the same command finishes it; nothing is lost.`,
 				return err
 			}
 			if layout == "" {
-				m, err := op.MigrateSchema(cmd.Context(), name, dry)
+				m, err := teams.Of(op).MigrateSchema(cmd.Context(), name, dry)
 				if err != nil {
 					return err
 				}
@@ -61,7 +62,7 @@ If either is interrupted, the same command finishes it; nothing is lost.`,
 			if err != nil {
 				return err
 			}
-			m, err := op.Migrate(cmd.Context(), name, to)
+			m, err := teams.Of(op).Migrate(cmd.Context(), name, to)
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,7 @@ If either is interrupted, the same command finishes it; nothing is lost.`,
 	return cmd
 }
 
-func (a *App) sayMigrated(m *operator.Migrated) error {
+func (a *App) sayMigrated(m *teams.Migrated) error {
 	for _, n := range m.Notes {
 		a.talk("%s %s", yellow("note:"), operator.Visible(n))
 	}
@@ -88,7 +89,7 @@ func (a *App) sayMigrated(m *operator.Migrated) error {
 	return nil
 }
 
-func (a *App) sayMigratedSchema(m *operator.MigratedSchema) error {
+func (a *App) sayMigratedSchema(m *teams.MigratedSchema) error {
 	if a.flags.json {
 		return a.document(m)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 )
 
@@ -32,11 +33,11 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 				return err
 			}
 			if len(args) == 0 {
-				v, err := op.Policy(cmd.Context(), name, "")
+				v, err := decide.Of(op).Policy(cmd.Context(), name, "")
 				if err != nil {
 					return err
 				}
-				c := &operator.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members}
+				c := &decide.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members}
 				if a.flags.json {
 					return a.document(c)
 				}
@@ -48,7 +49,7 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 			if err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "mode", Err: err}
 			}
-			c, err := op.SetMode(cmd.Context(), name, args[0], m)
+			c, err := decide.Of(op).SetMode(cmd.Context(), name, args[0], m)
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ func modeList() string {
 }
 
 // sayChange says what a new version of the policy is, and who has taken note.
-func (a *App) sayChange(c *operator.PolicyChange, what string) {
+func (a *App) sayChange(c *decide.PolicyChange, what string) {
 	if !c.Changed {
 		a.say("%s: it was so already, in version %d", operator.Visible(what), c.Version)
 		return
@@ -82,7 +83,7 @@ func (a *App) sayChange(c *operator.PolicyChange, what string) {
 	a.memberPolicies(c.Members)
 }
 
-func (a *App) memberPolicies(ms []operator.PolicyMember) {
+func (a *App) memberPolicies(ms []decide.PolicyMember) {
 	var rows [][]string
 	for _, m := range ms {
 		rows = append(rows, []string{"  " + m.Name, fmt.Sprintf("v%d %s", m.Version, m.State), m.Mode})

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/mail"
 )
 
 func msgCmd(a *App) *cobra.Command {
@@ -45,12 +46,12 @@ session, which is in no team, the record has the state and a hash of the text.
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			op, name, err := a.teamPast()
-			var msgs []operator.StoredMessage
+			var msgs []mail.StoredMessage
 			if err == nil {
-				msgs, err = op.Message(cmd.Context(), name, args[0])
+				msgs, err = mail.Of(op).Message(cmd.Context(), name, args[0])
 			}
 			if err != nil {
-				said, serr := op.Said(args[0])
+				said, serr := mail.Of(op).Said(args[0])
 				if len(said) == 0 {
 					return errors.Join(err, serr)
 				}
@@ -68,9 +69,9 @@ session, which is in no team, the record has the state and a hash of the text.
 }
 
 // saySaid shows what became of words to sessions.
-func (a *App) saySaid(said []operator.SaidMessage) error {
+func (a *App) saySaid(said []mail.SaidMessage) error {
 	if a.flags.json {
-		return a.document(map[string]any{"messages": []operator.StoredMessage{}, "said": said})
+		return a.document(map[string]any{"messages": []mail.StoredMessage{}, "said": said})
 	}
 	for _, s := range said {
 		a.say("%s to session %s (%s)", bold(s.MsgID), s.Session, operator.Visible(s.Socket))
@@ -91,7 +92,7 @@ of each. --all adds the control messages.
 ` + states,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.msgList(cmd.Context(), all, operator.Delivery(state))
+			return a.msgList(cmd.Context(), all, mail.Delivery(state))
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "control messages too")
@@ -99,16 +100,16 @@ of each. --all adds the control messages.
 	return cmd
 }
 
-func (a *App) msgList(ctx context.Context, all bool, state operator.Delivery) error {
+func (a *App) msgList(ctx context.Context, all bool, state mail.Delivery) error {
 	op, name, err := a.teamPast()
 	if err != nil {
 		return err
 	}
-	found, err := op.Messages(ctx, name, all)
+	found, err := mail.Of(op).Messages(ctx, name, all)
 	if err != nil {
 		return err
 	}
-	msgs, rows := []operator.StoredMessage{}, [][]string{}
+	msgs, rows := []mail.StoredMessage{}, [][]string{}
 	for _, m := range found {
 		if state != "" && m.State != state {
 			continue
@@ -147,16 +148,16 @@ has taken them it is too late, which is said (exit 6); else it never will.`,
 			if err != nil {
 				return err
 			}
-			r, err := op.Withdraw(cmd.Context(), name, args[0])
+			r, err := mail.Of(op).Withdraw(cmd.Context(), name, args[0])
 			if err != nil {
 				return err
 			}
-			return a.saySent([]operator.Sent{r})
+			return a.saySent([]mail.Sent{r})
 		},
 	}
 }
 
-func (a *App) sayMessage(m operator.StoredMessage) {
+func (a *App) sayMessage(m mail.StoredMessage) {
 	head := string(m.State)
 	if m.Priority != "normal" {
 		head += ", " + m.Priority

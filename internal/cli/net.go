@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 func netCmd(a *App) *cobra.Command {
@@ -35,7 +36,7 @@ func (a *App) netPending(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ns, err := op.NetPending(ctx, name)
+	ns, err := decide.Of(op).NetPending(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func netListCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := op.Policy(cmd.Context(), name, a.flags.as)
+			v, err := decide.Of(op).Policy(cmd.Context(), name, a.flags.as)
 			if err != nil {
 				return err
 			}
@@ -83,7 +84,7 @@ func netListCmd(a *App) *cobra.Command {
 	}
 }
 
-func (a *App) hostTable(hosts []operator.GrantView) {
+func (a *App) hostTable(hosts []decide.GrantView) {
 	var rows [][]string
 	for _, g := range hosts {
 		rows = append(rows, []string{g.Effect, g.Scope, untilText(g.ExpiresAt, "as long as the member"), g.Shown})
@@ -148,10 +149,10 @@ func (a *App) netAnswer(ctx context.Context, target string, allow bool, f netFla
 	if err != nil {
 		return err
 	}
-	n := operator.NetAnswer{Member: waggle.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard}
+	n := decide.NetAnswer{Member: waggle.MemberName(f.member), Allow: allow, Reason: f.reason, Session: f.session, Digest: f.digest, Wildcard: f.wildcard}
 	if strings.HasPrefix(target, "sandbox-") {
 		n.ID = target
-	} else if n.Target, err = operator.ParseNetTarget(target); err != nil {
+	} else if n.Target, err = decide.ParseNetTarget(target); err != nil {
 		return err
 	}
 	if f.until != "" {
@@ -168,7 +169,7 @@ func (a *App) netAnswer(ctx context.Context, target string, allow bool, f netFla
 		}
 		n.Wildcard = true
 	}
-	out, err := op.DecideNet(ctx, name, n)
+	out, err := decide.Of(op).DecideNet(ctx, name, n)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,9 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/spawn"
 )
 
@@ -51,11 +54,11 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 				_ = other.Process.Kill()
 				<-ended
 			})
-			s, err := op.Create(t.Context(), "sim", "", control.PolicySet{})
+			s, err := teams.Of(op).Create(t.Context(), "sim", "", control.PolicySet{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, i, err := op.Join(t.Context(), s, operator.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir(), Backend: operator.BackendProcess}, false)
+			_, i, err := teams.Of(op).Join(t.Context(), s, teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir(), Backend: operator.BackendProcess}, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -66,11 +69,11 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			end, err := op.Stop(t.Context(), "sim", "ann", operator.StopOptions{Force: true})
+			end, err := process.Of(op).Stop(t.Context(), "sim", "ann", process.StopOptions{Force: true})
 			if got := operator.Code(err); got != c.code || c.code == 0 && (end.How != c.how && end.How != control.LeftDied || end.Step != spawn.RungGone) {
 				t.Errorf("stop: %+v, code %d, %v; want %d, %s", end, got, err, c.code, c.how)
 			}
-			_, err = op.Down(t.Context(), "sim", operator.StopOptions{Grace: 100 * time.Millisecond})
+			_, err = process.Of(op).Down(t.Context(), "sim", process.StopOptions{Grace: 100 * time.Millisecond})
 			if (err == nil) != c.down {
 				t.Errorf("down: %v", err)
 			}

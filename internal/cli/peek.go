@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/inspect"
 )
 
 func peekCmd(a *App) *cobra.Command {
@@ -35,7 +36,7 @@ or archive. With --follow, one {"line"} a line after it.`,
 			if err != nil {
 				return err
 			}
-			p, err := op.Peek(cmd.Context(), of, args[0], lines)
+			p, err := inspect.Of(op).Peek(cmd.Context(), of, args[0], lines)
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ or archive. With --follow, one {"line"} a line after it.`,
 	return cmd
 }
 
-func (a *App) showPeek(p *operator.Peek, follow bool) error {
+func (a *App) showPeek(p *inspect.Peek, follow bool) error {
 	switch {
 	case a.flags.json && follow:
 		return a.line(p)
@@ -68,7 +69,7 @@ func (a *App) showPeek(p *operator.Peek, follow bool) error {
 
 // peekHead is what is said above the output: how the member is, how old its output
 // is, and where it comes from.
-func peekHead(p *operator.Peek, since string) []string {
+func peekHead(p *inspect.Peek, since string) []string {
 	state := p.State
 	if since != "" {
 		state += " for " + since
@@ -79,14 +80,14 @@ func peekHead(p *operator.Peek, since string) []string {
 	}
 	where := ""
 	switch {
-	case p.Where == operator.WhereArchive && p.Log != "":
+	case p.Where == inspect.WhereArchive && p.Log != "":
 		where = ", archived: " + p.Log
 	case p.Log != "":
 		where = ", " + p.Log
 	}
 	head := []string{fmt.Sprintf("%s  %s: %s  %s", bold(operator.Visible(p.Name)), state, operator.Visible(p.Why), faint("("+out+where+")"))}
 	switch {
-	case p.Shown == operator.ShownScreen:
+	case p.Shown == inspect.ShownScreen:
 		head = append(head, faint("its screen, as it looks now:"))
 	case p.Earlier:
 		head = append(head, faint("… -n shows more"))
@@ -103,7 +104,7 @@ const (
 
 // followOutput shows what is written until the member's process is gone, or it is
 // called off.
-func (a *App) followOutput(ctx context.Context, op operator.Operator, p *operator.Peek, t *operator.Tail) error {
+func (a *App) followOutput(ctx context.Context, op operator.Operator, p *inspect.Peek, t *inspect.Tail) error {
 	tick := time.NewTicker(peekEvery)
 	defer tick.Stop()
 	look := time.NewTicker(lookEvery)
@@ -128,11 +129,11 @@ func (a *App) followOutput(ctx context.Context, op operator.Operator, p *operato
 			over = true // Ctrl-C is how one stops following
 		case <-tick.C:
 		case <-look.C:
-			now, err := op.Peek(ctx, p.Team, p.Name, 1)
+			now, err := inspect.Of(op).Peek(ctx, p.Team, p.Name, 1)
 			if over = ctx.Err() != nil || err != nil; over {
 				continue // a team that ends meanwhile is not an error
 			}
-			if over = now.State == string(operator.StateDead) || now.State == "left"; over {
+			if over = now.State == string(inspect.StateDead) || now.State == "left"; over {
 				a.talk("%s: %s", now.State, operator.Visible(now.Why))
 			}
 		}

@@ -14,6 +14,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 func pendingCmd(a *App) *cobra.Command {
@@ -56,7 +57,7 @@ can be answered, and the answer waits for the next start.`,
 			if all || long {
 				a.pendingTable(qs)
 			} else {
-				a.groupTable(operator.Groups(qs))
+				a.groupTable(decide.Groups(qs))
 			}
 			a.talk("%s waggle show ID | approve ID | deny ID -m REASON | approve --group ID", faint("next:"))
 			return nil
@@ -67,18 +68,18 @@ can be answered, and the answer waits for the next start.`,
 	return cmd
 }
 
-func (a *App) pendingJSON(qs []operator.Question) error {
-	items, open := []operator.PendingItem{}, []operator.Question{}
+func (a *App) pendingJSON(qs []decide.Question) error {
+	items, open := []decide.PendingItem{}, []decide.Question{}
 	for _, q := range qs {
 		items = append(items, q.PendingItem)
-		if q.Answer == nil && q.Status != operator.StatusClosed {
+		if q.Answer == nil && q.Status != decide.StatusClosed {
 			open = append(open, q)
 		}
 	}
-	return a.document(map[string]any{"pending": items, "groups": operator.Groups(open)})
+	return a.document(map[string]any{"pending": items, "groups": decide.Groups(open)})
 }
 
-func (a *App) pendingTable(qs []operator.Question) {
+func (a *App) pendingTable(qs []decide.Question) {
 	var rows [][]string
 	teams := teamsOf(qs)
 	for _, q := range qs {
@@ -99,14 +100,14 @@ const (
 
 // groupTable has a row for each group, and below it what it asks for, whole, where
 // that is more than a line. A request that is like no other is shown as itself.
-func (a *App) groupTable(groups []operator.Group) {
+func (a *App) groupTable(groups []decide.Group) {
 	total := width(a.Out)
-	several := slices.ContainsFunc(groups, func(g operator.Group) bool { return g.Team != groups[0].Team })
+	several := slices.ContainsFunc(groups, func(g decide.Group) bool { return g.Team != groups[0].Team })
 	headers := []string{"ID", "MEMBER", "RISK", "N", "AGE", "STATUS", "ASKS FOR"}
 	var rows [][]string
 	blocks := make([][]string, len(groups))
 	for i, g := range groups {
-		id, about, block, status := g.ID, g.Pattern, g.Text, operator.StatusOpen
+		id, about, block, status := g.ID, g.Pattern, g.Text, decide.StatusOpen
 		rest := "the rest, and the id to answer it by: waggle show --group " + idOf(g.Questions[0])
 		if g.Count == 1 {
 			id, status, rest = idOf(g.Questions[0]), statusWord(g.Questions[0]), "the rest: waggle show "+idOf(g.Questions[0])
@@ -120,7 +121,7 @@ func (a *App) groupTable(groups []operator.Group) {
 		}
 		blocks[i] = block
 		who := strings.Join(g.Members, ", ")
-		if several && g.Team != operator.SessionTeam {
+		if several && g.Team != decide.SessionTeam {
 			who = g.Team + "/" + who
 		}
 		rows = append(rows, []string{id, who, g.Risk, strconv.Itoa(g.Count), ageOf(g.AgeS), status, about})
@@ -145,7 +146,7 @@ func (a *App) groupTable(groups []operator.Group) {
 }
 
 // single is what a list says of one request: in its row, and below.
-func single(q operator.Question) (about string, block []string) {
+func single(q decide.Question) (about string, block []string) {
 	if q.Command == "" {
 		return what(q), nil
 	}
@@ -171,7 +172,7 @@ func fold(lines []string) (part []string, folded bool) {
 }
 
 // statusWord is a question's status as a list shows it.
-func statusWord(q operator.Question) string {
+func statusWord(q decide.Question) string {
 	if q.File != "" {
 		return q.Status + ", by file"
 	}
@@ -184,7 +185,7 @@ func statusWord(q operator.Question) string {
 func ageOf(seconds int64) string { return age(time.Duration(seconds) * time.Second) }
 
 // what says in one line what a question asks for.
-func what(q operator.Question) string {
+func what(q decide.Question) string {
 	switch {
 	case len(q.Questions) > 0:
 		return "question: " + q.Questions[0].Text
@@ -192,9 +193,9 @@ func what(q operator.Question) string {
 		first, _, _ := strings.Cut(q.Plan, "\n")
 		return fmt.Sprintf("plan, revision %d: %s", q.Revision, first)
 	case q.Host != "":
-		return "network to " + operator.ShownHost(q.Host, q.Port)
+		return "network to " + decide.ShownHost(q.Host, q.Port)
 	}
-	return operator.Describe(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input)})
+	return decide.Describe(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input)})
 }
 
 func showCmd(a *App) *cobra.Command {
@@ -217,7 +218,7 @@ paths; else unheld. Of a group {"group","requests"}.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeRequests,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if group || operator.IsGroup(args[0]) || strings.Contains(args[0], "(") {
+			if group || decide.IsGroup(args[0]) || strings.Contains(args[0], "(") {
 				return a.showGroup(cmd.Context(), args[0])
 			}
 			q, err := a.find(cmd.Context(), args[0])
@@ -255,7 +256,7 @@ func (a *App) showGroup(ctx context.Context, word string) error {
 	return nil
 }
 
-func (a *App) showQuestion(q operator.Question) error {
+func (a *App) showQuestion(q decide.Question) error {
 	if a.flags.json {
 		return a.document(q)
 	}
@@ -266,7 +267,7 @@ func (a *App) showQuestion(q operator.Question) error {
 // questionText shows everything a decision is about; nothing decisive is cut and
 // hidden characters are written out. Text of agents never begins a line: what is
 // wider than total columns, 0 for any number, goes on behind a mark.
-func questionText(q operator.Question, total int) string {
+func questionText(q decide.Question, total int) string {
 	var b strings.Builder
 	row := func(k, v string) {
 		if v != "" {
@@ -293,7 +294,7 @@ func questionText(q operator.Question, total int) string {
 	row("asks for", strings.TrimSuffix(q.Kind, "_request"))
 	row("tool", q.Tool)
 	if q.Tool != "" {
-		row("input", operator.ShownJSON(string(q.Input)))
+		row("input", decide.ShownJSON(string(q.Input)))
 	}
 	if q.Command != "" {
 		block("command", q.Command)
@@ -333,7 +334,7 @@ func questionText(q operator.Question, total int) string {
 	}
 	row("not held", q.Unheld)
 	if q.Host != "" {
-		row("host", operator.ShownHost(q.Host, q.Port))
+		row("host", decide.ShownHost(q.Host, q.Port))
 	}
 	row("cwd", q.Cwd)
 	row("task", q.Task)
@@ -356,7 +357,7 @@ func questionText(q operator.Question, total int) string {
 		row("answer", fmt.Sprintf("%s by %s (%s) at %s, policy version %d", n.Decision, n.By, n.Via, n.At, n.Policy))
 		row("rule", n.Rule)
 		row("said", n.Reason)
-		row("runs", operator.ShownJSON(string(n.Input)))
+		row("runs", decide.ShownJSON(string(n.Input)))
 		row("digest", n.Digest)
 		row("way", strings.TrimSuffix(n.State+": "+n.Evidence, ": "))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 func planCmd(a *App) *cobra.Command {
@@ -45,7 +46,7 @@ func (a *App) planList(ctx context.Context, all bool) error {
 	if err != nil {
 		return err
 	}
-	qs, err := op.Plans(ctx, name, all)
+	qs, err := decide.Of(op).Plans(ctx, name, all)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func planShowCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			q, err := op.Plan(cmd.Context(), name, args[0], rev)
+			q, err := decide.Of(op).Plan(cmd.Context(), name, args[0], rev)
 			if err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ waggle approve.`,
 			if rev <= 0 {
 				return &operator.Error{Code: operator.CodeUsage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Hint: "waggle plan show " + args[0]}
 			}
-			return a.planDecide(cmd.Context(), args[0], rev, operator.Answer{Allow: true, Digest: digest, Via: "plan approve"})
+			return a.planDecide(cmd.Context(), args[0], rev, decide.Answer{Allow: true, Digest: digest, Via: "plan approve"})
 		},
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "the revision that you have read")
@@ -129,7 +130,7 @@ codes and --json are as for waggle deny.`,
 			if strings.TrimSpace(feedback) == "" {
 				return &operator.Error{Code: operator.CodeUsage, Op: "plan reject", Msg: "say what to change: -m FEEDBACK"}
 			}
-			return a.planDecide(cmd.Context(), args[0], rev, operator.Answer{Reason: feedback, Via: "plan reject"})
+			return a.planDecide(cmd.Context(), args[0], rev, decide.Answer{Reason: feedback, Via: "plan reject"})
 		},
 	}
 	cmd.Flags().IntVar(&rev, "rev", 0, "only this revision (default: the newest)")
@@ -154,7 +155,7 @@ taken back, or takes two anyway. --json: {"id","member","revision","digest","cha
 			if err != nil {
 				return err
 			}
-			e, err := op.EscalatePlan(cmd.Context(), name, args[0], rev, reason)
+			e, err := decide.Of(op).EscalatePlan(cmd.Context(), name, args[0], rev, reason)
 			if err != nil {
 				return err
 			}
@@ -175,12 +176,12 @@ taken back, or takes two anyway. --json: {"id","member","revision","digest","cha
 	return cmd
 }
 
-func (a *App) planDecide(ctx context.Context, plan string, rev int, with operator.Answer) error {
+func (a *App) planDecide(ctx context.Context, plan string, rev int, with decide.Answer) error {
 	op, name, err := a.team()
 	if err != nil {
 		return err
 	}
-	q, err := op.Plan(ctx, name, plan, rev)
+	q, err := decide.Of(op).Plan(ctx, name, plan, rev)
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (a *App) planDecide(ctx context.Context, plan string, rev int, with operato
 	if with.Digest == "" {
 		with.Digest = q.Digest
 	}
-	results, err := op.Decide(ctx, name, []operator.Answer{with})
+	results, err := decide.Of(op).Decide(ctx, name, []decide.Answer{with})
 	if err != nil {
 		return err
 	}
@@ -217,7 +218,7 @@ newest work, as a unified diff. --json: {"a","b","same","diff"}.`,
 			if err != nil {
 				return err
 			}
-			diff := operator.DiffPlans(x, y)
+			diff := decide.DiffPlans(x, y)
 			if a.flags.json {
 				return a.document(map[string]any{"a": x.ID, "b": y.ID, "same": diff == "", "diff": diff})
 			}
@@ -233,7 +234,7 @@ newest work, as a unified diff. --json: {"a","b","same","diff"}.`,
 	}
 }
 
-func (a *App) planPair(ctx context.Context, op operator.Operator, name waggle.TeamName, args []string) (x, y *operator.Question, err error) {
+func (a *App) planPair(ctx context.Context, op operator.Operator, name waggle.TeamName, args []string) (x, y *decide.Question, err error) {
 	of, revs := []string{args[0], args[1]}, []int{0, 0}
 	if len(args) == 3 {
 		of[1] = args[0]
@@ -243,10 +244,10 @@ func (a *App) planPair(ctx context.Context, op operator.Operator, name waggle.Te
 			}
 		}
 	}
-	if x, err = op.Plan(ctx, name, of[0], revs[0]); err != nil {
+	if x, err = decide.Of(op).Plan(ctx, name, of[0], revs[0]); err != nil {
 		return nil, nil, err
 	}
-	y, err = op.Plan(ctx, name, of[1], revs[1])
+	y, err = decide.Of(op).Plan(ctx, name, of[1], revs[1])
 	return x, y, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 )
 
@@ -45,7 +46,7 @@ func (a *App) policyList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	v, err := op.Policy(ctx, name, a.flags.as)
+	v, err := decide.Of(op).Policy(ctx, name, a.flags.as)
 	if err != nil {
 		return err
 	}
@@ -89,7 +90,7 @@ the policy: the next call is judged by it. --json: {"team","version","changed",
 			if err != nil {
 				return err
 			}
-			sc := operator.RuleScope{Member: waggle.MemberName(member)}
+			sc := decide.RuleScope{Member: waggle.MemberName(member)}
 			if expires != "" {
 				t, err := operator.ParseUntil(expires, a.Now())
 				if err != nil {
@@ -98,7 +99,7 @@ the policy: the next call is judged by it. --json: {"team","version","changed",
 				t = t.UTC()
 				sc.Until = &t
 			}
-			c, err := op.AddRule(cmd.Context(), name, r, deny, sc)
+			c, err := decide.Of(op).AddRule(cmd.Context(), name, r, deny, sc)
 			if err != nil {
 				return err
 			}
@@ -128,7 +129,7 @@ for policy add, with their names in "keep".`,
 			if err != nil {
 				return err
 			}
-			c, err := op.RemoveRule(cmd.Context(), name, r, deny, waggle.MemberName(member))
+			c, err := decide.Of(op).RemoveRule(cmd.Context(), name, r, deny, waggle.MemberName(member))
 			if err != nil {
 				return err
 			}
@@ -150,7 +151,7 @@ func (a *App) ruleArg(s string) (policy.Rule, operator.Operator, waggle.TeamName
 	return r, op, name, err
 }
 
-func (a *App) changed(c *operator.PolicyChange, what string) error {
+func (a *App) changed(c *decide.PolicyChange, what string) error {
 	if a.flags.json {
 		return a.document(c)
 	}
@@ -193,7 +194,7 @@ func (a *App) judge(ctx context.Context, op operator.Operator, name waggle.TeamN
 			return err
 		}
 	}
-	j, err := op.TestPolicy(ctx, name, a.flags.as, call, cwd)
+	j, err := decide.Of(op).TestPolicy(ctx, name, a.flags.as, call, cwd)
 	if err != nil {
 		return err
 	}
@@ -205,7 +206,7 @@ func (a *App) judge(ctx context.Context, op operator.Operator, name waggle.TeamN
 }
 
 // sayJudged says what decides; every adds the rules that do not.
-func (a *App) sayJudged(j *operator.Judged, every bool) {
+func (a *App) sayJudged(j *decide.Judged, every bool) {
 	decision := j.Decision
 	switch decision {
 	case "allow":
@@ -252,7 +253,7 @@ same call now; or only the latter, of a call as policy test takes it.
 			if isCall(args[0]) {
 				return a.judge(cmd.Context(), op, name, args[0], cwd, true)
 			}
-			e, err := op.Explain(cmd.Context(), name, args[0])
+			e, err := decide.Of(op).Explain(cmd.Context(), name, args[0])
 			if err != nil {
 				return err
 			}
@@ -267,7 +268,7 @@ func isCall(s string) bool {
 	return strings.ContainsAny(s, "({") || strings.HasPrefix(s, "net ")
 }
 
-func (a *App) sayExplained(e *operator.Explained) error {
+func (a *App) sayExplained(e *decide.Explained) error {
 	if a.flags.json {
 		return a.document(e)
 	}
@@ -306,7 +307,7 @@ is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","ris
 			if err != nil {
 				return err
 			}
-			ss, err := op.Suggest(cmd.Context(), name)
+			ss, err := decide.Of(op).Suggest(cmd.Context(), name)
 			if err != nil {
 				return err
 			}
@@ -328,7 +329,7 @@ is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","ris
 // shownMatches is how many matched calls a suggestion shows to a person.
 const shownMatches = 5
 
-func (a *App) saySuggestion(s operator.Suggestion, name waggle.TeamName) {
+func (a *App) saySuggestion(s decide.Suggestion, name waggle.TeamName) {
 	same := "calls like it"
 	if s.Identical {
 		same = "the very same call"
@@ -336,7 +337,7 @@ func (a *App) saySuggestion(s operator.Suggestion, name waggle.TeamName) {
 	a.say("%s  risk %s; you approved %s %d times, for %s", bold(operator.Visible(s.Rule)), s.Risk, same, s.Approvals, strings.Join(s.Members, ", "))
 	a.say("  would have matched %d of the last %d calls:", s.Total, s.Looked)
 	for _, c := range s.Matched[:min(len(s.Matched), shownMatches)] {
-		a.say("    %s  %s %s by %s  %s", c.ID, operator.Visible(c.Member), c.Decision, c.By, operator.ShownJSON(string(c.Input)))
+		a.say("    %s  %s %s by %s  %s", c.ID, operator.Visible(c.Member), c.Decision, c.By, decide.ShownJSON(string(c.Input)))
 	}
 	if more := len(s.Matched) - shownMatches; more > 0 {
 		a.say("    and %d more (--json has them all)", more)

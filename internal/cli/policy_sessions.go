@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/policy"
 )
 
@@ -27,7 +28,7 @@ approve ID --rule RULE --scope sessions adds one from an answer. --json: {"on",
 			if err != nil {
 				return err
 			}
-			return a.saySessionRules(op.SessionRules())
+			return a.saySessionRules(decide.Of(op).SessionRules())
 		},
 	}
 	turn := func(use, short string, on bool) *cobra.Command {
@@ -36,7 +37,7 @@ approve ID --rule RULE --scope sessions adds one from an answer. --json: {"on",
 			if err != nil {
 				return err
 			}
-			return a.saySessionRules(op.TurnSessionRules(cmd.Context(), on))
+			return a.saySessionRules(decide.Of(op).TurnSessionRules(cmd.Context(), on))
 		}}
 	}
 	cmd.AddCommand(turn("on", "Let the rules answer requests of sessions", true), turn("off", "Ask about everything again", false),
@@ -57,7 +58,7 @@ func policySessionsEdit(a *App, use, short string, add bool) *cobra.Command {
 			return err
 		}
 		if !add {
-			return a.saySessionRules(op.RemoveSessionRule(cmd.Context(), rule, deny))
+			return a.saySessionRules(decide.Of(op).RemoveSessionRule(cmd.Context(), rule, deny))
 		}
 		var until *time.Time
 		if expires != "" {
@@ -68,7 +69,7 @@ func policySessionsEdit(a *App, use, short string, add bool) *cobra.Command {
 			t = t.UTC()
 			until = &t
 		}
-		return a.saySessionRules(op.AddSessionRule(cmd.Context(), rule, deny, until))
+		return a.saySessionRules(decide.Of(op).AddSessionRule(cmd.Context(), rule, deny, until))
 	}}
 	cmd.Flags().BoolVar(&deny, "deny", false, "a rule that denies")
 	if add {
@@ -77,7 +78,7 @@ func policySessionsEdit(a *App, use, short string, add bool) *cobra.Command {
 	return cmd
 }
 
-func (a *App) saySessionRules(r *operator.SessionRules, err error) error {
+func (a *App) saySessionRules(r *decide.SessionRules, err error) error {
 	if err != nil {
 		return err
 	}

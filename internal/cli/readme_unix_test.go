@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/operator"
+	"waggle/operator/supervise"
 )
 
 // readme is what stands in README between two texts.
@@ -98,7 +98,7 @@ func TestReadmeSteps(t *testing.T) {
 }
 
 // report reads the report of a run.
-func (h *homeTree) report(dir string) (r operator.Report) {
+func (h *homeTree) report(dir string) (r supervise.Report) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, dir, "report.json"))
 	if err == nil {

@@ -12,6 +12,10 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/teams"
 	"waggle/team"
 )
 
@@ -28,7 +32,7 @@ tasks:
 func (r *rig) backup() *bytes.Buffer {
 	r.t.Helper()
 	var b bytes.Buffer
-	if _, err := r.op.Backup(r.t.Context(), "api", &b); err != nil {
+	if _, err := teams.Of(r.op).Backup(r.t.Context(), "api", &b); err != nil {
 		r.t.Fatal(err)
 	}
 	return &b
@@ -44,11 +48,11 @@ func TestRestoreAuthority(t *testing.T) {
 	r.until("it is asked for", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
 	var id string
 	r.lead.View(func(l *control.Leader) { id = string(l.Pending()[0].ID) })
-	q, err := r.op.Pending(ctx, "api", false)
+	q, err := decide.Of(r.op).Pending(ctx, "api", false)
 	if err != nil || len(q) != 1 {
 		t.Fatal(q, err)
 	}
-	if _, err := r.op.Decide(ctx, "api", []operator.Answer{{ID: id, Allow: true, Digest: q[0].Digest}}); err != nil {
+	if _, err := decide.Of(r.op).Decide(ctx, "api", []decide.Answer{{ID: id, Allow: true, Digest: q[0].Digest}}); err != nil {
 		t.Fatal(err)
 	}
 	r.until("it is closed", func(l *control.Leader) bool { return len(l.Live()) == 1 && l.Live()[0].State() == control.Idle })
@@ -56,28 +60,28 @@ func TestRestoreAuthority(t *testing.T) {
 	data := r.backup().Bytes()
 
 	// Over a live team, and over one that is there, only by force.
-	_, err = r.op.Restore(ctx, bytes.NewReader(data), operator.RestoreOptions{})
+	_, err = teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{})
 	if operator.Code(err) != operator.CodeRefused {
 		t.Errorf("over a live team: %v", err)
 	}
-	if _, err := r.op.Restore(ctx, bytes.NewReader(data), operator.RestoreOptions{Force: true}); operator.Code(err) != operator.CodeLocked {
+	if _, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true}); operator.Code(err) != operator.CodeLocked {
 		t.Errorf("over a team that is led: %v", err)
 	}
 	if err := r.lead.Close(); err != nil {
 		t.Fatal(err)
 	}
 	r.lead = nil
-	rs, err := r.op.Restore(ctx, bytes.NewReader(data), operator.RestoreOptions{Force: true})
+	rs, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rs.Authority != operator.AuthorityNew || len(rs.Ended) != 1 || rs.Replaced == "" || rs.History == "" || !rs.Verified {
+	if rs.Authority != teams.AuthorityNew || len(rs.Ended) != 1 || rs.Replaced == "" || rs.History == "" || !rs.Verified {
 		t.Errorf("%+v", rs)
 	}
 	if alive(r.pids["ann"]) {
 		t.Error("ann still runs")
 	}
-	st, err := r.op.Status(ctx, "api") // runs a leader pass over the old mail
+	st, err := inspect.Of(r.op).Status(ctx, "api") // runs a leader pass over the old mail
 	if err != nil || st.Alarms != 0 || st.Pending != 0 {
 		t.Errorf("%+v %v", st, err)
 	}
@@ -85,7 +89,7 @@ func TestRestoreAuthority(t *testing.T) {
 	if err != nil || s.Dir.UID == old || len(s.Lead.Requests) != 0 || len(s.Lead.Members) != 0 {
 		t.Errorf("%+v %v", s, err)
 	}
-	in, err := r.op.Inbox(ctx, "api", waggle.Lead, false)
+	in, err := mail.Of(r.op).Inbox(ctx, "api", waggle.Lead, false)
 	if err != nil || len(in.Entries) == 0 {
 		t.Errorf("the old mail is there to be read: %+v %v", in, err)
 	}
@@ -94,7 +98,7 @@ func TestRestoreAuthority(t *testing.T) {
 		t.Errorf("%s: %v", journal, err)
 	}
 	// The new journal is no older than the next start.
-	if f, err := r.op.Facts(ctx, "api"); err != nil || f.Life() != team.Staffed {
+	if f, err := teams.Of(r.op).Facts(ctx, "api"); err != nil || f.Life() != team.Staffed {
 		t.Errorf("%+v %v", f, err)
 	}
 }
@@ -104,19 +108,19 @@ func TestRestoreAuthority(t *testing.T) {
 func TestRestoreGoesOn(t *testing.T) {
 	op := newOperator(t)
 	ctx := t.Context()
-	s, err := op.Create(ctx, "api", "", control.PolicySet{})
+	s, err := teams.Of(op).Create(ctx, "api", "", control.PolicySet{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if _, err := op.Backup(ctx, "api", &b); err != nil {
+	if _, err := teams.Of(op).Backup(ctx, "api", &b); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
 		t.Fatal(err)
 	}
-	rs, err := op.Restore(ctx, bytes.NewReader(b.Bytes()), operator.RestoreOptions{})
-	if err != nil || rs.Authority != operator.AuthorityKept {
+	rs, err := teams.Of(op).Restore(ctx, bytes.NewReader(b.Bytes()), teams.RestoreOptions{})
+	if err != nil || rs.Authority != teams.AuthorityKept {
 		t.Fatalf("%+v %v", rs, err)
 	}
 	again, err := op.State(ctx, "api")
@@ -129,8 +133,8 @@ func TestRestoreGoesOn(t *testing.T) {
 		if as == "" {
 			to = newOperator(t)
 		}
-		rs, err := to.Restore(ctx, bytes.NewReader(b.Bytes()), operator.RestoreOptions{As: as})
-		if err != nil || rs.Authority != operator.AuthorityNew {
+		rs, err := teams.Of(to).Restore(ctx, bytes.NewReader(b.Bytes()), teams.RestoreOptions{As: as})
+		if err != nil || rs.Authority != teams.AuthorityNew {
 			t.Errorf("%+v %v", rs, err)
 			continue
 		}

@@ -16,6 +16,10 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/poll"
 	"waggle/team"
 )
@@ -24,7 +28,7 @@ import (
 type rig struct {
 	t     *testing.T
 	op    operator.Operator
-	file  *operator.File
+	file  *teamfile.File
 	state *operator.State
 	lead  *leader.Leader
 	inst  map[waggle.MemberName]control.Instance
@@ -70,18 +74,18 @@ func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
 	r := &rig{t: t, op: op, inst: map[waggle.MemberName]control.Instance{}, pids: map[waggle.MemberName]int{}}
 	work := t.TempDir()
 	var err error
-	if r.file, err = operator.ParseFile(filepath.Join(work, "waggle.yaml"), []byte(yaml)); err != nil {
+	if r.file, err = teamfile.ParseFile(filepath.Join(work, "waggle.yaml"), []byte(yaml)); err != nil {
 		t.Fatal(err)
 	}
-	if r.state, err = r.op.Create(ctx, r.file.Team, "", control.PolicySet{Policy: r.file.Policy, Decide: r.file.Decide}); err != nil {
+	if r.state, err = teams.Of(r.op).Create(ctx, r.file.Team, "", control.PolicySet{Policy: r.file.Policy, Decide: r.file.Decide}); err != nil {
 		t.Fatal(err)
 	}
-	if r.lead, err = r.op.Lead(ctx, r.state); err != nil {
+	if r.lead, err = process.Of(r.op).Lead(ctx, r.state); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.close)
 	for _, m := range r.file.Members {
-		_, i, err := r.op.Join(ctx, r.state, m, false)
+		_, i, err := teams.Of(r.op).Join(ctx, r.state, m, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +93,7 @@ func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
 		if err := r.lead.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
-		p, err := r.op.StartWorker(ctx, r.lead, r.state, i, m.Name, m.Cwd, filepath.Join(r.op.Root.MemberDir(r.file.Team, m.Name), "output.log"))
+		p, err := process.Of(r.op).StartWorker(ctx, r.lead, r.state, i, m.Name, m.Cwd, filepath.Join(r.op.Root.MemberDir(r.file.Team, m.Name), "output.log"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +108,7 @@ func (r *rig) close() {
 	if r.lead == nil {
 		return
 	}
-	if err := r.op.EndMembers(ctx, r.lead, r.state, "test over", 500*time.Millisecond, func() {}); err != nil {
+	if err := process.Of(r.op).EndMembers(ctx, r.lead, r.state, "test over", 500*time.Millisecond, func() {}); err != nil {
 		r.t.Error(err)
 	}
 	if err := r.lead.Close(); err != nil {
@@ -115,7 +119,7 @@ func (r *rig) close() {
 // assign orders every task of the file.
 func (r *rig) assign() {
 	r.t.Helper()
-	if err := r.op.AssignAll(r.t.Context(), r.state, r.file, r.lead); err != nil {
+	if err := supervise.Of(r.op).AssignAll(r.t.Context(), r.state, r.file, r.lead); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -8,10 +8,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 )
 
 func runCmd(a *App) *cobra.Command {
-	var ro operator.RunOptions
+	var ro supervise.RunOptions
 	var report string
 	cmd := &cobra.Command{
 		Use:   "run [FILE]",
@@ -52,11 +54,11 @@ the terminal when there is one.`,
 
 // teamFile reads the file that was named, for this command. A file that was only found is not
 // consent: it asks, and headless it refuses (TRUST 7).
-func (a *App) teamFile(ctx context.Context, verb string, args []string, headless bool) (*operator.File, error) {
+func (a *App) teamFile(ctx context.Context, verb string, args []string, headless bool) (*teamfile.File, error) {
 	if len(args) > 0 {
-		return operator.ReadFile(args[0])
+		return teamfile.ReadFile(args[0])
 	}
-	f, err := operator.ReadFile("waggle.yaml")
+	f, err := teamfile.ReadFile("waggle.yaml")
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (a *App) teamFile(ctx context.Context, verb string, args []string, headless
 	return f, nil
 }
 
-func (a *App) run(ctx context.Context, f *operator.File, ro operator.RunOptions, report string) error {
+func (a *App) run(ctx context.Context, f *teamfile.File, ro supervise.RunOptions, report string) error {
 	op, err := a.op()
 	if err != nil {
 		return err
@@ -97,7 +99,7 @@ func (a *App) run(ctx context.Context, f *operator.File, ro operator.RunOptions,
 	hurry, stop := a.hurry(ctx)
 	defer stop()
 	ro.Hurry = hurry
-	rep, err := op.Run(ctx, f, ro)
+	rep, err := supervise.Of(op).Run(ctx, f, ro)
 	if rep == nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/operator/teamfile"
 	"waggle/team"
 )
 
@@ -86,7 +88,7 @@ stays open. Only the lead's own words have one, by the record and never by a tex
 }
 
 func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
-	want, ok := map[string]operator.Delivery{"": "", "delivered": operator.Delivered, "acked": operator.Acknowledged}[f.wait]
+	want, ok := map[string]mail.Delivery{"": "", "delivered": mail.Delivered, "acked": mail.Acknowledged}[f.wait]
 	if !ok || f.expires < 0 {
 		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "--wait is delivered or acked, and --expires is not negative"}
 	}
@@ -94,7 +96,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	metadata, err := operator.ParseMetadata(f.metadata)
+	metadata, err := teamfile.ParseMetadata(f.metadata)
 	if err != nil {
 		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
 	}
@@ -104,7 +106,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 			return err
 		}
 		if is {
-			return a.sendSession(ctx, op, what, operator.Message{Text: text, As: a.flags.as, ID: f.id, Priority: control.Priority(f.priority),
+			return a.sendSession(ctx, op, what, mail.Message{Text: text, As: a.flags.as, ID: f.id, Priority: control.Priority(f.priority),
 				Supersedes: f.supersedes, Expires: f.expires, Want: want, Metadata: metadata})
 		}
 	}
@@ -119,13 +121,13 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	results, err := op.Send(ctx, name, operator.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.flags.as,
+	results, err := mail.Of(op).Send(ctx, name, mail.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.flags.as,
 		Priority: control.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata})
 	if err != nil {
 		return err
 	}
 	if want != "" {
-		if err := op.Await(ctx, results, want, f.timeout); err != nil {
+		if err := mail.Of(op).Await(ctx, results, want, f.timeout); err != nil {
 			return err
 		}
 	}
@@ -151,7 +153,7 @@ func (a *App) toSession(ctx context.Context, what string) (op operator.Operator,
 			}
 		}
 	}
-	switch session := op.HasSession(what); {
+	switch session := mail.Of(op).HasSession(what); {
 	case session && member && a.flags.team == "":
 		return op, false, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("@%s is a member of team %s and a session", what, name),
 			Hint: fmt.Sprintf("the member: waggle send %s; the session: waggle send @PID (waggle status shows it)", what)}
@@ -161,8 +163,8 @@ func (a *App) toSession(ctx context.Context, what string) (op operator.Operator,
 	return op, perr != nil || terr != nil && a.flags.team == "", nil
 }
 
-func (a *App) sendSession(ctx context.Context, op operator.Operator, what string, m operator.Message) error {
-	results, err := op.SendSession(ctx, what, m)
+func (a *App) sendSession(ctx context.Context, op operator.Operator, what string, m mail.Message) error {
+	results, err := mail.Of(op).SendSession(ctx, what, m)
 	if err != nil {
 		return err
 	}
@@ -206,12 +208,12 @@ func (a *App) text(args []string, file string) (string, error) {
 	return string(b), nil
 }
 
-func (a *App) saySent(results []operator.Sent) error {
+func (a *App) saySent(results []mail.Sent) error {
 	if a.flags.json {
 		if err := a.document(map[string]any{"results": results}); err != nil {
 			return err
 		}
-		return operator.Exit(results)
+		return mail.Exit(results)
 	}
 	if len(results) > 1 {
 		var rows [][]string
@@ -223,7 +225,7 @@ func (a *App) saySent(results []operator.Sent) error {
 			rows = append(rows, []string{r.To, string(r.State), ahead(r), r.MsgID, what})
 		}
 		a.table([]string{"TO", "STATE", "AHEAD", "ID", ""}, rows)
-		return operator.Exit(results)
+		return mail.Exit(results)
 	}
 	for _, r := range results {
 		if r.Err() != nil {
@@ -237,11 +239,11 @@ func (a *App) saySent(results []operator.Sent) error {
 		}
 		a.say("%s (%s)", line, r.MsgID)
 	}
-	return operator.Exit(results)
+	return mail.Exit(results)
 }
 
 // ahead says how many messages a member reads first.
-func ahead(r operator.Sent) string {
+func ahead(r mail.Sent) string {
 	if r.Ahead == 0 || r.State.Over() {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/mail"
 )
 
 // TestBroadcastPartly: a message to everyone reaches those who live; the member
@@ -34,32 +35,32 @@ tasks:
 		return working && ann.Process != nil
 	})
 	ctx := t.Context()
-	send := func(to string) []operator.Sent {
+	send := func(to string) []mail.Sent {
 		t.Helper()
 		addr, err := waggle.ParseAddress(to)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent, err := r.op.Send(ctx, r.file.Team, operator.Message{To: addr, Text: "words for " + to})
+		sent, err := mail.Of(r.op).Send(ctx, r.file.Team, mail.Message{To: addr, Text: "words for " + to})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return sent
 	}
 	before := send("bob")
-	if before[0].State != operator.Written || before[0].Detail != "busy with task 1" {
+	if before[0].State != mail.Written || before[0].Detail != "busy with task 1" {
 		t.Errorf("to a busy member: %+v", before[0])
 	}
 	// Nobody leads now: the member's own journal tells.
 	idle := send("ann")
-	if err := r.op.Await(ctx, idle, operator.Acknowledged, 30*time.Second); err != nil || operator.Exit(idle) != nil || idle[0].State != operator.Acknowledged {
+	if err := mail.Of(r.op).Await(ctx, idle, mail.Acknowledged, 30*time.Second); err != nil || mail.Exit(idle) != nil || idle[0].State != mail.Acknowledged {
 		t.Errorf("to an idle member: %+v, %v", idle[0], err)
 	}
 	waited := make(chan error, 1)
 	go func() {
-		err := r.op.Await(context.WithoutCancel(ctx), before, operator.Acknowledged, 30*time.Second)
+		err := mail.Of(r.op).Await(context.WithoutCancel(ctx), before, mail.Acknowledged, 30*time.Second)
 		if err == nil {
-			err = operator.Exit(before)
+			err = mail.Exit(before)
 		}
 		waited <- err
 	}()
@@ -74,22 +75,22 @@ tasks:
 		}
 	}
 	sent := send("*")
-	got := map[string]operator.Delivery{}
+	got := map[string]mail.Delivery{}
 	for _, s := range sent {
 		got[s.To] = s.State
 	}
-	if len(sent) != 2 || got["ann"] != operator.Written || got["bob"] != operator.Refused {
+	if len(sent) != 2 || got["ann"] != mail.Written || got["bob"] != mail.Refused {
 		t.Errorf("to everyone: %+v", sent)
 	}
-	if code := operator.Code(operator.Exit(sent)); code != operator.CodeRefused {
+	if code := operator.Code(mail.Exit(sent)); code != operator.CodeRefused {
 		t.Errorf("exit code %d, want %d", code, operator.CodeRefused)
 	}
 	r.until("bob is let go", func(l *control.Leader) bool { m, _ := l.Member("bob"); return m.Left != nil })
 	if err := <-waited; operator.Code(err) != operator.CodeDied {
 		t.Errorf("waiting ended with %v, want that it died", err)
 	}
-	msgs, err := r.op.Message(ctx, r.file.Team, before[0].MsgID)
-	if err != nil || len(msgs) != 1 || msgs[0].State != operator.DeadLetter {
+	msgs, err := mail.Of(r.op).Message(ctx, r.file.Team, before[0].MsgID)
+	if err != nil || len(msgs) != 1 || msgs[0].State != mail.DeadLetter {
 		t.Errorf("what was sent before: %+v, %v", msgs, err)
 	}
 }

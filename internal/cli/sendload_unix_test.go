@@ -17,12 +17,13 @@ import (
 
 	"waggle/internal/testenv"
 	"waggle/operator"
+	"waggle/operator/mail"
 )
 
 // sentOf reads the results of send --json.
-func sentOf(t *testing.T, out string) []operator.Sent {
+func sentOf(t *testing.T, out string) []mail.Sent {
 	t.Helper()
-	var doc struct{ Results []operator.Sent }
+	var doc struct{ Results []mail.Sent }
 	if err := json.Unmarshal([]byte(out), &doc); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -32,7 +33,7 @@ func sentOf(t *testing.T, out string) []operator.Sent {
 // entriesOf counts the messages in a mailbox by what they say.
 func (h *homeTree) entriesOf(team, member string) map[string]int {
 	h.t.Helper()
-	var doc struct{ Entries []operator.InboxEntry }
+	var doc struct{ Entries []mail.InboxEntry }
 	if err := json.Unmarshal([]byte(h.must("inbox", member, "--team", team, "--json")), &doc); err != nil {
 		h.t.Fatal(err)
 	}
@@ -149,7 +150,7 @@ func TestSendOnRecord(t *testing.T) {
 	s := sentOf(t, h.must("send", "m0", "second", "--team", "later", "--json"))
 	close(stop)
 	<-ended
-	if len(s) != 1 || s[0].State != operator.Queued {
+	if len(s) != 1 || s[0].State != mail.Queued {
 		t.Errorf("behind a lock: %+v", s)
 	}
 	if err := os.Remove(lock); err != nil {
@@ -188,7 +189,7 @@ members:
 	if code != 0 {
 		t.Fatalf("code %d: %s%s", code, out, said)
 	}
-	if s := sentOf(t, out); s[0].State != operator.Written || !strings.Contains(s[0].Detail, "started again") {
+	if s := sentOf(t, out); s[0].State != mail.Written || !strings.Contains(s[0].Detail, "started again") {
 		t.Errorf("%+v", s)
 	}
 	if _, said, code := h.waggle("send", "gone", "for nobody", "--team", "dead"); code != operator.CodeRefused || !strings.Contains(said, "not started again") {

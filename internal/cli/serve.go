@@ -5,10 +5,11 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/mail"
 )
 
 func serveCmd(a *App) *cobra.Command {
-	var so operator.ServeOptions
+	var so mail.ServeOptions
 	var where bool
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -27,7 +28,7 @@ Every team is served unless --team names one.`,
 				return err
 			}
 			if where {
-				e, err := op.Endpoint()
+				e, err := mail.Of(op).Endpoint()
 				if err != nil {
 					return err
 				}
@@ -38,10 +39,10 @@ Every team is served unless --team names one.`,
 					return &operator.Error{Code: operator.CodeUsage, Op: "serve", Err: err}
 				}
 			}
-			so.Ready = func(e operator.Endpoint) {
+			so.Ready = func(e mail.Endpoint) {
 				a.talk("messages come in at %s/v1/TEAM/MEMBER; Ctrl-C ends it", e.URL)
 			}
-			return op.Serve(cmd.Context(), so)
+			return mail.Of(op).Serve(cmd.Context(), so)
 		},
 	}
 	f := cmd.Flags()
@@ -54,7 +55,7 @@ Every team is served unless --team names one.`,
 	return cmd
 }
 
-func (a *App) sayServed(e operator.Endpoint) error {
+func (a *App) sayServed(e mail.Endpoint) error {
 	if a.flags.json {
 		return a.document(e)
 	}

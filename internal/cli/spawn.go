@@ -10,6 +10,8 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 	"waggle/policy"
 )
 
@@ -33,7 +35,7 @@ that is not what was asked for, the member is ended again, unless --accept takes
 				return err
 			}
 			a.attend(&l)
-			sp, err := op.Spawn(cmd.Context(), team, *m, l.lo)
+			sp, err := supervise.Of(op).Spawn(cmd.Context(), team, *m, l.lo)
 			if err != nil {
 				return err
 			}
@@ -47,7 +49,7 @@ that is not what was asked for, the member is ended again, unless --accept takes
 	l.add(cmd, false)
 	o.add(cmd)
 	must(cmd.RegisterFlagCompletionFunc("mode", a.completeModes))
-	for flag, words := range map[string][]string{"backend": operator.Backends(), "agent": agent.Kinds(), "restart": {operator.RestartOnFailure, operator.RestartNever}} {
+	for flag, words := range map[string][]string{"backend": operator.Backends(), "agent": agent.Kinds(), "restart": {teamfile.RestartOnFailure, teamfile.RestartNever}} {
 		must(cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
 	}
 	return cmd
@@ -73,16 +75,16 @@ func (o *spawnFlags) add(cmd *cobra.Command) {
 	metadataFlag(cmd, &o.metadata)
 	f.BoolVar(&o.plan, "require-plan", false, "a plan of it must be approved before it changes anything")
 	f.BoolVar(&o.worktree, "worktree", false, "give it a git worktree of its own, made of the checkout that its directory is in")
-	f.StringVar(&o.restart, "restart", operator.RestartOnFailure, "what becomes of it when its process dies while somebody leads: on-failure, never")
+	f.StringVar(&o.restart, "restart", teamfile.RestartOnFailure, "what becomes of it when its process dies while somebody leads: on-failure, never")
 }
 
-func (o *spawnFlags) member(args []string) (*operator.NewMember, error) {
+func (o *spawnFlags) member(args []string) (*supervise.NewMember, error) {
 	name, err := waggle.ParseNewMember(args[0])
 	if err != nil {
 		return nil, err
 	}
-	m := &operator.NewMember{FileMember: operator.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Worktree: o.worktree, Model: o.model, Type: o.kind}}
-	if m.Metadata, err = operator.ParseMetadata(o.metadata); err != nil {
+	m := &supervise.NewMember{FileMember: teamfile.FileMember{Name: name, Agent: o.agent, Backend: o.backend, Color: o.color, PlanRequired: o.plan, Worktree: o.worktree, Model: o.model, Type: o.kind}}
+	if m.Metadata, err = teamfile.ParseMetadata(o.metadata); err != nil {
 		return nil, err
 	}
 	if len(args) > 1 {
@@ -99,9 +101,9 @@ func (o *spawnFlags) member(args []string) (*operator.NewMember, error) {
 			return nil, err
 		}
 	}
-	if m.Restart, err = operator.ParseRestart(o.restart); err != nil {
+	if m.Restart, err = teamfile.ParseRestart(o.restart); err != nil {
 		return nil, err
 	}
-	m.Spec, err = operator.AgentSpec(o.agent, o.command)
+	m.Spec, err = teamfile.AgentSpec(o.agent, o.command)
 	return m, err
 }

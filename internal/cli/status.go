@@ -11,6 +11,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/inspect"
 )
 
 func statusCmd(a *App) *cobra.Command {
@@ -59,7 +60,7 @@ else null.`,
 }
 
 func (a *App) status(ctx context.Context, op operator.Operator, name waggle.TeamName) error {
-	st, err := op.Status(ctx, name)
+	st, err := inspect.Of(op).Status(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 }
 
 // sayInterrupted says that nobody brought back what died, and what does.
-func (a *App) sayInterrupted(st *operator.Status, name waggle.TeamName) {
+func (a *App) sayInterrupted(st *inspect.Status, name waggle.TeamName) {
 	in := st.Interrupted
 	if in == nil {
 		return
@@ -150,7 +151,7 @@ func clock(t, now time.Time) string {
 const overlapsShown = 10
 
 // sayOverlaps warns of files that several members edited.
-func (a *App) sayOverlaps(vs []operator.Overlap) {
+func (a *App) sayOverlaps(vs []inspect.Overlap) {
 	for _, v := range vs[:min(len(vs), overlapsShown)] {
 		a.say("%s %s", yellow(strings.Join(v.Members, ", ")+" edit the same file:"), operator.Visible(v.File))
 	}
@@ -234,7 +235,7 @@ func (a *App) bare(ctx context.Context) error {
 }
 
 // rowName is a member's name, with what the team file calls the agent behind the lead.
-func rowName(m operator.MemberStatus) string {
+func rowName(m inspect.MemberStatus) string {
 	if m.Lead == "" {
 		return m.Name
 	}

@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
 )
 
 // teamAndSessions is the document of one team beside the sessions.
 type teamAndSessions struct {
-	*operator.Status
-	Sessions []operator.SessionRow `json:"sessions"`
+	*inspect.Status
+	Sessions []decide.SessionRow `json:"sessions"`
 }
 
 // statusAll shows every team here and the sessions of this user.
@@ -33,9 +35,9 @@ func (a *App) statusAll(ctx context.Context) error {
 		return err
 	}
 	if a.flags.json {
-		all := []*operator.Status{}
+		all := []*inspect.Status{}
 		for _, name := range names {
-			st, err := op.Status(ctx, name)
+			st, err := inspect.Of(op).Status(ctx, name)
 			if err != nil {
 				return err
 			}
@@ -63,12 +65,12 @@ func (a *App) statusAll(ctx context.Context) error {
 
 // sessions lists the sessions of this user, and whether any was ever seen here or would
 // be: the hooks are installed. What cannot be read of one is said and hides no other.
-func (a *App) sessions(op operator.Operator) (rows []operator.SessionRow, store bool, err error) {
-	rows, _, err = op.Sessions()
+func (a *App) sessions(op operator.Operator) (rows []decide.SessionRow, store bool, err error) {
+	rows, _, err = decide.Of(op).Sessions()
 	if err != nil {
 		a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
 	}
-	seen, err := op.SeenSessions()
+	seen, err := decide.Of(op).SeenSessions()
 	return rows, seen || a.hooked(), err
 }
 
@@ -91,7 +93,7 @@ func (a *App) hooked() bool {
 }
 
 // sessionTable shows sessions, a teammate below the session that it runs in.
-func (a *App) sessionTable(rows []operator.SessionRow) {
+func (a *App) sessionTable(rows []decide.SessionRow) {
 	if len(rows) == 0 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/process"
 )
 
 const stopCodes = `
@@ -15,7 +16,7 @@ Exit code: 0 it agreed, or was not asked (--force); 6 it refused and was ended;
 ended.`
 
 func stopCmd(a *App) *cobra.Command {
-	var so operator.StopOptions
+	var so process.StopOptions
 	cmd := &cobra.Command{
 		Use:   "stop NAME",
 		Short: "End one member: ask, then signal",
@@ -34,7 +35,7 @@ verified. That takes ten seconds more at most. --force does not ask.
 				return err
 			}
 			so.Tell = a.sayNote
-			end, err := op.Stop(cmd.Context(), name, args[0], so)
+			end, err := process.Of(op).Stop(cmd.Context(), name, args[0], so)
 			if err != nil {
 				return err
 			}
@@ -55,7 +56,7 @@ verified. That takes ten seconds more at most. --force does not ask.
 }
 
 // endText says how a member ended.
-func endText(e operator.MemberEnd) string {
+func endText(e process.MemberEnd) string {
 	switch e.How {
 	case control.LeftHandshake:
 		return "ended by itself when it was asked"
@@ -80,7 +81,7 @@ func endText(e operator.MemberEnd) string {
 }
 
 // released says what a member that waggle does not run answered.
-func released(e operator.MemberEnd) string {
+func released(e process.MemberEnd) string {
 	switch {
 	case e.Forced:
 		return ""
@@ -91,7 +92,7 @@ func released(e operator.MemberEnd) string {
 }
 
 func downCmd(a *App) *cobra.Command {
-	var so operator.StopOptions
+	var so process.StopOptions
 	cmd := &cobra.Command{
 		Use:   "down [TEAM]",
 		Short: "End a team: ask each member, then signal those that do not end",
@@ -112,7 +113,7 @@ time and was ended.`,
 				return err
 			}
 			so.Tell = a.sayNote
-			d, err := op.Down(cmd.Context(), name, so)
+			d, err := process.Of(op).Down(cmd.Context(), name, so)
 			if err != nil {
 				return err
 			}

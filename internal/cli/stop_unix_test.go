@@ -25,6 +25,8 @@ import (
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -114,9 +116,9 @@ func (h *homeTree) write(name, text string) string {
 	return path
 }
 
-func (h *homeTree) status(team string) *operator.Status {
+func (h *homeTree) status(team string) *inspect.Status {
 	h.t.Helper()
-	var st operator.Status
+	var st inspect.Status
 	if err := json.Unmarshal([]byte(h.must("status", "--team", team, "--json")), &st); err != nil {
 		h.t.Fatal(err)
 	}
@@ -298,7 +300,7 @@ const (
 // check compares one end with what was to come, with the journal, the process table,
 // and the time that it may take.
 // slow is the longest run of a program that does nothing meanwhile (testenv.Slowest).
-func (s *stubbornTeam) check(k resistance, end operator.MemberEnd, code int, took, grace, slow time.Duration) {
+func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took, grace, slow time.Duration) {
 	s.t.Helper()
 	fail := func(format string, args ...any) {
 		s.t.Helper()
@@ -405,7 +407,7 @@ func (s *stubbornTeam) killLeader() {
 func (s *stubbornTeam) stopAll(grace time.Duration) {
 	s.t.Helper()
 	type result struct {
-		end  operator.MemberEnd
+		end  process.MemberEnd
 		code int
 		took time.Duration
 		said string
@@ -436,7 +438,7 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 		}
 	}
 	testenv.Measured(s.t, "%d kinds of members stopped at once with a grace of %s: the last had ended after %s, none of its processes left", len(s.kinds), grace, longest.Round(10*time.Millisecond))
-	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m operator.MemberStatus) bool { return m.State == operator.StateDead })) > 0 {
+	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m inspect.MemberStatus) bool { return m.State == inspect.StateDead })) > 0 {
 		s.t.Errorf("members after all were stopped: %+v", st.Members)
 	}
 	var show struct {
@@ -472,7 +474,7 @@ func TestStubbornDown(t *testing.T) {
 				began, slowest := time.Now(), testenv.Slowest()
 				out, said, code := s.waggle("down", s.team, "--grace", grace.String(), "--json")
 				took, slow := time.Since(began), slowest()
-				var d operator.DownResult
+				var d process.DownResult
 				if err := json.Unmarshal([]byte(out), &d); err != nil || code != c.code || len(d.Members) != len(s.kinds) {
 					t.Fatalf("down: code %d, %v\n%s%s", code, err, out, said)
 				}

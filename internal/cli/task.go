@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/task"
 )
 
@@ -86,7 +87,7 @@ func (a *App) owner(op string) (waggle.MemberName, error) {
 }
 
 // sayTask tells what became of a task.
-func (a *App) sayTask(r *operator.TaskResult, format string, args ...any) error {
+func (a *App) sayTask(r *board.TaskResult, format string, args ...any) error {
 	if a.flags.json {
 		return a.document(r)
 	}
@@ -113,14 +114,14 @@ func idTexts(ids []task.ID) []string {
 }
 
 // terms are the flags of an order.
-func terms(f *pflag.FlagSet, t *operator.Terms) {
+func terms(f *pflag.FlagSet, t *board.Terms) {
 	f.BoolVar(&t.Plan, "plan", false, "the owner's plan must be approved first")
 	f.DurationVar(&t.Timeout, "timeout", 0, "end the owner's work on it after this time")
 	f.StringVar(&t.Cwd, "cwd", "", "directory to work in, from the owner's own")
 }
 
 func taskAddCmd(a *App) *cobra.Command {
-	var n operator.NewTask
+	var n board.NewTask
 	var owner string
 	var after, before []string
 	cmd := &cobra.Command{
@@ -148,7 +149,7 @@ does. The instructions are what an exec member without a command of its own runs
 					return err
 				}
 			}
-			r, err := op.AddTask(cmd.Context(), name, n)
+			r, err := board.Of(op).AddTask(cmd.Context(), name, n)
 			if err != nil {
 				return err
 			}
@@ -176,7 +177,7 @@ does. The instructions are what an exec member without a command of its own runs
 	return cmd
 }
 
-func assigned(r *operator.TaskResult) string {
+func assigned(r *board.TaskResult) string {
 	switch owner := operator.Visible(r.Task.Owner); {
 	case r.Ordered:
 		return fmt.Sprintf(", and %s was ordered to do it", owner)
@@ -187,7 +188,7 @@ func assigned(r *operator.TaskResult) string {
 }
 
 func taskAssignCmd(a *App) *cobra.Command {
-	var t operator.Terms
+	var t board.Terms
 	cmd := &cobra.Command{
 		Use:   "assign ID MEMBER",
 		Short: "Give a task to a member",
@@ -212,7 +213,7 @@ that member. A task that failed is tried anew when it is assigned again.`,
 				return err
 			}
 			t.As = a.flags.as
-			r, err := op.AssignTask(cmd.Context(), name, taskID(args[0]), to, t)
+			r, err := board.Of(op).AssignTask(cmd.Context(), name, taskID(args[0]), to, t)
 			if err != nil {
 				return err
 			}
@@ -250,7 +251,7 @@ Members that only run what they are ordered to cannot claim: assign it.`,
 			if len(args) > 0 {
 				id = taskID(args[0])
 			}
-			r, err := op.ClaimTask(cmd.Context(), name, id, as)
+			r, err := board.Of(op).ClaimTask(cmd.Context(), name, id, as)
 			if err != nil {
 				return err
 			}
@@ -266,7 +267,7 @@ func taskStartCmd(a *App) *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskStep(cmd, args[0], "task start", operator.Operator.StartTask)
+			return a.taskStep(cmd, args[0], "task start", board.Operator.StartTask)
 		},
 	}
 }
@@ -280,7 +281,7 @@ counts a task as completed when its owner's journal has it.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskStep(cmd, args[0], "task done", operator.Operator.FinishTask)
+			return a.taskStep(cmd, args[0], "task done", board.Operator.FinishTask)
 		},
 	}
 }
@@ -315,7 +316,7 @@ func (a *App) taskLinks(cmd *cobra.Command, id string, add, drop []task.ID, all 
 	if err != nil {
 		return err
 	}
-	r, err := op.BlockTask(cmd.Context(), name, taskID(id), add, drop, all)
+	r, err := board.Of(op).BlockTask(cmd.Context(), name, taskID(id), add, drop, all)
 	if err != nil {
 		return err
 	}
@@ -368,7 +369,7 @@ func (a *App) taskReleaseOf(cmd *cobra.Command, of string) error {
 	if err != nil {
 		return err
 	}
-	ids, err := op.ReleaseAll(cmd.Context(), name, who)
+	ids, err := board.Of(op).ReleaseAll(cmd.Context(), name, who)
 	if err != nil {
 		return err
 	}
@@ -398,7 +399,7 @@ more. A task that a member is working on stays.`,
 			}
 			gone := []task.ID{}
 			for _, s := range args {
-				if err = op.RemoveTask(cmd.Context(), name, taskID(s)); err != nil {
+				if err = board.Of(op).RemoveTask(cmd.Context(), name, taskID(s)); err != nil {
 					break
 				}
 				gone = append(gone, taskID(s))
@@ -416,7 +417,7 @@ more. A task that a member is working on stays.`,
 
 // taskStep is a step of a task's owner.
 func (a *App) taskStep(cmd *cobra.Command, id, name string,
-	do func(operator.Operator, context.Context, waggle.TeamName, task.ID, waggle.MemberName) (*operator.TaskResult, error)) error {
+	do func(board.Operator, context.Context, waggle.TeamName, task.ID, waggle.MemberName) (*board.TaskResult, error)) error {
 	op, team, err := a.taskTeam()
 	if err != nil {
 		return err
@@ -425,7 +426,7 @@ func (a *App) taskStep(cmd *cobra.Command, id, name string,
 	if err != nil {
 		return err
 	}
-	r, err := do(op, cmd.Context(), team, taskID(id), as)
+	r, err := do(board.Of(op), cmd.Context(), team, taskID(id), as)
 	if err != nil {
 		return err
 	}
@@ -438,10 +439,10 @@ func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	results := []*operator.TaskResult{}
+	results := []*board.TaskResult{}
 	for _, s := range args {
-		var r *operator.TaskResult
-		if r, err = op.ReleaseTask(cmd.Context(), name, taskID(s)); err != nil {
+		var r *board.TaskResult
+		if r, err = board.Of(op).ReleaseTask(cmd.Context(), name, taskID(s)); err != nil {
 			break
 		}
 		results = append(results, r)

@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/task"
 )
 
@@ -35,13 +36,13 @@ printed; on a terminal control characters are written out.`,
 				}
 			}
 			if len(args) > 1 {
-				f, err := op.OpenArtifact(cmd.Context(), name, who, args[1])
+				f, err := board.Of(op).OpenArtifact(cmd.Context(), name, who, args[1])
 				if err != nil {
 					return err
 				}
 				return errors.Join(a.print(f), f.Close())
 			}
-			rows, problems, err := op.Artifacts(cmd.Context(), name, who)
+			rows, problems, err := board.Of(op).Artifacts(cmd.Context(), name, who)
 			if err != nil {
 				return err
 			}
@@ -50,7 +51,7 @@ printed; on a terminal control characters are written out.`,
 	}
 }
 
-func (a *App) artifacts(rows []operator.ArtifactRow, problems []string, name waggle.TeamName) error {
+func (a *App) artifacts(rows []board.ArtifactRow, problems []string, name waggle.TeamName) error {
 	for _, p := range problems {
 		a.talk("%s %s", yellow("note:"), operator.Visible(p))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/task"
 )
 
@@ -34,7 +35,7 @@ func (a *App) taskList(ctx context.Context, f taskListFlags) error {
 	if err != nil {
 		return err
 	}
-	l, err := op.Tasks(ctx, name, f.all)
+	l, err := board.Of(op).Tasks(ctx, name, f.all)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (a *App) taskList(ctx context.Context, f taskListFlags) error {
 }
 
 // taskRows writes one task a line, for programs that read lines.
-func (a *App) taskRows(l *operator.TaskList) {
+func (a *App) taskRows(l *board.TaskList) {
 	var cells [][]string
 	for _, t := range l.Tasks {
 		cells = append(cells, []string{string(t.ID), string(t.Status), t.Owner, t.Subject, strings.Join(idTexts(t.WaitsFor), " "), t.Note})
@@ -71,14 +72,14 @@ func (a *App) taskRows(l *operator.TaskList) {
 }
 
 // taskTree draws each task below one that it comes after.
-func (a *App) taskTree(l *operator.TaskList) {
-	view := map[task.ID]operator.TaskView{}
+func (a *App) taskTree(l *board.TaskList) {
+	view := map[task.ID]board.TaskView{}
 	for _, t := range l.Tasks {
 		view[t.ID] = t
 	}
 	columns := []string{"TASK", "STATUS", "OWNER"}
-	waits := slices.ContainsFunc(l.Tasks, func(t operator.TaskView) bool { return len(t.WaitsFor) > 0 })
-	notes := slices.ContainsFunc(l.Tasks, func(t operator.TaskView) bool { return t.Note != "" })
+	waits := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return len(t.WaitsFor) > 0 })
+	notes := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return t.Note != "" })
 	if waits {
 		columns = append(columns, "WAITS FOR")
 	}
@@ -136,7 +137,7 @@ func twig(b task.Branch) string {
 }
 
 // taskCount sums a list up in one line.
-func taskCount(l *operator.TaskList) string {
+func taskCount(l *board.TaskList) string {
 	n := map[task.Status]int{}
 	blocked := 0
 	for _, t := range l.Tasks {
@@ -163,7 +164,7 @@ func taskShowCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := op.Task(cmd.Context(), name, taskID(args[0]))
+			d, err := board.Of(op).Task(cmd.Context(), name, taskID(args[0]))
 			if err != nil {
 				return err
 			}
@@ -177,7 +178,7 @@ func taskShowCmd(a *App) *cobra.Command {
 }
 
 // taskText writes a task for people.
-func taskText(d *operator.TaskDetail) string {
+func taskText(d *board.TaskDetail) string {
 	var b strings.Builder
 	row := func(k, v string) {
 		if v != "" {

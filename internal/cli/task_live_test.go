@@ -12,6 +12,8 @@ import (
 	"waggle/control"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/process"
 	"waggle/task"
 )
 
@@ -28,11 +30,11 @@ func TestTasksOfTheDead(t *testing.T) {
 	r := newRig(t, taskTeam)
 	ctx, made := t.Context(), filepath.Join(t.TempDir(), "made")
 	// The command outlives its worker, and the test: it must end by itself soon.
-	running, err := r.op.AddTask(ctx, "board", operator.NewTask{Subject: "Sleep", Description: "sleep 30", Owner: "ann"})
+	running, err := board.Of(r.op).AddTask(ctx, "board", board.NewTask{Subject: "Sleep", Description: "sleep 30", Owner: "ann"})
 	if err != nil || !running.Ordered {
 		t.Fatalf("%+v %v", running, err)
 	}
-	waiting, err := r.op.AddTask(ctx, "board", operator.NewTask{Subject: "Touch", Description: "touch " + made, Owner: "ann"})
+	waiting, err := board.Of(r.op).AddTask(ctx, "board", board.NewTask{Subject: "Touch", Description: "touch " + made, Owner: "ann"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +43,7 @@ func TestTasksOfTheDead(t *testing.T) {
 		r.worker("ann", func(w *control.Worker) { busy = w.Turn() != nil })
 		return busy
 	})
-	if _, err := r.op.AssignTask(ctx, "board", running.Task.ID, "bob", operator.Terms{}); operator.Code(err) != operator.CodeRefused {
+	if _, err := board.Of(r.op).AssignTask(ctx, "board", running.Task.ID, "bob", board.Terms{}); operator.Code(err) != operator.CodeRefused {
 		t.Errorf("a task that ann works on was given to bob: %v", err)
 	}
 	p, err := os.FindProcess(r.pids["ann"])
@@ -52,7 +54,7 @@ func TestTasksOfTheDead(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until("ann is gone", func(l *control.Leader) bool { m, _ := l.Member("ann"); return m.Left != nil })
-	l, err := r.op.Tasks(ctx, "board", false)
+	l, err := board.Of(r.op).Tasks(ctx, "board", false)
 	if err != nil || len(l.Tasks) != 2 {
 		t.Fatalf("%+v %v", l, err)
 	}
@@ -65,10 +67,10 @@ func TestTasksOfTheDead(t *testing.T) {
 	if err != nil || s.Status != task.MemberError || !strings.Contains(s.ErrorMessage, "died") {
 		t.Errorf("%+v %v", s, err)
 	}
-	if _, err := r.op.AssignTask(ctx, "board", waiting.Task.ID, "ann", operator.Terms{}); operator.Code(err) != operator.CodeNotFound {
+	if _, err := board.Of(r.op).AssignTask(ctx, "board", waiting.Task.ID, "ann", board.Terms{}); operator.Code(err) != operator.CodeNotFound {
 		t.Errorf("the dead got a task: %v", err)
 	}
-	if got, err := r.op.AssignTask(ctx, "board", waiting.Task.ID, "bob", operator.Terms{}); err != nil || !got.Ordered {
+	if got, err := board.Of(r.op).AssignTask(ctx, "board", waiting.Task.ID, "bob", board.Terms{}); err != nil || !got.Ordered {
 		t.Fatalf("%+v %v", got, err)
 	}
 	r.until("bob did it", r.done("bob", string(waiting.Task.ID)))
@@ -135,7 +137,7 @@ func TestTasksOfAFileWithoutALeader(t *testing.T) {
 			t.Errorf("%+v", x)
 		}
 	}
-	if r.lead, err = r.op.Lead(t.Context(), r.state); err != nil {
+	if r.lead, err = process.Of(r.op).Lead(t.Context(), r.state); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -158,18 +160,18 @@ func TestTasksWithoutALeader(t *testing.T) {
 	if err := r.lead.Close(); err != nil {
 		t.Fatal(err)
 	}
-	add := func(n operator.NewTask, name string) task.ID {
+	add := func(n board.NewTask, name string) task.ID {
 		t.Helper()
 		n.Subject, n.Description = name, "touch "+filepath.Join(dir, name)
-		got, err := r.op.AddTask(ctx, "board", n)
+		got, err := board.Of(r.op).AddTask(ctx, "board", n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got.Task.ID
 	}
-	first := add(operator.NewTask{}, "first")
-	second := add(operator.NewTask{Owner: "bob", After: []task.ID{first}}, "second")
-	forged := add(operator.NewTask{}, "forged")
+	first := add(board.NewTask{}, "first")
+	second := add(board.NewTask{Owner: "bob", After: []task.ID{first}}, "second")
+	forged := add(board.NewTask{}, "forged")
 	list, err := task.Open(r.op.Root.TasksDir("board"), "board", task.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +179,7 @@ func TestTasksWithoutALeader(t *testing.T) {
 	if _, _, err := list.Assign(ctx, forged, "ann", "team-lead", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := r.op.AssignTask(ctx, "board", first, "ann", operator.Terms{}); err != nil || !got.Ordered {
+	if got, err := board.Of(r.op).AssignTask(ctx, "board", first, "ann", board.Terms{}); err != nil || !got.Ordered {
 		t.Fatalf("%+v %v", got, err)
 	}
 	r.completed(list, second)
@@ -186,15 +188,15 @@ func TestTasksWithoutALeader(t *testing.T) {
 			t.Errorf("%s: %v, want it %v", name, err, want)
 		}
 	}
-	d, err := r.op.Task(ctx, "board", forged)
+	d, err := board.Of(r.op).Task(ctx, "board", forged)
 	if err != nil || d.Order != nil || !strings.Contains(d.Note, "nobody ordered it") {
 		t.Errorf("%+v %v", d, err)
 	}
 	// Assigning it for good makes it run; again changes nothing.
-	if got, err := r.op.AssignTask(ctx, "board", first, "ann", operator.Terms{}); operator.Code(err) != operator.CodeRefused {
+	if got, err := board.Of(r.op).AssignTask(ctx, "board", first, "ann", board.Terms{}); operator.Code(err) != operator.CodeRefused {
 		t.Errorf("a completed task was assigned: %+v %v", got, err)
 	}
-	if r.lead, err = r.op.Lead(ctx, r.state); err != nil {
+	if r.lead, err = process.Of(r.op).Lead(ctx, r.state); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,6 +10,10 @@ import (
 	"waggle/control"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/team"
 )
@@ -41,7 +45,7 @@ func (a *App) teamList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, problems, err := op.Teams(ctx)
+	rows, problems, err := inspect.Of(op).Teams(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,11 +91,11 @@ func teamCreateCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			data, err := operator.ParseMetadata(metadata)
+			data, err := teamfile.ParseMetadata(metadata)
 			if err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "team create", Err: err}
 			}
-			if _, err := op.CreateAs(cmd.Context(), name, operator.About{Description: description, Metadata: data}, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
+			if _, err := teams.Of(op).CreateAs(cmd.Context(), name, teamfile.About{Description: description, Metadata: data}, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
 				return err
 			}
 			if a.flags.json {
@@ -122,7 +126,7 @@ func teamAddCmd(a *App) *cobra.Command {
 			if m.Name, err = waggle.ParseNewMember(args[0]); err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "team add", Err: err}
 			}
-			if m.Metadata, err = operator.ParseMetadata(metadata); err != nil {
+			if m.Metadata, err = teamfile.ParseMetadata(metadata); err != nil {
 				return &operator.Error{Code: operator.CodeUsage, Op: "team add", Err: err}
 			}
 			op, name, err := a.team()
@@ -130,7 +134,7 @@ func teamAddCmd(a *App) *cobra.Command {
 				return err
 			}
 			m.JoinedAt, m.Subscriptions = a.Now(), []string{}
-			m, old, err := op.Register(cmd.Context(), name, m, unique)
+			m, old, err := mail.Of(op).Register(cmd.Context(), name, m, unique)
 			if err != nil {
 				return err
 			}
@@ -170,7 +174,7 @@ func teamRemoveCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := op.Remove(cmd.Context(), name, args[0]); err != nil {
+			if err := teams.Of(op).Remove(cmd.Context(), name, args[0]); err != nil {
 				return err
 			}
 			if a.flags.json {
@@ -183,7 +187,7 @@ func teamRemoveCmd(a *App) *cobra.Command {
 }
 
 func teamDeleteCmd(a *App) *cobra.Command {
-	var do operator.DeleteOptions
+	var do teams.DeleteOptions
 	cmd := &cobra.Command{
 		Use:               "delete TEAM",
 		Short:             "Delete a team; what waggle led is kept in the archive",
@@ -195,7 +199,7 @@ func teamDeleteCmd(a *App) *cobra.Command {
 				return err
 			}
 			do.Tell = a.sayEnding
-			d, err := op.Delete(cmd.Context(), name, do)
+			d, err := teams.Of(op).Delete(cmd.Context(), name, do)
 			if err != nil {
 				return err
 			}
@@ -216,7 +220,7 @@ func teamDeleteCmd(a *App) *cobra.Command {
 }
 
 // sayEnding says what a forced deletion is about to do to a process.
-func (a *App) sayEnding(r operator.Running, ends bool) {
+func (a *App) sayEnding(r inspect.Running, ends bool) {
 	if ends {
 		a.talk("%s ends %s (process %d)", yellow("--force"), r.Name, r.PID)
 		return

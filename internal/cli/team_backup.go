@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/teams"
 	"waggle/team"
 )
 
@@ -59,7 +60,7 @@ func (a *App) backup(ctx context.Context, op operator.Operator, name waggle.Team
 		if tty(a.Out) {
 			return rep, &operator.Error{Code: operator.CodeUsage, Op: "team backup", Msg: "a tar is not for a terminal", Hint: "-o FILE, or redirect stdout"}
 		}
-		return op.Backup(ctx, name, a.Out)
+		return teams.Of(op).Backup(ctx, name, a.Out)
 	}
 	return rep, newFile("team backup", out, func(w io.Writer) error {
 		finish := func() error { return nil }
@@ -67,7 +68,7 @@ func (a *App) backup(ctx context.Context, op operator.Operator, name waggle.Team
 			z := gzip.NewWriter(w)
 			w, finish = z, z.Close
 		}
-		rep, err = op.Backup(ctx, name, w)
+		rep, err = teams.Of(op).Backup(ctx, name, w)
 		return errors.Join(err, finish())
 	})
 }
@@ -102,7 +103,7 @@ func newFile(op, path string, write func(io.Writer) error) (err error) {
 
 func teamRestoreCmd(a *App) *cobra.Command {
 	var as string
-	var do operator.RestoreOptions
+	var do teams.RestoreOptions
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a team of a backup",
@@ -138,7 +139,7 @@ read. Only when the journal here is that of the very same team does it go on.`,
 				in = f
 			}
 			do.Tell = a.sayEnding
-			rs, err := op.Restore(cmd.Context(), in, do)
+			rs, err := teams.Of(op).Restore(cmd.Context(), in, do)
 			if err != nil {
 				return err
 			}
@@ -155,7 +156,7 @@ read. Only when the journal here is that of the very same team does it go on.`,
 }
 
 // sayRestored says what a restore did, and what it did not.
-func (a *App) sayRestored(rs *operator.Restored) {
+func (a *App) sayRestored(rs *teams.Restored) {
 	from := ""
 	if rs.From != rs.Team {
 		from = ", from a backup of " + rs.From
@@ -171,9 +172,9 @@ func (a *App) sayRestored(rs *operator.Restored) {
 		a.talk("%s %s was left out: it %s", yellow("note:"), operator.Visible(s.Path), s.Why)
 	}
 	switch rs.Authority {
-	case operator.AuthorityKept:
+	case teams.AuthorityKept:
 		a.talk("its journal is here and goes on: what was decided stands")
-	case operator.AuthorityNew:
+	case teams.AuthorityNew:
 		a.talk("it has a new identity and a new journal: nothing that was decided, granted or set as policy before counts")
 		if rs.History != "" {
 			a.talk("what the backup has of its old journals is in %s, to be read only", rs.History)

@@ -7,6 +7,7 @@ import (
 
 	"waggle/internal/jsonobj"
 	"waggle/operator"
+	"waggle/operator/teams"
 )
 
 func teamExportCmd(a *App) *cobra.Command {
@@ -40,7 +41,7 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 			if err != nil {
 				return err
 			}
-			e, err := op.ExportTeam(cmd.Context(), name)
+			e, err := teams.Of(op).ExportTeam(cmd.Context(), name)
 			if err != nil {
 				return err
 			}
@@ -64,10 +65,10 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 }
 
 // exportFormats write an export.
-var exportFormats = map[string]func(io.Writer, *operator.TeamExport) error{
-	"markdown": func(w io.Writer, e *operator.TeamExport) error { return e.Markdown(w) },
-	"json":     func(w io.Writer, e *operator.TeamExport) error { return exportJSON(w, e) },
-	"state": func(w io.Writer, e *operator.TeamExport) error {
+var exportFormats = map[string]func(io.Writer, *teams.TeamExport) error{
+	"markdown": func(w io.Writer, e *teams.TeamExport) error { return e.Markdown(w) },
+	"json":     func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, e) },
+	"state": func(w io.Writer, e *teams.TeamExport) error {
 		return exportJSON(w, map[string]any{"team": e.Team, "created": e.Created, "active_members": e.ActiveMembers, "total_members": e.TotalMembers})
 	},
 }

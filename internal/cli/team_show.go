@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/inspect"
 	"waggle/team"
 )
 
@@ -30,7 +31,7 @@ func teamShowCmd(a *App) *cobra.Command {
 }
 
 func (a *App) teamShow(ctx context.Context, op operator.Operator, name waggle.TeamName) error {
-	tv, err := op.Team(ctx, name)
+	tv, err := inspect.Of(op).Team(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func memberColors(ctx context.Context, op operator.Operator, name waggle.TeamNam
 
 // memberState is what the registry, and for a running process the journal, says
 // of a member.
-func memberState(tv *operator.TeamView, m team.Member) string {
+func memberState(tv *inspect.TeamView, m team.Member) string {
 	for _, r := range tv.Live {
 		if r.Name == m.Name && !m.Gone() {
 			return "running"

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/teams"
 )
 
 func teamValidateCmd(a *App) *cobra.Command {
@@ -21,7 +22,7 @@ Nothing is changed. Exit code 1 when there are problems.`,
 			if err != nil {
 				return err
 			}
-			problems, err := op.Validate(cmd.Context(), name)
+			problems, err := teams.Of(op).Validate(cmd.Context(), name)
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,8 @@ import (
 
 	"waggle/internal/testenv"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/supervise"
 	"waggle/spawn"
 )
 
@@ -254,7 +256,7 @@ func TestSlowShells(t *testing.T) {
 			for i := range n {
 				wg.Go(func() {
 					out, said, code := h.waggle("spawn", fmt.Sprintf("s%d", i), "--team", "slow", "--backend", backend, "--json")
-					var sp operator.Spawned
+					var sp supervise.Spawned
 					if err := json.Unmarshal([]byte(out), &sp); code != 0 || err != nil || sp.Ready == nil || sp.PID == 0 {
 						t.Errorf("spawn %d: code %d, %v\n%s%s", i, code, err, out, said)
 					}
@@ -264,7 +266,7 @@ func TestSlowShells(t *testing.T) {
 			spawned := time.Since(began)
 			ready := 0
 			for _, m := range h.status("slow").Members {
-				if m.Ready != nil && m.State == operator.StateIdle {
+				if m.Ready != nil && m.State == inspect.StateIdle {
 					ready++
 				}
 			}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/operator"
+	"waggle/operator/process"
 	"waggle/spawn"
 )
 
@@ -92,9 +92,9 @@ func TestToolIsShown(t *testing.T) {
 		return err == nil && strings.Contains(string(b), `"error"`)
 	})
 	var found struct {
-		Unseen []operator.Unseen `json:"unseen"`
+		Unseen []process.Unseen `json:"unseen"`
 	}
-	want, times := []operator.Unseen{{Team: "shown", Member: "ann"}}, 1
+	want, times := []process.Unseen{{Team: "shown", Member: "ann"}}, 1
 	if ownGroups() { // all that it started is seen
 		want, times = nil, 0
 	}

@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/operator/decide"
 )
 
 // TestUnheldIsSaid: of a call that waggle does not run no program and no script is bound,
@@ -15,7 +16,7 @@ func TestUnheldIsSaid(t *testing.T) {
 	in := func(cmd string) string { return `{"command":"` + cmd + `"}` }
 	c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: in("make theirs"), Cwd: "/work"})
 	c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: in("make ours"), Cwd: "/work", Bound: control.Bound{Held: true, Program: "/bin/sh"}})
-	qs, err := c.op.Pending(t.Context(), "crowd", false)
+	qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
 	c.must(err)
 	if len(qs) != 2 {
 		t.Fatalf("%d questions", len(qs))

@@ -14,13 +14,16 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 	"waggle/spawn"
 )
 
 // leadFlags are the flags of commands that bring members up.
 type leadFlags struct {
 	detach bool
-	lo     operator.LeadOptions
+	lo     supervise.LeadOptions
 }
 
 func (l *leadFlags) add(cmd *cobra.Command, detach bool) {
@@ -63,7 +66,7 @@ nobody with it; waggle resume takes its place.`,
 	return cmd
 }
 
-func (a *App) up(ctx context.Context, f *operator.File, l leadFlags) error {
+func (a *App) up(ctx context.Context, f *teamfile.File, l leadFlags) error {
 	op, err := a.op()
 	if err != nil {
 		return err
@@ -73,7 +76,7 @@ func (a *App) up(ctx context.Context, f *operator.File, l leadFlags) error {
 	}
 	a.attend(&l)
 	l.lo.Whole = true
-	s, err := op.Raise(ctx, f, l.lo.Attended, a.sayNote)
+	s, err := supervise.Of(op).Raise(ctx, f, l.lo.Attended, a.sayNote)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,7 @@ func (a *App) up(ctx context.Context, f *operator.File, l leadFlags) error {
 	}
 	if err != nil && !isUp(op, ctx, s) {
 		a.talk("%s ending what came up", faint("note:"))
-		err = errors.Join(err, op.Abandon(context.WithoutCancel(ctx), s, time.Second, a.sayNote))
+		err = errors.Join(err, supervise.Of(op).Abandon(context.WithoutCancel(ctx), s, time.Second, a.sayNote))
 	}
 	return err
 }
@@ -112,7 +115,7 @@ func (a *App) attend(l *leadFlags) {
 }
 
 // keep leads a team in the foreground.
-func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State, f *operator.File, lo operator.LeadOptions) error {
+func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State, f *teamfile.File, lo supervise.LeadOptions) error {
 	lo.Up = func(s *operator.State) {
 		a.talk("%s team %s is up: %d ready; Ctrl-C ends it, waggle detach%s leaves it running", green("note:"), s.Team, len(s.Lead.Live()), a.scope(s.Team))
 	}
@@ -120,18 +123,18 @@ func (a *App) keep(ctx context.Context, op operator.Operator, s *operator.State,
 	defer stop()
 	lo.Hurry = hurry
 	defer onHangup(ctx, op, s)()
-	how, err := op.Keep(ctx, s, f, lo)
+	how, err := supervise.Of(op).Keep(ctx, s, f, lo)
 	if err != nil {
 		return err
 	}
 	switch how {
-	case operator.LedDetached:
+	case supervise.LedDetached:
 		lo.Whole = false // it is up
 		if err := a.background(context.WithoutCancel(ctx), op, s, lo); err != nil {
 			return err
 		}
 		a.talk("%s detached: the members go on; waggle attach%s comes back", faint("note:"), a.scope(s.Team))
-	case operator.LedEnded:
+	case supervise.LedEnded:
 		if a.flags.json {
 			return a.document(map[string]string{"team": string(s.Team), "state": "ended"})
 		}
@@ -172,7 +175,7 @@ func (a *App) hurry(ctx context.Context) (hurry <-chan struct{}, stop func()) {
 
 // background starts a process without a terminal that leads, and waits until all
 // members are ready.
-func (a *App) background(ctx context.Context, op operator.Operator, s *operator.State, lo operator.LeadOptions) error {
+func (a *App) background(ctx context.Context, op operator.Operator, s *operator.State, lo supervise.LeadOptions) error {
 	args := []string{op.Self, "lead", "--root", op.RootURL, "--state", op.Home.Path, "--team", string(s.Team), "--ready", lo.Ready.String()}
 	if a.flags.config != "" {
 		args = append(args, "--config", a.flags.config)
@@ -207,7 +210,7 @@ func (a *App) background(ctx context.Context, op operator.Operator, s *operator.
 			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
 			return errors.Join(ctx.Err(), err)
 		case <-p.Done():
-			return &operator.Error{Code: max(p.Exit().Code, operator.CodeFailed), Op: "lead", Msg: "the process that leads has ended: " + operator.LastLines(log, 4), Hint: "its log is " + log}
+			return &operator.Error{Code: max(p.Exit().Code, operator.CodeFailed), Op: "lead", Msg: "the process that leads has ended: " + supervise.LastLines(log, 4), Hint: "its log is " + log}
 		case <-tick.C:
 		}
 	}
@@ -234,7 +237,7 @@ func (r *progress) tell(s *operator.State, note func(operator.Note)) {
 // raised says what is up.
 func (a *App) raised(ctx context.Context, op operator.Operator, s *operator.State) error {
 	if a.flags.json {
-		st, err := op.Status(ctx, s.Team)
+		st, err := inspect.Of(op).Status(ctx, s.Team)
 		if err != nil {
 			return err
 		}
@@ -274,7 +277,7 @@ func leadCmd(a *App) *cobra.Command {
 			defer stop()
 			defer withoutHangup()()
 			l.lo.Detached, l.lo.Note = true, a.sayNote
-			_, err = op.Keep(cmd.Context(), s, nil, l.lo)
+			_, err = supervise.Of(op).Keep(cmd.Context(), s, nil, l.lo)
 			return err
 		},
 	}
@@ -318,7 +321,7 @@ you are shown how, in what it means and in its text, and asked.`,
 }
 
 func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.TeamName, l leadFlags, dry, accepted bool) error {
-	s, p, err := op.PlanResume(ctx, name)
+	s, p, err := supervise.Of(op).PlanResume(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -341,7 +344,7 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 			a.say("team %s is led by process %d and every member runs: there is nothing to resume", name, p.PID)
 			return nil
 		}
-		if err := op.Revive(ctx, s, l.lo); err != nil {
+		if err := supervise.Of(op).Revive(ctx, s, l.lo); err != nil {
 			return err
 		}
 		return a.raised(ctx, op, s)
@@ -352,7 +355,7 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		if err := a.raised(ctx, op, s); err != nil {
 			return err
 		}
-		return s.Absent()
+		return supervise.Absent(s)
 	}
 	a.sayPlan(p)
 	return a.keep(ctx, op, s, nil, l.lo)
@@ -364,14 +367,14 @@ func (a *App) comeBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, p, err := op.PlanResume(ctx, name)
+	s, p, err := supervise.Of(op).PlanResume(ctx, name)
 	if err != nil {
 		return err
 	}
-	if d, err := op.Digest(ctx, string(name), time.Time{}); err == nil && !a.flags.json {
+	if d, err := inspect.Of(op).Digest(ctx, string(name), time.Time{}); err == nil && !a.flags.json {
 		a.sayDigest(d) // what happened meanwhile; the team is led without it too
 	}
-	if err := op.TakeLead(ctx, s); err != nil {
+	if err := supervise.Of(op).TakeLead(ctx, s); err != nil {
 		return err
 	}
 	if p.Starts() > 0 {
@@ -383,7 +386,7 @@ func (a *App) comeBack(ctx context.Context) error {
 }
 
 // sayPlan shows what a resume does.
-func (a *App) sayPlan(p *operator.ResumePlan) {
+func (a *App) sayPlan(p *supervise.ResumePlan) {
 	var rows [][]string
 	for _, m := range p.Members {
 		rows = append(rows, []string{m.Name, m.Action, short(m.Session), m.Why})
@@ -409,8 +412,8 @@ func short(id string) string { return id[:min(8, len(id))] }
 
 // askChanged shows how the team file differs from the accepted one, and asks whether
 // to go on with that.
-func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Operator, p *operator.ResumePlan) error {
-	change, err := op.FileChange(s)
+func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Operator, p *supervise.ResumePlan) error {
+	change, err := supervise.Of(op).FileChange(s)
 	if err != nil {
 		return err
 	}
@@ -441,7 +444,7 @@ in the background, and end. The members go on.`,
 			if err != nil {
 				return err
 			}
-			s, err := op.Detach(cmd.Context(), name)
+			s, err := supervise.Of(op).Detach(cmd.Context(), name)
 			if err != nil {
 				return err
 			}

@@ -8,11 +8,12 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 // waiting lists the questions that a command is about: those of the team that --team
 // names, else those of every team here and of every session.
-func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of string, err error) {
+func (a *App) waiting(ctx context.Context, all bool) (qs []decide.Question, of string, err error) {
 	op, err := a.op()
 	if err != nil {
 		return nil, "", err
@@ -22,14 +23,14 @@ func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of
 		if err != nil {
 			return nil, "", err
 		}
-		qs, err := op.Pending(ctx, name, all)
+		qs, err := decide.Of(op).Pending(ctx, name, all)
 		return qs, "in team " + string(name), err
 	}
-	rows, open, err := op.Sessions()
+	rows, open, err := decide.Of(op).Sessions()
 	if err != nil {
 		a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
 	}
-	seen, err := op.SeenSessions()
+	seen, err := decide.Of(op).SeenSessions()
 	if err != nil {
 		return nil, "", err
 	}
@@ -42,7 +43,7 @@ func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of
 		return nil, "", err
 	}
 	for _, name := range names {
-		some, err := op.Pending(ctx, name, all)
+		some, err := decide.Of(op).Pending(ctx, name, all)
 		if err != nil && len(names)+len(rows) > 1 {
 			a.saySkipped(name, err)
 			continue
@@ -54,13 +55,13 @@ func (a *App) waiting(ctx context.Context, all bool) (qs []operator.Question, of
 	}
 	qs = append(qs, open...)
 	if all {
-		past, err := op.SessionsPast()
+		past, err := decide.Of(op).SessionsPast()
 		if err != nil {
 			a.talk("%s %s", yellow("note:"), operator.VisibleLines(err.Error()))
 		}
 		qs = append(qs, past...)
 	}
-	operator.SortQuestions(qs)
+	decide.SortQuestions(qs)
 	return qs, whose(names, len(rows)), nil
 }
 
@@ -94,7 +95,7 @@ func whose(names []waggle.TeamName, sessions int) string {
 }
 
 // teamsOf reports whether questions come from more than one team.
-func teamsOf(qs []operator.Question) bool {
+func teamsOf(qs []decide.Question) bool {
 	for _, q := range qs {
 		if q.Team != qs[0].Team {
 			return true
@@ -105,16 +106,16 @@ func teamsOf(qs []operator.Question) bool {
 
 // idOf is what a person types for a question. Sessions choose no id: they are typed by
 // their handle.
-func idOf(q operator.Question) string {
-	if q.Team == operator.SessionTeam {
+func idOf(q decide.Question) string {
+	if q.Team == decide.SessionTeam {
 		return q.Handle
 	}
 	return q.ID
 }
 
 // memberOf is who asks, with the team where a list has several.
-func memberOf(q operator.Question, teams bool) string {
-	if teams && q.Team != operator.SessionTeam {
+func memberOf(q decide.Question, teams bool) string {
+	if teams && q.Team != decide.SessionTeam {
 		return q.Team + "/" + q.Member
 	}
 	return q.Member
@@ -122,14 +123,14 @@ func memberOf(q operator.Question, teams bool) string {
 
 // find is a request by its handle or id, of a session or of the team that is meant. A
 // name that both have is refused.
-func (a *App) find(ctx context.Context, id string) (*operator.Question, error) {
+func (a *App) find(ctx context.Context, id string) (*decide.Question, error) {
 	op, err := a.op()
 	if err != nil {
 		return nil, err
 	}
-	var here *operator.Question
+	var here *decide.Question
 	if a.flags.team == "" {
-		if here, err = op.ShowSession(id); err != nil {
+		if here, err = decide.Of(op).ShowSession(id); err != nil {
 			return nil, err
 		}
 	}
@@ -140,7 +141,7 @@ func (a *App) find(ctx context.Context, id string) (*operator.Question, error) {
 		}
 		return nil, a.unknown(op, id, err)
 	}
-	there, err := op.Show(ctx, name, id)
+	there, err := decide.Of(op).Show(ctx, name, id)
 	switch {
 	case here == nil:
 		return there, err
@@ -155,7 +156,7 @@ func (a *App) find(ctx context.Context, id string) (*operator.Question, error) {
 func (a *App) unknown(op operator.Operator, id string, err error) error {
 	if names, nerr := op.Root.Names(); nerr == nil && len(names) == 0 && a.flags.team == "" {
 		var near []string
-		if _, qs, serr := op.Sessions(); serr == nil {
+		if _, qs, serr := decide.Of(op).Sessions(); serr == nil {
 			for _, q := range qs {
 				near = append(near, q.Handle)
 			}
@@ -171,7 +172,7 @@ func (a *App) ofSession(ctx context.Context, op operator.Operator, id string) (b
 	if a.flags.team != "" {
 		return false, nil
 	}
-	here, err := op.ShowSession(id)
+	here, err := decide.Of(op).ShowSession(id)
 	if here == nil || err != nil {
 		return false, err
 	}
@@ -180,13 +181,13 @@ func (a *App) ofSession(ctx context.Context, op operator.Operator, id string) (b
 }
 
 // findGroup is a group of sessions' requests, or of the team that is meant.
-func (a *App) findGroup(ctx context.Context, word string) (*operator.Group, error) {
+func (a *App) findGroup(ctx context.Context, word string) (*decide.Group, error) {
 	op, err := a.op()
 	if err != nil {
 		return nil, err
 	}
 	if a.flags.team == "" {
-		if g, err := op.ShowSessionGroup(word); g != nil || err != nil {
+		if g, err := decide.Of(op).ShowSessionGroup(word); g != nil || err != nil {
 			return g, err
 		}
 	}
@@ -194,11 +195,11 @@ func (a *App) findGroup(ctx context.Context, word string) (*operator.Group, erro
 	if err != nil {
 		return nil, err
 	}
-	return op.ShowGroup(ctx, name, word)
+	return decide.Of(op).ShowGroup(ctx, name, word)
 }
 
 // findChanged is a request as it would be with another input.
-func (a *App) findChanged(ctx context.Context, id, input string) (*operator.Question, error) {
+func (a *App) findChanged(ctx context.Context, id, input string) (*decide.Question, error) {
 	op, err := a.op()
 	if err != nil {
 		return nil, err
@@ -207,7 +208,7 @@ func (a *App) findChanged(ctx context.Context, id, input string) (*operator.Ques
 		if err != nil {
 			return nil, err
 		}
-		q, err := op.SessionChanged(id, input)
+		q, err := decide.Of(op).SessionChanged(id, input)
 		if q == nil && err == nil { // its session was removed meanwhile
 			err = &control.UnknownRequestError{ID: waggle.RequestID(id)}
 		}
@@ -217,5 +218,5 @@ func (a *App) findChanged(ctx context.Context, id, input string) (*operator.Ques
 	if err != nil {
 		return nil, a.unknown(op, id, err)
 	}
-	return op.Changed(ctx, name, id, input)
+	return decide.Of(op).Changed(ctx, name, id, input)
 }

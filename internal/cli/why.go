@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/inspect"
 )
 
 func whyCmd(a *App) *cobra.Command {
@@ -20,7 +21,7 @@ mailbox, its output. A member that has left is found too, also when its team has
 			if err != nil {
 				return err
 			}
-			y, err := op.Why(cmd.Context(), of, args[0])
+			y, err := inspect.Of(op).Why(cmd.Context(), of, args[0])
 			if err != nil {
 				return err
 			}

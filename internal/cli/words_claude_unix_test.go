@@ -16,6 +16,7 @@ import (
 	"waggle/internal/claudetest"
 	"waggle/internal/testenv"
 	"waggle/operator"
+	"waggle/operator/mail"
 	"waggle/transport"
 )
 
@@ -54,7 +55,7 @@ func wordsClaude(t *testing.T, version string) {
 	if version == claudetest.Explicit {
 		s := start("please listen")
 		s.Registered("idle", func(r claudetest.Registered) bool { return r.Status == "idle" })
-		sent, err := op.SendSession(t.Context(), fmt.Sprint(s.PID), operator.Message{Text: "hello"})
+		sent, err := mail.Of(op).SendSession(t.Context(), fmt.Sprint(s.PID), mail.Message{Text: "hello"})
 		if err != nil || operator.Code(sent[0].Err()) != operator.CodeRefused || !strings.Contains(sent[0].Error, "takes no words") {
 			t.Errorf("to a client without a socket: %+v, %v", sent, err)
 		}
@@ -86,8 +87,8 @@ tasks:
 	// To the sessions. The idle one gets a message when it has read the one before.
 	send := func(s *claudetest.Session, text string) {
 		t.Helper()
-		sent, err := r.op.SendSession(t.Context(), fmt.Sprint(s.PID), operator.Message{Text: text})
-		if err != nil || sent[0].State != operator.Written {
+		sent, err := mail.Of(r.op).SendSession(t.Context(), fmt.Sprint(s.PID), mail.Message{Text: text})
+		if err != nil || sent[0].State != mail.Written {
 			t.Fatalf("%+v, %v", sent, err)
 		}
 	}

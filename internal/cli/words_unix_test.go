@@ -20,6 +20,9 @@ import (
 	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/teams"
 	"waggle/spawn"
 	"waggle/transport"
 )
@@ -132,7 +135,7 @@ func tell(t *testing.T, path, line string) {
 // served waits until a member's socket is there.
 func (r *rig) served(name string) string {
 	r.t.Helper()
-	path := r.op.Sockets(r.state).Path(name)
+	path := teams.Of(r.op).Sockets(r.state).Path(name)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		c, err := net.Dial("unix", path)
@@ -200,12 +203,12 @@ tasks:
 			}
 		}
 	}
-	tv, err := r.op.Team(t.Context(), r.file.Team)
+	tv, err := inspect.Of(r.op).Team(t.Context(), r.file.Team)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := r.op.SocketAddress(t.Context(), r.file.Team, waggle.Lead)
-	if want := "uds:" + r.op.Sockets(r.state).Path(transport.OperatorSocket); err != nil || at != want || tv.Sockets["operator"] != want || tv.Sockets["idle"] == "" {
+	at, err := mail.Of(r.op).SocketAddress(t.Context(), r.file.Team, waggle.Lead)
+	if want := "uds:" + teams.Of(r.op).Sockets(r.state).Path(transport.OperatorSocket); err != nil || at != want || tv.Sockets["operator"] != want || tv.Sockets["idle"] == "" {
 		t.Errorf("addresses %q, %v, %v", at, tv.Sockets, err)
 	}
 	testenv.Measured(t, "words of a session: %d to each of an idle member, a busy member and the operator, all once", n)
@@ -317,17 +320,17 @@ func TestWordsToASession(t *testing.T) {
 	const n = 60
 	for i := range n {
 		ahead += 2 * time.Second
-		sent, err := op.SendSession(t.Context(), "app-work", operator.Message{Text: fmt.Sprintf("word%d.", i)})
-		if err != nil || len(sent) != 1 || sent[0].State != operator.Written || !strings.Contains(sent[0].Detail, "not confirmed") {
+		sent, err := mail.Of(op).SendSession(t.Context(), "app-work", mail.Message{Text: fmt.Sprintf("word%d.", i)})
+		if err != nil || len(sent) != 1 || sent[0].State != mail.Written || !strings.Contains(sent[0].Detail, "not confirmed") {
 			t.Fatalf("%+v, %v", sent, err)
 		}
-		said, err := op.Said(sent[0].MsgID[:8])
-		if err != nil || len(said) != 1 || said[0].State != operator.Written || said[0].From != "operator" {
+		said, err := mail.Of(op).Said(sent[0].MsgID[:8])
+		if err != nil || len(said) != 1 || said[0].State != mail.Written || said[0].From != "operator" {
 			t.Errorf("on record: %+v, %v", said, err)
 		}
 	}
-	uds, err := op.Send(t.Context(), "", operator.Message{To: waggle.Address{Scheme: waggle.SchemeUDS, Target: l.Addr().String()}, Text: "by its path"})
-	if err != nil || uds[0].State != operator.Written {
+	uds, err := mail.Of(op).Send(t.Context(), "", mail.Message{To: waggle.Address{Scheme: waggle.SchemeUDS, Target: l.Addr().String()}, Text: "by its path"})
+	if err != nil || uds[0].State != mail.Written {
 		t.Errorf("by its path: %+v, %v", uds, err)
 	}
 	l.Close()
@@ -340,7 +343,7 @@ func TestWordsToASession(t *testing.T) {
 	if got := strings.Count(all.String(), `"token":"tok"`); got != n+1 || !strings.Contains(all.String(), "by its path") {
 		t.Errorf("%d auth frames", got)
 	}
-	gone, err := op.SendSession(t.Context(), "app-work", operator.Message{Text: "late"})
+	gone, err := mail.Of(op).SendSession(t.Context(), "app-work", mail.Message{Text: "late"})
 	if err != nil || operator.Code(gone[0].Err()) != operator.CodeNotFound || !strings.Contains(gone[0].Error, "unreachable") {
 		t.Errorf("to a socket that is gone: %+v, %v", gone, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/mail"
 	"waggle/worker"
 )
 
@@ -35,7 +36,7 @@ func workerCmd(a *App) *cobra.Command {
 			if o.Dir, err = os.Getwd(); err != nil {
 				return err
 			}
-			o.Who, o.Minter, o.Environ, o.Output, o.Terminal, o.Version = operator.SessionsOf(claude), a.minter(), a.Environ, a.Out, tty(a.Out), a.Version
+			o.Who, o.Minter, o.Environ, o.Output, o.Terminal, o.Version = mail.SessionsOf(claude), a.minter(), a.Environ, a.Out, tty(a.Out), a.Version
 			o.Log = slog.New(slog.NewTextHandler(a.Err, nil))
 			return interrupted(worker.Join(cmd.Context(), o))
 		},

@@ -17,6 +17,11 @@ import (
 	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/task"
 	"waggle/team"
@@ -67,9 +72,9 @@ func (f *forest) write(name, text string) {
 }
 
 // file is a team file that lies in the repository.
-func (f *forest) file(yaml string) *operator.File {
+func (f *forest) file(yaml string) *teamfile.File {
 	f.t.Helper()
-	file, err := operator.ParseFile(filepath.Join(f.repo, "waggle.yaml"), []byte(yaml))
+	file, err := teamfile.ParseFile(filepath.Join(f.repo, "waggle.yaml"), []byte(yaml))
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -87,7 +92,7 @@ func TestWorkersCommitAtOnce(t *testing.T) {
 		fmt.Fprintf(&members, "  - {name: m%d, agent: exec, worktree: true}\n", i)
 		fmt.Fprintf(&tasks, "  - {subject: t%d, owner: m%d, instructions: \"for n in 1 2 3; do echo m%d $n > a.txt; git commit --quiet --all --message \\\"m%d $n\\\" || exit 1; done\"}\n", i, i, i, i)
 	}
-	rep, err := f.op.Run(t.Context(), f.file("team: api\npolicy: {allow: [Bash]}\nmembers:\n"+members.String()+"tasks:\n"+tasks.String()), operator.RunOptions{Headless: true})
+	rep, err := supervise.Of(f.op).Run(t.Context(), f.file("team: api\npolicy: {allow: [Bash]}\nmembers:\n"+members.String()+"tasks:\n"+tasks.String()), supervise.RunOptions{Headless: true})
 	if err != nil || rep.Exit != 0 {
 		t.Fatalf("%v, %+v", err, rep)
 	}
@@ -113,11 +118,11 @@ func TestWorkersCommitAtOnce(t *testing.T) {
 func TestForcedIntoTheMainCheckout(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := f.op.Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	added, i, err := f.op.Join(t.Context(), s, file.Members[0], false)
+	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,16 +174,16 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 func TestSessionsShareAWorktree(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := f.op.Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &rig{t: t, op: f.op, file: file, state: s}
-	if r.lead, err = f.op.Lead(t.Context(), s); err != nil {
+	if r.lead, err = process.Of(f.op).Lead(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.close)
-	added, i, err := f.op.Join(t.Context(), s, file.Members[0], false)
+	added, i, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +194,7 @@ func TestSessionsShareAWorktree(t *testing.T) {
 	f.git("worktree", "remove", added.WorktreePath)
 	log := filepath.Join(f.op.Root.MemberDir(s.Team, "bob"), "output.log")
 	// Where its process starts does not depend on what the caller says.
-	if _, err := f.op.StartWorker(t.Context(), r.lead, s, i, "bob", f.repo, log); err != nil {
+	if _, err := process.Of(f.op).StartWorker(t.Context(), r.lead, s, i, "bob", f.repo, log); err != nil {
 		t.Fatal(err)
 	}
 	r.until("idle", func(l *control.Leader) bool {
@@ -205,7 +210,7 @@ func TestSessionsShareAWorktree(t *testing.T) {
 func TestJoinFails(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := f.op.Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,14 +220,14 @@ func TestJoinFails(t *testing.T) {
 	elsewhere.Cwd = t.TempDir()
 	for _, c := range []struct {
 		op   operator.Operator
-		m    operator.FileMember
+		m    teamfile.FileMember
 		says string
 	}{
 		{noGit, file.Members[0], "git is not installed"},
 		{noPlace, file.Members[0], "no place"},
 		{f.op, elsewhere, "not in a git repository"},
 	} {
-		_, _, err := c.op.Join(t.Context(), s, c.m, false)
+		_, _, err := teams.Of(c.op).Join(t.Context(), s, c.m, false)
 		var oe *operator.Error
 		if !errors.As(err, &oe) || !strings.Contains(oe.Error(), c.says) || oe.Hint == "" {
 			t.Errorf("%v", err)
@@ -242,7 +247,7 @@ func TestJoinFails(t *testing.T) {
 	if out := f.git("worktree", "list"); strings.Contains(out, "\n") {
 		t.Errorf("worktrees:\n%s", out)
 	}
-	if _, _, err := f.op.Join(t.Context(), s, file.Members[0], false); err != nil {
+	if _, _, err := teams.Of(f.op).Join(t.Context(), s, file.Members[0], false); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }
@@ -263,7 +268,7 @@ func TestOverlaps(t *testing.T) {
 		"  - {name: max, agent: script, steps: [" + step("only.txt") + "]}\n" +
 		"tasks:\n  - {subject: a, owner: ann}\n  - {subject: b, owner: bob}\n  - {subject: e, owner: eve}\n  - {subject: m, owner: max}\n")
 	var told []string
-	rep, err := f.op.Run(t.Context(), file, operator.RunOptions{Headless: true, Look: 200 * time.Millisecond, Note: func(n operator.Note) {
+	rep, err := supervise.Of(f.op).Run(t.Context(), file, supervise.RunOptions{Headless: true, Look: 200 * time.Millisecond, Note: func(n operator.Note) {
 		if n.What != operator.NoteOverlap {
 			return
 		}
@@ -271,10 +276,10 @@ func TestOverlaps(t *testing.T) {
 		if n.Member != "ann, bob, eve" {
 			return // one of them has not written yet
 		}
-		st, err := f.op.Status(t.Context(), "api")
+		st, err := inspect.Of(f.op).Status(t.Context(), "api")
 		if err != nil {
 			t.Error(err)
-		} else if d := cmp.Diff([]operator.Overlap{{File: "shared.txt", Repo: f.repo, Members: []string{"ann", "bob", "eve"}}}, st.Overlaps); d != "" {
+		} else if d := cmp.Diff([]inspect.Overlap{{File: "shared.txt", Repo: f.repo, Members: []string{"ann", "bob", "eve"}}}, st.Overlaps); d != "" {
 			t.Error(d)
 		}
 		for _, m := range st.Members {

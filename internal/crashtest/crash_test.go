@@ -17,7 +17,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/testenv"
-	"waggle/operator"
+	"waggle/operator/supervise"
 	"waggle/spawn"
 )
 
@@ -327,13 +327,13 @@ func (d *drama) some() {
 func (d *drama) dry(was *picture) {
 	d.t.Helper()
 	out, _ := d.waggle(fine, "resume", "--dry-run", "--json")
-	var p operator.ResumePlan
+	var p supervise.ResumePlan
 	must(d.t, json.Unmarshal([]byte(out), &p))
 	if p.Led || len(p.Members) != len(was.members) {
 		d.t.Errorf("the plan is %+v, members %d", p, len(was.members))
 	}
 	for _, m := range p.Members {
-		if is := was.members[control.Instance(m.Session)]; is == nil || string(is.Name) != m.Name || m.Action == operator.ResumeTake {
+		if is := was.members[control.Instance(m.Session)]; is == nil || string(is.Name) != m.Name || m.Action == supervise.ResumeTake {
 			d.t.Errorf("the plan says %+v", m)
 		}
 	}

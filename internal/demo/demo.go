@@ -19,6 +19,12 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/policy"
 )
 
@@ -38,7 +44,7 @@ type Options struct {
 	Tell func(Line)
 	// Ask asks the person at the terminal, as operator.RunOptions.Ask; nil: the script
 	// answers.
-	Ask func(ctx context.Context, q operator.Question) (operator.Answer, error)
+	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
 	// AskFor is how long Ask may take before the answer is a denial.
 	AskFor time.Duration
 }
@@ -53,7 +59,7 @@ type Result struct {
 
 // Play runs the demo. op's Root and Home must lie in the scratch directory.
 func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error) {
-	f, err := operator.ParseFile(filepath.Join(o.Dir, "work", "waggle.yaml"), teamFile)
+	f, err := teamfile.ParseFile(filepath.Join(o.Dir, "work", "waggle.yaml"), teamFile)
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +73,11 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 	if err := os.WriteFile(f.Path, teamFile, 0o600); err != nil {
 		return nil, err
 	}
-	s, err := op.Create(ctx, f.Team, "a scripted team", control.PolicySet{Policy: f.Policy, Decide: f.Decide, File: f.SHA256})
+	s, err := teams.Of(op).Create(ctx, f.Team, "a scripted team", control.PolicySet{Policy: f.Policy, Decide: f.Decide, File: f.SHA256})
 	if err != nil {
 		return nil, err
 	}
-	l, err := op.Lead(ctx, s)
+	l, err := process.Of(op).Lead(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +91,7 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 type play struct {
 	op      operator.Operator
 	o       Options
-	f       *operator.File
+	f       *teamfile.File
 	s       *operator.State
 	l       *leader.Leader
 	members map[waggle.MemberName]control.Instance
@@ -93,13 +99,13 @@ type play struct {
 	told    map[string]int  // journal: records told
 	did     map[string]bool // what the script has done
 	turn    control.Key     // of the one question that the person gets
-	asking  operator.Asking // that question
+	asking  decide.Asking   // that question
 }
 
 func (p *play) all(ctx context.Context) error {
 	for _, m := range p.f.Members {
 		m.Backend = operator.BackendProcess // the tour shows processes, one a member
-		_, i, err := p.op.Join(ctx, p.s, m, false)
+		_, i, err := teams.Of(p.op).Join(ctx, p.s, m, false)
 		if err != nil {
 			return err
 		}
@@ -108,17 +114,17 @@ func (p *play) all(ctx context.Context) error {
 			return err
 		}
 		log := filepath.Join(p.op.Root.MemberDir(p.f.Team, m.Name), "output.log")
-		proc, err := p.op.StartWorker(ctx, p.l, p.s, i, m.Name, m.Cwd, log)
+		proc, err := process.Of(p.op).StartWorker(ctx, p.l, p.s, i, m.Name, m.Cwd, log)
 		if err != nil {
 			return err
 		}
 		p.pids[string(m.Name)] = proc.Identity().PID
 	}
-	if err := p.op.AssignAll(ctx, p.s, p.f, p.l); err != nil {
+	if err := supervise.Of(p.op).AssignAll(ctx, p.s, p.f, p.l); err != nil {
 		return err
 	}
 	err := p.loop(ctx)
-	end := p.op.EndMembers(context.WithoutCancel(ctx), p.l, p.s, "the demo is over", 10*time.Second, func() {})
+	end := process.Of(p.op).EndMembers(context.WithoutCancel(ctx), p.l, p.s, "the demo is over", 10*time.Second, func() {})
 	return errors.Join(err, end, p.tell())
 }
 
@@ -237,7 +243,7 @@ func (p *play) chat(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sent, err := p.op.Send(ctx, p.f.Team, operator.Message{To: to, Text: "When you are free: the numbers are in."})
+	sent, err := mail.Of(p.op).Send(ctx, p.f.Team, mail.Message{To: to, Text: "When you are free: the numbers are in."})
 	if err != nil {
 		return err
 	}
@@ -246,7 +252,7 @@ func (p *play) chat(ctx context.Context) error {
 
 // held reads the chat back from the mailbox: unread, because its member is busy.
 func (p *play) held(ctx context.Context) error {
-	in, err := p.op.Inbox(ctx, p.f.Team, "cleo", true)
+	in, err := mail.Of(p.op).Inbox(ctx, p.f.Team, "cleo", true)
 	if err != nil {
 		return err
 	}
@@ -261,7 +267,7 @@ func (p *play) held(ctx context.Context) error {
 
 // answer gives the operator's part for one question.
 func (p *play) answer(ctx context.Context, r *control.Request) error {
-	v := operator.Answer{ID: string(r.ID), Digest: string(r.Digest), Via: "demo"}
+	v := decide.Answer{ID: string(r.ID), Digest: string(r.Digest), Via: "demo"}
 	m, _ := p.s.Lead.ByInstance(r.Instance)
 	switch {
 	case r.Kind == waggle.KindPlanApprovalRequest && !p.did["plan"]:
@@ -282,7 +288,7 @@ func (p *play) answer(ctx context.Context, r *control.Request) error {
 	default:
 		v.Allow = true
 	}
-	_, err := p.op.DecideOpen(ctx, p.s, v)
+	_, err := decide.Of(p.op).DecideOpen(ctx, p.s, v)
 	return err
 }
 
@@ -337,21 +343,21 @@ func (p *play) persons(r *control.Request) bool {
 	}
 	if !p.did["ask"] {
 		p.did["ask"], p.turn = true, r.Key
-		p.asking.Operator, p.asking.State, p.asking.Ask = p.op, p.s, p.ask
+		p.asking.Operator, p.asking.State, p.asking.Ask = decide.Of(p.op), p.s, p.ask
 	}
 	return r.Key == p.turn
 }
 
 // ask asks the person for as long as the demo waits. Silence denies, and so does a
 // terminal that cannot be asked: nobody else will answer in a demo.
-func (p *play) ask(ctx context.Context, q operator.Question) (operator.Answer, error) {
+func (p *play) ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	timed, cancel := context.WithTimeoutCause(ctx, p.o.AskFor, fmt.Errorf("nobody pressed a key for %s: denied", p.o.AskFor))
 	defer cancel()
 	v, err := p.o.Ask(timed, q)
 	if err == nil || ctx.Err() != nil {
 		return v, err
 	}
-	v = operator.Answer{ID: q.Handle, Digest: q.Digest, Via: "prompt", Reason: fmt.Sprintf("nobody pressed a key for %s, and silence denies", p.o.AskFor)}
+	v = decide.Answer{ID: q.Handle, Digest: q.Digest, Via: "prompt", Reason: fmt.Sprintf("nobody pressed a key for %s, and silence denies", p.o.AskFor)}
 	if timed.Err() == nil {
 		v.Reason = err.Error()
 	}

@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/decide"
 )
 
 // tell reads what is new in every journal and tells what matters of it.
@@ -98,11 +99,11 @@ func (p *play) workerLine(r operator.LogRecord) string {
 		if b.Kind == waggle.KindPlanApprovalRequest {
 			return fmt.Sprintf("proposes a plan (%s): %s", b.ID, b.Ask.Plan)
 		}
-		return fmt.Sprintf("asks for %s (%s)", operator.Describe(b.Kind, b.Ask), b.ID)
+		return fmt.Sprintf("asks for %s (%s)", decide.Describe(b.Kind, b.Ask), b.ID)
 	case control.RecAnswered:
 		b := body[control.Answered](r)
 		if b.Ask != nil {
-			return fmt.Sprintf("%s: %s, by rule: %s", operator.Describe(b.Kind, *b.Ask), b.Decision, b.Rule)
+			return fmt.Sprintf("%s: %s, by rule: %s", decide.Describe(b.Kind, *b.Ask), b.Decision, b.Rule)
 		}
 		return fmt.Sprintf("takes the answer to %s: %s", b.ID, b.Decision)
 	case control.RecFinished:

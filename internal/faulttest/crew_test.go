@@ -23,6 +23,12 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 	"waggle/poll"
 	"waggle/task"
 	"waggle/team"
@@ -131,14 +137,14 @@ func newCrew(t *testing.T) *crew {
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Self: "/nonexistent/waggle", Version: "test", PID: os.Getpid(), Environ: []string{"PATH=" + os.Getenv("PATH")},
 		Log: slog.New(slog.NewTextHandler(c.log, nil))}
 	crews.Store(dir, c)
-	f, err := operator.ParseFile(filepath.Join(dir, "work", "waggle.yaml"), []byte(file))
+	f, err := teamfile.ParseFile(filepath.Join(dir, "work", "waggle.yaml"), []byte(file))
 	must(t, err)
-	s, err := c.op.Raise(t.Context(), f, false, nil)
+	s, err := supervise.Of(c.op).Raise(t.Context(), f, false, nil)
 	must(t, err)
 	c.fill(s)
 	up := make(chan struct{})
 	go func() {
-		_, err := c.op.Keep(context.WithoutCancel(t.Context()), s, f, operator.LeadOptions{Detached: true, Up: func(*operator.State) { close(up) }})
+		_, err := supervise.Of(c.op).Keep(context.WithoutCancel(t.Context()), s, f, supervise.LeadOptions{Detached: true, Up: func(*operator.State) { close(up) }})
 		c.kept <- err
 	}()
 	t.Cleanup(c.end)
@@ -163,7 +169,7 @@ func (c *crew) fill(s *operator.State) {
 // end ends the team, wherever it is.
 func (c *crew) end() {
 	c.armed.Store(nil)
-	if _, err := c.op.Down(context.Background(), c.name, operator.StopOptions{Grace: 5 * time.Second}); err != nil && len(c.kept) == 0 {
+	if _, err := process.Of(c.op).Down(context.Background(), c.name, process.StopOptions{Grace: 5 * time.Second}); err != nil && len(c.kept) == 0 {
 		c.t.Errorf("down: %v", err)
 	}
 	select {
@@ -219,13 +225,13 @@ type job struct {
 func (c *crew) give(id string) job {
 	ctx := c.t.Context()
 	j := job{id: id}
-	if r, err := c.op.AddTask(ctx, c.name, operator.NewTask{Subject: id + "-a", Owner: "ann", Description: "./done " + id + "-a " + strings.Repeat("long ", 2000)}); err == nil {
+	if r, err := board.Of(c.op).AddTask(ctx, c.name, board.NewTask{Subject: id + "-a", Owner: "ann", Description: "./done " + id + "-a " + strings.Repeat("long ", 2000)}); err == nil {
 		j.task = r.Task.ID
 	}
-	if r, err := c.op.AddTask(ctx, c.name, operator.NewTask{Subject: id + "-b", Owner: "bob", Description: "./ask " + id + "-b"}); err == nil {
+	if r, err := board.Of(c.op).AddTask(ctx, c.name, board.NewTask{Subject: id + "-b", Owner: "bob", Description: "./ask " + id + "-b"}); err == nil {
 		j.asks = r.Task.ID
 	}
-	if sent, err := c.op.Send(ctx, c.name, operator.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: "ann"}, Text: "word " + id}); err == nil && sent[0].Err() == nil {
+	if sent, err := mail.Of(c.op).Send(ctx, c.name, mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: "ann"}, Text: "word " + id}); err == nil && sent[0].Err() == nil {
 		j.said = sent[0].MsgID
 	}
 	return j
@@ -234,32 +240,32 @@ func (c *crew) give(id string) job {
 // done reports that all of a job that was taken is over; what asks is allowed.
 func (c *crew) done(j job) bool {
 	if j.asks != "" && c.ran()[j.id+"-b"] == 0 {
-		open, err := c.op.Pending(c.t.Context(), c.name, false)
+		open, err := decide.Of(c.op).Pending(c.t.Context(), c.name, false)
 		if err != nil {
 			return false
 		}
 		for _, q := range open {
-			_, _ = c.op.Decide(c.t.Context(), c.name, []operator.Answer{{ID: q.ID, Digest: q.Digest, Allow: true}}) // the next look tries again
+			_, _ = decide.Of(c.op).Decide(c.t.Context(), c.name, []decide.Answer{{ID: q.ID, Digest: q.Digest, Allow: true}}) // the next look tries again
 		}
 		return false
 	}
 	if j.task != "" && c.ran()[j.id+"-a"] == 0 {
 		return false
 	}
-	tasks, err := c.op.Tasks(c.t.Context(), c.name, true)
+	tasks, err := board.Of(c.op).Tasks(c.t.Context(), c.name, true)
 	if err != nil {
 		return false
 	}
 	for _, id := range []task.ID{j.task, j.asks} {
-		if id != "" && !slices.ContainsFunc(tasks.Tasks, func(t operator.TaskView) bool { return t.ID == id && t.Status == task.Completed }) {
+		if id != "" && !slices.ContainsFunc(tasks.Tasks, func(t board.TaskView) bool { return t.ID == id && t.Status == task.Completed }) {
 			return false
 		}
 	}
 	if j.said == "" {
 		return true
 	}
-	ms, err := c.op.Message(c.t.Context(), c.name, j.said)
-	return err == nil && len(ms) == 1 && (ms[0].State == operator.Delivered || ms[0].State == operator.Acknowledged)
+	ms, err := mail.Of(c.op).Message(c.t.Context(), c.name, j.said)
+	return err == nil && len(ms) == 1 && (ms[0].State == mail.Delivered || ms[0].State == mail.Acknowledged)
 }
 
 // forget removes snapshots, so that they are written again.

@@ -12,6 +12,8 @@ import (
 
 	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
 )
 
 // fault is a way for file operations to fail.
@@ -125,7 +127,7 @@ func (c *crew) check(jobs []job) {
 			}
 		}
 	}
-	ms, err := c.op.Messages(t.Context(), c.name, false)
+	ms, err := mail.Of(c.op).Messages(t.Context(), c.name, false)
 	must(t, err)
 	said := map[string]int{}
 	for _, m := range ms {
@@ -136,12 +138,12 @@ func (c *crew) check(jobs []job) {
 			t.Errorf("words %s are on record %d times", j.said, said[j.said])
 		}
 	}
-	v, err := c.op.Verify(t.Context(), string(c.name))
+	v, err := inspect.Of(c.op).Verify(t.Context(), string(c.name))
 	must(t, err)
 	for _, p := range v.Problems {
 		t.Errorf("audit: %s", p)
 	}
-	st, err := c.op.Status(t.Context(), c.name)
+	st, err := inspect.Of(c.op).Status(t.Context(), c.name)
 	must(t, err)
 	if !st.Leader.Led || st.Notice != "" {
 		t.Errorf("leader %+v, notice %q", st.Leader, st.Notice)

@@ -6,7 +6,8 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/operator/process"
 	"waggle/team"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestDownAsksEverybodyAtOnce(t *testing.T) {
 	s := newStage(t, "worker")
 	for _, name := range []waggle.MemberName{"carol", "dave"} {
-		_, _, err := s.op.Register(t.Context(), s.team, team.Member{Name: name, AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
+		_, _, err := mail.Of(s.op).Register(t.Context(), s.team, team.Member{Name: name, AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
 		must(t, err)
 	}
 	reg, err := team.Open(s.op.Root, s.team, team.Options{})
@@ -46,7 +47,7 @@ func TestDownAsksEverybodyAtOnce(t *testing.T) {
 		}
 	}()
 	began := time.Now()
-	ended, err := s.op.Down(t.Context(), s.team, operator.StopOptions{Grace: grace})
+	ended, err := process.Of(s.op).Down(t.Context(), s.team, process.StopOptions{Grace: grace})
 	took := time.Since(began)
 	close(stop)
 	<-answered
@@ -54,7 +55,7 @@ func TestDownAsksEverybodyAtOnce(t *testing.T) {
 	if took > 2*grace {
 		t.Errorf("four members took %s with a grace of %s", took, grace)
 	}
-	got := map[string]operator.MemberEnd{}
+	got := map[string]process.MemberEnd{}
 	for _, e := range ended.Members {
 		got[e.Member] = e
 	}

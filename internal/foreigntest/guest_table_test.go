@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"waggle/operator/teams"
 )
 
 // plays says what the guest does in a cell of the table: what it writes to its lead, how
@@ -18,7 +19,7 @@ func (g *guesting) plays(f flow, kase string) string {
 	text := f.order(id)
 	switch kase {
 	case "late":
-		must(g.t, g.op.Remove(g.t.Context(), g.team, "gopher"))
+		must(g.t, teams.Of(g.op).Remove(g.t.Context(), g.team, "gopher"))
 		err := <-g.done
 		g.done <- err
 		g.says(from, text)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/operator"
+	"waggle/operator/teams"
 	"waggle/worker"
 )
 
@@ -30,7 +30,7 @@ func newGuest(t *testing.T) *guesting {
 	s.op.Root.Locks = t.TempDir() // as the command line sets it
 	must(t, os.Remove(filepath.Join(s.them.team, ".config.json.flk")))
 	cwd := t.TempDir()
-	g, err := s.op.Guest(t.Context(), s.team, operator.NewGuest{Name: "gopher", Command: []string{"sh", "-c", "cat >> heard"}, Cwd: cwd})
+	g, err := teams.Of(s.op).Guest(t.Context(), s.team, teams.NewGuest{Name: "gopher", Command: []string{"sh", "-c", "cat >> heard"}, Cwd: cwd})
 	must(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	run := &guesting{stage: s, done: make(chan error, 1), stop: stop}
@@ -235,7 +235,7 @@ func TestGuestLeaves(t *testing.T) {
 // TestGuestTakenOut: a guest whose entry is gone from the registry for a while ends.
 func TestGuestTakenOut(t *testing.T) {
 	g := newGuest(t)
-	must(t, g.op.Remove(t.Context(), g.team, "gopher"))
+	must(t, teams.Of(g.op).Remove(t.Context(), g.team, "gopher"))
 	err := <-g.done
 	g.done <- err
 	if err == nil || !strings.Contains(err.Error(), "ended") {

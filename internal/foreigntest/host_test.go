@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"waggle/control"
+	"waggle/operator/decide"
 )
 
 // What a member of another program asks for is the same host as anybody else's: judged
@@ -25,7 +26,7 @@ func TestForeignHosts(t *testing.T) {
 	} {
 		s := newStage(t, "worker")
 		s.says("bob", fmt.Sprintf(`{"type":"sandbox_permission_request","requestId":"r","workerId":"bob","workerName":"bob","hostPattern":{"host":%q},"createdAt":1}`, c.asked))
-		qs, err := s.op.Pending(t.Context(), s.team, false)
+		qs, err := decide.Of(s.op).Pending(t.Context(), s.team, false)
 		must(t, err)
 		if c.shown == "" {
 			if len(qs) != 0 {

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/mail"
+	"waggle/operator/teams"
 	"waggle/task"
 )
 
@@ -30,11 +33,11 @@ func (s *stage) lastIn(box string) (e entry) {
 	return es[len(es)-1]
 }
 
-func (s *stage) assigns(owner string, terms operator.Terms) assignment {
+func (s *stage) assigns(owner string, terms board.Terms) assignment {
 	s.t.Helper()
-	made, err := s.op.AddTask(s.t.Context(), s.team, operator.NewTask{Subject: "s", Description: "d"})
+	made, err := board.Of(s.op).AddTask(s.t.Context(), s.team, board.NewTask{Subject: "s", Description: "d"})
 	must(s.t, err)
-	_, err = s.op.AssignTask(s.t.Context(), s.team, task.ID(made.Task.ID), "bob", terms)
+	_, err = board.Of(s.op).AssignTask(s.t.Context(), s.team, task.ID(made.Task.ID), "bob", terms)
 	must(s.t, err)
 	e := s.lastIn(owner)
 	var a assignment
@@ -49,12 +52,12 @@ func (s *stage) assigns(owner string, terms operator.Terms) assignment {
 // team that waggle leads, and in another program's team our member there.
 func TestAssignedBy(t *testing.T) {
 	s := newStage(t, "worker")
-	if a := s.assigns("bob", operator.Terms{}); a.Type != "task_assignment" || a.AssignedBy != "team-lead" {
+	if a := s.assigns("bob", board.Terms{}); a.Type != "task_assignment" || a.AssignedBy != "team-lead" {
 		t.Errorf("in a team of ours: %+v", a)
 	}
 	s = newStage(t, "lead")
 	s.joins("bob")
-	if a := s.assigns("bob", operator.Terms{}); a.Type != "task_assignment" || a.AssignedBy != "gopher" {
+	if a := s.assigns("bob", board.Terms{}); a.Type != "task_assignment" || a.AssignedBy != "gopher" {
 		t.Errorf("in a session's team: %+v", a)
 	}
 }
@@ -90,12 +93,12 @@ func TestWordsAreFromWhoCanBeAnswered(t *testing.T) {
 	}
 	s.joins("bob")
 	for as, code := range map[string]int{"operator": operator.CodeUsage, "bob": operator.CodeRefused, "team-lead": operator.CodeRefused} {
-		_, err := s.op.Send(t.Context(), s.team, operator.Message{To: toMember("team-lead"), Text: "hello", As: as})
+		_, err := mail.Of(s.op).Send(t.Context(), s.team, mail.Message{To: toMember("team-lead"), Text: "hello", As: as})
 		if operator.Code(err) != code {
 			t.Errorf("as %s: %v", as, err)
 		}
 	}
-	must(t, s.op.Remove(t.Context(), s.team, "gopher"))
+	must(t, teams.Of(s.op).Remove(t.Context(), s.team, "gopher"))
 	s.sends("team-lead", "hello again")
 	e := s.lastIn("team-lead")
 	if !s.listed(e.From) || e.From == "bob" {

@@ -7,14 +7,15 @@ import (
 	"testing"
 	"time"
 
-	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
 )
 
 // told is what log, digest and msg tell of a team.
 type told struct {
 	records []string
-	digest  *operator.Digest
-	sent    operator.StoredMessage
+	digest  *inspect.Digest
+	sent    mail.StoredMessage
 }
 
 func (s *stage) tells(id string) told {
@@ -27,16 +28,16 @@ func (s *stage) tells(id string) told {
 	for _, r := range recs {
 		out.records = append(out.records, r.Name+" "+r.Kind)
 	}
-	out.digest, err = s.op.Digest(s.t.Context(), string(s.team), time.Time{})
+	out.digest, err = inspect.Of(s.op).Digest(s.t.Context(), string(s.team), time.Time{})
 	must(s.t, err)
-	list, err := s.op.Messages(s.t.Context(), s.team, false)
+	list, err := mail.Of(s.op).Messages(s.t.Context(), s.team, false)
 	must(s.t, err)
 	for _, m := range list {
 		if m.MsgID == id {
 			out.sent = m
 		}
 	}
-	shown, err := s.op.Message(s.t.Context(), s.team, id)
+	shown, err := mail.Of(s.op).Message(s.t.Context(), s.team, id)
 	must(s.t, err)
 	if len(shown) != 1 || shown[0].State != out.sent.State {
 		s.t.Errorf("msg show has %+v, msg list %+v", shown, out.sent)
@@ -58,7 +59,7 @@ func TestRecordOfASessionsTeam(t *testing.T) {
 	g.done <- err
 	id := g.sends("team-lead", "all quiet here")
 	for _, gone := range []bool{false, true} {
-		want, state := "other", operator.Written
+		want, state := "other", mail.Written
 		if gone {
 			must(t, os.Rename(g.them.team, g.them.team+".deleted-1"))
 			must(t, os.RemoveAll(g.them.team+".deleted-1"))
@@ -74,10 +75,10 @@ func TestRecordOfASessionsTeam(t *testing.T) {
 		if d.State != want || len(d.Results) != 1 || len(d.Decisions) != 1 || d.Decisions[0].Via != "file" || d.Decisions[0].Decision != "allow" {
 			t.Errorf("gone %v: the digest is %+v", gone, d)
 		}
-		if !slices.ContainsFunc(d.Sent, func(m operator.DigestSent) bool { return m.Text == "all quiet here" && m.From == "gopher" }) {
+		if !slices.ContainsFunc(d.Sent, func(m inspect.DigestSent) bool { return m.Text == "all quiet here" && m.From == "gopher" }) {
 			t.Errorf("gone %v: the digest has sent %+v", gone, d.Sent)
 		}
-		if !slices.ContainsFunc(d.Members, func(m operator.DigestMember) bool { return m.Member == "gopher" && strings.HasPrefix(m.What, "joined") }) {
+		if !slices.ContainsFunc(d.Members, func(m inspect.DigestMember) bool { return m.Member == "gopher" && strings.HasPrefix(m.What, "joined") }) {
 			t.Errorf("gone %v: the digest has members %+v", gone, d.Members)
 		}
 		if got.sent.State != state || got.sent.To != "team-lead" {

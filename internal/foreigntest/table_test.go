@@ -6,7 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/operator/teams"
 	"waggle/policy"
 )
 
@@ -49,7 +52,7 @@ var flows = []flow{
 		return `{"type":"shutdown_request","requestId":"` + id + `","from":"team-lead","reason":"over",` + at + `}`
 	}},
 	{name: "task", before: func(s *stage) {
-		_, err := s.op.AddTask(s.t.Context(), s.team, newTask)
+		_, err := board.Of(s.op).AddTask(s.t.Context(), s.team, newTask)
 		must(s.t, err)
 	}, ask: func(name, _, _ string) string {
 		return `{"type":"task_completed","from":"` + name + `","taskId":"1",` + at + `}`
@@ -126,7 +129,7 @@ func (s *stage) asLead(f flow, kase string) (sent, effects string) {
 	sent = kindOf(text)
 	switch kase {
 	case "late":
-		must(s.t, s.op.Remove(s.t.Context(), s.team, "gopher"))
+		must(s.t, teams.Of(s.op).Remove(s.t.Context(), s.team, "gopher"))
 		sent += ", after gopher was removed"
 	case "forged":
 		from = "stranger"
@@ -138,20 +141,20 @@ func (s *stage) asLead(f flow, kase string) (sent, effects string) {
 		sent += ", twice"
 	}
 	effects = s.effects()
-	in, err := s.op.Inbox(s.t.Context(), s.team, "gopher", true)
+	in, err := mail.Of(s.op).Inbox(s.t.Context(), s.team, "gopher", true)
 	if err != nil {
 		return sent, effects + "; not shown"
 	}
 	return sent, fmt.Sprintf("%s; shown %d times", effects, len(in.Entries))
 }
 
-var newTask = operator.NewTask{Subject: "Build", Description: "make", Owner: "bob"}
+var newTask = board.NewTask{Subject: "Build", Description: "make", Owner: "bob"}
 
 // shutdown asks bob to end and does not wait for it.
 func shutdown(s *stage) {
 	st, err := s.op.State(s.t.Context(), s.team)
 	must(s.t, err)
-	l, err := s.op.Lead(s.t.Context(), st)
+	l, err := process.Of(s.op).Lead(s.t.Context(), st)
 	must(s.t, err)
 	must(s.t, l.Shutdown(s.t.Context(), "bob", "over", policy.RoleOperator))
 	must(s.t, l.Close())

@@ -16,6 +16,10 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
 	"waggle/task"
@@ -49,7 +53,7 @@ func newStage(t *testing.T, role string) *stage {
 	ours := "bob"
 	if role == "worker" {
 		s.team, s.box = "api", "team-lead"
-		_, err = op.Create(t.Context(), s.team, "", control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeBypassPermissions}})
+		_, err = teams.Of(op).Create(t.Context(), s.team, "", control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeBypassPermissions}})
 		s.them = foreign{filepath.Join(root, "teams", "api"), "bob"}
 	} else {
 		s.team, s.box, ours = "session-1a2b3c4d", "gopher", "gopher"
@@ -59,7 +63,7 @@ func newStage(t *testing.T, role string) *stage {
 "leadSessionId":"1a2b3c4d-0000-4000-8000-000000000000","members":[{"agentId":"team-lead@session-1a2b3c4d","name":"team-lead","agentType":"team-lead","joinedAt":1,"tmuxPaneId":"leader","cwd":"/","subscriptions":[]}]}`), 0o644)
 	}
 	must(t, err)
-	_, _, err = op.Register(t.Context(), s.team, team.Member{Name: waggle.MemberName(ours), AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
+	_, _, err = mail.Of(op).Register(t.Context(), s.team, team.Member{Name: waggle.MemberName(ours), AgentType: "general-purpose", JoinedAt: time.Now(), Subscriptions: []string{}}, false)
 	must(t, err)
 	s.effects() // what stands there from the start
 	return s
@@ -81,7 +85,7 @@ func (s *stage) says(from, text string) {
 // pass is any command that acts on the team.
 func (s *stage) pass() {
 	s.t.Helper()
-	_, err := s.op.Status(s.t.Context(), s.team)
+	_, err := inspect.Of(s.op).Status(s.t.Context(), s.team)
 	must(s.t, err)
 }
 
@@ -216,10 +220,10 @@ func (s *stage) note(text string) {
 // answers lets the operator answer all that is open.
 func (s *stage) answers(allow bool) {
 	s.t.Helper()
-	qs, err := s.op.Pending(s.t.Context(), s.team, false)
+	qs, err := decide.Of(s.op).Pending(s.t.Context(), s.team, false)
 	must(s.t, err)
 	for _, q := range qs {
-		_, err := s.op.Decide(s.t.Context(), s.team, []operator.Answer{{ID: q.ID, Allow: allow, Digest: q.Digest}})
+		_, err := decide.Of(s.op).Decide(s.t.Context(), s.team, []decide.Answer{{ID: q.ID, Allow: allow, Digest: q.Digest}})
 		must(s.t, err)
 	}
 }
@@ -235,6 +239,6 @@ func (s *stage) takes() {
 // leaves takes bob out of the team.
 func (s *stage) leaves() {
 	s.t.Helper()
-	must(s.t, s.op.Remove(s.t.Context(), s.team, "bob"))
+	must(s.t, teams.Of(s.op).Remove(s.t.Context(), s.team, "bob"))
 	s.effects()
 }

@@ -6,7 +6,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/operator"
+	"waggle/operator/mail"
 )
 
 // erases takes a text out of a mailbox without reading any of it.
@@ -18,16 +18,16 @@ func (f foreign) erases(box, text string) error {
 
 func (s *stage) sends(to, text string) string {
 	s.t.Helper()
-	sent, err := s.op.Send(s.t.Context(), s.team, operator.Message{To: toMember(to), Text: text})
+	sent, err := mail.Of(s.op).Send(s.t.Context(), s.team, mail.Message{To: toMember(to), Text: text})
 	must(s.t, err)
-	must(s.t, operator.Exit(sent))
+	must(s.t, mail.Exit(sent))
 	return sent[0].MsgID
 }
 
 // became is the state of a message.
-func (s *stage) became(id string) operator.Delivery {
+func (s *stage) became(id string) mail.Delivery {
 	s.t.Helper()
-	list, err := s.op.Message(s.t.Context(), s.team, id)
+	list, err := mail.Of(s.op).Message(s.t.Context(), s.team, id)
 	must(s.t, err)
 	if len(list) != 1 {
 		s.t.Fatalf("%s is there %d times", id, len(list))
@@ -60,7 +60,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 	if got := s.holds(); !slices.Equal(got, []string{"one", "two"}) {
 		t.Fatalf("after it was erased its mailbox holds %q", got)
 	}
-	if d := s.became(id); d != operator.Written {
+	if d := s.became(id); d != mail.Written {
 		t.Errorf("it is %s", d)
 	}
 	must(t, s.them.erases("bob", "two"))
@@ -69,7 +69,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 	if got := s.holds(); !slices.Equal(got, []string{"one"}) {
 		t.Errorf("after it was erased twice its mailbox holds %q", got)
 	}
-	if d := s.became(id); d != operator.Erased {
+	if d := s.became(id); d != mail.Erased {
 		t.Errorf("it is %s", d)
 	}
 	st, err := s.op.State(t.Context(), s.team)
@@ -90,7 +90,7 @@ func TestTakenWordsAreClosed(t *testing.T) {
 	if got := s.holds(); len(got) != 0 {
 		t.Errorf("its mailbox holds %q", got)
 	}
-	if d := s.became(id); d != operator.Delivered {
+	if d := s.became(id); d != mail.Delivered {
 		t.Errorf("it is %s", d)
 	}
 	st, err := s.op.State(t.Context(), s.team)

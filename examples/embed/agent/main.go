@@ -17,6 +17,8 @@ import (
 
 	"waggle/agent"
 	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 	"waggle/poll"
 	"waggle/spawn"
 )
@@ -51,11 +53,11 @@ func main() {
 	dir := os.Args[1]
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	op.Environ = os.Environ()
-	f, err := operator.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(file))
+	f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(file))
 	if err != nil {
 		log.Fatal(err)
 	}
-	report, err := op.Run(context.Background(), f, operator.RunOptions{Headless: true, Note: func(operator.Note) {}})
+	report, err := supervise.Of(op).Run(context.Background(), f, supervise.RunOptions{Headless: true, Note: func(operator.Note) {}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
 	"waggle/poll"
 	"waggle/spawn"
 	"waggle/worker"
@@ -55,11 +57,11 @@ func main() {
 	}
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), minter)
 	op.Environ, op.Self, op.Backends = os.Environ(), self, []spawn.Backend{elsewhere{}}
-	f, err := operator.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(file), "elsewhere")
+	f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(file), "elsewhere")
 	if err != nil {
 		log.Fatal(err)
 	}
-	report, err := op.Run(context.Background(), f, operator.RunOptions{Headless: true, Note: func(operator.Note) {}})
+	report, err := supervise.Of(op).Run(context.Background(), f, supervise.RunOptions{Headless: true, Note: func(operator.Note) {}})
 	if err != nil {
 		log.Fatal(err)
 	}

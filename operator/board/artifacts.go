@@ -1,0 +1,92 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/task"
+	"waggle/team"
+)
+
+// ArtifactRow is one file that a member left in its directory.
+type ArtifactRow struct {
+	Member   string `json:"member"`
+	Kind     string `json:"kind"` // artifact, log, status
+	Path     string `json:"path"` // from the member's directory
+	Size     int64  `json:"size"`
+	Modified string `json:"modified"`
+}
+
+// Artifacts lists the files of a member, or of all when member is "": its log,
+// its status and its artifacts. What cannot be listed whole is said in problems.
+func (o Operator) Artifacts(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (rows []ArtifactRow, problems []string, err error) {
+	b, err := o.board(ctx, "task artifacts", name, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := b.desks(member)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows = []ArtifactRow{}
+	for _, n := range names {
+		files, err := task.Files(b.list.MemberDir(n))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, fmt.Sprintf("%s: %v", n, err))
+		}
+		for _, f := range files {
+			rows = append(rows, ArtifactRow{Member: string(n), Kind: f.Kind, Path: f.Path, Size: f.Size, Modified: waggle.FormatTime(f.Modified)})
+		}
+	}
+	return rows, problems, nil
+}
+
+// desks names the members that have a directory: the one that is asked for, or
+// all.
+func (b *board) desks(member waggle.MemberName) ([]waggle.MemberName, error) {
+	if b.list == nil {
+		if member != "" {
+			return nil, &team.NotFoundError{What: "member", Name: string(member)}
+		}
+		return nil, nil
+	}
+	all, err := b.list.Members()
+	if err != nil || member == "" {
+		return all, err
+	}
+	i := slices.IndexFunc(all, func(n waggle.MemberName) bool { return waggle.SameName(n, member) })
+	if i < 0 {
+		e := &team.NotFoundError{What: "member", Name: string(member)}
+		if b.cfg != nil {
+			e.Near = b.cfg.Near(string(member))
+		}
+		return nil, e
+	}
+	return all[i : i+1], nil
+}
+
+// OpenArtifact opens one file of a member by the path that Artifacts gives it.
+func (o Operator) OpenArtifact(ctx context.Context, name waggle.TeamName, member waggle.MemberName, path string) (*os.File, error) {
+	b, err := o.board(ctx, "task artifacts", name, false)
+	if err != nil {
+		return nil, err
+	}
+	names, err := b.desks(member)
+	if err != nil {
+		return nil, err
+	}
+	f, err := task.OpenFile(b.list.MemberDir(names[0]), path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: b.op, Msg: fmt.Sprintf("%s has no file %s", names[0], clean(path)), Hint: "waggle task artifacts " + string(names[0]), Err: err}
+	case err != nil:
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: b.op, Err: err, Hint: "waggle task artifacts " + string(names[0]) + " lists what can be read"}
+	}
+	return f, nil
+}

@@ -1,0 +1,358 @@
+package board
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/task"
+	"waggle/team"
+)
+
+// TaskView is a task as `task list` shows it (DESIGN).
+type TaskView struct {
+	ID        task.ID     `json:"id"`
+	Subject   string      `json:"subject"`
+	Owner     string      `json:"owner"`
+	Status    task.Status `json:"status"`
+	BlockedBy []task.ID   `json:"blocked_by"` // as the file has it: also those that are done
+	Blocked   bool        `json:"blocked"`    // one of them is neither completed nor gone
+	WaitsFor  []task.ID   `json:"waits_for"`  // those
+	// Note says what the board does not: that its last run failed and how, who
+	// gave it back, that nobody was told to do it.
+	Note string `json:"note"`
+}
+
+// TaskList is a team's list.
+type TaskList struct {
+	Team     waggle.TeamName
+	Tasks    []TaskView    // in order of id
+	Forest   []task.Branch // the same tasks as people read them
+	Problems []string      // files that cannot be read, or have something wrong
+	Hidden   int           // tasks of Claude Code's own harness that are left out
+}
+
+// TaskDetail is one task whole.
+type TaskDetail struct {
+	TaskView
+	Description string                     `json:"description"`
+	ActiveForm  string                     `json:"active_form"`
+	Blocks      []task.ID                  `json:"blocks"`
+	Metadata    map[string]json.RawMessage `json:"metadata"`
+	Order       *TaskOrder                 `json:"order"` // null: waggle ordered nobody to do it
+}
+
+// TaskOrder is the newest order to do a task, as the leader's journal has it.
+type TaskOrder struct {
+	Member string `json:"member"`
+	Seq    uint64 `json:"seq"`
+	At     string `json:"at"`
+	By     string `json:"by"`
+	Sent   bool   `json:"sent"` // it is in the member's mailbox
+	SHA256 string `json:"sha256"`
+}
+
+// board is a team's task list with what else is known of the team.
+type board struct {
+	op   string
+	team waggle.TeamName
+	list *task.List      // nil: there is none yet, and none was wanted
+	cfg  *team.Config    // nil: the team is gone, and its list is still there
+	s    *operator.State // nil: waggle does not lead it
+}
+
+// board opens a team's list. With create a team's missing list is made.
+func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, create bool) (*board, error) {
+	b := &board{op: op, team: name}
+	dir := o.Root.TasksDir(name)
+	_, none := os.Lstat(dir)
+	var err error
+	var missing *team.NotFoundError
+	switch b.cfg, err = o.Registry(ctx, name); {
+	case errors.As(err, &missing) && none == nil: // lists outlive their sessions
+		b.cfg = nil
+	case err != nil:
+		return nil, err
+	default:
+		if b.s, err = o.State(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	if errors.Is(none, fs.ErrNotExist) {
+		if !create {
+			return b, nil
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, &operator.Error{Code: operator.CodeFailed, Op: op, Err: err}
+		}
+	}
+	if b.list, err = task.Open(dir, name, task.Options{Queue: o.Root.Queue(name)}); err != nil {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: op, Err: err}
+	}
+	return b, nil
+}
+
+// get reads one task.
+func (b *board) get(ctx context.Context, id task.ID) (task.Task, error) {
+	if b.list == nil {
+		return task.Task{}, b.explain(ctx, &task.NotFoundError{ID: id})
+	}
+	t, err := b.list.Get(ctx, id)
+	if err == nil && t.Status == task.Deleted {
+		err = &task.NotFoundError{ID: id}
+	}
+	return t, b.explain(ctx, err)
+}
+
+// Tasks lists a team's tasks. What waggle leads is brought up to date first, so
+// that the tasks of a member that has ended are nobody's. Tasks of Claude Code's
+// own harness are left out unless all is set.
+func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*TaskList, error) {
+	b, err := o.board(ctx, "task list", name, false)
+	if err != nil {
+		return nil, err
+	}
+	l := &TaskList{Team: name, Tasks: []TaskView{}}
+	if b.s != nil {
+		if _, err := o.Pass(ctx, b.s); err != nil {
+			l.Problems = append(l.Problems, "the team is not up to date: "+err.Error())
+		}
+	}
+	if b.list == nil {
+		return l, nil
+	}
+	tasks, problems, err := b.list.All(ctx)
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	l.Problems = append(l.Problems, problems...)
+	shown := slices.DeleteFunc(slices.Clone(tasks), func(t task.Task) bool { return t.Status == task.Deleted || t.Internal() && !all })
+	l.Forest = task.Forest(shown)
+	for _, t := range tasks {
+		if t.Internal() && t.Status != task.Deleted && !all {
+			l.Hidden++
+		}
+	}
+	for _, t := range shown {
+		l.Tasks = append(l.Tasks, b.view(t, task.Blocked(t, tasks)))
+	}
+	return l, nil
+}
+
+// Task shows one task whole.
+func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*TaskDetail, error) {
+	b, err := o.board(ctx, "task show", name, false)
+	if err != nil {
+		return nil, err
+	}
+	t, err := b.get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	v, err := b.viewNow(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	d := &TaskDetail{TaskView: v, Description: t.Description, ActiveForm: t.ActiveForm, Blocks: ids(t.Blocks), Metadata: t.Metadata}
+	if d.Metadata == nil {
+		d.Metadata = map[string]json.RawMessage{}
+	}
+	if order, m, ok := b.order(id); ok {
+		d.Order = &TaskOrder{Member: string(m.Name), Seq: uint64(order.Seq), At: waggle.FormatTime(order.At), By: string(order.Commanded.By),
+			Sent: order.Sent, SHA256: order.Commanded.Task.SHA256}
+	}
+	return d, nil
+}
+
+// ids is a list that is never null.
+func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
+
+func (b *board) view(t task.Task, waits []task.ID) TaskView {
+	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, BlockedBy: ids(t.BlockedBy),
+		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: b.note(t)}
+}
+
+// viewNow is view for a task whose blockers have still to be read.
+func (b *board) viewNow(ctx context.Context, t task.Task) (TaskView, error) {
+	waits, err := b.list.Blockers(ctx, t.ID)
+	if err != nil {
+		return TaskView{}, b.explain(ctx, err)
+	}
+	return b.view(t, waits), nil
+}
+
+// order is the newest order to do a task, and who got it.
+func (b *board) order(id task.ID) (*control.Order, *control.Member, bool) {
+	if b.s == nil {
+		return nil, nil, false
+	}
+	order, ok := b.s.Lead.Assignment(string(id))
+	if !ok {
+		return nil, nil, false
+	}
+	m, ok := b.s.Lead.ByInstance(order.Instance)
+	return order, m, ok
+}
+
+// note says what the board does not.
+func (b *board) note(t task.Task) string {
+	if t.Status == task.Completed {
+		return ""
+	}
+	if r, ok := t.Released(); ok && t.Owner == "" {
+		return fmt.Sprintf("given back: %s %s", r.From, r.Why)
+	}
+	order, m, ok := b.order(t.ID)
+	if ok && waggle.SameName(m.Name, waggle.MemberName(t.Owner)) {
+		switch turn, claim := m.Turns[string(t.ID)], m.Claimed[string(t.ID)]; {
+		case claim != nil && m.Left == nil:
+			return fmt.Sprintf("%s says by file that it is done%s; you say so with waggle task done %s", m.Name, operator.Suffix(claim.Note), t.ID)
+		case turn != nil && turn.Failed:
+			return "failed: " + turn.Note
+		case m.Left != nil:
+			return "its owner has ended"
+		case control.HashText(t.Description) != order.Commanded.Task.SHA256:
+			return "its text is not the one that was assigned: it will not run"
+		}
+		return ""
+	}
+	if b.s == nil || t.Owner == "" {
+		return ""
+	}
+	if m, ok := b.s.Lead.Member(waggle.MemberName(t.Owner)); ok && m.Left == nil && runsOrdersOnly(m) {
+		return fmt.Sprintf("nobody ordered it: waggle task assign %s %s", t.ID, t.Owner)
+	}
+	return ""
+}
+
+// runsOrdersOnly reports a member that does nothing but what it was ordered to:
+// it reads no board (TRUST 1).
+func runsOrdersOnly(m *control.Member) bool { return m.Agent == "exec" || m.Agent == "script" }
+
+// working finds the member whose turn runs a task.
+func (b *board) working(id task.ID) (*control.Member, error) {
+	if b.s == nil {
+		return nil, nil
+	}
+	for _, m := range b.s.Lead.Live() {
+		w, err := b.s.Worker(m.Instance)
+		if operator.Broken(err) {
+			continue // it runs nothing more, and stops nobody else
+		}
+		if err != nil {
+			return nil, err
+		}
+		if t := w.Turn(); t != nil && t.Task == string(id) {
+			return m, nil
+		}
+	}
+	return nil, nil
+}
+
+// idle refuses to touch a task that a member is working on.
+func (b *board) idle(id task.ID) error {
+	m, err := b.working(id)
+	if err != nil || m == nil {
+		return err
+	}
+	return &operator.Error{Code: operator.CodeRefused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id),
+		Hint: "wait for the end of it: waggle status"}
+}
+
+// explain says in words why a task cannot be had, and what to do.
+func (b *board) explain(ctx context.Context, err error) error {
+	var state *task.StateError
+	var missing *task.NotFoundError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &missing):
+		e := &operator.Error{Code: operator.CodeNotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Hint: "waggle task list", Err: err}
+		e.Near = b.near(ctx)
+		return e
+	case errors.As(err, &state):
+		return b.refusal(state)
+	}
+	return err
+}
+
+// clean makes what a person typed fit for a message.
+func clean(s string) string { return operator.Visible(mail.Cut(s, 40)) }
+
+// near are some ids that are there.
+func (b *board) near(ctx context.Context) []string {
+	if b.list == nil {
+		return nil
+	}
+	all, _, err := b.list.All(ctx)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, t := range all {
+		if t.Status != task.Deleted && !t.Internal() && len(out) < 8 {
+			out = append(out, string(t.ID))
+		}
+	}
+	return out
+}
+
+func (b *board) refusal(e *task.StateError) error {
+	out := &operator.Error{Code: operator.CodeRefused, Op: b.op, Err: e}
+	say := func(hint, format string, args ...any) error {
+		out.Hint, out.Msg = hint, fmt.Sprintf(format, args...)+" ("+e.Why+")"
+		return out
+	}
+	others := strings.Join(Texts(e.Tasks), ", ")
+	switch e.Why {
+	case task.AlreadyClaimed:
+		return say(fmt.Sprintf("waggle task release %s gives it back, waggle task assign %s NAME hands it on", e.ID, e.ID), "task %s is %s's, %s", e.ID, e.Owner, e.Status)
+	case task.AlreadyResolved:
+		return say("waggle task add makes a new one", "task %s is completed", e.ID)
+	case task.IsBlocked:
+		return say("waggle task list shows who has them", "task %s waits for %s", e.ID, others)
+	case task.AgentBusy:
+		return say("waggle task done "+others, "the claimant has %s in progress", others)
+	case task.Delisted:
+		return say("waggle team show", "the claimant has left team %s", b.team)
+	case task.NothingToClaim:
+		return say("waggle task list", "no task is pending, nobody's and ready")
+	case task.NotOwner:
+		return say(fmt.Sprintf("waggle task claim %s --as NAME", e.ID), "task %s is nobody's", e.ID)
+	case task.UnknownBlocker:
+		return say("waggle task list", "there is no task %s to wait for", others)
+	case task.Cycle:
+		return say("waggle task unblock ID BLOCKER takes a dependency away", "%s would wait for each other", circle(e.Tasks))
+	case task.Changed:
+		return say("look at it and try again: waggle task show "+string(e.ID), "somebody else changed task %s meanwhile: %s, owner %q", e.ID, e.Status, e.Owner)
+	case task.BadStatus:
+		return say("its file was written by another program", "task %s has the status %s, which nobody knows", e.ID, clean(string(e.Status)))
+	}
+	return out
+}
+
+// circle writes the tasks of a cycle as it runs. The new task of a cycle has no
+// id.
+func circle(ids []task.ID) string {
+	if len(ids) == 1 {
+		return "task " + string(ids[0]) + " and itself"
+	}
+	return "tasks " + strings.Join(Texts(ids), " → ")
+}
+
+func Texts(ids []task.ID) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = clean(string(id))
+	}
+	return out
+}

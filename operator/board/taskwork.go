@@ -1,0 +1,491 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/policy"
+	"waggle/task"
+	"waggle/team"
+)
+
+// TaskResult is what became of a task.
+type TaskResult struct {
+	Task    TaskView `json:"task"`
+	Changed bool     `json:"changed"` // false: it was so already
+	// Ordered says that the leader's journal holds a new order to do it, which is
+	// what makes a member that waggle runs do it.
+	Ordered bool `json:"ordered"`
+}
+
+// NewTask is a task to put on the board.
+type NewTask struct {
+	Subject     string
+	Description string // for an exec member without a command of its own: what it runs
+	ActiveForm  string // what is shown while it is in progress
+	After       []task.ID
+	Before      []task.ID // tasks that wait for it
+	Owner       waggle.MemberName
+	Terms       Terms // with an owner
+}
+
+// Terms are what an order adds to a task.
+type Terms struct {
+	Plan    bool // a plan must be approved first
+	Timeout time.Duration
+	Cwd     string // relative to the member's
+	As      string // who assigns, in a team that waggle does not lead; "": the operator
+}
+
+// AddTask puts a task on the board and, when an owner is named, assigns it.
+func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) (*TaskResult, error) {
+	const op = "task add"
+	if strings.TrimSpace(n.Subject) == "" {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: op, Msg: "a task needs a subject"}
+	}
+	for _, s := range []string{n.Subject, n.Description, n.ActiveForm} {
+		if len(s) > waggle.MaxText || !utf8.ValidString(s) {
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: op, Msg: fmt.Sprintf("the texts of a task must be UTF-8 of at most %d bytes", waggle.MaxText)}
+		}
+	}
+	b, err := o.board(ctx, op, name, true)
+	if err != nil {
+		return nil, err
+	}
+	if n.Owner != "" { // before there is a task
+		if _, err := b.member(n.Owner); err != nil {
+			return nil, err
+		}
+		if err := o.guardBoard(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	t, err := b.list.Create(ctx, task.Task{Subject: n.Subject, Description: n.Description, ActiveForm: n.ActiveForm, BlockedBy: n.After, Blocks: n.Before})
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	r := &TaskResult{Changed: true}
+	if n.Owner != "" {
+		if r, err = o.assign(ctx, b, t, n.Owner, n.Terms); err != nil {
+			return nil, fmt.Errorf("task %s was made and is nobody's: %w", t.ID, err)
+		}
+		r.Changed = true
+		return r, nil
+	}
+	r.Task, err = b.viewNow(ctx, t)
+	return r, err
+}
+
+// guardBoard refuses what only the operator may do to a member's process.
+func (o Operator) guardBoard(ctx context.Context, b *board) error {
+	if b.s == nil {
+		return nil
+	}
+	return o.Guard(ctx, b.s, b.op)
+}
+
+// member finds who is to own a task.
+func (b *board) member(name waggle.MemberName) (*team.Member, error) {
+	if b.cfg == nil {
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: b.op, Msg: fmt.Sprintf("team %s is gone; only its task list is still there", b.team)}
+	}
+	m, ok := b.cfg.Member(name)
+	if !ok || m.Gone() {
+		return nil, &team.NotFoundError{What: "member", Name: string(name), Near: b.cfg.Near(string(name))}
+	}
+	return m, nil
+}
+
+// AssignTask makes a member the owner of a task. A member that waggle runs is
+// ordered to do it: the order goes on record in the leader's journal, and only
+// that makes it run (TRUST 1); a member that is working on it is left alone.
+// Anybody else's mailbox gets a task_assignment (WIRE §4). Assigning a task again
+// to the member that failed it orders it anew.
+func (o Operator) AssignTask(ctx context.Context, name waggle.TeamName, id task.ID, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
+	b, err := o.board(ctx, "task assign", name, false)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := b.member(owner); err != nil {
+		return nil, err
+	}
+	if err := o.guardBoard(ctx, b); err != nil {
+		return nil, err
+	}
+	if b.s != nil {
+		if _, err := o.Pass(ctx, b.s); err != nil {
+			return nil, err
+		}
+	}
+	t, err := b.get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return o.assign(ctx, b, t, owner, terms)
+}
+
+// assign gives a task that was just looked at to an owner who is a member.
+func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
+	m, err := b.member(owner)
+	if err != nil {
+		return nil, err
+	}
+	if seen.Status == task.Completed {
+		return nil, b.refusal(&task.StateError{ID: seen.ID, Status: seen.Status, Owner: seen.Owner, Why: task.AlreadyResolved})
+	}
+	switch at, err := b.working(seen.ID); {
+	case err != nil:
+		return nil, err
+	case at != nil && at.Name == m.Name:
+		v, err := b.viewNow(ctx, seen)
+		return &TaskResult{Task: v}, err
+	case at != nil:
+		return nil, b.idle(seen.ID)
+	case !b.runs(m.Name) && (terms.Timeout != 0 || terms.Cwd != ""):
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: b.op, Msg: fmt.Sprintf("waggle does not run %s, and cannot give it a timeout or a directory", m.Name)}
+	}
+	by, err := o.assigner(ctx, b, m, terms.As)
+	if err != nil {
+		return nil, err
+	}
+	t, news, err := b.list.Handover(ctx, seen, m.Name, by, o.Minter.Now())
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	r := &TaskResult{Changed: news != nil}
+	switch ours := b.ours(m.Name); {
+	case ours != nil:
+		ordered, err := o.order(ctx, b, ours.Instance, t, terms)
+		if err != nil {
+			return nil, fmt.Errorf("task %s is %s's on the board, and was not ordered (the same command again orders it): %w", t.ID, m.Name, err)
+		}
+		r.Changed, r.Ordered = r.Changed || ordered, ordered && b.runs(m.Name)
+	case news != nil && (b.s == nil || m.Name != waggle.Lead):
+		if err := o.tellOwner(ctx, b, m.Name, news, terms.Plan, by); err != nil {
+			_, _, uerr := b.list.Handover(ctx, t, waggle.MemberName(seen.Owner), by, o.Minter.Now())
+			return nil, fmt.Errorf("task %s was not assigned: %s could not be told: %w", t.ID, m.Name, errorsOf(err, uerr))
+		}
+	}
+	r.Task, err = b.viewNow(ctx, t)
+	return r, err
+}
+
+func errorsOf(err, undo error) error {
+	if undo == nil {
+		return err
+	}
+	return fmt.Errorf("%w; and the board still names the new owner: %w", err, undo)
+}
+
+// ours is the membership of a member that waggle keeps a journal for.
+func (b *board) ours(name waggle.MemberName) *control.Member {
+	if b.s == nil {
+		return nil
+	}
+	if m, ok := b.s.Lead.Member(name); ok && m.Left == nil {
+		return m
+	}
+	return nil
+}
+
+// runs reports a member that waggle runs.
+func (b *board) runs(name waggle.MemberName) bool {
+	m := b.ours(name)
+	return m != nil && m.Trust != control.FileTrust
+}
+
+// assigner is in whose name a task is given. In a team that waggle leads that is the
+// lead, by an order on record, so an owner that only the registry has is put on record
+// now; elsewhere it is a member that was registered here.
+func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as string) (waggle.MemberName, error) {
+	if b.s != nil {
+		if b.ours(owner.Name) != nil || owner.IsLead() {
+			return waggle.Lead, nil
+		}
+		if err := mail.Of(o.Operator).Admit(ctx, b.cfg, *owner); err != nil {
+			return "", err
+		}
+		return waggle.Lead, b.s.Journal.Refresh(ctx)
+	}
+	if as != "" {
+		if _, err := waggle.ParseMember(as); err != nil {
+			return "", &operator.Error{Code: operator.CodeUsage, Op: b.op, Err: err}
+		}
+	}
+	s, _, err := mail.Of(o.Operator).Ledger(ctx, b.cfg)
+	if err != nil {
+		return "", err
+	}
+	return mail.Of(o.Operator).Signer(ctx, s, b.cfg, false, as)
+}
+
+// order records in the leader's journal that a member is to do a task, and sends
+// it. One that stands is not repeated, unless its turn has ended.
+func (o Operator) order(ctx context.Context, b *board, i control.Instance, t task.Task, terms Terms) (news bool, err error) {
+	want := control.Task{ID: string(t.ID), Subject: t.Subject, Instructions: t.Description, SHA256: control.HashText(t.Description),
+		Cwd: terms.Cwd, TimeoutMS: terms.Timeout.Milliseconds(), PlanRequired: terms.Plan}
+	if had, ok := b.s.Lead.Assignment(want.ID); ok && terms == (Terms{As: terms.As}) {
+		old := had.Commanded.Task // whoever hands a task on does not change its terms
+		want.Cwd, want.TimeoutMS, want.PlanRequired = old.Cwd, old.TimeoutMS, old.PlanRequired
+	}
+	w, err := b.s.Worker(i)
+	if err != nil {
+		return false, err
+	}
+	over := map[uint64]bool{}
+	for _, ts := range w.Tasks {
+		over[ts.Ref] = ts.Ended
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return false, err
+	}
+	_, err = b.s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		m, ok := b.s.Lead.ByInstance(i)
+		if !ok || m.Left != nil {
+			return nil, &control.RefusedError{Why: "that member has ended"}
+		}
+		if had, ok := b.s.Lead.Assignment(want.ID); ok && had.Instance == i && *had.Commanded.Task == want && !over[uint64(had.Seq)] {
+			return nil, nil
+		}
+		news = true
+		return b.s.Lead.Assign(m, want, policy.RoleOperator, mint)
+	})
+	if err != nil {
+		return false, err
+	}
+	_, err = o.Pass(ctx, b.s)
+	return news, err
+}
+
+// tellOwner writes a task_assignment into the mailbox of a member that waggle does
+// not run. What it says has no more authority than any other words there.
+func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName, news *waggle.TaskAssignment, plan bool, by waggle.MemberName) error {
+	from := string(by)
+	news.AssignedBy, news.PlanModeRequired = from, plan
+	text, err := waggle.Encode(*news, waggle.DialectWire)
+	if err != nil {
+		return err
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	env := waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(mint.Now), MsgV: 1, MsgID: mint.MsgID, Type: "message"}
+	if m, ok := b.cfg.Member(waggle.MemberName(from)); ok && m.Name != waggle.Lead {
+		env.Color = m.Color
+	}
+	if env, err = mail.Extras(b.s, env, mail.Message{}); err != nil {
+		return err
+	}
+	box, err := o.Box(b.cfg, to, nil)
+	if err != nil {
+		return err
+	}
+	return box.Append(ctx, env)
+}
+
+// ClaimTask gives a task that nobody has to a member that asks for it, and sets
+// it in progress (WIRE §4); id "" is the first that can be had. A member has one
+// in progress at a time. It is words on the board and orders nobody to do
+// anything: members that only run what they are ordered to cannot claim.
+func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
+	b, err := o.board(ctx, "task claim", name, false)
+	if err != nil {
+		return nil, err
+	}
+	if as, err = b.claimant(id, as); err != nil {
+		return nil, err
+	}
+	if b.s != nil { // the tasks of those that have ended are nobody's
+		if _, err := o.Pass(ctx, b.s); err != nil {
+			return nil, err
+		}
+	}
+	if b.list == nil && id == "" {
+		return nil, b.refusal(&task.StateError{Why: task.NothingToClaim})
+	}
+	if id == "" {
+		t, err := b.list.ClaimNext(ctx, as)
+		return b.result(ctx, task.Task{}, t, err)
+	}
+	seen, err := b.get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := b.list.ClaimIdle(ctx, id, as)
+	return b.result(ctx, seen, t, err)
+}
+
+// claimant checks who claims.
+func (b *board) claimant(id task.ID, as waggle.MemberName) (waggle.MemberName, error) {
+	if b.cfg == nil || as == waggle.Lead {
+		return as, nil
+	}
+	m, ok := b.cfg.Member(as)
+	switch {
+	case ok && m.Gone():
+		return "", b.refusal(&task.StateError{ID: id, Why: task.Delisted})
+	case !ok:
+		return "", &team.NotFoundError{What: "member", Name: string(as), Near: b.cfg.Near(string(as))}
+	}
+	if ours := b.ours(m.Name); ours != nil && runsOrdersOnly(ours) {
+		what := "ID"
+		if id != "" {
+			what = string(id)
+		}
+		return "", &operator.Error{Code: operator.CodeRefused, Op: b.op, Msg: fmt.Sprintf("%s does only what it is ordered to do", m.Name), Hint: fmt.Sprintf("waggle task assign %s %s", what, m.Name)}
+	}
+	return m.Name, nil
+}
+
+// result is what a step on the board came to.
+func (b *board) result(ctx context.Context, seen, t task.Task, err error) (*TaskResult, error) {
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	v, err := b.viewNow(ctx, t)
+	return &TaskResult{Task: v, Changed: seen.Status != t.Status || seen.Owner != t.Owner}, err
+}
+
+// StartTask sets a task in progress; as is its owner, "" whoever owns it.
+func (o Operator) StartTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
+	b, seen, err := o.step(ctx, "task start", name, id)
+	if err != nil {
+		return nil, err
+	}
+	if as == "" {
+		as = waggle.MemberName(seen.Owner)
+	}
+	t, err := b.list.Start(ctx, id, as)
+	return b.result(ctx, seen, t, err)
+}
+
+// FinishTask sets a task completed; as is its owner, "" whoever owns it, and the
+// lead when nobody does. One that another member is working on is left alone.
+func (o Operator) FinishTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
+	b, seen, err := o.step(ctx, "task done", name, id)
+	if err != nil {
+		return nil, err
+	}
+	if m, err := b.working(id); err != nil || m != nil && !waggle.SameName(m.Name, as) {
+		if err == nil {
+			err = b.idle(id)
+		}
+		return nil, err
+	}
+	switch {
+	case as == "" && seen.Owner == "":
+		as = waggle.Lead
+		if _, err := b.list.Claim(ctx, id, as); err != nil {
+			return nil, b.explain(ctx, err)
+		}
+	case as == "":
+		as = waggle.MemberName(seen.Owner)
+	}
+	t, err := b.list.Complete(ctx, id, as)
+	if err == nil && b.s != nil { // the one way to complete what a member has that speaks by file
+		err = mail.Of(o.Operator).Append(ctx, b.s, func() ([]journal.Draft, error) { return b.s.Lead.Finish(string(id)), nil })
+	}
+	return b.result(ctx, seen, t, err)
+}
+
+// step opens the board for a step of one task.
+func (o Operator) step(ctx context.Context, op string, name waggle.TeamName, id task.ID) (*board, task.Task, error) {
+	b, err := o.board(ctx, op, name, false)
+	if err != nil {
+		return nil, task.Task{}, err
+	}
+	seen, err := b.get(ctx, id)
+	return b, seen, err
+}
+
+// ReleaseTask gives a task back: nobody's, pending. One that a member is working
+// on is left alone.
+func (o Operator) ReleaseTask(ctx context.Context, name waggle.TeamName, id task.ID) (*TaskResult, error) {
+	b, seen, err := o.step(ctx, "task release", name, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.guardBoard(ctx, b); err != nil {
+		return nil, err
+	}
+	if err := b.idle(id); err != nil {
+		return nil, err
+	}
+	t, _, err := b.list.Handover(ctx, seen, "", waggle.Lead, o.Minter.Now())
+	return b.result(ctx, seen, t, err)
+}
+
+// ReleaseAll gives back every unfinished task of a member that has ended, and
+// returns their ids. It is for members whose end waggle cannot see; one that is
+// known to run is refused.
+func (o Operator) ReleaseAll(ctx context.Context, name waggle.TeamName, owner waggle.MemberName) ([]task.ID, error) {
+	b, err := o.board(ctx, "task release", name, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.guardBoard(ctx, b); err != nil {
+		return nil, err
+	}
+	if m := b.ours(owner); m != nil && m.Process != nil && m.Process.ID.Alive() {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: b.op, Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Hint: "waggle task release ID gives back one task"}
+	}
+	if b.list == nil {
+		return []task.ID{}, nil
+	}
+	released, err := b.list.ReleaseNoted(ctx, owner, task.NewReleased(owner, "was declared gone by the operator", o.Minter.Now()))
+	return ids(released), b.explain(ctx, err)
+}
+
+// BlockTask adds and takes away tasks that a task waits for. all takes away
+// every one that is not added.
+func (o Operator) BlockTask(ctx context.Context, name waggle.TeamName, id task.ID, add, drop []task.ID, all bool) (*TaskResult, error) {
+	op := "task block"
+	if len(add) == 0 {
+		op = "task unblock"
+	}
+	b, seen, err := o.step(ctx, op, name, id)
+	if err != nil {
+		return nil, err
+	}
+	t, err := b.list.Update(ctx, id, func(t *task.Task) error {
+		t.BlockedBy = slices.DeleteFunc(slices.Clone(t.BlockedBy), func(x task.ID) bool { return all || slices.Contains(drop, x) })
+		for _, a := range add {
+			if !slices.Contains(t.BlockedBy, a) {
+				t.BlockedBy = append(t.BlockedBy, a)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, b.explain(ctx, err)
+	}
+	v, err := b.viewNow(ctx, t)
+	return &TaskResult{Task: v, Changed: !slices.Equal(seen.BlockedBy, t.BlockedBy)}, err
+}
+
+// RemoveTask removes a task as Claude Code does: its id is not given again, and
+// who waited for it waits no more. One that a member is working on is left alone.
+func (o Operator) RemoveTask(ctx context.Context, name waggle.TeamName, id task.ID) error {
+	b, _, err := o.step(ctx, "task rm", name, id)
+	if err != nil {
+		return err
+	}
+	if err := o.guardBoard(ctx, b); err != nil {
+		return err
+	}
+	if err := b.idle(id); err != nil {
+		return err
+	}
+	return b.explain(ctx, b.list.Delete(ctx, id))
+}

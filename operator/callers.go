@@ -1,0 +1,57 @@
+package operator
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/control"
+	"waggle/spawn"
+)
+
+// Callers lists the members from inside whose process this one was called, the
+// nearest: none, one, or all that live in a leader's process, which cannot be told
+// apart (TRUST 8).
+func (o Operator) Callers(s *State) ([]*control.Member, error) {
+	if o.Ancestors == nil {
+		return nil, nil
+	}
+	ids, err := o.Ancestors(o.PID)
+	if err != nil {
+		return nil, fmt.Errorf("cannot tell who is asking: %w", err)
+	}
+	for _, id := range ids {
+		var here, live []*control.Member
+		for _, m := range s.Lead.Members {
+			if m.Process == nil || !SameProcess(id, m.Process.ID) {
+				continue
+			}
+			if here = append(here, m); m.Left == nil {
+				live = append(live, m)
+			}
+		}
+		switch {
+		case len(live) > 0:
+			return live, nil
+		case len(here) > 0:
+			return here, nil
+		}
+	}
+	return nil, nil
+}
+
+// SameProcess compares what identifies a process, whether or not more lives in it.
+func SameProcess(a, b spawn.Identity) bool {
+	return a.PID == b.PID && a.Start == b.Start && a.Boot == b.Boot
+}
+
+// Names lists members for people.
+func Names(ms []*control.Member) string {
+	var s []string
+	for _, m := range ms {
+		s = append(s, string(m.Name))
+	}
+	if len(s) > 1 {
+		return "of members " + strings.Join(s, ", ") + ", who share a process"
+	}
+	return "member " + s[0]
+}

@@ -1,0 +1,68 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+)
+
+// Divergence is a disagreement of the journals that stops all deciding: a member
+// took an answer or an order that the leader's journal does not have (TRUST 4).
+type Divergence struct {
+	Team   string `json:"team"`
+	Seq    uint64 `json:"seq"` // of its record: what Acknowledge names
+	Member string `json:"member"`
+	Leader uint64 `json:"leader_seq"` // where the member's journal says it stood
+	Why    string `json:"why"`
+	Lifted bool   `json:"acknowledged"`
+}
+
+// Divergence is the open disagreement of a team's journals, nil when they agree.
+func (o Operator) Divergence(ctx context.Context, name waggle.TeamName) (*Divergence, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	return divergence(s), nil
+}
+
+func divergence(s *operator.State) *Divergence {
+	d := s.Lead.Divergence
+	if d == nil {
+		return nil
+	}
+	return &Divergence{Team: string(s.Team), Seq: uint64(d.Seq), Member: scopeName(s, d.Instance), Leader: d.Leader, Why: d.Why}
+}
+
+// Acknowledge says that the operator has looked at the divergence with this seq.
+// Deciding goes on; what the journals hold stays as it is.
+func (o Operator) Acknowledge(ctx context.Context, name waggle.TeamName, seq uint64) (*Divergence, error) {
+	s, err := o.Mine(ctx, name, "an acknowledgement")
+	if err != nil {
+		return nil, err
+	}
+	var d *Divergence
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		d = divergence(s)
+		switch {
+		case d == nil:
+			return nil, &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journals agree: there is nothing to acknowledge"}
+		case d.Seq != seq:
+			return nil, &operator.Error{Code: operator.CodeRefused, Op: "acknowledge", Msg: fmt.Sprintf("the open divergence is seq %d, not %d: look at it", d.Seq, seq), Near: []string{strconv.FormatUint(d.Seq, 10)}}
+		}
+		return []journal.Draft{{Kind: control.RecAcknowledged, Must: true, Body: control.Acknowledged{Ref: seq}}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.Lifted = s.Lead.Divergence == nil
+	return d, nil
+}

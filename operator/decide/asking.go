@@ -1,0 +1,128 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"waggle/control"
+	"waggle/operator"
+)
+
+// Asking puts the open questions of a team to the person at the terminal of the process
+// that leads it. Its loop calls Put with what is open now, takes what comes from Replies,
+// and End when it is over. A question that was answered elsewhere, or is not open any
+// more, is taken away from the terminal by the next Put, which says why.
+type Asking struct {
+	Operator Operator
+	State    *operator.State
+	// Ask is RunOptions.Ask.
+	Ask func(ctx context.Context, q Question) (Answer, error)
+
+	open    map[control.Key]context.CancelCauseFunc
+	replies chan Reply
+	over    chan struct{}
+	wg      sync.WaitGroup
+}
+
+// Reply is what Ask returned for a question.
+type Reply struct {
+	key    control.Key
+	Answer Answer
+	err    error
+}
+
+// errOver is why the questions of a process that ends are not asked any more.
+var errOver = errors.New("this command ends or hands over")
+
+// Put asks each of these once, and takes away those that are not among them any more.
+func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
+	if a.open == nil {
+		a.open, a.replies, a.over = map[control.Key]context.CancelCauseFunc{}, make(chan Reply), make(chan struct{})
+	}
+	still := map[control.Key]bool{}
+	for _, req := range pending {
+		still[req.Key] = true
+		if a.open[req.Key] == nil {
+			a.start(ctx, req.Key, a.Operator.question(a.State.Lead, req, a.Operator.Minter.Now()))
+		}
+	}
+	for key, cancel := range a.open {
+		if !still[key] {
+			cancel(errors.New(a.closed(key)))
+		}
+	}
+}
+
+// start asks one question. Its ctx outlives the loop's, so that its cause is always one
+// of ours; End cancels it.
+func (a *Asking) start(ctx context.Context, key control.Key, q Question) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	a.open[key] = cancel
+	ask := a.Ask // the loop sets it anew at each Put
+	a.wg.Go(func() {
+		answer, err := ask(ctx, q)
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		select {
+		case a.replies <- Reply{key, answer, err}:
+		case <-a.over:
+		}
+	})
+}
+
+// closed says why a question is not open any more.
+func (a *Asking) closed(key control.Key) string {
+	req, ok := a.State.Lead.Request(key)
+	switch {
+	case !ok:
+		return "there is no such request"
+	case req.Decided == nil:
+		return cmp.Or(req.Closed, "its member asks no more")
+	case req.Decided.Via == control.ViaExpiry:
+		return "its time is over, so it is denied"
+	}
+	return fmt.Sprintf("%s by %s, from elsewhere (%s)", req.Decided.Decision, req.Decided.By, req.Decided.Via)
+}
+
+// Replies is what Ask has returned. Before the first Put it is nil, which is never ready.
+func (a *Asking) Replies() <-chan Reply { return a.replies }
+
+// Take decides what was answered at the terminal; refused says why the answer has no
+// effect. A question that Ask could not put stays open, and is not put again.
+func (a *Asking) Take(ctx context.Context, rep Reply) (refused string, err error) {
+	a.open[rep.key](nil)
+	if rep.err == nil || !a.pending(rep.key) {
+		delete(a.open, rep.key)
+	}
+	if rep.err != nil {
+		return "", nil
+	}
+	d, err := a.Operator.decide(ctx, a.State, rep.Answer)
+	return d.Error, err
+}
+
+func (a *Asking) pending(key control.Key) bool {
+	for _, req := range a.State.Lead.Pending() {
+		if req.Key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// End takes every question away and waits until Ask has returned for each.
+func (a *Asking) End() {
+	if a.open == nil {
+		return
+	}
+	for _, cancel := range a.open {
+		cancel(errOver)
+	}
+	close(a.over)
+	a.wg.Wait()
+	a.open = nil
+}

@@ -1,0 +1,219 @@
+package decide
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// Answer is the operator's verdict on one request.
+type Answer struct {
+	ID     string // whole, or an unambiguous beginning of it
+	Digest string // of what was shown: at least 16 digits; "" trusts the digest on record now
+	Allow  bool
+	Reason string
+	// UpdatedInput runs instead of what was asked; a JSON object.
+	UpdatedInput string
+	Via          string // the face: approve, deny, prompt
+	// Lesson, with an allow of a tool call, is a rule to be learned from it: a
+	// separate act, done after the decision.
+	Lesson *Lesson
+}
+
+// Decided is what became of an Answer (DESIGN, `approve`, `deny`).
+type Decided struct {
+	ID        string `json:"id"`
+	Decision  string `json:"decision"`
+	By        string `json:"by"`
+	At        string `json:"at"`
+	Changed   bool   `json:"changed"`
+	Delivered bool   `json:"delivered"`
+	// Digest is that of the changed input that runs instead.
+	Digest string `json:"updated_digest,omitempty"`
+	// Voted: the allow is one of two that it takes.
+	Voted bool   `json:"voted,omitempty"`
+	Error string `json:"error,omitempty"`
+	err   error
+	key   control.Key
+}
+
+// Err is the refusal behind Error.
+func (d Decided) Err() error { return d.err }
+
+// deliverWait is how long a command waits for a running leader to deliver, and
+// for members to take note.
+const deliverWait = 2 * time.Second
+
+// Decide answers requests in the operator's name: each once, by compare-and-set
+// on the leader's journal, whoever leads. The error is about the whole call; a
+// refusal of one answer is in its result.
+func (o Operator) Decide(ctx context.Context, name waggle.TeamName, answers []Answer) ([]Decided, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, "a decision"); err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	return o.decideAll(ctx, s, answers)
+}
+
+// decideAll answers and delivers. The caller has asked guard.
+func (o Operator) decideAll(ctx context.Context, s *operator.State, answers []Answer) ([]Decided, error) {
+	for _, a := range answers {
+		if a.Lesson == nil {
+			continue
+		}
+		if err := a.Lesson.fits(s.Lead, o.CeilingOf(s.Lead.Policy.Ceiling), a); err != nil {
+			return nil, err
+		}
+	}
+	results := make([]Decided, len(answers))
+	var err error
+	for i, a := range answers {
+		if results[i], err = o.decide(ctx, s, a); err != nil {
+			return results[:i], err
+		}
+	}
+	if err := o.deliver(ctx, s, results); err != nil {
+		return results, err
+	}
+	return results, nil
+}
+
+// DecideOpen is Decide for one answer on a team that is open already, by the
+// process that leads it: delivery is its next pass.
+func (o Operator) DecideOpen(ctx context.Context, s *operator.State, a Answer) (Decided, error) {
+	return o.decide(ctx, s, a)
+}
+
+func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Decided, error) {
+	req, err := findRequest(s.Lead, a.ID, a.Digest)
+	if err != nil {
+		return Decided{ID: a.ID, Error: err.Error(), err: err}, nil
+	}
+	v := control.Verdict{Key: req.Key, Digest: control.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
+		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
+	if v.Digest == "" {
+		v.Digest = req.Digest
+	}
+	out, err := leader.Decide(ctx, s.Journal, s.Lead, o.Writer(), o.Minter, v)
+	if err != nil {
+		return Decided{}, err
+	}
+	d := Decided{ID: string(req.ID), Changed: out.Changed, Voted: out.Voted, key: req.Key}
+	if now, ok := s.Lead.Request(req.Key); ok && now.Decided != nil {
+		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), waggle.FormatTime(now.At), string(now.Decided.UpdatedDigest)
+	}
+	if out.Refusal != nil {
+		d.Error, d.err = out.Refusal.Error(), out.Refusal
+	}
+	return d, nil
+}
+
+// findRequest finds a request by its handle, its id, or an unambiguous beginning of
+// its id. Ids are unique within a member and a kind only: a digest, or the beginning
+// of one, tells two apart. A handle goes first: the asker chooses the id, and could
+// choose another request's handle.
+func findRequest(l *control.Leader, id, digest string) (*control.Request, error) {
+	if r, ok := l.ByHandle(id); ok {
+		return r, nil
+	}
+	var exact, begun []*control.Request
+	var near []string
+	for _, r := range l.Requests {
+		switch {
+		case string(r.ID) == id:
+			exact = append(exact, r)
+		case id != "" && strings.HasPrefix(string(r.ID), id):
+			begun = append(begun, r)
+		}
+		if r.State == control.RequestPending && len(near) < 3 {
+			near = append(near, string(r.ID))
+		}
+	}
+	hits := exact
+	if len(hits) == 0 {
+		hits = begun
+	}
+	if len(hits) > 1 && digest != "" {
+		var same []*control.Request
+		for _, r := range hits {
+			if strings.HasPrefix(string(r.Digest), digest) {
+				same = append(same, r)
+			}
+		}
+		if len(same) == 1 {
+			hits = same
+		}
+	}
+	switch {
+	case len(hits) == 1:
+		return hits[0], nil
+	case len(exact) > 1:
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: "several members have a request " + id, Hint: "say which with --digest; waggle pending --json has it"}
+	case len(hits) > 1:
+		near = near[:0]
+		for _, r := range hits {
+			near = append(near, string(r.ID))
+		}
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: id + " begins several requests", Near: near}
+	}
+	return nil, &control.UnknownRequestError{ID: waggle.RequestID(id), Near: near}
+}
+
+// deliver sees to it that what was decided reaches its mailbox: by a pass when
+// nobody leads, else by giving the leader a moment.
+func (o Operator) deliver(ctx context.Context, s *operator.State, results []Decided) error {
+	return o.settle(ctx, s, func() (bool, error) { return delivered(s.Lead, results), nil })
+}
+
+// settle runs a pass when nobody leads; else it looks until done says so or the
+// leader has had its moment.
+func (o Operator) settle(ctx context.Context, s *operator.State, done func() (bool, error)) error {
+	if _, err := o.Pass(ctx, s); err != nil {
+		return err
+	}
+	until := o.Minter.Now().Add(deliverWait)
+	for {
+		ok, err := done()
+		if ok || err != nil || !o.Minter.Now().Before(until) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+		if err := s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// delivered fills in which results are in a mailbox and reports whether nothing is
+// left to be.
+func delivered(l *control.Leader, results []Decided) bool {
+	all := true
+	for i := range results {
+		r, ok := l.Request(results[i].key)
+		if !ok || r.Order == nil {
+			continue
+		}
+		results[i].Delivered = r.Order.Sent || r.Order.Closed
+		all = all && results[i].Delivered
+	}
+	return all
+}
+
+var _ journal.Fold = (*control.Leader)(nil)

@@ -1,0 +1,95 @@
+package decide
+
+import (
+	"context"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/team"
+)
+
+// Explained is a call that was made: which rule or who decided it, and what the
+// policy makes of the same call now.
+type Explained struct {
+	ID       string  `json:"id"`
+	Kind     string  `json:"kind"`
+	Member   string  `json:"member"`
+	Decision string  `json:"decision"` // "": it is open
+	By       string  `json:"by"`
+	Rule     string  `json:"rule"`
+	Reason   string  `json:"reason"`
+	At       string  `json:"at"` // when it was asked
+	Version  uint64  `json:"policy_version"`
+	Digest   string  `json:"digest"`
+	Now      *Judged `json:"now"` // nil for a plan: rules say nothing of plans
+}
+
+// Explain finds a call in the journals of its member, by its id or an unambiguous
+// beginning of it.
+func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) (*Explained, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	c, m, err := findCall(s, id)
+	if err != nil {
+		return nil, err
+	}
+	e := &Explained{ID: string(c.ID), Kind: string(c.Kind), Member: string(m.Name), At: waggle.FormatTime(c.Asked), Digest: string(c.Digest)}
+	if a := c.Answer; a != nil && !a.Waited {
+		e.Decision, e.By, e.Rule, e.Reason, e.Version = a.Decision, string(a.By), a.Rule, a.Reason, a.Policy
+	}
+	mode, now := s.Lead.ModeOf(m.Instance), o.Minter.Now()
+	switch control.GateOf(c.Kind) {
+	case policy.GatePlan:
+		return e, nil
+	case policy.GateNetwork:
+		e.Now = testHost(s, string(m.Name), m.Instance, mode, target(c.Ask), now)
+		return e, nil
+	}
+	p := s.Lead.Policy.For(m.Instance, now)
+	p.Mode = mode
+	e.Now = judged(p, s.Lead.Policy.Call(c.Ask))
+	e.Now.As, e.Now.Version, e.Now.Decider = string(m.Name), s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
+	return e, nil
+}
+
+// findCall finds a call of any member, those that the rules decided included.
+func findCall(s *operator.State, id string) (*control.Call, *control.Member, error) {
+	type hit struct {
+		c *control.Call
+		m *control.Member
+	}
+	var exact, begun []hit
+	for _, m := range s.Lead.Members {
+		w, err := s.Worker(m.Instance)
+		if err != nil && !operator.Broken(err) { // of one that is broken, what stands before the break
+			return nil, nil, err
+		}
+		for _, c := range w.Calls {
+			switch {
+			case string(c.ID) == id:
+				exact = append(exact, hit{c: c, m: m})
+			case id != "" && strings.HasPrefix(string(c.ID), id):
+				begun = append(begun, hit{c: c, m: m})
+			}
+		}
+	}
+	if len(exact) == 0 {
+		exact = begun
+	}
+	switch {
+	case len(exact) == 1:
+		return exact[0].c, exact[0].m, nil
+	case len(exact) > 1:
+		e := &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: id + " begins several calls"}
+		for _, h := range exact[:min(len(exact), 5)] {
+			e.Near = append(e.Near, string(h.c.ID))
+		}
+		return nil, nil, e
+	}
+	return nil, nil, &team.NotFoundError{What: "call", Name: id}
+}

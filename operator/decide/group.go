@@ -1,0 +1,201 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// Group is what a person may look at, and below high risk answer, at once:
+// requests of one risk whose calls are alike (policy.LikeOf), whoever asks.
+type Group struct {
+	// ID is a hash of Text and of the digests of the requests: whoever has it was
+	// shown all that it answers, and another request makes another id.
+	ID      string   `json:"id"`
+	Team    string   `json:"team"` // "-": sessions
+	Kind    string   `json:"kind"`
+	Tool    string   `json:"tool"`
+	Pattern string   `json:"pattern"`
+	Risk    string   `json:"risk"`
+	Count   int      `json:"count"`
+	Members []string `json:"members"`
+	IDs     []string `json:"ids"`
+	AgeS    int64    `json:"age_s"` // of the oldest
+	Batch   bool     `json:"batch"` // --group may answer it
+	// Text is what a person is shown of the group: each distinct input whole, with
+	// who asks for it and where. Its lines are visible, and have no width.
+	Text []string `json:"text"`
+
+	Inputs    int        `json:"-"` // how many of them are distinct
+	Questions []Question `json:"-"`
+}
+
+// batch reports whether a request may be answered as one of a group: tool calls
+// below high risk. A plan or a host is decided by itself.
+func (q Question) batch() bool {
+	return q.Kind == string(waggle.KindPermissionRequest) && q.Risk != string(policy.RiskHigh)
+}
+
+// like names the questions that q may be answered together with.
+func (q Question) like() (name, pattern string) {
+	if q.Kind != string(waggle.KindPermissionRequest) {
+		return q.Pattern, q.Pattern
+	}
+	return policy.LikeOf(policy.Call{Tool: q.Tool, Input: q.Input, Cwd: q.Cwd})
+}
+
+// Groups puts questions together by tool, risk and what they are like, in the order
+// in which they come.
+func Groups(qs []Question) []Group {
+	groups := []Group{}
+	at := map[[5]string]int{}
+	for _, q := range qs {
+		name, pattern := q.like()
+		k := [5]string{q.Team, q.Kind, q.Tool, name, q.Risk}
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, Group{Team: q.Team, Kind: q.Kind, Tool: q.Tool, Pattern: pattern, Risk: q.Risk, Members: []string{}, Batch: q.batch()})
+		}
+		g := &groups[i]
+		g.Count, g.AgeS = g.Count+1, max(g.AgeS, q.AgeS)
+		g.IDs, g.Questions = append(g.IDs, q.ID), append(g.Questions, q)
+		if !slices.Contains(g.Members, q.Member) {
+			g.Members = append(g.Members, q.Member)
+		}
+	}
+	for i := range groups {
+		g := &groups[i]
+		slices.Sort(g.Members)
+		g.Text, g.Inputs = g.text()
+		g.ID = g.id()
+	}
+	return groups
+}
+
+// text writes the group out: a line for all, then for each distinct input a line
+// with who asks for it in which directory, and its lines behind a bar, so that no
+// input can look like the next one's head. The order does not depend on time.
+func (g Group) text() (lines []string, inputs int) {
+	type part struct{ asks, cwd string }
+	who := map[part][]string{}
+	for _, q := range g.Questions {
+		p := part{asks: "    | " + strings.Join(q.Asks(), "\n    | "), cwd: operator.Visible(q.Cwd)}
+		who[p] = append(who[p], operator.Visible(q.Member))
+	}
+	parts := slices.SortedFunc(maps.Keys(who), func(a, b part) int {
+		return cmp.Or(strings.Compare(a.asks, b.asks), strings.Compare(a.cwd, b.cwd))
+	})
+	lines = append(lines, fmt.Sprintf("%d asked for %s, %d different, risk %s", g.Count, operator.Visible(g.Tool), len(parts), g.Risk))
+	for _, p := range parts {
+		slices.Sort(who[p])
+		lines = append(lines, "  "+strings.Join(who[p], ", ")+" in "+p.cwd)
+		lines = append(lines, strings.Split(p.asks, "\n")...)
+	}
+	return lines, len(parts)
+}
+
+const (
+	groupPrefix = "g-"
+	groupDigits = 16 // as many as a digest must have at least
+)
+
+func (g Group) id() string {
+	digests := make([]string, 0, g.Count)
+	for _, q := range g.Questions {
+		digests = append(digests, q.Digest)
+	}
+	slices.Sort(digests)
+	sum := sha256.Sum256([]byte(strings.Join(g.Text, "\n") + "\x00" + strings.Join(digests, "\n")))
+	return groupPrefix + hex.EncodeToString(sum[:])[:groupDigits]
+}
+
+// IsGroup reports whether a word is the id of a group.
+func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
+
+// DecideGroup answers every request of the group with this id, and nothing but
+// what was shown with it: a pattern, or a group that has changed, is refused. Each
+// request is decided by itself, with its own digest.
+func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id string, with Answer) ([]Decided, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, "a decision"); err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	if !IsGroup(id) {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: fmt.Sprintf("%s is no group's id: a pattern would also answer what you were not shown", operator.Visible(id)),
+			Hint: "waggle pending, or waggle show PATTERN, prints the requests and the id of their group"}
+	}
+	g, err := findGroup(o.PendingIn(s, false), id)
+	if err != nil {
+		return nil, err
+	}
+	if !g.Batch {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: with.Via, Msg: id + ": requests of high risk, plans and hosts are never decided by a group",
+			Hint: "look at each and answer it by its id: waggle show " + g.IDs[0] + ", then waggle " + with.Via + " " + g.IDs[0], Near: g.IDs}
+	}
+	answers := make([]Answer, len(g.Questions))
+	for i, q := range g.Questions {
+		answers[i] = with
+		answers[i].ID, answers[i].Digest = q.ID, q.Digest
+	}
+	return o.decideAll(ctx, s, answers)
+}
+
+// ShowGroup is the group with an id, the one that has the request with this handle, id
+// or unambiguous beginning of an id, or the one of a pattern.
+func (o Operator) ShowGroup(ctx context.Context, name waggle.TeamName, word string) (*Group, error) {
+	qs, err := o.Pending(ctx, name, false)
+	if err != nil {
+		return nil, err
+	}
+	return findGroup(qs, word)
+}
+
+// findGroup finds a group as ShowGroup has it. What it refuses names no other
+// group's id: an id is printed with the group's text only.
+func findGroup(qs []Question, word string) (*Group, error) {
+	var hits []Group
+	groups := Groups(qs)
+	for _, g := range groups { // first: the asker chooses its id, and could choose another's handle
+		if slices.ContainsFunc(g.Questions, func(q Question) bool { return q.Handle != "" && strings.EqualFold(q.Handle, word) }) {
+			return &g, nil
+		}
+	}
+	for _, g := range groups {
+		switch {
+		case g.ID == word:
+			return &g, nil
+		case !IsGroup(word) && (g.Pattern == word || slices.ContainsFunc(g.IDs, func(id string) bool { return word != "" && strings.HasPrefix(id, word) })):
+			hits = append(hits, g)
+		}
+	}
+	switch {
+	case len(hits) == 1:
+		return &hits[0], nil
+	case len(hits) > 1:
+		e := &operator.Error{Code: operator.CodeUsage, Op: "group", Msg: fmt.Sprintf("%s names %d groups", operator.Visible(word), len(hits)), Hint: "say which by a request of it: waggle show --group ID"}
+		for _, g := range hits {
+			e.Near = append(e.Near, g.IDs[0])
+		}
+		return nil, e
+	case IsGroup(word):
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "group", Msg: "no group " + operator.Visible(word) + ": what it named was answered, or is not what was shown any more", Hint: "look again: waggle pending"}
+	}
+	return nil, &operator.Error{Code: operator.CodeNotFound, Op: "group", Msg: "nothing that waits is named or matched by " + operator.Visible(word), Hint: "waggle pending shows what waits"}
+}

@@ -1,0 +1,78 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// Lesson is a rule that is learned from an allow. It is a separate act: the
+// decision holds without it, and it needs the operator's own authority (TRUST 3).
+// It goes to the members that asked, unless it is for the team, and always ends.
+type Lesson struct {
+	Rule policy.Rule
+	Team bool      // for the team; else for each member that asked
+	End  time.Time // required
+}
+
+// LessonTime is how long a rule holds that an answer taught and nobody gave an
+// end.
+const LessonTime = 24 * time.Hour
+
+// fits refuses a lesson that the answer does not teach, before anything is
+// decided.
+func (l Lesson) fits(lead *control.Leader, top *control.Ceiling, a Answer) error {
+	if !a.Allow {
+		return &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: "a rule is learned from an allow", Hint: "waggle policy add --deny RULE denies for good"}
+	}
+	if over := top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{l.Rule}}); len(over) > 0 {
+		return &control.CeilingError{Ceiling: top, Over: over}
+	}
+	req, err := findRequest(lead, a.ID, a.Digest)
+	if err != nil {
+		return nil // the decision says so
+	}
+	if req.Gate() != policy.GateTool {
+		return &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: "rules are for tool calls", Hint: "waggle net allow HOST:PORT --until TIME --for NAME opens a host for a time"}
+	}
+	c := callOf(req)
+	if a.UpdatedInput != "" {
+		c.Input = []byte(a.UpdatedInput)
+	}
+	if l.Rule.Covers(c) {
+		return nil
+	}
+	e := &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: fmt.Sprintf("rule %s does not cover what %s asks", l.Rule, req.ID)}
+	for _, r := range policy.Suggest(c) {
+		e.Near = append(e.Near, r.String())
+	}
+	if len(e.Near) > 0 {
+		e.Hint = "narrowest first: " + strings.Join(e.Near, ", ")
+	}
+	return e
+}
+
+// Learn makes a new version of the policy with the rule that allowed requests
+// taught. Results that are refusals or denials teach nothing.
+func (o Operator) Learn(ctx context.Context, name waggle.TeamName, results []Decided, l Lesson) (*PolicyChange, error) {
+	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *control.PolicySet) error {
+		for _, r := range results {
+			if r.err != nil || r.Decision != control.DecisionAllow {
+				continue
+			}
+			key, end := r.key, l.End.UTC()
+			sc := control.Scoped{Rule: l.Rule, Until: &end, From: &key}
+			if !l.Team {
+				sc.Instance = key.Instance
+			}
+			addRule(p, sc)
+		}
+		return nil
+	})
+}

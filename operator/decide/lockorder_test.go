@@ -1,0 +1,3 @@
+package decide_test
+
+import _ "waggle/internal/atomicfile/ordertest"

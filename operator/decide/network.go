@@ -1,0 +1,390 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/net/publicsuffix"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// NetQuestion is what one member asks of one host: one prompt, however many
+// requests wait for it. An answer answers all of them, each by its own id.
+type NetQuestion struct {
+	Host      string   `json:"host"`
+	Port      string   `json:"port"`
+	Shown     string   `json:"shown"` // host and port, with the other spelling of an international name
+	Member    string   `json:"member"`
+	Instance  string   `json:"instance"`
+	IDs       []string `json:"ids"`
+	Reason    string   `json:"reason"`
+	AgeS      int64    `json:"age_s"`
+	ExpiresAt *string  `json:"expires_at"`
+	Status    string   `json:"status"`
+}
+
+// NetPending lists the open questions about hosts, oldest first.
+func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQuestion, error) {
+	qs, err := o.Pending(ctx, name, false)
+	if err != nil {
+		return nil, err
+	}
+	out := []NetQuestion{}
+	for _, q := range qs {
+		if q.Kind != string(waggle.KindSandboxPermissionRequest) {
+			continue
+		}
+		i := slices.IndexFunc(out, func(n NetQuestion) bool { return n.Instance == q.Instance && n.Host == q.Host && n.Port == q.Port })
+		if i < 0 {
+			i = len(out)
+			out = append(out, NetQuestion{Host: q.Host, Port: q.Port, Shown: ShownHost(q.Host, q.Port), Member: q.Member, Instance: q.Instance,
+				IDs: []string{}, Reason: q.Reason, AgeS: q.AgeS, ExpiresAt: q.ExpiresAt, Status: q.Status})
+		}
+		out[i].IDs = append(out[i].IDs, q.ID)
+	}
+	return out, nil
+}
+
+// target is the host of a network request as messages and people name it.
+func target(a control.Ask) string {
+	if a.Port == "" {
+		return a.Host
+	}
+	return net.JoinHostPort(a.Host, a.Port)
+}
+
+// ShownHost writes a host so that nobody takes it for another: an international
+// name in both spellings.
+func ShownHost(host, port string) string {
+	shown := target(control.Ask{Host: host, Port: port})
+	if other := otherSpelling(host); other != "" {
+		shown += " (" + other + ")"
+	}
+	return shown
+}
+
+func otherSpelling(host string) string {
+	other, err := idna.Punycode.ToUnicode(host)
+	if err == nil && other == host {
+		other, err = idna.Punycode.ToASCII(host)
+	}
+	if err != nil || other == host {
+		return ""
+	}
+	return other
+}
+
+// NetTarget is what an answer about the network is for.
+type NetTarget struct {
+	Host string // a name in lower case and ASCII, an IPv4 address, or *.NAME
+	Port string // "": the one that is asked for
+	Any  bool   // every port
+}
+
+// ParseNetTarget reads HOST, HOST:PORT or HOST:*; HOST may be *.NAME. An
+// international name is taken in ASCII. A wildcard over a public suffix (*.com,
+// *.co.uk, *.github.io) is refused: it would be everybody's.
+func ParseNetTarget(s string) (NetTarget, error) {
+	bad := func(format string, args ...any) error {
+		return &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...), Hint: "write db.internal:5432, example.com:443 or *.example.com:443"}
+	}
+	host, port := s, ""
+	if h, p, ok := strings.Cut(s, ":"); ok {
+		host, port = h, p
+	}
+	t := NetTarget{Port: port, Any: port == "*"}
+	switch n, err := strconv.Atoi(port); {
+	case t.Any:
+		t.Port = ""
+	case strings.HasSuffix(s, ":"), port != "" && (err != nil || n < 1 || n > 65535 || port != strconv.Itoa(n)):
+		return NetTarget{}, bad("port %q is none", port)
+	}
+	stars := ""
+	if below, ok := strings.CutPrefix(host, "*."); ok {
+		stars, host = "*.", below
+	}
+	ascii, err := idna.Lookup.ToASCII(host)
+	if err != nil || strings.Contains(host, "_") {
+		ascii = host // not for IDNA to judge: ParseHost does
+	}
+	if t.Host, err = policy.ParseHost(stars + ascii); err != nil {
+		return NetTarget{}, bad("%v", err)
+	}
+	if base, ok := strings.CutPrefix(t.Host, "*."); ok {
+		if suffix, _ := publicsuffix.PublicSuffix(base); suffix == base || strings.Trim(suffix, "0123456789.") == "" {
+			return NetTarget{}, &operator.Error{Code: operator.CodeRefused, Op: "net", Msg: fmt.Sprintf("%s is a public suffix: *.%s would be everybody's hosts", base, base),
+				Hint: "name the hosts, or a domain that is one owner's: *.example." + suffix}
+		}
+	}
+	return t, nil
+}
+
+// Wild reports whether the target is more than one host.
+func (t NetTarget) Wild() bool { return strings.HasPrefix(t.Host, "*.") }
+
+func (t NetTarget) String() string {
+	if t.Any {
+		return ShownHost(t.Host, "*")
+	}
+	return ShownHost(t.Host, t.Port)
+}
+
+// covers reports whether a request is about the target.
+func (t NetTarget) covers(a control.Ask) bool {
+	host := strings.ToLower(a.Host)
+	return (t.Any || t.Port == "" || t.Port == a.Port) && (host == t.Host || policy.HostAllowed([]string{t.Host}, host))
+}
+
+// NetAnswer is the operator's word on a host. Without Session and Until it is for
+// what is asked now; with one of them it stands for the member, for as long.
+type NetAnswer struct {
+	Target  NetTarget
+	ID      string            // of a request, in place of Target
+	Member  waggle.MemberName // "": whoever asks; "*": the team
+	Allow   bool
+	Reason  string
+	Session bool       // as long as the member is
+	Until   *time.Time // until then
+	Digest  string     // with ID: of what was shown
+	// Wildcard says that the operator has confirmed a target of many hosts.
+	Wildcard bool
+}
+
+func (a NetAnswer) standing() bool { return a.Session || a.Until != nil }
+
+// NetDecided is what became of a NetAnswer.
+type NetDecided struct {
+	Results []Decided     `json:"results"`
+	Policy  *PolicyChange `json:"policy"` // nil: nothing stands
+	Grants  []GrantView   `json:"grants"` // that stand now for what was answered
+}
+
+// DecideNet answers every open request about a host, each by its own id. When the
+// answer is to stand, that is put into a new version of the policy before: an act
+// of its own, which an enforcer of network access reads. A denial also takes back what was
+// allowed for that very host and port.
+func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnswer) (*NetDecided, error) {
+	if a.Allow && a.Target.Wild() && !a.Wildcard {
+		return nil, &operator.Error{Code: operator.CodeQuestion, Op: "net allow", Msg: a.Target.String() + " is every host below " + a.Target.Host[2:] + ", also those that do not exist yet",
+			Hint: "if that is meant, say --wildcard"}
+	}
+	s, err := o.Mine(ctx, name, "a decision")
+	if err != nil {
+		return nil, err
+	}
+	open, err := requestOf(s, a)
+	if err != nil {
+		return nil, err
+	}
+	grants, err := grants(s, a, open)
+	if err != nil {
+		return nil, err
+	}
+	out := &NetDecided{Results: []Decided{}, Grants: []GrantView{}}
+	var answers []Answer
+	for _, r := range open {
+		answers = append(answers, Answer{ID: string(r.ID), Digest: string(r.Digest), Allow: a.Allow, Reason: a.Reason, Via: "net " + effectOf(!a.Allow)})
+	}
+	revokes := !a.Allow && allows(s, grants)
+	if len(answers) == 0 && !a.standing() && !revokes {
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "net", Msg: "nobody asks for " + a.name() + " now", Hint: "waggle net pending; --until TIME --for NAME answers ahead"}
+	}
+	if a.standing() || revokes {
+		// First what stands: who is answered may ask again at once.
+		out.Policy, err = o.changeOpen(ctx, s, func(_ *operator.State, p *control.PolicySet) error {
+			p.Hosts = withGrants(p.Hosts, grants, a.standing())
+			return nil
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	if a.standing() {
+		for _, g := range grants {
+			out.Grants = append(out.Grants, grantView(s, g))
+		}
+	}
+	if len(answers) > 0 {
+		out.Results, err = o.decideAll(ctx, s, answers)
+	}
+	return out, err
+}
+
+// scopeName is whom the answer is for, as scopeName of a State writes it.
+func (a NetAnswer) scopeName() string {
+	if a.Member == everyone {
+		return "team"
+	}
+	return string(a.Member)
+}
+
+func (a NetAnswer) name() string {
+	if a.ID != "" {
+		return a.ID
+	}
+	return a.Target.String()
+}
+
+// requestOf are the open requests that an answer is for. The id of one stands for all
+// that its member asks of that host.
+func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
+	var only control.Instance
+	if a.Member != "" && a.Member != everyone {
+		var err error
+		if only, err = scope(s, a.Member); err != nil {
+			return nil, err
+		}
+	}
+	covers := func(r *control.Request) bool { return a.Target.covers(r.Ask) && (only == "" || r.Instance == only) }
+	if a.ID != "" {
+		r, err := findRequest(s.Lead, a.ID, a.Digest)
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Gate() != policy.GateNetwork:
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: string(r.ID) + " does not ask for a host", Hint: "waggle show " + string(r.ID)}
+		case a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)):
+			return nil, &control.DigestError{ID: r.ID, Want: control.Digest(a.Digest), Have: r.Digest}
+		case r.Decided != nil && (r.Decided.Decision == control.DecisionAllow) != a.Allow:
+			return nil, &control.DecidedError{Request: r}
+		}
+		covers = func(other *control.Request) bool {
+			return other == r || other.Instance == r.Instance && other.Ask.Host == r.Ask.Host && other.Ask.Port == r.Ask.Port
+		}
+		if r.State != control.RequestPending {
+			return []*control.Request{r}, nil
+		}
+	}
+	var rs []*control.Request
+	for _, r := range s.Lead.Pending() {
+		if r.Gate() == policy.GateNetwork && covers(r) {
+			rs = append(rs, r)
+		}
+	}
+	return rs, nil
+}
+
+// grants are the standing answers that a NetAnswer makes: per member, host and
+// port.
+func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]control.HostGrant, error) {
+	var gs []control.HostGrant
+	add := func(g control.HostGrant) {
+		g.Deny, g.Until = !a.Allow, a.Until
+		if !slices.ContainsFunc(gs, func(have control.HostGrant) bool { return sameGrant(have, g) }) {
+			gs = append(gs, g)
+		}
+	}
+	for _, r := range open {
+		key := r.Key
+		g := control.HostGrant{Host: strings.ToLower(r.Ask.Host), Port: r.Ask.Port, Instance: r.Instance, From: &key}
+		if a.ID == "" {
+			g.Host = a.Target.Host
+		}
+		if a.Target.Any {
+			g.Port = ""
+		}
+		if _, err := policy.ParseHost(g.Host); err != nil && a.standing() {
+			return nil, &operator.Error{Code: operator.CodeRefused, Op: "net", Msg: fmt.Sprintf("%s is no plain host name: it is answered one request at a time", operator.Visible(g.Host)), Err: err}
+		}
+		if a.Member == everyone {
+			g.Instance = ""
+		}
+		add(g)
+	}
+	if !a.Allow && a.ID == "" { // what was allowed for that very host is denied, too
+		for _, g := range s.Lead.Policy.Hosts {
+			if !g.Deny && g.Host == a.Target.Host && (a.Target.Port == "" || g.Port == a.Target.Port) && (a.Member == "" || scopeName(s, g.Instance) == a.scopeName()) {
+				add(g)
+			}
+		}
+	}
+	ahead := a.ID == "" && a.Member != "" && (a.Target.Port != "" || a.Target.Any)
+	switch {
+	case !a.standing() || len(gs) > 0 && !ahead:
+		return gs, nil
+	case !ahead:
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: "nobody asks for " + a.name() + " now",
+			Hint: "to answer ahead say the port and for whom: waggle net allow " + a.Target.Host + ":443 --for NAME --until TIME"}
+	}
+	g := control.HostGrant{Host: a.Target.Host, Port: a.Target.Port}
+	if a.Member != everyone {
+		var err error
+		if g.Instance, err = scope(s, a.Member); err != nil {
+			return nil, err
+		}
+	}
+	add(g)
+	return gs, nil
+}
+
+// sameGrant reports whether two answers are for the same member, host and port.
+func sameGrant(a, b control.HostGrant) bool {
+	return a.Host == b.Host && a.Port == b.Port && a.Instance == b.Instance
+}
+
+// allows reports whether something that stands allows what is denied now.
+func allows(s *operator.State, denied []control.HostGrant) bool {
+	return slices.ContainsFunc(s.Lead.Policy.Hosts, func(have control.HostGrant) bool {
+		return !have.Deny && slices.ContainsFunc(denied, func(g control.HostGrant) bool { return sameGrant(have, g) })
+	})
+}
+
+// withGrants replaces what stood for the same member, host and port; stand false
+// only takes it away.
+func withGrants(hosts, grants []control.HostGrant, stand bool) []control.HostGrant {
+	out := slices.DeleteFunc(slices.Clone(hosts), func(have control.HostGrant) bool {
+		return slices.ContainsFunc(grants, func(g control.HostGrant) bool { return sameGrant(have, g) })
+	})
+	if stand {
+		out = append(out, grants...)
+	}
+	return out
+}
+
+// GrantView is a standing answer about a host as a person is shown it.
+type GrantView struct {
+	Host      string  `json:"host"`
+	Port      string  `json:"port"`
+	Shown     string  `json:"shown"`
+	Effect    string  `json:"effect"` // allow, deny
+	Scope     string  `json:"scope"`  // a member's name, or team
+	ExpiresAt *string `json:"expires_at"`
+	From      string  `json:"from"` // the request whose answer it is
+}
+
+func grantView(s *operator.State, g control.HostGrant) GrantView {
+	port := g.Port
+	if port == "" {
+		port = everyone
+	}
+	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), ExpiresAt: instant(g.Until)}
+	if g.From != nil {
+		v.From = string(g.From.ID)
+	}
+	return v
+}
+
+func instant(t *time.Time) *string {
+	if t == nil {
+		return nil
+	}
+	s := waggle.FormatTime(*t)
+	return &s
+}
+
+func scopeName(s *operator.State, i control.Instance) string {
+	if m, ok := s.Lead.ByInstance(i); ok {
+		return string(m.Name)
+	}
+	return "team"
+}

@@ -1,0 +1,176 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// Plans lists the plans of a team, oldest first: every revision is a request of
+// its own, with its text on record. all adds those that were answered or replaced.
+func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	qs := []Question{}
+	for _, r := range s.Lead.Requests {
+		if r.Gate() == policy.GatePlan && (all || r.State == control.RequestPending) {
+			qs = append(qs, o.question(s.Lead, r, o.Minter.Now()))
+		}
+	}
+	return qs, nil
+}
+
+// Plan finds one revision: of a request's id, or of a member's newest work. rev 0
+// is the newest; with an id it must be that id's.
+func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev int) (*Question, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findPlan(s.Lead, of, rev)
+	if err != nil {
+		return nil, err
+	}
+	q := o.question(s.Lead, r, o.Minter.Now())
+	return &q, nil
+}
+
+// Escalated is what passing a plan on came to.
+type Escalated struct {
+	ID       string `json:"id"`
+	Member   string `json:"member"`
+	Revision int    `json:"revision"`
+	Digest   string `json:"digest"`
+	Changed  bool   `json:"changed"` // false: it waits for the operator alone already
+	Decider  string `json:"decider"` // who answers plans by the policy
+}
+
+// EscalatePlan takes the answer to one revision of a plan to the operator: from then
+// on neither the rules nor the lead agent decide it, whatever the policy says of
+// plans. A plan that the operator decides anyway stays as it is. Errors: that of Plan;
+// control.DecidedError when it was answered, control.RefusedError when it is closed or
+// takes two.
+func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of string, rev int, reason string) (*Escalated, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, "plan escalate"); err != nil {
+		return nil, err
+	}
+	r, err := findPlan(s.Lead, of, rev)
+	if err != nil { // a pass takes in what was asked; before it nobody decides
+		if _, perr := o.Pass(ctx, s); perr != nil {
+			return nil, perr
+		}
+		if r, err = findPlan(s.Lead, of, rev); err != nil {
+			return nil, err
+		}
+	}
+	var out control.Outcome
+	recs, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		out, err = s.Lead.Escalate(r.Key, r.Digest, policy.RoleOperator, reason, o.Writer())
+		if s.Lead.Policy.DeciderOf(policy.GatePlan) == policy.DecideOperator {
+			out.Drafts = nil
+		}
+		return out.Drafts, err
+	})
+	if err = errors.Join(err, out.Refusal); err != nil {
+		return nil, err
+	}
+	m, _ := s.Lead.ByInstance(r.Instance)
+	return &Escalated{ID: string(r.ID), Member: string(m.Name), Revision: revision(s.Lead, r), Digest: string(r.Digest), Changed: len(recs) > 0,
+		Decider: string(s.Lead.Policy.DeciderOf(policy.GatePlan))}, nil
+}
+
+// DiffPlans is what changed between two revisions, as a unified diff.
+func DiffPlans(a, b *Question) string {
+	label := func(q *Question) string { return fmt.Sprintf("%s rev %d (%.12s)", q.Member, q.Revision, q.Hash) }
+	end := func(s string) string { return strings.TrimSuffix(s, "\n") + "\n" }
+	return udiff.Unified(label(a), label(b), end(a.Plan), end(b.Plan))
+}
+
+// findPlan finds a plan by id or member. Its text is what the journal holds: no
+// path that a peer names is ever opened.
+func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
+	var mine *control.Member
+	for _, m := range l.Members {
+		if waggle.SameName(m.Name, waggle.MemberName(of)) {
+			mine = m // the newest of that name
+		}
+	}
+	if mine == nil {
+		r, err := findRequest(l, of, "")
+		switch {
+		case err != nil:
+			return nil, err
+		case r.Gate() != policy.GatePlan:
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: "plan", Msg: string(r.ID) + " is not a plan", Hint: "waggle show " + string(r.ID)}
+		case rev != 0 && revision(l, r) != rev:
+			return nil, &operator.Error{Code: operator.CodeRefused, Op: "plan", Msg: fmt.Sprintf("%s is revision %d, not %d", r.ID, revision(l, r), rev),
+				Hint: "waggle plan list --all shows the revisions"}
+		}
+		return r, nil
+	}
+	var newest *control.Request
+	for _, r := range l.Requests {
+		if r.Gate() == policy.GatePlan && r.Instance == mine.Instance {
+			newest = r
+		}
+	}
+	if newest == nil {
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "plan", Msg: of + " has proposed no plan"}
+	}
+	revs := revisions(l, newest)
+	switch {
+	case rev == 0:
+		return newest, nil
+	}
+	var near []string
+	for _, r := range revs {
+		if revision(l, r) == rev {
+			return r, nil
+		}
+		near = append(near, strconv.Itoa(revision(l, r)))
+	}
+	return nil, &operator.Error{Code: operator.CodeNotFound, Op: "plan", Msg: fmt.Sprintf("%s has no revision %d", of, rev), Near: near}
+}
+
+// revisions are the plans of one member for one piece of work, in order.
+func revisions(l *control.Leader, of *control.Request) []*control.Request {
+	var rs []*control.Request
+	for _, r := range l.Requests {
+		if r.Kind == of.Kind && r.Instance == of.Instance && r.Task == of.Task {
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// revision is the number that the member gave its plan: it counts those that were
+// taken back before anybody saw them. Older records have none and are counted here.
+func revision(l *control.Leader, of *control.Request) int {
+	if of.Ask.Revision > 0 {
+		return of.Ask.Revision
+	}
+	return 1 + slices.IndexFunc(revisions(l, of), func(r *control.Request) bool { return r.ID == of.ID })
+}

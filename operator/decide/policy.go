@@ -1,0 +1,321 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/team"
+)
+
+// PolicyChange is a version of the policy and who has taken note of it.
+type PolicyChange struct {
+	Team    string         `json:"team"`
+	Version uint64         `json:"version"`
+	Changed bool           `json:"changed"` // false: it was so already
+	Members []PolicyMember `json:"members"`
+	// Keep names the members that go on with a rule that was taken back: waggle does
+	// not run them, and no message takes a rule back.
+	Keep []string `json:"keep"`
+}
+
+// PolicyMember says how far a member is with the newest version. It holds for the
+// member from the moment it is on record: a call that starts is judged by it.
+type PolicyMember struct {
+	Name    string `json:"name"`
+	State   string `json:"state"` // applied, pending; unsupported: the member takes no policy from us
+	Version uint64 `json:"version"`
+	Mode    string `json:"mode"` // that holds for it, apart from a plan that it owes
+}
+
+// Values of PolicyMember.State.
+const (
+	PolicyApplied     = "applied"
+	PolicyPending     = "pending"
+	PolicyUnsupported = "unsupported"
+)
+
+// RuleScope says whom a rule is for and until when.
+type RuleScope struct {
+	Member waggle.MemberName // "": the team
+	Until  *time.Time        // nil: until it is taken back
+}
+
+// AddRule makes a new version of the policy with a rule, and tells the members. A
+// rule that is there already with the same scope gets the new end.
+func (o Operator) AddRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, sc RuleScope) (*PolicyChange, error) {
+	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *control.PolicySet) error {
+		i, err := scope(s, sc.Member)
+		if err != nil {
+			return err
+		}
+		addRule(p, control.Scoped{Rule: r, Deny: deny, Instance: i, Until: sc.Until})
+		return nil
+	})
+}
+
+// addRule puts a rule into a policy: the team's own list when it has no end.
+func addRule(p *control.PolicySet, sc control.Scoped) {
+	list := &p.Policy.Allow
+	if sc.Deny {
+		list = &p.Policy.Deny
+	}
+	if sc.Instance == "" && slices.Contains(*list, sc.Rule) {
+		return // without end already
+	}
+	for i, have := range p.Rules {
+		if have.Rule != sc.Rule || have.Deny != sc.Deny || have.Instance != sc.Instance {
+			continue
+		}
+		if have.Until == nil || sc.Until != nil && !have.Until.Before(*sc.Until) {
+			return
+		}
+		p.Rules = slices.Delete(slices.Clone(p.Rules), i, i+1)
+		break
+	}
+	if sc.Instance == "" && sc.Until == nil {
+		*list = append(slices.Clone(*list), sc.Rule)
+		return
+	}
+	p.Rules = append(slices.Clone(p.Rules), sc)
+}
+
+// RemoveRule makes a new version of the policy without a rule. Without a member
+// it is taken from the team and from every member.
+func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, member waggle.MemberName) (*PolicyChange, error) {
+	keep := []string{}
+	c, err := o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *control.PolicySet) error {
+		i, err := scope(s, member)
+		if err != nil {
+			return err
+		}
+		keep = keepers(s, i)
+		before := len(p.Policy.Allow) + len(p.Policy.Deny) + len(p.Rules)
+		p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(sc control.Scoped) bool {
+			return sc.Rule == r && sc.Deny == deny && (i == "" || sc.Instance == i)
+		})
+		same := func(have policy.Rule) bool { return have == r }
+		switch {
+		case i != "":
+		case deny:
+			p.Policy.Deny = slices.DeleteFunc(slices.Clone(p.Policy.Deny), same)
+		default:
+			p.Policy.Allow = slices.DeleteFunc(slices.Clone(p.Policy.Allow), same)
+		}
+		if len(p.Policy.Allow)+len(p.Policy.Deny)+len(p.Rules) == before {
+			return &operator.Error{Code: operator.CodeNotFound, Op: "policy rm", Msg: "the policy has no such rule: " + effectOf(deny) + " " + r.String(),
+				Hint: "waggle policy list", Near: ruleNames(p)}
+		}
+		return nil
+	})
+	if c != nil {
+		c.Keep = keep
+	}
+	return c, err
+}
+
+// keepers are the present members that a rule for i ("" is everybody) may have
+// reached and that nothing takes it from: those that waggle does not run.
+func keepers(s *operator.State, i control.Instance) []string {
+	names := []string{}
+	for _, m := range s.Lead.Live() {
+		if m.Trust == control.FileTrust && (i == "" || i == m.Instance) {
+			names = append(names, string(m.Name))
+		}
+	}
+	return names
+}
+
+func ruleNames(p *control.PolicySet) []string {
+	near := []string{}
+	for _, r := range p.Policy.Allow {
+		near = append(near, "allow "+r.String())
+	}
+	for _, r := range p.Policy.Deny {
+		near = append(near, "deny "+r.String())
+	}
+	for _, s := range p.Rules {
+		near = append(near, effectOf(s.Deny)+" "+s.Rule.String())
+	}
+	return near
+}
+
+func effectOf(deny bool) string {
+	if deny {
+		return control.DecisionDeny
+	}
+	return control.DecisionAllow
+}
+
+// everyone is the name that stands for the whole team.
+const everyone = "*"
+
+// SetMode gives a member a mode of its own, or with "*" the team another mode.
+func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member string, mode policy.Mode) (*PolicyChange, error) {
+	if member == everyone {
+		return o.changePolicy(ctx, name, "a change of mode", func(_ *operator.State, p *control.PolicySet) error {
+			p.Policy.Mode = mode
+			return nil
+		})
+	}
+	s, err := o.Mine(ctx, name, "a change of mode")
+	if err != nil {
+		return nil, err
+	}
+	m, err := Member(s, member)
+	if err != nil {
+		return nil, err
+	}
+	bounded, err := o.Adopt(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return nil, err
+	}
+	recs, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		return s.Lead.SetMode(m, mode, policy.RoleOperator, o.Writer(), mint)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.heard(ctx, s, bounded || len(recs) > 0)
+}
+
+// Mine opens a team for an act of the operator's: it is waggle's, and no member
+// asks. One leader pass is run when nobody leads.
+func (o Operator) Mine(ctx context.Context, name waggle.TeamName, what string) (*operator.State, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, what); err != nil {
+		return nil, err
+	}
+	_, err = o.Pass(ctx, s)
+	return s, err
+}
+
+// changePolicy makes a new version of the policy, in the operator's name, and
+// brings it to the members. What changes nothing makes none.
+func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what string, change func(*operator.State, *control.PolicySet) error) (*PolicyChange, error) {
+	s, err := o.Mine(ctx, name, what)
+	if err != nil {
+		return nil, err
+	}
+	return o.changeOpen(ctx, s, change)
+}
+
+// changeOpen is changePolicy for a team that is open. The caller has asked guard.
+func (o Operator) changeOpen(ctx context.Context, s *operator.State, change func(*operator.State, *control.PolicySet) error) (*PolicyChange, error) {
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return nil, err
+	}
+	recs, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		set := s.Lead.Policy
+		set.Ceiling = o.CeilingOf(set.Ceiling)
+		if err := change(s, &set); err != nil {
+			return nil, err
+		}
+		if samePolicy(set, s.Lead.Policy) {
+			return nil, nil
+		}
+		return s.Lead.SetPolicy(set, o.Writer(), mint)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.heard(ctx, s, len(recs) > 0)
+}
+
+func samePolicy(a, b control.PolicySet) bool {
+	return a.Policy.Mode == b.Policy.Mode && slices.Equal(a.Policy.Allow, b.Policy.Allow) && slices.Equal(a.Policy.Deny, b.Policy.Deny) &&
+		slices.Equal(a.Rules, b.Rules) && slices.Equal(a.Hosts, b.Hosts) && a.Ceiling.Same(b.Ceiling)
+}
+
+// heard gives the members a moment to take note and says how far each is.
+func (o Operator) heard(ctx context.Context, s *operator.State, changed bool) (*PolicyChange, error) {
+	c := &PolicyChange{Team: string(s.Team), Changed: changed, Members: []PolicyMember{}, Keep: []string{}}
+	look := func() (bool, error) {
+		var all bool
+		c.Version = s.Lead.Version()
+		c.Members, all = heardBy(s)
+		return all, nil
+	}
+	if !changed {
+		_, err := look()
+		return c, err
+	}
+	return c, o.settle(ctx, s, look)
+}
+
+// heardBy says how far each present member is, and whether every one whose
+// process runs has applied the newest version.
+func heardBy(s *operator.State) (ms []PolicyMember, all bool) {
+	ms, all = []PolicyMember{}, true
+	for _, m := range s.Lead.Members {
+		if m.State() == control.Terminated {
+			continue
+		}
+		pm := PolicyMember{Name: string(m.Name), State: PolicyPending, Mode: string(ModeName(s.Lead.ModeOf(m.Instance)))}
+		w, err := s.Worker(m.Instance)
+		switch {
+		case m.Trust == control.FileTrust:
+			pm.State = PolicyUnsupported
+		case err == nil && w.Epoch > 0 && len(News(s.Lead, w)) == 0:
+			// One that joined later was told nothing: it began with what holds.
+			pm.State, pm.Version = PolicyApplied, cmp.Or(w.PolicyVersion, s.Lead.Policy.Policy.Version)
+		default:
+			pm.Version = w.PolicyVersion
+			all = all && (m.Process == nil || !m.Process.ID.Alive())
+		}
+		ms = append(ms, pm)
+	}
+	return ms, all
+}
+
+// News are the policies and modes that a member has still to take note of.
+func News(l *control.Leader, w *control.Worker) []*control.Order {
+	return slices.DeleteFunc(l.Unclosed(w.Instance), func(o *control.Order) bool {
+		return o.Commanded == nil || o.Commanded.Version == 0 || !w.Wants(o)
+	})
+}
+
+func ModeName(m policy.Mode) policy.Mode {
+	if m == "" {
+		return policy.ModeDefault
+	}
+	return m
+}
+
+// Member finds a present member by its name.
+func Member(s *operator.State, name string) (*control.Member, error) {
+	var near []string
+	for _, m := range s.Lead.Live() {
+		if operator.Called(m, name) {
+			return m, nil
+		}
+		near = append(near, string(m.Name))
+	}
+	return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
+}
+
+// scope is the instance of a member's name, "" for the team.
+func scope(s *operator.State, name waggle.MemberName) (control.Instance, error) {
+	if name == "" {
+		return "", nil
+	}
+	m, err := Member(s, string(name))
+	if err != nil {
+		return "", err
+	}
+	return m.Instance, nil
+}

@@ -1,0 +1,261 @@
+package decide
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/internal/realpath"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// PolicyView is the policy that holds (`policy list`).
+type PolicyView struct {
+	Team    string            `json:"team"`
+	Version uint64            `json:"version"`
+	Mode    string            `json:"mode"`
+	Decide  map[string]string `json:"decide"`
+	// DeadlineS is how long a question stays open; 0: for ever.
+	DeadlineS int64          `json:"deadline_s"`
+	Rules     []RuleView     `json:"rules"`
+	Hosts     []GrantView    `json:"hosts"`
+	Members   []PolicyMember `json:"members"`
+	// Ceiling is the user's, that bounds it; null: there is none.
+	Ceiling *CeilingView `json:"ceiling"`
+}
+
+// RuleView is one rule as a person is shown it.
+type RuleView struct {
+	Rule      string  `json:"rule"`
+	Effect    string  `json:"effect"` // allow, deny
+	Scope     string  `json:"scope"`  // a member's name, or team
+	ExpiresAt *string `json:"expires_at"`
+	From      string  `json:"from"` // the request whose answer taught it
+}
+
+// Policy shows the policy of a team; as narrows the rules to one member's.
+func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (*PolicyView, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	var only control.Instance
+	if as != "" {
+		m, err := Member(s, as)
+		if err != nil {
+			return nil, err
+		}
+		only = m.Instance
+	}
+	now := o.Minter.Now()
+	set := s.Lead.Policy
+	v := &PolicyView{Team: string(name), Version: s.Lead.Version(), Mode: string(ModeName(set.Policy.Mode)), Decide: map[string]string{},
+		DeadlineS: set.Deadline / 1000, Rules: []RuleView{}, Hosts: []GrantView{}}
+	for _, g := range policy.Gates() {
+		v.Decide[string(g)] = string(set.DeciderOf(g))
+	}
+	for _, r := range set.Policy.Deny {
+		v.Rules = append(v.Rules, RuleView{Rule: r.String(), Effect: control.DecisionDeny, Scope: "team"})
+	}
+	for _, r := range set.Policy.Allow {
+		v.Rules = append(v.Rules, RuleView{Rule: r.String(), Effect: control.DecisionAllow, Scope: "team"})
+	}
+	holds := func(i control.Instance, until *time.Time) bool {
+		return (until == nil || now.Before(*until)) && (only == "" || i == "" || i == only)
+	}
+	for _, r := range set.Rules {
+		if holds(r.Instance, r.Until) {
+			v.Rules = append(v.Rules, ruleView(s, r))
+		}
+	}
+	for _, g := range set.Hosts {
+		if holds(g.Instance, g.Until) {
+			v.Hosts = append(v.Hosts, grantView(s, g))
+		}
+	}
+	v.Ceiling = ViewCeiling(set)
+	v.Members, _ = heardBy(s)
+	if only != "" {
+		v.Members = slices.DeleteFunc(v.Members, func(m PolicyMember) bool { return !waggle.SameName(waggle.MemberName(m.Name), waggle.MemberName(as)) })
+	}
+	return v, nil
+}
+
+func ruleView(s *operator.State, r control.Scoped) RuleView {
+	v := RuleView{Rule: r.Rule.String(), Effect: effectOf(r.Deny), Scope: scopeName(s, r.Instance), ExpiresAt: instant(r.Until)}
+	if r.From != nil {
+		v.From = string(r.From.ID)
+	}
+	return v
+}
+
+// Judged says what the policy makes of a call and why (`policy test`, `explain`).
+type Judged struct {
+	As       string          `json:"as"` // a member, "" for what the team may
+	Tool     string          `json:"tool"`
+	Input    json.RawMessage `json:"input"`
+	Cwd      string          `json:"cwd"`
+	Decision string          `json:"decision"` // allow, ask, deny
+	Rule     string          `json:"rule"`     // that decides
+	Why      string          `json:"why"`
+	Decider  string          `json:"decider"` // who answers when it asks
+	Mode     string          `json:"mode"`
+	Area     string          `json:"area"`
+	Risk     string          `json:"risk"`
+	Version  uint64          `json:"policy_version"`
+	Rules    []RuleJudged    `json:"rules"` // every rule that was looked at
+}
+
+// RuleJudged is what one rule makes of the call by itself.
+type RuleJudged struct {
+	Rule   string `json:"rule"`
+	Effect string `json:"effect"`
+	Match  string `json:"match"` // matches, may match, does not match
+	Counts bool   `json:"counts"`
+}
+
+// TestPolicy judges a call as it would be judged now, for a member or, without
+// one, for the team. Nothing is asked and nothing recorded. cwd "" is the member's
+// own directory.
+func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call, cwd string) (*Judged, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	p, own, now := s.Lead.Policy.For("", o.Minter.Now()), control.Instance(""), o.Minter.Now()
+	if as != "" {
+		m, err := Member(s, as)
+		if err != nil {
+			return nil, err
+		}
+		w, err := s.Worker(m.Instance)
+		if err != nil {
+			return nil, err
+		}
+		own, as = m.Instance, string(m.Name)
+		p = s.Lead.Policy.For(own, now)
+		p.Mode = s.Lead.ModeOf(own)
+		if w.Epoch > 0 {
+			p = w.Effective(s.Lead, now)
+		}
+		if cwd == "" {
+			cwd = m.Cwd
+		}
+	}
+	if host, ok := strings.CutPrefix(call, "net "); ok {
+		host, port, err := policy.ReadHost(strings.TrimSpace(host), idna.Lookup.ToASCII) // as the gate reads it
+		if err != nil {
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: "policy", Err: err}
+		}
+		return testHost(s, as, own, p.Mode, control.Ask{Host: host, Port: port}.Hostport(), now), nil
+	}
+	c, err := ParseToolCall(call, cwd)
+	if err != nil {
+		return nil, err
+	}
+	c.Links = realpath.Disk{}
+	if file := s.Lead.Policy.Path; file != "" {
+		c.Guarded = []string{file}
+	}
+	j := judged(p, c)
+	j.As, j.Version, j.Decider = as, s.Lead.Version(), string(s.Lead.Policy.DeciderOf(policy.GateTool))
+	return j, nil
+}
+
+func testHost(s *operator.State, as string, own control.Instance, mode policy.Mode, hostport string, now time.Time) *Judged {
+	a := control.Ask{Host: hostport}
+	if h, p, err := net.SplitHostPort(hostport); err == nil {
+		a.Host, a.Port = h, p
+	}
+	v := s.Lead.Policy.Judge(own, mode, waggle.KindSandboxPermissionRequest, a, now)
+	r := control.Request{Key: control.Key{Kind: waggle.KindSandboxPermissionRequest}, Ask: a}
+	return &Judged{As: as, Tool: "net", Input: InputOf(&r), Decision: v.Decision.String(), Rule: v.Rule, Why: v.Why, Mode: string(ModeName(mode)),
+		Area: "network", Risk: string(policy.RiskHigh), Version: s.Lead.Version(), Decider: string(s.Lead.Policy.DeciderOf(policy.GateNetwork)), Rules: []RuleJudged{}}
+}
+
+func judged(p policy.Policy, c policy.Call) *Judged {
+	e := p.Explain(c)
+	j := &Judged{Tool: c.Tool, Input: c.Input, Cwd: c.Cwd, Decision: e.Verdict.Decision.String(), Rule: e.Verdict.Rule, Why: e.Verdict.Why,
+		Mode: string(ModeName(p.Mode)), Area: "cannot be read", Risk: string(e.Risk), Rules: []RuleJudged{}}
+	if e.Readable {
+		j.Area = e.Area.String()
+	}
+	if !json.Valid(j.Input) {
+		j.Input = nil
+	}
+	for _, m := range e.Rules {
+		j.Rules = append(j.Rules, RuleJudged{Rule: m.Rule.String(), Effect: effectOf(m.Deny), Match: m.Match, Counts: m.Match != policy.NoMatch && !m.Mute})
+	}
+	return j
+}
+
+// inputKeys is where a tool has what people write in parentheses.
+var inputKeys = map[string]string{"Bash": "command", "Read": "file_path", "Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path",
+	"NotebookEdit": "notebook_path", "NotebookRead": "notebook_path", "Glob": "pattern", "Grep": "path", "LS": "path", "WebFetch": "url"}
+
+// ParseToolCall reads a call as people write it, Bash(go test ./...), Read(a.go),
+// WebFetch(https://x.org/), or as JSON: {"tool":"Bash","input":{…}}.
+func ParseToolCall(s, cwd string) (policy.Call, error) {
+	c := policy.Call{Cwd: cwd}
+	s = strings.TrimSpace(s)
+	bad := func(format string, args ...any) error {
+		return &operator.Error{Code: operator.CodeUsage, Op: "policy test", Msg: fmt.Sprintf(format, args...),
+			Hint: `write 'Bash(go test ./...)', 'Read(docs/a.md)', 'net example.com:443', or '{"tool":"Bash","input":{"command":"ls"}}'`}
+	}
+	if strings.HasPrefix(s, "{") {
+		var in map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(s), &in); err != nil {
+			return c, bad("not a JSON object: %v", err)
+		}
+		for k, v := range in {
+			switch k {
+			case "tool":
+				if json.Unmarshal(v, &c.Tool) != nil || c.Tool == "" {
+					return c, bad("tool is not a name")
+				}
+			case "input":
+				c.Input = v
+			case "cwd":
+				if json.Unmarshal(v, &c.Cwd) != nil {
+					return c, bad("cwd is not a path")
+				}
+			default:
+				return c, bad("unknown key %q", k)
+			}
+		}
+		if c.Tool == "" || len(c.Input) == 0 {
+			return c, bad("tool or input is missing")
+		}
+		return c, nil
+	}
+	tool, rest, has := strings.Cut(s, "(")
+	text, closed := strings.CutSuffix(rest, ")")
+	key := inputKeys[tool]
+	switch {
+	case tool == "" || has && !closed:
+		return c, bad("%q is not a call", s)
+	case !has || text == "":
+		c.Tool, c.Input = tool, json.RawMessage("{}")
+		return c, nil
+	case key == "":
+		return c, bad("%s has no one argument that could stand in parentheses", tool)
+	case tool == "WebFetch" && !strings.Contains(text, "://"):
+		text = "https://" + text
+	}
+	b, err := jsonobj.Marshal(map[string]string{key: text})
+	c.Tool, c.Input = tool, b
+	return c, err
+}

@@ -1,0 +1,352 @@
+package decide
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/internal/session"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// Question is a request as a person is shown it, whole: `show` prints it.
+type Question struct {
+	PendingItem
+	// Bound is what of a tool call its digest covers beside tool, directory and input.
+	control.Bound
+	// Unheld says of a tool call that waggle does not run it, and what that means.
+	Unheld   string `json:"unheld,omitempty"`
+	Host     string `json:"host,omitempty"`
+	Port     string `json:"port,omitempty"`
+	Plan     string `json:"plan,omitempty"`
+	Revision int    `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
+	Hash     string `json:"hash,omitempty"`     // of a plan's text, SHA-256
+	// Questions are the questions of a request for words.
+	Questions []Asked  `json:"questions,omitempty"`
+	Task      string   `json:"task,omitempty"`
+	Command   string   `json:"command,omitempty"` // the shell text in the input, as it would run
+	Pattern   string   `json:"pattern"`           // what it is grouped by
+	Suggest   []string `json:"suggest"`           // rules that would allow it, narrowest first
+	Trust     string   `json:"trust"`
+	Votes     []string `json:"votes,omitempty"` // who has allowed it, where two must
+	// Escalated says why the lead agent left it to the operator.
+	Escalated string `json:"escalated,omitempty"`
+	// Asker says that the process that asks is dead, and what becomes of the answer; ""
+	// when it lives, or when nothing is open.
+	Asker  string     `json:"asker,omitempty"`
+	Answer *AnswerNow `json:"answer,omitempty"`
+}
+
+// Asked is one of the questions that an agent asks at once.
+type Asked struct {
+	Text     string   `json:"question"`
+	Header   string   `json:"header,omitempty"`
+	Options  []Option `json:"options"`
+	Multiple bool     `json:"multiple,omitempty"` // it takes several answers
+}
+
+// Option is an answer that the agent offers.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// asked reads the questions in an input; what is no question is shown as it came.
+func asked(input json.RawMessage) (list []Asked) {
+	questions, err := session.Questions(input)
+	if err != nil {
+		return nil
+	}
+	for _, q := range questions {
+		one := Asked{Text: q.Text, Header: q.Header, Options: []Option{}, Multiple: q.Multiple}
+		for _, o := range q.Options {
+			one.Options = append(one.Options, Option(o))
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// PendingItem is a request as `pending --json` lists it (DESIGN): these fields and
+// no others. Of a network request the input is {"host","port"}, of a plan
+// {"plan"}.
+type PendingItem struct {
+	Team      string          `json:"team"` // "-": a session, in no team of ours
+	ID        string          `json:"id"`
+	Handle    string          `json:"handle"` // what people type for it (TRUST 2)
+	Kind      string          `json:"kind"`
+	Member    string          `json:"member"`
+	Instance  string          `json:"instance"`
+	Tool      string          `json:"tool"`
+	Input     json.RawMessage `json:"input"`
+	Cwd       string          `json:"cwd"`
+	Reason    string          `json:"reason"`
+	Digest    string          `json:"digest"`
+	Risk      string          `json:"risk"`
+	AgeS      int64           `json:"age_s"`
+	ExpiresAt *string         `json:"expires_at"`
+	// File is "file" when nothing but a file says that the member asks this; else "".
+	File string `json:"trust,omitempty"`
+	// Status is open, expired (nobody answered in time) or unanswerable; of what
+	// is over, decided, or closed without an answer.
+	Status string `json:"status"`
+}
+
+// AnswerNow is the answer that a request has.
+type AnswerNow struct {
+	Decision string `json:"decision"`
+	By       string `json:"by"`
+	Via      string `json:"via"`
+	Rule     string `json:"rule,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	At       string `json:"at"`
+	Policy   uint64 `json:"policy_version"`
+	State    string `json:"state"` // decided, sent, closed
+	Evidence string `json:"evidence,omitempty"`
+	// Input is what runs instead of what was asked, under its own digest.
+	Input  json.RawMessage `json:"input,omitempty"`
+	Digest string          `json:"digest,omitempty"`
+}
+
+// Values of PendingItem.Status.
+const (
+	StatusOpen         = "open"
+	StatusExpired      = "expired"
+	StatusUnanswerable = "unanswerable"
+	StatusDecided      = "decided"
+	StatusClosed       = "closed"
+)
+
+// Pending lists the open questions of a team, riskiest first, then oldest. all
+// adds those that were answered. When nobody leads it first runs one leader
+// pass, so that questions which arrived meanwhile are there.
+func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
+	fold := control.NewBrief // what is over is not read for what is open
+	if all {
+		fold = control.NewLeader
+	}
+	s, err := o.LedAs(name, fold)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	return o.PendingIn(s, all), nil
+}
+
+func (o Operator) PendingIn(s *operator.State, all bool) []Question {
+	now := o.Minter.Now()
+	qs := []Question{}
+	requests := s.Lead.Pending()
+	if all {
+		requests = s.Lead.Requests
+	}
+	for _, r := range requests {
+		qs = append(qs, o.question(s.Lead, r, now))
+	}
+	SortQuestions(qs)
+	return qs
+}
+
+// Show is one request by its id, or an unambiguous beginning of it, answered or
+// not.
+func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Question, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findRequest(s.Lead, id, "")
+	if err != nil {
+		return nil, err
+	}
+	q := o.question(s.Lead, r, o.Minter.Now())
+	return &q, nil
+}
+
+// Changed is a request as it would be with another input: shown again, with its
+// own digest and risk (TRUST 3). Nothing is decided.
+func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Question, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	r, err := findRequest(s.Lead, id, "")
+	if err != nil {
+		return nil, err
+	}
+	if r.Gate() != policy.GateTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+	}
+	other := *r
+	other.Ask = r.Ask.With(input)
+	other.Digest = control.DigestOf(s.Lead.UID, r.Key, other.Ask)
+	q := o.question(s.Lead, &other, o.Minter.Now())
+	return &q, nil
+}
+
+func riskOrder(r string) int {
+	switch policy.Risk(r) {
+	case policy.RiskHigh:
+		return 2
+	case policy.RiskMedium:
+		return 1
+	}
+	return 0
+}
+
+// Question is one request of an open team as a person is shown it.
+func (o Operator) Question(s *operator.State, r *control.Request) Question {
+	return o.question(s.Lead, r, o.Minter.Now())
+}
+
+func (o Operator) question(l *control.Leader, r *control.Request, now time.Time) Question {
+	m, _ := l.ByInstance(r.Instance)
+	q := Question{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
+		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(r)),
+		AgeS: max(0, int64(now.Sub(r.Seen)/time.Second)), Status: statusOf(r, m, now)},
+		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, Trust: string(m.Trust), Suggest: []string{}}
+	if r.Expires != nil {
+		t := waggle.FormatTime(*r.Expires)
+		q.ExpiresAt = &t
+	}
+	switch r.Gate() {
+	case policy.GatePlan:
+		q.Plan, q.Hash, q.Revision = r.Ask.Plan, control.HashText(r.Ask.Plan), revision(l, r)
+		q.Pattern = "plan " + string(r.ID)
+	case policy.GateNetwork:
+		q.Pattern = "net " + target(r.Ask)
+	default:
+		c := callOf(r)
+		q.Pattern, q.Command, q.Bound = policy.PatternOf(c), CommandOf(c), r.Ask.Bound
+		if !r.Ask.Held && r.Ask.Sum() >= 2 {
+			q.Unheld = "waggle does not run this call: program and paths are checked, not held"
+		}
+		for _, s := range policy.Suggest(c) {
+			q.Suggest = append(q.Suggest, s.String())
+		}
+	}
+	if r.Escalated != nil {
+		q.Escalated = string(r.Escalated.By) + operator.Suffix(r.Escalated.Reason)
+	}
+	for _, v := range r.Votes {
+		q.Votes = append(q.Votes, string(v.By))
+	}
+	if q.Answer = answerNow(r); m.Trust == control.FileTrust {
+		q.File = q.Trust
+		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
+	}
+	if q.Status == StatusOpen || q.Status == StatusExpired {
+		q.Asker = asker(m)
+	}
+	return q
+}
+
+// asker says what it means for a question that the process which asks is dead.
+func asker(m *control.Member) string {
+	if m.Process == nil || m.Left != nil {
+		return ""
+	}
+	if alive, err := m.Process.ID.Check(); alive || err != nil {
+		return ""
+	}
+	s := fmt.Sprintf("its process %d is dead", m.Process.ID.PID)
+	if m.Died != nil {
+		s += operator.Suffix(m.Died.Detail)
+	}
+	return s + "; the answer waits for its next start"
+}
+
+func statusOf(r *control.Request, m *control.Member, now time.Time) string {
+	late := r.Expires != nil && !now.Before(*r.Expires)
+	switch d := r.Decided; {
+	case d != nil && d.Via == control.ViaExpiry:
+		return StatusExpired
+	case d != nil:
+		return StatusDecided
+	case r.State != control.RequestPending:
+		return StatusClosed
+	case m.State() == control.Terminated:
+		return StatusUnanswerable
+	case late:
+		return StatusExpired
+	}
+	return StatusOpen
+}
+
+func answerNow(r *control.Request) *AnswerNow {
+	d := r.Decided
+	if d == nil {
+		return nil
+	}
+	a := &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: waggle.FormatTime(r.At),
+		Policy: d.Policy, State: string(r.State), Evidence: r.Closed, Digest: string(d.UpdatedDigest)}
+	if d.UpdatedInput != "" {
+		a.Input = json.RawMessage(d.UpdatedInput)
+	}
+	return a
+}
+
+func InputOf(r *control.Request) json.RawMessage {
+	object := func(v any) json.RawMessage {
+		b, err := jsonobj.Marshal(v)
+		if err != nil { // structs of strings always marshal
+			return json.RawMessage("null")
+		}
+		return b
+	}
+	switch r.Gate() {
+	case policy.GatePlan:
+		return object(struct {
+			Plan string `json:"plan"`
+		}{r.Ask.Plan})
+	case policy.GateNetwork:
+		return object(struct {
+			Host string `json:"host"`
+			Port string `json:"port"`
+		}{r.Ask.Host, r.Ask.Port})
+	}
+	if !json.Valid([]byte(r.Ask.Input)) { // shown, and never what a decision binds to
+		return object(r.Ask.Input)
+	}
+	return json.RawMessage(r.Ask.Input)
+}
+
+// callOf is a tool request as policy judges it.
+func callOf(r *control.Request) policy.Call {
+	return r.Ask.Call()
+}
+
+// CommandOf is the shell text of a call, "" when it has none.
+func CommandOf(c policy.Call) string {
+	if c.Tool != "Bash" {
+		return ""
+	}
+	var fields map[string]json.RawMessage
+	var text string
+	if json.Unmarshal(c.Input, &fields) != nil || json.Unmarshal(fields["command"], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+func RiskOf(r *control.Request) policy.Risk {
+	switch r.Gate() {
+	case policy.GatePlan:
+		return policy.RiskMedium
+	case policy.GateNetwork:
+		return policy.RiskHigh
+	}
+	return policy.RiskOf(callOf(r))
+}

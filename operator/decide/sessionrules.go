@@ -1,0 +1,94 @@
+package decide
+
+import (
+	"context"
+	"time"
+
+	"waggle"
+	"waggle/internal/session"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// SessionRules are the user's rules for sessions, as `policy sessions --json` lists
+// them.
+type SessionRules struct {
+	On      bool          `json:"on"` // off: they answer nothing
+	Rules   []SessionRule `json:"rules"`
+	Changed bool          `json:"changed"`
+}
+
+// SessionRule is one of them.
+type SessionRule struct {
+	Rule    string  `json:"rule"`
+	Effect  string  `json:"effect"` // allow, deny
+	Expires *string `json:"expires_at"`
+	Over    bool    `json:"over"` // it has ended
+}
+
+// SessionRules reads the user's rules for sessions.
+func (o Operator) SessionRules() (*SessionRules, error) {
+	r, err := o.sessionStore().Rules()
+	return o.rulesView(r, false), err
+}
+
+// TurnSessionRules lets the rules answer requests of sessions, or stops that.
+func (o Operator) TurnSessionRules(ctx context.Context, on bool) (*SessionRules, error) {
+	return o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool {
+		changed := r.On != on
+		r.On = on
+		return changed
+	})
+}
+
+// AddSessionRule adds a rule for sessions; until nil: for ever.
+func (o Operator) AddSessionRule(ctx context.Context, rule policy.Rule, deny bool, until *time.Time) (*SessionRules, error) {
+	return o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool {
+		return r.Add(session.Rule{Rule: rule, Deny: deny, Until: until, At: o.Minter.Now().UTC()})
+	})
+}
+
+// RemoveSessionRule takes a rule back.
+func (o Operator) RemoveSessionRule(ctx context.Context, rule policy.Rule, deny bool) (*SessionRules, error) {
+	out, err := o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool { return r.Remove(rule, deny) })
+	if err == nil && !out.Changed {
+		e := &operator.Error{Code: operator.CodeNotFound, Op: "policy", Msg: "sessions have no rule " + rule.String()}
+		for _, r := range out.Rules {
+			e.Near = append(e.Near, r.Rule)
+		}
+		return nil, e
+	}
+	return out, err
+}
+
+func (o Operator) editSessionRules(ctx context.Context, what string, change func(*session.Rules) bool) (*SessionRules, error) {
+	if err := o.GuardSessions(ctx, what); err != nil {
+		return nil, err
+	}
+	changed := false
+	r, err := o.sessionStore().EditRules(ctx, func(r *session.Rules) error {
+		changed = change(r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o.rulesView(r, changed), nil
+}
+
+func (o Operator) rulesView(r session.Rules, changed bool) *SessionRules {
+	out := &SessionRules{On: r.On, Rules: []SessionRule{}, Changed: changed}
+	now := o.Minter.Now()
+	for _, one := range r.Rules {
+		v := SessionRule{Rule: one.Rule.String(), Effect: "allow"}
+		if one.Deny {
+			v.Effect = "deny"
+		}
+		if one.Until != nil {
+			t := waggle.FormatTime(*one.Until)
+			v.Expires, v.Over = &t, !now.Before(*one.Until)
+		}
+		out.Rules = append(out.Rules, v)
+	}
+	return out
+}

@@ -1,0 +1,470 @@
+package decide
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/session"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// SessionTeam is what stands for the team of a session, which is in none of ours.
+const SessionTeam = "-"
+
+// LevelAnswers is the level of a session's requests: an answer here gates nothing, and
+// what the session's own rules allow is not seen (TRUST 1).
+const LevelAnswers = "answers, does not gate"
+
+// sessionStore is where what sessions asked is kept.
+func (o Operator) sessionStore() session.Store {
+	return session.At(o.Home.Path, o.Minter.Now)
+}
+
+// SeenSessions reports whether a session has ever been seen here.
+func (o Operator) SeenSessions() (bool, error) {
+	ids, err := o.sessionStore().IDs()
+	return len(ids) > 0, err
+}
+
+// SessionRow is a session, or a teammate in one, as `status --json` lists it.
+type SessionRow struct {
+	Team    string   `json:"team"`
+	Session string   `json:"session"`
+	Client  string   `json:"client"`
+	Name    string   `json:"name"`
+	Under   string   `json:"under,omitempty"` // the session that a teammate runs in
+	PID     int      `json:"pid"`
+	State   string   `json:"state"`
+	Since   string   `json:"since"` // "" when it is not known
+	Why     string   `json:"why"`
+	Handles []string `json:"handles"` // of what it asks
+	Pane    string   `json:"pane"`    // tmux
+	Cwd     string   `json:"cwd"`
+	Version string   `json:"version"`
+	Hook    bool     `json:"hook"` // a hook of ours has spoken for it
+	Reached bool     `json:"takes_words"`
+	Trust   string   `json:"trust"`
+}
+
+// Sessions lists the sessions of this user that run, in a team or in none, and their
+// open requests. It appends nothing. The error names what could not be read; what
+// could is returned with it.
+func (o Operator) Sessions() ([]SessionRow, []Question, error) {
+	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
+	rows, qs := []SessionRow{}, []Question{}
+	for _, r := range v.Rows {
+		row := SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: r.Name, Under: r.Under, PID: r.PID, State: r.State,
+			Why: r.Why, Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Version: r.Version, Hook: r.Hooked, Reached: r.Socket != "", Trust: LevelAnswers}
+		if !r.Since.IsZero() {
+			row.Since = waggle.FormatTime(r.Since)
+		}
+		for i, req := range r.Open {
+			q := o.sessionQuestion(r.Name, r.Under, req)
+			qs = append(qs, q)
+			row.Handles = append(row.Handles, q.Handle)
+			if i == 0 {
+				row.Why = "asks: " + askLine(q)
+			}
+		}
+		rows = append(rows, row)
+		if r.AtLead != "" {
+			rows = append(rows, SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: teammateIn(r.AtLead), Under: r.Name, PID: r.PID,
+				State: session.RowWaitingHuman, Why: r.AtLead + "; answer at the lead", Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Trust: LevelAnswers, Since: row.Since, Hook: true})
+		}
+	}
+	SortQuestions(qs)
+	return rows, qs, errors.Join(v.Problems...)
+}
+
+// teammateIn is the teammate that a notification of its lead names first.
+func teammateIn(message string) string {
+	name, _, _ := strings.Cut(message, " ")
+	return name
+}
+
+// askLine says in one line what a question asks for.
+func askLine(q Question) string {
+	switch {
+	case q.Command != "":
+		return q.Command
+	case q.Plan != "":
+		first, _, _ := strings.Cut(q.Plan, "\n")
+		return "plan: " + first
+	case len(q.Questions) > 0:
+		return q.Questions[0].Text
+	}
+	return q.Tool + " " + string(q.Input)
+}
+
+// SortQuestions puts the riskiest first, then the oldest.
+func SortQuestions(qs []Question) {
+	sort.SliceStable(qs, func(i, j int) bool {
+		if a, b := riskOrder(qs[i].Risk), riskOrder(qs[j].Risk); a != b {
+			return a > b
+		}
+		return qs[i].AgeS > qs[j].AgeS
+	})
+}
+
+// KindQuestion is how a request for words is listed: no message on the wire has it.
+const KindQuestion = "question"
+
+// sessionQuestion is a session's request as a person is shown it.
+func (o Operator) sessionQuestion(name, under string, r session.Request) Question {
+	if under != "" {
+		name = under + "/" + name
+	}
+	now := o.Minter.Now()
+	call := r.Ask.Call()
+	q := Question{PendingItem: PendingItem{Team: SessionTeam, ID: string(r.ID), Handle: r.Handle, Kind: string(waggle.KindPermissionRequest), Member: name,
+		Instance: string(r.Instance), Tool: r.Ask.Tool, Input: json.RawMessage(r.Ask.Input), Cwd: r.Ask.Cwd, Digest: string(r.Digest),
+		Risk: string(policy.RiskOf(call)), AgeS: max(0, int64(now.Sub(r.At)/time.Second)), Status: sessionStatus(r)},
+		Bound: r.Ask.Bound, Unheld: "the session runs it: its program is not looked up, its paths are checked, not held", Trust: LevelAnswers, Suggest: []string{}}
+	if r.Why != "" {
+		q.Asker = "unverified: " + r.Why + "; it takes no answer here"
+	}
+	switch r.Form {
+	case session.FormPlan:
+		q.Kind, q.Plan, q.Risk = string(waggle.KindPlanApprovalRequest), r.Ask.Plan, string(policy.RiskMedium)
+		q.Hash, q.Revision, q.Pattern = control.HashText(r.Ask.Plan), 1, "plan "+string(r.ID)
+	case session.FormQuestion:
+		q.Kind, q.Risk, q.Pattern = KindQuestion, string(policy.RiskLow), "question "+string(r.ID)
+		q.Questions = asked(q.Input)
+	default:
+		q.Pattern, q.Command = policy.PatternOf(call), CommandOf(call)
+		for _, s := range policy.Suggest(call) {
+			q.Suggest = append(q.Suggest, s.String())
+		}
+	}
+	if d := r.Decided; d != nil {
+		q.Answer = &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: waggle.FormatTime(r.DecAt),
+			State: string(r.State), Digest: string(d.UpdatedDigest)}
+		if d.UpdatedInput != "" {
+			q.Answer.Input = json.RawMessage(d.UpdatedInput)
+		}
+	}
+	if r.Closed != nil {
+		if q.Answer == nil {
+			q.Answer = &AnswerNow{Decision: "closed", By: "session", At: waggle.FormatTime(r.EndAt), State: string(r.State)}
+		}
+		q.Answer.Evidence = r.Closed.Evidence
+	}
+	return q
+}
+
+func sessionStatus(r session.Request) string {
+	switch {
+	case r.State == session.StateClosed:
+		return StatusClosed
+	case r.State != session.StateOpen:
+		return StatusDecided
+	case r.Why != "":
+		return StatusUnanswerable
+	}
+	return StatusOpen
+}
+
+// findSession finds a session's request; nil when no session has one of this name.
+func (o Operator) findSession(what string) (*session.Found, error) {
+	found, err := o.sessionStore().Find(what)
+	switch {
+	case len(found) == 1:
+		return &found[0], nil
+	case len(found) > 1:
+		var near []string
+		for _, f := range found {
+			near = append(near, string(f.Request.ID))
+		}
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: what + " names several requests", Near: near}
+	}
+	return nil, err
+}
+
+// SessionsPast lists the requests of sessions that are over, oldest first, in the
+// sessions that are kept.
+func (o Operator) SessionsPast() ([]Question, error) {
+	names := o.sessionNames()
+	all, problems := o.sessionStore().All()
+	var qs []Question
+	for _, one := range all {
+		for _, r := range one.Requests() {
+			if r.State == session.StateOpen {
+				continue
+			}
+			name, under := sessionName(names, one), ""
+			if r.Agent != "" {
+				name, under = r.AgentName, name
+			}
+			qs = append(qs, o.sessionQuestion(name, under, r))
+		}
+	}
+	sort.SliceStable(qs, func(i, j int) bool { return qs[i].AgeS > qs[j].AgeS })
+	return qs, errors.Join(problems...)
+}
+
+// sessionNames are the names of the sessions that run.
+func (o Operator) sessionNames() map[session.ID]string {
+	names := map[session.ID]string{}
+	for _, r := range o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
+		if r.Under == "" {
+			names[r.ID] = r.Name
+		}
+	}
+	return names
+}
+
+// sessionName is how a session is named, running or not.
+func sessionName(running map[session.ID]string, one *session.Session) string {
+	if n := running[one.ID]; n != "" {
+		return n
+	}
+	name := ""
+	one.View(func(f *session.Fold) {
+		if f.Process != nil {
+			name = filepath.Base(f.Process.Cwd)
+		}
+	})
+	if name == "" || name == "." || name == "/" {
+		name = string(one.ID)
+	}
+	return name
+}
+
+// SessionAudit lists the requests of sessions as gated calls are listed, oldest first.
+func (o Operator) SessionAudit(q operator.AuditQuery) ([]operator.AuditEvent, error) {
+	names := o.sessionNames()
+	all, problems := o.sessionStore().All()
+	es := []operator.AuditEvent{}
+	for _, one := range all {
+		for _, r := range one.Requests() {
+			if e := o.sessionEvent(sessionName(names, one), r); q.Wants(e) {
+				es = append(es, e)
+			}
+		}
+	}
+	sort.SliceStable(es, func(i, j int) bool { return es[i].AskedAt.Before(es[j].AskedAt) })
+	return es, errors.Join(problems...)
+}
+
+func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEvent {
+	under := ""
+	if r.Agent != "" {
+		name, under = r.AgentName, name
+	}
+	shown := o.sessionQuestion(name, under, r)
+	e := operator.AuditEvent{ID: string(r.ID), Kind: shown.Kind, Member: shown.Member, Instance: shown.Instance, Trust: LevelAnswers, Tool: shown.Tool, Input: shown.Input,
+		Cwd: shown.Cwd, Digest: shown.Digest, Risk: shown.Risk, Asked: waggle.FormatTime(r.At), AskedAt: r.At, Key: r.Key}
+	if d := r.Decided; d != nil {
+		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Decided = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, waggle.FormatTime(r.DecAt)
+		e.RunsDigest = string(d.UpdatedDigest)
+		if d.UpdatedInput != "" {
+			e.Runs = json.RawMessage(d.UpdatedInput)
+		}
+	}
+	if r.Closed != nil {
+		if e.Said == "" {
+			e.Said = r.Closed.Evidence
+		}
+		if r.Closed.Home {
+			e.By, e.Via = "session", "its own dialog"
+			if r.Decided != nil {
+				e.Outcome = "answered at home"
+			}
+		}
+	}
+	return e
+}
+
+// ShowSession is one request of a session; nil when no session has it.
+func (o Operator) ShowSession(what string) (*Question, error) {
+	f, err := o.findSession(what)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	names := o.sessionNames()
+	name := sessionName(names, f.Session)
+	under := ""
+	if f.Request.Agent != "" {
+		name, under = f.Request.AgentName, name
+	}
+	q := o.sessionQuestion(name, under, f.Request)
+	return &q, nil
+}
+
+// SessionChanged is a session's request as it would be with another input; nil when no
+// session has it. Nothing is decided.
+func (o Operator) SessionChanged(what, input string) (*Question, error) {
+	f, err := o.findSession(what)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	if f.Request.Form != session.FormTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+	}
+	r := f.Request
+	r.Digest, r.Ask.Input = session.ChangedDigest(r, input), input
+	q := o.sessionQuestion(string(f.Session.ID), "", r)
+	return &q, nil
+}
+
+// DecideSession answers one request of a session; nil when no session has it. Words are
+// the answers to a question, as they were typed.
+func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (*Decided, error) {
+	f, err := o.findSession(a.ID)
+	if f == nil || err != nil {
+		return nil, err
+	}
+	if err := o.GuardSessions(ctx, a.Via); err != nil {
+		return nil, err
+	}
+	r := f.Request
+	v := session.Verdict{Key: r.Key, Digest: r.Digest, Allow: a.Allow, By: policy.RoleOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
+	if a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)) {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Hint: "look again: waggle show " + r.Handle}
+	}
+	if words != nil {
+		if r.Form != session.FormQuestion {
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: r.Handle + " asks for permission, not for words", Hint: "waggle show " + r.Handle + ", then approve or deny it"}
+		}
+		if v.Answers, err = session.Replies(json.RawMessage(r.Ask.Input), words); err != nil {
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: a.Via, Err: err, Hint: "waggle show " + r.Handle + " lists the options"}
+		}
+	}
+	out, err := f.Session.Decide(ctx, o.Writer(), v, session.Looking(o.Ancestors))
+	o.TidySessions(ctx)
+	d := &Decided{ID: r.Handle, Changed: out.Changed, key: r.Key}
+	if now := out.Request; now.Decided != nil {
+		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), waggle.FormatTime(now.DecAt), string(now.Decided.UpdatedDigest)
+	}
+	var no *session.RefusedError
+	switch {
+	case errors.As(err, &no):
+		d.err = &operator.Error{Code: operator.CodeRefused, Op: a.Via, Msg: err.Error()}
+		d.Error = err.Error()
+		return d, nil
+	case err != nil:
+		return nil, err
+	}
+	return d, o.given(ctx, f.Session, d)
+}
+
+// TidySessions closes what nobody can answer any more. What cannot be closed is said by
+// whoever lists it.
+func (o Operator) TidySessions(ctx context.Context) {
+	_ = o.sessionStore().TidyAll(ctx, o.Writer(), session.Looking(o.Ancestors))
+}
+
+// DecideSessionGroup answers every request of the group of sessions' requests with this
+// id; nil when there is no such group among them.
+func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer) ([]Decided, error) {
+	g, err := o.sessionGroup(id)
+	if g == nil || err != nil {
+		return nil, err
+	}
+	if !g.Batch {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: with.Via, Msg: id + ": requests of high risk, plans and questions are never decided by a group",
+			Hint: "look at each and answer it by its handle: waggle show " + g.Questions[0].Handle, Near: g.IDs}
+	}
+	out := []Decided{}
+	for _, q := range g.Questions {
+		a := with
+		a.ID, a.Digest = q.ID, q.Digest
+		d, err := o.DecideSession(ctx, a, nil)
+		if err != nil {
+			return out, err
+		}
+		if d != nil {
+			out = append(out, *d)
+		}
+	}
+	return out, nil
+}
+
+// ShowSessionGroup is a group of sessions' requests as ShowGroup names one; nil when
+// there is none.
+func (o Operator) ShowSessionGroup(word string) (*Group, error) { return o.sessionGroup(word) }
+
+func (o Operator) sessionGroup(word string) (*Group, error) {
+	_, qs, err := o.Sessions()
+	g, gerr := findGroup(qs, word)
+	var e *operator.Error
+	switch {
+	case errors.As(gerr, &e) && e.Code == operator.CodeNotFound:
+		return nil, nil // what could not be read is said by pending
+	case gerr != nil:
+		return nil, gerr
+	}
+	return g, nilIf(g != nil, err)
+}
+
+// nilIf drops an error about other sessions when what was looked for was found.
+func nilIf(found bool, err error) error {
+	if found {
+		return nil
+	}
+	return err
+}
+
+// given waits a moment for the hook to give the answer to its client.
+func (o Operator) given(ctx context.Context, s *session.Session, d *Decided) error {
+	until := o.Minter.Now().Add(deliverWait)
+	for {
+		for _, r := range s.Requests() {
+			if r.Key == d.key && (r.State == session.StateAnswered || r.State == session.StateClosed) {
+				d.Delivered = !r.Given.IsZero()
+				return nil
+			}
+		}
+		if !o.Minter.Now().Before(until) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(10 * time.Millisecond):
+		}
+		if err := s.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// GuardSessions refuses an answer that is given from inside a session or a member, and
+// records it: what an agent runs is not its person (TRUST 8).
+func (o Operator) GuardSessions(ctx context.Context, what string) error {
+	if o.Ancestors == nil {
+		return nil
+	}
+	above, err := o.Ancestors(o.PID)
+	if err != nil && len(above) == 0 {
+		return err
+	}
+	if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
+		why := fmt.Sprintf("%s was called from inside session %s", what, r.Session)
+		rerr := o.sessionStore().Refuse(ctx, o.Writer(), r.Session, why, o.PID)
+		return errors.Join(&operator.Error{Code: operator.CodeRefused, Op: what, Msg: why + ": only the operator may do that", Hint: "run it from your own terminal"}, rerr)
+	}
+	names, err := o.Root.Names()
+	if err != nil {
+		return nil // without a readable tree no member of it is known
+	}
+	for _, name := range names {
+		s, err := o.State(ctx, name)
+		if s == nil || err != nil {
+			continue
+		}
+		if err := o.Guard(ctx, s, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}

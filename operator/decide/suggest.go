@@ -1,0 +1,193 @@
+package decide
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sort"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// Suggestion is a rule that would have saved the operator answers.
+type Suggestion struct {
+	Rule      string   `json:"rule"`
+	Scope     string   `json:"scope"` // the member that asked, or team
+	Approvals int      `json:"approvals"`
+	Identical bool     `json:"identical"` // all of them for the same call
+	Risk      string   `json:"risk"`
+	Members   []string `json:"members"`
+	// Matched are calls of the last LookBack that the rule would have matched,
+	// whoever made them; Total is how many there were.
+	Matched []SuggestedCall `json:"matched"`
+	Total   int             `json:"matched_total"`
+	Looked  int             `json:"calls_looked_at"`
+}
+
+// SuggestedCall is one call that a suggested rule would have matched.
+type SuggestedCall struct {
+	ID       string          `json:"id"`
+	Member   string          `json:"member"`
+	Tool     string          `json:"tool"`
+	Input    json.RawMessage `json:"input"`
+	Decision string          `json:"decision"`
+	By       string          `json:"by"`
+}
+
+// LookBack is how many calls a suggestion is tried on.
+const LookBack = 200
+
+// approval is an allow of the operator's that a rule could have given.
+type approval struct {
+	req    *control.Request
+	call   policy.Call
+	member string
+	rules  []policy.Rule // narrowest first
+}
+
+// Suggest proposes rules from what the operator has approved more than once:
+// for identical calls the call itself, for calls of one pattern the narrowest
+// rule that covers them all. It proposes nothing of high risk, nothing that holds
+// already, and nothing that covers a call which the operator has denied.
+func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggestion, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, err
+	}
+	calls, err := calls(s)
+	if err != nil {
+		return nil, err
+	}
+	now := o.Minter.Now()
+	approved, denied := answered(s, now)
+	out := []Suggestion{}
+	for _, class := range alike(approved) {
+		rule, ok := narrowest(class)
+		if !ok || slices.ContainsFunc(denied, rule.Covers) ||
+			slices.ContainsFunc(out, func(have Suggestion) bool { return have.Rule == rule.String() }) {
+			continue
+		}
+		out = append(out, suggestion(rule, class, calls))
+	}
+	sort.SliceStable(out, func(i, j int) bool {
+		if out[i].Identical != out[j].Identical {
+			return out[i].Identical
+		}
+		return out[i].Approvals > out[j].Approvals
+	})
+	return out, nil
+}
+
+// answered are the approvals that no rule gives by now, and the calls that the
+// operator has denied.
+func answered(s *operator.State, now time.Time) (approved []approval, denied []policy.Call) {
+	for _, r := range s.Lead.Requests {
+		d := r.Decided
+		if d == nil || d.By != policy.RoleOperator || r.Gate() != policy.GateTool {
+			continue
+		}
+		c := callOf(r)
+		if d.Decision != control.DecisionAllow {
+			denied = append(denied, c)
+			continue
+		}
+		if d.UpdatedInput != "" || policy.RiskOf(c) == policy.RiskHigh || s.Lead.Policy.For(r.Instance, now).Judge(c).Decision == policy.Allow {
+			continue
+		}
+		m, _ := s.Lead.ByInstance(r.Instance)
+		if rules := policy.Suggest(c); len(rules) > 0 {
+			approved = append(approved, approval{r, c, string(m.Name), rules})
+		}
+	}
+	return approved, denied
+}
+
+// alike puts approvals of the same call together, and those of the same pattern.
+func alike(as []approval) [][]approval {
+	var out [][]approval
+	at := map[string]int{}
+	put := func(key string, a approval) {
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], a)
+	}
+	for _, a := range as {
+		put("same\x00"+a.call.Tool+"\x00"+string(a.call.Input), a)
+	}
+	for _, a := range as {
+		put("like\x00"+a.rules[len(a.rules)-1].String(), a)
+	}
+	return slices.DeleteFunc(out, func(class []approval) bool { return len(class) < 2 })
+}
+
+// narrowest is the first rule of the first call's that covers the whole class.
+func narrowest(class []approval) (policy.Rule, bool) {
+	for _, r := range class[0].rules {
+		if !slices.ContainsFunc(class, func(a approval) bool { return !r.Covers(a.call) }) {
+			return r, true
+		}
+	}
+	return policy.Rule{}, false
+}
+
+func suggestion(rule policy.Rule, class []approval, calls []memberCall) Suggestion {
+	sg := Suggestion{Rule: rule.String(), Approvals: len(class), Identical: true, Risk: string(policy.RiskOf(class[0].call)),
+		Members: []string{}, Matched: []SuggestedCall{}, Looked: len(calls)}
+	for _, a := range class {
+		sg.Identical = sg.Identical && string(a.call.Input) == string(class[0].call.Input)
+		if !slices.Contains(sg.Members, a.member) {
+			sg.Members = append(sg.Members, a.member)
+		}
+	}
+	sg.Scope = "team"
+	if len(sg.Members) == 1 {
+		sg.Scope = sg.Members[0]
+	}
+	for _, c := range calls {
+		if !rule.Covers(c.Ask.Call()) {
+			continue
+		}
+		sg.Total++
+		sc := SuggestedCall{ID: string(c.ID), Member: c.member, Tool: c.Ask.Tool, Input: json.RawMessage(c.Ask.Input)}
+		if c.Answer != nil {
+			sc.Decision, sc.By = c.Answer.Decision, string(c.Answer.By)
+		}
+		sg.Matched = append(sg.Matched, sc)
+	}
+	return sg
+}
+
+// memberCall is a tool call in its member's journal.
+type memberCall struct {
+	*control.Call
+	member string
+}
+
+// calls are the last tool calls of the team, newest first.
+func calls(s *operator.State) ([]memberCall, error) {
+	var cs []memberCall
+	for _, m := range s.Lead.Members {
+		w, err := s.Worker(m.Instance)
+		if err != nil && !operator.Broken(err) { // of one that is broken, what stands before the break
+			return nil, err
+		}
+		for _, c := range w.Calls {
+			if c.Kind == waggle.KindPermissionRequest {
+				cs = append(cs, memberCall{c, string(m.Name)})
+			}
+		}
+	}
+	sort.SliceStable(cs, func(i, j int) bool { return cs[i].Asked.After(cs[j].Asked) })
+	return cs[:min(len(cs), LookBack)], nil
+}

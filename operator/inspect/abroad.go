@@ -1,0 +1,127 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sort"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/home"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// standsAbroad reports that the team of a record is still there.
+func (o Operator) standsAbroad(ctx context.Context, r *operator.Record) bool {
+	cfg, err := o.Listing(ctx, r.Team)
+	return err == nil && operator.UIDOf(cfg) == r.Dir.UID
+}
+
+// WorkedIn reports that something is on record that was done in a team that is not there
+// any more and that another program led.
+func (o Operator) WorkedIn(name waggle.TeamName) bool {
+	k, err := o.Abroad(string(name))
+	return k != nil && err == nil
+}
+
+// DigestSent are words that were sent in another program's team.
+type DigestSent struct {
+	At   string `json:"at"`
+	From string `json:"from"`
+	To   string `json:"to"`
+	Text string `json:"text"`
+}
+
+// digestAbroad tells what was done from here in another program's team.
+func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since time.Time) (*Digest, error) {
+	if r.Broken != nil {
+		return nil, r.Broken
+	}
+	recs, err := r.Records()
+	if err != nil {
+		return nil, err
+	}
+	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
+	d := newDigest(r.Team)
+	if d.State = "ended"; o.standsAbroad(ctx, r) {
+		d.State = "other"
+	}
+	if d.SinceWhy = "you said so"; since.IsZero() {
+		since, d.SinceWhy = lastLooked(recs)
+	}
+	d.Since = waggle.FormatTime(since)
+	g := digester{d: d, s: &r.State, asks: map[control.Key]control.Ask{}, ends: map[end]int{}}
+	for _, rec := range recs {
+		g.remember(rec)
+		if rec.Time.After(since) {
+			if err := g.takeAbroad(rec); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, nil
+}
+
+func (g *digester) takeAbroad(r operator.LogRecord) error {
+	at := waggle.FormatTime(r.Time)
+	if r.Journal != operator.OwnJournal {
+		return g.guest(r, at)
+	}
+	switch r.Kind {
+	case control.RecSaid:
+		return read(r, func(b control.Words) {
+			if env, err := b.Mail.Open(); err == nil {
+				g.d.Sent = append(g.d.Sent, DigestSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
+			}
+		})
+	case control.RecJoined:
+		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "registered here", "") })
+	case control.RecProcess:
+		return read(r, func(b control.Process) { g.member(b.Instance, at, "started", "as a guest", "") })
+	case control.RecLeft:
+		return read(r, func(b control.Left) { g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), "") })
+	}
+	return nil
+}
+
+// guest tells of a guest's turns, and of what its lead decided.
+func (g *digester) guest(r operator.LogRecord, at string) error {
+	switch r.Kind {
+	case control.RecSaid:
+		return read(r, func(b control.Said) {
+			env, err := b.Mail.Open()
+			switch {
+			case err != nil:
+			case b.Kind == waggle.KindText:
+				g.d.Sent = append(g.d.Sent, DigestSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
+			case b.Kind == waggle.KindIdleNotification:
+				res := DigestResult{At: at, Member: r.Name, Subject: "its lead's words", Outcome: "completed", Note: b.Note}
+				if b.Failed {
+					res.Outcome = "failed"
+				}
+				g.d.Results = append(g.d.Results, res)
+			}
+		})
+	case control.RecAnswered:
+		var b control.Answered
+		if err := json.Unmarshal(r.Body, &b); err != nil || b.Channel != policy.ChannelFile {
+			return g.call(r, at)
+		}
+		g.d.Decisions = append(g.d.Decisions, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: said(b.Kind, g.asks[b.Key]), Decision: b.Decision,
+			By: string(b.By), Via: string(b.Channel), Reason: b.Reason})
+	}
+	return nil
+}
+
+// PastTeams lists the teams that are or were, for completion, oldest first.
+func (o Operator) PastTeams() ([]home.Known, error) {
+	led, err := o.Home.List()
+	if err != nil {
+		return nil, err
+	}
+	abroad, err := o.Home.Abroad()
+	return slices.Concat(led, abroad), err
+}

@@ -1,0 +1,213 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sort"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+	"waggle/team"
+)
+
+// Audit lists the gated calls of a team that is or was, oldest first (see Past).
+// Events are returned also with an error, which locates the first break of each
+// broken journal.
+func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (*operator.Record, []operator.AuditEvent, error) {
+	r, err := o.OpenRecord(ctx, of)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := events(r)
+	out := []operator.AuditEvent{}
+	for _, e := range all {
+		if q.Wants(e) {
+			out = append(out, e)
+		}
+	}
+	return r, out, errors.Join(r.Broken, err)
+}
+
+// events joins what members asked with what the leader's journal says of it.
+func events(r *operator.Record) ([]operator.AuditEvent, error) {
+	var errs []error
+	var es []operator.AuditEvent
+	seen := map[control.Key]bool{}
+	for _, m := range r.Lead.Members {
+		w, err := r.Worker(m.Instance)
+		if err != nil && !(m.Broken && operator.Broken(err)) {
+			errs = append(errs, err)
+		}
+		for _, c := range w.Calls {
+			seen[c.Key] = true
+			req, _ := r.Lead.Request(c.Key)
+			es = append(es, eventOf(m, c, req))
+		}
+	}
+	for _, req := range r.Lead.Requests { // whose journal does not have them
+		if m, ok := r.Lead.ByInstance(req.Instance); ok && !seen[req.Key] {
+			es = append(es, eventOf(m, &control.Call{Key: req.Key, Digest: req.Digest, Ask: req.Ask, Task: req.Task, Asked: req.Seen}, req))
+		}
+	}
+	sort.SliceStable(es, func(i, j int) bool { return es[i].AskedAt.Before(es[j].AskedAt) })
+	return es, errors.Join(errs...)
+}
+
+func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.AuditEvent {
+	shown := control.Request{Key: c.Key, Ask: c.Ask}
+	e := operator.AuditEvent{ID: string(c.ID), Kind: string(c.Kind), Member: string(m.Name), Instance: string(c.Instance), Trust: string(m.Trust), Task: c.Task,
+		Tool: c.Ask.Tool, Input: decide.InputOf(&shown), Cwd: c.Ask.Cwd, Reason: c.Ask.Reason, Digest: string(c.Digest), Risk: string(decide.RiskOf(&shown)),
+		Asked: waggle.FormatTime(c.Asked), Outcome: outcome(c), Key: c.Key, AskedAt: c.Asked}
+	if f := c.Finished; f != nil {
+		e.ExitCode = f.ExitCode
+	}
+	switch a := c.Answer; {
+	case req != nil && req.Decided != nil:
+		d := req.Decided
+		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Version = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, d.Policy
+		e.Decided, e.RunsDigest = waggle.FormatTime(req.At), string(d.UpdatedDigest)
+		if d.UpdatedInput != "" {
+			e.Runs = json.RawMessage(d.UpdatedInput)
+		}
+	case a != nil && !a.Waited:
+		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Version = a.Decision, string(a.By), string(policy.ChannelJournal), "gate", a.Rule, a.Reason, a.Policy
+		if c.AskedSeq == 0 { // decided as it was asked
+			e.Decided = e.Asked
+		}
+	}
+	return e
+}
+
+func outcome(c *control.Call) string {
+	switch {
+	case c.Unknown:
+		return "unknown"
+	case c.Finished != nil && c.Finished.Failed:
+		return "failed"
+	case c.Finished != nil:
+		return "done"
+	case c.Started:
+		return "running"
+	}
+	return ""
+}
+
+// AuditDetail is one call with every record about it, of both journals.
+type AuditDetail struct {
+	Event   operator.AuditEvent `json:"event"`
+	Records []AuditRecord       `json:"records"`
+}
+
+// AuditRecord is one record about a call.
+type AuditRecord struct {
+	Journal string          `json:"journal"`
+	Owner   string          `json:"owner"`
+	Seq     uint64          `json:"seq"`
+	Time    string          `json:"time"`
+	Writer  journal.Writer  `json:"writer"`
+	Kind    string          `json:"kind"`
+	Body    json.RawMessage `json:"body"`
+}
+
+// AuditShow is one call by its id, or an unambiguous beginning of it.
+func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, error) {
+	r, err := o.OpenRecord(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	all, broken := events(r)
+	var exact, begun []operator.AuditEvent
+	for _, e := range all {
+		switch {
+		case e.ID == id:
+			exact = append(exact, e)
+		case id != "" && strings.HasPrefix(e.ID, id):
+			begun = append(begun, e)
+		}
+	}
+	if len(exact) == 0 {
+		exact = begun
+	}
+	switch {
+	case len(exact) == 0:
+		return nil, errors.Join(&team.NotFoundError{What: "call", Name: id}, r.Broken, broken)
+	case len(exact) > 1:
+		e := &operator.Error{Code: operator.CodeUsage, Op: "audit show", Msg: id + " begins several calls"}
+		for _, x := range exact[:min(len(exact), 5)] {
+			e.Near = append(e.Near, x.ID+" of "+x.Member)
+		}
+		return nil, e
+	}
+	d := &AuditDetail{Event: exact[0]}
+	d.Records, err = about(ctx, r, o, exact[0].Key)
+	return d, err
+}
+
+// about finds the records that name a request, and those that refer to them.
+func about(ctx context.Context, r *operator.Record, o Operator, k control.Key) ([]AuditRecord, error) {
+	l, err := o.OpenLog(ctx, r.Known.ID())
+	if err != nil {
+		return nil, err
+	}
+	recs, err := l.Next(ctx)
+	out := []AuditRecord{}
+	refs := map[uint64]bool{} // leader's records that the request's own are about
+	for _, rec := range recs {
+		if rec.Journal != journal.Leader && rec.Journal != journal.Name(k.Instance) {
+			continue
+		}
+		var b struct {
+			control.Key
+			Closed *control.Key `json:"key"`
+			Ref    uint64       `json:"ref"`
+		}
+		if json.Unmarshal(rec.Body, &b) != nil {
+			continue
+		}
+		own := b.Key == k || b.Closed != nil && *b.Closed == k
+		about := rec.Journal == journal.Leader && (rec.Kind == control.RecSent || rec.Kind == control.RecClosed) && refs[b.Ref]
+		if !own && !about {
+			continue
+		}
+		if own && rec.Journal == journal.Leader {
+			refs[uint64(rec.Seq)] = true
+		}
+		out = append(out, auditRecord(rec))
+	}
+	return out, err
+}
+
+func auditRecord(rec operator.LogRecord) AuditRecord {
+	body := rec.Body
+	if len(body) == 0 {
+		body = json.RawMessage("null")
+	}
+	return AuditRecord{Journal: string(rec.Journal), Owner: rec.Name, Seq: uint64(rec.Seq), Time: waggle.FormatTime(rec.Time), Writer: rec.Writer, Kind: rec.Kind, Body: body}
+}
+
+// Export calls write with every record of a team, in order of time. With a redactor
+// each body goes through it; what the journals hold is never changed.
+func (o Operator) Export(ctx context.Context, of string, redact *Redactor, write func(AuditRecord) error) error {
+	l, err := o.OpenLog(ctx, of)
+	if err != nil {
+		return err
+	}
+	recs, broken := l.Next(ctx)
+	for _, rec := range recs {
+		out := auditRecord(rec)
+		if redact != nil {
+			out.Body = redact.JSON(out.Body)
+		}
+		if err := write(out); err != nil {
+			return err
+		}
+	}
+	return errors.Join(slices.DeleteFunc([]error{broken, ctx.Err()}, func(e error) bool { return e == nil })...)
+}

@@ -1,0 +1,99 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/operator/mail"
+)
+
+// shownFor is how long status shows what was put right in a team's files.
+const shownFor = 24 * time.Hour
+
+// damage says what is wrong with a team's files in the wire tree, and what was set aside
+// or put right there in the last day. It only looks.
+func (o Operator) damage(ctx context.Context, s *operator.State) (what []string) {
+	path := o.Root.ConfigPath(s.Team)
+	if _, err := o.Listing(ctx, s.Team); err != nil && ctx.Err() == nil && !o.Homeless(s.Team) {
+		what = append(what, fmt.Sprintf("%s cannot be used (%v): the members are those on record", path, err))
+	}
+	what = append(what, o.blocked(s)...)
+	since := o.Minter.Now().Add(-shownFor)
+	entries, _ := os.ReadDir(s.Dir.Quarantine())
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && o.recent(e.Name(), since) {
+			what = append(what, fmt.Sprintf("set aside: %s (%s)", filepath.Join(s.Dir.Quarantine(), e.Name()), kindOf(info)))
+		}
+	}
+	for i := len(s.Lead.Unverified) - 1; i >= 0; i-- {
+		if u := s.Lead.Unverified[i]; u.Box == leader.RegistryBox && u.Time.After(since) {
+			what = append(what, "config.json was changed by somebody else: "+u.Why)
+			break // the rest is in the log
+		}
+	}
+	return what
+}
+
+// recent reports a name that ends with a time after since.
+func (o Operator) recent(name string, since time.Time) bool {
+	if len(name) < len(mail.StampForm) {
+		return false
+	}
+	at := strings.LastIndex(name, "-")
+	for ; at >= 0; at = strings.LastIndex(name[:at], "-") {
+		if rest := name[at+1:]; mail.IsStamp(rest) {
+			t, err := time.Parse(mail.StampForm, rest[:len(mail.StampForm)])
+			return err == nil && t.After(since)
+		}
+	}
+	return false
+}
+
+// blocked names mailboxes that something else has the place of.
+func (o Operator) blocked(s *operator.State) (what []string) {
+	mail := o.Boxes(s.Team)
+	names := []waggle.MemberName{waggle.Lead}
+	for _, m := range s.Lead.Live() {
+		names = append(names, m.Name)
+	}
+	for i, dir := range mail.Dirs() {
+		info, err := os.Stat(dir)
+		if err != nil {
+			continue
+		}
+		if !info.IsDir() {
+			what = append(what, fmt.Sprintf("%s is %s: mail waits on record", dir, kindOf(info)))
+			continue
+		}
+		for _, n := range names {
+			path := filepath.Join(dir, string(n)+[]string{".json", ".jsonl"}[i])
+			if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > atomicfile.DefaultMaxSize) {
+				what = append(what, fmt.Sprintf("%s is %s: mail waits on record", path, kindOf(info)))
+			}
+		}
+	}
+	return what
+}
+
+// kindOf is what a path is, in words.
+func kindOf(info os.FileInfo) string {
+	switch m := info.Mode(); {
+	case m.IsRegular():
+		return fmt.Sprintf("a file of %d bytes", info.Size())
+	case m.IsDir():
+		return "a directory"
+	case m&os.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&os.ModeNamedPipe != 0:
+		return "a FIFO"
+	}
+	return "a special file"
+}

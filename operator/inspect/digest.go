@@ -1,0 +1,346 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/policy"
+)
+
+// Digest is what happened since somebody last looked (`digest`). Lists are in order
+// of time; Next of an item is the command that a person would give next, "" for none.
+type Digest struct {
+	Team      string           `json:"team"`
+	Since     string           `json:"since"`
+	SinceWhy  string           `json:"since_why"` // what happened then
+	State     string           `json:"state"`     // led, not led, interrupted, ended, other
+	Results   []DigestResult   `json:"results"`
+	Members   []DigestMember   `json:"members"`   // deaths, restarts, departures and who joined
+	Decisions []DigestDecision `json:"decisions"` // that the operator did not make
+	Calls     DigestCalls      `json:"calls"`     // that members' rules decided by themselves
+	Messages  []DigestMessage  `json:"messages"`
+	Sent      []DigestSent     `json:"sent"`    // in a team that another program leads: words of ours
+	Waiting   []DigestWaiting  `json:"waiting"` // now, whenever it was asked
+	Trouble   []DigestMember   `json:"trouble"` // members that are dead, stalled or unknown now
+}
+
+// DigestResult is the end of a turn of a task.
+type DigestResult struct {
+	At      string `json:"at"`
+	Member  string `json:"member"`
+	Task    string `json:"task"`
+	Subject string `json:"subject"`
+	Outcome string `json:"outcome"` // completed, failed
+	Note    string `json:"note"`    // its result, or why it failed
+	Next    string `json:"next"`
+}
+
+// DigestMember is something that happened to a member, or how it is.
+type DigestMember struct {
+	At     string `json:"at"`
+	Member string `json:"member"`
+	What   string `json:"what"` // joined, died, restarted, left; of trouble: its state
+	Detail string `json:"detail"`
+	Next   string `json:"next"`
+}
+
+// DigestDecision is an answer that a rule, the lead's agent or the deadline gave.
+type DigestDecision struct {
+	At       string `json:"at"`
+	ID       string `json:"id"`
+	Member   string `json:"member"`
+	Asks     string `json:"asks"`
+	Decision string `json:"decision"`
+	By       string `json:"by"`  // rules, leader, system
+	Via      string `json:"via"` // expiry, …
+	Rule     string `json:"rule"`
+	Reason   string `json:"reason"`
+	Next     string `json:"next"`
+}
+
+// DigestCalls counts the calls that rules decided without a question.
+type DigestCalls struct {
+	Allowed int              `json:"allowed"`
+	Denied  []DigestDecision `json:"denied"`
+}
+
+// DigestMessage are words to the lead.
+type DigestMessage struct {
+	At   string `json:"at"`
+	From string `json:"from"`
+	Text string `json:"text"`
+	Read bool   `json:"read"`
+}
+
+// DigestWaiting is a question that is open.
+type DigestWaiting struct {
+	ID     string `json:"id"`
+	Member string `json:"member"`
+	Asks   string `json:"asks"`
+	Risk   string `json:"risk"`
+	AgeS   int64  `json:"age_s"`
+	Asker  string `json:"asker"` // its process is dead; "" when it lives
+	Next   string `json:"next"`
+}
+
+// Digest tells what happened in a team since a time; the zero time: since the operator
+// last detached or decided something, or since the team began. It works for a team
+// that has ended (see Past), and changes nothing: words stay unread.
+func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Digest, error) {
+	s, live, err := o.present(ctx, of)
+	if s == nil && (err == nil || operator.Code(err) == operator.CodeNotFound) {
+		r, aerr := o.OpenAny(ctx, of)
+		switch {
+		case aerr == nil && r.Abroad:
+			return o.digestAbroad(ctx, r, since)
+		case err == nil:
+			err = &operator.Error{Code: operator.CodeNotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Hint: "waggle status shows how it is now"}
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	recs, err := s.Records()
+	if err != nil {
+		return nil, err
+	}
+	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
+	d := newDigest(s.Team)
+	d.SinceWhy = "you said so"
+	if since.IsZero() {
+		since, d.SinceWhy = lastLooked(recs)
+	}
+	d.Since = waggle.FormatTime(since)
+	g := digester{d: d, s: s, asks: map[control.Key]control.Ask{}, ends: map[end]int{}}
+	for _, r := range recs {
+		g.remember(r)
+		if r.Time.After(since) {
+			if err := g.take(r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, o.digestNow(ctx, s, live, since, d)
+}
+
+func newDigest(name waggle.TeamName) *Digest {
+	return &Digest{Team: string(name), Results: []DigestResult{}, Members: []DigestMember{}, Decisions: []DigestDecision{}, Calls: DigestCalls{Denied: []DigestDecision{}},
+		Messages: []DigestMessage{}, Sent: []DigestSent{}, Waiting: []DigestWaiting{}, Trouble: []DigestMember{}}
+}
+
+// lastLooked is when the operator last detached, or decided something.
+func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
+	for _, r := range slices.Backward(recs) {
+		if r.Name != "leader" {
+			continue
+		}
+		switch r.Kind {
+		case control.RecDetached:
+			return r.Time, "you detached"
+		case control.RecLeading:
+			var b control.LeadingProcess
+			if json.Unmarshal(r.Body, &b) == nil && b.Detached {
+				return r.Time, "you left it in the background"
+			}
+		case control.RecDecided:
+			var b control.Decided
+			if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleOperator {
+				return r.Time, "you decided " + string(b.ID)
+			}
+		}
+	}
+	if len(recs) > 0 {
+		at = recs[0].Time.Add(-time.Nanosecond) // its first record is told too
+	}
+	return at, "the team began"
+}
+
+// digester sorts records into a digest.
+type digester struct {
+	d    *Digest
+	s    *operator.State
+	asks map[control.Key]control.Ask // of what members asked, whenever
+	ends map[end]int                 // deaths that are told already: several look for them
+}
+
+// end is one end of a process.
+type end struct {
+	instance control.Instance
+	epoch    uint64
+	attempt  int
+}
+
+// remember keeps what later records refer to.
+func (g *digester) remember(r operator.LogRecord) {
+	var b control.Asked
+	if r.Kind == control.RecAsked && json.Unmarshal(r.Body, &b) == nil {
+		g.asks[b.Key] = b.Ask
+	}
+}
+
+func (g *digester) take(r operator.LogRecord) error {
+	at := waggle.FormatTime(r.Time)
+	if r.Name != "leader" {
+		return g.call(r, at)
+	}
+	switch r.Kind {
+	case control.RecSeen:
+		return read(r, func(b control.Seen) { g.seen(b, at) })
+	case control.RecDecided:
+		return read(r, func(b control.Decided) { g.decided(b, at) })
+	case control.RecJoined:
+		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "agent "+b.Agent, "") })
+	case control.RecProcess:
+		return read(r, func(b control.Process) {
+			if b.Epoch > 1 {
+				g.member(b.Instance, at, "restarted", fmt.Sprintf("start %d, process %d", b.Epoch, b.ID.PID), "")
+			}
+		})
+	case control.RecDied:
+		return read(r, func(b control.Died) { g.died(b, at) })
+	case control.RecLeft:
+		return read(r, func(b control.Left) { g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), "") })
+	}
+	return nil
+}
+
+func read[T any](r operator.LogRecord, fn func(T)) error {
+	var b T
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		return fmt.Errorf("record %d of %s: %w", r.Seq, r.Journal, err)
+	}
+	fn(b)
+	return nil
+}
+
+func (g *digester) name(i control.Instance) string {
+	if m, ok := g.s.Lead.ByInstance(i); ok {
+		return string(m.Name)
+	}
+	return string(i)
+}
+
+func (g *digester) member(i control.Instance, at, what, detail, next string) {
+	g.d.Members = append(g.d.Members, DigestMember{At: at, Member: g.name(i), What: what, Detail: detail, Next: next})
+}
+
+func (g *digester) died(b control.Died, at string) {
+	detail, next := b.Detail, ""
+	switch {
+	case b.GaveUp:
+		detail, next = detail+"; given up", "waggle why "+g.name(b.Instance)
+	case b.Again != nil:
+		detail += "; to be started again"
+	}
+	if detail == "" {
+		detail = "its process was found gone"
+	}
+	e := end{b.Instance, b.Epoch, b.Attempt}
+	if i, told := g.ends[e]; told {
+		g.d.Members[i].Detail, g.d.Members[i].Next = detail, next
+		return
+	}
+	g.ends[e] = len(g.d.Members)
+	g.member(b.Instance, at, "died", detail, next)
+}
+
+func (g *digester) seen(b control.Seen, at string) {
+	r := DigestResult{At: at, Member: g.name(b.Instance), Task: b.Task, Note: b.Note, Outcome: "completed"}
+	switch {
+	case b.Task == "":
+		return
+	case b.ChannelOf() == policy.ChannelFile && b.Kind == waggle.KindTaskCompleted:
+		r.Outcome, r.Next = "said to be done, by file", "waggle task done "+b.Task
+	case b.Kind == waggle.KindIdleNotification && b.Failed:
+		r.Outcome, r.Next = "failed", "waggle peek "+r.Member
+	case b.Kind != waggle.KindTaskCompleted || b.Failed:
+		return
+	}
+	if order, ok := g.s.Lead.Assignment(b.Task); ok {
+		r.Subject = order.Commanded.Task.Subject
+	}
+	g.d.Results = append(g.d.Results, r)
+}
+
+func (g *digester) decided(b control.Decided, at string) {
+	if b.By == policy.RoleOperator {
+		return
+	}
+	n := DigestDecision{At: at, ID: string(b.ID), Member: g.name(b.Instance), Decision: b.Decision, By: string(b.By), Via: b.Via, Rule: b.Rule, Reason: b.Reason,
+		Next: "waggle show " + string(b.ID)}
+	if r, ok := g.s.Lead.Request(b.Key); ok {
+		n.Asks = said(b.Kind, r.Ask)
+	}
+	g.d.Decisions = append(g.d.Decisions, n)
+}
+
+// call counts what the rules decided where it was asked.
+func (g *digester) call(r operator.LogRecord, at string) error {
+	if r.Kind != control.RecAnswered {
+		return nil
+	}
+	return read(r, func(b control.Answered) {
+		if b.Leader != 0 || b.By != policy.RoleRules || b.Waited {
+			return
+		}
+		if b.Decision == control.DecisionAllow {
+			g.d.Calls.Allowed++
+			return
+		}
+		ask := g.asks[b.Key]
+		if b.Ask != nil {
+			ask = *b.Ask
+		}
+		g.d.Calls.Denied = append(g.d.Calls.Denied, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: said(b.Kind, ask), Decision: b.Decision,
+			By: string(b.By), Via: control.ViaRules, Rule: b.Rule, Reason: b.Reason, Next: "waggle policy explain " + string(b.ID)})
+	})
+}
+
+// digestNow adds what waits now, and how the team is.
+func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, since time.Time, d *Digest) error {
+	if s.Lead.Ended != nil || !live {
+		d.State = "ended"
+		return nil
+	}
+	st, err := o.Status(ctx, s.Team)
+	if err != nil {
+		return err
+	}
+	d.State = "not led"
+	switch {
+	case st.Interrupted != nil:
+		d.State = "interrupted"
+	case st.Leader.Led:
+		d.State = "led"
+	}
+	for _, m := range st.Members {
+		switch m.State {
+		case StateDead, StateStalled, StateUnknown:
+			d.Trouble = append(d.Trouble, DigestMember{At: m.Since, Member: m.Name, What: string(m.State), Detail: m.Why, Next: "waggle why " + m.Name})
+		}
+	}
+	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {
+		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: said(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port}),
+			Risk: q.Risk, AgeS: q.AgeS, Asker: q.Asker, Next: "waggle show " + q.ID})
+	}
+	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)
+	if err != nil {
+		return err
+	}
+	for _, e := range in.Entries {
+		at, terr := waggle.ParseTime(e.Timestamp)
+		if !mail.Controls(e) && (!e.Read || terr == nil && at.After(since)) {
+			d.Messages = append(d.Messages, DigestMessage{At: e.Timestamp, From: e.From, Text: e.Text, Read: e.Read})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package inspect_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+)
+
+func code(t *testing.T, what string, err error, want int) {
+	t.Helper()
+	if got := operator.Code(err); got != want {
+		t.Errorf("%s: %v is exit %d, want %d", what, err, got, want)
+	}
+}
+
+func TestParseNetTarget(t *testing.T) {
+	for _, c := range []struct {
+		in, host, port string
+		any            bool
+		code           int
+	}{
+		{"db.internal:5432", "db.internal", "5432", false, 0},
+		{"Example.COM", "example.com", "", false, 0},
+		{"example.com:*", "example.com", "", true, 0},
+		{"*.example.co.uk:443", "*.example.co.uk", "443", false, 0},
+		{"bücher.example:443", "xn--bcher-kva.example", "443", false, 0},
+		{"10.0.0.1:80", "10.0.0.1", "80", false, 0},
+		{"my_host:80", "my_host", "80", false, 0},
+		{"*.com", "", "", false, operator.CodeRefused},
+		{"*.co.uk:443", "", "", false, operator.CodeRefused},
+		{"*.github.io", "", "", false, operator.CodeRefused},
+		{"*.internal", "", "", false, operator.CodeRefused},
+		{"*.0.0.1", "", "", false, operator.CodeRefused},
+		{"*", "", "", false, operator.CodeUsage},
+		{"*.*.org", "", "", false, operator.CodeUsage},
+		{"a*.org", "", "", false, operator.CodeUsage},
+		{"example.com:", "", "", false, operator.CodeUsage},
+		{"example.com:0", "", "", false, operator.CodeUsage},
+		{"example.com:080", "", "", false, operator.CodeUsage},
+		{"example.com:65536", "", "", false, operator.CodeUsage},
+		{"https://example.com/", "", "", false, operator.CodeUsage},
+		{"::1", "", "", false, operator.CodeUsage},
+		{"", "", "", false, operator.CodeUsage},
+	} {
+		got, err := decide.ParseNetTarget(c.in)
+		code(t, c.in, err, c.code)
+		if err == nil && (got.Host != c.host || got.Port != c.port || got.Any != c.any) {
+			t.Errorf("%s is %+v", c.in, got)
+		}
+	}
+}
+
+func TestShownHost(t *testing.T) {
+	for in, want := range map[string]string{
+		"example.com":           "example.com:443",
+		"xn--bcher-kva.example": "xn--bcher-kva.example:443 (bücher.example)",
+		"bücher.example":        "bücher.example:443 (xn--bcher-kva.example)",
+		"xn--pple-43d.com":      "xn--pple-43d.com:443 (аpple.com)", // the first letter is Cyrillic
+	} {
+		if got := decide.ShownHost(in, "443"); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestParseUntil(t *testing.T) {
+	now := time.Date(2026, 11, 21, 17, 30, 0, 0, time.UTC)
+	for in, want := range map[string]time.Time{
+		"2h":                   now.Add(2 * time.Hour),
+		"14d":                  now.AddDate(0, 0, 14),
+		"18:00":                time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC),
+		"17:30":                time.Date(2026, 11, 22, 17, 30, 0, 0, time.UTC),
+		"2026-12-24":           time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC),
+		"2026-11-21T18:00:00Z": time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC),
+	} {
+		if got, err := operator.ParseUntil(in, now); err != nil || !got.Equal(want) {
+			t.Errorf("%s is %v, %v; want %v", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "soon", "-2h", "0s", "2026-01-01", "d", "1.5d", "25:00"} {
+		_, err := operator.ParseUntil(in, now)
+		code(t, in, err, operator.CodeUsage)
+	}
+}
+
+func TestParseToolCall(t *testing.T) {
+	for in, want := range map[string]string{
+		"Bash(go test (x))":                  `Bash {"command":"go test (x)"}`,
+		"Read(a.go)":                         `Read {"file_path":"a.go"}`,
+		"WebFetch(example.com/x)":            `WebFetch {"url":"https://example.com/x"}`,
+		"WebFetch(http://example.com/)":      `WebFetch {"url":"http://example.com/"}`,
+		"TaskList":                           `TaskList {}`,
+		`{"tool":"X","input":{"a":1}}`:       `X {"a":1}`,
+		`{"tool":"X","input":{},"cwd":"/y"}`: `X {}`,
+	} {
+		c, err := decide.ParseToolCall(in, "/work")
+		if got := c.Tool + " " + string(c.Input); err != nil || got != want {
+			t.Errorf("%s is %s, %v; want %s", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "Bash(x", "(x)", "Task(x)", `{"tool":"X"}`, `{"Tool":"X","input":{}}`, `{"tool":7,"input":{}}`, "{"} {
+		_, err := decide.ParseToolCall(in, "/work")
+		code(t, in, err, operator.CodeUsage)
+	}
+}
+
+// A group's id is that of exactly what is in it, whatever the order.
+func TestGroups(t *testing.T) {
+	q := func(id, member, pattern, risk, digest string) decide.Question {
+		return decide.Question{PendingItem: decide.PendingItem{ID: id, Kind: "permission_request", Member: member, Tool: "Bash", Risk: risk, Digest: digest}, Pattern: pattern}
+	}
+	a, b := q("1", "bob", "Bash(go test:*)", "medium", "d1"), q("2", "ada", "Bash(go test:*)", "medium", "d2")
+	c, d := q("3", "bob", "Bash(go test:*)", "high", "d3"), q("4", "bob", "Bash(ls:*)", "low", "d4")
+	gs := decide.Groups([]decide.Question{c, a, b, d})
+	if len(gs) != 3 || gs[0].Batch || !gs[1].Batch || gs[1].Count != 2 || strings.Join(gs[1].Members, " ") != "ada bob" {
+		t.Fatalf("%+v", gs)
+	}
+	if again := decide.Groups([]decide.Question{b, a}); again[0].ID != gs[1].ID {
+		t.Errorf("the same requests are %s and %s", gs[1].ID, again[0].ID)
+	}
+	if other := decide.Groups([]decide.Question{a, b, q("5", "eve", "Bash(go test:*)", "medium", "d5")}); other[0].ID == gs[1].ID {
+		t.Error("a request joined the group, and its id stayed")
+	}
+	host := q("6", "bob", "net x.org", "low", "d6")
+	host.Kind = "sandbox_permission_request"
+	if decide.Groups([]decide.Question{host})[0].Batch {
+		t.Error("a host is answered by a group")
+	}
+}
+
+func TestRedactor(t *testing.T) {
+	r := inspect.NewRedactor([]string{"API_KEY=correct-horse", "HOME=/home/someone", "TOKEN=short", "EMPTY_SECRET="})
+	for in, want := range map[string]string{
+		"echo correct-horse":                                                 "echo [redacted]",
+		"cd /home/someone; echo short":                                       "cd /home/someone; echo short",
+		"curl -H 'Authorization: Bearer abcdefgh12345'":                      "curl -H 'Authorization: Bearer [redacted]'",
+		"mysql --password hunter2 db":                                        "mysql --password [redacted] db",
+		"PASSWORD=hunter2 ./run":                                             "PASSWORD=[redacted] ./run",
+		`{\"api_key\":\"abc\"}`:                                              `{\"api_key\":\"[redacted]\"}`,
+		"git clone https://me:hunter2@example.com/x.git":                     "git clone https://me:[redacted]@example.com/x.git",
+		"ghp_012345678901234567890123":                                       "[redacted]",
+		"AKIAABCDEFGHIJKLMNOP and text":                                      "[redacted] and text",
+		"-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\nrest": "[redacted]\nrest",
+		"go test ./... -run TestToken":                                       "go test ./... -run TestToken",
+	} {
+		if got := r.Text(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+	in := `{"input":"{\"command\":\"x\",\"token\":\"abc def\"}","secret":"s","n":9007199254740993,"list":["correct-horse",{"passwd":"p"}],"ok":"<&>"}`
+	want := `{"input":"{\"command\":\"x\",\"token\":\"[redacted]\"}","list":["[redacted]",{"passwd":"[redacted]"}],"n":9007199254740993,"ok":"<&>","secret":"[redacted]"}`
+	if got := string(r.JSON(json.RawMessage(in))); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if got := string(r.JSON(json.RawMessage("{"))); got != `"[redacted]"` {
+		t.Errorf("what cannot be read becomes %s", got)
+	}
+}
+
+func TestErrorsSayWhatIsNear(t *testing.T) {
+	_, err := decide.ParseNetTarget("*.com")
+	var e *operator.Error
+	if !errors.As(err, &e) || !strings.Contains(e.Msg, "public suffix") || e.Hint == "" {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,3 @@
+package inspect_test
+
+import _ "waggle/internal/atomicfile/ordertest"

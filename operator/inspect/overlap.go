@@ -1,0 +1,289 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/worktree"
+	"waggle/leader"
+	"waggle/operator"
+)
+
+// Overlap is a file that more than one living member of a team edited: in worktrees of
+// one repository, or in one checkout, as far as their tool calls name the file.
+type Overlap struct {
+	File    string   `json:"file"`    // below Repo; absolute when there is none
+	Repo    string   `json:"repo"`    // the checkout that worktrees were made from; "" when none was
+	Members []string `json:"members"` // sorted
+}
+
+const (
+
+	// editsMost is how many files of one member are compared.
+	editsMost = 5000
+
+	// overlapsMost is how many overlaps are told of at a time.
+	overlapsMost = 200
+
+	// overlapsNoted is how many of one look are named in notes.
+	overlapsNoted = 10
+
+	// editsLimit is how long one call of git may take for it.
+	editsLimit = 2 * time.Second
+
+	// gits is how many of them run at once.
+	gits = 4
+)
+
+// edits are what is known of a member's files from its journal.
+type edits struct {
+	name  waggle.MemberName
+	tree  *control.Worktree
+	files []string // absolute, that a tool call of it has written to
+}
+
+// written lists the files of a member's tool calls, the newest first. w may be nil.
+func written(w *control.Worker) (files []string) {
+	if w == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, c := range slices.Backward(w.Calls) {
+		if f := edited(c); f != "" && !seen[f] && len(files) < editsMost {
+			seen[f] = true
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// edited is the file that a started call of a tool for files writes to, "" for any
+// other call.
+func edited(c *control.Call) string {
+	if !c.Started || !slices.Contains([]string{"Edit", "Write", "MultiEdit", "NotebookEdit"}, c.Ask.Tool) {
+		return ""
+	}
+	var in map[string]json.RawMessage // fields are read by their exact names
+	if json.Unmarshal([]byte(c.Input()), &in) != nil {
+		return ""
+	}
+	var path string
+	for _, key := range []string{"file_path", "notebook_path"} {
+		if path == "" && json.Unmarshal(in[key], &path) != nil {
+			path = ""
+		}
+	}
+	switch {
+	case path == "":
+		return ""
+	case !filepath.IsAbs(path):
+		path = filepath.Join(c.Ask.Cwd, path)
+	}
+	// The file may be gone; links are followed as far as its directory.
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return filepath.Clean(path)
+}
+
+// Overlaps finds the files that more than one living member edited. Git is asked once
+// for each worktree (worktree.Git.Changed), all at the same time and with a limit; of one
+// that it cannot tell of in time only the tool calls count.
+func (o Operator) Overlaps(ctx context.Context, s *operator.State) []Overlap {
+	var es []edits
+	for _, m := range s.Lead.Live() {
+		e := edits{name: m.Name, tree: m.Worktree}
+		if w, err := s.Worker(m.Instance); err == nil { // else its worktree is known all the same
+			e.files = written(w)
+		}
+		es = append(es, e)
+	}
+	return o.overlaps(ctx, es)
+}
+
+// overlaps compares.
+func (o Operator) overlaps(ctx context.Context, es []edits) []Overlap {
+	repos := map[string]string{} // by the git directory, the checkout
+	for _, e := range es {
+		if e.tree != nil {
+			repos[e.tree.Common] = e.tree.Repo
+		}
+	}
+	by := map[string][]string{}
+	for i, files := range o.inWorktrees(ctx, es) {
+		e := es[i]
+		for _, f := range files {
+			by[string(e.name)] = append(by[string(e.name)], e.tree.Common+"\x00"+filepath.FromSlash(f))
+		}
+		for _, f := range e.files {
+			by[string(e.name)] = append(by[string(e.name)], keyOf(es, f))
+		}
+	}
+	found := []Overlap{}
+	for _, v := range worktree.Overlaps(by) {
+		common, file, _ := strings.Cut(v.File, "\x00")
+		found = append(found, Overlap{File: strings.ToValidUTF8(file, "\uFFFD"), Repo: repos[common], Members: v.Members})
+	}
+	slices.SortStableFunc(found, func(a, b Overlap) int {
+		return cmp.Or(strings.Compare(a.Repo, b.Repo), strings.Compare(a.File, b.File))
+	})
+	return found[:min(len(found), overlapsMost)]
+}
+
+// keyOf is an absolute file as it is compared: in which repository, and where below
+// its checkout.
+func keyOf(es []edits, file string) string {
+	for _, e := range es {
+		if e.tree == nil {
+			continue
+		}
+		for _, top := range []string{e.tree.Path, e.tree.Repo} {
+			if rel, err := filepath.Rel(top, file); err == nil && filepath.IsLocal(rel) {
+				return e.tree.Common + "\x00" + rel
+			}
+		}
+	}
+	return "\x00" + file
+}
+
+// inWorktrees asks git of each worktree which files differ from its base, in the order
+// of es.
+func (o Operator) inWorktrees(ctx context.Context, es []edits) [][]string {
+	files := make([][]string, len(es))
+	g, err := worktree.Find(o.Environ)
+	if err != nil {
+		return files
+	}
+	g.Limit = editsLimit
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	turn := make(chan struct{}, gits)
+	for i, e := range es {
+		if e.tree == nil {
+			continue
+		}
+		tree := worktree.Tree(*e.tree)
+		if known, ok := o.Edits.Get(*e.tree, o.Minter.Now()); ok {
+			files[i] = known
+			continue
+		}
+		wg.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			fs, _, err := g.Changed(ctx, tree, editsMost)
+			if err != nil {
+				if o.Log != nil && ctx.Err() == nil {
+					o.Log.Warn("it is not known what a member has edited", "member", e.name, "err", err)
+				}
+				return
+			}
+			files[i] = fs
+			o.Edits.Put(*e.tree, fs, o.Minter.Now())
+		})
+	}
+	return files
+}
+
+// Lookout tells of overlaps while a run goes on, each once.
+type Lookout struct {
+	o     Operator
+	Found chan []Overlap // of the look that is under way; nil: none is
+	next  time.Time
+	every time.Duration
+	told  map[string]bool
+	All   []Overlap // that were told of
+	stop  context.CancelFunc
+}
+
+// lookEvery is the default of RunOptions.Look.
+const lookEvery = 5 * time.Second
+
+// NewLookout returns one that asks git itself each time.
+func NewLookout(o Operator, every time.Duration) Lookout {
+	o.Edits = nil
+	return Lookout{o: o, every: cmp.Or(every, lookEvery)}
+}
+
+// Look begins to look, beside the run, if it is time to. What it finds comes on found,
+// which take takes.
+func (k *Lookout) Look(ctx context.Context, l *leader.Leader) {
+	now := k.o.Minter.Now()
+	if k.Found != nil || now.Before(k.next) {
+		return
+	}
+	es := liveEdits(l)
+	if !slices.ContainsFunc(es, func(e edits) bool { return e.tree != nil || len(e.files) > 0 }) {
+		return
+	}
+	k.next = now.Add(k.every)
+	found := make(chan []Overlap, 1)
+	ctx, k.stop = context.WithCancel(ctx)
+	k.Found = found
+	go func() { found <- k.o.overlaps(ctx, es) }()
+}
+
+// liveEdits reads the journals of a leader's members.
+func liveEdits(l *leader.Leader) []edits {
+	var es []edits
+	var is []control.Instance
+	l.View(func(lead *control.Leader) {
+		for _, m := range lead.Live() {
+			es, is = append(es, edits{name: m.Name, tree: m.Worktree}), append(is, m.Instance)
+		}
+	})
+	for n, i := range is {
+		l.ViewMember(i, func(w *control.Worker) { es[n].files = written(w) })
+	}
+	return es
+}
+
+// Take notes what is new of what a look has found, and ends it.
+func (k *Lookout) Take(found []Overlap, note func(operator.Note)) {
+	if k.stop != nil {
+		k.stop()
+	}
+	k.Found, k.stop = nil, nil
+	fresh := 0
+	for _, v := range found {
+		key := v.Repo + "\x00" + v.File + "\x00" + strings.Join(v.Members, "\x00")
+		if k.told[key] {
+			continue
+		}
+		if k.told == nil {
+			k.told = map[string]bool{}
+		}
+		k.told[key] = true
+		k.All = append(k.All, v)
+		if fresh++; fresh <= overlapsNoted {
+			note(operator.Note{What: operator.NoteOverlap, Member: strings.Join(v.Members, ", "), Text: v.File})
+		}
+	}
+	if n := fresh - overlapsNoted; n > 0 {
+		note(operator.Note{What: operator.NoteOverlap, Member: "several members", Text: fmt.Sprintf("%d more files, waggle status names them", n)})
+	}
+}
+
+// Last looks once more, while the members are still there, and waits for it.
+func (k *Lookout) Last(ctx context.Context, l *leader.Leader, note func(operator.Note)) {
+	k.Close()
+	k.Take(k.o.overlaps(ctx, liveEdits(l)), note)
+}
+
+// Close ends a look that is under way.
+func (k *Lookout) Close() {
+	if k.Found == nil {
+		return
+	}
+	k.stop()
+	<-k.Found
+	k.Found, k.stop = nil, nil
+}

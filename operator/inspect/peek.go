@@ -1,0 +1,273 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/screen"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/spawn/terminal"
+	"waggle/task"
+)
+
+// Peek is the end of what a member wrote (`peek`).
+type Peek struct {
+	Team    string   `json:"team"`
+	Name    string   `json:"name"`
+	State   string   `json:"state"` // as status has it; left, when it has left
+	Since   string   `json:"since"`
+	Why     string   `json:"why"`
+	Log     string   `json:"log"`     // the file; "" when it has written none
+	At      string   `json:"at"`      // when it was written last
+	AgeS    int64    `json:"age_s"`   // -1 without output
+	Shown   string   `json:"shown"`   // lines: the last ones; screen: a program that fills its screen, as it looks now
+	Where   string   `json:"where"`   // team, or archive: the team has ended
+	Lines   []string `json:"lines"`   // without escapes
+	Earlier bool     `json:"earlier"` // there is more before them
+
+	dir string
+	end os.FileInfo // of the newest file as it was read
+}
+
+// Values of Peek.Shown and Peek.Where.
+const (
+	ShownLines   = "lines"
+	ShownScreen  = "screen"
+	WhereTeam    = "team"
+	WhereArchive = "archive"
+)
+
+// peekBytes is the most that is read of a log to find its last lines.
+const peekBytes = 1 << 20
+
+// Peek shows the last lines that a member wrote, at most n, whether it lives or not.
+// It reads the log and nothing else: the member does not notice. A member that has
+// left is found too, and one of a team that has ended (see Past).
+func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, error) {
+	p, dir, err := o.peekAt(ctx, of, member)
+	if err != nil {
+		return nil, err
+	}
+	out, at, cut, err := tail(dir, n)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "peek", Err: err}
+	}
+	p.dir, p.end = dir, at
+	p.AgeS, p.Lines, p.Shown = -1, []string{}, ShownLines
+	if err != nil {
+		p.Log = ""
+		return p, nil
+	}
+	p.At, p.AgeS = waggle.FormatTime(at.ModTime()), max(0, int64(o.Minter.Now().Sub(at.ModTime()).Seconds()))
+	if recent := out[max(0, len(out)-terminal.Recent):]; screen.Moves(recent) {
+		size := terminal.DefaultSize()
+		p.Shown, p.Lines = ShownScreen, append(p.Lines, screen.Of(recent, int(size.Cols), int(size.Rows))...)
+		cut = cut || len(recent) < len(out)
+	} else {
+		p.Lines = append(p.Lines, screen.Lines(out)...)
+	}
+	if over := len(p.Lines) - n; over > 0 {
+		p.Lines, cut = p.Lines[over:], true
+	}
+	p.Earlier = cut
+	return p, nil
+}
+
+// peekAt finds a member and the directory of its log.
+func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string, error) {
+	s, live, err := o.present(ctx, of)
+	if err != nil {
+		return nil, "", err
+	}
+	if s == nil {
+		name, err := o.Pick(of)
+		if err != nil {
+			return nil, "", err
+		}
+		y, err := o.whyForeign(ctx, name, member)
+		if err != nil {
+			return nil, "", err
+		}
+		dir := o.Root.MemberDir(name, waggle.MemberName(y.Name))
+		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
+	}
+	m, err := anyMember(s, member)
+	if err != nil {
+		return nil, "", err
+	}
+	ms, _, _, err := o.one(ctx, s, m)
+	if err != nil {
+		return nil, "", err
+	}
+	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: ms.Since, Why: ms.Why, Where: WhereTeam}
+	if m.Left != nil {
+		p.State, p.Since, p.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
+	}
+	dir := o.Root.MemberDir(s.Team, m.Name)
+	if !live || s.Lead.Ended != nil {
+		if kept, ok := archivedDesk(s.Dir.Archive(), m.Name); ok {
+			dir, p.Where = kept, WhereArchive
+		}
+	}
+	p.Log = filepath.Join(dir, task.LogName)
+	return p, dir, nil
+}
+
+func leftWhy(m *control.Member) string {
+	return "it left: " + m.Left.How + operator.Suffix(m.Left.Detail)
+}
+
+// archivedDesk finds the directory of a member in the archive of its team, the
+// newest that there is.
+func archivedDesk(archive string, member waggle.MemberName) (string, bool) {
+	entries, err := os.ReadDir(archive)
+	if err != nil {
+		return "", false
+	}
+	for _, e := range slices.Backward(entries) { // by name, which begins with the time
+		dir := filepath.Join(archive, e.Name(), "tasks", string(member))
+		if st, err := os.Lstat(dir); e.IsDir() && mail.IsStamp(e.Name()) && err == nil && st.IsDir() {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// logParts are the files of a log, the newest first.
+func logParts(dir string) ([]string, error) {
+	files, err := task.Files(dir)
+	if err != nil && !errors.Is(err, task.ErrTooMany) {
+		return nil, err
+	}
+	var names []string
+	for n := 0; ; n++ {
+		name := task.LogName
+		if n > 0 {
+			name += "." + strconv.Itoa(n)
+		}
+		if !slices.ContainsFunc(files, func(a task.Artifact) bool { return a.Path == name }) {
+			if n > 0 {
+				return names, nil
+			}
+			continue // cut away in the middle of a rotation: its parts are there
+		}
+		names = append(names, name)
+	}
+}
+
+// tail reads the end of a log with n lines in it, over its parts, and at most
+// peekBytes. at is the newest file; cut says that there is more before it.
+func tail(dir string, n int) (out []byte, at os.FileInfo, cut bool, err error) {
+	names, err := logParts(dir)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, name := range names {
+		f, err := task.OpenFile(dir, name)
+		if errors.Is(err, fs.ErrNotExist) && at != nil {
+			break // rotated away meanwhile
+		}
+		if err != nil {
+			return nil, nil, false, err
+		}
+		part, info, whole, err := lastOf(f, int64(peekBytes-len(out)))
+		if err = errors.Join(err, f.Close()); err != nil {
+			return nil, nil, false, err
+		}
+		if at == nil {
+			at = info
+		}
+		out = append(part, out...)
+		if cut = !whole; cut || len(out) >= peekBytes || linesIn(out) > n {
+			break
+		}
+	}
+	if at == nil {
+		return nil, nil, false, fmt.Errorf("no output: %w", fs.ErrNotExist)
+	}
+	return out, at, cut, nil
+}
+
+// lastOf reads the last bytes of a file.
+func lastOf(f *os.File, most int64) (out []byte, info os.FileInfo, whole bool, err error) {
+	if info, err = f.Stat(); err != nil {
+		return nil, nil, false, err
+	}
+	from := max(0, info.Size()-most)
+	out, err = io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	return out, info, from == 0, err
+}
+
+func linesIn(b []byte) (n int) {
+	for _, c := range b {
+		if c == '\n' {
+			n++
+		}
+	}
+	return n
+}
+
+// Tail follows a member's log. It is used by one goroutine.
+type Tail struct {
+	dir  string
+	at   int64
+	seen os.FileInfo
+	rest []byte // of a line that is not whole
+}
+
+// Follow begins where p ends.
+func (p *Peek) Follow() *Tail {
+	t := &Tail{dir: p.dir, seen: p.end}
+	if p.end != nil {
+		t.at = p.end.Size()
+	}
+	return t
+}
+
+// Next returns the whole lines that are new; none is no error. After a rotation it
+// begins with the new part. What is written between two looks that a rotation takes
+// away in between is in the log's parts.
+func (t *Tail) Next() ([]string, error) {
+	f, err := task.OpenFile(t.dir, task.LogName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if t.seen != nil && !os.SameFile(t.seen, info) || info.Size() < t.at {
+		t.at = 0
+	}
+	t.seen = info
+	out, err := io.ReadAll(io.NewSectionReader(f, t.at, min(peekBytes, info.Size()-t.at)))
+	t.at += int64(len(out))
+	out = append(t.rest, out...)
+	end := len(out)
+	for end > 0 && out[end-1] != '\n' {
+		end--
+	}
+	t.rest = append([]byte(nil), out[end:]...)
+	return screen.Lines(out[:end]), err
+}
+
+// Rest is what was written last and has no line end yet.
+func (t *Tail) Rest() []string {
+	out := t.rest
+	t.rest = nil
+	return screen.Lines(out)
+}

@@ -1,0 +1,113 @@
+package inspect
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// ruled is a decision of the rules as a journal has it.
+type ruled struct {
+	journal  journal.Name
+	seq      journal.Seq
+	time     time.Time
+	key      control.Key
+	ask      *control.Ask // nil: the leader's journal has it
+	decision string
+	rule     string
+	policy   uint64
+	judged   control.Judged
+}
+
+// begin forgets what was taken from a journal that is read once more.
+func (c *checked) begin(n journal.Name) {
+	c.ruled = slices.DeleteFunc(c.ruled, func(r ruled) bool { return r.journal == n })
+	if n == journal.Leader {
+		c.heard, c.sets = nil, map[uint64]control.PolicySet{}
+		c.looked, c.past = nil, map[control.Instance]bool{}
+	}
+}
+
+// take notes what a record says that is compared with others later.
+func (c *checked) take(n journal.Name, r journal.Record) {
+	switch {
+	case n == journal.Leader && r.Kind == control.RecSeen:
+		c.heard = append(c.heard, r)
+	case n == journal.Leader && r.Kind == control.RecAcknowledged && r.Writer.Operator:
+		var b control.Acknowledged
+		if json.Unmarshal(r.Body, &b) == nil && b.Break != nil {
+			c.acknowledge(r, b.Break)
+		}
+	case n == journal.Leader && r.Kind == control.RecPolicy && r.Writer.Operator:
+		var b control.PolicySet
+		if json.Unmarshal(r.Body, &b) == nil {
+			c.sets[b.Policy.Version] = b
+		}
+	case n == journal.Leader && r.Kind == control.RecDecided:
+		var b control.Decided
+		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules {
+			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, nil, b.Decision, b.Rule, b.Policy, b.Judged})
+		}
+	case n != journal.Leader && r.Kind == control.RecAnswered:
+		var b control.Answered
+		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules && b.Ask != nil {
+			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, b.Ask, b.Decision, b.Rule, b.Policy, b.Judged})
+		}
+	}
+}
+
+// recompute asks the rules again, where the same judge has answered.
+func (c *checked) recompute(v *Verified) (ps []BadRecord) {
+	for _, r := range c.ruled {
+		set, ok := c.sets[r.policy]
+		if r.ask == nil && c.lead != nil {
+			if req, known := c.lead.Request(r.key); known {
+				r.ask = &req.Ask
+			}
+		}
+		if !ok || r.ask == nil || c.past[r.key.Instance] || r.judged.Judge != policy.JudgeVersion {
+			v.NotRecomputed++
+			continue
+		}
+		v.Recomputed++
+		j := set.Judge(r.key.Instance, r.judged.Mode, r.key.Kind, *r.ask, r.time)
+		now := map[policy.Decision]string{policy.Allow: control.DecisionAllow, policy.Deny: control.DecisionDeny}[j.Decision]
+		if now != r.decision || j.Rule != r.rule {
+			ps = append(ps, BadRecord{Journal: string(r.journal), Owner: c.r.Owner(r.journal), File: c.r.Dir.JournalOf(string(r.journal)), Seq: uint64(r.seq),
+				Why: fmt.Sprintf("the rules of policy version %d say %s (%s) to %s, and on record is %s (%s)", r.policy, orAsk(now), j.Rule, r.key.ID, r.decision, r.rule)})
+		}
+	}
+	return ps
+}
+
+func orAsk(decision string) string {
+	if decision == "" {
+		return "ask"
+	}
+	return decision
+}
+
+// snapshots compares what is saved of a journal's folds with the journal.
+func (c *checked) snapshots(n journal.Name, v *Verified) (ps []BadRecord) {
+	folds := []journal.Snapshotter{control.NewWorker(nil)}
+	if n == journal.Leader {
+		folds = []journal.Snapshotter{control.NewLeader(nil), control.NewBrief(nil)}
+	}
+	for _, f := range folds {
+		there, err := c.r.Dir.Journals().CheckSnapshot(n, f, c.r.Jopts)
+		if there {
+			v.Snapshots++
+		}
+		var broken *journal.BrokenError
+		if err != nil && !errors.As(err, &broken) {
+			ps = append(ps, BadRecord{Journal: string(n), Owner: c.r.Owner(n), File: c.r.Dir.JournalOf(string(n)), Why: err.Error()})
+		}
+	}
+	return ps
+}

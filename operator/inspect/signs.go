@@ -1,0 +1,495 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/policy"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+	"waggle/task"
+)
+
+// Signs are the evidence for how a member is (`status`, field evidence). Times are
+// "" where there is none.
+type Signs struct {
+	Process  ProcessSign        `json:"process"`
+	Journal  JournalSign        `json:"journal"`
+	Orders   OrdersSign         `json:"orders"`
+	Mailbox  MailboxSign        `json:"mailbox"`
+	Output   OutputSign         `json:"output"`
+	Terminal *TerminalSign      `json:"terminal"` // null: it has none, or none is known any more
+	Died     *DiedSign          `json:"died"`     // null: its newest start has not died, as far as is on record
+	Tools    []process.ToolSign `json:"tools"`    // what a dead process of it has left running
+	Stopping string             `json:"stopping"` // why its end is expected; "" when it is not
+}
+
+// ProcessSign is what the process table says of the recorded process.
+type ProcessSign struct {
+	PID     int    `json:"pid"`   // 0: none is on record
+	Start   string `json:"start"` // kernel start time, opaque
+	Epoch   uint64 `json:"epoch"` // which start of the member it is, from 1
+	Since   string `json:"since"`
+	State   string `json:"state"` // running, stopped, gone, none, unknown
+	Problem string `json:"problem"`
+}
+
+// JournalSign is what the member's own journal says.
+type JournalSign struct {
+	State    string `json:"state"` // of the worker's machine; "" without a journal
+	LastKind string `json:"last_kind"`
+	LastAt   string `json:"last_at"`
+	Problem  string `json:"problem"` // why it cannot be read
+}
+
+// OrdersSign is about orders of the lead that the member has not applied.
+type OrdersSign struct {
+	Unapplied int    `json:"unapplied"`
+	Oldest    string `json:"oldest_at"`
+	WatchedMS int64  `json:"watched_ms"` // for how long the oldest was seen to stay unapplied, in time in which this program ran
+}
+
+// MailboxSign is what is unread in the member's mailbox.
+type MailboxSign struct {
+	Control int    `json:"unread_control"`
+	Chat    int    `json:"unread_chat"`
+	Oldest  string `json:"oldest_control_at"` // as the entry says
+	Problem string `json:"problem"`
+}
+
+// OutputSign is the member's output.log.
+type OutputSign struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+	At   string `json:"at"` // when it was written last; "": there is none
+}
+
+// TerminalSign is what the holder of the member's terminal tells.
+type TerminalSign struct {
+	Socket string `json:"socket"` // where somebody can attach
+	Pane   string `json:"pane"`   // of a multiplexer; "" for none
+	Server string `json:"server"` // the multiplexer's socket
+	Holder string `json:"holder"` // running, stopped, gone, unknown
+	Ended  bool   `json:"ended"`  // the holder has seen the process end
+	Exit   string `json:"exit"`   // and how
+}
+
+// DiedSign is the end of a process as it is on record.
+type DiedSign struct {
+	At      string `json:"at"`
+	Detail  string `json:"detail"`
+	Restart string `json:"restart_at"` // "": it is not started again by itself
+	GaveUp  bool   `json:"gave_up"`
+}
+
+// looker gathers facts of the members of one team.
+type looker struct {
+	o       Operator
+	s       *operator.State
+	broken  string // why the leader's journal cannot be read
+	led     bool
+	now     time.Time
+	held    []terminal.Held
+	tasks   []task.Task
+	watched map[control.Instance]time.Duration
+	oldest  map[control.Instance]uint64 // the order that watched is about
+	edits   []edits                     // of the living
+	marked  []spawn.Marked              // when some member's process is dead; nil: not looked for
+}
+
+// looker reads what is the same for all members. What cannot be read is left out:
+// it only says less.
+func (o Operator) looker(ctx context.Context, s *operator.State, led bool) *looker {
+	k := &looker{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[control.Instance]time.Duration{}, oldest: map[control.Instance]uint64{}}
+	k.held, _ = o.Terminals(s)
+	if board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
+		k.tasks, _, _ = board.All(ctx)
+	}
+	return k
+}
+
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// look gathers what is known of one member. w is nil when there is no journal of it
+// that can be read.
+func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Signs, *control.Worker) {
+	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == control.FileTrust, Since: m.Since, Ending: ending(m), Broken: k.broken}
+	g := &Signs{Stopping: f.Ending, Journal: JournalSign{Problem: k.broken}}
+	k.process(m, &f, g)
+	k.tools(m, g)
+	k.output(m, &f, g)
+	k.mailbox(ctx, m, g)
+	if m.Died != nil {
+		f.Death = &Death{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
+		g.Died = &DiedSign{At: waggle.FormatTime(m.DiedAt), Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
+		if m.Died.Again != nil {
+			f.Death.Again, g.Died.Restart = *m.Died.Again, waggle.FormatTime(*m.Died.Again)
+		}
+	}
+	if m.Left != nil && f.Death == nil {
+		f.Death = &Death{At: m.LeftAt}
+	}
+	if f.Files {
+		k.registered(ctx, m, &f)
+		k.saidByFile(m, &f)
+		return f, g, nil
+	}
+	w, err := k.s.Worker(m.Instance)
+	if err != nil {
+		f.Broken = err.Error()
+		g.Journal = JournalSign{Problem: f.Broken}
+		return f, g, nil
+	}
+	k.journal(m, w, &f, g)
+	return f, g, w
+}
+
+// tools looks for what is left of a dead process. Where it cannot be looked there are
+// none to show.
+func (k *looker) tools(m *control.Member, g *Signs) {
+	g.Tools = []process.ToolSign{}
+	if m.Trust == control.FileTrust || m.Process == nil || !operator.Gone(m.Process.ID) {
+		return
+	}
+	if k.marked == nil {
+		all, _ := spawn.AllMarked()
+		k.marked = append([]spawn.Marked{}, all...)
+	}
+	if left, _ := process.Of(k.o.Operator).LeftTools(k.s, m, k.marked); len(left) > 0 {
+		g.Tools = left
+	}
+}
+
+// ending says why the end of a member's process is expected.
+func ending(m *control.Member) string {
+	switch {
+	case m.Left != nil:
+		return leftWhy(m)
+	case m.Stopping != nil:
+		return "it is being ended" + operator.Suffix(m.Stopping.Why)
+	case m.Approved:
+		return "it approved its shutdown"
+	case m.Shutdown != nil:
+		return "it was asked to end"
+	}
+	return ""
+}
+
+func (k *looker) process(m *control.Member, f *MemberFacts, g *Signs) {
+	if m.Process == nil {
+		g.Process.State = "none"
+		return
+	}
+	id := m.Process.ID
+	f.PID, f.StartedAt, f.Inside = id.PID, m.ProcAt, id.Inside
+	g.Process = ProcessSign{PID: id.PID, Start: id.Start, Epoch: m.Process.Epoch, Since: waggle.FormatTime(m.ProcAt)}
+	life, err := id.Life()
+	if f.Life = life; err != nil {
+		f.Unseen = err.Error()
+		life = "unknown"
+	}
+	g.Process.State, g.Process.Problem = string(life), f.Unseen
+	for _, h := range k.held {
+		if h.Process == id {
+			g.Terminal = terminalSign(h)
+		}
+	}
+}
+
+func terminalSign(h terminal.Held) *TerminalSign {
+	t := &TerminalSign{Socket: h.Place.Socket, Holder: string(spawn.Gone), Ended: h.Ended}
+	if p := h.Place.Pane; p != nil {
+		t.Pane, t.Server = p.ID, p.Socket
+	}
+	if h.Place.Holder != nil {
+		life, err := h.Place.Holder.Life()
+		if t.Holder = string(life); err != nil {
+			t.Holder = "unknown"
+		}
+	}
+	if h.Ended {
+		t.Exit = fmt.Sprintf("exit status %d", h.Exit.Code)
+		if h.Exit.Signal != "" {
+			t.Exit = "ended by signal " + h.Exit.Signal
+		}
+	}
+	return t
+}
+
+// logPath is where a member's output is.
+func (o Operator) logPath(name waggle.TeamName, member waggle.MemberName) string {
+	return filepath.Join(o.Root.MemberDir(name, member), task.LogName)
+}
+
+func (k *looker) output(m *control.Member, f *MemberFacts, g *Signs) {
+	g.Output.Path = k.o.logPath(k.s.Team, m.Name)
+	st, err := os.Lstat(g.Output.Path)
+	if err != nil {
+		return
+	}
+	g.Output.Size, g.Output.At = st.Size(), waggle.FormatTime(st.ModTime())
+	if st.Size() > 0 && !st.ModTime().Before(m.JoinedAt) {
+		f.LastSign = st.ModTime()
+	}
+}
+
+func (k *looker) mailbox(ctx context.Context, m *control.Member, g *Signs) {
+	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{})
+	var unread []mailbox.Entry
+	if err == nil {
+		unread, err = box.Unread(ctx)
+	}
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			g.Mailbox.Problem = err.Error()
+		}
+		return
+	}
+	for _, e := range unread {
+		if e.Err != nil || !mail.Controls(mail.EntryOf(e)) {
+			g.Mailbox.Chat++
+			continue
+		}
+		if g.Mailbox.Control++; g.Mailbox.Oldest == "" {
+			g.Mailbox.Oldest = e.Envelope.Timestamp
+		}
+	}
+}
+
+// saidByFile is what such a member said to the lead: it asks, or it is idle.
+func (k *looker) saidByFile(m *control.Member, f *MemberFacts) {
+	for _, r := range k.s.Lead.Pending() {
+		if r.Instance == m.Instance && f.Asks == nil {
+			f.Asks = &Waits{What: "asks by file: " + decide.Describe(r.Kind, r.Ask), Since: r.Seen}
+		}
+	}
+	f.Resting = m.LastIdle != nil && m.State() == control.Idle
+}
+
+// registered is what config.json says of a member that waggle does not run.
+func (k *looker) registered(ctx context.Context, m *control.Member, f *MemberFacts) {
+	cfg, err := k.o.Registry(ctx, k.s.Team)
+	if err != nil {
+		return
+	}
+	if rm, ok := cfg.Member(m.Name); ok && !rm.Gone() {
+		f.Active, f.Source = idleHint(*rm), "config.json"
+	}
+}
+
+func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g *Signs) {
+	g.Journal.LastKind = w.Last.Kind
+	if w.Epoch > 0 {
+		g.Journal.State, g.Journal.LastAt = string(w.State()), waggle.FormatTime(w.Last.At)
+	}
+	if w.Last.At.After(f.LastSign) {
+		f.LastSign = w.Last.At
+	}
+	if m.Process == nil || w.Epoch < m.Process.Epoch {
+		return
+	}
+	f.Up, f.Ready = true, w.Ready != nil
+	if w.ReadyAt.After(f.Since) {
+		f.Since = w.ReadyAt
+	}
+	k.orders(m, w, f, g)
+	if b := w.Blocking(); len(b) > 0 {
+		k.asks(b[0], f)
+	}
+	heard, _ := waggle.ParseTime(g.Output.At)
+	for _, c := range w.Running() {
+		if c.Epoch == w.Epoch { // of an earlier start nobody knows whether it ran
+			f.Commands = append(f.Commands, Command{What: brief(said(c.Kind, runs(c))), Since: c.StartedAt, Heard: heard})
+		}
+	}
+	if t := w.Turn(); t != nil && f.Turn == nil {
+		f.Turn = &Waits{What: "has a turn", Since: w.TurnAt}
+		if w.State() == control.PlanProposed {
+			f.Turn.What = "is planning"
+		}
+	}
+	if todo := w.Waiting(); len(todo) > 0 {
+		k.todo(m, todo[0], f)
+	}
+}
+
+// runs is what a call was asked for, with what it runs after an answer changed it.
+func runs(c *control.Call) control.Ask {
+	return c.Run()
+}
+
+// said is what is asked for as people say it: the shell's text without the JSON
+// around it.
+func said(k waggle.Kind, a control.Ask) string {
+	if text := decide.CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
+		return a.Tool + " " + text + reading(a.Stdin)
+	}
+	return decide.Describe(k, a)
+}
+
+// reading says in a few words what a command reads.
+func reading(stdin string) string {
+	if stdin == "" {
+		return ""
+	}
+	line, rest, more := strings.Cut(stdin, "\n")
+	if r := []rune(line); len(r) > 60 {
+		line, more = string(r[:60]), true
+	}
+	if more && rest != "" || strings.TrimSpace(line) == "" {
+		line += "…"
+	}
+	return ", reading " + strconv.Quote(line)
+}
+
+// asks tells whom a question waits for. One that is answered waits for nobody.
+func (k *looker) asks(c *control.Call, f *MemberFacts) {
+	r, seen := k.s.Lead.Request(c.Key)
+	what := "waits for an answer to " + string(c.ID)
+	if control.GateOf(c.Kind) == policy.GatePlan {
+		what = "waits for a verdict on plan " + string(c.ID)
+	}
+	switch {
+	case seen && r.Decided != nil:
+		f.Turn = &Waits{What: "has a turn; the answer to " + string(c.ID) + " is on its way", Since: r.At}
+		return
+	case k.led && k.s.Lead.Policy.DeciderOf(control.GateOf(c.Kind)) == policy.DecideLeader && (!seen || r.Escalated == nil) && !k.ofLead(c):
+		f.Asks = &Waits{What: what + " by the lead's agent", Since: c.Asked, Peer: true}
+		return
+	}
+	f.Asks = &Waits{What: what, Since: c.Asked}
+}
+
+// todo finds whom a task waits for that the member has to do.
+func (k *looker) todo(m *control.Member, t *control.TaskState, f *MemberFacts) {
+	f.Held = "has task " + t.ID + " to begin"
+	for _, mine := range k.tasks {
+		if string(mine.ID) != t.ID {
+			continue
+		}
+		for _, id := range task.Blocked(mine, k.tasks) {
+			for _, other := range k.tasks {
+				if other.ID == id && other.Owner != "" && !waggle.SameName(waggle.MemberName(other.Owner), m.Name) {
+					f.Todo = &Waits{What: fmt.Sprintf("its task %s waits for task %s of %s, which is %s", t.ID, id, other.Owner, other.Status), Since: f.Since}
+					return
+				}
+			}
+			f.Held = fmt.Sprintf("has task %s to do, which waits for task %s", t.ID, id)
+		}
+	}
+}
+
+// orders looks for what the member should have applied. What was ordered before its
+// process started is counted from the start.
+func (k *looker) orders(m *control.Member, w *control.Worker, f *MemberFacts, g *Signs) {
+	for _, ord := range k.s.Lead.Unclosed(m.Instance) {
+		if ord.Words != nil || !w.Wants(ord) {
+			continue
+		}
+		if g.Orders.Unapplied++; f.Overdue != nil {
+			continue
+		}
+		at := ord.At
+		if m.ProcAt.After(at) {
+			at = m.ProcAt
+		}
+		watched := k.watched[m.Instance]
+		if k.oldest[m.Instance] != uint64(ord.Seq) {
+			watched = 0
+		}
+		k.oldest[m.Instance] = uint64(ord.Seq)
+		f.Overdue = &Overdue{What: "the " + string(ord.Mail.Kind) + " for it", Since: at, Watched: watched}
+		g.Orders.Oldest, g.Orders.WatchedMS = waggle.FormatTime(at), watched.Milliseconds()
+	}
+}
+
+// watchEvery is how often orders that were not applied are looked at again.
+const watchEvery = 100 * time.Millisecond
+
+// confirm gives members time whose orders are old, until they are applied or were
+// seen to stay for long enough. It waits by timers, which stand still while the
+// machine sleeps, so that a sleep alone is never seen as a stall.
+func (k *looker) confirm(ctx context.Context) error {
+	late := time.NewTimer(stallWatched)
+	defer late.Stop()
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	was := make(map[control.Instance]uint64, len(k.oldest))
+	for i, seq := range k.oldest {
+		was[i] = seq
+	}
+	for over := false; !over; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-late.C:
+			over = true
+		case <-tick.C:
+		}
+		if err := k.s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+		for i, seq := range was {
+			if m, ok := k.s.Lead.ByInstance(i); !ok || k.first(m) != seq {
+				delete(was, i) // it has moved on
+			}
+		}
+		over = over || len(was) == 0
+	}
+	for i := range was {
+		k.watched[i] = stallWatched
+	}
+	return nil
+}
+
+// first is the seq of the oldest order that a member has not applied, 0 for none.
+func (k *looker) first(m *control.Member) uint64 {
+	w, err := k.s.Worker(m.Instance)
+	if err != nil {
+		return 0
+	}
+	var f MemberFacts
+	fresh := &looker{s: k.s, oldest: map[control.Instance]uint64{}}
+	fresh.orders(m, w, &f, &Signs{})
+	return fresh.oldest[m.Instance]
+}
+
+// suspect reports facts that would be a stall if they were watched.
+func (f MemberFacts) suspect() bool {
+	if f.Overdue == nil || f.Overdue.Watched > 0 {
+		return false
+	}
+	o := *f.Overdue
+	o.Watched, f.Overdue = stallWatched, &o
+	return f.Health().State == StateStalled && f.Life == spawn.Running
+}
+
+// briefly is how much of a command a line of status shows.
+const briefly = 60
+
+func brief(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > briefly {
+		s = string(r[:briefly]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,364 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// Status is a team at a glance (DESIGN, `status`).
+type Status struct {
+	Team   string `json:"team"`
+	Notice string `json:"notice"` // what is wrong with the team's directory or its journal; "" when nothing is
+	// Broken says that the notice is of the leader's journal: nothing can be done with the
+	// team but end it by force.
+	Broken bool `json:"broken"`
+	// Full says that the notice is of STATE, which takes no record now. The team goes on by
+	// itself when it does again.
+	Full    bool           `json:"full"`
+	Leader  LeaderStatus   `json:"leader"`
+	Members []MemberStatus `json:"members"`
+	// Interrupted says that members died and nobody leads who would start them again;
+	// null: that is not so.
+	Interrupted *Interrupted `json:"interrupted"`
+	// Overlaps are files that several of the members edited.
+	Overlaps []Overlap `json:"overlaps"`
+	Pending  int       `json:"pending"`
+	Unread   int       `json:"unread"` // chat for the operator
+	Alarms   int       `json:"unverified"`
+	// Ceiling is the user's, that bounds the team's policy; null: there is none.
+	Ceiling *decide.CeilingView `json:"ceiling"`
+}
+
+// LeaderStatus says whether somebody leads.
+type LeaderStatus struct {
+	Led     bool   `json:"led"` // a process holds the leader lease
+	By      string `json:"by"`  // waggle, or another program
+	Sandbox string `json:"sandbox"`
+	// PID is the process that leads, 0 when that is not on record.
+	PID      int  `json:"pid"`
+	Detached bool `json:"detached"` // it goes on without a terminal
+}
+
+// MemberStatus is one member.
+type MemberStatus struct {
+	Name     string         `json:"name"`
+	Lead     string         `json:"lead"` // of the agent behind the lead: what the team file calls it; "" of a member
+	State    MemberState    `json:"state"`
+	Since    string         `json:"since"` // "": nobody can tell
+	Why      string         `json:"why"`
+	PID      int            `json:"pid"`
+	Backend  string         `json:"backend"`
+	Trust    string         `json:"trust"`
+	Task     string         `json:"task"`
+	Pending  int            `json:"pending"`
+	Policy   uint64         `json:"policy_version"`
+	Socket   string         `json:"socket"`   // where its process takes messages; "" when it does not
+	Restarts uint64         `json:"restarts"` // starts of it after the first
+	Ready    *control.Ready `json:"ready"`    // what its present start found itself to be; null: it takes no work yet
+	Log      string         `json:"log"`      // its output; "" when waggle does not run it
+	// Worktree is the member's own checkout; null: it has none.
+	Worktree *process.WorktreeView `json:"worktree"`
+	// Usage is of its process and what runs below it; null: it has none, or the system
+	// does not say.
+	Usage    *MemberUsage `json:"usage"`
+	Evidence *Signs       `json:"evidence"`
+}
+
+// MemberUsage is what a member uses.
+type MemberUsage struct {
+	CPU       float64 `json:"cpu_s"`     // seconds since its process started
+	RSS       uint64  `json:"rss_bytes"` // in memory
+	Processes int     `json:"processes"`
+}
+
+// Interrupted is a team whose members died with nobody to lead them.
+type Interrupted struct {
+	At      string `json:"at"`      // of the last sign of life
+	Members int    `json:"members"` // that can be brought back
+	Pending int    `json:"pending"` // decisions that wait
+}
+
+// Status tells how every member of a team is, with the evidence. Where the leader's
+// journal is broken it tells what stands before the break and which processes run.
+//
+// It may take two seconds, when a member seems to ignore an order: it is watched
+// before it is called stalled.
+func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
+	reg, missing := team.Open(o.Root, name, team.Options{})
+	st := &Status{Team: string(name), Members: []MemberStatus{}, Overlaps: []Overlap{}}
+	s, err := o.readable(ctx, name)
+	if err == nil && s == nil {
+		err = missing
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s == nil { // its lead's mail is its lead's
+		return st, o.foreign(ctx, reg, st)
+	}
+	if in, err := mail.Of(o.Operator).Inbox(ctx, name, waggle.Lead, true); err == nil && !operator.AgentLeads(s) {
+		for _, e := range in.Entries {
+			if !mail.Controls(e) {
+				st.Unread++
+			}
+		}
+	}
+	if s.Broken == nil {
+		if _, err := o.Pass(ctx, s); operator.Unpassing(err) != nil {
+			return nil, err
+		}
+	}
+	st.Notice, st.Ceiling = notice(s.Lead.Noticed), decide.ViewCeiling(s.Lead.Policy)
+	if err := s.Writable(); operator.Passing(err) {
+		st.Full, st.Notice = true, fmt.Sprintf("nothing can be recorded, so nothing is decided until that is over: %v", err)
+	}
+	if s.Broken != nil {
+		st.Notice, st.Broken = s.Broken.Error(), true
+	}
+	for _, what := range o.damage(ctx, s) {
+		st.Notice = strings.TrimPrefix(st.Notice+"; "+what, "; ")
+	}
+	_, led, err := o.Live(s)
+	if err != nil {
+		return nil, err
+	}
+	st.Leader = LeaderStatus{Led: led, By: "waggle", Sandbox: "off"}
+	if p := s.Lead.Led; p != nil && led {
+		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
+	}
+	st.Pending, st.Alarms = len(s.Lead.Pending()), Unverified(s)
+	k := o.looker(ctx, s, led)
+	if err := k.members(ctx, st); err != nil {
+		return nil, err
+	}
+	st.Overlaps = o.overlaps(ctx, k.edits)
+	return st, o.others(ctx, s, st)
+}
+
+// readable opens a team's state, and what stands before the break where the leader's
+// journal is broken.
+func (o Operator) readable(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+	s, err := o.State(ctx, name)
+	var b *journal.BrokenError
+	var f *journal.FutureError
+	if !errors.As(err, &b) && !errors.As(err, &f) {
+		if s == nil && err == nil {
+			if cfg, lerr := o.Listing(ctx, name); lerr == nil {
+				err = o.Begun(cfg)
+			}
+		}
+		return s, err
+	}
+	r, rerr := o.OpenRecord(ctx, string(name))
+	if rerr == nil && r.Broken != nil && r.Lead.Instance == "" && b != nil {
+		return process.Of(o.Operator).Wreck(ctx, name) // not even its beginning; what is left says who there is
+	}
+	if rerr != nil || r.Broken == nil {
+		return nil, err
+	}
+	r.State.Broken = r.Broken
+	return &r.State, nil
+}
+
+// members looks at every member, and once more at those whose orders are old.
+func (k *looker) members(ctx context.Context, st *Status) error {
+	served, err := k.s.Dir.Sockets(k.o.RunPath()).Served()
+	if err != nil {
+		return err
+	}
+	seen := false // nobody is watched twice
+	for again := true; again; {
+		again, st.Interrupted = false, nil
+		st.Members, k.edits = st.Members[:0], k.edits[:0]
+		for _, m := range k.s.Lead.Members {
+			if now, ok := k.s.Lead.Member(m.Name); !ok || now != m || m.Left != nil && m.Left.How != control.LeftDied {
+				continue // an earlier membership of that name, or one that has ended
+			}
+			f, g, w := k.look(ctx, m)
+			again = again || !seen && f.suspect()
+			ms := memberStatus(m, w, f, g)
+			if ms.State != StateDead && slices.Contains(served, ms.Name) {
+				ms.Socket = "uds:" + k.s.Dir.Sockets(k.o.RunPath()).Path(ms.Name)
+			}
+			st.Members = append(st.Members, ms)
+			if m.Left == nil {
+				k.edits = append(k.edits, edits{m.Name, m.Worktree, written(w)})
+			}
+			k.interrupted(m, f, ms, st)
+		}
+		if again {
+			seen = true
+			if err := k.confirm(ctx); err != nil {
+				return err
+			}
+			k.now = k.o.Minter.Now()
+		}
+	}
+	k.usage(st)
+	return nil
+}
+
+// usage fills in what members use, of all at once.
+func (k *looker) usage(st *Status) {
+	var ids []spawn.Identity
+	var whose []int
+	for i, ms := range st.Members {
+		if m, ok := k.s.Lead.Member(waggle.MemberName(ms.Name)); ok && m.Process != nil && ms.State != StateDead {
+			ids, whose = append(ids, m.Process.ID), append(whose, i)
+		}
+	}
+	used, err := spawn.UsageOf(ids...)
+	if err != nil {
+		return
+	}
+	for n, u := range used {
+		if u.Processes > 0 {
+			st.Members[whose[n]].Usage = &MemberUsage{CPU: u.CPU.Seconds(), RSS: u.RSS, Processes: u.Processes}
+		}
+	}
+}
+
+// interrupted counts a member that died and that somebody could start again.
+func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, st *Status) {
+	if k.led || k.s.Broken != nil || ms.State != StateDead || f.Ending != "" || f.Files {
+		return
+	}
+	if st.Interrupted == nil {
+		st.Interrupted = &Interrupted{Pending: st.Pending}
+	}
+	in := st.Interrupted
+	in.Members++
+	sign := f.LastSign
+	if sign.IsZero() || f.Death != nil && sign.After(f.Death.At) {
+		sign = m.Since
+	}
+	in.At = max(in.At, waggle.FormatTime(sign)) // of one form, so in order of time
+}
+
+// memberStatus is a member as the facts show it. w is nil without a journal.
+func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Signs) MemberStatus {
+	h := f.Health()
+	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: string(m.Trust),
+		Log: g.Output.Path, Worktree: process.ViewWorktree(m.Worktree), Evidence: g}
+	if len(g.Tools) > 0 {
+		ms.Why += "; " + process.ToolsText(g.Tools)
+	}
+	if !h.Since.IsZero() {
+		ms.Since = waggle.FormatTime(h.Since)
+	}
+	if m.Process != nil && m.Process.Epoch > 1 {
+		ms.Restarts = m.Process.Epoch - 1
+	}
+	if f.Files {
+		ms.Log = ""
+	}
+	if w == nil {
+		return ms
+	}
+	ms.Policy = w.PolicyVersion
+	if t := w.Turn(); t != nil {
+		ms.Task = t.Task
+	}
+	for _, c := range w.Calls {
+		if c.Open() {
+			ms.Pending++
+		}
+	}
+	if f.Up {
+		ms.Ready = w.Ready
+	}
+	return ms
+}
+
+// notice is what a person should know of a team's directory.
+func notice(n *control.Noticed) string {
+	if !n.Missing() {
+		return ""
+	}
+	s := "its directory " + n.Path + " is gone: nothing can be sent or received"
+	if n.Moved != "" {
+		s += "; it was renamed to " + n.Moved
+	}
+	return s
+}
+
+// foreign fills in what is known of a team that waggle does not lead.
+func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error {
+	st.Leader = LeaderStatus{By: "another program", Sandbox: "unknown"}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return err
+	}
+	lead := ForeignProcess(cfg)
+	st.Leader.PID = lead.PID
+	for _, m := range cfg.Members {
+		if m.Gone() {
+			continue
+		}
+		f := MemberFacts{Now: o.Minter.Now(), Files: true, Active: m.IsActive, Source: "config.json"}
+		// A member in the lead's own process lives and ends with it; a pane's id is
+		// given again, and says nothing of the process that was in it.
+		inside := m.BackendType == "in-process"
+		switch {
+		case waggle.SameName(m.Name, waggle.Lead) || inside:
+			f.PID, f.Life, f.Unseen, f.Inside = lead.PID, lead.Life, lead.Unseen, inside && !waggle.SameName(m.Name, waggle.Lead)
+		case lead.PID != 0 && lead.Life == spawn.Gone:
+			f.Doubt = "the lead that it worked for is gone, and its own process is not on record"
+		}
+		st.Members = append(st.Members, fileMember(m, f))
+	}
+	return nil
+}
+
+// others adds the members that only the registry of a team of ours has: other
+// programs run them.
+func (o Operator) others(ctx context.Context, s *operator.State, st *Status) error {
+	cfg, err := o.Registry(ctx, s.Team)
+	if err != nil {
+		return nil // its directory may be gone while its members work; Notice says so
+	}
+	for _, m := range cfg.Members {
+		if m.Gone() || m.IsLead() {
+			continue
+		}
+		if _, ours := s.Lead.Member(m.Name); !ours {
+			st.Members = append(st.Members, fileMember(m, MemberFacts{Now: o.Minter.Now(), Files: true, Active: idleHint(m), Source: "config.json"}))
+		}
+	}
+	return nil
+}
+
+// idleHint is what isActive says in a team of ours: true only says that the member has
+// not left, for waggle writes it when a member joins; false is its own word.
+func idleHint(m team.Member) *bool {
+	if m.IsActive != nil && *m.IsActive {
+		return nil
+	}
+	return m.IsActive
+}
+
+// fileMember is a member that no journal of ours knows.
+func fileMember(m team.Member, f MemberFacts) MemberStatus {
+	h := f.Health()
+	g := &Signs{Tools: []process.ToolSign{}, Process: ProcessSign{PID: f.PID, State: string(f.Life)}}
+	switch {
+	case f.PID == 0:
+		g.Process.State = "none"
+	case f.Life == "":
+		g.Process.State, g.Process.Problem = "unknown", f.Unseen
+	}
+	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: string(control.FileTrust), Evidence: g}
+}

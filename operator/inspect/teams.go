@@ -1,0 +1,184 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"waggle"
+	"waggle/internal/jsonobj"
+	"waggle/operator/mail"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// TeamRow is one team as `team list` shows it (DESIGN).
+type TeamRow struct {
+	Name    string `json:"name"`
+	Dialect string `json:"dialect"` // named, session, or unreadable
+	Layout  string `json:"layout"`  // array or jsonl
+	Members int    `json:"members"` // present ones, the lead included
+	Live    int    `json:"live"`    // processes of it that run
+}
+
+// Teams lists the teams of the wire tree by name. A team whose files cannot be
+// read is listed too, and said in problems.
+func (o Operator) Teams(ctx context.Context) (rows []TeamRow, problems []error, err error) {
+	names, err := o.Root.Names()
+	if err != nil {
+		return nil, nil, err
+	}
+	rows = []TeamRow{}
+	for _, n := range names {
+		row := TeamRow{Name: string(n), Dialect: "unreadable", Layout: "array"}
+		tv, err := o.Team(ctx, n)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", n, err))
+		} else {
+			row = TeamRow{Name: string(n), Dialect: string(tv.Config.Dialect()), Layout: tv.Layout, Members: len(tv.Config.Present()), Live: len(tv.Live)}
+		}
+		rows = append(rows, row)
+	}
+	return rows, problems, nil
+}
+
+// TeamView is a team's registry and who of it runs.
+type TeamView struct {
+	Team   waggle.TeamName
+	Config *team.Config
+	Layout string // array or jsonl
+	Live   []Running
+	Led    bool // a process of waggle holds the leader lease
+	Ours   bool // waggle leads it: it has a journal here
+	// Sockets are the addresses, uds:PATH, that take words now, by member; "operator"
+	// is the operator's, whose words lie in the lead's mailbox.
+	Sockets map[string]string
+}
+
+// Running is a process of a team.
+type Running struct {
+	Name waggle.MemberName `json:"name"`
+	PID  int               `json:"pid"`
+}
+
+// Team reads a team's registry and looks which of its processes run: for a team
+// that waggle leads those on record in its journal, for another program's the
+// lead that the registry names.
+func (o Operator) Team(ctx context.Context, name waggle.TeamName) (*TeamView, error) {
+	cfg, err := o.Registry(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Homeless(name) {
+		return nil, &team.NotFoundError{What: "team", Name: string(name)}
+	}
+	as, err := o.Boxes(name).Layout()
+	if err != nil {
+		return nil, err
+	}
+	tv := &TeamView{Team: name, Config: cfg, Layout: as.String(), Live: []Running{}, Sockets: map[string]string{}}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		if pid, ok := foreignLead(tv.Config); ok {
+			tv.Live = append(tv.Live, Running{Name: waggle.Lead, PID: pid})
+		}
+		return tv, nil
+	}
+	tv.Ours = true
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Alive() {
+			tv.Live = append(tv.Live, Running{Name: m.Name, PID: m.Process.ID.PID})
+		}
+	}
+	if tv.Sockets, err = mail.Of(o.Operator).Addresses(s); err != nil {
+		return nil, err
+	}
+	_, tv.Led, err = o.Live(s)
+	return tv, err
+}
+
+// foreignLead returns the process that another program's registry names as the
+// lead, when it runs.
+func foreignLead(cfg *team.Config) (pid int, runs bool) {
+	f := ForeignProcess(cfg)
+	return f.PID, f.PID != 0 && f.Life != spawn.Gone
+}
+
+// ForeignProcess looks at the process that another program's registry names as the
+// lead (WIRE §3, leadProcess): PID is 0 when it names none. A pid whose start time is
+// another one's was given away since, and is gone.
+func ForeignProcess(cfg *team.Config) MemberFacts {
+	raw, ok := cfg.Unknown("leadProcess")
+	if !ok {
+		return MemberFacts{}
+	}
+	object, err := jsonobj.Parse(raw)
+	if err != nil {
+		return MemberFacts{}
+	}
+	number, _ := object.Get("pid")
+	pid, err := strconv.Atoi(string(number))
+	if err != nil || pid <= 0 {
+		return MemberFacts{}
+	}
+	id, err := spawn.Identify(pid)
+	switch {
+	case errors.Is(err, spawn.ErrGone):
+		return MemberFacts{PID: pid, Life: spawn.Gone}
+	case err != nil:
+		return MemberFacts{PID: pid, Unseen: err.Error()}
+	}
+	start, _ := object.Get("procStart")
+	if began, ok := jsonobj.String(start); ok {
+		if _, nerr := strconv.ParseUint(began, 10, 64); nerr == nil && began != id.Start {
+			return MemberFacts{PID: pid, Life: spawn.Gone}
+		}
+	}
+	life, err := id.Life()
+	if err != nil {
+		return MemberFacts{PID: pid, Unseen: err.Error()}
+	}
+	return MemberFacts{PID: pid, Life: life}
+}
+
+// Document is the team as `team show --json` writes it: the registry's own fields
+// in their order, then what seed 002's export says of them, then who runs.
+func (tv *TeamView) Document() (json.RawMessage, error) {
+	object, err := jsonobj.Parse(tv.Config.AppendJSON(nil))
+	if err != nil {
+		return nil, err
+	}
+	members, _ := object.Get("members")
+	entries, _ := jsonobj.Elements(members)
+	live := []string{}
+	for _, r := range tv.Live {
+		live = append(live, string(r.Name))
+	}
+	for _, f := range []struct {
+		key   string
+		value any
+	}{
+		{"team", tv.Team}, {"created", waggle.FormatTime(tv.Config.CreatedAt)}, {"active_members", tv.Active()},
+		{"total_members", len(entries)}, {"dialect", tv.Config.Dialect()}, {"layout", tv.Layout},
+		{"live", len(live)}, {"live_members", live}, {"led", tv.Led}, {"ours", tv.Ours}, {"sockets", tv.Sockets},
+	} {
+		raw, err := jsonobj.Marshal(f.value)
+		if err != nil {
+			return nil, err
+		}
+		object.Delete(f.key) // a registry's own key of that name is not what is asked for
+		object.Set(f.key, raw)
+	}
+	return object.Raw(), nil
+}
+
+// Active names the members that have not left.
+func (tv *TeamView) Active() []waggle.MemberName {
+	return slices.Concat([]waggle.MemberName{}, tv.Config.Present())
+}

@@ -1,0 +1,230 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+)
+
+// Verified is what a check of a team's record found (`audit verify`).
+type Verified struct {
+	Team     string            `json:"team"`
+	ID       string            `json:"id"`
+	OK       bool              `json:"ok"`
+	Journals []JournalVerified `json:"journals"`
+	Problems []BadRecord       `json:"problems"`
+	// Acknowledged are breaks that the operator has looked at: what lay behind them has no
+	// effect any more.
+	Acknowledged []AcknowledgedBreak `json:"acknowledged"`
+	// Snapshots were compared with what the journals fold to.
+	Snapshots int `json:"snapshots"`
+	// Recomputed are decisions of the rules that this program's judge was asked again, and
+	// NotRecomputed those of another version's, or of which it is not on record.
+	Recomputed    int `json:"recomputed"`
+	NotRecomputed int `json:"not_recomputed"`
+}
+
+// JournalVerified is one journal whose every line was read.
+type JournalVerified struct {
+	Name    string `json:"name"`
+	Owner   string `json:"owner"` // leader, or the member
+	Records uint64 `json:"records"`
+	Head    string `json:"head"` // SHA-256 of the last line: to be kept elsewhere and compared
+	OK      bool   `json:"ok"`
+}
+
+// AcknowledgedBreak is a break that a record of the leader's journal names.
+type AcknowledgedBreak struct {
+	BadRecord
+	Lost int    `json:"lost_records"`
+	Kept string `json:"kept"` // where the journal is as it was
+	At   string `json:"at"`   // when it was acknowledged
+}
+
+// BadRecord is something that is not as it was written, and where.
+type BadRecord struct {
+	Journal string `json:"journal"`
+	Owner   string `json:"owner"`
+	File    string `json:"file"` // absolute; "" when no one file is it
+	Line    int    `json:"line"` // from 1; 0: the file as a whole
+	Seq     uint64 `json:"seq"`
+	Why     string `json:"why"`
+}
+
+func (p BadRecord) String() string {
+	at := p.File
+	if p.Line > 0 {
+		at = fmt.Sprintf("%s:%d", p.File, p.Line)
+	}
+	if at == "" {
+		at = "journal of " + p.Owner
+	}
+	return fmt.Sprintf("%s: seq %d: %s", at, p.Seq, p.Why)
+}
+
+// Verify reads every line of every journal of a team, also one that was deleted:
+// sums, chain, bodies; whether the records can have followed each other; and
+// whether the journals agree, which finds an end that was cut off. The first bad
+// record of each journal is named.
+func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
+	r, err := o.OpenRecord(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	names, err := r.Dir.Journals().Names()
+	if err != nil {
+		return nil, err
+	}
+	v := &Verified{Team: string(r.Team), ID: r.Known.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}, Acknowledged: []AcknowledgedBreak{}}
+	c := checked{r: r, last: map[journal.Name]journal.Seq{}, workers: map[control.Instance]*control.Worker{}, past: map[control.Instance]bool{}}
+	for _, n := range names {
+		j, p := c.journal(n)
+		v.Journals = append(v.Journals, j)
+		if p != nil {
+			v.Problems = append(v.Problems, *p)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	v.Acknowledged = append(v.Acknowledged, c.looked...)
+	v.Problems = slices.DeleteFunc(v.Problems, c.acknowledged)
+	if len(v.Problems) == 0 { // a broken journal disagrees with everything
+		v.Problems = append(v.Problems, c.agree()...)
+		v.Problems = append(v.Problems, c.recompute(v)...)
+	}
+	for _, n := range names {
+		v.Problems = append(v.Problems, c.snapshots(n, v)...)
+	}
+	v.OK = len(v.Problems) == 0
+	return v, nil
+}
+
+// checked is what Verify has read.
+type checked struct {
+	r       *operator.Record
+	lead    *control.Leader
+	heard   []journal.Record // the leader's seen records
+	last    map[journal.Name]journal.Seq
+	workers map[control.Instance]*control.Worker
+	ruled   []ruled
+	sets    map[uint64]control.PolicySet // by version
+	looked  []AcknowledgedBreak
+	// past are instances that ended with an acknowledged break: what they have of the
+	// leader's journal lay behind it, or their own journal is broken.
+	past map[control.Instance]bool
+}
+
+// acknowledge takes note of a break that the operator has looked at.
+func (c *checked) acknowledge(r journal.Record, k *control.KnownBreak) {
+	c.looked = append(c.looked, AcknowledgedBreak{BadRecord: BadRecord{Journal: string(k.Journal), Owner: c.r.Owner(k.Journal),
+		File: filepath.Join(c.r.Dir.JournalOf(string(k.Journal)), k.File), Line: k.Line, Seq: k.Seq, Why: k.Why},
+		Lost: k.Records, Kept: filepath.Join(c.r.Dir.Path, k.Kept), At: waggle.FormatTime(r.Time)})
+	if k.Journal != journal.Leader {
+		c.past[control.Instance(k.Journal)] = true
+		return
+	}
+	for _, m := range c.lead.Members {
+		c.past[m.Instance] = true
+	}
+}
+
+// acknowledged reports a break of a member's journal that the operator has looked at.
+func (c *checked) acknowledged(p BadRecord) bool {
+	return p.Journal != string(journal.Leader) && slices.ContainsFunc(c.looked, func(k AcknowledgedBreak) bool { return k.BadRecord == p })
+}
+
+// journal reads one journal from its first line, without any cache.
+func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
+	var fold journal.Tentative
+	if n == journal.Leader {
+		c.lead = control.NewLeader(nil)
+		fold = c.lead
+	} else {
+		w := control.NewWorker(nil)
+		c.workers[control.Instance(n)] = w
+		fold = w
+	}
+	opts := c.r.Jopts
+	opts.SnapshotAfter = -1
+	var at journal.Seq
+	f, err := c.r.Dir.Journals().Open(n, recorded{fold, func(r journal.Record) {
+		if r.Seq == 1 {
+			c.begin(n)
+		}
+		at = r.Seq
+		c.take(n, r)
+	}}, opts)
+	j := JournalVerified{Name: string(n), Owner: c.r.Owner(n), OK: err == nil}
+	if f != nil {
+		j.Records, j.Head = uint64(f.Seq()), f.Head()
+		c.last[n] = f.Seq()
+	}
+	if err == nil {
+		return j, nil
+	}
+	p := &BadRecord{Journal: string(n), Owner: j.Owner, Seq: uint64(at), Why: err.Error()}
+	var broken *journal.BrokenError
+	if errors.As(err, &broken) {
+		p.File, p.Line, p.Seq, p.Why = filepath.Join(c.r.Dir.JournalOf(string(n)), broken.File), broken.Line, uint64(broken.Seq), broken.Why
+	}
+	return j, p
+}
+
+// recorded is a fold beside which somebody looks.
+type recorded struct {
+	journal.Tentative
+	look func(journal.Record)
+}
+
+func (f recorded) Apply(r journal.Record) error {
+	f.look(r)
+	return f.Tentative.Apply(r)
+}
+
+// agree compares the journals: what one says that another holds must be there.
+func (c *checked) agree() []BadRecord {
+	var ps []BadRecord
+	if c.lead == nil {
+		return []BadRecord{{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Why: "there is no leader's journal"}}
+	}
+	short := map[control.Instance]uint64{}
+	for _, r := range c.heard {
+		var b control.Seen
+		if json.Unmarshal(r.Body, &b) == nil && b.Ref > uint64(c.last[journal.Name(b.Instance)]) {
+			short[b.Instance] = max(short[b.Instance], b.Ref)
+		}
+	}
+	for _, m := range c.lead.Members {
+		if c.past[m.Instance] {
+			continue
+		}
+		if ref, ok := short[m.Instance]; ok {
+			n := journal.Name(m.Instance)
+			ps = append(ps, BadRecord{Journal: string(n), Owner: string(m.Name), File: c.r.Dir.JournalOf(string(n)), Seq: uint64(c.last[n]) + 1,
+				Why: fmt.Sprintf("it ends at seq %d, and the leader has seen its seq %d: the end is missing", c.last[n], ref)})
+		}
+		w := c.workers[m.Instance]
+		if w == nil || w.Epoch == 0 {
+			continue
+		}
+		for _, d := range c.lead.Settle(w) {
+			if b, ok := d.Body.(control.Diverged); ok {
+				ps = append(ps, BadRecord{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Seq: b.Leader, Why: b.Why})
+			}
+		}
+	}
+	if d := c.lead.Divergence; d != nil {
+		ps = append(ps, BadRecord{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Seq: uint64(d.Seq),
+			Why: "found before, and nobody has acknowledged it: " + d.Why})
+	}
+	return ps
+}

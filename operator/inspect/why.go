@@ -1,0 +1,333 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+	"waggle/team"
+)
+
+// Why says how one member is and on what grounds (`why`).
+type Why struct {
+	Team     string     `json:"team"`
+	Name     string     `json:"name"`
+	State    string     `json:"state"` // as status has it; left, when it has left
+	Since    string     `json:"since"`
+	Why      string     `json:"why"`
+	Trust    string     `json:"trust"`
+	Evidence []Evidence `json:"evidence"`
+}
+
+// Evidence is one fact and where it was found.
+type Evidence struct {
+	Source string `json:"source"` // leader's journal, its journal, process, mailbox, registry, output
+	At     string `json:"at"`     // when it was so; "": now
+	Detail string `json:"detail"`
+}
+
+// Why tells how a member is, since when, and what says so. A member that has left
+// is found too, and one of a team that has ended (see Past).
+func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
+	s, live, err := o.present(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		name, err := o.Pick(of)
+		if err != nil {
+			return nil, err
+		}
+		return o.whyForeign(ctx, name, member)
+	}
+	m, err := anyMember(s, member)
+	if err != nil {
+		return nil, err
+	}
+	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: string(m.Trust), Evidence: []Evidence{}}
+	ms, g, w, err := o.one(ctx, s, m)
+	if err != nil {
+		return nil, err
+	}
+	y.State, y.Why, y.Since = string(ms.State), ms.Why, ms.Since
+	if m.Left != nil {
+		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
+	}
+	y.fromLeader(s, m)
+	y.fromProcess(s, m)
+	if len(g.Tools) > 0 {
+		y.add("process", time.Time{}, "%s", process.ToolsText(g.Tools))
+	}
+	y.fromTerminal(g.Terminal)
+	switch {
+	case w != nil:
+		y.fromWorker(s, m, w, o.Minter.Now())
+	case g.Journal.Problem != "":
+		y.add(fromWorker, time.Time{}, "%s", g.Journal.Problem)
+	default:
+		y.add(fromWorker, time.Time{}, "it has none: waggle does not run it")
+	}
+	if live {
+		y.fromMailbox(ctx, o, m)
+		y.fromOutput(o, m)
+	}
+	return y, nil
+}
+
+// present opens the team that is there, after a leader pass when nobody leads it;
+// else the record of the one that was. Nil: another program leads it.
+func (o Operator) present(ctx context.Context, of string) (s *operator.State, live bool, err error) {
+	name, err := o.Pick(of)
+	if operator.Code(err) == operator.CodeNotFound {
+		r, perr := o.OpenRecord(ctx, of)
+		if perr != nil {
+			return nil, false, err
+		}
+		return &r.State, false, r.Broken
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if s, err = o.readable(ctx, name); s == nil || err != nil {
+		return nil, false, err
+	}
+	if s.Broken == nil {
+		_, err = o.Pass(ctx, s)
+	}
+	return s, true, err
+}
+
+func (y *Why) add(source string, at time.Time, format string, args ...any) {
+	e := Evidence{Source: source, Detail: fmt.Sprintf(format, args...)}
+	if !at.IsZero() {
+		e.At = waggle.FormatTime(at)
+	}
+	y.Evidence = append(y.Evidence, e)
+}
+
+const (
+	fromLeader  = "leader's journal"
+	fromWorker  = "its journal"
+	fromProcess = "process"
+	fromMailbox = "mailbox"
+)
+
+// anyMember finds a member by name: the present one, else the last that left.
+func anyMember(s *operator.State, name string) (*control.Member, error) {
+	var last *control.Member
+	var near []string
+	for _, m := range s.Lead.Members {
+		if operator.Called(m, name) {
+			last = m
+		}
+		near = append(near, string(m.Name))
+	}
+	if last == nil {
+		return nil, &team.NotFoundError{What: "member", Name: name, Near: team.Near(name, near)}
+	}
+	return last, nil
+}
+
+func (y *Why) fromLeader(s *operator.State, m *control.Member) {
+	y.add(fromLeader, m.JoinedAt, "joined as instance %.8s, agent %s, level %s", m.Instance, m.Agent, m.Trust)
+	y.add(fromLeader, m.Since, "the leader has it as %s", m.State())
+	if !m.AgreedAt.IsZero() {
+		y.add(fromLeader, m.AgreedAt, "it says by file that it ends")
+	}
+	if m.Rejected != "" {
+		y.add(fromLeader, time.Time{}, "it refused to end: %s", m.Rejected)
+	}
+	for _, r := range s.Lead.Pending() {
+		if r.Instance == m.Instance {
+			y.add(fromLeader, r.Seen, "its request %s is open: %s", r.ID, decide.Describe(r.Kind, r.Ask))
+		}
+	}
+	for _, ord := range s.Lead.Unclosed(m.Instance) {
+		way := "is not in its mailbox yet"
+		switch {
+		case ord.Again != "":
+			way = "is in its mailbox for the second time: " + ord.Again
+		case ord.Sent && m.Trust == control.FileTrust:
+			way = "is in its mailbox, and its reader has not taken it"
+		case ord.Sent:
+			way = "is in its mailbox, and its journal shows no effect yet"
+		}
+		y.add(fromLeader, ord.At, "the %s for it %s", ord.Mail.Kind, way)
+	}
+	if m.Left != nil {
+		y.add(fromLeader, m.LeftAt, "left: %s%s", m.Left.How, operator.Suffix(m.Left.Detail))
+	}
+}
+
+func (y *Why) fromProcess(s *operator.State, m *control.Member) {
+	if m.Process == nil {
+		y.add(fromProcess, time.Time{}, "no process of it has ever written to the journal")
+		return
+	}
+	id := m.Process.ID
+	switch alive, err := id.Check(); {
+	case err != nil:
+		y.add(fromProcess, time.Time{}, "process %d cannot be looked at: %v", id.PID, err)
+	case alive:
+		y.add(fromProcess, m.ProcAt, "process %d runs and is the one that started then (start %d of it)", id.PID, m.Process.Epoch)
+	default:
+		y.add(fromProcess, m.ProcAt, "process %d, which started then, is gone; whatever has that number now is another", id.PID)
+	}
+	release, free, err := s.Dir.TryLease(s.Dir.ProcessLease(m.Instance))
+	switch {
+	case err != nil:
+		y.add(fromProcess, time.Time{}, "its lease cannot be looked at: %v", err)
+	case free:
+		if err := release(); err != nil {
+			y.add(fromProcess, time.Time{}, "its lease cannot be let go: %v", err)
+			return
+		}
+		y.add(fromProcess, time.Time{}, "nobody holds its lease: no process of it works")
+	default:
+		y.add(fromProcess, time.Time{}, "its lease is held: a process of it works")
+	}
+}
+
+func (y *Why) fromWorker(s *operator.State, m *control.Member, w *control.Worker, now time.Time) {
+	last := operator.LogRecord{}
+	opts := s.Jopts
+	_, err := s.Dir.Journals().Open(journal.Name(m.Instance), operator.Recorder(func(r journal.Record) { last.Record = r }), opts)
+	if err != nil {
+		y.add(fromWorker, time.Time{}, "%v", err)
+		return
+	}
+	if last.Seq == 0 {
+		y.add(fromWorker, time.Time{}, "it is empty")
+		return
+	}
+	y.add(fromWorker, last.Time, "its last record is %q, %s ago", last.Kind, now.Sub(last.Time).Truncate(time.Second))
+	y.add(fromWorker, time.Time{}, "it has itself as %s", w.State())
+	if t := w.Turn(); t != nil {
+		what := fmt.Sprintf("%d messages", len(t.Entries))
+		if t.Task != "" {
+			what = "task " + t.Task
+		}
+		y.add(fromWorker, time.Time{}, "a turn runs, with %s", what)
+	}
+	for _, c := range w.Blocking() {
+		y.add(fromWorker, c.Asked, "it waits for an answer to %s: %s", c.ID, decide.Describe(c.Kind, c.Ask))
+	}
+	for _, c := range w.Calls {
+		if c.Started && c.Finished == nil && !c.Unknown {
+			y.add(fromWorker, c.Asked, "%s was started and has not ended: %s", c.ID, decide.Describe(c.Kind, c.Ask))
+		}
+	}
+	if w.Unverified > 0 {
+		y.add(fromWorker, time.Time{}, "it found %d messages that claimed an authority they do not have", w.Unverified)
+	}
+	if n := len(decide.News(s.Lead, w)); n > 0 {
+		y.add(fromWorker, time.Time{}, "%d changes of policy or mode are not acknowledged; they hold all the same", n)
+	}
+}
+
+func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
+	name, err := waggle.ParseTeam(y.Team)
+	if err != nil {
+		return
+	}
+	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{})
+	if err != nil {
+		y.add(fromMailbox, time.Time{}, "%v", err)
+		return
+	}
+	unread, err := box.Unread(ctx)
+	if err != nil {
+		y.add(fromMailbox, time.Time{}, "%v", err)
+		return
+	}
+	if len(unread) == 0 {
+		y.add(fromMailbox, time.Time{}, "nothing in it is unread")
+		return
+	}
+	oldest := unread[0].Envelope
+	y.add(fromMailbox, time.Time{}, "%d messages in it are unread; the oldest is from %s, written at %s", len(unread), oldest.From, oldest.Timestamp)
+}
+
+func (y *Why) fromOutput(o Operator, m *control.Member) {
+	name, err := waggle.ParseTeam(y.Team)
+	if err != nil {
+		return
+	}
+	path := filepath.Join(o.Root.MemberDir(name, m.Name), "output.log")
+	st, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		y.add("output", time.Time{}, "%v", err)
+	default:
+		y.add("output", st.ModTime(), "%s was last written then and has %d bytes", path, st.Size())
+	}
+}
+
+// whyForeign is Why for a team that waggle does not lead.
+func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member string) (*Why, error) {
+	reg, err := team.Open(o.Root, name, team.Options{})
+	if err != nil {
+		return nil, err
+	}
+	st := &Status{Members: []MemberStatus{}}
+	if err := o.foreign(ctx, reg, st); err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, ms := range st.Members {
+		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
+			continue
+		}
+		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: ms.Trust, Evidence: []Evidence{}}
+		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
+		y.fromMailbox(ctx, o, &control.Member{Joined: control.Joined{Name: waggle.MemberName(ms.Name)}})
+		return y, nil
+	}
+	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
+}
+
+// one is a single member as status has it.
+func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (MemberStatus, *Signs, *control.Worker, error) {
+	_, led, err := o.Live(s)
+	if err != nil {
+		return MemberStatus{}, nil, nil, err
+	}
+	k := o.looker(ctx, s, led)
+	f, g, w := k.look(ctx, m)
+	if f.suspect() {
+		if err := k.confirm(ctx); err != nil {
+			return MemberStatus{}, nil, nil, err
+		}
+		k.now = o.Minter.Now()
+		f, g, w = k.look(ctx, m)
+	}
+	return memberStatus(m, w, f, g), g, w, nil
+}
+
+func (y *Why) fromTerminal(t *TerminalSign) {
+	if t == nil {
+		return
+	}
+	where := "a terminal that waggle attach shows"
+	if t.Pane != "" {
+		where = "pane " + t.Pane + " of " + t.Server
+	}
+	y.add("terminal", time.Time{}, "it has %s; whoever holds it is %s", where, t.Holder)
+	if t.Ended {
+		y.add("terminal", time.Time{}, "the holder saw its process end: %s", t.Exit)
+	}
+}

@@ -1,0 +1,3 @@
+package operator_test
+
+import _ "waggle/internal/atomicfile/ordertest"

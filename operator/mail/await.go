@@ -1,0 +1,157 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/mailbox"
+	"waggle/operator"
+)
+
+// Await waits until every message that was sent to a member has come as far as
+// want, Delivered or Acknowledged, or can come no further, or the timeout is over;
+// it fills in what each reached. No leader has to run: the members' journals tell.
+// A message that did not come so far has an error: refused, withdrawn or superseded
+// (6), timed out or expired (4), a recipient that has ended (5), erased (1).
+//
+// Mail to anything that is not a member is not followed: a usage error.
+func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout time.Duration) error {
+	var name waggle.TeamName
+	for _, s := range sent {
+		if s.team == "" && s.err == nil {
+			return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "only a message to a member can be waited for: " + s.To + " is none"}
+		}
+		name = s.team
+	}
+	if name == "" {
+		return nil // nothing was sent
+	}
+	v, err := o.survey(ctx, name)
+	if err != nil {
+		return err
+	}
+	limit, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	dirs := o.Boxes(name).Dirs()
+	for _, m := range v.s.Lead.Live() {
+		dirs = append(dirs, v.s.Dir.JournalOf(string(m.Instance)))
+	}
+	nudges, err := mailbox.Watch(limit, mailbox.WatchOptions{Interval: 250 * time.Millisecond}, append(dirs, v.s.Dir.JournalOf(string(v.s.JournalName)))...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges { // until the watcher has ended
+		}
+	}()
+	if err := v.mend(limit, o, sent); err != nil && limit.Err() == nil {
+		return err
+	}
+	for !v.reached(sent, want) {
+		select {
+		case <-nudges:
+		case <-limit.Done():
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			v.late(sent, want, timeout)
+			return nil
+		}
+		if err := v.look(limit, o); err != nil && limit.Err() == nil {
+			return err
+		}
+		if err := v.mend(limit, o, sent); err != nil && limit.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *survey) trailOf(s Sent) *trail {
+	for _, tr := range v.t.order {
+		if tr.env.MsgID == s.MsgID && s.MsgID != "" {
+			return tr
+		}
+	}
+	return nil
+}
+
+// reached fills in how far messages have come and reports whether there is nothing
+// left to wait for.
+func (v *survey) reached(sent []Sent, want Delivery) bool {
+	all := true
+	for i := range sent {
+		s := &sent[i]
+		tr := v.trailOf(*s)
+		if s.err != nil || tr == nil {
+			continue
+		}
+		b, at := v.find(tr)
+		states := v.states(tr, b, at)
+		last := states[len(states)-1]
+		s.State, s.Detail = last.State, last.Detail
+		switch {
+		case s.State == want, s.State == Acknowledged:
+		case !s.State.Over(), s.State == Delivered && v.alive(tr):
+			all = false
+		default:
+			s.fail(codeOf(last), fmt.Sprintf("%s: %s%s", s.To, s.State, operator.Suffix(last.Detail)))
+		}
+	}
+	return all
+}
+
+// alive reports whether who took a message may still acknowledge it.
+func (v *survey) alive(tr *trail) bool {
+	m, ok := v.s.Lead.ByInstance(tr.instance)
+	return ok && m.Left == nil
+}
+
+func (s *Sent) fail(code int, msg string) {
+	s.err = &operator.Error{Code: code, Op: "send", Msg: msg, Hint: "waggle msg show " + s.MsgID}
+	s.Error = msg
+}
+
+func codeOf(s MessageState) int {
+	switch s.State {
+	case Refused, Withdrawn, Superseded:
+		return operator.CodeRefused
+	case Expired:
+		return operator.CodeTimeout
+	case DeadLetter, Delivered:
+		if s.time.IsZero() {
+			return operator.CodeFailed // it is gone from the mailbox, and no record tells of an end
+		}
+		return operator.CodeDied
+	}
+	return operator.CodeFailed
+}
+
+// late marks the messages that did not come as far as was wanted.
+func (v *survey) late(sent []Sent, want Delivery, timeout time.Duration) {
+	for i := range sent {
+		s := &sent[i]
+		if s.err == nil && s.State != want && s.State != Acknowledged {
+			s.fail(operator.CodeTimeout, fmt.Sprintf("%s: not %s within %s; it is %s%s", s.To, want, timeout, s.State, operator.Suffix(s.Detail)))
+		}
+	}
+}
+
+// Exit is the code of a send: 0 when every message came as far as was wanted, the
+// code of what failed when all failures have the same, else 1.
+func Exit(sent []Sent) error {
+	var first error
+	for _, s := range sent {
+		switch {
+		case s.err == nil:
+		case first == nil:
+			first = s.err
+		case operator.Code(first) != operator.Code(s.err):
+			return &operator.Error{Code: operator.CodeFailed, Op: "send", Msg: "not everybody got it, for different reasons"}
+		}
+	}
+	return first
+}

@@ -1,0 +1,90 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"waggle"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/transport"
+)
+
+// bridges are the mailboxes of a team's editors. They lie in the team's private
+// directory: an editor is the operator's, not a member.
+func bridges(s *operator.State) mailbox.Dir { return mailbox.Dir{Path: s.Dir.Bridges()} }
+
+// Bridge is the mail of one editor. What is sent to it waits there until the
+// editor took it, however often the connection breaks.
+type Bridge struct{ box *mailbox.Box }
+
+// Unread is what the editor has not taken, oldest first.
+func (b Bridge) Unread(ctx context.Context) ([]InboxEntry, error) {
+	entries, err := b.box.Unread(ctx)
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]InboxEntry, len(entries))
+	for i, e := range entries {
+		shown[i] = EntryOf(e)
+	}
+	return shown, nil
+}
+
+// Take marks messages as taken, by InboxEntry.ID. One that is gone is ignored.
+func (b Bridge) Take(ctx context.Context, ids ...string) error {
+	taken := make([]mailbox.ID, len(ids))
+	for i, s := range ids {
+		id, err := mailbox.ParseID(s)
+		if err != nil {
+			return &operator.Error{Code: operator.CodeUsage, Op: "take", Err: err}
+		}
+		taken[i] = id
+	}
+	return b.box.MarkRead(ctx, taken...)
+}
+
+// RegisterBridge opens the mail behind bridge:ID, and makes it the first time. The
+// id is spelled like a member's name. The team must be waggle's.
+func (o Operator) RegisterBridge(ctx context.Context, name waggle.TeamName, id string) (Bridge, error) {
+	bridge, err := waggle.ParseMember(id)
+	if err != nil {
+		return Bridge{}, &operator.Error{Code: operator.CodeUsage, Op: "bridge", Err: err, Hint: "an editor's id is spelled like a member's name"}
+	}
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return Bridge{}, err
+	}
+	if err := os.MkdirAll(s.Dir.Bridges(), 0o700); err != nil {
+		return Bridge{}, fmt.Errorf("bridge: %w", err)
+	}
+	box, err := bridges(s).Create(bridge, mailbox.Options{})
+	return Bridge{box}, err
+}
+
+// bridge opens the mailbox of an editor that has registered.
+func (o Operator) bridge(ctx context.Context, name waggle.TeamName, to waggle.Address) (mailbox.Store, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	missing := &transport.NotFoundError{To: to, Why: "no editor has registered that id", Hint: "waggle bridge serves editors; an editor registers when it connects"}
+	id, err := waggle.ParseMember(to.Target)
+	if err != nil {
+		return nil, missing
+	}
+	box, err := bridges(s).Open(id, mailbox.Options{})
+	if err != nil {
+		return nil, err
+	}
+	switch _, err := os.Stat(box.Path()); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, missing
+	case err != nil:
+		return nil, fmt.Errorf("bridge: %w", err)
+	}
+	return box, nil
+}

@@ -1,0 +1,237 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// InboxEntry is one message as `inbox` shows it (DESIGN).
+type InboxEntry struct {
+	Index     int           `json:"index"`
+	From      string        `json:"from"`
+	Timestamp string        `json:"timestamp"`
+	Read      bool          `json:"read"`
+	Kind      string        `json:"kind"`
+	Text      string        `json:"text"`
+	Payload   any           `json:"payload"`
+	Summary   string        `json:"summary"`
+	Color     string        `json:"color"`
+	MsgID     string        `json:"msg_id"`
+	Warnings  []string      `json:"warnings"`
+	ID        string        `json:"id"`      // identity: hash and occurrence
+	Archive   string        `json:"archive"` // the file in the archive it is in; "" for one in the mailbox
+	Entry     mailbox.Entry `json:"-"`
+}
+
+// Inbox is one member's messages.
+type Inbox struct {
+	Team    string         `json:"team"`
+	Member  string         `json:"member"`
+	Entries []InboxEntry   `json:"entries"`
+	News    []control.News `json:"news,omitempty"` // filled in by who wants it
+	Reports []string       `json:"-"`              // what was found wrong with the file
+	Path    string         `json:"-"`              // the mailbox file
+	Gone    bool           `json:"-"`              // the team's directory is gone: Entries are what is in the archive
+	box     *mailbox.Located
+}
+
+// Inbox reads a member's mailbox. It consumes nothing. A mailbox that a departed
+// member left behind can still be read.
+func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
+	cfg, err := o.Registry(ctx, name)
+	if o.Homeless(name) {
+		return o.afterwards(ctx, name, member, &team.NotFoundError{What: "team", Name: string(name)})
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := &Inbox{Team: string(name), Member: string(member), Entries: []InboxEntry{}}
+	if m, ok := cfg.Member(member); ok {
+		in.Member = string(m.Name)
+	} else if has, err := o.Boxes(name).Names(); err != nil || !contains(has, member) {
+		return nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
+	}
+	in.box, err = o.Box(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
+		in.Reports = append(in.Reports, r.What)
+	})
+	if err != nil {
+		return nil, err
+	}
+	entries, err := in.box.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if in.Path, err = in.box.Path(); err != nil {
+		return nil, err
+	}
+	why, err := o.unverified(ctx, name)
+	if err != nil { // messages stay readable when a journal is not
+		in.Reports = append(in.Reports, err.Error())
+	}
+	for _, e := range entries {
+		if unread && e.Err == nil && e.Envelope.Read {
+			continue
+		}
+		ie := EntryOf(e)
+		if w, ok := why[in.Member+" "+ie.ID]; ok {
+			ie.Warnings = append(ie.Warnings, unverifiedWarning+": "+w)
+		}
+		in.Entries = append(in.Entries, ie)
+	}
+	return in, nil
+}
+
+// unverifiedWarning begins what is said of an entry that no journal vouches for.
+const unverifiedWarning = "unverified, without effect"
+
+// unverified maps mailbox and entry to why the journals found it unverified.
+func (o Operator) unverified(ctx context.Context, name waggle.TeamName) (map[string]string, error) {
+	s, err := o.State(ctx, name)
+	if s == nil || err != nil {
+		return nil, err
+	}
+	recs, err := s.Records()
+	if err != nil {
+		return nil, err
+	}
+	why := map[string]string{}
+	for _, r := range recs {
+		if r.Kind != control.RecUnverified {
+			continue
+		}
+		var u control.Unverified
+		if err := json.Unmarshal(r.Body, &u); err != nil {
+			return nil, err
+		}
+		why[u.Box+" "+u.Entry] = u.Why
+	}
+	return why, nil
+}
+
+func contains(ns []waggle.MemberName, n waggle.MemberName) bool {
+	for _, have := range ns {
+		if waggle.SameName(have, n) {
+			return true
+		}
+	}
+	return false
+}
+
+func EntryOf(e mailbox.Entry) InboxEntry {
+	ie := InboxEntry{Index: e.Index, ID: e.ID.String(), Warnings: []string{}, Entry: e}
+	if e.Err != nil {
+		ie.Kind, ie.Text = string(waggle.KindInvalid), string(e.Raw)
+		ie.Warnings = append(ie.Warnings, e.Err.Error())
+		return ie
+	}
+	d := waggle.Decode(e.Envelope)
+	env := e.Envelope
+	ie.From, ie.Timestamp, ie.Read, ie.Text, ie.Summary, ie.Color, ie.MsgID = env.From, env.Timestamp, env.Read, env.Text, env.Summary, env.Color, env.MsgID
+	ie.Kind, ie.Warnings = string(d.Kind), append(ie.Warnings, d.Warnings...)
+	switch d.Kind {
+	case waggle.KindText, waggle.KindInvalid, waggle.KindUnknown:
+	default:
+		ie.Payload = d.Payload
+	}
+	return ie
+}
+
+// MarkRead marks entries that Inbox returned. The lead's mailbox of a team that
+// another program leads is never touched (TRUST 5).
+func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
+	name, err := waggle.ParseTeam(in.Team)
+	if err != nil {
+		return err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return err
+	}
+	archive, err := o.marks(ctx, s, name, in)
+	if err != nil {
+		return err
+	}
+	if in.Member == string(waggle.Lead) && operator.AgentLeads(s) {
+		return &operator.Error{Code: operator.CodeRefused, Op: "inbox", Msg: "the lead's mail is for its agent, which marks what it has taken",
+			Hint: "read it without --mark-read"}
+	}
+	var ids []mailbox.ID
+	var kept []mailbox.Entry
+	for _, e := range in.Entries {
+		if e.Entry.Err == nil && !e.Read && (s == nil || !Controls(e)) {
+			ids, kept = append(ids, e.Entry.ID), append(kept, e.Entry)
+		}
+	}
+	if len(ids) == 0 || in.box == nil {
+		return nil
+	}
+	if s != nil && in.Member == string(waggle.Lead) {
+		if err := o.read(ctx, s, ids); err != nil {
+			return err
+		}
+	}
+	if archive.Dir != "" { // what marking removes is kept
+		if err := archive.Keep(kept...); err != nil {
+			return err
+		}
+	}
+	return in.box.MarkRead(ctx, ids...)
+}
+
+// read puts on record that the operator has read words to the lead, unless a
+// member's process says so.
+func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID) error {
+	if err := o.Guard(ctx, s, "reading the lead's mailbox"); err != nil {
+		return err
+	}
+	return o.Append(ctx, s, func() ([]journal.Draft, error) {
+		var t control.Taken
+		for _, id := range ids {
+			if e := id.String(); !s.Lead.Owns(e) {
+				t.Entries = append(t.Entries, e)
+			}
+		}
+		if len(t.Entries) == 0 {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: control.RecTaken, Must: true, Body: t}}, nil
+	})
+}
+
+// News is what the lead's session is to be told that was told everything up to
+// after, and the seq up to which it is told then: the status of members as far as
+// it is worth a turn. One call is one wake-up; none is due when it is empty.
+func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.Seq) ([]control.News, journal.Seq, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, after, err
+	}
+	if _, err := o.Pass(ctx, s); err != nil {
+		return nil, after, err
+	}
+	return s.Lead.NewsAfter(after), max(after, s.Lead.Head()), nil
+}
+
+// IsStatus reports a message that is told to the lead's session as news, if at
+// all.
+func IsStatus(e InboxEntry) bool {
+	switch waggle.Kind(e.Kind) {
+	case waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted:
+		return true
+	}
+	return false
+}
+
+// Controls reports whether an entry is for the machine, which marks it itself.
+func Controls(e InboxEntry) bool {
+	k := waggle.Kind(e.Kind)
+	return k != waggle.KindText && k != waggle.KindUnknown && k != waggle.KindSystemInit
+}

@@ -1,0 +1,51 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+
+	"waggle"
+	"waggle/boxes"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// marks says whether a mailbox is ours to mark: the lead's of a team that waggle leads,
+// and those of members that waggle runs or that were registered here. A real reader's
+// mail is its own. The archive is where a copy goes of what marking removes; zero:
+// marking removes nothing.
+func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.TeamName, in *Inbox) (mailbox.Archive, error) {
+	refuse := func(why string) (mailbox.Archive, error) {
+		return mailbox.Archive{}, &operator.Error{Code: operator.CodeRefused, Op: "inbox", Msg: fmt.Sprintf("the mailbox of %s in team %s is not ours to mark: %s", in.Member, in.Team, why),
+			Hint: "read it without --mark-read"}
+	}
+	if in.box == nil {
+		return mailbox.Archive{}, nil
+	}
+	lead := waggle.SameName(waggle.MemberName(in.Member), waggle.Lead)
+	if s == nil && lead {
+		return refuse("another program leads it")
+	}
+	own := s
+	if own == nil {
+		cfg, err := o.Registry(ctx, name)
+		if err != nil {
+			return mailbox.Archive{}, err
+		}
+		if own, _, err = o.Ledger(ctx, cfg); err != nil {
+			return mailbox.Archive{}, err
+		}
+	}
+	if m, ok := own.Lead.Member(waggle.MemberName(in.Member)); !lead && (!ok || m.Left != nil) {
+		return refuse("whoever reads it was not registered here, and takes its mail itself")
+	}
+	layout, err := in.box.Layout()
+	if err != nil {
+		return mailbox.Archive{}, err
+	}
+	if layout != mailbox.JSONL && team.DialectOf(name) != team.DialectSession {
+		return mailbox.Archive{}, nil
+	}
+	return mailbox.Archive{Dir: boxes.MailDir(own.Dir.Archive(), waggle.MemberName(in.Member))}, nil
+}

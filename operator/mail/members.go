@@ -1,0 +1,98 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// Leftover is a team that has ended, but whose files are still in the wire tree:
+// whoever ended it was stopped on the way. Nil when there is none.
+func (o Operator) Leftover(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+	cfg, err := o.Listing(ctx, name)
+	var missing *team.NotFoundError
+	var corrupt *team.CorruptError
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return nil, nil // nothing says whose it was
+	}
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := o.Home.Find(o.RootURL, name)
+	for _, dir := range dirs {
+		if dir.UID != operator.UIDOf(cfg) {
+			continue
+		}
+		s, err := o.OpenState(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if s.Lead.Ended != nil {
+			return s, nil
+		}
+		return nil, nil
+	}
+	return nil, err
+}
+
+// ArchiveOf is where the old mail of a team's members is kept: in STATE, under the
+// team's identity, which for another program's team is its session.
+func (o Operator) ArchiveOf(s *operator.State, cfg *team.Config) (string, error) {
+	if s != nil {
+		return s.Dir.Archive(), nil
+	}
+	dir, err := o.Home.Create(o.RootURL, cfg.Name, operator.UIDOf(cfg))
+	return dir.Archive(), err
+}
+
+// Register adds a member that another program runs. The mail of an earlier member
+// of that name is archived first; archived is where. In a team that waggle leads its
+// prompt is the first entry of its mailbox.
+func (o Operator) Register(ctx context.Context, name waggle.TeamName, m team.Member, unique bool) (added team.Member, archived string, err error) {
+	reg, err := team.Open(o.Root, name, team.Options{})
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	if s == nil {
+		if left, err := o.Leftover(ctx, name); left != nil || err != nil {
+			return team.Member{}, "", errors.Join(err, team.Deleting.May(team.OnJoin))
+		}
+	}
+	kept, err := o.ArchiveOf(s, cfg)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	if s != nil {
+		if m.Prompt != "" {
+			if err := sendable(m.Prompt); err != nil {
+				return team.Member{}, "", fmt.Errorf("prompt: %w", err)
+			}
+		}
+		m.Model = cmp.Or(m.Model, NoModel)
+		m = Present(m)
+	}
+	if added, archived, err = reg.KeepIn(kept).Add(ctx, m, unique); err != nil || m.BackendType == BackendAdopted {
+		return added, archived, err // who adopts puts the process on record with it
+	}
+	if err := o.Admit(ctx, cfg, added); err != nil {
+		return team.Member{}, "", errors.Join(err, reg.Remove(ctx, added.Name, o.Minter.Now()))
+	}
+	if s == nil {
+		return added, archived, nil // its dialect has no entry of that kind
+	}
+	return added, archived, o.prompt(ctx, name, added)
+}

@@ -1,0 +1,291 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// StoredMessage is a message, where it lies, and what became of it.
+type StoredMessage struct {
+	To       string          `json:"to"`
+	From     string          `json:"from"`
+	MsgID    string          `json:"msg_id"`
+	State    Delivery        `json:"state"` // the last of States
+	Since    string          `json:"since"` // of the newest state that a record tells the time of
+	Ahead    int             `json:"ahead"` // unread before it, while it waits
+	Priority string          `json:"priority"`
+	Entry    InboxEntry      `json:"entry"` // index -1: it is in no mailbox
+	Raw      json.RawMessage `json:"raw"`
+	States   []MessageState  `json:"states"`
+}
+
+// Message finds messages by msg_id or by the beginning of one or of their id, in
+// every mailbox of a team and in its journals, and tells what became of each. A
+// message that is on record is found also when another program has erased it.
+func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) ([]StoredMessage, error) {
+	v, err := o.survey(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	named := func(msgID, entry string) bool {
+		return msgID == id || len(id) >= shortID && (strings.HasPrefix(msgID, id) || strings.HasPrefix(entry, id))
+	}
+	var msgs []StoredMessage
+	for _, b := range v.boxes {
+		for i, e := range b.entries {
+			if named(e.Envelope.MsgID, e.ID.String()) {
+				msgs = append(msgs, v.message(v.t.at(b.name, e.ID.String()), b, i))
+			}
+		}
+	}
+	for _, tr := range v.t.order {
+		if b, i := v.find(tr); i < 0 && named(tr.env.MsgID, tr.id) {
+			msgs = append(msgs, v.message(tr, b, i))
+		}
+	}
+	if len(msgs) == 0 {
+		return nil, &team.NotFoundError{What: "message", Name: id}
+	}
+	return msgs, nil
+}
+
+// Messages lists the words that are on record with their senders, oldest first, with
+// what became of each. all adds the control messages.
+func (o Operator) Messages(ctx context.Context, name waggle.TeamName, all bool) ([]StoredMessage, error) {
+	v, err := o.survey(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	msgs := []StoredMessage{}
+	for _, tr := range v.t.order {
+		if b, i := v.find(tr); all || tr.mail.Kind == waggle.KindText {
+			msgs = append(msgs, v.message(tr, b, i))
+		}
+	}
+	return msgs, nil
+}
+
+// survey is a team's journals and mailboxes as they are now.
+type survey struct {
+	s     *operator.State
+	cfg   *team.Config
+	led   bool
+	past  bool // the team is gone, and with it its mailboxes
+	t     *tracer
+	boxes []*openBox
+	now   time.Time
+	there map[*trail]bool // were in their mailbox, by the record, before the mailboxes were read
+}
+
+type openBox struct {
+	name    waggle.MemberName
+	entries []mailbox.Entry
+	file    int64 // time of its file, Unix nanoseconds
+	pruned  bool  // readers remove what they have read
+}
+
+func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, error) {
+	v := &survey{}
+	var err error
+	if v.cfg, err = o.Registry(ctx, name); err != nil {
+		return o.surveyPast(ctx, name, err)
+	}
+	if v.s, v.led, err = o.Ledger(ctx, v.cfg); err != nil {
+		return nil, err
+	}
+	v.t = newTracer(v.s)
+	return v, v.look(ctx, o)
+}
+
+// look reads the journals, the mailboxes, and the journals again: what was on
+// record as written before, is in no mailbox, and is not on record as taken after,
+// was taken out by somebody else.
+func (v *survey) look(ctx context.Context, o Operator) error {
+	if err := v.t.refresh(ctx); err != nil {
+		return err
+	}
+	v.there = map[*trail]bool{}
+	for _, tr := range v.t.order {
+		v.there[tr] = tr.reached(Written)
+	}
+	names, err := o.Boxes(v.cfg.Name).Names()
+	if err != nil {
+		return err
+	}
+	v.boxes, v.now = nil, o.Minter.Now()
+	for _, n := range names {
+		box, err := o.Box(v.cfg, n, nil)
+		if err != nil {
+			return err
+		}
+		b := &openBox{name: n, file: mailbox.FileTime(box)}
+		if b.entries, err = box.Entries(ctx); err != nil {
+			return err
+		}
+		l, err := box.Layout()
+		if err != nil {
+			return err
+		}
+		b.pruned = l == mailbox.JSONL || v.cfg.Dialect() == team.DialectSession
+		v.boxes = append(v.boxes, b)
+	}
+	if v.led {
+		if err := v.lookAtBridges(ctx); err != nil {
+			return err
+		}
+	}
+	return v.t.refresh(ctx)
+}
+
+// lookAtBridges adds what waits for editors, under the addresses that they are sent to.
+func (v *survey) lookAtBridges(ctx context.Context) error {
+	files, err := filepath.Glob(filepath.Join(v.s.Dir.Bridges(), "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		id, err := waggle.ParseMember(strings.TrimSuffix(filepath.Base(f), ".json"))
+		if err != nil {
+			continue
+		}
+		box, err := bridges(v.s).Open(id, mailbox.Options{})
+		if err != nil {
+			return err
+		}
+		b := &openBox{name: waggle.MemberName(string(waggle.SchemeBridge) + ":" + string(id))}
+		if b.entries, err = box.Entries(ctx); err != nil {
+			return err
+		}
+		v.boxes = append(v.boxes, b)
+	}
+	return nil
+}
+
+// find returns where a message lies; index -1 when in no mailbox.
+func (v *survey) find(tr *trail) (*openBox, int) {
+	for _, b := range v.boxes {
+		if !waggle.SameName(b.name, tr.to) {
+			continue
+		}
+		for i, e := range b.entries {
+			if e.ID.String() == tr.id {
+				return b, i
+			}
+		}
+		return b, -1
+	}
+	return &openBox{name: tr.to}, -1
+}
+
+func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
+	m := StoredMessage{To: string(tr.to), Priority: string(control.PriorityNormal)}
+	if tr.words != nil && tr.words.Priority != "" {
+		m.Priority = string(tr.words.Priority)
+	}
+	if i >= 0 {
+		m.Entry, m.Raw = EntryOf(b.entries[i]), b.entries[i].Raw
+	} else {
+		m.Entry, m.Raw = EntryOf(mailbox.Entry{Index: -1, Envelope: tr.env}), tr.mail.Envelope
+		m.Entry.ID = tr.id
+	}
+	for _, sent := range v.t.order {
+		if i >= 0 && tr.mail == nil && sent.to == tr.to && sent.env.MsgID != "" && sent.env.MsgID == m.Entry.MsgID {
+			m.Entry.Warnings = append(m.Entry.Warnings, "another program altered it: what was sent is on record")
+		}
+	}
+	m.From, m.MsgID = m.Entry.From, m.Entry.MsgID
+	m.States = v.states(tr, b, i)
+	now := m.States[len(m.States)-1]
+	m.State = now.State
+	for _, s := range m.States {
+		if s.At != "" {
+			m.Since = s.At
+		}
+	}
+	if !m.State.Over() && i >= 0 {
+		for _, e := range b.entries[:i] {
+			if e.Err == nil && !e.Envelope.Read {
+				m.Ahead++
+			}
+		}
+	}
+	return m
+}
+
+// states are what the records tell of a message and then what the mailbox shows.
+func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
+	states := tr.settled()
+	add := func(d Delivery, evidence, detail string) {
+		states = append(states, MessageState{State: d, Evidence: evidence, Detail: detail})
+	}
+	if i >= 0 && !tr.reached(Written, Delivered, Acknowledged, Refused) {
+		add(Written, "the mailbox", "")
+		if tr.mail == nil { // nobody's record has it: its own word for the time
+			states[len(states)-1].At = b.entries[i].Envelope.Timestamp
+		}
+	}
+	if len(states) > 0 && states[len(states)-1].State.Over() {
+		return states
+	}
+	m, run := v.s.Lead.ByInstance(tr.instance)
+	run = run && m.Left == nil && m.Trust != control.FileTrust
+	switch {
+	case tr.words != nil && tr.words.Expires != nil && !v.now.Before(*tr.words.Expires):
+		add(Expired, "the clock", "nobody took it in time")
+	case i >= 0 && !run && b.entries[i].Envelope.Read: // a member of ours says so in its journal
+		add(Delivered, "the mailbox", "it is marked read")
+	case i >= 0 && run:
+		p := control.PriorityNormal
+		if tr.words != nil {
+			p = tr.words.Priority
+		}
+		if why := busy(v.s, m, p); why != "" {
+			add(Held, "journal of "+string(m.Name), why)
+		}
+	case i >= 0:
+	case v.past: // nobody knows whether it was read
+	case run && v.there[tr]:
+		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
+	case tr.from != string(journal.Leader) && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.states[0].time) > guestPuts:
+		add(vanished(tr, b))
+	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
+		// Its sender sends it, and again when it is erased, until the lead has it.
+	case v.written(tr) && v.abroad(tr):
+		add(vanished(tr, b))
+	case v.written(tr) && b.pruned:
+		add(Delivered, "the mailbox", "it is gone: who reads there removes what was read")
+	case v.written(tr):
+		add(DeadLetter, "the mailbox", "it is gone, unread: another program erased or altered it")
+	}
+	return states
+}
+
+// written reports a message that was in its mailbox: it says so itself, or its
+// sender has put a later one there.
+func (v *survey) written(tr *trail) bool {
+	if v.there[tr] {
+		return true
+	}
+	for _, later := range v.t.order {
+		if later.from != tr.from || later.to != tr.to || later.seq <= tr.seq {
+			continue
+		}
+		if _, i := v.find(later); i >= 0 || later.taken() || later.reached(Refused) {
+			return true
+		}
+	}
+	return false
+}
+
+// guestPuts is more than a guest takes to put what it says into the lead's mailbox.
+const guestPuts = 10 * time.Second

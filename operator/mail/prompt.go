@@ -1,0 +1,66 @@
+package mail
+
+import (
+	"context"
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/mailbox"
+)
+
+// Attachment is the message that seed 003 puts unread mail into.
+type Attachment struct {
+	Type    string            `json:"type"` // user
+	Message AttachmentMessage `json:"message"`
+	IsMeta  bool              `json:"isMeta"`
+}
+
+// AttachmentMessage is its content.
+type AttachmentMessage struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// Attach formats what is unread in an inbox as one message for an agent (WIRE §6.3),
+// and keeps in the inbox only what is in it: MarkRead then marks exactly that. What
+// the machine of a member that waggle runs takes by itself is left out. The list is
+// empty when nothing is unread.
+func (o Operator) Attach(ctx context.Context, in *Inbox) ([]Attachment, error) {
+	machine, err := o.hasMachine(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	var kept []InboxEntry
+	var unread []mailbox.Entry
+	doubted := map[mailbox.ID]bool{}
+	for _, e := range in.Entries {
+		if e.Entry.Err != nil || e.Read || machine && Controls(e) {
+			continue
+		}
+		kept, unread = append(kept, e), append(unread, e.Entry)
+		for _, w := range e.Warnings {
+			doubted[e.Entry.ID] = doubted[e.Entry.ID] || strings.HasPrefix(w, unverifiedWarning)
+		}
+	}
+	in.Entries = kept
+	p := mailbox.PromptOf(unread, func(e mailbox.Entry) bool { return doubted[e.ID] })
+	if p.Text == "" {
+		return []Attachment{}, nil
+	}
+	return []Attachment{{Type: "user", Message: AttachmentMessage{Role: "user", Content: p.Text}, IsMeta: true}}, nil
+}
+
+// hasMachine reports whether a program of ours takes the control messages of this
+// mailbox.
+func (o Operator) hasMachine(ctx context.Context, in *Inbox) (bool, error) {
+	s, err := o.State(ctx, waggle.TeamName(in.Team))
+	if s == nil || err != nil {
+		return false, err
+	}
+	if in.Member == string(waggle.Lead) {
+		return true, nil
+	}
+	m, ok := s.Lead.Member(waggle.MemberName(in.Member))
+	return ok && m.Left == nil && m.Trust != control.FileTrust, nil
+}

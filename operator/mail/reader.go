@@ -1,0 +1,95 @@
+package mail
+
+import (
+	"context"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/team"
+)
+
+// What a mailbox tells of a message whose reader writes no journal here: it belongs to a
+// member that another program runs, or to another program's lead.
+
+// abroad reports such a message.
+func (v *survey) abroad(tr *trail) bool {
+	if waggle.SameName(tr.to, waggle.Lead) {
+		return !v.led
+	}
+	m, ok := v.s.Lead.Member(tr.to)
+	return !ok || m.Trust == control.FileTrust
+}
+
+// vanished tells what became of one that is not in its mailbox any more.
+func vanished(tr *trail, b *openBox) (d Delivery, evidence, detail string) {
+	again := ""
+	if tr.again != "" {
+		again = "; it was sent a second time, since another program had erased it"
+	}
+	switch trace(tr, b) {
+	case mailbox.Lies:
+		return Written, "the mailbox", "another program has written it anew without its id" + again
+	case mailbox.Marked:
+		return Delivered, "the mailbox", "it is marked read, and was written anew without its id" + again
+	case mailbox.Taken:
+		return Delivered, "the mailbox", "it is gone, and nothing older waits there: its reader has taken it" + again
+	}
+	return Erased, "the mailbox", "it is gone beside older unread messages, or with the file: nobody has read it" + again
+}
+
+func trace(tr *trail, b *openBox) mailbox.Trace {
+	return mailbox.TraceOf(mailbox.Written{Envelope: tr.env, File: tr.file}, b.entries, b.file)
+}
+
+// mend sends words once more, under the same id, that were erased before their reader
+// took them.
+func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
+	for i := range sent {
+		s := &sent[i]
+		tr := v.trailOf(*s)
+		if s.err != nil || tr == nil || tr.words == nil || tr.again != "" || !v.written(tr) || !v.abroad(tr) || tr.reached(Withdrawn, Superseded, Expired, DeadLetter) {
+			continue
+		}
+		b, at := v.find(tr)
+		if at >= 0 || trace(tr, b) != mailbox.Erased {
+			continue
+		}
+		if m, ok := v.s.Lead.Member(tr.to); ok && v.led && m.Left == nil { // whoever leads sends it again, and nobody else
+			if _, err := o.Pass(ctx, v.s); err != nil {
+				return err
+			}
+			if err := v.look(ctx, o); err != nil {
+				return err
+			}
+			continue
+		}
+		box, err := o.Box(v.cfg, tr.to, nil)
+		if err == nil {
+			err = box.Append(ctx, tr.env)
+		}
+		if err != nil {
+			return err
+		}
+		file := mailbox.FileTime(box)
+		if err := o.Append(ctx, v.s, func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(tr.seq), File: file, Again: control.ErasedOnce}}}, nil
+		}); err != nil {
+			return err
+		}
+		if err := v.look(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileTime is when the file of a member's mailbox was last written; 0: not known.
+func (o Operator) fileTime(name waggle.TeamName, to waggle.MemberName) int64 {
+	box, err := o.Box(&team.Config{Name: name}, to, nil)
+	if err != nil {
+		return 0
+	}
+	return mailbox.FileTime(box)
+}

@@ -1,0 +1,86 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// BackendRegistered is the backend of a member that another program runs and that was
+// registered here.
+const BackendRegistered = "registered"
+
+// Admit puts a member on record that was just registered: in the journal of a team that
+// waggle leads, and otherwise in the operator's own beside it. From then on it is ours:
+// it is heard by file, is asked when the team ends, and may be removed.
+func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) error {
+	s, _, err := o.Ledger(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if err := o.begin(ctx, s); err != nil {
+		return err
+	}
+	id, err := o.Minter.UID()
+	if err != nil {
+		return err
+	}
+	return o.Append(ctx, s, func() ([]journal.Draft, error) {
+		var ds []journal.Draft
+		if old, ok := s.Lead.Member(m.Name); ok && old.Left == nil { // its entry was taken out by somebody else
+			ds = s.Lead.Let(old, control.LeftReplaced, "registered anew")
+		}
+		return append(ds, journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: control.Instance(id), Name: m.Name, Color: m.Color,
+			Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: control.FileTrust}}), nil
+	})
+}
+
+// mineAbroad lists the members of another program's team that were registered here and
+// are still in its registry.
+func mineAbroad(s *operator.State, cfg *team.Config) (names []waggle.MemberName) {
+	for _, m := range s.Lead.Live() {
+		if e, ok := cfg.Member(m.Name); ok && !e.Gone() {
+			names = append(names, e.Name)
+		}
+	}
+	return names
+}
+
+// Discharge ends the membership, on record here, of one that leaves another program's
+// team. One that was not registered here is not ours to remove.
+func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.MemberName) error {
+	s, _, err := o.Ledger(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	m, ok := s.Lead.Member(name)
+	if !ok || m.Left != nil {
+		return &operator.Error{Code: operator.CodeRefused, Op: "remove", Msg: fmt.Sprintf("another program leads team %s, and %s was not registered here: it is not ours to remove", cfg.Name, name),
+			Hint: "end it where it was started"}
+	}
+	return o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Let(m, control.LeftReleased, "removed"), nil })
+}
+
+// firstSummary is what seed 002 gives a first prompt.
+const firstSummary = "Initial system prompt"
+
+// prompt writes what a registered member of a team of ours was told to be as the first
+// entry of its mailbox (seed 002): whoever runs it reads files. It is words.
+func (o Operator) prompt(ctx context.Context, name waggle.TeamName, m team.Member) error {
+	if m.Prompt == "" {
+		return nil
+	}
+	sent, err := o.Send(ctx, name, Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: m.Name}, Text: m.Prompt, first: true})
+	if err == nil {
+		err = Exit(sent)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is registered, and its prompt is not in its mailbox: %w", m.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,347 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/team"
+	"waggle/transport"
+)
+
+// Message is plain text to send.
+type Message struct {
+	To      waggle.Address
+	Text    string
+	Summary string // "": the first line
+	Color   string
+	As      string // sender's name; "": the operator's, see signer
+	// Priority says when it reaches a busy session; "" is normal. Anything else
+	// is for the lead's own words to members that waggle runs.
+	Priority control.Priority
+	// Supersedes is the msg_id, or its beginning, of words to the same recipient
+	// that these replace; too late when those were taken.
+	Supersedes string
+	// Expires is how long it may wait for its recipient; 0: for ever.
+	Expires time.Duration
+
+	// ID is the msg_id; "": a new one. Words of the same id, sender and text that are on
+	// record for a member are not sent again, so that a caller may repeat itself. In a
+	// message to everyone each has an id that follows from this one and the recipient.
+	ID string
+
+	// Metadata is for readers of the entry: a JSON object, or nil.
+	Metadata json.RawMessage
+	// Want is Acknowledged when it is only sent to those who can do that: members
+	// that waggle runs.
+	Want Delivery
+
+	inside *control.Member // from inside whose process it is sent
+	first  bool            // it is what a member was told to be, the first entry of its mailbox
+}
+
+// Sent is what became of a message to one recipient (DESIGN, `send`).
+type Sent struct {
+	To     string   `json:"to"`
+	MsgID  string   `json:"msg_id"`
+	State  Delivery `json:"state"` // written, queued, refused, failed; with Await what was reached
+	Ahead  int      `json:"ahead"` // unread messages before this one
+	Detail string   `json:"detail"`
+	Error  string   `json:"error"`
+	err    error
+	team   waggle.TeamName // of a member; "": it went to another address
+}
+
+// Err is the cause behind Error.
+func (s Sent) Err() error { return s.err }
+
+// maxSummary is where real clients cut a summary (WIRE §1.18).
+const maxSummary = 200
+
+// refusal says which command does what a text pretends to be.
+var refusal = map[waggle.Kind]string{
+	waggle.KindPermissionResponse:        "waggle approve or waggle deny answers a request",
+	waggle.KindPlanApprovalResponse:      "waggle approve or waggle deny answers a plan",
+	waggle.KindSandboxPermissionResponse: "waggle approve or waggle deny answers a network request",
+	waggle.KindShutdownRequest:           "waggle down ends a team",
+	waggle.KindTaskAssignment:            "waggle task assign gives a task to a member",
+}
+
+// Send sends plain text to an address. What goes to a member is on record before
+// it is sent (Words of package control), and waggle msg show follows it. An unknown recipient is an error and makes
+// no file; text that decodes to a known kind is refused: it would look like
+// control and have no authority. A message to everyone is one tracked send each,
+// never to the sender. The team may be "" for an address that is not a member's.
+func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]Sent, error) {
+	if err := sendable(m.Text); err != nil {
+		return nil, err
+	}
+	var cfg *team.Config
+	if name != "" {
+		var err error
+		if cfg, err = o.Registry(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	s, from, color, err := o.sender(ctx, cfg, &m)
+	if err != nil {
+		return nil, err
+	}
+	to, err := recipients(cfg, operator.LeadOf(s, m.To), from)
+	if err != nil {
+		return nil, err
+	}
+	way := o.router(cfg)
+	letters := make([]*letter, len(to))
+	for i, r := range to {
+		letters[i] = o.letter(s, r, from, color, m)
+	}
+	if s != nil {
+		o.sendMembers(ctx, s, way, letters, m)
+	}
+	results := make([]Sent, len(to))
+	for i, l := range letters {
+		if l.to.Scheme != waggle.SchemeMember && l.res.err == nil {
+			o.sendOut(ctx, way, l)
+		}
+		results[i] = l.res
+	}
+	return results, nil
+}
+
+// sendable refuses what is no message or pretends to be control.
+func sendable(text string) error {
+	if len(text) > waggle.MaxText || !utf8.ValidString(text) { // before anything reads it
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
+	}
+	if d := waggle.DecodeText(text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
+		hint := refusal[d.Kind]
+		if hint == "" {
+			hint = "only a member's own machine sends it"
+		}
+		kind := string(d.Kind)
+		if d.Kind == waggle.KindInvalid {
+			kind = d.Type
+		}
+		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send carries words only", kind), Hint: hint}
+	}
+	if strings.TrimSpace(text) == "" {
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "there is nothing to send"}
+	}
+	return nil
+}
+
+// router holds a sender for every scheme that this operator reaches. cfg may be
+// nil: then it reaches no members.
+func (o Operator) router(cfg *team.Config) transport.Router {
+	r := transport.Router{waggle.SchemeUDS: sockets{o, transport.Sockets{Keys: o.Home.SocketKeys()}}, waggle.SchemeHTTP: transport.Web{Token: o.webToken}}
+	if cfg != nil {
+		r[waggle.SchemeMember] = transport.Mailboxes{Open: func(_ context.Context, to waggle.Address) (mailbox.Store, error) {
+			return o.Box(cfg, to.Member, nil)
+		}}
+		r[waggle.SchemeBridge] = transport.Mailboxes{Open: func(ctx context.Context, to waggle.Address) (mailbox.Store, error) {
+			return o.bridge(ctx, cfg.Name, to)
+		}}
+	}
+	return r
+}
+
+// sender is whose chat this is, and where it goes on record; nil for a message to
+// no team. The name carries no authority. What a member's own process sends is
+// that member's, whatever it says.
+func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *operator.State, from, color string, err error) {
+	if m.Priority, err = control.ParsePriority(string(m.Priority)); err != nil {
+		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+	}
+	name := waggle.MemberName("operator")
+	if m.As != "" {
+		if name, err = waggle.ParseMember(m.As); err != nil {
+			return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
+		}
+	}
+	switch toOne := m.To.Scheme == waggle.SchemeMember; {
+	case m.ID != "" && !msgID(m.ID):
+		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("--id %.64q is no message id", m.ID), Hint: "a UUID, for instance from uuidgen"}
+	case m.ID != "" && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
+		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "--id is for members: nothing else remembers what was sent", Hint: "send to a member's name"}
+	case m.Supersedes != "" && !toOne:
+		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "a message to one member supersedes another to the same"}
+	case (m.Priority != control.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
+		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "a priority and an expiry are for members", Hint: "send to a member's name"}
+	}
+	if cfg == nil {
+		return nil, string(name), m.Color, nil
+	}
+	s, led, err := o.Ledger(ctx, cfg)
+	if err != nil {
+		return nil, "", "", err
+	}
+	if err := o.steeringGuard(ctx, s, led, *m); err != nil {
+		return nil, "", "", err
+	}
+	callers, err := o.Callers(s)
+	switch {
+	case err != nil:
+		return nil, "", "", err
+	case len(callers) > 1:
+		return nil, "", "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "it was called from inside " + operator.Names(callers) + ": nobody can tell which",
+			Hint: "members that send by themselves need backend: process"}
+	case len(callers) == 1:
+		m.inside = callers[0]
+	}
+	switch {
+	case m.inside != nil && m.As != "" && !waggle.SameName(name, m.inside.Name):
+		return nil, "", "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("member %s cannot send as %s", m.inside.Name, name)}
+	case m.inside != nil:
+		name = m.inside.Name
+	case led && m.As == "":
+		return s, string(waggle.Lead), m.Color, nil // the operator is the lead of a team that waggle leads
+	}
+	if m.inside == nil {
+		if name, err = o.Signer(ctx, s, cfg, led, m.As); err != nil {
+			return nil, "", "", err
+		}
+	}
+	if err := o.begin(ctx, s); err != nil {
+		return nil, "", "", err
+	}
+	color = m.Color
+	if mem, ok := cfg.Member(name); ok && color == "" {
+		color = mem.Color
+	}
+	return s, string(name), color, nil
+}
+
+// recipients resolves an address: a member's in the roster, everyone's into each
+// member's, any other is itself.
+func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Address, error) {
+	if a.Scheme != waggle.SchemeBroadcast && a.Scheme != waggle.SchemeMember {
+		return []waggle.Address{a}, nil
+	}
+	if cfg == nil {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in a team, and none is named", a), Hint: "--team NAME"}
+	}
+	if a.Scheme == waggle.SchemeBroadcast {
+		var to []waggle.Address
+		for _, m := range cfg.Members {
+			if !m.Gone() && !waggle.SameName(m.Name, waggle.MemberName(from)) {
+				to = append(to, waggle.Address{Scheme: waggle.SchemeMember, Member: m.Name})
+			}
+		}
+		if len(to) == 0 {
+			return nil, &operator.Error{Code: operator.CodeNotFound, Op: "send", Msg: "the team has nobody else"}
+		}
+		return to, nil
+	}
+	if a.Team != "" && a.Team != cfg.Name {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in team %s, and this is %s", a.Member, a.Team, cfg.Name), Hint: "--team " + string(a.Team)}
+	}
+	m, ok := cfg.Member(a.Member)
+	if !ok || m.Gone() {
+		return nil, &team.NotFoundError{What: "member", Name: string(a.Member), Near: cfg.Near(string(a.Member))}
+	}
+	return []waggle.Address{{Scheme: waggle.SchemeMember, Member: m.Name}}, nil
+}
+
+// letter is a message to one recipient, on its way.
+type letter struct {
+	to  waggle.Address
+	env waggle.Envelope
+	ord *control.Order // its record
+	res Sent
+}
+
+func (l *letter) fail(state Delivery, err error) {
+	l.res.State, l.res.Error, l.res.err = state, err.Error(), err
+}
+
+func (o Operator) letter(s *operator.State, to waggle.Address, from, color string, m Message) *letter {
+	l := &letter{to: to, res: Sent{To: to.String(), State: Failed}}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		l.fail(Failed, err)
+		return l
+	}
+	l.env = waggle.Envelope{From: from, Text: m.Text, Summary: m.Summary, Timestamp: waggle.FormatTime(mint.Now), Color: color,
+		MsgV: 1, MsgID: mint.MsgID, Type: "message"}
+	switch {
+	case m.ID != "" && m.To.Scheme == waggle.SchemeBroadcast: // no two messages have one id
+		l.env.MsgID = uuid.NewSHA1(uuid.MustParse(m.ID), []byte(to.Member)).String()
+	case m.ID != "":
+		l.env.MsgID = m.ID
+	}
+	if m.first {
+		l.env.Type, l.env.Summary = string(waggle.KindSystemInit), firstSummary
+	}
+	if l.env.Summary == "" {
+		l.env.Summary, _, _ = strings.Cut(strings.TrimSpace(m.Text), "\n")
+	}
+	l.env.Summary = Cut(l.env.Summary, maxSummary)
+	if l.env, err = Extras(s, l.env, m); err != nil {
+		l.fail(Failed, err)
+		return l
+	}
+	if to.Scheme == waggle.SchemeMember {
+		l.res.MsgID, l.res.team = l.env.MsgID, s.Team
+	}
+	return l
+}
+
+// sendOut sends a letter to an address that is not a member's.
+func (o Operator) sendOut(ctx context.Context, way transport.Sender, l *letter) {
+	receipt, err := way.Send(ctx, l.to, l.env)
+	if err != nil {
+		l.fail(Failed, hinted(err))
+		return
+	}
+	l.res.MsgID, l.res.State, l.res.Ahead, l.res.Detail = receipt.MsgID, Delivery(receipt.State), receipt.Ahead, receipt.Detail
+}
+
+// Extras adds what only some readers know: metadata, and in teams that waggle leads
+// the id as seed 002 spells it.
+func Extras(s *operator.State, env waggle.Envelope, m Message) (waggle.Envelope, error) {
+	var err error
+	if len(m.Metadata) > 0 {
+		if env, err = env.With("metadata", m.Metadata); err != nil {
+			return env, err
+		}
+	}
+	if s == nil || s.JournalName != journal.Leader {
+		return env, nil
+	}
+	return env.WithMessageID()
+}
+
+// hinted adds what to do about an address that leads nowhere.
+func hinted(err error) error {
+	var missing *transport.NotFoundError
+	var other *transport.NotSocketError
+	switch {
+	case errors.Is(err, transport.ErrPlain):
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+	case errors.As(err, &missing):
+		return &operator.Error{Code: operator.CodeNotFound, Op: "send", Err: err, Hint: missing.Hint}
+	case errors.As(err, &other):
+		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err, Hint: "a mailbox file takes messages by its member's name: waggle send NAME TEXT"}
+	}
+	return err
+}
+
+// Cut shortens s to n characters.
+func Cut(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return string([]rune(s)[:n-1]) + "…"
+}

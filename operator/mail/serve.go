@@ -1,0 +1,231 @@
+package mail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/team"
+	"waggle/transport"
+)
+
+// Endpoint is where other processes POST messages for the teams of this root. Its
+// file is private: who can read it may send what the operator may send.
+type Endpoint struct {
+	V     int    `json:"v"`
+	URL   string `json:"url"` // http://127.0.0.1:PORT
+	Token string `json:"token"`
+	PID   int    `json:"pid"`
+}
+
+// ServeOptions are the settings of Serve.
+type ServeOptions struct {
+	Listen            string           // "" takes a free port of 127.0.0.1
+	CertFile, KeyFile string           // both or neither; required for an address that other machines reach
+	Team              waggle.TeamName  // "": every team of the root
+	Names             []string         // host names under which it is reached, besides the loopback's
+	NewToken          bool             // make the token anew, so that who had the old one is out
+	Ready             func(e Endpoint) // told once it answers; may be nil
+}
+
+// Serve takes messages by HTTP until ctx ends. There is one such endpoint for a
+// STATE; the token outlives it. Who has no token is recorded in the journal of the
+// team that it wanted.
+func (o Operator) Serve(ctx context.Context, so ServeOptions) (err error) {
+	if (so.CertFile == "") != (so.KeyFile == "") {
+		return &operator.Error{Code: operator.CodeUsage, Op: "serve", Msg: "a certificate needs its key, and a key its certificate"}
+	}
+	if so.Listen == "" {
+		so.Listen = "127.0.0.1:0"
+	}
+	if err := transport.CheckListen(so.Listen, so.CertFile != ""); err != nil {
+		return &operator.Error{Code: operator.CodeUsage, Op: "serve", Err: err, Hint: "--listen 127.0.0.1:0, or --cert and --key"}
+	}
+	place := o.Home.Endpoint()
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	release, held, err := atomicfile.TryFlock(o.Home.EndpointLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	if err != nil {
+		return fmt.Errorf("serve: %w", err)
+	}
+	if !held {
+		return &operator.Error{Code: operator.CodeLocked, Op: "serve", Msg: "an endpoint of this state runs already", Hint: "waggle serve --where says where"}
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	e, err := o.endpoint(so.NewToken)
+	if err != nil {
+		return err
+	}
+	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", so.Listen)
+	if err != nil {
+		return &operator.Error{Code: operator.CodeFailed, Op: "serve", Err: err}
+	}
+	e.URL, e.PID = "http://"+ln.Addr().String(), o.PID
+	if so.CertFile != "" {
+		e.URL = "https://" + ln.Addr().String()
+	}
+	if err := writeEndpoint(place, e); err != nil {
+		return errors.Join(err, ln.Close())
+	}
+	defer func() { err = errors.Join(err, writeEndpoint(place, Endpoint{V: 1, Token: e.Token})) }()
+	h := transport.NewWeb(transport.WebOptions{Host: endpointHost{o, so.Team}, Token: e.Token, Now: o.Minter.Now, Names: so.Names})
+	if so.Ready != nil {
+		so.Ready(e)
+	}
+	return transport.ServeWeb(ctx, ln, h, so.CertFile, so.KeyFile)
+}
+
+// endpoint reads the token that was used before, or makes one. The caller holds
+// the lease.
+func (o Operator) endpoint(anew bool) (Endpoint, error) {
+	if !anew {
+		e, err := o.readEndpoint()
+		if err == nil && e.Token != "" {
+			return Endpoint{V: 1, Token: e.Token}, nil
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return Endpoint{}, &operator.Error{Code: operator.CodeFailed, Op: "serve", Err: err, Hint: "--new-token makes it anew"}
+		}
+	}
+	token, err := transport.NewToken(o.Minter.Rand)
+	return Endpoint{V: 1, Token: token}, err
+}
+
+// maxEndpoint is the size up to which the endpoint's file is read.
+const maxEndpoint = 64 << 10
+
+func (o Operator) readEndpoint() (Endpoint, error) {
+	data, err := atomicfile.ReadFile(o.Home.Endpoint(), atomicfile.Options{MaxSize: maxEndpoint})
+	if err != nil {
+		return Endpoint{}, err
+	}
+	var e Endpoint
+	if err := json.Unmarshal(data, &e); err != nil {
+		return Endpoint{}, fmt.Errorf("%s: %w", o.Home.Endpoint(), err)
+	}
+	if e.V != 1 {
+		return Endpoint{}, fmt.Errorf("%s: version %d is not known here", o.Home.Endpoint(), e.V)
+	}
+	return e, nil
+}
+
+func writeEndpoint(path string, e Endpoint) error {
+	data, err := jsonobj.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, data, atomicfile.Options{})
+}
+
+// Endpoint says where this STATE's endpoint answers. What a killed one left behind
+// is none: somebody else may have its port by now.
+func (o Operator) Endpoint() (Endpoint, error) {
+	none := &operator.Error{Code: operator.CodeNotFound, Op: "serve", Msg: "no endpoint of this state runs", Hint: "waggle serve starts one"}
+	if _, err := os.Lstat(o.Home.EndpointLease()); errors.Is(err, fs.ErrNotExist) {
+		return Endpoint{}, none
+	}
+	release, free, err := atomicfile.TryFlock(o.Home.EndpointLease(), atomicfile.Options{Rank: atomicfile.RankLease})
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("serve: %w", err)
+	}
+	if free {
+		return Endpoint{}, errors.Join(none, release())
+	}
+	e, err := o.readEndpoint()
+	if errors.Is(err, fs.ErrNotExist) || err == nil && e.URL == "" {
+		return Endpoint{}, none // it is starting or ending
+	}
+	return e, err
+}
+
+// webToken is the token for an endpoint: the one that this operator was given, or
+// that of this STATE's own endpoint.
+func (o Operator) webToken(u *url.URL) (string, error) {
+	if o.Token != "" {
+		return o.Token, nil
+	}
+	e, err := o.Endpoint()
+	var none *operator.Error
+	if errors.As(err, &none) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if own, err := url.Parse(e.URL); err == nil && own.Scheme == u.Scheme && own.Host == u.Host {
+		return e.Token, nil
+	}
+	return "", nil
+}
+
+// endpointHost is the teams of a root behind the endpoint.
+type endpointHost struct {
+	o    Operator
+	only waggle.TeamName
+}
+
+var _ transport.Host = endpointHost{}
+
+// Take implements transport.Host.
+func (h endpointHost) Take(ctx context.Context, _ transport.Peer, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+	cfg, err := h.config(ctx, to.Team)
+	var missing *team.NotFoundError
+	var registered []waggle.Address
+	if err == nil {
+		registered, err = recipients(cfg, to, "")
+	}
+	switch {
+	case errors.As(err, &missing):
+		return transport.Receipt{}, &transport.NotFoundError{To: to, Why: err.Error()}
+	case err != nil:
+		return transport.Receipt{}, err
+	}
+	return h.o.router(cfg).Send(ctx, registered[0], env)
+}
+
+func (h endpointHost) config(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
+	if h.only != "" && name != h.only {
+		return nil, &team.NotFoundError{What: "team", Name: string(name)}
+	}
+	return h.o.Registry(ctx, name)
+}
+
+// Refused implements transport.Host: an audit record in the journal of the team,
+// if waggle leads one of that name, else a line in the log.
+func (h endpointHost) Refused(ctx context.Context, r transport.Refusal) {
+	if err := h.record(ctx, r); err != nil && h.o.Log != nil {
+		h.o.Log.Warn("connection refused", "what", r.String(), "record", err)
+	}
+}
+
+func (h endpointHost) record(ctx context.Context, r transport.Refusal) error {
+	if r.Team == "" || h.only != "" && r.Team != h.only {
+		return errors.New("it named no team of this endpoint")
+	}
+	s, err := h.o.Led(ctx, r.Team)
+	if err != nil {
+		return err
+	}
+	mint, err := h.o.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	_, err = s.Journal.Append(ctx, h.o.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+			Entry: "http#" + mint.MsgID, Box: string(waggle.Lead), Why: "connection refused: " + r.String()}}}, nil
+	})
+	return err
+}

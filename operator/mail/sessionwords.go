@@ -1,0 +1,322 @@
+package mail
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/session"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/transport"
+)
+
+// SendSession sends words to a running session that waggle does not run, by its name,
+// pid or session id. They go to its messaging socket and have no authority there.
+func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Sent, error) {
+	if err := sendable(m.Text); err != nil {
+		return nil, err
+	}
+	if m.ID != "" || m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != control.PriorityNormal {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "a session's socket takes words and no more: no --id, --priority, --supersedes, --expires or --wait"}
+	}
+	row, err := o.sessionCalled(what)
+	if err != nil {
+		return nil, err
+	}
+	from := "operator"
+	if m.As != "" {
+		name, err := waggle.ParseMember(m.As)
+		if err != nil {
+			return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
+		}
+		from = string(name)
+	}
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return nil, err
+	}
+	res := Sent{To: "@" + what, State: Failed}
+	r, err := o.say(ctx, row, waggle.Envelope{From: from, Text: m.Text, MsgID: mint.MsgID})
+	if err != nil {
+		res.err = hinted(err)
+		res.Error = res.err.Error()
+		return []Sent{res}, nil
+	}
+	res.MsgID, res.State, res.Detail = r.MsgID, Delivery(r.State), r.Detail
+	return []Sent{res}, nil
+}
+
+// sessionCalled finds the one running session of a name, pid or session id.
+func (o Operator) sessionCalled(what string) (session.Row, error) {
+	v := session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors))
+	rows := v.Called(what)
+	switch {
+	case len(rows) == 1:
+		return rows[0], nil
+	case len(rows) == 0:
+		e := &operator.Error{Code: operator.CodeNotFound, Op: "send", Msg: fmt.Sprintf("no session %s runs", what), Hint: "waggle status shows the sessions that run"}
+		for _, r := range v.Rows {
+			if r.Under == "" && (strings.Contains(strings.ToLower(r.Name), strings.ToLower(what)) || strings.HasPrefix(string(r.ID), what)) {
+				e.Near = append(e.Near, "@"+r.Name)
+			}
+		}
+		return session.Row{}, errors.Join(append([]error{e}, v.Problems...)...)
+	}
+	e := &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%d sessions are called %s", len(rows), what), Hint: "name it by its process: waggle send @PID TEXT"}
+	for _, r := range rows {
+		e.Near = append(e.Near, fmt.Sprintf("@%d in %s", r.PID, r.Cwd))
+	}
+	return session.Row{}, e
+}
+
+// SessionsOf names who is at the other end of a socket by the session that the process
+// belongs to, among those that a client has registered below its config directory.
+func SessionsOf(configDir string) func(transport.Peer) string {
+	names := session.Names{ConfigDir: configDir, Live: session.Processes()}
+	return func(p transport.Peer) string { return names.Of(p.PID) }
+}
+
+// HasSession reports whether a running session has this name, pid or id.
+func (o Operator) HasSession(what string) bool {
+	return len(session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors)).Called(what)) > 0
+}
+
+// sockets sends to uds addresses: to sessions of another client in its frames, to
+// sockets of ours in ours.
+type sockets struct {
+	o    Operator
+	ours transport.Sender
+}
+
+// Send implements transport.Sender.
+func (s sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (transport.Receipt, error) {
+	path, err := filepath.Abs(to.Target)
+	if err != nil {
+		return transport.Receipt{}, err
+	}
+	for _, r := range session.At(s.o.Home.Path, s.o.Minter.Now).List(s.o.ClaudeDir, session.Looking(s.o.Ancestors)).Rows {
+		if r.Socket != "" && r.Under == "" && r.Socket == path {
+			return s.o.say(ctx, r, env)
+		}
+	}
+	return s.ours.Send(ctx, to, env)
+}
+
+// say writes words to a session's socket. They are on record before and after.
+func (o Operator) say(ctx context.Context, row session.Row, env waggle.Envelope) (transport.Receipt, error) {
+	to := waggle.Address{Scheme: waggle.SchemeUDS, Target: row.Socket}
+	if row.Socket == "" {
+		why := "its client has no socket (Claude Code has one since 2.1.224)"
+		if row.Client != session.Claude {
+			why = "its client, " + string(row.Client) + ", has no socket for them"
+		}
+		return transport.Receipt{}, &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("session %s takes no words: %s", row.Name, why), Hint: "type it into its own terminal"}
+	}
+	token, err := row.Token()
+	if err != nil {
+		return transport.Receipt{}, &transport.RefusedError{To: to, Why: err.Error()}
+	}
+	process, err := spawn.Identify(row.PID)
+	if err != nil {
+		return transport.Receipt{}, &transport.NotFoundError{To: to, Why: "the session is unreachable: " + err.Error()}
+	}
+	by, err := o.speaker(ctx, env.From)
+	if err != nil {
+		return transport.Receipt{}, err
+	}
+	sum := sha256.Sum256([]byte(env.Text))
+	said := session.Said{MsgID: env.MsgID, SHA256: hex.EncodeToString(sum[:]), Bytes: len(env.Text), From: by.Name, Socket: row.Socket, State: string(Queued)}
+	store, w := session.At(o.Home.Path, o.Minter.Now), o.Writer()
+	if err := o.beginSaying(ctx, row, said); err != nil {
+		return transport.Receipt{}, err
+	}
+	sock := transport.SessionSocket{Path: row.Socket, Token: token, Owns: func(pid int) (bool, error) { return o.belongs(pid, process) }}
+	read, err := sock.Say(ctx, by, env.MsgID, env.Text)
+	said.State, said.Detail = string(Written), "its client has read it; that anybody is shown it is not confirmed"
+	switch {
+	case err != nil:
+		said.State, said.Detail = string(Failed), err.Error()
+	case !read:
+		said.Detail = "its client has not read it yet; delivery is not confirmed"
+	}
+	rerr := store.Say(context.WithoutCancel(ctx), w, row.ID, said)
+	if err != nil {
+		return transport.Receipt{}, errors.Join(err, rerr)
+	}
+	if rerr != nil {
+		said.Detail += "; the record of that failed: " + rerr.Error()
+	}
+	return transport.Receipt{MsgID: env.MsgID, State: transport.Written, Detail: said.Detail}, nil
+}
+
+// sayPatience is how long words wait for a session that takes no more at once.
+const sayPatience = 10 * time.Second
+
+// beginSaying puts words on record as soon as the session would not drop them.
+func (o Operator) beginSaying(ctx context.Context, row session.Row, said session.Said) error {
+	for {
+		err := session.At(o.Home.Path, o.Minter.Now).BeginSaying(ctx, o.Writer(), row, said)
+		var busy *session.BusyError
+		if !errors.As(err, &busy) {
+			return err
+		}
+		if busy.Wait == 0 || busy.Wait > sayPatience {
+			return &operator.Error{Code: operator.CodeLocked, Op: "send", Err: err, Hint: "put what remains into one message"}
+		}
+		t := time.NewTimer(busy.Wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// belongs reports whether a process is a session's own or one below it.
+func (o Operator) belongs(pid int, process spawn.Identity) (bool, error) {
+	live := session.Looking(o.Ancestors)
+	if pid == process.PID {
+		return live.Check(process)
+	}
+	above, err := live.Ancestors(pid)
+	return slices.ContainsFunc(above, func(a spawn.Identity) bool { return operator.SameProcess(a, process) }), err
+}
+
+// speaker is who words to a session are from. What is sent from inside a session or a
+// member is that one's, whatever it says.
+func (o Operator) speaker(ctx context.Context, name string) (transport.Speaker, error) {
+	by := transport.Speaker{Name: name}
+	if o.Ancestors != nil {
+		above, err := o.Ancestors(o.PID)
+		if err != nil && len(above) == 0 {
+			return by, err
+		}
+		if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
+			for _, row := range session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
+				if row.ID == r.Session && row.Under == "" {
+					return transport.Speaker{Name: row.Name, Answers: row.Socket}, nil
+				}
+			}
+			return transport.Speaker{Name: string(r.Session)}, nil
+		}
+	}
+	teams, err := o.Root.Names()
+	if err != nil {
+		return by, nil // without a readable tree there is no team that could answer
+	}
+	var served []string
+	for _, t := range teams {
+		s, err := o.State(ctx, t)
+		if s == nil || err != nil {
+			continue
+		}
+		inside, err := o.Callers(s)
+		if err != nil {
+			return by, err
+		}
+		if len(inside) > 0 {
+			by.Name = operator.Names(inside) + "@" + string(t)
+			if len(inside) == 1 {
+				by.Answers = o.served(s, string(inside[0].Name))
+			}
+			return by, nil
+		}
+		if path := o.served(s, transport.OperatorSocket); path != "" {
+			served = append(served, path)
+		}
+	}
+	if len(served) == 1 {
+		by.Answers = served[0]
+	}
+	return by, nil
+}
+
+// served is the path of a socket of a team that somebody answers at; "" when nobody
+// does.
+func (o Operator) served(s *operator.State, name string) string {
+	at, err := o.Addresses(s)
+	if err != nil {
+		return "" // words go out without a place for answers
+	}
+	return strings.TrimPrefix(at[name], "uds:")
+}
+
+// Addresses are the addresses that take words for a team now, by name.
+func (o Operator) Addresses(s *operator.State) (map[string]string, error) {
+	place := s.Dir.Sockets(o.RunPath())
+	have, err := place.Served()
+	if err != nil {
+		return nil, err
+	}
+	dead, err := place.Dead()
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]string{}
+	for _, name := range have {
+		if path := place.Path(name); !slices.Contains(dead, path) {
+			at[name] = "uds:" + path
+		}
+	}
+	return at, nil
+}
+
+// SocketAddress is the address at which a member's process, or for the lead the
+// operator, takes words from other sessions: uds:PATH.
+func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, member waggle.MemberName) (string, error) {
+	s, err := o.Led(ctx, team)
+	if err != nil {
+		return "", err
+	}
+	name, hint := string(member), "waggle status shows who runs"
+	if member == waggle.Lead {
+		name, hint = transport.OperatorSocket, "a process that leads the team serves it: waggle run, or waggle up"
+	}
+	at, err := o.Addresses(s)
+	if err != nil {
+		return "", err
+	}
+	if at[name] != "" {
+		return at[name], nil
+	}
+	return "", &operator.Error{Code: operator.CodeNotFound, Op: "inbox", Msg: fmt.Sprintf("no process of team %s serves a socket for %s now", team, member), Hint: hint}
+}
+
+// SaidMessage is what became of words to a session.
+type SaidMessage struct {
+	MsgID   string   `json:"msg_id"`
+	Session string   `json:"session"`
+	From    string   `json:"from"`
+	Socket  string   `json:"socket"`
+	State   Delivery `json:"state"` // queued, written, failed
+	Detail  string   `json:"detail"`
+	At      string   `json:"at"`
+	SHA256  string   `json:"sha256"` // of the text, which is not kept
+	Bytes   int      `json:"bytes"`
+}
+
+// Said finds words to sessions by their msg_id or its beginning.
+func (o Operator) Said(id string) ([]SaidMessage, error) {
+	found, problems := session.At(o.Home.Path, o.Minter.Now).Said(func(s session.SaidAt) bool {
+		return s.MsgID == id || len(id) >= shortID && strings.HasPrefix(s.MsgID, id)
+	})
+	out := []SaidMessage{}
+	for _, s := range found {
+		out = append(out, SaidMessage{MsgID: s.MsgID, Session: string(s.Session), From: s.From, Socket: s.Socket, State: Delivery(s.State), Detail: s.Detail,
+			At: waggle.FormatTime(s.At), SHA256: s.SHA256, Bytes: s.Bytes})
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	return out, errors.Join(problems...)
+}

@@ -1,0 +1,54 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// Signer is in whose name the operator's words and tasks go into a team: nobody can
+// answer a name that is not in its registry. In a team that waggle leads that is as, any
+// member's, or the lead's. In another program's team it is a member that was registered
+// here: as, the only one, or one that is registered now for that.
+func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Config, led bool, as string) (waggle.MemberName, error) {
+	if led {
+		m, ok := cfg.Member(waggle.MemberName(as))
+		if !ok || m.Gone() {
+			return "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("%s is not in the registry of team %s: nobody could answer", as, cfg.Name), Near: cfg.Near(as),
+				Hint: "leave out --as to speak as the lead, or waggle team add " + as}
+		}
+		return m.Name, nil
+	}
+	ours := mineAbroad(s, cfg)
+	if as == "" && len(ours) == 0 {
+		return o.operatorAbroad(ctx, cfg)
+	}
+	if as == "" && len(ours) == 1 {
+		return ours[0], nil
+	}
+	var near []string
+	for _, name := range ours {
+		if near = append(near, string(name)); waggle.SameName(name, waggle.MemberName(as)) {
+			return name, nil
+		}
+	}
+	if as == "" {
+		return "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "several members of this team were registered here: " + strings.Join(near, ", "), Near: near, Hint: "name one with --as"}
+	}
+	return "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("another program leads team %s, and %s was not registered here: its name is not ours to use", cfg.Name, as), Near: near,
+		Hint: "waggle team add NAME --team " + string(cfg.Name) + " registers a member to speak as"}
+}
+
+// operatorAbroad registers the member waggle in another program's team, which can
+// be answered.
+func (o Operator) operatorAbroad(ctx context.Context, cfg *team.Config) (waggle.MemberName, error) {
+	added, _, err := o.Register(ctx, cfg.Name, team.Member{Name: "waggle", AgentType: "general-purpose", JoinedAt: o.Minter.Now(), Subscriptions: []string{}}, true)
+	if err != nil {
+		return "", fmt.Errorf("register a name that can be answered in team %s: %w", cfg.Name, err)
+	}
+	return added.Name, nil
+}

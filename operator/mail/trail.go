@@ -1,0 +1,390 @@
+package mail
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+)
+
+// Delivery is how far a message has come. Each state has its evidence, and the
+// present one is the last that was reached (ARCHITECTURE, "What became of a
+// message").
+type Delivery string
+
+// The states.
+const (
+	Queued       Delivery = "queued"       // on record with its sender, not in the mailbox yet
+	Written      Delivery = "written"      // in the recipient's mailbox
+	Held         Delivery = "held"         // there, and the recipient cannot take it now
+	Delivered    Delivery = "delivered"    // the recipient's journal owns it: its session was given it
+	Acknowledged Delivery = "acknowledged" // it had its effect: the turn that was given it has ended, the order was obeyed, the question was answered
+	Refused      Delivery = "refused"      // the recipient's journal says that it has no effect, or it was not sent at all
+	Expired      Delivery = "expired"      // its time was over before anybody took it, or before its question was answered
+	Withdrawn    Delivery = "withdrawn"    // its sender took it back before anybody took it
+	Superseded   Delivery = "superseded"   // a newer message took its place before anybody took it
+	DeadLetter   Delivery = "dead-letter"  // nobody will ever take it: its recipient has ended, or another program erased it
+	Erased       Delivery = "erased"       // another program took it out of the mailbox before its reader had it
+	Failed       Delivery = "failed"       // it could not be put into the mailbox
+)
+
+// Over reports a state that no other follows, apart from an acknowledgement that
+// follows a delivery.
+func (d Delivery) Over() bool {
+	switch d {
+	case Queued, Written, Held:
+		return false
+	}
+	return true
+}
+
+// MessageState is one step of a message's way.
+type MessageState struct {
+	State    Delivery `json:"state"`
+	At       string   `json:"at"`       // "" when no record tells
+	Evidence string   `json:"evidence"` // which record of which journal, or what the mailbox shows
+	Detail   string   `json:"detail"`
+
+	time time.Time
+}
+
+// trail is one message's way as the journals tell it.
+type trail struct {
+	to       waggle.MemberName
+	id       string // of its mailbox entry
+	mail     *control.Mail
+	env      waggle.Envelope // of mail
+	words    *control.Words
+	instance control.Instance // the recipient, where that is on record
+	from     string           // whose journal it is in
+	seq      journal.Seq
+	states   []MessageState
+	file     int64  // time of the mailbox's file when it was put there, Unix nanoseconds; 0: not known
+	again    string // why it was put there a second time
+}
+
+func (t *trail) reached(ds ...Delivery) bool {
+	return slices.ContainsFunc(t.states, func(s MessageState) bool { return slices.Contains(ds, s.State) })
+}
+
+// taken reports a message that its recipient has, whatever came later.
+func (t *trail) taken() bool { return t.reached(Delivered, Acknowledged) }
+
+type place struct {
+	to waggle.MemberName
+	id string
+}
+
+type recordOf struct {
+	journal string
+	seq     journal.Seq
+}
+
+// tracer follows every message of a team through its journals. It reads on where
+// it stopped.
+type tracer struct {
+	s       *operator.State
+	files   []*followed
+	byPlace map[place]*trail
+	byRef   map[recordOf]*trail
+	asked   map[control.Key]*trail
+	order   []*trail // those on record with their sender, in the order of the journals
+}
+
+// followed is one journal as the tracer reads it.
+type followed struct {
+	name string // leader, or the member's
+	j    journal.Journal
+	turn []*trail // what the turn that runs was given
+}
+
+func newTracer(s *operator.State) *tracer {
+	return &tracer{s: s, byPlace: map[place]*trail{}, byRef: map[recordOf]*trail{}, asked: map[control.Key]*trail{}}
+}
+
+// refresh reads what was appended since, the sender's journal before the
+// recipient's is no concern: states are sorted by their times.
+func (t *tracer) refresh(ctx context.Context) error {
+	if err := t.s.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	if len(t.files) == 0 {
+		if err := t.follow(t.s.JournalName, string(journal.Leader)); err != nil {
+			return err
+		}
+	}
+	for _, m := range t.s.Lead.Members[len(t.files)-1:] {
+		if err := t.follow(journal.Name(m.Instance), string(m.Name)); err != nil {
+			return err
+		}
+	}
+	for _, f := range t.files {
+		if err := f.j.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tracer) follow(j journal.Name, name string) error {
+	f := &followed{name: name}
+	t.files = append(t.files, f)
+	var err error
+	f.j, err = t.s.Dir.Journals().Open(j, traced{t, f}, t.s.Jopts)
+	return err
+}
+
+// traced is the fold of one journal.
+type traced struct {
+	t *tracer
+	f *followed
+}
+
+// traceBody is what any record says of a message.
+type traceBody struct {
+	Entry    string           `json:"entry"`
+	Entries  []string         `json:"entries"`
+	Box      string           `json:"box"`
+	Why      string           `json:"why"`
+	Kind     waggle.Kind      `json:"kind"`
+	ID       waggle.RequestID `json:"id"`
+	Instance control.Instance `json:"instance"`
+	Ref      uint64           `json:"ref"`
+	Leader   uint64           `json:"leader_seq"`
+	Evidence string           `json:"evidence"`
+	Decision string           `json:"decision"`
+	By       string           `json:"by"`
+	Via      string           `json:"via"`
+	How      string           `json:"how"`
+	Failed   bool             `json:"failed"`
+	Note     string           `json:"note"`
+	Mail     *control.Mail    `json:"mail"`
+	File     int64            `json:"file_ns"`
+	Again    string           `json:"again"`
+}
+
+func (b traceBody) key() control.Key {
+	return control.Key{Instance: b.Instance, Kind: b.Kind, ID: b.ID}
+}
+
+// traceKinds are the records that say something of a message.
+var traceKinds = []string{control.RecSaid, control.RecAsked, control.RecCommanded, control.RecDecided, control.RecSent, control.RecClosed,
+	control.RecSeen, control.RecTaken, control.RecHeard, control.RecUnverified, control.RecLeft, control.RecApplied, control.RecAnswered}
+
+// Apply implements journal.Fold.
+func (x traced) Apply(r journal.Record) error {
+	if !slices.Contains(traceKinds, r.Kind) {
+		return nil
+	}
+	var b traceBody
+	if err := json.Unmarshal(r.Body, &b); err != nil {
+		return err
+	}
+	if b.Mail != nil {
+		if err := x.sends(r, b); err != nil {
+			return err
+		}
+	}
+	if x.f.name == string(journal.Leader) {
+		x.leader(r, b)
+	} else {
+		x.worker(r, b)
+	}
+	return nil
+}
+
+// at finds or makes the trail of a mailbox entry.
+func (t *tracer) at(to waggle.MemberName, id string) *trail {
+	p := place{to, id}
+	if t.byPlace[p] == nil {
+		t.byPlace[p] = &trail{to: to, id: id}
+	}
+	return t.byPlace[p]
+}
+
+// sends begins the way of a message that is on record before it is sent.
+func (x traced) sends(r journal.Record, b traceBody) error {
+	env, err := b.Mail.Open()
+	if err != nil {
+		return err
+	}
+	tr := x.t.at(b.Mail.To, mailbox.ID{Hash: env.Hash(), Occurrence: 1}.String())
+	if tr.mail != nil {
+		return nil // the same words again
+	}
+	tr.mail, tr.env, tr.from, tr.seq = b.Mail, env, x.f.name, r.Seq
+	tr.instance = b.Instance
+	if r.Kind == control.RecSaid && x.f.name == string(journal.Leader) {
+		tr.words = &control.Words{}
+		if err := json.Unmarshal(r.Body, tr.words); err != nil {
+			return err
+		}
+	} else if x.f.name != string(journal.Leader) {
+		tr.instance = ""
+		if m, ok := x.t.s.Lead.Member(b.Mail.To); ok {
+			tr.instance = m.Instance
+		}
+	}
+	if r.Kind == control.RecAsked {
+		x.t.asked[b.key()] = tr
+	}
+	x.t.byRef[recordOf{x.f.name, r.Seq}] = tr
+	x.t.order = append(x.t.order, tr)
+	x.note(tr, r, Queued, "")
+	return nil
+}
+
+func (x traced) note(tr *trail, r journal.Record, d Delivery, detail string) {
+	evidence := fmt.Sprintf("journal %s, seq %d: %s", x.f.name, r.Seq, r.Kind)
+	if x.f.name == string(journal.Leader) {
+		evidence = fmt.Sprintf("journal %s, seq %d: %s", x.t.s.JournalName, r.Seq, r.Kind)
+	}
+	tr.states = append(tr.states, MessageState{State: d, At: waggle.FormatTime(r.Time), Evidence: evidence, Detail: detail, time: r.Time})
+}
+
+// leader reads a record of the leader's journal.
+func (x traced) leader(r journal.Record, b traceBody) {
+	lead := string(waggle.Lead)
+	switch r.Kind {
+	case control.RecSent:
+		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
+			x.note(tr, r, Written, "")
+			if tr.file = b.File; b.Again != "" {
+				tr.again = b.Again
+			}
+		}
+	case control.RecSeen:
+		tr := x.t.at(waggle.Lead, b.Entry)
+		x.note(tr, r, Delivered, "the lead has taken it in")
+		if b.Kind != waggle.KindPermissionRequest && b.Kind != waggle.KindSandboxPermissionRequest && b.Kind != waggle.KindPlanApprovalRequest {
+			x.note(tr, r, Acknowledged, "it is on the lead's record")
+		}
+	case control.RecDecided:
+		if tr := x.t.asked[b.key()]; tr != nil && b.Via == control.ViaExpiry {
+			x.note(tr, r, Expired, "nobody answered before its deadline")
+		} else if tr != nil {
+			x.note(tr, r, Acknowledged, b.Decision+" by "+b.By)
+		}
+	case control.RecClosed:
+		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
+			x.closed(tr, r, b.Evidence)
+		}
+	case control.RecTaken:
+		for _, e := range b.Entries {
+			x.note(x.t.at(waggle.Lead, e), r, Delivered, "the operator has read it")
+		}
+	case control.RecUnverified:
+		if b.Box == lead {
+			x.note(x.t.at(waggle.Lead, b.Entry), r, Refused, b.Why)
+		}
+	case control.RecLeft:
+		for _, tr := range x.t.order {
+			if tr.instance == b.Instance && !tr.taken() {
+				x.note(tr, r, DeadLetter, "its recipient has ended: "+b.How)
+			}
+		}
+	}
+}
+
+// closed reads the end of something that the lead sent.
+func (x traced) closed(tr *trail, r journal.Record, evidence string) {
+	why, detail, _ := strings.Cut(evidence, ": ")
+	what, by, _ := strings.Cut(why, " by ")
+	switch {
+	case what == control.Withdrawn:
+		x.note(tr, r, Withdrawn, "")
+	case what == control.Superseded:
+		x.note(tr, r, Superseded, "by "+by)
+	case strings.HasPrefix(evidence, "replaced"):
+		x.note(tr, r, Superseded, evidence)
+	case what == control.Expired:
+		x.note(tr, r, Expired, "nobody took it in time")
+	case what == control.Failed:
+		x.note(tr, r, Failed, detail)
+	case evidence == control.ReaderMarked, evidence == control.ReaderTook:
+		x.note(tr, r, Delivered, evidence)
+	case evidence == control.ReaderNever:
+		x.note(tr, r, Erased, evidence)
+	}
+}
+
+// worker reads a record of a member's journal.
+func (x traced) worker(r journal.Record, b traceBody) {
+	me := waggle.MemberName(x.f.name)
+	switch r.Kind {
+	case control.RecTaken:
+		x.f.turn = nil
+		x.takes(r, b.Entries, "its session was given it")
+	case control.RecHeard:
+		x.takes(r, b.Entries, "its session was given it in the middle of a turn")
+	case control.RecSaid:
+		if b.Kind != waggle.KindIdleNotification {
+			return
+		}
+		detail := "the turn that was given it has ended"
+		if b.Failed {
+			detail = "the turn that was given it has failed: " + b.Note
+		}
+		for _, tr := range x.f.turn {
+			x.note(tr, r, Acknowledged, detail)
+		}
+		x.f.turn = nil
+	case control.RecApplied, control.RecAnswered:
+		tr := x.t.byRef[recordOf{string(journal.Leader), journal.Seq(b.Leader)}]
+		if tr == nil && b.Entry != "" {
+			tr = x.t.at(me, b.Entry)
+		}
+		if tr != nil {
+			x.note(tr, r, Delivered, "")
+			x.note(tr, r, Acknowledged, "it took effect")
+		}
+	case control.RecUnverified:
+		x.note(x.t.at(me, b.Entry), r, Refused, b.Why)
+	}
+}
+
+func (x traced) takes(r journal.Record, entries []string, detail string) {
+	for _, e := range entries {
+		tr := x.t.at(waggle.MemberName(x.f.name), e)
+		x.f.turn = append(x.f.turn, tr)
+		x.note(tr, r, Delivered, detail)
+	}
+}
+
+// rank is the order of the states, which is not always that of the records: a
+// recipient may have a message on record before its sender has that it is written.
+func (d Delivery) rank() int {
+	return slices.Index([]Delivery{Queued, Failed, Written, Held, Expired, Withdrawn, Superseded, DeadLetter, Erased, Refused, Delivered, Acknowledged}, d)
+}
+
+// settled are the states in order, each once, without an end that came too late:
+// by then the recipient had the message.
+func (t *trail) settled() []MessageState {
+	states := slices.Clone(t.states)
+	rank := func(s MessageState) int {
+		if s.State == Expired && t.words == nil {
+			return Acknowledged.rank() + 1 // a question that was taken and not answered
+		}
+		return s.State.rank()
+	}
+	slices.SortStableFunc(states, func(a, b MessageState) int { return cmp.Compare(rank(a), rank(b)) })
+	late := []Delivery{Withdrawn, Superseded, DeadLetter, Erased, Failed}
+	if t.words != nil {
+		late = append(late, Expired)
+	}
+	var seen []Delivery
+	return slices.DeleteFunc(states, func(s MessageState) bool {
+		again := slices.Contains(seen, s.State)
+		seen = append(seen, s.State)
+		return again || t.taken() && slices.Contains(late, s.State)
+	})
+}

@@ -1,0 +1,316 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// Ledger opens the journal that holds the operator's words to a team: the
+// leader's, or the operator's own beside a team that waggle does not lead.
+func (o Operator) Ledger(ctx context.Context, cfg *team.Config) (s *operator.State, led bool, err error) {
+	s, err = o.State(ctx, cfg.Name)
+	if err != nil || s != nil {
+		return s, true, err
+	}
+	s, err = o.OpenJournal(o.Home.Dir(o.RootURL, cfg.Name, operator.UIDOf(cfg)), cfg.Name, operator.OwnJournal)
+	return s, false, err
+}
+
+// begin makes the operator's own journal when there is none.
+func (o Operator) begin(ctx context.Context, s *operator.State) error {
+	if s.Lead.Instance != "" {
+		return nil
+	}
+	instance, err := o.Minter.UID()
+	if err != nil {
+		return err
+	}
+	if _, err := o.Home.Create(o.RootURL, s.Team, s.Dir.UID); err != nil {
+		return err
+	}
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		if s.Lead.Instance != "" {
+			return nil, nil
+		}
+		return []journal.Draft{{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: s.Team, Root: o.RootURL, UID: s.Dir.UID,
+			Instance: control.Instance(instance), Name: "operator", Epoch: 1, Version: o.Version}}}, nil
+	})
+	return err
+}
+
+func (o Operator) Append(ctx context.Context, s *operator.State, propose func() ([]journal.Draft, error)) error {
+	_, err := s.Journal.Append(ctx, o.Writer(), propose)
+	return err
+}
+
+// presentAs is the membership of a name, nil for the lead and for a member
+// that waggle does not run.
+func presentAs(s *operator.State, name waggle.MemberName) *control.Member {
+	m, ok := s.Lead.Member(name)
+	if !ok || m.Left != nil || m.Trust == control.FileTrust {
+		return nil
+	}
+	return m
+}
+
+// receives refuses a recipient that will never take a message. One that is busy,
+// idle, not started yet, or dead and to be started again will.
+func receives(s *operator.State, name waggle.MemberName) error {
+	m, ok := s.Lead.Member(name)
+	if !ok {
+		return nil // the lead, or a member that waggle does not run
+	}
+	refuse := func(why, hint string) error {
+		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Hint: hint}
+	}
+	switch {
+	case m.Left != nil:
+		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), "waggle status shows who is there")
+	case m.State() == control.Terminated:
+		return refuse("it has agreed to shut down", "waggle status shows who is there")
+	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
+		return nil // what has died is started again, by whoever leads or by waggle resume
+	}
+	if alive, err := m.Process.ID.Check(); err == nil && !alive {
+		why := fmt.Sprintf("its process %d is gone, and it is not started again", m.Process.ID.PID)
+		if m.Died != nil && m.Died.GaveUp {
+			why = fmt.Sprintf("its process %d is gone; it was started again too often, and is given up", m.Process.ID.PID)
+		}
+		return refuse(why, "waggle status says how it ended")
+	}
+	return nil
+}
+
+// busy says what keeps a member from reading words at once, "" when nothing is
+// known to.
+func busy(s *operator.State, m *control.Member, p control.Priority) string {
+	if m == nil {
+		return ""
+	}
+	if m.Process == nil {
+		return "it has not started yet"
+	}
+	if alive, err := m.Process.ID.Check(); err == nil && !alive {
+		return "its process has died; it reads it when it is started again"
+	}
+	w, err := s.Worker(m.Instance)
+	if err != nil || w.Epoch == 0 {
+		return ""
+	}
+	t := w.Turn()
+	switch {
+	case w.State() == control.ShuttingDown:
+		return "it was asked to end"
+	case t == nil:
+		return ""
+	case p == control.PriorityInterrupt:
+		return "its turn is stopped"
+	}
+	what := "busy with messages"
+	if t.Task != "" {
+		what = "busy with task " + t.Task
+	}
+	switch {
+	case p != control.PriorityNextTool:
+	case agent.Hears(m.Agent):
+		what += ", told before its next tool call"
+	default:
+		what += "; an " + m.Agent + " member reads nothing during a turn, so it is told after it"
+	}
+	return what
+}
+
+// replaced finds the words that others are to replace: to the same recipient, and
+// not taken yet.
+func (o Operator) replaced(ctx context.Context, s *operator.State, to waggle.MemberName, id string) (*control.Order, error) {
+	old, err := spoken(s, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case old.Mail.To != to:
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%s went to %s, not to %s", id, old.Mail.To, to)}
+	}
+	if err := untaken(s, old); err != nil {
+		return nil, err
+	}
+	if old.Instance == "" { // only the mailbox says whether it was read
+		if err := o.pull(ctx, s, old); err != nil {
+			return nil, err
+		}
+	}
+	return old, nil
+}
+
+// spoken finds words of the operator by their msg_id or its beginning.
+func spoken(s *operator.State, id string) (*control.Order, error) {
+	found := s.Lead.SpokenAs(id)
+	switch {
+	case len(found) == 0 || len(id) < shortID:
+		return nil, &team.NotFoundError{What: "message", Name: id}
+	case len(found) > 1:
+		e := &operator.Error{Code: operator.CodeUsage, Op: "msg", Msg: id + " begins several messages"}
+		for _, f := range found {
+			e.Near = append(e.Near, f.MsgID)
+		}
+		return nil, e
+	}
+	return found[0], nil
+}
+
+// shortID is how much of a msg_id names a message.
+const shortID = 6
+
+// untaken refuses words whose recipient's journal has them already.
+func untaken(s *operator.State, o *control.Order) error {
+	if o.Instance == "" {
+		return nil
+	}
+	w, err := s.Worker(o.Instance)
+	if err != nil {
+		return err
+	}
+	if w.HasTaken(o) {
+		return tooLate(o)
+	}
+	return nil
+}
+
+func tooLate(o *control.Order) error {
+	return &operator.Error{Code: operator.CodeRefused, Op: "msg", Msg: fmt.Sprintf("too late: %s has taken %s already", o.Mail.To, o.MsgID),
+		Hint: "waggle msg show " + o.MsgID}
+}
+
+// pull takes words out of the mailbox of a recipient that has no journal here.
+// Only an unread entry can be.
+func (o Operator) pull(ctx context.Context, s *operator.State, ord *control.Order) error {
+	if s.JournalName == operator.OwnJournal && ord.Mail.To == waggle.Lead {
+		return &operator.Error{Code: operator.CodeRefused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
+			Hint: "send another message"}
+	}
+	gone, err := o.unwrite(ctx, s, ord)
+	if err != nil {
+		return err
+	}
+	if !gone {
+		return tooLate(ord)
+	}
+	return nil
+}
+
+// unwrite removes the unread entries of words from their mailbox.
+func (o Operator) unwrite(ctx context.Context, s *operator.State, ord *control.Order) (removed bool, err error) {
+	box, err := o.Box(&team.Config{Name: s.Team}, ord.Mail.To, nil)
+	if err != nil {
+		return false, err
+	}
+	entries, err := box.Entries(ctx)
+	if err != nil {
+		return false, err
+	}
+	var ids []mailbox.ID
+	for _, e := range entries {
+		if e.Err == nil && e.ID.Hash == ord.Hash {
+			ids = append(ids, e.ID)
+		}
+	}
+	gone, err := box.Withdraw(ctx, ids...)
+	return len(gone) > 0, err
+}
+
+// Withdraw takes back words that nobody has taken. A worker of waggle's either has
+// them in its journal, and then it is too late, or never takes them; a mailbox
+// that another program reads is asked under its lock. Errors: not found (9), too
+// late (6).
+func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string) (Sent, error) {
+	s, ord, err := o.find(ctx, name, id)
+	if err != nil {
+		return Sent{}, err
+	}
+	if err := o.Guard(ctx, s, "withdraw"); err != nil {
+		return Sent{}, err
+	}
+	res := Sent{To: string(ord.Mail.To), MsgID: ord.MsgID, State: Withdrawn, team: name}
+	if ord.Closed && ord.End == control.Withdrawn {
+		return res, nil
+	}
+	if err := untaken(s, ord); err != nil {
+		return res, err
+	}
+	if ord.Instance == "" && !ord.Closed {
+		if err := o.pull(ctx, s, ord); err != nil {
+			return res, err
+		}
+	}
+	err = o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Unsay(ord, control.Withdrawn) })
+	if err != nil {
+		return res, err
+	}
+	return res, o.confirm(ctx, s, ord)
+}
+
+func (o Operator) find(ctx context.Context, name waggle.TeamName, id string) (*operator.State, *control.Order, error) {
+	cfg, err := o.Registry(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, _, err := o.Ledger(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	ord, err := spoken(s, id)
+	return s, ord, err
+}
+
+// confirm looks, once the record says that words were taken back, whether the
+// member took them before it could see that. It looks under the lock of the
+// member's journal: what the member takes later, it takes with that record before
+// its eyes. Then the entry leaves the mailbox.
+func (o Operator) confirm(ctx context.Context, s *operator.State, ord *control.Order) error {
+	if ord.Instance == "" {
+		return nil
+	}
+	w := control.NewWorker(nil)
+	j, err := s.Dir.Journals().Open(journal.Name(ord.Instance), w, s.Jopts)
+	if err != nil {
+		return err
+	}
+	if w.Epoch > 0 { // else it has not started, and begins by reading the record
+		if _, err := j.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return nil, nil }); err != nil {
+			return err
+		}
+	}
+	if w.HasTaken(ord) {
+		return tooLate(ord)
+	}
+	_, err = o.unwrite(ctx, s, ord)
+	var locked *mailbox.LockedError
+	if errors.As(err, &locked) {
+		return nil // it stays there and is never delivered
+	}
+	return err
+}
+
+// steeringGuard refuses what only the lead itself may do with words.
+func (o Operator) steeringGuard(ctx context.Context, s *operator.State, led bool, m Message) error {
+	if m.Priority == control.PriorityNormal {
+		return nil
+	}
+	what := "send --priority " + string(m.Priority)
+	switch {
+	case !led:
+		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "another program leads this team, and nothing here can reach into its members' turns",
+			Hint: "send it without --priority"}
+	case m.As != "":
+		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "only the lead's own words go by " + string(m.Priority), Hint: "--as never carries authority; leave it out"}
+	}
+	return o.Guard(ctx, s, what)
+}

@@ -1,0 +1,179 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/team"
+)
+
+// Values of control.Ended.How, beside control.LeftReplaced: why a team ended, and
+// so what of it is moved into the archive. The record is the intent; whoever finds
+// files of a team that has ended finishes what it calls for (finish).
+const (
+	EndedRun = "run"
+
+	EndedDown = "down"
+
+	EndedDeleted = "deleted" // the task list stays
+)
+
+// NewPlace makes a directory for what a team leaves, named by the time.
+func (o Operator) NewPlace(archive string) (string, error) {
+	place := filepath.Join(archive, o.Minter.Now().UTC().Format("20060102T150405.000Z"))
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return "", fmt.Errorf("archive: %w", err)
+	}
+	return place, nil
+}
+
+// leaseWait is how long a command that passes may keep the leader lease.
+const leaseWait = 3 * time.Second
+
+// Archive ends a team's journal and moves what lies in the wire tree into the
+// team's archive, whose new directory it returns, so that the name is free and the
+// history is kept. It refuses while a member runs; nobody starts one meanwhile, for
+// it holds the leader lease until the end is on record.
+func (o Operator) Archive(ctx context.Context, s *operator.State, how string) (string, error) {
+	release, err := o.HoldLease(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		var ds []journal.Draft
+		for _, m := range s.Lead.Live() {
+			if m.Process != nil && m.Process.ID.Alive() {
+				return nil, &operator.Error{Code: operator.CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Hint: "waggle down ends the team"}
+			}
+			ds = append(ds, s.Lead.Let(m, how, "")...)
+		}
+		if s.Lead.Ended == nil {
+			ds = append(ds, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: how}})
+		}
+		return ds, nil
+	})
+	if err := errors.Join(err, release()); err != nil {
+		return "", err
+	}
+	o.settleEnded(ctx, s)
+	o.tell(ctx, s)
+	return o.PutAway(ctx, s, false)
+}
+
+// HoldLease takes the leader lease. Whoever only passes is waited for.
+func (o Operator) HoldLease(ctx context.Context, s *operator.State) (release func() error, err error) {
+	late := time.NewTimer(leaseWait)
+	defer late.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		release, held, err := s.Dir.TryLead()
+		if held || err != nil {
+			return release, err
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return nil, &operator.Error{Code: operator.CodeLocked, Op: "archive", Msg: fmt.Sprintf("team %s is live: a process leads it", s.Team), Hint: "end that run first", Err: leader.ErrLeading}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tell lets the observer hear of what was recorded since somebody led. That it may
+// not is no reason to keep a team from ending.
+func (o Operator) tell(ctx context.Context, s *operator.State) {
+	if o.Observe == nil {
+		return
+	}
+	l, err := leader.Open(ctx, o.Passing(s))
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil && o.Log != nil {
+		o.Log.Warn("observers are not told of the end", "team", s.Team, "err", err)
+	}
+}
+
+// PutAway moves the files of a team that has ended into its archive, its task list
+// as the record of its end calls for, or as the caller does, and takes away what
+// its dead processes left of their sockets.
+func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (string, error) {
+	dropCgroups(s)
+	if err := s.Dir.Sockets(o.RunPath()).Remove(); err != nil {
+		return "", err
+	}
+	place, err := o.NewPlace(s.Dir.Archive())
+	if err != nil {
+		return "", err
+	}
+	tasks = tasks || s.Lead.Ended.How != EndedDeleted
+	if info, err := os.Lstat(o.Root.TasksDir(s.Team)); tasks && err == nil && !info.IsDir() { // it is no task list
+		if _, err := atomicfile.SetAside(o.Root.TasksDir(s.Team), place, o.Minter.Now()); err != nil {
+			return "", err
+		}
+	}
+	reg, err := team.Open(o.Root, s.Team, team.Options{Deadline: putAwayWait})
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) || errors.Is(err, atomicfile.ErrNotRegular) {
+		return place, o.putAwayRest(ctx, s.Team, place, tasks)
+	}
+	if err != nil {
+		return "", err
+	}
+	cfg, err := reg.Load(ctx)
+	var corrupt *team.CorruptError
+	if err != nil && !errors.As(err, &corrupt) && !errors.Is(err, atomicfile.ErrTooLarge) {
+		return "", err
+	}
+	if err == nil {
+		if cfg.LeadSessionID != "" && operator.UIDOf(cfg) != s.Dir.UID {
+			return "", &operator.Error{Code: operator.CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
+		}
+	}
+	return place, reg.MoveTo(ctx, place, tasks)
+}
+
+// putAwayRest moves what is left of a team whose registry is gone, or is no file.
+func (o Operator) putAwayRest(ctx context.Context, name waggle.TeamName, place string, tasks bool) error {
+	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
+	var missing *team.NotFoundError
+	switch {
+	case err == nil:
+		return reg.MoveTo(ctx, place, tasks)
+	case !errors.As(err, &missing):
+		return err
+	}
+	if info, err := os.Lstat(o.Root.TeamDir(name)); err == nil && !info.IsDir() {
+		_, err = atomicfile.SetAside(o.Root.TeamDir(name), place, o.Minter.Now())
+		return err
+	}
+	return nil // somebody was here before
+}
+
+// putAwayWait is how long the end of a team waits for a lock on its files. The members
+// have ended by then, and waggle team delete, or the next up, moves what stayed.
+const putAwayWait = 1500 * time.Millisecond
+
+// Finish does what is left of the end of a team of this name; done reports that
+// there was something.
+func (o Operator) Finish(ctx context.Context, name waggle.TeamName) (done bool, err error) {
+	s, err := mail.Of(o.Operator).Leftover(ctx, name)
+	if s == nil || err != nil {
+		return false, err
+	}
+	_, err = o.PutAway(ctx, s, false)
+	return true, err
+}

@@ -1,0 +1,379 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/worktree"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+	"waggle/team"
+	"waggle/worker"
+)
+
+// BackendType is how the registry, and so other programs, spell a backend.
+func BackendType(word string) string {
+	if word == operator.BackendTmuxWindow {
+		return operator.BackendTmux
+	}
+	return word
+}
+
+// own is the backend of this program's own that has a word for its name.
+func (o Operator) own(word string) (spawn.Backend, bool) {
+	for _, b := range o.Backends {
+		if b.Name() == word {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+func (o Operator) OwnWords() (words []string) {
+	for _, b := range o.Backends {
+		words = append(words, b.Name())
+	}
+	return words
+}
+
+// ResolveBackend says what auto means here: panes of tmux, or windows where the person's
+// own pane would become smaller than 80x20, or splits of iTerm2, for a person who runs
+// inside it, and it answers, else processes, which can be attached to all the same. attended says that a person looks. A backend that is named and missing
+// is an error: who asks for panes does not want to find none.
+func (o Operator) ResolveBackend(ctx context.Context, word string, attended bool) (string, error) {
+	if _, ok := o.own(word); ok {
+		return word, nil
+	}
+	switch word {
+	case "", operator.BackendProcess:
+		return operator.BackendProcess, nil
+	case operator.BackendInProcess:
+		return operator.BackendInProcess, nil
+	case operator.BackendTmux, operator.BackendTmuxWindow:
+		_, err := o.tmuxProgram()
+		return word, err
+	case operator.BackendITerm2:
+		_, _, err := o.itermProgram()
+		return operator.BackendITerm2, err
+	case operator.BackendAuto:
+		if !attended {
+			return operator.BackendProcess, nil
+		}
+		if program, err := o.tmuxProgram(); err == nil && terminal.TmuxHere(ctx, program, o.Environ) == nil {
+			if fits, err := terminal.TmuxFits(ctx, program, o.Environ); err != nil || !fits {
+				return operator.BackendTmuxWindow, ctx.Err()
+			}
+			return operator.BackendTmux, nil
+		}
+		if program, _, err := o.itermProgram(); err == nil && terminal.ITermHere(ctx, program, o.Environ) == nil {
+			return operator.BackendITerm2, nil
+		}
+		return operator.BackendProcess, ctx.Err()
+	}
+	return "", &operator.Error{Code: operator.CodeUsage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: append(operator.Backends(), o.OwnWords()...)}
+}
+
+func (o Operator) tmuxProgram() (string, error) {
+	program, err := spawn.LookPath("tmux", o.Environ)
+	if runtime.GOOS == "windows" {
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return "", &operator.Error{Code: operator.CodeFailed, Op: "start", Msg: "the backend tmux needs tmux: " + err.Error(), Hint: "install tmux, or say backend: process"}
+	}
+	return program, nil
+}
+
+// itermProgram is it2 and the session of iTerm2 that we run in.
+func (o Operator) itermProgram() (program, session string, err error) {
+	session, inside := terminal.InITerm(o.Environ)
+	program, err = spawn.LookPath("it2", o.Environ)
+	hint := "install it2 and switch on the Python API in iTerm2's settings, or say backend: process"
+	switch {
+	case runtime.GOOS == "windows":
+		err = errors.ErrUnsupported
+	case !inside:
+		err, hint = errors.New("this is none"), "start waggle in a window of iTerm2, or say backend: process"
+	}
+	if err != nil {
+		return "", "", &operator.Error{Code: operator.CodeFailed, Op: "start", Msg: "the backend iterm2 needs a session of iTerm2, and it2: " + err.Error(), Hint: hint}
+	}
+	return program, session, nil
+}
+
+// muxProgram is the program that reaches the multiplexer of a pane.
+func (o Operator) muxProgram(p spawn.Pane) (string, error) {
+	if p.Mux != spawn.MuxITerm2 {
+		return o.tmuxProgram()
+	}
+	program, err := spawn.LookPath("it2", o.Environ)
+	if err != nil {
+		err = &operator.Error{Code: operator.CodeFailed, Op: "pane", Msg: "a split of iTerm2 needs it2: " + err.Error(), Hint: "install it2"}
+	}
+	return program, err
+}
+
+// backend opens the backend of a word.
+func (o Operator) backend(s *operator.State, word string) (spawn.Backend, error) {
+	if runtime.GOOS == "windows" {
+		return spawn.ProcessBackend(), nil // it has no terminals of this kind
+	}
+	opts := terminal.Options{Holder: []string{o.Self, "hold"}, Dir: s.Dir.Processes(), Rand: o.Minter.Rand,
+		Socket: func(id string) string { return s.Dir.Sockets(o.RunPath()).Path("tty-" + id) }}
+	switch word {
+	case operator.BackendTmux, operator.BackendTmuxWindow:
+	case operator.BackendITerm2:
+		it2, home, err := o.itermProgram()
+		return terminal.ITerm2(terminal.ITerm2Options{Options: opts, Program: it2, Env: o.Environ, Home: home}), err
+	default:
+		return terminal.Process(opts), nil
+	}
+	program, err := o.tmuxProgram()
+	if err != nil {
+		return nil, err
+	}
+	t := terminal.TmuxOptions{Options: opts, Program: program, Env: o.Environ, Session: "waggle-" + string(s.Team), Windows: word == operator.BackendTmuxWindow}
+	var inside bool
+	if t.Socket, t.Home, inside = terminal.InTmux(o.Environ); !inside {
+		t.Socket, t.Home = s.Dir.Sockets(o.RunPath()).Path("tmux"), ""
+	}
+	return terminal.Tmux(t), nil
+}
+
+// Worker says how the process of a member runs it: its Argv is what a backend starts, and
+// worker.Join runs it in this process.
+func (o Operator) Worker(s *operator.State, i control.Instance) worker.Options {
+	return worker.Options{Root: team.Root{Path: o.Root.Path}, Team: s.Team, State: s.Dir, Instance: i, Sockets: s.Dir.Sockets(o.RunPath()),
+		Who: mail.SessionsOf(o.ClaudeDir), Minter: o.Minter, Environ: o.Environ, Version: o.Version, Log: o.Log}
+}
+
+// StartWorker starts the hidden worker program for an instance that has joined, in
+// the backend that it joined with. l watches it; nil: this program does not lead, and
+// whoever does knows the process by its record.
+func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator.State, i control.Instance, name waggle.MemberName, cwd, log string) (p *spawn.Process, err error) {
+	word, color, env := operator.BackendProcess, "", o.Environ
+	var tree *control.Worktree
+	if m, ok := s.Lead.ByInstance(i); ok {
+		word, color = m.Backend, m.Color
+		if tree = m.Worktree; tree != nil {
+			cwd = m.Cwd
+		}
+	}
+	if tree != nil {
+		if err := o.worktrees(s).Restore(ctx, worktree.Tree(*tree)); err != nil {
+			return nil, worktreeError(name, err)
+		}
+		env = worktree.Environ(env)
+	}
+	b, own := o.own(word)
+	switch {
+	case own:
+	case word == operator.BackendInProcess:
+		b = o.inside(s, i)
+	default:
+		if b, err = o.backend(s, word); err != nil {
+			return nil, err
+		}
+	}
+	spec := spawn.Spec{Argv: o.Worker(s, i).Argv(o.Self), Dir: cwd, Env: append(slices.Clone(env), spawn.MemberMark(owner(s, i))), Log: log, Title: string(name), Color: tmuxColor(color)}
+	if l == nil {
+		p, err = b.Start(ctx, spec)
+	} else {
+		p, err = l.Start(ctx, i, b, spec)
+	}
+	if err == nil && p.Place().Pane != nil {
+		err = o.placed(ctx, s, name, *p.Place().Pane)
+	}
+	return p, err
+}
+
+// owner names an instance in the environment of its process and of what runs below,
+// by which leftovers are known: <team>-<id8>/<instance>.
+func owner(s *operator.State, i control.Instance) string {
+	return filepath.Base(s.Dir.Path) + "/" + string(i)
+}
+
+// placed writes the pane into the phone book, for other programs.
+func (o Operator) placed(ctx context.Context, s *operator.State, name waggle.MemberName, pane spawn.Pane) error {
+	reg, err := team.Open(o.Root, s.Team, team.Options{})
+	if err != nil {
+		return err
+	}
+	word := operator.BackendTmux
+	if pane.Mux == spawn.MuxITerm2 {
+		word = operator.BackendITerm2
+	}
+	return reg.Place(ctx, name, word, pane.ID)
+}
+
+// held finds the terminal of a member's process: of the one that runs, or, in a pane
+// that is still open, of the last. nil without an error: it has none, only its log.
+func (o Operator) held(s *operator.State, name waggle.MemberName) (*terminal.Held, error) {
+	m, ok := s.Lead.Member(name)
+	if !ok || m.Process == nil {
+		return nil, nil
+	}
+	list, err := o.Terminals(s)
+	for _, h := range list {
+		if h.Process == m.Process.ID {
+			return &h, nil
+		}
+	}
+	return nil, err
+}
+
+// holderWait is how long a holder may take to end after its process.
+const holderWait = 3 * time.Second
+
+// CloseTerminals closes the panes of members that have left, and forgets their
+// holders. The pane of a member that died stays, unless read says otherwise: what it
+// last said is in it.
+func (o Operator) CloseTerminals(ctx context.Context, s *operator.State, read func(*control.Member) bool) error {
+	list, err := o.Terminals(s)
+	errs := []error{err}
+	list = slices.DeleteFunc(list, func(h terminal.Held) bool { return o.stays(s, h.Process, read) })
+	o.Await(ctx, holderWait, func() bool { return !slices.ContainsFunc(list, lingers) })
+	for _, h := range list {
+		errs = append(errs, o.closeTerminal(ctx, h))
+	}
+	return errors.Join(errs...)
+}
+
+// Of which members that died the pane is not needed any more.
+func Unread(*control.Member) bool { return false }
+
+func AllRead(*control.Member) bool { return true }
+
+// lingers reports a holder that has not ended after its process.
+func lingers(h terminal.Held) bool { return !h.Gone() && !h.Process.Alive() }
+
+func (o Operator) closeTerminal(ctx context.Context, h terminal.Held) error {
+	if lingers(h) {
+		if _, err := spawn.StopTree(ctx, *h.Place.Holder, leftovers); err != nil {
+			return fmt.Errorf("the holder of a terminal: %w", err)
+		}
+	}
+	if !h.Gone() {
+		return nil // its process runs on, and is ended by whoever ends that
+	}
+	program := ""
+	if h.Place.Pane != nil {
+		var err error
+		if program, err = o.muxProgram(*h.Place.Pane); err != nil {
+			return err
+		}
+	}
+	return h.Close(ctx, program, o.Environ)
+}
+
+// stays reports a process that is a live member's, or of one that died.
+func (o Operator) stays(s *operator.State, id spawn.Identity, read func(*control.Member) bool) bool {
+	for _, m := range s.Lead.Members {
+		if m.Process != nil && m.Process.ID == id {
+			return m.Left == nil || m.Left.How == control.LeftDied && !read(m)
+		}
+	}
+	return id.Alive() // it has not said yet whose it is
+}
+
+// Await looks until cond holds, and reports whether it did in time.
+func (o Operator) Await(ctx context.Context, limit time.Duration, cond func() bool) bool {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for until := o.Minter.Now().Add(limit); !cond(); {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+		if o.Minter.Now().After(until) {
+			return cond()
+		}
+	}
+	return true
+}
+
+// tmuxColor is how tmux spells a member's colour.
+func tmuxColor(color string) string {
+	switch color {
+	case "purple":
+		return "magenta"
+	case "orange":
+		return "colour208"
+	case "pink":
+		return "colour213"
+	case "red", "green", "yellow", "blue", "magenta", "cyan":
+		return color
+	}
+	return ""
+}
+
+// recordWait is how long a process that was just started may take to say whose it
+// is.
+const recordWait = 5 * time.Second
+
+// Terminal finds the terminal of a member, to look into it.
+func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (*terminal.Held, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	member = operator.LeadOf(s, waggle.Address{Scheme: waggle.SchemeMember, Member: member}).Member
+	m, ok := s.Lead.Member(member)
+	if !ok {
+		var known []string
+		for _, m := range s.Lead.Members {
+			known = append(known, string(m.Name))
+		}
+		return nil, &team.NotFoundError{What: "member", Name: string(member), Near: team.Near(string(member), known)}
+	}
+	o.Await(ctx, recordWait, func() bool {
+		err = s.Journal.Refresh(ctx)
+		m, _ = s.Lead.Member(member)
+		return err != nil || m.Left != nil || m.Process != nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	h, err := o.held(s, member)
+	if err != nil {
+		return nil, err
+	}
+	log := "its log is " + filepath.Join(o.Root.MemberDir(name, member), "output.log")
+	if m.Backend == operator.BackendInProcess {
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "attach", Msg: fmt.Sprintf("%s lives in the leader's process and has no terminal", member), Hint: log}
+	}
+	if h == nil || h.Place.Socket == "" && h.Place.Pane == nil || h.Place.Pane == nil && !h.Process.Alive() {
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "attach", Msg: fmt.Sprintf("%s has no terminal that can be attached to", member),
+			Hint: log}
+	}
+	return h, nil
+}
+
+// ShowPane is how a multiplexer shows a pane: tmux on the terminal of whoever runs
+// it, by going there when that terminal is in the same server, else by attaching to
+// it; iTerm2 in its own window.
+func (o Operator) ShowPane(p spawn.Pane) (argv []string, err error) {
+	program, err := o.muxProgram(p)
+	if err != nil {
+		return nil, err
+	}
+	if p.Mux == spawn.MuxITerm2 {
+		return []string{program, "session", "focus", p.ID}, nil
+	}
+	argv = []string{program, "-S", p.Socket, "select-window", "-t", p.ID, ";", "select-pane", "-t", p.ID}
+	if socket, _, inside := terminal.InTmux(o.Environ); !inside || socket != p.Socket {
+		return append(argv, ";", "attach-session", "-t", p.ID), nil
+	}
+	return append(argv, ";", "switch-client", "-t", p.ID), nil
+}

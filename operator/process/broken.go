@@ -1,0 +1,172 @@
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/task"
+)
+
+// Broken is a journal that is broken, and what goes on without what lies behind the break.
+type Broken struct {
+	Team     string `json:"team"`
+	Journal  string `json:"journal"` // leader, or the instance of a member
+	Member   string `json:"member"`  // whose it is; "": the leader's
+	File     string `json:"file"`
+	Line     int    `json:"line"`
+	Seq      uint64 `json:"seq"` // of the bad record: what AcknowledgeBreak names
+	Why      string `json:"why"`
+	Readable uint64 `json:"readable_records"` // that stand before it
+	Lost     int    `json:"lost_records"`     // the bad one and those behind it
+	Bytes    int64  `json:"lost_bytes"`
+	SHA256   string `json:"lost_sha256"`
+	// Kept is where the journal is as it was; Members are those that go on, each as a new
+	// instance, and Dropped those that do not. All are empty until it is acknowledged.
+	Kept         string   `json:"kept"`
+	Members      []string `json:"members"`
+	Dropped      []string `json:"dropped"`
+	Acknowledged bool     `json:"acknowledged"`
+}
+
+// Break finds the journal of a team that is broken: the leader's, or else that of the
+// first member that has one, or of this member. Nil: those are whole.
+func (o Operator) Break(ctx context.Context, name waggle.TeamName, member string) (*Broken, error) {
+	s, err := o.State(ctx, name)
+	if operator.Broken(err) {
+		b, _, err := o.LeaderBreak(name)
+		return b, err
+	}
+	if s == nil || err != nil {
+		return nil, err
+	}
+	for _, m := range s.Lead.Live() {
+		if m.Trust == control.FileTrust || member != "" && !operator.Called(m, member) {
+			continue
+		}
+		if b, _, err := MemberBreak(s, m); b != nil || err != nil {
+			return b, err
+		}
+	}
+	return nil, nil
+}
+
+// LeaderBreak finds the break of the leader's journal in the newest directory of a name.
+func (o Operator) LeaderBreak(name waggle.TeamName) (*Broken, *journal.Break, error) {
+	dirs, err := o.Home.Find(o.RootURL, name)
+	if len(dirs) == 0 {
+		return nil, nil, err
+	}
+	s := &operator.State{Dir: dirs[len(dirs)-1], Team: name, Jopts: journal.Options{Now: o.Minter.Now}}
+	return findBreak(s, journal.Leader, "", control.NewLeader(nil))
+}
+
+func MemberBreak(s *operator.State, m *control.Member) (*Broken, *journal.Break, error) {
+	return findBreak(s, journal.Name(m.Instance), string(m.Name), control.NewWorker(nil))
+}
+
+func findBreak(s *operator.State, n journal.Name, member string, fold journal.Fold) (*Broken, *journal.Break, error) {
+	at, err := s.Dir.Journals().FindBreak(n, fold, s.Jopts)
+	if at == nil || err != nil {
+		return nil, nil, err
+	}
+	return &Broken{Team: string(s.Team), Journal: string(n), Member: member, File: filepath.Join(s.Dir.JournalOf(string(n)), at.Err.File), Line: at.Err.Line,
+		Seq: uint64(at.Err.Seq), Why: at.Err.Why, Readable: uint64(at.Prefix), Lost: at.Records, Bytes: at.Bytes, SHA256: at.SHA256,
+		Members: []string{}, Dropped: []string{}}, at, nil
+}
+
+// Known is the record of it.
+func (b *Broken) Known(at *journal.Break, kept string) journal.Draft {
+	return journal.Draft{Kind: control.RecAcknowledged, Must: true, Body: control.Acknowledged{Break: &control.KnownBreak{Journal: at.Err.Journal,
+		File: at.Err.File, Line: at.Err.Line, Seq: b.Seq, Why: b.Why, Records: b.Lost, Bytes: b.Bytes, SHA256: b.SHA256, Kept: kept}}}
+}
+
+// Named refuses an acknowledgement of what is not there, or is something else.
+func (b *Broken) Named(seq uint64) error {
+	switch {
+	case b == nil:
+		return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "that journal is whole: there is nothing to acknowledge"}
+	case b.Seq != seq:
+		return &operator.Error{Code: operator.CodeRefused, Op: "acknowledge", Msg: fmt.Sprintf("the break is at seq %d, not %d: look at it", b.Seq, seq), Near: []string{strconv.FormatUint(b.Seq, 10)}}
+	}
+	return nil
+}
+
+// Unasked closes the open questions of a member: who waited for an answer has ended, and
+// the new instance asks again.
+func Unasked(l *control.Leader, m *control.Member) (ds []journal.Draft) {
+	for _, q := range l.Pending() {
+		if q.Instance == m.Instance {
+			ds = append(ds, journal.Draft{Kind: control.RecClosed, Must: true, Body: control.Closed{Key: &q.Key, Evidence: "a journal was broken, and the operator let it go on without its end"}})
+		}
+	}
+	return ds
+}
+
+// Again is a member as a new instance. What lies in its mailbox was for the old one.
+func Again(m *control.Member, i control.Instance, box []string) journal.Draft {
+	j := m.Joined
+	j.Instance, j.Baseline = i, box
+	if j.Mode != "" {
+		j.Mode = j.Mode.Meet(policy.ModeDefault)
+	}
+	return journal.Draft{Kind: control.RecJoined, Must: true, Body: j}
+}
+
+// Lying lists what lies in a member's mailbox. One that cannot be read holds nothing.
+func (o Operator) Lying(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (ids []string, err error) {
+	box, err := o.Boxes(name).Open(member, mailbox.Options{})
+	if err != nil {
+		return nil, err
+	}
+	entries, err := box.Entries(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("mailbox of %s: %w", member, err)
+	}
+	for _, e := range entries {
+		ids = append(ids, e.ID.String())
+	}
+	return ids, nil
+}
+
+// LatterPolicies are those that stand behind a break, whole in themselves. They only
+// forbid.
+func LatterPolicies(s *operator.State, at *journal.Break) (sets []control.PolicySet) {
+	_ = s.Dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // what cannot be read is not there
+		var p control.PolicySet
+		if r.Kind == control.RecPolicy && r.Seq > at.Prefix && json.Unmarshal(r.Body, &p) == nil {
+			sets = append(sets, p)
+		}
+	})
+	return sets
+}
+
+// GiveBack gives back the tasks of members whose orders are gone.
+func (o Operator) GiveBack(ctx context.Context, s *operator.State, ms []*control.Member, why string) error {
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
+	if err != nil {
+		return err
+	}
+	names := map[waggle.MemberName]bool{}
+	for _, m := range ms {
+		if m.Trust != control.FileTrust && !m.Leads() {
+			names[m.Name] = true
+		}
+	}
+	for _, n := range slices.Sorted(maps.Keys(names)) {
+		if _, err := board.ReleaseNoted(ctx, n, task.NewReleased(n, why, o.Minter.Now())); err != nil {
+			return err
+		}
+	}
+	return nil
+}

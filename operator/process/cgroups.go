@@ -1,0 +1,163 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/cgroup"
+	"waggle/operator"
+	"waggle/spawn"
+)
+
+// cgroupEnd is how long the end of a control group may take: its processes are killed.
+const cgroupEnd = 3 * time.Second
+
+// cgroupsOf lists the control groups of the dead processes of a member that are there.
+// Of the records of those that are not, one stays: all that the member started was in
+// such a group, which is what gc wants to know.
+func cgroupsOf(s *operator.State, m *control.Member) (left []cgroup.Record, err error) {
+	all, err := cgroup.Records(s.Dir.Path, string(m.Instance))
+	for bad := (*cgroup.RecordError)(nil); errors.As(err, &bad); { // it names no group
+		if _, err = atomicfile.SetAside(bad.Path, s.Dir.Quarantine(), s.Jopts.Now()); err == nil {
+			all, err = cgroup.Records(s.Dir.Path, string(m.Instance))
+		}
+	}
+	kept := false
+	for _, r := range all {
+		// The check says of an earlier run of the machine that its processes are gone; no
+		// group of it is there.
+		switch {
+		case !operator.Gone(spawn.Identity{PID: r.PID, Start: r.Start, Boot: r.Boot}):
+		case r.There():
+			left = append(left, r)
+		case !kept && m.Process != nil && r.Boot == m.Process.ID.Boot:
+			kept = true
+		default:
+			err = errors.Join(err, r.Forget())
+		}
+	}
+	return left, err
+}
+
+// endCgroup ends what is left in the control groups of a member whose process has
+// ended: also what no mark and no process group tells from other processes. It never
+// ends a group in which this process or one above it is.
+func (o Operator) endCgroup(ctx context.Context, s *operator.State, m *control.Member, why string) (rung string, err error) {
+	rung = spawn.RungGone
+	list, _ := cgroupsOf(s, m) // what cannot be listed is told by gc
+	if len(list) == 0 {
+		return rung, nil
+	}
+	spare := []int{1, o.PID}
+	up, err := spawn.Ancestors(o.PID)
+	if err != nil {
+		return rung, fmt.Errorf("end what %s has left: %w", m.Name, err)
+	}
+	for _, id := range up {
+		spare = append(spare, id.PID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, cgroupEnd)
+	defer cancel()
+	var errs []error
+	for _, r := range list {
+		ended, err := o.endGroup(ctx, s, m, r, spare, why)
+		rung, errs = spawn.Harder(rung, ended), append(errs, err)
+	}
+	return rung, errors.Join(errs...)
+}
+
+func (o Operator) endGroup(ctx context.Context, s *operator.State, m *control.Member, r cgroup.Record, spare []int, why string) (rung string, err error) {
+	rung = spawn.RungGone
+	left, err := r.Processes()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return rung, err
+	}
+	argv := map[int]string{}
+	for _, pid := range left {
+		argv[pid] = program(spawn.Argv(pid))
+	}
+	if err := r.End(ctx, spare); err != nil {
+		return rung, fmt.Errorf("end what %s has left: %w", m.Name, err)
+	}
+	for pid, what := range argv {
+		rung = spawn.RungKill
+		sweptOff(s, string(m.Name), pid, what, why)
+	}
+	return rung, nil
+}
+
+// cgroups finds what is left in the control groups of members whose process has ended.
+func (c *collector) cgroups(s *operator.State) (err error) {
+	for _, m := range s.Lead.Members {
+		list, rerr := cgroupsOf(s, m)
+		err = errors.Join(err, rerr)
+		for _, r := range list {
+			err = errors.Join(err, c.cgroup(s, m, r))
+		}
+	}
+	return err
+}
+
+func (c *collector) cgroup(s *operator.State, m *control.Member, r cgroup.Record) error {
+	left, err := r.Processes()
+	why := fmt.Sprintf("it is in the control group of pid %d, which is dead", r.PID)
+	for _, pid := range left {
+		if slices.ContainsFunc(c.out.Found, func(g *Garbage) bool { return g.PID == pid }) {
+			continue // it was found by its group or its mark
+		}
+		id, ierr := spawn.Identify(pid)
+		if ierr != nil {
+			continue // it has just ended
+		}
+		g := Garbage{Kind: GarbageCommand, Member: string(m.Name), PID: pid, Start: id.Start, Argv: program(spawn.Argv(pid)), Path: r.Path, Why: why,
+			unused: always,
+			gone:   func() bool { return !r.There() },
+			end:    func(ctx context.Context) error { _, err := c.o.endCgroup(ctx, s, m, why); return err }}
+		c.find(s, fmt.Sprint(r.Path, " ", pid), g)
+	}
+	return err
+}
+
+// grouped reports a member that had a control group in this run of the machine.
+func grouped(s *operator.State, m *control.Member, boot string) bool {
+	all, _ := cgroup.Records(s.Dir.Path, string(m.Instance)) // what cannot be read says nothing
+	return slices.ContainsFunc(all, func(r cgroup.Record) bool { return r.Boot == boot })
+}
+
+// DropLeft removes the empty control groups of members that have left a team which goes
+// on.
+func DropLeft(s *operator.State) {
+	for _, m := range s.Lead.Members {
+		if m.Left == nil || s.Dropped[m.Instance] || m.Process != nil && !operator.Gone(m.Process.ID) {
+			continue
+		}
+		list, err := cgroupsOf(s, m)
+		for _, r := range list {
+			err = errors.Join(err, r.Drop())
+		}
+		if err != nil {
+			continue // something is in it: gc says what
+		}
+		if s.Dropped == nil {
+			s.Dropped = map[control.Instance]bool{}
+		}
+		s.Dropped[m.Instance] = true
+	}
+}
+
+// dropCgroups removes the empty control groups of a team that has ended. One with a
+// process in it stays: the system refuses to remove it.
+func dropCgroups(s *operator.State) {
+	for _, m := range s.Lead.Members {
+		list, _ := cgroupsOf(s, m) // what cannot be read stays
+		for _, r := range list {
+			_ = r.Drop()
+		}
+	}
+}

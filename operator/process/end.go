@@ -1,0 +1,313 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+)
+
+// GraceUsual is how long members have to end by handshake when nobody says.
+const GraceUsual = 10 * time.Second
+
+// What the steps after the handshake may take, all in all less than ten seconds.
+// ladder is for the processes of a member: to end when their input does, by SIGTERM,
+// and to be gone after SIGKILL; leftovers is for what they have left behind.
+var (
+	Ladder    = spawn.Grace{InputWait: 500 * time.Millisecond, Term: 2 * time.Second, Kill: 1500 * time.Millisecond}
+	leftovers = spawn.Grace{Term: 500 * time.Millisecond, Kill: 500 * time.Millisecond}
+)
+
+// askAgain is how long a rejected shutdown rests before it is asked again.
+const askAgain = time.Second
+
+// MemberEnd is how a member ended.
+type MemberEnd struct {
+	Member string `json:"member"`
+	How    string `json:"how"` // handshake, stopped, died; released: waggle does not run it; listed: it is only in the registry
+	// Step is the hardest that was needed: handshake, stdin, term, kill; gone when it
+	// had ended by itself.
+	Step     string `json:"step"`
+	Rejected string `json:"rejected"` // why it did not want to end; "" when it did not say so
+	Forced   bool   `json:"forced"`   // it was not asked
+	Answered bool   `json:"answered"` // it said yes or no
+	// Worktree is its worktree when that was kept; null: it has none any more.
+	Worktree *operator.KeptWorktree `json:"worktree"`
+}
+
+// Code is the exit code that says which way it went: 0 it agreed, or was not asked;
+// 6 it refused and was ended; 4 it did not answer in time and was ended; 5 it was
+// dead already.
+func (e MemberEnd) Code() int {
+	switch {
+	case e.How == control.LeftDied:
+		return operator.CodeDied
+	case e.How != control.LeftStopped || e.Forced:
+		return 0
+	case e.Rejected != "":
+		return operator.CodeRefused
+	}
+	return operator.CodeTimeout
+}
+
+// endOf reads how a member that has left ended.
+func endOf(m *control.Member) MemberEnd {
+	e := MemberEnd{Member: string(m.Name), Rejected: m.Rejected}
+	if m.Left == nil {
+		return e
+	}
+	e.How, e.Step = m.Left.How, cmp.Or(m.Left.Detail, spawn.RungGone)
+	switch {
+	case e.How == control.LeftHandshake:
+		e.Step, e.Rejected = "handshake", ""
+	case e.How == control.LeftDied:
+		e.Step = spawn.RungGone
+	}
+	e.Answered = e.How == control.LeftHandshake || e.Rejected != ""
+	e.Forced = m.Stopping != nil && m.Stopping.Why == StopForced
+	return e
+}
+
+// endListed is the How of an entry of the registry that no record here is of: it never
+// had a process, and is not asked.
+const endListed = "listed"
+
+// listed are the entries of a team's registry that have no record here.
+func (o Operator) listed(ctx context.Context, s *operator.State) (ends []MemberEnd) {
+	cfg, err := o.Registry(ctx, s.Team)
+	if err != nil {
+		return nil // the end of a team needs no registry
+	}
+	for _, m := range cfg.Members {
+		if _, known := s.Lead.Member(m.Name); !known && !m.Gone() && !m.IsLead() {
+			ends = append(ends, MemberEnd{Member: string(m.Name), How: endListed, Step: spawn.RungGone})
+		}
+	}
+	return ends
+}
+
+// StopForced is why a member is ended that is not asked.
+const StopForced = "by force"
+
+// TeamEnd is how a team is to end.
+type TeamEnd struct {
+	Reason string
+	Grace  time.Duration
+	Force  bool
+	Hurry  <-chan struct{} // closed: the grace is over; may be nil
+}
+
+// EndTeam ends every member: by handshake and what follows, or by force.
+func (o Operator) EndTeam(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, tell func()) error {
+	if err := s.Journal.Refresh(ctx); operator.Broken(err) {
+		return o.endHeld(ctx, s, l, err)
+	}
+	if !e.Force {
+		return o.endMembers(ctx, l, s, e, tell)
+	}
+	_, err := s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
+		for _, m := range s.Lead.Live() {
+			ds = append(ds, s.Lead.Stop(m, StopForced)...)
+		}
+		return ds, nil
+	})
+	if err == nil {
+		err = l.Refresh(ctx)
+	}
+	words, done := context.WithTimeout(ctx, wordsWait)
+	err = errors.Join(err, unheld(words, l.Deny(words)))
+	done()
+	err = errors.Join(err, o.endRest(ctx, l), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
+	DropLeft(s)
+	tell()
+	return err
+}
+
+// EndMembers denies what is open, asks every live member to end, and stops those
+// that have not ended within the grace, all at once. tell is called at the end.
+func (o Operator) EndMembers(ctx context.Context, l *leader.Leader, s *operator.State, reason string, grace time.Duration, tell func()) error {
+	return o.endMembers(ctx, l, s, TeamEnd{Reason: reason, Grace: grace}, tell)
+}
+
+func (o Operator) endMembers(ctx context.Context, l *leader.Leader, s *operator.State, e TeamEnd, tell func()) error {
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond}, append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal())...)
+	if err != nil {
+		cancel()
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges {
+		}
+	}()
+	// A lock that somebody holds costs the words their time, not the end its.
+	words, done := context.WithTimeout(ctx, e.Grace+wordsWait)
+	errs := []error{unheld(words, l.Deny(words)), unheld(words, o.handshakes(words, l, e, nudges))}
+	done()
+	errs = append(errs, ctx.Err(), o.endRest(ctx, l), s.Journal.Refresh(ctx), o.CloseTerminals(ctx, s, Unread))
+	DropLeft(s)
+	tell()
+	return errors.Join(errs...)
+}
+
+// wordsWait is how much longer than the grace the words to members may take.
+const wordsWait = 500 * time.Millisecond
+
+// unheld leaves out an error that comes from the end of the time for words.
+func unheld(words context.Context, err error) error {
+	if words.Err() != nil || operator.Passing(err) {
+		return nil
+	}
+	return err
+}
+
+// handshakes asks every live member to end until all have, or the time is over.
+func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e TeamEnd, nudges <-chan struct{}) error {
+	until := o.Minter.Now().Add(e.Grace)
+	asked := map[waggle.MemberName]time.Time{}
+	var errs []error
+	for {
+		if err := l.Pass(ctx); err != nil && !operator.Passing(err) {
+			return errors.Join(append(errs, err)...)
+		}
+		var live []*control.Member
+		l.View(func(lead *control.Leader) { live = lead.Live() })
+		live = slices.DeleteFunc(live, func(m *control.Member) bool { return !answers(m, l) })
+		if len(live) == 0 || !o.Minter.Now().Before(until) {
+			return errors.Join(errs...)
+		}
+		for _, m := range live {
+			// A member that said no is asked again, but not at once.
+			if o.Minter.Now().Before(asked[m.Name].Add(askAgain)) {
+				continue
+			}
+			asked[m.Name] = o.Minter.Now()
+			if err := l.Shutdown(ctx, m.Name, e.Reason, policy.RoleOperator); err != nil {
+				errs = append(errs, err)
+			}
+		}
+		select {
+		case <-nudges:
+		case <-e.Hurry:
+			return errors.Join(errs...)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// answers reports a member that can be asked to end: it has come up, or may yet, and has
+// not died. Of one that waggle does not run a yes is only what a file says, so it is
+// waited for until its process is gone or the time is over.
+func answers(m *control.Member, l *leader.Leader) bool {
+	if m.Trust == control.FileTrust {
+		return m.Died == nil && m.Stopping == nil
+	}
+	return m.Died == nil && m.Stopping == nil && (m.Process != nil || l.Started(m.Instance))
+}
+
+// endRest ends what is left, each in its own time.
+func (o Operator) endRest(ctx context.Context, l *leader.Leader) error {
+	var rest []*control.Member
+	l.View(func(lead *control.Leader) { rest = lead.Live() })
+	errs := make([]error, len(rest))
+	var wg sync.WaitGroup
+	for i, m := range rest {
+		wg.Go(func() {
+			if _, err := l.Stop(ctx, m.Name, Ladder); err != nil {
+				errs[i] = fmt.Errorf("stop %s: %w", m.Name, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// closeInput tells a process of a member that its input ends, when it has a terminal.
+func (o Operator) closeInput(ctx context.Context, s *operator.State, id spawn.Identity) error {
+	list, err := o.Terminals(s)
+	for _, h := range list {
+		if h.Process == id {
+			return terminal.CloseInput(ctx, h.Place)
+		}
+	}
+	return cmp.Or(err, errNoTerminal)
+}
+
+var errNoTerminal = errors.New("it has no terminal")
+
+// endMarked ends what was started for a member, or below it, and is known by its mark
+// only: it left the tree of the member's process, or that process has not said who it
+// is. What only carries the mark, below somebody who does not, is kept and told. Holders
+// of terminals end by themselves when their process has.
+func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
+	rung = spawn.RungGone
+	if m.Trust == control.FileTrust {
+		return rung, nil
+	}
+	if rung, err = o.endGroups(ctx, s, m); err != nil {
+		return rung, err
+	}
+	defer func() { // last, for it gives nobody time to end
+		r, cerr := o.endCgroup(ctx, s, m, "it was left behind by its member, which ends")
+		rung, err = spawn.Harder(rung, r), errors.Join(err, cerr)
+	}()
+	const rounds = 3 // what is ended may start something meanwhile
+	for range rounds {
+		left, err := o.ownMarked(s, m)
+		if len(left) == 0 || err != nil {
+			return rung, err
+		}
+		rungs, errs := make([]string, len(left)), make([]error, len(left))
+		var wg sync.WaitGroup
+		for i, p := range left {
+			wg.Go(func() {
+				rungs[i], errs[i] = spawn.StopTree(ctx, p.ID, leftovers)
+				if errs[i] == nil && rungs[i] != spawn.RungGone {
+					sweptOff(s, string(m.Name), p.ID.PID, program(p.Argv), "it was left behind by its member, which ends")
+				}
+			})
+		}
+		wg.Wait()
+		for _, r := range rungs {
+			rung = spawn.Harder(rung, r)
+		}
+		if err := errors.Join(errs...); err != nil {
+			return rung, err
+		}
+	}
+	return rung, nil
+}
+
+// marked lists what carries the mark of a member, but for holders of terminals.
+func (o Operator) marked(s *operator.State, m *control.Member) (found []spawn.Marked, err error) {
+	all, err := spawn.AllMarked()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil // this system does not tell
+	}
+	if err != nil {
+		return nil, err
+	}
+	held, err := o.Terminals(s)
+	for _, p := range all {
+		holds := slices.ContainsFunc(held, func(h terminal.Held) bool { return h.Place.Holder != nil && *h.Place.Holder == p.ID })
+		if p.Owner == owner(s, m.Instance) && !holds {
+			found = append(found, p)
+		}
+	}
+	return found, err
+}

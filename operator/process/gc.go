@@ -1,0 +1,604 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/home"
+	"waggle/internal/worktree"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+	"waggle/team"
+	"waggle/worker"
+)
+
+// Kinds of Garbage.
+const (
+	GarbageProcess  = "process"   // a member's process, after the member or its team has ended
+	GarbageCommand  = "command"   // what a command of a member has left behind
+	GarbageHolder   = "holder"    // of a terminal whose process is gone
+	GarbagePane     = "pane"      // of a process that is gone
+	GarbageRecord   = "record"    // of a terminal that is gone
+	GarbageHandover = "hand-over" // that no holder will take; it has an environment in it
+	GarbageSocket   = "socket"    // at which nobody answers
+	GarbageWorktree = "worktree"  // of a member that has left, and clean
+	GarbageMail     = "mail"      // written to a team that is over
+)
+
+// Garbage is one thing that a team has left behind.
+type Garbage struct {
+	Kind   string `json:"kind"`
+	Team   string `json:"team"`
+	Member string `json:"member"` // "" when it is nobody's
+	PID    int    `json:"pid"`    // 0: no process
+	Start  string `json:"start"`  // of the process, as recorded
+	Argv   string `json:"argv"`   // what the process runs, in one line
+	Path   string `json:"path"`   // of a file or a worktree; the pane, and its server's socket
+	Why    string `json:"why"`
+	Done   bool   `json:"done"` // it is gone
+	Error  string `json:"error,omitempty"`
+
+	// unused looks again, right before end acts, and gone says what came of it.
+	unused func(context.Context) bool
+	gone   func() bool
+	end    func(context.Context) error
+}
+
+// Kept is something that looks like garbage and is not.
+type Kept struct {
+	Kind   string `json:"kind"` // team, worktree, process, pane, command
+	Team   string `json:"team"`
+	Member string `json:"member"`
+	Path   string `json:"path"`
+	Why    string `json:"why"`
+}
+
+// Collected is what GC found (DESIGN, `gc`).
+type Collected struct {
+	Found []*Garbage `json:"found"`
+	Kept  []Kept     `json:"kept"`
+	// Unseen are members of which something may be left that nothing here can find.
+	Unseen []Unseen `json:"unseen"`
+	// Living counts processes in Kept that run for a team whose journal cannot be read.
+	Living int `json:"living"`
+}
+
+// Undone counts what could not be ended or removed.
+func (c *Collected) Undone() (n int) {
+	for _, g := range c.Found {
+		if !g.Done {
+			n++
+		}
+	}
+	return n
+}
+
+// handoverAge is how old a hand-over must be to have no taker.
+const handoverAge = time.Minute
+
+// GC lists what the teams of this root have left behind, those of one name or all, and
+// with all of them what is kept of sessions that ended long ago, and ends and removes it when act is set. It knows what was recorded when it was
+// started, by pid, start time and boot, by the server, id and holder of a pane, and
+// what commands left behind by the marks in their environment; nothing is known by
+// its name. Each thing is looked at again right before it is ended. What members of a
+// team need that died and can be brought back is not garbage; that is in Kept.
+//
+// A journal that cannot be read is in Kept, and nothing of its team is touched. It
+// refuses inside of a member's process.
+func (o Operator) GC(ctx context.Context, name waggle.TeamName, act bool) (*Collected, error) {
+	c := &collector{o: o, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, all: name == ""}
+	if err := c.open(ctx, name); err != nil {
+		return nil, err
+	}
+	if act && c.all {
+		if err := decide.Of(o.Operator).GuardSessions(ctx, "gc"); err != nil {
+			return nil, err
+		}
+		decide.Of(o.Operator).TidySessions(ctx)
+	}
+	c.name = name
+	return c.out, c.run(ctx, act)
+}
+
+// Sweep ends what is left of a team that has ended, worktrees apart, and says what it
+// was.
+func (o Operator) Sweep(ctx context.Context, s *operator.State, tell func(operator.Note)) error {
+	c := &collector{o: o, teams: []*operator.State{s}, out: &Collected{Found: []*Garbage{}, Kept: []Kept{}, Unseen: []Unseen{}}, seen: map[string]bool{}, ended: true}
+	Sweeps(s, tell)
+	err := c.run(ctx, true)
+	for _, g := range c.out.Found {
+		if g.Done && (g.Kind == GarbageCommand || g.Kind == GarbageProcess) {
+			sweptOff(s, g.Member, g.PID, g.Argv, g.Why)
+		}
+		if !g.Done {
+			err = errors.Join(err, fmt.Errorf("%s %s of %s is left: %s", g.Kind, g.Path, g.Member, g.Error))
+		}
+	}
+	return err
+}
+
+// run looks, and ends what it finds when act is set. What is ended may leave
+// something behind itself, and something that was needed is garbage when its user is
+// gone.
+func (c *collector) run(ctx context.Context, act bool) error {
+	if err := c.look(ctx); err != nil || !act {
+		return err
+	}
+	const rounds = 4
+	for range rounds {
+		if c.act(ctx) == 0 {
+			break
+		}
+		if err := c.look(ctx); err != nil {
+			return err
+		}
+	}
+	for _, s := range c.teams {
+		DropLeft(s)
+	}
+	return ctx.Err()
+}
+
+// collector is one GC.
+type collector struct {
+	o     Operator
+	teams []*operator.State
+	out   *Collected
+	seen  map[string]bool // what is in out, by kind and identity
+	acted int             // so many of Found have been acted on
+	all   bool            // sessions too, which are in no team
+	name  waggle.TeamName // "": every team's
+	ended bool            // the end of a team, which sees to worktrees itself
+
+	mu sync.Mutex // held while a journal is read; what is ended at once is looked at again at once
+}
+
+// open reads the journals.
+func (c *collector) open(ctx context.Context, name waggle.TeamName) error {
+	known, err := c.o.Home.List()
+	if err != nil {
+		return err
+	}
+	known = slices.DeleteFunc(known, func(k home.Known) bool {
+		return k.Root != c.o.RootURL && k.Broken == nil || name != "" && k.Team != name || k.Dir.Aside
+	})
+	if left, err := c.o.LeftMail(ctx, name); name != "" && len(known) == 0 && len(left) == 0 {
+		if err != nil {
+			return err
+		}
+		return &team.NotFoundError{What: "team", Name: string(name), Near: team.Near(string(name), c.o.everLed())}
+	}
+	for _, k := range known {
+		if k.Broken != nil {
+			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: k.Broken.Error()})
+			continue
+		}
+		s, err := c.o.OpenJournal(k.Dir, k.Team, journal.Leader)
+		if err == nil {
+			err = s.Journal.Refresh(ctx)
+		}
+		if err != nil {
+			c.keep(Kept{Kind: "team", Team: string(k.Team), Path: k.Dir.Path, Why: "its journal cannot be read, so nothing of it is touched: " + err.Error()})
+			if err := c.unreadable(ctx, k, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := c.o.Guard(ctx, s, "gc"); err != nil {
+			return err
+		}
+		c.teams = append(c.teams, s)
+	}
+	return nil
+}
+
+// unreadable keeps what runs for a team whose journal cannot be read.
+func (c *collector) unreadable(ctx context.Context, k home.Known, why error) error {
+	s, err := c.o.salvage(ctx, k.Dir, k.Team, why)
+	if err != nil {
+		return err
+	}
+	if err := c.o.Guard(ctx, s, "gc"); err != nil {
+		return err
+	}
+	for _, p := range living(s) {
+		c.out.Living++
+		c.keep(Kept{Kind: GarbageProcess, Team: string(k.Team), Why: fmt.Sprintf("%s runs; waggle down --force %s ends it", p, k.Team)})
+	}
+	return nil
+}
+
+// everLed names the teams that have a journal for this root.
+func (o Operator) everLed() (names []string) {
+	known, _ := o.Home.List()
+	for _, k := range known {
+		if k.Root == o.RootURL && !slices.Contains(names, string(k.Team)) {
+			names = append(names, string(k.Team))
+		}
+	}
+	return names
+}
+
+// look adds what is garbage now.
+func (c *collector) look(ctx context.Context) error {
+	marked, err := spawn.AllMarked()
+	if errors.Is(err, errors.ErrUnsupported) {
+		c.keep(Kept{Kind: GarbageCommand, Why: "this system does not tell what commands have left behind"})
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range c.teams {
+		if err := s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+		c.processes(s)
+		if err := c.commands(s, marked); err != nil {
+			return fmt.Errorf("gc of %s: %w", s.Team, err)
+		}
+		if err := c.cgroups(s); err != nil {
+			return fmt.Errorf("gc of %s: %w", s.Team, err)
+		}
+		parts := []func(context.Context, *operator.State) error{c.terminals, c.handovers, c.sockets, c.worktrees}
+		if c.ended {
+			parts = parts[:3]
+		}
+		for _, part := range parts {
+			if err := part(ctx, s); err != nil {
+				return fmt.Errorf("gc of %s: %w", s.Team, err)
+			}
+		}
+		c.interrupted(s)
+		c.unseenOf(s)
+	}
+	if !c.ended {
+		if err := c.leftMail(ctx, c.name); err != nil {
+			return err
+		}
+	}
+	if c.all {
+		c.sessions()
+	}
+	return nil
+}
+
+// find adds a thing that is not there yet; id tells it from others of its kind.
+func (c *collector) find(s *operator.State, id string, g Garbage) {
+	id = g.Kind + " " + id
+	if c.seen[id] {
+		return
+	}
+	c.seen[id] = true
+	g.Team = string(s.Team)
+	c.out.Found = append(c.out.Found, &g)
+}
+
+func (c *collector) keep(k Kept) {
+	if !slices.Contains(c.out.Kept, k) {
+		c.out.Kept = append(c.out.Kept, k)
+	}
+}
+
+// over says why nothing of a member is needed any more, "" when it may be. m is nil
+// for what is nobody's.
+func over(s *operator.State, m *control.Member) string {
+	switch {
+	case s.Lead.Ended != nil:
+		return "its team has ended"
+	case m != nil && m.Left != nil:
+		return "its member has left"
+	}
+	return ""
+}
+
+// isOver is over as the journal has it at this moment, of a member.
+func (c *collector) isOver(ctx context.Context, s *operator.State, i control.Instance) bool {
+	return c.now(ctx, s, func() bool {
+		m, _ := s.Lead.ByInstance(i)
+		return over(s, m) != ""
+	})
+}
+
+// now asks a journal that is up to date; no when it cannot be read.
+func (c *collector) now(ctx context.Context, s *operator.State, ask func() bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return s.Journal.Refresh(ctx) == nil && ask()
+}
+
+// processes finds recorded processes of members that have ended.
+func (c *collector) processes(s *operator.State) {
+	for _, m := range s.Lead.Members {
+		why := over(s, m)
+		if m.Process == nil || why == "" || m.Process.ID.Inside || !m.Process.ID.Alive() {
+			continue
+		}
+		if id := m.Process.ID; id.Theirs || m.Channel != "" {
+			c.keep(Kept{Kind: GarbageProcess, Team: string(s.Team), Member: string(m.Name), Why: fmt.Sprintf("pid %d was started by somebody else", id.PID)})
+			continue
+		}
+		c.process(s, m, GarbageProcess, m.Process.ID, why, func(ctx context.Context) bool { return c.isOver(ctx, s, m.Instance) })
+	}
+}
+
+// process adds one process; unused says at the last moment that nobody needs it.
+func (c *collector) process(s *operator.State, m *control.Member, kind string, id spawn.Identity, why string, unused func(context.Context) bool) {
+	g := Garbage{Kind: kind, PID: id.PID, Start: id.Start, Argv: program(spawn.Argv(id.PID)), Why: why,
+		unused: unused, gone: func() bool { return !id.Alive() },
+		end: func(ctx context.Context) error {
+			g := spawn.Grace{}
+			if c.ended {
+				g = leftovers // whoever ends a team waits for it
+			}
+			_, err := spawn.StopTree(ctx, id, g)
+			return err
+		}}
+	if m != nil {
+		g.Member = string(m.Name)
+	}
+	// One process may be found as more than one thing.
+	at := fmt.Sprintf("%d %s", id.PID, id.Start)
+	if c.seen[at] {
+		return
+	}
+	c.seen[at] = true
+	c.find(s, at, g)
+}
+
+// commands finds what carries the mark of a member that has ended, and what the
+// commands of a dead process left behind. Of a member that may go on, what lives
+// below a living process is its own. What only carries the mark is kept.
+func (c *collector) commands(s *operator.State, marked []spawn.Marked) error {
+	recorded, err := c.o.recorded(s)
+	for _, m := range s.Lead.Members {
+		err = errors.Join(err, c.groups(s, m))
+	}
+	for _, p := range marked {
+		dir, instance, ok := strings.Cut(p.Owner, "/")
+		m, member := s.Lead.ByInstance(control.Instance(instance))
+		if !ok || !member || dir != filepath.Base(s.Dir.Path) || m.Channel != "" {
+			continue
+		}
+		kind, why := GarbageCommand, over(s, m)
+		if len(p.Commands) == 0 {
+			kind = GarbageProcess
+		}
+		unused := func(ctx context.Context) bool { return c.isOver(ctx, s, m.Instance) }
+		if by, orphan := p.Orphan(); orphan {
+			why = fmt.Sprintf("pid %d, whose command left it behind, is dead", by.PID)
+			unused = func(context.Context) bool { _, orphan := p.Orphan(); return orphan }
+		}
+		switch {
+		case why == "":
+		case !p.Ours(recorded...):
+			c.keep(Kept{Kind: kind, Team: string(s.Team), Member: string(m.Name), Why: notMarked(p)})
+			leftAlone(s, string(m.Name), p)
+		default:
+			c.process(s, m, kind, p.ID, why, unused)
+		}
+	}
+	return err
+}
+
+// groups finds what runs in the recorded process groups of a member's commands when its
+// process is dead. It needs no mark.
+func (c *collector) groups(s *operator.State, m *control.Member) error {
+	if m.Process == nil || m.Channel != "" || !operator.Gone(m.Process.ID) {
+		return nil
+	}
+	tools, err := worker.Tools(s.Dir, m.Instance)
+	for _, t := range tools {
+		live, lerr := spawn.GroupOf(t.ID)
+		err = errors.Join(err, lerr)
+		for _, id := range live {
+			c.process(s, m, GarbageCommand, id, fmt.Sprintf("it is in the group of a command whose worker, pid %d, is dead", m.Process.ID.PID),
+				func(context.Context) bool { return operator.Gone(m.Process.ID) })
+		}
+	}
+	return err
+}
+
+// terminals finds holders, panes and records of processes that are gone.
+func (c *collector) terminals(_ context.Context, s *operator.State) error {
+	list, err := c.o.Terminals(s)
+	for _, h := range list {
+		m := owns(s, h.Process)
+		why := over(s, m)
+		if m == nil && why == "" {
+			why = "its process is gone, and its member has another"
+		}
+		if why == "" || h.Process.Alive() {
+			continue // needed, or a process that is found as such
+		}
+		unused := func(ctx context.Context) bool {
+			return !h.Process.Alive() && c.now(ctx, s, func() bool { m := owns(s, h.Process); return m == nil || over(s, m) != "" })
+		}
+		if h.Place.Holder != nil && h.Place.Holder.Alive() {
+			c.process(s, m, GarbageHolder, *h.Place.Holder, why, unused)
+			continue // its pane and its record are garbage when it has ended
+		}
+		g := Garbage{Kind: GarbageRecord, Path: h.Record(), Why: why, unused: unused, gone: missing(h.Record())}
+		program := ""
+		if p := h.Place.Pane; p != nil {
+			g.Kind, g.Path = GarbagePane, p.ID
+			if p.Socket != "" {
+				g.Path += " of " + p.Socket
+			}
+			if program, err = c.o.muxProgram(*p); err != nil {
+				c.keep(Kept{Kind: GarbagePane, Team: string(s.Team), Path: p.ID, Why: err.Error()})
+				continue
+			}
+		}
+		if m != nil {
+			g.Member = string(m.Name)
+		}
+		g.end = func(ctx context.Context) error { return h.Close(ctx, program, c.o.Environ) }
+		c.find(s, h.Record(), g)
+	}
+	return err
+}
+
+// owns is the member whose newest process this is, nil when it is none's.
+func owns(s *operator.State, id spawn.Identity) *control.Member {
+	for _, m := range s.Lead.Members {
+		if m.Process != nil && operator.SameProcess(m.Process.ID, id) {
+			return m
+		}
+	}
+	return nil
+}
+
+// handovers finds those that no holder will take.
+func (c *collector) handovers(_ context.Context, s *operator.State) error {
+	old := c.o.Minter.Now().Add(-handoverAge)
+	files, err := terminal.Untaken(s.Dir.Processes(), old)
+	for _, path := range files {
+		c.find(s, path, Garbage{Kind: GarbageHandover, Path: path, Why: "nobody has taken it for a minute, and it has an environment in it",
+			unused: always, gone: missing(path), end: func(context.Context) error { return os.Remove(path) }})
+	}
+	return err
+}
+
+// sockets finds those of a team that has ended at which nobody answers.
+func (c *collector) sockets(_ context.Context, s *operator.State) error {
+	if s.Lead.Ended == nil {
+		return nil
+	}
+	place := s.Dir.Sockets(c.o.RunPath())
+	dead, err := place.Dead()
+	for _, path := range dead {
+		c.find(s, path, Garbage{Kind: GarbageSocket, Path: path, Why: "nobody answers there, and its team has ended",
+			unused: always, gone: missing(path), end: func(context.Context) error { _, err := place.RemoveDead(path); return err }})
+	}
+	return err
+}
+
+// worktrees finds the clean ones of members that have ended; the others are kept, and
+// it is said why.
+func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
+	store := c.o.worktrees(s)
+	recs, err := store.List()
+	if err != nil {
+		return err
+	}
+	for _, r := range recs {
+		i := control.Instance(r.Owner)
+		m, ok := s.Lead.ByInstance(i)
+		why := over(s, m)
+		if !ok && s.Lead.Ended == nil || why == "" {
+			continue // a join in progress, or somebody works there
+		}
+		k := Kept{Kind: GarbageWorktree, Team: string(s.Team), Member: r.Member, Path: r.Tree.Path}
+		st, err := store.Git.Status(ctx, r.Tree)
+		switch {
+		case err != nil:
+			k.Why = err.Error()
+		case !st.Clean() && !st.Missing:
+			k.Why = st.String()
+		}
+		if k.Why != "" {
+			c.keep(k)
+			continue
+		}
+		c.find(s, r.Tree.Path, Garbage{Kind: GarbageWorktree, Member: r.Member, Path: r.Tree.Path, Why: why + ", and nothing in it would be lost",
+			unused: func(ctx context.Context) bool { return c.isOver(ctx, s, i) }, gone: missing(r.Tree.Path),
+			end: func(ctx context.Context) error {
+				err := store.Remove(ctx, r.Tree)
+				var unknown *worktree.UnknownError
+				if errors.As(err, &unknown) { // somebody else has removed it
+					return nil
+				}
+				return err
+			}})
+	}
+	return nil
+}
+
+// interrupted says of a team whose processes are dead that it can be brought back.
+func (c *collector) interrupted(s *operator.State) {
+	if s.Lead.Ended != nil {
+		return
+	}
+	dead := 0
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Alive() {
+			return
+		}
+		dead++
+	}
+	if dead > 0 {
+		c.keep(Kept{Kind: "team", Team: string(s.Team), Path: s.Dir.Path,
+			Why: fmt.Sprintf("it was interrupted: none of its %d members runs; waggle resume %s brings it back, waggle down %s ends it", dead, s.Team, s.Team)})
+	}
+}
+
+// act ends what was found since it was called last: processes first, all at once,
+// then what they may have held. It returns how many there were.
+func (c *collector) act(ctx context.Context) int {
+	fresh := c.out.Found[c.acted:]
+	c.acted = len(c.out.Found)
+	// Each waits out a grace; how many at once is bounded by what a look costs.
+	const atOnce = 16
+	room := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	for _, g := range fresh {
+		if g.PID == 0 {
+			continue
+		}
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			g.act(ctx)
+		})
+	}
+	wg.Wait()
+	for _, g := range fresh {
+		if g.PID == 0 {
+			g.act(ctx)
+		}
+	}
+	return len(fresh)
+}
+
+// act ends one thing, if it still is garbage: what is gone already is done.
+func (g *Garbage) act(ctx context.Context) {
+	var err error
+	switch {
+	case g.gone():
+	case !g.unused(ctx):
+		err = errors.New("somebody uses it by now")
+	default:
+		err = g.end(ctx)
+	}
+	if err == nil && !g.gone() {
+		err = errors.New("it is still there")
+	}
+	if err != nil {
+		g.Error = err.Error()
+	}
+	g.Done = err == nil
+}
+
+// missing reports a path at which nothing is.
+func missing(path string) func() bool {
+	return func() bool {
+		_, err := os.Lstat(path)
+		return errors.Is(err, fs.ErrNotExist)
+	}
+}
+
+func always(context.Context) bool { return true }

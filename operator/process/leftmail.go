@@ -1,0 +1,107 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"waggle"
+	"waggle/internal/atomicfile"
+	"waggle/operator"
+	"waggle/team"
+)
+
+// MailLeft puts away what lies under a team's name without a registry, and returns where
+// it is; "" when there is nothing of that kind. Somebody who had not heard of the team's
+// end wrote it. The team has no journal here that goes on.
+func (o Operator) MailLeft(ctx context.Context, name waggle.TeamName) (place string, err error) {
+	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
+	var missing *team.NotFoundError
+	switch {
+	case errors.As(err, &missing):
+		return o.inTheWay(name)
+	case err != nil:
+		return "", err
+	}
+	if place, err = o.LeftPlace(name); err != nil {
+		return "", err
+	}
+	return place, reg.MoveTo(ctx, place, false)
+}
+
+// inTheWay puts away what has the name of the team's directory and is none: a file, a
+// link, a FIFO.
+func (o Operator) inTheWay(name waggle.TeamName) (place string, err error) {
+	info, err := os.Lstat(o.Root.TeamDir(name))
+	if err != nil || info.IsDir() {
+		return "", nil
+	}
+	if place, err = o.LeftPlace(name); err != nil {
+		return "", err
+	}
+	return atomicfile.SetAside(o.Root.TeamDir(name), place, o.Minter.Now())
+}
+
+// LeftPlace makes a place in the archive of the last team of the name, or, when there
+// was none, beside the teams' own.
+func (o Operator) LeftPlace(name waggle.TeamName) (string, error) {
+	dirs, err := o.Home.Find(o.RootURL, name)
+	if len(dirs) > 0 {
+		return o.NewPlace(dirs[len(dirs)-1].Archive())
+	}
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(o.Home.Path, 0o700); err != nil {
+		return "", fmt.Errorf("state: %w", err)
+	}
+	return o.NewPlace(o.Home.Leftover(o.RootURL, name))
+}
+
+// LeftMail lists the directories of teams that are over and to which somebody wrote
+// since, those of one name or all.
+func (o Operator) LeftMail(ctx context.Context, name waggle.TeamName) (names []waggle.TeamName, err error) {
+	left, err := o.Root.Leftovers()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range left {
+		if name != "" && n != name {
+			continue
+		}
+		if s, err := o.State(ctx, n); err == nil && s == nil {
+			names = append(names, n)
+		}
+	}
+	return names, nil
+}
+
+// leftMail finds directories of teams that are over and to which somebody wrote since.
+func (c *collector) leftMail(ctx context.Context, name waggle.TeamName) error {
+	left, err := c.o.LeftMail(ctx, name)
+	for _, n := range left {
+		dir := c.o.Root.TeamDir(n)
+		c.find(&operator.State{Team: n}, dir, Garbage{Kind: GarbageMail, Path: dir, Why: "it has no config.json: somebody wrote to team " + string(n) + " after its end; it is put into the archive, not removed",
+			unused: func(ctx context.Context) bool {
+				s, err := c.o.State(ctx, n)
+				return s == nil && err == nil
+			},
+			gone: missing(dir), end: func(ctx context.Context) error {
+				held, err := c.o.Claim("gc", n)
+				if err != nil {
+					return err
+				}
+				defer held.Free()
+				_, err = c.o.MailLeft(ctx, n)
+				return err
+			}})
+	}
+	return err
+}
+
+// MailNote says what was put away.
+func (o Operator) MailNote(name waggle.TeamName, place string) operator.Note {
+	return operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("%s held mail and no team: it is in %s now", filepath.Join("teams", string(name)), place)}
+}

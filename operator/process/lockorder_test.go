@@ -1,0 +1,3 @@
+package process_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,104 @@
+package process
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/spawn"
+)
+
+// recorded lists the processes of a team that are on record: those of its members, the
+// holders of their terminals, and who leads it. What lives below one of them is the
+// team's.
+func (o Operator) recorded(s *operator.State) ([]spawn.Identity, error) {
+	var ids []spawn.Identity
+	for _, m := range s.Lead.Members {
+		if m.Process != nil && !m.Process.ID.Theirs {
+			ids = append(ids, m.Process.ID)
+		}
+	}
+	if s.Lead.Led != nil {
+		ids = append(ids, s.Lead.Led.ID)
+	}
+	held, err := o.Terminals(s)
+	for _, h := range held {
+		if h.Place.Holder != nil {
+			ids = append(ids, *h.Place.Holder)
+		}
+	}
+	return ids, err
+}
+
+// Sweeps is how a team's sweeps say what they end and what they leave. It is given to
+// whoever ends members, and may be called from several goroutines.
+func Sweeps(s *operator.State, tell func(operator.Note)) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if tell != nil {
+		s.Tell = tell
+	}
+}
+
+// sweptOff says once that a process was ended.
+func sweptOff(s *operator.State, member string, pid int, argv, why string) {
+	sayOnce(s, operator.Note{What: operator.NoteSwept, Member: member, Text: fmt.Sprintf("pid %d (%s): %s", pid, argv, why)})
+}
+
+// leftAlone says once that a process with a member's mark is not the member's.
+func leftAlone(s *operator.State, member string, p spawn.Marked) {
+	sayOnce(s, operator.Note{What: operator.NoteNotOurs, Member: member, Text: notMarked(p)})
+}
+
+func sayOnce(s *operator.State, n operator.Note) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if s.Tell == nil || s.Said[n] {
+		return
+	}
+	if s.Said == nil {
+		s.Said = map[operator.Note]bool{}
+	}
+	s.Said[n] = true
+	s.Tell(n)
+}
+
+// notMarked says why a process with a mark is kept.
+func notMarked(p spawn.Marked) string {
+	return fmt.Sprintf("pid %d (%s) has the member's mark in its environment, but runs below pid %d (%s), which has not: it is not ended",
+		p.ID.PID, program(p.Argv), p.Foreign.PID, program(spawn.Argv(p.Foreign.PID)))
+}
+
+// maxProgram is how much is shown of what a process runs.
+const maxProgram = 200
+
+// program is what a process runs, in one line, fit to be shown.
+func program(argv []string) string {
+	text := operator.Visible(strings.Join(argv, " "))
+	switch {
+	case len(argv) == 0:
+		return "unknown program"
+	case len(text) > maxProgram:
+		return strings.ToValidUTF8(text[:maxProgram], "") + "…"
+	}
+	return text
+}
+
+// ownMarked lists what carries a member's mark and is the member's, but for holders of
+// terminals; what is somebody else's is told.
+func (o Operator) ownMarked(s *operator.State, m *control.Member) (own []spawn.Marked, err error) {
+	all, err := o.marked(s, m)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	recorded, err := o.recorded(s)
+	for _, p := range all {
+		if p.Ours(recorded...) {
+			own = append(own, p)
+		} else {
+			leftAlone(s, string(m.Name), p)
+		}
+	}
+	return own, err
+}

@@ -1,0 +1,95 @@
+package process
+
+import (
+	"context"
+	"sync"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+)
+
+// Panes watches the multiplexer that shows members, so that whoever leads hears at
+// once of a pane that ends or is closed.
+type Panes struct {
+	o      Operator
+	s      *operator.State
+	Events chan terminal.Event
+	server spawn.Identity // that is watched; zero: none
+	names  map[string]string
+	gone   chan struct{} // closed when the watch has ended
+	Wg     sync.WaitGroup
+}
+
+// paneEvents is how many events may wait; what does not fit is seen by the next pass.
+const paneEvents = 64
+
+func (o Operator) Panes(s *operator.State) *Panes {
+	return &Panes{o: o, s: s, Events: make(chan terminal.Event, paneEvents), names: map[string]string{}}
+}
+
+// Watch begins to watch the tmux server that members are shown in, unless it does so
+// already, and learns whose panes they are. The goroutine ends with ctx; wait for it.
+func (p *Panes) Watch(ctx context.Context) error {
+	held, err := p.o.Terminals(p.s)
+	if err != nil {
+		return err
+	}
+	var at *spawn.Pane
+	for _, h := range held {
+		if h.Place.Pane == nil || h.Place.Pane.Mux != spawn.MuxTmux {
+			continue
+		}
+		for _, m := range p.s.Lead.Live() {
+			if m.Process != nil && m.Process.ID == h.Process {
+				p.names[h.Place.Pane.ID], at = string(m.Name), h.Place.Pane
+			}
+		}
+	}
+	if at == nil || p.server == at.Server && !p.over() {
+		return nil
+	}
+	program, err := p.o.tmuxProgram()
+	if err != nil {
+		return err
+	}
+	p.server, p.gone = at.Server, make(chan struct{})
+	opts, gone := terminal.WatchOptions{Program: program, Env: p.o.Environ, Socket: at.Socket, Server: at.Server}, p.gone
+	p.Wg.Go(func() {
+		defer close(gone)
+		_ = terminal.Watch(ctx, opts, func(e terminal.Event) { // without it the passes see the same, later
+			select {
+			case p.Events <- e:
+			default:
+			}
+		})
+	})
+	return nil
+}
+
+// over reports that the watch has ended, as when its server has.
+func (p *Panes) over() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Note says what an event means to a person; the zero Note: nothing.
+func (p *Panes) Note(e terminal.Event) operator.Note {
+	name, ours := p.names[e.Pane]
+	switch {
+	case e.What == terminal.ServerGone:
+		p.server = spawn.Identity{}
+		return operator.Note{What: "trouble", Member: "", Text: "the tmux server that shows the members has ended"}
+	case ours && e.What == terminal.PaneClosed:
+		delete(p.names, e.Pane)
+		if m, ok := p.s.Lead.Member(waggle.MemberName(name)); ok && m.Left == nil && m.Stopping == nil && !m.Approved {
+			return operator.Note{What: "closed", Member: name, Text: "somebody closed its pane"}
+		}
+	}
+	return operator.Note{}
+}

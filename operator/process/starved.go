@@ -1,0 +1,77 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/spawn"
+)
+
+// short reports an error of a machine that has too little of something: what is to be
+// recorded cannot be now. Ending processes does not wait for that.
+func short(err error) bool {
+	return slices.ContainsFunc(operator.Shortages, func(s error) bool { return errors.Is(err, s) })
+}
+
+// lack names what there is too little of.
+func lack(err error) error {
+	for _, s := range operator.Shortages {
+		if errors.Is(err, s) {
+			return s
+		}
+	}
+	return err
+}
+
+// stopUnrecorded ends the processes of one member when its end cannot be recorded.
+func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *control.Member, so StopOptions, why error) (*MemberEnd, error) {
+	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and nothing can be recorded: %v", m.Name, p.ID.PID, lack(why)),
+			Hint: "waggle down --force " + string(s.Team) + " ends the team with that process"}
+	}
+	rung, err := o.EndWreckedMember(ctx, s, m)
+	if err != nil {
+		return nil, err
+	}
+	if so.Tell != nil {
+		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v; waggle stop %s again when there is room", lack(why), m.Name)})
+	}
+	how := control.LeftStopped
+	if rung == spawn.RungGone {
+		how = control.LeftDied
+	}
+	return &MemberEnd{Member: string(m.Name), How: how, Step: rung, Forced: true}, nil
+}
+
+// downUnrecorded ends the processes of a team when its end cannot be recorded: the one
+// that leads first, which would start others.
+func (o Operator) downUnrecorded(ctx context.Context, s *operator.State, so StopOptions, why error) (*DownResult, error) {
+	if p := s.Lead.Led; p != nil && p.ID.Alive() {
+		if _, err := spawn.Stop(ctx, p.ID, Ladder); err != nil {
+			return nil, errors.Join(why, fmt.Errorf("the process that leads: %w", err))
+		}
+	}
+	mem, err := o.salvage(ctx, s.Dir, s.Team, why) // what is on disk, with a journal in memory
+	if mem == nil {
+		return nil, errors.Join(why, err)
+	}
+	Sweeps(mem, so.Tell)
+	if err := o.EndWrecked(ctx, mem); err != nil {
+		return nil, errors.Join(why, err)
+	}
+	if err := o.Sweep(ctx, mem, so.Tell); err != nil && so.Tell != nil {
+		so.Tell(operator.Note{What: "trouble", Member: "", Text: err.Error()})
+	}
+	if so.Tell != nil {
+		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its processes have ended, and that is not on record: %v; waggle down %s again when there is room frees the name", lack(why), s.Team)})
+	}
+	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Worktrees: []operator.KeptWorktree{}}
+	for _, m := range mem.Lead.Members {
+		d.Members = append(d.Members, endOf(m))
+	}
+	return d, nil
+}

@@ -1,0 +1,414 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// StopOptions are the settings of Stop and Down.
+type StopOptions struct {
+	Grace time.Duration       // for the handshake; 0 means 10 s
+	Force bool                // no handshake
+	Tell  func(operator.Note) // may be nil
+}
+
+// Stop ends one member: it is asked, and asked again when it refuses, until the grace
+// is over; then its processes are ended by SIGTERM and SIGKILL to its groups, within
+// ten seconds more, and its end is verified and on record. It works with and without
+// a process that leads. A member that waggle does not run is asked and let go.
+func (o Operator) Stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
+	o.Patience = endPatience
+	end, err := o.stop(ctx, name, member, so)
+	if err == nil || !operator.Broken(err) && !(so.Force && obstructed(ctx, err)) {
+		return end, err
+	}
+	s, werr := o.remains(ctx, name, err)
+	if werr != nil || s == nil {
+		return nil, errors.Join(err, werr)
+	}
+	return o.stopWrecked(ctx, s, member, so)
+}
+
+func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string, so StopOptions) (*MemberEnd, error) {
+	s, err := decide.Of(o.Operator).Mine(ctx, name, "stop")
+	if err != nil {
+		return nil, err
+	}
+	m, err := decide.Member(s, member)
+	if err != nil {
+		return nil, err
+	}
+	r := o.Teller(s, so.Tell)
+	r.Mute()
+	Sweeps(s, so.Tell)
+	watch, cancel := context.WithCancel(ctx)
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 100 * time.Millisecond},
+		append(o.Boxes(s.Team).Dirs(), s.Dir.LeaderJournal(), s.Dir.JournalOf(string(m.Instance)))...)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	defer func() {
+		cancel()
+		for range nudges {
+		}
+	}()
+	st := &stopping{o: o, s: s, m: m, nudges: nudges, tell: r.Tell}
+	if !so.Force {
+		err = st.ask(ctx, o.Minter.Now().Add(cmp.Or(so.Grace, GraceUsual)))
+	}
+	rung := ""
+	if err == nil && m.Left == nil {
+		rung, err = st.end(ctx, so.Force)
+	}
+	if short(err) {
+		return o.stopUnrecorded(ctx, s, m, so, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	DropLeft(s)
+	end := endOf(m)
+	if rung != "" && end.How == control.LeftStopped {
+		end.Step = rung
+	}
+	kept, err := o.settleWorktrees(ctx, s, m.Instance)
+	if r.kept(kept); len(kept) > 0 {
+		end.Worktree = &kept[0]
+	}
+	return &end, errors.Join(err, o.CloseTerminals(ctx, s, func(other *control.Member) bool { return other == m }))
+}
+
+// stopping is one member on its way out.
+type stopping struct {
+	o      Operator
+	s      *operator.State
+	m      *control.Member
+	nudges <-chan struct{}
+	tell   func()
+}
+
+// ask asks the member to end until it has, it cannot hear, or the time is over.
+func (st *stopping) ask(ctx context.Context, until time.Time) error {
+	var asked time.Time
+	words, done := context.WithTimeout(ctx, until.Sub(st.o.Minter.Now())+wordsWait)
+	defer done()
+	for {
+		if now := st.o.Minter.Now(); now.Sub(asked) >= askAgain {
+			asked = now
+			if err := st.order(ctx); err != nil {
+				return err
+			}
+		}
+		if _, err := st.o.Pass(words, st.s); unheld(words, err) != nil {
+			return err
+		}
+		st.tell()
+		if ctx.Err() == nil && words.Err() != nil {
+			return nil
+		}
+		if st.m.Left != nil || st.m.Died != nil || !st.o.Minter.Now().Before(until) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-st.nudges:
+		}
+	}
+}
+
+func (st *stopping) order(ctx context.Context) error {
+	mint, err := st.o.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	_, err = st.s.Journal.Append(ctx, st.o.Writer(), func() ([]journal.Draft, error) {
+		return st.s.Lead.AskShutdown(st.m, "the operator stops you", policy.RoleOperator, mint)
+	})
+	return err
+}
+
+// end ends the processes, and waits until that is on record.
+func (st *stopping) end(ctx context.Context, force bool) (rung string, err error) {
+	why := "it did not end by itself"
+	if force {
+		why = StopForced
+	}
+	if _, err = st.s.Journal.Append(ctx, st.o.Writer(), func() ([]journal.Draft, error) { return st.s.Lead.Stop(st.m, why), nil }); err != nil {
+		return "", err
+	}
+	if rung, err = st.climb(ctx); err != nil {
+		return "", err
+	}
+	until := st.o.Minter.Now().Add(Ladder.Term + Ladder.Kill)
+	for {
+		words, done := context.WithTimeout(ctx, 3*wordsWait)
+		_, err := st.o.Pass(words, st.s)
+		err = unheld(words, err)
+		done()
+		if err != nil {
+			return "", err
+		}
+		st.tell()
+		switch {
+		case st.m.Left != nil:
+			return rung, nil
+		case st.m.Trust == control.FileTrust, st.m.Process == nil, !st.o.Minter.Now().Before(until) && !st.m.Process.ID.Inside:
+			return rung, st.let(ctx, rung) // nobody else says it
+		case !st.o.Minter.Now().Before(until):
+			return "", &operator.Error{Code: operator.CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, which has not ended it", st.m.Name, st.m.Process.ID.PID),
+				Hint: "waggle down ends the team with that process"}
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-st.nudges:
+		}
+	}
+}
+
+// climb ends the processes of a member that waggle runs, step by step, and puts on
+// record what that took: whoever leads waits for it.
+func (st *stopping) climb(ctx context.Context) (rung string, err error) {
+	p := st.m.Process
+	if st.m.Trust == control.FileTrust || p != nil && p.ID.Inside {
+		return spawn.RungGone, nil
+	}
+	rung = spawn.RungGone
+	if p != nil {
+		g := Ladder
+		g.Input = func(ctx context.Context) error { return st.o.closeInput(ctx, st.s, p.ID) }
+		if rung, err = spawn.StopTree(ctx, p.ID, g); err != nil {
+			return "", notOurs(st.m, err)
+		}
+	}
+	rest, err := st.o.endMarked(ctx, st.s, st.m)
+	if err != nil {
+		return "", err
+	}
+	rung = spawn.Harder(rung, rest)
+	_, err = st.s.Journal.Append(ctx, st.o.Writer(), func() ([]journal.Draft, error) { return st.s.Lead.Stopped(st.m, rung), nil })
+	return rung, err
+}
+
+// notOurs explains a process that waggle does not signal.
+func notOurs(m *control.Member, err error) error {
+	if !errors.Is(err, spawn.ErrNotOurs) {
+		return err
+	}
+	return &operator.Error{Code: operator.CodeRefused, Op: "stop", Msg: fmt.Sprintf("%s is not ended: %v", m.Name, err),
+		Hint: "this command runs inside of it, or somebody else runs it: end it where it was started"}
+}
+
+// let records the end of the member, and gives back what it held.
+func (st *stopping) let(ctx context.Context, rung string) error {
+	_, err := st.s.Journal.Append(ctx, st.o.Writer(), func() ([]journal.Draft, error) { return st.s.Lead.Let(st.m, st.m.How(), rung), nil })
+	if err != nil {
+		return err
+	}
+	words, done := context.WithTimeout(ctx, wordsWait)
+	defer done()
+	_, err = st.o.Pass(words, st.s)
+	return unheld(words, err)
+}
+
+// DownResult is how a team ended.
+type DownResult struct {
+	Team    string      `json:"team"`
+	State   string      `json:"state"` // ended
+	Members []MemberEnd `json:"members"`
+	Archive string      `json:"archive"`
+	// Worktrees are those of its members that were kept, because of what is in them.
+	Worktrees []operator.KeptWorktree `json:"worktrees"`
+}
+
+// Code is the exit code that says which way it went: 0 every member that could be
+// asked agreed, or none was asked; 6 one refused and was ended; 4 one did not answer
+// in time and was ended.
+func (d *DownResult) Code() int {
+	code := 0
+	for _, m := range d.Members {
+		if c := m.Code(); c == operator.CodeRefused || c == operator.CodeTimeout && code == 0 {
+			code = c
+		}
+	}
+	return code
+}
+
+// Down ends a team: every member by handshake within the grace, then by signal. When
+// a process leads the team it is told to do so; one that does not is ended by its
+// recorded identity. What the team was is archived.
+//
+// By force it needs the process records only: where the journal, or a lock, cannot be
+// used, every process on record is ended, and the journals are put aside, whole.
+func (o Operator) Down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
+	o.Patience = endPatience
+	d, err := o.down(ctx, name, so)
+	if err == nil || !so.Force || !obstructed(ctx, err) {
+		return d, err
+	}
+	s, werr := o.remains(ctx, name, err)
+	if werr != nil || s == nil {
+		return nil, errors.Join(err, werr)
+	}
+	return o.EndWreck(ctx, s, so)
+}
+
+func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions) (*DownResult, error) {
+	if s, err := o.Wreck(ctx, name); s != nil || err != nil {
+		switch {
+		case err != nil:
+			return nil, err
+		case !so.Force:
+			return nil, operator.Unreadable("down", name, s.Broken)
+		}
+		return o.EndWreck(ctx, s, so)
+	}
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, "down"); err != nil {
+		return nil, err
+	}
+	Sweeps(s, so.Tell)
+	gone := map[control.Instance]bool{}
+	for _, m := range s.Lead.Members {
+		gone[m.Instance] = m.Left != nil
+	}
+	others := o.listed(ctx, s)
+	if err := o.bringDown(ctx, s, so); short(err) {
+		return o.downUnrecorded(ctx, s, so, err)
+	} else if err != nil {
+		return nil, err
+	}
+	if !s.Tidied { // the process that led has seen to them, and told nobody here
+		if err := o.TidyWorktrees(ctx, o.Teller(s, so.Tell)); err != nil {
+			return nil, err
+		}
+	}
+	d := &DownResult{Team: string(name), State: "ended", Members: []MemberEnd{}, Archive: s.Dir.Archive(), Worktrees: append([]operator.KeptWorktree{}, s.Kept...)}
+	for _, m := range s.Lead.Members {
+		if !gone[m.Instance] {
+			d.Members = append(d.Members, endOf(m))
+		}
+	}
+	d.Members = append(d.Members, others...)
+	return d, nil
+}
+
+func (o Operator) bringDown(ctx context.Context, s *operator.State, so StopOptions) error {
+	led, err := o.IsLed(s)
+	if err != nil {
+		return err
+	}
+	if led {
+		if done, err := o.endLed(ctx, s, so); done || err != nil {
+			return err
+		}
+	}
+	if so.Force {
+		if err := o.FreeLease(ctx, s); err != nil {
+			return err
+		}
+	}
+	if err := o.EndAll(ctx, s, so.Grace, so.Force, so.Tell); err != nil {
+		return err
+	}
+	_, err = o.Archive(ctx, s, EndedDown)
+	return errors.Join(err, o.Sweep(ctx, s, so.Tell), s.Journal.Refresh(ctx))
+}
+
+// IsLed reports whether a process holds the leader lease.
+func (o Operator) IsLed(s *operator.State) (bool, error) {
+	release, held, err := s.Dir.TryLead()
+	if err != nil || !held {
+		return err == nil, err
+	}
+	return false, release()
+}
+
+// endLed has the process that leads end the team; done says that it has. A process
+// that does not do it in time is ended.
+func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions) (done bool, err error) {
+	if s.Lead.Led == nil || !s.Lead.Led.ID.Alive() {
+		if o.Await(ctx, leaseWait, func() bool { led, err := o.IsLed(s); return err == nil && !led }) {
+			return false, nil // it only passed
+		}
+		return false, &operator.Error{Code: operator.CodeLocked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Hint: "end that program first"}
+	}
+	grace := cmp.Or(so.Grace, GraceUsual)
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecEnding, Must: true, Body: control.Ending{Reason: "the operator ends the team", Grace: grace.Milliseconds(), Force: so.Force}}}, nil
+	})
+	if err != nil {
+		return false, err
+	}
+	r := o.Teller(s, so.Tell)
+	r.Mute()
+	leading := s.Lead.Led.ID
+	limit := Ladder.Term + 3*Ladder.Kill + 5*time.Second
+	if !so.Force {
+		limit += grace
+	}
+	ended := false
+	o.Await(ctx, limit, func() bool {
+		if s.Journal.Refresh(ctx) == nil {
+			r.Tell()
+		}
+		life, err := leading.Life()
+		ended = err == nil && life == spawn.Gone
+		return ended || err == nil && life == spawn.Stopped // which does nothing more
+	})
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if !ended {
+		if _, err := spawn.Stop(ctx, leading, Ladder); err != nil {
+			return false, fmt.Errorf("the process that leads: %w", err)
+		}
+	}
+	if err := s.Journal.Refresh(ctx); err != nil {
+		return false, err
+	}
+	r.Tell()
+	_, err = team.Open(o.Root, s.Team, team.Options{})
+	var away *team.NotFoundError
+	if s.Lead.Ended == nil || !errors.As(err, &away) {
+		return false, nil
+	}
+	return true, o.Sweep(ctx, s, so.Tell)
+}
+
+// EndAll leads a team for as long as its end takes.
+func (o Operator) EndAll(ctx context.Context, s *operator.State, grace time.Duration, force bool, tell func(operator.Note)) error {
+	if s.Lead.Ended != nil {
+		return nil
+	}
+	l, err := o.Lead(ctx, s)
+	if err != nil {
+		return fmt.Errorf("team %s: %w: end that run instead (Ctrl-C, or its --timeout)", s.Team, err)
+	}
+	r := o.Teller(s, tell)
+	r.Mute()
+	Sweeps(s, tell)
+	err = o.EndTeam(ctx, l, s, TeamEnd{Reason: "the operator ends the team", Grace: cmp.Or(grace, GraceUsual), Force: force}, r.Tell)
+	if cerr := l.Close(); err == nil {
+		err = cerr
+	}
+	return errors.Join(err, o.CloseTerminals(ctx, s, AllRead), o.TidyWorktrees(ctx, r))
+}

@@ -1,0 +1,99 @@
+package process
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/operator/decide"
+)
+
+// Teller tells a face what happens in a team, each thing once.
+type Teller struct {
+	S    *operator.State
+	now  func() time.Time
+	To   func(operator.Note) // nil: nobody is told
+	told map[string]bool     // what was
+	Died func(name string)   // is told of a member that has died; may be nil
+}
+
+func (o Operator) Teller(s *operator.State, to func(operator.Note)) *Teller {
+	return &Teller{S: s, now: o.Minter.Now, To: to, told: map[string]bool{}}
+}
+
+// Note tells the face something.
+func (t *Teller) Note(n operator.Note) {
+	if t.To != nil {
+		t.To(n)
+	}
+}
+
+// Once tells it unless it was told.
+func (t *Teller) Once(key string, n operator.Note) {
+	if !t.told[key] {
+		t.told[key] = true
+		t.Note(n)
+	}
+}
+
+// Mute marks what is on record already as told.
+func (t *Teller) Mute() {
+	to := t.To
+	t.To = nil
+	t.Tell()
+	t.To = to
+}
+
+// Tell reports what is new on record.
+func (t *Teller) Tell() {
+	lead := t.S.Lead
+	for _, m := range lead.Members {
+		name := string(m.Name)
+		if m.Left != nil {
+			t.Once("left "+string(m.Instance), operator.Note{What: "left", Member: name, Text: m.Left.How + operator.Suffix(m.Left.Detail)})
+			if m.Left.How == control.LeftDied && t.Died != nil {
+				t.Died(name)
+			}
+		}
+		if d := m.Died; d != nil && m.Left == nil {
+			t.Once(fmt.Sprint("died ", m.Instance, d.Epoch, d.Attempt, d.Again != nil, d.GaveUp), operator.Note{What: "died", Member: name, Text: deathText(m, t.now())})
+		}
+		if m.Rejected != "" {
+			t.Once("no "+string(m.Instance)+m.Rejected, operator.Note{What: "shutdown rejected", Member: name, Text: m.Rejected})
+		}
+	}
+	for _, q := range lead.Requests {
+		t.request(q)
+	}
+	for _, u := range lead.Unverified {
+		t.Once(fmt.Sprint("unverified ", u.Seq), operator.Note{What: "unverified", Member: u.From, Text: fmt.Sprintf("%s %s: %s", u.Kind, u.ID, u.Why)})
+	}
+}
+
+// request tells what became of a request.
+func (t *Teller) request(q *control.Request) {
+	m, _ := t.S.Lead.ByInstance(q.Instance)
+	key := string(q.Instance) + string(q.Kind) + string(q.ID)
+	t.Once("asked "+key, operator.Note{What: "asked", Member: string(m.Name), Text: fmt.Sprintf("%s %s", decide.Describe(q.Kind, q.Ask), q.ID)})
+	if e := q.Escalated; e != nil {
+		t.Once("escalated "+key, operator.Note{What: "escalated", Member: string(m.Name), Text: fmt.Sprintf("%s waits for the operator, says the %s%s", q.ID, e.By, operator.Suffix(e.Reason))})
+	}
+	if d := q.Decided; d != nil {
+		t.Once("decided "+key, operator.Note{What: "decided", Member: string(m.Name), Text: fmt.Sprintf("%s %s by %s%s", q.ID, d.Decision, d.By, operator.Suffix(d.Reason))})
+	}
+}
+
+// deathText says how a member's process ended, and what becomes of it.
+func deathText(m *control.Member, now time.Time) string {
+	d := m.Died
+	what := cmp.Or(d.Detail, "its process is gone")
+	switch {
+	case d.GaveUp:
+		return fmt.Sprintf("%s; GIVEN UP after %d deaths in %s: it is not started again", what, len(m.Deaths), time.Duration(m.Restart.Window)*time.Millisecond)
+	case d.Again != nil:
+		return fmt.Sprintf("%s; it is started again in %s", what, max(0, d.Again.Sub(now)).Round(100*time.Millisecond))
+	}
+	return what
+}

@@ -1,0 +1,144 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/worker"
+)
+
+// ToolSign is a command that a dead process of a member has left running.
+type ToolSign struct {
+	PID  int    `json:"pid"`
+	Argv string `json:"argv"`
+}
+
+// LeftTools lists what the tools of a member's dead processes left running: what is in
+// their recorded groups, and what carries the mark of a command whose worker is dead and
+// is the member's own.
+func (o Operator) LeftTools(s *operator.State, m *control.Member, marked []spawn.Marked) (signs []ToolSign, err error) {
+	tools, err := worker.Tools(s.Dir, m.Instance)
+	for _, t := range tools {
+		live, lerr := spawn.GroupOf(t.ID)
+		err = errors.Join(err, lerr)
+		for _, id := range live {
+			signs = append(signs, ToolSign{id.PID, program(spawn.Argv(id.PID))})
+		}
+	}
+	recorded, rerr := o.recorded(s)
+	for _, p := range marked {
+		_, orphan := p.Orphan()
+		known := slices.ContainsFunc(signs, func(t ToolSign) bool { return t.PID == p.ID.PID })
+		if orphan && !known && p.Owner == owner(s, m.Instance) && p.Ours(recorded...) {
+			signs = append(signs, ToolSign{p.ID.PID, program(p.Argv)})
+		}
+	}
+	return signs, errors.Join(err, rerr)
+}
+
+// swept is a process and what it was started as.
+type swept struct {
+	id   spawn.Identity
+	argv string
+}
+
+// belowIt lists the processes below one, which end with it. One that cannot be looked
+// at is left out.
+func belowIt(pid int) []swept {
+	ids, _ := spawn.Descendants(pid) // a command that has ended has none
+	var out []swept
+	for _, id := range ids {
+		out = append(out, swept{id, program(spawn.Argv(id.PID))})
+	}
+	return out
+}
+
+// endGroups ends what runs in the recorded groups of a member's commands, for good.
+func (o Operator) endGroups(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
+	rung = spawn.RungGone
+	tools, err := worker.Tools(s.Dir, m.Instance)
+	errs := []error{err}
+	for _, t := range tools {
+		ended := belowIt(t.ID.PID)
+		r, err := spawn.StopTree(ctx, t.ID, leftovers)
+		rung = spawn.Harder(rung, r)
+		if err == nil && r != spawn.RungGone {
+			const why = "its worker has died, and its member ends"
+			sweptOff(s, string(m.Name), t.ID.PID, program(t.Argv), why)
+			for _, p := range ended {
+				if !p.id.Alive() {
+					sweptOff(s, string(m.Name), p.id.PID, p.argv, why)
+				}
+			}
+		}
+		if err == nil {
+			err = t.Forget()
+		}
+		errs = append(errs, err)
+	}
+	return rung, errors.Join(errs...)
+}
+
+// EndTools ends what the tools of a dead process of a member have left running, by their
+// recorded groups and by their marks, before the member starts again: two of them would
+// work on the same files. What belongs to a worker that runs is not touched.
+func (o Operator) EndTools(ctx context.Context, s *operator.State, m *control.Member) error {
+	tools, err := worker.Tools(s.Dir, m.Instance)
+	errs := []error{err}
+	for _, t := range tools {
+		if !operator.Gone(m.Process.ID) {
+			return errors.New("it runs by now")
+		}
+		rung, err := spawn.StopTree(ctx, t.ID, leftovers)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("its tool %d (%s) still runs: %w", t.ID.PID, program(t.Argv), err))
+			continue
+		}
+		if rung != spawn.RungGone {
+			sweptOff(s, string(m.Name), t.ID.PID, program(t.Argv), "its worker has died, and its member starts again")
+		}
+		errs = append(errs, t.Forget())
+	}
+	marked, err := spawn.AllMarked()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return errors.Join(errs...)
+	}
+	recorded, rerr := o.recorded(s)
+	errs = append(errs, err, rerr)
+	for _, p := range marked {
+		if _, orphan := p.Orphan(); !orphan || p.Owner != owner(s, m.Instance) {
+			continue
+		}
+		if !p.Ours(recorded...) {
+			leftAlone(s, string(m.Name), p)
+			continue
+		}
+		rung, err := spawn.StopTree(ctx, p.ID, leftovers)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("its tool %d (%s) still runs: %w", p.ID.PID, program(p.Argv), err))
+		} else if rung != spawn.RungGone {
+			sweptOff(s, string(m.Name), p.ID.PID, program(p.Argv), "its worker has died, and its member starts again")
+		}
+	}
+	_, err = o.endCgroup(ctx, s, m, "its worker has died, and its member starts again")
+	errs = append(errs, err)
+	return errors.Join(errs...)
+}
+
+// ToolsText says in words what still runs.
+func ToolsText(tools []ToolSign) string {
+	var list []string
+	for _, t := range tools[:min(len(tools), 3)] {
+		list = append(list, fmt.Sprintf("pid %d (%s)", t.PID, t.Argv))
+	}
+	if n := len(tools) - len(list); n > 0 {
+		list = append(list, fmt.Sprintf("and %d more", n))
+	}
+	return "what its dead process ran still runs: " + strings.Join(list, ", ")
+}

@@ -1,0 +1,305 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/home"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// Wreck is a team whose leader's journal cannot be read: what is left of its records
+// names its processes, which is all that ending it takes. Its journal is in memory, so
+// that nothing is appended to what is broken. Nil: there is no such team.
+func (o Operator) Wreck(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+	s, err := o.State(ctx, name)
+	switch {
+	case err == nil && s != nil:
+		return nil, nil
+	case err != nil && !operator.Broken(err):
+		return nil, err
+	}
+	dirs, ferr := o.Home.Find(o.RootURL, name)
+	if err == nil { // or its first line cannot be read, so that nobody knows whose it is
+		if dirs = o.named(ctx, name); len(dirs) == 0 {
+			return nil, nil
+		}
+		ferr, err = nil, &journal.BrokenError{Journal: journal.Leader, File: "00000001.jsonl", Line: 1, Seq: 1, Why: "not a record"}
+	}
+	if len(dirs) == 0 || ferr != nil {
+		return nil, errors.Join(err, ferr)
+	}
+	return o.salvage(ctx, dirs[len(dirs)-1], name, err)
+}
+
+// endPatience is how long the end of a team, or of a member, waits for the lock of a
+// journal.
+const endPatience = 1500 * time.Millisecond
+
+// obstructed reports an error that is no reason not to end: it comes from a file or a
+// lock, and not from who asks or what is asked for.
+func obstructed(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil || errors.Is(err, spawn.ErrNotOurs) {
+		return false
+	}
+	switch operator.Code(err) {
+	case operator.CodeUsage, operator.CodeRefused, operator.CodeNotFound:
+		return false
+	}
+	return true
+}
+
+// FreeLease makes the leader lease free when whoever led has ended, and another program
+// has locked its file for longer than a command passes.
+func (o Operator) FreeLease(ctx context.Context, s *operator.State) error {
+	if o.Await(ctx, time.Second, func() bool { led, err := o.IsLed(s); return err == nil && !led }) || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return s.Dir.Dislodge(o.Minter.Now())
+}
+
+// remains is a team as its process records have it, because of what keeps the usual end
+// from being made. Nil: there is no such team.
+func (o Operator) remains(ctx context.Context, name waggle.TeamName, why error) (*operator.State, error) {
+	if s, err := o.State(ctx, name); err == nil && s != nil {
+		return o.salvage(ctx, s.Dir, name, why)
+	}
+	s, err := o.Wreck(ctx, name)
+	if s != nil || err == nil {
+		return s, err
+	}
+	dirs, _ := o.Home.Find(o.RootURL, name) // what is unknown has no records to go by
+	if len(dirs) == 0 {
+		dirs = o.Home.Claims(o.RootURL, name)
+	}
+	if len(dirs) == 0 {
+		dirs = o.named(ctx, name)
+	}
+	if len(dirs) == 0 {
+		return nil, err
+	}
+	return o.salvage(ctx, dirs[len(dirs)-1], name, why)
+}
+
+// named lists the directory that belongs to the team by what its registry says, when no
+// first record says so.
+func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
+	reg, err := team.Open(o.Root, name, team.Options{})
+	if err != nil {
+		return nil
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil || operator.UIDOf(cfg) == "" {
+		return nil
+	}
+	d := o.Home.Dir(o.RootURL, name, operator.UIDOf(cfg))
+	if _, err := os.Lstat(filepath.Join(d.LeaderJournal(), "00000001.jsonl")); err != nil || d.Unmade() {
+		return nil
+	}
+	if s, err := o.OpenState(d, name); err == nil && s.Lead.Ended != nil {
+		return nil
+	}
+	return []home.Dir{d}
+}
+
+// salvaged are the kinds of record that say who there is.
+var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true, control.RecProcess: true, control.RecStopping: true, control.RecLeft: true, control.RecLeading: true}
+
+// salvage makes a State of what can be read of a broken leader's journal, and of what
+// its processes have written of themselves.
+func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamName, why error) (*operator.State, error) {
+	fold := control.NewLeader(nil)
+	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
+	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, Jopts: journal.Options{Now: o.Minter.Now}, Broken: why}
+	add := func(w journal.Writer, kind string, body any) {
+		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // what contradicts the rest is left out
+	}
+	dir.Mend(o.Minter.Now())
+	opened := false
+	begin := func() {
+		if !opened {
+			opened = true
+			add(o.Writer(), control.RecOpened, control.Opened{Team: name, Root: o.RootURL, UID: dir.UID, Instance: "unknown", Name: waggle.Lead, Epoch: 1})
+		}
+	}
+	_ = dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // what cannot be read is not there
+		if !salvaged[r.Kind] {
+			return
+		}
+		if r.Kind == control.RecOpened {
+			opened = true
+		}
+		begin()
+		add(journal.Writer{Operator: true, PID: r.Writer.PID}, r.Kind, r.Body)
+	})
+	begin()
+	started, err := dir.Started()
+	for _, p := range started {
+		if p.Instance == "" {
+			if fold.Led == nil || !fold.Led.ID.Alive() {
+				add(o.Writer(), control.RecLeading, control.LeadingProcess{ID: p.ID})
+			}
+			continue
+		}
+		m, ok := fold.ByInstance(p.Instance)
+		if !ok {
+			add(o.Writer(), control.RecJoined, control.Joined{Instance: p.Instance, Name: p.Name})
+			if m, ok = fold.ByInstance(p.Instance); !ok {
+				continue // another of that name is there
+			}
+		}
+		epoch := uint64(1)
+		if m.Process != nil {
+			if operator.SameProcess(m.Process.ID, p.ID) {
+				continue
+			}
+			epoch = m.Process.Epoch + 1
+		}
+		if m.Left == nil && p.ID.Alive() {
+			add(o.Writer(), control.RecProcess, control.Process{Instance: p.Instance, Epoch: epoch, ID: p.ID})
+		}
+	}
+	return s, err
+}
+
+// living lists the processes of a wreck that run: the one that leads, and members'.
+func living(s *operator.State) (names []string) {
+	if p := s.Lead.Led; p != nil && p.ID.Alive() {
+		names = append(names, fmt.Sprintf("the process that leads, pid %d", p.ID.PID))
+	}
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && !m.Process.ID.Inside && m.Process.ID.Alive() {
+			names = append(names, fmt.Sprintf("%s, pid %d", m.Name, m.Process.ID.PID))
+		}
+	}
+	return names
+}
+
+// EndWreck ends every process of a team whose journal cannot be read, by their records,
+// archives what lies in the wire tree, and sets the journal aside, whole.
+func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOptions) (*DownResult, error) {
+	if err := o.Guard(ctx, s, "down"); err != nil {
+		return nil, err
+	}
+	Sweeps(s, so.Tell)
+	if p := s.Lead.Led; p != nil && p.ID.Alive() {
+		if _, err := spawn.Stop(ctx, p.ID, Ladder); err != nil {
+			return nil, fmt.Errorf("the process that leads: %w", err)
+		}
+	}
+	if err := o.FreeLease(ctx, s); err != nil {
+		return nil, err
+	}
+	release, err := o.HoldLease(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	err = o.EndWrecked(ctx, s)
+	if err == nil {
+		_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: EndedDown}}}, nil
+		})
+	}
+	if err == nil {
+		err = errors.Join(o.CloseTerminals(ctx, s, AllRead), o.Sweep(ctx, s, so.Tell))
+	}
+	if err != nil {
+		return nil, errors.Join(err, release())
+	}
+	place, err := o.PutAway(ctx, s, false)
+	aside := ""
+	if err == nil {
+		aside, err = s.Dir.SetAside()
+	}
+	if err = errors.Join(err, release()); err != nil {
+		return nil, err
+	}
+	if so.Tell != nil {
+		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its journal could not be read and is in %s: %v", aside, s.Broken)})
+	}
+	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Archive: place, Worktrees: []operator.KeptWorktree{}}
+	for _, m := range s.Lead.Members {
+		d.Members = append(d.Members, endOf(m))
+	}
+	return d, nil
+}
+
+// EndWrecked ends the members of a wreck, all at once.
+func (o Operator) EndWrecked(ctx context.Context, s *operator.State) error {
+	live := s.Lead.Live()
+	rungs, errs := make([]string, len(live)), make([]error, len(live))
+	var wg sync.WaitGroup
+	for i, m := range live {
+		wg.Go(func() {
+			if rungs[i], errs[i] = o.EndWreckedMember(ctx, s, m); errs[i] != nil {
+				errs[i] = fmt.Errorf("stop %s: %w", m.Name, errs[i])
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	_, err := s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
+		for i, m := range live {
+			ds = append(ds, s.Lead.Stop(m, StopForced)...)
+			ds = append(ds, journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: rungs[i]}})
+		}
+		return ds, nil
+	})
+	return err
+}
+
+// EndWreckedMember ends what runs for one member.
+func (o Operator) EndWreckedMember(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
+	rung = spawn.RungGone
+	if m.Trust == control.FileTrust {
+		return rung, nil
+	}
+	if p := m.Process; p != nil && !p.ID.Inside {
+		if rung, err = spawn.StopTree(ctx, p.ID, Ladder); err != nil {
+			return "", notOurs(m, err)
+		}
+	}
+	rest, err := o.endMarked(ctx, s, m)
+	return spawn.Harder(rung, rest), err
+}
+
+// stopWrecked ends one member of a team whose journal cannot be read.
+func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member string, so StopOptions) (*MemberEnd, error) {
+	if err := o.Guard(ctx, s, "stop"); err != nil {
+		return nil, err
+	}
+	m, err := decide.Member(s, member)
+	if err != nil {
+		return nil, err
+	}
+	Sweeps(s, so.Tell)
+	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Broken),
+			Hint: "waggle down --force " + string(s.Team) + " ends the team with that process"}
+	}
+	rung, err := o.EndWreckedMember(ctx, s, m)
+	if err != nil {
+		return nil, err
+	}
+	if so.Tell != nil {
+		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: "its end is not on record: " + s.Broken.Error()})
+	}
+	how := control.LeftStopped
+	if rung == spawn.RungGone {
+		how = control.LeftDied
+	}
+	return &MemberEnd{Member: string(m.Name), How: how, Step: rung, Forced: true}, nil
+}

@@ -1,0 +1,10 @@
+package operator
+
+import ()
+
+func Suffix(s string) string {
+	if s == "" {
+		return ""
+	}
+	return ": " + s
+}

@@ -1,0 +1,37 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+
+	"waggle/journal"
+	"waggle/operator"
+)
+
+// held takes note of a leader's journal that is broken: while it is, this process decides
+// and sends nothing, starts nobody, and reads the journal again from time to time
+// (journal.File). nil, or another error, ends that.
+func (r *run) held(err error) bool {
+	b, ok := errors.AsType[*journal.BrokenError](err)
+	if !ok || b.Journal != journal.Leader || b.Gone {
+		if r.ill != nil && err == nil {
+			r.ill = nil
+			r.log().Info("the journal is whole again: deciding goes on")
+			r.Note(operator.Note{What: "trouble", Member: "", Text: "its journal is whole again: deciding goes on"})
+		}
+		return false
+	}
+	if r.ill == nil {
+		r.log().Warn("nothing is decided until the journal is whole again", "err", err)
+		r.Note(operator.Note{What: "trouble", Member: "", Text: "nothing is decided until its journal is whole again: " + err.Error()})
+	}
+	r.ill = err
+	return true
+}
+
+// overtaken reports that the journal which others find there is whole, apart from an end
+// that this process has read, and says that the team is to end: who wants that does it.
+func (k *keeper) overtaken(ctx context.Context) bool {
+	s, err := k.o.State(ctx, k.S.Team)
+	return err == nil && (s == nil || s.Lead.Closing != nil)
+}

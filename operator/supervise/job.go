@@ -1,0 +1,298 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/task"
+)
+
+// job is the work of a run: the tasks of its file, and those that were assigned
+// while it went on. What was assigned and what came of it is read from the
+// journals, never from the board (TRUST 1); the board says only what a task that
+// nobody has begun still waits for.
+type job struct {
+	board *task.List
+	tasks []*jobTask
+}
+
+type jobTask struct {
+	teamfile.FileTask
+	id       task.ID
+	instance control.Instance
+	assigned journal.Seq // of its newest order; 0: none yet
+	state    taskState
+	waits    []task.ID // what it was seen to wait for when the run gave up on it
+}
+
+type taskState string
+
+const (
+	taskOpen      taskState = "open"      // not finished; a command that failed leaves it so
+	taskCompleted taskState = "completed" // its owner's journal says so
+	taskFailed    taskState = "failed"    // its turn ended without completing it
+	taskSkipped   taskState = "skipped"   // a task it comes after did not complete, or nobody does it
+)
+
+// newJob puts the tasks on the board.
+func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.File, instances map[waggle.MemberName]control.Instance) (*job, error) {
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
+	if err != nil {
+		return nil, err
+	}
+	ids, err := lay(ctx, board, f, nil)
+	if err != nil {
+		return nil, err
+	}
+	j := &job{board: board}
+	for _, ft := range f.Tasks {
+		j.tasks = append(j.tasks, &jobTask{FileTask: ft, id: ids[ft.Subject], instance: instances[ft.Owner], state: taskOpen})
+	}
+	return j, nil
+}
+
+// lay puts a file's tasks on the board, but for those of had that are there already,
+// and returns their ids by subject.
+func lay(ctx context.Context, board *task.List, f *teamfile.File, had []task.Task) (map[string]task.ID, error) {
+	ids := map[string]task.ID{}
+	for _, ft := range f.Tasks {
+		var after []task.ID
+		for _, a := range ft.After {
+			after = append(after, ids[a])
+		}
+		want := task.Task{Subject: ft.Subject, Description: ft.Instructions, Owner: string(ft.Owner), Status: task.Pending, BlockedBy: after}
+		if i := slices.IndexFunc(had, func(t task.Task) bool {
+			return t.Subject == want.Subject && t.Description == want.Description && t.Owner == want.Owner && t.Status == want.Status && slices.Equal(t.BlockedBy, after)
+		}); i >= 0 {
+			ids[ft.Subject] = had[i].ID
+			continue
+		}
+		t, err := board.Create(ctx, want)
+		if err != nil {
+			return nil, err
+		}
+		ids[ft.Subject] = t.ID
+	}
+	return ids, nil
+}
+
+// AssignAll puts a file's tasks on the board and orders all of them, for programs
+// that lead a team themselves. A member begins one when those that it comes after
+// are completed, so nobody has to lead for that.
+func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.File, l *leader.Leader) error {
+	instances := map[waggle.MemberName]control.Instance{}
+	l.View(func(lead *control.Leader) {
+		for _, m := range lead.Live() {
+			instances[m.Name] = m.Instance
+		}
+	})
+	j, err := o.newJob(ctx, s, f, instances)
+	if err != nil {
+		return err
+	}
+	for _, t := range j.tasks {
+		if err := t.give(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// give orders a task's owner to do it.
+func (t *jobTask) give(ctx context.Context, l *leader.Leader) error {
+	return l.Assign(ctx, t.Owner, control.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
+}
+
+// step reads the outcome of what was assigned and assigns what is ready.
+func (j *job) step(ctx context.Context, l *leader.Leader) error {
+	l.View(func(lead *control.Leader) {
+		j.adopt(lead)
+		for _, t := range j.tasks {
+			t.look(lead)
+		}
+	})
+	for _, t := range j.tasks {
+		if t.assigned != 0 || t.state != taskOpen {
+			continue
+		}
+		ready, doomed := j.ready(t)
+		if doomed {
+			t.state = taskSkipped
+		}
+		if !ready {
+			continue
+		}
+		if err := t.give(ctx, l); err != nil {
+			return err
+		}
+	}
+	l.View(j.adopt)
+	return j.giveUp(ctx, l)
+}
+
+// adopt follows the orders in the leader's journal: a task that the operator has
+// assigned meanwhile is part of the job, and one that was assigned anew is with
+// its new owner and open.
+func (j *job) adopt(lead *control.Leader) {
+	for _, o := range lead.Assignments() {
+		m, ok := lead.ByInstance(o.Instance)
+		if !ok {
+			continue
+		}
+		t := j.task(o.Commanded.Task)
+		if o.Seq > t.assigned {
+			t.assigned, t.instance, t.Owner, t.state, t.waits = o.Seq, o.Instance, m.Name, taskOpen, nil
+		}
+	}
+}
+
+// task is the job's task of an order.
+func (j *job) task(ct *control.Task) *jobTask {
+	for _, t := range j.tasks {
+		if string(t.id) == ct.ID {
+			return t
+		}
+	}
+	t := &jobTask{FileTask: teamfile.FileTask{Subject: ct.Subject, Instructions: ct.Instructions, Required: true,
+		Cwd: ct.Cwd, Timeout: time.Duration(ct.TimeoutMS) * time.Millisecond}, id: task.ID(ct.ID), state: taskOpen}
+	j.tasks = append(j.tasks, t)
+	return t
+}
+
+// giveUp ends the wait when every open task waits, on the board, for one that
+// nobody does: a run must end.
+func (j *job) giveUp(ctx context.Context, l *leader.Leader) error {
+	var open []*jobTask
+	for _, t := range j.tasks {
+		if t.over() {
+			continue
+		}
+		if t.assigned == 0 || begun(l, t) {
+			return nil
+		}
+		open = append(open, t)
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	for _, t := range open {
+		waits, err := j.board.Blockers(ctx, t.id)
+		if err != nil {
+			return ctx.Err() // its turn will say what is wrong
+		}
+		t.waits = slices.DeleteFunc(waits, func(id task.ID) bool { return j.comes(ctx, id) })
+		if len(t.waits) == 0 {
+			return nil
+		}
+	}
+	for _, t := range open {
+		t.state = taskSkipped
+	}
+	return nil
+}
+
+// comes reports whether a task that another one waits for is done but for the
+// board, or is in the hands of somebody outside the job.
+func (j *job) comes(ctx context.Context, id task.ID) bool {
+	for _, t := range j.tasks {
+		if t.id == id {
+			return t.state == taskCompleted
+		}
+	}
+	t, err := j.board.Get(ctx, id)
+	return err != nil || t.Status == task.InProgress
+}
+
+// begun reports whether a member's session has taken its task.
+func begun(l *leader.Leader, t *jobTask) (taken bool) {
+	l.ViewMember(t.instance, func(w *control.Worker) {
+		for _, ts := range w.Tasks {
+			taken = taken || ts.Ref == uint64(t.assigned) && (ts.Taken || ts.Ended)
+		}
+	})
+	return taken
+}
+
+// ready reports whether everything t comes after is completed, and whether that
+// can still happen.
+func (j *job) ready(t *jobTask) (ready, doomed bool) {
+	ready = true
+	for _, name := range t.After {
+		for _, b := range j.tasks {
+			if b.Subject != name || b.state == taskCompleted {
+				continue
+			}
+			ready = false
+			doomed = doomed || b.over()
+		}
+	}
+	return ready, doomed
+}
+
+// look reads how far a task is: completed when its owner said so and its
+// journal has it, failed when the owner's turn ended otherwise.
+func (t *jobTask) look(lead *control.Leader) {
+	m, ok := lead.ByInstance(t.instance)
+	if !ok || t.over() || t.assigned == 0 {
+		return
+	}
+	switch {
+	case m.Done[string(t.id)] != nil:
+		t.state = taskCompleted
+	case m.Turns[string(t.id)] != nil:
+		t.state = taskFailed
+	case m.Left != nil:
+		t.state = taskFailed
+	}
+}
+
+func (t *jobTask) over() bool { return t.state != taskOpen }
+
+// over reports whether nothing is left to wait for.
+func (j *job) over() bool {
+	for _, t := range j.tasks {
+		if !t.over() {
+			return false
+		}
+	}
+	return true
+}
+
+// calls returns the calls of a task in its owner's journal.
+func (t *jobTask) calls(w *control.Worker) []*control.Call {
+	var cs []*control.Call
+	for _, c := range w.Calls {
+		if c.Task == string(t.id) {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+// denial is the denied call that a task failed on, nil when it failed otherwise.
+func denial(cs []*control.Call) *control.Call {
+	for i := len(cs) - 1; i >= 0; i-- {
+		if a := cs[i].Answer; a != nil && a.Decision == control.DecisionDeny {
+			return cs[i]
+		}
+		if cs[i].Finished != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// unanswered reports a denial that nobody gave: the deadline, or a run that
+// nobody attends.
+func unanswered(c *control.Call) bool { return c.Answer.By == policy.RoleSystem }
+
+var errNoTasks = errors.New("the team file has no tasks to run")

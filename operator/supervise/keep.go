@@ -1,0 +1,364 @@
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/home"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/spawn/terminal"
+	"waggle/task"
+)
+
+// keeper is a process that keeps a team up.
+type keeper struct {
+	*run
+	lo   LeadOptions
+	self spawn.Identity
+
+	up        bool    // Up was called
+	failed    []error // of the first starts
+	restarted map[control.Instance]control.Died
+	again     map[control.Instance]time.Time // when a start is tried again that failed for want of something
+	trouble   poll.Troubles
+	panes     *process.Panes
+	moved     bool // processes, and so panes, have come since settlePanes
+}
+
+// lead starts who does not run and passes until there is a reason to stop.
+func (k *keeper) lead(ctx context.Context) (how string, err error) {
+	if err := k.begin(ctx); err != nil {
+		return "", err
+	}
+	k.S.Settled()
+	if err := k.startAll(ctx); err != nil {
+		return "", err
+	}
+	how, err = k.loop(ctx)
+	if err != nil || how != LedEnded {
+		return how, err
+	}
+	// The end has its own time: members are let go also after an interrupt.
+	return how, k.end(context.WithoutCancel(ctx))
+}
+
+// begin puts on record who leads from now on, and takes in what happened before.
+func (k *keeper) begin(ctx context.Context) error {
+	first := k.S.Lead.Led == nil
+	if err := k.o.leads(ctx, k.S, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached}); err != nil {
+		return err
+	}
+	if first {
+		return k.pass(ctx)
+	}
+	note := k.To
+	k.To = nil // what earlier processes have told
+	err := k.pass(ctx)
+	k.To = note
+	return err
+}
+
+// leads puts on record that this process leads.
+func (o Operator) leads(ctx context.Context, s *operator.State, b control.LeadingProcess) error {
+	b.Version = o.Version
+	if err := s.Dir.NoteStarted(home.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
+		return err
+	}
+	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: b}}, nil
+	})
+	return errors.Join(err, s.Dir.Made()) // whoever made the team was stopped before that
+}
+
+// startAll starts every member whose process does not run.
+func (k *keeper) startAll(ctx context.Context) error {
+	k.ready = k.o.readiness(k.S)
+	if err := k.assignRest(ctx); err != nil {
+		return err
+	}
+	list, err := k.o.startAll(ctx, k.l, k.S, restartable(k.S), k.lo.Ready)
+	if err != nil {
+		k.failed = append(k.failed, err)
+	}
+	for _, st := range list {
+		k.Note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
+	}
+	k.coming = list
+	k.l.Begun()
+	return nil
+}
+
+// loop passes until the team is to end, or somebody else is to lead.
+func (k *keeper) loop(ctx context.Context) (how string, err error) {
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	dirs := append(k.o.Boxes(k.S.Team).Dirs(), k.S.Dir.LeaderJournal())
+	for _, m := range k.S.Lead.Live() {
+		own := k.S.Dir.JournalOf(string(m.Instance))
+		if err := os.MkdirAll(own, 0o700); err != nil { // what is not there yet is only looked at by the clock
+			return "", err
+		}
+		dirs = append(dirs, own)
+	}
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond}, dirs...)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		cancel()
+		for range nudges { // until the watcher has ended
+		}
+	}()
+	defer k.asking.End()
+	defer k.watch.Close()
+	k.panes = process.Of(k.o.Operator).Panes(k.S)
+	defer k.panes.Wg.Wait()
+	defer cancel()
+	for {
+		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
+			return "", err
+		}
+		if k.ill != nil { // nothing is started, asked or decided until the journal is whole
+			if ctx.Err() != nil {
+				return k.leave(), nil
+			}
+			if k.overtaken(ctx) {
+				return LedLeft, nil
+			}
+		} else {
+			if how, err := k.look(watch); how != "" || operator.Unpassing(err) != nil {
+				return how, err
+			}
+			k.ask(ctx)
+			k.watch.Look(ctx, k.l)
+		}
+		select {
+		case found := <-k.watch.Found:
+			k.watch.Take(found, k.Note)
+		case <-ctx.Done():
+		case rep := <-k.asking.Replies():
+			k.warn("the answer has no effect", k.answer(ctx, rep), "id", rep.Answer.ID)
+		case e := <-k.panes.Events:
+			k.moved = k.moved || e.What == terminal.PaneOpened
+			if n := k.panes.Note(e); n.Text != "" {
+				k.Note(n)
+			}
+		case <-nudges:
+		case <-k.l.Nudges():
+		}
+	}
+}
+
+// pass runs one leader pass and looks at what became of the tasks.
+func (k *keeper) pass(ctx context.Context) error {
+	if err := k.l.Pass(ctx); err != nil {
+		if k.held(err) {
+			return nil
+		}
+		if operator.Unpassing(err) != nil {
+			return err
+		}
+	}
+	if err := k.S.Journal.Refresh(ctx); err != nil {
+		if k.held(err) {
+			return nil
+		}
+		return operator.Unpassing(err)
+	}
+	k.held(nil)
+	k.l.View(func(lead *control.Leader) {
+		k.job.adopt(lead)
+		for _, t := range k.job.tasks {
+			t.look(lead)
+		}
+	})
+	process.DropLeft(k.S)
+	k.tell()
+	return nil
+}
+
+// look does what is due apart from the pass, and says why to stop leading.
+func (k *keeper) look(ctx context.Context) (how string, err error) {
+	switch {
+	case k.S.Lead.Closing != nil, k.S.Lead.Ended != nil:
+		return LedEnded, nil
+	case ctx.Err() != nil:
+		return k.leave(), nil
+	}
+	k.arrive(ctx)
+	if k.S.Lead.Detached && !k.lo.Detached && len(k.coming) == 0 && k.up {
+		return LedDetached, nil // whoever leads next finds everybody on record
+	}
+	if len(k.coming) == 0 && !k.up {
+		if err, other := errors.Join(k.failed...), (*ContractError)(nil); err != nil && (k.lo.Whole || errors.As(err, &other)) {
+			return "", err
+		}
+		if err := k.o.leads(context.WithoutCancel(ctx), k.S, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
+			return "", err // the next look tries again
+		}
+		for _, err := range k.failed { // it stays, and is started again as its policy says
+			k.Note(operator.Note{What: "trouble", Member: "", Text: err.Error()})
+		}
+		k.up, k.moved = true, true
+		if k.lo.Up != nil {
+			k.lo.Up(k.S)
+		}
+	}
+	k.restart(ctx)
+	if k.up && len(k.coming) == 0 && k.moved {
+		k.moved = false
+		k.settlePanes(ctx)
+	}
+	return "", nil
+}
+
+// leave is what the end of this process means for the team.
+func (k *keeper) leave() string {
+	if k.lo.Detached {
+		return LedLeft
+	}
+	return LedEnded
+}
+
+// settlePanes closes the panes of members' former processes, and watches those of
+// the present ones.
+func (k *keeper) settlePanes(ctx context.Context) {
+	k.warn("a pane of a former process is not closed", process.Of(k.o.Operator).CloseTerminals(ctx, k.S, process.Unread))
+	k.warn("panes are not watched", k.panes.Watch(ctx))
+}
+
+// arrive sees which of those that were started are ready.
+func (k *keeper) arrive(ctx context.Context) {
+	var left []*started
+	for _, st := range k.coming {
+		got, err := k.ready.look(ctx, st)
+		if got == nil && err == nil {
+			if !k.ready.moot(st) {
+				left = append(left, st)
+			}
+			continue
+		}
+		if got != nil {
+			err = k.ready.judge(st, got, k.lo.Accept, k.Note)
+		}
+		switch {
+		case err == nil:
+		case !k.up:
+			k.failed = append(k.failed, err)
+		default:
+			k.Note(operator.Note{What: "trouble", Member: string(st.member.Name), Text: err.Error()})
+		}
+	}
+	k.coming = left
+}
+
+// startAgain is how long a start waits that failed for want of descriptors or space.
+const startAgain = 2 * time.Second
+
+// restart starts members again whose time has come.
+func (k *keeper) restart(ctx context.Context) {
+	now := k.o.Minter.Now()
+	for _, m := range k.S.Lead.Live() {
+		d := m.Died
+		if d == nil || d.Again == nil || now.Before(*d.Again) || m.Stopping != nil || m.Approved {
+			continue
+		}
+		if now.Before(k.again[m.Instance]) {
+			continue
+		}
+		if slices.ContainsFunc(k.coming, func(st *started) bool { return st.member.Instance == m.Instance }) {
+			continue // a start of it has not said yet how it went
+		}
+		if last := k.restarted[m.Instance]; last.Epoch == d.Epoch && last.Attempt == d.Attempt && last.Again != nil && last.Again.Equal(*d.Again) {
+			continue // it was started for this death
+		}
+		k.restarted[m.Instance] = *d
+		list, err := k.o.startAll(ctx, k.l, k.S, []*control.Member{m}, k.lo.Ready)
+		if operator.Passing(err) { // it says nothing of the member, and is no start that counts
+			k.trouble.Note("start "+string(m.Instance), err, "a member cannot be started now, will retry", "member", m.Name)
+			delete(k.restarted, m.Instance)
+			k.again[m.Instance] = now.Add(startAgain)
+			continue
+		}
+		k.trouble.Note("start "+string(m.Instance), nil, "")
+		if err != nil {
+			k.Note(operator.Note{What: "trouble", Member: string(m.Name), Text: err.Error()})
+			if err := k.l.Fail(ctx, m.Instance, err.Error()); err != nil {
+				k.warn("a failed start is not on record, will retry", err, "member", m.Name)
+				delete(k.restarted, m.Instance) // no record says when it is tried again
+				k.again[m.Instance] = now.Add(startAgain)
+			}
+			continue
+		}
+		k.coming, k.moved = append(k.coming, list...), true
+		k.Note(operator.Note{What: "restarted", Member: string(m.Name), Text: fmt.Sprintf("pid %d", list[0].proc.Identity().PID)})
+	}
+}
+
+// end ends the team as the operator wants it.
+func (k *keeper) end(ctx context.Context) error {
+	e := process.TeamEnd{Reason: "the operator ends the team", Grace: cmp.Or(k.lo.Grace, process.GraceUsual), Hurry: k.lo.Hurry}
+	if c := k.S.Lead.Closing; c != nil {
+		e.Grace, e.Force, e.Reason = time.Duration(c.Grace)*time.Millisecond, c.Force, cmp.Or(c.Reason, e.Reason)
+	}
+	k.noteEnd(e)
+	process.Sweeps(k.S, k.To)
+	err := errors.Join(process.Of(k.o.Operator).EndTeam(ctx, k.l, k.S, e, k.tell), process.Of(k.o.Operator).CloseTerminals(ctx, k.S, process.AllRead))
+	if cerr := k.l.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	if e.Force {
+		err = process.Of(k.o.Operator).FreeLease(ctx, k.S)
+	}
+	err = errors.Join(err, process.Of(k.o.Operator).TidyWorktrees(ctx, k.Teller))
+	_, aerr := process.Of(k.o.Operator).Archive(ctx, k.S, process.EndedDown)
+	return errors.Join(err, aerr, process.Of(k.o.Operator).Sweep(ctx, k.S, k.Note))
+}
+
+// assignRest gives out the tasks of the file that were not given yet: a run gives
+// them one after the other, and may have been cut short. Where the journal goes on behind
+// a break nobody knows which were given and done, so that the operator gives them.
+func (k *keeper) assignRest(ctx context.Context) error {
+	if k.S.Lead.Continued > 0 {
+		return nil
+	}
+	all, _, err := k.job.board.All(ctx)
+	if err != nil {
+		return err
+	}
+	ids := map[string]task.ID{}
+	for _, t := range all {
+		if _, taken := ids[t.Subject]; !taken {
+			ids[t.Subject] = t.ID
+		}
+	}
+	for _, ft := range k.f.Tasks {
+		id, ok := ids[ft.Subject]
+		m, here := k.S.Lead.Member(ft.Owner)
+		if !ok || !here || m.Left != nil {
+			continue // somebody has taken it off the board, or its owner is gone
+		}
+		if _, given := k.S.Lead.Assignment(string(id)); given {
+			continue
+		}
+		if err := (&jobTask{FileTask: ft, id: id}).give(ctx, k.l); err != nil {
+			return err
+		}
+	}
+	return k.S.Journal.Refresh(ctx)
+}

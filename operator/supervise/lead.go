@@ -1,0 +1,72 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+)
+
+// enlistLead gives the agent that a file names as lead its membership: a worker of its
+// own, whose name and mailbox are the lead's. It is done once in the life of a team: one
+// that was stopped stays so.
+func (o Operator) enlistLead(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) (err error) {
+	if f.Lead == nil {
+		return nil
+	}
+	if _, ok := s.Lead.Member(waggle.Lead); ok {
+		return nil
+	}
+	m := *f.Lead
+	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
+		return err
+	}
+	i, err := o.joinLead(ctx, s, m)
+	if err != nil || m.Mode == "" {
+		return err
+	}
+	return o.setMode(ctx, s, i, m.Mode)
+}
+
+// joinLead puts the membership on record. The registry has the lead already, and keeps
+// it when its agent leaves.
+func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.FileMember) (control.Instance, error) {
+	id, err := o.Minter.UID()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, waggle.Lead), "artifacts"), 0o700); err != nil {
+		return "", fmt.Errorf("join %s: %w", m.Name, err)
+	}
+	i := control.Instance(id)
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: waggle.Lead, Lead: string(m.Name), Color: m.Color,
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
+			Trust: control.Cooperative}}}, nil
+	})
+	return i, err
+}
+
+// leadRest is how long a job that is over waits for the lead's agent to take what is for
+// it, while no turn of it runs.
+const leadRest = 10 * time.Second
+
+// led reports whether the lead's agent was given the results of a job that is over, and
+// has done with them.
+func (r *run) led(ctx context.Context) bool {
+	settled, busy, err := r.l.LeadSettled(ctx)
+	r.warn("the lead's mailbox cannot be looked into", err)
+	now := r.o.Minter.Now()
+	if busy || r.restless.IsZero() {
+		r.restless = now
+	}
+	return settled || now.Sub(r.restless) >= leadRest
+}

@@ -1,0 +1,3 @@
+package supervise_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,140 @@
+package supervise_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/policy"
+	"waggle/poll"
+	"waggle/spawn"
+	"waggle/worker"
+)
+
+// scratch is an operator with a root and a state of its own.
+func scratch(t *testing.T) operator.Operator {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
+	op.Self, op.Environ, op.Version = "/own/program", os.Environ(), "test"
+	return op
+}
+
+// elsewhere is a backend of a program's own.
+type elsewhere struct {
+	spec spawn.Spec
+	in   spawn.Backend
+}
+
+func (*elsewhere) Name() string { return "elsewhere" }
+
+func (e *elsewhere) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process, error) {
+	e.spec = spec
+	return e.in.Start(ctx, spec)
+}
+
+// TestOwnBackend: a program hands the operator a backend, which a team file then names, and
+// which is given what it needs to run the member.
+func TestOwnBackend(t *testing.T) {
+	const file = "team: api\nmembers: [{name: ann, agent: exec, backend: elsewhere}]\n"
+	if _, err := teamfile.ParseFile("/w/waggle.yaml", []byte(file)); operator.Code(err) != operator.CodeUsage {
+		t.Errorf("a backend that this program does not have: %v", err)
+	}
+	op := scratch(t)
+	own := &elsewhere{in: spawn.InProcess(func(context.Context, spawn.Spec, io.Writer) spawn.Exit { return spawn.Exit{Code: 7} })}
+	op.Backends = []spawn.Backend{own}
+	f, err := teamfile.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte(file), own.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := s.Lead.Member("ann")
+	if !ok || m.Backend != "elsewhere" {
+		t.Fatalf("on record: %+v", m)
+	}
+	p, err := process.Of(op).StartWorker(t.Context(), nil, s, m.Instance, "ann", f.Dir, filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if <-p.Done(); p.Exit().Code != 7 {
+		t.Errorf("another backend started it: %+v", p.Exit())
+	}
+	o, ok, err := worker.Invoked(own.spec.Argv)
+	want := process.Of(op).Worker(s, m.Instance)
+	if err != nil || !ok || own.spec.Argv[0] != op.Self || o.Root.Path != op.Root.Path || o.State != s.Dir || o.Team != "api" || o.Instance != m.Instance || !reflect.DeepEqual(o.Sockets, want.Sockets) {
+		t.Errorf("it was to start %q, which is %+v (%v)", own.spec.Argv, o, err)
+	}
+}
+
+// idle is an agent that does nothing.
+type idle struct{}
+
+func (idle) Turn(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+	return agent.Result{}, nil
+}
+
+// TestWork: a program becomes a member by one call, which has the member's lease until it
+// ends.
+func TestWork(t *testing.T) {
+	op := scratch(t)
+	s, err := teams.Of(op).Create(t.Context(), "api", "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	minted, err := teams.Of(op).MintToken(t.Context(), "api", teamfile.FileMember{Name: "ann", Agent: "own", Backend: "join", Cwd: t.TempDir()}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	begun, ended := make(chan waggle.MemberName, 1), make(chan error, 1)
+	go func() {
+		ended <- teams.Of(op).Work(ctx, minted.Token, worker.Options{Agent: idle{}, Output: io.Discard, Begun: func(name waggle.MemberName) { begun <- name }})
+	}()
+	select {
+	case name := <-begun:
+		if name != "ann" {
+			t.Errorf("began as %s", name)
+		}
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	if err := s.Journal.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m, _ := s.Lead.Member("ann")
+	if err := worker.Join(t.Context(), process.Of(op).Worker(s, m.Instance)); !errors.Is(err, worker.ErrRunning) {
+		t.Errorf("a second one: %v", err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if release, held, err := s.Dir.TryLease(s.Dir.ProcessLease(m.Instance)); err != nil || !held {
+		t.Errorf("its lease was not given back: %v", err)
+	} else if err := release(); err != nil {
+		t.Error(err)
+	}
+	if err := teams.Of(op).Work(t.Context(), minted.Token, worker.Options{}); operator.Code(err) != operator.CodeRefused {
+		t.Errorf("the token again: %v", err)
+	}
+}

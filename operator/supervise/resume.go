@@ -1,0 +1,441 @@
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/spawn"
+	"waggle/task"
+)
+
+// What a resume does with a member.
+const (
+	ResumeStart = "start" // its process is gone: it is started again, with the same session id
+	ResumeTake  = "take"  // its process runs: it is taken over as it is
+	ResumeLeave = "leave" // waggle does not run it, or it is being ended
+)
+
+// ResumePlan is what a resume of a team would do, and what it would find.
+type ResumePlan struct {
+	Team    string         `json:"team"`
+	Led     bool           `json:"led"` // a process leads it
+	PID     int            `json:"pid"` // of that process; 0: none is on record
+	Members []ResumeMember `json:"members"`
+	// Changed says that the team file is not what was accepted any more.
+	Changed     bool     `json:"file_changed"`
+	File        string   `json:"file"`
+	Tasks       int      `json:"open_tasks"`
+	Undelivered int      `json:"undelivered"` // messages that are in mailboxes and were not taken
+	Pending     []string `json:"pending"`     // ids of open questions: they stay open
+	Unknown     []string `json:"unknown"`     // calls that were started and whose end nobody saw: not run again
+	// Leftover are commands of dead processes that still run: nobody hears of their end.
+	Leftover []string `json:"leftover"`
+}
+
+// ResumeMember is one member of the plan.
+type ResumeMember struct {
+	Name    string `json:"name"`
+	Action  string `json:"action"`
+	Session string `json:"session"` // its instance
+	PID     int    `json:"pid"`
+	Why     string `json:"why"`
+}
+
+// Starts counts the members that would be started.
+func (p *ResumePlan) Starts() (n int) {
+	for _, m := range p.Members {
+		if m.Action == ResumeStart {
+			n++
+		}
+	}
+	return n
+}
+
+// PlanResume says what a resume would do. It changes nothing.
+func (o Operator) PlanResume(ctx context.Context, name waggle.TeamName) (*operator.State, *ResumePlan, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := &ResumePlan{Team: string(name), Members: []ResumeMember{}, Pending: []string{}, Unknown: []string{}, Leftover: []string{}}
+	if p.Led, err = process.Of(o.Operator).IsLed(s); err != nil {
+		return nil, nil, err
+	}
+	if l := s.Lead.Led; l != nil && p.Led && l.ID.Alive() {
+		p.PID = l.ID.PID
+	}
+	for _, m := range s.Lead.Live() {
+		p.Members = append(p.Members, resumeMember(m))
+		w, err := s.Worker(m.Instance)
+		if operator.Broken(err) {
+			p.Members[len(p.Members)-1].Why = err.Error() // it stops this member only
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("journal of %s: %w", m.Name, err)
+		}
+		for _, c := range w.Calls {
+			if c.Started && c.Finished == nil && (c.Unknown || c.Epoch < w.Epoch || !running(m)) {
+				p.Unknown = append(p.Unknown, fmt.Sprintf("%s %s: %s", m.Name, c.ID, decide.Describe(c.Kind, c.Ask)))
+			}
+		}
+		if p.Undelivered, err = o.countUnread(ctx, s, m.Name, p.Undelivered); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, q := range s.Lead.Pending() {
+		p.Pending = append(p.Pending, string(q.ID))
+	}
+	if p.Tasks, err = o.openTasks(ctx, s); err != nil {
+		return nil, nil, err
+	}
+	left, err := process.Of(o.Operator).GC(ctx, name, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, g := range left.Found {
+		if g.Kind == process.GarbageCommand {
+			p.Leftover = append(p.Leftover, fmt.Sprintf("%s: pid %d (%s)", g.Member, g.PID, g.Argv))
+		}
+	}
+	f, err := o.Accepted(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, m := range missing(s, f) {
+		p.Members = append(p.Members, ResumeMember{Name: string(m.Name), Action: ResumeStart, Why: "it had not joined"})
+	}
+	p.File = f.Path
+	p.Changed, err = f.Changed()
+	return s, p, err
+}
+
+func running(m *control.Member) bool { return m.Process != nil && m.Process.ID.Alive() }
+
+func resumeMember(m *control.Member) ResumeMember {
+	r := ResumeMember{Name: string(m.Name), Session: string(m.Instance)}
+	if m.Process != nil {
+		r.PID = m.Process.ID.PID
+	}
+	switch {
+	case m.Trust == control.FileTrust:
+		r.Action, r.Why = ResumeLeave, "waggle does not run it"
+	case m.Stopping != nil || m.Approved:
+		r.Action, r.Why = ResumeLeave, "it was being ended"
+	case running(m):
+		r.Action, r.Why = ResumeTake, fmt.Sprintf("process %d runs", r.PID)
+	case m.Died != nil && m.Died.Detail != "":
+		r.Action, r.Why = ResumeStart, m.Died.Detail
+	case m.Process == nil:
+		r.Action, r.Why = ResumeStart, "it had not come up"
+	default:
+		r.Action, r.Why = ResumeStart, fmt.Sprintf("process %d is gone", r.PID)
+	}
+	return r
+}
+
+// countUnread adds the unread messages of a member to n; of a mailbox that cannot be
+// read there are none.
+func (o Operator) countUnread(ctx context.Context, s *operator.State, name waggle.MemberName, n int) (int, error) {
+	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, name, true)
+	if err != nil {
+		return n, ctx.Err()
+	}
+	return n + len(in.Entries), nil
+}
+
+func (o Operator) openTasks(ctx context.Context, s *operator.State) (n int, err error) {
+	list, err := board.Of(o.Operator).Tasks(ctx, s.Team, false)
+	if err != nil {
+		return 0, ctx.Err() // the board is not what brings members back
+	}
+	for _, t := range list.Tasks {
+		if t.Status == task.Pending || t.Status == task.InProgress {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// Absent is an error that names the members of a team that has come back without them;
+// nil when all run.
+func Absent(s *operator.State) error {
+	var names []string
+	for _, m := range restartable(s) {
+		names = append(names, string(m.Name))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return &operator.Error{Code: operator.CodeDied, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Hint: "waggle why " + names[0] + " says more; it is started again as its restart policy says"}
+}
+
+// Revive starts the members of a team that do not run, beside the process that leads
+// it.
+func (o Operator) Revive(ctx context.Context, s *operator.State, lo LeadOptions) error {
+	if err := o.Guard(ctx, s, "resume"); err != nil {
+		return err
+	}
+	return o.bring(ctx, s, restartable(s), lo)
+}
+
+// bring starts members without leading, and waits until they are ready.
+func (o Operator) bring(ctx context.Context, s *operator.State, ms []*control.Member, lo LeadOptions) error {
+	note := lo.Note
+	if note == nil {
+		note = func(operator.Note) {}
+	}
+	list, err := o.startAll(ctx, nil, s, ms, lo.Ready)
+	for _, st := range list {
+		note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, %s", st.proc.Identity().PID, st.member.Backend)})
+	}
+	return errors.Join(err, o.readiness(s).await(ctx, list, lo.Accept, note))
+}
+
+// NewMember is a member to start in a team that is up.
+type NewMember struct {
+	teamfile.FileMember
+	Prompt string // its first task; "": it waits for work
+}
+
+// Spawned is a member that was started.
+type Spawned struct {
+	Team    string         `json:"team"`
+	Name    string         `json:"name"`
+	Session string         `json:"session"`
+	PID     int            `json:"pid"`
+	Backend string         `json:"backend"`
+	Task    string         `json:"task"`
+	Ready   *control.Ready `json:"ready"`
+}
+
+// Spawn starts a new member of a team that is up. Its prompt lies in its mailbox
+// before its process starts. When it does not become ready, or is something else
+// than was asked for, it is ended again, and the error says why.
+func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, lo LeadOptions) (*Spawned, error) {
+	s, err := decide.Of(o.Operator).Mine(ctx, name, "spawn")
+	if err != nil {
+		return nil, err
+	}
+	if s.Lead.Closing != nil {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "spawn", Msg: fmt.Sprintf("team %s is being ended", name)}
+	}
+	if m.Backend == operator.BackendInProcess {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "spawn", Msg: "this command ends, and a member inside it would end with it", Hint: "say --backend process, or name the member in the team file"}
+	}
+	if _, err := decide.Of(o.Operator).Adopt(ctx, s); err != nil {
+		return nil, err
+	}
+	if top := s.Lead.Policy.Ceiling; m.Mode != "" && top.Meet(m.Mode) != m.Mode {
+		return nil, &control.CeilingError{Ceiling: top, Over: []string{"mode " + string(m.Mode)}}
+	}
+	m.FileMember.Prompt = cmp.Or(m.FileMember.Prompt, m.Prompt)
+	if err := o.enlist(ctx, s, m.FileMember, lo.Attended); err != nil {
+		return nil, err
+	}
+	jm, err := decide.Member(s, string(m.Name))
+	if err != nil {
+		return nil, err
+	}
+	sp := &Spawned{Team: string(name), Name: string(jm.Name), Session: string(jm.Instance), Backend: jm.Backend}
+	if err = o.spawn(ctx, s, jm, m.Prompt, sp, lo); err == nil {
+		return sp, nil
+	}
+	// It is none of the team: what could not be brought up does not stay.
+	if _, serr := process.Of(o.Operator).Stop(context.WithoutCancel(ctx), name, string(jm.Name), process.StopOptions{Force: true}); serr != nil {
+		err = errors.Join(err, fmt.Errorf("end it again: %w", serr))
+	}
+	if sp.Task != "" {
+		if terr := board.Of(o.Operator).RemoveTask(context.WithoutCancel(ctx), name, task.ID(sp.Task)); terr != nil {
+			err = errors.Join(err, fmt.Errorf("take its task off the board: %w", terr))
+		}
+	}
+	return nil, err
+}
+
+func (o Operator) spawn(ctx context.Context, s *operator.State, m *control.Member, prompt string, sp *Spawned, lo LeadOptions) error {
+	if prompt != "" {
+		r, err := board.Of(o.Operator).AddTask(ctx, s.Team, board.NewTask{Subject: firstLine(prompt), Description: prompt, Owner: m.Name})
+		if err != nil {
+			return err
+		}
+		sp.Task = string(r.Task.ID)
+		if err := s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	if err := o.bring(ctx, s, []*control.Member{m}, lo); err != nil {
+		return err
+	}
+	w, err := s.Worker(m.Instance)
+	if err != nil {
+		return err
+	}
+	if m.Process != nil {
+		sp.PID = m.Process.ID.PID
+	}
+	sp.Ready = w.Ready
+	return nil
+}
+
+// firstLine is a subject for a prompt.
+func firstLine(s string) string {
+	for i, r := range s {
+		if r == '\n' || i >= 80 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// Detach tells the process that leads a team to hand it to one without a terminal, and
+// waits until that has happened.
+func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, "detach"); err != nil {
+		return nil, err
+	}
+	led, err := process.Of(o.Operator).IsLed(s)
+	if err != nil {
+		return nil, err
+	}
+	l := s.Lead.Led
+	switch {
+	case !led || l == nil || !l.ID.Alive():
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "detach", Msg: fmt.Sprintf("no process leads team %s", name), Hint: "its members go on without one; waggle resume " + string(name) + " leads it"}
+	case l.Run:
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "detach", Msg: "that process runs a job to completion and stays with it", Hint: "start teams that are to stay with waggle up"}
+	case l.Detached:
+		return s, nil
+	}
+	if name, inside := inside(s); inside {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Hint: "backend: process gives it a process of its own"}
+	}
+	return s, o.handOver(ctx, s, func() bool { return s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive() })
+}
+
+// LeaveTerminal is Detach by the process that leads itself, whose terminal is gone: its
+// Keep ends with LedDetached as soon as the team is up. A team with members inside of
+// this process cannot be left.
+func (o Operator) LeaveTerminal(ctx context.Context, s *operator.State) error {
+	now, err := o.Led(ctx, s.Team) // Keep has the other one
+	if err != nil {
+		return err
+	}
+	if name, inside := inside(now); inside {
+		return &operator.Error{Code: operator.CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Hint: "backend: process gives it a process of its own"}
+	}
+	_, err = now.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecDetached, Must: true, Body: control.Detached{}}}, nil
+	})
+	return err
+}
+
+// handOverWait is how long the process that leads may take to hand over.
+const handOverWait = readyWait
+
+// handOver has the leading process leave its place, and waits for done.
+func (o Operator) handOver(ctx context.Context, s *operator.State, done func() bool) error {
+	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecDetached, Must: true, Body: control.Detached{}}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	if process.Of(o.Operator).Await(ctx, handOverWait, func() bool { err = s.Journal.Refresh(ctx); return err != nil || done() }) {
+		return err
+	}
+	return &operator.Error{Code: operator.CodeTimeout, Op: "detach", Msg: "the process that leads has not handed over", Hint: "waggle status " + string(s.Team)}
+}
+
+// TakeLead makes place for this process to lead: a process in the background that
+// leads is told to end, and leaves the members running. One in a terminal is left
+// alone.
+func (o Operator) TakeLead(ctx context.Context, s *operator.State) error {
+	if err := o.Guard(ctx, s, "attach"); err != nil {
+		return err
+	}
+	l := s.Lead.Led
+	led, err := process.Of(o.Operator).IsLed(s)
+	if err != nil || !led {
+		return err
+	}
+	if l == nil || !l.ID.Alive() || !l.Detached {
+		return &operator.Error{Code: operator.CodeLocked, Op: "attach", Msg: fmt.Sprintf("team %s is led in another terminal%s", s.Team, pidOf(l)), Hint: "waggle detach " + string(s.Team) + " leaves it running in the background"}
+	}
+	if name, inside := inside(s); inside {
+		return &operator.Error{Code: operator.CodeRefused, Op: "attach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name)}
+	}
+	if _, err := spawn.Stop(ctx, l.ID, spawn.Grace{Term: handOverWait}); err != nil {
+		return fmt.Errorf("the process that leads: %w", err)
+	}
+	return s.Journal.Refresh(ctx)
+}
+
+func pidOf(l *control.LeadingProcess) string {
+	if l == nil {
+		return ""
+	}
+	return fmt.Sprintf(", by process %d", l.ID.PID)
+}
+
+// inside names a member that lives in the process that leads.
+func inside(s *operator.State) (waggle.MemberName, bool) {
+	for _, m := range s.Lead.Live() {
+		if m.Process != nil && m.Process.ID.Inside && m.Process.ID.Alive() {
+			return m.Name, true
+		}
+	}
+	return "", false
+}
+
+// FileChange is how a team file differs now from what was accepted.
+type FileChange struct {
+	Meaning string // the whole meaning, with - and + before what differs; "" when nothing does
+	Text    string // a unified diff
+	Broken  string // why the file is no team file any more; "" when it is one
+}
+
+// FileChange compares the team file as it is now with what was accepted.
+func (o Operator) FileChange(s *operator.State) (FileChange, error) {
+	f, err := o.Accepted(s)
+	if err != nil {
+		return FileChange{}, err
+	}
+	now, err := teamfile.ReadBounded(f.Path)
+	if errors.Is(err, atomicfile.ErrTooLarge) {
+		return FileChange{Broken: teamfile.TooLarge("team file", f.Path).Error()}, nil
+	}
+	if err != nil {
+		return FileChange{}, err
+	}
+	c := FileChange{Text: udiff.Unified("accepted", f.Path, string(f.Data), string(now))}
+	next, err := teamfile.ParseFile(f.Path, now, process.Of(o.Operator).OwnWords()...)
+	if err != nil {
+		c.Broken = err.Error()
+		return c, nil
+	}
+	was, is := strings.Join(f.Meaning(), "\n")+"\n", strings.Join(next.Meaning(), "\n")+"\n"
+	if was != is {
+		c.Meaning, err = udiff.ToUnified("accepted", f.Path, was, udiff.Lines(was, is), strings.Count(was, "\n")+strings.Count(is, "\n"))
+	}
+	return c, err
+}

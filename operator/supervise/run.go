@@ -1,0 +1,345 @@
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/spawn"
+)
+
+// RunOptions are the settings of Run.
+type RunOptions struct {
+	Headless bool          // nobody is asked here
+	Wait     time.Duration // headless: how long a question may be answered from elsewhere
+	Timeout  time.Duration // of the whole run; 0: none
+	Grace    time.Duration // for members to end by handshake; 0 means 10 s
+	// Hurry, when it is closed, ends the grace at once. May be nil.
+	Hurry  <-chan struct{}
+	Keep   bool          // leave the team's files in the wire tree
+	Ready  time.Duration // for a start until the worker is ready; 0 means 30 s
+	Accept bool          // take a member that is something else than was asked for
+	// Homeless is how long the run goes on without the team's directory: members
+	// still get answers from the journal, but nothing they say arrives; 0 means 5 s.
+	Homeless time.Duration
+	// Look is how long to wait between two looks for files that several members
+	// edit; 0 means 5 s.
+	Look time.Duration
+	// Ask shows a question to the person at this terminal and returns the
+	// answer. It is called for every open question, each in its own goroutine: which is
+	// shown first is Ask's. ctx ends when the question is not open any more, and its
+	// cause says why. After an error the question is not asked here again. Nil:
+	// nobody is at one.
+	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
+	// Note is told what happens, one line at a time, from one goroutine.
+	Note func(operator.Note)
+}
+
+// Run brings a team up from a file, runs its tasks to completion, ends it by
+// handshake, and reports. The report is complete also when the error is not nil;
+// its Exit is the code to exit with (DESIGN, "run ends with the first that
+// applies").
+func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Report, error) {
+	if len(f.Tasks) == 0 {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "run", Err: errNoTasks, Hint: f.Path}
+	}
+	if err := o.allowed(f, "run"); err != nil {
+		return nil, err
+	}
+	held, err := o.Claim("run", f.Team)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Free()
+	if err := teams.Of(o.Operator).Clear(ctx, f.Team, ro.Note); err != nil {
+		return nil, err
+	}
+	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
+	if o.Operator, err = teams.Of(o.Operator).LedBy(f); err != nil {
+		return nil, err
+	}
+	if ro.Headless {
+		set.Unattended, set.Deadline = ro.Wait == 0, ro.Wait.Milliseconds()
+	}
+	s, err := teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
+	if err != nil {
+		return nil, err
+	}
+	s.Claim = held
+	if err := accept(s.Dir, f); err != nil {
+		return nil, err
+	}
+	r := &run{Teller: process.Of(o.Operator).Teller(s, ro.Note), o: o, ro: ro, f: f, began: o.Minter.Now(), watch: inspect.NewLookout(inspect.Of(o.Operator), ro.Look)}
+	r.Teller.Died = r.died
+	return r.all(ctx)
+}
+
+// run is one run in progress.
+type run struct {
+	*process.Teller
+	o      Operator
+	ro     RunOptions
+	f      *teamfile.File
+	l      *leader.Leader
+	job    *job
+	ready  *readiness
+	coming []*started // whose readiness is awaited
+	began  time.Time
+	watch  inspect.Lookout // over files that several members edit
+	asking decide.Asking   // at the terminal
+	end    runEnd
+
+	ill      error     // how the leader's journal is broken; nil: it is whole
+	gone     time.Time // since when the team's directory is gone; zero: it is there
+	restless time.Time // since when, the job over, no turn of the lead's agent runs; zero: the job is not over
+}
+
+// runEnd is what cut a run short.
+type runEnd struct {
+	died     []string
+	timedOut bool
+	stopped  error
+	gone     error // the team's directory did not come back
+}
+
+func (r *run) all(ctx context.Context) (*Report, error) {
+	l, err := process.Of(r.o.Operator).Lead(ctx, r.S)
+	if err != nil {
+		return nil, err
+	}
+	r.l = l
+	r.S.Settled() // it is led
+	work, cancel := context.WithCancel(ctx)
+	if r.ro.Timeout > 0 {
+		work, cancel = context.WithTimeout(ctx, r.ro.Timeout)
+	}
+	defer cancel()
+	err = r.start(work)
+	if err == nil {
+		err = r.loop(work)
+	}
+	if work.Err() != nil {
+		r.end.timedOut = ctx.Err() == nil
+		r.end.stopped = cmp.Or(context.Cause(ctx), r.end.stopped)
+		err = nil
+	}
+	r.watch.Last(context.WithoutCancel(ctx), l, r.Note)
+	// The end has its own time: members are let go also after a timeout or an
+	// interrupt.
+	ferr := r.finish(context.WithoutCancel(ctx))
+	ferr = errors.Join(ferr, process.Of(r.o.Operator).TidyWorktrees(context.WithoutCancel(ctx), r.Teller))
+	rep := r.report()
+	return rep, errors.Join(err, ferr, l.Close(), r.tidy(context.WithoutCancel(ctx), rep))
+}
+
+// start joins every member, gives out the first tasks, and starts the members: what
+// they are to do lies in their mailboxes before their processes run.
+func (r *run) start(ctx context.Context) error {
+	instances := map[waggle.MemberName]control.Instance{}
+	if r.f.Lead != nil && r.ro.Headless {
+		r.f.Lead.Backend = process.Alone(*r.f.Lead)
+	}
+	if err := r.o.enlistLead(ctx, r.S, r.f, !r.ro.Headless); err != nil {
+		return err
+	}
+	for _, m := range r.f.Members {
+		if r.ro.Headless {
+			m.Backend = process.Alone(m)
+		}
+		if err := r.o.enlist(ctx, r.S, m, !r.ro.Headless); err != nil {
+			return err
+		}
+		jm, err := decide.Member(r.S, string(m.Name))
+		if err != nil {
+			return err
+		}
+		instances[m.Name] = jm.Instance
+	}
+	self, err := spawn.Identify(r.o.PID)
+	if err != nil {
+		return err
+	}
+	if r.job, err = r.o.newJob(ctx, r.S, r.f, instances); err != nil {
+		return err
+	}
+	if err := r.o.leads(ctx, r.S, control.LeadingProcess{ID: self, Run: true}); err != nil {
+		return err
+	}
+	if err := r.pass(ctx); err != nil {
+		return err
+	}
+	list, err := r.o.startAll(ctx, r.l, r.S, r.S.Lead.Live(), r.ro.Ready)
+	for _, st := range list {
+		r.Note(operator.Note{What: "started", Member: string(st.member.Name), Text: fmt.Sprintf("pid %d, log %s", st.proc.Identity().PID,
+			filepath.Join(r.o.Root.MemberDir(r.f.Team, st.member.Name), "output.log"))})
+	}
+	r.ready, r.coming = r.o.readiness(r.S), list
+	return err
+}
+
+// arrive sees which members are ready, and ends a run whose members are not what was
+// asked for. One that ended before it was ready has died: the pass says so.
+func (r *run) arrive(ctx context.Context) {
+	r.coming = slices.DeleteFunc(r.coming, func(st *started) bool {
+		got, err := r.ready.look(ctx, st)
+		if got != nil {
+			err = r.ready.judge(st, got, r.ro.Accept, r.Note)
+		}
+		var e *operator.Error
+		if errors.As(err, &e) && e.Code == operator.CodeDied {
+			return true
+		}
+		if err != nil && r.end.stopped == nil {
+			r.end.stopped = err
+		}
+		return got != nil || err != nil
+	})
+}
+
+// loop passes until every task is over.
+func (r *run) loop(ctx context.Context) error {
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond},
+		append(r.o.Boxes(r.f.Team).Dirs(), r.S.Dir.LeaderJournal())...)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		cancel()
+		for range nudges { // until the watcher has ended
+		}
+	}()
+	defer r.asking.End()
+	for {
+		if err := r.pass(ctx); err != nil {
+			return err
+		}
+		if r.ill == nil {
+			r.arrive(ctx)
+		}
+		if r.S.Lead.Closing != nil && r.end.stopped == nil {
+			r.end.stopped = &operator.Error{Code: operator.CodeRefused, Op: "run", Msg: "the operator has ended the team"}
+		}
+		if r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless() {
+			return nil
+		}
+		r.ask(ctx)
+		r.watch.Look(ctx, r.l)
+		select {
+		case found := <-r.watch.Found:
+			r.watch.Take(found, r.Note)
+		case <-ctx.Done():
+			return ctx.Err()
+		case rep := <-r.asking.Replies():
+			if err := r.answer(ctx, rep); operator.Unpassing(err) != nil {
+				return err
+			}
+		case <-nudges:
+		case <-r.l.Nudges():
+		}
+	}
+}
+
+// homelessFor is the default of RunOptions.Homeless.
+const homelessFor = 5 * time.Second
+
+// homeless ends a run whose directory does not come back.
+func (r *run) homeless() bool {
+	now := r.o.Minter.Now()
+	if n := r.S.Lead.Noticed; !n.Missing() {
+		r.gone = time.Time{}
+	} else if r.gone.IsZero() {
+		r.gone = now
+	} else if now.Sub(r.gone) >= cmp.Or(r.ro.Homeless, homelessFor) {
+		r.end.gone = fmt.Errorf("the team's directory %s is gone", n.Path)
+		return true
+	}
+	return false
+}
+
+// pass runs one leader pass and one step of the job. Locks, torn foreign writes and a
+// full disk pass; a journal that cannot be used does not.
+func (r *run) pass(ctx context.Context) error {
+	if err := r.l.Pass(ctx); err != nil {
+		if r.held(err) {
+			return nil
+		}
+		if operator.Unpassing(err) != nil {
+			return err
+		}
+	}
+	if err := r.S.Journal.Refresh(ctx); err != nil {
+		if r.held(err) {
+			return nil
+		}
+		return operator.Unpassing(err)
+	}
+	r.held(nil)
+	if err := r.job.step(ctx, r.l); operator.Unpassing(err) != nil {
+		return err
+	}
+	process.DropLeft(r.S)
+	r.tell()
+	return nil
+}
+
+func (r *run) log() *slog.Logger {
+	if r.o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.o.Log
+}
+
+// finish ends every member: by handshake within the grace, else by signal.
+func (r *run) finish(ctx context.Context) error {
+	e := process.TeamEnd{Grace: cmp.Or(r.ro.Grace, process.GraceUsual), Hurry: r.ro.Hurry}
+	if c := r.S.Lead.Closing; c != nil {
+		e.Grace, e.Force = time.Duration(c.Grace)*time.Millisecond, c.Force
+	}
+	e.Reason = "the work is done"
+	if r.end.timedOut || r.end.stopped != nil {
+		e.Reason = "the run was stopped"
+		r.noteEnd(e)
+	}
+	process.Sweeps(r.S, r.To)
+	return process.Of(r.o.Operator).EndTeam(ctx, r.l, r.S, e, func() { r.tell() })
+}
+
+// tidy ends the team's record and, unless it is kept, moves its files into the
+// archive. The report says where the members' files are then.
+func (r *run) tidy(ctx context.Context, rep *Report) error {
+	if err := r.S.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	lie := r.o.Root.TasksDir(r.f.Team)
+	if !r.ro.Keep {
+		place, err := process.Of(r.o.Operator).Archive(ctx, r.S, process.EndedRun)
+		if err != nil {
+			return err
+		}
+		lie = filepath.Join(place, "tasks")
+		if err := process.Of(r.o.Operator).Sweep(ctx, r.S, r.Note); err != nil {
+			return err
+		}
+	}
+	for i, m := range rep.Members {
+		rep.Members[i].Files = filepath.Join(lie, m.Name)
+	}
+	return nil
+}

@@ -1,0 +1,309 @@
+package supervise
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+	"waggle/spawn"
+)
+
+// readyWait is the default of how long a start may take until the worker is ready.
+const readyWait = 30 * time.Second
+
+// started is one start of a member's process that somebody waits for.
+type started struct {
+	member *control.Member
+	proc   *spawn.Process
+	after  uint64 // newest epoch before it
+	policy uint64 // version that held then
+	until  time.Time
+}
+
+// startAll starts the processes of members at once; those in panes one after the
+// other, so that they lie in the order of the members. Those that could be started
+// are returned with the errors of the others.
+func (o Operator) startAll(ctx context.Context, l *leader.Leader, s *operator.State, ms []*control.Member, wait time.Duration) ([]*started, error) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var list []*started
+	var errs []error
+	var shown []func()
+	for _, m := range ms {
+		after := uint64(0)
+		if m.Process != nil {
+			after = m.Process.Epoch
+		}
+		start := func() {
+			p, err := o.startMember(ctx, l, s, m)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, fmt.Errorf("start %s: %w", m.Name, err))
+				return
+			}
+			list = append(list, &started{m, p, after, s.Lead.Policy.Policy.Version, o.Minter.Now().Add(cmp.Or(wait, readyWait))})
+		}
+		if process.BackendType(m.Backend) == operator.BackendTmux || m.Backend == operator.BackendITerm2 {
+			shown = append(shown, start)
+		} else {
+			wg.Go(start)
+		}
+	}
+	for _, start := range shown {
+		start()
+	}
+	wg.Wait()
+	slices.SortFunc(list, func(a, b *started) int { return cmp.Compare(a.member.Name, b.member.Name) })
+	return list, errors.Join(errs...)
+}
+
+// startMember starts the process of a member that has joined.
+func (o Operator) startMember(ctx context.Context, l *leader.Leader, s *operator.State, m *control.Member) (*spawn.Process, error) {
+	if m.Process != nil && operator.Gone(m.Process.ID) {
+		if err := process.Of(o.Operator).EndTools(ctx, s, m); err != nil {
+			return nil, err
+		}
+	}
+	dir := o.Root.MemberDir(s.Team, m.Name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return process.Of(o.Operator).StartWorker(ctx, l, s, m.Instance, m.Name, m.Cwd, filepath.Join(dir, "output.log"))
+}
+
+// ContractError says that a member came up as something else than was asked for.
+type ContractError struct {
+	Member  waggle.MemberName
+	Differs []string // "model: asked for a, it is b"
+}
+
+func (e *ContractError) Error() string {
+	return fmt.Sprintf("%s is not what was asked for: %s", e.Member, strings.Join(e.Differs, "; "))
+}
+
+// contract compares what a member was to be with what it found itself to be.
+func contract(m *control.Member, r control.Ready, policyVersion uint64) *ContractError {
+	e := &ContractError{Member: m.Name}
+	differs := func(what, asked, is string) {
+		if asked != is {
+			e.Differs = append(e.Differs, fmt.Sprintf("%s: asked for %s, it is %s", what, asked, cmp.Or(is, "none")))
+		}
+	}
+	differs("agent", m.Agent, r.Agent)
+	if m.Model != "" {
+		differs("model", m.Model, r.Model)
+	}
+	if m.Joined.Mode != "" && m.Mode == m.Joined.Mode { // nobody has set another since
+		differs("mode", string(decide.ModeName(m.Joined.Mode)), string(decide.ModeName(r.Mode)))
+	}
+	if dir, err := filepath.EvalSymlinks(m.Cwd); err == nil {
+		differs("directory", dir, r.Cwd)
+	} else {
+		differs("directory", m.Cwd, r.Cwd)
+	}
+	if m.Worktree != nil {
+		if top, err := filepath.EvalSymlinks(m.Worktree.Path); err != nil || top != r.Top {
+			differs("worktree", m.Worktree.Path, r.Top)
+		}
+	}
+	if r.Policy < policyVersion {
+		differs("policy version", fmt.Sprint(policyVersion), fmt.Sprint(r.Policy))
+	}
+	if len(e.Differs) == 0 {
+		return nil
+	}
+	return e
+}
+
+// readiness follows members' journals until each of some starts is ready.
+type readiness struct {
+	o     Operator
+	s     *operator.State
+	folds map[control.Instance]*control.Worker
+	opens map[control.Instance]journal.Journal
+}
+
+func (o Operator) readiness(s *operator.State) *readiness {
+	return &readiness{o, s, map[control.Instance]*control.Worker{}, map[control.Instance]journal.Journal{}}
+}
+
+// ready is what the newest start of a member said of itself, nil before it did.
+func (r *readiness) ready(ctx context.Context, i control.Instance, after uint64) (*control.Ready, error) {
+	if r.opens[i] == nil {
+		w := control.NewWorker(nil)
+		j, err := r.s.Dir.Journals().Open(journal.Name(i), w, r.s.Jopts)
+		if err != nil {
+			return nil, err
+		}
+		r.folds[i], r.opens[i] = w, j
+	} else if err := r.opens[i].Refresh(ctx); err != nil {
+		return nil, err
+	}
+	if w := r.folds[i]; w.Ready != nil && w.Ready.Epoch > after {
+		return w.Ready, nil
+	}
+	return nil, nil
+}
+
+// look sees how far a start has come: ready, or failed, which an error tells. Both
+// empty: it goes on.
+func (r *readiness) look(ctx context.Context, st *started) (*control.Ready, error) {
+	ended := false
+	select {
+	case <-st.proc.Done():
+		ended = true // looked at before the journal: it may have said something last
+	default:
+	}
+	got, err := r.ready(ctx, st.member.Instance, st.after)
+	switch {
+	case operator.Broken(err):
+		return nil, r.o.startFailed(operator.CodeDied, r.s, st, err.Error())
+	case err != nil || got != nil:
+		return got, err
+	case ended && (r.moot(st) || st.beaten() && r.o.Minter.Now().Before(st.until)):
+		return nil, nil
+	case ended:
+		return nil, r.o.startFailed(operator.CodeDied, r.s, st, fmt.Sprintf("its process ended before it was ready: %s", exitText(st.proc.Exit())))
+	case r.o.Minter.Now().After(st.until):
+		return nil, r.o.startFailed(operator.CodeTimeout, r.s, st, "it was not ready in time")
+	}
+	return nil, nil
+}
+
+// beaten reports a worker that found its lease taken: somebody else has started the
+// member at the same time, and that process says so as soon as it has the journal.
+func (st *started) beaten() bool { return st.proc.Exit().Code == operator.CodeLocked }
+
+// moot reports a start that nobody waits for any more: another process of the member
+// runs and takes work, or the member was asked to end, and has said yes.
+func (r *readiness) moot(st *started) bool {
+	return r.another(st) || r.folds[st.member.Instance].State() == control.Terminated
+}
+
+// another reports a process of the member that is not the one that was started: a
+// worker that found the lease taken has ended at once.
+func (r *readiness) another(st *started) bool {
+	m, ok := r.s.Lead.ByInstance(st.member.Instance)
+	return ok && m.Process != nil && m.Process.ID != st.proc.Identity() && m.Process.ID.Alive()
+}
+
+func exitText(e spawn.Exit) string {
+	switch {
+	case e.Panic != "":
+		return e.Panic
+	case e.Signal != "":
+		return "signal " + e.Signal
+	case e.Code < 0:
+		return "nobody saw how"
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// startFailed is an error with the end of the member's log.
+func (o Operator) startFailed(code int, s *operator.State, st *started, why string) error {
+	dir := o.Root.MemberDir(s.Team, st.member.Name)
+	e := &operator.Error{Code: code, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Hint: "its log is " + filepath.Join(dir, "output.log")}
+	if tail := LastLines(filepath.Join(dir, "output.log"), 3); tail != "" {
+		e.Msg += ": " + tail
+	}
+	return e
+}
+
+// LastLines are the last lines of a log, in one line, fit to be shown.
+func LastLines(path string, lines int) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	buf := make([]byte, 2<<10)
+	if fi, err := f.Stat(); err == nil && fi.Size() > int64(len(buf)) {
+		_, _ = f.Seek(-int64(len(buf)), 2)
+	}
+	n, _ := f.Read(buf)
+	all := strings.Split(strings.TrimSpace(string(buf[:n])), "\n")
+	return operator.Visible(strings.Join(all[max(0, len(all)-lines):], " / "))
+}
+
+// await waits until every start is ready, or has failed. accept takes a member that
+// is something else than was asked for. note is told of each.
+func (r *readiness) await(ctx context.Context, list []*started, accept bool, note func(operator.Note)) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	var errs []error
+	for left := slices.Clone(list); len(left) > 0; {
+		if err := r.s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+		left = slices.DeleteFunc(left, func(st *started) bool {
+			got, err := r.look(ctx, st)
+			if got == nil && err == nil && r.another(st) {
+				got, err = r.ready(ctx, st.member.Instance, 0)
+			}
+			if got == nil && err == nil {
+				return !r.another(st) && r.moot(st)
+			}
+			if got != nil {
+				err = r.judge(st, got, accept, note)
+			}
+			if err != nil {
+				errs = append(errs, err)
+			}
+			return true
+		})
+		if len(left) == 0 {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(append(errs, ctx.Err())...)
+		case <-tick.C:
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// judge tells what a member came up as, and makes an error of what differs.
+func (r *readiness) judge(st *started, got *control.Ready, accept bool, note func(operator.Note)) error {
+	m := st.member
+	if now, ok := r.s.Lead.ByInstance(m.Instance); ok {
+		m = now
+	}
+	note(operator.Note{What: "ready", Member: string(m.Name), Text: readyText(got)})
+	e := contract(m, *got, st.policy)
+	if e == nil {
+		return nil
+	}
+	if accept {
+		note(operator.Note{What: "accepted", Member: string(m.Name), Text: strings.Join(e.Differs, "; ")})
+		return nil
+	}
+	return &operator.Error{Code: operator.CodeRefused, Op: "start", Err: e, Hint: "--accept takes it as it is"}
+}
+
+func readyText(r *control.Ready) string {
+	parts := []string{"agent " + r.Agent}
+	if r.Model != "" {
+		parts = append(parts, "model "+r.Model)
+	}
+	parts = append(parts, "mode "+string(decide.ModeName(r.Mode)), fmt.Sprintf("policy v%d", r.Policy), "in "+r.Cwd)
+	if r.Top != "" {
+		parts = append(parts, "worktree "+r.Top)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,314 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/home"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/policy"
+	"waggle/spawn"
+	"waggle/task"
+	"waggle/team"
+)
+
+// LeadOptions are the settings of a process that brings a team up and keeps it up.
+type LeadOptions struct {
+	Attended bool            // somebody looks at this terminal
+	Detached bool            // this process has none
+	Grace    time.Duration   // for members to end by handshake when ctx ends; 0 means 10 s
+	Ready    time.Duration   // for a start until the worker is ready; 0 means 30 s
+	Hurry    <-chan struct{} // closed: that grace is over; may be nil
+	Accept   bool            // take a member that is something else than was asked for
+	// Whole says that a member that does not come up at first is an error. Without it
+	// that member stays, dead, and is started again as its restart policy says.
+	Whole bool
+	// Ask shows a question to the person at this terminal (RunOptions.Ask).
+	Ask func(ctx context.Context, q decide.Question) (decide.Answer, error)
+	// Note is told what happens, one line at a time, from one goroutine.
+	Note func(operator.Note)
+	// Up is called once, when every member that was to start is ready.
+	Up func(*operator.State)
+}
+
+// How a process stopped leading.
+const (
+	LedEnded    = "ended"    // the team has ended
+	LedDetached = "detached" // the operator wants somebody without a terminal to lead
+	LedLeft     = "left"     // this process was told to end; the members go on
+)
+
+// Raise makes the team of a file: registry, journal, members, tasks and their orders.
+// No process runs yet; Keep starts them. The name is this process's until Keep leads
+// the team, or Settled is called.
+func (o Operator) Raise(ctx context.Context, f *teamfile.File, attended bool, tell func(operator.Note)) (_ *operator.State, err error) {
+	if err := o.allowed(f, "up"); err != nil {
+		return nil, err
+	}
+	held, err := o.Claim("up", f.Team)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			held.Free()
+		}
+	}()
+	if err := teams.Of(o.Operator).Clear(ctx, f.Team, tell); err != nil {
+		return nil, err
+	}
+	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
+	s, err := teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
+	if err != nil {
+		return nil, err
+	}
+	s.Claim = held
+	if err := o.raise(ctx, s, f, attended); err != nil {
+		_, aerr := process.Of(o.Operator).Archive(context.WithoutCancel(ctx), s, endedFailed)
+		return nil, errors.Join(err, aerr)
+	}
+	return s, nil
+}
+
+// endedFailed ends a team that could not be brought up.
+const endedFailed = "it could not be brought up"
+
+func (o Operator) raise(ctx context.Context, s *operator.State, f *teamfile.File, attended bool) error {
+	if err := accept(s.Dir, f); err != nil {
+		return err
+	}
+	if err := o.enlistLead(ctx, s, f, attended); err != nil {
+		return err
+	}
+	auto := ""
+	for _, m := range f.Members {
+		if m.Backend == operator.BackendAuto && auto == "" { // asked once: an answer takes its time
+			var err error
+			if auto, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
+				return err
+			}
+		}
+		if m.Backend == operator.BackendAuto {
+			m.Backend = auto
+		}
+		if err := o.enlist(ctx, s, m, attended); err != nil {
+			return err
+		}
+	}
+	l, err := process.Of(o.Operator).LeadAs(ctx, s, o.Passing(s))
+	if err != nil {
+		return err
+	}
+	err = o.AssignAll(ctx, s, f, l)
+	if err == nil {
+		err = l.Pass(ctx) // what they are to do lies in their mailboxes before they start
+	}
+	return errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
+}
+
+// complete does what is left of raise when whoever did it was stopped on the way, which
+// is certain when nobody has ever led the team: members that have not joined, tasks
+// that are not on the board. Keep gives the orders.
+func (o Operator) complete(ctx context.Context, s *operator.State, f *teamfile.File, board *task.List, attended bool) error {
+	err := s.Journal.Refresh(ctx)
+	if err == nil {
+		err = o.enlistLead(ctx, s, f, attended) // an older program gave the lead no worker
+	}
+	if err != nil || s.Lead.Led != nil || s.Lead.Continued > 0 {
+		return err
+	}
+	for _, m := range missing(s, f) {
+		if err := o.unlist(ctx, s, m.Name); err != nil {
+			return err
+		}
+		if err := o.enlist(ctx, s, m, attended); err != nil {
+			return err
+		}
+	}
+	for _, m := range s.Lead.Live() {
+		if m.Joined.Mode != "" && m.Mode == "" {
+			if err := o.setMode(ctx, s, m.Instance, m.Joined.Mode); err != nil {
+				return err
+			}
+		}
+	}
+	had, _, err := board.All(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = lay(ctx, board, f, had)
+	return err
+}
+
+// missing lists the members of the file that have not joined a team that nobody has
+// led yet. Of a journal that goes on behind a break nothing like that is known.
+func missing(s *operator.State, f *teamfile.File) (ms []teamfile.FileMember) {
+	for _, m := range f.Members {
+		if _, ok := s.Lead.Member(m.Name); !ok && s.Lead.Led == nil && s.Lead.Continued == 0 {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// unlist takes a name out of the registry that is not on record: its join was cut
+// short.
+func (o Operator) unlist(ctx context.Context, s *operator.State, name waggle.MemberName) error {
+	reg, err := team.Open(o.Root, s.Team, team.Options{})
+	if err != nil {
+		return err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if m, ok := cfg.Member(name); !ok || m.Gone() {
+		return nil
+	}
+	return reg.Remove(ctx, name, o.Minter.Now())
+}
+
+// enlist joins a member with the backend that its word means here, and orders the
+// mode that it is to have.
+func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.FileMember, attended bool) (err error) {
+	if m.Backend, err = process.Of(o.Operator).ResolveBackend(ctx, m.Backend, attended); err != nil {
+		return err
+	}
+	_, i, err := teams.Of(o.Operator).Join(ctx, s, m, false)
+	if err != nil || m.Mode == "" {
+		return err
+	}
+	return o.setMode(ctx, s, i, m.Mode)
+}
+
+// setMode orders the mode that a member is to have from the start.
+func (o Operator) setMode(ctx context.Context, s *operator.State, i control.Instance, mode policy.Mode) error {
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		return err
+	}
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		jm, _ := s.Lead.ByInstance(i)
+		return s.Lead.SetMode(jm, mode, policy.RoleOperator, o.Writer(), mint)
+	})
+	return err
+}
+
+// allowed refuses a file that cannot be run here.
+func (o Operator) allowed(f *teamfile.File, op string) error {
+	if f.Sandbox == "required" {
+		return &operator.Error{Code: operator.CodeFailed, Op: op, Msg: "the file requires a sandbox and this build has no enforcer for one",
+			Hint: "sandbox: {mode: auto} runs without one and says so"}
+	}
+	return f.Under(decide.Of(o.Operator).CeilingOf(nil))
+}
+
+// Keep leads a team: it starts every member whose process does not run, restarts
+// those that die as their policy says, decides what is due, and goes on until the
+// operator ends the team or detaches, or ctx ends. A member that lives is taken over
+// as it is, never started twice. f is the accepted team file; nil reads it.
+//
+// When ctx ends, a detached process leaves the members running, any other ends the
+// team. The error is about bringing it up, with the members that failed; the team
+// then still runs (Abandon ends it).
+func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File, lo LeadOptions) (how string, err error) {
+	if f == nil {
+		if f, err = o.Accepted(s); err != nil {
+			return "", err
+		}
+	}
+	o.Operator, err = teams.Of(o.Operator).LedBy(f)
+	if err != nil {
+		return "", err
+	}
+	id, err := spawn.Identify(o.PID)
+	if err != nil {
+		return "", err
+	}
+	l, err := process.Of(o.Operator).LeadAs(ctx, s, process.Of(o.Operator).LeaderOptions(s, false))
+	if err != nil {
+		return "", err
+	}
+	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
+	if err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	if err := o.complete(ctx, s, f, board, lo.Attended); err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	if err := l.Refresh(ctx); err != nil {
+		return "", errors.Join(err, l.Close())
+	}
+	k := &keeper{run: &run{Teller: process.Of(o.Operator).Teller(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace}, f: f, l: l, job: &job{board: board},
+		began: o.Minter.Now(), watch: inspect.NewLookout(inspect.Of(o.Operator), 0)}, lo: lo, self: id, restarted: map[control.Instance]control.Died{}, again: map[control.Instance]time.Time{}}
+	k.Teller.Died = k.run.died
+	k.trouble.Log = k.log()
+	k.Mute()
+	how, err = k.lead(ctx)
+	return how, errors.Join(err, l.Close())
+}
+
+// Abandon ends a team that could not be brought up whole, and archives it.
+func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Duration, tell func(operator.Note)) error {
+	err := process.Of(o.Operator).EndAll(ctx, s, grace, false, tell)
+	_, aerr := process.Of(o.Operator).Archive(ctx, s, endedFailed)
+	return errors.Join(err, aerr, process.Of(o.Operator).Sweep(ctx, s, tell))
+}
+
+// accept keeps the team file that the operator named: the copy is the only one that
+// is read afterwards (TRUST 7). Beside it stands where it came from.
+func accept(dir home.Dir, f *teamfile.File) error {
+	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
+	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(path, f.Data, o)
+}
+
+// Accepted reads the team file that a team was brought up from.
+func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
+	data, err := atomicfile.ReadFile(s.Dir.TeamFile(), atomicfile.Options{MaxSize: operator.MaxYAML})
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Hint: "waggle spawn NAME starts a member of it"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	from, err := atomicfile.ReadFile(s.Dir.TeamFile()+".from", atomicfile.Options{MaxSize: operator.MaxYAML})
+	if err != nil {
+		from = []byte(filepath.Join(s.Dir.Path, "waggle.yaml"))
+	}
+	return teamfile.ParseFile(strings.TrimSuffix(string(from), "\n"), data, process.Of(o.Operator).OwnWords()...)
+}
+
+// restartable is what Keep would start: every member of a team without a process.
+func restartable(s *operator.State) []*control.Member {
+	var ms []*control.Member
+	for _, m := range s.Lead.Live() {
+		if m.Trust != control.FileTrust && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+func (r *run) warn(msg string, err error, args ...any) {
+	if err != nil {
+		r.log().Warn(msg, append([]any{slog.Any("err", err)}, args...)...)
+	}
+}

@@ -1,0 +1,114 @@
+package teamfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/policy"
+)
+
+// Config is the user's own file (DESIGN, "the user's defaults"). Only the operator's
+// command line reads it; no team file sets any of it.
+type Config struct {
+	Ceiling control.Ceiling
+	Grace   time.Duration // for members to end by themselves; 0: not said
+}
+
+// yamlConfig is that file's own shape. Unknown keys are an error with their line.
+type yamlConfig struct {
+	Ceiling YAMLCeiling  `yaml:"ceiling"`
+	Grace   yamlDuration `yaml:"grace"`
+}
+
+type YAMLCeiling struct {
+	Mode  string    `yaml:"mode"`
+	Allow *[]string `yaml:"allow"` // absent: no limit; []: nothing
+	Deny  []string  `yaml:"deny"`
+}
+
+// ParseConfig checks the content of a user's file, which is at path. An empty file
+// says nothing. Errors name the file and the line, and have CodeUsage.
+func ParseConfig(path string, data []byte) (*Config, error) {
+	sum := sha256.Sum256(data)
+	c := &Config{Ceiling: control.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
+	tree, err := parseYAML("config", path, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(tree.Docs) > 1 {
+		return nil, usage("config", path, errors.New("want one YAML document"))
+	}
+	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
+		return c, nil
+	}
+	var y yamlConfig
+	if err := yaml.NodeToValue(tree.Docs[0].Body, &y, yaml.Strict()); err != nil {
+		return nil, usage("config", path, err)
+	}
+	check := &checker{path: path, tree: tree}
+	if c.Grace = time.Duration(y.Grace); c.Grace < 0 {
+		check.bad("$.grace", "want a time that is not negative")
+	}
+	check.ceiling(&c.Ceiling, y.Ceiling)
+	if len(check.errs) > 0 {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "config", Err: errors.Join(check.errs...)}
+	}
+	return c, nil
+}
+
+func (c *checker) ceiling(to *control.Ceiling, y YAMLCeiling) {
+	var err error
+	if y.Mode != "" {
+		if to.Mode, err = policy.ParseMode(y.Mode); err != nil {
+			c.bad("$.ceiling.mode", "%v", err)
+		}
+	}
+	if y.Allow != nil {
+		to.Allow = c.rules("$.ceiling.allow", *y.Allow)
+	}
+	if len(y.Deny) > 0 {
+		to.Deny = c.rules("$.ceiling.deny", y.Deny)
+	}
+}
+
+// Under refuses a team file that asks for more than the user's ceiling lets be: what
+// its lines say is not consented to (TRUST 7). The default mode, which a file has that
+// names none, is narrowed instead. c may be nil.
+func (f *File) Under(c *control.Ceiling) error {
+	if !c.Bounds() {
+		return nil
+	}
+	tree, err := parseYAML("team file", f.Path, f.Data)
+	if err != nil {
+		return err
+	}
+	check := &checker{path: f.Path, tree: tree}
+	check.under("$.policy", f.Policy, c)
+	if f.LeadPolicy != nil {
+		check.under("$.lead_policy", *f.LeadPolicy, c)
+	}
+	if len(check.errs) == 0 {
+		return nil
+	}
+	return &operator.Error{Code: operator.CodeRefused, Op: "run", Err: errors.Join(check.errs...),
+		Hint: "take it out of the team file; the ceiling is yours and stands in " + c.File}
+}
+
+// under checks a policy of the file line by line.
+func (c *checker) under(at string, p policy.Policy, top *control.Ceiling) {
+	if p.Mode != policy.ModeDefault && top.Meet(p.Mode) != p.Mode {
+		c.bad(at+".mode", "mode %s is beyond the ceiling in %s, whose widest is %s", p.Mode, top.File, top.Widest())
+	}
+	for i, r := range p.Allow {
+		if over := top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{r}}); len(over) > 0 {
+			c.bad(fmt.Sprintf("%s.allow[%d]", at, i), "%s is beyond the ceiling in %s", r, top.File)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package teamfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+
+	"waggle/internal/atomicfile"
+)
+
+// Changed reports a team file that is not what was accepted. One that is gone, or is no
+// file now, is no other file.
+func (f *File) Changed() (bool, error) {
+	data, err := ReadBounded(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, atomicfile.ErrNotRegular):
+		return false, nil
+	case errors.Is(err, atomicfile.ErrTooLarge):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]) != f.SHA256, nil
+}

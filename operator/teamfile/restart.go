@@ -1,0 +1,97 @@
+package teamfile
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"waggle/control"
+	"waggle/policy"
+)
+
+// Words for what becomes of a member whose process has died.
+const (
+	RestartNever     = "never"
+	RestartOnFailure = "on-failure"
+)
+
+// yamlRestart is never, on-failure, or on-failure with its numbers.
+type yamlRestart struct {
+	Policy  string       `yaml:"policy"`
+	Most    int          `yaml:"most"`
+	Within  yamlDuration `yaml:"within"`
+	Backoff yamlDuration `yaml:"backoff"`
+	Longest yamlDuration `yaml:"longest"`
+}
+
+// UnmarshalYAML reads {policy, most, within, backoff, longest} or the policy alone.
+func (r *yamlRestart) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlRestart
+	return shortForm(unmarshal, &r.Policy, (*whole)(r))
+}
+
+// usualRestart is what a member has when its team file says nothing: five times in
+// ten minutes, after one second at first and a minute at most.
+func usualRestart() *control.Restart {
+	return &control.Restart{Most: 5, Window: (10 * time.Minute).Milliseconds(), First: time.Second.Milliseconds(), Longest: time.Minute.Milliseconds()}
+}
+
+// ParseRestart reads one of the words.
+func ParseRestart(word string) (*control.Restart, error) {
+	switch word {
+	case RestartNever:
+		return nil, nil
+	case "", RestartOnFailure:
+		return usualRestart(), nil
+	}
+	return nil, fmt.Errorf("%q is not one of %s, %s", word, RestartNever, RestartOnFailure)
+}
+
+func (y *yamlRestart) restart() (*control.Restart, error) {
+	if y == nil {
+		return usualRestart(), nil
+	}
+	r, err := ParseRestart(y.Policy)
+	if err != nil {
+		return nil, err
+	}
+	times := []yamlDuration{y.Within, y.Backoff, y.Longest}
+	for _, d := range times {
+		if d < 0 {
+			return nil, errors.New("a time is not negative")
+		}
+	}
+	if y.Most < 0 || y.Most > 1000 {
+		return nil, errors.New("most is between 0 and 1000; 0 is the usual 5")
+	}
+	if r == nil {
+		if y.Most != 0 || y.Within != 0 || y.Backoff != 0 || y.Longest != 0 {
+			return nil, errors.New("never has no numbers")
+		}
+		return nil, nil
+	}
+	if y.Most > 0 {
+		r.Most = y.Most
+	}
+	for d, to := range map[*yamlDuration]*int64{&y.Within: &r.Window, &y.Backoff: &r.First, &y.Longest: &r.Longest} {
+		if *d > 0 {
+			*to = time.Duration(*d).Milliseconds()
+		}
+	}
+	r.Longest = max(r.Longest, r.First)
+	return r, nil
+}
+
+// ask reads what is asked of a member's start: model, mode, restart.
+func (c *checker) ask(at string, m *FileMember, y yamlMember) {
+	var err error
+	m.Model = y.Model
+	if y.Mode != "" {
+		if m.Mode, err = policy.ParseMode(y.Mode); err != nil {
+			c.bad(at+".mode", "%v", err)
+		}
+	}
+	if m.Restart, err = y.Restart.restart(); err != nil {
+		c.bad(at+".restart", "%v", err)
+	}
+}

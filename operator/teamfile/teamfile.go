@@ -1,0 +1,677 @@
+package teamfile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/policy"
+	"waggle/team"
+)
+
+// File is a team file that was read and checked.
+type File struct {
+	Path   string // absolute
+	Dir    string // where it lies: relative directories start here
+	Data   []byte
+	SHA256 string
+
+	Team waggle.TeamName
+	// Description and Metadata are for readers of the registry.
+	Description string
+	Metadata    json.RawMessage
+	Decide      control.Deciders
+	Policy      policy.Policy
+	Deadline    time.Duration
+	Layout      mailbox.Layout // of the mailboxes
+	Sandbox     string         // off, auto, required; "" when the file says nothing
+	Network     []string       // hosts that the sandbox is to let through
+	Caches      []string       // directories that it is to share
+	Members     []FileMember   // but for the lead
+	// Lead is the agent that sits behind the lead; nil: a person does. LeadPolicy
+	// is what it could do itself without being asked; nil: what the team may.
+	Lead       *FileMember
+	LeadPolicy *policy.Policy
+	Tasks      []FileTask
+}
+
+// FileMember is a member as the file wants it.
+type FileMember struct {
+	Name         waggle.MemberName
+	Agent        string
+	Backend      string
+	Color        string
+	Cwd          string
+	PlanRequired bool
+	Worktree     bool             // it gets a git worktree of its own, made of the checkout that Cwd is in
+	Model        string           // "": the agent's own choice
+	Mode         policy.Mode      // "": the policy's
+	Restart      *control.Restart // nil: never
+	Spec         json.RawMessage
+	// Type, Prompt and Metadata are for readers of the registry: nothing acts on them.
+	Type     string // what kind of agent it is; "": general-purpose
+	Prompt   string // what it was told to be
+	Metadata json.RawMessage
+}
+
+// FileTask is a task as the file wants it.
+type FileTask struct {
+	Subject      string
+	Owner        waggle.MemberName
+	Instructions string
+	After        []string
+	Required     bool
+	Timeout      time.Duration
+	Cwd          string
+}
+
+// yamlFile is the file's own shape. Unknown keys are an error with their line.
+type yamlFile struct {
+	Team     string        `yaml:"team"`
+	About    string        `yaml:"description"`
+	Metadata yaml.MapSlice `yaml:"metadata"`
+	Lead     string        `yaml:"lead"`
+	LeadMay  *yamlPolicy   `yaml:"lead_policy"`
+	Decide   yamlDecide    `yaml:"decide"`
+	Deadline yamlDuration  `yaml:"deadline"`
+	Policy   yamlPolicy    `yaml:"policy"`
+	Layout   string        `yaml:"layout"`
+	Sandbox  *yamlSandbox  `yaml:"sandbox"`
+	Members  []yamlMember  `yaml:"members"`
+	Tasks    []yamlTask    `yaml:"tasks"`
+}
+
+type yamlDecide struct {
+	Tool    string `yaml:"tool"`
+	Plan    string `yaml:"plan"`
+	Network string `yaml:"network"`
+}
+
+type yamlPolicy struct {
+	Mode  string   `yaml:"mode"`
+	Allow []string `yaml:"allow"`
+	Deny  []string `yaml:"deny"`
+}
+
+type yamlSandbox struct {
+	Mode    string   `yaml:"mode"`
+	Network []string `yaml:"network"`
+	Caches  []string `yaml:"caches"`
+}
+
+type yamlMember struct {
+	Name     string        `yaml:"name"`
+	Agent    string        `yaml:"agent"`
+	Backend  string        `yaml:"backend"`
+	Color    string        `yaml:"color"`
+	Cwd      string        `yaml:"cwd"`
+	Plan     string        `yaml:"plan"`
+	Worktree bool          `yaml:"worktree"`
+	Model    string        `yaml:"model"`
+	Mode     string        `yaml:"mode"`
+	Restart  *yamlRestart  `yaml:"restart"`
+	Command  []string      `yaml:"command"`
+	Steps    []yamlStep    `yaml:"steps"`
+	OnMail   []yamlStep    `yaml:"on_mail"`
+	Decide   *yamlRule     `yaml:"decide"` // of a script that is the lead
+	Type     string        `yaml:"type"`
+	Prompt   string        `yaml:"prompt"`
+	Metadata yaml.MapSlice `yaml:"metadata"`
+}
+
+// objectOf writes a mapping whose keys are the user's own as JSON, in their order; nil
+// when there is none.
+func objectOf(y yaml.MapSlice) (json.RawMessage, error) {
+	if len(y) == 0 {
+		return nil, nil
+	}
+	raw, err := yaml.MarshalWithOptions(y, yaml.JSON())
+	if err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSpace(string(raw))), nil
+}
+
+// yamlRule is how a script that is the lead answers.
+type yamlRule struct {
+	Answer string       `yaml:"answer"`
+	Reason string       `yaml:"reason"`
+	After  yamlDuration `yaml:"after"`
+}
+
+// yamlStep accepts the short forms that a person would write.
+type yamlStep struct {
+	Say      *yamlSay      `yaml:"say"`
+	Tool     *yamlTool     `yaml:"tool"`
+	Plan     any           `yaml:"plan"` // a text, a list of revisions, or {revisions, withdraw}
+	Network  *yamlNetwork  `yaml:"network"`
+	Progress *yamlProgress `yaml:"progress"`
+	Fail     string        `yaml:"fail"`
+	Wait     any           `yaml:"wait"` // a duration, or {until: path}
+}
+
+type yamlSay struct {
+	To      string `yaml:"to"`
+	Text    string `yaml:"text"`
+	Summary string `yaml:"summary"`
+}
+
+type yamlTool struct {
+	Name   string         `yaml:"name"`
+	Input  map[string]any `yaml:"input"`
+	Reason string         `yaml:"reason"`
+	Expect string         `yaml:"expect"`
+}
+
+type yamlNetwork struct {
+	Host   string `yaml:"host"`
+	Reason string `yaml:"reason"`
+	Expect string `yaml:"expect"`
+}
+
+type yamlProgress struct {
+	Phase   string `yaml:"phase"`
+	Message string `yaml:"message"`
+}
+
+type yamlTask struct {
+	Subject      string       `yaml:"subject"`
+	Owner        string       `yaml:"owner"`
+	Instructions string       `yaml:"instructions"`
+	After        []string     `yaml:"after"`
+	Required     *bool        `yaml:"required"`
+	Timeout      yamlDuration `yaml:"timeout"`
+	Cwd          string       `yaml:"cwd"`
+}
+
+// ReadFile reads and checks a team file. Errors name the file and the line.
+func ReadFile(path string) (*File, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(abs)
+	if err == nil && info.IsDir() {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "team file", Msg: path + " is a directory", Hint: "name the file in it: " + filepath.Join(path, "waggle.yaml")}
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "team file", Msg: "there is no " + path, Hint: "waggle init writes one"}
+	}
+	if err != nil {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "team file", Err: err}
+	}
+	data, err := ReadBounded(abs)
+	if errors.Is(err, atomicfile.ErrTooLarge) {
+		return nil, TooLarge("team file", path)
+	}
+	if err != nil {
+		return nil, &operator.Error{Code: operator.CodeFailed, Op: "team file", Err: err}
+	}
+	return ParseFile(abs, data)
+}
+
+// ReadBounded reads a file of YAML, behind links too: a person may keep theirs there.
+func ReadBounded(path string) ([]byte, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, err
+	}
+	return atomicfile.ReadFile(real, atomicfile.Options{MaxSize: operator.MaxYAML})
+}
+
+// ParseFile checks the content of a team file; path is for messages and for
+// relative directories. backends are the names of further ones (Operator.Backends).
+func ParseFile(path string, data []byte, backends ...string) (*File, error) {
+	sum := sha256.Sum256(data)
+	f := &File{Path: path, Dir: filepath.Dir(path), Data: data, SHA256: hex.EncodeToString(sum[:])}
+	tree, err := parseYAML("team file", path, data)
+	if err != nil {
+		return nil, err
+	}
+	if len(tree.Docs) != 1 || tree.Docs[0].Body == nil {
+		return nil, usage("team file", path, errors.New("want one YAML document with a team"))
+	}
+	var y yamlFile
+	if err := yaml.NodeToValue(tree.Docs[0].Body, &y, yaml.Strict()); err != nil {
+		return nil, usage("team file", path, err)
+	}
+	c := &checker{path: path, tree: tree, backends: append(operator.Backends(), backends...)}
+	c.file(f, &y)
+	if len(c.errs) > 0 {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "team file", Err: errors.Join(c.errs...)}
+	}
+	return f, nil
+}
+
+func usage(op, path string, err error) error {
+	var ye yaml.Error
+	if errors.As(err, &ye) && ye.GetToken() != nil && ye.GetToken().Position != nil {
+		msg := fmt.Sprintf("%s:%d: %s", path, ye.GetToken().Position.Line, ye.GetMessage())
+		if at := ye.GetToken().Value; !strings.Contains(msg, at) {
+			msg += fmt.Sprintf(", at %.60q", at)
+		}
+		return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: msg}
+	}
+	return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: path + ": " + err.Error()}
+}
+
+// maxBad is how many problems of a file are said.
+const maxBad = 50
+
+// checker collects what is wrong with a file, each with its line.
+type checker struct {
+	path string
+	tree *ast.File
+	errs []error
+
+	backends []string // the words for them
+}
+
+// bad records a problem at a YAML path such as $.members[0].name.
+func (c *checker) bad(at, format string, args ...any) {
+	switch {
+	case len(c.errs) == maxBad:
+		c.errs = append(c.errs, fmt.Errorf("%s: and more", c.path))
+		fallthrough
+	case len(c.errs) > maxBad: // each is looked up in the tree for its line
+		return
+	}
+	line := 0
+	if p, err := yaml.PathString(at); err == nil {
+		if n, err := p.FilterFile(c.tree); err == nil && n != nil && n.GetToken() != nil {
+			line = n.GetToken().Position.Line
+		}
+	}
+	where := c.path
+	if line > 0 {
+		where = fmt.Sprintf("%s:%d", c.path, line)
+	}
+	c.errs = append(c.errs, fmt.Errorf("%s: %s: "+format, append([]any{where, strings.TrimPrefix(at, "$.")}, args...)...))
+}
+
+func (c *checker) file(f *File, y *yamlFile) {
+	var err error
+	if f.Team, err = team.CheckName(y.Team); err != nil {
+		c.bad("$.team", "%v", err)
+	}
+	f.Description = y.About
+	if err := team.CheckDescription(y.About); err != nil {
+		c.bad("$.description", "%v", err)
+	}
+	if f.Metadata, err = objectOf(y.Metadata); err != nil {
+		c.bad("$.metadata", "%v", err)
+	}
+	f.Deadline = time.Duration(y.Deadline)
+	c.decide(f, y.Decide, y.Lead != "" && y.Lead != "operator")
+	f.Policy = c.policy("$.policy", y.Policy)
+	if y.LeadMay != nil {
+		p := c.policy("$.lead_policy", *y.LeadMay)
+		f.LeadPolicy = &p
+	}
+	if y.Layout != "" {
+		if f.Layout, err = mailbox.ParseLayout(y.Layout); err != nil {
+			c.bad("$.layout", "%v", err)
+		}
+	}
+	if y.Sandbox != nil {
+		f.Sandbox, f.Network, f.Caches = y.Sandbox.Mode, y.Sandbox.Network, y.Sandbox.Caches
+		switch y.Sandbox.Mode {
+		case "":
+			f.Sandbox = "required"
+		case "auto", "off", "required":
+		default:
+			c.bad("$.sandbox.mode", "%q is not one of auto, off, required", y.Sandbox.Mode)
+		}
+	}
+	c.members(f, y.Members)
+	c.lead(f, y.Lead)
+	c.tasks(f, y.Tasks)
+}
+
+// lead takes the member that leads out of those that work.
+func (c *checker) lead(f *File, name string) {
+	if name == "" || name == "operator" {
+		if f.LeadPolicy != nil {
+			c.bad("$.lead_policy", "the lead is the operator, whom no policy of an agent binds")
+		}
+		return
+	}
+	for i, m := range f.Members {
+		if !waggle.SameName(m.Name, waggle.MemberName(name)) {
+			continue
+		}
+		f.Lead, f.Members = &m, slices.Delete(f.Members, i, i+1)
+		if m.Worktree {
+			c.bad("$.lead", "%s leads and has no tasks, so it has no worktree", m.Name)
+		}
+		if a, err := agent.New(m.Agent, m.Spec); err == nil {
+			if _, ok := a.(agent.Decider); !ok && f.leadDecides() {
+				c.bad("$.lead", "agent %s decides nothing, and decide gives it questions to answer", m.Agent)
+			}
+		}
+		return
+	}
+	c.bad("$.lead", "%q is neither operator nor one of the members", name)
+}
+
+// leadDecides reports a file that gives questions to the lead.
+func (f *File) leadDecides() bool {
+	for _, d := range f.Decide {
+		if d == policy.DecideLeader || d == policy.DecideTwo {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *checker) decide(f *File, y yamlDecide, led bool) {
+	f.Decide = control.Deciders{}
+	for _, g := range []struct {
+		gate policy.Gate
+		key  string
+		val  string
+	}{{policy.GateTool, "tool", y.Tool}, {policy.GatePlan, "plan", y.Plan}, {policy.GateNetwork, "network", y.Network}} {
+		if g.val == "" {
+			f.Decide[g.gate] = policy.DecideOperator
+			continue
+		}
+		d, err := policy.ParseDecider(g.gate, g.val)
+		switch {
+		case err != nil:
+			c.bad("$.decide."+g.key, "%v", err)
+		case !led && (d == policy.DecideLeader || d == policy.DecideTwo):
+			c.bad("$.decide."+g.key, "%s needs an agent as lead, and this team's lead is the operator", d)
+		}
+		f.Decide[g.gate] = d
+	}
+}
+
+func (c *checker) policy(at string, y yamlPolicy) policy.Policy {
+	p := policy.Policy{Version: 1, Mode: policy.ModeDefault}
+	var err error
+	if y.Mode != "" {
+		if p.Mode, err = policy.ParseMode(y.Mode); err != nil {
+			c.bad(at+".mode", "%v", err)
+		}
+	}
+	p.Allow, p.Deny = c.rules(at+".allow", y.Allow), c.rules(at+".deny", y.Deny)
+	return p
+}
+
+func (c *checker) rules(at string, texts []string) []policy.Rule {
+	rules := []policy.Rule{}
+	for i, s := range texts {
+		r, err := policy.ParseRule(s)
+		if err != nil {
+			c.bad(fmt.Sprintf("%s[%d]", at, i), "%v", err)
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+func (c *checker) members(f *File, ys []yamlMember) {
+	if len(ys) == 0 {
+		c.bad("$.members", "a team needs at least one member")
+	}
+	for i, y := range ys {
+		at := fmt.Sprintf("$.members[%d]", i)
+		name, err := waggle.ParseNewMember(y.Name)
+		if err != nil {
+			c.bad(at+".name", "%v", err)
+		}
+		for _, m := range f.Members {
+			if waggle.SameName(m.Name, name) {
+				c.bad(at+".name", "%s is there twice", name)
+				break
+			}
+		}
+		m := FileMember{Name: name, Agent: y.Agent, Backend: y.Backend, Color: y.Color, Cwd: within(f.Dir, y.Cwd), PlanRequired: y.Plan == "required", Worktree: y.Worktree}
+		if y.Plan != "" && y.Plan != "required" && y.Plan != "none" {
+			c.bad(at+".plan", "%q is not one of required, none", y.Plan)
+		}
+		if m.Backend == "" {
+			m.Backend = operator.BackendAuto
+		}
+		if !slices.Contains(c.backends, m.Backend) {
+			c.bad(at+".backend", "backend %q is not one of %s", y.Backend, strings.Join(c.backends, ", "))
+		}
+		m.Type, m.Prompt = y.Type, y.Prompt
+		if m.Metadata, err = objectOf(y.Metadata); err != nil {
+			c.bad(at+".metadata", "%v", err)
+		}
+		c.ask(at, &m, y)
+		if m.Spec, err = spec(y); err != nil {
+			c.bad(at, "%v", err)
+		} else if _, err := agent.New(m.Agent, m.Spec); err != nil {
+			c.bad(at+".agent", "%v", err)
+		}
+		f.Members = append(f.Members, m)
+	}
+}
+
+// within resolves a directory of the file.
+func within(dir, p string) string {
+	switch {
+	case p == "":
+		return dir
+	case filepath.IsAbs(p):
+		return filepath.Clean(p)
+	}
+	return filepath.Join(dir, p)
+}
+
+// spec writes a member's own settings as its agent reads them.
+func spec(y yamlMember) (json.RawMessage, error) {
+	switch {
+	case len(y.Steps) > 0 && y.Agent != "script":
+		return nil, fmt.Errorf("steps are for agent script, not %q", y.Agent)
+	case len(y.OnMail) > 0 && y.Agent != "script":
+		return nil, fmt.Errorf("on_mail is for agent script, not %q", y.Agent)
+	case y.Decide != nil && y.Agent != "script":
+		return nil, fmt.Errorf("decide is for agent script, not %q", y.Agent)
+	case len(y.Command) > 0 && y.Agent != "exec":
+		return nil, fmt.Errorf("command is for agent exec, not %q", y.Agent)
+	case y.Agent == "exec":
+		return jsonobj.Marshal(agent.ExecSpec{Command: y.Command})
+	case y.Agent == "script":
+		var s agent.ScriptSpec
+		if d := y.Decide; d != nil {
+			s.Decide = &agent.DecideStep{Answer: d.Answer, Reason: d.Reason, After: agent.Duration(d.After)}
+		}
+		var err error
+		if s.Steps, err = steps("steps", y.Steps); err == nil {
+			s.OnMail, err = steps("on_mail", y.OnMail)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return jsonobj.Marshal(s)
+	}
+	return nil, nil
+}
+
+func steps(key string, ys []yamlStep) (list []agent.Step, err error) {
+	for i, st := range ys {
+		step, err := st.step()
+		if err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", key, i, err)
+		}
+		list = append(list, step)
+	}
+	return list, nil
+}
+
+// AgentSpec is the settings of an agent that needs nothing but a command, which may
+// be empty.
+func AgentSpec(kind string, command []string) (json.RawMessage, error) {
+	b, err := spec(yamlMember{Agent: kind, Command: command})
+	if err != nil {
+		return nil, err
+	}
+	_, err = agent.New(kind, b)
+	return b, err
+}
+
+// shortForm reads a text where a person wrote only that, else the whole mapping.
+func shortForm(unmarshal func(any) error, text *string, whole any) error {
+	if unmarshal(text) == nil {
+		return nil
+	}
+	return unmarshal(whole)
+}
+
+// UnmarshalYAML reads {to, text, summary} or the text alone.
+func (s *yamlSay) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlSay
+	return shortForm(unmarshal, &s.Text, (*whole)(s))
+}
+
+// UnmarshalYAML reads {host, reason, expect} or the host alone.
+func (n *yamlNetwork) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlNetwork
+	return shortForm(unmarshal, &n.Host, (*whole)(n))
+}
+
+// UnmarshalYAML reads {phase, message} or the message alone.
+func (p *yamlProgress) UnmarshalYAML(unmarshal func(any) error) error {
+	type whole yamlProgress
+	return shortForm(unmarshal, &p.Message, (*whole)(p))
+}
+
+func (y yamlStep) step() (agent.Step, error) {
+	var s agent.Step
+	if y.Say != nil {
+		s.Say = &agent.SayStep{To: y.Say.To, Text: y.Say.Text, Summary: y.Say.Summary}
+	}
+	if y.Tool != nil {
+		in, err := jsonobj.Marshal(y.Tool.Input)
+		if err != nil {
+			return s, err
+		}
+		s.Tool = &agent.ToolStep{Name: y.Tool.Name, Input: in, Reason: y.Tool.Reason, Expect: y.Tool.Expect}
+	}
+	if y.Network != nil {
+		s.Network = &agent.NetworkStep{Host: y.Network.Host, Reason: y.Network.Reason, Expect: y.Network.Expect}
+	}
+	if y.Progress != nil {
+		s.Progress = &agent.ProgressStep{Phase: y.Progress.Phase, Message: y.Progress.Message}
+	}
+	if y.Fail != "" {
+		s.Fail = &agent.FailStep{Reason: y.Fail}
+	}
+	if err := y.plan(&s); err != nil {
+		return s, err
+	}
+	return s, y.wait(&s)
+}
+
+// plan reads a text, a list of revisions, or {revisions, withdraw}.
+func (y yamlStep) plan(s *agent.Step) error {
+	p := y.Plan
+	var withdraw any
+	if whole, ok := p.(map[string]any); ok {
+		for k := range whole {
+			if k != "revisions" && k != "withdraw" {
+				return fmt.Errorf("plan has no %q: it wants revisions and withdraw", k)
+			}
+		}
+		p, withdraw = whole["revisions"], whole["withdraw"]
+		if p == nil {
+			return errors.New("plan wants revisions")
+		}
+	}
+	switch p := p.(type) {
+	case nil:
+		return nil
+	case string:
+		s.Plan = &agent.PlanStep{Revisions: []string{p}}
+	case []any:
+		s.Plan = &agent.PlanStep{}
+		for _, r := range p {
+			s.Plan.Revisions = append(s.Plan.Revisions, fmt.Sprint(r))
+		}
+	default:
+		return errors.New("plan wants a text or a list of revisions")
+	}
+	var err error
+	if s.Plan.Withdraw, err = waitOf(withdraw); err != nil {
+		return fmt.Errorf("plan: withdraw: %w", err)
+	}
+	return nil
+}
+
+func (y yamlStep) wait(s *agent.Step) (err error) {
+	if s.Wait, err = waitOf(y.Wait); err != nil {
+		return fmt.Errorf("wait: %w", err)
+	}
+	return nil
+}
+
+// waitOf reads a duration or {until: path}; nil is nil.
+func waitOf(v any) (*agent.WaitStep, error) {
+	switch w := v.(type) {
+	case nil:
+		return nil, nil
+	case string:
+		d, err := time.ParseDuration(w)
+		return &agent.WaitStep{For: agent.Duration(d)}, err
+	case map[string]any:
+		until, ok := w["until"].(string)
+		if ok && len(w) == 1 {
+			return &agent.WaitStep{Until: until}, nil
+		}
+	}
+	return nil, errors.New("want a duration or {until: path}")
+}
+
+func (c *checker) tasks(f *File, ys []yamlTask) {
+	index := map[string]int{}
+	for i, y := range ys {
+		at := fmt.Sprintf("$.tasks[%d]", i)
+		t := FileTask{Subject: y.Subject, Instructions: y.Instructions, After: y.After, Required: y.Required == nil || *y.Required,
+			Timeout: time.Duration(y.Timeout), Cwd: y.Cwd}
+		if y.Subject == "" {
+			c.bad(at, "a task needs a subject")
+		}
+		if _, dup := index[y.Subject]; dup {
+			c.bad(at+".subject", "subject %q is there twice", y.Subject)
+		}
+		index[y.Subject] = i
+		for _, m := range f.Members {
+			if string(m.Name) == y.Owner {
+				t.Owner = m.Name
+			}
+		}
+		if t.Owner == "" {
+			c.bad(at+".owner", "%q is not a member of this file", y.Owner)
+		}
+		f.Tasks = append(f.Tasks, t)
+	}
+	for i, t := range f.Tasks {
+		for _, a := range t.After {
+			if j, ok := index[a]; !ok {
+				c.bad(fmt.Sprintf("$.tasks[%d].after", i), "there is no task %q", a)
+			} else if j >= i {
+				c.bad(fmt.Sprintf("$.tasks[%d].after", i), "task %q must stand before it", a)
+			}
+		}
+	}
+}

@@ -1,0 +1,339 @@
+package teamfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/scanner"
+	"github.com/goccy/go-yaml/token"
+
+	"waggle/operator"
+)
+
+// Bounds of the YAML that waggle reads: team files and the user's own file. The parser
+// recurses, keeps a path for each node, and copies a mapping for each of its keys, so
+// what it is given is bounded before it builds anything (FORMAT, "Team file").
+const (
+	maxYAMLLine = 4 << 10 // bytes of a line
+
+	maxYAMLBlank = 32 // empty lines in a row: the lexer copies a block's text for each
+
+	maxYAMLOpen = 64 // brackets that open with nothing between them
+
+	maxYAMLTokens = 20_000
+
+	maxYAMLDepth = 20
+
+	maxYAMLKeys = 1000 // of one mapping
+
+	maxYAMLKey = 128 // bytes of a key
+)
+
+// parseYAML reads a text of one YAML document within the bounds. It is refused before
+// the tree is built: first by its bytes, then by its tokens, which are the library's
+// own, so that no quote or comment is understood in two ways. The tree is checked once
+// more. Errors name the file and the line, and have CodeUsage.
+func parseYAML(op, path string, data []byte) (*ast.File, error) {
+	refuse := func(r *refused) error {
+		return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: fmt.Sprintf("%s:%d: %s", path, r.line, r.why)}
+	}
+	if len(data) > operator.MaxYAML {
+		return nil, TooLarge(op, path)
+	}
+	if r := checkBytes(data); r != nil {
+		return nil, refuse(r)
+	}
+	tokens := scanYAML(string(data))
+	if r := checkTokens(tokens); r != nil {
+		return nil, refuse(r)
+	}
+	tree, err := parser.Parse(tokens, 0)
+	if err != nil {
+		return nil, usage(op, path, err)
+	}
+	for _, d := range tree.Docs {
+		if d.Body == nil {
+			continue
+		}
+		if r := checkNode(d.Body, 0); r != nil {
+			return nil, refuse(r)
+		}
+	}
+	return tree, nil
+}
+
+func TooLarge(op, path string) error {
+	return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: fmt.Sprintf("%s: more than %d bytes", path, operator.MaxYAML),
+		Hint: "long texts belong into files that the commands name"}
+}
+
+// refused is why a text is not parsed.
+type refused struct {
+	line int
+	why  string
+}
+
+func refusef(line int, format string, args ...any) *refused {
+	return &refused{max(line, 1), fmt.Sprintf(format, args...)}
+}
+
+// checkBytes bounds what the lexer does with a text: it looks at the rest of a line,
+// and at the empty lines behind a block, again and again.
+func checkBytes(data []byte) *refused {
+	line, start, blank, open := 1, 0, 0, 0
+	empty := true // nothing but white space in this line yet
+	for i := 0; i < len(data); {
+		c := data[i]
+		switch {
+		case c == '\n' || c == '\r':
+			if c == '\r' && i+1 < len(data) && data[i+1] == '\n' {
+				i++
+			}
+			if blank++; !empty {
+				blank = 0
+			}
+			if blank > maxYAMLBlank {
+				return refusef(line, "more than %d empty lines in a row", maxYAMLBlank)
+			}
+			i++
+			line, start, empty = line+1, i, true
+			continue
+		case c == ' ' || c == '\t':
+		case c < ' ' || c == 0x7f:
+			return refusef(line, `a control character: \x%02x`, c)
+		case c == '[' || c == '{':
+			open, empty = open+1, false
+		default:
+			open, empty = 0, false
+		}
+		if open > maxYAMLOpen {
+			return refusef(line, "nested deeper than %d", maxYAMLDepth)
+		}
+		if i-start >= maxYAMLLine {
+			return refusef(line, "a line of more than %d bytes: write a long text as a block (key: |) of several lines", maxYAMLLine)
+		}
+		n := 1
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRune(data[i:])
+			if r == utf8.RuneError && size == 1 {
+				return refusef(line, "not UTF-8")
+			}
+			n = size
+		}
+		i += n
+	}
+	return nil
+}
+
+// scanYAML cuts a text into tokens, up to the first that is none.
+func scanYAML(text string) token.Tokens {
+	var s scanner.Scanner
+	var all token.Tokens
+	s.Init(text)
+	for {
+		some, err := s.Scan()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		all.Add(some...)
+		if err != nil {
+			return all // the parser says what is wrong with the last one
+		}
+	}
+}
+
+// refusedTokens are what waggle's YAML does without: they show a person one thing and
+// mean another, or cost more than they are long.
+var refusedTokens = map[token.Type]string{
+	token.AnchorType:      "an anchor (&): write the value out where it is used",
+	token.AliasType:       "an alias (*): write the value out; a text that begins with * goes into quotes",
+	token.TagType:         "a tag (!): values have the type that the key wants; a text that begins with ! goes into quotes",
+	token.MergeKeyType:    "a merge key (<<): write its keys out",
+	token.DirectiveType:   "a directive (%): leave it out",
+	token.MappingKeyType:  "a key of its own (?): write it as key: value",
+	token.DocumentEndType: "the end of a document (...): want one YAML document",
+}
+
+// level is a mapping or sequence that tokens have opened.
+type level struct {
+	column int        // of a block; 0 in brackets
+	keys   int        // of a block mapping
+	colons int        // in brackets: since the last comma
+	flow   bool       // opened by a bracket
+	end    token.Type // the bracket that closes it
+}
+
+// checkTokens bounds what the parser builds of them.
+func checkTokens(tokens token.Tokens) *refused {
+	var open []level
+	var prev *token.Token
+	for i, t := range tokens {
+		if i >= maxYAMLTokens {
+			return refusef(t.Position.Line, "more than %d words and signs in the file", maxYAMLTokens)
+		}
+		line := t.Position.Line
+		if why, no := refusedTokens[t.Type]; no {
+			return refusef(line, "%s", why)
+		}
+		flow := len(open) > 0 && open[len(open)-1].flow
+		switch t.Type {
+		case token.CommentType:
+			continue
+		case token.DocumentHeaderType:
+			if prev != nil {
+				return refusef(line, "a second document (---): want one YAML document")
+			}
+		case token.SequenceStartType:
+			open = append(open, level{flow: true, end: token.SequenceEndType})
+		case token.MappingStartType:
+			open = append(open, level{flow: true, end: token.MappingEndType})
+		case token.SequenceEndType, token.MappingEndType:
+			if !flow || open[len(open)-1].end != t.Type {
+				return refusef(line, "a %s that closes nothing", t.Value)
+			}
+			open = open[:len(open)-1]
+		case token.CollectEntryType:
+			if flow {
+				open[len(open)-1].colons = 0
+			}
+		case token.SequenceEntryType:
+			if !flow {
+				open = descend(open, t.Position.Column)
+			}
+		case token.MappingValueType:
+			if r := checkKey(prev, line); r != nil {
+				return r
+			}
+			if flow {
+				open[len(open)-1].colons++
+				break
+			}
+			open = descend(open, prev.Position.Column)
+			l := &open[len(open)-1]
+			if l.keys++; l.keys > maxYAMLKeys {
+				return refusef(line, "more than %d keys in one mapping", maxYAMLKeys)
+			}
+		}
+		depth := len(open)
+		for _, l := range open {
+			depth += max(0, l.colons-1) // {a: b: c} nests without a bracket
+		}
+		if depth > maxYAMLDepth {
+			return refusef(line, "nested deeper than %d", maxYAMLDepth)
+		}
+		prev = t
+	}
+	return nil
+}
+
+// descend closes the blocks that a column is left of, and opens one there.
+func descend(open []level, column int) []level {
+	for len(open) > 0 && open[len(open)-1].column > column {
+		open = open[:len(open)-1]
+	}
+	if len(open) == 0 || open[len(open)-1].column < column {
+		open = append(open, level{column: column})
+	}
+	return open
+}
+
+// checkKey wants a text before a colon: what a number or a bracket means as a key is
+// not seen in it. The parser keeps a path of keys for each node.
+func checkKey(key *token.Token, line int) *refused {
+	if key == nil {
+		return refusef(line, "a colon without a key")
+	}
+	switch key.Type {
+	case token.StringType, token.SingleQuoteType, token.DoubleQuoteType:
+	default:
+		return refusef(line, "%q is no key: a key is a text, a number goes into quotes", operator.Visible(cutText(key.Value)))
+	}
+	if len(key.Value) > maxYAMLKey {
+		return refusef(line, "a key of more than %d bytes", maxYAMLKey)
+	}
+	return nil
+}
+
+// cutText is enough of a text to find it again.
+func cutText(s string) string {
+	if r := []rune(s); len(r) > 40 {
+		return string(r[:40]) + "…"
+	}
+	return s
+}
+
+// checkNode checks the tree that was built: the kinds of its nodes, how deep it is, and
+// that no key is there twice, however it is written.
+func checkNode(n ast.Node, depth int) *refused {
+	line := 1
+	if t := n.GetToken(); t != nil && t.Position != nil {
+		line = t.Position.Line
+	}
+	if depth > 2*maxYAMLDepth { // a mapping in a list may be one level of columns
+		return refusef(line, "nested deeper than %d", maxYAMLDepth)
+	}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		seen := map[string]int{}
+		for _, v := range n.Values {
+			if r := checkPair(v, seen, depth); r != nil {
+				return r
+			}
+		}
+	case *ast.MappingValueNode:
+		return checkPair(n, map[string]int{}, depth)
+	case *ast.SequenceNode:
+		for _, v := range n.Values {
+			if r := checkNode(v, depth+1); r != nil {
+				return r
+			}
+		}
+	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode:
+	default:
+		return refusef(line, "%s is not used in this file", n.Type())
+	}
+	return nil
+}
+
+func checkPair(v *ast.MappingValueNode, seen map[string]int, depth int) *refused {
+	line := 1
+	if t := v.Key.GetToken(); t != nil && t.Position != nil {
+		line = t.Position.Line
+	}
+	key, ok := v.Key.(*ast.StringNode)
+	if !ok {
+		return refusef(line, "%s is no key: a key is a text", v.Key.Type())
+	}
+	if first, twice := seen[key.Value]; twice {
+		return refusef(line, "key %q is there twice, first in line %d", operator.Visible(cutText(key.Value)), first)
+	}
+	seen[key.Value] = line
+	if v.Value == nil {
+		return nil
+	}
+	return checkNode(v.Value, depth+1)
+}
+
+// yamlDuration is a time such as 2s. It reads its node itself: for a type that reads
+// text the library walks through all tokens of the file, once for each value.
+type yamlDuration time.Duration
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (d *yamlDuration) UnmarshalYAML(n ast.Node) error {
+	t := n.GetToken()
+	if _, ok := n.(*ast.NullNode); ok || t == nil {
+		return nil
+	}
+	v, err := time.ParseDuration(t.Value)
+	if _, scalar := n.(ast.ScalarNode); err != nil || !scalar {
+		return &yaml.SyntaxError{Message: fmt.Sprintf("%q is no time such as 90s, 10m or 1h30m", operator.Visible(cutText(t.Value))), Token: t}
+	}
+	*d = yamlDuration(v)
+	return nil
+}

@@ -1,0 +1,286 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// AdoptOptions say which session is brought in: by its process, or by its session id.
+type AdoptOptions struct {
+	PID     int
+	Session string
+	As      waggle.MemberName
+}
+
+// Adopted is a running session that has become a member.
+type Adopted struct {
+	Team     string `json:"team"`
+	Name     string `json:"name"`
+	Instance string `json:"instance"`
+	PID      int    `json:"pid"`
+	Start    string `json:"start"`   // kernel start time, opaque
+	Session  string `json:"session"` // "" when it was named by its process
+	// Above says that the process is one of those that this program runs below: what
+	// they run is the member's doing from now on, not the operator's.
+	Above bool   `json:"above"`
+	Trust string `json:"trust"`
+	// Controls say what waggle can do with it and what it cannot.
+	Controls []Control `json:"controls"`
+}
+
+// Control is one thing that a person may want to do with a member.
+type Control struct {
+	What string `json:"what"`
+	Can  bool   `json:"can"`
+	How  string `json:"how"` // how, or why not
+}
+
+// Adopt makes a running process of the user's a member of a team that waggle leads,
+// at trust file. Nothing is sent to it and nothing of it is changed: it is watched,
+// messages for it lie in its mailbox, and it is never signalled, for the identity that
+// is recorded says whose it is (spawn.Identity.Theirs). When it is stopped, or the
+// team ends, it is asked by message and let go.
+//
+// Refused are processes that are gone (exit 9), those of other users, process 1, this
+// program, and those that are members or lead (exit 6).
+func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptions) (*Adopted, error) {
+	if (ao.PID == 0) == (ao.Session == "") {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
+	}
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, "adopt"); err != nil {
+		return nil, err
+	}
+	if ao.Session != "" {
+		if ao.PID, err = o.sessionProcess(ctx, ao.Session); err != nil {
+			return nil, err
+		}
+	}
+	id, err := o.adoptable(ctx, s, ao.PID)
+	if err != nil {
+		return nil, err
+	}
+	a := &Adopted{Team: string(name), PID: id.PID, Start: id.Start, Session: ao.Session, Trust: string(control.FileTrust)}
+	if a.Above, err = o.above(id); err != nil {
+		return nil, err
+	}
+	added, _, err := mail.Of(o.Operator).Register(ctx, name, team.Member{Name: ao.As, AgentType: mail.BackendAdopted, JoinedAt: o.Minter.Now(), SessionID: ao.Session,
+		Subscriptions: []string{}, BackendType: mail.BackendAdopted}, false)
+	if err != nil {
+		return nil, err
+	}
+	a.Name = string(added.Name)
+	if err := o.takeIn(ctx, s, added, id, a); err != nil {
+		reg, oerr := team.Open(o.Root, name, team.Options{})
+		if oerr == nil {
+			oerr = reg.Remove(ctx, added.Name, o.Minter.Now())
+		}
+		return nil, errors.Join(err, oerr)
+	}
+	a.Controls = o.controls(name, added.Name, id)
+	return a, nil
+}
+
+// takeIn puts the membership and the process on record, both or none. Whether the
+// process became a member meanwhile is looked at under the journal's lock.
+func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, id spawn.Identity, a *Adopted) error {
+	uid, err := o.Minter.UID()
+	if err != nil {
+		return err
+	}
+	i := control.Instance(uid)
+	a.Instance = uid
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		if err := errors.Join(taken(s.Lead, s.Team, id), vacant(s, m.Name)); err != nil {
+			return nil, err
+		}
+		return []journal.Draft{
+			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: m.Name, Color: m.Color, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: control.FileTrust}},
+			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: id}},
+		}, nil
+	})
+	return err
+}
+
+// adoptable identifies a process, and says why it may not be brought in.
+func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (spawn.Identity, error) {
+	refuse := func(hint, format string, args ...any) (spawn.Identity, error) {
+		return spawn.Identity{}, &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	switch {
+	case pid < 1:
+		return spawn.Identity{}, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: fmt.Sprintf("%d is no process id", pid)}
+	case pid == 1:
+		return refuse("", "process 1 runs the machine and is nobody's session")
+	case pid == o.PID:
+		return refuse("name the session's own process", "process %d is this command", pid)
+	}
+	id, err := spawn.Identify(pid)
+	life := spawn.Gone
+	if err == nil {
+		life, err = id.Life()
+	}
+	switch {
+	case errors.Is(err, spawn.ErrGone), err == nil && life == spawn.Gone:
+		return spawn.Identity{}, &operator.Error{Code: operator.CodeNotFound, Op: "adopt", Msg: fmt.Sprintf("process %d is gone", pid), Hint: "ps -u $USER lists what runs"}
+	case err != nil:
+		return spawn.Identity{}, err
+	}
+	mine, err := spawn.Mine(pid)
+	switch {
+	case errors.Is(err, errors.ErrUnsupported):
+		return refuse("", "this system does not say whose process %d is, so it is not brought in", pid)
+	case err != nil:
+		return spawn.Identity{}, err
+	case !mine:
+		return refuse("", "process %d belongs to another user", pid)
+	}
+	id.Theirs = true
+	return id, o.unused(ctx, s, id)
+}
+
+// unused refuses a process that is in a team already, this one or another.
+func (o Operator) unused(ctx context.Context, s *operator.State, id spawn.Identity) error {
+	if err := taken(s.Lead, s.Team, id); err != nil {
+		return err
+	}
+	known, err := o.Home.List()
+	if err != nil {
+		return err
+	}
+	for _, k := range known {
+		if k.Dir.Path == s.Dir.Path || k.Broken != nil {
+			continue
+		}
+		if r := o.OpenPast(k); r.Lead.Ended == nil {
+			if err := taken(r.Lead, k.Team, id); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+func taken(l *control.Leader, name waggle.TeamName, id spawn.Identity) error {
+	same := func(other spawn.Identity) bool {
+		return other.PID == id.PID && other.Start == id.Start && other.Boot == id.Boot
+	}
+	if l.Led != nil && same(l.Led.ID) {
+		return &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf("process %d leads team %s", id.PID, name)}
+	}
+	for _, m := range l.Live() {
+		if m.Process != nil && same(m.Process.ID) {
+			return &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf("process %d is member %s of team %s already", id.PID, m.Name, name),
+				Hint: "waggle why " + string(m.Name) + " --team " + string(name)}
+		}
+	}
+	return nil
+}
+
+// above reports whether this program runs below the process.
+func (o Operator) above(id spawn.Identity) (bool, error) {
+	if o.Ancestors == nil {
+		return false, nil
+	}
+	up, err := o.Ancestors(o.PID)
+	return slices.ContainsFunc(up, func(a spawn.Identity) bool { return a.PID == id.PID && a.Start == id.Start }), err
+}
+
+// sessionProcess finds the process of a session of Claude Code by what its files say:
+// the registry of the team that the session leads names its session id and its
+// process (leadSessionId, leadProcess). Nothing is guessed from names of programs.
+func (o Operator) sessionProcess(ctx context.Context, session string) (int, error) {
+	id, err := uuid.Parse(session)
+	if err != nil {
+		return 0, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Hint: "it is a UUID, as /status of the session shows it"}
+	}
+	names, err := o.Root.Names()
+	if err != nil {
+		return 0, err
+	}
+	own := waggle.TeamName("session-" + id.String()[:8])
+	looked := []string{}
+	if !slices.Contains(names, own) {
+		looked = append(looked, fmt.Sprintf("%s: there is none", o.Root.TeamDir(own)))
+	}
+	for _, n := range names {
+		cfg, err := o.Registry(ctx, n)
+		switch {
+		case err != nil:
+			looked = append(looked, fmt.Sprintf("%s: %v", o.Root.TeamDir(n), err))
+		case !strings.EqualFold(cfg.LeadSessionID, id.String()):
+			if n == own {
+				looked = append(looked, fmt.Sprintf("%s: its lead's session is %s", o.Root.TeamDir(n), cfg.LeadSessionID))
+			}
+		default:
+			f := inspect.ForeignProcess(cfg)
+			switch {
+			case f.PID == 0:
+				looked = append(looked, fmt.Sprintf("%s: it is that session's, and names no process (leadProcess)", o.Root.TeamDir(n)))
+			case f.Life == spawn.Gone:
+				looked = append(looked, fmt.Sprintf("%s: it is that session's, and its process %d is gone", o.Root.TeamDir(n), f.PID))
+			default:
+				return f.PID, nil
+			}
+		}
+	}
+	return 0, &operator.Error{Code: operator.CodeNotFound, Op: "adopt", Msg: fmt.Sprintf("no process of session %s was found; looked at %s, and at the lead's session of %d teams of %s",
+		id, strings.Join(looked, "; "), len(names), o.RootURL), Hint: "a session without agent teams writes no such file: name its process with --pid"}
+}
+
+// controls are what can be done with an adopted session.
+func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.Identity) []Control {
+	at := " --team " + string(name)
+	box := ""
+	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {
+		box, _ = b.Path()
+	}
+	return []Control{
+		{"liveness", true, fmt.Sprintf("process %d, with its start time, is watched: waggle status%s", id.PID, at)},
+		{"messages", true, fmt.Sprintf("waggle send %s%s puts them into %s; the session sees them when something in it reads that file (waggle inbox %s%s)", m, at, box, m, at)},
+		o.ownSocket(id.PID),
+		{"answers", true, "what is sent from below its process with waggle send is this member's, and has no authority"},
+		{"tool calls", false, "they are not asked for and not gated: it does what its own program allows"},
+		{"plans and network", false, "not gated"},
+		{"mode and policy", false, "its own program sets them; what a file says of them is not an order"},
+		{"output", false, "it is not captured; look at its own terminal"},
+		{"stop", false, "waggle never signals it: stop and down ask by message and let it go"},
+		{"restart", false, "waggle did not start it and does not start it again"},
+	}
+}
+
+// ownSocket looks where Claude Code puts the socket of a session (WIRE §8).
+func (o Operator) ownSocket(pid int) Control {
+	dir := os.TempDir()
+	for _, kv := range o.Environ {
+		if v, ok := strings.CutPrefix(kv, "XDG_RUNTIME_DIR="); ok && v != "" {
+			dir = v
+		}
+	}
+	path := filepath.Join(dir, "cc-socks", strconv.Itoa(pid)+".sock")
+	if st, err := os.Lstat(path); err == nil && st.Mode().Type() == fs.ModeSocket {
+		return Control{"socket", true, "its own socket is " + path + "; whom it takes messages from there is its own setting"}
+	}
+	return Control{"socket", false, "no socket of it is known: there is no " + path}
+}

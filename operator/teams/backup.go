@@ -1,0 +1,281 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
+	"waggle/policy"
+	"waggle/team"
+)
+
+// stateFiles are what a backup has of STATE, in the order in which they are read:
+// the leader's journal before the members', so that what it took from them is in
+// theirs.
+var stateFiles = []string{"journal/leader", "journal", "team.yaml", "archive"}
+
+// Backup writes a team to w as a tar (team.Backup): its files in the wire tree, and,
+// when waggle leads it, its journals.
+func (o Operator) Backup(ctx context.Context, name waggle.TeamName, w io.Writer) (team.BackupReport, error) {
+	reg, err := team.Open(o.Root, name, o.files())
+	if err != nil {
+		return team.BackupReport{}, err
+	}
+	opts := team.BackupOptions{RootURL: o.RootURL}
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return team.BackupReport{}, err
+	}
+	if s != nil {
+		opts.UID, opts.State, opts.StateFiles = string(s.Dir.UID), s.Dir.Path, stateFiles
+	}
+	return reg.Backup(ctx, w, opts)
+}
+
+// files are the settings of file operations.
+func (o Operator) files() team.Options { return team.Options{Now: o.Minter.Now} }
+
+// Values of Restored.Authority.
+const (
+	// AuthorityKept: the journal here is that of this very team and has not ended;
+	// it stays the authority, whatever the backup says.
+	AuthorityKept = "kept"
+	// AuthorityNew: the team has a new identity and a new journal. No decision,
+	// grant or policy of the backup counts; its journals are kept to be read.
+	AuthorityNew = "new"
+	// AuthorityNone: waggle did not lead it, and does not now.
+	AuthorityNone = "none"
+)
+
+// RestoreOptions are the settings of Restore.
+type RestoreOptions struct {
+	As    waggle.TeamName // "": the name it has in the backup
+	Force bool            // archive a team that is there, and end what of it runs
+	Tell  func(r inspect.Running, ends bool)
+}
+
+// Restored says what a restore did.
+type Restored struct {
+	Team      string            `json:"team"`
+	From      string            `json:"from"` // its name in the backup
+	Files     int               `json:"files"`
+	Verified  bool              `json:"verified"`  // the backup has a sum for every file, and they are right
+	Authority string            `json:"authority"` // kept, new or none
+	History   string            `json:"history"`   // where the backup's journals are; "" when there are none
+	Replaced  string            `json:"replaced"`  // where the team is that was there; "" when there was none
+	Ended     []inspect.Running `json:"ended"`
+	Skipped   []team.Skipped    `json:"skipped"`
+}
+
+// Restore makes a team of a backup (team.Unpack says what it refuses). A team that
+// is there is refused, unless Force is set, which puts it into the archive.
+//
+// Authority never comes out of a file: what the backup holds of journals is kept to
+// be read. A team that waggle led gets a new identity and journal, unless the
+// journal that is here is that of the same team (TRUST 2), which then goes on.
+// Control messages that lie in the lead's mailbox are old ones to a new journal,
+// and are not judged.
+func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) (_ *Restored, err error) {
+	u, err := team.Unpack(ctx, o.Root, in, o.Minter.Now())
+	var bad *team.BackupError
+	if errors.As(err, &bad) {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "restore", Err: err, Hint: "nothing of it was kept"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, u.Close()) }()
+	rs := &Restored{From: string(u.Header.Team), Files: u.Files, Verified: u.Verified, Authority: AuthorityNone, Ended: []inspect.Running{}, Skipped: append([]team.Skipped{}, u.Skipped...)}
+	name := do.As
+	if name == "" {
+		name = u.Header.Team
+	} else if _, err := team.CheckName(string(name)); err != nil {
+		return nil, err
+	}
+	rs.Team = string(name)
+	held, err := o.Claim("restore", name)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Free()
+	if err := o.makeRoom(ctx, name, do, rs); err != nil {
+		return nil, err
+	}
+	if !u.Header.Led {
+		_, err = u.Place(ctx, name, nil, o.files())
+		return rs, exists(err, name)
+	}
+	return rs, o.restoreLed(ctx, u, name, rs)
+}
+
+// exists says what to do about a team or a task list that is in the way.
+func exists(err error, name waggle.TeamName) error {
+	if !errors.Is(err, team.ErrExists) {
+		return err
+	}
+	return &operator.Error{Code: operator.CodeRefused, Op: "restore", Err: err,
+		Hint: fmt.Sprintf("--as NAME restores it under another name; waggle team delete %s --tasks makes room", name)}
+}
+
+// makeRoom puts a team that is there into the archive, when that was asked for.
+func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do RestoreOptions, rs *Restored) error {
+	if _, err := process.Of(o.Operator).Finish(ctx, name); err != nil {
+		return err
+	}
+	facts, err := o.Facts(ctx, name)
+	if err != nil {
+		return err
+	}
+	cause := facts.Life().May(team.OnRestore)
+	if cause == nil {
+		return nil
+	}
+	if !do.Force {
+		return &operator.Error{Code: operator.CodeRefused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.Life()),
+			Hint: "--as NAME restores under another name; --force puts the team that is there into the archive first"}
+	}
+	d, err := o.Delete(ctx, name, DeleteOptions{Force: true, Tasks: true, Keep: true, Tell: do.Tell})
+	if err != nil {
+		return err
+	}
+	rs.Replaced, rs.Ended = d.Archive, d.Ended
+	return nil
+}
+
+// restoreLed places a team that waggle led, with its own journal or a new one.
+func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.TeamName, rs *Restored) error {
+	s, err := o.State(ctx, name)
+	if err != nil {
+		return err
+	}
+	if s != nil && u.Header.UID == string(s.Dir.UID) && u.Header.Root == o.RootURL && u.Header.Team == name {
+		if err := o.Guard(ctx, s, "restore"); err != nil {
+			return err
+		}
+		rs.Authority = AuthorityKept
+		_, err := u.Place(ctx, name, nil, o.files())
+		return exists(err, name)
+	}
+	if s != nil { // another team of that name, whose files are gone
+		if _, err := process.Of(o.Operator).Archive(ctx, s, control.LeftReplaced); err != nil {
+			return err
+		}
+	}
+	rs.Authority = AuthorityNew
+	uid, err := o.Minter.UID()
+	if err != nil {
+		return err
+	}
+	session, err := uuid.Parse(uid)
+	if err != nil {
+		return err
+	}
+	old, err := oldControls(ctx, u)
+	if err != nil {
+		return err
+	}
+	// The files first: a journal without a team would be taken for one whose files
+	// are gone.
+	if _, err = u.Place(ctx, name, func(c *team.Config) { c.LeadSessionID = session.String() }, o.files()); err != nil {
+		return exists(err, name)
+	}
+	s, err = o.found(ctx, name, uid, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, old)
+	if err != nil {
+		return err
+	}
+	place := filepath.Join(s.Dir.Archive(), "restored-"+o.Minter.Now().UTC().Format("20060102T150405.000Z"))
+	if kept, err := u.KeepState(place); err != nil || !kept {
+		return err
+	}
+	rs.History = place
+	return nil
+}
+
+// oldControls are the control messages in the unpacked mailboxes, as a leader's
+// journal names them.
+func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
+	boxes := mailbox.Boxes{Team: u.TeamDir()}
+	names, err := boxes.Names()
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, name := range names {
+		box, err := boxes.Open(name, mailbox.Options{})
+		if err != nil {
+			return nil, err
+		}
+		entries, err := box.Entries(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			in := control.Incoming{Decoded: waggle.Decode(e.Envelope)}
+			switch {
+			case e.Err != nil || !in.IsControl():
+			case name == waggle.Lead:
+				ids = append(ids, e.ID.String())
+			default:
+				ids = append(ids, control.AlarmEntry(name, e.ID.String()))
+			}
+		}
+	}
+	return ids, nil
+}
+
+// found makes the state of a team whose files are there: its directory, and a
+// journal that begins with it. old are entries of mailboxes that are not to be
+// judged.
+func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p control.PolicySet, old []string) (*operator.State, error) {
+	instance, err := o.Minter.UID()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.OpenState(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if s.Lead.Instance == "" && !dir.Unmade() {
+		// Until the first record is there whole, there is no team. What lies in the wire tree
+		// may be another program's.
+		if err := atomicfile.WriteFile(dir.Making(), []byte("beside\n"), atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+			return nil, err
+		}
+	}
+	if p.Policy.Version == 0 {
+		p.Policy.Version = 1
+	}
+	p.By, p.Ceiling = policy.RoleOperator, decide.Of(o.Operator).CeilingOf(nil)
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		if s.Lead.Instance != "" {
+			return nil, &operator.Error{Code: operator.CodeLocked, Op: "create", Msg: fmt.Sprintf("team %s has just been made by another process", name),
+				Hint: "waggle status --team " + string(name)}
+		}
+		return []journal.Draft{
+			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: name, Root: o.RootURL, UID: control.TeamUID(uid),
+				Instance: control.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version, Baseline: old}},
+			{Kind: control.RecPolicy, Must: true, Body: p},
+		}, nil
+	})
+	if err != nil {
+		return s, err
+	}
+	return s, s.Dir.Made()
+}

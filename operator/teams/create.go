@@ -1,0 +1,300 @@
+package teams
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/team"
+	"waggle/transport"
+)
+
+// Create makes an empty team that waggle leads: registry, state, journal. The name
+// and the description are held to the limits of new teams (team.CheckName).
+func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p control.PolicySet) (*operator.State, error) {
+	return o.CreateAs(ctx, name, teamfile.About{Description: description}, mailbox.Array, p)
+}
+
+// CreateAs is Create with mailboxes of this layout.
+func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p control.PolicySet) (*operator.State, error) {
+	held, err := o.Claim("create", name)
+	if err != nil {
+		return nil, err
+	}
+	defer held.Free()
+	return o.Make(ctx, name, about, as, p)
+}
+
+// Make is CreateAs for who holds the name.
+func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p control.PolicySet) (*operator.State, error) {
+	if _, err := team.CheckName(string(name)); err != nil {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "create", Err: err}
+	}
+	if err := team.CheckDescription(about.Description); err != nil {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "create", Err: err}
+	}
+	top := decide.Of(o.Operator).CeilingOf(nil)
+	if decide.ModeName(p.Policy.Mode) == policy.ModeDefault {
+		p.Policy.Mode = top.Meet(p.Policy.Mode) // nobody asked for it by name
+	}
+	if over := top.Beyond(p.Policy); len(over) > 0 {
+		return nil, &control.CeilingError{Ceiling: top, Over: over}
+	}
+	uid, err := o.Minter.UID()
+	if err != nil {
+		return nil, err
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	session, err := uuid.Parse(uid) // the registry wants the uid in a session id's form
+	if err != nil {
+		return nil, err
+	}
+	if _, err := process.Of(o.Operator).Finish(ctx, name); err != nil {
+		return nil, err
+	}
+	if err := o.Strays(name); err != nil {
+		return nil, err
+	}
+	if old, err := o.State(ctx, name); err != nil {
+		return nil, err
+	} else if old == nil {
+		if _, err := process.Of(o.Operator).MailLeft(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	now := o.Minter.Now()
+	cfg := team.Config{Name: name, Description: about.Describe(name), CreatedAt: now, LeadAgentID: waggle.NewAgentID(waggle.Lead, name),
+		LeadSessionID: session.String(), SchemaVersion: team.SchemaVersion, Metadata: about.Metadata,
+		Members: []team.Member{mail.Present(team.Member{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: "team-lead",
+			Model: mail.NoModel, JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"})}}
+	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
+	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.WriteFile(dir.Making(), []byte(o.RootURL+"\n"), atomicfile.Options{Sync: atomicfile.SyncData}); err != nil {
+		return nil, err
+	}
+	if _, err := team.CreateAs(ctx, o.Root, cfg, as, team.Options{}); err != nil {
+		_ = os.RemoveAll(dir.Path) // nothing was written there
+		if errors.Is(err, team.ErrExists) {
+			return nil, &operator.Error{Code: operator.CodeFailed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
+				Hint: "waggle team show " + string(name) + ", or waggle team delete " + string(name), Err: err}
+		}
+		return nil, err
+	}
+	return o.found(ctx, name, uid, p, nil)
+}
+
+// halfMade opens a team whose maker was stopped before the first record; nil when
+// what lies in the wire tree is not that. It has a journal then, and can be ended.
+func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*operator.State, error) {
+	cfg, err := o.Listing(ctx, name)
+	var missing *team.NotFoundError
+	var corrupt *team.CorruptError
+	if errors.As(err, &missing) || errors.As(err, &corrupt) || errors.Is(err, atomicfile.ErrNotRegular) || errors.Is(err, atomicfile.ErrTooLarge) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	uid := operator.UIDOf(cfg)
+	if !o.Making(o.Home.Dir(o.RootURL, name, uid)) {
+		return nil, nil
+	}
+	return o.found(ctx, name, string(uid), control.PolicySet{}, nil)
+}
+
+// Join registers a member and gives it an instance. The registry is the phone
+// book; the joined record is the membership.
+func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool) (team.Member, control.Instance, error) {
+	return o.join(ctx, s, m, dedupe, "")
+}
+
+func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool, channel string) (added team.Member, i control.Instance, err error) {
+	reg, err := team.Open(o.Root, s.Team, team.Options{})
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	id, err := o.Minter.UID()
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	i = control.Instance(id)
+	if err := vacant(s, m.Name); err != nil && !dedupe {
+		return team.Member{}, "", err
+	}
+	added, _, err = reg.KeepIn(s.Dir.Archive()).Add(ctx, mail.Present(team.Member{Name: m.Name, AgentType: cmp.Or(m.Type, "general-purpose"), Model: cmp.Or(m.Model, mail.NoModel), Prompt: m.Prompt,
+		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: o.Minter.Now(), Cwd: m.Cwd, Subscriptions: []string{}, BackendType: process.BackendType(m.Backend), Metadata: m.Metadata}), dedupe)
+	if err != nil {
+		return team.Member{}, "", err
+	}
+	var tree *control.Worktree
+	defer func(name waggle.MemberName, i control.Instance) {
+		if err != nil {
+			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree))
+		}
+	}(added.Name, i)
+	// Log and artifacts of an earlier member of the name are not this one's.
+	if _, err := reg.KeepIn(s.Dir.Archive()).PutFilesAway(added.Name); err != nil {
+		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+	}
+	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, added.Name), "artifacts"), 0o700); err != nil {
+		return team.Member{}, "", fmt.Errorf("join %s: %w", added.Name, err)
+	}
+	if m.Worktree {
+		if tree, m.Cwd, err = process.Of(o.Operator).NewWorktree(ctx, s, added.Name, i, m.Cwd); err != nil {
+			return team.Member{}, "", err
+		}
+		added.Cwd, added.WorktreePath = m.Cwd, tree.Path
+		if err := reg.Move(ctx, added.Name, added.Cwd, added.WorktreePath); err != nil {
+			return team.Member{}, "", err
+		}
+	}
+	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
+		if err := vacant(s, added.Name); err != nil {
+			return nil, err
+		}
+		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: added.Name, Color: added.Color,
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend, Trust: control.Cooperative, Channel: channel, Worktree: tree}}}, nil
+	})
+	return added, i, err
+}
+
+// vacant refuses a name whose member has not left, whatever the registry says of it:
+// the journal is the membership.
+func vacant(s *operator.State, name waggle.MemberName) error {
+	for _, m := range s.Lead.Live() {
+		if waggle.SameName(m.Name, name) {
+			return &operator.Error{Code: operator.CodeRefused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("the name is taken: %s is a member of team %s that has not left, whether or not the registry lists it", m.Name, s.Team),
+				Hint: fmt.Sprintf("waggle stop %s --team %s ends it", m.Name, s.Team)}
+		}
+	}
+	return nil
+}
+
+// unjoin takes back what a join made that failed, unless it is on record after all.
+func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name waggle.MemberName, i control.Instance, tree *control.Worktree) error {
+	if err := s.Journal.Refresh(ctx); err != nil {
+		return err
+	}
+	if _, ok := s.Lead.ByInstance(i); ok {
+		return nil
+	}
+	errs := []error{reg.Remove(ctx, name, o.Minter.Now())}
+	if tree != nil {
+		errs = append(errs, process.Of(o.Operator).DropWorktree(ctx, s, tree))
+	}
+	return errors.Join(errs...)
+}
+
+// Clear makes a name free for a fresh team: a live one is an error, a dead
+// leftover of ours is ended and archived, anything else is not ours to touch.
+// What is put away that could have been brought back is told.
+func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(operator.Note)) error {
+	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if s, err := process.Of(o.Operator).Wreck(ctx, name); s != nil && err == nil {
+		return operator.Unreadable("run", name, s.Broken)
+	}
+	s, err := o.State(ctx, name)
+	if err == nil && s == nil {
+		var done bool
+		if done, err = process.Of(o.Operator).Finish(ctx, name); done {
+			return err
+		}
+		if err == nil {
+			s, err = o.halfMade(ctx, name)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		place, err := process.Of(o.Operator).MailLeft(ctx, name)
+		if err == nil && place == "" {
+			err = unknown("run", name)
+		}
+		if err == nil && tell != nil {
+			tell(process.Of(o.Operator).MailNote(name, place))
+		}
+		return err
+	}
+	live, led, err := o.Live(s)
+	if err != nil {
+		return err
+	}
+	if led || len(live) > 0 {
+		return &operator.Error{Code: operator.CodeLocked, Op: "run", Msg: fmt.Sprintf("team %s is live: %s", name, who(live, led)),
+			Hint: "waggle status --team " + string(name) + "; waggle down " + string(name) + " ends it"}
+	}
+	left := interrupted(s)
+	place, err := process.Of(o.Operator).Archive(ctx, s, control.LeftReplaced)
+	if err == nil && left != "" && tell != nil {
+		tell(operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
+	}
+	return err
+}
+
+// unknown refuses to take the place of a team whose files are there and of which no
+// journal is.
+func unknown(op string, name waggle.TeamName) error {
+	return &operator.Error{Code: operator.CodeRefused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
+		Hint: fmt.Sprintf("waggle team delete %s --archive puts its files away and frees the name; or give the team in the file another name", name)}
+}
+
+// interrupted says what a team holds that was cut short, "" when there is nothing.
+func interrupted(s *operator.State) string {
+	members, open := len(s.Lead.Live()), len(s.Lead.Pending())
+	if members == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d members and %d open questions", members, open)
+}
+
+func who(live []waggle.MemberName, led bool) string {
+	switch {
+	case led && len(live) > 0:
+		return fmt.Sprintf("it has a leader and %d running members", len(live))
+	case led:
+		return "a process leads it"
+	}
+	return fmt.Sprintf("%v still run", live)
+}
+
+// LedBy is o with the agent that a team file names as lead.
+func (o Operator) LedBy(f *teamfile.File) (operator.Operator, error) {
+	o.Agent = nil
+	if f.Lead == nil {
+		return o.Operator, nil
+	}
+	a, err := agent.New(f.Lead.Agent, f.Lead.Spec)
+	if err != nil {
+		return o.Operator, fmt.Errorf("lead %s: %w", f.Lead.Name, err)
+	}
+	o.Agent, _ = a.(agent.Decider) // one that decides nothing leaves it to the operator
+	return o.Operator, nil
+}
+
+// Sockets is where a team's sockets lie.
+func (o Operator) Sockets(s *operator.State) transport.Place { return s.Dir.Sockets(o.RunPath()) }

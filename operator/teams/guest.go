@@ -1,0 +1,138 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/team"
+	"waggle/worker"
+)
+
+// NewGuest says which member of ours is to work in a team that another program leads.
+type NewGuest struct {
+	Name    waggle.MemberName
+	Command []string    // run for the words that it gets, which it reads on its standard input
+	Cwd     string      // absolute
+	Mode    policy.Mode // "": default
+}
+
+// Guest is such a member, ready to be run.
+type Guest struct {
+	State      *operator.State
+	Name       waggle.MemberName
+	Instance   control.Instance
+	Registered bool // now, by this call
+	o          Operator
+	guest      worker.Guest
+}
+
+// Guest makes a member that was registered here (team add) ready to work in a team that
+// another program leads; without such a member it registers one. Its lead's answers come
+// by file; what the user's ceiling denies stays denied.
+func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (*Guest, error) {
+	switch led, err := o.State(ctx, name); {
+	case err != nil:
+		return nil, err
+	case led != nil:
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "guest", Msg: fmt.Sprintf("waggle leads team %s itself", name), Hint: "waggle spawn starts a member in it"}
+	case len(n.Command) == 0:
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Hint: "waggle guest NAME -- COMMAND"}
+	}
+	spec, err := teamfile.AgentSpec("exec", n.Command)
+	if err != nil {
+		return nil, &operator.Error{Code: operator.CodeUsage, Op: "guest", Err: err}
+	}
+	cfg, err := o.Registry(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := mail.Of(o.Operator).Ledger(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Guard(ctx, s, "guest"); err != nil {
+		return nil, err
+	}
+	g := &Guest{o: o, guest: worker.Guest{Journal: operator.OwnJournal, Agent: "exec", Spec: spec, Cwd: n.Cwd}}
+	if g.Registered, err = o.guestEntry(ctx, s, cfg, n); err != nil {
+		return nil, err
+	}
+	if g.State, _, err = mail.Of(o.Operator).Ledger(ctx, cfg); err != nil {
+		return nil, err
+	}
+	m, ok := g.State.Lead.Member(n.Name)
+	if !ok || m.Left != nil {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "guest", Msg: fmt.Sprintf("%s has just been taken out of team %s", n.Name, name)}
+	}
+	g.Name, g.Instance = m.Name, m.Instance
+	return g, o.bound(ctx, g.State, n.Mode)
+}
+
+// guestEntry sees to the guest's entry in the registry.
+func (o Operator) guestEntry(ctx context.Context, s *operator.State, cfg *team.Config, n NewGuest) (registered bool, err error) {
+	e, listed := cfg.Member(n.Name)
+	listed = listed && !e.Gone()
+	m, known := s.Lead.Member(n.Name)
+	known = known && m.Left == nil
+	switch {
+	case listed && known:
+		return false, nil
+	case listed:
+		return false, &operator.Error{Code: operator.CodeRefused, Op: "guest", Msg: fmt.Sprintf("%s in team %s was not registered here: it is another program's member", n.Name, cfg.Name),
+			Hint: "take another name"}
+	}
+	_, _, err = mail.Of(o.Operator).Register(ctx, cfg.Name, team.Member{Name: n.Name, AgentType: "general-purpose", Cwd: n.Cwd, JoinedAt: o.Minter.Now(), Subscriptions: []string{}}, false)
+	return err == nil, err
+}
+
+// bound puts on record what a guest may do without asking its lead: what a mode allows,
+// inside of the user's ceiling.
+func (o Operator) bound(ctx context.Context, s *operator.State, mode policy.Mode) error {
+	if mode == "" {
+		mode = policy.ModeDefault
+	}
+	return mail.Of(o.Operator).Append(ctx, s, func() ([]journal.Draft, error) {
+		now := s.Lead.Policy
+		want := now
+		want.Policy.Mode, want.Ceiling, want.By = mode, decide.Of(o.Operator).CeilingOf(now.Ceiling), policy.RoleOperator
+		if now.Policy.Version > 0 && now.Policy.Mode == mode && now.Ceiling.Same(want.Ceiling) {
+			return nil, nil
+		}
+		want.Policy.Version++
+		return []journal.Draft{{Kind: control.RecPolicy, Must: true, Body: want}}, nil
+	})
+}
+
+// Run works in the team until its lead has asked the guest to end and it has agreed, it
+// is taken out of the registry, or ctx ends. A guest that has agreed removes its own entry:
+// no other lead does that for a member that it did not start.
+func (g *Guest) Run(ctx context.Context, wo worker.Options) error {
+	wo.Root, wo.Team, wo.State, wo.Instance, wo.Minter, wo.Version, wo.Guest = g.o.Root, g.State.Team, g.State.Dir, g.Instance, g.o.Minter, g.o.Version, &g.guest
+	if wo.Dir == "" {
+		wo.Dir = g.guest.Cwd
+	}
+	w, err := worker.Open(ctx, wo)
+	if err != nil {
+		return err
+	}
+	err = w.Run(ctx)
+	if err = errors.Join(err, w.Close()); err != nil {
+		return err
+	}
+	err = g.o.Remove(context.WithoutCancel(ctx), g.State.Team, string(g.Name))
+	var missing *team.NotFoundError
+	if errors.As(err, &missing) || errors.Is(err, os.ErrNotExist) {
+		return nil // its lead, or the end of the team, was faster
+	}
+	return err
+}

@@ -1,0 +1,3 @@
+package teams_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,95 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"waggle"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/team"
+)
+
+// Migrated is what a change of layout did.
+type Migrated struct {
+	Team    string   `json:"team"`
+	Layout  string   `json:"layout"`  // the one that the team has now
+	Changed bool     `json:"changed"` // mailboxes were moved or put together
+	Members []string `json:"members"` // who has a mailbox
+	Notes   []string `json:"notes"`   // what was found wrong with the files
+}
+
+// Migrate moves a team's mailboxes to a layout while its members go on, and puts
+// together what a member has in both. One that was cut short is finished by the
+// next. Claude Code knows arrays only, so only a team that waggle leads is moved to
+// lines.
+func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.Layout) (m *Migrated, err error) {
+	reg, err := team.Open(o.Root, name, team.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.Guarded(ctx, name, "team migrate")
+	if err != nil {
+		return nil, err
+	}
+	if to != mailbox.Array && s == nil {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "team migrate", Msg: fmt.Sprintf("team %s is not led by waggle, and whoever leads it could not read its mail any more", name),
+			Hint: "Claude Code reads and writes the layout array only"}
+	}
+	release, err := reg.Hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	boxes := o.Boxes(name)
+	m = &Migrated{Team: string(name), Layout: to.String(), Members: []string{}, Notes: []string{}}
+	m.Changed, err = boxes.Migrate(ctx, to, mailbox.Options{Report: func(r mailbox.Report) { m.Notes = append(m.Notes, r.What) }})
+	if err != nil {
+		return nil, &operator.Error{Code: operator.Code(err), Op: "team migrate", Err: err, Hint: "nothing is lost; the same command goes on where this one stopped"}
+	}
+	names, err := boxes.Names()
+	for _, n := range names {
+		m.Members = append(m.Members, string(n))
+	}
+	return m, err
+}
+
+// MigratedSchema is what bringing a team's files to the newest version did, or with
+// DryRun would do.
+type MigratedSchema struct {
+	Team   string `json:"team"`
+	DryRun bool   `json:"dry_run"`
+	team.Migration
+}
+
+// MigrateSchema brings a team's files to the newest version, step by step
+// (team.Migrate). Old mail that lies in the team's directory goes to the archive.
+func (o Operator) MigrateSchema(ctx context.Context, name waggle.TeamName, dry bool) (*MigratedSchema, error) {
+	reg, err := team.Open(o.Root, name, o.files())
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := o.Guarded(ctx, name, "team migrate")
+	if err != nil {
+		return nil, err
+	}
+	kept, err := mail.Of(o.Operator).ArchiveOf(s, cfg)
+	if err != nil {
+		return nil, err
+	}
+	m, err := reg.KeepIn(kept).Migrate(ctx, dry)
+	var version *team.VersionError
+	if errors.As(err, &version) {
+		return nil, &operator.Error{Code: operator.CodeRefused, Op: "team migrate", Err: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &MigratedSchema{Team: string(name), DryRun: dry, Migration: *m}, nil
+}

@@ -1,0 +1,71 @@
+package teams_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"waggle"
+	"waggle/operator/mail"
+	"waggle/operator/teams"
+)
+
+// outside is what of a Markdown text stands in no fence, by its lines.
+func outside(t interface{ Fatalf(string, ...any) }, text string) []string {
+	var lines []string
+	fence := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case fence == "" && strings.HasPrefix(line, "```"):
+			fence = strings.TrimSuffix(line, "text")
+		case fence != "" && strings.HasPrefix(line, fence):
+			fence = ""
+		case fence == "":
+			lines = append(lines, line)
+		}
+	}
+	if fence != "" {
+		t.Fatalf("a fence is open at the end:\n%s", text)
+	}
+	return lines
+}
+
+// TestMarkdownIsOnlyText: whatever members write, the export has the same headings,
+// and nothing of theirs stands in it as Markdown, HTML or an escape sequence.
+func TestMarkdownIsOnlyText(t *testing.T) {
+	words := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"```", "````", "```text", "~~~", "\n", "# x", "<b>", "- [ ] y", "> z"})).Draw(t, "words"), "")
+	})
+	hostile := rapid.OneOf(words, rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("`#|<>[]()*_!\\\n\t\r ax-~&\x1b\u202e"))))
+	rapid.Check(t, func(t *rapid.T) {
+		s := func(label string) string { return hostile.Draw(t, label) }
+		e := &teams.TeamExport{Team: "api", Description: s("description"), ActiveMembers: []waggle.MemberName{"w"},
+			Members:   []teams.TeamMember{{Name: "w", Type: s("type"), Color: s("color"), Prompt: s("prompt"), Files: []string{s("file")}}},
+			Mailboxes: []teams.TeamMailbox{{Member: "w", Entries: []mail.InboxEntry{{From: s("from"), Kind: "text", Timestamp: s("time"), Text: s("text"), Warnings: []string{s("warning")}}}}},
+			Tasks:     []teams.TeamTask{{ID: "1", Subject: s("subject"), Owner: s("owner"), Status: s("status")}}, Problems: []string{s("problem")}}
+		var b bytes.Buffer
+		if err := e.Markdown(&b); err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(b.String(), "\x1b\u202e\r") {
+			t.Fatalf("it can move the cursor: %q", b.String())
+		}
+		headings := 0
+		for _, line := range outside(t, b.String()) {
+			if strings.HasPrefix(line, "#") {
+				headings++
+			}
+			plain := strings.NewReplacer(`\\`, "", `\<`, "", `\[`, "", "\\`", "").Replace(line)
+			plain = strings.TrimPrefix(plain, "- [ ] ")
+			if strings.ContainsAny(plain, "<[`") {
+				t.Fatalf("%q", line)
+			}
+		}
+		if headings != 7 {
+			t.Fatalf("%d headings:\n%s", headings, b.String())
+		}
+	})
+}

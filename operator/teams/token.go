@@ -1,0 +1,194 @@
+package teams
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/team"
+	"waggle/transport"
+	"waggle/worker"
+)
+
+// joinToken is what STATE keeps of a token: never the token itself. Its file is
+// taken away by whoever uses it first.
+type joinToken struct {
+	V       int                 `json:"v"`
+	SHA256  string              `json:"sha256"`
+	Expires time.Time           `json:"expires"`
+	Member  teamfile.FileMember `json:"member"`
+}
+
+// Minted is a token that lets one process join a team, once (TRUST 2: a membership
+// is an instance of its own).
+type Minted struct {
+	Team    string `json:"team"`
+	Member  string `json:"member"`
+	Token   string `json:"token"` // TEAM:SECRET
+	Expires string `json:"expires"`
+}
+
+// DefaultTokenLife is how long a token may be used.
+const DefaultTokenLife = 10 * time.Minute
+
+// MintToken makes a token with which one process that waggle does not start can
+// join a team as m. It is the operator's: a member's process is refused and
+// recorded. life 0 means DefaultTokenLife.
+func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfile.FileMember, life time.Duration) (Minted, error) {
+	if life == 0 {
+		life = DefaultTokenLife
+	}
+	if _, err := waggle.ParseNewMember(string(m.Name)); err != nil {
+		return Minted{}, &operator.Error{Code: operator.CodeUsage, Op: "token", Err: err}
+	}
+	if life < 0 || life > 24*time.Hour {
+		return Minted{}, &operator.Error{Code: operator.CodeUsage, Op: "token", Msg: "a token may be used for at most 24h"}
+	}
+	s, err := o.Led(ctx, name)
+	if err != nil {
+		return Minted{}, err
+	}
+	if err := o.Guard(ctx, s, "token"); err != nil {
+		return Minted{}, err
+	}
+	if now, ok := s.Lead.Member(m.Name); ok && now.Left == nil {
+		return Minted{}, &operator.Error{Code: operator.CodeRefused, Op: "token", Msg: fmt.Sprintf("%s is a member of %s already", m.Name, name)}
+	}
+	secret, err := transport.NewToken(o.Minter.Rand)
+	if err != nil {
+		return Minted{}, err
+	}
+	if err := os.MkdirAll(s.Dir.Tokens(), 0o700); err != nil {
+		return Minted{}, fmt.Errorf("token: %w", err)
+	}
+	now := o.Minter.Now()
+	if err := dropExpired(s.Dir.Tokens(), now); err != nil {
+		return Minted{}, err
+	}
+	t := joinToken{V: 1, SHA256: hashToken(secret), Expires: now.Add(life).UTC(), Member: m}
+	if err := writeToken(s.Dir.Tokens(), t); err != nil {
+		return Minted{}, err
+	}
+	return Minted{Team: string(name), Member: string(m.Name), Token: string(name) + ":" + secret, Expires: waggle.FormatTime(t.Expires)}, nil
+}
+
+// JoinWith uses a token: it makes the membership, on record with the token's hash
+// as its channel, and returns what a worker needs to run it. A token is used once,
+// and not after it expired.
+func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State, added team.Member, i control.Instance, err error) {
+	refuse := func(why string) error {
+		return &operator.Error{Code: operator.CodeRefused, Op: "join", Msg: why, Hint: "the operator makes one with waggle team token NAME"}
+	}
+	teamName, secret, ok := strings.Cut(strings.TrimSpace(token), ":")
+	name, err := waggle.ParseTeam(teamName)
+	if !ok || err != nil || secret == "" {
+		return nil, added, "", refuse("that is no token: it has the form TEAM:SECRET")
+	}
+	if s, err = o.Led(ctx, name); err != nil {
+		return nil, added, "", err
+	}
+	hash := hashToken(secret)
+	path := tokenPath(s.Dir.Tokens(), hash)
+	t, err := readToken(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, added, "", refuse("this token was never made, was used, or has expired")
+	}
+	if err != nil {
+		return nil, added, "", err
+	}
+	if t.SHA256 != hash || !o.Minter.Now().Before(t.Expires) {
+		return nil, added, "", refuse("this token has expired")
+	}
+	// Whoever takes the file away has the token; nobody else gets this far.
+	if err := os.Remove(path); err != nil {
+		return nil, added, "", refuse("this token was used by somebody else at this moment")
+	}
+	added, i, err = o.join(ctx, s, t.Member, false, "token "+hash[:16])
+	if err != nil {
+		return nil, added, "", errors.Join(err, writeToken(s.Dir.Tokens(), t))
+	}
+	return s, added, i, nil
+}
+
+// Work joins a team with a token, and runs the member in this process until it is asked to
+// end (worker.Join). Of w count Agent, Environ, Output, Terminal, Begun, GateWait, Log and
+// Observe; the token says the rest.
+func (o Operator) Work(ctx context.Context, token string, w worker.Options) error {
+	s, _, i, err := o.JoinWith(ctx, token)
+	if err != nil {
+		return err
+	}
+	own := process.Of(o.Operator).Worker(s, i)
+	own.Agent, own.Output, own.Terminal, own.Begun, own.GateWait, own.Observe = w.Agent, w.Output, w.Terminal, w.Begun, w.GateWait, w.Observe
+	if w.Environ != nil {
+		own.Environ = w.Environ
+	}
+	if w.Log != nil {
+		own.Log = w.Log
+	}
+	return worker.Join(ctx, own)
+}
+
+func hashToken(secret string) string {
+	sum := sha256.Sum256([]byte("waggle/join/1\x00" + secret))
+	return hex.EncodeToString(sum[:])
+}
+
+func tokenPath(dir, hash string) string { return filepath.Join(dir, hash[:32]+".json") }
+
+func writeToken(dir string, t joinToken) error {
+	data, err := jsonobj.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteFile(tokenPath(dir, t.SHA256), data, atomicfile.Options{Sync: atomicfile.SyncData})
+}
+
+// maxTokenFile is the size up to which a token's file is read.
+const maxTokenFile = 1 << 20
+
+func readToken(path string) (joinToken, error) {
+	data, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxTokenFile})
+	if err != nil {
+		return joinToken{}, err
+	}
+	var t joinToken
+	if err := json.Unmarshal(data, &t); err != nil {
+		return joinToken{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if t.V != 1 {
+		return joinToken{}, fmt.Errorf("%s: version %d is not known here", path, t.V)
+	}
+	return t, nil
+}
+
+// dropExpired takes away the tokens that nobody can use any more.
+func dropExpired(dir string, now time.Time) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if t, err := readToken(f); err == nil && !now.Before(t.Expires) {
+			if err := os.Remove(f); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("token: %w", err)
+			}
+		}
+	}
+	return nil
+}

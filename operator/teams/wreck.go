@@ -1,0 +1,29 @@
+package teams
+
+import (
+	"context"
+
+	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
+)
+
+// deleteWreck is Delete of such a team.
+func (o Operator) deleteWreck(ctx context.Context, s *operator.State, do DeleteOptions, d *Deleted) error {
+	for _, m := range s.Lead.Live() {
+		if m.Process == nil || m.Process.ID.Inside || !m.Process.ID.Alive() {
+			continue
+		}
+		r := inspect.Running{Name: m.Name, PID: m.Process.ID.PID}
+		if do.Tell != nil {
+			do.Tell(r, true)
+		}
+		d.Ended = append(d.Ended, r)
+	}
+	end, err := process.Of(o.Operator).EndWreck(ctx, s, process.StopOptions{Force: true})
+	if err != nil {
+		return err
+	}
+	d.Archive, d.Tasks = end.Archive, "archived"
+	return nil
+}

@@ -1,0 +1,19 @@
+package operator
+
+import (
+	"strings"
+
+	"waggle"
+	"waggle/control"
+	"waggle/team"
+)
+
+// UIDOf is the one way to derive a team's uid from its registry: of a team of ours it
+// is what the registry holds in the form of a session id, of another program's it is
+// its session, and of one without a session when it was made.
+func UIDOf(cfg *team.Config) control.TeamUID {
+	if cfg.LeadSessionID == "" {
+		return control.TeamUID("created " + waggle.FormatTime(cfg.CreatedAt))
+	}
+	return control.TeamUID(strings.ReplaceAll(cfg.LeadSessionID, "-", ""))
+}
