@@ -26,6 +26,22 @@ func TestInstalls(t *testing.T) {
 	if got, err := w.store.Installs(waggle + "2"); err != nil || len(got) > 0 {
 		t.Errorf("of another program: %q, %v", got, err)
 	}
+	linked := newWorld(t)
+	bin, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, link := filepath.Join(bin, "real"), filepath.Join(bin, "link")
+	linked.write(target, "", 0o755)
+	if err := os.Symlink(target, link); err == nil {
+		c, err := linked.store.Install(linked.path, link)
+		if err == nil {
+			err = linked.store.Apply(context.Background(), c)
+		}
+		if got, gerr := linked.store.Installs(target); err != nil || gerr != nil || len(got) != 1 {
+			t.Errorf("by a link: %q, %v, %v", got, err, gerr)
+		}
+	}
 	if err := os.Remove(w.path); err != nil { // somebody else did it
 		t.Fatal(err)
 	}
