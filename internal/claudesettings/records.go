@@ -12,7 +12,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Installs lists the settings files in which an install by program has its hooks still.
+// Installs lists the settings files in which an install by program, a path without
+// links, has its hooks still.
 func (s Store) Installs(program string) ([]string, error) {
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +33,7 @@ func (s Store) Installs(program string) ([]string, error) {
 		if err := json.Unmarshal(b, &r); err != nil {
 			return nil, fmt.Errorf("read %s: %w", path, err)
 		}
-		if r.Program != program {
+		if !leads(r.Program, program) {
 			continue
 		}
 		if l, err := s.Look(r.Path); err == nil && l.Installed() {
@@ -40,4 +41,10 @@ func (s Store) Installs(program string) ([]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// leads reports whether a path is program or, through links, leads to it.
+func leads(path, program string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	return path == program || err == nil && real == program
 }

@@ -43,6 +43,10 @@ var confirms = []struct {
 		s.next("[status 0]")
 		return "$W hooks install"
 	}, func(s *shellSession) bool { return exists(s, "claude", "settings.json") }},
+	{"uninstall", "remove these files?", func(s *shellSession) string {
+		installed(s, "p")
+		return "$W uninstall --prefix p"
+	}, func(s *shellSession) bool { return !exists(s, "p", "bin", "waggle") }},
 	{"resume with a changed file", "go on with what was accepted?", func(s *shellSession) string {
 		s.press("$W up w.yaml\n")
 		s.next("is up")

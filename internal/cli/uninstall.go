@@ -193,7 +193,7 @@ func (a *App) askUninstall(ctx context.Context, f uninstallFlags, doc uninstallD
 	}
 	list := strings.Join(lines, "\n")
 	if !f.yes && a.canAsk() {
-		yes, err := a.yes(ctx, list, fmt.Sprintf("remove these %d files?", len(lines)))
+		yes, err := a.yes(ctx, list, "remove these files?")
 		if err == nil && !yes {
 			err = &operator.Error{Code: operator.CodeRefused, Op: "uninstall", Msg: "nothing was removed"}
 		}

@@ -68,6 +68,9 @@ func Find(program string) (*Installation, error) {
 
 // Open reads the record below a prefix.
 func Open(prefix string) (*Installation, error) {
+	if real, err := filepath.EvalSymlinks(prefix); err == nil {
+		prefix = real // hooks name the program by this path
+	}
 	path := filepath.Join(prefix, filepath.FromSlash(RecordName))
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,0 +1,41 @@
+package home_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/home"
+	"waggle/spawn"
+)
+
+// TestRunning: of every team, whatever its wire tree, the processes that live are listed,
+// by team; those that ended, or whose pid is another's now, are not.
+func TestRunning(t *testing.T) {
+	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
+	if got, err := h.Running(); err != nil || len(got) > 0 {
+		t.Fatalf("without a team: %v, %v", got, err)
+	}
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	recycled := self
+	recycled.Start += "0"
+	note := func(root, team, name string, id spawn.Identity) {
+		t.Helper()
+		d := open(t, h, root, waggle.TeamName(team), "uid", time.Now())
+		if err := d.NoteStarted(home.Started{Team: waggle.TeamName(team), Root: root, Name: waggle.MemberName(name), ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note("file:///b", "web", "team-lead", self)
+	note("file:///a", "api", "team-lead", self)
+	note("file:///a", "old", "team-lead", recycled)
+	got, err := h.Running()
+	if err != nil || len(got) != 2 || got[0].Team != "api" || got[1].Team != "web" || got[1].Root != "file:///b" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

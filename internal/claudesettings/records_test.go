@@ -1,0 +1,59 @@
+package claudesettings_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestInstalls: the files with the hooks of one program are named, until they are taken
+// out; those of another program are not.
+func TestInstalls(t *testing.T) {
+	w := newWorld(t)
+	if got, err := w.store.Installs(waggle); err != nil || len(got) > 0 {
+		t.Fatalf("before the install: %q, %v", got, err)
+	}
+	w.install()
+	real, err := filepath.EvalSymlinks(w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.store.Installs(waggle); err != nil || !slices.Equal(got, []string{real}) {
+		t.Errorf("%q, %v, want %s", got, err, real)
+	}
+	if got, err := w.store.Installs(waggle + "2"); err != nil || len(got) > 0 {
+		t.Errorf("of another program: %q, %v", got, err)
+	}
+	linked := newWorld(t)
+	bin, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, link := filepath.Join(bin, "real"), filepath.Join(bin, "link")
+	linked.write(target, "", 0o755)
+	if err := os.Symlink(target, link); err == nil {
+		c, err := linked.store.Install(linked.path, link)
+		if err == nil {
+			err = linked.store.Apply(context.Background(), c)
+		}
+		if got, gerr := linked.store.Installs(target); err != nil || gerr != nil || len(got) != 1 {
+			t.Errorf("by a link: %q, %v, %v", got, err, gerr)
+		}
+	}
+	if err := os.Remove(w.path); err != nil { // somebody else did it
+		t.Fatal(err)
+	}
+	if got, err := w.store.Installs(waggle); err != nil || len(got) > 0 {
+		t.Errorf("without the file: %q, %v", got, err)
+	}
+	w.install()
+	c, err := w.store.Uninstall(w.path)
+	if err == nil {
+		err = w.store.Apply(context.Background(), c)
+	}
+	if got, gerr := w.store.Installs(waggle); err != nil || gerr != nil || len(got) > 0 {
+		t.Errorf("after the uninstall: %q, %v, %v", got, err, gerr)
+	}
+}

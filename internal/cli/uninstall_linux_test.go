@@ -1,0 +1,27 @@
+package cli_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"waggle/internal/install"
+)
+
+// installed leaves what install.sh leaves below a prefix: one file, and the record of it.
+func installed(s *shellSession, prefix string) {
+	s.t.Helper()
+	for name, text := range map[string]string{
+		"bin/waggle":       "program",
+		install.RecordName: fmt.Sprintf("waggle-install 1\nversion v1\nfile %x bin/waggle\n", sha256.Sum256([]byte("program"))),
+	} {
+		path := filepath.Join(s.dir, prefix, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
