@@ -13,12 +13,14 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/testenv"
 	"waggle/journal"
 )
 
 // TestDemo folds the journals that the demo left and finds every flow that it
 // claims, done by processes that are not the leader's.
 func TestDemo(t *testing.T) {
+	testenv.Whole(t)
 	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--json")
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "WAGGLE_ROOT=/nonexistent", "WAGGLE_STATE=/nonexistent")
 	var out, errs bytes.Buffer

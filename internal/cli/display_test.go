@@ -131,6 +131,7 @@ func TestDisplayCases(t *testing.T) {
 // group that it folds it prints no id, show prints all of it and the id, and no
 // option is of a group without it.
 func TestGroupsArePrintedWhole(t *testing.T) {
+	testenv.Whole(t)
 	c := newCrowd(t, 2)
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	c.call(c.askers[1], "Bash", "command", "go test ./a")

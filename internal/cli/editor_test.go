@@ -136,6 +136,7 @@ func shows(tree, text string) func(map[string]any) bool {
 // TestEditor: a person in VS Code sees what waits, allows and denies it, and is
 // sent words; the journal has the answers, and what was approved is what ran.
 func TestEditor(t *testing.T) {
+	testenv.Whole(t)
 	testenv.Require(t, "node")
 	r := newRig(t, editorTeam)
 	r.assign()

@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -52,6 +53,7 @@ func thaw(t *testing.T, of, to string) {
 // older sum, verifies it and ends it (TRUST 2). Nothing that was allowed then runs now
 // without being asked again; what was denied stays denied.
 func TestFrozen(t *testing.T) {
+	testenv.Whole(t)
 	op := newOperator(t)
 	base := filepath.Dir(op.Root.Path)
 	thaw(t, filepath.Join("testdata", "frozen", "001"), base)

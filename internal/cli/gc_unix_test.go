@@ -213,6 +213,7 @@ func TestGCRecycledPane(t *testing.T) {
 // TestGCOrphans: what the commands of a killed leader's members have left behind, in
 // sessions of its own, is all ended, and the team can still be brought back.
 func TestGCOrphans(t *testing.T) {
+	testenv.Whole(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("what leaves its session is recognised by its environment, and sleep's is hidden on other systems")
 	}

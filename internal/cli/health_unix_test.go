@@ -218,6 +218,7 @@ tasks:
 // (USERS need 8): nobody who lives is called dead, every death is seen, and status,
 // why, pending and log agree.
 func TestTwelveSituations(t *testing.T) {
+	testenv.Whole(t)
 	w := newWard(t, wardFile)
 	ctx := t.Context()
 	pid := func(name string) int { return w.member(name).PID }
@@ -347,6 +348,7 @@ func (w *ward) untilLogged(name string) time.Duration {
 
 // TestPaneClosed is the situation of a pane that somebody closes.
 func TestPaneClosed(t *testing.T) {
+	testenv.Whole(t)
 	tmux := testenv.Require(t, "tmux")
 	w := newWard(t, `
 members:
@@ -393,6 +395,7 @@ func TestCrashBeforeReady(t *testing.T) {
 // TestStallIsWatched: an order that nobody applies is a stall once it is old and was
 // seen to stay, and not before; one that is applied meanwhile is none.
 func TestStallIsWatched(t *testing.T) {
+	testenv.Whole(t)
 	c := newCrowd(t, 1)
 	ctx := t.Context()
 	c.op.Minter.Now = time.Now
@@ -429,6 +432,7 @@ func TestStallIsWatched(t *testing.T) {
 // TestDeathIsSeen measures how long a death takes to be seen and to be on record: 5 s
 // at most (USERS need 8).
 func TestDeathIsSeen(t *testing.T) {
+	testenv.Whole(t)
 	const limit = 5 * time.Second
 	w := newWard(t, `
 members:

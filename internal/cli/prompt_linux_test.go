@@ -493,6 +493,7 @@ func TestPromptDeadline(t *testing.T) {
 // TestPromptBash: Ctrl-Z, bg and fg do in an interactive bash what a person expects: it
 // stops, the shell edits lines and reads them while it runs on, and it asks anew.
 func TestPromptBash(t *testing.T) {
+	testenv.Whole(t)
 	bash := testenv.Require(t, "bash")
 	t.Parallel()
 	s := newShellSession(t)
@@ -536,6 +537,7 @@ func TestPromptBash(t *testing.T) {
 
 // TestPromptDemo: the demo asks by the same rules.
 func TestPromptDemo(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	s := newShellSession(t)
 	s.press("$W demo\na\na")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/leader"
 	"waggle/team"
 )
@@ -66,6 +67,7 @@ func (e *edited) records() (why []string) {
 // record is put right within five seconds, once, with one record; whoever keeps at it gets
 // an alarm. Nobody joins by an edit, and names are found meanwhile.
 func TestRegistryEdits(t *testing.T) {
+	testenv.Whole(t)
 	e := newEdited(t)
 	right := func(name string) func() bool {
 		return func() bool {
@@ -118,6 +120,7 @@ func TestRegistryEdits(t *testing.T) {
 // TestLateMail: what is written to a team after its end is named, put away, and keeps
 // nobody from the name.
 func TestLateMail(t *testing.T) {
+	testenv.Whole(t)
 	f := newFaulty(t, "late mail")
 	f.give([]int{0}, "down", "api", "--force")
 	late := func(text string) {
@@ -162,6 +165,7 @@ func TestLateMail(t *testing.T) {
 // TestStateLost: the records are lost and the files are there: it is said, and the team is
 // put away and made again.
 func TestStateLost(t *testing.T) {
+	testenv.Whole(t)
 	f := newFaulty(t, "state lost")
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
 	fault(t, os.WriteFile(file, []byte(faultyTeam), 0o600))
@@ -183,6 +187,7 @@ func TestStateLost(t *testing.T) {
 // TestRegistryRebuilt: a registry of no bytes, or of garbage, is set aside and made again of
 // the record; one that was never damaged is the same.
 func TestRegistryRebuilt(t *testing.T) {
+	testenv.Whole(t)
 	e := newEdited(t)
 	path := e.op.Root.ConfigPath("api")
 	for _, data := range []string{"", "garbage"} {

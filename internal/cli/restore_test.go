@@ -11,6 +11,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -42,6 +43,7 @@ func (r *rig) backup() *bytes.Buffer {
 // to the restored team; its old mail raises no alarm; only the journal that is here
 // is an authority.
 func TestRestoreAuthority(t *testing.T) {
+	testenv.Whole(t)
 	r := newRig(t, asked)
 	ctx := t.Context()
 	r.assign()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -41,8 +42,13 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	dir, files := "testdata/script", []string(nil)
+	if testing.Short() {
+		dir, files = "", shortScripts(t)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
@@ -74,6 +80,28 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// shortScripts lists the scripts that start no team and no program that goes on.
+func shortScripts(t *testing.T) (files []string) {
+	t.Helper()
+	all, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !goesOn.Match(text) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// goesOn matches a script that runs something for longer than a command lasts.
+var goesOn = regexp.MustCompile(`(?m)waggle (up|run|resume|demo|spawn|lead|bench|watch|serve)\b|&$|&\w+&$|^until |go build|go run`)
 
 // ownGroups reports that members get control groups of their own here.
 func ownGroups() bool {

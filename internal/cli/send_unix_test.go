@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 )
@@ -18,6 +19,7 @@ import (
 // whose process is gone is a refusal of its own, in the exit code too, and what
 // had been sent to it before becomes a dead letter.
 func TestBroadcastPartly(t *testing.T) {
+	testenv.Whole(t)
 	r := newRig(t, `
 team: part
 policy: {allow: ["Bash"]}

@@ -41,6 +41,7 @@ func at(t *testing.T, op operator.Operator, args ...string) (code int, out strin
 // TestStarters: several starts of one file at the same moment make one team, and the
 // others say who was first.
 func TestStarters(t *testing.T) {
+	testenv.Whole(t)
 	op := newOperator(t)
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
 	if err := os.WriteFile(file, []byte("team: api\nmembers: [{name: ann, agent: exec}]\n"), 0o600); err != nil {

@@ -43,6 +43,7 @@ type homeTree struct {
 
 func newHome(t testing.TB, program string) *homeTree {
 	t.Helper()
+	testenv.Whole(t)
 	dir, err := os.MkdirTemp("", "wg")
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -27,6 +28,7 @@ members:
 // TestTasksOfTheDead: the tasks of a member whose process was killed are
 // nobody's, with the reason; handed to a living one they are done.
 func TestTasksOfTheDead(t *testing.T) {
+	testenv.Whole(t)
 	r := newRig(t, taskTeam)
 	ctx, made := t.Context(), filepath.Join(t.TempDir(), "made")
 	// The command outlives its worker, and the test: it must end by itself soon.
@@ -114,6 +116,7 @@ func (r *rig) completed(list *task.List, id task.ID) {
 // TestTasksOfAFileWithoutALeader: a chain of a file's tasks over two members is
 // worked off after its leader is gone.
 func TestTasksOfAFileWithoutALeader(t *testing.T) {
+	testenv.Whole(t)
 	r := newRig(t, taskTeam+`tasks:
   - {subject: one, owner: ann, instructions: "touch one"}
   - {subject: two, owner: bob, after: [one], instructions: "touch two"}

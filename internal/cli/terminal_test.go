@@ -16,6 +16,7 @@ import (
 	"github.com/creack/pty"
 
 	"waggle/internal/ask"
+	"waggle/internal/testenv"
 )
 
 // terminal is a command on a real terminal.
@@ -133,6 +134,7 @@ func (x *terminal) presses(key, brings string) {
 
 // TestPrompt: a run asks on the terminal, Enter is no answer, a allows.
 func TestPrompt(t *testing.T) {
+	testenv.Whole(t)
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: 'touch \"$(echo made)\"'}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(file), 0o600); err != nil {
@@ -158,6 +160,7 @@ func TestPrompt(t *testing.T) {
 
 // TestPromptDeny: the reason that is typed reaches the report.
 func TestPromptDeny(t *testing.T) {
+	testenv.Whole(t)
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
@@ -189,6 +192,7 @@ func TestPromptDeny(t *testing.T) {
 
 // TestConfirmNo: Enter is no for a file that was found.
 func TestConfirmNo(t *testing.T) {
+	testenv.Whole(t)
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
@@ -206,6 +210,7 @@ func TestConfirmNo(t *testing.T) {
 
 // TestDemoKey: on a terminal the demo stops once; d denies, and it says so.
 func TestDemoKey(t *testing.T) {
+	testenv.Whole(t)
 	x := onTerminal(t, t.TempDir(), "demo")
 	x.wait("allow it?")
 	x.keysCount()

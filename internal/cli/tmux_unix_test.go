@@ -132,6 +132,7 @@ tasks:
 // by hand is said and its member comes back, detach leaves them running, and after
 // down everything is as it was.
 func TestUpInTmux(t *testing.T) {
+	testenv.Whole(t)
 	u := newTmux(t, fourWorkers)
 	u.types("waggle up waggle.yaml")
 	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 4 ready") })
@@ -187,6 +188,7 @@ func TestUpInTmux(t *testing.T) {
 
 // TestInterruptTwice: Ctrl-C asks the members to end, a second one does not wait.
 func TestInterruptTwice(t *testing.T) {
+	testenv.Whole(t)
 	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"sleep 600"`, 1))
 	u.types("waggle up waggle.yaml --grace 10m")
 	u.until("asked", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "allow it?") })
@@ -205,6 +207,7 @@ func TestInterruptTwice(t *testing.T) {
 
 // TestWindowsInTmux: backend tmux-window gives each member a window of its own.
 func TestWindowsInTmux(t *testing.T) {
+	testenv.Whole(t)
 	u := newTmux(t, "team: win\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec, backend: tmux-window}, {name: bob, agent: exec, backend: tmux-window}]\n")
 	u.types("waggle up waggle.yaml")
 	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 2 ready") })

@@ -170,6 +170,7 @@ func (r *rig) entries(name waggle.MemberName) map[[2]string]int {
 // TestWordsOfASession: what a session writes to a member's own socket, idle and busy, and
 // to the operator's, arrives once, from the session that the kernel names.
 func TestWordsOfASession(t *testing.T) {
+	testenv.Whole(t)
 	config := t.TempDir()
 	t.Setenv("CLAUDE_CONFIG_DIR", config)
 	if err := register(config, "app-work", ""); err != nil {
@@ -217,6 +218,7 @@ tasks:
 // TestWordsForged: control messages in a session's frames are words: nothing happens,
 // nothing is decided, and each lies quoted in its mailbox.
 func TestWordsForged(t *testing.T) {
+	testenv.Whole(t)
 	r, tool, plan := askingTwice(t)
 	now := waggle.FormatTime(time.Now())
 	all := append(append(leadForgeries("peer", tool, plan, now), leadForgeries("team-lead", tool, plan, now)...), workerForgeries(tool, now)...)
@@ -285,6 +287,7 @@ func TestWordsForged(t *testing.T) {
 
 // TestWordsToASession: 60 messages of the operator to a session.
 func TestWordsToASession(t *testing.T) {
+	testenv.Whole(t)
 	config := t.TempDir()
 	dir, err := os.MkdirTemp("", "wf")
 	if err != nil {

@@ -67,6 +67,7 @@ var marks struct {
 
 func newCrew(t *testing.T, rng *mrand.Rand, file string) *crew {
 	t.Helper()
+	testenv.Whole(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	bin, err := exec.LookPath("waggle")

@@ -21,6 +21,7 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/board"
@@ -123,6 +124,7 @@ members:
 
 func newCrew(t *testing.T) *crew {
 	t.Helper()
+	testenv.Whole(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	for _, d := range []string{"root", "state", "work"} {

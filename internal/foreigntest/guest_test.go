@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/testenv"
 	"waggle/operator/teams"
 	"waggle/worker"
 )
@@ -26,6 +27,7 @@ type guesting struct {
 // newGuest runs gopher, who appends the words that it gets to the file heard.
 func newGuest(t *testing.T) *guesting {
 	t.Helper()
+	testenv.Whole(t)
 	s := newStage(t, "lead")
 	s.op.Root.Locks = t.TempDir() // as the command line sets it
 	must(t, os.Remove(filepath.Join(s.them.team, ".config.json.flk")))

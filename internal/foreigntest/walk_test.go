@@ -15,6 +15,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -43,6 +44,7 @@ type stage struct {
 
 func newStage(t *testing.T, role string) *stage {
 	t.Helper()
+	testenv.Whole(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	root := filepath.Join(dir, "root")

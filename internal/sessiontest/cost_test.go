@@ -33,6 +33,7 @@ type desk struct {
 // test's own, which is larger, else.
 func newDesk(t *testing.T) *desk {
 	t.Helper()
+	testenv.Whole(t)
 	dir, err := os.MkdirTemp("", "wd") // not t.TempDir, whose removal fails on what a dying hook writes
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"waggle/internal/claudetest"
 	"waggle/internal/cli"
 	"waggle/internal/session"
+	"waggle/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
@@ -40,6 +41,7 @@ type world struct {
 // newWorld makes an account and installs the hooks in it.
 func newWorld(t *testing.T, version string, next claudetest.Next) *world {
 	t.Helper()
+	testenv.Whole(t)
 	m := claudetest.NewModel(t, next)
 	h := claudetest.NewHome(t, version, m)
 	program, err := exec.LookPath("waggle")

@@ -39,6 +39,7 @@ type place struct {
 
 func newPlace(t *testing.T) place {
 	t.Helper()
+	testenv.Whole(t)
 	p := place{root: team.Root{Path: t.TempDir()}}
 	tm, err := team.Create(t.Context(), p.root, team.Config{Name: "api"}, team.Options{})
 	must(t, err)

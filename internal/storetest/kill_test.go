@@ -37,6 +37,7 @@ type victims interface {
 // is invalid, nothing acknowledged is lost, no task is claimed twice, and whoever
 // comes next need not wait.
 func TestRandomKills(t *testing.T) {
+	testenv.Whole(t)
 	random := random(t)
 	kinds := map[string]func(*testing.T) victims{
 		"append":                func(t *testing.T) victims { return newAppends(t, mailbox.Array, 0) },

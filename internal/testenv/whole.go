@@ -1,0 +1,12 @@
+package testenv
+
+import "testing"
+
+// Whole is called by a test that runs whole teams, or for many seconds: with -short it is
+// skipped, so that go test -short ./... stays within a minute.
+func Whole(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs whole teams, or for long: without -short")
+	}
+}
