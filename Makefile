@@ -3,7 +3,7 @@
 SECONDS_OF_FUZZ ?= 60
 WAGGLE_CLAUDE_DIR ?= $(HOME)/.cache/waggle/claude
 
-.PHONY: check build test race fuzz soak mutants generate demo vuln interop-latest rename ci
+.PHONY: check build test race fuzz soak mutants generate demo vuln interop-latest rename dist ci
 
 # Before a commit.
 check:
@@ -59,6 +59,10 @@ interop-latest:
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" .ci/claude $(VERSION)
 	WAGGLE_CLAUDE_DIR="$(WAGGLE_CLAUDE_DIR)" WAGGLE_CLAUDE_VERSIONS=$(VERSION) WAGGLE_REQUIRE=claude,tmux,git \
 		go test -count=1 $$(grep -rl --include='*_test.go' waggle/internal/claudetest . | xargs -n 1 dirname | sort -u)
+
+# The files of a release, in dist/: for one system make dist SYSTEMS=linux/amd64
+dist:
+	go run ./internal/dist $(if $(VERSION),-version $(VERSION)) $(SYSTEMS)
 
 # Another module path everywhere: make rename MODULE=example.com/you/waggle
 rename:

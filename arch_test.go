@@ -41,6 +41,7 @@ var archRows = map[string]archRow{
 	"internal/program":        {0, "what a command name runs; the gate asks it, and policy stays pure"},
 	"internal/screen":         {0, "what output looks like; it does not know whose"},
 	"internal/ask":            {0, "the one reader of a terminal, for every face; it does not know what it asks about"},
+	"internal/install":        {0, "what install.sh has put somewhere; it knows no team"},
 	"internal/caught":         {0, "a panic as an error; it does not know whose"},
 	"internal/docgen/section": {0, "text between markers"},
 	"journal":                 {1, "bodies are opaque: the record does not know what it records"},
@@ -81,6 +82,7 @@ var archRows = map[string]archRow{
 	"internal/docgen":         {8, "a program of go generate"},
 
 	"internal/rename": {8, "a program of make rename"},
+	"internal/dist":   {8, "the program of make dist"},
 
 	"internal/conformance":       {0, "a list of tests; it reads sources and runs nothing"},
 	"internal/conformance/write": {8, "a program of go generate and of continuous integration"},
@@ -413,6 +415,9 @@ func archWalk(fn func(name string) error) error {
 		}
 		switch d.Name() {
 		case ".git", "testdata", "node_modules", "out":
+			return fs.SkipDir
+		}
+		if name == "dist" {
 			return fs.SkipDir
 		}
 		return nil

@@ -10,8 +10,9 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Append implements Journal.
-func (j *File) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) (recs []Record, err error) {
+// Append implements Journal. An append that is whole in its segment and could not be
+// flushed is waited for (Options.FlushWait), without the lock.
+func (j *File) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
 	if j.sticky != nil {
 		if err := j.mend(ctx); err != nil {
 			return nil, err
@@ -20,6 +21,17 @@ func (j *File) Append(ctx context.Context, w Writer, propose func() ([]Draft, er
 	if err := j.prepare(ctx); err != nil {
 		return nil, err
 	}
+	recs, err := j.appendLocked(ctx, w, propose)
+	if j.owed == nil || j.owed.recs == nil {
+		return recs, err
+	}
+	if ferr := j.awaitFlush(ctx, err); ferr != nil {
+		return nil, ferr
+	}
+	return recs, nil
+}
+
+func (j *File) appendLocked(ctx context.Context, w Writer, propose func() ([]Draft, error)) (recs []Record, err error) {
 	release, err := atomicfile.Flock(ctx, filepath.Join(j.dir, "lock"),
 		atomicfile.Options{Rank: atomicfile.RankJournal, Deadline: j.o.Deadline, Aside: j.dir})
 	if err != nil {
@@ -70,15 +82,18 @@ func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, er
 	if err != nil {
 		// The cut must be on record even when nothing else is.
 		if _, werr := j.write(ctx, w, drafts); werr != nil {
+			if j.owed != nil {
+				j.owed.recs = nil // nothing waits for it
+			}
 			return nil, errors.Join(err, werr)
 		}
 		return nil, err
 	}
 	recs, err := j.write(ctx, w, append(drafts, proposed...))
-	if err != nil || len(recs) == repairs {
+	if len(recs) <= repairs {
 		return nil, err
 	}
-	return recs[repairs:], nil
+	return recs[repairs:], err
 }
 
 // cutRest removes an unfinished append and keeps its bytes. The lock is held, so
@@ -119,7 +134,8 @@ func (j *File) cutRest() error {
 
 var errNotAlone = errors.New("another program writes to the segment without the lock")
 
-// write folds the drafts and appends them as one write.
+// write folds the drafts and appends them as one write. Of what is written and not
+// flushed it returns the records with the error, and folds none.
 func (j *File) write(ctx context.Context, w Writer, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -156,7 +172,12 @@ func (j *File) write(ctx context.Context, w Writer, drafts []Draft) ([]Record, e
 		}
 	}
 	if err := j.put(ctx, f, at, raw); err != nil {
-		return nil, j.failed(fmt.Errorf("append: %w", err))
+		err = j.failed(fmt.Errorf("append: %w", err))
+		if j.owed == nil {
+			return nil, err
+		}
+		j.owed.recs = recs
+		return recs, err
 	}
 	ok = true
 	j.id, j.cut, j.size = id, nil, after.off

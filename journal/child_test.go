@@ -42,7 +42,7 @@ func (c contest) run() error {
 			var m int
 			m, err = f.Write(p[n:min(len(p), n+1+rnd.IntN(300))])
 			n += m
-			time.Sleep(time.Duration(rnd.IntN(200)) * time.Microsecond)
+			time.Sleep(time.Duration(rnd.IntN(200)) * time.Microsecond) // real clock: time for another process to kill this one
 		}
 		return n, err
 	}

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"waggle/journal"
 	"waggle/journal/journaltest"
@@ -33,6 +35,7 @@ func (f *faults) next(what string) (how string) {
 
 func (f *faults) options() journal.Options {
 	o := quick
+	o.FlushWait = time.Millisecond
 	o.Write = func(file *os.File, p []byte) (int, error) {
 		switch f.next("write") {
 		case "EIO":
@@ -206,6 +209,7 @@ func TestUnflushed(t *testing.T) {
 		journaltest.Append(t, j0, someone, journaltest.Note(0))
 		reader, seen := open(t, d, quick)
 		o, broken, flushed := quick, true, 0
+		o.FlushWait = time.Millisecond
 		o.Sync = func(*os.File) error {
 			refresh(t, reader)
 			if broken {
@@ -236,6 +240,40 @@ func TestUnflushed(t *testing.T) {
 			t.Errorf("%d records, flushed %d times", len(fold.Records), flushed)
 		}
 		journaltest.Append(t, reader, someone, journaltest.Note(1))
+	}
+}
+
+// TestFlushAwaited: an append whose flush works after a while has worked, whoever appended
+// meanwhile; its records are folded once, in their order.
+func TestFlushAwaited(t *testing.T) {
+	d := newDir(t)
+	j0, _ := open(t, d, quick)
+	journaltest.Append(t, j0, someone, journaltest.Note(0))
+	o, tries := quick, 0
+	o.FlushWait = -1
+	o.Sync = func(*os.File) error {
+		if tries++; tries == 6 { // the lock is free by then
+			journaltest.Append(t, j0, someone, journaltest.Note(2))
+		}
+		if tries < 8 {
+			return syscall.EIO
+		}
+		return nil
+	}
+	j, fold := open(t, d, o)
+	recs := journaltest.Append(t, j, someone, journaltest.Note(1))
+	if len(recs) != 1 || recs[0].Seq != 2 {
+		t.Errorf("%v", recs)
+	}
+	same(t, "the fold", fold.Records, verified(t, d))
+	if len(fold.Records) != 3 {
+		t.Errorf("%d records", len(fold.Records))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	tries = 0
+	cancel()
+	if _, err := j.Append(ctx, someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(3)}, nil }); err == nil {
+		t.Error("appended without a flush")
 	}
 }
 

@@ -32,6 +32,10 @@ type Options struct {
 	// Whole reads every line at first, whatever snapshot there is: that is for a process
 	// which acts on what it reads. It may use one that it has saved itself later.
 	Whole bool
+	// FlushWait is how long Append waits for a flush that fails, while the bytes are in
+	// the segment; 0 means 5 s, negative: until its context ends. That is for a process
+	// whose effects hang on its own records: one that it has given up counts all the same.
+	FlushWait time.Duration
 	// Write, Sync and Truncate replace the file operations of an append, for
 	// tests that make them fail. Nil in production.
 	Write    func(f *os.File, p []byte) (int, error)

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,11 +17,17 @@ import (
 // flushTries are the pauses before a flush that failed is tried again, under the lock.
 var flushTries = []time.Duration{time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond}
 
+const (
+	flushPause = 100 * time.Millisecond
+	flushWait  = 5 * time.Second
+)
+
 // unflushed is an append that is whole in its segment and whose flush failed. It cannot be taken
 // back: who reads without the lock may have folded it.
 type unflushed struct {
-	at  position
-	raw []byte
+	at   position
+	raw  []byte
+	recs []Record // of it, while Append waits
 }
 
 // put writes an append to the end of its segment and flushes it. What could not be
@@ -40,7 +47,7 @@ func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) err
 	if err == nil {
 		return nil
 	}
-	j.owed, j.cut = &unflushed{at, slices.Clone(raw)}, nil
+	j.owed, j.cut = &unflushed{at: at, raw: slices.Clone(raw)}, nil
 	for _, pause := range flushTries {
 		if perr := sleep(ctx, pause); perr != nil {
 			return errors.Join(err, perr)
@@ -50,6 +57,29 @@ func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) err
 		}
 	}
 	return err
+}
+
+// awaitFlush tries until what is owed is flushed and folded, or the time is over: cause is
+// why it was not flushed at first. Whoever gives up reads it with a later Refresh.
+func (j *File) awaitFlush(ctx context.Context, cause error) error {
+	if j.o.FlushWait >= 0 {
+		var done func()
+		ctx, done = context.WithTimeout(ctx, cmp.Or(j.o.FlushWait, flushWait))
+		defer done()
+	}
+	for j.owed != nil {
+		if sleep(ctx, flushPause) != nil {
+			j.owed.recs = nil
+			return cause
+		}
+		if err := j.settle(); err != nil {
+			cause = j.failed(fmt.Errorf("append: %w", err))
+			if j.owed == nil { // it is not there any more
+				return cause
+			}
+		}
+	}
+	return j.Refresh(ctx)
 }
 
 // settle flushes what this File owes. The same bytes are written again first: after a

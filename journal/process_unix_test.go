@@ -76,7 +76,7 @@ func TestProcesses(t *testing.T) {
 		for end := time.Now().Add(time.Duration(5+rnd.IntN(60)) * time.Millisecond); time.Now().Before(end); {
 			must(t, follower.Refresh(t.Context()))
 			endsWhole(t, seen.Records)
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // real clock: the writers are other processes
 		}
 		i := rnd.IntN(processes)
 		must(t, live[i].Process.Kill())

@@ -109,7 +109,10 @@ type Leader struct {
 	late    map[waggle.MemberName]bool // whose mailbox failed last time; with sending
 	tried   map[journal.Seq]bool       // orders that may be in their mailbox and are not on record as sent; with sending
 
-	mu     sync.Mutex // guards journals, folds and what follows; never held while a file is locked or a process awaited
+	// mu guards journals, folds and what follows. It is held while this process appends to a
+	// journal, and so while it waits for the journal's flock, which is a leaf; it is never
+	// held while another file is locked or a process is awaited.
+	mu     sync.Mutex
 	peers  map[control.Instance]*peer
 	procs  map[control.Instance]*spawn.Process
 	gone   map[control.Instance]bool           // found gone; let go by the pass after

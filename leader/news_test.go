@@ -46,7 +46,7 @@ func (s *session) lead(ctx context.Context) {
 			defer s.mu.Unlock()
 			s.wakes, s.at = append(s.wakes, wake), append(s.at, time.Now())
 		})
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(500 * time.Millisecond) // the bubble's clock
 	}
 }
 
@@ -86,7 +86,7 @@ func TestNoNews(t *testing.T) {
 			wg.Go(func() {
 				rng := rand.New(rand.NewPCG(uint64(i), 1))
 				for turn := range 5 {
-					time.Sleep(time.Duration(rng.IntN(5000)) * time.Millisecond)
+					time.Sleep(time.Duration(rng.IntN(5000)) * time.Millisecond) // the bubble's clock
 					r.says(n, waggle.TaskProgress{RequestID: "1", Timestamp: waggle.FormatTime(r.now),
 						Progress: waggle.Progress{Phase: "implementing", Message: fmt.Sprint(turn)}}, control.Said{ID: "1"})
 					r.says(n, waggle.IdleNotification{From: string(n), Timestamp: waggle.FormatTime(r.now), IdleReason: "available",
@@ -95,7 +95,7 @@ func TestNoNews(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // the bubble's clock
 		if got := s.take(); len(got) > 1 {
 			r.t.Errorf("woken %d times: %q", len(got), got)
 		}
@@ -105,7 +105,7 @@ func TestNoNews(t *testing.T) {
 			said := control.Said{Failed: n == "w3", Note: "out of luck"}
 			r.says(n, waggle.IdleNotification{From: string(n), Timestamp: waggle.FormatTime(r.now), IdleReason: "available"}, said)
 		}
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // the bubble's clock
 		s.mu.Lock()
 		late := len(s.at) > 0 && s.at[0].Sub(before) > 2*time.Second
 		s.mu.Unlock()
@@ -119,32 +119,32 @@ func TestNoNews(t *testing.T) {
 // result, and when all are idle; what comes together is one wake-up.
 func TestNews(t *testing.T) {
 	crowd(t, 2, func(r *rig, s *session, names []waggle.MemberName) {
-		time.Sleep(250 * time.Millisecond) // between two passes, here and from here on
+		time.Sleep(250 * time.Millisecond) // the bubble's clock: between two passes, here and from here on
 		r.idle("w1", "")
 		r.idle("w2", "")
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // the bubble's clock
 		if diff := cmp.Diff([][]string{{" all idle"}}, s.take()); diff != "" {
 			r.t.Errorf("at the start (-want +got):\n%s", diff)
 		}
 		r.assign("w1", "1")
 		r.assign("w2", "2")
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // the bubble's clock
 		r.take("w1")
 		r.take("w2")
 		r.says("w1", waggle.TaskCompleted{From: "w1", TaskID: "1", Timestamp: waggle.FormatTime(r.now)}, control.Said{Task: "1", Note: "done"})
 		r.idle("w1", "1")
-		time.Sleep(2 * time.Second)
-		r.idle("w1", "") // and again, without anything new
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // the bubble's clock
+		r.idle("w1", "")            // and again, without anything new
+		time.Sleep(2 * time.Second) // the bubble's clock
 		if diff := cmp.Diff([][]string{{"w1 result"}}, s.take()); diff != "" {
 			r.t.Errorf("a result (-want +got):\n%s", diff)
 		}
 		r.idle("w2", "2")
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) // the bubble's clock
 		if diff := cmp.Diff([][]string{{"w2 idle", " all idle"}}, s.take()); diff != "" {
 			r.t.Errorf("the last idle (-want +got):\n%s", diff)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		if got := s.take(); len(got) > 0 {
 			r.t.Errorf("woken for nothing: %q", got)
 		}

@@ -140,7 +140,7 @@ func TestOneLeader(t *testing.T) {
 	}
 	// The command's pass ends while a leader waits.
 	go func() {
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(100 * time.Millisecond) // real clock: the other goroutine waits for a lock of the system, which no channel tells
 		_ = l.Close()
 	}()
 	next := f.open()
@@ -286,7 +286,7 @@ func TestSuccessorInFiles(t *testing.T) {
 	if err := f.reg.Remove(t.Context(), "ann", time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(5 * time.Millisecond) // times in files have milliseconds
+	time.Sleep(5 * time.Millisecond) // real clock: times in files have milliseconds
 	f.register("ann")
 	if err := f.open().Pass(t.Context()); err != nil {
 		t.Fatal(err)

@@ -103,7 +103,7 @@ func TestTornFileIsReadAgain(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			time.Sleep(5 * time.Millisecond) // what the test is about: it takes time
+			time.Sleep(5 * time.Millisecond) // real clock: a writer that takes its time is what the test is about
 			_ = os.WriteFile(b.Path(), []byte("["+e1+"]"), 0o600)
 		}()
 		wantTexts(t, entriesOf(t, b), "1")

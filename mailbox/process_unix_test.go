@@ -67,7 +67,7 @@ func (c child) run() int {
 		if c.What == syscall.SIGKILL {
 			select {} // the signal comes at its leisure
 		}
-		time.Sleep(50 * time.Millisecond) // another thread may take the signal: let it
+		time.Sleep(50 * time.Millisecond) // real clock: another thread may take the signal
 	}
 	b, err := mailbox.Dir{Path: c.Dir}.Open("tester", o)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // lives waits until a process is as it should be.
 func lives(t *testing.T, id spawn.Identity, want spawn.Life) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // real clock: the system stops and continues a process
 		got, err := id.Life()
 		if got == want && err == nil {
 			return

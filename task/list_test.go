@@ -309,16 +309,16 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 			if err == nil {
 				s := contents[i%2]
 				_, e1 := f.WriteString(s[:len(s)/2])
-				time.Sleep(3 * time.Millisecond)
+				time.Sleep(3 * time.Millisecond) // real clock: a slow writer without a lock
 				_, e2 := f.WriteString(s[len(s)/2:])
-				time.Sleep(3 * time.Millisecond)
+				time.Sleep(3 * time.Millisecond) // real clock: a slow writer without a lock
 				err = errors.Join(e1, e2, f.Truncate(int64(len(s))), f.Close())
 			}
 			if err = errors.Join(err, os.Remove(path+".lock")); err != nil {
 				done <- err
 				return
 			}
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(2 * time.Millisecond) // real clock: the reader has its turn
 		}
 		done <- nil
 	}()
@@ -332,7 +332,7 @@ func TestReadOutlastsTornWrites(t *testing.T) {
 		if err != nil || len(all) != 1 || len(problems) > 0 {
 			t.Fatalf("%v %q %v", all, problems, err)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // real clock: the writer has its turn
 	}
 	cancel()
 	if err := <-done; err != nil || torn == 0 {

@@ -88,7 +88,7 @@ func TestManyProcessesAdd(t *testing.T) {
 	}
 	path := r.ConfigPath("api")
 	flips := 0
-	for deadline := time.Now().Add(20 * time.Second); flips < 10 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); flips < 10 && time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) { // real clock: other processes write between the looks
 		if os.Mkdir(path+".lock", 0o777) != nil {
 			continue
 		}

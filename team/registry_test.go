@@ -395,11 +395,11 @@ func rewriteInPlace(path string, content []byte, pause time.Duration) error {
 	if _, err := f.Write(content[:half]); err != nil {
 		return err
 	}
-	time.Sleep(pause)
+	time.Sleep(pause) // real clock: a slow writer without a lock
 	if _, err := f.Write(content[half:]); err != nil {
 		return err
 	}
-	time.Sleep(pause)
+	time.Sleep(pause) // real clock: a slow writer without a lock
 	return f.Truncate(int64(len(content)))
 }
 
@@ -423,7 +423,7 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 				done <- err
 				return
 			}
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(2 * time.Millisecond) // real clock: the reader has its turn
 		}
 		done <- nil
 	}()
@@ -433,7 +433,7 @@ func TestLoadOutlastsTornWrites(t *testing.T) {
 			torn++
 		}
 		load(t, tm)
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // real clock: the writer has its turn
 	}
 	cancel()
 	if err := <-done; err != nil {

@@ -97,7 +97,7 @@ func (c *crew) until(what string, cond func() bool) {
 		if cond() {
 			return
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // the bubble's clock
 	}
 	c.t.Fatalf("never: %s", what)
 }

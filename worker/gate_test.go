@@ -59,7 +59,7 @@ func TestLateApproval(t *testing.T) {
 		again <- struct{}{}
 		c.until("patience ends again", told(2))
 		c.answer(true, "")
-		time.Sleep(time.Minute) // nobody asks
+		time.Sleep(time.Minute) // the bubble's clock: nobody asks
 		if c.runs("make it") != 0 {
 			t.Error("it ran by itself")
 		}
@@ -121,7 +121,7 @@ func TestAnswerJustInTime(t *testing.T) {
 			return agent.Result{}, err
 		})
 		c.until("asked", c.pending(1))
-		time.Sleep(30*time.Second - time.Nanosecond)
+		time.Sleep(30*time.Second - time.Nanosecond) // the bubble's clock
 		c.answer(true, "")
 		c.until("over", c.finished("ann", "1"))
 		if !got.Allowed || c.runs("make it") != 1 {

@@ -88,7 +88,7 @@ func TestBrokenJournalHolds(t *testing.T) {
 			if o := outs[0]; o.Allowed || o.By != "system" || !strings.Contains(o.Reason, "nothing can be decided now") || c.runs("echo hello") > 0 {
 				t.Errorf("own %v: told %+v, ran %d times", own, o.Answer, c.runs("echo hello"))
 			}
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // the bubble's clock
 			select {
 			case err := <-c.ended["ann"]:
 				t.Fatalf("own %v: the worker ended: %v", own, err)

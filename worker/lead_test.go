@@ -88,13 +88,13 @@ func TestLeadAgentReceives(t *testing.T) {
 		c.order("ann", "1", nil)
 		c.order("bob", "2", nil)
 		c.until("both tasks over", func() bool { return c.finished("ann", "1")() && c.finished("bob", "2")() })
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // the bubble's clock
 		if diff := cmp.Diff([]string{"second"}, l.unread()); diff != "" || len(l.taken()) != 1 {
 			t.Errorf("while the turn ran: %d turns, unread (-want +got):\n%s", len(l.taken()), diff)
 		}
 		close(l.release)
 		c.until("the second turn", l.gave(2))
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // the bubble's clock
 		want := [][]string{{"hold"}, {"second", "all members are idle\nann completed task 1: done\nbob completed task 2: done"}}
 		if diff := cmp.Diff(want, l.taken()); diff != "" {
 			t.Errorf("turns (-want +got):\n%s", diff)
@@ -119,7 +119,7 @@ func TestLeadAgentNews(t *testing.T) {
 		c.until("ann is up", func() bool { return c.fold("ann").Ready != nil })
 		c.chat("ann", "bob", "gossip")
 		c.until("ann's turn", l.gave(1))
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // the bubble's clock
 		c.mu.Lock()
 		first := len(l.turns)
 		c.mu.Unlock()
@@ -186,7 +186,7 @@ func TestLeadAgentRestart(t *testing.T) {
 			t.Errorf("after the crash (-before +after):\n%s", diff)
 		}
 		close(l.release)
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // the bubble's clock
 		if u := l.unread(); len(u) > 0 {
 			t.Errorf("unread: %q", u)
 		}
@@ -240,7 +240,7 @@ func TestLeadAgentAsks(t *testing.T) {
 		}
 		c.answer(true, "go on")
 		c.until("the command run", func() bool { return c.runs("make") == 1 })
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // the bubble's clock
 		if u := c.leaderFold().Unverified; len(u) > 0 {
 			t.Errorf("the leader took an answer to the lead for a forgery: %+v", u)
 		}

@@ -42,13 +42,13 @@ func TestResendLost(t *testing.T) {
 			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
 		})
 		c.works("ann")
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		sent := empty()
 		if sent == 0 {
 			t.Fatal("nothing was sent")
 		}
 		for i := range 3 {
-			time.Sleep(2 * time.Minute)
+			time.Sleep(2 * time.Minute) // the bubble's clock
 			synctest.Wait()
 			if n := empty(); n != sent {
 				t.Fatalf("look %d: %d messages of %d", i, n, sent)
@@ -56,7 +56,7 @@ func TestResendLost(t *testing.T) {
 		}
 		c.leads()
 		c.until("over", c.finished("ann", "1"))
-		time.Sleep(10 * time.Minute)
+		time.Sleep(10 * time.Minute) // the bubble's clock
 		if n := empty(); n > 0 {
 			t.Errorf("%d messages that the lead had read were sent again", n)
 		}
@@ -86,7 +86,7 @@ func TestResendBacksOff(t *testing.T) {
 		key := ""
 		var came []time.Time
 		for range 8 * time.Minute / tick {
-			time.Sleep(tick) // the clock of the bubble
+			time.Sleep(tick) // the bubble's clock
 			synctest.Wait()
 			es, err := box.Entries(c.ctx)
 			if err != nil {

@@ -95,7 +95,7 @@ func TestModesForReal(t *testing.T) {
 			}
 		}
 		c.poke()
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) // the bubble's clock
 		if got := c.fold("ann"); got.PolicyVersion != version || got.Effective(c.leaderFold(), time.Now()).Mode != policy.ModeBypassPermissions {
 			t.Errorf("version %d, %s", got.PolicyVersion, got.Effective(c.leaderFold(), time.Now()).Mode)
 		}

@@ -132,7 +132,7 @@ func TestNetworkGrants(t *testing.T) {
 		net.set(nil)
 		go2 <- struct{}{}
 		c.until("over", c.finished("ann", "2"))
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // the bubble's clock
 		c.until("its time is over", func() bool { return len(net.holds()) == 1 })
 		if n := len(c.leaderFold().Requests); n != 1 {
 			t.Errorf("%d prompts", n)
@@ -157,7 +157,7 @@ func TestAlarmInTime(t *testing.T) {
 			<-hold
 			return agent.Result{}, nil
 		})
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		began := time.Now()
 		if err := c.boxes["cleo"].Append(t.Context(), waggle.Envelope{From: "team-lead", Text: `{"type":"shutdown_request","requestId":"shutdown-1@cleo","from":"team-lead"}`,
 			Timestamp: waggle.FormatTime(began), MsgV: 1, MsgID: "f", Type: "message"}); err != nil {

@@ -99,7 +99,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 		return nil, err
 	}
 	fold := control.NewWorker(o.Observe)
-	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now, Whole: true})
+	own, err := o.State.Journals().Open(journal.Name(o.Instance), fold, journal.Options{Now: o.Minter.Now, Whole: true, FlushWait: -1})
 	if err != nil {
 		return nil, err
 	}

@@ -46,12 +46,12 @@ func TestStatus(t *testing.T) {
 			t.Errorf("at first %v, %+v", words, s)
 		}
 		c.order("ann", "1", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			time.Sleep(90 * time.Second)
+			time.Sleep(90 * time.Second) // the bubble's clock
 			return agent.Result{Summary: "done"}, nil
 		})
 		c.until("done", c.finished("ann", "1"))
 		c.order("ann", "2", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
-			time.Sleep(30 * time.Second)
+			time.Sleep(30 * time.Second) // the bubble's clock
 			return agent.Result{Failed: true, Reason: "it broke"}, nil
 		})
 		c.until("failed", c.finished("ann", "2"))

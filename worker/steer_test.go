@@ -182,7 +182,7 @@ func TestWordsHaveNoAuthority(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.poke()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		if over, _ := c.over("ann", "1"); over {
 			t.Errorf("the turn was stopped: %q", c.note("ann", "1"))
 		}
@@ -261,7 +261,7 @@ func TestUnsaidWords(t *testing.T) {
 		if !c.unsay("ann", back) {
 			t.Error("a busy session took it")
 		}
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2 * time.Minute) // the bubble's clock
 		close(gate)
 		c.until("chat", func() bool { return len(c.texts("ann/1")) > 0 })
 		if diff := cmp.Diff([]string{"version 2"}, c.texts("ann/1")); diff != "" {
@@ -302,7 +302,7 @@ func TestErasedWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.poke()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		got := c.texts("ann/1")
 		slices.Sort(got)
 		if diff := cmp.Diff([]string{"erased", "never sent", "twice"}, got); diff != "" {
@@ -328,7 +328,7 @@ func TestWithdrawBetween(t *testing.T) {
 			}
 		}))
 		c.works("ann")
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		if got := c.texts("ann/1"); !back.Load() || len(got) > 0 {
 			t.Errorf("taken back %v, delivered %q", back.Load(), got)
 		}
@@ -345,13 +345,13 @@ func TestWithdrawRace(t *testing.T) {
 			c.leads()
 			c.works("ann")
 			c.order("ann", "1", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-				time.Sleep(work)
+				time.Sleep(work) // the bubble's clock
 				return agent.Result{}, nil
 			})
 			w := c.say("ann", "words", control.Words{}, true)
-			time.Sleep(wait)
+			time.Sleep(wait) // the bubble's clock
 			back := c.unsay("ann", w)
-			time.Sleep(time.Minute)
+			time.Sleep(time.Minute) // the bubble's clock
 			if got := len(c.texts("ann/1")); back == (got == 1) || got > 1 {
 				t.Errorf("after %s of %s: taken back %v, delivered %d times", wait, work, back, got)
 			}

@@ -169,7 +169,7 @@ func (s *story) lead(ctx context.Context) bool {
 	nudges := s.nudged(p.ctx, &p.wg)
 	l, err := s.openLeader(p)
 	for err != nil && !p.isDead() && ctx.Err() == nil {
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // the bubble's clock
 		l, err = s.openLeader(p)
 	}
 	for p.ctx.Err() == nil {

@@ -31,7 +31,7 @@ func TestSupersededByOneJournal(t *testing.T) {
 					t.Fatal("no process on record")
 				}
 				newer(c, m)
-				time.Sleep(time.Minute) // the clock of the bubble
+				time.Sleep(time.Minute) // the bubble's clock
 				synctest.Wait()
 				select {
 				case err := <-c.ended["ann"]:

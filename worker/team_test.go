@@ -46,7 +46,7 @@ func TestChatWaitsForIdle(t *testing.T) {
 		c.order("ann", "1", held(gate))
 		c.order("ann", "2", held(gate))
 		for _, s := range []string{"one", "two", "three"} {
-			time.Sleep(5 * time.Second)
+			time.Sleep(5 * time.Second) // the bubble's clock
 			c.chat("ann", "team-lead", s)
 		}
 		synctest.Wait()
@@ -58,7 +58,7 @@ func TestChatWaitsForIdle(t *testing.T) {
 		c.until("both tasks over", c.finished("ann", "2"))
 		for range 10 { // more passes deliver nothing more
 			c.poke()
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // the bubble's clock
 		}
 		if diff := cmp.Diff([][]string{{"team-lead: one", "team-lead: two", "team-lead: three"}}, batches); diff != "" {
 			t.Errorf("chat (-want +got):\n%s", diff)
@@ -116,13 +116,13 @@ func TestReadFlagIsOutput(t *testing.T) {
 		c.boxes["ann"] = unmarkable{c.boxes["ann"]}
 		kill := c.works("ann")
 		c.until("delivered", func() bool { return len(c.texts("ann/1")) == 1 })
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // the bubble's clock
 		kill()
 		<-c.ended["ann"]
 		c.works("ann")
 		c.chat("ann", "team-lead", "new")
 		c.until("delivered", func() bool { return len(c.texts("ann/2")) > 0 })
-		time.Sleep(10 * time.Second)
+		time.Sleep(10 * time.Second) // the bubble's clock
 		if a, b := c.texts("ann/1"), c.texts("ann/2"); !slices.Equal(a, []string{"seen by a stranger"}) || !slices.Equal(b, []string{"new"}) {
 			t.Errorf("delivered %q, then %q", a, b)
 		}
@@ -180,7 +180,7 @@ func TestFetchOverdue(t *testing.T) {
 			t.Errorf("fetched after %s, want 2 s", d)
 		}
 		c.leads()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		es, err := c.boxes["ann"].Entries(c.ctx)
 		if err != nil || len(es) != 1 {
 			t.Errorf("%d entries (%v), want the one order", len(es), err)
@@ -203,7 +203,7 @@ func TestFetchLost(t *testing.T) {
 		c.boxes["ann"] = good
 		c.works("ann")
 		c.until("over", c.finished("ann", "1"))
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		es, err := good.Entries(c.ctx)
 		if err != nil || len(es) != 1 {
 			t.Errorf("%d entries (%v), want the one that was fetched", len(es), err)
@@ -243,7 +243,7 @@ func TestCancelMidTurn(t *testing.T) {
 		})
 		// The next process leaves it at that.
 		c.works("ann")
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		if len(c.recordKinds("ann")) != 8 {
 			t.Errorf("records: %q", c.recordKinds("ann"))
 		}
@@ -293,7 +293,7 @@ func TestLockedMailboxes(t *testing.T) {
 		c.until("the lead knows, although bob's mailbox is locked", c.finished("ann", "2"))
 		bob.lock(false)
 		c.until("bob has both", func() bool { es, err := bob.Entries(c.ctx); return err == nil && len(es) == 2 })
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // the bubble's clock
 		var got []string
 		for _, b := range []mailbox.Store{lead, bob} {
 			es, err := b.Entries(c.ctx)

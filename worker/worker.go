@@ -131,7 +131,10 @@ type Worker struct {
 	baseline map[string]bool // entries from before the member joined
 	leads    bool            // it is the agent behind the lead
 
-	mu      sync.Mutex      // guards the journals, their folds and what follows; never held while a file is locked
+	// mu guards the journals, their folds and what follows. It is held while this process
+	// appends to its journal, and so while it waits for the journal's flock, which is a leaf;
+	// it is never held while another file is locked.
+	mu      sync.Mutex
 	ctx     context.Context // of turns; set by Run
 	changed chan struct{}   // closed at every append
 	turn    *turn           // the turn that runs here, until its end is on record

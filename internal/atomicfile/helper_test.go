@@ -84,15 +84,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never happened: %s", what)
-		}
-	}
-}
-
 // clean fails the test if anything but the file and its flock is left in its
 // directory.
 func clean(t testing.TB, path string) {
@@ -111,7 +102,7 @@ func clean(t testing.TB, path string) {
 // mkdir, stale by mtime, rmdir and one mkdir, read, temp, rename, rmdir.
 func foreignAppend(path, line string, stale time.Duration) error {
 	lock := path + ".lock"
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // real clock: another program holds the lock
 		err := os.Mkdir(lock, 0o777)
 		if err == nil {
 			break

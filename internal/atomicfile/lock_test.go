@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/testenv"
 )
 
 func isLocked(t *testing.T, err error) *atomicfile.LockedError {
@@ -111,7 +112,7 @@ func TestLongHoldIsRenewed(t *testing.T) {
 	must(t, err)
 	first, err := os.Lstat(p + ".lock")
 	must(t, err)
-	eventually(t, "five renewals", func() bool {
+	testenv.Eventually(t, "five renewals", func() bool {
 		fi, err := os.Lstat(p + ".lock")
 		must(t, err)
 		if !os.SameFile(first, fi) || time.Since(fi.ModTime()) > 5*o.Stale {
@@ -151,12 +152,12 @@ func TestEditStartsOverWhenItsLockIsLost(t *testing.T) {
 				must(t, os.Remove(p+".lock"))
 				must(t, os.Mkdir(p+".lock", 0o755))
 				if step == "lock-made" {
-					time.Sleep(160 * time.Millisecond) // the holder sleeps: over half the stale time
+					time.Sleep(160 * time.Millisecond) // real clock: the holder sleeps for over half the stale time
 				}
 				must(t, unlockedAppend(p, "foreign"))
 				wg.Go(func() {
 					// The edit is waiting by the time this lock goes.
-					eventually(t, "a new attempt", func() bool {
+					testenv.Eventually(t, "a new attempt", func() bool {
 						return strings.Contains(content(t, filepath.Join(filepath.Dir(p), ".a.json.flk")), "taking")
 					})
 					_ = os.Remove(p + ".lock") // unless it was found to be abandoned before

@@ -51,7 +51,7 @@ func child(args []string) int {
 		case "stop":
 			n = -1
 			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
-			time.Sleep(50 * time.Millisecond) // another thread may take the signal: let it
+			time.Sleep(50 * time.Millisecond) // real clock: another thread may take the signal
 		}
 	}}
 	if what == "stop" {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/cgroup"
+	"waggle/internal/testenv"
 )
 
 // fake lays out what /proc says of this process.
@@ -110,10 +111,11 @@ func TestEnd(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("a process cannot enter: %v %s", err, out)
 	}
-	pids, err := g.Processes()
-	for end := time.Now().Add(10 * time.Second); err == nil && len(pids) == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	var pids []int
+	testenv.Eventually(t, "a process in the group", func() bool {
 		pids, err = g.Processes()
-	}
+		return err != nil || len(pids) > 0
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

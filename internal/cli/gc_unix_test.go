@@ -264,7 +264,7 @@ func TestGCOrphans(t *testing.T) {
 // left waits for the processes that the commands of a team have noted.
 func left(t *testing.T, dir string, members int) (ids []spawn.Identity) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) { // real clock: processes of others end
 		files, err := filepath.Glob(filepath.Join(dir, "pids.*"))
 		if err != nil {
 			t.Fatal(err)

@@ -123,7 +123,7 @@ func (w *ward) until(name string, want ...operator.MemberState) time.Duration {
 		if time.Since(began) > 30*time.Second {
 			w.t.Fatalf("%s is %s (%s), want %s", name, m.State, m.Why, want)
 		}
-		time.Sleep(10 * time.Millisecond) // between two looks
+		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
 	}
 }
 
@@ -337,7 +337,7 @@ func (w *ward) untilLogged(name string) time.Duration {
 		if time.Since(began) > 30*time.Second {
 			w.t.Fatalf("the death of %s is not on record", name)
 		}
-		time.Sleep(10 * time.Millisecond) // between two looks
+		time.Sleep(10 * time.Millisecond) // real clock: between two looks at other processes
 	}
 }
 
@@ -411,7 +411,7 @@ func TestStallIsWatched(t *testing.T) {
 	a := c.askers[0]
 	applied := make(chan error, 1)
 	go func() { // in the middle of the watch, as a worker does that wakes
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) // real clock: the watch of the system is half over
 		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 			id := waggle.RequestID(fmt.Sprintf("shutdown-%d@worker1", mint.Now.UnixMilli()))
 			return []journal.Draft{{Kind: control.RecApplied, Must: true, Body: control.Applied{What: control.CommandShutdown, Ref: uint64(recs[0].Seq), ID: id}}}, nil

@@ -96,7 +96,7 @@ func TestWorkerMemory(t *testing.T) {
 				return strings.Count(string(b), `"read":false`)
 			}
 			await(t, "all was read", func() bool {
-				time.Sleep(200 * time.Millisecond) // reading it costs this machine too
+				time.Sleep(200 * time.Millisecond) // real clock: another process reads, and looking costs this machine too
 				return unread() == 0
 			})
 			busy, idle := peak(t, ids["busy"]), peak(t, ids["idle"])

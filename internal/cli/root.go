@@ -68,6 +68,7 @@ var commands = []func(*App) *cobra.Command{
 	stopCmd,
 	taskCmd,
 	teamCmd,
+	uninstallCmd,
 	upCmd,
 	versionCmd,
 	whyCmd,
@@ -87,8 +88,14 @@ func Main() int {
 	return a.Run(ctx, os.Args[1:])
 }
 
+// release is the version that make dist writes into the program.
+var release string
+
 // version is what the build knows of itself.
 func version() string {
+	if release != "" {
+		return release
+	}
 	if bi, ok := debug.ReadBuildInfo(); ok && bi.Main.Version != "" {
 		return bi.Main.Version
 	}

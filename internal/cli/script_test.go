@@ -37,6 +37,10 @@ func TestMain(m *testing.M) {
 // TestScripts runs the command line as a person would: each script has its own
 // wire tree, its own state, and the real binary.
 func TestScripts(t *testing.T) {
+	install, err := filepath.Abs("../../install.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -46,6 +50,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("WAGGLE_ROOT", filepath.Join(e.WorkDir, "root"))
 			e.Setenv("WAGGLE_STATE", filepath.Join(e.WorkDir, "state"))
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("INSTALL", install)
 			e.Setenv("GORACE", os.Getenv("GORACE")) // of the race detector, when it is built in
 			e.Setenv("GOCACHE", goCache())
 			e.Setenv("GOFLAGS", "-mod=mod")

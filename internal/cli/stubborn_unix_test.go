@@ -80,7 +80,7 @@ func stubbornWorker(args []string) error {
 	turned := make(chan string, 1)
 	go func() {
 		how := ""
-		for ; how == "" && work.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		for ; how == "" && work.Err() == nil; time.Sleep(5 * time.Millisecond) { // real clock: another process writes the file
 			b, _ := os.ReadFile("turn")
 			how = strings.TrimSpace(string(b))
 		}
@@ -110,7 +110,7 @@ func stubbornFrom(how, instance string) error {
 				return err
 			}
 			for _, err := os.Stat(n + ".pid"); err != nil; _, err = os.Stat(n + ".pid") {
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(5 * time.Millisecond) // real clock: the process that was started writes the file
 			}
 		}
 	}
@@ -121,6 +121,6 @@ func stubbornFrom(how, instance string) error {
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	}
-	time.Sleep(2 * time.Minute) // a test that has lost it
+	time.Sleep(2 * time.Minute) // real clock: the test ends this process before
 	return fmt.Errorf("%s: nobody has ended it", filepath.Base(instance))
 }

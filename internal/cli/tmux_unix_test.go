@@ -86,7 +86,7 @@ func (u *inTmux) until(what string, cond func() bool) {
 		if time.Now().After(deadline) {
 			u.t.Fatalf("never: %s\n%s\n%s", what, u.tmux("list-panes", "-a", "-F", paneLook), u.tmux("capture-pane", "-p", "-t", "%0"))
 		}
-		time.Sleep(20 * time.Millisecond) // a look at another program, which tells nobody
+		time.Sleep(20 * time.Millisecond) // real clock: a look at another program, which tells nobody
 	}
 }
 

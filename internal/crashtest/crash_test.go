@@ -173,7 +173,7 @@ func (d *drama) whole() {
 }
 
 // pause waits for a random time, up to so many milliseconds: it chooses the moment.
-func (d *drama) pause(most int) { time.Sleep(time.Duration(d.between(0, most)) * time.Millisecond) }
+func (d *drama) pause(most int) { time.Sleep(time.Duration(d.between(0, most)) * time.Millisecond) } // real clock: a random moment in the life of other processes
 
 // settle waits until everybody is ready.
 func (c *crew) settle() *picture {

@@ -272,7 +272,7 @@ func only(ids ...spawn.Identity) func(spawn.Marked) bool {
 // until looks until cond holds.
 func (c *crew) until(what string, cond func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(patience); !cond(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(patience); !cond(); time.Sleep(10 * time.Millisecond) { // real clock: other processes
 		if time.Now().After(end) {
 			c.dump()
 			c.t.Fatalf("never: %s", what)

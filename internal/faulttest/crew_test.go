@@ -187,7 +187,7 @@ func (c *crew) end() {
 // await waits until done, and says what it waited for.
 func (c *crew) await(what string, done func() bool) {
 	c.t.Helper()
-	for until := time.Now().Add(patience); !done(); time.Sleep(25 * time.Millisecond) {
+	for until := time.Now().Add(patience); !done(); time.Sleep(25 * time.Millisecond) { // real clock: other processes
 		if len(c.kept) > 0 {
 			c.t.Fatalf("the leader has ended, waiting until %s", what)
 		}

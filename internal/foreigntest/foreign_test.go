@@ -66,7 +66,7 @@ func (f foreign) edit(box string, change func([]entry) []entry) error {
 		if !errors.Is(err, fs.ErrExist) || try > 1000 {
 			return err
 		}
-		time.Sleep(time.Duration(min(5<<min(try, 4), 100)) * time.Millisecond) // proper-lockfile's retries
+		time.Sleep(time.Duration(min(5<<min(try, 4), 100)) * time.Millisecond) // real clock: proper-lockfile's retries
 	}
 	defer os.Remove(lock)
 	raw, err := os.ReadFile(path)

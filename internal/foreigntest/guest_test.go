@@ -47,7 +47,7 @@ func newGuest(t *testing.T) *guesting {
 func (g *guesting) heard() (entry, map[string]any) {
 	g.t.Helper()
 	path := filepath.Join(g.them.team, "inboxes", "team-lead.json")
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) { // real clock: another process writes the mailbox
 		var es []entry
 		if raw, err := os.ReadFile(path); err != nil || json.Unmarshal(raw, &es) != nil || len(es) <= g.told {
 			continue
@@ -250,7 +250,7 @@ func TestGuestKeepsItsMail(t *testing.T) {
 	g.says("team-lead", "please look at this")
 	g.asked()
 	path := filepath.Join(g.them.team, "inboxes", "gopher.json")
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) { // real clock: another process writes the mailbox
 		raw, err := os.ReadFile(path)
 		must(t, err)
 		if string(raw) == "[]" {

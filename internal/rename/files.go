@@ -16,8 +16,7 @@ func repositoryFiles(root string) ([]string, error) {
 			return err
 		}
 		if d.IsDir() {
-			switch d.Name() {
-			case ".git", "node_modules", "out", "dist":
+			if d.Name() == ".git" || d.Name() == "node_modules" || name == filepath.Join(root, "out") || name == filepath.Join(root, "dist") {
 				return fs.SkipDir
 			}
 			return nil

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -24,13 +23,12 @@ func TestRenameClone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program a second time")
 	}
-	git := testenv.Require(t, "git")
 	from, err := modulePath("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	clone(t, git, "../..", dir)
+	testenv.Clone(t, "../..", dir)
 	before := contents(t, dir)
 
 	if _, err := rename(dir, home); err != nil {
@@ -73,34 +71,6 @@ func TestRenameClone(t *testing.T) {
 	}
 	if d := cmp.Diff(before, contents(t, dir)); d != "" {
 		t.Errorf("renamed back (-before +after):\n%s", d)
-	}
-}
-
-// clone copies what git tracks, and what it would track, as it is in the work tree.
-func clone(t *testing.T, git, from, to string) {
-	t.Helper()
-	out, err := exec.Command(git, "-C", from, "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
-	if err != nil {
-		t.Skipf("not a work tree of git: %v", err)
-	}
-	for name := range strings.SplitSeq(strings.Trim(string(out), "\x00"), "\x00") {
-		st, err := os.Lstat(filepath.Join(from, name))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
-			continue // deleted, or a link of the test data
-		}
-		var b []byte
-		if err == nil {
-			b, err = os.ReadFile(filepath.Join(from, name))
-		}
-		if err == nil {
-			err = os.MkdirAll(filepath.Dir(filepath.Join(to, name)), 0o755)
-		}
-		if err == nil {
-			err = os.WriteFile(filepath.Join(to, name), b, st.Mode().Perm())
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 

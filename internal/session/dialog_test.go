@@ -103,7 +103,7 @@ func TestDialogStands(t *testing.T) {
 	for name, says := range map[string]func(registry, session.ID){
 		"the dialog of the call before is gone": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now().Add(-time.Minute))
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // real clock: who watches the file looks at it meanwhile
 			r.says(id, "busy", "updatedAt", time.Now().Add(-time.Second))
 		},
 		"idle of before":                  func(r registry, id session.ID) { r.says(id, "idle", "updatedAt", time.Now().Add(-time.Minute)) },
@@ -112,9 +112,9 @@ func TestDialogStands(t *testing.T) {
 		"a status that is not known here": func(r registry, id session.ID) { r.says(id, "shelling", "updatedAt", now) },
 		"busy for a moment between two dialogs": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now())
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // real clock: who watches the file looks at it meanwhile
 			r.says(id, "busy", "updatedAt", time.Now())
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(20 * time.Millisecond) // real clock: who watches the file looks at it meanwhile
 			r.says(id, "waiting", "updatedAt", time.Now())
 		},
 	} {

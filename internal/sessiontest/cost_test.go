@@ -121,7 +121,7 @@ func (s *shell) hook(t *testing.T, name, extra string) {
 func (d *desk) open(id string) session.Request {
 	d.t.Helper()
 	one, err := d.store.Open(session.ID(id))
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) { // real clock: another process asks
 		if err != nil {
 			d.t.Fatal(err)
 		}
@@ -231,7 +231,7 @@ func TestWaitingCost(t *testing.T) {
 		hooks = append(hooks, d.open(s.id).Hook.PID)
 	}
 	before := used(t, hooks)
-	time.Sleep(length) // a time in which nothing happens is what is measured
+	time.Sleep(length) // real clock: a time in which nothing happens is what is measured
 	spent := used(t, hooks) - before
 	var rss, private int
 	for _, pid := range hooks {

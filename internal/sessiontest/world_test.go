@@ -116,7 +116,7 @@ func (w *world) find(words string) (session.Request, bool) {
 // until waits for what another process does and never announces.
 func (w *world) until(never func() string, ok func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(claudetest.Patience); !ok(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(claudetest.Patience); !ok(); time.Sleep(10 * time.Millisecond) { // real clock: another process
 		if time.Now().After(end) {
 			w.t.Fatalf("after %v: %s", claudetest.Patience, never())
 		}

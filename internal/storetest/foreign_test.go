@@ -140,7 +140,7 @@ func reformat(path, indent string) (bool, error) {
 		return false, nil
 	}
 	_, err1 := f.Write(out[:len(out)/2])
-	time.Sleep(time.Millisecond) // it thinks
+	time.Sleep(time.Millisecond) // real clock: a slow writer
 	_, err2 := f.Write(append(out[len(out)/2:], '\n'))
 	return true, errors.Join(err1, err2, f.Close())
 }

@@ -509,7 +509,7 @@ func (c child) claim() error {
 		if _, err := os.Lstat(starter); err == nil {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // real clock: another process makes the file
 	}
 	if err := os.WriteFile(starter, nil, 0o600); err != nil {
 		return err

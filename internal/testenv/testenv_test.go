@@ -156,7 +156,7 @@ func TestSeed(t *testing.T) {
 
 // Waiting is not computing: what other programs take from this one is not counted.
 func TestCPU(t *testing.T) {
-	wait := testenv.CPU(func() { time.Sleep(300 * time.Millisecond) }) // a real clock, to be left out
+	wait := testenv.CPU(func() { time.Sleep(300 * time.Millisecond) }) // real clock: a wait that is no work of the processor
 	n := 0
 	busy := testenv.CPU(func() {
 		for began := time.Now(); time.Since(began) < 300*time.Millisecond; {

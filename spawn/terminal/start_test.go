@@ -91,7 +91,7 @@ func start(ctx context.Context, b spawn.Backend, spec spawn.Spec) (*spawn.Proces
 		if time.Since(began) > time.Minute {
 			return p, 0, errors.New("it wrote nothing")
 		}
-		time.Sleep(100 * time.Microsecond)
+		time.Sleep(100 * time.Microsecond) // real clock: another process writes the log
 	}
 }
 

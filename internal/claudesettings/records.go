@@ -1,0 +1,43 @@
+package claudesettings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"waggle/internal/atomicfile"
+)
+
+// Installs lists the settings files in which an install by program has its hooks still.
+func (s Store) Installs(program string) ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var found []string
+	for _, e := range entries {
+		path := filepath.Join(s.Dir, e.Name())
+		if !strings.HasSuffix(path, ".json") {
+			continue
+		}
+		b, err := atomicfile.ReadFile(path, atomicfile.Options{MaxSize: maxRecord})
+		if err != nil {
+			return nil, err
+		}
+		var r Record
+		if err := json.Unmarshal(b, &r); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		if r.Program != program {
+			continue
+		}
+		if l, err := s.Look(r.Path); err == nil && l.Installed() {
+			found = append(found, r.Path)
+		}
+	}
+	return found, nil
+}

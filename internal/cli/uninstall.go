@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle/home"
+	"waggle/internal/install"
+	"waggle/operator"
+)
+
+// uninstallFlags are those of uninstall.
+type uninstallFlags struct {
+	prefix     string
+	yes, force bool
+}
+
+func uninstallCmd(a *App) *cobra.Command {
+	var f uninstallFlags
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Remove what install.sh has put here: the program, completions, manual pages",
+		Long: `Remove the program, its completions and its manual pages by the record that install.sh left
+(PREFIX/share/waggle/installed), after showing them and asking. A file that has changed
+since it was installed stays. Teams, journals, settings and worktrees stay, and it is said
+where they are. Without a terminal --yes is needed; exit 3 without it.
+
+While processes of your teams run (exit 6, they are listed), or hooks in settings of Claude
+Code name this program (waggle hooks uninstall removes them), nothing is removed; --force
+does it all the same. Exit 9 when install.sh has not installed this program.
+
+--json: {"prefix","version","record","files":[{"path","state"}],"removed":[],"kept":[],
+"data":[],"changed"}; state is same, changed or missing.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.uninstall(cmd.Context(), f) },
+	}
+	cmd.Flags().StringVar(&f.prefix, "prefix", "", "where install.sh has installed it (default: where this program lies)")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&f.force, "force", false, "also while teams run or hooks name the program")
+	return cmd
+}
+
+// uninstallDocument is what uninstall prints with --json.
+type uninstallDocument struct {
+	Prefix  string          `json:"prefix"`
+	Version string          `json:"version"`
+	Record  string          `json:"record"`
+	Files   []installedFile `json:"files"`
+	Removed []string        `json:"removed"`
+	Kept    []string        `json:"kept"` // installed files that have changed
+	Data    []string        `json:"data"` // what stays of the user's
+	Changed bool            `json:"changed"`
+}
+
+type installedFile struct {
+	Path  string        `json:"path"`
+	State install.State `json:"state"`
+}
+
+func (a *App) uninstall(ctx context.Context, f uninstallFlags) error {
+	i, err := installation(f.prefix)
+	if err != nil {
+		return err
+	}
+	if !f.force {
+		if err := a.uninstallable(i); err != nil {
+			return err
+		}
+	}
+	doc, err := a.uninstallDocument(i)
+	if err != nil {
+		return err
+	}
+	if err := a.askUninstall(ctx, f, doc); err != nil {
+		return err
+	}
+	removed, err := i.Remove()
+	if err != nil {
+		return &operator.Error{Code: operator.CodeFailed, Op: "uninstall", Err: err, Hint: fmt.Sprintf("%d files are removed; repair that and give the command again", len(removed))}
+	}
+	doc.Removed, doc.Changed = append(doc.Removed, removed...), true
+	if a.flags.json {
+		return a.document(doc)
+	}
+	a.talk("%d files are removed from %s", len(removed), operator.Visible(doc.Prefix))
+	for _, path := range doc.Kept {
+		a.talk("kept, it has changed since the install: %s", operator.Visible(path))
+	}
+	for _, path := range doc.Data {
+		a.talk("yours, not touched: %s", operator.Visible(path))
+	}
+	return nil
+}
+
+// installation is the one at prefix, or the one that this program belongs to.
+func installation(prefix string) (*install.Installation, error) {
+	var i *install.Installation
+	self, err := operator.Self()
+	switch {
+	case prefix != "":
+		if prefix, err = filepath.Abs(prefix); err == nil {
+			i, err = install.Open(prefix)
+		}
+	case err == nil:
+		i, err = install.Find(self)
+	}
+	if errors.Is(err, install.ErrNone) {
+		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "uninstall", Err: err,
+			Hint: "install.sh leaves one; a program that go install or make build has made is removed with rm " + self + "; --prefix DIR names another place"}
+	}
+	return i, err
+}
+
+// uninstallable refuses while something needs the program.
+func (a *App) uninstallable(i *install.Installation) error {
+	state, err := a.statePath()
+	if err != nil {
+		return err
+	}
+	running, err := home.Home{Path: state}.Running()
+	if err != nil {
+		return err
+	}
+	if len(running) > 0 {
+		var who []string
+		for _, p := range running {
+			who = append(who, fmt.Sprintf("%s of team %s (process %d)", p.Name, p.Team, p.ID.PID))
+		}
+		return &operator.Error{Code: operator.CodeRefused, Op: "uninstall", Msg: "teams of yours run: " + strings.Join(who, ", "),
+			Hint: "waggle down --team " + string(running[0].Team) + "; or --force: what runs goes on without the program"}
+	}
+	store, err := a.hookStore()
+	if err != nil {
+		return err
+	}
+	hooks, err := store.Installs(i.Program())
+	if err != nil {
+		return err
+	}
+	if len(hooks) > 0 {
+		return &operator.Error{Code: operator.CodeRefused, Op: "uninstall", Msg: "hooks name this program: " + strings.Join(hooks, ", "),
+			Hint: "waggle hooks uninstall (with --project in a repository); or --force: the hooks stay and do nothing"}
+	}
+	return nil
+}
+
+// uninstallDocument says what is there and what stays.
+func (a *App) uninstallDocument(i *install.Installation) (uninstallDocument, error) {
+	doc := uninstallDocument{Prefix: i.Prefix, Version: i.Version, Record: i.Record(), Files: []installedFile{}, Removed: []string{}, Kept: []string{}, Data: []string{}}
+	for _, f := range i.Files {
+		doc.Files = append(doc.Files, installedFile{f.Path, f.State})
+		if f.State == install.Changed {
+			doc.Kept = append(doc.Kept, f.Path)
+		}
+	}
+	root, err := a.rootPath()
+	if err != nil {
+		return doc, err
+	}
+	state, err := a.statePath()
+	if err != nil {
+		return doc, err
+	}
+	config, _, err := a.configPath()
+	if err != nil {
+		return doc, err
+	}
+	trees, err := a.worktreesPath()
+	if err != nil {
+		return doc, err
+	}
+	for _, path := range []string{filepath.Join(root, "teams"), filepath.Join(root, "tasks"), state, config, trees} {
+		if _, err := os.Lstat(path); err == nil {
+			doc.Data = append(doc.Data, path)
+		}
+	}
+	return doc, nil
+}
+
+// askUninstall shows what will be removed and asks.
+func (a *App) askUninstall(ctx context.Context, f uninstallFlags, doc uninstallDocument) error {
+	var lines []string
+	for _, file := range doc.Files {
+		if file.State == install.Same {
+			lines = append(lines, operator.Visible(file.Path))
+		}
+	}
+	list := strings.Join(lines, "\n")
+	if !f.yes && a.canAsk() {
+		yes, err := a.yes(ctx, list, fmt.Sprintf("remove these %d files?", len(lines)))
+		if err == nil && !yes {
+			err = &operator.Error{Code: operator.CodeRefused, Op: "uninstall", Msg: "nothing was removed"}
+		}
+		return err
+	}
+	if !a.flags.json {
+		a.say("%s", list)
+	}
+	if f.yes {
+		return nil
+	}
+	if a.flags.json {
+		if err := a.document(doc); err != nil {
+			return err
+		}
+	}
+	return &operator.Error{Code: operator.CodeQuestion, Op: "uninstall", Msg: "nothing was removed: there is no terminal to ask on", Hint: "waggle uninstall --yes"}
+}
