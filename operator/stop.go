@@ -363,10 +363,15 @@ func (o Operator) endLed(ctx context.Context, s *State, so StopOptions) (done bo
 	if !so.Force {
 		limit += grace
 	}
-	ended := false
+	ended, own := false, leading.PID == o.PID // this program leads it, and goes on after the team
 	o.await(ctx, limit, func() bool {
 		if s.Journal.Refresh(ctx) == nil {
 			r.tell()
+		}
+		if own {
+			led, err := o.isLed(s)
+			ended = err == nil && !led
+			return ended
 		}
 		life, err := leading.Life()
 		ended = err == nil && life == spawn.Gone
@@ -375,7 +380,11 @@ func (o Operator) endLed(ctx context.Context, s *State, so StopOptions) (done bo
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	if !ended {
+	switch {
+	case ended:
+	case own:
+		return false, &Error{Code: CodeTimeout, Op: "down", Msg: fmt.Sprintf("this program leads team %s and has not ended it in time", s.Team)}
+	default:
 		if _, err := spawn.Stop(ctx, leading, ladder); err != nil {
 			return false, fmt.Errorf("the process that leads: %w", err)
 		}
