@@ -15,7 +15,6 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/atomicfile"
-	"waggle/internal/worktree"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
@@ -211,7 +210,7 @@ func (o Operator) unjoin(ctx context.Context, s *State, reg *team.Team, name wag
 	}
 	errs := []error{reg.Remove(ctx, name, o.Minter.Now())}
 	if tree != nil {
-		errs = append(errs, o.worktrees(s).Remove(ctx, worktree.Tree(*tree)))
+		errs = append(errs, o.dropWorktree(ctx, s, tree))
 	}
 	return errors.Join(errs...)
 }

@@ -3,6 +3,8 @@ package operator
 import (
 	"context"
 	"time"
+
+	"waggle/internal/session"
 )
 
 // GarbageSession is what is kept of a session that has ended.
@@ -14,7 +16,7 @@ const sessionAge = 30 * 24 * time.Hour
 // sessions finds what is kept of sessions that ended long ago. One that cannot be read
 // is kept.
 func (c *collector) sessions() {
-	store, live := c.o.sessionStore(), c.o.live()
+	store, live := session.At(c.o.Home.Path, c.o.Minter.Now), session.Looking(c.o.Ancestors)
 	before := c.o.Minter.Now().Add(-sessionAge)
 	ids, err := store.Over(before, live)
 	if err != nil {

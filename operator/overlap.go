@@ -44,7 +44,7 @@ const (
 // often. Its zero value is empty; it may be used by several goroutines.
 type EditCache struct {
 	mu    sync.Mutex
-	trees map[worktree.Tree]editsAt
+	trees map[control.Worktree]editsAt
 }
 
 type editsAt struct {
@@ -52,7 +52,8 @@ type editsAt struct {
 	at    time.Time
 }
 
-func (c *EditCache) get(t worktree.Tree, now time.Time) ([]string, bool) {
+// get returns what was put not long ago.
+func (c *EditCache) get(t control.Worktree, now time.Time) ([]string, bool) {
 	if c == nil {
 		return nil, false
 	}
@@ -62,14 +63,15 @@ func (c *EditCache) get(t worktree.Tree, now time.Time) ([]string, bool) {
 	return e.files, ok && now.Sub(e.at) < editsFor && !now.Before(e.at)
 }
 
-func (c *EditCache) put(t worktree.Tree, files []string, now time.Time) {
+// put remembers what git said at a time.
+func (c *EditCache) put(t control.Worktree, files []string, now time.Time) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.trees == nil {
-		c.trees = map[worktree.Tree]editsAt{}
+		c.trees = map[control.Worktree]editsAt{}
 	}
 	c.trees[t] = editsAt{files, now}
 }
@@ -202,7 +204,7 @@ func (o Operator) inWorktrees(ctx context.Context, es []edits) [][]string {
 			continue
 		}
 		tree := worktree.Tree(*e.tree)
-		if known, ok := o.Edits.get(tree, o.Minter.Now()); ok {
+		if known, ok := o.Edits.get(*e.tree, o.Minter.Now()); ok {
 			files[i] = known
 			continue
 		}
@@ -217,7 +219,7 @@ func (o Operator) inWorktrees(ctx context.Context, es []edits) [][]string {
 				return
 			}
 			files[i] = fs
-			o.Edits.put(tree, fs, o.Minter.Now())
+			o.Edits.put(*e.tree, fs, o.Minter.Now())
 		})
 	}
 	return files

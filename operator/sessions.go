@@ -34,15 +34,6 @@ func (o Operator) SeenSessions() (bool, error) {
 	return len(ids) > 0, err
 }
 
-// live looks at the processes of sessions.
-func (o Operator) live() session.Liveness {
-	l := session.Processes()
-	if o.Ancestors != nil {
-		l.Ancestors = o.Ancestors
-	}
-	return l
-}
-
 // SessionRow is a session, or a teammate in one, as `status --json` lists it.
 type SessionRow struct {
 	Team    string   `json:"team"`
@@ -67,7 +58,7 @@ type SessionRow struct {
 // open requests. It appends nothing. The error names what could not be read; what
 // could is returned with it.
 func (o Operator) Sessions() ([]SessionRow, []Question, error) {
-	v := o.sessionStore().List(o.ClaudeDir, o.live())
+	v := o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors))
 	rows, qs := []SessionRow{}, []Question{}
 	for _, r := range v.Rows {
 		row := SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: r.Name, Under: r.Under, PID: r.PID, State: r.State,
@@ -222,7 +213,7 @@ func (o Operator) SessionsPast() ([]Question, error) {
 // sessionNames are the names of the sessions that run.
 func (o Operator) sessionNames() map[session.ID]string {
 	names := map[session.ID]string{}
-	for _, r := range o.sessionStore().List(o.ClaudeDir, o.live()).Rows {
+	for _, r := range o.sessionStore().List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
 		if r.Under == "" {
 			names[r.ID] = r.Name
 		}
@@ -347,7 +338,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 			return nil, &Error{Code: CodeUsage, Op: a.Via, Err: err, Hint: "waggle show " + r.Handle + " lists the options"}
 		}
 	}
-	out, err := f.Session.Decide(ctx, o.writer(), v, o.live())
+	out, err := f.Session.Decide(ctx, o.writer(), v, session.Looking(o.Ancestors))
 	o.tidySessions(ctx)
 	d := &Decided{ID: r.Handle, Changed: out.Changed, key: r.Key}
 	if now := out.Request; now.Decided != nil {
@@ -368,7 +359,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 // tidySessions closes what nobody can answer any more. What cannot be closed is said by
 // whoever lists it.
 func (o Operator) tidySessions(ctx context.Context) {
-	_ = o.sessionStore().TidyAll(ctx, o.writer(), o.live())
+	_ = o.sessionStore().TidyAll(ctx, o.writer(), session.Looking(o.Ancestors))
 }
 
 // DecideSessionGroup answers every request of the group of sessions' requests with this

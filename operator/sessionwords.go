@@ -56,7 +56,7 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 
 // sessionCalled finds the one running session of a name, pid or session id.
 func (o Operator) sessionCalled(what string) (session.Row, error) {
-	v := o.sessionStore().List(o.ClaudeDir, o.live())
+	v := session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors))
 	rows := v.Called(what)
 	switch {
 	case len(rows) == 1:
@@ -86,7 +86,7 @@ func SessionsOf(configDir string) func(transport.Peer) string {
 
 // HasSession reports whether a running session has this name, pid or id.
 func (o Operator) HasSession(what string) bool {
-	return len(o.sessionStore().List(o.ClaudeDir, o.live()).Called(what)) > 0
+	return len(session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors)).Called(what)) > 0
 }
 
 // sockets sends to uds addresses: to sessions of another client in its frames, to
@@ -102,7 +102,7 @@ func (s sockets) Send(ctx context.Context, to waggle.Address, env waggle.Envelop
 	if err != nil {
 		return transport.Receipt{}, err
 	}
-	for _, r := range s.o.sessionStore().List(s.o.ClaudeDir, s.o.live()).Rows {
+	for _, r := range session.At(s.o.Home.Path, s.o.Minter.Now).List(s.o.ClaudeDir, session.Looking(s.o.Ancestors)).Rows {
 		if r.Socket != "" && r.Under == "" && r.Socket == path {
 			return s.o.say(ctx, r, env)
 		}
@@ -134,7 +134,7 @@ func (o Operator) say(ctx context.Context, row session.Row, env waggle.Envelope)
 	}
 	sum := sha256.Sum256([]byte(env.Text))
 	said := session.Said{MsgID: env.MsgID, SHA256: hex.EncodeToString(sum[:]), Bytes: len(env.Text), From: by.Name, Socket: row.Socket, State: string(Queued)}
-	store, w := o.sessionStore(), o.writer()
+	store, w := session.At(o.Home.Path, o.Minter.Now), o.writer()
 	if err := o.beginSaying(ctx, row, said); err != nil {
 		return transport.Receipt{}, err
 	}
@@ -163,7 +163,7 @@ const sayPatience = 10 * time.Second
 // beginSaying puts words on record as soon as the session would not drop them.
 func (o Operator) beginSaying(ctx context.Context, row session.Row, said session.Said) error {
 	for {
-		err := o.sessionStore().BeginSaying(ctx, o.writer(), row, said)
+		err := session.At(o.Home.Path, o.Minter.Now).BeginSaying(ctx, o.writer(), row, said)
 		var busy *session.BusyError
 		if !errors.As(err, &busy) {
 			return err
@@ -183,7 +183,7 @@ func (o Operator) beginSaying(ctx context.Context, row session.Row, said session
 
 // belongs reports whether a process is a session's own or one below it.
 func (o Operator) belongs(pid int, process spawn.Identity) (bool, error) {
-	live := o.live()
+	live := session.Looking(o.Ancestors)
 	if pid == process.PID {
 		return live.Check(process)
 	}
@@ -201,7 +201,7 @@ func (o Operator) speaker(ctx context.Context, name string) (transport.Speaker, 
 			return by, err
 		}
 		if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
-			for _, row := range o.sessionStore().List(o.ClaudeDir, o.live()).Rows {
+			for _, row := range session.At(o.Home.Path, o.Minter.Now).List(o.ClaudeDir, session.Looking(o.Ancestors)).Rows {
 				if row.ID == r.Session && row.Under == "" {
 					return transport.Speaker{Name: row.Name, Answers: row.Socket}, nil
 				}
@@ -306,7 +306,7 @@ type SaidMessage struct {
 
 // Said finds words to sessions by their msg_id or its beginning.
 func (o Operator) Said(id string) ([]SaidMessage, error) {
-	found, problems := o.sessionStore().Said(func(s session.SaidAt) bool {
+	found, problems := session.At(o.Home.Path, o.Minter.Now).Said(func(s session.SaidAt) bool {
 		return s.MsgID == id || len(id) >= shortID && strings.HasPrefix(s.MsgID, id)
 	})
 	out := []SaidMessage{}

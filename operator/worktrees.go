@@ -24,6 +24,11 @@ func (o Operator) worktrees(s *State) worktree.Store {
 	return st
 }
 
+// dropWorktree removes one that nothing was done in.
+func (o Operator) dropWorktree(ctx context.Context, s *State, tree *control.Worktree) error {
+	return o.worktrees(s).Remove(ctx, worktree.Tree(*tree))
+}
+
 // newWorktree makes a member's worktree of the checkout that cwd is in. dir is the
 // same directory in it.
 func (o Operator) newWorktree(ctx context.Context, s *State, name waggle.MemberName, i control.Instance, cwd string) (tree *control.Worktree, dir string, err error) {

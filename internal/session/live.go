@@ -21,6 +21,16 @@ func Processes() Liveness {
 	return Liveness{Check: spawn.Identity.Check, Ancestors: spawn.Ancestors}
 }
 
+// Looking is Processes with another way to find a process's ancestors; nil: the
+// machine's.
+func Looking(ancestors func(pid int) ([]spawn.Identity, error)) Liveness {
+	l := Processes()
+	if ancestors != nil {
+		l.Ancestors = ancestors
+	}
+	return l
+}
+
 // dead reports whether a process has certainly ended.
 func (l Liveness) dead(id spawn.Identity) bool {
 	alive, err := l.Check(id)
