@@ -129,7 +129,7 @@ var archLight = struct {
 	pkgs    []string
 	modules map[string]string
 }{
-	[]string{".", "mailbox", "team", "task", "journal", "policy", "control", "transport", "poll"},
+	[]string{".", "layout", "mailbox", "team", "task", "journal", "policy", "control", "transport", "poll", "boxes", "home", "spawn", "agent", "worker", "leader"},
 	map[string]string{
 		"golang.org/x/sys":              "system calls of the locks and of processes",
 		"github.com/gofrs/flock":        "our own queue in front of the shared lock",
@@ -137,6 +137,8 @@ var archLight = struct {
 		"github.com/bmatcuk/doublestar": "path patterns of the rules",
 		"mvdan.cc/sh":                   "the shell's grammar for the rules",
 		"github.com/google/uuid":        "ids of messages, from a reader that is passed in",
+		"golang.org/x/net":              "host names as the network knows them, where a worker asks for one",
+		"golang.org/x/text":             "what x/net needs of Unicode for that",
 	},
 }
 

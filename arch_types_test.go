@@ -14,7 +14,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -242,7 +241,7 @@ func TestArchHiddenTypes(t *testing.T) {
 		}
 		return pkg
 	}
-	inner := one{check("waggle/internal/in", `package in
+	inner := one{check("m/internal/in", `package in
 type T struct{ A int }
 func (T) Me() T { return T{} }
 type Err struct{ A int }
@@ -273,7 +272,7 @@ type I interface{ M() }
 		"type S struct{}; func (S) m(in.T) {}":             0,
 		"func f(in.T) {}":                                  0,
 	} {
-		if got := hidden(check("waggle/out", "package out\nimport \"waggle/internal/in\"\nvar _ in.T\n"+source, inner)); len(got) != want {
+		if got := hidden(check("m/out", "package out\nimport \"m/internal/in\"\nvar _ in.T\n"+source, inner)); len(got) != want {
 			t.Errorf("%s: %q, want %d", source, got, want)
 		}
 	}
@@ -286,7 +285,7 @@ func TestArchExamples(t *testing.T) {
 	public := map[string]bool{}
 	eachFile(t, func(f archFile) {
 		_, _, helper := helperOf(f.pkg)
-		if helper || !archPublic(path.Join("waggle", f.pkg), strings.TrimSuffix(f.syntax.Name.Name, "_test")) || strings.HasPrefix(f.pkg, "examples/") || strings.HasPrefix(f.pkg, "tools") {
+		if helper || !archPublic(f.pkg, strings.TrimSuffix(f.syntax.Name.Name, "_test")) || strings.HasPrefix(f.pkg, "examples/") || strings.HasPrefix(f.pkg, "tools") {
 			return
 		}
 		if !f.test {

@@ -20,6 +20,10 @@ type Dir struct {
 	UID  string // the team's uid; it is part of every chain's genesis
 }
 
+// LockedError reports a journal whose lock another process has held for longer than
+// Options.Deadline (exit code 8).
+type LockedError = atomicfile.LockedError
+
 // Options are a journal's settings. The zero value works.
 type Options struct {
 	Now      func() time.Time // nil means time.Now

@@ -163,6 +163,9 @@ type Worker struct {
 	close  []func() error
 }
 
+// PanicError is a panic of a goroutine of a worker, with its stack.
+type PanicError = caught.Error
+
 // ErrLeft: the leader's journal says that this membership has ended.
 var ErrLeft = errors.New("this membership has ended")
 
@@ -203,7 +206,7 @@ func New(p Parts) *Worker {
 // process may not go on: its journal is a newer program's or gone, a later start of
 // the member has taken over (control.ErrSuperseded, journal.StaleError), or the
 // membership has ended (ErrLeft). While a journal is broken it starts nothing and waits. A panic in one of its goroutines ends it too and is
-// in the error (caught.Of); one of the agent's in a turn is a failed turn. When ctx ends, so does the turn that runs, and
+// in the error, a *PanicError; one of the agent's in a turn is a failed turn. When ctx ends, so does the turn that runs, and
 // its end is recorded and sent. Run returns after that, and leaves no goroutine.
 // It is called once.
 func (w *Worker) Run(ctx context.Context) (err error) {

@@ -135,7 +135,7 @@ func tell(t *testing.T, path, line string) {
 // served waits until a member's socket is there.
 func (r *rig) served(name string) string {
 	r.t.Helper()
-	path := teams.Of(r.op).Sockets(r.state).Path(name)
+	path := r.state.Dir.Sockets(r.op.RunPath()).Path(name)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		c, err := net.Dial("unix", path)

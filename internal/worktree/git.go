@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -189,11 +188,6 @@ func exit(err error) int {
 func said(err error, text string) bool {
 	var g *GitError
 	return errors.As(err, &g) && strings.Contains(g.Said, text)
-}
-
-// Version is what git says of itself.
-func (g Git) Version(ctx context.Context) (string, error) {
-	return g.line(ctx, filepath.Dir(g.Program), "--version")
 }
 
 // fields splits a NUL-separated list. What stands behind the last NUL was cut.

@@ -365,10 +365,15 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	if !so.Force {
 		limit += grace
 	}
-	ended := false
+	ended, own := false, leading.PID == o.PID // this program leads it, and goes on after the team
 	o.Await(ctx, limit, func() bool {
 		if s.Journal.Refresh(ctx) == nil {
 			r.Tell()
+		}
+		if own {
+			led, err := o.IsLed(s)
+			ended = err == nil && !led
+			return ended
 		}
 		life, err := leading.Life()
 		ended = err == nil && life == spawn.Gone
@@ -377,7 +382,11 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	if !ended {
+	switch {
+	case ended:
+	case own:
+		return false, &operator.Error{Code: operator.CodeTimeout, Op: "down", Msg: fmt.Sprintf("this program leads team %s and has not ended it in time", s.Team)}
+	default:
 		if _, err := spawn.Stop(ctx, leading, Ladder); err != nil {
 			return false, fmt.Errorf("the process that leads: %w", err)
 		}

@@ -138,3 +138,39 @@ func TestWork(t *testing.T) {
 		t.Errorf("the token again: %v", err)
 	}
 }
+
+// TestDownFromWithin: a program that leads a team ends it by the call that ends any other.
+func TestDownFromWithin(t *testing.T) {
+	op := scratch(t)
+	f, err := operator.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte("team: api\nmembers: [{name: ann, agent: exec, backend: in-process}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := op.Raise(t.Context(), f, false, func(operator.Note) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	up, ended := make(chan bool, 1), make(chan error, 1)
+	go func() {
+		how, err := op.Keep(context.WithoutCancel(t.Context()), s, f, operator.LeadOptions{Note: func(operator.Note) {}, Up: func(*operator.State) { up <- true }})
+		if err == nil && how != operator.LedEnded {
+			err = errors.New(how)
+		}
+		ended <- err
+	}()
+	select {
+	case <-up:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err := op.Down(t.Context(), "api", operator.StopOptions{}); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(began); d > 15*time.Second {
+		t.Errorf("it took %s", d)
+	}
+}

@@ -296,5 +296,3 @@ func (o Operator) LedBy(f *teamfile.File) (operator.Operator, error) {
 	return o.Operator, nil
 }
 
-// Sockets is where a team's sockets lie.
-func (o Operator) Sockets(s *operator.State) transport.Place { return s.Dir.Sockets(o.RunPath()) }
