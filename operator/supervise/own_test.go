@@ -142,18 +142,18 @@ func TestWork(t *testing.T) {
 // TestDownFromWithin: a program that leads a team ends it by the call that ends any other.
 func TestDownFromWithin(t *testing.T) {
 	op := scratch(t)
-	f, err := operator.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte("team: api\nmembers: [{name: ann, agent: exec, backend: in-process}]\n"))
+	f, err := teamfile.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte("team: api\nmembers: [{name: ann, agent: exec, backend: in-process}]\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := op.Raise(t.Context(), f, false, func(operator.Note) {})
+	s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	up, ended := make(chan bool, 1), make(chan error, 1)
 	go func() {
-		how, err := op.Keep(context.WithoutCancel(t.Context()), s, f, operator.LeadOptions{Note: func(operator.Note) {}, Up: func(*operator.State) { up <- true }})
-		if err == nil && how != operator.LedEnded {
+		how, err := supervise.Of(op).Keep(context.WithoutCancel(t.Context()), s, f, supervise.LeadOptions{Note: func(operator.Note) {}, Up: func(*operator.State) { up <- true }})
+		if err == nil && how != supervise.LedEnded {
 			err = errors.New(how)
 		}
 		ended <- err
@@ -164,7 +164,7 @@ func TestDownFromWithin(t *testing.T) {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	if _, err := op.Down(t.Context(), "api", operator.StopOptions{}); err != nil {
+	if _, err := process.Of(op).Down(t.Context(), "api", process.StopOptions{}); err != nil {
 		t.Error(err)
 	}
 	if err := <-ended; err != nil {

@@ -23,7 +23,6 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/policy"
 	"waggle/team"
-	"waggle/transport"
 )
 
 // Create makes an empty team that waggle leads: registry, state, journal. The name
@@ -295,4 +294,3 @@ func (o Operator) LedBy(f *teamfile.File) (operator.Operator, error) {
 	o.Agent, _ = a.(agent.Decider) // one that decides nothing leaves it to the operator
 	return o.Operator, nil
 }
-

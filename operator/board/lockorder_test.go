@@ -1,0 +1,3 @@
+package board_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,28 @@
+package operator_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"waggle/operator"
+	"waggle/poll"
+)
+
+// A command asks which team is meant, and ends with the code of what went wrong.
+func Example() {
+	dir, err := os.MkdirTemp("", "waggle")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
+	_, err = op.Pick("")
+	fmt.Println(err)
+	fmt.Println(operator.Code(err) == operator.CodeNotFound)
+	// Output:
+	// there is no team here
+	// true
+}

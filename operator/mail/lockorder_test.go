@@ -1,0 +1,3 @@
+package mail_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,29 @@
+package teamfile_test
+
+import (
+	"fmt"
+
+	"waggle/operator"
+	"waggle/operator/teamfile"
+)
+
+// A team file is read whole and checked, or refused with the place of what is wrong.
+func Example() {
+	const file = `team: api
+policy: {allow: ["Bash(go test:*)"]}
+members:
+  - {name: builder, agent: exec}
+tasks:
+  - {subject: Run the tests, owner: builder, instructions: go test ./...}
+`
+	f, err := teamfile.ParseFile("/work/waggle.yaml", []byte(file))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(f.Team, f.Members[0].Name, f.Tasks[0].Subject)
+	_, err = teamfile.ParseFile("/work/waggle.yaml", []byte("team: api\nmembers: [{name: builder, agent: abacus}]\n"))
+	fmt.Println(operator.Code(err) == operator.CodeUsage)
+	// Output:
+	// api builder Run the tests
+	// true
+}
