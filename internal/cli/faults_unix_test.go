@@ -24,7 +24,6 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
 	"waggle/operator"
-	"waggle/operator/teams"
 	"waggle/spawn"
 )
 
@@ -173,9 +172,9 @@ var faultFiles = []faultFile{
 	{name: "bridge.json", path: func(f *faulty) string { return f.dir.BridgeEndpoint() }},
 	{name: "tool records", path: func(f *faulty) string { return f.dir.Tools() }},
 	{name: "control groups", path: func(f *faulty) string { return f.state("cgroups") }},
-	{name: "socket", path: func(f *faulty) string { return teams.Of(f.op).Sockets(f.s).Path("ann") }},
-	{name: "operator's socket", path: func(f *faulty) string { return teams.Of(f.op).Sockets(f.s).Path("operator") }},
-	{name: "RUN", path: func(f *faulty) string { return filepath.Dir(teams.Of(f.op).Sockets(f.s).Path("ann")) }},
+	{name: "socket", path: func(f *faulty) string { return f.s.Dir.Sockets(f.op.RunPath()).Path("ann") }},
+	{name: "operator's socket", path: func(f *faulty) string { return f.s.Dir.Sockets(f.op.RunPath()).Path("operator") }},
+	{name: "RUN", path: func(f *faulty) string { return filepath.Dir(f.s.Dir.Sockets(f.op.RunPath()).Path("ann")) }},
 	{name: "socket keys", path: func(f *faulty) string { return f.state("sockets") }},
 	{name: "socket key", path: func(f *faulty) string { return f.state("sockets", "ann.json") }},
 	{name: "socket lease", path: func(f *faulty) string { return f.state("sockets", "ann.lock") }},

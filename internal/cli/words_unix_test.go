@@ -209,7 +209,7 @@ tasks:
 		t.Fatal(err)
 	}
 	at, err := mail.Of(r.op).SocketAddress(t.Context(), r.file.Team, waggle.Lead)
-	if want := "uds:" + teams.Of(r.op).Sockets(r.state).Path(transport.OperatorSocket); err != nil || at != want || tv.Sockets["operator"] != want || tv.Sockets["idle"] == "" {
+	if want := "uds:" + r.state.Dir.Sockets(r.op.RunPath()).Path(transport.OperatorSocket); err != nil || at != want || tv.Sockets["operator"] != want || tv.Sockets["idle"] == "" {
 		t.Errorf("addresses %q, %v, %v", at, tv.Sockets, err)
 	}
 	testenv.Measured(t, "words of a session: %d to each of an idle member, a busy member and the operator, all once", n)

@@ -1,5 +1,4 @@
-// Agent runs a team with an agent of its own: it asks before it runs what a task says, and
-// obeys the answer.
+// Agent runs a team with an agent of its own, which asks before it runs a task and obeys.
 //
 //	go run ./agent DIR
 package main

@@ -1,5 +1,4 @@
-// Backend runs a team whose members' processes start in a place of this program's own: here
-// with a variable that says where they are. The processes are this program again.
+// Backend starts members' processes in a place of its own. They are this program again.
 //
 //	go run ./backend DIR
 package main
@@ -50,14 +49,13 @@ func main() {
 		}
 		return
 	}
-	dir := os.Args[1]
 	self, err := os.Executable()
 	if err != nil {
 		log.Fatal(err)
 	}
-	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), minter)
+	op := operator.At(filepath.Join(os.Args[1], "root"), filepath.Join(os.Args[1], "state"), minter)
 	op.Environ, op.Self, op.Backends = os.Environ(), self, []spawn.Backend{elsewhere{}}
-	f, err := teamfile.ParseFile(filepath.Join(dir, "waggle.yaml"), []byte(file), "elsewhere")
+	f, err := teamfile.ParseFile(filepath.Join(os.Args[1], "waggle.yaml"), []byte(file), "elsewhere")
 	if err != nil {
 		log.Fatal(err)
 	}
