@@ -22,7 +22,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
-	"waggle/operator/teams"
 	"waggle/spawn"
 	"waggle/transport"
 )
