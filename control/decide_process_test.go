@@ -88,6 +88,7 @@ func decideForever(args string) error {
 // nothing runs twice, no question is decided twice, and whoever was told that it
 // decided is right (TRUST 3).
 func TestDecidingProcesses(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	questions := testenv.Scale(60, 4000)
 	f := newDeciders(t)

@@ -369,6 +369,7 @@ func TestDecidedRecordsThatAreIgnored(t *testing.T) {
 // decided at most once, everybody sees the same decision, and what the worker
 // runs is what was allowed (TRUST 3).
 func TestOneDecision(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	outcomes := map[string]int{}

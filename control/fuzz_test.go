@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/policy"
 )
@@ -200,6 +201,7 @@ func refold(t *testing.T, f journal.Tentative, r journal.Record, before error, t
 // TestMutatedJournals takes real journals apart: records dropped, doubled, moved,
 // and their fields given each other's values.
 func TestMutatedJournals(t *testing.T) {
+	testenv.Whole(t)
 	w, m := fullLife(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	accepted := 0

@@ -610,6 +610,7 @@ func (w *walk) doReplay() {
 // whose answers contradict each other, and whose mailboxes anybody writes to. The
 // invariants of WIRE 5.3 and TRUST 1-4 hold after every step.
 func TestWalk(t *testing.T) {
+	testenv.Whole(t)
 	t.Parallel()
 	const shards = 4
 	checks := flag.Lookup("rapid.checks").Value.String()

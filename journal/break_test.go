@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -15,6 +16,7 @@ import (
 // TestFlip changes every byte of a journal in three ways: each change is found,
 // and found in its line.
 func TestFlip(t *testing.T) {
+	testenv.Whole(t)
 	s := newSample(t, 9)
 	future := 0
 	for off := range s.bytes {

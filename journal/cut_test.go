@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -17,6 +18,7 @@ import (
 // complete appends fold, the next append records the rest as cut (small sizes try
 // the repair of every byte near the end of a line, and of every fifth otherwise).
 func TestCut(t *testing.T) {
+	testenv.Whole(t)
 	s := newSample(t, 22) // 30 lines
 	if len(s.lines) < 26 {
 		t.Fatalf("%d lines", len(s.lines))

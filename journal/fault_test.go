@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -86,6 +87,7 @@ var faultModes = map[string][]string{
 // not been. One that is whole and could not be flushed is flushed again, and stays: its
 // writer folds nothing before that has worked.
 func TestFaults(t *testing.T) {
+	testenv.Whole(t)
 	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
 	for name, tt := range map[string]struct {
 		drafts  []journal.Draft

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -56,6 +57,7 @@ func scan(line, format string, v any) bool { n, _ := fmt.Sscanf(line, format, v)
 // was acknowledged is missing; no append fails because of another; a follower
 // never sees a break or a part of an append.
 func TestProcesses(t *testing.T) {
+	testenv.Whole(t)
 	const processes = 6
 	keys, kills := soak(60), soak(30)
 	d := newDir(t)

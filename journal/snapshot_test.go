@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -139,6 +140,7 @@ var someoneElse = journal.Writer{Operator: true, PID: 2}
 // TestSnapshotUnfit: a snapshot that is changed, cut, of another journal or of
 // lines that are not there is not used, and removed.
 func TestSnapshotUnfit(t *testing.T) {
+	testenv.Whole(t)
 	d := newDir(t)
 	o := quick
 	o.SnapshotAfter = 3

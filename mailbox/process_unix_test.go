@@ -277,6 +277,7 @@ func killed(t *testing.T, dir, sender string, acked int) time.Duration {
 // A writer killed at any moment leaves a valid file with everything it
 // acknowledged, and nobody waits for its lock.
 func TestKilledWriterLosesNothing(t *testing.T) {
+	testenv.Whole(t)
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
 			needTier(t, tier)
@@ -373,6 +374,7 @@ func TestKilledAmongOthers(t *testing.T) {
 
 // The same at every step there is.
 func TestKilledAtEveryStep(t *testing.T) {
+	testenv.Whole(t)
 	steps := []string{
 		"queued", "flocked", "announced", "lock-made", "locked", "read", "temp-created", "temp-written",
 		"synced", "checked", "published", "compared", "unlinked", "unlocking", "lock-removed", "unlocked",

@@ -62,6 +62,7 @@ func carrierOf(text string) string {
 // TestDenyCorpus judges every way around rm -rf that the deny corpora know: none is
 // allowed, whatever else is.
 func TestDenyCorpus(t *testing.T) {
+	testenv.Whole(t)
 	for _, file := range denyCorpora {
 		t.Run(file.file, func(t *testing.T) { judgeDenyCorpus(t, file.file, file.texts, file.carriers) })
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle/internal/realpath"
+	"waggle/internal/testenv"
 	"waggle/policy"
 )
 
@@ -89,6 +90,7 @@ func reachesFrom(p string, links int) (real string, known bool) {
 // covers; acceptEdits stays in the resolved working directory; and the record of the
 // resolved paths gives the verdict that the disk gives.
 func TestLinksProperty(t *testing.T) {
+	testenv.Whole(t)
 	if runtime.GOOS == "windows" {
 		t.Skip("paths with a drive letter are not judged")
 	}

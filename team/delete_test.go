@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/team"
 )
 
@@ -108,6 +109,7 @@ func helperDispose(role string) error {
 // team: the next one finishes it, nothing that was to be kept is lost, and nothing
 // else is touched.
 func TestKilledWhileDisposing(t *testing.T) {
+	testenv.Whole(t)
 	for _, role := range []string{"delete", "move"} {
 		steps := 0
 		for step := 0; ; step++ {

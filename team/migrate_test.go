@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/testenv"
 	"waggle/team"
 )
 
@@ -173,6 +174,7 @@ func helperMigrate() error {
 
 // TestKilledWhileMigrating: the next migration comes to the same end.
 func TestKilledWhileMigrating(t *testing.T) {
+	testenv.Whole(t)
 	frozen := []string{"002", "005"}
 	for _, dir := range frozen {
 		kills := 0

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/testenv"
 	"waggle/team"
 )
 
@@ -31,6 +32,7 @@ func (c *counted) Read(p []byte) (int, error) {
 // TestRefusedUnread: a backup of many entries and no registry is refused by its names:
 // packed or not, nothing of it comes onto the disk, and of a stream a part is read.
 func TestRefusedUnread(t *testing.T) {
+	testenv.Whole(t)
 	var plain, packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	w := tar.NewWriter(io.MultiWriter(&plain, z))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/testenv"
 	"waggle/team"
 )
 
@@ -164,6 +165,7 @@ func dieAt(n int) func(string) {
 // TestKilledWhileAdding kills a process at every step: the config stays whole,
 // old or new, the next add works, and no mail is lost.
 func TestKilledWhileAdding(t *testing.T) {
+	testenv.Whole(t)
 	const mail = `[{"from":"x","text":"keep me","timestamp":"2026-01-01T00:00:00.000Z"}]`
 	steps := 0
 	for step := 0; ; step++ {

@@ -57,6 +57,7 @@ func points(counts map[string]int) (ps []point) {
 // marks, runs or reads, or that fails with an error that may or may not have left
 // it done. Whatever it is, the team comes to the same end.
 func TestEveryPoint(t *testing.T) {
+	testenv.Whole(t)
 	var counts map[string]int
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t)
@@ -88,6 +89,7 @@ func TestEveryPoint(t *testing.T) {
 
 // TestRandomFaults plays the story with many faults at once.
 func TestRandomFaults(t *testing.T) {
+	testenv.Whole(t)
 	seed := testenv.Seed(t)
 	lives := testenv.Scale(30, 4000)
 	hit, processes := 0, 0

@@ -326,6 +326,7 @@ func (u *unverified) Apply(r journal.Record) error {
 // question is open or answered, the answer is the same, nothing runs twice, and
 // nothing real is taken for forged.
 func TestKilledEverywhere(t *testing.T) {
+	testenv.Whole(t)
 	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
 	total, kills, unknown := 0, 0, 0
 	for _, victim := range []string{"leader", "worker"} {

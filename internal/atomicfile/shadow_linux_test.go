@@ -187,6 +187,7 @@ func TestShadowIsNobodysFile(t *testing.T) {
 // Whoever reads without a lock, in one piece, slowly, or with the file open for
 // long, never sees a content that was not published.
 func TestShadowReadersSeeWholeFiles(t *testing.T) {
+	testenv.Whole(t)
 	needShadow(t)
 	p := newFile(t, large)
 	stop := make(chan struct{})

@@ -204,6 +204,7 @@ func (c *cursor) check(t *testing.T, what string) {
 // Whatever other programs make of the file, its receiver takes every message that
 // was sent, and each once.
 func TestCursorOutlastsRewrites(t *testing.T) {
+	testenv.Whole(t)
 	for i, rw := range rewrites {
 		for _, retention := range []mailbox.Retention{mailbox.Keep, mailbox.Prune} {
 			if !testenv.Soak() && i%2 != int(retention) {
@@ -238,6 +239,7 @@ func TestCursorOutlastsRewrites(t *testing.T) {
 
 // The same in any order, one after the other.
 func TestCursorOutlastsAnything(t *testing.T) {
+	testenv.Whole(t)
 	r := random(t)
 	done := 0
 	for range testenv.Scale(3, 200) {
