@@ -63,8 +63,10 @@ func (o Operator) OpenAny(ctx context.Context, of string) (*Record, error) {
 	return o.OpenAbroad(*k), nil
 }
 
+// OpenAbroad opens the record of what was done from here in a team that another program leads.
+// A break of it is in the Record.
 func (o Operator) OpenAbroad(k home.Known) *Record {
-	r := &Record{Known: k, Abroad: true, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: OwnJournal, Jopts: journal.Options{Now: o.Minter.Now}}}
-	r.Journal, r.Broken = k.Dir.Journals().Open(OwnJournal, r.Lead, r.Jopts)
+	r := &Record{Known: k, Abroad: true, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: OwnJournal, JournalOptions: journal.Options{Now: o.Minter.Now}}}
+	r.Journal, r.Broken = k.Dir.Journals().Open(OwnJournal, r.Lead, r.JournalOptions)
 	return r
 }

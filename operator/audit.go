@@ -47,6 +47,7 @@ type AuditQuery struct {
 	Since, Until                     time.Time
 }
 
+// Wants reports that an event is asked for.
 func (q AuditQuery) Wants(e AuditEvent) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
 	return is(q.Member, e.Member) && is(q.Tool, e.Tool) && is(q.Decision, e.Decision) && is(q.By, e.By) && strings.Contains(e.Rule, q.Rule) &&

@@ -82,7 +82,7 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 	if j := l.open[n]; j != nil {
 		return j.Refresh(ctx)
 	}
-	opts := l.r.Jopts
+	opts := l.r.JournalOptions
 	opts.SnapshotAfter = -1
 	j, err := l.r.Dir.Journals().Open(n, Recorder(func(r journal.Record) { l.news = append(l.news, LogRecord{Record: r}) }), opts)
 	l.open[n] = j
@@ -93,7 +93,7 @@ func (l *Log) read(ctx context.Context, n journal.Name) error {
 func (s *State) Records() ([]LogRecord, error) {
 	var all []LogRecord
 	read := func(j journal.Name, name string) error {
-		_, err := s.Dir.Journals().Open(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{r, name}) }), s.Jopts)
+		_, err := s.Dir.Journals().Open(j, Recorder(func(r journal.Record) { all = append(all, LogRecord{r, name}) }), s.JournalOptions)
 		return err
 	}
 	if err := read(s.JournalName, string(s.JournalName)); err != nil {
@@ -110,4 +110,5 @@ func (s *State) Records() ([]LogRecord, error) {
 // Recorder is a fold that only looks.
 type Recorder func(journal.Record)
 
+// Apply implements journal.Fold.
 func (f Recorder) Apply(r journal.Record) error { f(r); return nil }

@@ -102,6 +102,7 @@ type Error struct {
 	Err  error
 }
 
+// Error is the message, or that of the cause.
 func (e *Error) Error() string {
 	s := e.Msg
 	if s == "" && e.Err != nil {
@@ -110,6 +111,7 @@ func (e *Error) Error() string {
 	return s
 }
 
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Code maps an error to the exit code that documents it.
@@ -163,7 +165,7 @@ type State struct {
 	Journal     journal.Journal
 	Lead        *control.Leader
 	JournalName journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
-	Jopts       journal.Options
+	JournalOptions       journal.Options
 	Tidied      bool // its worktrees were seen to, and what is kept was said
 	Kept        []KeptWorktree
 	Broken      error                     // of the leader's journal, where it is shown all the same (readable)
@@ -207,17 +209,19 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 	return nil, unknown
 }
 
+// OpenState opens the team of a directory in STATE by its leader's journal, ended or not.
 func (o Operator) OpenState(dir home.Dir, name waggle.TeamName) (*State, error) {
 	return o.OpenJournal(dir, name, journal.Leader)
 }
 
+// OpenJournal opens it by another journal that a leader's fold reads.
 func (o Operator) OpenJournal(dir home.Dir, name waggle.TeamName, j journal.Name) (*State, error) {
 	return o.openFold(dir, name, j, control.NewLeader(nil))
 }
 
 func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, fold *control.Leader) (*State, error) {
-	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, Jopts: journal.Options{Now: o.Minter.Now, Deadline: o.Patience}}
-	opened, err := dir.Journals().Open(j, s.Lead, s.Jopts)
+	s := &State{Dir: dir, Team: name, Lead: fold, JournalName: j, JournalOptions: journal.Options{Now: o.Minter.Now, Deadline: o.Patience}}
+	opened, err := dir.Journals().Open(j, s.Lead, s.JournalOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +235,7 @@ func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, f
 // Worker opens a member's journal, read only.
 func (s *State) Worker(i control.Instance) (*control.Worker, error) {
 	w := control.NewWorker(nil)
-	_, err := s.Dir.Journals().Open(journal.Name(i), w, s.Jopts)
+	_, err := s.Dir.Journals().Open(journal.Name(i), w, s.JournalOptions)
 	return w, err
 }
 

@@ -109,9 +109,10 @@ func (o Operator) OpenRecord(ctx context.Context, of string) (*Record, error) {
 	return o.OpenPast(*k), nil
 }
 
+// OpenPast opens the record of a team that is or was led here. A break of it is in the Record.
 func (o Operator) OpenPast(k home.Known) *Record {
-	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: journal.Leader, Jopts: journal.Options{Now: o.Minter.Now}}}
-	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.Jopts)
+	r := &Record{Known: k, State: State{Dir: k.Dir, Team: k.Team, Lead: control.NewLeader(nil), JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}}}
+	r.Journal, r.Broken = k.Dir.Journals().Open(journal.Leader, r.Lead, r.JournalOptions)
 	return r
 }
 

@@ -37,7 +37,7 @@ func (o Operator) Registry(ctx context.Context, name waggle.TeamName) (*team.Con
 // listedWait is how long reading the registry waits for a lock.
 const listedWait = 2 * time.Second
 
-// listed reads config.json.
+// Listing reads config.json.
 func (o Operator) Listing(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
 	reg, err := team.Open(o.Root, name, team.Options{Deadline: listedWait})
 	if err != nil {

@@ -2,6 +2,7 @@ package operator
 
 import ()
 
+// Suffix is a text behind another: ": s", or nothing.
 func Suffix(s string) string {
 	if s == "" {
 		return ""

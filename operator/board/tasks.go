@@ -349,6 +349,7 @@ func circle(ids []task.ID) string {
 	return "tasks " + strings.Join(Texts(ids), " → ")
 }
 
+// Texts are ids for people.
 func Texts(ids []task.ID) []string {
 	out := make([]string, len(ids))
 	for i, id := range ids {

@@ -41,6 +41,7 @@ type CeilingView struct {
 	Cut    []string `json:"cut"` // what of the policy it keeps from holding
 }
 
+// ViewCeiling is the recorded ceiling for people, nil where there is none.
 func ViewCeiling(set control.PolicySet) *CeilingView {
 	c := set.Ceiling
 	if !c.Bounds() {

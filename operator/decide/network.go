@@ -132,6 +132,7 @@ func ParseNetTarget(s string) (NetTarget, error) {
 // Wild reports whether the target is more than one host.
 func (t NetTarget) Wild() bool { return strings.HasPrefix(t.Host, "*.") }
 
+// String is HOST, HOST:PORT or HOST:*.
 func (t NetTarget) String() string {
 	if t.Any {
 		return ShownHost(t.Host, "*")

@@ -289,6 +289,7 @@ func News(l *control.Leader, w *control.Worker) []*control.Order {
 	})
 }
 
+// ModeName is a mode by its name; the zero mode is the default one.
 func ModeName(m policy.Mode) policy.Mode {
 	if m == "" {
 		return policy.ModeDefault

@@ -140,6 +140,7 @@ func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) (
 	return o.PendingIn(s, all), nil
 }
 
+// PendingIn is Pending of a team that is open.
 func (o Operator) PendingIn(s *operator.State, all bool) []Question {
 	now := o.Minter.Now()
 	qs := []Question{}
@@ -298,6 +299,7 @@ func answerNow(r *control.Request) *AnswerNow {
 	return a
 }
 
+// InputOf is what a request asks for, as JSON.
 func InputOf(r *control.Request) json.RawMessage {
 	object := func(v any) json.RawMessage {
 		b, err := jsonobj.Marshal(v)
@@ -341,6 +343,7 @@ func CommandOf(c policy.Call) string {
 	return text
 }
 
+// RiskOf is the risk that a request is shown with.
 func RiskOf(r *control.Request) policy.Risk {
 	switch r.Gate() {
 	case policy.GatePlan:

@@ -100,7 +100,7 @@ func (c *checked) snapshots(n journal.Name, v *Verified) (ps []BadRecord) {
 		folds = []journal.Snapshotter{control.NewLeader(nil), control.NewBrief(nil)}
 	}
 	for _, f := range folds {
-		there, err := c.r.Dir.Journals().CheckSnapshot(n, f, c.r.Jopts)
+		there, err := c.r.Dir.Journals().CheckSnapshot(n, f, c.r.JournalOptions)
 		if there {
 			v.Snapshots++
 		}

@@ -153,7 +153,7 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 		c.workers[control.Instance(n)] = w
 		fold = w
 	}
-	opts := c.r.Jopts
+	opts := c.r.JournalOptions
 	opts.SnapshotAfter = -1
 	var at journal.Seq
 	f, err := c.r.Dir.Journals().Open(n, recorded{fold, func(r journal.Record) {

@@ -125,6 +125,7 @@ func contains(ns []waggle.MemberName, n waggle.MemberName) bool {
 	return false
 }
 
+// EntryOf is a mailbox's entry as an inbox lists it.
 func EntryOf(e mailbox.Entry) InboxEntry {
 	ie := InboxEntry{Index: e.Index, ID: e.ID.String(), Warnings: []string{}, Entry: e}
 	if e.Err != nil {

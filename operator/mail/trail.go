@@ -139,7 +139,7 @@ func (t *tracer) follow(j journal.Name, name string) error {
 	f := &followed{name: name}
 	t.files = append(t.files, f)
 	var err error
-	f.j, err = t.s.Dir.Journals().Open(j, traced{t, f}, t.s.Jopts)
+	f.j, err = t.s.Dir.Journals().Open(j, traced{t, f}, t.s.JournalOptions)
 	return err
 }
 

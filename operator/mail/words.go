@@ -47,6 +47,7 @@ func (o Operator) begin(ctx context.Context, s *operator.State) error {
 	return err
 }
 
+// Append appends the operator's records to the team's journal.
 func (o Operator) Append(ctx context.Context, s *operator.State, propose func() ([]journal.Draft, error)) error {
 	_, err := s.Journal.Append(ctx, o.Writer(), propose)
 	return err
@@ -279,7 +280,7 @@ func (o Operator) confirm(ctx context.Context, s *operator.State, ord *control.O
 		return nil
 	}
 	w := control.NewWorker(nil)
-	j, err := s.Dir.Journals().Open(journal.Name(ord.Instance), w, s.Jopts)
+	j, err := s.Dir.Journals().Open(journal.Name(ord.Instance), w, s.JournalOptions)
 	if err != nil {
 		return err
 	}

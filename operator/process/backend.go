@@ -39,6 +39,7 @@ func (o Operator) own(word string) (spawn.Backend, bool) {
 	return nil, false
 }
 
+// OwnWords are the names of the backends that this program has brought.
 func (o Operator) OwnWords() (words []string) {
 	for _, b := range o.Backends {
 		words = append(words, b.Name())
@@ -249,9 +250,10 @@ func (o Operator) CloseTerminals(ctx context.Context, s *operator.State, read fu
 	return errors.Join(errs...)
 }
 
-// Of which members that died the pane is not needed any more.
+// Unread keeps the pane of every member that died.
 func Unread(*control.Member) bool { return false }
 
+// AllRead keeps no pane.
 func AllRead(*control.Member) bool { return true }
 
 // lingers reports a holder that has not ended after its process.

@@ -67,16 +67,17 @@ func (o Operator) LeaderBreak(name waggle.TeamName) (*Broken, *journal.Break, er
 	if len(dirs) == 0 {
 		return nil, nil, err
 	}
-	s := &operator.State{Dir: dirs[len(dirs)-1], Team: name, Jopts: journal.Options{Now: o.Minter.Now}}
+	s := &operator.State{Dir: dirs[len(dirs)-1], Team: name, JournalOptions: journal.Options{Now: o.Minter.Now}}
 	return findBreak(s, journal.Leader, "", control.NewLeader(nil))
 }
 
+// MemberBreak looks for the break of a member's journal; nil: it is whole.
 func MemberBreak(s *operator.State, m *control.Member) (*Broken, *journal.Break, error) {
 	return findBreak(s, journal.Name(m.Instance), string(m.Name), control.NewWorker(nil))
 }
 
 func findBreak(s *operator.State, n journal.Name, member string, fold journal.Fold) (*Broken, *journal.Break, error) {
-	at, err := s.Dir.Journals().FindBreak(n, fold, s.Jopts)
+	at, err := s.Dir.Journals().FindBreak(n, fold, s.JournalOptions)
 	if at == nil || err != nil {
 		return nil, nil, err
 	}

@@ -25,6 +25,7 @@ type Panes struct {
 // paneEvents is how many events may wait; what does not fit is seen by the next pass.
 const paneEvents = 64
 
+// Panes is a watch that has not begun.
 func (o Operator) Panes(s *operator.State) *Panes {
 	return &Panes{o: o, s: s, Events: make(chan terminal.Event, paneEvents), names: map[string]string{}}
 }

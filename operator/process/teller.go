@@ -19,6 +19,7 @@ type Teller struct {
 	Died func(name string)   // is told of a member that has died; may be nil
 }
 
+// Teller is one that has told nothing yet.
 func (o Operator) Teller(s *operator.State, to func(operator.Note)) *Teller {
 	return &Teller{S: s, now: o.Minter.Now, To: to, told: map[string]bool{}}
 }

@@ -76,6 +76,7 @@ type WorktreeView struct {
 	Base   string `json:"base"` // the commit that it began at
 }
 
+// ViewWorktree is a member's worktree as status lists it, nil where it has none.
 func ViewWorktree(t *control.Worktree) *WorktreeView {
 	if t == nil {
 		return nil

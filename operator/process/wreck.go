@@ -121,7 +121,7 @@ var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true,
 func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamName, why error) (*operator.State, error) {
 	fold := control.NewLeader(nil)
 	mem := journal.NewMemory(string(dir.UID), journal.Leader, o.Minter.Now).Open(fold)
-	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, Jopts: journal.Options{Now: o.Minter.Now}, Broken: why}
+	s := &operator.State{Dir: dir, Team: name, Journal: mem, Lead: fold, JournalName: journal.Leader, JournalOptions: journal.Options{Now: o.Minter.Now}, Broken: why}
 	add := func(w journal.Writer, kind string, body any) {
 		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // what contradicts the rest is left out
 	}

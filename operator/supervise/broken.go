@@ -75,7 +75,7 @@ func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *proces
 	later := process.LatterPolicies(w, at)
 	fresh, boxes := map[control.Instance]control.Instance{}, map[control.Instance][]string{}
 	fold := control.NewLeader(nil)
-	if _, err := w.Dir.Journals().FindBreak(journal.Leader, fold, w.Jopts); err != nil {
+	if _, err := w.Dir.Journals().FindBreak(journal.Leader, fold, w.JournalOptions); err != nil {
 		return err
 	}
 	for _, m := range fold.Live() {
@@ -106,7 +106,7 @@ func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *proces
 	kept := filepath.Join(filepath.Base(w.Dir.Kept()), fmt.Sprintf("%s-%d-%d", journal.Leader, b.Seq, o.Minter.Now().UnixMilli()))
 	b.Kept = filepath.Join(w.Dir.Path, kept)
 	lead := control.NewLeader(nil)
-	err := w.Dir.Journals().Continue(ctx, at, b.Kept, lead, w.Jopts, o.Writer(), func() ([]journal.Draft, error) {
+	err := w.Dir.Journals().Continue(ctx, at, b.Kept, lead, w.JournalOptions, o.Writer(), func() ([]journal.Draft, error) {
 		same := maps.Clone(fresh)
 		same[""] = ""
 		set := lead.Policy.Narrowed(later, same)

@@ -92,6 +92,7 @@ type ContractError struct {
 	Differs []string // "model: asked for a, it is b"
 }
 
+// Error says what was asked for and what came.
 func (e *ContractError) Error() string {
 	return fmt.Sprintf("%s is not what was asked for: %s", e.Member, strings.Join(e.Differs, "; "))
 }
@@ -146,7 +147,7 @@ func (o Operator) readiness(s *operator.State) *readiness {
 func (r *readiness) ready(ctx context.Context, i control.Instance, after uint64) (*control.Ready, error) {
 	if r.opens[i] == nil {
 		w := control.NewWorker(nil)
-		j, err := r.s.Dir.Journals().Open(journal.Name(i), w, r.s.Jopts)
+		j, err := r.s.Dir.Journals().Open(journal.Name(i), w, r.s.JournalOptions)
 		if err != nil {
 			return nil, err
 		}

@@ -23,11 +23,11 @@ type Config struct {
 
 // yamlConfig is that file's own shape. Unknown keys are an error with their line.
 type yamlConfig struct {
-	Ceiling YAMLCeiling  `yaml:"ceiling"`
+	Ceiling yamlCeiling  `yaml:"ceiling"`
 	Grace   yamlDuration `yaml:"grace"`
 }
 
-type YAMLCeiling struct {
+type yamlCeiling struct {
 	Mode  string    `yaml:"mode"`
 	Allow *[]string `yaml:"allow"` // absent: no limit; []: nothing
 	Deny  []string  `yaml:"deny"`
@@ -63,7 +63,7 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-func (c *checker) ceiling(to *control.Ceiling, y YAMLCeiling) {
+func (c *checker) ceiling(to *control.Ceiling, y yamlCeiling) {
 	var err error
 	if y.Mode != "" {
 		if to.Mode, err = policy.ParseMode(y.Mode); err != nil {

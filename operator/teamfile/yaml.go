@@ -68,6 +68,7 @@ func parseYAML(op, path string, data []byte) (*ast.File, error) {
 	return tree, nil
 }
 
+// TooLarge refuses a file above operator.MaxYAML.
 func TooLarge(op, path string) error {
 	return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: fmt.Sprintf("%s: more than %d bytes", path, operator.MaxYAML),
 		Hint: "long texts belong into files that the commands name"}

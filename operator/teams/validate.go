@@ -24,6 +24,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
+// String is PATH#POINTER: MESSAGE.
 func (p Problem) String() string {
 	if p.Pointer == "" {
 		return p.Path + ": " + p.Message
