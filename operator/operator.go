@@ -160,17 +160,17 @@ func (o Operator) Writer() journal.Writer { return journal.Writer{Operator: true
 
 // State is an open team as its journals have it.
 type State struct {
-	Dir         home.Dir
-	Team        waggle.TeamName
-	Journal     journal.Journal
-	Lead        *control.Leader
-	JournalName journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
-	JournalOptions       journal.Options
-	Tidied      bool // its worktrees were seen to, and what is kept was said
-	Kept        []KeptWorktree
-	Broken      error                     // of the leader's journal, where it is shown all the same (readable)
-	Dropped     map[control.Instance]bool // their control groups are gone
-	Claim       *Claim                    // of its name, while it is being raised; nil: nobody raises it here
+	Dir            home.Dir
+	Team           waggle.TeamName
+	Journal        journal.Journal
+	Lead           *control.Leader
+	JournalName    journal.Name // of Journal: the leader's, or the operator's own beside a team that another program leads
+	JournalOptions journal.Options
+	Tidied         bool // its worktrees were seen to, and what is kept was said
+	Kept           []KeptWorktree
+	Broken         error                     // of the leader's journal, where it is shown all the same (readable)
+	Dropped        map[control.Instance]bool // their control groups are gone
+	Claim          *Claim                    // of its name, while it is being raised; nil: nobody raises it here
 
 	Mu   sync.Mutex    // guards what follows: members are ended all at once
 	Tell func(Note)    // of sweeps; nil: nobody is

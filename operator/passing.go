@@ -3,16 +3,11 @@ package operator
 import (
 	"errors"
 	"os"
-	"slices"
-	"syscall"
 
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/poll"
 )
-
-// Shortages are errors of a machine that has too little of something for a moment.
-var Shortages = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EROFS, syscall.EAGAIN}
 
 // Passing reports an error that ends no leader: a lock that somebody holds, a disk that
 // is full, a record that contradicts the others and was not written, a journal that is
@@ -29,7 +24,7 @@ func Passing(err error) bool {
 	case errors.As(err, &locked), errors.As(err, &draft):
 		return true
 	}
-	return slices.ContainsFunc(Shortages, func(s error) bool { return errors.Is(err, s) })
+	return poll.Lack(err) != nil
 }
 
 // Unpassing leaves out an error that passes.

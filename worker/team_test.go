@@ -380,6 +380,23 @@ func TestBoard(t *testing.T) {
 	}, "ann")
 }
 
+// TestBoardWithoutSpace: no task fails for want of space on the board's disk, however long
+// that takes.
+func TestBoardWithoutSpace(t *testing.T) {
+	inBubble(t, func(t *testing.T, c *crew) {
+		c.leads()
+		c.works("ann")
+		c.board.mu.Lock()
+		c.board.full = 50
+		c.board.mu.Unlock()
+		c.order("ann", "1", nil)
+		c.until("over", c.finished("ann", "1"))
+		if _, done := c.over("ann", "1"); !done {
+			t.Errorf("it failed: %s", c.note("ann", "1"))
+		}
+	}, "ann")
+}
+
 // TestBlockedTaskWaits: a task that waits for another member's is not begun, and
 // holds up nothing; it is begun when the board shows the other as completed.
 func TestBlockedTaskWaits(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"waggle/internal/caught"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/poll"
 	"waggle/task"
 )
 
@@ -319,16 +320,20 @@ func (w *Worker) onBoard(t *turn) error {
 		var state *task.StateError
 		var missing *task.NotFoundError
 		if err == nil {
+			w.trouble.Note("board", nil, "")
 			return nil
 		}
-		if errors.Is(err, errTampered) || errors.As(err, &state) || errors.As(err, &missing) || try == boardTries || t.ctx.Err() != nil {
+		short := poll.Lack(err) != nil
+		w.trouble.Note("board", err, "the task waits until the board can be written")
+		if errors.Is(err, errTampered) || errors.As(err, &state) || errors.As(err, &missing) || try >= boardTries && !short || t.ctx.Err() != nil {
 			return fmt.Errorf("task %s: %w", t.task.ID, err)
 		}
 		again.wait(t.ctx) // a lock, or half a file: it may pass
 	}
 }
 
-// boardTries is how often a board that cannot be read or written is tried.
+// boardTries is how often a board that cannot be read or written is tried. For want of
+// space or descriptors no task fails: that waits for as long as it takes.
 const boardTries = 5
 
 func (w *Worker) begun(ctx context.Context, t *control.TaskState) error {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"maps"
 	"math/rand/v2"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -306,6 +308,7 @@ func (w *world) checkMarked(name waggle.MemberName, ids []mailbox.ID) {
 type board struct {
 	mu    sync.Mutex
 	tasks map[task.ID]*task.Task
+	full  int // how many starts find no space
 }
 
 func (b *board) add(id, text string, owner waggle.MemberName) {
@@ -349,6 +352,10 @@ func (b *board) set(id task.ID, owner waggle.MemberName, to task.Status) (task.T
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.tasks[id]
+	if to == task.InProgress && b.full > 0 {
+		b.full--
+		return task.Task{}, &fs.PathError{Op: "write", Path: string(id), Err: syscall.ENOSPC}
+	}
 	switch {
 	case t == nil:
 		return task.Task{}, &task.StateError{ID: id, Why: task.TaskNotFound}

@@ -1,31 +1,23 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"waggle/control"
 	"waggle/operator"
+	"waggle/poll"
 	"waggle/spawn"
 )
 
 // short reports an error of a machine that has too little of something: what is to be
 // recorded cannot be now. Ending processes does not wait for that.
-func short(err error) bool {
-	return slices.ContainsFunc(operator.Shortages, func(s error) bool { return errors.Is(err, s) })
-}
+func short(err error) bool { return poll.Lack(err) != nil }
 
 // lack names what there is too little of.
-func lack(err error) error {
-	for _, s := range operator.Shortages {
-		if errors.Is(err, s) {
-			return s
-		}
-	}
-	return err
-}
+func lack(err error) error { return cmp.Or(poll.Lack(err), err) }
 
 // stopUnrecorded ends the processes of one member when its end cannot be recorded.
 func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *control.Member, so StopOptions, why error) (*MemberEnd, error) {
