@@ -366,13 +366,21 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 		limit += grace
 	}
 	ended, own := false, leading.PID == o.PID // this program leads it, and goes on after the team
+	var free time.Time                        // since when nobody leads; zero: somebody does
 	o.Await(ctx, limit, func() bool {
 		if s.Journal.Refresh(ctx) == nil {
 			r.Tell()
 		}
 		if own {
 			led, err := o.IsLed(s)
-			ended = err == nil && !led
+			switch now := o.Minter.Now(); {
+			case err != nil || led:
+				free = time.Time{}
+			case free.IsZero():
+				free = now
+			}
+			// Who leads lets go before it puts the team away.
+			ended = o.away(s) || !free.IsZero() && o.Minter.Now().Sub(free) > leaseWait
 			return ended
 		}
 		life, err := leading.Life()
@@ -395,12 +403,17 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 		return false, err
 	}
 	r.Tell()
-	_, err = team.Open(o.Root, s.Team, team.Options{})
-	var away *team.NotFoundError
-	if s.Lead.Ended == nil || !errors.As(err, &away) {
+	if !o.away(s) {
 		return false, nil
 	}
 	return true, o.Sweep(ctx, s, so.Tell)
+}
+
+// away reports that the team has ended and was put away.
+func (o Operator) away(s *operator.State) bool {
+	_, err := team.Open(o.Root, s.Team, team.Options{})
+	_, gone := errors.AsType[*team.NotFoundError](err)
+	return s.Lead.Ended != nil && gone
 }
 
 // EndAll leads a team for as long as its end takes.
