@@ -1,10 +1,11 @@
-// Package operator is what a person, or a face for one, does with teams: bring
-// one up, run it, see what waits, decide, send, look, take down. Every face
-// (command line, MCP, TUI, web) calls these and holds no rules of its own.
+// Package operator is a person at one wire tree: what the packages below it share. What a
+// person, or a face for one, does with teams lies in those: teamfile, decide, mail, board,
+// process, inspect, teams, supervise. Every face (command line, MCP, TUI, web) calls them
+// and holds no rules of its own.
 //
-//	op := operator.Operator{Root: root, RootURL: url, Home: home, Minter: m, …}
-//	waiting, err := op.Pending(ctx, "api", false)
-//	results, err := op.Decide(ctx, "api", []operator.Answer{{ID: id, Allow: true, Digest: d}})
+//	op := operator.At(root, state, minter)
+//	waiting, err := decide.Of(op).Pending(ctx, "api", false)
+//	results, err := decide.Of(op).Decide(ctx, "api", []decide.Answer{{ID: id, Allow: true, Digest: d}})
 //
 // Methods work on files under locks; a running leader only makes them faster.
 package operator
@@ -72,8 +73,9 @@ type Operator struct {
 	// Ceiling is the user's, as their file has it now; nil: there is no file, and a
 	// team keeps the one that it has.
 	Ceiling *control.Ceiling
-	// Trust is told of a call that a member's process made in the operator's
-	// name; nil skips the guard, for programs that are no command line.
+	// Ancestors finds the processes above one, so that a call which a member's process makes
+	// in the operator's name is refused; nil skips the guard, for programs that are no
+	// command line.
 	Ancestors func(pid int) ([]spawn.Identity, error)
 
 	Patience time.Duration // with the lock of a leader's journal; 0: the journal's own

@@ -121,7 +121,7 @@ func (w *Worker) unblocked(ctx context.Context) *control.TaskState {
 func (w *Worker) take(ctx context.Context, t control.Taken) error {
 	return w.append(ctx, func() ([]journal.Draft, error) {
 		// Words that were taken back by now are not taken: who takes them back
-		// looks at this journal after it has said so (operator.Withdraw).
+		// looks at this journal after it has said so (operator/mail, Withdraw).
 		if err := w.p.Leader.Refresh(ctx); err != nil {
 			return nil, err
 		}
