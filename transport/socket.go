@@ -49,6 +49,7 @@ type Socket struct {
 	came     uint64 // connections so far
 	closed   bool
 	serving  sync.WaitGroup // Serve and its sessions
+	over     bool           // Close was called; guarded by mu
 
 	cancel   context.CancelFunc // of Serve
 	panicked atomic.Pointer[caught.Error]
@@ -123,7 +124,15 @@ func (s *Socket) Path() string { return s.path }
 // waits for what they were doing, and returns nil. It is called once. A panic in what
 // is done for a connection ends all of them, and is the error.
 func (s *Socket) Serve(ctx context.Context) (err error) {
-	s.serving.Add(1)
+	s.mu.Lock()
+	over := s.over
+	if !over { // else nobody waits for it
+		s.serving.Add(1)
+	}
+	s.mu.Unlock()
+	if over {
+		return nil
+	}
 	defer s.serving.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(ctx, func() { s.ln.Close() })
@@ -243,7 +252,7 @@ func (s *Socket) Changed() {
 func (s *Socket) Close() error {
 	s.mu.Lock()
 	lease := s.lease
-	s.lease = nil
+	s.lease, s.over = nil, true
 	s.mu.Unlock()
 	if lease == nil {
 		return nil

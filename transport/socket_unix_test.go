@@ -621,3 +621,22 @@ func TestOtherUser(t *testing.T) {
 		t.Error("it had an effect")
 	}
 }
+
+// TestCloseBesideServe: Close may come before, while and after Serve begins.
+func TestCloseBesideServe(t *testing.T) {
+	p, h := newPlace(t), newHost("ann")
+	for range 200 {
+		s, err := transport.Listen(options(p, "ann", h))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() { served <- s.Serve(t.Context()) }()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-served; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
