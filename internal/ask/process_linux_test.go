@@ -226,7 +226,7 @@ func TestHangup(t *testing.T) {
 			asked <- err
 		}()
 	}
-	r.wait("more to answer")
+	r.wait("allow it?") // the other waits behind it, or is about to
 	r.far.Close()
 	for range 2 {
 		if err := <-asked; err == nil || !strings.Contains(err.Error(), "the terminal is gone") {
