@@ -82,6 +82,9 @@ func TestLife(t *testing.T) {
 			f = after
 		}
 	})
+	if testing.Short() {
+		return // too few walks to make every move
+	}
 	for _, m := range team.LifeTable {
 		if !walked[m] {
 			t.Errorf("no walk made the move %+v", m)
