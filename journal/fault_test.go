@@ -279,6 +279,29 @@ func TestFlushAwaited(t *testing.T) {
 	}
 }
 
+// TestUnflushedIsGone: what another program has taken away before its flush worked was not
+// appended.
+func TestUnflushedIsGone(t *testing.T) {
+	for _, gone := range []int{1, 3, 6} {
+		d := newDir(t)
+		j0, _ := open(t, d, quick)
+		journaltest.Append(t, j0, someone, journaltest.Note(0))
+		before := read(t, segment(d, 1))
+		o, tries := quick, 0
+		o.Sync = func(*os.File) error {
+			if tries++; tries == gone {
+				must(t, os.Truncate(segment(d, 1), int64(len(before))))
+			}
+			return syscall.EIO
+		}
+		j, fold := open(t, d, o)
+		recs, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
+		if err == nil || recs != nil || len(fold.Records) != 1 {
+			t.Errorf("gone at flush %d: %v, %v, %d folded", gone, recs, err, len(fold.Records))
+		}
+	}
+}
+
 // TestTakenBack: a reader finds out that lines which it has folded were cut off by another
 // program, whatever was appended since. It never goes on as if nothing had been.
 func TestTakenBack(t *testing.T) {

@@ -52,8 +52,8 @@ func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) err
 		if perr := sleep(ctx, pause); perr != nil {
 			return errors.Join(err, perr)
 		}
-		if err = j.settle(); err == nil {
-			return nil
+		if err = j.settle(); err == nil || j.owed == nil { // flushed, or not there any more
+			return err
 		}
 	}
 	return err
@@ -62,13 +62,14 @@ func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) err
 // awaitFlush tries until what is owed is flushed and folded, or the time is over: cause is
 // why it was not flushed at first. Whoever gives up reads it with a later Refresh.
 func (j *File) awaitFlush(ctx context.Context, cause error) error {
+	patience := ctx
 	if j.o.FlushWait >= 0 {
 		var done func()
-		ctx, done = context.WithTimeout(ctx, cmp.Or(j.o.FlushWait, flushWait))
+		patience, done = context.WithTimeout(ctx, cmp.Or(j.o.FlushWait, flushWait))
 		defer done()
 	}
 	for j.owed != nil {
-		if sleep(ctx, flushPause) != nil {
+		if sleep(patience, flushPause) != nil {
 			j.owed.recs = nil
 			return cause
 		}
