@@ -62,6 +62,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))
 			e.Defer(func() { testenv.DropGroups(filepath.Join(e.WorkDir, "state")) })
+			e.Values[machineKey{}] = &machine{}
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
@@ -74,6 +75,8 @@ func TestScripts(t *testing.T) {
 			"powercut":  cmdPowercut,
 			"unchanged": cmdUnchanged,
 			"json":      cmdJSON,
+			"measure":   cmdMeasure,
+			"rung":      cmdRung,
 			"setjson":   cmdSetJSON,
 			"status":    cmdStatus,
 			"until":     cmdUntil,

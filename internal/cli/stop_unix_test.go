@@ -293,10 +293,8 @@ func (s *stubbornTeam) process(name string) spawn.Identity {
 	return m.Process.ID
 }
 
-const (
-	busy   = 100 * time.Millisecond // a machine on which a program that does nothing takes longer is busy
-	gentle = 2 * time.Second        // what the steps before SIGKILL may take at least: that of SIGTERM
-)
+// gentle is what the steps before SIGKILL may take at least: that of SIGTERM.
+const gentle = 2 * time.Second
 
 // check compares one end with what was to come, with the journal, the process table,
 // and the time that it may take.
