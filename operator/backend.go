@@ -1,7 +1,5 @@
 package operator
 
-import ()
-
 // Words for backends in a team file.
 const (
 	BackendAuto    = "auto"

@@ -8,7 +8,6 @@ import (
 )
 
 const (
-
 	// editsFor is how long what git said of a worktree is taken for true.
 	editsFor = 5 * time.Second
 )

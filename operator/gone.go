@@ -1,8 +1,6 @@
 package operator
 
-import (
-	"waggle/spawn"
-)
+import "waggle/spawn"
 
 // Gone reports a process that certainly does not run.
 func Gone(id spawn.Identity) bool {

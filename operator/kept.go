@@ -1,8 +1,6 @@
 package operator
 
-import (
-	"waggle/control"
-)
+import "waggle/control"
 
 // KeptWorktree is the worktree of a member that has left, and why it is still there.
 type KeptWorktree struct {

@@ -1,8 +1,6 @@
 package operator
 
-import (
-	"waggle"
-)
+import "waggle"
 
 // Live names the members of a team whose process runs, and whether somebody
 // leads it.

@@ -1,7 +1,5 @@
 package operator
 
-import ()
-
 // Notes that a person should look at.
 const (
 	NoteOverlap = "edit the same file:" // Member is several of them

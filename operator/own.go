@@ -1,8 +1,6 @@
 package operator
 
-import (
-	"waggle/home"
-)
+import "waggle/home"
 
 // OwnJournal is where the operator's words to a team that another program leads
 // are on record.

@@ -1,7 +1,5 @@
 package operator
 
-import ()
-
 // Suffix is a text behind another: ": s", or nothing.
 func Suffix(s string) string {
 	if s == "" {

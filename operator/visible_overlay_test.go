@@ -1,8 +1,6 @@
 package operator
 
-import (
-	"testing"
-)
+import "testing"
 
 // TestVisibleOverlays: a mark that is drawn through a letter, or around it, makes
 // another letter of it for a reader.

@@ -1,8 +1,6 @@
 package inspect
 
-import (
-	"waggle/control"
-)
+import "waggle/control"
 
 // ofLead reports a question that the lead's agent asks, which is the operator's to answer.
 func (k *looker) ofLead(c *control.Call) bool {

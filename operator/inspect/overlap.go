@@ -27,7 +27,6 @@ type Overlap struct {
 }
 
 const (
-
 	// editsMost is how many files of one member are compared.
 	editsMost = 5000
 

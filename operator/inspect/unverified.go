@@ -1,8 +1,6 @@
 package inspect
 
-import (
-	"waggle/operator"
-)
+import "waggle/operator"
 
 // Unverified counts the messages that the team's journals have as unverified: the
 // leader's, and those of its members with what was in their mailboxes. It is the number

@@ -1,8 +1,6 @@
 package mail
 
-import (
-	"waggle/team"
-)
+import "waggle/team"
 
 // NoModel is the model of a member that has none, or whose own choice it is.
 const NoModel = "none"

@@ -373,14 +373,15 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 		}
 		if own {
 			led, err := o.IsLed(s)
-			switch now := o.Minter.Now(); {
+			now := o.Minter.Now()
+			switch {
 			case err != nil || led:
 				free = time.Time{}
 			case free.IsZero():
 				free = now
 			}
 			// Who leads lets go before it puts the team away.
-			ended = o.away(s) || !free.IsZero() && o.Minter.Now().Sub(free) > leaseWait
+			ended = o.away(s) || !free.IsZero() && now.Sub(free) > leaseWait
 			return ended
 		}
 		life, err := leading.Life()
