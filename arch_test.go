@@ -120,6 +120,7 @@ var archHelpers = map[string]archRow{
 	"internal/faulttest":       {16, "teams of the whole program in one process, whose file operations fail"},
 	"internal/crashtest":       {16, "teams of the whole program, killed"},
 	"internal/sessiontest":     {16, "sessions of the real client with hooks of the whole program"},
+	"internal/operatortest":    {14, "a team in one process, for the tests of the packages below operator"},
 	"internal/foreigntest":     {16, "a member that is no waggle, in every flow; it needs the whole team around it"},
 }
 
