@@ -57,6 +57,7 @@ var archRows = map[string]archRow{
 	"control":                 {2, "pure machines over journal records and policy"},
 	"boxes":                   {2, "a team's mailboxes as its dialect has them: between store and registry"},
 	"transport":               {2, "senders; the file sender is a mailbox"},
+	"internal/cmdline":        {0, "what a command line would do; policy judges it"},
 	"internal/jsonc":          {1, "JSON with comments and the place of every value; it does not know whose"},
 	"internal/claudesettings": {2, "settings files of another client; it knows no team"},
 	"internal/claudesessions": {2, "the sessions of another client; it looks at processes and knows no team"},
@@ -102,7 +103,7 @@ var archOnly = map[string]struct {
 	why  string
 }{
 	"journal": {[]string{"internal/atomicfile"}, "a body that journal could read would soon be a body that it must read"},
-	"policy":  {[]string{"."}, "pure: no store, no process"},
+	"policy":  {[]string{".", "internal/cmdline"}, "pure: no store, no process"},
 	"schema":  {[]string{"."}, "describes the words and nothing else"},
 	"control": {[]string{".", "policy", "journal", "spawn"}, "pure: it names records, rules and process identities, and opens nothing"},
 }

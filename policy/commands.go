@@ -2,6 +2,8 @@ package policy
 
 import (
 	"slices"
+
+	"waggle/internal/cmdline"
 )
 
 // Command is a command that a shell text may run and whose name is known before it runs.
@@ -20,29 +22,29 @@ func Commands(c Call) []Command {
 		return nil
 	}
 	s := q.walked()
-	found := s.commands
+	found := s.Commands
 	if q.stdin != "" && readerOf(s) == inputIsShell {
-		found = append(slices.Clip(found), walk(q.stdin).commands...)
+		found = append(slices.Clip(found), cmdline.Walk(q.stdin).Commands...)
 	}
 	var out []Command
 	for _, c := range found {
-		if len(c) == 0 || c[0].sure != literal || c[0].text == "" {
+		if len(c) == 0 || c[0].Sure != cmdline.Literal || c[0].Text == "" {
 			continue
 		}
-		out = append(out, Command{Name: c[0].text, Script: scriptOf(c)})
+		out = append(out, Command{Name: c[0].Text, Script: scriptOf(c)})
 	}
 	return out
 }
 
 // scriptOf is the script that an interpreter is given as its first operand.
-func scriptOf(c []word) string {
-	name, args := programName(c[0].text), c[1:]
-	options, known := codeOptions[name]
+func scriptOf(c []cmdline.Word) string {
+	name, args := cmdline.ProgramName(c[0].Text), c[1:]
+	options, known := cmdline.CodeOptions[name]
 	if options == nil && known { // sed, awk: their first operand is no file
 		return ""
 	}
 	switch {
-	case shells[name]:
+	case cmdline.Shells[name]:
 		options, known = []string{"-c", "-s"}, true
 	case name == "source", name == ".":
 		options, known = nil, true
@@ -53,12 +55,12 @@ func scriptOf(c []word) string {
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
-		case a.sure != literal, a.text == "-", a.text == "-m", hasAny(args[i:i+1], options...):
+		case a.Sure != cmdline.Literal, a.Text == "-", a.Text == "-m", cmdline.HasAny(args[i:i+1], options...):
 			return ""
-		case a.text == "-o" || a.text == "-O" || a.text == "-W" || a.text == "-X" || a.text == "-r" || a.text == "--require":
+		case a.Text == "-o" || a.Text == "-O" || a.Text == "-W" || a.Text == "-X" || a.Text == "-r" || a.Text == "--require":
 			i++ // its value
-		case a.text != "" && a.text[0] != '-' && a.text[0] != '+':
-			return a.text
+		case a.Text != "" && a.Text[0] != '-' && a.Text[0] != '+':
+			return a.Text
 		}
 	}
 	return ""

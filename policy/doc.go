@@ -34,7 +34,7 @@
 // A rule is a judgement about a text, not a sandbox. Bash(git:*) allows
 // git -c core.pager=x log, and Bash(go test:*) allows whatever code the agent has
 // just written into a test. A deny rule finds a command in the text of one call:
-// every command that knownTable does not list as pure is a carrier, and the denied
+// every command that cmdline.LookUp does not list as pure is a carrier, and the denied
 // program anywhere in its words asks. It does not find what a script, a Makefile
 // or an earlier call has written. Without Call.Links paths are cleaned as text,
 // and a symbolic link inside the working directory may lead out of it; with Links a

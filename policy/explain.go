@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"waggle/internal/cmdline"
 )
 
 // PatternOf names what a call has in common with calls like it: the widest rule
@@ -58,7 +60,7 @@ func options(command json.RawMessage) (same []string, ok bool) {
 	if json.Unmarshal(command, &text) != nil {
 		return nil, false
 	}
-	words, err := plainCommand(text)
+	words, err := cmdline.PlainCommand(text)
 	if err != nil {
 		return nil, false
 	}
@@ -133,9 +135,9 @@ func (p Policy) Explain(c Call) Explanation {
 	for _, r := range p.Deny {
 		m := RuleMatch{Rule: r, Deny: true, Match: NoMatch}
 		switch q.deniedBy(r) {
-		case yes:
+		case cmdline.Yes:
 			m.Match = Matches
-		case maybe:
+		case cmdline.Maybe:
 			m.Match = MayMatch
 		}
 		e.Rules = append(e.Rules, m)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -148,19 +147,4 @@ func stringField(fields map[string]json.RawMessage, key string) (s string, prese
 		return "", true, false
 	}
 	return *p, true, true
-}
-
-// invisible finds a character that a person does not see as what it is: control
-// characters other than those allowed, format characters such as bidi overrides
-// and zero-width ones, and Unicode's own line breaks.
-func invisible(s string, allowed string) (rune, bool) {
-	for _, r := range s {
-		if strings.ContainsRune(allowed, r) {
-			continue
-		}
-		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
-			return r, true
-		}
-	}
-	return 0, false
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"waggle/internal/cmdline"
 )
 
 // JudgeVersion is of what Judge says of the same call under the same policy: it rises with
@@ -150,11 +152,11 @@ func (p Policy) Judge(c Call) Verdict {
 
 func (p Policy) judge(mode ModeInfo, q *question) Verdict {
 	found, rule := q.denied(p.Deny)
-	if found == yes {
+	if found == cmdline.Yes {
 		return Verdict{Deny, "deny " + rule, "A deny rule matches."}
 	}
 	cell := mode.Cell(q.area)
-	if mode.Mode == ModePlan && found == no {
+	if mode.Mode == ModePlan && found == cmdline.No {
 		if paths, ok := q.reads(); ok {
 			return p.judgeReads(q, paths)
 		}
@@ -168,7 +170,7 @@ func (p Policy) judge(mode ModeInfo, q *question) Verdict {
 		return Verdict{Deny, "mode " + string(mode.Mode), fmt.Sprintf("Mode %s does not allow this (%s).", mode.Mode, q.area)}
 	case len(used) == 0 && cell == Ask:
 		return Verdict{Ask, "no rule", q.whyAsk(mode, doubts)}
-	case found == maybe:
+	case found == cmdline.Maybe:
 		return Verdict{Ask, "deny " + rule, "A deny rule may match; that cannot be known before it runs."}
 	case q.doubt != "":
 		return Verdict{Ask, "input", sentence(q.doubt)}
@@ -202,12 +204,12 @@ type question struct {
 	call    Call
 	place   place
 	area    Area
-	text    string   // the shell text
-	hasText bool     // there is one
-	stdin   string   // what it reads
-	script  *script  // what it may run; made when first needed
-	targets []target // the paths
-	search  bool     // Grep with content: files below the first target would be shown
+	text    string          // the shell text
+	hasText bool            // there is one
+	stdin   string          // what it reads
+	script  *cmdline.Script // what it may run; made when first needed
+	targets []target        // the paths
+	search  bool            // Grep with content: files below the first target would be shown
 	url     string
 	host    string // "" when the URL cannot be read
 	doubt   string // why nothing may allow this without asking
@@ -228,7 +230,7 @@ func newQuestion(c Call) (*question, error) {
 	if c.Tool == "" || len(c.Tool) > maxToolName {
 		return nil, fmt.Errorf("the tool has no name, or one longer than %d bytes", maxToolName)
 	}
-	if r, bad := invisible(c.Tool, ""); bad {
+	if r, bad := cmdline.Invisible(c.Tool, ""); bad {
 		return nil, fmt.Errorf("the tool's name holds the invisible character %U", r)
 	}
 	fields, err := readInput(c.Input)
@@ -285,7 +287,7 @@ func (q *question) readShell(fields map[string]json.RawMessage) {
 		q.doubt = `there is no shell text under "command"`
 		return
 	}
-	if r, bad := invisible(text, "\n\t"); bad {
+	if r, bad := cmdline.Invisible(text, "\n\t"); bad {
 		q.doubt = fmt.Sprintf("the shell text holds the invisible character %U", r)
 	}
 	if v, has := fields[unsandboxed]; has && string(v) != "false" {
@@ -429,7 +431,7 @@ func (q *question) covered(m matcher) bool {
 
 // denied returns the strongest answer of the deny rules, and the first rule that
 // gives it.
-func (q *question) denied(rules []Rule) (found match, rule string) {
+func (q *question) denied(rules []Rule) (found cmdline.Match, rule string) {
 	for _, r := range rules {
 		if m := q.deniedBy(r); m > found {
 			found, rule = m, clip(r.String())
@@ -438,38 +440,38 @@ func (q *question) denied(rules []Rule) (found match, rule string) {
 	return found, rule
 }
 
-func (q *question) deniedBy(r Rule) match {
+func (q *question) deniedBy(r Rule) cmdline.Match {
 	if r.Tool == "" {
-		return yes // cannot be judged, so it denies
+		return cmdline.Yes // cannot be judged, so it denies
 	}
 	reached, alias := r.reaches(q.call.Tool)
 	if !reached {
-		return no
+		return cmdline.No
 	}
 	m, err := compile(r)
 	switch {
 	case err != nil || m.rule.Pattern == "":
-		return yes
+		return cmdline.Yes
 	case alias:
-		return maybe
+		return cmdline.Maybe
 	case knownTools[r.Tool] == shellPattern:
 		return q.deniedText(m.shell)
 	case m.glob != "":
 		return q.deniedPath(m.glob)
 	case q.host != "" && deniesHost(m.host, q.host), q.host == "" && mentionsHost(m.host, q.url):
-		return yes
+		return cmdline.Yes
 	case q.host == "":
-		return maybe
+		return cmdline.Maybe
 	}
-	return no
+	return cmdline.No
 }
 
-func (q *question) deniedText(r shellRule) match {
+func (q *question) deniedText(r cmdline.ShellRule) cmdline.Match {
 	if !q.hasText {
-		return maybe
+		return cmdline.Maybe
 	}
-	found := max(r.denies(q.walked(), q.text, q.call.Cwd), q.deniedSupplied(r))
-	if found == yes || q.call.Links == nil || r.words == nil {
+	found := max(r.Denies(q.walked(), q.text, q.call.Cwd), q.deniedSupplied(r))
+	if found == cmdline.Yes || q.call.Links == nil || r.Words == nil {
 		return found
 	}
 	return max(found, q.deniedFollowed(r))
@@ -478,41 +480,41 @@ func (q *question) deniedText(r shellRule) match {
 // deniedFollowed matches the commands that are named by a path under the names that
 // their links lead to: ./x that is a link to /bin/rm is rm. A rule for a path counts
 // for what that path leads to, too.
-func (q *question) deniedFollowed(r shellRule) match {
-	rules := []shellRule{r}
-	if strings.HasPrefix(r.words[0], "/") {
-		if real, err := q.place.real(r.words[0]); err == nil && real != r.words[0] {
+func (q *question) deniedFollowed(r cmdline.ShellRule) cmdline.Match {
+	rules := []cmdline.ShellRule{r}
+	if strings.HasPrefix(r.Words[0], "/") {
+		if real, err := q.place.real(r.Words[0]); err == nil && real != r.Words[0] {
 			led := r
-			led.words = append([]string{real}, r.words[1:]...)
+			led.Words = append([]string{real}, r.Words[1:]...)
 			rules = append(rules, led)
 		}
 	}
-	found := no
-	for _, c := range q.walked().commands {
-		if len(c) == 0 || c[0].sure == unknown || !strings.Contains(c[0].text, "/") {
+	found := cmdline.No
+	for _, c := range q.walked().Commands {
+		if len(c) == 0 || c[0].Sure == cmdline.Unknown || !strings.Contains(c[0].Text, "/") {
 			continue
 		}
-		t := q.resolve(c[0].text)
-		if len(t.real) == 0 && c[0].sure == literal {
-			found = max(found, maybe)
+		t := q.resolve(c[0].Text)
+		if len(t.real) == 0 && c[0].Sure == cmdline.Literal {
+			found = max(found, cmdline.Maybe)
 		}
-		for _, name := range append([]string{c[0].text}, t.real...) {
-			led := append([]word{{text: name, sure: c[0].sure}}, c[1:]...)
+		for _, name := range append([]string{c[0].Text}, t.real...) {
+			led := append([]cmdline.Word{{Text: name, Sure: c[0].Sure}}, c[1:]...)
 			for _, rule := range rules {
-				found = max(found, rule.hits(led, q.call.Cwd))
+				found = max(found, rule.Hits(led, q.call.Cwd))
 			}
 		}
 	}
 	return found
 }
 
-func (q *question) deniedPath(glob string) match {
-	found := no
+func (q *question) deniedPath(glob string) cmdline.Match {
+	found := cmdline.No
 	for _, t := range q.targets {
 		found = max(found, q.place.deniesPath(glob, q.call.Cwd, t))
 	}
-	if found == no && q.search && q.place.mayLieBelow(glob, q.call.Cwd, q.targets[0]) {
-		found = maybe
+	if found == cmdline.No && q.search && q.place.mayLieBelow(glob, q.call.Cwd, q.targets[0]) {
+		found = cmdline.Maybe
 	}
 	return found
 }

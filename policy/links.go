@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"waggle/internal/cmdline"
 )
 
 // Links resolves the symbolic links of paths. internal/realpath does it on the file
@@ -135,7 +137,7 @@ func placeOf(c Call) place {
 	if strings.HasPrefix(c.Home, "/") {
 		pl.home = path.Clean(c.Home)
 	}
-	if _, bad := invisible(c.Cwd, ""); strings.HasPrefix(c.Cwd, "/") && !bad && len(c.Cwd) <= maxPath {
+	if _, bad := cmdline.Invisible(c.Cwd, ""); strings.HasPrefix(c.Cwd, "/") && !bad && len(c.Cwd) <= maxPath {
 		pl.cwd = path.Clean(c.Cwd)
 		pl.realCwd = pl.cwd
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"waggle/internal/cmdline"
 )
 
 const (
@@ -86,8 +88,8 @@ func plainClasses(p string) bool {
 		case '[':
 			end := i + 1 + strings.IndexByte(p[i+1:], ']')
 			for j := i + 1; j < end; j++ {
-				between := p[j] == '-' && j > i+1 && j+1 < end && wordByte(p[j-1]) && wordByte(p[j+1])
-				if !wordByte(p[j]) && !between {
+				between := p[j] == '-' && j > i+1 && j+1 < end && cmdline.WordByte(p[j-1]) && cmdline.WordByte(p[j+1])
+				if !cmdline.WordByte(p[j]) && !between {
 					return false
 				}
 			}
@@ -137,13 +139,13 @@ const lostCwd = "/\x00"
 func resolve(cwd, p string) target {
 	t := target{}
 	known := strings.HasPrefix(cwd, "/")
-	if _, bad := invisible(cwd, ""); bad {
+	if _, bad := cmdline.Invisible(cwd, ""); bad {
 		known = false
 	}
 	if !known {
 		cwd = lostCwd
 	}
-	switch _, bad := invisible(p, ""); {
+	switch _, bad := cmdline.Invisible(p, ""); {
 	case len(p) > maxPath || len(cwd) > maxPath:
 		t.doubt = fmt.Sprintf("the path is longer than %d bytes", maxPath)
 		return t
@@ -228,25 +230,25 @@ func (pl place) allowsPath(glob, cwd string, t target, edits bool) bool {
 // deniesPath matches every spelling of a target with every spelling of a deny glob.
 // It compares without regard to case too, and with backslashes read as separators: a
 // file system may.
-func (pl place) deniesPath(glob, cwd string, t target) match {
+func (pl place) deniesPath(glob, cwd string, t target) cmdline.Match {
 	pats := pl.patterns(glob, cwd)
 	for _, s := range slices.Concat(t.spelled, t.real) {
 		for _, p := range []string{s, path.Clean(strings.ReplaceAll(s, `\`, "/"))} {
 			for _, pat := range append([]string{pats.text}, pats.real...) {
 				if doublestar.MatchUnvalidated(pat, p) ||
 					doublestar.MatchUnvalidated(strings.ToLower(pat), strings.ToLower(p)) {
-					return yes
+					return cmdline.Yes
 				}
 			}
 		}
 	}
 	if pats.doubt || t.doubt != "" {
-		return maybe
+		return cmdline.Maybe
 	}
-	return no
+	return cmdline.No
 }
 
-// mayLieBelow reports whether a glob may match something under a target.
+// mayLieBelow reports whether a glob may cmdline.Match something under a target.
 func (pl place) mayLieBelow(glob, cwd string, t target) bool {
 	pats := pl.patterns(glob, cwd)
 	for _, dir := range slices.Concat(t.spelled, t.real) {

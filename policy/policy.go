@@ -161,11 +161,7 @@ func (m matcher) covers(r matcher) bool {
 	case m.host != "":
 		return strings.HasPrefix(m.host, "*.") && allowsHost(m.host, strings.TrimPrefix(r.host, "*."))
 	}
-	return m.shell.covers(r.shell)
-}
-
-func (r shellRule) covers(o shellRule) bool {
-	return o.words != nil && (!o.prefix || r.prefix) && r.allows(o.words)
+	return m.shell.Covers(r.shell)
 }
 
 // coversGlob is sure only of DIR/** with a plain DIR, for what is spelled below

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"waggle/internal/cmdline"
 )
 
 // OnlyReads reports whether a call is a shell text that only reads: plain commands
@@ -20,13 +22,8 @@ func OnlyReads(c Call) bool {
 	return ok
 }
 
-// fetchers are commands of RiskLow that do more than read: they may fetch what is
-// missing, open a pager, ask a daemon or start a project's tool.
-var fetchers = names(`go npm pnpm yarn bun npx cargo docker gradle mvn dotnet poetry uv pytest make tsc gh kubectl terraform helm
-	less more bat top clear tput deno pip pip3 psql`)
-
 // searchers show files that their words need not name.
-var searchers = names(`git rg ag`)
+var searchers = cmdline.Names(`git rg ag`)
 
 // reads returns the paths that a text reads, when it does nothing else.
 func (q *question) reads() (paths []string, ok bool) {
@@ -41,18 +38,18 @@ func (q *question) reads() (paths []string, ok bool) {
 }
 
 // read accepts a command that only reads and keeps the paths that it names.
-func (j *shellJudge) read(words []word) error {
-	f, ok := lookUp(words)
-	name := baseName(words[0].text)
-	if !ok || f.carrier || f.risk != RiskLow || fetchers[name] {
-		return fmt.Errorf("%q may do more than read", clip(words[0].text))
+func (j *shellJudge) read(words []cmdline.Word) error {
+	f, ok := cmdline.LookUp(words)
+	name := cmdline.BaseName(words[0].Text)
+	if !ok || f.Carrier || f.Risk != cmdline.RiskLow || cmdline.Fetchers[name] {
+		return fmt.Errorf("%q may do more than read", clip(words[0].Text))
 	}
-	j.looked = j.looked || !talkers[name]
-	if searchers[name] || hasAny(words[1:], "-r", "-R") {
+	j.looked = j.looked || !cmdline.Talkers[name]
+	if searchers[name] || cmdline.HasAny(words[1:], "-r", "-R") {
 		j.paths = append(j.paths, path.Join(j.cwd, j.dir))
 	}
 	for _, w := range words[1:] {
-		p := w.text
+		p := w.Text
 		if len(p) > 1 && p[0] == '-' {
 			_, value, joined := strings.Cut(p, "=")
 			if p = value; !joined {

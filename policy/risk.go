@@ -2,29 +2,30 @@ package policy
 
 import (
 	"slices"
+
+	"waggle/internal/cmdline"
 )
 
 // Risk grades a call for display and for grouping.
 type Risk string
 
-// The risks.
+// The risks: what a command line may do (cmdline.Risk), and what any other call may.
 const (
-	RiskLow    Risk = "low"    // reads
-	RiskMedium Risk = "medium" // writes, builds, tests
-	RiskHigh   Risk = "high"   // deletes, network, privilege, what cannot be parsed
+	RiskLow    = Risk(cmdline.RiskLow)    // reads
+	RiskMedium = Risk(cmdline.RiskMedium) // writes, builds, tests
+	RiskHigh   = Risk(cmdline.RiskHigh)   // deletes, network, privilege, what cannot be parsed
 )
 
 // Risks lists the risks, lowest first.
 func Risks() []Risk { return []Risk{RiskLow, RiskMedium, RiskHigh} }
 
 func worse(a, b Risk) Risk {
-	all := Risks()
-	return all[max(slices.Index(all, a), slices.Index(all, b))]
+	return Risk(cmdline.Worse(cmdline.Risk(a), cmdline.Risk(b)))
 }
 
 // RiskOf grades a call: low for reads and the team's own lists; medium for edits
 // under the working directory, for builds and tests, and for talking to the team;
-// high for everything else. A shell text is low or medium only when knownTable
+// high for everything else. A shell text is low or medium only when cmdline.LookUp
 // lists each of its commands with its options; every other command, a variable
 // outside a short list of harmless ones, reading credentials, writing outside the
 // working directory or to Guarded names, MCP and unknown tools, leaving the
@@ -41,7 +42,7 @@ func RiskOf(c Call) Risk {
 	}
 	switch q.area {
 	case AreaReadInside, AreaReadOutside:
-		if c.Tool != "Glob" && c.Tool != "LS" && slices.ContainsFunc(q.targets, func(t target) bool { return credentialPath(t.abs) }) {
+		if c.Tool != "Glob" && c.Tool != "LS" && slices.ContainsFunc(q.targets, func(t target) bool { return cmdline.CredentialPath(t.abs) }) {
 			return RiskHigh
 		}
 		return RiskLow
@@ -72,27 +73,27 @@ func (q *question) shellRisk() Risk {
 		return RiskHigh
 	}
 	s := q.walked()
-	if s.opaque || s.unparsed || len(s.commands) == 0 {
+	if s.Opaque || s.Unparsed || len(s.Commands) == 0 {
 		return RiskHigh
 	}
 	risk := q.suppliedRisk()
-	if s.dynamic {
+	if s.Dynamic {
 		risk = worse(risk, RiskMedium)
 	}
-	if s.secret {
+	if s.Secret {
 		return RiskHigh
 	}
-	for _, w := range s.writes {
+	for _, w := range s.Writes {
 		risk = worse(risk, q.writeRisk(w))
 	}
-	for _, w := range s.assigned {
-		risk = worse(risk, assignmentRisk(w))
+	for _, w := range s.Assigned {
+		risk = worse(risk, Risk(cmdline.AssignmentRisk(w)))
 	}
 	out := false
 	j := shellJudge{cwd: q.call.Cwd, leads: q.leadsBelow}
-	for _, c := range s.commands {
+	for _, c := range s.Commands {
 		risk = worse(risk, q.commandRisk(c))
-		if texts, ok := literalWords(c); !ok && spells(c[:1], "cd", "pushd") {
+		if texts, ok := cmdline.LiteralWords(c); !ok && cmdline.Spells(c[:1], "cd", "pushd") {
 			out = true
 		} else if ok && slices.Contains([]string{"cd", "pushd"}, texts[0]) {
 			_, below := j.below(texts)
@@ -106,15 +107,15 @@ func (q *question) shellRisk() Risk {
 }
 
 // writeRisk grades writing a file that a word names.
-func (q *question) writeRisk(w word) Risk {
-	if w.sure != literal {
+func (q *question) writeRisk(w cmdline.Word) Risk {
+	if w.Sure != cmdline.Literal {
 		return RiskHigh
 	}
-	switch w.text {
+	switch w.Text {
 	case "/dev/null", "/dev/stdout", "/dev/stderr":
 		return RiskLow
 	}
-	if t := q.resolve(w.text); t.inside && len(t.guarded) == 0 {
+	if t := q.resolve(w.Text); t.inside && len(t.guarded) == 0 {
 		return RiskMedium
 	}
 	return RiskHigh
@@ -122,11 +123,11 @@ func (q *question) writeRisk(w word) Risk {
 
 // argRisk grades an operand of a command that writes: leaving the working
 // directory is high.
-func (q *question) argRisk(a word) Risk {
-	if a.sure == unknown {
+func (q *question) argRisk(a cmdline.Word) Risk {
+	if a.Sure == cmdline.Unknown {
 		return RiskMedium
 	}
-	if t := q.resolve(a.text); t.inside && len(t.guarded) == 0 {
+	if t := q.resolve(a.Text); t.inside && len(t.guarded) == 0 {
 		return RiskMedium
 	}
 	return RiskHigh

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"waggle"
+	"waggle/internal/cmdline"
 )
 
 // Rule is one permission rule (WIRE §1.8; seed 000's allowedTools).
@@ -131,7 +132,7 @@ func splitRule(s string) (Rule, error) {
 	case len(s) > maxToolName+maxPattern+2:
 		return Rule{}, fmt.Errorf("longer than %d bytes", maxToolName+maxPattern+2)
 	}
-	if c, bad := invisible(s, ""); bad {
+	if c, bad := cmdline.Invisible(s, ""); bad {
 		return Rule{}, fmt.Errorf("holds the invisible character %U", c)
 	}
 	tool, rest, has := strings.Cut(s, "(")
@@ -179,7 +180,7 @@ var knownTools = map[string]syntaxOf{
 // matcher is a rule ready to be matched.
 type matcher struct {
 	rule  Rule
-	shell shellRule
+	shell cmdline.ShellRule
 	glob  string // pathPattern, cleaned
 	host  string // hostPattern, without "domain:"
 }
@@ -196,7 +197,7 @@ func compile(r Rule) (matcher, error) {
 	if len(r.Pattern) > maxPattern {
 		return matcher{}, fmt.Errorf("the pattern is longer than %d bytes", maxPattern)
 	}
-	if c, bad := invisible(r.Pattern, ""); bad || !utf8.ValidString(r.Pattern) {
+	if c, bad := cmdline.Invisible(r.Pattern, ""); bad || !utf8.ValidString(r.Pattern) {
 		return matcher{}, fmt.Errorf("the pattern holds the invisible character %U", c)
 	}
 	var err error

@@ -8,158 +8,34 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"waggle/internal/cmdline"
 )
 
-// maxShell is how long a shell text may be and still be parsed; a longer one is
-// not understood.
-const maxShell = 16 << 10
-
-// maxNest is how many shells deep a text is followed: sh -c 'sh -c ...'.
-const maxNest = 8
-
-// maxShellOpen is how many brackets of a text may be open at once, quoted ones too: the
-// parser recurses for each, and reads "((" twice, the second time as two.
-const maxShellOpen = 64
-
-// parseShell reads a text as bash, comments included.
-func parseShell(text string) (*syntax.File, error) {
-	if len(text) > maxShell {
-		return nil, fmt.Errorf("longer than %d bytes", maxShell)
-	}
-	if opens(text) > maxShellOpen {
-		return nil, fmt.Errorf("more than %d brackets open at once", maxShellOpen)
-	}
-	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).
-		Parse(strings.NewReader(text), "")
-}
-
-// opens is how many brackets of a text are open at once at most.
-func opens(text string) (most int) {
-	open := 0
-	for i := range len(text) {
-		switch text[i] {
-		case '(', '[', '{':
-			open++
-			most = max(most, open)
-		case ')', ']', '}':
-			open = max(0, open-1) // case patterns close what nothing opened
-		}
-	}
-	return most
-}
-
-// shellRule is the pattern of a Bash rule.
-type shellRule struct {
-	prefix  bool     // words are the first words of the command
-	words   []string // nil when an exact pattern is more than one plain command
-	text    string   // an exact pattern as it was written
-	printed string   // the same in one spelling, when words is nil
-}
-
 // compileShell reads the pattern of a Bash rule.
-func compileShell(p string) (shellRule, error) {
+func compileShell(p string) (cmdline.ShellRule, error) {
 	if prefix, ok := strings.CutSuffix(p, ":*"); ok {
-		words, err := plainCommand(prefix)
+		words, err := cmdline.PlainCommand(prefix)
 		if err != nil {
-			return shellRule{}, fmt.Errorf("the words before :* must be plain: %w", err)
+			return cmdline.ShellRule{}, fmt.Errorf("the words before :* must be plain: %w", err)
 		}
-		return shellRule{prefix: true, words: words}, nil
+		return cmdline.ShellRule{Prefix: true, Words: words}, nil
 	}
-	words, err := plainCommand(p)
+	words, err := cmdline.PlainCommand(p)
 	if err == nil {
-		return shellRule{words: words, text: p}, nil
+		return cmdline.ShellRule{Words: words, Text: p}, nil
 	}
 	if strings.Contains(p, "*") {
-		return shellRule{}, errors.New(`a wildcard is only understood as a final ":*": Bash(git:*); Bash alone is every command; a star that is meant goes into quotes`)
+		return cmdline.ShellRule{}, errors.New(`a wildcard is only understood as a final ":*": Bash(git:*); Bash alone is every command; a star that is meant goes into quotes`)
 	}
-	file, err := parseShell(p)
+	file, err := cmdline.ParseShell(p)
 	if err != nil {
-		return shellRule{}, fmt.Errorf("not readable as a shell command: %w", err)
+		return cmdline.ShellRule{}, fmt.Errorf("not readable as a shell command: %w", err)
 	}
 	if len(file.Stmts) == 0 {
-		return shellRule{}, errors.New("no command in it")
+		return cmdline.ShellRule{}, errors.New("no command in it")
 	}
-	return shellRule{text: p, printed: printShell(file)}, nil
-}
-
-// plainCommand reads one simple command of literal words.
-func plainCommand(text string) ([]string, error) {
-	file, err := parseShell(text)
-	if err != nil {
-		return nil, err
-	}
-	if len(file.Stmts) != 1 {
-		return nil, errors.New("not one command")
-	}
-	if commented(file) {
-		return nil, errors.New("it holds a comment")
-	}
-	s := file.Stmts[0]
-	read, ok := commandWords(s.Cmd)
-	if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || s.Semicolon.IsValid() || len(s.Redirs) > 0 {
-		return nil, errors.New("not one plain command")
-	}
-	words, ok := literalWords(read)
-	if !ok {
-		return nil, errors.New("a word is not literal")
-	}
-	if words[0] == "" {
-		return nil, errors.New("the command's name is empty")
-	}
-	return words, nil
-}
-
-// commandWords returns the words of a simple command, export and its kin included;
-// false for everything else and for a command with variables set before it.
-func commandWords(c syntax.Command) ([]word, bool) {
-	switch c := c.(type) {
-	case *syntax.CallExpr:
-		return readWords(c.Args), len(c.Assigns) == 0
-	case *syntax.DeclClause:
-		return declWords(c), true
-	}
-	return nil, false
-}
-
-// declWords reads export X=1 and its kin as the words that they are.
-func declWords(d *syntax.DeclClause) []word {
-	words := []word{lit(d.Variant.Value)}
-	for _, a := range d.Args {
-		w := word{}
-		switch {
-		case a.Index != nil || a.Array != nil || a.Append:
-		case a.Name == nil && a.Value != nil:
-			w = readWord(a.Value)
-		case a.Naked && a.Name != nil:
-			w = lit(a.Name.Value)
-		case a.Name != nil && a.Value == nil:
-			w = lit(a.Name.Value + "=")
-		case a.Name != nil:
-			w = readWord(a.Value)
-			w.text = a.Name.Value + "=" + w.text
-		}
-		words = append(words, w)
-	}
-	return words
-}
-
-func commented(file *syntax.File) bool {
-	found := false
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if _, ok := n.(*syntax.Comment); ok {
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
-func printShell(n syntax.Node) string {
-	var b strings.Builder
-	if err := syntax.NewPrinter(syntax.Minify(true)).Print(&b, n); err != nil {
-		return ""
-	}
-	return strings.TrimSpace(b.String())
+	return cmdline.ShellRule{Text: p, Printed: cmdline.PrintShell(file)}, nil
 }
 
 // shellJudge finds out whether allow rules cover a whole shell text. It fails
@@ -183,7 +59,7 @@ type shellJudge struct {
 func (j *shellJudge) text(text string) error {
 	trimmed := strings.Trim(text, " \t\n")
 	for _, m := range j.rules {
-		if m.rule.Pattern == "" || !m.shell.prefix && m.shell.text == trimmed {
+		if m.rule.Pattern == "" || !m.shell.Prefix && m.shell.Text == trimmed {
 			j.use(m)
 			return nil
 		}
@@ -198,17 +74,17 @@ func (j *shellJudge) use(m matcher) {
 }
 
 func (j *shellJudge) script(text string, depth int) error {
-	if depth > maxNest {
-		return fmt.Errorf("shells are nested more than %d deep", maxNest)
+	if depth > cmdline.MaxNest {
+		return fmt.Errorf("shells are nested more than %d deep", cmdline.MaxNest)
 	}
 	if strings.Contains(text, "\\\n") {
 		return errors.New("a line is continued with a backslash")
 	}
-	file, err := parseShell(text)
+	file, err := cmdline.ParseShell(text)
 	if err != nil {
 		return fmt.Errorf("the shell text cannot be parsed: %w", err)
 	}
-	if commented(file) {
+	if cmdline.Commented(file) {
 		return errors.New("the shell text holds a comment")
 	}
 	if len(file.Stmts) == 0 {
@@ -238,7 +114,7 @@ func (j *shellJudge) stmt(s *syntax.Stmt, depth int) error {
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr, *syntax.DeclClause:
-		words, ok := commandWords(c)
+		words, ok := cmdline.CommandWords(c)
 		if !ok {
 			return errors.New("a part sets variables for a command")
 		}
@@ -259,31 +135,29 @@ func (j *shellJudge) stmt(s *syntax.Stmt, depth int) error {
 
 // harmlessRedirect accepts /dev/null and copies of the standard streams: 2>&1.
 func harmlessRedirect(r *syntax.Redirect) bool {
-	if r.Hdoc != nil || r.Word == nil || r.N != nil && !standardStream(r.N.Value) {
+	if r.Hdoc != nil || r.Word == nil || r.N != nil && !cmdline.StandardStream(r.N.Value) {
 		return false
 	}
-	w := readWord(r.Word)
-	if w.sure != literal {
+	w := cmdline.ReadWord(r.Word)
+	if w.Sure != cmdline.Literal {
 		return false
 	}
 	switch r.Op {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrIn:
-		return w.text == "/dev/null"
+		return w.Text == "/dev/null"
 	case syntax.DplOut:
-		return w.text == "1" || w.text == "2"
+		return w.Text == "1" || w.Text == "2"
 	}
 	return false
 }
 
-func standardStream(n string) bool { return n == "0" || n == "1" || n == "2" }
-
-func (j *shellJudge) command(c syntax.Command, read []word, depth int) error {
+func (j *shellJudge) command(c syntax.Command, read []cmdline.Word, depth int) error {
 	if j.reading {
 		return j.readCommand(c, read, depth)
 	}
-	words, ok := literalWords(read)
+	words, ok := cmdline.LiteralWords(read)
 	if !ok {
-		return fmt.Errorf("%q holds an expansion or a wildcard", clip(printShell(c)))
+		return fmt.Errorf("%q holds an expansion or a wildcard", clip(cmdline.PrintShell(c)))
 	}
 	for _, w := range words {
 		if strings.Contains(w, "\n") {
@@ -307,17 +181,17 @@ func (j *shellJudge) command(c syntax.Command, read []word, depth int) error {
 }
 
 // readCommand accepts a command that only reads, with literal words and wildcards.
-func (j *shellJudge) readCommand(c syntax.Command, read []word, depth int) error {
+func (j *shellJudge) readCommand(c syntax.Command, read []cmdline.Word, depth int) error {
 	for _, w := range read {
-		if w.sure != literal && !(w.pattern && !strings.ContainsAny(w.text, "{}~=") && !strings.Contains(w.text, "..")) || strings.Contains(w.text, "\n") {
-			return fmt.Errorf("%q holds an expansion", clip(printShell(c)))
+		if w.Sure != cmdline.Literal && !(w.Pattern && !strings.ContainsAny(w.Text, "{}~=") && !strings.Contains(w.Text, "..")) || strings.Contains(w.Text, "\n") {
+			return fmt.Errorf("%q holds an expansion", clip(cmdline.PrintShell(c)))
 		}
 	}
-	texts, ok := literalWords(read)
-	if text, shell := shellText(texts); ok && shell {
+	texts, ok := cmdline.LiteralWords(read)
+	if text, shell := cmdline.ShellText(texts); ok && shell {
 		return j.script(text, depth+1)
 	}
-	switch read[0].text {
+	switch read[0].Text {
 	case "cd":
 		if !ok {
 			return errors.New("the directory is not known")
@@ -364,12 +238,12 @@ func (j *shellJudge) follow(words []string) {
 
 // changesShell are the builtins after which a command's name or a variable that
 // programs read may mean something else.
-var changesShell = names(`export declare typeset local readonly alias unalias hash enable source . eval trap read mapfile readarray
+var changesShell = cmdline.Names(`export declare typeset local readonly alias unalias hash enable source . eval trap read mapfile readarray
 	getopts let unset shopt exec bind complete compopt coproc history fc function umask ulimit disown wait newgrp`)
 
 // settles recognises set -euo pipefail.
 func settles(words []string) bool {
-	_, ok := fitSet(lits(words))
+	_, ok := cmdline.FitSet(cmdline.Lits(words))
 	return ok
 }
 
@@ -406,7 +280,7 @@ func evaluatesSubscript(words []string) error {
 	if (name == "command" || name == "builtin") && len(rest) > 0 {
 		name, rest = rest[0], rest[1:]
 	}
-	if !evaluates[name] {
+	if !cmdline.Evaluates[name] {
 		return nil
 	}
 	for _, w := range rest {
@@ -419,46 +293,16 @@ func evaluatesSubscript(words []string) error {
 
 func (j *shellJudge) allowed(words []string, depth int) error {
 	for _, m := range j.rules {
-		if m.shell.allows(words) {
+		if m.shell.Allows(words) {
 			j.use(m)
 			return nil
 		}
 	}
-	if text, ok := shellText(words); ok {
+	if text, ok := cmdline.ShellText(words); ok {
 		if strings.Contains(text, "\n") {
 			return errors.New("a word holds a line break")
 		}
 		return j.script(text, depth+1)
 	}
 	return fmt.Errorf("no rule allows %q", clip(strings.Join(words, " ")))
-}
-
-func (r shellRule) allows(words []string) bool {
-	switch {
-	case r.words == nil || len(words) < len(r.words):
-		return false
-	case !r.prefix && len(words) != len(r.words):
-		return false
-	}
-	return slices.Equal(r.words, words[:len(r.words)])
-}
-
-// shellText returns TEXT of sh -c TEXT, which is judged as TEXT (DESIGN, "The team
-// file"): exactly three words, a shell by its plain name or in /bin, and -c alone
-// or with the letters e, l, u, x before it.
-func shellText(words []string) (string, bool) {
-	if len(words) != 3 {
-		return "", false
-	}
-	switch words[0] {
-	case "sh", "bash", "dash", "/bin/sh", "/bin/bash":
-	default:
-		return "", false
-	}
-	letters, ok := strings.CutPrefix(words[1], "-")
-	letters, c := strings.CutSuffix(letters, "c")
-	if !ok || !c || strings.Trim(letters, "elux") != "" || strings.HasPrefix(words[2], "-") || strings.HasPrefix(words[2], "+") {
-		return "", false // what begins with - or + is one more option
-	}
-	return words[2], true
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"waggle/internal/cmdline"
 )
 
 // What a command is given beside its words: what it reads on its standard input, and
@@ -41,74 +43,28 @@ const (
 
 // readerOf is what a script does with its standard input: every command in it may be
 // the one that reads.
-func readerOf(s script) reader {
-	shell := s.stdin
-	for _, c := range s.commands {
+func readerOf(s cmdline.Script) reader {
+	shell := s.Stdin
+	for _, c := range s.Commands {
 		if len(c) == 0 {
 			continue
 		}
-		if readsAsCode(c) {
+		if cmdline.ReadsAsCode(c) {
 			return inputIsCode
 		}
 	}
 	switch {
 	case shell:
 		return inputIsShell
-	case s.opaque:
+	case s.Opaque:
 		return inputIsCode
 	}
 	return inputIsData
 }
 
-// instructed are programs beside interpreters that take instructions from their
-// standard input.
-var instructed = names(`ssh docker podman kubectl nc ncat socat ghci sqlite3 psql mysql make gmake at batch crontab ed ex red expect gdb lldb r rscript`)
-
-func readsAsCode(c []word) bool {
-	name, args := programName(c[0].text), c[1:]
-	for _, w := range args {
-		if strings.HasPrefix(w.text, "/dev/stdin") || strings.HasPrefix(w.text, "/dev/fd/") || strings.HasPrefix(w.text, "/proc/") {
-			return true
-		}
-	}
-	switch {
-	case instructed[name], wrappers[baseName(c[0].text)].stdin:
-		return true
-	case shells[name]: // the walk follows a shell
-		return false
-	case !codeReaders[name]:
-		return false
-	}
-	options, ok := codeOptions[name]
-	return !ok || codeOnInput(args, options)
-}
-
-// codeOptions are the options behind which an interpreter takes code. With one of them,
-// or with a file to run, what it reads is data.
-var codeOptions = map[string][]string{
-	"python": {"-c"}, "pypy": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"},
-	"node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"}, "php": {"-r"}, "lua": {"-e"},
-	"sed": nil, "gsed": nil, "awk": nil, "gawk": nil, "mawk": nil, "nawk": nil,
-}
-
-// codeOnInput reports an interpreter that is given no code in its arguments.
-func codeOnInput(args []word, options []string) bool {
-	for i, a := range args {
-		switch {
-		case a.sure == unknown || a.text == "-":
-			return true
-		case a.text == "-m" || hasAny(args[i:i+1], options...):
-			return false
-		case a.text != "" && a.text[0] != '-':
-			return false
-		}
-	}
-	return true
-}
-
-func (q *question) walked() script {
+func (q *question) walked() cmdline.Script {
 	if q.script == nil {
-		s := walk(q.text)
+		s := cmdline.Walk(q.text)
 		q.script = &s
 	}
 	return *q.script
@@ -131,7 +87,7 @@ func (q *question) allowsSupplied(j *shellJudge) error {
 	}
 	switch readerOf(q.walked()) {
 	case inputIsShell:
-		if readerOf(walk(q.stdin)) != inputIsData {
+		if readerOf(cmdline.Walk(q.stdin)) != inputIsData {
 			return errors.New("what the shell reads on its standard input reads the rest of it as code")
 		}
 		if err := j.text(q.stdin); err != nil {
@@ -142,7 +98,7 @@ func (q *question) allowsSupplied(j *shellJudge) error {
 		return errors.New("it takes instructions from its standard input")
 	}
 	for _, m := range j.rules {
-		if m.shell.prefix && slices.Contains(j.used, m.rule.String()) {
+		if m.shell.Prefix && slices.Contains(j.used, m.rule.String()) {
 			return errors.New("it reads a text, and the rule that allows it is not for this very command")
 		}
 	}
@@ -150,28 +106,28 @@ func (q *question) allowsSupplied(j *shellJudge) error {
 }
 
 // deniedSupplied looks for what a deny rule names in what a command reads.
-func (q *question) deniedSupplied(r shellRule) match {
+func (q *question) deniedSupplied(r cmdline.ShellRule) cmdline.Match {
 	if q.stdin == "" {
-		return no
+		return cmdline.No
 	}
 	if readerOf(q.walked()) == inputIsShell {
-		return r.denies(walk(q.stdin), q.stdin, q.call.Cwd)
+		return r.Denies(cmdline.Walk(q.stdin), q.stdin, q.call.Cwd)
 	}
-	want := r.words
+	want := r.Words
 	if len(want) == 0 {
-		want = strings.Fields(r.text)
+		want = strings.Fields(r.Text)
 	}
 	if len(want) == 0 {
-		return no
+		return cmdline.No
 	}
 	for _, w := range strings.FieldsFunc(q.stdin, func(c rune) bool {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-+./", c)
 	}) {
-		if baseName(w) == baseName(want[0]) {
-			return maybe // whatever reads it may do something else with it
+		if cmdline.BaseName(w) == cmdline.BaseName(want[0]) {
+			return cmdline.Maybe // whatever reads it may do something else with it
 		}
 	}
-	return no
+	return cmdline.No
 }
 
 // suppliedRisk grades what a command is given.
@@ -184,7 +140,7 @@ func (q *question) suppliedRisk() Risk {
 	if q.stdin == "" {
 		return risk
 	}
-	if _, bad := invisible(q.stdin, "\n\t"); bad {
+	if _, bad := cmdline.Invisible(q.stdin, "\n\t"); bad {
 		return RiskHigh
 	}
 	s := q.walked()
@@ -203,20 +159,20 @@ func (q *question) suppliedRisk() Risk {
 
 // onlyArguments reports a script whose only reader takes words from its input, and
 // instructions from none of it.
-func onlyArguments(s script) bool {
-	for _, c := range s.commands {
-		if len(c) > 0 && readsAsCode(c) && !wrappers[baseName(c[0].text)].stdin {
+func onlyArguments(s cmdline.Script) bool {
+	for _, c := range s.Commands {
+		if len(c) > 0 && cmdline.ReadsAsCode(c) && !cmdline.Wrappers[cmdline.BaseName(c[0].Text)].Stdin {
 			return false
 		}
 	}
-	return !s.stdin
+	return !s.Stdin
 }
 
 // argumentsRisk grades words that a command takes from its input.
 func (q *question) argumentsRisk() Risk {
 	risk := RiskMedium
 	for _, w := range strings.FieldsFunc(q.stdin, func(c rune) bool { return unicode.IsSpace(c) || c == 0 }) {
-		risk = worse(risk, q.argRisk(lit(w)))
+		risk = worse(risk, q.argRisk(cmdline.Lit(w)))
 	}
 	return risk
 }
@@ -224,7 +180,7 @@ func (q *question) argumentsRisk() Risk {
 // loaders are variables that decide what code a command runs; so do those that begin
 // with one of loaderPrefixes.
 var (
-	loaders = names(`PATH ENV BASH_ENV SHELLOPTS BASHOPTS IFS CDPATH HOME SHELL EDITOR VISUAL PAGER PROMPT_COMMAND PS4
+	loaders = cmdline.Names(`PATH ENV BASH_ENV SHELLOPTS BASHOPTS IFS CDPATH HOME SHELL EDITOR VISUAL PAGER PROMPT_COMMAND PS4
 		PYTHONPATH PYTHONSTARTUP PYTHONHOME PYTHONINSPECT PERL5LIB PERL5OPT PERLLIB RUBYLIB RUBYOPT NODE_OPTIONS NODE_PATH
 		CLASSPATH JAVA_TOOL_OPTIONS GOFLAGS GOROOT CC CXX MAKEFLAGS RUSTC_WRAPPER CARGO_HOME`)
 	loaderPrefixes = []string{"LD_", "DYLD_", "GIT_", "SSH_", "BASH_FUNC_", "npm_config_"}

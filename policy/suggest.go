@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"waggle/internal/cmdline"
 )
 
 // Suggest proposes allow rules for a call, narrowest first, for a person who wants
@@ -45,7 +47,7 @@ func Suggest(c Call) []Rule {
 func shellProposals(text string, risk Risk) []string {
 	text = strings.Trim(text, " \t\n")
 	proposals := []string{"Bash(" + text + ")"}
-	words, err := plainCommand(text)
+	words, err := cmdline.PlainCommand(text)
 	if err != nil || risk == RiskHigh {
 		return proposals
 	}
@@ -62,8 +64,8 @@ func shellProposals(text string, risk Risk) []string {
 
 // leastPrefix is how many words a prefix for a command needs at least; 0 is never.
 func leastPrefix(name string) int {
-	base := baseName(name)
-	_, wraps := wrappers[base]
+	base := cmdline.BaseName(name)
+	_, wraps := cmdline.Wrappers[base]
 	switch base {
 	case "go", "git", "cargo", "make", "just", "task", "gh", "dotnet", "mvn", "gradle", "bazel", "swift", "docker", "podman":
 		return 2
@@ -72,7 +74,7 @@ func leastPrefix(name string) int {
 	case "sh", "bash", "dash", "zsh", "ksh", "fish", "eval", "watch", "ssh", "trap", "alias", "find", "fd", "busybox", "source", ".", "sed", "gsed", "tar", "printf", "command":
 		return 0
 	}
-	if wraps || codeReaders[programName(name)] || codeReaders[base] {
+	if wraps || cmdline.CodeReaders[cmdline.ProgramName(name)] || cmdline.CodeReaders[base] {
 		return 0
 	}
 	return 1

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"waggle/internal/cmdline"
 )
 
 const domainPrefix = "domain:"
@@ -74,7 +76,7 @@ func plainHost(h string) bool {
 // hostOf reads the host of a URL that every reader reads alike; ok is false for
 // one that some client might read otherwise.
 func hostOf(raw string) (host string, ok bool) {
-	if _, bad := invisible(raw, ""); bad || strings.ContainsAny(raw, ` \`) {
+	if _, bad := cmdline.Invisible(raw, ""); bad || strings.ContainsAny(raw, ` \`) {
 		return "", false
 	}
 	u, err := url.Parse(raw)

@@ -1,4 +1,4 @@
-package policy
+package cmdline
 
 import (
 	"strings"
@@ -6,91 +6,93 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// certainty says how far the text of a word can be known without running it.
-type certainty int
+// Certainty says how far the text of a word can be known without running it.
+type Certainty int
 
 const (
-	unknown certainty = iota // an expansion, a glob, a brace: the text is not known
+	Unknown Certainty = iota // an expansion, a glob, a brace: the text is not known
 	guessed                  // probably this text: $'..' and $".." without escapes, ~/x, =x
-	literal                  // exactly this text
+	Literal                  // exactly this text
 )
 
-// word is one shell word with its quotes taken off.
-type word struct {
-	text    string
-	sure    certainty
-	pattern bool // unknown only for wildcards and braces; text holds them
+// Word is one shell word with its quotes taken off.
+type Word struct {
+	Text    string
+	Sure    Certainty
+	Pattern bool // unknown only for wildcards and braces; text holds them
 }
 
-func lit(s string) word { return word{text: s, sure: literal} }
+// Lit is a word whose text is known.
+func Lit(s string) Word { return Word{Text: s, Sure: Literal} }
 
-func lits(words []string) []word {
-	out := make([]word, len(words))
+// Lits are such words.
+func Lits(words []string) []Word {
+	out := make([]Word, len(words))
 	for i, w := range words {
-		out[i] = lit(w)
+		out[i] = Lit(w)
 	}
 	return out
 }
 
-func readWords(ws []*syntax.Word) []word {
-	out := make([]word, len(ws))
+func readWords(ws []*syntax.Word) []Word {
+	out := make([]Word, len(ws))
 	for i, w := range ws {
-		out[i] = readWord(w)
+		out[i] = ReadWord(w)
 	}
 	return out
 }
 
-// readWord unquotes a word as bash, dash and zsh all would; where they differ the
+// ReadWord unquotes a word as bash, dash and zsh all would; where they differ the
 // word is not literal.
-func readWord(w *syntax.Word) word {
+func ReadWord(w *syntax.Word) Word {
 	var b strings.Builder
 	if v := w.Lit(); v == "[" || v == "]" {
-		return lit(v) // the command [ and its end: no class is open
+		return Lit(v) // the command [ and its end: no class is open
 	}
-	sure, pattern := literal, true
+	sure, pattern := Literal, true
 	for i, part := range w.Parts {
-		text, s := "", unknown
+		text, s := "", Unknown
 		switch p := part.(type) {
 		case *syntax.Lit:
 			text, s = bareText(p.Value, i == 0)
 			pattern = pattern && !strings.ContainsAny(p.Value, "$`")
 		case *syntax.SglQuoted:
-			text, s = p.Value, literal
+			text, s = p.Value, Literal
 			if p.Dollar {
 				s = guessed
 				if strings.Contains(text, `\`) {
-					s, pattern = unknown, false
+					s, pattern = Unknown, false
 				}
 			}
 		case *syntax.DblQuoted:
 			text, s = doubleQuoted(p)
-			pattern = pattern && s != unknown
+			pattern = pattern && s != Unknown
 		default:
 			pattern = false
 		}
 		b.WriteString(text)
 		sure = min(sure, s)
 	}
-	return word{text: b.String(), sure: sure, pattern: pattern && sure == unknown}
+	return Word{Text: b.String(), Sure: sure, Pattern: pattern && sure == Unknown}
 }
 
 // bareText takes the backslashes off an unquoted stretch. first is true at the
 // start of the word.
-func bareText(v string, first bool) (string, certainty) {
+func bareText(v string, first bool) (string, Certainty) {
 	var b strings.Builder
-	sure := literal
+	sure := Literal
 	for i := 0; i < len(v); i++ {
 		c := v[i]
 		switch c {
 		case '\\':
 			if i+1 == len(v) {
-				return b.String() + `\`, unknown // at the end of the text
+				return b.String() + `\`, Unknown // at the end of the text
 			}
 			i++
 			b.WriteByte(v[i])
 			continue
 		case '*', '?', '[', ']', '{', '}', '$', '`':
-			sure = unknown
+			sure = Unknown
 		case '~':
 			// The home directory: at the start of a word, of a value, of a path in a list.
 			if i == 0 && first || i > 0 && (v[i-1] == '=' || v[i-1] == ':') {
@@ -106,16 +108,16 @@ func bareText(v string, first bool) (string, certainty) {
 	return b.String(), sure
 }
 
-func doubleQuoted(q *syntax.DblQuoted) (string, certainty) {
+func doubleQuoted(q *syntax.DblQuoted) (string, Certainty) {
 	var b strings.Builder
-	sure := literal
+	sure := Literal
 	if q.Dollar {
 		sure = guessed
 	}
 	for _, part := range q.Parts {
 		l, ok := part.(*syntax.Lit)
 		if !ok {
-			sure = unknown
+			sure = Unknown
 			continue
 		}
 		for i := 0; i < len(l.Value); i++ {
@@ -126,7 +128,7 @@ func doubleQuoted(q *syntax.DblQuoted) (string, certainty) {
 				continue
 			}
 			if c == '$' || c == '`' {
-				sure = unknown
+				sure = Unknown
 			}
 			b.WriteByte(c)
 		}
@@ -134,14 +136,14 @@ func doubleQuoted(q *syntax.DblQuoted) (string, certainty) {
 	return b.String(), sure
 }
 
-// literalWords returns the texts when every word is literal.
-func literalWords(ws []word) ([]string, bool) {
+// LiteralWords returns the texts when every word is literal.
+func LiteralWords(ws []Word) ([]string, bool) {
 	out := make([]string, len(ws))
 	for i, w := range ws {
-		if w.sure != literal {
+		if w.Sure != Literal {
 			return nil, false
 		}
-		out[i] = w.text
+		out[i] = w.Text
 	}
 	return out, true
 }

@@ -1,4 +1,4 @@
-package policy
+package cmdline
 
 import (
 	"path"
@@ -6,63 +6,63 @@ import (
 	"strings"
 )
 
-// match is a deny rule's answer: no, maybe (then nothing may allow), yes.
-type match int
+// Match is a deny rule's answer: no, maybe (then nothing may allow), yes.
+type Match int
 
 const (
-	no match = iota
-	maybe
-	yes
+	No Match = iota
+	Maybe
+	Yes
 )
 
-// denies matches a deny rule against everything that a text may run.
-func (r shellRule) denies(s script, text, cwd string) match {
-	if r.words == nil {
-		if r.text == strings.Trim(text, " \t\n") || r.printed != "" && strings.Contains(s.printed, r.printed) {
-			return yes
+// Denies matches a deny rule against everything that a text may run.
+func (r ShellRule) Denies(s Script, text, cwd string) Match {
+	if r.Words == nil {
+		if r.Text == strings.Trim(text, " \t\n") || r.Printed != "" && strings.Contains(s.printed, r.Printed) {
+			return Yes
 		}
-		if s.opaque {
-			return maybe
+		if s.Opaque {
+			return Maybe
 		}
-		return no
+		return No
 	}
-	best := no
-	if s.opaque {
-		best = maybe
+	best := No
+	if s.Opaque {
+		best = Maybe
 	}
-	for _, c := range s.commands {
-		switch r.hits(c, cwd) {
-		case yes:
-			return yes
-		case maybe:
-			best = maybe
+	for _, c := range s.Commands {
+		switch r.Hits(c, cwd) {
+		case Yes:
+			return Yes
+		case Maybe:
+			best = Maybe
 		}
 	}
-	if best == no && r.mentions(s.carried) {
-		best = maybe
+	if best == No && r.mentions(s.carried) {
+		best = Maybe
 	}
 	for _, c := range s.suspects {
-		if best == no && r.hits(c, cwd) != no {
-			best = maybe
+		if best == No && r.Hits(c, cwd) != No {
+			best = Maybe
 		}
 	}
 	return best
 }
 
-// hits matches one command: its name behind any path, then the pattern's other
+// Hits matches one command: its name behind any path, then the pattern's other
 // words in order among the words that are no options, then the pattern's options
 // anywhere and in any spelling.
-func (r shellRule) hits(c []word, cwd string) match {
+func (r ShellRule) Hits(c []Word, cwd string) Match {
 	if len(c) == 0 {
-		return no
+		return No
 	}
-	if c[0].sure == unknown {
-		return maybe
+	if c[0].Sure == Unknown {
+		return Maybe
 	}
-	if !sameCommand(r.words[0], c[0].text, cwd) {
-		return no
+	if !sameCommand(r.Words[0], c[0].Text, cwd) {
+		return No
 	}
-	wantArgs, wantOpts := splitOptions(lits(r.words[1:]))
+	wantArgs, wantOpts := splitOptions(Lits(r.Words[1:]))
 	args, opts := splitOptions(c[1:])
 	return min(r.argsHit(wantArgs, args), r.optionsHit(wantOpts, opts, c[1:]))
 }
@@ -70,14 +70,14 @@ func (r shellRule) hits(c []word, cwd string) match {
 // operand is a word that is no option; after says that it follows one, so that it
 // may be that option's value.
 type operand struct {
-	word
+	Word
 	after bool
 }
 
-func splitOptions(ws []word) (args []operand, opts []word) {
+func splitOptions(ws []Word) (args []operand, opts []Word) {
 	after := false
 	for _, w := range ws {
-		if w.sure != unknown && len(w.text) > 1 && w.text[0] == '-' {
+		if w.Sure != Unknown && len(w.Text) > 1 && w.Text[0] == '-' {
 			opts, after = append(opts, w), true
 			continue
 		}
@@ -86,85 +86,85 @@ func splitOptions(ws []word) (args []operand, opts []word) {
 	return args, opts
 }
 
-func (r shellRule) argsHit(want, have []operand) match {
-	strict, i := yes, 0
+func (r ShellRule) argsHit(want, have []operand) Match {
+	strict, i := Yes, 0
 	for ; i < len(want); i++ {
 		if i >= len(have) {
-			strict = no
+			strict = No
 			break
 		}
-		if have[i].sure == unknown {
-			return maybe // from here on nothing is known
+		if have[i].Sure == Unknown {
+			return Maybe // from here on nothing is known
 		}
-		if have[i].text != want[i].text {
-			strict = no
+		if have[i].Text != want[i].Text {
+			strict = No
 			break
 		}
 	}
-	if strict == yes && (r.prefix || len(have) == len(want)) {
-		return yes
+	if strict == Yes && (r.Prefix || len(have) == len(want)) {
+		return Yes
 	}
-	if strict == yes { // an exact rule, and there are more words
+	if strict == Yes { // an exact rule, and there are more words
 		for _, h := range have[len(want):] {
-			if h.sure != unknown && !h.after {
-				return no
+			if h.Sure != Unknown && !h.after {
+				return No
 			}
 		}
-		return maybe
+		return Maybe
 	}
 	return loose(want, have)
 }
 
 // loose skips words that may be an option's value: git -C dir push.
-func loose(want, have []operand) match {
+func loose(want, have []operand) Match {
 	for len(want) > 0 {
 		switch {
 		case len(have) == 0:
-			return no
-		case have[0].sure == unknown:
-			return maybe
-		case have[0].text == want[0].text:
+			return No
+		case have[0].Sure == Unknown:
+			return Maybe
+		case have[0].Text == want[0].Text:
 			want = want[1:]
 		case !have[0].after:
-			return no
+			return No
 		}
 		have = have[1:]
 	}
-	return maybe
+	return Maybe
 }
 
-func (r shellRule) optionsHit(want, have, all []word) match {
-	unsure := slices.ContainsFunc(all, func(w word) bool { return w.sure == unknown })
+func (r ShellRule) optionsHit(want, have, all []Word) Match {
+	unsure := slices.ContainsFunc(all, func(w Word) bool { return w.Sure == Unknown })
 	for _, o := range want {
-		if !hasOption(have, o.text) {
+		if !hasOption(have, o.Text) {
 			if unsure {
-				return maybe
+				return Maybe
 			}
-			return no
+			return No
 		}
 	}
-	if r.prefix {
-		return yes
+	if r.Prefix {
+		return Yes
 	}
 	for _, o := range have { // an exact rule has no other options
-		if !slices.ContainsFunc(want, func(w word) bool { return hasOption([]word{w}, o.text) || hasOption([]word{o}, w.text) }) {
-			return no
+		if !slices.ContainsFunc(want, func(w Word) bool { return hasOption([]Word{w}, o.Text) || hasOption([]Word{o}, w.Text) }) {
+			return No
 		}
 	}
-	return yes
+	return Yes
 }
 
 // hasOption looks for an option in any spelling: -rf is -fr, -r -f, -Rf,
 // --recursive --force, --recurs.
-func hasOption(have []word, want string) bool {
-	if slices.ContainsFunc(have, func(w word) bool { return sameOption(w.text, want) }) {
+func hasOption(have []Word, want string) bool {
+	if slices.ContainsFunc(have, func(w Word) bool { return sameOption(w.Text, want) }) {
 		return true
 	}
 	if !cluster(want, 3) {
 		return false
 	}
 	for _, letter := range want[1:] {
-		if !slices.ContainsFunc(have, func(w word) bool { return hasLetter(w.text, letter) }) {
+		if !slices.ContainsFunc(have, func(w Word) bool { return hasLetter(w.Text, letter) }) {
 			return false
 		}
 	}
@@ -226,10 +226,10 @@ func hasLetter(have string, letter rune) bool {
 // absolute one matches its plain name too.
 func sameCommand(want, have, cwd string) bool {
 	if !strings.Contains(want, "/") {
-		return baseName(have) == baseName(want)
+		return BaseName(have) == BaseName(want)
 	}
 	if !strings.Contains(have, "/") {
-		return strings.HasPrefix(want, "/") && baseName(have) == baseName(want)
+		return strings.HasPrefix(want, "/") && BaseName(have) == BaseName(want)
 	}
 	abs := func(p string) string {
 		if !strings.HasPrefix(p, "/") {
@@ -240,6 +240,7 @@ func sameCommand(want, have, cwd string) bool {
 	return abs(want) == abs(have)
 }
 
-func wordByte(c byte) bool {
+// WordByte reports whether a byte may stand inside of a word of letters and digits.
+func WordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

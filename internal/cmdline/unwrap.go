@@ -1,4 +1,4 @@
-package policy
+package cmdline
 
 import (
 	"path"
@@ -8,20 +8,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// script is every simple command that a shell text may run, as far as it can be
+// Script is every simple command that a shell text may run, as far as it can be
 // known: in substitutions, loops and functions, behind assignments and wrappers,
 // in sh -c. It serves deny rules and risk; it never allows.
-type script struct {
-	commands [][]word
-	suspects [][]word // endings of a wrapper's words that might be a command
-	opaque   bool     // something runs whose text is not known
-	unparsed bool
+type Script struct {
+	Commands [][]Word
+	suspects [][]Word // endings of a wrapper's words that might be a command
+	Opaque   bool     // something runs whose text is not known
+	Unparsed bool
 	printed  string  // the texts in one spelling
-	writes   []word  // files that redirections write
-	dynamic  bool    // it holds expansions
-	stdin    bool    // a shell reads its commands from its input
-	assigned []word  // variables that are set, with their values: A=b
-	secret   bool    // it expands or reads a credential
+	Writes   []Word  // files that redirections write
+	Dynamic  bool    // it holds expansions
+	Stdin    bool    // a shell reads its commands from its input
+	Assigned []Word  // variables that are set, with their values: A=b
+	Secret   bool    // it expands or reads a credential
 	carried  carried // what may run although no command shows it
 }
 
@@ -34,37 +34,37 @@ const (
 )
 
 type walker struct {
-	script
+	Script
 	words, bytes int
 	loud, file   bool // the output of the text goes into a command that is not pure, or into a file
 }
 
-// walk collects the commands of a text.
-func walk(text string) script {
+// Walk collects the commands of a text.
+func Walk(text string) Script {
 	w := &walker{}
 	w.text(text, 0)
-	return w.script
+	return w.Script
 }
 
 func (w *walker) text(text string, depth int) {
-	if w.bytes += min(len(text), maxShell); depth > maxNest || w.bytes > maxTotalText {
-		w.opaque = true
+	if w.bytes += min(len(text), maxShell); depth > MaxNest || w.bytes > maxTotalText {
+		w.Opaque = true
 		return
 	}
-	file, err := parseShell(text)
+	file, err := ParseShell(text)
 	if err != nil {
-		w.unparsed, w.opaque = true, true
+		w.Unparsed, w.Opaque = true, true
 	}
-	if _, bad := invisible(text, "\n\t"); bad || err != nil {
+	if _, bad := Invisible(text, "\n\t"); bad || err != nil {
 		// A shell may see other lines than this parser does.
 		for _, words := range segments(text) {
-			w.run(lits(words), depth+1)
+			w.run(Lits(words), depth+1)
 		}
 	}
 	if err != nil {
 		return
 	}
-	w.printed += printShell(file) + "\n"
+	w.printed += PrintShell(file) + "\n"
 	f := &flow{w: w}
 	if w.loud {
 		f.loud = []span{everywhere}
@@ -85,14 +85,14 @@ func (w *walker) text(text string, depth int) {
 		case *syntax.DeclClause:
 			w.run(declWords(n), depth)
 		case *syntax.LetClause:
-			w.run([]word{lit("let"), {}}, depth)
+			w.run([]Word{Lit("let"), {}}, depth)
 		case *syntax.Redirect:
 			w.redirect(n)
 		case *syntax.ParamExp:
-			w.dynamic = true
-			w.secret = w.secret || n.Excl || n.Param != nil && secretName.MatchString(n.Param.Value)
+			w.Dynamic = true
+			w.Secret = w.Secret || n.Excl || n.Param != nil && secretName.MatchString(n.Param.Value)
 		case *syntax.ArithmExp, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob:
-			w.dynamic = true
+			w.Dynamic = true
 		}
 		return true
 	})
@@ -100,56 +100,56 @@ func (w *walker) text(text string, depth int) {
 }
 
 func (w *walker) redirect(r *syntax.Redirect) {
-	if r.Op == syntax.RdrIn && credentialPath(readWord(r.Word).text) {
-		w.secret = true
+	if r.Op == syntax.RdrIn && CredentialPath(ReadWord(r.Word).Text) {
+		w.Secret = true
 	}
 	switch r.Op {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.AppClob,
 		syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
 	case syntax.DplOut: // >&2 copies a stream, >&file writes one
-		if t := readWord(r.Word); t.sure == literal && (standardStream(t.text) || t.text == "-") {
+		if t := ReadWord(r.Word); t.Sure == Literal && (StandardStream(t.Text) || t.Text == "-") {
 			return
 		}
 	default:
 		return
 	}
-	w.writes = append(w.writes, readWord(r.Word))
+	w.Writes = append(w.Writes, ReadWord(r.Word))
 }
 
 // run notes a command and looks for the commands inside it.
-func (w *walker) run(words []word, depth int) {
+func (w *walker) run(words []Word, depth int) {
 	if len(words) == 0 {
 		return
 	}
-	if w.words += len(words); w.words > maxTotalWords || depth > maxNest {
-		w.opaque = true
+	if w.words += len(words); w.words > maxTotalWords || depth > MaxNest {
+		w.Opaque = true
 		return
 	}
-	w.commands = append(w.commands, words)
-	if words[0].sure == unknown {
-		w.opaque = true
+	w.Commands = append(w.Commands, words)
+	if words[0].Sure == Unknown {
+		w.Opaque = true
 		return
 	}
 	w.carried.copiesFiles(words)
-	name := programName(words[0].text)
+	name := ProgramName(words[0].Text)
 	args := words[1:]
-	if h, ok := wrappers[name]; ok {
-		if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
+	if h, ok := Wrappers[name]; ok {
+		if name == "command" && len(args) > 0 && (args[0].Text == "-v" || args[0].Text == "-V") {
 			return // only looks it up
 		}
 		w.wrapped(h, words, depth)
 		return
 	}
 	switch {
-	case shells[name]:
+	case Shells[name]:
 		w.shell(args, depth)
 		return
 	case strings.HasPrefix(name, "busybox"), strings.HasPrefix(name, "toybox"):
 		w.run(args, depth+1)
 		return
 	}
-	if baseName(words[0].text) == "run-parts" {
-		w.opaque = true // it runs whatever a directory holds
+	if BaseName(words[0].Text) == "run-parts" {
+		w.Opaque = true // it runs whatever a directory holds
 	}
 	switch name {
 	case "eval":
@@ -163,38 +163,38 @@ func (w *walker) run(words []word, depth int) {
 		}
 	case "alias":
 		for _, a := range args {
-			_, value, _ := strings.Cut(a.text, "=")
-			w.joined([]word{{text: value, sure: a.sure}}, depth)
+			_, value, _ := strings.Cut(a.Text, "=")
+			w.joined([]Word{{Text: value, Sure: a.Sure}}, depth)
 		}
 	case "find", "fd", "fdfind":
 		w.find(args, depth)
 	case "source", ".":
-		w.opaque = w.opaque || len(args) > 0 && args[0].sure == unknown
+		w.Opaque = w.Opaque || len(args) > 0 && args[0].Sure == Unknown
 	}
 }
 
-// shells are the programs that take shell text after -c.
-var shells = names(`sh bash dash zsh ksh mksh ash fish yash rbash tcsh csh posh pdksh lksh oksh bash-static sash elvish nu xonsh`)
+// Shells are the programs that take shell text after -c.
+var Shells = Names(`sh bash dash zsh ksh mksh ash fish yash rbash tcsh csh posh pdksh lksh oksh bash-static sash elvish nu xonsh`)
 
 // wrapped follows a command whose arguments are a command.
-func (w *walker) wrapped(h wrapper, words []word, depth int) {
+func (w *walker) wrapped(h wrapper, words []Word, depth int) {
 	w.suspect(words)
 	inner, code := h.inner(words[1:])
 	for _, text := range code {
-		w.joined([]word{text}, depth)
+		w.joined([]Word{text}, depth)
 	}
-	if len(inner) > 0 && strings.ContainsAny(inner[0].text, " \t\n") {
+	if len(inner) > 0 && strings.ContainsAny(inner[0].Text, " \t\n") {
 		w.joined(inner[:1], depth) // parallel 'rm {}'
 	}
-	if h.stdin && len(inner) > 0 {
-		inner = append(slices.Clone(inner), word{})
+	if h.Stdin && len(inner) > 0 {
+		inner = append(slices.Clone(inner), Word{})
 	}
 	w.run(inner, depth+1)
 }
 
-func (w *walker) suspect(words []word) {
+func (w *walker) suspect(words []Word) {
 	if len(words) > maxWords || len(w.suspects)+len(words) > maxSuspects {
-		w.opaque = true
+		w.Opaque = true
 		return
 	}
 	for i := 1; i < len(words); i++ {
@@ -203,55 +203,55 @@ func (w *walker) suspect(words []word) {
 }
 
 // shell follows the arguments of a shell: -c TEXT, a script file, or its input.
-func (w *walker) shell(args []word, depth int) {
+func (w *walker) shell(args []Word, depth int) {
 	code := false
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		switch {
-		case a.sure == unknown:
-			w.opaque = true
+		case a.Sure == Unknown:
+			w.Opaque = true
 			return
-		case a.text == "--rcfile" || a.text == "--init-file":
+		case a.Text == "--rcfile" || a.Text == "--init-file":
 			i++
-		case a.text == "--version" || a.text == "--help":
+		case a.Text == "--version" || a.Text == "--help":
 			return
-		case strings.HasPrefix(a.text, "--command="): // fish
-			w.joined([]word{{text: a.text[len("--command="):], sure: a.sure}}, depth)
+		case strings.HasPrefix(a.Text, "--command="): // fish
+			w.joined([]Word{{Text: a.Text[len("--command="):], Sure: a.Sure}}, depth)
 			return
-		case a.text == "--command":
+		case a.Text == "--command":
 			code = true
-		case strings.HasPrefix(a.text, "--") && a.text != "--":
-		case len(a.text) > 1 && (a.text[0] == '-' || a.text[0] == '+'):
-			code = code || strings.Contains(a.text, "c")
-			if !code && strings.Contains(a.text, "s") {
-				w.opaque, w.stdin = true, true
+		case strings.HasPrefix(a.Text, "--") && a.Text != "--":
+		case len(a.Text) > 1 && (a.Text[0] == '-' || a.Text[0] == '+'):
+			code = code || strings.Contains(a.Text, "c")
+			if !code && strings.Contains(a.Text, "s") {
+				w.Opaque, w.Stdin = true, true
 				return
 			}
-			if strings.HasSuffix(a.text, "o") || strings.HasSuffix(a.text, "O") {
+			if strings.HasSuffix(a.Text, "o") || strings.HasSuffix(a.Text, "O") {
 				i++ // -euo pipefail
 			}
 		case code:
 			w.joined(args[i:i+1], depth)
 			return
 		default:
-			if a.text == "/dev/stdin" || a.text == "-" || strings.HasPrefix(a.text, "/dev/fd/") || strings.HasPrefix(a.text, "/proc/") {
-				w.opaque, w.stdin = true, true
+			if a.Text == "/dev/stdin" || a.Text == "-" || strings.HasPrefix(a.Text, "/dev/fd/") || strings.HasPrefix(a.Text, "/proc/") {
+				w.Opaque, w.Stdin = true, true
 			}
 			return // a script file: a program like any other
 		}
 	}
-	w.opaque, w.stdin = true, true
+	w.Opaque, w.Stdin = true, true
 }
 
 // joined parses words as one shell text, as eval does.
-func (w *walker) joined(args []word, depth int) {
+func (w *walker) joined(args []Word, depth int) {
 	texts := make([]string, 0, len(args))
 	for _, a := range args {
-		if a.sure == unknown {
-			w.opaque = true
+		if a.Sure == Unknown {
+			w.Opaque = true
 			return
 		}
-		texts = append(texts, a.text)
+		texts = append(texts, a.Text)
 	}
 	if len(texts) > 0 {
 		w.text(strings.Join(texts, " "), depth+1)
@@ -259,20 +259,20 @@ func (w *walker) joined(args []word, depth int) {
 }
 
 // find follows -exec and its relatives.
-func (w *walker) find(args []word, depth int) {
+func (w *walker) find(args []Word, depth int) {
 	for i, a := range args {
 		if w.words > maxTotalWords {
 			return
 		}
-		switch a.text {
+		switch a.Text {
 		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch":
-			var inner []word
+			var inner []Word
 			for _, arg := range args[i+1:] {
-				if arg.sure == literal && (arg.text == ";" || arg.text == "+") {
+				if arg.Sure == Literal && (arg.Text == ";" || arg.Text == "+") {
 					break
 				}
-				if strings.Contains(arg.text, "{}") {
-					arg.sure = unknown
+				if strings.Contains(arg.Text, "{}") {
+					arg.Sure = Unknown
 				}
 				inner = append(inner, arg)
 			}
@@ -282,8 +282,8 @@ func (w *walker) find(args []word, depth int) {
 }
 
 // operands drops leading options and, if host is set, the first operand.
-func operands(args []word, host bool) []word {
-	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+func operands(args []Word, host bool) []Word {
+	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
 		args = args[1:]
 	}
 	if host && len(args) > 0 {
@@ -292,9 +292,9 @@ func operands(args []word, host bool) []word {
 	return args
 }
 
-// baseName is a command's name without its directory, in lower case, without
+// BaseName is a command's name without its directory, in lower case, without
 // ".exe" and zsh's "=".
-func baseName(s string) string {
+func BaseName(s string) string {
 	s = path.Base(strings.ReplaceAll(strings.TrimPrefix(s, "="), `\`, "/"))
 	return strings.TrimSuffix(strings.ToLower(s), ".exe")
 }
@@ -305,7 +305,7 @@ func baseName(s string) string {
 func segments(text string) [][]string {
 	var out [][]string
 	keep := func(words []string) {
-		for len(words) > 0 && (isAssignment(words[0]) || slices.Contains(shellWords, words[0])) {
+		for len(words) > 0 && (IsAssignment(words[0]) || slices.Contains(shellWords, words[0])) {
 			words = words[1:]
 		}
 		if len(words) > 0 && len(out) < maxSuspects {
@@ -367,7 +367,8 @@ func roughCommands(text string) [][]string {
 
 var shellWords = []string{"!", "time", "if", "then", "elif", "else", "while", "until", "do", "$", "case", "in", "coproc", "function"}
 
-func isAssignment(s string) bool {
+// IsAssignment reports NAME=value or NAME+=value.
+func IsAssignment(s string) bool {
 	name, _, ok := strings.Cut(s, "=")
 	if !ok || name == "" {
 		return false
@@ -387,18 +388,18 @@ type wrapper struct {
 	code     []string // options whose next word is shell text
 	operands int      // words before the command: timeout's 10
 	assigns  bool     // NAME=value words before the command
-	stdin    bool     // more words come from its input
+	Stdin    bool     // more words come from its input
 }
 
-var wrappers = map[string]wrapper{
+var Wrappers = map[string]wrapper{
 	"sudo":        {values: []string{"-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user", "--group", "--host", "--prompt", "--chdir"}, assigns: true},
 	"doas":        {values: []string{"-u", "-C"}},
 	"pkexec":      {values: []string{"--user"}},
 	"su":          {values: []string{"-s", "--shell", "-g", "--group", "-G", "-w"}, code: []string{"-c", "--command"}, operands: 1},
 	"runuser":     {values: []string{"-u", "-g", "-G", "-s"}, code: []string{"-c", "--command"}},
 	"env":         {values: []string{"-u", "-C", "--unset", "--chdir"}, code: []string{"-S", "--split-string"}, assigns: true},
-	"xargs":       {values: []string{"-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s", "--arg-file", "--delimiter", "--max-args", "--max-lines", "--max-procs", "--replace"}, stdin: true},
-	"parallel":    {values: []string{"-j", "-a", "-N", "--jobs", "--colsep"}, stdin: true},
+	"xargs":       {values: []string{"-a", "-d", "-E", "-I", "-L", "-n", "-P", "-s", "--arg-file", "--delimiter", "--max-args", "--max-lines", "--max-procs", "--replace"}, Stdin: true},
+	"parallel":    {values: []string{"-j", "-a", "-N", "--jobs", "--colsep"}, Stdin: true},
 	"nohup":       {},
 	"setsid":      {},
 	"command":     {},
@@ -435,20 +436,20 @@ var wrappers = map[string]wrapper{
 // inner finds the wrapped command and shell text among a wrapper's arguments. An
 // option that is not in the table is taken to have no value; the suspects cover
 // what that misses.
-func (h wrapper) inner(args []word) (command, code []word) {
+func (h wrapper) inner(args []Word) (command, code []Word) {
 	i := 0
 	for ; i < len(args); i++ {
 		a := args[i]
-		if a.text == "--" && a.sure == literal {
+		if a.Text == "--" && a.Sure == Literal {
 			i++
 			break
 		}
-		option := len(a.text) > 1 && a.text[0] == '-'
-		if option && (slices.Contains(h.values, a.text) || slices.Contains(h.code, a.text)) {
+		option := len(a.Text) > 1 && a.Text[0] == '-'
+		if option && (slices.Contains(h.values, a.Text) || slices.Contains(h.code, a.Text)) {
 			i++
 			continue
 		}
-		if !option && !(h.assigns && isAssignment(a.text)) {
+		if !option && !(h.assigns && IsAssignment(a.Text)) {
 			break
 		}
 	}
@@ -461,19 +462,19 @@ func (h wrapper) inner(args []word) (command, code []word) {
 
 // texts returns the shell text of a wrapper's code options, wherever they stand:
 // -c TEXT, -cTEXT, --command=TEXT. They are run one at a time.
-func (h wrapper) texts(args []word) (code []word) {
+func (h wrapper) texts(args []Word) (code []Word) {
 	for i, a := range args {
-		if len(a.text) < 2 || a.text[0] != '-' {
+		if len(a.Text) < 2 || a.Text[0] != '-' {
 			continue
 		}
-		name, value, joined := strings.Cut(a.text, "=")
+		name, value, joined := strings.Cut(a.Text, "=")
 		switch {
 		case !joined && slices.Contains(h.code, name) && i+1 < len(args):
 			code = append(code, args[i+1])
 		case joined && slices.Contains(h.code, name):
-			code = append(code, word{text: value, sure: a.sure})
-		case len(a.text) > 2 && a.text[1] != '-' && slices.Contains(h.code, a.text[:2]):
-			code = append(code, word{text: a.text[2:], sure: a.sure})
+			code = append(code, Word{Text: value, Sure: a.Sure})
+		case len(a.Text) > 2 && a.Text[1] != '-' && slices.Contains(h.code, a.Text[:2]):
+			code = append(code, Word{Text: a.Text[2:], Sure: a.Sure})
 		}
 	}
 	return code

@@ -1,4 +1,4 @@
-package policy
+package cmdline
 
 import (
 	"math"
@@ -98,24 +98,24 @@ func (f *flow) visit(node syntax.Node) {
 		f.assign(n)
 	case *syntax.FuncDecl:
 		f.last = append(f.last, spanOf(n))
-		if _, ok := lookUp([]word{lit(n.Name.Value)}); ok || knownCommands[n.Name.Value] != nil || specialCommands[n.Name.Value] != nil {
+		if _, ok := LookUp([]Word{Lit(n.Name.Value)}); ok || knownCommands[n.Name.Value] != nil || specialCommands[n.Name.Value] != nil {
 			c.unknown = true // a command of the table is another one from here on
 		}
 	case *syntax.WordIter:
-		if slices.ContainsFunc(readWords(n.Items), func(w word) bool { return w.sure == unknown && !w.pattern }) {
+		if slices.ContainsFunc(readWords(n.Items), func(w Word) bool { return w.Sure == Unknown && !w.Pattern }) {
 			c.doubtVariable(n.Name.Value)
 		}
 		f.literals(readWords(n.Items), true)
 	case *syntax.ParamExp:
 		if n.Exp != nil && n.Exp.Word != nil {
-			w := readWord(n.Exp.Word)
-			f.literals([]word{w}, true)
-			if w.sure == unknown && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+			w := ReadWord(n.Exp.Word)
+			f.literals([]Word{w}, true)
+			if w.Sure == Unknown && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 				c.doubtVariable(n.Param.Value)
 			}
 		}
 		if n.Repl != nil && n.Repl.With != nil {
-			f.literals([]word{readWord(n.Repl.With)}, true)
+			f.literals([]Word{ReadWord(n.Repl.With)}, true)
 		}
 		f.arithm(n.Index)
 	case *syntax.ArithmExp:
@@ -128,12 +128,12 @@ func (f *flow) visit(node syntax.Node) {
 		}
 	case *syntax.UnaryTest:
 		if w, ok := n.X.(*syntax.Word); ok {
-			f.literals([]word{readWord(w)}, true)
+			f.literals([]Word{ReadWord(w)}, true)
 		}
 	case *syntax.BinaryTest:
 		for _, x := range []syntax.TestExpr{n.X, n.Y} {
 			if w, ok := x.(*syntax.Word); ok && n.Op != syntax.TsReMatch {
-				f.literals([]word{readWord(w)}, true)
+				f.literals([]Word{ReadWord(w)}, true)
 			}
 		}
 	}
@@ -147,39 +147,39 @@ func (f *flow) arithm(x syntax.ArithmExpr) {
 	}
 	syntax.Walk(x, func(n syntax.Node) bool {
 		if w, ok := n.(*syntax.Word); ok {
-			f.literals([]word{readWord(w)}, true)
+			f.literals([]Word{ReadWord(w)}, true)
 		}
 		return true
 	})
 }
 
 // literals carries words as far as they are known.
-func (f *flow) literals(ws []word, loud bool) {
+func (f *flow) literals(ws []Word, loud bool) {
 	for _, w := range ws {
-		f.w.carried.text(w.text, loud)
+		f.w.carried.text(w.Text, loud)
 	}
 }
 
 // words carries the words of a command that is not pure; one that is not known is
 // a doubt.
-func (f *flow) words(ws []word, loud bool) {
+func (f *flow) words(ws []Word, loud bool) {
 	for _, w := range ws {
-		if w.sure == unknown && !w.pattern {
+		if w.Sure == Unknown && !w.Pattern {
 			f.w.carried.doubt(loud)
 		}
-		if w.pattern && strings.ContainsAny(w.text, "{}") {
-			if _, ok := expandBraces(w.text); !ok {
+		if w.Pattern && strings.ContainsAny(w.Text, "{}") {
+			if _, ok := expandBraces(w.Text); !ok {
 				f.w.carried.doubt(loud)
 			}
 		}
-		f.w.carried.text(w.text, loud)
+		f.w.carried.text(w.Text, loud)
 	}
 }
 
 // stmt marks a command whose output goes into a file, and carries its documents.
 func (f *flow) stmt(s *syntax.Stmt) {
 	call, ok := s.Cmd.(*syntax.CallExpr)
-	var words []word
+	var words []Word
 	if ok && len(call.Args) > 0 {
 		words = readWords(call.Args)
 	}
@@ -189,25 +189,25 @@ func (f *flow) stmt(s *syntax.Stmt) {
 			reads = true
 		}
 		if r.Op == syntax.RdrIn { // what is read may be written
-			f.reads(readWord(r.Word))
+			f.reads(ReadWord(r.Word))
 		}
 		if writesFile(r) {
 			f.files = append(f.files, spanOf(s))
-			if w := readWord(r.Word); w.sure != literal || !dataFile(w.text) {
+			if w := ReadWord(r.Word); w.Sure != Literal || !dataFile(w.Text) {
 				f.code = append(f.code, spanOf(s))
 				f.place(s)
 				f.w.carried.put()
 			}
 			f.w.carried.pieces = true
-			if len(words) == 1 && words[0].text == "exec" {
+			if len(words) == 1 && words[0].Text == "exec" {
 				f.w.carried.unknown = true // what follows writes into the file
 			}
 		}
 	}
 	if writesOperands(words) {
 		f.files = append(f.files, spanOf(s))
-		if slices.ContainsFunc(words[1:], func(w word) bool {
-			return w.sure != literal || (w.text == "" || w.text[0] != '-') && !dataFile(w.text)
+		if slices.ContainsFunc(words[1:], func(w Word) bool {
+			return w.Sure != Literal || (w.Text == "" || w.Text[0] != '-') && !dataFile(w.Text)
 		}) {
 			f.place(s)
 			f.w.carried.put()
@@ -233,39 +233,39 @@ func (f *flow) stmt(s *syntax.Stmt) {
 		default:
 			continue
 		}
-		if !loud && !within(s, f.files) && words[0].text == "git" {
-			f.say([]word{documentWord(doc)}, true) // git commit -F -
+		if !loud && !within(s, f.files) && words[0].Text == "git" {
+			f.say([]Word{documentWord(doc)}, true) // git commit -F -
 			continue
 		}
-		f.words([]word{documentWord(doc)}, loud)
+		f.words([]Word{documentWord(doc)}, loud)
 	}
 }
 
 // reads carries a file that a command reads by redirection.
-func (f *flow) reads(w word) {
+func (f *flow) reads(w Word) {
 	c := &f.w.carried
-	if w.sure == unknown {
-		c.copiesAny = c.copiesAny || !strings.Contains(path.Base(w.text), ".")
+	if w.Sure == Unknown {
+		c.copiesAny = c.copiesAny || !strings.Contains(path.Base(w.Text), ".")
 	}
-	c.copied = append(c.copied, tokensOf(w.text)...)
-	c.moves = c.moves || dataFile(w.text)
+	c.copied = append(c.copied, tokensOf(w.Text)...)
+	c.moves = c.moves || dataFile(w.Text)
 }
 
 // dataExtensions end the names of files that no build runs.
-var dataExtensions = names(`.txt .log .out .diff .patch .md .csv .tsv .html .prof .cover .coverage .pprof .bak .orig`)
+var dataExtensions = Names(`.txt .log .out .diff .patch .md .csv .tsv .html .prof .cover .coverage .pprof .bak .orig`)
 
 func dataFile(name string) bool { return dataExtensions[path.Ext(name)] }
 
 // takesInput reports whether a known command may keep what it reads: split, gzip,
 // git commit -F -.
-func takesInput(words []word) bool {
-	f, ok := lookUp(words)
-	return ok && (f.write || f.risk == RiskMedium && baseName(words[0].text) == "git")
+func takesInput(words []Word) bool {
+	f, ok := LookUp(words)
+	return ok && (f.Write || f.Risk == RiskMedium && BaseName(words[0].Text) == "git")
 }
 
 // documentWord reads a here-document: brackets and braces mean nothing in it.
-func documentWord(w *syntax.Word) word {
-	out := word{sure: literal}
+func documentWord(w *syntax.Word) Word {
+	out := Word{Sure: Literal}
 	var b strings.Builder
 	for _, part := range w.Parts {
 		switch p := part.(type) {
@@ -276,37 +276,37 @@ func documentWord(w *syntax.Word) word {
 		case *syntax.DblQuoted:
 			text, sure := doubleQuoted(p)
 			b.WriteString(text)
-			out.sure = min(out.sure, sure)
+			out.Sure = min(out.Sure, sure)
 		default:
-			out.sure = unknown
+			out.Sure = Unknown
 		}
 	}
-	out.text = b.String()
+	out.Text = b.String()
 	return out
 }
 
 // writesOperands reports whether a command writes what it reads into files that
 // its words name: tee, sort -o, cp /dev/stdin.
-func writesOperands(words []word) bool {
+func writesOperands(words []Word) bool {
 	if len(words) == 0 {
 		return false
 	}
-	f, ok := lookUp(words)
-	if ok && words[0].text == "git" && spells(words, "apply", "am") {
+	f, ok := LookUp(words)
+	if ok && words[0].Text == "git" && Spells(words, "apply", "am") {
 		return true
 	}
-	return ok && (f.write && (words[0].text == "tee" || words[0].text == "patch" || spells(words, "/dev/stdin", "-")) || len(f.outs) > 0)
+	return ok && (f.Write && (words[0].Text == "tee" || words[0].Text == "patch" || Spells(words, "/dev/stdin", "-")) || len(f.Outs) > 0)
 }
 
 func writesFile(r *syntax.Redirect) bool {
 	switch r.Op {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.AppClob,
 		syntax.RdrAll, syntax.RdrAllClob, syntax.AppAll, syntax.AppAllClob:
-		w := readWord(r.Word)
-		return w.sure != literal || w.text != "/dev/null" && w.text != "/dev/stdout" && w.text != "/dev/stderr"
+		w := ReadWord(r.Word)
+		return w.Sure != Literal || w.Text != "/dev/null" && w.Text != "/dev/stdout" && w.Text != "/dev/stderr"
 	case syntax.DplOut:
-		w := readWord(r.Word)
-		return w.sure != literal || !standardStream(w.text) && w.text != "-"
+		w := ReadWord(r.Word)
+		return w.Sure != Literal || !StandardStream(w.Text) && w.Text != "-"
 	}
 	return false
 }
@@ -328,8 +328,8 @@ func (f *flow) pipe(b *syntax.BinaryCmd) {
 				pure = pure && isPure(words)
 				file = file || writesOperands(words) || takesInput(words)
 				if writesOperands(words) {
-					data = data && !slices.ContainsFunc(words[1:], func(w word) bool {
-						return w.sure != literal || (w.text == "" || w.text[0] != '-') && !dataFile(w.text)
+					data = data && !slices.ContainsFunc(words[1:], func(w Word) bool {
+						return w.Sure != Literal || (w.Text == "" || w.Text[0] != '-') && !dataFile(w.Text)
 					})
 				} else {
 					data = data && !takesInput(words)
@@ -338,8 +338,8 @@ func (f *flow) pipe(b *syntax.BinaryCmd) {
 		case *syntax.Redirect:
 			if writesFile(n) {
 				file = true
-				w := readWord(n.Word)
-				data = data && w.sure == literal && dataFile(w.text)
+				w := ReadWord(n.Word)
+				data = data && w.Sure == Literal && dataFile(w.Text)
 			}
 		case *syntax.DeclClause, *syntax.FuncDecl:
 			pure = false
@@ -365,7 +365,7 @@ func (f *flow) call(n *syntax.CallExpr) {
 	c := &f.w.carried
 	for _, a := range n.Assigns { // a variable of this command only
 		if a.Value != nil {
-			if w := readWord(a.Value); w.sure == unknown {
+			if w := ReadWord(a.Value); w.Sure == Unknown {
 				c.unknown = true
 			}
 		}
@@ -373,8 +373,8 @@ func (f *flow) call(n *syntax.CallExpr) {
 	loud, file := within(n, f.loud), within(n, f.files)
 	pure := isPure(words)
 	if pure {
-		fit, _ := lookUp(words)
-		f.say(words[1:], fit.risk != RiskLow)
+		fit, _ := LookUp(words)
+		f.say(words[1:], fit.Risk != RiskLow)
 	}
 	switch {
 	case pure && !loud && !file:
@@ -388,47 +388,47 @@ func (f *flow) call(n *syntax.CallExpr) {
 		}
 		words := behind(words)
 		switch {
-		case transforms(words) || slices.ContainsFunc(words[1:], func(w word) bool {
-			return w.sure == unknown && w.pattern && !strings.Contains(path.Base(w.text), ".")
-		}) && !selects[baseName(words[0].text)]:
+		case transforms(words) || slices.ContainsFunc(words[1:], func(w Word) bool {
+			return w.Sure == Unknown && w.Pattern && !strings.Contains(path.Base(w.Text), ".")
+		}) && !selects[BaseName(words[0].Text)]:
 			c.doubt(loud)
 		case loud:
-			c.retold = c.retold || !repeats[baseName(words[0].text)]
+			c.retold = c.retold || !repeats[BaseName(words[0].Text)]
 		default:
-			c.listed = c.listed || !repeats[baseName(words[0].text)]
+			c.listed = c.listed || !repeats[BaseName(words[0].Text)]
 		}
-	case transparent(words) && !loud && !file:
+	case Transparent(words) && !loud && !file:
 	default:
 		if (loud || file) && transforms(behind(words)) {
 			c.doubt(loud)
 		}
 		f.words(words[1:], true) // the name itself is compared as a command's name
-		c.names = append(c.names, baseName(words[0].text))
+		c.names = append(c.names, BaseName(words[0].Text))
 	}
 	f.name(n, words)
 }
 
 // name notes what a command does with files and with the names of commands.
-func (f *flow) name(n syntax.Node, words []word) {
+func (f *flow) name(n syntax.Node, words []Word) {
 	c := &f.w.carried
-	if words[0].sure == unknown {
+	if words[0].Sure == Unknown {
 		return // the walk itself is opaque then
 	}
-	name := baseName(words[0].text)
-	fit, ok := lookUp(words)
+	name := BaseName(words[0].Text)
+	fit, ok := LookUp(words)
 	switch {
 	case copies[name]:
 		for _, w := range words[1:] {
-			if w.sure == unknown && (!w.pattern || strings.HasPrefix(w.text, "/") || strings.ContainsAny(w.text, "{}")) {
+			if w.Sure == Unknown && (!w.Pattern || strings.HasPrefix(w.Text, "/") || strings.ContainsAny(w.Text, "{}")) {
 				c.write()
 			}
-			c.text(w.text, false)
-			c.moves = c.moves || dataFile(w.text)
-			if base := programName(w.text); strings.Contains(w.text, "/") && (codeReaders[base] || shells[base]) {
+			c.text(w.Text, false)
+			c.moves = c.moves || dataFile(w.Text)
+			if base := ProgramName(w.Text); strings.Contains(w.Text, "/") && (CodeReaders[base] || Shells[base]) {
 				c.unknown = true
 			}
 		}
-		if slices.ContainsFunc(words, func(w word) bool { return strings.Contains(w.text, "bin/") }) {
+		if slices.ContainsFunc(words, func(w Word) bool { return strings.Contains(w.Text, "bin/") }) {
 			c.runAnywhere()
 		}
 		if !ok || name == "split" && cuts(words[1:], "bCn", "--b", "--line-b", "--n") { // dd conv=lcase, split -b
@@ -437,21 +437,21 @@ func (f *flow) name(n syntax.Node, words []word) {
 		}
 	case name == "hash" || name == "enable" || name == "alias" || name == "unalias":
 		c.unknown = true // names of commands mean something else from here on
-	case ok && fit.write && (name == "sed" || name == "gsed"):
+	case ok && fit.Write && (name == "sed" || name == "gsed"):
 		f.words(words, false)
 		c.edits++
-		c.pieces = c.pieces || strings.ContainsAny(joinTexts(words), ";\n") || spells(words, "-e", "--expression")
-	case name == "xargs" && hasAny(words[1:], "-I", "-i", "--replace") || name == "xargs" && slices.ContainsFunc(words[1:], func(w word) bool { return strings.HasPrefix(w.text, "-I") }):
+		c.pieces = c.pieces || strings.ContainsAny(joinTexts(words), ";\n") || Spells(words, "-e", "--expression")
+	case name == "xargs" && HasAny(words[1:], "-I", "-i", "--replace") || name == "xargs" && slices.ContainsFunc(words[1:], func(w Word) bool { return strings.HasPrefix(w.Text, "-I") }):
 		c.unknown = c.unknown || !isPure(words) // its input stands anywhere in what it runs
 	case name == "chmod":
-		if slices.ContainsFunc(words[1:], func(w word) bool { return strings.Contains(w.text, "x") || strings.ContainsAny(w.text, "7531") }) {
+		if slices.ContainsFunc(words[1:], func(w Word) bool { return strings.Contains(w.Text, "x") || strings.ContainsAny(w.Text, "7531") }) {
 			c.runAnywhere()
 		}
-	case ok && (fit.risk == RiskMedium && !fit.write || name == "git" || fetchers[name]):
+	case ok && (fit.Risk == RiskMedium && !fit.Write || name == "git" || Fetchers[name]):
 		c.build()
-	case !ok && !transparent(words):
+	case !ok && !Transparent(words):
 		c.run()
-		if codeReaders[programName(words[0].text)] && !shells[programName(words[0].text)] {
+		if CodeReaders[ProgramName(words[0].Text)] && !Shells[ProgramName(words[0].Text)] {
 			c.interpret()
 		}
 		if within(n, f.files) || within(n, f.loud) {
@@ -464,25 +464,25 @@ func (f *flow) name(n syntax.Node, words []word) {
 	if readsCode(words) {
 		c.unknown = true
 	}
-	if name == "patch" || name == "git" && spells(words, "apply", "am") || within(n, f.code) {
-		c.moves = c.moves || slices.ContainsFunc(words[1:], func(w word) bool { return w.sure == unknown || dataFile(w.text) })
+	if name == "patch" || name == "git" && Spells(words, "apply", "am") || within(n, f.code) {
+		c.moves = c.moves || slices.ContainsFunc(words[1:], func(w Word) bool { return w.Sure == Unknown || dataFile(w.Text) })
 	}
 	f.sets(name, words)
 	c.args = c.args || name == "xargs" && !isPure(words)
 	for _, w := range words[1:] {
-		if subscript(w) && evaluates[name] {
+		if subscript(w) && Evaluates[name] {
 			c.unknown = true
 		}
 	}
 }
 
 // behind returns the command behind wrappers: env, nice, command.
-func behind(words []word) []word {
-	for range maxNest {
-		inner, ok := []word(nil), false
-		if baseName(words[0].text) == "command" && len(words) > 1 {
+func behind(words []Word) []Word {
+	for range MaxNest {
+		inner, ok := []Word(nil), false
+		if BaseName(words[0].Text) == "command" && len(words) > 1 {
 			inner, ok = words[1:], true
-		} else if fit, known := lookUp(words); known {
+		} else if fit, known := LookUp(words); known {
 			inner, ok = innerOf(words, fit)
 		}
 		if !ok || len(inner) == 0 {
@@ -494,87 +494,87 @@ func behind(words []word) []word {
 }
 
 // copies are the programs that give a file another name or place.
-var copies = names(`cp mv ln install dd link split csplit rsync`)
+var copies = Names(`cp mv ln install dd link split csplit rsync`)
 
 // repeats are the commands whose output is their words or the files that they name, and
 // selects those of whose words the output holds nothing.
 var (
-	repeats = names(`echo printf cat tee true false :`)
-	selects = names(`grep egrep fgrep rg wc du ls sort uniq`)
+	repeats = Names(`echo printf cat tee true false :`)
+	selects = Names(`grep egrep fgrep rg wc du ls sort uniq`)
 )
 
 // say keeps the words of a pure command: another command may print them. stores says that
 // the command keeps them: git commit -m, touch.
-func (f *flow) say(ws []word, stores bool) {
+func (f *flow) say(ws []Word, stores bool) {
 	c := &f.w.carried
 	if c.said == nil {
 		c.said = &carried{budget: c.budget}
 	}
 	for _, w := range ws {
-		c.said.text(w.text, false)
-		c.said.unknown = c.said.unknown || stores && w.sure == unknown && !w.pattern
+		c.said.text(w.Text, false)
+		c.said.unknown = c.said.unknown || stores && w.Sure == Unknown && !w.Pattern
 	}
 }
 
 // copiesFiles notes a command that copies, wherever it stands: what it copies, and
 // whether the text names it.
-func (c *carried) copiesFiles(words []word) {
-	fit, ok := lookUp(words)
-	name := baseName(words[0].text)
-	if !copies[name] && !(ok && fit.write) {
+func (c *carried) copiesFiles(words []Word) {
+	fit, ok := LookUp(words)
+	name := BaseName(words[0].Text)
+	if !copies[name] && !(ok && fit.Write) {
 		return
 	}
 	for _, w := range words[1:] {
 		if copies[name] {
-			base := path.Base(w.text)
-			c.copiesAny = c.copiesAny || w.sure == unknown && (!w.pattern || !strings.Contains(base, "."))
-			c.copied = append(c.copied, tokensOf(w.text)...)
+			base := path.Base(w.Text)
+			c.copiesAny = c.copiesAny || w.Sure == Unknown && (!w.Pattern || !strings.Contains(base, "."))
+			c.copied = append(c.copied, tokensOf(w.Text)...)
 		}
 	}
 }
 
 // sets notes the variables that a builtin sets to what the text does not show, and those
 // that programs see.
-func (f *flow) sets(name string, words []word) {
+func (f *flow) sets(name string, words []Word) {
 	c := &f.w.carried
 	switch name {
 	case "printf":
 		for i, w := range words[:len(words)-1] {
-			if w.text == "-v" {
-				c.doubtVariable(words[i+1].text)
+			if w.Text == "-v" {
+				c.doubtVariable(words[i+1].Text)
 			}
 		}
 	case "read", "mapfile", "readarray", "getopts":
 		for _, w := range words[1:] {
-			if identifier.MatchString(w.text) {
-				c.doubtVariable(w.text)
+			if identifier.MatchString(w.Text) {
+				c.doubtVariable(w.Text)
 			}
 		}
 	case "set", "shopt":
-		c.exports = c.exports || spells(words, "allexport") || slices.ContainsFunc(words[1:], func(w word) bool {
-			return len(w.text) > 1 && w.text[0] == '-' && strings.ContainsRune(w.text, 'a')
+		c.exports = c.exports || Spells(words, "allexport") || slices.ContainsFunc(words[1:], func(w Word) bool {
+			return len(w.Text) > 1 && w.Text[0] == '-' && strings.ContainsRune(w.Text, 'a')
 		})
 	case "export", "declare", "typeset", "local":
 		visible := name == "export"
 		for _, w := range words[1:] {
-			if option := len(w.text) > 1 && w.text[0] == '-'; option {
-				visible = visible || strings.ContainsRune(w.text, 'x')
-				c.exports = c.exports || strings.ContainsRune(w.text, 'n') && name != "export" // another name for a variable
+			if option := len(w.Text) > 1 && w.Text[0] == '-'; option {
+				visible = visible || strings.ContainsRune(w.Text, 'x')
+				c.exports = c.exports || strings.ContainsRune(w.Text, 'n') && name != "export" // another name for a variable
 			} else if visible {
-				variable, _, _ := strings.Cut(w.text, "=")
+				variable, _, _ := strings.Cut(w.Text, "=")
 				c.export(variable)
 			}
 		}
 	}
 }
 
-// evaluates are the builtins that run substitutions in a subscript.
-var evaluates = names(`test [ printf read unset declare typeset local readonly export let wait getopts mapfile readarray`)
+// Evaluates are the builtins that run substitutions in a subscript.
+var Evaluates = Names(`test [ printf read unset declare typeset local readonly export let wait getopts mapfile readarray`)
 
-func joinTexts(ws []word) string {
+func joinTexts(ws []Word) string {
 	texts := make([]string, len(ws))
 	for i, w := range ws {
-		texts[i] = w.text
+		texts[i] = w.Text
 	}
 	return strings.Join(texts, " ")
 }
@@ -588,25 +588,25 @@ func (f *flow) assign(a *syntax.Assign) {
 		for _, e := range a.Array.Elems {
 			f.arithm(e.Index)
 			if e.Value != nil {
-				f.literals([]word{readWord(e.Value)}, true)
+				f.literals([]Word{ReadWord(e.Value)}, true)
 			}
 		}
 	}
-	w := word{sure: literal}
+	w := Word{Sure: Literal}
 	if a.Value != nil {
-		w = readWord(a.Value)
-		f.literals([]word{w}, true)
+		w = ReadWord(a.Value)
+		f.literals([]Word{w}, true)
 	}
 	if a.Name == nil {
 		return
 	}
 	if a.Value != nil || a.Array != nil {
-		f.w.assigned = append(f.w.assigned, word{text: a.Name.Value + "=" + w.text, sure: w.sure})
+		f.w.Assigned = append(f.w.Assigned, Word{Text: a.Name.Value + "=" + w.Text, Sure: w.Sure})
 	}
-	if w.sure == unknown && a.Value != nil || a.Append && a.Array == nil {
+	if w.Sure == Unknown && a.Value != nil || a.Append && a.Array == nil {
 		c.doubtVariable(a.Name.Value)
 	}
-	if changesCommands(a.Name.Value) || w.sure == unknown && runsValue.MatchString(a.Name.Value) {
+	if changesCommands(a.Name.Value) || w.Sure == Unknown && runsValue.MatchString(a.Name.Value) {
 		c.unknown = true
 	}
 }

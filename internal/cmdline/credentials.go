@@ -1,4 +1,4 @@
-package policy
+package cmdline
 
 import (
 	"path"
@@ -8,14 +8,14 @@ import (
 )
 
 // credentialFiles are base names of files that hold passwords, keys or tokens.
-var credentialFiles = names(`.netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .vault-token .htpasswd .dockercfg .boto .s3cfg
+var credentialFiles = Names(`.netrc _netrc .npmrc .pypirc .pgpass .my.cnf .git-credentials .vault-token .htpasswd .dockercfg .boto .s3cfg
 	.credentials.json credentials.json credentials.tfrc.json service-account.json secrets.yml secrets.yaml secrets.json master.key
 	shadow gshadow sudoers id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk identity environ .envrc
 	.bash_history .zsh_history .python_history .psql_history .mysql_history .node_repl_history
 	krb5.keytab accessTokens.json msal_token_cache.json access_tokens.db credentials.db login.keychain-db`)
 
 // credentialDirs are directories whose files are credentials.
-var credentialDirs = names(`.ssh .gnupg .aws .azure .password-store .kube .oci`)
+var credentialDirs = Names(`.ssh .gnupg .aws .azure .password-store .kube .oci`)
 
 // credentialTails are ends of paths.
 var credentialTails = []string{
@@ -24,9 +24,9 @@ var credentialTails = []string{
 	"rclone/rclone.conf", "hub", ".config/op", "Library/Keychains",
 }
 
-// credentialPath reports whether a path names a file that holds credentials. A
+// CredentialPath reports whether a path names a file that holds credentials. A
 // wildcard that may stand for one counts.
-func credentialPath(p string) bool {
+func CredentialPath(p string) bool {
 	clean := path.Clean(strings.ReplaceAll(p, `\`, "/"))
 	base := path.Base(clean)
 	low := strings.ToLower(base)
@@ -63,28 +63,28 @@ func credentialKey(key string) bool {
 // secretName matches names of variables and keys that hold secrets.
 var secretName = regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$)`)
 
-// talkers print their words and read no file.
-var talkers = names(`echo printf true false : test [ cd sleep basename dirname which type`)
+// Talkers print their words and read no file.
+var Talkers = Names(`echo printf true false : test [ cd sleep basename dirname which type`)
 
-// namesCredential reports whether a command names a file, a variable or a key
+// NamesCredential reports whether a command names a file, a variable or a key
 // that holds credentials.
-func namesCredential(c []word) bool {
-	name := baseName(c[0].text)
-	if talkers[name] {
+func NamesCredential(c []Word) bool {
+	name := BaseName(c[0].Text)
+	if Talkers[name] {
 		return false
 	}
 	for i, w := range c[1:] {
-		if name == "git" && spells(c[1:2], "commit") && i > 0 {
+		if name == "git" && Spells(c[1:2], "commit") && i > 0 {
 			break // text for people, and files that git has
 		}
-		if name == "git" && spells(c, "config", "var") && credentialKey(w.text) {
+		if name == "git" && Spells(c, "config", "var") && credentialKey(w.Text) {
 			return true
 		}
-		if name == "jq" && (strings.Contains(w.text, "$ENV") || jqEnv.MatchString(w.text)) {
+		if name == "jq" && (strings.Contains(w.Text, "$ENV") || jqEnv.MatchString(w.Text)) {
 			return true
 		}
-		for _, piece := range append(strings.FieldsFunc(w.text, func(r rune) bool { return r == '=' || r == ':' || r == ',' || r == '@' }), w.text) {
-			if piece != "" && !strings.ContainsAny(piece, " \n") && credentialPath(piece) {
+		for _, piece := range append(strings.FieldsFunc(w.Text, func(r rune) bool { return r == '=' || r == ':' || r == ',' || r == '@' }), w.Text) {
+			if piece != "" && !strings.ContainsAny(piece, " \n") && CredentialPath(piece) {
 				return true
 			}
 		}

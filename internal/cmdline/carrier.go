@@ -1,4 +1,4 @@
-package policy
+package cmdline
 
 import (
 	"math"
@@ -80,7 +80,7 @@ func (c *carried) hides(text string) (hidden, other bool) {
 	w := &walker{}
 	w.carried.budget = c.budget
 	w.text(text, 1)
-	return !w.unparsed && (w.opaque || w.carried.blind()), w.unparsed
+	return !w.Unparsed && (w.Opaque || w.carried.blind()), w.Unparsed
 }
 
 // code looks for hidden commands in a text for another program, or in what goes into a file.
@@ -190,11 +190,11 @@ func (c carried) blind() bool {
 
 // mentions reports whether the carried words name the rule's command with all
 // that the rule requires beside it.
-func (r shellRule) mentions(c carried) bool {
+func (r ShellRule) mentions(c carried) bool {
 	if c.blind() {
 		return true
 	}
-	denied := baseName(r.words[0])
+	denied := BaseName(r.Words[0])
 	if slices.ContainsFunc(c.copied, func(t string) bool { return namesProgram(t, denied) }) || r.phrased(c) {
 		return true
 	}
@@ -202,7 +202,7 @@ func (r shellRule) mentions(c carried) bool {
 	if c.said != nil && (c.retold || c.listed && (c.ran || c.built)) {
 		tokens = slices.Concat(tokens, c.said.tokens)
 	}
-	own := len(r.words) > 1 && slices.Contains(c.names, denied)
+	own := len(r.Words) > 1 && slices.Contains(c.names, denied)
 	put := c.edits > 1 || c.edits > 0 && c.pieces // a name may be put together
 	if !own && !c.wild && !slices.ContainsFunc(tokens, func(t string) bool {
 		return namesProgram(t, denied) || put && spellsOut(t, denied)
@@ -214,19 +214,19 @@ func (r shellRule) mentions(c carried) bool {
 
 // required looks for what the rule wants beside the program's name. Options may stand in
 // the words of pure commands too: a variable may make another program of one.
-func (r shellRule) required(c carried, tokens []string) bool {
+func (r ShellRule) required(c carried, tokens []string) bool {
 	all := c.tokens
 	if c.said != nil {
 		all = slices.Concat(all, c.said.tokens)
 	}
-	var options []word
+	var options []Word
 	for _, t := range all {
 		if len(t) > 1 && t[0] == '-' {
 			option, _, _ := strings.Cut(t, "/") // s/ls/rm -rf/
-			options = append(options, lit(option))
+			options = append(options, Lit(option))
 		}
 	}
-	for _, want := range r.words[1:] {
+	for _, want := range r.Words[1:] {
 		switch {
 		case c.args: // they may be among the words that are not shown
 		case len(want) > 1 && want[0] == '-':
@@ -269,12 +269,12 @@ func spellsOut(token, name string) bool {
 
 // phrased reports whether a text for another program holds, in one word, all
 // options that the rule requires: what stands before them may spell the program.
-func (r shellRule) phrased(c carried) bool {
+func (r ShellRule) phrased(c carried) bool {
 	return slices.ContainsFunc(c.phrases, func(ts []string) bool {
 		found := false
-		for _, want := range r.words[1:] {
+		for _, want := range r.Words[1:] {
 			if len(want) > 2 && want[0] == '-' {
-				if found = hasOption(lits(ts), want); !found {
+				if found = hasOption(Lits(ts), want); !found {
 					return false
 				}
 			}
@@ -298,12 +298,12 @@ func sameToken(token, want string) bool {
 // namesProgram compares a token with a program's name: behind a path, with
 // wildcards, or behind the letter of an option (tar -Iname).
 func namesProgram(token, denied string) bool {
-	base := baseName(token)
+	base := BaseName(token)
 	switch {
 	case base == denied:
 		return true
 	case len(token) > 1 && token[0] == '-' && token[1] != '-':
-		return strings.HasSuffix(baseName(token[1:]), denied)
+		return strings.HasSuffix(BaseName(token[1:]), denied)
 	case strings.ContainsAny(base, "*?["):
 		rooted := token[0] == '/' || token[0] == '~'
 		ok, err := path.Match(base, denied)
@@ -484,48 +484,48 @@ func expandBraces(s string) ([]string, bool) {
 }
 
 // isPure reports whether a command runs nothing that its words name.
-func isPure(words []word) bool {
-	fit, ok := lookUp(words)
+func isPure(words []Word) bool {
+	fit, ok := LookUp(words)
 	if !ok {
 		return false
 	}
 	if inner, wraps := innerOf(words, fit); wraps {
-		for _, w := range words[1:fit.inner] {
-			if isAssignment(w.text) && assignmentRisk(w) != RiskLow {
+		for _, w := range words[1:fit.Inner] {
+			if IsAssignment(w.Text) && AssignmentRisk(w) != RiskLow {
 				return false
 			}
 		}
 		return len(inner) > 0 && isPure(inner)
 	}
-	return !fit.carrier
+	return !fit.Carrier
 }
 
 // innerOf returns the command behind a known wrapper.
-func innerOf(words []word, f fit) ([]word, bool) {
-	if f.inner == 0 {
+func innerOf(words []Word, f Fit) ([]Word, bool) {
+	if f.Inner == 0 {
 		return nil, false
 	}
-	inner := slices.Clone(words[f.inner:])
-	if baseName(words[0].text) == "xargs" {
-		inner = append(inner, word{})
+	inner := slices.Clone(words[f.Inner:])
+	if BaseName(words[0].Text) == "xargs" {
+		inner = append(inner, Word{})
 	}
 	return inner, true
 }
 
-// transparent recognises sh -c TEXT, whose text is walked by itself.
-func transparent(words []word) bool {
-	texts, ok := literalWords(words)
+// Transparent recognises sh -c TEXT, whose text is walked by itself.
+func Transparent(words []Word) bool {
+	texts, ok := LiteralWords(words)
 	if !ok {
 		return false
 	}
-	_, ok = shellText(texts)
+	_, ok = ShellText(texts)
 	return ok
 }
 
 // transforms reports whether a pure command's output is not its input and not its
 // words: what it puts out is not known.
-func transforms(words []word) bool {
-	switch name := baseName(words[0].text); name {
+func transforms(words []Word) bool {
+	switch name := BaseName(words[0].Text); name {
 	case "tr", "rev", "tac", "base64", "base32", "xxd", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "cut", "paste", "join", "fold", "jq", "od",
 		"zcat", "gunzip", "gzip", "bunzip2", "bzip2", "unxz", "xz", "zstd", "column", "fmt", "expand", "unexpand", "numfmt":
 		return true
@@ -545,35 +545,35 @@ func transforms(words []word) bool {
 		format := joinTexts(words[1:min(len(words), 2)])
 		return strings.Contains(format, "%") || !strings.HasSuffix(format, `\n`)
 	}
-	return slices.ContainsFunc(words[1:], func(w word) bool { return formatEscape.MatchString(w.text) })
+	return slices.ContainsFunc(words[1:], func(w Word) bool { return formatEscape.MatchString(w.Text) })
 }
 
 // formatEscape is what a format prints as another character: %x6d, %6d, %%, \155.
 var formatEscape = regexp.MustCompile(`%%|%x?[0-9a-fA-F]{2}|\\`)
 
 // cuts reports an option that prints parts of lines.
-func cuts(args []word, letters string, long ...string) bool {
-	return slices.ContainsFunc(args, func(w word) bool {
-		if len(w.text) < 2 || w.text[0] != '-' {
+func cuts(args []Word, letters string, long ...string) bool {
+	return slices.ContainsFunc(args, func(w Word) bool {
+		if len(w.Text) < 2 || w.Text[0] != '-' {
 			return false
 		}
-		if w.text[1] != '-' {
-			return strings.ContainsAny(w.text[1:], letters)
+		if w.Text[1] != '-' {
+			return strings.ContainsAny(w.Text[1:], letters)
 		}
-		return slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(w.text, l) })
+		return slices.ContainsFunc(long, func(l string) bool { return strings.HasPrefix(w.Text, l) })
 	})
 }
 
-func hasLetterOption(args []word, letter rune) bool {
-	return slices.ContainsFunc(args, func(w word) bool {
-		return len(w.text) > 1 && w.text[0] == '-' && strings.ContainsRune(w.text, letter)
+func hasLetterOption(args []Word, letter rune) bool {
+	return slices.ContainsFunc(args, func(w Word) bool {
+		return len(w.Text) > 1 && w.Text[0] == '-' && strings.ContainsRune(w.Text, letter)
 	})
 }
 
-// programName is a command's name without its directory, version and build:
+// ProgramName is a command's name without its directory, version and build:
 // python3.12 is python, busybox-x86_64 is busybox.
-func programName(text string) string {
-	name := baseName(text)
+func ProgramName(text string) string {
+	name := BaseName(text)
 	end := strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })
 	if end <= 0 || !strings.ContainsRune("0123456789.-_", rune(name[end])) {
 		return name
@@ -581,26 +581,26 @@ func programName(text string) string {
 	return name[:end]
 }
 
-// codeReaders are interpreters: their code stands in an option, or comes from
+// CodeReaders are interpreters: their code stands in an option, or comes from
 // their input when no file is named.
-var codeReaders = names(`sed gsed python pypy ipython jython perl ruby irb node nodejs deno bun php lua luajit awk gawk mawk nawk tclsh wish expect osascript
+var CodeReaders = Names(`sed gsed python pypy ipython jython perl ruby irb node nodejs deno bun php lua luajit awk gawk mawk nawk tclsh wish expect osascript
 	guile racket scheme clojure ghci runghc scala julia r rscript octave jshell groovy elixir erl swift pwsh powershell cmd gjs qjs
 	at batch crontab ed ex red vi vim nvim view rview rvim gvim vimdiff emacs gdb lldb m4 dc bc sqlite sqlite3 psql mysql gnuplot make gmake
 	bash sh dash zsh ksh mksh ash fish tcsh csh yash rbash posh elvish nu xonsh`)
 
 // quietFlags are options of interpreters that run nothing and take no value.
-var quietFlags = names(`-u -B -I -s -S -w -W -t -T -O -E --no-warnings --trace-warnings --check --enable-source-maps`)
+var quietFlags = Names(`-u -B -I -s -S -w -W -t -T -O -E --no-warnings --trace-warnings --check --enable-source-maps`)
 
 // readsCode reports whether an interpreter gets code from an option or its input.
-func readsCode(words []word) bool {
-	name := programName(words[0].text)
+func readsCode(words []Word) bool {
+	name := ProgramName(words[0].Text)
 	if name == "source" || name == "." {
-		return len(words) < 2 || words[1].sure != literal || strings.HasPrefix(words[1].text, "/dev/") || strings.HasPrefix(words[1].text, "/proc/")
+		return len(words) < 2 || words[1].Sure != Literal || strings.HasPrefix(words[1].Text, "/dev/") || strings.HasPrefix(words[1].Text, "/proc/")
 	}
-	if !codeReaders[name] && !codeReaders[baseName(words[0].text)] || shells[name] {
+	if !CodeReaders[name] && !CodeReaders[BaseName(words[0].Text)] || Shells[name] {
 		return false // the walk follows a shell
 	}
-	if _, ok := lookUp(words); ok {
+	if _, ok := LookUp(words); ok {
 		return false
 	}
 	if name == "sed" || name == "gsed" {
@@ -608,15 +608,15 @@ func readsCode(words []word) bool {
 	}
 	for i, w := range words[1:] {
 		switch {
-		case w.sure == unknown && !w.pattern, w.text == "-", strings.HasPrefix(w.text, "/dev/"), strings.HasPrefix(w.text, "/proc/"):
+		case w.Sure == Unknown && !w.Pattern, w.Text == "-", strings.HasPrefix(w.Text, "/dev/"), strings.HasPrefix(w.Text, "/proc/"):
 			return true
-		case w.text == "-m" && i+2 < len(words) && name == "python":
+		case w.Text == "-m" && i+2 < len(words) && name == "python":
 			return false
-		case w.text == "" || w.text[0] != '-':
+		case w.Text == "" || w.Text[0] != '-':
 			// make's operands are targets; those of an editor or a database are files whose
 			// commands come from the input.
 			return slices.Contains([]string{"at", "batch", "ed", "ex", "red", "gdb", "dc", "m4", "sqlite", "sqlite3", "awk", "gawk", "mawk", "nawk", "cmd"}, name)
-		case !quietFlags[w.text]:
+		case !quietFlags[w.Text]:
 			return name != "make" && name != "gmake"
 		}
 	}

@@ -1,4 +1,4 @@
-package policy
+package cmdline
 
 import (
 	"slices"
@@ -255,25 +255,25 @@ func commandPaths(fields []string) []string {
 	return paths
 }
 
-// fit is what the table says of one command.
-type fit struct {
-	risk     Risk
-	write    bool
-	carrier  bool
-	operands []word
-	outs     []word // files that options write
-	inner    int    // where the command of a wrapper begins
+// Fit is what the table says of one command.
+type Fit struct {
+	Risk     Risk
+	Write    bool
+	Carrier  bool
+	Operands []Word
+	Outs     []Word // files that options write
+	Inner    int    // where the command of a wrapper begins
 }
 
-// lookUp finds a command in the table: its longest name with a line that lists
+// LookUp finds a command in the table: its longest name with a line that lists
 // all its options.
-func lookUp(c []word) (fit, bool) {
-	if len(c) == 0 || c[0].sure == unknown {
-		return fit{}, false
+func LookUp(c []Word) (Fit, bool) {
+	if len(c) == 0 || c[0].Sure == Unknown {
+		return Fit{}, false
 	}
-	name := c[0].text
+	name := c[0].Text
 	if systemPath(name) {
-		name = baseName(name)
+		name = BaseName(name)
 	}
 	if own, special := specialCommands[name]; special {
 		return own(c)
@@ -285,11 +285,11 @@ func lookUp(c []word) (fit, bool) {
 	for n := 3; n > 0; n-- { // the longest name first
 		path, ok := name, true
 		for i := range n - 1 {
-			if at+i >= len(c) || c[at+i].sure == unknown {
+			if at+i >= len(c) || c[at+i].Sure == Unknown {
 				ok = false
 				break
 			}
-			path += " " + c[at+i].text
+			path += " " + c[at+i].Text
 		}
 		if !ok {
 			continue
@@ -305,16 +305,16 @@ func lookUp(c []word) (fit, bool) {
 			}
 		}
 		if len(lines) > 0 {
-			return fit{}, false
+			return Fit{}, false
 		}
 	}
-	return fit{}, false
+	return Fit{}, false
 }
 
 // skip returns the index behind a group's options.
-func (k known) skip(c []word) int {
+func (k known) skip(c []Word) int {
 	i := 1
-	for i < len(c) && c[i].sure != unknown && len(c[i].text) > 1 && c[i].text[0] == '-' {
+	for i < len(c) && c[i].Sure != Unknown && len(c[i].Text) > 1 && c[i].Text[0] == '-' {
 		n, _, ok := k.option(c, i)
 		if !ok {
 			break
@@ -325,58 +325,58 @@ func (k known) skip(c []word) int {
 }
 
 // fits checks the words from an index against one line.
-func (k known) fits(c []word, from int) (fit, bool) {
-	f := fit{risk: k.risk, write: k.write, carrier: k.carrier}
+func (k known) fits(c []Word, from int) (Fit, bool) {
+	f := Fit{Risk: k.risk, Write: k.write, Carrier: k.carrier}
 	for i := from; i < len(c); i++ {
 		w := c[i]
 		switch {
-		case w.sure == unknown && !w.pattern:
+		case w.Sure == Unknown && !w.Pattern:
 			if !k.any {
-				return fit{}, false
+				return Fit{}, false
 			}
-			f.operands = append(f.operands, w)
-		case w.text == "--" && !k.any:
-			f.operands = append(f.operands, c[i+1:]...)
+			f.Operands = append(f.Operands, w)
+		case w.Text == "--" && !k.any:
+			f.Operands = append(f.Operands, c[i+1:]...)
 			i = len(c)
-			if k.operands == "script" || k.operands == "noforce" || slices.ContainsFunc(f.operands, func(w word) bool { return w.sure == unknown && !w.pattern }) {
-				return fit{}, false
+			if k.operands == "script" || k.operands == "noforce" || slices.ContainsFunc(f.Operands, func(w Word) bool { return w.Sure == Unknown && !w.Pattern }) {
+				return Fit{}, false
 			}
-		case k.any && (w.text == "" || w.text[0] != '-'):
-			f.operands = append(f.operands, w)
+		case k.any && (w.Text == "" || w.Text[0] != '-'):
+			f.Operands = append(f.Operands, w)
 		case k.any:
-			if _, value, ok := strings.Cut(w.text, "="); ok && k.write {
-				f.operands = append(f.operands, word{text: value, sure: w.sure, pattern: w.pattern})
+			if _, value, ok := strings.Cut(w.Text, "="); ok && k.write {
+				f.Operands = append(f.Operands, Word{Text: value, Sure: w.Sure, Pattern: w.Pattern})
 			}
-		case len(w.text) > 1 && w.text[0] == '-':
+		case len(w.Text) > 1 && w.Text[0] == '-':
 			n, kind, ok := k.option(c, i)
 			if !ok {
-				return fit{}, false
+				return Fit{}, false
 			}
 			switch {
 			case kind == '>' && n == 2:
-				f.outs = append(f.outs, c[i+1])
+				f.Outs = append(f.Outs, c[i+1])
 			case kind == '>':
-				f.outs = append(f.outs, word{text: attached(w.text), sure: w.sure})
+				f.Outs = append(f.Outs, Word{Text: attached(w.Text), Sure: w.Sure})
 			}
 			i += n - 1
 		case k.operands == "rest":
-			f.inner = k.command(c, i)
-			return f, f.inner < len(c)
+			f.Inner = k.command(c, i)
+			return f, f.Inner < len(c)
 		default:
-			f.operands = append(f.operands, w)
+			f.Operands = append(f.Operands, w)
 		}
 	}
-	return f, k.operandsFit(f.operands, len(c)-from, spells(c, "-l", "--list", "-S", "--staged"))
+	return f, k.operandsFit(f.Operands, len(c)-from, Spells(c, "-l", "--list", "-S", "--staged"))
 }
 
 // command returns where a wrapper's command begins: behind the time that timeout
 // takes and the variables that env sets.
-func (k known) command(c []word, i int) int {
-	switch baseName(c[0].text) {
+func (k known) command(c []Word, i int) int {
+	switch BaseName(c[0].Text) {
 	case "timeout":
 		i++
 	case "env":
-		for i < len(c) && isAssignment(c[i].text) {
+		for i < len(c) && IsAssignment(c[i].Text) {
 			i++
 		}
 	}
@@ -395,8 +395,8 @@ func attached(option string) string {
 }
 
 // option reads the option at an index: how many words it takes and its kind.
-func (k known) option(c []word, i int) (n int, kind byte, ok bool) {
-	text := c[i].text
+func (k known) option(c []Word, i int) (n int, kind byte, ok bool) {
+	text := c[i].Text
 	name, _, joined := strings.Cut(text, "=")
 	if strings.HasPrefix(name, "--") && k.options[name] == 0 && len(name) > 3 && k.options[name[1:]] != 0 && len(name[1:]) > 2 {
 		name = name[1:] // go reads --run as -run
@@ -409,7 +409,7 @@ func (k known) option(c []word, i int) (n int, kind byte, ok bool) {
 		return 1, kind, true
 	case has:
 		return k.valueNext(c, i, kind)
-	case text[1] == '-' || c[i].sure == unknown:
+	case text[1] == '-' || c[i].Sure == Unknown:
 		return 0, 0, false
 	}
 	if _, numbers := k.options["-#"]; numbers && strings.Trim(text[1:], "0123456789") == "" {
@@ -430,49 +430,49 @@ func (k known) option(c []word, i int) (n int, kind byte, ok bool) {
 	return 1, ' ', true
 }
 
-func (k known) valueNext(c []word, i int, kind byte) (int, byte, bool) {
-	if i+1 >= len(c) || c[i+1].sure == unknown && kind != ':' {
+func (k known) valueNext(c []Word, i int, kind byte) (int, byte, bool) {
+	if i+1 >= len(c) || c[i+1].Sure == Unknown && kind != ':' {
 		return 0, 0, false
 	}
 	return 2, kind, true
 }
 
 // operandsFit checks a line's condition on operands.
-func (k known) operandsFit(ops []word, words int, listed bool) bool {
+func (k known) operandsFit(ops []Word, words int, listed bool) bool {
 	switch k.operands {
 	case "none":
 		return len(ops) == 0
 	case "one":
 		return len(ops) <= 1
 	case "script":
-		return len(ops) <= 1 && allPlain(ops) && !slices.ContainsFunc(ops, func(w word) bool { return w.text == "env" })
+		return len(ops) <= 1 && allPlain(ops) && !slices.ContainsFunc(ops, func(w Word) bool { return w.Text == "env" })
 	case "plain":
 		return allPlain(ops)
 	case "literal":
-		return !slices.ContainsFunc(ops, func(w word) bool { return w.sure != literal })
+		return !slices.ContainsFunc(ops, func(w Word) bool { return w.Sure != Literal })
 	case "noforce":
-		return !slices.ContainsFunc(ops, func(w word) bool { return w.text == "." || w.sure != literal })
+		return !slices.ContainsFunc(ops, func(w Word) bool { return w.Text == "." || w.Sure != Literal })
 	case "config":
-		return !slices.ContainsFunc(ops, func(w word) bool { return credentialKey(w.text) }) && len(ops) == 1
+		return !slices.ContainsFunc(ops, func(w Word) bool { return credentialKey(w.Text) }) && len(ops) == 1
 	case "version":
 		return len(ops) == 0 && words == 1
 	case "listed", "staged":
 		return listed
 	case "noenv": // npm run env prints the environment
-		return !slices.ContainsFunc(ops, func(w word) bool { return w.text == "env" })
+		return !slices.ContainsFunc(ops, func(w Word) bool { return w.Text == "env" })
 	case "noplus": // less +!command
-		return !slices.ContainsFunc(ops, func(w word) bool { return strings.HasPrefix(w.text, "+") })
+		return !slices.ContainsFunc(ops, func(w Word) bool { return strings.HasPrefix(w.Text, "+") })
 	case "rest":
 		return false // no command follows
 	case "ps":
-		return len(ops) == 0 || len(ops) == 1 && strings.Trim(ops[0].text, "auxwf") == ""
+		return len(ops) == 0 || len(ops) == 1 && strings.Trim(ops[0].Text, "auxwf") == ""
 	}
 	return true
 }
 
-func allPlain(ops []word) bool {
-	return !slices.ContainsFunc(ops, func(w word) bool {
-		return w.sure != literal || w.text == "" || strings.IndexFunc(w.text, func(r rune) bool {
+func allPlain(ops []Word) bool {
+	return !slices.ContainsFunc(ops, func(w Word) bool {
+		return w.Sure != Literal || w.Text == "" || strings.IndexFunc(w.Text, func(r rune) bool {
 			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:/", r))
 		}) >= 0
 	})

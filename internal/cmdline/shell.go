@@ -1,0 +1,177 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxShell is how long a shell text may be and still be parsed; a longer one is
+// not understood.
+const maxShell = 16 << 10
+
+// MaxNest is how many shells deep a text is followed: sh -c 'sh -c ...'.
+const MaxNest = 8
+
+// maxShellOpen is how many brackets of a text may be open at once, quoted ones too: the
+// parser recurses for each, and reads "((" twice, the second time as two.
+const maxShellOpen = 64
+
+// ParseShell reads a text as bash, comments included.
+func ParseShell(text string) (*syntax.File, error) {
+	if len(text) > maxShell {
+		return nil, fmt.Errorf("longer than %d bytes", maxShell)
+	}
+	if opens(text) > maxShellOpen {
+		return nil, fmt.Errorf("more than %d brackets open at once", maxShellOpen)
+	}
+	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).
+		Parse(strings.NewReader(text), "")
+}
+
+// opens is how many brackets of a text are open at once at most.
+func opens(text string) (most int) {
+	open := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '[', '{':
+			open++
+			most = max(most, open)
+		case ')', ']', '}':
+			open = max(0, open-1) // case patterns close what nothing opened
+		}
+	}
+	return most
+}
+
+// ShellRule is the pattern of a Bash rule.
+type ShellRule struct {
+	Prefix  bool     // words are the first words of the command
+	Words   []string // nil when an exact pattern is more than one plain command
+	Text    string   // an exact pattern as it was written
+	Printed string   // the same in one spelling, when words is nil
+}
+
+// PlainCommand reads one simple command of literal words.
+func PlainCommand(text string) ([]string, error) {
+	file, err := ParseShell(text)
+	if err != nil {
+		return nil, err
+	}
+	if len(file.Stmts) != 1 {
+		return nil, errors.New("not one command")
+	}
+	if Commented(file) {
+		return nil, errors.New("it holds a comment")
+	}
+	s := file.Stmts[0]
+	read, ok := CommandWords(s.Cmd)
+	if !ok || s.Negated || s.Background || s.Coprocess || s.Disown || s.Semicolon.IsValid() || len(s.Redirs) > 0 {
+		return nil, errors.New("not one plain command")
+	}
+	words, ok := LiteralWords(read)
+	if !ok {
+		return nil, errors.New("a word is not literal")
+	}
+	if words[0] == "" {
+		return nil, errors.New("the command's name is empty")
+	}
+	return words, nil
+}
+
+// CommandWords returns the words of a simple command, export and its kin included;
+// false for everything else and for a command with variables set before it.
+func CommandWords(c syntax.Command) ([]Word, bool) {
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		return readWords(c.Args), len(c.Assigns) == 0
+	case *syntax.DeclClause:
+		return declWords(c), true
+	}
+	return nil, false
+}
+
+// declWords reads export X=1 and its kin as the words that they are.
+func declWords(d *syntax.DeclClause) []Word {
+	words := []Word{Lit(d.Variant.Value)}
+	for _, a := range d.Args {
+		w := Word{}
+		switch {
+		case a.Index != nil || a.Array != nil || a.Append:
+		case a.Name == nil && a.Value != nil:
+			w = ReadWord(a.Value)
+		case a.Naked && a.Name != nil:
+			w = Lit(a.Name.Value)
+		case a.Name != nil && a.Value == nil:
+			w = Lit(a.Name.Value + "=")
+		case a.Name != nil:
+			w = ReadWord(a.Value)
+			w.Text = a.Name.Value + "=" + w.Text
+		}
+		words = append(words, w)
+	}
+	return words
+}
+
+// Commented reports whether a text holds a comment.
+func Commented(file *syntax.File) bool {
+	found := false
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if _, ok := n.(*syntax.Comment); ok {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// PrintShell writes a node as the shortest text that says the same; "" when it cannot.
+func PrintShell(n syntax.Node) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter(syntax.Minify(true)).Print(&b, n); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// StandardStream reports the number of standard input, output or error.
+func StandardStream(n string) bool { return n == "0" || n == "1" || n == "2" }
+
+// Covers reports whether everything that o allows is allowed by r.
+func (r ShellRule) Covers(o ShellRule) bool {
+	return o.Words != nil && (!o.Prefix || r.Prefix) && r.Allows(o.Words)
+}
+
+// Allows reports whether the words are those of the rule, or begin with them.
+func (r ShellRule) Allows(words []string) bool {
+	switch {
+	case r.Words == nil || len(words) < len(r.Words):
+		return false
+	case !r.Prefix && len(words) != len(r.Words):
+		return false
+	}
+	return slices.Equal(r.Words, words[:len(r.Words)])
+}
+
+// ShellText returns TEXT of sh -c TEXT, which is judged as TEXT (DESIGN, "The team
+// file"): exactly three words, a shell by its plain name or in /bin, and -c alone
+// or with the letters e, l, u, x before it.
+func ShellText(words []string) (string, bool) {
+	if len(words) != 3 {
+		return "", false
+	}
+	switch words[0] {
+	case "sh", "bash", "dash", "/bin/sh", "/bin/bash":
+	default:
+		return "", false
+	}
+	letters, ok := strings.CutPrefix(words[1], "-")
+	letters, c := strings.CutSuffix(letters, "c")
+	if !ok || !c || strings.Trim(letters, "elux") != "" || strings.HasPrefix(words[2], "-") || strings.HasPrefix(words[2], "+") {
+		return "", false // what begins with - or + is one more option
+	}
+	return words[2], true
+}
