@@ -443,8 +443,8 @@ func (r shellRule) allows(words []string) bool {
 	return slices.Equal(r.words, words[:len(r.words)])
 }
 
-// shellText returns TEXT of sh -c TEXT, which is judged as TEXT (DESIGN, "The team
-// file"): exactly three words, a shell by its plain name or in /bin, and -c alone
+// shellText returns TEXT of sh -c TEXT, which is judged as TEXT (commands §7):
+// exactly three words, a shell by its plain name or in /bin, and -c alone
 // or with the letters e, l, u, x before it.
 func shellText(words []string) (string, bool) {
 	if len(words) != 3 {

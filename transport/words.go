@@ -215,7 +215,7 @@ func (ss *session) takeWords(ctx context.Context, from string, line []byte) erro
 	}
 }
 
-// maxSummary is where clients cut a summary (WIRE 1.18).
+// maxSummary is where clients cut a summary (protocol §1.18).
 const maxSummary = 200
 
 func summaryOf(text string) string {
