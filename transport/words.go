@@ -14,7 +14,7 @@ import (
 )
 
 // Words are what a session of another client, Claude Code, writes to a socket: JSON
-// lines without answers (FORMAT, "Words of other sessions"). They come to the same
+// lines without answers (docs/sockets.md). They come to the same
 // sockets as frames of ours, need no token, and are only ever text: no field of theirs
 // reaches a reader that acts on it.
 

@@ -13,7 +13,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,7 @@ import (
 )
 
 // pages are where sections may be, from the top of the repository.
-var pages = []string{"README.md", "ARCHITECTURE.md", "FORMAT.md", "SECURITY.md", "docs/commands.md", "docs/guide/run.md", "docs/kinds.md", "docs/machines.md"}
+var pages = []string{"SECURITY.md", "docs/commands.md", "docs/guide/run.md", "docs/kinds.md", "docs/machines.md"}
 
 func main() {
 	if err := run(); err != nil {
@@ -68,9 +67,6 @@ func writePages(top string, root *cobra.Command) error {
 	for _, page := range pages {
 		path := filepath.Join(top, page)
 		data, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
 		if err != nil {
 			return err
 		}
