@@ -216,3 +216,21 @@ func TestGuides(t *testing.T) {
 		}
 	}
 }
+
+// figure is a measured quantity; "§1" and names with digits are none.
+var figure = regexp.MustCompile(`(?i)\b[0-9][0-9.,]*\s?(?:ns|µs|ms|s|%|kib|mib|gib|kb|mb|gb|lines|messages|members|decisions|kills|seconds?|minutes?|hours?)\b`)
+
+// TestFigures: README and ARCHITECTURE state no figure by themselves: it is generated
+// from the code, or docs/measured.md has it.
+func TestFigures(t *testing.T) {
+	for _, path := range []string{"README.md", "ARCHITECTURE.md"} {
+		for line := range strings.Lines(textOf(t, path)) {
+			if strings.HasPrefix(line, "    ") || strings.Contains(line, "docs/measured.md") {
+				continue
+			}
+			if m := figure.FindString(line); m != "" {
+				t.Errorf("%s: %q in %q: link docs/measured.md, or let docgen write it", path, m, strings.TrimSpace(line))
+			}
+		}
+	}
+}
