@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Scheme says how an address is reached (WIRE §8).
+// Scheme says how an address is reached (protocol §8).
 type Scheme string
 
 // Schemes. An address without prefix is a member.
@@ -38,7 +38,7 @@ func (e *AddressError) Error() string { return fmt.Sprintf("address %s: %s", sho
 
 const knownForms = "use a member's name, name@team, *, uds:PATH, /PATH, bridge:ID or an http(s) URL"
 
-// ParseAddress reads TO as DESIGN's command line defines it: a name, name@team,
+// ParseAddress reads TO (commands §3): a name, name@team,
 // team-lead (alias lead, also @name), *, uds:PATH, an absolute path, bridge:ID,
 // http(s)://…; uds:///P and bridge://ID parse alike. Drive letters and unknown
 // schemes are an error that lists the known ones. Its error is an *AddressError,

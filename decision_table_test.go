@@ -35,7 +35,7 @@ type row struct {
 	mismatch bool
 }
 
-// TestDecisionTable goes through every row of every field table of WIRE §1: each
+// TestDecisionTable goes through every row of every field table of protocol §1: each
 // spelling of each field, and what happens when they meet.
 func TestDecisionTable(t *testing.T) {
 	sections := []struct {
@@ -135,7 +135,7 @@ func outcome(d waggle.Decoded) string {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// readRuleRows: the global read rule (WIRE §1.0) and TRUST 2.
+// readRuleRows: the global read rule (protocol §1.0) and trust §2.
 var readRuleRows = []row{
 	{name: "leading white space and BOM", text: "\ufeff \r\n\t\u00a0{\"type\":\"teammate_terminated\",\"message\":\"m\"}", want: "teammate_terminated", dialect: waggle.DialectWire},
 	{name: "trailing white space", text: "{\"type\":\"teammate_terminated\",\"message\":\"m\"} \n", want: "teammate_terminated", dialect: waggle.DialectWire},
@@ -193,7 +193,7 @@ var readRuleRows = []row{
 	{name: "look-alike key", text: `{"type":"teammate_terminated","message":"m","Message":"s"}`, want: "teammate_terminated", dialect: waggle.DialectWire, warn: `key "Message" is not message: ignored`},
 }
 
-// permissionResponseRows: WIRE §1.2.
+// permissionResponseRows: protocol §1.2.
 var permissionResponseRows = []row{
 	// The written forms.
 	{name: "v1 success", text: `{"type":"permission_response","request_id":"r","subtype":"success","response":{"updated_input":{"a":1},"permission_updates":[{"t":1}]}}`, want: "allow", dialect: waggle.DialectWire,
@@ -332,7 +332,7 @@ var permissionResponseRows = []row{
 	{name: "response only", text: `{"type":"permission_response","request_id":"r","response":{"updated_input":{}}}`, want: "invalid", warn: "no decision"},
 }
 
-// sandboxResponseRows: WIRE §1.4.
+// sandboxResponseRows: protocol §1.4.
 var sandboxResponseRows = []row{
 	{name: "wire", text: `{"type":"sandbox_permission_response","requestId":"r","host":"example.com","allow":true,"timestamp":"$T"}`, want: "allow", dialect: waggle.DialectWire,
 		payload: waggle.SandboxPermissionResponse{RequestID: "r", Host: "example.com", Allow: true, Timestamp: payloadTime}},
@@ -366,7 +366,7 @@ var sandboxResponseRows = []row{
 		payload: waggle.SandboxPermissionResponse{RequestID: "r", Host: "h", Allow: true, Timestamp: envelopeTime}},
 }
 
-// planResponseRows: WIRE §1.6.
+// planResponseRows: protocol §1.6.
 var planResponseRows = []row{
 	{name: "wire", text: `{"type":"plan_approval_response","requestId":"r","approved":true,"timestamp":"$T","permissionMode":"default","planDigest":"00"}`, want: "allow", dialect: waggle.DialectWire,
 		payload: waggle.PlanApprovalResponse{RequestID: "r", Approved: true, Timestamp: payloadTime, PermissionMode: "default", PlanDigest: "00"}},
@@ -413,7 +413,7 @@ var planResponseRows = []row{
 	{name: "ids differ", text: `{"type":"plan_approval_response","requestId":"r","request_id":"s","approved":false,"timestamp":"$T"}`, want: "invalid", warn: "different requests"},
 }
 
-// shutdownAnswerRows: WIRE §1.10 and §1.11.
+// shutdownAnswerRows: protocol §1.10 and §1.11.
 var shutdownAnswerRows = []row{
 	{name: "approved, pane worker", text: `{"type":"shutdown_approved","requestId":"r","from":"w1","timestamp":"$T","paneId":"%7","backendType":"tmux"}`, want: "allow", dialect: waggle.DialectWire,
 		payload: waggle.ShutdownApproved{RequestID: "r", From: "w1", Timestamp: payloadTime, PaneID: "%7", BackendType: "tmux"}},

@@ -21,7 +21,7 @@ type Decoded struct {
 	Warnings []string
 	// FromMismatch is set when the payload names another sender than the
 	// envelope does, in from or in a member id. Such a frame is somebody
-	// speaking for somebody else: reject it (WIRE 9.3).
+	// speaking for somebody else: reject it (protocol §9.3).
 	FromMismatch bool
 	// Unread are the paths of keys that the kind does not have, in the order of the
 	// text and not more than a few. They have a warning each.
@@ -40,8 +40,8 @@ const (
 // own type and metadata.
 //
 // A JSON object with a string "type" is a frame; anything else is plain text,
-// and a frame whose type is not in the table is KindUnknown (WIRE §1.0). Every
-// spelling that WIRE §1 and §9 list is understood, and names are matched
+// and a frame whose type is not in the table is KindUnknown (protocol §1.0). Every
+// spelling that protocol §1 and §9 list is understood, and names are matched
 // exactly. A frame that contradicts itself (a key twice, two spellings of one
 // field that differ, bytes that are not Unicode) is KindInvalid, except that an
 // answer whose request id is beyond doubt is read as a denial; for a
@@ -87,7 +87,7 @@ var decoders = map[string]func(*frame) Payload{
 	string(KindJoinRejected):              decodeJoinRejected,
 }
 
-// typeShutdownResponse is the superseded type of both shutdown answers (WIRE
+// typeShutdownResponse is the superseded type of both shutdown answers (protocol
 // §1.10, §1.17).
 const typeShutdownResponse = "shutdown_response"
 
@@ -141,7 +141,7 @@ func classify(types []string) (typ string, known int) {
 	return typ, len(distinct)
 }
 
-// faults lists what makes a frame a contradiction whatever its kind (TRUST 2).
+// faults lists what makes a frame a contradiction whatever its kind (trust §2).
 func (f *facts) faults() []string {
 	var list []string
 	if f.twice != nil {
@@ -195,7 +195,7 @@ func (f *frame) invalid(why []string) Decoded {
 }
 
 // decodeWords reads an entry whose text is no frame: plain text, or one of seed
-// 002's two shapes that carry a type in the envelope (WIRE 9.1 #16).
+// 002's two shapes that carry a type in the envelope (protocol §9.1 #16).
 func decodeWords(e Envelope) Decoded {
 	switch {
 	case e.Type == string(KindSystemInit):

@@ -2,7 +2,7 @@ package waggle
 
 import "encoding/json"
 
-// decodePermissionRequest reads WIRE §1.1.
+// decodePermissionRequest reads protocol §1.1.
 func decodePermissionRequest(f *frame) Payload {
 	p := PermissionRequest{
 		RequestID:             f.requestID(),
@@ -66,7 +66,7 @@ func (f *frame) list(paths ...string) []json.RawMessage {
 	return list
 }
 
-// decodePermissionResponse reads WIRE §1.2, the permission prompt's own form
+// decodePermissionResponse reads protocol §1.2, the permission prompt's own form
 // (behavior, updatedInput and message at top level) included.
 func decodePermissionResponse(f *frame) Payload {
 	p := PermissionResponse{

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// decodePlanApprovalRequest reads WIRE §1.5.
+// decodePlanApprovalRequest reads protocol §1.5.
 func decodePlanApprovalRequest(f *frame) Payload {
 	content, parts := f.plan()
 	return PlanApprovalRequest{
@@ -93,7 +93,7 @@ func section(heading, bullet string, entries []string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// decodePlanApprovalResponse reads WIRE §1.6.
+// decodePlanApprovalResponse reads protocol §1.6.
 func decodePlanApprovalResponse(f *frame) Payload {
 	p := PlanApprovalResponse{
 		RequestID:      f.requestID(),

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// decodeModeSetRequest reads WIRE §1.7.
+// decodeModeSetRequest reads protocol §1.7.
 func decodeModeSetRequest(f *frame) Payload {
 	p := ModeSetRequest{Mode: f.mode("mode", "permissionMode", "policy.permissionMode"), From: f.from()}
 	p.Timestamp = f.text("timestamp")
@@ -15,14 +15,14 @@ func decodeModeSetRequest(f *frame) Payload {
 	return p
 }
 
-// strictness orders the modes, the loosest first (WIRE §1.7). A mode that is not
+// strictness orders the modes, the loosest first (protocol §1.7). A mode that is not
 // listed counts as the strictest of all: policy refuses it.
 var strictness = []string{
 	"bypassPermissions", "auto", "acceptEdits", "delegate", "default", "dontAsk", "safe", "plan", "locked-down",
 }
 
 // mode returns the permission mode. Of several that differ the strictest counts
-// (WIRE 9.1 #6); unlike other fields a difference is no contradiction, because
+// (protocol §9.1 #6); unlike other fields a difference is no contradiction, because
 // seed 000 writes two by design. Unknown modes are kept.
 func (f *frame) mode(paths ...string) string {
 	rank := func(mode string) int {
@@ -56,7 +56,7 @@ func (f *frame) mode(paths ...string) string {
 	return mode
 }
 
-// decodeTeamPermissionUpdate reads WIRE §1.8. A rule that cannot be read makes
+// decodeTeamPermissionUpdate reads protocol §1.8. A rule that cannot be read makes
 // the whole frame invalid: leaving out a deny rule would widen what is allowed.
 func decodeTeamPermissionUpdate(f *frame) Payload {
 	p := TeamPermissionUpdate{ToolName: f.text("toolName"), DirectoryPath: f.text("directoryPath")}

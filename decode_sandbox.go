@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// decodeSandboxPermissionRequest reads WIRE §1.3.
+// decodeSandboxPermissionRequest reads protocol §1.3.
 func decodeSandboxPermissionRequest(f *frame) Payload {
 	p := SandboxPermissionRequest{
 		RequestID:   f.requestID(),
@@ -79,7 +79,7 @@ func hostSet(raw string) (hosts []string, set map[string]bool, ok bool) {
 }
 
 // capability returns what is asked for when it is not the network: such a
-// request is unsupported and is answered with a no (WIRE §1.3). The wire form
+// request is unsupported and is answered with a no (protocol §1.3). The wire form
 // has no such key and means the network.
 func (f *frame) capability() string {
 	raw, ok := f.find("capability")
@@ -143,7 +143,7 @@ func millis(raw string) (int64, bool) {
 
 func formatMillis(ms int64) string { return FormatTime(time.UnixMilli(ms)) }
 
-// decodeSandboxPermissionResponse reads WIRE §1.4.
+// decodeSandboxPermissionResponse reads protocol §1.4.
 func decodeSandboxPermissionResponse(f *frame) Payload {
 	p := SandboxPermissionResponse{
 		RequestID: f.requestID(),

@@ -1,6 +1,6 @@
 package waggle
 
-// decodeShutdownRequest reads WIRE §1.9.
+// decodeShutdownRequest reads protocol §1.9.
 func decodeShutdownRequest(f *frame) Payload {
 	return ShutdownRequest{
 		RequestID: f.requestID(),
@@ -11,7 +11,7 @@ func decodeShutdownRequest(f *frame) Payload {
 }
 
 // decodeShutdownProse reads seed 002's form of a shutdown_request: the type in
-// the envelope, the id in its metadata, prose as text (WIRE §1.9, 9.1 #4). That
+// the envelope, the id in its metadata, prose as text (protocol §1.9, 9.1 #4). That
 // it comes from the lead is for the caller to check.
 func decodeShutdownProse(e Envelope) Decoded {
 	f := &frame{env: e, typ: e.Type, looked: map[string]bool{}, read: map[string]bool{}}
@@ -25,7 +25,7 @@ func decodeShutdownProse(e Envelope) Decoded {
 	}
 }
 
-// decodeShutdownAnswer reads WIRE §1.10 and §1.11, and shutdown_response, which
+// decodeShutdownAnswer reads protocol §1.10 and §1.11, and shutdown_response, which
 // says either. A yes that anything in the frame contradicts is a no.
 func decodeShutdownAnswer(f *frame) Payload {
 	id, from, timestamp := f.requestID(), f.from(), f.timestamp()

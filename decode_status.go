@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// decodeTaskAssignment reads WIRE §1.13.
+// decodeTaskAssignment reads protocol §1.13.
 func decodeTaskAssignment(f *frame) Payload {
 	p := TaskAssignment{
 		TaskID:           f.textOrNumber("taskId", "requestId", "requestID"),
@@ -57,7 +57,7 @@ var phases = []string{"analyzing", "implementing", "verifying", "blocked", "done
 // Phases lists those of a TaskProgress; Encode refuses another.
 func Phases() []string { return slices.Clone(phases) }
 
-// decodeTaskProgress reads WIRE §1.15.
+// decodeTaskProgress reads protocol §1.15.
 func decodeTaskProgress(f *frame) Payload {
 	p := TaskProgress{
 		RequestID: f.textOrNumber("requestId", "requestID", "taskId"),
@@ -73,7 +73,7 @@ func decodeTaskProgress(f *frame) Payload {
 	return p
 }
 
-// decodeTaskCompleted reads WIRE §1.14.
+// decodeTaskCompleted reads protocol §1.14.
 func decodeTaskCompleted(f *frame) Payload {
 	p := TaskCompleted{
 		From:        f.from(),
@@ -118,7 +118,7 @@ var (
 	idleStatuses   = []string{"resolved", "blocked", "failed"}
 )
 
-// decodeIdleNotification reads WIRE §1.12.
+// decodeIdleNotification reads protocol §1.12.
 func decodeIdleNotification(f *frame) Payload {
 	p := IdleNotification{
 		From:            f.from(),
@@ -155,12 +155,12 @@ func decodeIdleNotification(f *frame) Payload {
 	return p
 }
 
-// decodeTeammateTerminated reads WIRE §1.16.
+// decodeTeammateTerminated reads protocol §1.16.
 func decodeTeammateTerminated(f *frame) Payload {
 	return TeammateTerminated{Message: f.text("message")}
 }
 
-// The join_* kinds (WIRE §1.17) are recognised so that they are not shown as
+// The join_* kinds (protocol §1.17) are recognised so that they are not shown as
 // chat; nothing answers them.
 
 func decodeJoinRequest(f *frame) Payload {

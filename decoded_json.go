@@ -6,7 +6,7 @@ import (
 )
 
 // MarshalJSON returns what "waggle protocol decode" prints: an object with kind,
-// dialect, type, payload and warnings. The payload has WIRE's canonical field
+// dialect, type, payload and warnings. The payload has docs/protocol.md's canonical field
 // names, without its type; it is the whole object for an unknown kind and null
 // for an invalid one. The warnings are never null.
 func (d Decoded) MarshalJSON() ([]byte, error) {

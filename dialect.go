@@ -13,7 +13,7 @@ type shape struct {
 	allowed  map[string]bool
 }
 
-// shapes lists, kind by kind, the spellings of WIRE §1: one line a dialect, a
+// shapes lists, kind by kind, the spellings of protocol §1: one line a dialect, a
 // "!" after the keys that the dialect always writes. A dialect that spells a
 // kind exactly as the wire does has no line of its own.
 var shapes = parseShapes(map[Kind]string{

@@ -7,7 +7,7 @@
 //	d := waggle.Decode(env)                       // what does this entry say?
 //	text, err := waggle.Encode(payload, waggle.DialectWire)
 //
-// Decode is tolerant: it knows all spellings that WIRE lists, says which dialect
+// Decode is tolerant: it knows all spellings that docs/protocol.md lists, says which dialect
 // it saw and what it had to guess, keeps what it does not know, and never turns
 // a contradictory or malformed decision into an approval. Encode is strict: one
 // byte form per dialect.

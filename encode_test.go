@@ -50,7 +50,7 @@ func TestEncodedBytes(t *testing.T) {
 	}
 }
 
-// TestEncodePermissionResponse: what a worker insists on (WIRE §1.2).
+// TestEncodePermissionResponse: what a worker insists on (protocol §1.2).
 func TestEncodePermissionResponse(t *testing.T) {
 	for _, tc := range []struct {
 		name string

@@ -3,7 +3,7 @@ package waggle
 import "encoding/json"
 
 // wire writes the canonical form: the keys and their order are those of real
-// files where there are any (WIRE §1.1 to §1.17, "Key order").
+// files where there are any (protocol §1.1 to §1.17, "Key order").
 func (o *object) wire(p Payload) {
 	switch p := p.(type) {
 	case TaskAssignment:
@@ -126,7 +126,7 @@ func (o *object) wireAnswerable(p Payload) {
 	}
 }
 
-// permissionResponse writes v1 with the call's id (WIRE §1.2). A worker drops a
+// permissionResponse writes v1 with the call's id (protocol §1.2). A worker drops a
 // success whose updated_input is null, so it is always an object.
 func (o *object) permissionResponse(p PermissionResponse) {
 	o.str("request_id", p.RequestID)
@@ -148,7 +148,7 @@ func (o *object) permissionResponse(p PermissionResponse) {
 	})
 }
 
-// taskProgress is the one form that every dialect has (WIRE §1.15).
+// taskProgress is the one form that every dialect has (protocol §1.15).
 func (o *object) taskProgress(p TaskProgress) {
 	o.str("requestId", p.RequestID)
 	o.str("timestamp", p.Timestamp)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Envelope is one stored entry of a mailbox (WIRE §2.1). An envelope that was
+// Envelope is one stored entry of a mailbox (protocol §2.1). An envelope that was
 // parsed remembers its key order and the keys this package does not know, so
 // that writing it again changes nothing that was not changed.
 //
@@ -53,7 +53,7 @@ type keptMember struct {
 	slot slot // noSlot for a foreign key
 }
 
-// slot numbers the fields of an envelope in the key order of WIRE §2.1.
+// slot numbers the fields of an envelope in the key order of protocol §2.1.
 type slot int
 
 const (
@@ -71,7 +71,7 @@ const (
 )
 
 // slotKeys are the keys that are written; aliases are the other spellings that
-// are read (WIRE 9.1 #17, §2.1).
+// are read (protocol §9.1 #17, §2.1).
 var (
 	slotKeys = [slots]string{"from", "text", "summary", "timestamp", "color", "msgV", "msg_id", "type", "read"}
 	aliases  = map[string]slot{"content": slotText, "messageId": slotMsgID, "message_id": slotMsgID}
@@ -154,7 +154,7 @@ func (e Envelope) Member(key string) (json.RawMessage, bool) {
 func (e Envelope) Equal(o Envelope) bool { return bytes.Equal(e.AppendJSON(nil), o.AppendJSON(nil)) }
 
 // ParseEnvelope reads one entry. It fails when the entry is not an object or
-// when from, text or timestamp is missing or is not a string (WIRE §2.1); other
+// when from, text or timestamp is missing or is not a string (protocol §2.1); other
 // spellings (content, messageId, message_id) are understood. A missing read is
 // false. An entry that names a field twice with different values is refused, as
 // is one beyond MaxDepth or MaxKeys. Its error is an *EntryError.

@@ -10,7 +10,7 @@ type line struct {
 
 // AppendJSON appends the entry as JSON.stringify(x, null, 2) writes it when it
 // stands in an array at top level: every line but the first is indented by two
-// further spaces. A new envelope has the key order of WIRE §2.1; a parsed one
+// further spaces. A new envelope has the key order of protocol §2.1; a parsed one
 // keeps its own, and what is new in it goes where that order puts it.
 func (e Envelope) AppendJSON(dst []byte) []byte {
 	dst = append(dst, '{')
@@ -109,7 +109,7 @@ func appendValue(dst []byte, v any) []byte {
 	return dst
 }
 
-// insert puts a line behind the last one that WIRE §2.1 has before it.
+// insert puts a line behind the last one that protocol §2.1 has before it.
 func insert(list []line, at []slot, s slot, l line) ([]line, []slot) {
 	pos := 0
 	for i, other := range at {

@@ -8,7 +8,7 @@ import (
 
 // The rows of TestDecisionTable for kinds that decide nothing.
 
-// permissionRequestRows: WIRE §1.1.
+// permissionRequestRows: protocol §1.1.
 var permissionRequestRows = []row{
 	{name: "wire", text: `{"type":"permission_request","request_id":"perm-1","agent_id":"w1","tool_name":"Bash","tool_use_id":"u","description":"d","input":{"command":"ls"},"permission_suggestions":[{"type":"setMode"}]}`, want: "permission_request", dialect: waggle.DialectWire,
 		payload: waggle.PermissionRequest{RequestID: "perm-1", AgentID: "w1", ToolName: "Bash", ToolUseID: "u", Description: "d", Input: raw(`{"command":"ls"}`), PermissionSuggestions: []json.RawMessage{raw(`{"type":"setMode"}`)}}},
@@ -48,7 +48,7 @@ var permissionRequestRows = []row{
 	{name: "ids differ", text: `{"type":"permission_request","request_id":"p","requestId":"q","agent_id":"w1","tool_name":"Bash","input":{}}`, want: "invalid", warn: "different requests"},
 }
 
-// sandboxRequestRows: WIRE §1.3.
+// sandboxRequestRows: protocol §1.3.
 var sandboxRequestRows = []row{
 	{name: "wire", text: `{"type":"sandbox_permission_request","requestId":"s","workerId":"w1","workerName":"w1","workerColor":"cyan","hostPattern":{"host":"example.com"},"createdAt":1795193430835}`, want: "sandbox_permission_request", dialect: waggle.DialectWire,
 		payload: waggle.SandboxPermissionRequest{RequestID: "s", WorkerID: "w1", WorkerName: "w1", WorkerColor: "cyan", HostPattern: waggle.HostPattern{Host: "example.com"}, CreatedAt: 1795193430835}},
@@ -89,7 +89,7 @@ var sandboxRequestRows = []row{
 	{name: "no id", text: `{"type":"sandbox_permission_request","workerId":"w1","workerName":"w1","hostPattern":{"host":"h"},"createdAt":1}`, want: "invalid", warn: "id is missing"},
 }
 
-// planRequestRows: WIRE §1.5.
+// planRequestRows: protocol §1.5.
 var planRequestRows = []row{
 	{name: "wire", text: `{"type":"plan_approval_request","from":"w1","timestamp":"$T","planFilePath":"/p.md","planContent":"# Plan","requestId":"plan_approval-1@w1@ours"}`, want: "plan_approval_request", dialect: waggle.DialectWire,
 		payload: waggle.PlanApprovalRequest{From: "w1", Timestamp: payloadTime, PlanFilePath: "/p.md", PlanContent: "# Plan", RequestID: "plan_approval-1@w1@ours"}},
@@ -122,7 +122,7 @@ var planRequestRows = []row{
 	{name: "no id", text: `{"type":"plan_approval_request","from":"w1","timestamp":"$T","planContent":"x"}`, want: "invalid", warn: "id is missing"},
 }
 
-// modeRows: WIRE §1.7.
+// modeRows: protocol §1.7.
 var modeRows = []row{
 	{name: "wire", text: `{"type":"mode_set_request","mode":"acceptEdits","from":"team-lead"}`, want: "mode_set_request", dialect: waggle.DialectWire,
 		payload: waggle.ModeSetRequest{Mode: "acceptEdits", From: "team-lead"}},
@@ -147,7 +147,7 @@ var modeRows = []row{
 	{name: "from a peer in the lead's name", from: "w2", text: `{"type":"mode_set_request","mode":"plan","from":"team-lead"}`, want: "mode_set_request", dialect: waggle.DialectWire, warn: "from mismatch", mismatch: true},
 }
 
-// teamUpdateRows: WIRE §1.8.
+// teamUpdateRows: protocol §1.8.
 var teamUpdateRows = []row{
 	{name: "wire", text: `{"type":"team_permission_update","toolName":"Bash","directoryPath":"/d","permissionUpdate":{"behavior":"allow","rules":[{"toolName":"Bash","ruleContent":"git:*"},{"toolName":"Read"}]}}`, want: "team_permission_update", dialect: waggle.DialectWire,
 		payload: waggle.TeamPermissionUpdate{ToolName: "Bash", DirectoryPath: "/d", PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{{ToolName: "Bash", RuleContent: "git:*"}, {ToolName: "Read"}}}}},
@@ -187,7 +187,7 @@ var teamUpdateRows = []row{
 	{name: "S0 and S1", text: `{"type":"team_permission_update","toolName":"Bash","directoryPath":"/d","permissionUpdate":{"behavior":"allow","rules":["Read"]},"rules":{"disallowedTools":["Read"]}}`, want: "invalid", warn: "differ"},
 }
 
-// shutdownRequestRows: WIRE §1.9.
+// shutdownRequestRows: protocol §1.9.
 var shutdownRequestRows = []row{
 	{name: "wire", text: `{"type":"shutdown_request","requestId":"shutdown-1@w1","from":"team-lead","reason":"all done","timestamp":"$T"}`, want: "shutdown_request", dialect: waggle.DialectWire,
 		payload: waggle.ShutdownRequest{RequestID: "shutdown-1@w1", From: "team-lead", Reason: "all done", Timestamp: payloadTime}},
@@ -214,7 +214,7 @@ var shutdownRequestRows = []row{
 	{name: "the constant type", entry: `{"from":"c","text":"yes","timestamp":"$T","type":"message"}`, want: "text"},
 }
 
-// idleRows: WIRE §1.12.
+// idleRows: protocol §1.12.
 var idleRows = []row{
 	{name: "wire", text: `{"type":"idle_notification","from":"w1","timestamp":"$T","idleReason":"available","result":"w1 done"}`, want: "idle_notification", dialect: waggle.DialectWire,
 		payload: waggle.IdleNotification{From: "w1", Timestamp: payloadTime, IdleReason: "available", Result: "w1 done"}},
@@ -239,7 +239,7 @@ var idleRows = []row{
 	{name: "from another", text: `{"type":"idle_notification","from":"w2","timestamp":"$T","idleReason":"available"}`, want: "idle_notification", dialect: waggle.DialectWire, warn: "from mismatch", mismatch: true},
 }
 
-// taskRows: WIRE §1.13 to §1.16.
+// taskRows: protocol §1.13 to §1.16.
 var taskRows = []row{
 	{name: "assignment", text: `{"type":"task_assignment","taskId":"1","subject":"First","description":"d1","assignedBy":"w1","timestamp":"$T"}`, want: "task_assignment", dialect: waggle.DialectWire,
 		payload: waggle.TaskAssignment{TaskID: "1", Subject: "First", Description: "d1", AssignedBy: "w1", Timestamp: payloadTime}},
@@ -283,7 +283,7 @@ var taskRows = []row{
 		payload: waggle.TeammateTerminated{Message: "w1 has shut down."}},
 }
 
-// legacyRows: WIRE §1.17.
+// legacyRows: protocol §1.17.
 var legacyRows = []row{
 	{name: "join_request", text: `{"type":"join_request","proposedName":"w9","requestId":"j","capabilities":["read"],"timestamp":"$T"}`, want: "join_request", dialect: waggle.DialectLegacy,
 		payload: waggle.JoinRequest{ProposedName: "w9", RequestID: "j", Capabilities: raw(`["read"]`), Timestamp: payloadTime}},
@@ -294,7 +294,7 @@ var legacyRows = []row{
 		want: "system_init", dialect: waggle.DialectAPI, payload: waggle.SystemInit{Text: "You are a data analyst."}},
 }
 
-// textRows: WIRE §1.18.
+// textRows: protocol §1.18.
 var textRows = []row{
 	{name: "words", text: "Both files are done.", want: "text", payload: waggle.Text{Text: "Both files are done."}},
 	{name: "empty", text: "", want: "text", payload: waggle.Text{}},

@@ -32,7 +32,7 @@ type field struct {
 	raw  string
 }
 
-// containers are the keys whose objects are part of a shape (WIRE §1). Other
+// containers are the keys whose objects are part of a shape (protocol §1). Other
 // objects, input above all, are values and are not looked into.
 var containers = map[string]bool{
 	"tool": true, "response": true, "details": true, "hostPattern": true, "host_pattern": true,
@@ -246,7 +246,7 @@ func (f *frame) strs(path string) []string {
 func (f *frame) requestID() string {
 	found := f.all("requestId", "requestID")
 	if len(found) == 0 || f.env.Type == f.typ {
-		// Seed 002 keeps the id in the envelope's metadata (WIRE 9.1 #1).
+		// Seed 002 keeps the id in the envelope's metadata (protocol §9.1 #1).
 		found = append(found, metadataIDs(f.env)...)
 	}
 	if len(found) == 0 {
@@ -330,7 +330,7 @@ func (f *frame) from() string {
 }
 
 // member returns a worker's id that must be the sender's, as a bare name or as
-// name@team (WIRE 9.1 #25).
+// name@team (protocol §9.1 #25).
 func (f *frame) member(paths ...string) string {
 	id := f.id(paths...)
 	if id == "" {

@@ -209,7 +209,7 @@ func checkDecoded(t failer, e waggle.Envelope, d waggle.Decoded) {
 }
 
 // checkIsFrame: an entry is read as a frame exactly when Go's own decoder sees an
-// object with a string type (WIRE §1.0).
+// object with a string type (protocol §1.0).
 func checkIsFrame(t failer, e waggle.Envelope, d waggle.Decoded) {
 	t.Helper()
 	if len(e.Text) > waggle.MaxText || depth(e.Text) > 5000 {

@@ -12,7 +12,7 @@ import (
 // in bytes as 8 bytes, big endian. Whatever in them is not Unicode counts as one
 // U+FFFD a run: other programs put that in its place, some one for each byte, when
 // they rewrite the file. Equal entries without a msg_id are told apart by their
-// order in the file; with one they are the same message (DESIGN, "Delivery").
+// order in the file; with one they are the same message (trust §10).
 func (e Envelope) Hash() string {
 	h := sha256.New()
 	var n [8]byte

@@ -1,9 +1,9 @@
 package waggle
 
-// Kind is a payload's type constant: the string in its "type" field (WIRE §1).
+// Kind is a payload's type constant: the string in its "type" field (protocol §1).
 type Kind string
 
-// The kinds of WIRE §1.
+// The kinds of protocol §1.
 const (
 	KindTaskAssignment            Kind = "task_assignment"
 	KindTaskProgress              Kind = "task_progress"
@@ -23,7 +23,7 @@ const (
 	KindTeammateTerminated        Kind = "teammate_terminated"
 )
 
-// Legacy kinds (WIRE §1.17): recognised, never acted upon.
+// Legacy kinds (protocol §1.17): recognised, never acted upon.
 const (
 	KindJoinRequest  Kind = "join_request"
 	KindJoinApproved Kind = "join_approved"
@@ -47,7 +47,7 @@ type Dialect string
 // Dialects. Encode writes DialectWire and DialectCatalog only.
 const (
 	DialectNone     Dialect = ""         // plain text has no dialect
-	DialectWire     Dialect = "wire"     // the canonical write form of WIRE §1
+	DialectWire     Dialect = "wire"     // the canonical write form of protocol §1
 	DialectCatalog  Dialect = "catalog"  // seed 000's recommended shapes
 	DialectProtocol Dialect = "protocol" // seed 001's shapes where they differ from the wire
 	DialectAPI      Dialect = "api"      // seed 002's API document, envelope-level type included

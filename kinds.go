@@ -2,7 +2,7 @@ package waggle
 
 import "slices"
 
-// KindInfo describes a kind of payload (WIRE §1). The list that Kinds returns is
+// KindInfo describes a kind of payload (protocol §1). The list that Kinds returns is
 // what the documentation's table of kinds is made of.
 type KindInfo struct {
 	Kind Kind
@@ -11,7 +11,7 @@ type KindInfo struct {
 	// Effect reports that the kind changes something: it is applied before any
 	// chat is delivered.
 	Effect bool
-	// Agent reports that an agent may originate it (WIRE §1.0). The others come
+	// Agent reports that an agent may originate it (protocol §1.0). The others come
 	// from a harness only.
 	Agent bool
 	// Request and Decision report that the kind opens a question or answers one;
@@ -22,7 +22,7 @@ type KindInfo struct {
 	// Aliases are other values of "type" that may decode to this kind.
 	Aliases []string
 	Meaning string // one sentence
-	Section string // of WIRE
+	Section string // of docs/protocol.md
 }
 
 var kinds = []KindInfo{
@@ -68,7 +68,7 @@ var kinds = []KindInfo{
 		Meaning: "Marked a first prompt, in the envelope's type.", Section: "1.17"},
 }
 
-// Kinds returns every kind that is on the wire, in the order of WIRE §1.
+// Kinds returns every kind that is on the wire, in the order of protocol §1.
 func Kinds() []KindInfo {
 	list := slices.Clone(kinds)
 	for i := range list {

@@ -66,7 +66,7 @@ func TestKindsAliases(t *testing.T) {
 	}
 }
 
-// TestKindsSets pins the sets of WIRE §1.0.
+// TestKindsSets pins the sets of protocol §1.0.
 func TestKindsSets(t *testing.T) {
 	var agent, effect, decision, legacy []waggle.Kind
 	for _, info := range waggle.Kinds() {

@@ -7,7 +7,7 @@ import (
 
 // TeamName and MemberName are validated path components: they come from
 // ParseTeam and ParseMember, at every boundary and again when read from disk
-// (WIRE §2.5, USERS T8). Grammar: ^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$, no Windows
+// (protocol §2.5). Grammar: ^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$, no Windows
 // reserved device name; a member name additionally is not all digits (it shares
 // a directory with task files) and not one of main, lead, system, user,
 // operator.
@@ -23,7 +23,7 @@ const Lead MemberName = "team-lead"
 func (n TeamName) String() string   { return string(n) }
 func (n MemberName) String() string { return string(n) }
 
-// AgentID is name@team (WIRE §3).
+// AgentID is name@team (protocol §3).
 type AgentID string
 
 // NameError says what is wrong with a name; its text names the rule that was
@@ -42,8 +42,8 @@ func (e *NameError) Error() string {
 const maxName = 64
 
 // reserved are the names that mean somebody or something else than a member:
-// main addresses the parent conversation (WIRE §2.5), lead is an alias of
-// team-lead, the others are principals (DESIGN, "Who is who").
+// main addresses the parent conversation (protocol §2.5), lead is an alias of
+// team-lead, the others are principals (trust §9).
 var reserved = []string{"main", "lead", "system", "user", "operator"}
 
 // ParseTeam validates a team name. Its error is a *NameError.

@@ -4,13 +4,13 @@ import "encoding/json"
 
 // Payload is the typed body of an envelope. The set is closed: only this
 // package's types implement it. The json tags are the canonical field names of
-// WIRE §1 in canonical key order; Encode writes "type" before them.
+// protocol §1 in canonical key order; Encode writes "type" before them.
 type Payload interface {
 	Kind() Kind
 	payload() // sealed
 }
 
-// TaskAssignment tells an owner that a task is theirs (WIRE §1.13). It is not a
+// TaskAssignment tells an owner that a task is theirs (protocol §1.13). It is not a
 // permission and never sets an owner by itself.
 type TaskAssignment struct {
 	TaskID      string `json:"taskId"`
@@ -26,7 +26,7 @@ type TaskAssignment struct {
 	Routing
 }
 
-// TaskProgress is an informational step report (WIRE §1.15).
+// TaskProgress is an informational step report (protocol §1.15).
 type TaskProgress struct {
 	RequestID string   `json:"requestId"` // the task's id
 	Timestamp string   `json:"timestamp"`
@@ -41,7 +41,7 @@ type Progress struct {
 	Message string `json:"message"`
 }
 
-// TaskCompleted reports the end of a task (WIRE §1.14). The task file, not this
+// TaskCompleted reports the end of a task (protocol §1.14). The task file, not this
 // message, closes the task.
 type TaskCompleted struct {
 	From        string      `json:"from"`
@@ -59,7 +59,7 @@ type TaskResult struct {
 	Errors    []string `json:"errors"`
 }
 
-// IdleNotification says that a member's turn has ended (WIRE §1.12). It may
+// IdleNotification says that a member's turn has ended (protocol §1.12). It may
 // repeat; any IdleReason is kept, unknown ones count as available.
 type IdleNotification struct {
 	From            string `json:"from"`
@@ -73,7 +73,7 @@ type IdleNotification struct {
 	Routing
 }
 
-// PlanApprovalRequest asks for a verdict on a plan (WIRE §1.5). PlanFilePath is
+// PlanApprovalRequest asks for a verdict on a plan (protocol §1.5). PlanFilePath is
 // display only: a path named by a peer is never opened.
 type PlanApprovalRequest struct {
 	From         string `json:"from"`
@@ -96,7 +96,7 @@ type Plan struct {
 	Tooling []string `json:"tooling"`
 }
 
-// PlanApprovalResponse is the verdict on a plan (WIRE §1.6).
+// PlanApprovalResponse is the verdict on a plan (protocol §1.6).
 type PlanApprovalResponse struct {
 	RequestID      string `json:"requestId"`
 	Approved       bool   `json:"approved"`
@@ -107,7 +107,7 @@ type PlanApprovalResponse struct {
 	Routing
 }
 
-// PermissionRequest asks to run one tool call (WIRE §1.1).
+// PermissionRequest asks to run one tool call (protocol §1.1).
 type PermissionRequest struct {
 	RequestID   string `json:"request_id"`
 	AgentID     string `json:"agent_id"` // bare member name
@@ -129,7 +129,7 @@ const (
 	SubtypeError   = "error"
 )
 
-// PermissionResponse is the verdict on a tool call (WIRE §1.2). Subtype decides:
+// PermissionResponse is the verdict on a tool call (protocol §1.2). Subtype decides:
 // success allows, anything else denies.
 type PermissionResponse struct {
 	RequestID       string             `json:"request_id"`
@@ -154,7 +154,7 @@ type PermissionGranted struct {
 	PermissionUpdates []json.RawMessage `json:"permission_updates,omitempty"`
 }
 
-// SandboxPermissionRequest asks for network access (WIRE §1.3). The wire names
+// SandboxPermissionRequest asks for network access (protocol §1.3). The wire names
 // one host a message; Hosts holds them all when a foreign message names several.
 type SandboxPermissionRequest struct {
 	RequestID   string      `json:"requestId"`
@@ -177,7 +177,7 @@ type HostPattern struct {
 	Host string `json:"host"`
 }
 
-// SandboxPermissionResponse is the verdict on network access (WIRE §1.4).
+// SandboxPermissionResponse is the verdict on network access (protocol §1.4).
 type SandboxPermissionResponse struct {
 	RequestID string `json:"requestId"`
 	Host      string `json:"host,omitempty"` // empty when a foreign answer names none and is for the request as a whole
@@ -188,7 +188,7 @@ type SandboxPermissionResponse struct {
 	Routing
 }
 
-// ModeSetRequest sets a member's permission mode (WIRE §1.7).
+// ModeSetRequest sets a member's permission mode (protocol §1.7).
 type ModeSetRequest struct {
 	Mode      string `json:"mode"` // any string is kept; policy refuses those it does not know
 	From      string `json:"from"`
@@ -196,7 +196,7 @@ type ModeSetRequest struct {
 	Routing
 }
 
-// TeamPermissionUpdate changes the team's rules (WIRE §1.8).
+// TeamPermissionUpdate changes the team's rules (protocol §1.8).
 type TeamPermissionUpdate struct {
 	ToolName         string           `json:"toolName"`
 	DirectoryPath    string           `json:"directoryPath"`
@@ -220,7 +220,7 @@ type PermissionRule struct {
 	RuleContent string `json:"ruleContent,omitempty"`
 }
 
-// ShutdownRequest asks a member to end (WIRE §1.9).
+// ShutdownRequest asks a member to end (protocol §1.9).
 type ShutdownRequest struct {
 	RequestID string `json:"requestId"`
 	From      string `json:"from"`
@@ -229,7 +229,7 @@ type ShutdownRequest struct {
 	Routing
 }
 
-// ShutdownApproved is a member's yes (WIRE §1.10). PaneID is display only: what
+// ShutdownApproved is a member's yes (protocol §1.10). PaneID is display only: what
 // is ended is what the leader recorded at spawn.
 type ShutdownApproved struct {
 	RequestID   string `json:"requestId"`
@@ -240,7 +240,7 @@ type ShutdownApproved struct {
 	Routing
 }
 
-// ShutdownRejected is a member's no, with a reason (WIRE §1.11).
+// ShutdownRejected is a member's no, with a reason (protocol §1.11).
 type ShutdownRejected struct {
 	RequestID string `json:"requestId"`
 	From      string `json:"from"`
@@ -249,13 +249,13 @@ type ShutdownRejected struct {
 	Routing
 }
 
-// TeammateTerminated is the harness's own notice to its session (WIRE §1.16);
+// TeammateTerminated is the harness's own notice to its session (protocol §1.16);
 // ignored when it comes from a peer.
 type TeammateTerminated struct {
 	Message string `json:"message"`
 }
 
-// JoinRequest, JoinApproved and JoinRejected are legacy (WIRE §1.17): they are
+// JoinRequest, JoinApproved and JoinRejected are legacy (protocol §1.17): they are
 // recognised and answered with nothing.
 type (
 	JoinRequest struct {
@@ -276,13 +276,13 @@ type (
 )
 
 // SystemInit is seed 002's first prompt: an envelope-level type whose text is
-// prose (WIRE §1.17). It is plain text with a label.
+// prose (protocol §1.17). It is plain text with a label.
 type SystemInit struct {
 	Text string `json:"text"`
 }
 
 // Text is plain words. Text never changes mode, permission, membership or
-// life-cycle (WIRE §5.3, invariant 6).
+// life-cycle (protocol §5.3, invariant 6).
 type Text struct {
 	Text string `json:"text"`
 }

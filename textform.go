@@ -17,7 +17,7 @@ type Mail struct {
 	Unverified bool
 }
 
-// TextForm returns the text form of messages for an agent's session (WIRE §6.3):
+// TextForm returns the text form of messages for an agent's session (protocol §6.3):
 // one teammate-message block each, joined by a blank line. Attribute values are
 // escaped, and anything in a text that looks like the block's own tag has its <
 // written as &lt;, so that one mail is one block whatever it says. Color and

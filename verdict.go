@@ -15,7 +15,7 @@ const (
 	denied
 )
 
-// booleans and words are the decision fields (WIRE §1.2, 9.1 #2). All of them
+// booleans and words are the decision fields (protocol §1.2, 9.1 #2). All of them
 // count in every kind of answer: whichever dialect a no is said in, it is a no.
 var (
 	booleans = []string{"approved", "approve", "allow", "allowed"}
@@ -93,7 +93,7 @@ func (f *frame) crossed() verdict {
 }
 
 // reason returns the words that go with an answer, under any of the names that
-// are in use (WIRE 9.1 #9), the given one first.
+// are in use (protocol §9.1 #9), the given one first.
 func (f *frame) reason(first string) string {
 	paths := []string{first}
 	for _, path := range []string{"feedback", "notes", "reason", "error", "content", "message"} {

@@ -104,7 +104,7 @@ func turn(t *testing.T, a agent.Agent, h *fakeHost, task agent.Task) agent.Resul
 }
 
 // TestExecJudgedIsRun: what the gate is asked about is, byte for byte, what is
-// started (DESIGN, "The team file").
+// started (commands §7).
 func TestExecJudgedIsRun(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, instructions string

@@ -72,8 +72,7 @@ type shellCommand struct {
 }
 
 // command decides what a task runs. What is judged is, byte for byte, what is
-// run: sh -c TEXT is judged as TEXT, any other argv as its quoted form (DESIGN,
-// "The team file").
+// run: sh -c TEXT is judged as TEXT, any other argv as its quoted form (commands §7).
 func (a *execAgent) command(t *Task) (shellCommand, error) {
 	argv := a.spec.Command
 	if len(argv) == 0 {

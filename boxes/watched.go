@@ -249,7 +249,7 @@ func (h *Watched) save(news *News, was os.FileInfo) {
 }
 
 // moved finds the directory under another name beside its old one: Claude Code
-// renames it to <team>.deleted-<uuid> before it removes it (WIRE §3).
+// renames it to <team>.deleted-<uuid> before it removes it (protocol §3).
 func moved(dir string, was os.FileInfo) string {
 	entries, err := os.ReadDir(filepath.Dir(dir))
 	if err != nil {

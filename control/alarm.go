@@ -13,7 +13,7 @@ func AlarmEntry(name waggle.MemberName, entry string) string { return string(nam
 // Alarm judges an entry of a mailbox whose member obeys files (trust: file): it
 // may do what the entry says, and this journal cannot keep it from that. An entry
 // in the lead's name that carries authority and that this journal does not have is
-// an alarm: one audit record, which names the mailbox (TRUST 1). Anything else, and
+// an alarm: one audit record, which names the mailbox (trust §1). Anything else, and
 // what was found before, yields nothing.
 func (l *Leader) Alarm(name waggle.MemberName, in Incoming) []journal.Draft {
 	in.Box, in.Entry = name, AlarmEntry(name, in.Entry)

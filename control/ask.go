@@ -18,7 +18,7 @@ import (
 )
 
 // SumN is the N of `waggle/request/N` with which requests are bound from now on. A
-// fold checks every record with the sum of its own N (TRUST 2), so none is ever
+// fold checks every record with the sum of its own N (trust §2), so none is ever
 // taken away.
 const SumN = 2
 
@@ -159,7 +159,7 @@ func plain(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// DigestOf binds a request to what it asks (TRUST 2): SHA-256 over length-
+// DigestOf binds a request to what it asks (trust §2): SHA-256 over length-
 // prefixed fields, those of the request's own N. There is no canonical JSON: equal
 // digests mean equal bytes. It is "" for an N that is not known.
 func DigestOf(uid TeamUID, k Key, a Ask) Digest {

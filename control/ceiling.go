@@ -11,7 +11,7 @@ import (
 
 // Ceiling is the most that a team may do, whatever its file, its lead or a rule
 // that was learned says: the user's own limit, from a file that no team file can
-// change (TRUST 4 and 7). It is part of a version of the policy, so every process
+// change (trust §4 and §7). It is part of a version of the policy, so every process
 // that folds the leader's journal is bound by it, at every prefix. The zero value
 // and nil bound nothing.
 type Ceiling struct {

@@ -62,5 +62,5 @@ var conduct = []Conduct{
 	{waggle.KindInvalid, "none", FateUnverified, FateUnverified, FateUnverified, "", FateUnverified},
 }
 
-// Conducts lists how every kind is treated, in the order of WIRE §1.
+// Conducts lists how every kind is treated, in the order of protocol §1.
 func Conducts() []Conduct { return slices.Clone(conduct) }

@@ -86,7 +86,7 @@ func decideForever(args string) error {
 // questions while they are killed at random, and the asker replaces plans and is
 // itself overtaken by later starts: nothing runs without the matching decision,
 // nothing runs twice, no question is decided twice, and whoever was told that it
-// decided is right (TRUST 3).
+// decided is right (trust §3).
 func TestDecidingProcesses(t *testing.T) {
 	testenv.Whole(t)
 	t.Parallel()

@@ -283,7 +283,7 @@ func TestTwo(t *testing.T) {
 }
 
 // A lead agent allows only what it could do itself without asking, below high
-// risk; plans it may approve, the network it may not open (TRUST 3).
+// risk; plans it may approve, the network it may not open (trust §3).
 func TestLeadAgent(t *testing.T) {
 	all := control.Deciders{policy.GateTool: policy.DecideLeader, policy.GatePlan: policy.DecideLeader, policy.GateNetwork: policy.DecideLeader}
 	own := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(git push:*)")}
@@ -315,7 +315,7 @@ func TestLeadAgent(t *testing.T) {
 }
 
 // A decided record that its principal, its writer or its policy did not warrant
-// has no effect (TRUST 3, "By whom").
+// has no effect (trust §3, "By whom").
 func TestDecidedRecordsThatAreIgnored(t *testing.T) {
 	lead := journal.Writer{Instance: "lead-instance", Epoch: 1}
 	for name, c := range map[string]struct {
@@ -367,7 +367,7 @@ func TestDecidedRecordsThatAreIgnored(t *testing.T) {
 // TestOneDecision races approve, deny, expire, supersede (by a newer plan, by a
 // later start of the asker) and kill from three processes on one request with a stepping clock: whatever the order, it is
 // decided at most once, everybody sees the same decision, and what the worker
-// runs is what was allowed (TRUST 3).
+// runs is what was allowed (trust §3).
 func TestOneDecision(t *testing.T) {
 	testenv.Whole(t)
 	t.Parallel()

@@ -26,7 +26,7 @@ var spellings = []string{
 	`{"b":true}`, `{"b":True}`, `{"b":1}`, `{}`, `{"x":null}`, `null`, ``,
 }
 
-// Equal digest exactly when equal bytes: there is no canonical JSON (TRUST 2).
+// Equal digest exactly when equal bytes: there is no canonical JSON (trust §2).
 func TestDigestIsOfTheBytes(t *testing.T) {
 	k := control.Key{Instance: "i", Kind: tool, ID: "perm-1"}
 	seen := map[control.Digest]string{}

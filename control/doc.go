@@ -16,5 +16,5 @@
 // fold is not used any further.
 //
 // The state machines are tables (WorkerTable, LeaderTable); the diagrams in
-// ARCHITECTURE.md are generated from them.
+// docs/machines.md are generated from them.
 package control

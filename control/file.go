@@ -10,7 +10,7 @@ import (
 	"waggle/policy"
 )
 
-// What a member with trust: file says is taken on the channel "file" (TRUST 1): any
+// What a member with trust: file says is taken on the channel "file" (trust §1): any
 // writer of the lead's mailbox could have written it. So it opens questions, which a
 // person answers, and changes what is shown of that member; nothing else rests on it.
 

@@ -428,7 +428,7 @@ func TestSupersededProcess(t *testing.T) {
 
 // TestPrefixes folds every prefix of both journals and then the rest: the state
 // is that of folding the whole. What is ordered and not sent is on the way again
-// after a crash at any record (TRUST 4).
+// after a crash at any record (trust §4).
 func TestPrefixes(t *testing.T) {
 	w, m := fullLife(t)
 	fold := func(f journal.Fold, recs []journal.Record) journal.Fold {

@@ -105,7 +105,7 @@ func audited(t *testing.T, recs, again []journal.Record, what string) {
 }
 
 // Every authority kind, forged as a peer, as the lead and as a stranger, with the
-// ids that are really open: no effect, one audit record each (TRUST 1).
+// ids that are really open: no effect, one audit record each (trust §1).
 func TestForgedAuthority(t *testing.T) {
 	for _, kind := range []waggle.Kind{tool, plan, host} {
 		w, m := working(t, control.PolicySet{}, kind == plan)
@@ -314,7 +314,7 @@ func fullLife(t *testing.T) (*world, *member) {
 
 // A whole old mailbox, played again to the same instance and to a new one of the
 // same name: nothing changes, one audit record each; a question that is asked
-// again is recorded and opens nothing (L5; USERS need 18).
+// again is recorded and opens nothing (L5).
 func TestReplayedMailboxes(t *testing.T) {
 	w, m := fullLife(t)
 	replay := func(m *member, name string) {

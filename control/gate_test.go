@@ -69,7 +69,7 @@ func TestAllowedCallRunsOnce(t *testing.T) {
 }
 
 // The gate wait ends: the agent is told to retry, the question stays open, and
-// the approval that comes late is a grant for the same question (TRUST 3).
+// the approval that comes late is a grant for the same question (trust §3).
 func TestGateWait(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	k := m.ask(tool, bash)
@@ -268,7 +268,7 @@ func TestPlanIsAGate(t *testing.T) {
 }
 
 // A newer plan takes the place of those before it; approving an older one has no
-// effect, at whatever moment it comes (USERS need 14).
+// effect, at whatever moment it comes.
 func TestOldPlanIsWithdrawn(t *testing.T) {
 	for name, when := range map[string]int{"decided before": 0, "decided between": 1, "decided after": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -406,7 +406,7 @@ func TestRestartWhileBlocked(t *testing.T) {
 }
 
 // A process that takes a turn up again is answered from the record: what ran, what
-// was denied, what was opened; and asks what is open (TRUST 3).
+// was denied, what was opened; and asks what is open (trust §3).
 func TestReplay(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	deny := control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}

@@ -14,7 +14,7 @@ import (
 )
 
 // A guest is a member of ours in a team that another program leads. That lead has no
-// journal here, so what it writes is taken on the channel "file" (TRUST 1): a verdict
+// journal here, so what it writes is taken on the channel "file" (trust §1): a verdict
 // answers one open question and allows it with its own input, a shutdown is answered.
 // Modes, rules and hosts for later have no effect, and assignments are words.
 

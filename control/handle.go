@@ -20,7 +20,7 @@ const (
 // HandleCode is what a request's handle is a prefix of: SHA-256 over instance, kind,
 // id and digest, five bits a character. The alphabet has 31 characters, so a group of
 // five bits with the value 31 is skipped. The asker chooses the id, not the code
-// (TRUST 2).
+// (trust §2).
 func HandleCode(k Key, d Digest) string {
 	h := sha256.New()
 	for _, p := range []string{string(k.Instance), string(k.Kind), string(k.ID), string(d)} {

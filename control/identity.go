@@ -7,7 +7,7 @@ import (
 	"waggle"
 )
 
-// TeamUID is 128 random bits in hex, given at create (TRUST 2).
+// TeamUID is 128 random bits in hex, given at create (trust §2).
 type TeamUID string
 
 // Instance is one membership: 128 random bits in hex, given at join. It survives

@@ -152,7 +152,7 @@ const (
 type Request struct {
 	Key
 	Digest  Digest
-	Handle  string // what people type for it (TRUST 2)
+	Handle  string // what people type for it (trust §2)
 	Ask     Ask
 	Task    string
 	Seq     journal.Seq // of the seen record
@@ -284,7 +284,7 @@ func (l *Leader) Assignments() []*Order {
 }
 
 // Vouches lists the records behind a message of the leader to an instance: same
-// recipient, same kind, same text (TRUST 1). None: the message is unverified and
+// recipient, same kind, same text (trust §1). None: the message is unverified and
 // inert. Several: the same text was ordered as often, as a mode may be.
 func (l *Leader) Vouches(to Instance, kind waggle.Kind, sha string) []*Order {
 	return l.vouched[addressed{to, kind, sha}]

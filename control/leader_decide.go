@@ -42,7 +42,7 @@ type Outcome struct {
 // grant is how long an allow can be claimed.
 const grant = time.Hour
 
-// Decide answers a question once (TRUST 3), in a record that w will write. The
+// Decide answers a question once (trust §3), in a record that w will write. The
 // same decision again changes nothing; a different one is refused with who
 // decided what and when.
 func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error) {
@@ -235,7 +235,7 @@ func (req *Request) voted(d Decided) bool {
 }
 
 // overreach says why an allow goes further than whoever gives it may go: a lead
-// agent allows only what it could do itself, below high risk (TRUST 3); a changed
+// agent allows only what it could do itself, below high risk (trust §3); a changed
 // input is of a tool call, and not one that the policy denies.
 func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
 	run := req.Ask

@@ -333,7 +333,7 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 }
 
 // misdecided says why a verdict on record has no effect, "" when it has
-// (TRUST 3): the request is not open or is another one, its principal or its
+// (trust §3): the request is not open or is another one, its principal or its
 // writer had no right to it under the policy of that version, or it is not whole.
 func (l *Leader) misdecided(r journal.Record, b Decided) string {
 	req := l.byKey[b.Key]

@@ -9,7 +9,7 @@ import (
 	"waggle/policy"
 )
 
-// SetMode orders a member into a mode of its own (WIRE §1.7). The same mode again
+// SetMode orders a member into a mode of its own (protocol §1.7). The same mode again
 // drafts nothing. Only the operator's word makes it wider than the team's mode,
 // nobody's wider than the ceiling (*CeilingError), and nobody's ends the plan that
 // a member owes.
@@ -63,7 +63,7 @@ func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.
 
 // newsOf says on the wire what a new policy changes for a member: its mode when that
 // is another one, what is denied now, what is allowed now, a frame each, because a
-// frame carries one behaviour (WIRE §1.7, §1.8). A rule that is taken back has no
+// frame carries one behaviour (protocol §1.7, §1.8). A rule that is taken back has no
 // form on the wire: a member of ours gets an update without rules, whose record
 // names the version; a member that only files vouch for gets nothing, because some
 // readers would apply what it says.

@@ -13,7 +13,7 @@ import (
 type Tiding string
 
 // A status message moves the leader's record of its member, every time. It is told
-// to the lead's session only for one of these (WIRE §1.12, §1.14, §1.15): all other
+// to the lead's session only for one of these (protocol §1.12, §1.14, §1.15): all other
 // idle notices, and progress, change nothing that the lead would act on.
 const (
 	TidingIdle    Tiding = "idle"     // the first idle after the lead gave it work or words

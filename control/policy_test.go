@@ -65,7 +65,7 @@ func TestWhoSetsModes(t *testing.T) {
 }
 
 // A worker that owes a plan stays in plan mode, whatever mode it is set to
-// (WIRE §1.7).
+// (protocol §1.7).
 func TestModeDoesNotEndAPlan(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, true)
 	for _, mode := range []policy.Mode{policy.ModeBypassPermissions, policy.ModeLockedDown} {
@@ -157,7 +157,7 @@ func TestOldPolicyIsOvertaken(t *testing.T) {
 }
 
 // What an approval carries beside its answer is not the answer: no mode, rule or
-// scope in it holds (TRUST 3).
+// scope in it holds (trust §3).
 func TestAnswerWidensNothing(t *testing.T) {
 	w, m, r := asked(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeSafe}}, plan, control.Ask{Plan: "one"})
 	w.decide(verdict(r, true), operator)

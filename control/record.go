@@ -10,7 +10,7 @@ import (
 	"waggle/spawn"
 )
 
-// Record kinds of the leader's journal (TRUST 4).
+// Record kinds of the leader's journal (trust §4).
 const (
 	RecOpened       = "opened"       // Opened
 	RecPolicy       = "policy"       // PolicySet
@@ -50,7 +50,7 @@ const (
 	RecReady    = "ready"    // Ready
 )
 
-// Level says what keeps a member from acting in another's name (TRUST 8).
+// Level says what keeps a member from acting in another's name (trust §8).
 type Level string
 
 const (

@@ -21,7 +21,7 @@ func (w *Worker) Older() bool {
 }
 
 // Supersede closes what an older program asked and this one would bind more of
-// (TRUST 2): open questions, and allows that nobody has used. What the leader's journal
+// (trust §2): open questions, and allows that nobody has used. What the leader's journal
 // has decided is taken first: a denial stands, and an allow is closed once it is here.
 func (w *Worker) Supersede(l *Leader) []journal.Draft {
 	var ds []journal.Draft

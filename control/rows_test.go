@@ -15,7 +15,7 @@ import (
 	"waggle/policy"
 )
 
-// What WIRE §5 has as a row and what is no move of a machine: the test that shows
+// What protocol §5 has as a row and what is no move of a machine: the test that shows
 // it instead, with the directory that it is in.
 var elsewhere = map[string]string{
 	"L13": "poll TestPassOrder", // a tick: receive, apply, then deliver

@@ -10,7 +10,7 @@ import (
 )
 
 // Scoped is a rule that holds beside the policy's own: for one member, for a
-// time, or both. What an answer teaches is one of these (TRUST 3: a separate act
+// time, or both. What an answer teaches is one of these (trust §3: a separate act
 // with its own authority), and it is part of a version of the policy like any
 // other rule.
 type Scoped struct {

@@ -10,7 +10,7 @@ import (
 // State is a state of one of the machines.
 type State string
 
-// Worker states (WIRE §5.1).
+// Worker states (protocol §5.1).
 const (
 	Booting           State = "booting"
 	Idle              State = "idle"
@@ -22,7 +22,7 @@ const (
 	Terminated        State = "terminated"
 )
 
-// Leader states of a member (WIRE §5.2); idle and terminated are shared.
+// Leader states of a member (protocol §5.2); idle and terminated are shared.
 const (
 	Spawning          State = "spawning"
 	Busy              State = "busy"
@@ -90,7 +90,7 @@ const (
 
 // Transition is one row of a machine.
 type Transition struct {
-	Row  string // the row of WIRE §5 it implements
+	Row  string // the row of protocol §5 it implements
 	From State
 	On   Event
 	To   State
@@ -340,7 +340,7 @@ type Observation struct {
 	// Instance is that member's: a worker's journal, or the membership that the
 	// leader's journal is about.
 	Instance Instance
-	Row      string // of WIRE §5
+	Row      string // of protocol §5
 	From     State
 	On       Event
 	To       State

@@ -12,7 +12,7 @@ var (
 )
 
 // setAside are the kinds of record that may be left out when they contradict the fold:
-// without one of them nobody is allowed anything (TRUST 4).
+// without one of them nobody is allowed anything (trust §4).
 var setAside = []string{RecJoined, RecProcess, RecSent, RecClosed, RecSeen, RecSaid}
 
 // MaySetAside implements journal.Tentative.

@@ -608,7 +608,7 @@ func (w *walk) doReplay() {
 // TestWalk takes random walks over one leader and three members whose mail is
 // delivered once, twice, late, in any order or not at all, whose processes crash,
 // whose answers contradict each other, and whose mailboxes anybody writes to. The
-// invariants of WIRE 5.3 and TRUST 1-4 hold after every step.
+// invariants of protocol §5.3 and trust §1 to §4 hold after every step.
 func TestWalk(t *testing.T) {
 	testenv.Whole(t)
 	t.Parallel()

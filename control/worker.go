@@ -252,7 +252,7 @@ func (w *Worker) Blocking() []*Call {
 }
 
 // Vouches lists the records of this journal that hold a message: same kind, same
-// id, same text (TRUST 1, "the same the other way"). None: the message is
+// id, same text (trust §1, "the same the other way"). None: the message is
 // unverified and inert. Several: the same text was said as often.
 func (w *Worker) Vouches(kind waggle.Kind, id waggle.RequestID, sha string) []*Vouched {
 	return w.vouched[voucher{kind, id, sha}]

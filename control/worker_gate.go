@@ -25,7 +25,7 @@ var ErrNoTurn = errors.New("no turn runs")
 // twice: the key that is returned is the first one's.
 //
 // A plan takes the place of every plan before it: those are withdrawn, and no
-// answer to them has an effect any more (USERS need 14).
+// answer to them has an effect any more.
 func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal.Draft, error) {
 	switch {
 	case w.leaving || w.gone:
@@ -121,7 +121,7 @@ func (w *Worker) again(c *Call, a Ask, now time.Time) (ds []journal.Draft, ok bo
 }
 
 // claimable reports whether the leader's allow can still be claimed by the same
-// question (TRUST 3).
+// question (trust §3).
 func (c *Call) claimable(now time.Time) bool {
 	return c.AskedSeq != 0 && c.allowed() && !c.Started && !c.used && c.Answer.UseBy != nil && now.Before(*c.Answer.UseBy)
 }
@@ -248,7 +248,7 @@ func (w *Worker) question(k Key, a Ask, l *Leader, m Mint) waggle.Payload {
 }
 
 // suggestions are the rules that would have allowed a call, narrowest first, as real
-// clients write them (WIRE §1.1). They are shown and never act.
+// clients write them (protocol §1.1). They are shown and never act.
 func suggestions(c policy.Call) []json.RawMessage {
 	list := []json.RawMessage{}
 	for _, r := range policy.Suggest(c) {
@@ -278,7 +278,7 @@ type GrantError struct{ Why string }
 
 func (e *GrantError) Error() string { return e.Why }
 
-// Start claims the grant of a tool call (TRUST 3, the moment of truth): the
+// Start claims the grant of a tool call (trust §3, the moment of truth): the
 // caller appends the draft before the tool runs and runs nothing when that fails.
 // It looks again at everything that may have changed since the answer.
 func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal.Draft, error) {
@@ -319,7 +319,7 @@ func (w *Worker) Finish(f Finished) []journal.Draft {
 }
 
 // StopWaiting ends the session's patience with an open question: the agent is
-// told to retry, the question stays open (TRUST 3, gate wait).
+// told to retry, the question stays open (trust §3, gate wait).
 func (w *Worker) StopWaiting(k Key, reason string) []journal.Draft {
 	c, ok := w.byKey[k]
 	if !ok || w.asked[k] == nil {

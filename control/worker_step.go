@@ -19,7 +19,7 @@ func (w *Worker) Open(o Opened) ([]journal.Draft, error) {
 
 // Receive judges a control entry of this worker's mailbox. Only what the
 // leader's journal vouches for, for this instance and with this very text, has
-// an effect; the rest gets one audit record (TRUST 1). An entry that is owned
+// an effect; the rest gets one audit record (trust §1). An entry that is owned
 // already, or is only words, yields nothing.
 func (w *Worker) Receive(in Incoming, l *Leader) []journal.Draft {
 	if w.Owns(in.Entry) || !in.IsControl() {

@@ -1,5 +1,5 @@
 // Package home says where a team's private files lie: STATE/teams/<team>-<id8>
-// with its journals, leases and accepted team file (DESIGN, "Where things live").
+// with its journals, leases and accepted team file (FORMAT, "The tree").
 // The directory outlives the team's own.
 package home
 
@@ -31,7 +31,7 @@ type Dir struct {
 	Aside bool // its journals were set aside: the team has ended, and they are only looked at
 }
 
-// id8 is the first 8 hex digits of SHA-256(root URL, team uid) (TRUST 2).
+// id8 is the first 8 hex digits of SHA-256(root URL, team uid) (trust §2).
 func id8(root string, uid control.TeamUID) string {
 	h := sha256.New()
 	var n [8]byte

@@ -34,7 +34,7 @@ func open(t *testing.T, h home.Home, root string, team waggle.TeamName, uid cont
 }
 
 // TestFind: a team is found by root and name, oldest first; the same name in
-// another root is another team (TRUST 2).
+// another root is another team (trust §2).
 func TestFind(t *testing.T) {
 	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	now := time.Now()

@@ -16,7 +16,7 @@ import (
 const maxAgain = 8
 
 // asides are the records that are not folded: they link to the one before and
-// contradict the fold (TRUST 4). All of one reading are found in one go, and then the
+// contradict the fold (trust §4). All of one reading are found in one go, and then the
 // journal is folded once more without them.
 type asides struct {
 	skip  map[Seq]Repaired // what is left out

@@ -1,5 +1,5 @@
 // Package journal is the append-only, hash-chained record behind every effect in
-// a team (TRUST 4). One journal per member instance and one for the leader; the
+// a team (trust §4). One journal per member instance and one for the leader; the
 // state of a machine is a fold of its journal.
 //
 //	dir := journal.Dir{Path: "…/journal", UID: uid}

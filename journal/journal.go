@@ -8,14 +8,14 @@ import (
 
 // Fold is a state that is rebuilt from records. Apply is called with each record
 // once, in order. An error says that the state must not be used further: the
-// journal then refuses to append (TRUST 4: read-only and denying).
+// journal then refuses to append (trust §4: read-only and denying).
 type Fold interface {
 	Apply(Record) error
 }
 
 // Tentative is a Fold that can be thrown away. An append folds its drafts into it
 // before it writes them: a draft that the fold refuses is never written, and after a
-// refusal or a failed write the fold is made again from what is on disk (TRUST 4).
+// refusal or a failed write the fold is made again from what is on disk (trust §4).
 // Drafts for any other Fold are written first.
 type Tentative interface {
 	Fold
@@ -52,7 +52,7 @@ type Journal interface {
 	// Append locks the journal, refreshes, and calls propose, whose drafts are
 	// folded (Tentative), written as one write, flushed and returned. propose sees a fold
 	// that is current and must only compare and draft: nothing is sent, run or
-	// locked under the journal's lock (TRUST 6). Its error is returned as it is.
+	// locked under the journal's lock (trust §6). Its error is returned as it is.
 	// No drafts: nothing is written. The drafts count together: no reader sees a
 	// part of them. After any error nothing may be assumed: the next call reads
 	// again.
@@ -108,7 +108,7 @@ func (e *FutureError) Error() string {
 }
 
 // StaleError refuses an append by an earlier start of an instance: a later one
-// has written (TRUST 2). The process must end.
+// has written (trust §2). The process must end.
 type StaleError struct {
 	Journal  Name
 	Instance string

@@ -61,7 +61,7 @@ type Draft struct {
 	Body any // encoded as JSON; nil: no body
 }
 
-// Limits and sizes (TRUST 4).
+// Limits and sizes (trust §4).
 const (
 	MaxInline  = 8 << 10 // bytes of a body in its line
 	MaxBody    = 16 << 20

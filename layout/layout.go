@@ -1,4 +1,4 @@
-// Package layout says in which of two files a member's mailbox is (WIRE §2.2):
+// Package layout says in which of two files a member's mailbox is (protocol §2.2):
 // teams/<team>/inboxes/<name>.json, a JSON array, or
 // teams/<team>/mailbox/<name>.jsonl, one message a line.
 //

@@ -138,7 +138,7 @@ func bash(cmd string) control.Ask {
 }
 
 // TestLures: a lead agent that approves everything it is shown allows only what it
-// could do itself without asking; everything else waits for the operator (TRUST 3).
+// could do itself without asking; everything else waits for the operator (trust §3).
 func TestLures(t *testing.T) {
 	r, lead := ledBy(t, policy.DecideLeader, gullible, "ann")
 	keys := map[control.Key]int{}
@@ -306,7 +306,7 @@ func (thinker) Decide(ctx context.Context, _ agent.Question) (agent.Ruling, erro
 
 // TestAlarm: what somebody writes in the lead's name into the mailbox of a member
 // that obeys files is one audit record and one alarm, in the pass that finds it;
-// what the lead really said, words, and what others say are none (TRUST 1).
+// what the lead really said, words, and what others say are none (trust §1).
 func TestAlarm(t *testing.T) {
 	r := newRig(t, "ann")
 	r.others = []waggle.MemberName{"claude"}

@@ -1,7 +1,7 @@
 // Package leader is the runtime of a team's lead: it polls the lead's mailbox,
 // steps the leader's machine, sends what is decided, watches the members'
 // processes, and lets the departed go. A program that leads holds the leader
-// lease; a command that needs one pass takes it for that pass (TRUST 5).
+// lease; a command that needs one pass takes it for that pass (trust §5).
 //
 //	l, err := leader.Open(ctx, leader.Options{…}) // ErrLeading: somebody leads
 //	defer l.Close()

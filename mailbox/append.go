@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTooLarge refuses an entry or a file over its limit before anything is
-// written (USERS T17). The text around it gives both sizes.
+// written. The text around it gives both sizes.
 var ErrTooLarge = errors.New("too large")
 
 // Limits on one entry: what Decode reads of its text, and room for everything

@@ -81,7 +81,7 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 		err = b.edit(ctx, change)
 	}
 	if err == nil {
-		// A team that was deleted around us took the message with it (TRUST 6).
+		// A team that was deleted around us took the message with it (trust §6).
 		err = b.arrived()
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func (b *Box) Entries(ctx context.Context) ([]Entry, error) {
 }
 
 // Unread is Entries without those whose read flag is true. A missing flag means
-// unread (WIRE §2.1); so does a flag that is not a boolean, though such an entry
+// unread (protocol §2.1); so does a flag that is not a boolean, though such an entry
 // has Err set.
 func (b *Box) Unread(ctx context.Context) ([]Entry, error) {
 	c, err := b.load(ctx, false)

@@ -231,7 +231,7 @@ func TestBombs(t *testing.T) {
 }
 
 // Links, FIFOs and directories in the place of a mailbox are refused, and what a
-// link leads to is not touched (USERS T9).
+// link leads to is not touched.
 func TestPlantedLink(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(t.TempDir(), "target")

@@ -23,7 +23,7 @@ type Dir struct {
 // Open returns the mailbox of a member. Nothing is created until Append; a
 // mailbox without a file is empty. Append never creates the inboxes directory's
 // parent: a deleted team stays deleted. The name is validated again, wherever it
-// came from (USERS T8).
+// came from.
 func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
 	if _, err := waggle.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)

@@ -1,5 +1,5 @@
 // Package mailbox is one member's durable store of messages, in one of two layouts
-// (WIRE §2.2): teams/<team>/inboxes/<name>.json, a JSON array that real Claude Code
+// (protocol §2.2): teams/<team>/inboxes/<name>.json, a JSON array that real Claude Code
 // processes, Node tools and jq read and write too, and
 // teams/<team>/mailbox/<name>.jsonl, one message a line, from which what was taken
 // is removed.

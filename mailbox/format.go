@@ -9,7 +9,7 @@ import (
 	"waggle/layout"
 )
 
-// Layout is how a mailbox is laid out in its file (WIRE §2.2).
+// Layout is how a mailbox is laid out in its file (protocol §2.2).
 type Layout = layout.Layout
 
 // Layouts.

@@ -14,7 +14,7 @@ import (
 
 // ID identifies an entry across rewrites of the file: the hash of its content
 // without the read flag, and which one it is among entries of equal content
-// (DESIGN, "Delivery"). Two genuine "ok" messages are two.
+// (trust §10). Two genuine "ok" messages are two.
 type ID struct {
 	Hash       string // hex SHA-256 over length-prefixed from, text, timestamp, msg_id
 	Occurrence int    // 1 for the first in file order

@@ -36,7 +36,7 @@ type Entry struct {
 // Retention says what marking does.
 type Retention int
 
-// Retentions (WIRE §2.2). Prune removes an entry once every entry of equal
+// Retentions (protocol §2.2). Prune removes an entry once every entry of equal
 // content is marked, and marks it until then: the others keep their identity.
 const (
 	Keep  Retention = iota // read entries stay with read:true (named teams)

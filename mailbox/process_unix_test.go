@@ -406,7 +406,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 }
 
 // A writer stopped at any step for longer than the stale time, while Node takes its
-// lock over and writes, loses nothing of anybody's (TRUST 6).
+// lock over and writes, loses nothing of anybody's (trust §6).
 func TestStoppedWriterLosesNothing(t *testing.T) {
 	requireTool(t, "node")
 	needTier(t, mailbox.TierExchange)

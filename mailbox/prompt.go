@@ -15,7 +15,7 @@ type Prompt struct {
 }
 
 // ReadPrompt formats what is unread in a mailbox as Claude Code formats a teammate's
-// mail (WIRE §6.3): one block an entry, in file order. It takes nothing. Frames stand
+// mail (protocol §6.3): one block an entry, in file order. It takes nothing. Frames stand
 // as their JSON text; an entry that cannot be read is left out.
 //
 //	p, err := mailbox.ReadPrompt(ctx, box)

@@ -12,8 +12,7 @@ import (
 )
 
 // A file that is not what it should be may be one that a program is writing right now
-// without care, so it is read again a few times before anything is done about it
-// (PERF, "Recommended design" 8).
+// without care, so it is read again a few times before anything is done about it.
 const (
 	tornTries = 3
 	tornDelay = 10 * time.Millisecond

@@ -10,13 +10,13 @@ import (
 )
 
 // The scanner checks a whole file against RFC 8259 and finds where its entries
-// begin and end and whether they are marked read, without building anything
-// (PERF B). It accepts exactly what encoding/json accepts, up to a byte order
+// begin and end and whether they are marked read, without building anything.
+// It accepts exactly what encoding/json accepts, up to a byte order
 // mark in front and the depth.
 
 const (
 	// maxElements keeps a file of "0,0,0,…" from costing a hundred times its size
-	// in memory (USERS T17).
+	// in memory.
 	maxElements = 1 << 20
 	maxDepth    = 1 << 20
 )

@@ -68,7 +68,7 @@ func TraceOf(w Written, entries []Entry, file int64) Trace {
 }
 
 // Same reports two envelopes of one message: programs that know no msg_id drop it when
-// they rewrite a mailbox, and tell messages apart by the rest (WIRE §2.1).
+// they rewrite a mailbox, and tell messages apart by the rest (protocol §2.1).
 func Same(a, b waggle.Envelope) bool {
 	return a.From == b.From && a.Timestamp == b.Timestamp && a.Text == b.Text && (a.MsgID == b.MsgID || a.MsgID == "" || b.MsgID == "")
 }

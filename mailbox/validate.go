@@ -30,7 +30,7 @@ func problems(c jsonobj.Checker) []Problem {
 // maxProblems is how many problems of one file are worth reading.
 const maxProblems = 1000
 
-// Validate checks a mailbox that is a JSON array against its schema (WIRE §2.1,
+// Validate checks a mailbox that is a JSON array against its schema (protocol §2.1,
 // seed 002): an array of objects with from, text, an ISO 8601 timestamp and a
 // boolean read; the optional keys of the right types; no key twice; and no text
 // that is a control message which contradicts itself. Unknown keys are fine. It is

@@ -105,7 +105,7 @@ func (w *watch) matters(e fsnotify.Event) bool {
 }
 
 // look adds directories that appeared, or that are others by now. Directories are
-// watched, never files: a file's watch ends when it is replaced (PERF D).
+// watched, never files: a file's watch ends when it is replaced.
 func (w *watch) look() {
 	if w.events == nil {
 		return

@@ -10,7 +10,7 @@ import (
 
 // Callers lists the members from inside whose process this one was called, the
 // nearest: none, one, or all that live in a leader's process, which cannot be told
-// apart (TRUST 8).
+// apart (trust §8).
 func (o Operator) Callers(s *State) ([]*control.Member, error) {
 	if o.Ancestors == nil {
 		return nil, nil

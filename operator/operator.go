@@ -81,7 +81,7 @@ type Operator struct {
 	Patience time.Duration // with the lock of a leader's journal; 0: the journal's own
 }
 
-// Failure codes, as the command line spells them (DESIGN, exit table).
+// Failure codes, as the command line spells them (commands §5).
 const (
 	CodeFailed     = 1
 	CodeUsage      = 2
@@ -270,7 +270,7 @@ func (o Operator) Passing(s *State) leader.Options {
 	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.Writer(), Log: o.Log, Observe: o.Observe, Patience: o.Patience}
 }
 
-// Pass runs one leader pass when nobody leads (TRUST 5). led reports that
+// Pass runs one leader pass when nobody leads (trust §5). led reports that
 // somebody does, and will do what is to be done.
 func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 	l, err := leader.Open(ctx, o.Passing(s))
@@ -285,7 +285,7 @@ func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 }
 
 // Guard refuses a command that a member's process runs in the operator's name,
-// and records it (TRUST 8). It keeps accidents and injected text out; it is not
+// and records it (trust §8). It keeps accidents and injected text out; it is not
 // a wall.
 func (o Operator) Guard(ctx context.Context, s *State, what string) error {
 	ms, err := o.Callers(s)

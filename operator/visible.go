@@ -8,7 +8,7 @@ import (
 )
 
 // Visible makes text from agents safe to show: what a person reads is what is
-// there, in the order in which it is there (USERS T13). Written out are
+// there, in the order in which it is there. Written out are
 //
 //   - control characters, escape sequences, direction controls and every other
 //     character that is Hidden;

@@ -28,7 +28,7 @@ func ParseGate(s string) (Gate, error) {
 }
 
 // Decider says who answers a gate's questions: what rules and modes neither allow
-// nor deny (DESIGN, "Who is who").
+// nor deny (trust §9).
 type Decider string
 
 // The deciders.
@@ -74,7 +74,7 @@ func joined[S ~string](all []S) string {
 
 // MayDecide reports whether a principal of role by may decide a request of gate g
 // that a team's policy gives to decider d; why says who may when it may not, or
-// what is left to check when it may (DESIGN, "Who is who"; TRUST 3).
+// what is left to check when it may (trust §3, §9).
 //
 //	operator   always, under every decider
 //	rules      under DecideRules, for tools and network; rules say nothing of plans
@@ -130,7 +130,7 @@ const oneOfTwo = "one vote of two: the other must come from another principal, a
 
 // MayVote reports whether a principal of role by may cast one of the votes that
 // DecideTwo takes. An allow takes two votes from different principals, one of them
-// an operator, on the same digest; one person on two faces counts once (TRUST 3).
+// an operator, on the same digest; one person on two faces counts once (trust §3).
 // That is the caller's to count, as are MayDecide's conditions on a leader. It is
 // false under every other decider.
 func MayVote(g Gate, d Decider, by Role) (ok bool, why string) {
@@ -148,7 +148,7 @@ func MayVote(g Gate, d Decider, by Role) (ok bool, why string) {
 
 // LeaderMayAllow reports whether a leader with this policy may allow a member's
 // tool call under DecideLeader or DecideTwo: only what it could do itself without
-// asking, and only below RiskHigh (TRUST 3). A deny needs no leave.
+// asking, and only below RiskHigh (trust §3). A deny needs no leave.
 func LeaderMayAllow(own Policy, c Call) (ok bool, why string) {
 	if v := own.Judge(c); v.Decision != Allow {
 		return false, "the leader could not do this itself without asking: " + v.Rule

@@ -41,7 +41,7 @@
 // path is judged as it led when it was resolved, and whoever runs the call must hold
 // it to that path. Only the literal part of a pattern is resolved: Read(**/.env) does
 // not deny the file that a link named .env leads to under its own name. Host names are compared as
-// text: a redirect leads elsewhere. The boundary is the sandbox (TRUST 8).
+// text: a redirect leads elsewhere. The boundary is the sandbox (trust §8).
 //
-// Sources: WIRE §1.0, §1.7, §1.8, §5.3; TRUST 1, 3, 8; DESIGN, "Who is who".
+// Sources: protocol §1.0, §1.7, §1.8, §5.3; trust §1, §3, §8; trust §9.
 package policy

@@ -11,7 +11,7 @@ import (
 // PatternOf names what a call has in common with calls like it: the widest rule
 // that Suggest proposes for it. A call for which it proposes none is like nothing
 // but itself: its pattern is its tool and its input. It is a name for people and
-// for grouping, never a permission (USERS need 13).
+// for grouping, never a permission.
 func PatternOf(c Call) string {
 	if rules := Suggest(c); len(rules) > 0 {
 		return rules[len(rules)-1].String()

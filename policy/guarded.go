@@ -58,7 +58,7 @@ type guardedName struct {
 // GuardedGroups are the file and directory names, at any depth, that acceptEdits does
 // not edit silently and that a wildcard in an allow rule for edits does not match, with
 // the reasons, as people write the names: what lies there later runs as code or sets
-// rules (USERS T19, T20). Call.Guarded adds the paths of one call. Documents are
+// rules. Call.Guarded adds the paths of one call. Documents are
 // generated from GuardedGroups.
 func GuardedGroups() []GuardedGroup {
 	all := slices.Clone(guardedGroups)

@@ -11,7 +11,7 @@ import (
 
 // readInput reads a tool input so that every other reader must see the same: an
 // object in valid UTF-8 without lone surrogates and without duplicate keys at any
-// depth (TRUST 2). No input at all is an empty object.
+// depth (trust §2). No input at all is an empty object.
 func readInput(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	trimmed := bytes.Trim(raw, " \t\r\n") // JSON's own white space, no more
 	switch {

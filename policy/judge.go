@@ -132,8 +132,7 @@ func (d Decision) rank() int {
 // An input that is not one JSON object read alike by every reader, and a key that
 // differs from a known one only in case, are denied. Control characters ask.
 //
-// Judge never fails; what it cannot read it does not allow (WIRE §1.7, §1.8;
-// USERS T7; DEPENDENCIES §0.5).
+// Judge never fails; what it cannot read it does not allow (protocol §1.7, §1.8).
 func (p Policy) Judge(c Call) Verdict {
 	mode, known := lookupMode(p.Mode)
 	if !known {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Mode is a permission mode (WIRE §1.7). The empty mode counts as ModeDefault; a
+// Mode is a permission mode (protocol §1.7). The empty mode counts as ModeDefault; a
 // mode that is not in the table denies everything.
 type Mode string
 
@@ -23,7 +23,7 @@ const (
 
 func (m Mode) String() string { return string(m) }
 
-// ParseMode refuses an unknown mode by name and lists the known ones (WIRE §1.7:
+// ParseMode refuses an unknown mode by name and lists the known ones (protocol §1.7:
 // an unknown mode keeps the old one).
 func ParseMode(s string) (Mode, error) {
 	if _, ok := lookupMode(Mode(s)); ok && s != "" {
@@ -130,7 +130,7 @@ var modes = []ModeInfo{
 }
 
 // Modes is the table of modes, strictest first; documents are generated from it
-// and Judge reads it (WIRE §1.7).
+// and Judge reads it (protocol §1.7).
 func Modes() []ModeInfo { return append([]ModeInfo(nil), modes...) }
 
 func lookupMode(m Mode) (ModeInfo, bool) {

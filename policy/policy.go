@@ -11,7 +11,7 @@ import (
 
 // Policy is one version of a team's rules: what the journal and the team file
 // carry. Versions only rise; giving them out is the journal's work, so the
-// methods here keep the version as it is (USERS need 20).
+// methods here keep the version as it is.
 type Policy struct {
 	Version uint64 `json:"version"`
 	Mode    Mode   `json:"mode"`
@@ -79,8 +79,8 @@ func union[T comparable](a, b []T) []T {
 }
 
 // Within returns the policy that is effective under a ceiling: for every call it
-// answers nothing freer than p and nothing freer than the ceiling (WIRE §1.8,
-// TRUST 4, USERS T19), except that ModePlan allows shell texts that only read
+// answers nothing freer than p and nothing freer than the ceiling (protocol §1.8,
+// trust §4), except that ModePlan allows shell texts that only read
 // (OnlyReads). The mode is where the two modes meet, the deny rules of
 // both hold, and an allow rule of one stays when the rules or the mode of the
 // other surely cover it. The second result names what of p was cut, for a person:

@@ -33,7 +33,7 @@ func worse(a, b Risk) Risk {
 // shell text has the risk of its worst command, wherever it stands.
 //
 // It is a grade for people and for batching, never a permission: a call of low
-// risk asks like any other (USERS need 13; TRUST 3 on decide: leader), except that
+// risk asks like any other (trust §3 on decide: leader), except that
 // ModePlan allows what OnlyReads.
 func RiskOf(c Call) Risk {
 	q, err := newQuestion(c)

@@ -11,7 +11,7 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// Rule is one permission rule (WIRE §1.8; seed 000's allowedTools).
+// Rule is one permission rule (protocol §1.8; seed 000's allowedTools).
 //
 //	Tool                     every call of the tool
 //	Bash(git:*)              commands whose first words are these: git, git status; not gitk
@@ -77,7 +77,7 @@ func MustRules(texts ...string) []Rule {
 	return rules
 }
 
-// FromWire reads a rule as team_permission_update carries it (WIRE §1.8).
+// FromWire reads a rule as team_permission_update carries it (protocol §1.8).
 func FromWire(w waggle.PermissionRule) (Rule, error) {
 	if strings.ContainsAny(w.ToolName, "()") {
 		return Rule{}, fmt.Errorf("policy: rule for tool %q: the tool name holds a parenthesis", clip(w.ToolName))
@@ -88,7 +88,7 @@ func FromWire(w waggle.PermissionRule) (Rule, error) {
 	return ParseRule(w.ToolName + "(" + w.RuleContent + ")")
 }
 
-// Wire writes the rule as team_permission_update carries it (WIRE §1.8).
+// Wire writes the rule as team_permission_update carries it (protocol §1.8).
 func (r Rule) Wire() waggle.PermissionRule {
 	return waggle.PermissionRule{ToolName: r.Tool, RuleContent: r.Pattern}
 }

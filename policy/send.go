@@ -8,11 +8,11 @@ import (
 	"waggle"
 )
 
-// Role is what a principal is in a team (DESIGN, "Who is who").
+// Role is what a principal is in a team (trust §9).
 type Role string
 
 // The roles. RoleRules is the principal of a decision that the team's rules gave
-// (TRUST 3); it decides and never sends.
+// (trust §3); it decides and never sends.
 const (
 	RoleOperator Role = "operator"
 	RoleLeader   Role = "leader"
@@ -45,7 +45,7 @@ type SendRow struct {
 	From, To Role
 	By       []Channel
 	// FileTrust marks rows that hold only for members recorded as trust: file, by
-	// ChannelFile (TRUST 1). MaySend ignores them, MaySendFile reads nothing else.
+	// ChannelFile (trust §1). MaySend ignores them, MaySendFile reads nothing else.
 	FileTrust bool
 }
 
@@ -89,7 +89,7 @@ var sendTable = []SendRow{
 }
 
 // SendTable is the table of who may send what; documents are generated from it
-// and MaySend reads it (TRUST 1, WIRE §1.0, §5.3 invariants 6 and 7).
+// and MaySend reads it (trust §1, protocol §1.0, §5.3 invariants 6 and 7).
 func SendTable() []SendRow {
 	out := slices.Clone(sendTable)
 	for i := range out {
@@ -136,7 +136,7 @@ func MaySend(k waggle.Kind, from, to Role, by Channel) (ok bool, why string) {
 }
 
 // MaySendFile is MaySend for an entry that nothing vouches for, to or from a
-// member recorded as trust: file, where waggle cannot do better (TRUST 1): a
+// member recorded as trust: file, where waggle cannot do better (trust §1): a
 // verdict may answer one request with its own input inside the local ceiling, a
 // leader may ask a member to end, and a foreign worker may ask and report. Modes,
 // rules and assignments from files never have an effect. That the member is
@@ -162,7 +162,7 @@ func (r SendRow) String() string {
 	return fmt.Sprintf("%s to %s by %s", r.From, r.To, strings.Join(by, " or "))
 }
 
-// Sendable reports whether an agent may originate the kind at all (WIRE §1.0):
+// Sendable reports whether an agent may originate the kind at all (protocol §1.0):
 // the ten agent-sendable kinds, task_progress and text. It gives no authority:
 // that is MaySend's to say. Harness-only and legacy kinds are false.
 func Sendable(k waggle.Kind) bool {

@@ -19,7 +19,7 @@ var allKinds = []waggle.Kind{
 }
 
 // effects are the only control sends that have an effect: "from to channel" to
-// the kinds, written out by hand from TRUST 1 and WIRE §1.
+// the kinds, written out by hand from trust §1 and protocol §1.
 var effects = map[string]string{
 	"leader worker journal": "permission_response sandbox_permission_response plan_approval_response " +
 		"mode_set_request team_permission_update shutdown_request task_assignment",

@@ -9,7 +9,7 @@ import (
 )
 
 // Suggest proposes allow rules for a call, narrowest first, for a person who wants
-// to be asked less often (USERS need 13, T7). Each rule alone allows the call under
+// to be asked less often. Each rule alone allows the call under
 // ModeDefault when no deny rule speaks; what no single rule could allow, or no rule
 // should, gets none. It proposes exact commands and short prefixes, single files
 // and their directories, single hosts; never a shell, an interpreter, a wrapper

@@ -1,7 +1,7 @@
 // Package poll is the loop between a mailbox and a machine: receive, authorise
 // and journal each control entry before any chat, apply what the record calls
 // for, deliver chat only to an idle session, and mark read what the journal owns
-// (WIRE §5.3, invariants 5 and 12).
+// (protocol §5.3, invariants 5 and 12).
 //
 //	p := poll.Poller{Name: "tester", Box: box, Machine: m, Mark: true}
 //	err := p.Pass(ctx)                   // once
@@ -79,7 +79,7 @@ type Poller struct {
 	Box     mailbox.Store
 	Machine Machine
 	// Mark says whether owned entries are marked read. False for a mailbox that
-	// another program leads (TRUST 5).
+	// another program leads (trust §5).
 	Mark bool
 
 	settled []settled // the entries that a mailbox begins with and that need no look any more
@@ -159,9 +159,9 @@ type item struct {
 }
 
 // sort splits what is new into control and chat, both in file order but with
-// shutdown before all (WIRE §6.2). Entries that the journal owns but that are
+// shutdown before all (protocol §6.2). Entries that the journal owns but that are
 // still unread are returned for marking: a crash came between. The read flag is
-// output: it never makes an entry old (TRUST 1).
+// output: it never makes an entry old (trust §1).
 func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incoming, done []mailbox.ID) {
 	var rest []item
 	size := 0 // of the chat

@@ -4,7 +4,7 @@
 //	s, err := schema.For(waggle.KindPermissionRequest) // made from the Go types
 //	b, err := schema.Files.ReadFile("permission_request.schema.json")
 //
-// They describe the canonical form only (WIRE §1, "Canonical write"). Keys that
+// They describe the canonical form only (protocol §1, "Canonical write"). Keys that
 // are not listed are allowed, as they are on the wire. A reader should not
 // validate foreign messages with them: waggle.Decode understands every dialect,
 // and knows contradictions that a schema cannot see.
@@ -108,13 +108,13 @@ func For(kind waggle.Kind) (*jsonschema.Schema, error) {
 	name(s, string(kind))
 	for _, info := range waggle.Kinds() {
 		if info.Kind == kind {
-			s.Description = info.Meaning + " WIRE §" + info.Section + "."
+			s.Description = info.Meaning + " See docs/protocol.md §" + info.Section + "."
 		}
 	}
 	return s, nil
 }
 
-// envelope has the keys of WIRE §2.1; a test holds it against waggle.Envelope.
+// envelope has the keys of protocol §2.1; a test holds it against waggle.Envelope.
 type envelope struct {
 	From      string `json:"from"`
 	Text      string `json:"text"`
@@ -135,7 +135,7 @@ func Envelope() (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	name(s, "envelope")
-	s.Description = "One entry of a mailbox. WIRE §2.1."
+	s.Description = "One entry of a mailbox. See docs/protocol.md §2.1."
 	return s, nil
 }
 

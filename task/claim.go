@@ -16,7 +16,7 @@ import (
 // Claim makes owner the owner of a task that nobody has and sets in_progress, in
 // one step under the list's lock: of many that claim a task, one gets it. It is
 // idempotent for that owner. A *StateError says why not: task_not_found,
-// already_claimed, already_resolved, blocked (WIRE §4).
+// already_claimed, already_resolved, blocked (protocol §4).
 func (l *List) Claim(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
 	return l.claim(ctx, id, owner, false)
 }
@@ -103,7 +103,7 @@ func busy(all []Task, id ID, owner waggle.MemberName) error {
 }
 
 // ClaimNext claims the task with the lowest id that is pending, nobody's and not
-// blocked, for an owner that has none in progress (WIRE §4). A *StateError
+// blocked, for an owner that has none in progress (protocol §4). A *StateError
 // refuses with agent_busy, or nothing_to_claim when there is no such task. Tasks
 // of the harness itself (metadata _internal) are never offered.
 func (l *List) ClaimNext(ctx context.Context, owner waggle.MemberName) (t Task, err error) {
@@ -134,7 +134,7 @@ func (l *List) ClaimNext(ctx context.Context, owner waggle.MemberName) (t Task, 
 }
 
 // Internal reports a task of Claude Code's own harness, which it marks with
-// metadata _internal and does not show (WIRE §4).
+// metadata _internal and does not show (protocol §4).
 func (t Task) Internal() bool {
 	return string(bytes.TrimSpace(t.Metadata["_internal"])) == "true"
 }

@@ -27,7 +27,7 @@ func (e *CorruptError) Error() string {
 }
 
 // Reasons of a StateError. Those up to Delisted are why a claim fails in Claude
-// Code (WIRE §4).
+// Code (protocol §4).
 const (
 	TaskNotFound    = "task_not_found"
 	AlreadyClaimed  = "already_claimed"  // by another member

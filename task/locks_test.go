@@ -13,7 +13,7 @@ import (
 )
 
 // TestLocksOfTheRealClient holds the locks that real Claude Code processes take
-// and looks who waits for them (WIRE §4).
+// and looks who waits for them (protocol §4).
 func TestLocksOfTheRealClient(t *testing.T) {
 	_, dir := newList(t)
 	l, err := task.Open(dir, "api", task.Options{Deadline: 40 * time.Millisecond})

@@ -117,7 +117,7 @@ func runAll(t *testing.T, n int, role, dir string) [][]string {
 }
 
 // TestNoDoubleClaim: processes claim the same tasks in the same order; each task
-// gets one owner (USERS need 25: 32 claimants, 100 tasks).
+// gets one owner (32 claimants, 100 tasks).
 func TestNoDoubleClaim(t *testing.T) {
 	l, dir := newList(t)
 	claimants, tasks := testenv.Scale(8, 32), testenv.Scale(40, 100)

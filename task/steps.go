@@ -206,7 +206,7 @@ func (l *List) step(ctx context.Context, op string, id ID, fn func(*Task) error)
 }
 
 // Release gives back every unfinished task of a member that has ended: owner "",
-// pending (WIRE §9 row 29). It returns the ids, ascending. Tasks that cannot be
+// pending (protocol §9 row 29). It returns the ids, ascending. Tasks that cannot be
 // read or written do not stop the others; their errors are joined.
 func (l *List) Release(ctx context.Context, owner waggle.MemberName) ([]ID, error) {
 	return l.ReleaseNoted(ctx, owner, nil)
@@ -248,7 +248,7 @@ func (l *List) ReleaseNoted(ctx context.Context, owner waggle.MemberName, note *
 	return released, errors.Join(failed...)
 }
 
-// Delete removes a task as Claude Code does (WIRE §4): .highwatermark is
+// Delete removes a task as Claude Code does (protocol §4): .highwatermark is
 // written, so that the id is not given again, the id goes from the blocks of the
 // others, their blockedBy stays (a blocker that is gone counts as done), and the
 // file is removed. A *NotFoundError when there is none.

@@ -1,5 +1,5 @@
 // Package task is a team's shared task list, tasks/<team>/<n>.json, in the
-// format and under the locks of Claude Code (WIRE §4), and what each member
+// format and under the locks of Claude Code (protocol §4), and what each member
 // leaves in its directory beside it: its log, its status, its artifacts. It
 // returns the payloads that a change calls for and sends nothing.
 //
@@ -14,11 +14,11 @@
 // Guarantees: a task has one owner, however many claim it; an id is given once;
 // a rewrite changes only what was changed, so that unknown keys and key order
 // stay; files appear and change whole. Task files are a board, not an authority:
-// they say what people and programs wrote there (TRUST 1).
+// they say what people and programs wrote there (trust §1).
 //
 // Locks: tasks/<team>/.lock.lock for what concerns several tasks (create,
 // dependencies, claim, delete), <n>.json.lock for one. They are the locks that
-// real Claude Code processes take (WIRE §2.4, §4).
+// real Claude Code processes take (protocol §2.4, §4).
 package task
 
 import (
@@ -61,7 +61,7 @@ const (
 	Deleted    Status = "deleted" // read only: counts as gone
 )
 
-// Task is one task file (WIRE §4). Unknown keys and key order survive a rewrite.
+// Task is one task file (protocol §4). Unknown keys and key order survive a rewrite.
 type Task struct {
 	ID          ID
 	Subject     string
@@ -91,7 +91,7 @@ func (t Task) Unknown(key string) (json.RawMessage, bool) {
 	return slices.Clone(raw), ok
 }
 
-// fields, in the order of the real client (WIRE §4).
+// fields, in the order of the real client (protocol §4).
 var fields = []jsonobj.Field[Task]{
 	idField("id", func(t *Task) *ID { return &t.ID }),
 	jsonobj.Text("subject", jsonobj.Write, func(t *Task) *string { return &t.Subject }),
@@ -251,7 +251,7 @@ func Parse(data []byte) (t Task, problems []string, err error) {
 
 // AppendJSON writes the task as JSON.stringify(x, null, 2) does, without a final
 // newline. What was not changed since Parse keeps its bytes; a new task has the
-// key order of WIRE §4. Metadata that is not valid JSON is left out.
+// key order of protocol §4. Metadata that is not valid JSON is left out.
 func (t Task) AppendJSON(dst []byte) []byte {
 	object := &jsonobj.Object{}
 	var old *Task
@@ -263,7 +263,7 @@ func (t Task) AppendJSON(dst []byte) []byte {
 }
 
 // Blocked returns the blockers of t that are neither completed nor gone. A
-// blocker that is not in all is gone (WIRE §4).
+// blocker that is not in all is gone (protocol §4).
 func Blocked(t Task, all []Task) []ID {
 	var open []ID
 	for _, id := range t.BlockedBy {

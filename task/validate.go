@@ -24,7 +24,7 @@ func problems(c jsonobj.Checker) []Problem {
 	return list
 }
 
-// Validate checks a task file against its schema (WIRE §4): an id that is the
+// Validate checks a task file against its schema (protocol §4): an id that is the
 // number in the file's name, subject, description, a known status, blocks and
 // blockedBy as lists of ids other than its own, and the optional keys of the right
 // types. Unknown keys are fine. Nil means valid.

@@ -16,7 +16,7 @@ import (
 // Check lists what others could do to a team: directories and files of the root
 // and the team that a group or anybody may write, that belong to somebody else,
 // or that are symbolic links. Whoever can write a mailbox can speak as the lead
-// (WIRE §2.5). Nil means none was found. What is not there is no problem. On
+// (protocol §2.5). Nil means none was found. What is not there is no problem. On
 // Windows, where permissions are not mode bits, only links are found.
 func (r Root) Check(t waggle.TeamName) []string {
 	var problems []string

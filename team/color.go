@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Palette is the order in which colours are given to members (WIRE §3).
+// Palette is the order in which colours are given to members (protocol §3).
 var Palette = []string{"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red"}
 
 // SeedPalette is the palette of the file format document (seed 002): what members

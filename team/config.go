@@ -13,7 +13,7 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// Config is config.json (WIRE §3). Unknown keys, key order and the form of times
+// Config is config.json (protocol §3). Unknown keys, key order and the form of times
 // survive a rewrite. A Config is a snapshot for one goroutine.
 type Config struct {
 	Name          waggle.TeamName // as it stands in the file; "" when that is not a valid name
@@ -154,7 +154,7 @@ func (c *Config) Notes() []string {
 }
 
 // clientSpelled reports a name that is not valid and that 2.1.150 makes a directory of
-// all the same, My Team.x as my-team-x; its agent ids keep the spelling (WIRE §9.2 row 56).
+// all the same, My Team.x as my-team-x; its agent ids keep the spelling (protocol §9.2 row 56).
 func clientSpelled(raw string) bool {
 	if _, err := waggle.ParseTeam(raw); err == nil || raw == "" {
 		return false
@@ -175,7 +175,7 @@ func spelledID(id waggle.AgentID, raw string) bool {
 
 const membersKey = "members"
 
-// configFields, in the order of Era B (WIRE §3).
+// configFields, in the order of Era B (protocol §3).
 var configFields = []jsonobj.Field[Config]{
 	jsonobj.Text("name", jsonobj.Write, func(c *Config) *waggle.TeamName { return &c.Name }),
 	jsonobj.Text("description", jsonobj.Omit, func(c *Config) *string { return &c.Description }),

@@ -125,7 +125,7 @@ func TestConfigRoundTrip(t *testing.T) {
 }
 
 // TestNoNameLeavesTheRoot tries any string as a name: nothing is made outside
-// the root, and inside it only under the names that were accepted (USERS T8).
+// the root, and inside it only under the names that were accepted.
 func TestNoNameLeavesTheRoot(t *testing.T) {
 	outer := t.TempDir()
 	r := team.Root{Path: filepath.Join(outer, "root")}

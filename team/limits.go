@@ -30,7 +30,7 @@ func (e *LimitError) Error() string { return e.What + " " + e.Why }
 
 // CheckName says whether waggle may make a team of this name: kebab case of 3 to
 // 64 characters (seed 002; the real client makes two directories of anything
-// else, WIRE §2.5), and not the name of a session's team. Its error is a
+// else, protocol §2.5), and not the name of a session's team. Its error is a
 // *waggle.NameError or a *LimitError.
 func CheckName(name string) (waggle.TeamName, error) {
 	n, err := waggle.ParseTeam(name)

@@ -73,7 +73,7 @@ func (c *Config) add(team waggle.TeamName, m Member, dedupe bool, now time.Time)
 }
 
 // Remove takes a member out: removed in a session team, kept with shutdownAt and
-// isActive false in a named one (WIRE §9 row 23). A zero at means now. Removing
+// isActive false in a named one (protocol §9 row 23). A zero at means now. Removing
 // one that has left changes nothing; an unknown one is a *NotFoundError, the
 // lead is ErrLead. The mailbox stays.
 func (t *Team) Remove(ctx context.Context, name waggle.MemberName, at time.Time) error {

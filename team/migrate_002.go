@@ -12,7 +12,7 @@ import (
 )
 
 // step002 brings the mailboxes of a team of 2.1.150 whose name was not all small
-// letters to the team's own directory (WIRE §9.2 row 56): two directories are found
+// letters to the team's own directory (protocol §9.2 row 56): two directories are found
 // by nobody else. Two mailboxes with messages are not merged: the step stops. That
 // version writes to the old place as long as it runs, so its team is ended first.
 var step002 = step{

@@ -2,7 +2,7 @@ package team
 
 import "fmt"
 
-// step004 spells a backend as it is spelled now: in_process was in-process (WIRE
+// step004 spells a backend as it is spelled now: in_process was in-process (protocol
 // §9.1 row 24).
 var step004 = step{
 	version: "1.3.0",

@@ -17,14 +17,14 @@ import (
 
 // KeepIn returns the same team with another place for old mail than
 // teams/<team>/archive: a directory that outlives the team's own, such as STATE's
-// (DESIGN). It is made when it is needed; what is above it must be there.
+// (FORMAT, "The tree"). It is made when it is needed; what is above it must be there.
 func (t *Team) KeepIn(dir string) *Team {
 	u := *t
 	u.kept = dir
 	return &u
 }
 
-// box is where a member's mailbox is in one of the two layouts (WIRE §2.2).
+// box is where a member's mailbox is in one of the two layouts (protocol §2.2).
 type box struct{ dir, extension, empty string }
 
 var boxes = [...]box{

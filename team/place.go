@@ -20,7 +20,7 @@ func (t *Team) Move(ctx context.Context, name waggle.MemberName, cwd, worktree s
 }
 
 // Place records where a member's process is shown: the word of its backend and, for
-// a multiplexer, the id of its pane. It is a note for other programs (WIRE §3.1);
+// a multiplexer, the id of its pane. It is a note for other programs (protocol §3);
 // waggle itself never acts on it. An unknown member is a *NotFoundError.
 func (t *Team) Place(ctx context.Context, name waggle.MemberName, backend, pane string) error {
 	return t.update(ctx, "place", func(c *Config) error {
@@ -34,7 +34,7 @@ func (t *Team) Place(ctx context.Context, name waggle.MemberName, backend, pane 
 }
 
 // SetActive records whether a turn of a member runs. It is a hint for other programs
-// (WIRE §3); waggle itself never acts on it. An unknown member, or one that has left, is
+// (protocol §3); waggle itself never acts on it. An unknown member, or one that has left, is
 // a *NotFoundError.
 func (t *Team) SetActive(ctx context.Context, name waggle.MemberName, active bool) error {
 	return t.update(ctx, "active", func(c *Config) error {

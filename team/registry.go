@@ -84,7 +84,7 @@ func (t *Team) now() time.Time {
 
 // InboxesDir is the directory of the team's mailboxes. It is
 // teams/<team>/inboxes, except for a team of 2.1.150 whose name was not all
-// lower case: there the mailboxes are under the name in its old spelling (WIRE
+// lower case: there the mailboxes are under the name in its old spelling (protocol
 // §9.2 row 56).
 func (t *Team) InboxesDir() string {
 	own := t.root.InboxesDir(t.name)
@@ -113,7 +113,7 @@ func (t *Team) spelledInboxes() (dir string, ok bool) {
 	return dir, isDir(dir) && !isFile(t.root.ConfigPath(spelled))
 }
 
-// sanitise is what Claude Code does to a name to make a path of it (WIRE §2.5).
+// sanitise is what Claude Code does to a name to make a path of it (protocol §2.5).
 func sanitise(r rune) rune {
 	if r < 0x80 && (r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z') {
 		return r

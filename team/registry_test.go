@@ -384,7 +384,7 @@ func TestUpdate(t *testing.T) {
 }
 
 // rewriteInPlace writes as the real client does, in two parts: open, write,
-// ftruncate (WIRE §2.3).
+// ftruncate (protocol §2.3).
 func rewriteInPlace(path string, content []byte, pause time.Duration) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

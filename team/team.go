@@ -1,7 +1,7 @@
 // Package team is the registry of a team: teams/<team>/config.json with its
-// members, colours and identity, as Claude Code writes and reads it (WIRE §3).
+// members, colours and identity, as Claude Code writes and reads it (protocol §3).
 // It is a phone book, not an authority: who leads, which process is whose and
-// what is trusted comes from the journal (TRUST 1).
+// what is trusted comes from the journal (trust §1).
 //
 //	t, err := team.Create(ctx, root, team.Config{Name: "api"}, team.Options{})
 //	m, _, err := t.Add(ctx, team.Member{Name: "tester"}, true)

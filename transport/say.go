@@ -20,7 +20,7 @@ import (
 )
 
 // SessionSocket is the messaging socket of a Claude Code session. It takes words and
-// answers nothing (FORMAT, "Words of other sessions").
+// answers nothing (docs/sockets.md).
 type SessionSocket struct {
 	Path  string
 	Token string // of the session's key file; "": it is told none

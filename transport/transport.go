@@ -7,7 +7,7 @@
 // Whatever the way, a message ends in its receiver's mailbox: that is what is
 // durable, what keeps order, and what the receiver's journal is compared with. A
 // socket or a URL only carries it there and wakes the receiver. No transport gives
-// a message authority (TRUST 1).
+// a message authority (trust §1).
 //
 // Delivery: nil from Send means that the message is where Receipt.State says. An
 // error means that it may or may not be: sending the same envelope again is

@@ -14,7 +14,7 @@ import (
 )
 
 // Words are what a session of another client, Claude Code, writes to a socket: JSON
-// lines without answers (FORMAT, "Words of other sessions"). They come to the same
+// lines without answers (docs/sockets.md). They come to the same
 // sockets as frames of ours, need no token, and are only ever text: no field of theirs
 // reaches a reader that acts on it.
 
@@ -215,7 +215,7 @@ func (ss *session) takeWords(ctx context.Context, from string, line []byte) erro
 	}
 }
 
-// maxSummary is where clients cut a summary (WIRE 1.18).
+// maxSummary is where clients cut a summary (protocol §1.18).
 const maxSummary = 200
 
 func summaryOf(text string) string {

@@ -101,7 +101,7 @@ func authorities(id string, now string) map[waggle.Kind]waggle.Payload {
 // TestAuthorityOnEveryPath: five kinds of authority by four paths, at a member
 // that waits for each kind of answer: an edited file, words in a chat, a socket
 // without its token, and the mailbox of an earlier instance played again. None has
-// an effect, and each leaves one audit record (TRUST 1).
+// an effect, and each leaves one audit record (trust §1).
 func TestAuthorityOnEveryPath(t *testing.T) {
 	total := 0
 	for kind := range questions {

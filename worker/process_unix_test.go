@@ -438,7 +438,7 @@ func TestTermMidRun(t *testing.T) {
 // TestStoppedAndOvertaken: a process that is stopped keeps its lease, so that no
 // other starts. If the lease is lost all the same, a successor takes the turn
 // over; the old process does nothing when it goes on, and ends. The command runs
-// once (TRUST 2).
+// once (trust §2).
 func TestStoppedAndOvertaken(t *testing.T) {
 	f := newFiles(t)
 	p := f.start()

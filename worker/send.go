@@ -173,7 +173,7 @@ func (w *Worker) showOne(ctx context.Context, s shown) error {
 }
 
 // fetch delivers to this worker's own mailbox what the leader's journal has for
-// it and nobody delivered: a leader may have died between the two (TRUST 3). The
+// it and nobody delivered: a leader may have died between the two (trust §3). The
 // mailbox stays the record of what was received.
 func (w *Worker) fetch(ctx context.Context) {
 	overdue := w.overdue()

@@ -312,7 +312,7 @@ var errTampered = errors.New("its instructions on the board are not the ones tha
 
 // onBoard marks the task in progress. Task files are a board that anybody can
 // write: a task whose instructions are not those of the assignment is refused
-// (TRUST 1).
+// (trust §1).
 func (w *Worker) onBoard(t *turn) error {
 	again := newBackoff()
 	for try := 1; ; try++ {
@@ -429,7 +429,7 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said
 const interrupted = "interrupted"
 
 // toPeer tells the lead of the last words to a peer in the turn that ends, not what
-// they are about beyond their summary (WIRE §1.12). "" when there were none.
+// they are about beyond their summary (protocol §1.12). "" when there were none.
 func (w *Worker) toPeer() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -445,7 +445,7 @@ func (w *Worker) toPeer() string {
 	return ""
 }
 
-// longestSummary is where real clients cut a summary (WIRE §1.18).
+// longestSummary is where real clients cut a summary (protocol §1.18).
 const longestSummary = 200
 
 // clip shortens s to n characters.

@@ -112,7 +112,7 @@ type Parts struct {
 	// holds it; nil: a record does.
 	Kept func() ([]mailbox.Entry, error)
 	// GateWait is how long the agent waits for an answer before it is told to
-	// retry later (TRUST 3); 0: as long as it takes.
+	// retry later (trust §3); 0: as long as it takes.
 	GateWait time.Duration
 	// Overdue is how old an order must be before the worker fetches it itself;
 	// 0 means 2 s.

@@ -1,7 +1,7 @@
 // Package atomicfile edits shared JSON files so that no reader ever sees half of
 // one and no two writers lose each other's work: the npm proper-lockfile lock
-// (WIRE §2.4), a queue among our own processes, whole-file replacement by copy,
-// splice and exchange, and the fsync policies (PERF, "Recommended design").
+// (protocol §2.4), a queue among our own processes, whole-file replacement by copy,
+// splice and exchange, and the fsync policies (docs/adr/0003-copy-splice-exchange.md).
 //
 //	err := atomicfile.Edit(ctx, path, atomicfile.Options{}, func(v atomicfile.View) ([]atomicfile.Splice, error) {
 //		return []atomicfile.Splice{{Offset: v.Size(), Insert: line}}, nil
@@ -9,7 +9,7 @@
 //
 // Per path the order is: in-process mutex, our flock on a sibling that is never
 // replaced (".<base>.flk"), the proper-lockfile directory ("<file>.lock", always
-// empty). One deadline covers all three (TRUST 6). The directory is the real
+// empty). One deadline covers all three (trust §6). The directory is the real
 // lock: it alone excludes other programs. The flock is a queue in front of it,
 // and the file it lies on holds the record of our holder, so that a directory
 // left behind by a killed process of ours is recognised and adopted at once.

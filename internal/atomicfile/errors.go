@@ -9,7 +9,7 @@ import (
 // Errors that callers branch on. The text around them names the file.
 var (
 	// ErrNotRegular refuses a symbolic link, FIFO, device or directory where a
-	// file is expected (USERS T9).
+	// file is expected.
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrTooLarge refuses a file, or a new content, over Options.MaxSize.
 	ErrTooLarge = errors.New("file too large")

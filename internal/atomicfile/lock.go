@@ -17,7 +17,7 @@ import (
 // proper-lockfile wants it) and returns its release. It fails with *LockedError
 // at the deadline. Release is idempotent and reports ErrLost for a lock that was
 // lost meanwhile. The lock directory is renewed at least every 3 s while it is
-// held (WIRE §2.4); our other processes wait for the release for their whole
+// held (protocol §2.4); our other processes wait for the release for their whole
 // deadline.
 func Lock(ctx context.Context, path string, o Options) (release func() error, err error) {
 	if _, err := Identify(path); err != nil {
@@ -156,7 +156,7 @@ var ownStart = sync.OnceValue(func() uint64 {
 // sleeper reports that the holder of the flock has neither written its record nor
 // renewed its lock directory for the stale time: it was stopped. Other programs
 // take its lock directory over now, so we do too, as one of them: an agent must
-// not stay deaf because another was stopped (USERS need 11).
+// not stay deaf because another was stopped.
 func (l *lock) sleeper(path string) bool {
 	if time.Since(l.w.start) < min(l.o.stale()/4, 500*time.Millisecond) {
 		return false
@@ -221,7 +221,7 @@ func (l *lock) release() error {
 
 // yield leaves the lock directory free for as long as we held it, while other
 // programs were seen lately: their retries are few and far between, ours come the
-// moment the flock is free (PERF C).
+// moment the flock is free.
 func (l *lock) yield() {
 	if time.Since(time.Unix(0, l.rec.foreign)) > 10*time.Second {
 		return

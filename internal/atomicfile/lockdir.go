@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The proper-lockfile directory (WIRE §2.4): made by mkdir, always empty, removed
+// The proper-lockfile directory (protocol §2.4): made by mkdir, always empty, removed
 // by rmdir, abandoned when its modification time is older than the stale time.
 
 // ownPerm is the mode of our lock directories, which no other program gives one

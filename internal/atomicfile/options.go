@@ -10,7 +10,7 @@ import (
 // SyncData the published content is whole, but the last edits may be missing.
 type Sync int
 
-// Sync policies (PERF A2).
+// Sync policies (FORMAT, "How a shared file changes").
 const (
 	SyncNone Sync = iota // nothing; what every peer does
 	SyncData             // the file's data before it is published
@@ -54,7 +54,7 @@ func (t Tier) String() string {
 	}
 }
 
-// Rank orders nested locks (TRUST 6). A goroutine that holds a rank may only
+// Rank orders nested locks (trust §6). A goroutine that holds a rank may only
 // take a higher one; in tests a violation panics (package ordertest). The zero rank is
 // not checked.
 type Rank int

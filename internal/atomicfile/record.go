@@ -10,7 +10,7 @@ import (
 )
 
 // A record says who holds a lock and how far it came. It lies in the flock file,
-// because the lock directory must stay empty (WIRE §2.4), and is written only
+// because the lock directory must stay empty (protocol §2.4), and is written only
 // under the flock. Whoever gets the flock and finds a record that does not say
 // free knows that its writer is dead, what lock directory that writer made, and
 // which temporary file it was about to exchange.

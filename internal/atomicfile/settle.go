@@ -6,7 +6,7 @@ import (
 )
 
 // patience is how long a reader waits for a torn write to become whole, try by
-// try: Claude Code writes config.json and task files in place (WIRE §2.2, §2.3).
+// try: Claude Code writes config.json and task files in place (protocol §2.2, §2.3).
 // About 100 ms.
 var patience = [...]time.Duration{
 	4 * time.Millisecond, 8 * time.Millisecond, 16 * time.Millisecond, 30 * time.Millisecond, 42 * time.Millisecond,

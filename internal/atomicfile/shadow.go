@@ -5,8 +5,8 @@ import "os"
 // A file of some size is not copied for every edit. The content that an edit displaced
 // stays beside it as ".<base>.shadow": it is the file as it was one edit before,
 // so only what lies behind the first difference has to be written into it to make
-// it the next content, which is then exchanged like any other (PERF, "shadow
-// exchange"). What an edit costs is what it changes, not what the file holds.
+// it the next content, which is then exchanged like any other. What an edit costs
+// is what it changes, not what the file holds.
 //
 // The displaced file may still be open somewhere, and whoever reads it must not
 // see it change. So it is written only under a write lease, which the kernel gives

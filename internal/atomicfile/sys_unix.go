@@ -16,7 +16,7 @@ import (
 const recordOffset = 0
 
 // openFlags are added to every open: no symbolic link in the last component, and
-// no waiting for the other end of a FIFO (USERS T9).
+// no waiting for the other end of a FIFO.
 const openFlags = unix.O_NOFOLLOW | unix.O_NONBLOCK
 
 // openRead opens a regular file for reading.

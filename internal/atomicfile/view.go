@@ -107,7 +107,7 @@ func openView(l *lock) (*view, error) {
 }
 
 // openRegular opens a regular file of at most limit bytes, following no symbolic
-// link and waiting for nobody (USERS T9).
+// link and waiting for nobody.
 func openRegular(path string, limit int64) (*os.File, fs.FileInfo, error) {
 	f, err := openRead(path)
 	if err != nil {

@@ -39,7 +39,7 @@ func (o *ours) mark(ctx context.Context) error {
 	return o.box.MarkRead(ctx, o.last[len(o.last)-1].ID)
 }
 
-// peers is what the real client and its clones do (WIRE §2.3).
+// peers is what the real client and its clones do (protocol §2.3).
 type peers struct{ path string }
 
 func (p peers) edit(change func([]map[string]any) []map[string]any) error {

@@ -18,7 +18,7 @@
 // What is sent to bridge:ID is durable and pushed until the editor says that it took
 // it: at least once. Everything else is a view, sent anew on each connection.
 //
-// FORMAT.md has the frames.
+// docs/sockets.md has the frames.
 package bridge
 
 import (

@@ -54,7 +54,7 @@ func askingTwice(t *testing.T) (r *rig, tool, plan string) {
 
 // TestForged: a control message that its claimed sender's journal does not have
 // is inert and leaves exactly one audit record, whoever it names and although it
-// names the real pending id (TRUST 1).
+// names the real pending id (trust §1).
 func TestForged(t *testing.T) {
 	testenv.Whole(t)
 	rounds := testenv.Scale(1, 100)

@@ -50,7 +50,7 @@ func thaw(t *testing.T, of, to string) {
 }
 
 // TestFrozen resumes a team that an older program left, whose requests are bound by an
-// older sum, verifies it and ends it (TRUST 2). Nothing that was allowed then runs now
+// older sum, verifies it and ends it (trust §2). Nothing that was allowed then runs now
 // without being asked again; what was denied stays denied.
 func TestFrozen(t *testing.T) {
 	testenv.Whole(t)

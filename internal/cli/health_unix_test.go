@@ -214,8 +214,8 @@ tasks:
   - {subject: after, owner: peer, after: [long], instructions: "sh -c true"}
 `
 
-// TestTwelveSituations is the matrix of ways to be, with the program's own processes
-// (USERS need 8): nobody who lives is called dead, every death is seen, and status,
+// TestTwelveSituations is the matrix of ways to be, with the program's own processes:
+// nobody who lives is called dead, every death is seen, and status,
 // why, pending and log agree.
 func TestTwelveSituations(t *testing.T) {
 	testenv.Whole(t)
@@ -430,7 +430,7 @@ func TestStallIsWatched(t *testing.T) {
 }
 
 // TestDeathIsSeen measures how long a death takes to be seen and to be on record: 5 s
-// at most (USERS need 8).
+// at most.
 func TestDeathIsSeen(t *testing.T) {
 	testenv.Whole(t)
 	const limit = 5 * time.Second

@@ -154,7 +154,7 @@ var (
 )
 
 // A hundred mixed requests of eight workers are cleared with at most twenty
-// commands, none of high risk by a group (USERS need 13).
+// commands, none of high risk by a group.
 func TestHundredRequestsTwentyCommands(t *testing.T) {
 	testenv.Whole(t)
 	const workers, requests, most = 8, 100, 20

@@ -80,7 +80,7 @@ func completeKinds(*cobra.Command, []string, string) ([]string, cobra.ShellCompD
 	return ks, cobra.ShellCompDirectiveNoFileComp
 }
 
-// decodedEntry is one object of `protocol decode` (DESIGN).
+// decodedEntry is one object of `protocol decode` (commands §4).
 type decodedEntry struct {
 	Kind     waggle.Kind     `json:"kind"`
 	Dialect  waggle.Dialect  `json:"dialect"`

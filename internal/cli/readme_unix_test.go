@@ -14,17 +14,17 @@ import (
 	"waggle/operator/supervise"
 )
 
-// readme is what stands in README between two texts.
-func readme(t *testing.T, from, to string) string {
+// guide is what stands in the guide to team files between two texts.
+func guide(t *testing.T, from, to string) string {
 	t.Helper()
-	b, err := os.ReadFile("../../README.md")
+	b, err := os.ReadFile("../../docs/guide/team-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(b), from)
 	part, _, ended := strings.Cut(rest, to)
 	if !found || !ended {
-		t.Fatalf("README has nothing between %q and %q", from, to)
+		t.Fatalf("the guide has nothing between %q and %q", from, to)
 	}
 	return part
 }
@@ -32,7 +32,7 @@ func readme(t *testing.T, from, to string) string {
 // played is one way to write a step, and what becomes of a task that plays it.
 type played struct{ step, status, why string }
 
-// stepForms has, for each row of README's table of steps, every way that it names.
+// stepForms has, for each row of the guide's table of steps, every way that it names.
 var stepForms = map[string][]played{
 	"`say: \"text\"`, or `{to, text, summary}`": {
 		{`{say: "text"}`, "completed", ""},
@@ -61,9 +61,9 @@ var stepForms = map[string][]played{
 		{`{fail: "why"}`, "open", "why"}},
 }
 
-// TestReadmeSteps runs every step that README names, in every way it may be written.
+// TestReadmeSteps runs every step that the guide names, in every way it may be written.
 func TestReadmeSteps(t *testing.T) {
-	table := readme(t, "| step | what it does |\n|---|---|\n", "\n\n")
+	table := guide(t, "| step | what it does |\n|---|---|\n", "\n\n")
 	var forms []played
 	rows := strings.Split(table, "\n")
 	for _, row := range rows {
@@ -74,7 +74,7 @@ func TestReadmeSteps(t *testing.T) {
 		forms = append(forms, stepForms[cell]...)
 	}
 	if len(rows) != len(stepForms) {
-		t.Errorf("README has %d steps, this test %d", len(rows), len(stepForms))
+		t.Errorf("the guide has %d steps, this test %d", len(rows), len(stepForms))
 	}
 	file, tasks := "team: steps\ndecide: {plan: auto}\npolicy: {allow: [Write, \"Bash(echo:*)\"]}\nmembers:\n", "tasks:\n"
 	for i, f := range forms {
@@ -129,11 +129,11 @@ tasks: [{subject: a, owner: short}, {subject: b, owner: long}]
 	}
 }
 
-// TestReadmeTeam runs the team file that README shows, with programs of its own for go
+// TestReadmeTeam runs the team file that the guide shows, with programs of its own for go
 // and make, and says yes to what it asks.
 func TestReadmeTeam(t *testing.T) {
 	var file string
-	for line := range strings.Lines(readme(t, "### Write a team file\n\n", "\n| key |")) {
+	for line := range strings.Lines(guide(t, "# Write a team file\n\n", "\n| key |")) {
 		file += strings.TrimPrefix(line, "    ")
 	}
 	h := newHome(t, "waggle")

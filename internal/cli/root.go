@@ -223,7 +223,7 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
-// failure is an error with --json (DESIGN).
+// failure is an error with --json (commands §1).
 type failure struct {
 	Error failureBody `json:"error"`
 }

@@ -53,7 +53,7 @@ the terminal when there is one.`,
 }
 
 // teamFile reads the file that was named, for this command. A file that was only found is not
-// consent: it asks, and headless it refuses (TRUST 7).
+// consent: it asks, and headless it refuses (trust §7).
 func (a *App) teamFile(ctx context.Context, verb string, args []string, headless bool) (*teamfile.File, error) {
 	if len(args) > 0 {
 		return teamfile.ReadFile(args[0])

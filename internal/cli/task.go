@@ -36,7 +36,7 @@ nobody. A task waits until the tasks it comes after are completed.`,
 
 // taskTeam picks the list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A
 // list may be there without its team: those of Claude Code outlive their
-// sessions (WIRE §4).
+// sessions (protocol §4).
 func (a *App) taskTeam() (operator.Operator, waggle.TeamName, error) {
 	op, err := a.op()
 	if err != nil {

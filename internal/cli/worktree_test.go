@@ -83,7 +83,7 @@ func (f *forest) file(yaml string) *teamfile.File {
 
 // TestWorkersCommitAtOnce runs eight workers that commit in one repository at the same
 // time: each commit is on the branch of its own member, the main checkout is as it
-// was, and no work is removed (USERS, need 24).
+// was, and no work is removed.
 func TestWorkersCommitAtOnce(t *testing.T) {
 	testenv.Whole(t)
 	f := newForest(t)

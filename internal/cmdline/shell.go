@@ -156,8 +156,8 @@ func (r ShellRule) Allows(words []string) bool {
 	return slices.Equal(r.Words, words[:len(r.Words)])
 }
 
-// ShellText returns TEXT of sh -c TEXT, which is judged as TEXT (DESIGN, "The team
-// file"): exactly three words, a shell by its plain name or in /bin, and -c alone
+// ShellText returns TEXT of sh -c TEXT, which is judged as TEXT (commands §7):
+// exactly three words, a shell by its plain name or in /bin, and -c alone
 // or with the letters e, l, u, x before it.
 func ShellText(words []string) (string, bool) {
 	if len(words) != 3 {

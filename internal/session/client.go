@@ -14,7 +14,7 @@ type Client string
 // The clients.
 const (
 	// Claude runs its PermissionRequest hook beside its own dialog: whoever answers first
-	// decides (CLAUDE-CODE 14.1).
+	// decides (client §2).
 	Claude Client = "claude"
 	// Codex has the same hook with the same answer, but runs it before its own prompt: as
 	// long as the hook waits, the person at the terminal cannot answer. So it waits a
@@ -79,7 +79,7 @@ func (c Client) formOf(tool string) Form {
 
 // reply is what a hook prints for a decision, as Claude Code documents it. Tools that
 // need their user (a plan, a question) take an allow only with their input
-// (CLAUDE-CODE 14.2).
+// (client §2).
 func reply(r Request) ([]byte, error) {
 	d := r.Decided
 	out := []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":`)

@@ -1,6 +1,6 @@
 // Package session keeps what ordinary sessions of coding agents ask their person:
 // sessions that waggle did not start and does not lead, in which a hook of ours runs
-// (TRUST 1, "session"; CLAUDE-CODE 14).
+// (trust §1, "session"; client §2, §3).
 //
 // Each session has a private journal, STATE/sessions/<session id>/session. The hook
 // process appends what the session asks and waits; any operator process decides, once,

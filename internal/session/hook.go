@@ -186,7 +186,7 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 }
 
 // record appends the request. A request of the same agent that is still open was
-// answered at home: an agent asks one thing at a time (CLAUDE-CODE 14.6).
+// answered at home: an agent asks one thing at a time (client §2).
 func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) {
 	nonce, err := h.Nonce()
 	if err != nil {

@@ -45,7 +45,7 @@ type Form string
 const (
 	FormTool     Form = "tool"     // permission for one tool call
 	FormPlan     Form = "plan"     // a verdict on a plan
-	FormQuestion Form = "question" // words: an answer that opens no gate (TRUST 3)
+	FormQuestion Form = "question" // words: an answer that opens no gate (trust §3)
 )
 
 // Opened is one process of a session.

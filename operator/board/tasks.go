@@ -18,7 +18,7 @@ import (
 	"waggle/team"
 )
 
-// TaskView is a task as `task list` shows it (DESIGN).
+// TaskView is a task as `task list` shows it (commands §4).
 type TaskView struct {
 	ID        task.ID     `json:"id"`
 	Subject   string      `json:"subject"`
@@ -235,7 +235,7 @@ func (b *board) note(t task.Task) string {
 }
 
 // runsOrdersOnly reports a member that does nothing but what it was ordered to:
-// it reads no board (TRUST 1).
+// it reads no board (trust §1).
 func runsOrdersOnly(m *control.Member) bool { return m.Agent == "exec" || m.Agent == "script" }
 
 // working finds the member whose turn runs a task.

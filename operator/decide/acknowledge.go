@@ -12,7 +12,7 @@ import (
 )
 
 // Divergence is a disagreement of the journals that stops all deciding: a member
-// took an answer or an order that the leader's journal does not have (TRUST 4).
+// took an answer or an order that the leader's journal does not have (trust §4).
 type Divergence struct {
 	Team   string `json:"team"`
 	Seq    uint64 `json:"seq"` // of its record: what Acknowledge names

@@ -27,7 +27,7 @@ type Answer struct {
 	Lesson *Lesson
 }
 
-// Decided is what became of an Answer (DESIGN, `approve`, `deny`).
+// Decided is what became of an Answer (commands §4).
 type Decided struct {
 	ID        string `json:"id"`
 	Decision  string `json:"decision"`

@@ -13,7 +13,7 @@ import (
 )
 
 // Lesson is a rule that is learned from an allow. It is a separate act: the
-// decision holds without it, and it needs the operator's own authority (TRUST 3).
+// decision holds without it, and it needs the operator's own authority (trust §3).
 // It goes to the members that asked, unless it is for the team, and always ends.
 type Lesson struct {
 	Rule policy.Rule

@@ -72,13 +72,13 @@ func asked(input json.RawMessage) (list []Asked) {
 	return list
 }
 
-// PendingItem is a request as `pending --json` lists it (DESIGN): these fields and
+// PendingItem is a request as `pending --json` lists it (commands §4): these fields and
 // no others. Of a network request the input is {"host","port"}, of a plan
 // {"plan"}.
 type PendingItem struct {
 	Team      string          `json:"team"` // "-": a session, in no team of ours
 	ID        string          `json:"id"`
-	Handle    string          `json:"handle"` // what people type for it (TRUST 2)
+	Handle    string          `json:"handle"` // what people type for it (trust §2)
 	Kind      string          `json:"kind"`
 	Member    string          `json:"member"`
 	Instance  string          `json:"instance"`
@@ -174,7 +174,7 @@ func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Q
 }
 
 // Changed is a request as it would be with another input: shown again, with its
-// own digest and risk (TRUST 3). Nothing is decided.
+// own digest and risk (trust §3). Nothing is decided.
 func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 const SessionTeam = "-"
 
 // LevelAnswers is the level of a session's requests: an answer here gates nothing, and
-// what the session's own rules allow is not seen (TRUST 1).
+// what the session's own rules allow is not seen (trust §1).
 const LevelAnswers = "answers, does not gate"
 
 // sessionStore is where what sessions asked is kept.
@@ -439,7 +439,7 @@ func (o Operator) given(ctx context.Context, s *session.Session, d *Decided) err
 }
 
 // GuardSessions refuses an answer that is given from inside a session or a member, and
-// records it: what an agent runs is not its person (TRUST 8).
+// records it: what an agent runs is not its person (trust §8).
 func (o Operator) GuardSessions(ctx context.Context, what string) error {
 	if o.Ancestors == nil {
 		return nil

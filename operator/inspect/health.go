@@ -12,7 +12,7 @@ import (
 // MemberState is how a member is: one word, the same for every face.
 type MemberState string
 
-// The states, and what each rests on (ARCHITECTURE, "How a member is").
+// The states, and what each rests on (docs/members.md).
 const (
 	StateStarting   MemberState = "starting"           // its process runs or is to come, and it takes no work yet
 	StateWorking    MemberState = "working"            // a turn runs

@@ -18,7 +18,7 @@ import (
 	"waggle/team"
 )
 
-// Status is a team at a glance (DESIGN, `status`).
+// Status is a team at a glance (commands §4).
 type Status struct {
 	Team   string `json:"team"`
 	Notice string `json:"notice"` // what is wrong with the team's directory or its journal; "" when nothing is

@@ -15,7 +15,7 @@ import (
 	"waggle/team"
 )
 
-// TeamRow is one team as `team list` shows it (DESIGN).
+// TeamRow is one team as `team list` shows it (commands §4).
 type TeamRow struct {
 	Name    string `json:"name"`
 	Dialect string `json:"dialect"` // named, session, or unreadable
@@ -111,7 +111,7 @@ func foreignLead(cfg *team.Config) (pid int, runs bool) {
 }
 
 // ForeignProcess looks at the process that another program's registry names as the
-// lead (WIRE §3, leadProcess): PID is 0 when it names none. A pid whose start time is
+// lead (protocol §3, leadProcess): PID is 0 when it names none. A pid whose start time is
 // another one's was given away since, and is gone.
 func ForeignProcess(cfg *team.Config) MemberFacts {
 	raw, ok := cfg.Unknown("leadProcess")

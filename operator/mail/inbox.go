@@ -13,7 +13,7 @@ import (
 	"waggle/team"
 )
 
-// InboxEntry is one message as `inbox` shows it (DESIGN).
+// InboxEntry is one message as `inbox` shows it (commands §4).
 type InboxEntry struct {
 	Index     int           `json:"index"`
 	From      string        `json:"from"`
@@ -146,7 +146,7 @@ func EntryOf(e mailbox.Entry) InboxEntry {
 }
 
 // MarkRead marks entries that Inbox returned. The lead's mailbox of a team that
-// another program leads is never touched (TRUST 5).
+// another program leads is never touched (trust §5).
 func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 	name, err := waggle.ParseTeam(in.Team)
 	if err != nil {

@@ -22,7 +22,7 @@ type AttachmentMessage struct {
 	Content string `json:"content"`
 }
 
-// Attach formats what is unread in an inbox as one message for an agent (WIRE §6.3),
+// Attach formats what is unread in an inbox as one message for an agent (protocol §6.3),
 // and keeps in the inbox only what is in it: MarkRead then marks exactly that. What
 // the machine of a member that waggle runs takes by itself is left out. The list is
 // empty when nothing is unread.

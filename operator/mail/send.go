@@ -51,7 +51,7 @@ type Message struct {
 	first  bool            // it is what a member was told to be, the first entry of its mailbox
 }
 
-// Sent is what became of a message to one recipient (DESIGN, `send`).
+// Sent is what became of a message to one recipient (commands §4).
 type Sent struct {
 	To     string   `json:"to"`
 	MsgID  string   `json:"msg_id"`
@@ -66,7 +66,7 @@ type Sent struct {
 // Err is the cause behind Error.
 func (s Sent) Err() error { return s.err }
 
-// maxSummary is where real clients cut a summary (WIRE §1.18).
+// maxSummary is where real clients cut a summary (protocol §1.18).
 const maxSummary = 200
 
 // refusal says which command does what a text pretends to be.

@@ -17,8 +17,7 @@ import (
 )
 
 // Delivery is how far a message has come. Each state has its evidence, and the
-// present one is the last that was reached (ARCHITECTURE, "What became of a
-// message").
+// present one is the last that was reached (docs/messages.md).
 type Delivery string
 
 // The states.

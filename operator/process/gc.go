@@ -66,7 +66,7 @@ type Kept struct {
 	Why    string `json:"why"`
 }
 
-// Collected is what GC found (DESIGN, `gc`).
+// Collected is what GC found (commands §4).
 type Collected struct {
 	Found []*Garbage `json:"found"`
 	Kept  []Kept     `json:"kept"`

@@ -18,7 +18,7 @@ import (
 
 // job is the work of a run: the tasks of its file, and those that were assigned
 // while it went on. What was assigned and what came of it is read from the
-// journals, never from the board (TRUST 1); the board says only what a task that
+// journals, never from the board (trust §1); the board says only what a task that
 // nobody has begun still waits for.
 type job struct {
 	board *task.List

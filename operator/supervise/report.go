@@ -18,7 +18,7 @@ import (
 	"waggle/operator/inspect"
 )
 
-// Report is how a run came out (DESIGN, `run report`).
+// Report is how a run came out (commands §4).
 type Report struct {
 	Team     string            `json:"team"`
 	Exit     int               `json:"exit"`
@@ -169,7 +169,7 @@ func (t *jobTask) report(lead *control.Leader, w *control.Worker) TaskReport {
 	return tr
 }
 
-// exit is the first code that applies: 5, 4, 3, 6, 7, 0 (DESIGN).
+// exit is the first code that applies: 5, 4, 3, 6, 7, 0 (commands §6).
 func (r *run) exit(workers map[control.Instance]*control.Worker) (int, string) {
 	switch {
 	case r.end.gone != nil:

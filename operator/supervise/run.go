@@ -52,7 +52,7 @@ type RunOptions struct {
 
 // Run brings a team up from a file, runs its tasks to completion, ends it by
 // handshake, and reports. The report is complete also when the error is not nil;
-// its Exit is the code to exit with (DESIGN, "run ends with the first that
+// its Exit is the code to exit with (commands §6, "run ends with the first that
 // applies").
 func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Report, error) {
 	if len(f.Tasks) == 0 {

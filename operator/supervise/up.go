@@ -271,7 +271,7 @@ func (o Operator) Abandon(ctx context.Context, s *operator.State, grace time.Dur
 }
 
 // accept keeps the team file that the operator named: the copy is the only one that
-// is read afterwards (TRUST 7). Beside it stands where it came from.
+// is read afterwards (trust §7). Beside it stands where it came from.
 func accept(dir home.Dir, f *teamfile.File) error {
 	path, o := dir.TeamFile(), atomicfile.Options{Sync: atomicfile.SyncData}
 	if err := atomicfile.WriteFile(path+".from", []byte(f.Path+"\n"), o); err != nil {

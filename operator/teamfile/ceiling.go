@@ -14,7 +14,7 @@ import (
 	"waggle/policy"
 )
 
-// Config is the user's own file (DESIGN, "the user's defaults"). Only the operator's
+// Config is the user's own file (FORMAT, "Terms"). Only the operator's
 // command line reads it; no team file sets any of it.
 type Config struct {
 	Ceiling control.Ceiling
@@ -79,7 +79,7 @@ func (c *checker) ceiling(to *control.Ceiling, y yamlCeiling) {
 }
 
 // Under refuses a team file that asks for more than the user's ceiling lets be: what
-// its lines say is not consented to (TRUST 7). The default mode, which a file has that
+// its lines say is not consented to (trust §7). The default mode, which a file has that
 // names none, is narrowed instead. c may be nil.
 func (f *File) Under(c *control.Ceiling) error {
 	if !c.Bounds() {

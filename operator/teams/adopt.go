@@ -270,7 +270,7 @@ func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.I
 	}
 }
 
-// ownSocket looks where Claude Code puts the socket of a session (WIRE §8).
+// ownSocket looks where Claude Code puts the socket of a session (protocol §8).
 func (o Operator) ownSocket(pid int) Control {
 	dir := os.TempDir()
 	for _, kv := range o.Environ {

@@ -85,7 +85,7 @@ type Restored struct {
 //
 // Authority never comes out of a file: what the backup holds of journals is kept to
 // be read. A team that waggle led gets a new identity and journal, unless the
-// journal that is here is that of the same team (TRUST 2), which then goes on.
+// journal that is here is that of the same team (trust §2), which then goes on.
 // Control messages that lie in the lead's mailbox are old ones to a new journal,
 // and are not judged.
 func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) (_ *Restored, err error) {

@@ -34,7 +34,7 @@ type joinToken struct {
 	Member  teamfile.FileMember `json:"member"`
 }
 
-// Minted is a token that lets one process join a team, once (TRUST 2: a membership
+// Minted is a token that lets one process join a team, once (trust §2: a membership
 // is an instance of its own).
 type Minted struct {
 	Team    string `json:"team"`

@@ -21,7 +21,7 @@ import (
 func init() { atomicfile.CheckOrder(enter) }
 
 // ranks are the ranked locks that each goroutine holds. A lock that could close a
-// circle panics before it could deadlock (TRUST 6).
+// circle panics before it could deadlock (trust §6).
 var ranks = struct {
 	sync.Mutex
 	held map[uint64][]rankedLock
@@ -49,7 +49,7 @@ func enter(rank atomicfile.Rank, path string, wait bool) (leave func()) {
 		if h.rank == atomicfile.RankLease && rank == atomicfile.RankLease {
 			continue // nobody waits for a lease, so no circle can close
 		}
-		panic(fmt.Sprintf("atomicfile: lock order: %v %s wanted while holding %v %s (TRUST 6)", rank, path, h.rank, h.path))
+		panic(fmt.Sprintf("atomicfile: lock order: %v %s wanted while holding %v %s (trust §6)", rank, path, h.rank, h.path))
 	}
 	ranks.held[id] = append(ranks.held[id], lock)
 	return sync.OnceFunc(func() {

@@ -1,0 +1,91 @@
+package waggle_test
+
+import (
+	"cmp"
+	"fmt"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle/internal/docgen/section"
+)
+
+// TestPackagesPage: docs/packages.md has every package with its row, and the first
+// sentence of its comment. -update writes it.
+func TestPackagesPage(t *testing.T) {
+	const page = "docs/packages.md"
+	have := textOf(t, page)
+	want, err := section.Fill(have, func(name, old string) (string, error) {
+		switch name {
+		case "packages":
+			return packageTable(t, archRows), nil
+		case "test packages":
+			return packageTable(t, archHelpers), nil
+		}
+		return "", fmt.Errorf("there is no section %q", name)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(page, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if have != want {
+		t.Errorf("%s is not what the packages say of themselves; go test . -run TestPackagesPage -update", page)
+	}
+}
+
+// packageTable lists the packages of rows that are written, the lowest row first.
+func packageTable(t *testing.T, rows map[string]archRow) string {
+	t.Helper()
+	var dirs []string
+	for dir := range rows {
+		if _, err := os.Stat(dir); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.SortFunc(dirs, func(a, b string) int {
+		return cmp.Or(cmp.Compare(rows[a].row, rows[b].row), cmp.Compare(a, b))
+	})
+	var b strings.Builder
+	b.WriteString("| row | package | what it is | why it is in this row |\n|---|---|---|---|\n")
+	for _, dir := range dirs {
+		name := dir
+		if name == "." {
+			name = "waggle"
+		}
+		fmt.Fprintf(&b, "| %d | `%s` | %s | %s |\n", rows[dir].row, name, strings.ReplaceAll(synopsis(t, dir), "|", `\|`), rows[dir].why)
+	}
+	return b.String()
+}
+
+// synopsis is the first sentence of a package's comment.
+func synopsis(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Doc != nil {
+			return new(doc.Package).Synopsis(f.Doc.Text())
+		}
+	}
+	t.Errorf("%s has no package comment", dir)
+	return ""
+}
