@@ -2,6 +2,7 @@ package home
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -22,6 +23,24 @@ func (d Dir) TryLead() (release func() error, held bool, err error) {
 		return nil, false, release()
 	}
 	return release, true, nil
+}
+
+// Led reports whether a process leads. It takes nothing, and makes and changes no file.
+func (d Dir) Led() (bool, error) {
+	if by, ok := d.leads(); ok && by.PID != os.Getpid() && by.Alive() {
+		return true, nil
+	}
+	return d.Leased(d.LeaderLease())
+}
+
+// Leased reports whether a process holds the lease at path, without taking it. What has the
+// place of the lease file and is none is held by nobody.
+func (d Dir) Leased(path string) (bool, error) {
+	held, err := atomicfile.Flocked(path)
+	if errors.Is(err, atomicfile.ErrNotRegular) {
+		return false, nil
+	}
+	return held, err
 }
 
 // TryLease takes the lease at path without waiting. What has the place of the lease file

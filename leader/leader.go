@@ -100,6 +100,8 @@ type Leader struct {
 	p      Parts
 	poller poll.Poller
 	began  time.Time
+	// preview: nothing is overdue by itself (Preview).
+	preview bool
 
 	passing sync.Mutex                 // held for a pass
 	pause   pause                      // after one that failed; with passing
@@ -338,10 +340,10 @@ func (l *Leader) Apply(ctx context.Context) error {
 func (l *Leader) decide(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.p.Minter.Now()
-	if err := l.verdicts(ctx, l.p.Fold.Due(now)); err != nil {
+	if err := l.verdicts(ctx, l.due()); err != nil {
 		return err
 	}
+	now := l.p.Minter.Now()
 	if len(l.p.Fold.Lapse(now)) > 0 {
 		if err := l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Lapse(now), nil }); err != nil {
 			return err

@@ -28,7 +28,7 @@ func (o Operator) Divergence(ctx context.Context, name waggle.TeamName) (*Diverg
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	return divergence(s), nil

@@ -24,7 +24,7 @@ func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	qs := []Question{}
@@ -43,7 +43,7 @@ func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	r, err := findPlan(s.Lead, of, rev)

@@ -49,7 +49,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	var only control.Instance

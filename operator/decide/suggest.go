@@ -58,7 +58,7 @@ func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggesti
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	calls, err := calls(s)

@@ -253,7 +253,7 @@ func (k *looker) output(m *control.Member, f *MemberFacts, g *Signs) {
 }
 
 func (k *looker) mailbox(ctx context.Context, m *control.Member, g *Signs) {
-	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{})
+	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{Unmended: true})
 	var unread []mailbox.Entry
 	if err == nil {
 		unread, err = box.Unread(ctx)

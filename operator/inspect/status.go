@@ -117,12 +117,12 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		}
 	}
 	if s.Broken == nil {
-		if _, err := o.Pass(ctx, s); operator.Unpassing(err) != nil {
+		if _, err := o.Preview(ctx, s); operator.Unpassing(err) != nil {
 			return nil, err
 		}
 	}
 	st.Notice, st.Ceiling = notice(s.Lead.Noticed), decide.ViewCeiling(s.Lead.Policy)
-	if err := s.Writable(); operator.Passing(err) {
+	if err := s.Room(); operator.Passing(err) {
 		st.Full, st.Notice = true, fmt.Sprintf("nothing can be recorded, so nothing is decided until that is over: %v", err)
 	}
 	if s.Broken != nil {

@@ -84,7 +84,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	return y, nil
 }
 
-// present opens the team that is there, after a leader pass when nobody leads it;
+// present opens the team that is there, as a leader pass would find it when nobody leads it;
 // else the record of the one that was. Nil: another program leads it.
 func (o Operator) present(ctx context.Context, of string) (s *operator.State, live bool, err error) {
 	name, err := o.Pick(of)
@@ -102,7 +102,7 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 		return nil, false, err
 	}
 	if s.Broken == nil {
-		_, err = o.Pass(ctx, s)
+		_, err = o.Preview(ctx, s)
 	}
 	return s, true, err
 }
@@ -183,15 +183,11 @@ func (y *Why) fromProcess(s *operator.State, m *control.Member) {
 	default:
 		y.add(fromProcess, m.ProcAt, "process %d, which started then, is gone; whatever has that number now is another", id.PID)
 	}
-	release, free, err := s.Dir.TryLease(s.Dir.ProcessLease(m.Instance))
+	held, err := s.Dir.Leased(s.Dir.ProcessLease(m.Instance))
 	switch {
 	case err != nil:
 		y.add(fromProcess, time.Time{}, "its lease cannot be looked at: %v", err)
-	case free:
-		if err := release(); err != nil {
-			y.add(fromProcess, time.Time{}, "its lease cannot be let go: %v", err)
-			return
-		}
+	case !held:
 		y.add(fromProcess, time.Time{}, "nobody holds its lease: no process of it works")
 	default:
 		y.add(fromProcess, time.Time{}, "its lease is held: a process of it works")
@@ -240,7 +236,7 @@ func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
 	if err != nil {
 		return
 	}
-	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{})
+	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{Unmended: true})
 	if err != nil {
 		y.add(fromMailbox, time.Time{}, "%v", err)
 		return

@@ -124,7 +124,7 @@ func (v *survey) look(ctx context.Context, o Operator) error {
 	}
 	v.boxes, v.now = nil, o.Minter.Now()
 	for _, n := range names {
-		box, err := o.Box(v.cfg, n, nil)
+		box, err := o.ReadBox(v.cfg, n, nil)
 		if err != nil {
 			return err
 		}
