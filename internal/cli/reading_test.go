@@ -13,6 +13,8 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/operator/decide"
+	"waggle/policy"
 	"waggle/spawn"
 )
 
@@ -55,6 +57,117 @@ func TestReadingWritesNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReadingMendsNothing: what has the place of one of STATE's directories and a mailbox
+// that is broken stay as they are while somebody reads; what can be read of the mailbox is
+// shown. The next command that acts sets aside and mends.
+func TestReadingMendsNothing(t *testing.T) {
+	c := waitingCrowd(t)
+	box := filepath.Join(c.op.Root.InboxesDir("crowd"), "team-lead.json")
+	whole, err := os.ReadFile(box)
+	c.must(err)
+	c.must(os.WriteFile(box, whole[:len(whole)-4], 0o600))
+	c.must(os.RemoveAll(c.s.Dir.Tools()))
+	c.must(os.WriteFile(c.s.Dir.Tools(), nil, 0o600))
+	for _, line := range []string{"status", "why worker1", "pending", "show REQUEST", "inbox", "inbox --json", "msg list", "task list", "digest", "team show"} {
+		before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
+		out, code := c.reads(line)
+		if after := snapshot(t, c.op.Root.Path, c.op.Home.Path); !slices.Equal(before, after) {
+			t.Errorf("waggle %s wrote:\n%s", line, changed(before, after))
+		}
+		if code != 0 {
+			t.Errorf("waggle %s: code %d\n%s", line, code, out)
+		}
+	}
+	if out, _ := c.reads("inbox"); !strings.Contains(out, "go test") || !strings.Contains(out, "is broken") {
+		t.Errorf("the broken mailbox is shown as\n%s", out)
+	}
+	if out, code := c.reads("approve REQUEST"); code != 0 {
+		t.Errorf("approve: code %d\n%s", code, out)
+	}
+	if kept, _ := filepath.Glob(box + ".corrupt-*"); len(kept) != 1 {
+		t.Errorf("the acting command kept %v", kept)
+	}
+	if _, err := os.Lstat(c.s.Dir.Tools()); !os.IsNotExist(err) {
+		t.Errorf("what had the place of tools: %v", err)
+	}
+}
+
+// TestReadingShowsWhatAPassFinds: questions that nobody has taken in are listed with the id,
+// digest, handle and group that they have on record afterwards; what the system answers is
+// not listed.
+func TestReadingShowsWhatAPassFinds(t *testing.T) {
+	c := newCrowdUnder(t, 2, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Decide: map[policy.Gate]policy.Decider{policy.GatePlan: policy.DecideAuto}})
+	c.call(c.askers[0], "Bash", "command", "go test ./a")
+	c.call(c.askers[1], "Bash", "command", "go test ./b")
+	c.ask(c.askers[1], waggle.KindPlanApprovalRequest, control.Ask{Plan: "look, then leap"})
+	shown := func() (s []string) {
+		t.Helper()
+		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
+		c.must(err)
+		for _, q := range qs {
+			s = append(s, strings.Join([]string{q.ID, q.Digest, q.Handle, q.Status, q.Risk}, " "))
+		}
+		for _, g := range decide.Groups(qs) {
+			s = append(s, g.ID)
+		}
+		return s
+	}
+	before := shown()
+	status := c.prints("status")
+	if n := len(c.onRecord()); n != 0 {
+		t.Fatalf("%d requests are on record before the pass", n)
+	}
+	if led, err := c.op.Pass(t.Context(), c.s); led || err != nil {
+		t.Fatal(led, err)
+	}
+	if n := len(c.onRecord()); n != 3 {
+		t.Fatalf("%d requests are on record after it", n)
+	}
+	if after := shown(); !slices.Equal(before, after) || len(before) != 2+1 {
+		t.Errorf("before a pass\n%s\nafter it\n%s", strings.Join(before, "\n"), strings.Join(after, "\n"))
+	}
+	if !strings.Contains(status, "2 wait for your decision") {
+		t.Errorf("status before the pass:\n%s", status)
+	}
+}
+
+// TestReadingShowsOverdue: a question whose deadline passed while nobody led is listed as
+// expired until a command that acts records that.
+func TestReadingShowsOverdue(t *testing.T) {
+	c := newCrowdUnder(t, 1, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Deadline: 1})
+	c.call(c.askers[0], "Bash", "command", "go test ./a")
+	for range 2 {
+		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
+		c.must(err)
+		if len(qs) != 1 || qs[0].Status != decide.StatusExpired || qs[0].Answer != nil {
+			t.Fatalf("%+v", qs)
+		}
+		q, err := decide.Of(c.op).Show(t.Context(), "crowd", qs[0].ID)
+		c.must(err)
+		if q.Status != decide.StatusExpired {
+			t.Fatalf("%+v", q)
+		}
+	}
+	if n := len(c.onRecord()); n != 0 {
+		t.Fatalf("%d requests are on record", n)
+	}
+	_, err := c.op.Pass(t.Context(), c.s)
+	c.must(err)
+	if rs := c.onRecord(); len(rs) != 1 || rs[0].Decided == nil || rs[0].Decided.Via != control.ViaExpiry {
+		t.Errorf("after a pass: %+v", rs)
+	}
+	if qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false); err != nil || len(qs) != 0 {
+		t.Errorf("after a pass %v, %v", qs, err)
+	}
+}
+
+// onRecord are the requests in the leader's journal.
+func (c *crowd) onRecord() []*control.Request {
+	c.t.Helper()
+	c.must(c.s.Journal.Refresh(c.t.Context()))
+	return c.s.Lead.Requests
 }
 
 // waitingCrowd is a team that nobody has led since its members asked: worker1 a tool call

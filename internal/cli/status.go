@@ -67,7 +67,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 	if a.flags.json {
 		return a.document(st)
 	}
-	lead := "nobody leads it now; commands do what is due"
+	lead := "nobody leads it now; the next command that acts does what is due"
 	switch {
 	case st.Leader.By != "waggle":
 		lead = "led by " + st.Leader.By
