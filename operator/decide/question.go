@@ -182,7 +182,7 @@ func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Q
 }
 
 // Changed is a request as it would be with another input: shown again, with its
-// own digest and risk (trust §3). Nothing is decided.
+// own digest and risk (trust §3). Nothing is decided or recorded.
 func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {

@@ -458,7 +458,11 @@ func (k *looker) confirm(ctx context.Context) error {
 	for i := range was {
 		k.watched[i] = stallWatched
 	}
-	return nil
+	if k.s.Broken != nil || k.s.Lead.Ended != nil {
+		return nil
+	}
+	_, err := k.o.Preview(ctx, k.s) // Refresh has forgotten the first
+	return err
 }
 
 // first is the seq of the oldest order that a member has not applied, 0 for none.

@@ -37,7 +37,7 @@ type Evidence struct {
 }
 
 // Why tells how a member is, since when, and what says so. A member that has left
-// is found too, and one of a team that has ended (see Past).
+// is found too, and one of a team that has ended (see Past). Like Status it only reads.
 func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	s, live, err := o.present(ctx, of)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		return nil, err
 	}
 	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: string(m.Trust), Evidence: []Evidence{}}
-	ms, g, w, err := o.one(ctx, s, m)
+	m, ms, g, w, err := o.one(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}
@@ -296,22 +296,26 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 }
 
-// one is a single member as status has it.
-func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (MemberStatus, *Signs, *control.Worker, error) {
+// one is a single member as status has it. The fold may have been made again: it returns the
+// member of the present one.
+func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (*control.Member, MemberStatus, *Signs, *control.Worker, error) {
 	_, led, err := o.Live(s)
 	if err != nil {
-		return MemberStatus{}, nil, nil, err
+		return m, MemberStatus{}, nil, nil, err
 	}
 	k := o.looker(ctx, s, led)
 	f, g, w := k.look(ctx, m)
 	if f.suspect() {
 		if err := k.confirm(ctx); err != nil {
-			return MemberStatus{}, nil, nil, err
+			return m, MemberStatus{}, nil, nil, err
+		}
+		if now, ok := s.Lead.ByInstance(m.Instance); ok {
+			m = now
 		}
 		k.now = o.Minter.Now()
 		f, g, w = k.look(ctx, m)
 	}
-	return memberStatus(m, w, f, g), g, w, nil
+	return m, memberStatus(m, w, f, g), g, w, nil
 }
 
 func (y *Why) fromTerminal(t *TerminalSign) {
