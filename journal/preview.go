@@ -10,26 +10,31 @@ import (
 // nowhere: what would be so if they were. It begins where j stands. The next Refresh or
 // Append of j makes the fold again from what is on disk, and ends the use of the Preview. A
 // fold that is not Tentative cannot be made again: then the Preview refuses every append.
-func (j *File) Preview() Journal {
+func (j *File) Preview() *Preview {
 	at := j.at.chain
 	at.epochs = maps.Clone(at.epochs)
-	return &preview{of: j, at: at}
+	return &Preview{of: j, at: at}
 }
 
-type preview struct {
-	of *File
-	at chain
+// Preview is a Journal in memory that goes on from a File (File.Preview).
+type Preview struct {
+	of   *File
+	at   chain
+	recs []Record
 }
 
-var _ Journal = (*preview)(nil)
+var _ Journal = (*Preview)(nil)
 
 var errPreview = errors.New("journal: a preview needs a fold that can be made again")
 
+// Records are those that were appended to the preview. No journal holds them.
+func (p *Preview) Records() []Record { return p.recs }
+
 // Refresh implements Journal: a preview stays what it was when it began.
-func (p *preview) Refresh(ctx context.Context) error { return ctx.Err() }
+func (p *Preview) Refresh(ctx context.Context) error { return ctx.Err() }
 
 // Append implements Journal. After an error the preview cannot be used any more.
-func (p *preview) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
+func (p *Preview) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
 	fold := p.of.tentative()
 	switch {
 	case ctx.Err() != nil:
@@ -62,6 +67,7 @@ func (p *preview) Append(ctx context.Context, w Writer, propose func() ([]Draft,
 		p.at.pass(l)
 		p.at.count(l.Record)
 	}
+	p.recs = append(p.recs, recs...)
 	return recs, nil
 }
 

@@ -172,6 +172,7 @@ type State struct {
 	Kept           []KeptWorktree
 	Broken         error                     // of the leader's journal, where it is shown all the same (readable)
 	Dropped        map[control.Instance]bool // their control groups are gone
+	Found          []journal.Record          // what the last Preview folded into Lead and no journal holds
 	Claim          *Claim                    // of its name, while it is being raised; nil: nobody raises it here
 
 	Mu   sync.Mutex    // guards what follows: members are ended all at once
@@ -291,12 +292,17 @@ func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
 	if err == nil {
 		err = s.Journal.Refresh(ctx)
 	}
-	if j, ok := s.Journal.(interface{ Preview() journal.Journal }); ok && err == nil && !led {
-		if err = leader.Preview(ctx, o.Passing(s), j.Preview(), s.Lead); err != nil {
-			err = errors.Join(err, s.Journal.Refresh(ctx)) // it may have stopped in the middle
-		}
+	s.Found = nil
+	j, ok := s.Journal.(*journal.File)
+	if !ok || led || err != nil {
+		return led, err
 	}
-	return led, err
+	p := j.Preview()
+	if err = leader.Preview(ctx, o.Passing(s), p, s.Lead); err != nil {
+		return led, errors.Join(err, j.Refresh(ctx)) // it may have stopped in the middle
+	}
+	s.Found = p.Records()
+	return led, nil
 }
 
 // Guard refuses a command that a member's process runs in the operator's name,

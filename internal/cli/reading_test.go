@@ -10,10 +10,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle"
 	"waggle/control"
 	"waggle/operator/decide"
+	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/spawn"
 )
@@ -130,6 +132,32 @@ func TestReadingShowsWhatAPassFinds(t *testing.T) {
 	}
 	if !strings.Contains(status, "2 wait for your decision") {
 		t.Errorf("status before the pass:\n%s", status)
+	}
+}
+
+// TestDigestShowsWhatAPassFinds: a member that died while nobody led is told by digest, as
+// often before a pass as after it.
+func TestDigestShowsWhatAPassFinds(t *testing.T) {
+	c := waitingCrowd(t)
+	died := func() (n int) {
+		t.Helper()
+		d, err := inspect.Of(c.op).Digest(t.Context(), "crowd", time.Time{})
+		c.must(err)
+		for _, m := range d.Members {
+			if m.Member == "worker2" && m.What == "died" {
+				n++
+			}
+		}
+		if len(d.Waiting) != 3 {
+			t.Errorf("waiting: %+v", d.Waiting)
+		}
+		return n
+	}
+	before := died()
+	_, err := c.op.Pass(t.Context(), c.s)
+	c.must(err)
+	if after := died(); before != 1 || after != 1 {
+		t.Errorf("told %d times before a pass, %d times after it", before, after)
 	}
 }
 
