@@ -9,10 +9,11 @@ import (
 	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
+	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
-	"waggle/operator/board"
 	"waggle/policy"
+	"waggle/task"
 )
 
 // TestPreview: while nobody leads, a preview has the question that lies in the lead's
@@ -25,10 +26,28 @@ func TestPreview(t *testing.T) {
 		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
 		return agent.Result{Failed: !out.Allowed}, err
 	})
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "make it", Owner: "ann"}); err != nil {
+	list, err := task.Open(op.Root.TasksDir("api"), "api", task.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := list.Create(t.Context(), task.Task{Subject: "make it", Description: "make it", Owner: "ann"})
+	if err != nil {
 		t.Fatal(err)
 	}
 	s := tm.State()
+	mint, err := op.Minter.Mint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
+		m, _ := s.Lead.Member("ann")
+		return s.Lead.Assign(m, control.Task{ID: string(made.ID), Subject: "make it", Instructions: "make it"}, policy.RoleOperator, mint)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := op.Pass(t.Context(), s); err != nil { // sends it
+		t.Fatal(err)
+	}
 	recorded := func() int {
 		t.Helper()
 		recs, err := s.Records()
