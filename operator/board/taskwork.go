@@ -109,7 +109,7 @@ func (b *board) member(name waggle.MemberName) (*team.Member, error) {
 // AssignTask makes a member the owner of a task. A member that waggle runs is
 // ordered to do it: the order goes on record in the leader's journal, and only
 // that makes it run (trust §1); a member that is working on it is left alone.
-// Anybody else's mailbox gets a task_assignment (WIRE §4). Assigning a task again
+// Anybody else's mailbox gets a task_assignment (protocol §4). Assigning a task again
 // to the member that failed it orders it anew. It takes a leader pass when nobody leads.
 func (o Operator) AssignTask(ctx context.Context, name waggle.TeamName, id task.ID, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
 	b, err := o.board(ctx, "task assign", name, false)
@@ -298,8 +298,8 @@ func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName,
 // ClaimTask gives a task that nobody has to a member that asks for it, and sets
 // it in progress (protocol §4); id "" is the first that can be had. A member has one
 // in progress at a time. It is words on the board and orders nobody to do
-// anything: members that only run what they are ordered to cannot claim. It takes a leader pass when
-// nobody leads.
+// anything: members that only run what they are ordered to cannot claim. It takes a
+// leader pass when nobody leads.
 func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
 	b, err := o.board(ctx, "task claim", name, false)
 	if err != nil {
