@@ -23,7 +23,7 @@ const (
 	TidingAllIdle Tiding = "all idle" // nobody works any more, once for what the lead gave
 )
 
-// News is one thing to tell the lead's session.
+// News is one event that the lead's session is told.
 type News struct {
 	Seq    journal.Seq       `json:"seq"` // the record that made it news
 	Time   time.Time         `json:"time"`

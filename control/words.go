@@ -209,8 +209,8 @@ func (l *Leader) passed(o *Order) {
 	}
 }
 
-// Underway lists what lies in the mailbox of a member that speaks by file, as far as is
-// known: orders to it, and words. What becomes of them its mailbox shows.
+// Underway lists the orders and words in the mailbox of a member that speaks by file,
+// as far as the journal knows. The mailbox shows what becomes of them.
 func (l *Leader) Underway(m *Member) []*Order {
 	var os []*Order
 	for _, o := range l.open {
