@@ -9,7 +9,7 @@ import (
 	"waggle/journal"
 )
 
-// Tiding says why a member's status is worth a turn of the lead's session.
+// Tiding is the reason why a member's status starts a turn of the lead's session.
 type Tiding string
 
 // A status message moves the leader's record of its member, every time. It is told
