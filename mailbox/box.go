@@ -99,11 +99,10 @@ func (b *Box) makeDir() error {
 	return err
 }
 
-// Entries returns every entry in file order; a mailbox without a file has none.
-// It takes no lock, unless the file stays broken for 30 ms: then it is mended (but for
-// Options.Unmended),
-// and if somebody holds its lock the error is a *LockedError. Locked never looks
-// like empty.
+// Entries returns every entry in file order; a mailbox without a file has none. It
+// takes no lock, unless the file stays broken for 30 ms: then Entries repairs it under
+// the lock (not with Options.Unmended), and returns a *LockedError when another process
+// holds the lock. A locked mailbox is never reported as empty.
 func (b *Box) Entries(ctx context.Context) ([]Entry, error) {
 	c, err := b.load(ctx, true)
 	if err != nil {
