@@ -28,6 +28,16 @@ func Process(t testing.TB, env ...string) spawn.Identity {
 	return start(t, spawn.ProcessBackend(), []string{program, "3600"}, env)
 }
 
+// Shell is Process with a script. Its group ends with the test.
+func Shell(t testing.TB, script string) spawn.Identity {
+	t.Helper()
+	program, err := spawn.LookPath("sh", []string{"PATH=/usr/bin:/bin"})
+	if err != nil {
+		t.Skip(err)
+	}
+	return start(t, spawn.ProcessBackend(), []string{program, "-c", script}, []string{"PATH=/usr/bin:/bin"})
+}
+
 func start(t testing.TB, b spawn.Backend, argv, env []string) spawn.Identity {
 	t.Helper()
 	p, err := b.Start(t.Context(), spawn.Spec{Argv: argv, Dir: t.TempDir(), Env: env, Log: filepath.Join(t.TempDir(), "log")})

@@ -178,6 +178,44 @@ func TestFinish(t *testing.T) {
 	}
 }
 
+// TestPlaces: what is put away gets a directory of its own, named by the time, in the archive
+// of the last team of its name, or beside the teams' own.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	r.Op.Minter.Now = func() time.Time { return time.Date(2026, 2, 3, 4, 5, 6, 7e6, time.FixedZone("", 3600)) }
+	o := process.Of(r.Op)
+	place, err := o.NewPlace(s.Dir.Archive())
+	if err != nil || place != filepath.Join(s.Dir.Archive(), "20260203T030506.007Z") || !there(place) {
+		t.Errorf("%s, %v", place, err)
+	}
+	if again, err := o.LeftPlace("api"); err != nil || again != place {
+		t.Errorf("%s, %v", again, err)
+	}
+	if other, err := o.LeftPlace("web"); err != nil || filepath.Dir(other) != r.Op.Home.Leftover(r.Op.RootURL, "web") || !there(other) {
+		t.Errorf("%s, %v", other, err)
+	}
+}
+
+// TestFreeLease: a lease that another program holds for longer than a pass is made free.
+func TestFreeLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := rig(t)
+		o := process.Of(r.Op)
+		must(t, o.FreeLease(t.Context(), s))
+		release, held, err := s.Dir.TryLead()
+		if err != nil || !held {
+			t.Fatal(held, err)
+		}
+		defer func() { _ = release() }()
+		began := time.Now()
+		must(t, o.FreeLease(t.Context(), s))
+		if led, err := o.IsLed(s); led || err != nil || time.Since(began) < time.Second {
+			t.Errorf("it is led: %v, %v, after %s", led, err, time.Since(began))
+		}
+	})
+}
+
 // TestMailLeft: what was written to a team that is over is put into its archive, or beside
 // the teams' own when there was none.
 func TestMailLeft(t *testing.T) {

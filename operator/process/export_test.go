@@ -23,6 +23,9 @@ var (
 	NotOurs    = notOurs
 	TreeError  = worktreeError
 	Crashed    = crashed
+
+	StopUnrecorded = Operator.stopUnrecorded
+	DownUnrecorded = Operator.downUnrecorded
 )
 
 // Act ends one thing that was found.

@@ -245,6 +245,47 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestMarkedByAccident: what only carries a member's mark, below somebody who has not, is kept
+// and told.
+func TestMarkedByAccident(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	ann := r.Enlist(s, "ann")
+	shell := operatortest.Shell(t, mark(s, ann)+" sleep 3600 & wait")
+	var below spawn.Identity
+	testenv.Eventually(t, "the shell has started it", func() bool {
+		ids, err := spawn.Descendants(shell.PID)
+		if err != nil || len(ids) != 1 || !strings.HasPrefix(strings.Join(spawn.Argv(ids[0].PID), " "), "sleep") {
+			return false
+		}
+		below = ids[0]
+		return true
+	})
+	said := &heard{}
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Tell: said.tell})
+	if err != nil || end.Step != spawn.RungGone || !below.Alive() {
+		t.Errorf("%+v, %v, it runs: %v", end, err, below.Alive())
+	}
+	if said.of(operator.NoteNotOurs, fmt.Sprintf("pid %d (sleep 3600) has the member's mark in its environment, but runs below pid %d", below.PID, shell.PID)) != 1 {
+		t.Errorf("told %+v", said.notes)
+	}
+	c, err := process.Of(r.Op).GC(t.Context(), "api", true)
+	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "it is not ended") || !below.Alive() {
+		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
+	}
+}
+
+// TestDropLeft: the control groups of a member are looked at once it has left, and once.
+func TestDropLeft(t *testing.T) {
+	r, s := rig(t)
+	ann, bob := r.Enlist(s, "ann"), r.Enlist(s, "bob")
+	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftStopped))
+	process.DropLeft(s)
+	if !s.Dropped[ann.Instance] || s.Dropped[bob.Instance] {
+		t.Errorf("%+v", s.Dropped)
+	}
+}
+
 // repository is a git checkout with a commit.
 func repository(t *testing.T) (dir string) {
 	t.Helper()

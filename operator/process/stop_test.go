@@ -62,8 +62,8 @@ func TestStop(t *testing.T) {
 			if id.PID != 0 && id.Alive() {
 				t.Error("its process runs")
 			}
-			if m, _ := r.State().Lead.Member("ann"); m.Left == nil || m.Left.How != c.want.How {
-				t.Errorf("on record: %+v", m.Left)
+			if m, _ := r.State().Lead.Member("ann"); m.Left == nil || m.Left.How != c.want.How || (m.Shutdown != nil) == c.so.Force {
+				t.Errorf("on record: %+v, asked: %+v", m.Left, m.Shutdown)
 			}
 			if id.PID != 0 && said.of("left", c.want.How) != 1 {
 				t.Errorf("told %+v", said.notes)

@@ -67,6 +67,11 @@ func TestTeller(t *testing.T) {
 	if len(died) == 0 || died[0] != "eve" {
 		t.Errorf("died: %q", died)
 	}
+	first.Once("key", operator.Note{What: "mine"})
+	first.Once("key", operator.Note{What: "mine"})
+	if said.of("mine", "") != 1 {
+		t.Errorf("told %+v", said.notes)
+	}
 	silent := o.Teller(s, nil)
 	silent.Note(operator.Note{What: "x"}) // nobody is told
 	silent.Tell()

@@ -1,9 +1,11 @@
 package process_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"waggle"
@@ -139,6 +141,76 @@ func TestDownOfWreck(t *testing.T) {
 	}
 	_, err = o.Down(t.Context(), "api", process.StopOptions{Force: true})
 	code(t, "again", err, operator.CodeNotFound)
+}
+
+// TestWreckByWordsOfProcesses: what processes have written of themselves beside the journal
+// counts, newer starts and members that no record names too; a dead one does not.
+func TestWreckByWordsOfProcesses(t *testing.T) {
+	t.Parallel()
+	r, s, ids := wrecked(t)
+	before, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	must(t, err)
+	ann, _ := before.Lead.Member("ann")
+	newer, eve, dead := operatortest.Process(t), operatortest.Process(t), gone(t)
+	for _, p := range []home.Started{{Instance: ann.Instance, Name: "ann", ID: newer}, {Instance: "e1", Name: "eve", ID: eve}, {Instance: "f1", Name: "fay", ID: dead}} {
+		p.Team, p.Root = "api", r.Op.RootURL
+		must(t, s.Dir.NoteStarted(p))
+	}
+	w, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	must(t, err)
+	for name, id := range map[waggle.MemberName]spawn.Identity{"ann": newer, "bob": ids["bob"], "eve": eve} {
+		if m, ok := w.Lead.Member(name); !ok || m.Process == nil || m.Process.ID != id {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	if fay, ok := w.Lead.Member("fay"); !ok || fay.Process != nil {
+		t.Errorf("a process that is dead: %+v", fay)
+	}
+	bob, _ := w.Lead.Member("bob")
+	rung, err := process.Of(r.Op).EndWreckedMember(t.Context(), w, bob)
+	if err != nil || rung != spawn.RungTerm || ids["bob"].Alive() || !eve.Alive() {
+		t.Errorf("bob: %s, %v", rung, err)
+	}
+	must(t, process.Of(r.Op).EndWrecked(t.Context(), w))
+	if newer.Alive() || eve.Alive() || len(w.Lead.Live()) != 0 {
+		t.Errorf("they run: %v, %v", newer.Alive(), eve.Alive())
+	}
+	d, err := process.Of(r.Op).EndWreck(t.Context(), w, process.StopOptions{})
+	if err != nil || d.State != "ended" || len(d.Members) != len(w.Lead.Members) || !strings.HasPrefix(d.Archive, s.Dir.Archive()) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestUnrecorded: processes are ended also when nothing can be recorded, and that is told.
+func TestUnrecorded(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	ann, one := r.Sleeper(s, "ann")
+	_, two := r.Sleeper(s, "bob")
+	eve := r.Enlist(s, "eve")
+	inside := self(t)
+	inside.Inside = true
+	r.Runs(s, eve, inside)
+	full, said := fmt.Errorf("journal: %w", syscall.ENOSPC), &heard{}
+	so := process.StopOptions{Tell: said.tell}
+	end, err := process.StopUnrecorded(process.Of(r.Op), t.Context(), s, ann, so, full)
+	if err != nil || end.How != control.LeftStopped || end.Step != spawn.RungTerm || !end.Forced || one.Alive() || !two.Alive() {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if said.of("trouble", "its end is not on record, so that it may be started again: "+syscall.ENOSPC.Error()) != 1 || ann.Left != nil {
+		t.Errorf("told %+v", said.notes)
+	}
+	_, err = process.StopUnrecorded(process.Of(r.Op), t.Context(), s, eve, so, full)
+	code(t, "inside", err, operator.CodeFailed)
+	led := operatortest.Process(t)
+	operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: led}})
+	d, err := process.DownUnrecorded(process.Of(r.Op), t.Context(), s, so, full)
+	if err != nil || d.State != "ended" || len(d.Members) != 3 || two.Alive() || led.Alive() || d.Archive != "" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if said.of("trouble", "its processes have ended, and that is not on record") != 1 || r.State().Lead.Ended != nil {
+		t.Errorf("told %+v", said.notes)
+	}
 }
 
 // TestStopOfWreck: one member of such a team is ended, and its end is on no record.
