@@ -17,13 +17,6 @@ import (
 // Where a word runs, inside and outside of the multiplexers, with their programs
 // and without: auto tries tmux, then iTerm2, and asks for neither when nobody looks;
 // a backend that is named and cannot be had is an error that says what to do.
-func code(t *testing.T, what string, err error, want int) {
-	t.Helper()
-	if got := operator.Code(err); got != want {
-		t.Errorf("%s: %v is exit %d, want %d", what, err, got, want)
-	}
-}
-
 func TestResolveBackend(t *testing.T) {
 	const session = "11111111-2222-3333-4444-555555555555"
 	tmux := func(width, height int) string {
