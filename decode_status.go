@@ -16,7 +16,8 @@ func decodeTaskAssignment(f *frame) Payload {
 		Timestamp:        f.timestamp(),
 		PlanModeRequired: f.planModeRequired(),
 	}
-	if p.Context = f.text("task.context", "context"); p.Context != "" && !p.hasContext() {
+	_, flat := f.find("description") // which has its context in it; task.instructions have not
+	if p.Context = f.text("task.context", "context"); p.Context != "" && !(flat && p.hasContext()) {
 		if p.Description != "" {
 			p.Description += "\n\n"
 		}
