@@ -208,14 +208,14 @@ func TestNews(t *testing.T) {
 	}
 	var told []control.News
 	var upTo journal.Seq
-	tm.Until("there is news of ann", func(*control.Leader) bool {
+	tm.Until("there is news that all are idle", func(*control.Leader) bool {
 		var err error
 		if told, upTo, err = mail.Of(op).News(t.Context(), "api", 0); err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(told, func(n control.News) bool { return n.What == control.TidingIdle && n.Task == "1" })
+		return slices.ContainsFunc(told, func(n control.News) bool { return n.What == control.TidingAllIdle })
 	})
-	if told[0].Member != "ann" || upTo == 0 {
+	if told[0].Member != "ann" || told[0].What != control.TidingResult || told[0].Task != "1" || upTo == 0 {
 		t.Errorf("%+v up to %d", told, upTo)
 	}
 	if again, seq, err := mail.Of(op).News(t.Context(), "api", upTo); err != nil || len(again) != 0 || seq < upTo {
