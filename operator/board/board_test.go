@@ -18,6 +18,8 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/task"
 )
 
@@ -301,6 +303,37 @@ func TestTasksOfAMemberThatRuns(t *testing.T) {
 	fails(t, inside.RemoveTask(ctx, "api", "1"), operator.CodeRefused, "task rm was called from inside member ann")
 	free()
 	tm.Until("it is done", func(*control.Leader) bool { return show(t, tm, "1").Status == task.Completed })
+}
+
+// An order that stands is not repeated, and keeps its terms; another one is.
+func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	if _, _, err := teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir()}, false); err != nil {
+		t.Fatal(err)
+	}
+	if res := add(t, tm, board.NewTask{Subject: "build", Owner: "ann", Terms: board.Terms{Timeout: time.Hour}}); !res.Ordered {
+		t.Fatalf("%+v", res)
+	}
+	first := show(t, tm, "1").Order
+	for _, c := range []struct {
+		terms   board.Terms
+		ordered bool
+		timeout time.Duration
+	}{
+		{board.Terms{}, false, time.Hour},
+		{board.Terms{Timeout: time.Hour}, false, time.Hour},
+		{board.Terms{Timeout: time.Minute}, true, time.Minute},
+	} {
+		res, err := board.Of(op).AssignTask(t.Context(), "api", "1", "ann", c.terms)
+		if err != nil || res.Ordered != c.ordered || res.Changed != c.ordered {
+			t.Errorf("%+v: %+v, %v", c, res, err)
+		}
+		order, _ := tm.State().Lead.Assignment("1")
+		if order == nil || (uint64(order.Seq) != first.Seq) != c.ordered || order.Commanded.Task.TimeoutMS != c.timeout.Milliseconds() {
+			t.Errorf("%+v: %+v", c, order)
+		}
+	}
 }
 
 func second(_ *board.TaskResult, err error) error { return err }

@@ -13,6 +13,7 @@ import (
 	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/journal"
+	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
@@ -420,6 +421,35 @@ func TestCut(t *testing.T) {
 	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"ééé", 3, "ééé"}, {"éééé", 3, "éé…"}} {
 		if got := mail.Cut(c.s, c.n); got != c.want {
 			t.Errorf("Cut(%q, %d) = %q, not %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
+func TestEntryOf(t *testing.T) {
+	env := waggle.Envelope{From: "bob", Text: `{"type":"idle_notification","from":"bob","timestamp":"2026-02-16T10:30:00.000Z","idleReason":"available"}`, Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID, Color: "red", Summary: "s", Read: true}
+	e := mail.EntryOf(mailbox.Entry{Index: 3, Envelope: env})
+	if e.Index != 3 || e.From != "bob" || e.Kind != string(waggle.KindIdleNotification) || e.Payload == nil || e.Text != env.Text || e.MsgID != someID || e.Color != "red" || e.Summary != "s" || !e.Read || e.Warnings == nil {
+		t.Errorf("%+v", e)
+	}
+	broken := mail.EntryOf(mailbox.Entry{Raw: []byte("7"), Err: errors.New("no object")})
+	if broken.Kind != string(waggle.KindInvalid) || broken.Text != "7" || !slices.Equal(broken.Warnings, []string{"no object"}) || broken.Payload != nil {
+		t.Errorf("%+v", broken)
+	}
+}
+
+// Only readers of teams that waggle leads know the second name of the id.
+func TestExtras(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	env := waggle.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}
+	for _, s := range []*operator.State{nil, tm.State()} {
+		got, err := mail.Extras(s, env, mail.Message{Metadata: json.RawMessage(`{"k":1}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, meta := got.Member("metadata")
+		if _, second := got.Member("messageId"); !meta || second != (s != nil) || got.Text != "hi" {
+			t.Errorf("%s", got.AppendJSON(nil))
 		}
 	}
 }

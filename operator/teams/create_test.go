@@ -19,6 +19,7 @@ import (
 	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/team"
+	"waggle/worker"
 )
 
 func TestCreate(t *testing.T) {
@@ -208,6 +209,7 @@ func TestToken(t *testing.T) {
 	} {
 		_, _, _, err := o.JoinWith(ctx, c.token)
 		fails(t, err, c.code, c.says)
+		fails(t, o.Work(ctx, c.token, worker.Options{}), c.code, c.says)
 	}
 	s, added, i, err := o.JoinWith(ctx, " "+m.Token+"\n")
 	if err != nil || added.Name != "ann" {
