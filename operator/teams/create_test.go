@@ -147,6 +147,19 @@ func TestClear(t *testing.T) {
 	}
 }
 
+// Mail that was written under a name without a team is put away, and told of.
+func TestClearOfMailThatWasLeft(t *testing.T) {
+	op := operatortest.New(t)
+	write(t, op.Root.InboxesDir("api")+"/bob.json", `[{"from":"x","text":"hello?","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
+	var told []operator.Note
+	if err := teams.Of(op).Clear(t.Context(), "api", func(n operator.Note) { told = append(told, n) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Text, "api") || exists(op.Root.TeamDir("api")) {
+		t.Errorf("%+v", told)
+	}
+}
+
 func TestLedBy(t *testing.T) {
 	op := operatortest.New(t)
 	op.Agent = agent.Decider(nil)

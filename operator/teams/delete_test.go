@@ -300,6 +300,37 @@ func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
 	}
 }
 
+// Another team of the name has another identity: what is here of it ends, and does not go on
+// with files that are not its own.
+func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	operatortest.Team(t, op, "api", control.PolicySet{})
+	var tar bytes.Buffer
+	if _, err := o.Backup(ctx, "api", &tar); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Delete(ctx, "api", teams.DeleteOptions{Tasks: true}); err != nil {
+		t.Fatal(err)
+	}
+	other := operatortest.Team(t, op, "api", ofMode("acceptEdits")).State()
+	for _, dir := range []string{op.Root.TeamDir("api"), op.Root.TasksDir("api")} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rs, err := o.Restore(ctx, &tar, teams.RestoreOptions{})
+	if err != nil || rs.Authority != teams.AuthorityNew || rs.History == "" {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+	if err := other.Journal.Refresh(ctx); err != nil || other.Lead.Ended == nil || other.Lead.Ended.How != control.LeftReplaced {
+		t.Errorf("%+v, %v", other.Lead.Ended, err)
+	}
+	if s, err := op.Led(ctx, "api"); err != nil || s.Dir.UID == other.Dir.UID || s.Lead.Policy.Policy.Mode != "default" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 func TestRestoreOfAnotherProgramsTeam(t *testing.T) {
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
