@@ -9,7 +9,10 @@ import (
 
 	"waggle"
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -67,4 +70,20 @@ func (r *Rig) FromInside() operator.Operator {
 	op := r.Op
 	op.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }
 	return op
+}
+
+// Join makes a member whose process does not run.
+func (r *Rig) Join(name waggle.MemberName) {
+	r.T.Helper()
+	if _, _, err := teams.Of(r.Op).Join(r.T.Context(), r.State(), teamfile.FileMember{Name: name, Agent: "exec", Cwd: r.T.TempDir()}, false); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// Task puts a task on the board and gives it to a member.
+func (r *Rig) Task(subject string, owner waggle.MemberName) {
+	r.T.Helper()
+	if _, err := board.Of(r.Op).AddTask(r.T.Context(), r.Name, board.NewTask{Subject: subject, Owner: owner}); err != nil {
+		r.T.Fatal(err)
+	}
 }

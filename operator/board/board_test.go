@@ -18,8 +18,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
-	"waggle/operator/teamfile"
-	"waggle/operator/teams"
 	"waggle/task"
 )
 
@@ -309,9 +307,7 @@ func TestTasksOfAMemberThatRuns(t *testing.T) {
 func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	if _, _, err := teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir()}, false); err != nil {
-		t.Fatal(err)
-	}
+	tm.Join("ann")
 	if res := add(t, tm, board.NewTask{Subject: "build", Owner: "ann", Terms: board.Terms{Timeout: time.Hour}}); !res.Ordered {
 		t.Fatalf("%+v", res)
 	}

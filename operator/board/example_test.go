@@ -9,13 +9,11 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/board"
-	"waggle/operator/teams"
-	"waggle/policy"
 	"waggle/poll"
 	"waggle/task"
+	"waggle/team"
 )
 
 // A task waits for another. When that is done, whoever asks first has it.
@@ -27,7 +25,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	ctx, tasks := context.Background(), board.Of(op)
-	if _, err := teams.Of(op).Create(ctx, "api", "the API", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}); err != nil {
+	if _, err := team.Create(ctx, op.Root, team.Config{Name: "api"}, team.Options{}); err != nil {
 		panic(err)
 	}
 	build, err := tasks.AddTask(ctx, "api", board.NewTask{Subject: "build"})

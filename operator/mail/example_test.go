@@ -9,11 +9,8 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/mail"
-	"waggle/operator/teams"
-	"waggle/policy"
 	"waggle/poll"
 	"waggle/team"
 )
@@ -28,10 +25,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	ctx := context.Background()
-	if _, err := teams.Of(op).Create(ctx, "api", "the API", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}); err != nil {
-		panic(err)
-	}
-	if _, _, err := mail.Of(op).Register(ctx, "api", team.Member{Name: "bob", AgentType: "reviewer", JoinedAt: time.Now(), Subscriptions: []string{}}, false); err != nil {
+	if _, err := team.Create(ctx, op.Root, team.Config{Name: "api", Members: []team.Member{{Name: "bob"}}}, team.Options{}); err != nil {
 		panic(err)
 	}
 	sent, err := mail.Of(op).Send(ctx, "api", mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: "bob"}, Text: "look at the tests"})
@@ -56,7 +50,7 @@ func Example() {
 		fmt.Println(s.State)
 	}
 	// Output:
-	// team-lead to bob: look at the tests
+	// waggle to bob: look at the tests
 	// queued
 	// written
 	// withdrawn

@@ -14,7 +14,6 @@ import (
 	"waggle/internal/operatortest"
 	"waggle/journal"
 	"waggle/operator"
-	"waggle/operator/board"
 	"waggle/operator/mail"
 	"waggle/team"
 )
@@ -203,9 +202,7 @@ func TestNews(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.Member("ann", idle)
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "quick", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	tm.Task("quick", "ann")
 	var told []control.News
 	var upTo journal.Seq
 	tm.Until("there is news that all are idle", func(*control.Leader) bool {

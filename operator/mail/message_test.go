@@ -16,10 +16,7 @@ import (
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
-	"waggle/operator/board"
 	"waggle/operator/mail"
-	"waggle/operator/teamfile"
-	"waggle/operator/teams"
 )
 
 // edit rewrites a mailbox as a program does that knows nothing of ours.
@@ -34,14 +31,6 @@ func edit(t *testing.T, r *operatortest.Rig, of waggle.MemberName, change func([
 		t.Fatal(err)
 	}
 	r.Write(of, string(data))
-}
-
-// join makes a member whose process does not run.
-func join(t *testing.T, r *operatortest.Rig, name waggle.MemberName) {
-	t.Helper()
-	if _, _, err := teams.Of(r.Op).Join(t.Context(), r.State(), teamfile.FileMember{Name: name, Agent: "exec", Cwd: t.TempDir()}, false); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // let ends a membership on record.
@@ -129,9 +118,7 @@ func TestMessages(t *testing.T) {
 	tm.Member("ann", idle)
 	tm.ByFile("bob")
 	send(t, tm, "bob", "first")
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "quick", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	tm.Task("quick", "ann")
 	send(t, tm, "bob", "second")
 	list := func(all bool) (texts, kinds []string) {
 		ms, err := mail.Of(op).Messages(t.Context(), "api", all)
@@ -199,8 +186,8 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("bob")
-	join(t, tm, "ann")
-	join(t, tm, "cas")
+	tm.Join("ann")
+	tm.Join("cas")
 	for _, c := range []struct {
 		to      string
 		expires time.Duration
@@ -267,7 +254,7 @@ func TestWithdrawAndSupersede(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("bob")
-	join(t, tm, "ann")
+	tm.Join("ann")
 	for _, to := range []string{"bob", "ann"} {
 		back, old := send(t, tm, to, "back"), send(t, tm, to, "old")
 		for range 2 {

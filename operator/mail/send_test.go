@@ -15,10 +15,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
-	"waggle/operator/board"
 	"waggle/operator/mail"
-	"waggle/operator/teamfile"
-	"waggle/operator/teams"
 	"waggle/policy"
 )
 
@@ -181,9 +178,7 @@ func TestSendToABusyMember(t *testing.T) {
 	turn, begun, free := busy()
 	defer free()
 	tm.Member("ann", turn)
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "long", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	tm.Task("long", "ann")
 	<-begun
 	for _, c := range []struct {
 		p    control.Priority
@@ -214,9 +209,7 @@ func TestSendToABusyMember(t *testing.T) {
 func TestSendWithoutAMailbox(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	if _, _, err := teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir()}, false); err != nil {
-		t.Fatal(err)
-	}
+	tm.Join("ann")
 	for _, c := range []struct {
 		wreck func() error
 		state mail.Delivery
