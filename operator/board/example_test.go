@@ -8,13 +8,59 @@ import (
 	"path/filepath"
 	"time"
 
+	"waggle"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/poll"
+	"waggle/task"
+	"waggle/team"
 )
 
-// A board of a team that is not there is no empty board.
+// A task waits for another. When that is done, whoever asks first has it.
 func Example() {
+	dir, err := os.MkdirTemp("", "waggle")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
+	ctx, tasks := context.Background(), board.Of(op)
+	if _, err := team.Create(ctx, op.Root, team.Config{Name: "api"}, team.Options{}); err != nil {
+		panic(err)
+	}
+	build, err := tasks.AddTask(ctx, "api", board.NewTask{Subject: "build"})
+	if err != nil {
+		panic(err)
+	}
+	if _, err := tasks.AddTask(ctx, "api", board.NewTask{Subject: "ship", After: []task.ID{build.Task.ID}}); err != nil {
+		panic(err)
+	}
+	show := func() {
+		list, err := tasks.Tasks(ctx, "api", false)
+		if err != nil {
+			panic(err)
+		}
+		for _, t := range list.Tasks {
+			fmt.Println(t.ID, t.Subject, t.Status, t.Owner, t.WaitsFor)
+		}
+	}
+	show()
+	if _, err := tasks.FinishTask(ctx, "api", build.Task.ID, ""); err != nil {
+		panic(err)
+	}
+	if _, err := tasks.ClaimTask(ctx, "api", "", waggle.Lead); err != nil {
+		panic(err)
+	}
+	show()
+	// Output:
+	// 1 build pending  []
+	// 2 ship pending  [1]
+	// 1 build completed team-lead []
+	// 2 ship in_progress team-lead []
+}
+
+// A board of a team that is not there is no empty board.
+func ExampleOperator_Tasks() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {
 		panic(err)

@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/boxes"
+	"waggle/home"
 	"waggle/mailbox"
 	"waggle/team"
 )
@@ -40,7 +41,7 @@ func (o Operator) afterwards(ctx context.Context, name waggle.TeamName, member w
 // held that vanished or was archived with its team. unread leaves out what was read.
 // A team without a STATE has none.
 func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggle.MemberName, unread bool) (*Inbox, error) {
-	dirs, err := o.Home.Find(o.RootURL, name)
+	dirs, err := o.archives(name)
 	if len(dirs) == 0 {
 		if err != nil {
 			return nil, err
@@ -76,6 +77,19 @@ func (o Operator) Archived(_ context.Context, name waggle.TeamName, member waggl
 		}
 	}
 	return in, nil
+}
+
+// archives are the directories in STATE of the teams of a name, first of those that waggle
+// led, then of those in which something was done from here.
+func (o Operator) archives(name waggle.TeamName) ([]home.Dir, error) {
+	dirs, err := o.Home.Find(o.RootURL, name)
+	abroad, aerr := o.Home.Abroad()
+	for _, k := range abroad {
+		if k.Root == o.RootURL && k.Team == name {
+			dirs = append(dirs, k.Dir)
+		}
+	}
+	return dirs, errors.Join(err, aerr)
 }
 
 // archived is a file of mail in the archive.

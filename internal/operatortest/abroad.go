@@ -1,0 +1,89 @@
+package operatortest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// Abroad makes the files of a team that another program leads, with a session of its own
+// and these members beside the lead.
+func Abroad(t testing.TB, op operator.Operator, name waggle.TeamName, members ...waggle.MemberName) *Rig {
+	t.Helper()
+	r := &Rig{T: t, Op: op, Name: name}
+	entries := []string{fmt.Sprintf(`{"agentId":"team-lead@%s","name":"team-lead","agentType":"team-lead","joinedAt":1,"tmuxPaneId":"leader","cwd":"/","subscriptions":[]}`, name)}
+	for i, m := range members {
+		entries = append(entries, fmt.Sprintf(`{"agentId":"%s@%s","name":"%s","agentType":"general-purpose","joinedAt":%d,"tmuxPaneId":"%%%d","cwd":"/","subscriptions":[]}`, m, name, m, i+2, i+1))
+	}
+	if err := os.MkdirAll(op.Root.InboxesDir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	config := fmt.Sprintf(`{"name":%q,"createdAt":1795193125905,"leadAgentId":"team-lead@%s","leadSessionId":"1a2b3c4d-0000-4000-8000-000000000000","members":[%s]}`,
+		name, name, strings.Join(entries, ",\n"))
+	if err := os.WriteFile(op.Root.ConfigPath(name), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.Write("team-lead", "[]")
+	return r
+}
+
+// Mailbox is the file of a member's mailbox.
+func (r *Rig) Mailbox(name waggle.MemberName) string {
+	return filepath.Join(r.Op.Root.InboxesDir(r.Name), string(name)+".json")
+}
+
+// Write puts these bytes in the place of a mailbox, as a program without locks does.
+func (r *Rig) Write(name waggle.MemberName, data string) {
+	r.T.Helper()
+	if err := os.WriteFile(r.Mailbox(name), []byte(data), 0o600); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// ByFile registers a member that another program runs.
+func (r *Rig) ByFile(name waggle.MemberName) {
+	r.T.Helper()
+	if _, _, err := mail.Of(r.Op).Register(r.T.Context(), r.Name, team.Member{Name: name, AgentType: "general-purpose", JoinedAt: r.Op.Minter.Now(), Subscriptions: []string{}}, false); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// FromInside is the operator as a command sees it that the process of this test runs: what
+// members of Rig.Member live in.
+func (r *Rig) FromInside() operator.Operator {
+	r.T.Helper()
+	id, err := spawn.Inside()
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	op := r.Op
+	op.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{id}, nil }
+	return op
+}
+
+// Join makes a member whose process does not run.
+func (r *Rig) Join(name waggle.MemberName) {
+	r.T.Helper()
+	if _, _, err := teams.Of(r.Op).Join(r.T.Context(), r.State(), teamfile.FileMember{Name: name, Agent: "exec", Cwd: r.T.TempDir()}, false); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// Task puts a task on the board and gives it to a member.
+func (r *Rig) Task(subject string, owner waggle.MemberName) {
+	r.T.Helper()
+	if _, err := board.Of(r.Op).AddTask(r.T.Context(), r.Name, board.NewTask{Subject: subject, Owner: owner}); err != nil {
+		r.T.Fatal(err)
+	}
+}

@@ -1,0 +1,30 @@
+package operatortest_test
+
+import (
+	"slices"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+)
+
+// A team of another program has no journal here; one of ours has the members that were made.
+func TestAbroad(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, "session-1a2b3c4d", "theirs")
+	tm.ByFile("ours")
+	cfg, err := op.Registry(t.Context(), tm.Name)
+	if err != nil || !slices.Equal(cfg.Present(), []waggle.MemberName{waggle.Lead, "theirs", "ours"}) {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	if s, err := op.State(t.Context(), tm.Name); s != nil || err != nil {
+		t.Errorf("%+v, %v", s, err)
+	}
+	own := operatortest.Team(t, op, "api", control.PolicySet{})
+	own.Join("ann")
+	own.Task("build", "ann")
+	if order, ok := own.State().Lead.Assignment("1"); !ok || order.Instance != own.Instance("ann") {
+		t.Errorf("%+v", order)
+	}
+}

@@ -1,0 +1,488 @@
+package board_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/mail"
+	"waggle/task"
+)
+
+// abroad is the name of a team that another program leads.
+const abroad waggle.TeamName = "session-1a2b3c4d"
+
+func fails(t testing.TB, err error, code int, says string) {
+	t.Helper()
+	if operator.Code(err) != code || err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v (code %d), not %q (code %d)", err, operator.Code(err), says, code)
+	}
+}
+
+// add puts a task on the board that nobody refuses.
+func add(t testing.TB, r *operatortest.Rig, n board.NewTask) *board.TaskResult {
+	t.Helper()
+	res, err := board.Of(r.Op).AddTask(t.Context(), r.Name, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func show(t testing.TB, r *operatortest.Rig, id task.ID) *board.TaskDetail {
+	t.Helper()
+	d, err := board.Of(r.Op).Task(t.Context(), r.Name, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// busy is the turn of a member that works until free is called.
+func busy() (turn operatortest.Turn, begun <-chan struct{}, free func()) {
+	b, f := make(chan struct{}, 10), make(chan struct{})
+	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
+		b <- struct{}{}
+		<-f
+		return agent.Result{}, ctx.Err()
+	}, b, func() { close(f) }
+}
+
+func TestAddTask(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	for _, c := range []struct {
+		n    board.NewTask
+		code int
+		says string
+	}{
+		{board.NewTask{Subject: " "}, operator.CodeUsage, "needs a subject"},
+		{board.NewTask{Subject: "a\xff"}, operator.CodeUsage, "UTF-8"},
+		{board.NewTask{Subject: "x", Description: strings.Repeat("a", waggle.MaxText+1)}, operator.CodeUsage, "UTF-8"},
+		{board.NewTask{Subject: "x", Owner: "nobody"}, operator.CodeNotFound, "nobody"},
+		{board.NewTask{Subject: "x", After: []task.ID{"9"}}, operator.CodeRefused, "no task 9 to wait for"},
+	} {
+		_, err := board.Of(op).AddTask(t.Context(), "api", c.n)
+		fails(t, err, c.code, c.says)
+	}
+	if l, err := board.Of(op).Tasks(t.Context(), "api", true); err != nil || len(l.Tasks) != 0 {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	_, err := board.Of(op).AddTask(t.Context(), "gone", board.NewTask{Subject: "x"})
+	fails(t, err, operator.CodeNotFound, "gone")
+
+	first := add(t, tm, board.NewTask{Subject: "build", Description: "make", ActiveForm: "building"})
+	if !first.Changed || first.Ordered || first.Task.ID != "1" || first.Task.Status != task.Pending || first.Task.Blocked {
+		t.Errorf("%+v", first)
+	}
+	second := add(t, tm, board.NewTask{Subject: "ship", After: []task.ID{"1"}})
+	if !second.Task.Blocked || !slices.Equal(second.Task.WaitsFor, []task.ID{"1"}) {
+		t.Errorf("%+v", second)
+	}
+	add(t, tm, board.NewTask{Subject: "design", Before: []task.ID{"1"}})
+	d := show(t, tm, "1")
+	if d.Description != "make" || d.ActiveForm != "building" || !slices.Equal(d.Blocks, []task.ID{"2"}) || !slices.Equal(d.BlockedBy, []task.ID{"3"}) || !d.Blocked || d.Order != nil || d.Metadata == nil {
+		t.Errorf("%+v", d)
+	}
+	for _, id := range []task.ID{"7", "../x"} {
+		_, err = board.Of(op).Task(t.Context(), "api", id)
+		fails(t, err, operator.CodeNotFound, "team api has no task "+string(id))
+	}
+}
+
+// A list has the tasks in order, without those of the harness, and says what is wrong with
+// files.
+func TestTasks(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	add(t, tm, board.NewTask{Subject: "build"})
+	add(t, tm, board.NewTask{Subject: "ship", After: []task.ID{"1"}})
+	dir := op.Root.TasksDir("api")
+	for name, data := range map[string]string{
+		"3.json": `{"id":"3","subject":"inner","description":"","status":"pending","blocks":[],"blockedBy":[],"metadata":{"_internal":true}}`,
+		"4.json": `{`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := board.Of(op).Tasks(t.Context(), "api", false)
+	if err != nil || l.Team != "api" || l.Hidden != 1 || len(l.Tasks) != 2 || l.Tasks[0].Subject != "build" || !l.Tasks[1].Blocked || len(l.Forest) != 2 || !slices.Equal(l.Forest[1].Waits, []task.ID{"1"}) {
+		t.Fatalf("%+v, %v", l, err)
+	}
+	if len(l.Problems) != 1 || !strings.Contains(l.Problems[0], "4.json") {
+		t.Errorf("%q", l.Problems)
+	}
+	if all, err := board.Of(op).Tasks(t.Context(), "api", true); err != nil || len(all.Tasks) != 3 || all.Hidden != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	// A list outlives its team.
+	if err := os.Rename(dir, op.Root.TasksDir("alone")); err != nil {
+		t.Fatal(err)
+	}
+	if l, err := board.Of(op).Tasks(t.Context(), "alone", false); err != nil || len(l.Tasks) != 2 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	_, err = board.Of(op).AssignTask(t.Context(), "alone", "1", "bob", board.Terms{})
+	fails(t, err, operator.CodeNotFound, "team alone is gone")
+	if l, err := board.Of(op).Tasks(t.Context(), "api", false); err != nil || l.Tasks == nil || len(l.Tasks) != 0 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	_, err = board.Of(op).Tasks(t.Context(), "gone", false)
+	fails(t, err, operator.CodeNotFound, "gone")
+}
+
+// The steps of a task that a member by file claims: each says whether it changed something.
+func TestStepsOfATask(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	tm.ByFile("cas")
+	o, ctx := board.Of(op), t.Context()
+	add(t, tm, board.NewTask{Subject: "build"})
+	add(t, tm, board.NewTask{Subject: "ship", After: []task.ID{"1"}})
+	add(t, tm, board.NewTask{Subject: "tell"})
+	step := func(what string, res *board.TaskResult, err error, changed bool, owner string, status task.Status) {
+		t.Helper()
+		if err != nil || res.Changed != changed || res.Task.Owner != owner || res.Task.Status != status || res.Ordered {
+			t.Fatalf("%s: %+v, %v", what, res, err)
+		}
+	}
+	_, err := o.StartTask(ctx, "api", "1", "")
+	fails(t, err, operator.CodeRefused, "task 1 is nobody's")
+	_, err = o.ClaimTask(ctx, "api", "2", "bob")
+	fails(t, err, operator.CodeRefused, "task 2 waits for 1")
+	res, err := o.ClaimTask(ctx, "api", "", "BOB")
+	step("claim the first", res, err, true, "bob", task.InProgress)
+	_, err = o.ClaimTask(ctx, "api", "1", "cas")
+	fails(t, err, operator.CodeRefused, "task 1 is bob's, in_progress")
+	_, err = o.ClaimTask(ctx, "api", "3", "bob")
+	fails(t, err, operator.CodeRefused, "the claimant has 1 in progress")
+	_, err = o.ClaimTask(ctx, "api", "3", "nobody")
+	fails(t, err, operator.CodeNotFound, "nobody")
+	_, err = o.ClaimTask(ctx, "api", "9", "cas")
+	fails(t, err, operator.CodeNotFound, "no task 9")
+	res, err = o.StartTask(ctx, "api", "1", "")
+	step("start again", res, err, false, "bob", task.InProgress)
+	res, err = o.ReleaseTask(ctx, "api", "1")
+	step("give back", res, err, true, "", task.Pending)
+	if res, err = o.ReleaseTask(ctx, "api", "1"); err != nil || res.Changed {
+		t.Errorf("give back again: %+v, %v", res, err)
+	}
+	res, err = o.AssignTask(ctx, "api", "1", "bob", board.Terms{})
+	if err != nil || !res.Changed || res.Ordered || res.Task.Owner != "bob" {
+		t.Fatalf("assign: %+v, %v", res, err)
+	}
+	res, err = o.StartTask(ctx, "api", "1", "bob")
+	step("start", res, err, true, "bob", task.InProgress)
+	res, err = o.FinishTask(ctx, "api", "1", "")
+	step("finish", res, err, true, "bob", task.Completed)
+	if order := show(t, tm, "1").Order; order == nil || order.Member != "bob" || order.By != "operator" || !order.Sent || order.SHA256 != control.HashText("") {
+		t.Errorf("the order: %+v", order)
+	}
+	_, err = o.AssignTask(ctx, "api", "1", "cas", board.Terms{})
+	fails(t, err, operator.CodeRefused, "task 1 is completed")
+	if show(t, tm, "2").Blocked {
+		t.Error("who waited for it waits still")
+	}
+	res, err = o.FinishTask(ctx, "api", "3", "")
+	step("finish what is nobody's", res, err, true, string(waggle.Lead), task.Completed)
+	if _, err := o.ClaimTask(ctx, "api", "", "cas"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.ClaimTask(ctx, "api", "", "bob")
+	fails(t, err, operator.CodeRefused, "no task is pending")
+	empty := operatortest.Team(t, op, "empty", control.PolicySet{})
+	if err := os.RemoveAll(op.Root.TasksDir("empty")); err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.ClaimTask(ctx, empty.Name, "", waggle.Lead)
+	fails(t, err, operator.CodeRefused, "no task is pending")
+	_, err = o.ReleaseTask(ctx, empty.Name, "1")
+	fails(t, err, operator.CodeNotFound, "no task 1")
+}
+
+func TestBlockAndRemove(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	for _, s := range []string{"one", "two", "three"} {
+		add(t, tm, board.NewTask{Subject: s})
+	}
+	o, ctx := board.Of(op), t.Context()
+	for _, c := range []struct {
+		add, drop []task.ID
+		all       bool
+		want      []task.ID
+		changed   bool
+	}{
+		{[]task.ID{"1", "2"}, nil, false, []task.ID{"1", "2"}, true},
+		{[]task.ID{"2"}, nil, false, []task.ID{"1", "2"}, false},
+		{nil, []task.ID{"1"}, false, []task.ID{"2"}, true},
+		{[]task.ID{"1"}, nil, true, []task.ID{"1"}, true},
+		{nil, nil, true, []task.ID{}, true},
+	} {
+		res, err := o.BlockTask(ctx, "api", "3", c.add, c.drop, c.all)
+		if err != nil || res.Changed != c.changed || !slices.Equal(res.Task.BlockedBy, c.want) || res.Task.Blocked != (len(c.want) > 0) {
+			t.Fatalf("%+v: %+v, %v", c, res, err)
+		}
+	}
+	if _, err := o.BlockTask(ctx, "api", "1", []task.ID{"3"}, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	_, err := o.BlockTask(ctx, "api", "3", []task.ID{"1"}, nil, false)
+	fails(t, err, operator.CodeRefused, "would wait for each other")
+	_, err = o.BlockTask(ctx, "api", "3", []task.ID{"3"}, nil, false)
+	fails(t, err, operator.CodeRefused, "task 3 and itself would wait")
+	_, err = o.BlockTask(ctx, "api", "9", []task.ID{"3"}, nil, false)
+	fails(t, err, operator.CodeNotFound, "no task 9")
+	if err := o.RemoveTask(ctx, "api", "3"); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, o.RemoveTask(ctx, "api", "3"), operator.CodeNotFound, "no task 3")
+	if d := show(t, tm, "1"); d.Blocked || len(d.WaitsFor) != 0 {
+		t.Errorf("it waits for what is gone: %+v", d)
+	}
+	if res := add(t, tm, board.NewTask{Subject: "four"}); res.Task.ID != "4" {
+		t.Errorf("an id was given again: %+v", res)
+	}
+}
+
+// A member that waggle runs is ordered on record and does it; what it works on is left alone.
+func TestTasksOfAMemberThatRuns(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	turn, begun, free := busy()
+	tm.Member("ann", turn)
+	tm.ByFile("bob")
+	o, ctx := board.Of(op), t.Context()
+	res := add(t, tm, board.NewTask{Subject: "long", Description: "make", Owner: "Ann", Terms: board.Terms{Timeout: time.Hour}})
+	if !res.Ordered || !res.Changed || res.Task.Owner != "ann" {
+		t.Fatalf("%+v", res)
+	}
+	<-begun
+	order, ok := tm.State().Lead.Assignment("1")
+	if !ok || order.Instance != tm.Instance("ann") || order.Commanded.Task.TimeoutMS != time.Hour.Milliseconds() || order.Commanded.Task.Instructions != "make" {
+		t.Fatalf("%+v", order)
+	}
+	if same, err := o.AssignTask(ctx, "api", "1", "ann", board.Terms{}); err != nil || same.Changed || same.Ordered {
+		t.Errorf("again: %+v, %v", same, err)
+	}
+	for what, err := range map[string]error{
+		"assign":  second(o.AssignTask(ctx, "api", "1", "bob", board.Terms{})),
+		"release": second(o.ReleaseTask(ctx, "api", "1")),
+		"done":    second(o.FinishTask(ctx, "api", "1", "bob")),
+		"rm":      o.RemoveTask(ctx, "api", "1"),
+	} {
+		if fails(t, err, operator.CodeRefused, "ann is working on task 1"); t.Failed() {
+			t.Fatal(what)
+		}
+	}
+	_, err := o.ClaimTask(ctx, "api", "1", "ann")
+	fails(t, err, operator.CodeRefused, "ann does only what it is ordered to do")
+	_, err = o.AddTask(ctx, "api", board.NewTask{Subject: "x", Owner: "bob", Terms: board.Terms{Cwd: "sub"}})
+	fails(t, err, operator.CodeUsage, "waggle does not run bob")
+	_, err = o.ReleaseAll(ctx, "api", "ann")
+	fails(t, err, operator.CodeRefused, "ann runs as process")
+	inside := board.Of(tm.FromInside())
+	_, err = inside.AddTask(ctx, "api", board.NewTask{Subject: "mine", Owner: "bob"})
+	fails(t, err, operator.CodeRefused, "task add was called from inside member ann")
+	fails(t, inside.RemoveTask(ctx, "api", "1"), operator.CodeRefused, "task rm was called from inside member ann")
+	free()
+	tm.Until("it is done", func(*control.Leader) bool { return show(t, tm, "1").Status == task.Completed })
+}
+
+// An order that stands is not repeated, and keeps its terms; another one is.
+func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Join("ann")
+	if res := add(t, tm, board.NewTask{Subject: "build", Owner: "ann", Terms: board.Terms{Timeout: time.Hour}}); !res.Ordered {
+		t.Fatalf("%+v", res)
+	}
+	first := show(t, tm, "1").Order
+	for _, c := range []struct {
+		terms   board.Terms
+		ordered bool
+		timeout time.Duration
+	}{
+		{board.Terms{}, false, time.Hour},
+		{board.Terms{Timeout: time.Hour}, false, time.Hour},
+		{board.Terms{Timeout: time.Minute}, true, time.Minute},
+	} {
+		res, err := board.Of(op).AssignTask(t.Context(), "api", "1", "ann", c.terms)
+		if err != nil || res.Ordered != c.ordered || res.Changed != c.ordered {
+			t.Errorf("%+v: %+v, %v", c, res, err)
+		}
+		order, _ := tm.State().Lead.Assignment("1")
+		if order == nil || (uint64(order.Seq) != first.Seq) != c.ordered || order.Commanded.Task.TimeoutMS != c.timeout.Milliseconds() {
+			t.Errorf("%+v: %+v", c, order)
+		}
+	}
+}
+
+func second(_ *board.TaskResult, err error) error { return err }
+
+// What the board does not say is in the note: how a task failed, and that nobody ordered it.
+func TestNotes(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Member("ann", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+		return agent.Result{Failed: true, Reason: "no such file"}, nil
+	})
+	tm.ByFile("bob")
+	o, ctx := board.Of(op), t.Context()
+	add(t, tm, board.NewTask{Subject: "fails", Owner: "ann"})
+	tm.Until("its failure is noted", func(*control.Leader) bool { return show(t, tm, "1").Note == "failed: no such file" })
+	if again, err := o.AssignTask(ctx, "api", "1", "ann", board.Terms{}); err != nil || !again.Ordered {
+		t.Errorf("what failed is ordered anew: %+v, %v", again, err)
+	}
+	file := filepath.Join(op.Root.TasksDir("api"), "9.json")
+	if err := os.WriteFile(file, []byte(`{"id":"9","subject":"s","description":"","status":"pending","owner":"ann","blocks":[],"blockedBy":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if note := show(t, tm, "9").Note; !strings.HasPrefix(note, "nobody ordered it") {
+		t.Errorf("%q", note)
+	}
+	if res := add(t, tm, board.NewTask{Subject: "s", Owner: "bob"}); res.Task.ID != "10" {
+		t.Fatalf("%+v", res)
+	}
+	released, err := o.ReleaseAll(ctx, "api", "bob")
+	if err != nil || !slices.Equal(released, []task.ID{"10"}) {
+		t.Fatalf("%v, %v", released, err)
+	}
+	if d := show(t, tm, "10"); d.Owner != "" || d.Note != "given back: bob was declared gone by the operator" {
+		t.Errorf("%+v", d)
+	}
+	if again, err := o.ReleaseAll(ctx, "api", "bob"); err != nil || again == nil || len(again) != 0 {
+		t.Errorf("%v, %v", again, err)
+	}
+}
+
+// In another program's team an assignment is words in the owner's mailbox, signed by a member
+// that was registered here.
+func TestAssignAbroad(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	res := add(t, tm, board.NewTask{Subject: "build", Description: "make", Owner: "theirs", Terms: board.Terms{Plan: true}})
+	if !res.Changed || res.Ordered || res.Task.Owner != "theirs" {
+		t.Fatalf("%+v", res)
+	}
+	in, err := mail.Of(op).Inbox(t.Context(), abroad, "theirs", true)
+	if err != nil || len(in.Entries) != 1 || in.Entries[0].From != "waggle" || in.Entries[0].Kind != string(waggle.KindTaskAssignment) {
+		t.Fatalf("%+v, %v", in, err)
+	}
+	var words struct {
+		TaskID, AssignedBy, Subject string
+		PlanModeRequired            bool
+	}
+	if err := json.Unmarshal([]byte(in.Entries[0].Text), &words); err != nil || words.TaskID != "1" || words.AssignedBy != "waggle" || words.Subject != "build" || !words.PlanModeRequired {
+		t.Errorf("%+v, %v: %s", words, err, in.Entries[0].Text)
+	}
+	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "theirs"})
+	fails(t, err, operator.CodeRefused, "theirs was not registered here")
+	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "a b"})
+	fails(t, err, operator.CodeUsage, "a b")
+	// Who cannot be told owns nothing.
+	if err := os.Remove(tm.Mailbox("theirs")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(tm.Mailbox("theirs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = board.Of(op).AddTask(t.Context(), abroad, board.NewTask{Subject: "ship", Owner: "theirs"}); err == nil || !strings.Contains(err.Error(), "theirs could not be told") {
+		t.Errorf("%v", err)
+	}
+	if d := show(t, tm, "2"); d.Owner != "" || d.Status != task.Pending {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What members have made is listed and read by its path; nothing outside of a member's
+// directory is.
+func TestArtifacts(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	o, ctx := board.Of(op), t.Context()
+	for name, data := range map[string]string{"ann/output.log": "said", "ann/artifacts/report.md": "# Report", "bob/artifacts/a.txt": "a"} {
+		path := filepath.Join(op.Root.TasksDir("api"), filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(member waggle.MemberName) (all []string) {
+		rows, problems, err := o.Artifacts(ctx, "api", member)
+		if err != nil || len(problems) != 0 {
+			t.Fatal(problems, err)
+		}
+		for _, r := range rows {
+			if r.Modified == "" || r.Size == 0 {
+				t.Errorf("%+v", r)
+			}
+			all = append(all, r.Member+" "+r.Kind+" "+r.Path)
+		}
+		return all
+	}
+	if got := list(""); len(got) != 3 || !slices.Contains(got, "bob artifact artifacts/a.txt") {
+		t.Errorf("%q", got)
+	}
+	got := list("ANN")
+	if slices.Sort(got); !slices.Equal(got, []string{"ann artifact artifacts/report.md", "ann log output.log"}) {
+		t.Errorf("%q", got)
+	}
+	f, err := o.OpenArtifact(ctx, "api", "ann", "artifacts/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(f)
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if string(data) != "# Report" || err != nil {
+		t.Errorf("%q, %v", data, err)
+	}
+	for _, c := range []struct {
+		member waggle.MemberName
+		path   string
+		code   int
+		says   string
+	}{
+		{"ann", "artifacts/none", operator.CodeNotFound, "ann has no file artifacts/none"},
+		{"ann", "../bob/artifacts/a.txt", operator.CodeRefused, "bob"},
+		{"cas", "x", operator.CodeNotFound, "cas"},
+	} {
+		_, err := o.OpenArtifact(ctx, "api", c.member, c.path)
+		fails(t, err, c.code, c.says)
+	}
+	_, _, err = o.Artifacts(ctx, "gone", "")
+	fails(t, err, operator.CodeNotFound, "gone")
+	if err := os.RemoveAll(op.Root.TasksDir("api")); err != nil {
+		t.Fatal(err)
+	}
+	if rows, _, err := o.Artifacts(ctx, "api", ""); err != nil || len(rows) != 0 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	_, err = o.OpenArtifact(ctx, "api", "ann", "x")
+	fails(t, err, operator.CodeNotFound, "ann")
+}
+
+func TestTexts(t *testing.T) {
+	if got := board.Texts([]task.ID{"1", "a\x1bb"}); len(got) != 2 || got[0] != "1" || strings.Contains(got[1], "\x1b") {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,123 @@
+package mail_test
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/mail"
+)
+
+// abroad is the name of a team that another program leads.
+const abroad waggle.TeamName = "session-1a2b3c4d"
+
+func address(t testing.TB, s string) waggle.Address {
+	t.Helper()
+	a, err := waggle.ParseAddress(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// send sends words that nobody refuses.
+func send(t testing.TB, r *operatortest.Rig, to, text string) mail.Sent {
+	t.Helper()
+	sent, err := mail.Of(r.Op).Send(t.Context(), r.Name, mail.Message{To: address(t, to), Text: text})
+	if err != nil || len(sent) != 1 || sent[0].Err() != nil {
+		t.Fatalf("send to %s: %+v, %v", to, sent, err)
+	}
+	return sent[0]
+}
+
+// inbox is what lies in a mailbox, read or not.
+func inbox(t testing.TB, r *operatortest.Rig, of waggle.MemberName) *mail.Inbox {
+	t.Helper()
+	in, err := mail.Of(r.Op).Inbox(t.Context(), r.Name, of, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+// texts are the texts of an inbox.
+func texts(in *mail.Inbox) (all []string) {
+	for _, e := range in.Entries {
+		all = append(all, e.Text)
+	}
+	return all
+}
+
+// fails checks the code of an error and that its message says this.
+func fails(t testing.TB, err error, code int, says string) {
+	t.Helper()
+	if operator.Code(err) != code || err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v (code %d), not %q (code %d)", err, operator.Code(err), says, code)
+	}
+}
+
+// idle is the turn of a member that does what it is given at once.
+func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil }
+
+// busy is the turn of a member that works until free is called, also when it is told to
+// stop; begun tells that it does.
+func busy() (turn operatortest.Turn, begun <-chan struct{}, free func()) {
+	b, f := make(chan struct{}, 10), make(chan struct{})
+	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
+		b <- struct{}{}
+		<-f
+		return agent.Result{}, ctx.Err()
+	}, b, func() { close(f) }
+}
+
+// states are the states of a message, in order.
+func states(m mail.StoredMessage) (all []mail.Delivery) {
+	for _, s := range m.States {
+		all = append(all, s.State)
+	}
+	return all
+}
+
+// became is what became of the one message of an id.
+func became(t testing.TB, r *operatortest.Rig, id string) mail.StoredMessage {
+	t.Helper()
+	found, err := mail.Of(r.Op).Message(t.Context(), r.Name, id)
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %+v, %v", id, found, err)
+	}
+	return found[0]
+}
+
+// is checks how a message came to where it is.
+func is(t testing.TB, m mail.StoredMessage, want ...mail.Delivery) {
+	t.Helper()
+	if !slices.Equal(states(m), want) || m.State != want[len(want)-1] {
+		t.Errorf("%s: %v, not %v", m.State, states(m), want)
+	}
+}
+
+// words are the words on record in the journal of a team that waggle leads.
+func words(t testing.TB, r *operatortest.Rig, id string) *control.Order {
+	t.Helper()
+	found := r.State().Lead.SpokenAs(id)
+	if len(found) != 1 {
+		t.Fatalf("%d records of %s", len(found), id)
+	}
+	return found[0]
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

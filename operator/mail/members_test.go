@@ -1,0 +1,203 @@
+package mail_test
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/team"
+)
+
+func register(r *operatortest.Rig, m team.Member, unique bool) (team.Member, string, error) {
+	m.JoinedAt, m.AgentType, m.Subscriptions = r.Op.Minter.Now(), "general-purpose", []string{}
+	return mail.Of(r.Op).Register(r.T.Context(), r.Name, m, unique)
+}
+
+// A registered member is in the registry and on record at trust file, and has read what it
+// is told to be.
+func TestRegister(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	added, archived, err := register(tm, team.Member{Name: "bob", Prompt: "you review"}, false)
+	if err != nil || added.Name != "bob" || archived != "" || added.Model != mail.NoModel || added.IsActive == nil {
+		t.Fatalf("%+v, %q, %v", added, archived, err)
+	}
+	m, ok := tm.State().Lead.Member("bob")
+	if !ok || m.Trust != control.FileTrust || m.Backend != mail.BackendRegistered || m.Agent != mail.BackendRegistered || m.Left != nil {
+		t.Errorf("on record: %+v", m)
+	}
+	e := inbox(t, tm, "bob").Entries
+	if len(e) != 1 || e[0].Text != "you review" || e[0].Summary != "Initial system prompt" || e[0].Entry.Envelope.Type != string(waggle.KindSystemInit) {
+		t.Errorf("%+v", e)
+	}
+	_, _, err = register(tm, team.Member{Name: "Bob"}, false)
+	fails(t, err, operator.CodeRefused, "taken")
+	second, _, err := register(tm, team.Member{Name: "bob"}, true)
+	if err != nil || second.Name == "bob" {
+		t.Errorf("%+v, %v", second, err)
+	}
+	_, _, err = register(tm, team.Member{Name: "cas", Prompt: " "}, false)
+	fails(t, err, operator.CodeUsage, "prompt")
+	if _, ok := tm.State().Lead.Member("cas"); ok {
+		t.Error("who was refused is on record")
+	}
+	gone := *tm
+	gone.Name = "gone"
+	_, _, err = register(&gone, team.Member{Name: "bob"}, false)
+	fails(t, err, operator.CodeNotFound, "gone")
+}
+
+// What an earlier member of the name had in its mailbox is not the next one's.
+func TestRegisterPutsOldMailAway(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Write("bob", `[{"from":"x","text":"for another bob","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
+	_, archived, err := register(tm, team.Member{Name: "bob"}, false)
+	if err != nil || !strings.Contains(read(t, archived), "for another bob") || !strings.HasPrefix(archived, tm.State().Dir.Archive()) {
+		t.Fatalf("%q, %v", archived, err)
+	}
+	if n := len(inbox(t, tm, "bob").Entries); n != 0 {
+		t.Errorf("%d old messages", n)
+	}
+	kept, err := mail.Of(op).Archived(t.Context(), "api", "bob", true)
+	if err != nil || !slices.Equal(texts(kept), []string{"for another bob"}) {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+// The end of a membership in another program's team is on record only of those who were
+// registered here; who is registered anew replaces itself.
+func TestAdmitAndDischarge(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	tm.ByFile("ours")
+	cfg, err := op.Listing(t.Context(), abroad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func() (*operator.State, *control.Member) {
+		s, led, err := mail.Of(op).Ledger(t.Context(), cfg)
+		if err != nil || led {
+			t.Fatal(led, err)
+		}
+		m, _ := s.Lead.Member("ours")
+		return s, m
+	}
+	s, first := of()
+	if s.JournalName != operator.OwnJournal || first.Left != nil || first.Trust != control.FileTrust {
+		t.Fatalf("%+v", first)
+	}
+	if err := mail.Of(op).Admit(t.Context(), cfg, team.Member{Name: "ours"}); err != nil {
+		t.Fatal(err)
+	}
+	s, second := of()
+	old, ok := s.Lead.ByInstance(first.Instance)
+	if !ok || second.Instance == first.Instance || old.Left == nil || old.Left.How != control.LeftReplaced {
+		t.Errorf("%+v, then %+v", old, second)
+	}
+	fails(t, mail.Of(op).Discharge(t.Context(), cfg, "theirs"), operator.CodeRefused, "theirs was not registered here")
+	if err := mail.Of(op).Discharge(t.Context(), cfg, "ours"); err != nil {
+		t.Fatal(err)
+	}
+	if _, m := of(); m.Left == nil || m.Left.How != control.LeftReleased {
+		t.Errorf("%+v", m)
+	}
+	fails(t, mail.Of(op).Discharge(t.Context(), cfg, "ours"), operator.CodeRefused, "ours was not registered here")
+}
+
+func TestSigner(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	cfg := func() *team.Config {
+		c, err := op.Registry(t.Context(), abroad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	signer := func(led bool, as string) (waggle.MemberName, error) {
+		s, _, err := mail.Of(op).Ledger(t.Context(), cfg())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mail.Of(op).Signer(t.Context(), s, cfg(), led, as)
+	}
+	if name, err := signer(true, "THEIRS"); name != "theirs" || err != nil {
+		t.Errorf("in a team that waggle leads anybody's: %q, %v", name, err)
+	}
+	_, err := signer(true, "ghost")
+	fails(t, err, operator.CodeRefused, "ghost is not in the registry")
+	if name, err := signer(false, ""); name != "waggle" || err != nil {
+		t.Errorf("the first: %q, %v", name, err)
+	}
+	if name, err := signer(false, ""); name != "waggle" || err != nil {
+		t.Errorf("the only one: %q, %v", name, err)
+	}
+	tm.ByFile("ours")
+	if name, err := signer(false, "Ours"); name != "ours" || err != nil {
+		t.Errorf("%q, %v", name, err)
+	}
+	_, err = signer(false, "theirs")
+	fails(t, err, operator.CodeRefused, "theirs was not registered here")
+	_, err = signer(false, "")
+	fails(t, err, operator.CodeUsage, "several")
+}
+
+// A team that has ended and whose files are still there is left over, and takes no members.
+func TestLeftover(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	leftover := func(name waggle.TeamName) *operator.State {
+		s, err := mail.Of(op).Leftover(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if leftover("api") != nil || leftover("gone") != nil {
+		t.Error("a team that lives, or none, is left over")
+	}
+	s := tm.State()
+	if err := mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if left := leftover("api"); left == nil || left.Dir.UID != s.Dir.UID {
+		t.Fatalf("%+v", left)
+	}
+	if _, _, err := register(tm, team.Member{Name: "bob"}, false); err == nil || !strings.Contains(err.Error(), "deleting") {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if leftover("api") != nil {
+		t.Error("nothing says whose these files are")
+	}
+}
+
+func TestArchiveOf(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	s := tm.State()
+	if at, err := mail.Of(op).ArchiveOf(s, nil); at != s.Dir.Archive() || err != nil {
+		t.Errorf("%q, %v", at, err)
+	}
+	operatortest.Abroad(t, op, abroad)
+	cfg, err := op.Listing(t.Context(), abroad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := op.Home.Dir(op.RootURL, abroad, operator.UIDOf(cfg)).Archive()
+	if at, err := mail.Of(op).ArchiveOf(nil, cfg); at != want || err != nil || !strings.HasPrefix(at, op.Home.Path) {
+		t.Errorf("%q, not %q, %v", at, want, err)
+	}
+}

@@ -1,0 +1,319 @@
+package mail_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/mail"
+)
+
+// edit rewrites a mailbox as a program does that knows nothing of ours.
+func edit(t *testing.T, r *operatortest.Rig, of waggle.MemberName, change func([]map[string]any) []map[string]any) {
+	t.Helper()
+	var entries []map[string]any
+	if err := json.Unmarshal([]byte(read(t, r.Mailbox(of))), &entries); err != nil {
+		t.Fatal(err)
+	}
+	data, err := jsonobj.Marshal(change(entries))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Write(of, string(data))
+}
+
+// let ends a membership on record.
+func let(t *testing.T, r *operatortest.Rig, name waggle.MemberName) {
+	t.Helper()
+	s := r.State()
+	if err := mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) {
+		m, _ := s.Lead.Member(name)
+		return s.Lead.Let(m, control.LeftStopped, "by the test"), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The mailbox is the evidence of what became of words to a member that another program runs.
+func TestMessageToAMemberByFile(t *testing.T) {
+	type entries = []map[string]any
+	anon := func(e map[string]any) { delete(e, "msg_id"); delete(e, "messageId") }
+	for name, c := range map[string]struct {
+		change func(entries) entries
+		state  mail.Delivery
+		says   string
+	}{
+		"left alone":               {func(e entries) entries { return e }, mail.Written, ""},
+		"read":                     {func(e entries) entries { e[1]["read"] = true; return e }, mail.Delivered, "it is marked read"},
+		"anew without an id":       {func(e entries) entries { anon(e[1]); return e }, mail.Written, "another program has written it anew without its id"},
+		"anew and read":            {func(e entries) entries { anon(e[1]); e[1]["read"] = true; return e }, mail.Delivered, "was written anew without its id"},
+		"taken out":                {func(e entries) entries { return e[:0] }, mail.Delivered, "its reader has taken it"},
+		"taken out beside another": {func(e entries) entries { return e[:1] }, mail.Erased, "nobody has read it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			op := operatortest.New(t)
+			tm := operatortest.Team(t, op, "api", control.PolicySet{})
+			tm.ByFile("bob")
+			send(t, tm, "bob", "older")
+			id := send(t, tm, "bob", "words").MsgID
+			edit(t, tm, "bob", c.change)
+			m := became(t, tm, id)
+			if last := m.States[len(m.States)-1]; m.State != c.state || !strings.Contains(last.Detail, c.says) {
+				t.Errorf("%+v", m.States)
+			}
+			if m.To != "bob" || m.From != string(waggle.Lead) || m.MsgID != id || m.Entry.Text != "words" || m.Since == "" || m.Priority != "normal" {
+				t.Errorf("%+v", m)
+			}
+			if m.States[0].State != mail.Queued || !strings.HasPrefix(m.States[0].Evidence, "journal leader, seq ") {
+				t.Errorf("%+v", m.States[0])
+			}
+		})
+	}
+}
+
+func TestMessageFinds(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	first, second := send(t, tm, "bob", "first"), send(t, tm, "bob", "second")
+	m := became(t, tm, second.MsgID[:8])
+	if m.Ahead != 1 || m.Entry.Index != 1 || len(m.Raw) == 0 {
+		t.Errorf("%+v", m)
+	}
+	if byEntry := became(t, tm, m.Entry.ID); byEntry.MsgID != second.MsgID {
+		t.Errorf("%+v", byEntry)
+	}
+	for _, id := range []string{second.MsgID[:5], "00000000", ""} {
+		_, err := mail.Of(op).Message(t.Context(), "api", id)
+		fails(t, err, operator.CodeNotFound, id)
+	}
+	_, err := mail.Of(op).Message(t.Context(), "gone", first.MsgID)
+	fails(t, err, operator.CodeNotFound, "gone")
+	// What another program altered is shown beside what was sent.
+	edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[0]["text"] = "something else"; return e })
+	found, err := mail.Of(op).Message(t.Context(), "api", first.MsgID)
+	if err != nil || len(found) != 2 || found[0].Entry.Text != "something else" || found[1].Entry.Text != "first" || found[1].Entry.Index != -1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if w := found[0].Entry.Warnings; len(w) != 1 || !strings.Contains(w[0], "another program altered it") {
+		t.Errorf("%q", w)
+	}
+}
+
+// What is on record is listed, oldest first; what the machine sends only when it is asked for.
+func TestMessages(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Member("ann", idle)
+	tm.ByFile("bob")
+	send(t, tm, "bob", "first")
+	tm.Task("quick", "ann")
+	send(t, tm, "bob", "second")
+	list := func(all bool) (texts, kinds []string) {
+		ms, err := mail.Of(op).Messages(t.Context(), "api", all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range ms {
+			texts, kinds = append(texts, m.Entry.Text), append(kinds, m.Entry.Kind)
+		}
+		return texts, kinds
+	}
+	if got, _ := list(false); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("%q", got)
+	}
+	if _, kinds := list(true); len(kinds) < 3 || kinds[1] != string(waggle.KindTaskAssignment) {
+		t.Errorf("%q", kinds)
+	}
+	tm.Until("the order was obeyed", func(*control.Leader) bool {
+		ms, err := mail.Of(op).Messages(t.Context(), "api", true)
+		return err == nil && ms[1].State == mail.Acknowledged
+	})
+}
+
+// What was said in another program's team is told after it is gone.
+func TestMessageOfATeamThatIsGone(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	id := send(t, tm, "theirs", "hi").MsgID
+	if err := os.RemoveAll(op.Root.TeamDir(abroad)); err != nil {
+		t.Fatal(err)
+	}
+	m := became(t, tm, id)
+	if is(t, m, mail.Queued, mail.Written); m.Entry.Index != -1 || m.Entry.Text != "hi" || !strings.HasPrefix(m.States[0].Evidence, "journal operator, seq ") {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Waiting ends with the state that was reached, by the member's own journal.
+func TestAwaitUntilItHadItsEffect(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Member("ann", idle)
+	sent := []mail.Sent{send(t, tm, "ann", "hi")}
+	if err := mail.Of(op).Await(t.Context(), sent, mail.Acknowledged, time.Minute); err != nil || mail.Exit(sent) != nil || sent[0].State != mail.Acknowledged {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	m := became(t, tm, sent[0].MsgID)
+	if is(t, m, mail.Queued, mail.Written, mail.Delivered, mail.Acknowledged); m.States[3].Detail != "the turn that was given it has ended" || !strings.HasPrefix(m.States[3].Evidence, "journal ann, ") {
+		t.Errorf("%+v", m.States)
+	}
+	_, err := mail.Of(op).Withdraw(t.Context(), "api", sent[0].MsgID)
+	fails(t, err, operator.CodeRefused, "too late: ann has taken")
+	again, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "instead", Supersedes: sent[0].MsgID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails(t, mail.Exit(again), operator.CodeRefused, "too late")
+	if err := mail.Of(op).Await(t.Context(), nil, mail.Delivered, time.Minute); err != nil {
+		t.Errorf("nothing was sent: %v", err)
+	}
+}
+
+// What can come no further is not waited for, and says why it did not arrive.
+func TestAwaitOfWhatNeverArrives(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	tm.Join("ann")
+	tm.Join("cas")
+	for _, c := range []struct {
+		to      string
+		expires time.Duration
+		then    func(mail.Sent)
+		timeout time.Duration
+		code    int
+		state   mail.Delivery
+		says    string
+	}{
+		{"ann", 0, func(mail.Sent) {}, time.Millisecond, operator.CodeTimeout, mail.Held, "ann: not delivered within 1ms; it is held: it has not started yet"},
+		{"ann", time.Nanosecond, func(mail.Sent) {}, time.Minute, operator.CodeTimeout, mail.Expired, "ann: expired"},
+		{"bob", 0, func(s mail.Sent) {
+			if _, err := mail.Of(op).Withdraw(t.Context(), "api", s.MsgID); err != nil {
+				t.Fatal(err)
+			}
+		}, time.Minute, operator.CodeRefused, mail.Withdrawn, "bob: withdrawn"},
+		{"cas", 0, func(mail.Sent) { let(t, tm, "cas") }, time.Minute, operator.CodeDied, mail.DeadLetter, "its recipient has ended: stopped"},
+	} {
+		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, c.to), Text: "hi", Expires: c.expires})
+		if err != nil || mail.Exit(sent) != nil {
+			t.Fatal(sent, err)
+		}
+		c.then(sent[0])
+		if err := mail.Of(op).Await(t.Context(), sent, mail.Delivered, c.timeout); err != nil || sent[0].State != c.state || sent[0].Error == "" {
+			t.Errorf("%+v, %v", sent[0], err)
+		}
+		fails(t, mail.Exit(sent), c.code, c.says)
+	}
+	sent := []mail.Sent{send(t, tm, "bob", "hi")}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := mail.Of(op).Await(ctx, sent, mail.Delivered, time.Minute); err == nil {
+		t.Error("it waited for nobody")
+	}
+}
+
+// Words that another program erased are sent once more, under the same id, while somebody
+// waits for them.
+func TestAwaitSendsErasedWordsAgain(t *testing.T) {
+	op := operatortest.New(t)
+	ours := operatortest.Team(t, op, "api", control.PolicySet{})
+	ours.ByFile("bob")
+	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
+		t.Run(string(tm.Name), func(t *testing.T) {
+			tm.Write("bob", `[{"from":"x","text":"older","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
+			sent := []mail.Sent{send(t, tm, "bob", "words")}
+			edit(t, tm, "bob", func(e []map[string]any) []map[string]any { return e[:1] })
+			done := make(chan error, 1)
+			go func() { done <- mail.Of(op).Await(t.Context(), sent, mail.Delivered, time.Minute) }()
+			testenv.Eventually(t, "it lies there again", func() bool {
+				in := inbox(t, tm, "bob")
+				return len(in.Entries) == 2 && in.Entries[1].MsgID == sent[0].MsgID
+			})
+			edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[0]["read"], e[1]["read"] = true, true; return e })
+			if err := <-done; err != nil || sent[0].State != mail.Delivered || mail.Exit(sent) != nil {
+				t.Errorf("%+v, %v", sent, err)
+			}
+		})
+	}
+}
+
+// Words that nobody has taken are taken back, or replaced by others to the same recipient.
+func TestWithdrawAndSupersede(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	tm.Join("ann")
+	for _, to := range []string{"bob", "ann"} {
+		back, old := send(t, tm, to, "back"), send(t, tm, to, "old")
+		for range 2 {
+			if s, err := mail.Of(op).Withdraw(t.Context(), "api", back.MsgID); err != nil || s.State != mail.Withdrawn || s.To != to || s.MsgID != back.MsgID {
+				t.Fatalf("%+v, %v", s, err)
+			}
+		}
+		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, to), Text: "new", Supersedes: old.MsgID[:8]})
+		if err != nil || mail.Exit(sent) != nil {
+			t.Fatalf("%+v, %v", sent, err)
+		}
+		if got := texts(inbox(t, tm, waggle.MemberName(to))); !slices.Equal(got, []string{"new"}) {
+			t.Errorf("%q", got)
+		}
+		is(t, became(t, tm, back.MsgID), mail.Queued, mail.Written, mail.Withdrawn)
+		m := became(t, tm, old.MsgID)
+		if is(t, m, mail.Queued, mail.Written, mail.Superseded); !strings.Contains(m.States[2].Detail, sent[0].MsgID) {
+			t.Errorf("%+v", m.States)
+		}
+		if ord := words(t, tm, sent[0].MsgID); ord.Words.Supersedes != uint64(words(t, tm, old.MsgID).Seq) {
+			t.Errorf("%+v", ord.Words)
+		}
+	}
+	taken := send(t, tm, "bob", "read at once")
+	edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[1]["read"] = true; return e })
+	_, err := mail.Of(op).Withdraw(t.Context(), "api", taken.MsgID)
+	fails(t, err, operator.CodeRefused, "too late: bob has taken")
+	for _, c := range []struct {
+		to, id, says string
+		code         int
+	}{
+		{"ann", taken.MsgID, "went to bob, not to ann", operator.CodeUsage},
+		{"bob", taken.MsgID, "too late", operator.CodeRefused},
+		{"bob", taken.MsgID[:5], taken.MsgID[:5], operator.CodeNotFound},
+	} {
+		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, c.to), Text: "x", Supersedes: c.id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fails(t, mail.Exit(sent), c.code, c.says)
+	}
+	for _, id := range []string{"aaaaaaa0-2a55-4f2a-9d1e-7f3b0b0f7a11", "aaaaaaa1-2a55-4f2a-9d1e-7f3b0b0f7a11"} {
+		if _, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: id, ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = mail.Of(op).Withdraw(t.Context(), "api", "aaaaaaa")
+	fails(t, err, operator.CodeUsage, "begins several messages")
+}
+
+func TestDeliveryOver(t *testing.T) {
+	for _, d := range []mail.Delivery{mail.Queued, mail.Written, mail.Held} {
+		if d.Over() {
+			t.Errorf("%s is over", d)
+		}
+	}
+	for _, d := range []mail.Delivery{mail.Delivered, mail.Acknowledged, mail.Refused, mail.Expired, mail.Withdrawn, mail.Superseded, mail.DeadLetter, mail.Erased, mail.Failed} {
+		if !d.Over() {
+			t.Errorf("%s is not over", d)
+		}
+	}
+}

@@ -1,0 +1,448 @@
+package mail_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/policy"
+)
+
+const someID = "0b8f4b5e-2a55-4f2a-9d1e-7f3b0b0f7a11"
+
+func TestSendRefuses(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	tm.Member("ann", idle)
+	solo := operatortest.Team(t, op, "solo", control.PolicySet{})
+	lead := tm.Mailbox(waggle.Lead)
+	before := read(t, lead)
+	for _, c := range []struct {
+		to   string
+		m    mail.Message
+		code int
+		says string
+	}{
+		{"bob", mail.Message{Text: " \n"}, operator.CodeUsage, "nothing to send"},
+		{"bob", mail.Message{Text: "a\xff"}, operator.CodeUsage, "UTF-8"},
+		{"bob", mail.Message{Text: strings.Repeat("a", waggle.MaxText+1)}, operator.CodeUsage, "UTF-8"},
+		{"bob", mail.Message{Text: `{"type":"shutdown_request","requestId":"x","from":"team-lead","timestamp":"2026-02-16T10:30:00.000Z"}`}, operator.CodeRefused, "is a shutdown_request message"},
+		{"bob", mail.Message{Text: `{"type":"permission_response"}`}, operator.CodeRefused, "is a permission_response message"},
+		{"bob", mail.Message{Text: "hi", Priority: "now"}, operator.CodeUsage, "now"},
+		{"bob", mail.Message{Text: "hi", As: "a b"}, operator.CodeUsage, "a b"},
+		{"bob", mail.Message{Text: "hi", As: "ghost"}, operator.CodeRefused, "ghost is not in the registry"},
+		{"bob", mail.Message{Text: "hi", As: "ann", Priority: control.PriorityInterrupt}, operator.CodeRefused, "only the lead's own words"},
+		{"bob", mail.Message{Text: "hi", ID: "7"}, operator.CodeUsage, "no message id"},
+		{"bridge:ed", mail.Message{Text: "hi", ID: someID}, operator.CodeUsage, "--id is for members"},
+		{"*", mail.Message{Text: "hi", Supersedes: someID}, operator.CodeUsage, "supersedes"},
+		{"uds:/tmp/none", mail.Message{Text: "hi", Expires: time.Second}, operator.CodeUsage, "are for members"},
+		{"nobody", mail.Message{Text: "hi"}, operator.CodeNotFound, "nobody"},
+		{"bob@web", mail.Message{Text: "hi"}, operator.CodeUsage, "is in team web"},
+	} {
+		c.m.To = address(t, c.to)
+		sent, err := mail.Of(op).Send(t.Context(), "api", c.m)
+		if fails(t, err, c.code, c.says); sent != nil {
+			t.Errorf("%s: %+v", c.says, sent)
+		}
+	}
+	if n := len(inbox(t, tm, "bob").Entries) + len(inbox(t, tm, "ann").Entries); n != 0 || read(t, lead) != before {
+		t.Errorf("%d messages were sent", n)
+	}
+	if _, err := os.Stat(tm.Mailbox("nobody")); !os.IsNotExist(err) {
+		t.Errorf("an unknown recipient has a mailbox: %v", err)
+	}
+	_, err := mail.Of(op).Send(t.Context(), "", mail.Message{To: address(t, "bob"), Text: "hi"})
+	fails(t, err, operator.CodeUsage, "none is named")
+	_, err = mail.Of(op).Send(t.Context(), "gone", mail.Message{To: address(t, "bob"), Text: "hi"})
+	fails(t, err, operator.CodeNotFound, "gone")
+	_, err = mail.Of(op).Send(t.Context(), solo.Name, mail.Message{To: address(t, "*"), Text: "hi"})
+	fails(t, err, operator.CodeNotFound, "nobody else")
+}
+
+// The words lie in the mailbox as they are on record: the same bytes, with their sender's.
+func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	long := strings.Repeat("é", 300)
+	sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: long + "\nmore", ID: someID, Color: "red", Metadata: json.RawMessage(`{"k":1}`)})
+	if err != nil || len(sent) != 1 || sent[0].State != mail.Written || sent[0].MsgID != someID || sent[0].Ahead != 0 || mail.Exit(sent) != nil {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	e := inbox(t, tm, "bob").Entries[0]
+	if e.From != string(waggle.Lead) || e.MsgID != someID || e.Color != "red" || e.Kind != "text" || e.Read || e.Summary != strings.Repeat("é", 199)+"…" {
+		t.Errorf("%+v", e)
+	}
+	meta, _ := e.Entry.Envelope.Member("metadata")
+	second, _ := e.Entry.Envelope.Member("messageId")
+	if strings.Join(strings.Fields(string(meta)), "") != `{"k":1}` || string(second) != `"`+someID+`"` {
+		t.Errorf("metadata %s, second id %s", meta, second)
+	}
+	ord := words(t, tm, someID)
+	if ord.Hash != e.Entry.ID.Hash || !ord.Sent || ord.Words.By != policy.RoleOperator || ord.Words.Instance != "" || ord.File == 0 {
+		t.Errorf("on record: %+v, words %+v", ord, ord.Words)
+	}
+	if next := send(t, tm, "bob", "second"); next.Ahead != 1 {
+		t.Errorf("%d ahead of the second", next.Ahead)
+	}
+}
+
+func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	m := mail.Message{To: address(t, "bob"), Text: "once", ID: someID}
+	for i := range 2 {
+		sent, err := mail.Of(op).Send(t.Context(), "api", m)
+		if err != nil || sent[0].State != mail.Written || (i == 1) != strings.Contains(sent[0].Detail, "not sent twice") {
+			t.Fatalf("%+v, %v", sent, err)
+		}
+	}
+	m.Text = "other words"
+	sent, err := mail.Of(op).Send(t.Context(), "api", m)
+	if err != nil || sent[0].State != mail.Refused {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	fails(t, mail.Exit(sent), operator.CodeRefused, "is taken by other words to bob")
+	if got := texts(inbox(t, tm, "bob")); !slices.Equal(got, []string{"once"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A message to everyone is one to each, with an id that follows from that of all.
+func TestSendToEveryone(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("ann")
+	tm.ByFile("bob")
+	m := mail.Message{To: address(t, "*"), Text: "to all", ID: someID, As: "Ann"}
+	sent, err := mail.Of(op).Send(t.Context(), "api", m)
+	if err != nil || len(sent) != 2 || sent[0].To != string(waggle.Lead) || sent[1].To != "bob" || sent[0].MsgID == sent[1].MsgID || sent[0].MsgID == someID {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	if len(inbox(t, tm, "ann").Entries) != 0 {
+		t.Error("its sender has it too")
+	}
+	if e := inbox(t, tm, "bob").Entries; len(e) != 1 || e[0].From != "ann" || e[0].MsgID != sent[1].MsgID {
+		t.Errorf("%+v", e)
+	}
+	again, err := mail.Of(op).Send(t.Context(), "api", m)
+	if err != nil || again[1].MsgID != sent[1].MsgID || len(inbox(t, tm, "bob").Entries) != 1 {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
+// Who can never take a message is sent none.
+func TestSendToThoseWhoCannotReceive(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("file")
+	tm.Member("left", idle)
+	s, gone := tm.State(), tm.Instance("left")
+	if err := mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
+		m, _ := s.Lead.ByInstance(gone)
+		return s.Lead.Let(m, control.LeftStopped, "by the test"), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		to, says string
+		want     mail.Delivery
+	}{
+		{"left", "cannot receive messages: it left at", ""},
+		{"file", "acknowledges nothing", mail.Acknowledged},
+	} {
+		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, c.to), Text: "hi", Want: c.want})
+		if err != nil || sent[0].State != mail.Refused {
+			t.Fatalf("%+v, %v", sent, err)
+		}
+		fails(t, mail.Exit(sent), operator.CodeRefused, c.says)
+	}
+}
+
+func TestSendToABusyMember(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	turn, begun, free := busy()
+	defer free()
+	tm.Member("ann", turn)
+	tm.Task("long", "ann")
+	<-begun
+	for _, c := range []struct {
+		p    control.Priority
+		says string
+	}{
+		{"", "busy with task 1"},
+		{control.PriorityNextTool, "an exec member reads nothing during a turn"},
+		{control.PriorityInterrupt, "its turn is stopped"},
+	} {
+		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "hi", Priority: c.p})
+		if err != nil || sent[0].State != mail.Written || !strings.Contains(sent[0].Detail, c.says) {
+			t.Errorf("%q: %+v, %v", c.p, sent, err)
+		}
+		if ord := words(t, tm, sent[0].MsgID); ord.Words.Instance != tm.Instance("ann") || c.p != "" && ord.Words.Priority != c.p {
+			t.Errorf("on record: %+v", ord.Words)
+		}
+		if c.p == "" {
+			m := became(t, tm, sent[0].MsgID)
+			if is(t, m, mail.Queued, mail.Written, mail.Held); m.States[2].Detail != "busy with task 1" {
+				t.Errorf("%+v", m.States)
+			}
+		}
+	}
+}
+
+// Words whose mailbox cannot be used are on record, and a member that waggle runs has them
+// from there.
+func TestSendWithoutAMailbox(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Join("ann")
+	for _, c := range []struct {
+		wreck func() error
+		state mail.Delivery
+		says  string
+	}{
+		{func() error { return nil }, mail.Written, "it has not started yet"},
+		{func() error { return errors.Join(os.Remove(tm.Mailbox("ann")), os.Mkdir(tm.Mailbox("ann"), 0o700)) }, mail.Queued, "its mailbox cannot be used"},
+		{func() error { return os.RemoveAll(op.Root.TeamDir("api")) }, mail.Queued, "the team's directory is gone"},
+	} {
+		if err := c.wreck(); err != nil {
+			t.Fatal(err)
+		}
+		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "still here?"})
+		if err != nil || sent[0].State != c.state || sent[0].Err() != nil || !strings.Contains(sent[0].Detail, c.says) {
+			t.Fatalf("%+v, %v", sent, err)
+		}
+		if ord := words(t, tm, sent[0].MsgID); ord.Sent != (c.state == mail.Written) || ord.Closed || ord.Instance != tm.Instance("ann") {
+			t.Errorf("on record: %+v", ord)
+		}
+	}
+}
+
+// A mailbox that takes no more is an error, and the record says that nothing was sent.
+func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
+	op := operatortest.New(t)
+	op.Limits.Bytes = 400
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: strings.Repeat("x", 1000)})
+	if err != nil || sent[0].State != mail.Failed || sent[0].Error == "" {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	if ord := words(t, tm, sent[0].MsgID); !ord.Closed || !strings.HasPrefix(ord.End, control.Failed) {
+		t.Errorf("on record: %+v", ord)
+	}
+	is(t, became(t, tm, sent[0].MsgID), mail.Queued, mail.Failed)
+}
+
+// What is sent from inside a member is that member's, whatever it says.
+func TestSendFromInsideAMember(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	tm.Member("ann", idle)
+	inside := mail.Of(tm.FromInside())
+	sent, err := inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi"})
+	if err != nil || sent[0].State != mail.Written {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	if e := inbox(t, tm, "bob").Entries; len(e) != 1 || e[0].From != "ann" {
+		t.Errorf("%+v", e)
+	}
+	if ord := words(t, tm, sent[0].MsgID); ord.Words.By != policy.RoleWorker {
+		t.Errorf("on record: %+v", ord.Words)
+	}
+	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", As: "bob"})
+	fails(t, err, operator.CodeRefused, "member ann cannot send as bob")
+	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Priority: control.PriorityInterrupt})
+	fails(t, err, operator.CodeRefused, "was called from inside member ann")
+	_, err = inside.Withdraw(t.Context(), "api", sent[0].MsgID)
+	fails(t, err, operator.CodeRefused, "withdraw was called from inside member ann")
+	tm.Member("cas", idle)
+	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi"})
+	fails(t, err, operator.CodeRefused, "nobody can tell which")
+}
+
+// In another program's team the operator speaks as a member that is registered for that,
+// and what was said is in the operator's own journal.
+func TestSendAbroad(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	sent := send(t, tm, "theirs", "hi")
+	if e := inbox(t, tm, "theirs").Entries; len(e) != 1 || e[0].From != "waggle" || e[0].MsgID != sent.MsgID {
+		t.Fatalf("%+v", e)
+	}
+	send(t, tm, "theirs", "again")
+	cfg, err := op.Registry(t.Context(), abroad)
+	if err != nil || len(cfg.Members) != 3 || cfg.Members[2].Name != "waggle" {
+		t.Fatalf("%+v, %v", cfg, err)
+	}
+	s, led, err := mail.Of(op).Ledger(t.Context(), cfg)
+	if err != nil || led || s.JournalName != operator.OwnJournal || len(s.Lead.SpokenAs(sent.MsgID)) != 1 {
+		t.Errorf("%+v, %v, %v", s, led, err)
+	}
+	for _, c := range []struct {
+		m    mail.Message
+		says string
+	}{
+		{mail.Message{Text: "hi", As: "theirs"}, "theirs was not registered here"},
+		{mail.Message{Text: "hi", Priority: control.PriorityInterrupt}, "another program leads this team"},
+	} {
+		c.m.To = address(t, "team-lead")
+		_, err := mail.Of(op).Send(t.Context(), abroad, c.m)
+		fails(t, err, operator.CodeRefused, c.says)
+	}
+	tm.ByFile("second")
+	_, err = mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "theirs"), Text: "hi"})
+	fails(t, err, operator.CodeUsage, "several members of this team were registered here: waggle, second")
+	got, err := mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "team-lead"), Text: "hi", As: "Second"})
+	if err != nil || got[0].State != mail.Written || inbox(t, tm, waggle.Lead).Entries[0].From != "second" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	_, err = mail.Of(op).Withdraw(t.Context(), abroad, got[0].MsgID)
+	fails(t, err, operator.CodeRefused, "has another leader")
+}
+
+// An editor's mail waits for it under its address.
+func TestBridge(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	ctx := t.Context()
+	sent, err := mail.Of(op).Send(ctx, "api", mail.Message{To: address(t, "bridge:ed"), Text: "hi"})
+	if err != nil || sent[0].State != mail.Failed {
+		t.Fatalf("%+v, %v", sent, err)
+	}
+	fails(t, mail.Exit(sent), operator.CodeNotFound, "no editor has registered that id")
+	_, err = mail.Of(op).RegisterBridge(ctx, "api", "a b")
+	fails(t, err, operator.CodeUsage, "a b")
+	_, err = mail.Of(op).RegisterBridge(ctx, "gone", "ed")
+	fails(t, err, operator.CodeNotFound, "gone")
+	b, err := mail.Of(op).RegisterBridge(ctx, "api", "ed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := send(t, tm, "bridge:ed", "to the editor")
+	unread, err := b.Unread(ctx)
+	if err != nil || len(unread) != 1 || unread[0].Text != "to the editor" || unread[0].From != string(waggle.Lead) || got.State != mail.Written {
+		t.Fatalf("%+v, %+v, %v", got, unread, err)
+	}
+	if m := became(t, tm, got.MsgID); m.To != "bridge:ed" || m.State != mail.Written {
+		t.Errorf("%+v", m)
+	}
+	fails(t, b.Take(ctx, "nonsense"), operator.CodeUsage, "nonsense")
+	if err := b.Take(ctx, unread[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := b.Unread(ctx); err != nil || len(again) != 0 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	fails(t, mail.Of(op).Await(ctx, []mail.Sent{got}, mail.Delivered, time.Second), operator.CodeUsage, "only a message to a member can be waited for")
+}
+
+func TestSendToAddressesThatLeadNowhere(t *testing.T) {
+	op := operatortest.New(t)
+	file := op.Root.Path + "/file"
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		to   string
+		code int
+		says string
+	}{
+		{"uds:" + op.Root.Path + "/none", operator.CodeNotFound, "none"},
+		{"uds:" + file, operator.CodeUsage, "file"},
+		{"http://192.0.2.1/teams/api/members/bob", operator.CodeUsage, "in clear"},
+	} {
+		sender := op
+		sender.Token = "secret"
+		sent, err := mail.Of(sender).Send(t.Context(), "", mail.Message{To: address(t, c.to), Text: "hi"})
+		if err != nil || sent[0].State != mail.Failed {
+			t.Fatalf("%+v, %v", sent, err)
+		}
+		fails(t, mail.Exit(sent), c.code, c.says)
+	}
+}
+
+func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	one := send(t, tm, "bob", "hi")
+	refused, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Want: mail.Acknowledged})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bridge:ed"), Text: "hi"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		sent []mail.Sent
+		code int
+	}{
+		{nil, 0},
+		{[]mail.Sent{one}, 0},
+		{[]mail.Sent{one, refused[0], refused[0]}, operator.CodeRefused},
+		{[]mail.Sent{missing[0], one}, operator.CodeNotFound},
+		{[]mail.Sent{missing[0], refused[0]}, operator.CodeFailed},
+	} {
+		if got := operator.Code(mail.Exit(c.sent)); got != c.code {
+			t.Errorf("%+v: %d, not %d", c.sent, got, c.code)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		n    int
+		want string
+	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"ééé", 3, "ééé"}, {"éééé", 3, "éé…"}} {
+		if got := mail.Cut(c.s, c.n); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q, not %q", c.s, c.n, got, c.want)
+		}
+	}
+}
+
+func TestEntryOf(t *testing.T) {
+	env := waggle.Envelope{From: "bob", Text: `{"type":"idle_notification","from":"bob","timestamp":"2026-02-16T10:30:00.000Z","idleReason":"available"}`, Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID, Color: "red", Summary: "s", Read: true}
+	e := mail.EntryOf(mailbox.Entry{Index: 3, Envelope: env})
+	if e.Index != 3 || e.From != "bob" || e.Kind != string(waggle.KindIdleNotification) || e.Payload == nil || e.Text != env.Text || e.MsgID != someID || e.Color != "red" || e.Summary != "s" || !e.Read || e.Warnings == nil {
+		t.Errorf("%+v", e)
+	}
+	broken := mail.EntryOf(mailbox.Entry{Raw: []byte("7"), Err: errors.New("no object")})
+	if broken.Kind != string(waggle.KindInvalid) || broken.Text != "7" || !slices.Equal(broken.Warnings, []string{"no object"}) || broken.Payload != nil {
+		t.Errorf("%+v", broken)
+	}
+}
+
+// Only readers of teams that waggle leads know the second name of the id.
+func TestExtras(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	env := waggle.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}
+	for _, s := range []*operator.State{nil, tm.State()} {
+		got, err := mail.Extras(s, env, mail.Message{Metadata: json.RawMessage(`{"k":1}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, meta := got.Member("metadata")
+		if _, second := got.Member("messageId"); !meta || second != (s != nil) || got.Text != "hi" {
+			t.Errorf("%s", got.AppendJSON(nil))
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package mail_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/mail"
+)
+
+// serve runs an endpoint until the test is over or stop is called.
+func serve(t *testing.T, op operator.Operator, so mail.ServeOptions) (e mail.Endpoint, stop func()) {
+	t.Helper()
+	ready, done := make(chan mail.Endpoint, 1), make(chan error, 1)
+	so.Ready = func(e mail.Endpoint) { ready <- e }
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	go func() { done <- mail.Of(op).Serve(ctx, so) }()
+	stopped := false
+	stop = func() {
+		if cancel(); !stopped {
+			stopped = true
+			if err := <-done; err != nil {
+				t.Errorf("serve: %v", err)
+			}
+		}
+	}
+	t.Cleanup(stop)
+	select {
+	case e = <-ready:
+	case err := <-done:
+		stopped = true
+		t.Fatal(err)
+	}
+	return e, stop
+}
+
+// Whoever has the token puts words into a member's mailbox; who has none is on record.
+func TestServe(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	_, err := mail.Of(op).Endpoint()
+	fails(t, err, operator.CodeNotFound, "no endpoint of this state runs")
+	e, stop := serve(t, op, mail.ServeOptions{})
+	if got, err := mail.Of(op).Endpoint(); err != nil || got != e || e.Token == "" || e.PID != op.PID || !strings.HasPrefix(e.URL, "http://127.0.0.1:") {
+		t.Fatalf("%+v, not %+v, %v", got, e, err)
+	}
+	fails(t, mail.Of(op).Serve(t.Context(), mail.ServeOptions{}), operator.CodeLocked, "runs already")
+
+	post := func(token, to string) []mail.Sent {
+		t.Helper()
+		sender := op
+		sender.Token = token
+		sent, err := mail.Of(sender).Send(t.Context(), "", mail.Message{To: address(t, e.URL+"/v1/"+to), Text: "by http"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sent
+	}
+	if sent := post("", "api/bob"); mail.Exit(sent) != nil || sent[0].State != mail.Written {
+		t.Errorf("%+v", sent)
+	}
+	if in := inbox(t, tm, "bob").Entries; len(in) != 1 || in[0].Text != "by http" || in[0].From != "operator" {
+		t.Errorf("%+v", in)
+	}
+	fails(t, mail.Exit(post("", "api/nobody")), operator.CodeNotFound, "nobody")
+	fails(t, mail.Exit(post("", "gone/bob")), operator.CodeNotFound, "gone")
+	if mail.Exit(post("wrong", "api/bob")) == nil || len(inbox(t, tm, "bob").Entries) != 1 {
+		t.Error("a wrong token was taken")
+	}
+	recs, err := tm.State().Records()
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := recs[len(recs)-1]
+	if last.Kind != control.RecUnverified || !strings.Contains(string(last.Body), "connection refused") || !strings.Contains(string(last.Body), `"http#`) {
+		t.Errorf("%s %s", last.Kind, last.Body)
+	}
+	stop()
+	_, err = mail.Of(op).Endpoint()
+	fails(t, err, operator.CodeNotFound, "no endpoint")
+
+	// The token outlives it, unless it is made anew.
+	again, stop := serve(t, op, mail.ServeOptions{Team: "api"})
+	if again.Token != e.Token {
+		t.Error("another token")
+	}
+	e = again
+	operatortest.Team(t, op, "web", control.PolicySet{})
+	fails(t, mail.Exit(post("", "web/team-lead")), operator.CodeNotFound, "web")
+	if err := mail.Exit(post("", "api/"+string(waggle.Lead))); err != nil {
+		t.Error(err)
+	}
+	stop()
+	anew, _ := serve(t, op, mail.ServeOptions{NewToken: true})
+	if anew.Token == e.Token {
+		t.Error("the same token")
+	}
+}
+
+func TestServeRefuses(t *testing.T) {
+	op := operatortest.New(t)
+	for _, c := range []struct {
+		so   mail.ServeOptions
+		says string
+	}{
+		{mail.ServeOptions{CertFile: "cert.pem"}, "a certificate needs its key"},
+		{mail.ServeOptions{KeyFile: "key.pem"}, "a certificate needs its key"},
+		{mail.ServeOptions{Listen: "192.0.2.1:80"}, "192.0.2.1"},
+		{mail.ServeOptions{Listen: "nonsense"}, "nonsense"},
+	} {
+		fails(t, mail.Of(op).Serve(t.Context(), c.so), operator.CodeUsage, c.says)
+	}
+	place := op.Home.Endpoint()
+	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for data, says := range map[string]string{"{": place, `{"v":2,"token":"x"}`: "version 2 is not known"} {
+		if err := os.WriteFile(place, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, mail.Of(op).Serve(t.Context(), mail.ServeOptions{}), operator.CodeFailed, says)
+		if got := read(t, place); got != data {
+			t.Errorf("it was overwritten: %s", got)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package teams_test
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/operator/teams"
+	"waggle/spawn"
+	"waggle/worker"
+)
+
+// session is a process of the user's that waggle did not start.
+func session(t *testing.T) (spawn.Identity, *exec.Cmd) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("this system does not say whose a process is")
+	}
+	cmd := exec.Command(testenv.Require(t, "sleep"), "300")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	id, err := spawn.Identify(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id, cmd
+}
+
+// A running process becomes a member as it is: watched, reached by its mailbox, never ended.
+func TestAdopt(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	o, ctx := teams.Of(op), t.Context()
+	id, _ := session(t)
+	a, err := o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "reviewer"})
+	if err != nil || a.Name != "reviewer" || a.PID != id.PID || a.Start != id.Start || a.Trust != string(control.FileTrust) || a.Above || a.Session != "" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	m, ok := tm.State().Lead.ByInstance(control.Instance(a.Instance))
+	if !ok || m.Backend != mail.BackendAdopted || m.Process == nil || m.Process.ID.PID != id.PID || !m.Process.ID.Theirs {
+		t.Errorf("on record: %+v", m)
+	}
+	can := map[string]bool{}
+	for _, c := range a.Controls {
+		if can[c.What] = c.Can; c.How == "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if !can["liveness"] || !can["messages"] || can["tool calls"] || can["stop"] || can["restart"] || can["socket"] {
+		t.Errorf("%+v", can)
+	}
+	send(t, tm, "reviewer", "look")
+	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "other"})
+	fails(t, err, operator.CodeRefused, "is member reviewer of team api already")
+	operatortest.Team(t, op, "web", control.PolicySet{})
+	_, err = o.Adopt(ctx, "web", teams.AdoptOptions{PID: id.PID, As: "other"})
+	fails(t, err, operator.CodeRefused, "is member reviewer of team api already")
+	second, _ := session(t)
+	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: second.PID, As: "Reviewer"})
+	if operator.Code(err) != operator.CodeRefused {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	up := op
+	up.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{second}, nil }
+	if a, err := teams.Of(up).Adopt(ctx, "web", teams.AdoptOptions{PID: second.PID, As: "shell"}); err != nil || !a.Above {
+		t.Errorf("%+v, %v", a, err)
+	}
+	_, err = o.Delete(ctx, "api", teams.DeleteOptions{})
+	fails(t, err, operator.CodeRefused, "team api has running members: reviewer")
+	if err := o.Remove(ctx, "web", "shell"); operator.Code(err) != operator.CodeRefused {
+		t.Errorf("%v", err)
+	}
+	if !id.Alive() || !second.Alive() {
+		t.Error("what is not ours was ended")
+	}
+}
+
+func TestAdoptRefuses(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	id, cmd := session(t)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	for _, c := range []struct {
+		team waggle.TeamName
+		ao   teams.AdoptOptions
+		code int
+		says string
+	}{
+		{"api", teams.AdoptOptions{}, operator.CodeUsage, "--pid or by --session"},
+		{"api", teams.AdoptOptions{PID: 5, Session: "x"}, operator.CodeUsage, "not by both"},
+		{"gone", teams.AdoptOptions{PID: 5}, operator.CodeNotFound, "gone"},
+		{"api", teams.AdoptOptions{PID: -5}, operator.CodeUsage, "-5 is no process id"},
+		{"api", teams.AdoptOptions{PID: 1}, operator.CodeRefused, "process 1 runs the machine"},
+		{"api", teams.AdoptOptions{PID: op.PID}, operator.CodeRefused, "is this command"},
+		{"api", teams.AdoptOptions{PID: id.PID}, operator.CodeNotFound, "is gone"},
+		{"api", teams.AdoptOptions{Session: "nonsense"}, operator.CodeUsage, "is not a session id"},
+	} {
+		c.ao.As = "ghost"
+		_, err := teams.Of(op).Adopt(t.Context(), c.team, c.ao)
+		fails(t, err, c.code, c.says)
+	}
+	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead}) || exists(tm.Mailbox("ghost")) {
+		t.Errorf("%v", got)
+	}
+	tm.Member("ann", idle)
+	_, err := teams.Of(tm.FromInside()).Adopt(t.Context(), "api", teams.AdoptOptions{PID: 5, As: "ghost"})
+	fails(t, err, operator.CodeRefused, "adopt was called from inside member ann")
+}
+
+// A session is found by what the files of its team say, and by nothing else.
+func TestAdoptASession(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	const uid = "1a2b3c4d-0000-4000-8000-000000000000"
+	adopt := func(as waggle.MemberName) (*teams.Adopted, error) {
+		return teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: strings.ToUpper(uid), As: as})
+	}
+	_, err := adopt("claude")
+	fails(t, err, operator.CodeNotFound, "session-1a2b3c4d: there is none")
+	operatortest.Abroad(t, op, abroad)
+	_, err = adopt("claude")
+	fails(t, err, operator.CodeNotFound, "names no process")
+	id, _ := session(t)
+	config := func(start string) {
+		write(t, op.Root.ConfigPath(abroad), fmt.Sprintf(`{"name":%q,"createdAt":1795193125905,"leadAgentId":"team-lead@%s","leadSessionId":%q,"leadProcess":{"pid":%d,"pidSpace":"x","claimedAt":1795193125902,"procStart":%q},"members":[]}`,
+			abroad, abroad, uid, id.PID, start))
+	}
+	config("1")
+	_, err = adopt("claude")
+	fails(t, err, operator.CodeNotFound, "is gone")
+	config(id.Start)
+	a, err := adopt("claude")
+	if err != nil || a.PID != id.PID || a.Session == "" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	_, err = adopt("again")
+	if fails(t, err, operator.CodeRefused, "is member claude of team api already"); exists(tm.Mailbox("again")) {
+		t.Error("who was refused has a mailbox")
+	}
+}
+
+func TestGuestIsRegisteredAndBounded(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad, "theirs")
+	operatortest.Team(t, op, "ours", control.PolicySet{})
+	o, ctx := teams.Of(op), t.Context()
+	cat := []string{"cat"}
+	for _, c := range []struct {
+		team waggle.TeamName
+		n    teams.NewGuest
+		code int
+		says string
+	}{
+		{"ours", teams.NewGuest{Name: "gopher", Command: cat}, operator.CodeUsage, "waggle leads team ours itself"},
+		{abroad, teams.NewGuest{Name: "gopher"}, operator.CodeUsage, "needs a command"},
+		{abroad, teams.NewGuest{Name: "theirs", Command: cat}, operator.CodeRefused, "theirs in team session-1a2b3c4d was not registered here"},
+		{"gone", teams.NewGuest{Name: "gopher", Command: cat}, operator.CodeNotFound, "gone"},
+	} {
+		_, err := o.Guest(ctx, c.team, c.n)
+		fails(t, err, c.code, c.says)
+	}
+	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead, "theirs"}) {
+		t.Fatalf("%v", got)
+	}
+	g, err := o.Guest(ctx, abroad, teams.NewGuest{Name: "gopher", Command: cat, Cwd: t.TempDir(), Mode: "plan"})
+	if err != nil || !g.Registered || g.Name != "gopher" || g.Instance == "" || g.State.Lead.Policy.Policy.Mode != "plan" || g.State.Lead.Policy.Policy.Version != 1 {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	again, err := o.Guest(ctx, abroad, teams.NewGuest{Name: "gopher", Command: cat, Cwd: t.TempDir()})
+	if err != nil || again.Registered || again.Instance != g.Instance || again.State.Lead.Policy.Policy.Mode != "default" || again.State.Lead.Policy.Policy.Version != 2 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if got := present(t, tm); !slices.Contains(got, "gopher") {
+		t.Errorf("%v", got)
+	}
+}
+
+// A guest that its lead asks to end agrees, says so, and takes its own entry away.
+func TestGuestRunsUntilItIsAskedToEnd(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Abroad(t, op, abroad)
+	g, err := teams.Of(op).Guest(t.Context(), abroad, teams.NewGuest{Name: "gopher", Command: []string{"cat"}, Cwd: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, tm.Mailbox("gopher"), `[{"from":"team-lead","text":"{\"type\":\"shutdown_request\",\"requestId\":\"shutdown-1@gopher\",\"from\":\"team-lead\",\"timestamp\":\"2026-11-22T16:00:00.000Z\"}","timestamp":"2026-11-22T16:00:00.000Z","read":false}]`)
+	if err := g.Run(t.Context(), worker.Options{Environ: op.Environ, Log: op.Log}); err != nil {
+		t.Fatal(err)
+	}
+	if got := present(t, tm); slices.Contains(got, "gopher") {
+		t.Errorf("%v", got)
+	}
+	in, err := mail.Of(op).Inbox(t.Context(), abroad, waggle.Lead, false)
+	if err != nil || len(in.Entries) == 0 || in.Entries[len(in.Entries)-1].Kind != string(waggle.KindShutdownApproved) {
+		t.Errorf("%+v, %v", in, err)
+	}
+	s := g.State
+	if err := s.Journal.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := s.Lead.ByInstance(g.Instance); !ok || m.Left == nil {
+		t.Errorf("on record: %+v", m)
+	}
+}

@@ -1,0 +1,259 @@
+package teams_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/policy"
+	"waggle/team"
+	"waggle/worker"
+)
+
+func TestCreate(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	s, err := o.CreateAs(ctx, "api", teamfile.About{Description: "the API", Metadata: []byte(`{"k":1}`)}, mailbox.JSONL, ofMode(policy.ModeDefault))
+	if err != nil || s.Lead.Policy.Policy.Version != 1 || s.Lead.Policy.By != policy.RoleOperator || s.Dir.Unmade() {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	cfg, err := op.Listing(ctx, "api")
+	if err != nil || cfg.Description != "the API" || !slices.Equal(cfg.Present(), []waggle.MemberName{waggle.Lead}) || operator.UIDOf(cfg) != s.Dir.UID || cfg.SchemaVersion != team.SchemaVersion {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	if l, err := op.Boxes("api").Layout(); err != nil || l != mailbox.JSONL {
+		t.Errorf("%v, %v", l, err)
+	}
+	_, err = o.Create(ctx, "api", "again", ofMode(policy.ModeDefault))
+	fails(t, err, operator.CodeFailed, "team api is there already")
+	held, err := op.Claim("test", "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = o.Create(ctx, "web", "", ofMode(policy.ModeDefault))
+	fails(t, err, operator.CodeLocked, "makes a team web at this moment")
+	if _, err := o.Make(ctx, "web", teamfile.About{}, mailbox.Array, ofMode(policy.ModeDefault)); err != nil {
+		t.Errorf("who holds the name: %v", err)
+	}
+	held.Free()
+	for name, about := range map[waggle.TeamName]string{"a b": "", "UPPER_/": "", "fine": strings.Repeat("x", 100_000)} {
+		_, err := o.Create(ctx, name, about, ofMode(policy.ModeDefault))
+		if operator.Code(err) != operator.CodeUsage {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if names, err := op.Root.Names(); err != nil || len(names) != 2 {
+		t.Errorf("%v, %v", names, err)
+	}
+}
+
+// A team is inside of the user's ceiling, or is not made.
+func TestCreateUnderACeiling(t *testing.T) {
+	op := operatortest.New(t)
+	op.Ceiling = &control.Ceiling{File: "config", SHA256: "00", Mode: policy.ModePlan}
+	_, err := teams.Of(op).Create(t.Context(), "wide", "", ofMode(policy.ModeAcceptEdits))
+	var over *control.CeilingError
+	if fails(t, err, operator.CodeRefused, ""); !errors.As(err, &over) || len(over.Over) == 0 {
+		t.Errorf("%v", err)
+	}
+	s, err := teams.Of(op).Create(t.Context(), "api", "", ofMode(policy.ModeDefault))
+	if err != nil || s.Lead.Policy.Policy.Mode != policy.ModePlan || !s.Lead.Policy.Ceiling.Same(op.Ceiling) {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	i := join(t, tm, teamfile.FileMember{Name: "ann", Type: "reviewer", Prompt: "you review", Color: "red", PlanRequired: true, Mode: policy.ModePlan, Cwd: "/"})
+	m, ok := tm.State().Lead.ByInstance(i)
+	if !ok || m.Name != "ann" || !m.PlanRequired || m.Joined.Mode != policy.ModePlan || m.Trust != control.Cooperative || m.Agent != "exec" || m.Channel != "" {
+		t.Errorf("on record: %+v", m)
+	}
+	cfg, err := op.Listing(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, ok := cfg.Member("ann"); !ok || e.AgentType != "reviewer" || e.Prompt != "you review" || e.Color != "red" || e.Cwd != "/" {
+		t.Errorf("in the registry: %+v", e)
+	}
+	_, _, err = teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "Ann", Agent: "exec"}, false)
+	fails(t, err, operator.CodeRefused, "the name is taken: ann is a member")
+	added, j, err := teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "ann", Agent: "exec"}, true)
+	if err != nil || added.Name == "ann" || j == i {
+		t.Errorf("%+v, %v", added, err)
+	}
+	// What an earlier member of the name made is not the next one's.
+	write(t, op.Root.MemberDir("api", "ann")+"/artifacts/a.txt", "a")
+	if err := teams.Of(op).Remove(t.Context(), "api", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	join(t, tm, teamfile.FileMember{Name: "ann"})
+	if exists(op.Root.MemberDir("api", "ann") + "/artifacts/a.txt") {
+		t.Error("the files of another ann")
+	}
+	rows, _, err := board.Of(op).Artifacts(t.Context(), "api", "ann")
+	if err != nil || len(rows) != 0 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// A name is made free of a team of ours that nobody is at work in, and of nothing else.
+func TestClear(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	var told []operator.Note
+	tell := func(n operator.Note) { told = append(told, n) }
+	if err := o.Clear(ctx, "none", tell); err != nil || len(told) != 0 {
+		t.Errorf("%v, %v", told, err)
+	}
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	join(t, tm, teamfile.FileMember{Name: "ann"})
+	archive := tm.State().Dir.Archive()
+	if err := o.Clear(ctx, "api", tell); err != nil || exists(op.Root.TeamDir("api")) {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Text, "cut short with 1 members and 0 open questions") || !strings.Contains(told[0].Text, archive) {
+		t.Errorf("%+v", told)
+	}
+	live := operatortest.Team(t, op, "live", control.PolicySet{})
+	live.Member("ann", idle)
+	fails(t, o.Clear(ctx, "live", tell), operator.CodeLocked, "team live is live")
+	operatortest.Abroad(t, op, abroad)
+	fails(t, o.Clear(ctx, abroad, tell), operator.CodeRefused, "of which this waggle has no records")
+	if !exists(op.Root.TeamDir("live")) || !exists(op.Root.TeamDir(abroad)) {
+		t.Error("it is gone all the same")
+	}
+	// Of one that has ended the rest is put away without a word.
+	done := operatortest.Team(t, op, "done", control.PolicySet{})
+	record(t, done, func(*control.Leader) []journal.Draft {
+		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}
+	})
+	told = nil
+	if err := o.Clear(ctx, "done", tell); err != nil || len(told) != 0 || exists(op.Root.TeamDir("done")) {
+		t.Errorf("%+v, %v", told, err)
+	}
+}
+
+// Mail that was written under a name without a team is put away, and told of.
+func TestClearOfMailThatWasLeft(t *testing.T) {
+	op := operatortest.New(t)
+	write(t, op.Root.InboxesDir("api")+"/bob.json", `[{"from":"x","text":"hello?","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
+	var told []operator.Note
+	if err := teams.Of(op).Clear(t.Context(), "api", func(n operator.Note) { told = append(told, n) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 1 || !strings.Contains(told[0].Text, "api") || exists(op.Root.TeamDir("api")) {
+		t.Errorf("%+v", told)
+	}
+}
+
+func TestLedBy(t *testing.T) {
+	op := operatortest.New(t)
+	op.Agent = agent.Decider(nil)
+	o := teams.Of(op)
+	if by, err := o.LedBy(&teamfile.File{}); err != nil || by.Agent != nil {
+		t.Errorf("%+v, %v", by.Agent, err)
+	}
+	lead := func(kind, spec string) (operator.Operator, error) {
+		return o.LedBy(&teamfile.File{Lead: &teamfile.FileMember{Name: "boss", Agent: kind, Spec: []byte(spec)}})
+	}
+	if by, err := lead("script", `{"decide":{"answer":"allow"}}`); err != nil || by.Agent == nil {
+		t.Errorf("%+v, %v", by.Agent, err)
+	}
+	if by, err := lead("exec", `{"command":["cat"]}`); err != nil || by.Agent != nil {
+		t.Errorf("one that decides nothing leaves it to the operator: %+v, %v", by.Agent, err)
+	}
+	if _, err := lead("nonsense", ""); err == nil || !strings.Contains(err.Error(), "lead boss") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A token lets one process join, once, while it lasts.
+func TestToken(t *testing.T) {
+	op := operatortest.New(t)
+	now := time.Now()
+	op.Minter.Now = func() time.Time { return now }
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	o, ctx := teams.Of(op), t.Context()
+	ann := teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir()}
+	for _, c := range []struct {
+		team waggle.TeamName
+		name waggle.MemberName
+		life time.Duration
+		code int
+		says string
+	}{
+		{"api", "a b", 0, operator.CodeUsage, "a b"},
+		{"api", "ann", 25 * time.Hour, operator.CodeUsage, "at most 24h"},
+		{"api", "ann", -1, operator.CodeUsage, "at most 24h"},
+		{"gone", "ann", 0, operator.CodeNotFound, "gone"},
+	} {
+		_, err := o.MintToken(ctx, c.team, teamfile.FileMember{Name: c.name, Agent: "exec"}, c.life)
+		fails(t, err, c.code, c.says)
+	}
+	m, err := o.MintToken(ctx, "api", ann, 0)
+	if err != nil || m.Team != "api" || m.Member != "ann" || !strings.HasPrefix(m.Token, "api:") || m.Expires != waggle.FormatTime(now.Add(teams.DefaultTokenLife)) {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	for _, c := range []struct {
+		token string
+		code  int
+		says  string
+	}{
+		{"", operator.CodeRefused, "is no token"},
+		{"api", operator.CodeRefused, "is no token"},
+		{"api:", operator.CodeRefused, "is no token"},
+		{"a b:x", operator.CodeRefused, "is no token"},
+		{"api:wrong", operator.CodeRefused, "never made"},
+		{"gone:x", operator.CodeNotFound, "gone"},
+	} {
+		_, _, _, err := o.JoinWith(ctx, c.token)
+		fails(t, err, c.code, c.says)
+		fails(t, o.Work(ctx, c.token, worker.Options{}), c.code, c.says)
+	}
+	s, added, i, err := o.JoinWith(ctx, " "+m.Token+"\n")
+	if err != nil || added.Name != "ann" {
+		t.Fatalf("%+v, %v", added, err)
+	}
+	if jm, ok := s.Lead.ByInstance(i); !ok || !strings.HasPrefix(jm.Channel, "token ") || strings.Contains(jm.Channel, m.Token[4:]) {
+		t.Errorf("%+v", jm)
+	}
+	_, _, _, err = o.JoinWith(ctx, m.Token)
+	fails(t, err, operator.CodeRefused, "was used")
+	_, err = o.MintToken(ctx, "api", ann, 0)
+	fails(t, err, operator.CodeRefused, "ann is a member of api already")
+
+	bob := teamfile.FileMember{Name: "bob", Agent: "exec"}
+	late, err := o.MintToken(ctx, "api", bob, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Who cannot join has the token still.
+	tm.ByFile("bob")
+	_, _, _, err = o.JoinWith(ctx, late.Token)
+	fails(t, err, operator.CodeRefused, "the name is taken")
+	now = now.Add(time.Minute)
+	_, _, _, err = o.JoinWith(ctx, late.Token)
+	fails(t, err, operator.CodeRefused, "this token has expired")
+	if _, err := o.MintToken(ctx, "api", teamfile.FileMember{Name: "cas", Agent: "exec"}, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, _, _, err = o.JoinWith(ctx, late.Token)
+	fails(t, err, operator.CodeRefused, "never made, was used, or has expired")
+	tm.Member("dan", idle)
+	_, err = teams.Of(tm.FromInside()).MintToken(ctx, "api", teamfile.FileMember{Name: "eve", Agent: "exec"}, 0)
+	fails(t, err, operator.CodeRefused, "token was called from inside member dan")
+}

@@ -1,0 +1,350 @@
+package teams_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/team"
+)
+
+func TestFacts(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	facts := func(name waggle.TeamName) team.Facts {
+		t.Helper()
+		f, err := teams.Of(op).Facts(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	if f := facts("none"); f != (team.Facts{}) {
+		t.Errorf("%+v", f)
+	}
+	if f := facts("api"); f != (team.Facts{Exists: true}) {
+		t.Errorf("%+v", f)
+	}
+	tm.ByFile("bob")
+	for _, n := range []board.NewTask{{Subject: "open", Owner: "bob"}, {Subject: "nobody's"}} {
+		if _, err := board.Of(op).AddTask(t.Context(), "api", n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f := facts("api"); f != (team.Facts{Exists: true, Members: 1, Open: 1}) {
+		t.Errorf("%+v", f)
+	}
+	tm.Member("ann", idle)
+	if f := facts("api"); f != (team.Facts{Exists: true, Members: 2, Open: 1, Running: 1}) {
+		t.Errorf("%+v", f)
+	}
+	record(t, tm, func(*control.Leader) []journal.Draft {
+		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}
+	})
+	if f := facts("api"); !f.Deleting {
+		t.Errorf("%+v", f)
+	}
+}
+
+// What waggle led is in the archive after it is deleted, and its tasks stay unless they are
+// meant too.
+func TestDelete(t *testing.T) {
+	for _, tasks := range []bool{false, true} {
+		op := operatortest.New(t)
+		tm := operatortest.Team(t, op, "api", control.PolicySet{})
+		tm.ByFile("bob")
+		send(t, tm, "bob", "hi")
+		if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); err != nil {
+			t.Fatal(err)
+		}
+		d, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Tasks: tasks})
+		if err != nil || d.State != "deleted" || d.Team != "api" || len(d.Ended) != 0 || (d.Tasks == "archived") != tasks {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		if exists(op.Root.TeamDir("api")) || exists(op.Root.TasksDir("api")) == tasks || !exists(filepath.Join(d.Archive, "team", "inboxes", "bob.json")) {
+			t.Errorf("%+v: its files are elsewhere", d)
+		}
+		r, err := op.OpenAny(t.Context(), "api")
+		if err != nil || r.Lead.Ended == nil {
+			t.Errorf("%+v, %v", r, err)
+		}
+		_, err = teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{})
+		fails(t, err, operator.CodeNotFound, "api")
+	}
+}
+
+// A team whose members run is deleted only by force, which ends them first. A member cannot
+// delete its team.
+func TestDeleteOfATeamThatRuns(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Member("ann", idle)
+	_, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{})
+	fails(t, err, operator.CodeRefused, "team api has running members: ann (process")
+	_, err = teams.Of(tm.FromInside()).Delete(t.Context(), "api", teams.DeleteOptions{Force: true})
+	fails(t, err, operator.CodeRefused, "delete was called from inside member ann")
+	fails(t, teams.Of(op).Remove(t.Context(), "api", "ann"), operator.CodeRefused, "ann runs as process")
+	s := tm.State()
+	release, held, err := s.Dir.TryLead()
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	var told []inspect.Running
+	do := teams.DeleteOptions{Force: true, Tell: func(r inspect.Running, ends bool) {
+		if told = append(told, r); !ends {
+			t.Errorf("%+v", r)
+		}
+	}}
+	_, err = teams.Of(op).Delete(t.Context(), "api", do)
+	fails(t, err, operator.CodeLocked, "team api is live: a process leads it")
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 0 || !exists(op.Root.TeamDir("api")) || s.Journal.Refresh(t.Context()) != nil || s.Lead.Ended != nil {
+		t.Errorf("%+v: something was done", told)
+	}
+}
+
+// Another program's team is removed, or put away where that is asked for.
+func TestDeleteAbroad(t *testing.T) {
+	for _, c := range []struct {
+		do    teams.DeleteOptions
+		tasks string
+	}{
+		{teams.DeleteOptions{}, "kept"},
+		{teams.DeleteOptions{Tasks: true}, "removed"},
+		{teams.DeleteOptions{Keep: true, Tasks: true}, "archived"},
+	} {
+		op := operatortest.New(t)
+		tm := operatortest.Abroad(t, op, abroad)
+		write(t, tm.Mailbox("theirs"), "[]")
+		write(t, filepath.Join(op.Root.TasksDir(abroad), "1.json"), `{"id":"1","subject":"s","description":"","status":"pending","blocks":[],"blockedBy":[]}`)
+		d, err := teams.Of(op).Delete(t.Context(), abroad, c.do)
+		if err != nil || d.Tasks != c.tasks || (d.Archive != "") != c.do.Keep || exists(op.Root.TeamDir(abroad)) || exists(op.Root.TasksDir(abroad)) == c.do.Tasks {
+			t.Errorf("%+v: %+v, %v", c.do, d, err)
+		}
+		if c.do.Keep && !exists(filepath.Join(d.Archive, "team", "inboxes", "theirs.json")) {
+			t.Errorf("%s has nothing of it", d.Archive)
+		}
+	}
+}
+
+// Files of which nothing says whose they are are only put away.
+func TestDeleteOfBrokenFiles(t *testing.T) {
+	op := operatortest.New(t)
+	write(t, op.Root.ConfigPath("api"), "{")
+	_, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Force: true})
+	fails(t, err, operator.CodeRefused, "config.json")
+	d, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Keep: true})
+	if err != nil || exists(op.Root.TeamDir("api")) || !exists(filepath.Join(d.Archive, "team", "config.json")) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A team whose journal is broken is a wreck: only force deletes it, and everything of it is
+// kept.
+func TestDeleteOfAWreck(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	join(t, tm, teamfile.FileMember{Name: "ann"})
+	segments, err := filepath.Glob(filepath.Join(tm.State().Dir.LeaderJournal(), "*.jsonl"))
+	if err != nil || len(segments) == 0 {
+		t.Fatal(segments, err)
+	}
+	data, err := os.ReadFile(segments[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, segments[0], strings.Replace(string(data), `"name":"ann"`, `"name":"eve"`, 1))
+	if _, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{}); operator.Code(err) != operator.CodeFailed {
+		t.Errorf("%v", err)
+	}
+	d, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Force: true})
+	if err != nil || d.Archive == "" || !exists(d.Archive) || d.Tasks != "archived" || len(d.Ended) != 0 || exists(op.Root.TeamDir("api")) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// What whoever ended a team was stopped in is finished by the next delete.
+func TestDeleteFinishes(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	record(t, tm, func(*control.Leader) []journal.Draft {
+		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}
+	})
+	d, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Tasks: true})
+	if err != nil || d.Tasks != "archived" || exists(op.Root.TeamDir("api")) || !exists(filepath.Join(d.Archive, "team", "config.json")) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A membership ends on record as its trust says; who is not ours to remove stays.
+func TestRemove(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	o, ctx := teams.Of(op), t.Context()
+	tm.ByFile("bob")
+	join(t, tm, teamfile.FileMember{Name: "ann"})
+	for name, how := range map[waggle.MemberName]string{"bob": control.LeftReleased, "ann": control.LeftStopped} {
+		i := tm.Instance(name)
+		if err := o.Remove(ctx, "api", strings.ToUpper(string(name))); err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := tm.State().Lead.ByInstance(i); !ok || m.Left == nil || m.Left.How != how || m.Left.Detail != "removed" {
+			t.Errorf("%s: %+v", name, m)
+		}
+		fails(t, o.Remove(ctx, "api", string(name)), operator.CodeNotFound, string(name))
+	}
+	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead}) {
+		t.Errorf("%v", got)
+	}
+	fails(t, o.Remove(ctx, "gone", "ann"), operator.CodeNotFound, "gone")
+	other := operatortest.Abroad(t, op, abroad, "theirs")
+	other.ByFile("ours")
+	fails(t, o.Remove(ctx, abroad, "theirs"), operator.CodeRefused, "theirs was not registered here")
+	if err := o.Remove(ctx, abroad, "ours"); err != nil {
+		t.Fatal(err)
+	}
+	if got := present(t, other); !slices.Equal(got, []waggle.MemberName{waggle.Lead, "theirs"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+// Authority never comes out of a backup: the team has a journal of its own, and the old one
+// is kept to be read. Control messages of old are not judged again.
+func TestBackupAndRestore(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	tm := operatortest.Team(t, op, "api", ofMode("acceptEdits"))
+	tm.ByFile("bob")
+	send(t, tm, "bob", "hi")
+	var tar bytes.Buffer
+	report, err := o.Backup(ctx, "api", &tar)
+	if err != nil || report.Files == 0 || len(report.Skipped) != 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	backup := tar.Bytes()
+	_, err = o.Backup(ctx, "gone", &tar)
+	fails(t, err, operator.CodeNotFound, "gone")
+	restore := func(do teams.RestoreOptions) (*teams.Restored, error) {
+		return o.Restore(ctx, bytes.NewReader(backup), do)
+	}
+	_, err = restore(teams.RestoreOptions{})
+	fails(t, err, operator.CodeRefused, "there is a team api")
+	_, err = restore(teams.RestoreOptions{As: "a b"})
+	fails(t, err, operator.CodeUsage, "a b")
+	old := tm.State().Dir
+	rs, err := restore(teams.RestoreOptions{As: "copy"})
+	if err != nil || rs.Team != "copy" || rs.From != "api" || !rs.Verified || rs.Authority != teams.AuthorityNew || rs.Replaced != "" || rs.Files == 0 {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+	copied := &operatortest.Rig{T: t, Op: op, Name: "copy"}
+	s := copied.State()
+	if s.Dir.UID == old.UID || s.Lead.Policy.Policy.Mode != "default" || len(s.Lead.Members) != 0 || !strings.HasPrefix(rs.History, s.Dir.Archive()) || !exists(filepath.Join(rs.History, "journal", "leader")) {
+		t.Errorf("%+v: %+v", rs, s.Lead)
+	}
+	in, err := mail.Of(op).Inbox(ctx, "copy", "bob", false)
+	if err != nil || len(in.Entries) != 1 || in.Entries[0].Text != "hi" {
+		t.Errorf("%+v, %v", in, err)
+	}
+	forced, err := restore(teams.RestoreOptions{Force: true})
+	if err != nil || forced.Replaced == "" || !exists(filepath.Join(forced.Replaced, "team", "config.json")) || forced.Authority != teams.AuthorityNew {
+		t.Errorf("%+v, %v", forced, err)
+	}
+	_, err = o.Restore(ctx, strings.NewReader("no tar"), teams.RestoreOptions{})
+	if fails(t, err, operator.CodeRefused, ""); exists(op.Root.TeamDir("no tar")) {
+		t.Error("something of it was kept")
+	}
+	held, err := op.Claim("test", "third")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Free()
+	_, err = restore(teams.RestoreOptions{As: "third"})
+	fails(t, err, operator.CodeLocked, "team third")
+}
+
+// Of the very team whose files are gone the journal that is here goes on.
+func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	tm := operatortest.Team(t, op, "api", ofMode("acceptEdits"))
+	var tar bytes.Buffer
+	if _, err := o.Backup(ctx, "api", &tar); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{op.Root.TeamDir("api"), op.Root.TasksDir("api")} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rs, err := o.Restore(ctx, &tar, teams.RestoreOptions{})
+	if err != nil || rs.Authority != teams.AuthorityKept || rs.History != "" {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+	if s := tm.State(); s.Lead.Policy.Policy.Mode != "acceptEdits" || s.Lead.Ended != nil {
+		t.Errorf("%+v", s.Lead.Policy)
+	}
+}
+
+// Another team of the name has another identity: what is here of it ends, and does not go on
+// with files that are not its own.
+func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	operatortest.Team(t, op, "api", control.PolicySet{})
+	var tar bytes.Buffer
+	if _, err := o.Backup(ctx, "api", &tar); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Delete(ctx, "api", teams.DeleteOptions{Tasks: true}); err != nil {
+		t.Fatal(err)
+	}
+	other := operatortest.Team(t, op, "api", ofMode("acceptEdits")).State()
+	for _, dir := range []string{op.Root.TeamDir("api"), op.Root.TasksDir("api")} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rs, err := o.Restore(ctx, &tar, teams.RestoreOptions{})
+	if err != nil || rs.Authority != teams.AuthorityNew || rs.History == "" {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+	if err := other.Journal.Refresh(ctx); err != nil || other.Lead.Ended == nil || other.Lead.Ended.How != control.LeftReplaced {
+		t.Errorf("%+v, %v", other.Lead.Ended, err)
+	}
+	if s, err := op.Led(ctx, "api"); err != nil || s.Dir.UID == other.Dir.UID || s.Lead.Policy.Policy.Mode != "default" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestRestoreOfAnotherProgramsTeam(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	operatortest.Abroad(t, op, abroad, "theirs")
+	var tar bytes.Buffer
+	if _, err := o.Backup(ctx, abroad, &tar); err != nil {
+		t.Fatal(err)
+	}
+	rs, err := o.Restore(ctx, &tar, teams.RestoreOptions{As: "copy"})
+	if err != nil || rs.Authority != teams.AuthorityNone {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+	copied := &operatortest.Rig{T: t, Op: op, Name: "copy"}
+	if s, err := op.State(ctx, copied.Name); s != nil || err != nil || !slices.Contains(present(t, copied), "theirs") {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

@@ -1,0 +1,201 @@
+package teams_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/task"
+)
+
+// Mailboxes move to another layout and back with what lies in them.
+func TestMigrate(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	send(t, tm, "bob", "hi")
+	o, ctx := teams.Of(op), t.Context()
+	for _, c := range []struct {
+		to      mailbox.Layout
+		changed bool
+	}{{mailbox.JSONL, true}, {mailbox.JSONL, false}, {mailbox.Array, true}} {
+		m, err := o.Migrate(ctx, "api", c.to)
+		if err != nil || m.Changed != c.changed || m.Layout != c.to.String() || m.Team != "api" || !slices.Equal(m.Members, []string{"bob", "team-lead"}) || m.Notes == nil {
+			t.Fatalf("%+v: %+v, %v", c, m, err)
+		}
+		in, err := mail.Of(op).Inbox(ctx, "api", "bob", true)
+		if err != nil || len(in.Entries) != 1 || in.Entries[0].Text != "hi" || filepath.Ext(in.Path) != c.to.Extension() {
+			t.Errorf("%+v, %v", in, err)
+		}
+	}
+	operatortest.Abroad(t, op, abroad)
+	_, err := o.Migrate(ctx, abroad, mailbox.JSONL)
+	fails(t, err, operator.CodeRefused, "is not led by waggle")
+	if m, err := o.Migrate(ctx, abroad, mailbox.Array); err != nil || m.Changed {
+		t.Errorf("%+v, %v", m, err)
+	}
+	_, err = o.Migrate(ctx, "gone", mailbox.JSONL)
+	fails(t, err, operator.CodeNotFound, "gone")
+	tm.Member("ann", idle)
+	_, err = teams.Of(tm.FromInside()).Migrate(ctx, "api", mailbox.JSONL)
+	fails(t, err, operator.CodeRefused, "team migrate was called from inside member ann")
+}
+
+const oldTeam = `{"name":"research","description":"Q4","members":[{"agentId":"analyst-1@research","name":"analyst-1","agentType":"general-purpose","model":"haiku","prompt":"p","color":"blue","tmuxPaneId":"%88","backendType":"tmux","isActive":false,"spawnedAt":"2026-02-16T10:35:00.000Z"}],"createdAt":"2026-02-16T10:30:00.000Z","schemaVersion":"`
+
+// Files of an old version are brought to the newest, which a dry run only tells; those of a
+// newer one are left alone.
+func TestMigrateSchema(t *testing.T) {
+	op := operatortest.New(t)
+	o, ctx := teams.Of(op), t.Context()
+	path := op.Root.ConfigPath("research")
+	write(t, path, strings.Replace(oldTeam, `,"schemaVersion":"`, "", 1)+"}")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dry, err := o.MigrateSchema(ctx, "research", true)
+	if err != nil || !dry.DryRun || dry.Team != "research" || dry.From == dry.To || len(dry.Steps) == 0 {
+		t.Fatalf("%+v, %v", dry, err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a dry run changed it: %s, %v", after, err)
+	}
+	done, err := o.MigrateSchema(ctx, "research", false)
+	if err != nil || done.DryRun || done.To != dry.To || len(done.Steps) != len(dry.Steps) {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	cfg, err := op.Listing(ctx, "research")
+	if err != nil || cfg.SchemaVersion != done.To {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+	if again, err := o.MigrateSchema(ctx, "research", false); err != nil || len(again.Steps) != 0 || again.From != again.To {
+		t.Errorf("%+v, %v", again, err)
+	}
+	write(t, path, oldTeam+`99.0.0"}`)
+	_, err = o.MigrateSchema(ctx, "research", false)
+	fails(t, err, operator.CodeRefused, "newer")
+	_, err = o.MigrateSchema(ctx, "gone", false)
+	fails(t, err, operator.CodeNotFound, "gone")
+}
+
+// Every file of a team is looked at, each fault is told with its place, and nothing is
+// changed.
+func TestValidate(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.ByFile("bob")
+	o, ctx := teams.Of(op), t.Context()
+	send(t, tm, "bob", "hi")
+	if _, err := board.Of(op).AddTask(ctx, "api", board.NewTask{Subject: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := o.Validate(ctx, "api"); err != nil || found == nil || len(found) != 0 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	tasks, lines := op.Root.TasksDir("api"), op.Root.MailboxDir("api")
+	for path, data := range map[string]string{
+		tm.Mailbox("a b"):                                "[]",
+		tm.Mailbox("cas"):                                "{",
+		filepath.Join(lines, "cas.jsonl"):                "7\n",
+		filepath.Join(tasks, "notes.json"):               "{}",
+		filepath.Join(tasks, "7.json"):                   `{"id":"7","subject":"s","description":"","status":"never","blocks":[],"blockedBy":[]}`,
+		filepath.Join(tasks, "8.json"):                   `{"id":"8","subject":"s","description":"","status":"pending","blocks":["8"],"blockedBy":["8"]}`,
+		filepath.Join(tasks, ".highwatermark"):           "many",
+		filepath.Join(tasks, "bob", "task-status.json"):  "[]",
+		filepath.Join(tasks, "bob", "artifacts", "x.md"): "x",
+	} {
+		write(t, path, data)
+	}
+	found, err := o.Validate(ctx, "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, p := range found {
+		all = append(all, p.String())
+	}
+	text := strings.Join(all, "\n")
+	for _, want := range []string{"a b.json: the name of the file", "cas.json", "cas.jsonl", "cas has a mailbox in both layouts", "notes.json: the name of the file is not a task id",
+		"7.json#/status", "8.json#/blockedBy: leads back to the task itself", ".highwatermark", "task-status.json"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("nothing of %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "x.md") || strings.Contains(text, "bob.json") || strings.Contains(text, "1.json") {
+		t.Error(text)
+	}
+	if data, err := os.ReadFile(tm.Mailbox("cas")); err != nil || string(data) != "{" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if err := os.RemoveAll(tasks); err != nil {
+		t.Fatal(err)
+	}
+	write(t, tasks, "no directory")
+	if found, err := o.Validate(ctx, "api"); err != nil || !slices.ContainsFunc(found, func(p teams.Problem) bool { return p.Path == tasks && p.Message == "is not a directory" }) {
+		t.Errorf("%v, %v", found, err)
+	}
+	_, err = o.Validate(ctx, "gone")
+	fails(t, err, operator.CodeNotFound, "gone")
+}
+
+// An export has who is and was there, what was said and what is to be done.
+func TestExportTeam(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	o, ctx := teams.Of(op), t.Context()
+	tm.ByFile("bob")
+	join(t, tm, teamfile.FileMember{Name: "ann", Type: "builder", Prompt: "you build", Cwd: "/"})
+	send(t, tm, "bob", "look at `this`")
+	for _, n := range []board.NewTask{{Subject: "build"}, {Subject: "ship", After: []task.ID{"1"}}} {
+		if _, err := board.Of(op).AddTask(ctx, "api", n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(op.Root.MemberDir("api", "ann"), "artifacts", "report.md"), "# Report")
+	write(t, filepath.Join(op.Root.TasksDir("api"), "9.json"), "{")
+	e, err := o.ExportTeam(ctx, "api")
+	if err != nil || e.Team != "api" || e.Created == "" || e.TotalMembers != 3 || !slices.Equal(e.ActiveMembers, []waggle.MemberName{"team-lead", "bob", "ann"}) || e.Layout != "array" || e.Description != "a team of a test" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	i := slices.IndexFunc(e.Members, func(m teams.TeamMember) bool { return m.Name == "ann" })
+	if i < 0 || e.Members[i].Type != "builder" || e.Members[i].Prompt != "you build" || !slices.Equal(e.Members[i].Files, []string{"artifacts/report.md"}) || e.Members[i].Left != "" || e.Members[i].Joined == "" {
+		t.Errorf("%+v", e.Members)
+	}
+	i = slices.IndexFunc(e.Mailboxes, func(b teams.TeamMailbox) bool { return b.Member == "bob" })
+	if i < 0 || len(e.Mailboxes[i].Entries) != 1 || e.Mailboxes[i].Entries[0].Text != "look at `this`" {
+		t.Errorf("%+v", e.Mailboxes)
+	}
+	if len(e.Tasks) != 2 || e.Tasks[0].Blocked || !e.Tasks[1].Blocked || !slices.Equal(e.Tasks[1].BlockedBy, []string{"1"}) {
+		t.Errorf("%+v", e.Tasks)
+	}
+	if len(e.Problems) != 1 || !strings.Contains(e.Problems[0], "9.json") {
+		t.Errorf("%q", e.Problems)
+	}
+	if in, err := mail.Of(op).Inbox(ctx, "api", "bob", true); err != nil || len(in.Entries) != 1 {
+		t.Errorf("it consumed something: %+v, %v", in, err)
+	}
+	var b bytes.Buffer
+	if err := e.Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# Team api", "3 of 3 members present", "### ann", "you build", "- artifacts/report.md", "- [ ] 2 ship (nobody, pending, blocked by 1)", "### To bob", "```text\nlook at `this`\n```", "## What could not be read"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("nothing of %q in\n%s", want, b.String())
+		}
+	}
+	_, err = o.ExportTeam(ctx, "gone")
+	fails(t, err, operator.CodeNotFound, "gone")
+}

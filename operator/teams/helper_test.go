@@ -1,0 +1,89 @@
+package teams_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/operator/teamfile"
+	"waggle/operator/teams"
+	"waggle/policy"
+)
+
+// abroad is the name of a team that another program leads.
+const abroad waggle.TeamName = "session-1a2b3c4d"
+
+func fails(t testing.TB, err error, code int, says string) {
+	t.Helper()
+	if operator.Code(err) != code || err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v (code %d), not %q (code %d)", err, operator.Code(err), says, code)
+	}
+}
+
+func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil }
+
+// join makes a member whose process does not run.
+func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) control.Instance {
+	t.Helper()
+	m.Agent = "exec"
+	added, i, err := teams.Of(r.Op).Join(t.Context(), r.State(), m, false)
+	if err != nil || added.Name != m.Name {
+		t.Fatalf("%+v, %v", added, err)
+	}
+	return i
+}
+
+// present are the members that a team's registry shows.
+func present(t testing.TB, r *operatortest.Rig) (names []waggle.MemberName) {
+	t.Helper()
+	cfg, err := r.Op.Listing(t.Context(), r.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.Present()
+}
+
+// record appends to the leader's journal.
+func record(t testing.TB, r *operatortest.Rig, d func(*control.Leader) []journal.Draft) {
+	t.Helper()
+	s := r.State()
+	if err := mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) { return d(s.Lead), nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func send(t testing.TB, r *operatortest.Rig, to waggle.MemberName, text string) {
+	t.Helper()
+	sent, err := mail.Of(r.Op).Send(t.Context(), r.Name, mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: to}, Text: text})
+	if err != nil || mail.Exit(sent) != nil {
+		t.Fatal(sent, err)
+	}
+}
+
+func write(t testing.TB, path, data string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func ofMode(m policy.Mode) control.PolicySet {
+	return control.PolicySet{Policy: policy.Policy{Mode: m}}
+}
