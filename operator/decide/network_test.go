@@ -131,18 +131,20 @@ func TestNetStanding(t *testing.T) {
 	}
 }
 
-// A standing answer to a question is for whoever asks, with the port that is asked for,
-// and says whose answer it is.
+// A standing answer to a question is for whoever asks, with the port that is asked for
+// unless every port is meant, and says whose answer it is.
 func TestNetStandingOfAQuestion(t *testing.T) {
-	o, rig := team(t)
-	answers := rig.Asks("ann", operatortest.Ask{Host: "x.org:443"})
-	req := rig.Pending(1)[0]
-	out, err := o.DecideNet(t.Context(), "api", decide.NetAnswer{Target: target(t, "x.org"), Allow: true, Session: true})
-	if err != nil || shown(out.Grants) != "allow x.org:443 ann" || out.Grants[0].From != string(req.ID) || len(out.Results) != 1 {
-		t.Fatalf("%+v, %v", out, err)
-	}
-	if a := answer(t, answers); !a.Allowed {
-		t.Errorf("%+v", a)
+	for in, want := range map[string]string{"x.org": "allow x.org:443 ann", "x.org:*": "allow x.org:* ann"} {
+		o, rig := team(t)
+		answers := rig.Asks("ann", operatortest.Ask{Host: "x.org:443"})
+		req := rig.Pending(1)[0]
+		out, err := o.DecideNet(t.Context(), "api", decide.NetAnswer{Target: target(t, in), Allow: true, Session: true})
+		if err != nil || shown(out.Grants) != want || out.Grants[0].From != string(req.ID) || len(out.Results) != 1 {
+			t.Fatalf("%s: %+v, %v", in, out, err)
+		}
+		if a := answer(t, answers); !a.Allowed {
+			t.Errorf("%+v", a)
+		}
 	}
 }
 
