@@ -21,7 +21,6 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
-	"waggle/operator/mail"
 	"waggle/spawn"
 	"waggle/team"
 	"waggle/transport"
@@ -459,9 +458,7 @@ func TestAbroad(t *testing.T) {
 	var known *home.Known
 	for _, name := range []waggle.TeamName{"theirs", "web"} {
 		operatortest.Foreign(t, op, name, map[string]any{"leadSessionId": string(name)}, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
-		if _, err := mail.Of(op).Send(t.Context(), name, mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: "bob"}, Text: "hello"}); err != nil {
-			t.Fatal(err)
-		}
+		operatortest.Send(t, op, name, "bob", "hello")
 		if name != "theirs" {
 			continue
 		}

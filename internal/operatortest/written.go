@@ -10,6 +10,7 @@ import (
 	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/operator/mail"
 )
 
 // Foreign makes a team of another program: nothing but a config.json below op.Root, with
@@ -40,6 +41,14 @@ func Foreign(t testing.TB, op operator.Operator, name waggle.TeamName, more map[
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Send sends words to a member in the operator's name.
+func Send(t testing.TB, op operator.Operator, name waggle.TeamName, to waggle.MemberName, text string) {
+	t.Helper()
+	if _, err := mail.Of(op).Send(t.Context(), name, mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: to}, Text: text}); err != nil {
 		t.Fatal(err)
 	}
 }
