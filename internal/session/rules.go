@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -62,15 +63,18 @@ func decodeRules(b []byte) (Rules, error) {
 	return r, nil
 }
 
-// EditRules changes the rules under the file's lock.
-func (s Store) EditRules(ctx context.Context, change func(*Rules) error) (Rules, error) {
+// EditRules changes the rules under the file's lock. It makes the store: a user may give
+// rules before the first session is seen.
+func (s Store) EditRules(ctx context.Context, change func(*Rules) error) (r Rules, err error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return Rules{}, fmt.Errorf("rules for sessions: %w", err)
+	}
 	release, err := atomicfile.Flock(ctx, s.rulesPath()+".lock", atomicfile.Options{})
 	if err != nil {
 		return Rules{}, fmt.Errorf("rules for sessions: %w", err)
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	r, err := s.Rules()
-	if err != nil {
+	if r, err = s.Rules(); err != nil {
 		return r, err
 	}
 	if err = change(&r); err != nil {

@@ -1,23 +1,13 @@
-package inspect_test
+package decide_test
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"waggle/operator"
 	"waggle/operator/decide"
-	"waggle/operator/inspect"
 )
-
-func code(t *testing.T, what string, err error, want int) {
-	t.Helper()
-	if got := operator.Code(err); got != want {
-		t.Errorf("%s: %v is exit %d, want %d", what, err, got, want)
-	}
-}
 
 func TestParseNetTarget(t *testing.T) {
 	for _, c := range []struct {
@@ -49,7 +39,7 @@ func TestParseNetTarget(t *testing.T) {
 		{"", "", "", false, operator.CodeUsage},
 	} {
 		got, err := decide.ParseNetTarget(c.in)
-		code(t, c.in, err, c.code)
+		is(t, c.in, err, c.code, "")
 		if err == nil && (got.Host != c.host || got.Port != c.port || got.Any != c.any) {
 			t.Errorf("%s is %+v", c.in, got)
 		}
@@ -66,26 +56,6 @@ func TestShownHost(t *testing.T) {
 		if got := decide.ShownHost(in, "443"); got != want {
 			t.Errorf("%q is shown as %q, want %q", in, got, want)
 		}
-	}
-}
-
-func TestParseUntil(t *testing.T) {
-	now := time.Date(2026, 11, 21, 17, 30, 0, 0, time.UTC)
-	for in, want := range map[string]time.Time{
-		"2h":                   now.Add(2 * time.Hour),
-		"14d":                  now.AddDate(0, 0, 14),
-		"18:00":                time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC),
-		"17:30":                time.Date(2026, 11, 22, 17, 30, 0, 0, time.UTC),
-		"2026-12-24":           time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC),
-		"2026-11-21T18:00:00Z": time.Date(2026, 11, 21, 18, 0, 0, 0, time.UTC),
-	} {
-		if got, err := operator.ParseUntil(in, now); err != nil || !got.Equal(want) {
-			t.Errorf("%s is %v, %v; want %v", in, got, err, want)
-		}
-	}
-	for _, in := range []string{"", "soon", "-2h", "0s", "2026-01-01", "d", "1.5d", "25:00"} {
-		_, err := operator.ParseUntil(in, now)
-		code(t, in, err, operator.CodeUsage)
 	}
 }
 
@@ -106,7 +76,7 @@ func TestParseToolCall(t *testing.T) {
 	}
 	for _, in := range []string{"", "Bash(x", "(x)", "Task(x)", `{"tool":"X"}`, `{"Tool":"X","input":{}}`, `{"tool":7,"input":{}}`, "{"} {
 		_, err := decide.ParseToolCall(in, "/work")
-		code(t, in, err, operator.CodeUsage)
+		is(t, in, err, operator.CodeUsage, "")
 	}
 }
 
@@ -131,35 +101,6 @@ func TestGroups(t *testing.T) {
 	host.Kind = "sandbox_permission_request"
 	if decide.Groups([]decide.Question{host})[0].Batch {
 		t.Error("a host is answered by a group")
-	}
-}
-
-func TestRedactor(t *testing.T) {
-	r := inspect.NewRedactor([]string{"API_KEY=correct-horse", "HOME=/home/someone", "TOKEN=short", "EMPTY_SECRET="})
-	for in, want := range map[string]string{
-		"echo correct-horse":                                                 "echo [redacted]",
-		"cd /home/someone; echo short":                                       "cd /home/someone; echo short",
-		"curl -H 'Authorization: Bearer abcdefgh12345'":                      "curl -H 'Authorization: Bearer [redacted]'",
-		"mysql --password hunter2 db":                                        "mysql --password [redacted] db",
-		"PASSWORD=hunter2 ./run":                                             "PASSWORD=[redacted] ./run",
-		`{\"api_key\":\"abc\"}`:                                              `{\"api_key\":\"[redacted]\"}`,
-		"git clone https://me:hunter2@example.com/x.git":                     "git clone https://me:[redacted]@example.com/x.git",
-		"ghp_012345678901234567890123":                                       "[redacted]",
-		"AKIAABCDEFGHIJKLMNOP and text":                                      "[redacted] and text",
-		"-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\nrest": "[redacted]\nrest",
-		"go test ./... -run TestToken":                                       "go test ./... -run TestToken",
-	} {
-		if got := r.Text(in); got != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
-	}
-	in := `{"input":"{\"command\":\"x\",\"token\":\"abc def\"}","secret":"s","n":9007199254740993,"list":["correct-horse",{"passwd":"p"}],"ok":"<&>"}`
-	want := `{"input":"{\"command\":\"x\",\"token\":\"[redacted]\"}","list":["[redacted]",{"passwd":"[redacted]"}],"n":9007199254740993,"ok":"<&>","secret":"[redacted]"}`
-	if got := string(r.JSON(json.RawMessage(in))); got != want {
-		t.Errorf("%s\nwant %s", got, want)
-	}
-	if got := string(r.JSON(json.RawMessage("{"))); got != `"[redacted]"` {
-		t.Errorf("what cannot be read becomes %s", got)
 	}
 }
 

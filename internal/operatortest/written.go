@@ -1,0 +1,76 @@
+package operatortest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/jsonobj"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/mail"
+)
+
+// Foreign makes a team of another program: nothing but a config.json below op.Root, with
+// these members beside what more says of the registry.
+func Foreign(t testing.TB, op operator.Operator, name waggle.TeamName, more map[string]any, members ...map[string]any) {
+	t.Helper()
+	cfg := map[string]any{"name": name, "description": "another's", "createdAt": 1732300000000, "leadAgentId": "team-lead@" + string(name),
+		"leadSessionId": "11111111-2222-4333-8444-555555555555"}
+	for k, v := range more {
+		cfg[k] = v
+	}
+	list := []map[string]any{}
+	for _, m := range members {
+		one := map[string]any{"agentId": m["name"].(string) + "@" + string(name), "agentType": "general-purpose", "joinedAt": 1732300000000, "cwd": "/tmp", "tmuxPaneId": "",
+			"subscriptions": []string{}}
+		for k, v := range m {
+			one[k] = v
+		}
+		list = append(list, one)
+	}
+	cfg["members"] = list
+	text, err := jsonobj.Marshal(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := op.Root.ConfigPath(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Send sends words to a member in the operator's name.
+func Send(t testing.TB, op operator.Operator, name waggle.TeamName, to waggle.MemberName, text string) {
+	t.Helper()
+	if _, err := mail.Of(op).Send(t.Context(), name, mail.Message{To: waggle.Address{Scheme: waggle.SchemeMember, Member: to}, Text: text}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Write appends records to the leader's journal as they are.
+func (r *Rig) Write(drafts ...journal.Draft) *operator.State {
+	r.T.Helper()
+	s := r.State()
+	if _, err := s.Journal.Append(r.T.Context(), r.Op.Writer(), func() ([]journal.Draft, error) { return drafts, nil }); err != nil {
+		r.T.Fatal(err)
+	}
+	return s
+}
+
+// Joined makes a member that nobody runs, by its record alone.
+func (r *Rig) Joined(name waggle.MemberName, trust control.Level) control.Instance {
+	r.T.Helper()
+	id, err := r.Op.Minter.UID()
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	i := control.Instance(id)
+	r.Write(journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: name, Agent: "exec", Cwd: "/tmp", Backend: "process", Trust: trust}})
+	return i
+}

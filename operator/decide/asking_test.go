@@ -1,0 +1,273 @@
+package decide_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+)
+
+// terminal is a person who answers when the test says so.
+type terminal struct {
+	mu     sync.Mutex
+	asked  map[string]chan decide.Answer // by command
+	causes map[string]string
+}
+
+func (p *terminal) ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
+	p.mu.Lock()
+	said := make(chan decide.Answer, 1)
+	p.asked[q.Command] = said
+	p.mu.Unlock()
+	select {
+	case a := <-said:
+		a.ID, a.Digest = q.ID, q.Digest
+		return a, nil
+	case <-ctx.Done():
+		p.mu.Lock()
+		p.causes[q.Command] = context.Cause(ctx).Error()
+		p.mu.Unlock()
+		return decide.Answer{}, ctx.Err()
+	}
+}
+
+func (p *terminal) shown(command string) chan decide.Answer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked[command]
+}
+
+func (p *terminal) cause(command string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.causes[command]
+}
+
+// Each open question is put to the terminal once; what is answered there is decided, what
+// is answered elsewhere is taken away with the reason, and End takes away the rest.
+func TestAsking(t *testing.T) {
+	o, rig := team(t)
+	answers := rig.Asks("ann", operatortest.Bash("make a"), operatortest.Bash("make b"), operatortest.Bash("make c"))
+	rig.Pending(3)
+	s := rig.State()
+	p := &terminal{asked: map[string]chan decide.Answer{}, causes: map[string]string{}}
+	a := &decide.Asking{Operator: o, State: s, Ask: p.ask}
+	a.End() // before the first Put there is nothing to end
+	if a.Replies() != nil {
+		t.Error("there are replies before anything was asked")
+	}
+	for range 2 {
+		a.Put(t.Context(), s.Lead.Pending())
+	}
+	testenv.Eventually(t, "all three are on the screen", func() bool {
+		return p.shown("make a") != nil && p.shown("make b") != nil && p.shown("make c") != nil
+	})
+	p.shown("make a") <- decide.Answer{Allow: true, Via: "prompt", Reason: "fine"}
+	reply := <-a.Replies()
+	if refused, err := a.Take(t.Context(), reply); refused != "" || err != nil {
+		t.Errorf("%q, %v", refused, err)
+	}
+	if !reply.Answer.Allow || reply.Answer.Via != "prompt" {
+		t.Errorf("%+v", reply)
+	}
+
+	var b *control.Request
+	for _, r := range s.Lead.Pending() {
+		if strings.Contains(r.Ask.Input, "make b") {
+			b = r
+		}
+	}
+	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: string(b.ID), Via: "deny"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Journal.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	a.Put(t.Context(), s.Lead.Pending())
+	if refused, err := a.Take(t.Context(), <-a.Replies()); refused != "" || err != nil {
+		t.Errorf("what was taken away: %q, %v", refused, err)
+	}
+	if got := p.cause("make b"); got != "deny by operator, from elsewhere (deny)" {
+		t.Errorf("it was taken away: %s", got)
+	}
+	a.End()
+	if got := p.cause("make c"); got == "" {
+		t.Error("the last question is on the screen after the end")
+	}
+	if len(p.asked) != 3 {
+		t.Errorf("%d were asked", len(p.asked))
+	}
+	if _, err := o.Pass(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := answer(t, answers); got.Allowed != strings.Contains(got.Input, "make a") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// The process that leads decides on the team that it has open, and delivers by its next pass.
+func TestDecideOpen(t *testing.T) {
+	o, rig := team(t)
+	answers := rig.Asks("ann", operatortest.Bash("make"))
+	rig.Pending(1)
+	s := rig.State()
+	req := s.Lead.Pending()[0]
+	if q := o.Question(s, req); q.ID != string(req.ID) || q.Status != decide.StatusOpen {
+		t.Errorf("%+v", q)
+	}
+	d, err := o.DecideOpen(t.Context(), s, decide.Answer{ID: req.Handle, Allow: true, Via: "prompt"})
+	if err != nil || !d.Changed || d.Delivered || d.Decision != control.DecisionAllow {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if q := o.Question(s, req); q.Status != decide.StatusDecided {
+		t.Errorf("%+v", q)
+	}
+	if qs := o.PendingIn(s, false); len(qs) != 0 {
+		t.Errorf("%+v", qs)
+	}
+	rig.Until("it is delivered", func(l *control.Leader) bool {
+		r, _ := l.Request(req.Key)
+		return r.Order != nil && r.Order.Sent
+	})
+	if a := answer(t, answers); !a.Allowed {
+		t.Errorf("%+v", a)
+	}
+}
+
+// A group is answered by the id of exactly what was shown.
+func TestDecideGroup(t *testing.T) {
+	o, rig := team(t)
+	answers := rig.Asks("ann", operatortest.Bash("make a"), operatortest.Ask{Host: "x.org:443"})
+	more := rig.Asks("bob", operatortest.Bash("make a"))
+	rs := rig.Pending(3)
+	var host *control.Request
+	for _, r := range rs {
+		if r.Ask.Host != "" {
+			host = r
+		}
+	}
+	g, err := o.ShowGroup(t.Context(), "api", rs[0].Handle)
+	if err != nil || g.Count != 2 || !g.Batch || !decide.IsGroup(g.ID) || strings.Join(g.Members, " ") != "ann bob" {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	for _, word := range []string{g.ID, g.Pattern, string(rs[0].ID)} {
+		if same, err := o.ShowGroup(t.Context(), "api", word); err != nil || same.ID != g.ID {
+			t.Errorf("%s: %+v, %v", word, same, err)
+		}
+	}
+	hosts, err := o.ShowGroup(t.Context(), "api", host.Handle)
+	if err != nil || hosts.Batch {
+		t.Fatalf("%+v, %v", hosts, err)
+	}
+	yes := decide.Answer{Allow: true, Via: "approve"}
+	for word, want := range map[string]struct {
+		code int
+		says string
+	}{
+		g.Pattern:            {operator.CodeUsage, "is no group's id"},
+		hosts.ID:             {operator.CodeRefused, "never decided by a group"},
+		"g-0000000000000000": {operator.CodeNotFound, "no group g-0000000000000000"},
+	} {
+		_, err := o.DecideGroup(t.Context(), "api", word, yes)
+		is(t, word, err, want.code, want.says)
+	}
+	_, err = o.ShowGroup(t.Context(), "api", "zzz")
+	is(t, "nothing", err, operator.CodeNotFound, "nothing that waits")
+	// One that joins makes another group.
+	rig.Asks("eve", operatortest.Bash("make a"))
+	rig.Pending(4)
+	_, err = o.DecideGroup(t.Context(), "api", g.ID, yes)
+	is(t, "a group that has grown", err, operator.CodeNotFound, "is not what was shown any more")
+	if g, err = o.ShowGroup(t.Context(), "api", rs[0].Handle); err != nil || g.Count != 3 {
+		t.Fatalf("%+v, %v", g, err)
+	}
+	ds, err := o.DecideGroup(t.Context(), "api", g.ID, yes)
+	if err != nil || len(ds) != 3 {
+		t.Fatalf("%+v, %v", ds, err)
+	}
+	for _, d := range ds {
+		if d.Err() != nil || d.Decision != control.DecisionAllow {
+			t.Errorf("%+v", d)
+		}
+	}
+	if a, b := answer(t, answers), answer(t, more); !a.Allowed || !b.Allowed {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
+// A divergence stops deciding until the operator says that they have looked at it.
+func TestAcknowledge(t *testing.T) {
+	o, rig := team(t)
+	if d, err := o.Divergence(t.Context(), "api"); d != nil || err != nil {
+		t.Errorf("%+v, %v", d, err)
+	}
+	_, err := o.Acknowledge(t.Context(), "api", 1)
+	is(t, "nothing to acknowledge", err, operator.CodeNotFound, "the journals agree")
+	rig.Asks("ann", operatortest.Bash("make"))
+	req := rig.Pending(1)[0]
+	rig.Write(journal.Draft{Kind: control.RecDiverged, Must: true, Body: control.Diverged{Instance: req.Instance, Leader: 99, Why: "ann took an answer"}})
+	d, err := o.Divergence(t.Context(), "api")
+	if err != nil || d == nil || d.Member != "ann" || d.Leader != 99 || d.Why != "ann took an answer" || d.Lifted {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	ds, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true}})
+	if err != nil || len(ds) != 1 || !errors.Is(ds[0].Err(), control.ErrDiverged) {
+		t.Errorf("%+v, %v", ds, err)
+	}
+	_, err = o.Acknowledge(t.Context(), "api", d.Seq+1)
+	is(t, "another one", err, operator.CodeRefused, "look at it")
+	lifted, err := o.Acknowledge(t.Context(), "api", d.Seq)
+	if err != nil || !lifted.Lifted || lifted.Seq != d.Seq {
+		t.Fatalf("%+v, %v", lifted, err)
+	}
+	if ds, err = o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true}}); err != nil || ds[0].Err() != nil {
+		t.Errorf("%+v, %v", ds, err)
+	}
+}
+
+// A question of a process that is dead says so; one that nobody answered in time, or whose
+// member is gone, has its own status.
+func TestQuestionStatus(t *testing.T) {
+	o, rig := team(t)
+	i := rig.Joined("ann", control.FileTrust)
+	past := time.Now().Add(-time.Minute)
+	ask := control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
+	key := control.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	s := rig.Write(journal.Draft{Kind: control.RecSeen, Must: true, Body: control.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
+		Digest: control.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Expires: &past, Channel: "file"}})
+	r, ok := s.Lead.Request(key)
+	if !ok {
+		t.Fatal("the request is not on record")
+	}
+	q := o.Question(s, r)
+	if q.Status != decide.StatusExpired || q.File != string(control.FileTrust) || q.ExpiresAt == nil || !strings.Contains(q.Unheld, "only a file says") {
+		t.Errorf("%+v", q)
+	}
+	for _, c := range []struct{ what, want string }{
+		{decide.Describe(waggle.KindPermissionRequest, ask), `Bash {"command":"make"}`},
+		{decide.Describe(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: "{"}), "Bash {"},
+		{decide.Describe(waggle.KindPlanApprovalRequest, control.Ask{Plan: "x"}), "plan"},
+		{decide.Describe(waggle.KindSandboxPermissionRequest, control.Ask{Host: "x.org"}), "network to x.org"},
+		{decide.Describe(waggle.KindSandboxPermissionRequest, control.Ask{Host: "x.org", Port: "1"}), "network to x.org:1"},
+		{decide.ShownJSON(`{"a":"\u0026\u0007"}`), `{"a":"&\u0007"}`},
+		{decide.ShownJSON("{\x07"), `{\x07`},
+		{string(decide.RiskOf(r)), string(q.Risk)},
+		{string(decide.InputOf(r)), ask.Input},
+	} {
+		if c.what != c.want {
+			t.Errorf("%q, want %q", c.what, c.want)
+		}
+	}
+}

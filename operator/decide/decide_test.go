@@ -1,0 +1,254 @@
+package decide_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/spawn"
+)
+
+// answer waits for what became of one question.
+func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Answered {
+	t.Helper()
+	select {
+	case a := <-answers:
+		if a.Err != nil {
+			t.Fatal(a.Err)
+		}
+		return a
+	case <-time.After(30 * time.Second):
+		t.Fatal("no answer has come")
+	}
+	panic("not reached")
+}
+
+// is compares an error's code and a part of its message.
+func is(t *testing.T, what string, err error, code int, says string) {
+	t.Helper()
+	if got := operator.Code(err); got != code || !strings.Contains(text(err), says) {
+		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text(err), code, says)
+	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return "no error"
+	}
+	return err.Error()
+}
+
+func team(t *testing.T) (decide.Operator, *operatortest.Rig) {
+	t.Helper()
+	op := operatortest.New(t)
+	rig := operatortest.Team(t, op, "api", control.PolicySet{})
+	return decide.Of(op), rig
+}
+
+// An answer is given once: the first decides, the same again changes nothing, and the
+// opposite is refused. The member does what the first said.
+func TestDecideOnce(t *testing.T) {
+	o, rig := team(t)
+	answers := rig.Asks("ann", operatortest.Bash("make"))
+	req := rig.Pending(1)[0]
+	yes := decide.Answer{ID: req.Handle, Digest: string(req.Digest), Allow: true, Via: "approve", Reason: "go on"}
+	for i, changed := range []bool{true, false} {
+		ds, err := o.Decide(t.Context(), "api", []decide.Answer{yes})
+		if err != nil || len(ds) != 1 {
+			t.Fatalf("%d: %+v, %v", i, ds, err)
+		}
+		if d := ds[0]; d.Err() != nil || d.Changed != changed || d.Decision != control.DecisionAllow || d.By != "operator" || d.ID != string(req.ID) || !d.Delivered {
+			t.Errorf("%d: %+v", i, d)
+		}
+	}
+	no := yes
+	no.Allow = false
+	ds, err := o.Decide(t.Context(), "api", []decide.Answer{no})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is(t, "the opposite", ds[0].Err(), operator.CodeRefused, "")
+	if ds[0].Error == "" || ds[0].Changed {
+		t.Errorf("%+v", ds[0])
+	}
+	if a := answer(t, answers); !a.Allowed || a.Ran != req.Ask.Input || a.By != "operator" || a.Reason != "go on" {
+		t.Errorf("%+v", a)
+	}
+	q, err := o.Show(t.Context(), "api", string(req.ID))
+	if err != nil || q.Status != decide.StatusDecided || q.Answer == nil || q.Answer.Via != "approve" || q.Answer.Reason != "go on" {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+// Several answers are each by themselves: one that is refused has its reason in its own
+// result, and the others hold.
+func TestDecideEachByItself(t *testing.T) {
+	o, rig := team(t)
+	answers := rig.Asks("ann", operatortest.Bash("make a"), operatortest.Bash("make b"))
+	rs := rig.Pending(2)
+	ds, err := o.Decide(t.Context(), "api", []decide.Answer{
+		{ID: "no-such", Allow: true, Via: "approve"},
+		{ID: string(rs[0].ID), Digest: strings.Repeat("0", 64), Allow: true, Via: "approve"},
+		{ID: string(rs[0].ID), Allow: true, UpdatedInput: `{"command":"true"}`, Via: "approve"},
+		{ID: string(rs[1].ID), Reason: "not now", Via: "deny"},
+	})
+	if err != nil || len(ds) != 4 {
+		t.Fatalf("%+v, %v", ds, err)
+	}
+	is(t, "an id that nobody has", ds[0].Err(), operator.CodeNotFound, "no-such")
+	is(t, "another digest", ds[1].Err(), operator.CodeRefused, "digest")
+	if ds[2].Err() != nil || ds[2].Decision != control.DecisionAllow || ds[2].Digest == "" || ds[2].Digest == string(rs[0].Digest) {
+		t.Errorf("a changed input: %+v", ds[2])
+	}
+	if ds[3].Err() != nil || ds[3].Decision != control.DecisionDeny {
+		t.Errorf("a denial: %+v", ds[3])
+	}
+	for range 2 {
+		switch a := answer(t, answers); {
+		case strings.Contains(a.Input, "make a"):
+			if !a.Allowed || a.Ran != `{"command":"true"}` {
+				t.Errorf("what was allowed ran %s", a.Ran)
+			}
+		case a.Allowed || a.Ran != "" || a.Reason != "not now":
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// What a person writes finds one request: a handle, an id, or the beginning of one.
+func TestFindRequest(t *testing.T) {
+	o, rig := team(t)
+	rig.Asks("ann", operatortest.Bash("make a"), operatortest.Bash("make b"))
+	rs := rig.Pending(2)
+	common := 0
+	for string(rs[0].ID)[common] == string(rs[1].ID)[common] {
+		common++
+	}
+	for _, by := range []string{rs[0].Handle, strings.ToUpper(rs[0].Handle), string(rs[0].ID), string(rs[0].ID)[:common+1]} {
+		if q, err := o.Show(t.Context(), "api", by); err != nil || q.ID != string(rs[0].ID) {
+			t.Errorf("%s: %+v, %v", by, q, err)
+		}
+	}
+	if common > 0 {
+		_, err := o.Show(t.Context(), "api", string(rs[0].ID)[:common])
+		is(t, "the beginning of two", err, operator.CodeUsage, "begins several requests")
+	}
+	for _, by := range []string{"", "zzz"} {
+		_, err := o.Show(t.Context(), "api", by)
+		is(t, "nobody's: "+by, err, operator.CodeNotFound, "")
+	}
+	_, err := o.Show(t.Context(), "other", rs[0].Handle)
+	is(t, "another team", err, operator.CodeNotFound, "other")
+}
+
+// Questions come riskiest first, whole, with what a person is shown of each.
+func TestPending(t *testing.T) {
+	o, rig := team(t)
+	rig.Asks("ann", operatortest.Bash("git status\nrm -rf /"), operatortest.Bash("make"), operatortest.Ask{Host: "db.internal:5432", Why: "to migrate"},
+		operatortest.Ask{Tool: "Write", Input: `{"file_path":"a.txt","content":"x"}`, Why: "notes"})
+	rig.Asks("bob", operatortest.Ask{Plan: "1. look\n2. leap"})
+	rig.Pending(5)
+	qs, err := o.Pending(t.Context(), "api", false)
+	if err != nil || len(qs) != 5 {
+		t.Fatalf("%d, %v", len(qs), err)
+	}
+	order := map[string]int{"high": 2, "medium": 1}
+	by := map[string]decide.Question{}
+	for i, q := range qs {
+		if i > 0 && order[q.Risk] > order[qs[i-1].Risk] {
+			t.Errorf("%s stands behind %s", q.Risk, qs[i-1].Risk)
+		}
+		if q.Status != decide.StatusOpen || q.Member == "" || q.Team != "api" || q.Handle == "" || q.Answer != nil {
+			t.Errorf("%+v", q)
+		}
+		by[strings.Join(q.Asks(), "\n")] = q
+	}
+	for asks, want := range map[string]struct{ pattern, risk, command, kind string }{
+		"git status\nrm -rf /":                      {"", "high", "git status\nrm -rf /", "permission_request"},
+		"make":                                      {"", "", "make", "permission_request"},
+		"network to db.internal:5432":               {"net db.internal:5432", "high", "", "sandbox_permission_request"},
+		"plan, revision 1:\n1. look\n2. leap":       {"", "medium", "", "plan_approval_request"},
+		`Write {"file_path":"a.txt","content":"x"}`: {"", "", "", "permission_request"},
+	} {
+		q, ok := by[asks]
+		if !ok {
+			t.Errorf("nobody asks %q in %v", asks, by)
+			continue
+		}
+		if want.pattern != "" && q.Pattern != want.pattern || want.risk != "" && q.Risk != want.risk || q.Command != want.command || q.Kind != want.kind || q.Pattern == "" {
+			t.Errorf("%q is %+v", asks, q)
+		}
+	}
+	if q := by["network to db.internal:5432"]; q.Host != "db.internal" || q.Port != "5432" || q.Reason != "to migrate" || string(q.Input) != `{"host":"db.internal","port":"5432"}` {
+		t.Errorf("%+v", q)
+	}
+	if q := by["plan, revision 1:\n1. look\n2. leap"]; q.Revision != 1 || q.Hash != control.HashText("1. look\n2. leap") || string(q.Input) != `{"plan":"1. look\n2. leap"}` {
+		t.Errorf("%+v", q)
+	}
+	if q := by["make"]; len(q.Suggest) == 0 || q.Trust != string(control.Cooperative) || q.Asker != "" {
+		t.Errorf("%+v", q)
+	}
+	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: by["make"].ID, Via: "deny"}}); err != nil {
+		t.Fatal(err)
+	}
+	open, err := o.Pending(t.Context(), "api", false)
+	all, err2 := o.Pending(t.Context(), "api", true)
+	if err != nil || err2 != nil || len(open) != 4 || len(all) != 5 {
+		t.Errorf("%d open and %d in all, %v, %v", len(open), len(all), err, err2)
+	}
+}
+
+// Another input is shown as it would be asked, and decides nothing.
+func TestChanged(t *testing.T) {
+	o, rig := team(t)
+	rig.Asks("ann", operatortest.Bash("make"))
+	rig.Asks("bob", operatortest.Ask{Plan: "think"})
+	rs := rig.Pending(2)
+	call, plan := rs[0], rs[1]
+	q, err := o.Changed(t.Context(), "api", string(call.ID), `{"command":"rm -rf /"}`)
+	if err != nil || q.Command != "rm -rf /" || q.Risk != "high" || q.Digest == string(call.Digest) {
+		t.Errorf("%+v, %v", q, err)
+	}
+	for id, input := range map[string]string{string(plan.ID): `{"command":"x"}`, string(call.ID): `"x"`, call.Handle: "{"} {
+		_, err := o.Changed(t.Context(), "api", id, input)
+		is(t, input, err, operator.CodeUsage, "JSON object")
+	}
+	_, err = o.Changed(t.Context(), "api", "zzz", `{}`)
+	is(t, "nobody's", err, operator.CodeNotFound, "zzz")
+	rig.Pending(2)
+}
+
+// A command that a member's process gives in the operator's name decides nothing, and is
+// on record.
+func TestDecideFromInside(t *testing.T) {
+	o, rig := team(t)
+	rig.Asks("ann", operatortest.Bash("make"))
+	req := rig.Pending(1)[0]
+	m, _ := rig.State().Lead.Member("ann")
+	o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{m.Process.ID}, nil }
+	before := len(rig.State().Lead.Unverified)
+	for what, err := range map[string]error{
+		"Decide":      second(o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true}})),
+		"DecideGroup": second(o.DecideGroup(t.Context(), "api", "g-0", decide.Answer{Allow: true})),
+		"DecideNet":   second(o.DecideNet(t.Context(), "api", decide.NetAnswer{ID: req.Handle, Allow: true})),
+		"SetMode":     second(o.SetMode(t.Context(), "api", "*", "bypass")),
+		"Acknowledge": second(o.Acknowledge(t.Context(), "api", 1)),
+		"Escalate":    second(o.EscalatePlan(t.Context(), "api", "ann", 0, "")),
+		"Guard":       o.GuardSessions(t.Context(), "policy sessions"),
+	} {
+		is(t, what, err, operator.CodeRefused, "only the operator may do that")
+	}
+	s := rig.State()
+	if got := len(s.Lead.Unverified) - before; got != 7 {
+		t.Errorf("%d of 7 are on record", got)
+	}
+	if r, ok := s.Lead.Request(req.Key); !ok || r.State != control.RequestPending {
+		t.Errorf("the request is %+v", r)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }

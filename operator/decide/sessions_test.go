@@ -1,0 +1,363 @@
+package decide_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/internal/operatortest"
+	"waggle/internal/session"
+	"waggle/internal/testenv"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/spawn"
+)
+
+// sessions is an operator and sessions whose process is this one.
+type sessions struct {
+	t    *testing.T
+	o    decide.Operator
+	self spawn.Identity
+	n    int
+}
+
+func newSessions(t *testing.T) *sessions {
+	t.Helper()
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := decide.Of(operatortest.New(t))
+	if err := os.MkdirAll(o.Home.Path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &sessions{t: t, o: o, self: self}
+}
+
+// given is the answer that a hook gave to its client.
+type given struct{ out string }
+
+// ask runs the hook of a request until it waits; what it gives to its client is sent on the
+// channel. The hook ends with the test.
+func (s *sessions) ask(id session.ID, tool, input string) <-chan given {
+	s.t.Helper()
+	store := session.At(s.o.Home.Path, time.Now)
+	s.n++
+	n := s.n
+	h := session.Hook{Store: store, Client: session.Claude, Self: s.self, Tick: 5 * time.Millisecond,
+		Live:     session.Liveness{Check: spawn.Identity.Check, Ancestors: func(int) ([]spawn.Identity, error) { return []spawn.Identity{s.self}, nil }},
+		Sessions: func() []session.Registered { return []session.Registered{{Session: id, Process: s.self}} },
+		Nonce:    func() (string, error) { return fmt.Sprint("n", n), nil }}
+	event := func(name, more string) *strings.Reader {
+		return strings.NewReader(`{"session_id":"` + string(id) + `","cwd":"/w","permission_mode":"default","hook_event_name":"` + name + `"` + more + `}`)
+	}
+	asked := func() int {
+		one, err := store.Open(id)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return len(one.Requests())
+	}
+	before := asked()
+	if before == 0 {
+		if err := h.Run(s.t.Context(), "SessionStart", event("SessionStart", `,"source":"startup"`), io.Discard); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan given, 1)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		var out bytes.Buffer
+		if err := h.Run(ctx, "PermissionRequest", event("PermissionRequest", `,"tool_name":"`+tool+`","tool_input":`+input), &out); err == nil {
+			done <- given{out.String()}
+		}
+	}()
+	s.t.Cleanup(func() { cancel(); <-over })
+	testenv.Eventually(s.t, "the hook waits", func() bool { return asked() == before+1 })
+	return done
+}
+
+func (s *sessions) open() []decide.Question {
+	s.t.Helper()
+	_, qs, err := s.o.Sessions()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return qs
+}
+
+// hears waits for what a client was given.
+func (s *sessions) hears(answers <-chan given) string {
+	s.t.Helper()
+	select {
+	case g := <-answers:
+		return g.out
+	case <-time.After(30 * time.Second):
+		s.t.Fatal("the hook goes on waiting")
+		return ""
+	}
+}
+
+func bash(command string) string {
+	b, err := json.Marshal(map[string]string{"command": command})
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+const asksWords = `{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"red","description":"warm"},{"label":"blue","description":"cold"}]}]}`
+
+// What sessions ask is listed, whole, and shown by its handle.
+func TestSessionsAsk(t *testing.T) {
+	s := newSessions(t)
+	if seen, err := s.o.SeenSessions(); seen || err != nil {
+		t.Errorf("%v, %v", seen, err)
+	}
+	s.ask("s-1", "Bash", bash("make"))
+	s.ask("s-3", "ExitPlanMode", `{"plan":"# do it\nnow","planFilePath":"/p"}`)
+	s.ask("s-2", "AskUserQuestion", asksWords)
+	if seen, err := s.o.SeenSessions(); !seen || err != nil {
+		t.Errorf("%v, %v", seen, err)
+	}
+	rows, qs, err := s.o.Sessions()
+	if err != nil || len(rows) != 3 || len(qs) != 3 {
+		t.Fatalf("%+v, %+v, %v", rows, qs, err)
+	}
+	for _, r := range rows {
+		if r.Team != decide.SessionTeam || r.State != session.RowWaitingHuman || r.PID != os.Getpid() || r.Trust != decide.LevelAnswers || !r.Hook || r.Since == "" || !strings.HasPrefix(r.Why, "asks: ") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if i := slices.IndexFunc(rows, func(r decide.SessionRow) bool { return r.Session == "s-1" }); i < 0 || len(rows[i].Handles) != 1 || rows[i].Why != "asks: make" {
+		t.Errorf("%+v", rows)
+	}
+	kinds := map[string]decide.Question{}
+	for _, q := range qs {
+		kinds[q.Kind] = q
+		shown, err := s.o.ShowSession(q.Handle)
+		if err != nil || shown == nil || shown.ID != q.ID || q.Status != decide.StatusOpen || q.Team != "-" || q.Cwd != "/w" {
+			t.Errorf("%+v, %v", shown, err)
+		}
+	}
+	if q := kinds["permission_request"]; q.Command != "make" || len(q.Suggest) == 0 || q.Pattern == "" {
+		t.Errorf("%+v", q)
+	}
+	if q := kinds["plan_approval_request"]; q.Plan != "# do it\nnow" || q.Revision != 1 || q.Risk != "medium" {
+		t.Errorf("%+v", q)
+	}
+	if q := kinds[decide.KindQuestion]; len(q.Questions) != 1 || q.Questions[0].Text != "Which colour?" || len(q.Questions[0].Options) != 2 || q.Questions[0].Options[1] != (decide.Option{Label: "blue", Description: "cold"}) {
+		t.Errorf("%+v", q)
+	}
+	if q, err := s.o.ShowSession("zzz"); q != nil || err != nil {
+		t.Errorf("%+v, %v", q, err)
+	}
+}
+
+// An answer reaches the client of the hook, once; another is refused, and all of it is in
+// the list of what is over and in the audit.
+func TestDecideSession(t *testing.T) {
+	s := newSessions(t)
+	client := s.ask("s-1", "Bash", bash("make"))
+	q := s.open()[0]
+	for what, c := range map[string]struct {
+		a     decide.Answer
+		words []string
+		code  int
+		says  string
+	}{
+		"another digest":   {decide.Answer{ID: q.Handle, Digest: strings.Repeat("0", 64), Allow: true, Via: "approve"}, nil, operator.CodeRefused, "digest"},
+		"a short one":      {decide.Answer{ID: q.Handle, Digest: q.Digest[:8], Allow: true, Via: "approve"}, nil, operator.CodeRefused, "digest"},
+		"words for a call": {decide.Answer{ID: q.Handle, Via: "answer"}, []string{"red"}, operator.CodeUsage, "asks for permission, not for words"},
+	} {
+		d, err := s.o.DecideSession(t.Context(), c.a, c.words)
+		is(t, what, err, c.code, c.says)
+		if d != nil {
+			t.Errorf("%s: %+v", what, d)
+		}
+	}
+	yes := decide.Answer{ID: q.Handle, Digest: q.Digest[:16], Allow: true, Via: "approve", UpdatedInput: bash("make -n")}
+	d, err := s.o.DecideSession(t.Context(), yes, nil)
+	if err != nil || d == nil || d.Err() != nil || !d.Changed || !d.Delivered || d.Decision != "allow" || d.By != "operator" || d.Digest == "" {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if out := s.hears(client); !strings.Contains(out, `"allow"`) || !strings.Contains(out, "make -n") {
+		t.Errorf("%s", out)
+	}
+	d, err = s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Via: "deny"}, nil)
+	if err != nil || d == nil || d.Changed {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	is(t, "the opposite", d.Err(), operator.CodeRefused, "")
+	if d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: "zzz"}, nil); d != nil || err != nil {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if qs := s.open(); len(qs) != 0 {
+		t.Errorf("%+v", qs)
+	}
+	past, err := s.o.SessionsPast()
+	if err != nil || len(past) != 1 || past[0].Answer == nil || past[0].Answer.Decision != "allow" || string(past[0].Answer.Input) != bash("make -n") {
+		t.Errorf("%+v, %v", past, err)
+	}
+	es, err := s.o.SessionAudit(operator.AuditQuery{Tool: "Bash", Decision: "allow"})
+	if err != nil || len(es) != 1 || es[0].By != "operator" || es[0].Via != "approve" || string(es[0].Runs) != bash("make -n") || es[0].Trust != decide.LevelAnswers {
+		t.Errorf("%+v, %v", es, err)
+	}
+	if es, err = s.o.SessionAudit(operator.AuditQuery{Decision: "deny"}); err != nil || len(es) != 0 {
+		t.Errorf("%+v, %v", es, err)
+	}
+}
+
+// Words answer a question and nothing else.
+func TestSessionWords(t *testing.T) {
+	s := newSessions(t)
+	client := s.ask("s-1", "AskUserQuestion", asksWords)
+	q := s.open()[0]
+	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Via: "answer"}, []string{"red", "blue", "green"})
+	is(t, "too many words", err, operator.CodeUsage, "")
+	d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "answer"}, []string{"2"})
+	if err != nil || d == nil || d.Err() != nil || d.Decision != session.DecisionAnswer {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if out := s.hears(client); !strings.Contains(out, "blue") {
+		t.Errorf("%s", out)
+	}
+}
+
+// A changed input is shown with its own digest, and decides nothing.
+func TestSessionChanged(t *testing.T) {
+	s := newSessions(t)
+	s.ask("s-1", "Bash", bash("make"))
+	q := s.open()[0]
+	c, err := s.o.SessionChanged(q.Handle, bash("sudo rm -rf /"))
+	if err != nil || c == nil || c.Command != "sudo rm -rf /" || c.Risk != "high" || c.Digest == q.Digest {
+		t.Errorf("%+v, %v", c, err)
+	}
+	_, err = s.o.SessionChanged(q.Handle, "[]")
+	is(t, "no object", err, operator.CodeUsage, "JSON object")
+	if c, err := s.o.SessionChanged("zzz", "{}"); c != nil || err != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if again := s.open(); len(again) != 1 || again[0].Digest != q.Digest {
+		t.Errorf("%+v", again)
+	}
+}
+
+// A group of sessions' requests is answered at once, below high risk.
+func TestSessionGroup(t *testing.T) {
+	s := newSessions(t)
+	clients := []<-chan given{s.ask("s-1", "Bash", bash("make a")), s.ask("s-2", "Bash", bash("make a"))}
+	s.ask("s-3", "Bash", bash("sudo rm -rf /"))
+	var low, high *decide.Group
+	for _, g := range decide.Groups(s.open()) {
+		if g.Batch {
+			low = &g
+		} else {
+			high = &g
+		}
+	}
+	if low == nil || low.Count != 2 || low.Inputs != 1 || high == nil {
+		t.Fatalf("%+v, %+v", low, high)
+	}
+	if g, err := s.o.ShowSessionGroup(low.ID); err != nil || g == nil || !slices.Equal(g.Text, low.Text) {
+		t.Errorf("%+v, %v", g, err)
+	}
+	_, err := s.o.DecideSessionGroup(t.Context(), high.ID, decide.Answer{Allow: true, Via: "approve"})
+	is(t, "high risk", err, operator.CodeRefused, "never decided by a group")
+	ds, err := s.o.DecideSessionGroup(t.Context(), low.ID, decide.Answer{Allow: true, Via: "approve"})
+	if err != nil || len(ds) != 2 || ds[0].Decision != "allow" || ds[1].Err() != nil {
+		t.Fatalf("%+v, %v", ds, err)
+	}
+	for _, c := range clients {
+		if out := s.hears(c); !strings.Contains(out, `"allow"`) {
+			t.Errorf("%s", out)
+		}
+	}
+	if ds, err := s.o.DecideSessionGroup(t.Context(), low.ID, decide.Answer{Allow: true}); ds != nil || err != nil {
+		t.Errorf("a group that is gone: %+v, %v", ds, err)
+	}
+}
+
+// An answer from inside a session is refused and recorded; a request whose hook has ended
+// is closed by the next command that acts.
+func TestSessionGuard(t *testing.T) {
+	s := newSessions(t)
+	s.ask("s-1", "Bash", bash("make"))
+	q := s.open()[0]
+	s.o.ClaudeDir = t.TempDir()
+	dir := filepath.Join(s.o.ClaudeDir, "sessions")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"s-1","cwd":"/w","procStart":%q,"version":"2.1.330","kind":"interactive","status":"busy","name":"api"}`, s.self.PID, s.self.Start)
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprint(s.self.PID, ".json")), []byte(entry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{s.self}, nil }
+	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}, nil)
+	is(t, "from inside", err, operator.CodeRefused, "from inside session s-1")
+	_, err = s.o.TurnSessionRules(t.Context(), true)
+	is(t, "rules from inside", err, operator.CodeRefused, "from inside session s-1")
+	rows, qs, err := s.o.Sessions()
+	if err != nil || len(rows) != 1 || rows[0].Name != "api" || rows[0].Version != "2.1.330" || len(qs) != 1 || qs[0].Member != "api" {
+		t.Errorf("%+v, %+v, %v", rows, qs, err)
+	}
+	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return nil, nil }
+	if err := s.o.GuardSessions(t.Context(), "approve"); err != nil {
+		t.Error(err)
+	}
+}
+
+// The user's rules for sessions: on and off, added once, taken back, and over in time.
+func TestSessionRules(t *testing.T) {
+	s := newSessions(t)
+	ls := rule(t, "Bash(ls:*)")
+	until := time.Now().Add(-time.Minute)
+	steps := []struct {
+		what    string
+		do      func() (*decide.SessionRules, error)
+		on      bool
+		changed bool
+		rules   string
+	}{
+		{"none", s.o.SessionRules, false, false, ""},
+		{"on", func() (*decide.SessionRules, error) { return s.o.TurnSessionRules(t.Context(), true) }, true, true, ""},
+		{"on again", func() (*decide.SessionRules, error) { return s.o.TurnSessionRules(t.Context(), true) }, true, false, ""},
+		{"add", func() (*decide.SessionRules, error) { return s.o.AddSessionRule(t.Context(), ls, false, nil) }, true, true, "allow Bash(ls:*)"},
+		{"add again", func() (*decide.SessionRules, error) { return s.o.AddSessionRule(t.Context(), ls, false, nil) }, true, false, "allow Bash(ls:*)"},
+		{"add for a time", func() (*decide.SessionRules, error) {
+			return s.o.AddSessionRule(t.Context(), rule(t, "Bash(rm:*)"), true, &until)
+		}, true, true, "allow Bash(ls:*);deny Bash(rm:*) over"},
+		{"remove", func() (*decide.SessionRules, error) { return s.o.RemoveSessionRule(t.Context(), ls, false) }, true, true, "deny Bash(rm:*) over"},
+		{"read", s.o.SessionRules, true, false, "deny Bash(rm:*) over"},
+	}
+	for _, c := range steps {
+		r, err := c.do()
+		if err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		var got []string
+		for _, one := range r.Rules {
+			text := one.Effect + " " + one.Rule
+			if one.Over {
+				text += " over"
+			}
+			got = append(got, text)
+		}
+		if r.On != c.on || r.Changed != c.changed || strings.Join(got, ";") != c.rules {
+			t.Errorf("%s: %+v", c.what, r)
+		}
+	}
+	_, err := s.o.RemoveSessionRule(t.Context(), ls, false)
+	is(t, "a rule that is not there", err, operator.CodeNotFound, "no rule Bash(ls:*)")
+}

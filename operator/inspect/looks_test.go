@@ -1,0 +1,179 @@
+package inspect_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/inspect"
+	"waggle/task"
+)
+
+// While a run goes on, a lookout finds what several members edit beside it, and once more
+// at the end.
+func TestLookout(t *testing.T) {
+	o, rig := newTeam(t)
+	in, err := json.Marshal(map[string]string{"file_path": filepath.Join(t.TempDir(), "shared.txt"), "content": "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	look := func(k *inspect.Lookout, l *leader.Leader) { k.Look(t.Context(), l) }
+	lead := func() *leader.Leader {
+		l, err := leader.Open(t.Context(), o.Passing(rig.State()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		if err := l.Pass(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	k := inspect.NewLookout(o, time.Hour)
+	l := lead()
+	if look(&k, l); k.Found != nil {
+		t.Error("it looks although nobody has edited anything")
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rig.Asks("ann", operatortest.Ask{Tool: "Write", Input: string(in)})
+	rig.Asks("bob", operatortest.Ask{Tool: "Write", Input: string(in)})
+	allow(t, rig, rig.Pending(2))
+	rig.Until("both have written", func(l *control.Leader) bool {
+		return !slices.ContainsFunc(l.Members, func(m *control.Member) bool { return m.LastIdle == nil })
+	})
+	l = lead()
+	look(&k, l)
+	if k.Found == nil {
+		t.Fatal("it does not look")
+	}
+	var notes []operator.Note
+	k.Take(<-k.Found, func(n operator.Note) { notes = append(notes, n) })
+	if len(notes) != 1 || notes[0].Member != "ann, bob" || filepath.Base(notes[0].Text) != "shared.txt" || k.Found != nil {
+		t.Errorf("%+v", notes)
+	}
+	if look(&k, l); k.Found != nil {
+		t.Error("it looks again before it is time to")
+	}
+	other := inspect.NewLookout(o, time.Hour)
+	look(&other, l)
+	other.Last(t.Context(), l, func(n operator.Note) { notes = append(notes, n) })
+	if len(notes) != 2 || len(other.All) != 1 || other.Found != nil {
+		t.Errorf("at the end: %+v", notes)
+	}
+	look(&k, l)
+	k.Close()
+	if k.Found != nil {
+		t.Error("a look is under way after the end")
+	}
+}
+
+// A member that only files speak for is shown by what it said by file.
+func TestStatusByFile(t *testing.T) {
+	o, rig := newTeam(t)
+	i := rig.Joined("ide", control.FileTrust)
+	ask := control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
+	key := control.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	rig.Write(journal.Draft{Kind: control.RecSeen, Must: true, Body: control.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
+		Digest: control.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Channel: "file"}})
+	st, err := o.Status(t.Context(), "api")
+	if m := member(st, "ide"); err != nil || m.State != inspect.StateHuman || !strings.Contains(m.Why, `asks by file: Bash {"command":"make"}`) || m.Log != "" || st.Pending != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	y, err := o.Why(t.Context(), "api", "ide")
+	if err != nil || !evident(y, "leader's journal", "its request perm-1 is open") || !evident(y, "its journal", "it has none: waggle does not run it") {
+		t.Errorf("%+v, %v", y, err)
+	}
+}
+
+// A task that waits for another member's, a turn that runs and a command that runs are
+// each said.
+func TestStatusOfWork(t *testing.T) {
+	o, rig := newTeam(t)
+	hold := make(chan struct{})
+	t.Cleanup(func() { close(hold) })
+	rig.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+		return agent.Result{}, ctx.Err()
+	})
+	first := rig.Task("ann", "the first")
+	rig.Member("bob", idle)
+	second, err := board.Of(rig.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "the second", Owner: "bob", After: []task.ID{task.ID(first)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var st *inspect.Status
+	rig.Until("ann works and bob waits", func(*control.Leader) bool {
+		st, err = o.Status(t.Context(), "api")
+		return err == nil && member(st, "ann").State == inspect.StateWorking && member(st, "bob").State == inspect.StatePeer
+	})
+	if m := member(st, "ann"); m.Task != first || !strings.Contains(m.Why, "has a turn") {
+		t.Errorf("%+v", m)
+	}
+	if m := member(st, "bob"); !strings.Contains(m.Why, "its task "+string(second.Task.ID)+" waits for task "+first+" of ann, which is ") {
+		t.Errorf("%+v", m)
+	}
+	y, err := o.Why(t.Context(), "api", "ann")
+	if err != nil || !evident(y, "its journal", "a turn runs, with task "+first) {
+		t.Errorf("%+v, %v", y, err)
+	}
+}
+
+// An end that is expected is the reason of what is seen meanwhile.
+func TestStatusOfEnding(t *testing.T) {
+	for says, draft := range map[string]func(i control.Instance) journal.Draft{
+		"it is being ended: too slow": func(i control.Instance) journal.Draft {
+			return journal.Draft{Kind: control.RecStopping, Must: true, Body: control.Stopping{Instance: i, Why: "too slow"}}
+		},
+	} {
+		o, rig := newTeam(t)
+		rig.Member("ann", idle)
+		rig.Write(draft(rig.Instance("ann")))
+		st, err := o.Status(t.Context(), "api")
+		if m := member(st, "ann"); err != nil || !strings.HasPrefix(m.Why, says+"; ") || m.Evidence.Stopping != says {
+			t.Errorf("%+v, %v", m, err)
+		}
+	}
+}
+
+// An order that a member does not take is counted; it is no stall before it was watched
+// for long enough.
+func TestStatusOfOrders(t *testing.T) {
+	o, rig := newTeam(t)
+	i := rig.Joined("ann", control.Cooperative) // whose process never comes
+	s := rig.State()
+	m, _ := s.Lead.ByInstance(i)
+	mint, err := o.Minter.Mint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Journal.Append(t.Context(), o.Writer(), func() ([]journal.Draft, error) {
+		return s.Lead.SetMode(m, "plan", "operator", o.Writer(), mint)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	st, err := o.Status(t.Context(), "api")
+	if got := member(st, "ann"); err != nil || got.State != inspect.StateUnknown || !strings.Contains(got.Why, "nobody leads who would start one") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	y, err := o.Why(t.Context(), "api", "ann")
+	if err != nil || !evident(y, "leader's journal", "mode_set_request for it") {
+		t.Errorf("%+v, %v", y, err)
+	}
+}

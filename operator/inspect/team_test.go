@@ -1,0 +1,485 @@
+package inspect_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// is compares an error's code and a part of its message.
+func is(t *testing.T, what string, err error, code int, says string) {
+	t.Helper()
+	text := "no error"
+	if err != nil {
+		text = err.Error()
+	}
+	if got := operator.Code(err); got != code || !strings.Contains(text, says) {
+		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text, code, says)
+	}
+}
+
+func newTeam(t *testing.T) (inspect.Operator, *operatortest.Rig) {
+	t.Helper()
+	op := operatortest.New(t)
+	return inspect.Of(op), operatortest.Team(t, op, "api", control.PolicySet{})
+}
+
+func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+	return agent.Result{}, nil
+}
+
+func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Answered {
+	t.Helper()
+	select {
+	case a := <-answers:
+		return a
+	case <-time.After(30 * time.Second):
+		t.Fatal("no answer has come")
+	}
+	panic("not reached")
+}
+
+// worked makes a team with a record of everything: calls that rules allowed and denied, one
+// that the operator denied, one that waits, a result, words to the lead, and a member that died.
+func worked(t *testing.T) (inspect.Operator, *operatortest.Rig, *control.Request) {
+	t.Helper()
+	o, rig := newTeam(t)
+	d := decide.Of(rig.Op)
+	for text, deny := range map[string]bool{"Bash(ls:*)": false, "Bash(rm:*)": true} {
+		r, err := policy.ParseRule(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.AddRule(t.Context(), "api", r, deny, decide.RuleScope{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann := rig.Asks("ann", operatortest.Bash("ls -l"))
+	if a := answer(t, ann); !a.Allowed {
+		t.Fatalf("%+v", a)
+	}
+	bob := rig.Asks("bob", operatortest.Bash("rm x"), operatortest.Bash("make check"))
+	if a := answer(t, bob); a.Allowed {
+		t.Fatalf("%+v", a)
+	}
+	eve := rig.Asks("eve", operatortest.Bash("make deploy"))
+	reqs := rig.Pending(2)
+	if _, err := d.Decide(t.Context(), "api", []decide.Answer{{ID: string(reqs[1].ID), Reason: "not today", Via: "deny"}}); err != nil {
+		t.Fatal(err)
+	}
+	if a := answer(t, eve); a.Allowed {
+		t.Fatalf("%+v", a)
+	}
+	rig.Member("kim", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+		if _, err := fmt.Fprint(h.Output(), "one\ntwo\nthree\nhalf"); err != nil {
+			return agent.Result{}, err
+		}
+		return agent.Result{Summary: "done"}, h.Say(ctx, "team-lead", "all is well", "well")
+	})
+	rig.Task("kim", "look around")
+	i := rig.Joined("zoe", control.Cooperative)
+	rig.Write(journal.Draft{Kind: control.RecDied, Must: true, Body: control.Died{Instance: i, Detail: "exit status 3", GaveUp: true}})
+	rig.Until("all results are there", func(l *control.Leader) bool {
+		n := 0
+		for _, m := range l.Members {
+			if m.LastIdle != nil {
+				n++
+			}
+		}
+		return n >= 3
+	})
+	return o, rig, reqs[0]
+}
+
+func member(st *inspect.Status, name string) inspect.MemberStatus {
+	for _, m := range st.Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	return inspect.MemberStatus{Why: "not there"}
+}
+
+// Status says how each member is and why, with what is known of it.
+func TestStatus(t *testing.T) {
+	o, rig, req := worked(t)
+	st, err := o.Status(t.Context(), "api")
+	if err != nil || st.Team != "api" || st.Pending != 1 || st.Leader.Led || st.Leader.By != "waggle" || st.Notice != "" || st.Unread != 1 || st.Broken || st.Full {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	for name, want := range map[string]struct {
+		state inspect.MemberState
+		why   string
+	}{
+		"ann": {inspect.StateIdle, ""},
+		"bob": {inspect.StateHuman, "waits for an answer to " + string(req.ID)},
+		"kim": {inspect.StateIdle, ""},
+		"zoe": {inspect.StateDead, "exit status 3; it was started again too often"},
+	} {
+		m := member(st, name)
+		if m.State != want.state || !strings.Contains(m.Why, want.why) || m.Evidence == nil {
+			t.Errorf("%s: %+v", name, m)
+		}
+		if name != "zoe" && (m.PID != os.Getpid() || m.Evidence.Process.State != string(spawn.Running) || m.Ready == nil || m.Evidence.Journal.LastKind == "") {
+			t.Errorf("%s: %+v, %+v", name, m, m.Evidence)
+		}
+	}
+	if m := member(st, "bob"); m.Pending != 1 || m.Task == "" || m.Trust != string(control.Cooperative) {
+		t.Errorf("%+v", m)
+	}
+	if m := member(st, "kim"); m.Evidence.Output.Size == 0 || m.Log != m.Evidence.Output.Path {
+		t.Errorf("%+v, %+v", m, m.Evidence.Output)
+	}
+	if m := member(st, "zoe"); m.Evidence.Died == nil || !m.Evidence.Died.GaveUp || m.Evidence.Process.State != "none" {
+		t.Errorf("%+v", m.Evidence)
+	}
+	if st.Interrupted == nil || st.Interrupted.Members != 1 || st.Interrupted.Pending != 1 || st.Interrupted.At == "" {
+		t.Errorf("%+v", st.Interrupted)
+	}
+	_, err = o.Status(t.Context(), "other")
+	is(t, "another team", err, operator.CodeNotFound, "other")
+	if n := inspect.Unverified(rig.State()); n != st.Alarms || n != 0 {
+		t.Errorf("%d alarms, %d in status", n, st.Alarms)
+	}
+}
+
+// What nobody vouches for is counted, from the leader's journal.
+func TestUnverified(t *testing.T) {
+	o, rig := newTeam(t)
+	s := rig.Write(journal.Draft{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: "1", Box: "team-lead", From: "eve", Why: "no record"}})
+	if n := inspect.Unverified(s); n != 1 {
+		t.Errorf("%d", n)
+	}
+	if st, err := o.Status(t.Context(), "api"); err != nil || st.Alarms != 1 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// Damage of a team's files is a notice, and its members are still those on record.
+func TestStatusOfDamage(t *testing.T) {
+	for what, c := range map[string]struct {
+		do   func(t *testing.T, o inspect.Operator, rig *operatortest.Rig)
+		says string
+	}{
+		"a mailbox is a directory": {func(t *testing.T, o inspect.Operator, _ *operatortest.Rig) {
+			if err := os.MkdirAll(filepath.Join(o.Boxes("api").Dirs()[0], "ann.json"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}, "ann.json is a directory: mail waits on record"},
+		"something was set aside": {func(t *testing.T, _ inspect.Operator, rig *operatortest.Rig) {
+			dir := rig.State().Dir.Quarantine()
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{"config.json-" + time.Now().UTC().Format(mail.StampForm), "old.json-20010101T000000.000Z"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte("{}"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, "(a file of 2 bytes)"},
+		"the registry was edited": {func(_ *testing.T, _ inspect.Operator, rig *operatortest.Rig) {
+			rig.Write(journal.Draft{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: "1", Box: "config.json", Why: "eve was added"}})
+		}, "config.json was changed by somebody else: eve was added"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			o, rig := newTeam(t)
+			rig.Joined("ann", control.Cooperative)
+			c.do(t, o, rig)
+			st, err := o.Status(t.Context(), "api")
+			if err != nil || !strings.Contains(st.Notice, c.says) || len(st.Members) != 1 || strings.Contains(st.Notice, "old.json") {
+				t.Errorf("%+v, %v", st, err)
+			}
+		})
+	}
+}
+
+// A team whose directory somebody took away is shown from its record.
+func TestStatusWithoutDirectory(t *testing.T) {
+	o, rig := newTeam(t)
+	rig.Joined("ann", control.Cooperative)
+	if err := os.RemoveAll(o.Root.TeamDir("api")); err != nil {
+		t.Fatal(err)
+	}
+	rig.Until("a leader notices", func(l *control.Leader) bool { return l.Noticed.Missing() })
+	st, err := o.Status(t.Context(), "api")
+	if err != nil || !strings.Contains(st.Notice, "its directory "+o.Root.TeamDir("api")+" is gone: nothing can be sent or received") || len(st.Members) != 1 {
+		t.Errorf("%+v, %v", st, err)
+	}
+	_, err = o.Team(t.Context(), "api")
+	is(t, "its registry", err, operator.CodeNotFound, "api")
+}
+
+// Of another program's team the best that files say is shown.
+func TestForeign(t *testing.T) {
+	op := operatortest.New(t)
+	o := inspect.Of(op)
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := []map[string]any{{"name": "team-lead", "agentType": "team-lead"}, {"name": "ann", "isActive": true, "backendType": "in-process"}, {"name": "bob", "isActive": false}, {"name": "eve"}}
+	operatortest.Foreign(t, op, "theirs", map[string]any{"leadProcess": map[string]any{"pid": self.PID, "procStart": self.Start}}, members...)
+	operatortest.Foreign(t, op, "dead", map[string]any{"leadProcess": map[string]any{"pid": self.PID, "procStart": "1"}}, members...)
+	st, err := o.Status(t.Context(), "theirs")
+	if err != nil || st.Leader.By != "another program" || st.Leader.PID != self.PID || len(st.Members) != 4 {
+		t.Fatalf("%+v, %v", st, err)
+	}
+	for name, want := range map[string]inspect.MemberState{"ann": inspect.StateWorking, "bob": inspect.StateIdle, "eve": inspect.StateUnknown} {
+		if m := member(st, name); m.State != want || m.Trust != string(control.FileTrust) || m.Log != "" {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	st, err = o.Status(t.Context(), "dead")
+	if err != nil || member(st, "ann").State != inspect.StateDead || member(st, "bob").State != inspect.StateUnknown || !strings.Contains(member(st, "bob").Why, "lead that it worked for is gone") {
+		t.Errorf("%+v, %v", st, err)
+	}
+	y, err := o.Why(t.Context(), "theirs", "BOB")
+	if err != nil || y.Name != "bob" || y.State != "idle" || !evident(y, "registry", "another program leads the team") {
+		t.Errorf("%+v, %v", y, err)
+	}
+	_, err = o.Why(t.Context(), "theirs", "bobby")
+	is(t, "nobody", err, operator.CodeNotFound, "bobby")
+	_, err = o.Digest(t.Context(), "theirs", time.Time{})
+	is(t, "a digest", err, operator.CodeNotFound, "another program leads that team")
+	if o.WorkedIn("theirs") {
+		t.Error("nothing was done there")
+	}
+	p, err := o.Peek(t.Context(), "theirs", "bob", 3)
+	if err != nil || p.AgeS != -1 || len(p.Lines) != 0 || p.Where != inspect.WhereTeam {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// The process that a registry names is believed with its start time only.
+func TestForeignProcess(t *testing.T) {
+	op := operatortest.New(t)
+	o := inspect.Of(op)
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		more any
+		pid  int
+		life spawn.Life
+	}{
+		{nil, 0, ""},
+		{7, 0, ""},
+		{map[string]any{"pid": -1}, 0, ""},
+		{map[string]any{"pid": self.PID}, self.PID, spawn.Running},
+		{map[string]any{"pid": self.PID, "procStart": self.Start}, self.PID, spawn.Running},
+		{map[string]any{"pid": self.PID, "procStart": "12"}, self.PID, spawn.Gone},
+		{map[string]any{"pid": 1 << 30}, 1 << 30, spawn.Gone},
+	} {
+		name := waggle.TeamName(fmt.Sprint("t", i))
+		more := map[string]any{}
+		if c.more != nil {
+			more["leadProcess"] = c.more
+		}
+		operatortest.Foreign(t, op, name, more, map[string]any{"name": "team-lead"})
+		tv, err := o.Team(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f := inspect.ForeignProcess(tv.Config); f.PID != c.pid || f.Life != c.life {
+			t.Errorf("%v: %+v", c.more, f)
+		}
+		if runs := c.life == spawn.Running; runs != (len(tv.Live) == 1) || tv.Ours {
+			t.Errorf("%v: %+v", c.more, tv)
+		}
+	}
+}
+
+// Teams are listed with what of them runs; one that cannot be read is listed as a problem.
+func TestTeams(t *testing.T) {
+	o, rig := newTeam(t)
+	rig.Member("ann", idle)
+	operatortest.Foreign(t, rig.Op, "theirs", nil, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
+	operatortest.Foreign(t, rig.Op, "zero", nil)
+	if err := os.WriteFile(o.Root.ConfigPath("zero"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rows, problems, err := o.Teams(t.Context())
+	if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Error(), "zero") {
+		t.Errorf("%v, %v", problems, err)
+	}
+	want := []inspect.TeamRow{{Name: "api", Dialect: "named", Layout: "array", Members: 2, Live: 1}, {Name: "theirs", Dialect: "named", Layout: "array", Members: 2}, {Name: "zero", Dialect: "unreadable", Layout: "array"}}
+	if !slices.Equal(rows, want) {
+		t.Errorf("%+v", rows)
+	}
+	tv, err := o.Team(t.Context(), "api")
+	if err != nil || !tv.Ours || tv.Led || !slices.Equal(tv.Active(), []waggle.MemberName{"team-lead", "ann"}) || len(tv.Live) != 1 || tv.Live[0] != (inspect.Running{Name: "ann", PID: os.Getpid()}) {
+		t.Fatalf("%+v, %v", tv, err)
+	}
+	raw, err := tv.Document()
+	var doc map[string]any
+	if err != nil || json.Unmarshal(raw, &doc) != nil || doc["team"] != "api" || doc["live"] != 1.0 || doc["ours"] != true || doc["total_members"] != 2.0 || doc["layout"] != "array" {
+		t.Errorf("%s, %v", raw, err)
+	}
+	_, err = o.Team(t.Context(), "nobody")
+	is(t, "no team", err, operator.CodeNotFound, "nobody")
+	if ks, err := o.PastTeams(); err != nil || len(ks) != 1 || ks[0].Team != "api" {
+		t.Errorf("%+v, %v", ks, err)
+	}
+}
+
+func evident(y *inspect.Why, source, says string) bool {
+	return slices.ContainsFunc(y.Evidence, func(e inspect.Evidence) bool { return e.Source == source && strings.Contains(e.Detail, says) })
+}
+
+// Why names each ground for what status says.
+func TestWhy(t *testing.T) {
+	o, rig, req := worked(t)
+	for name, want := range map[string]map[string]string{
+		"bob": {"leader's journal": "its request " + string(req.ID) + " is open", "its journal": "it waits for an answer to " + string(req.ID), "process": "its lease is held"},
+		"kim": {"output": "output.log was last written then and has 18 bytes", "its journal": "it has itself as idle", "process": "runs and is the one that started then (start 1 of it)", "mailbox": "nothing in it is unread"},
+		"zoe": {"leader's journal": "agent exec, level cooperative", "its journal": "it is empty", "process": "no process of it has ever"},
+	} {
+		y, err := o.Why(t.Context(), "api", name)
+		if err != nil || y.Name != name || y.Team != "api" {
+			t.Errorf("%s: %+v, %v", name, y, err)
+			continue
+		}
+		for source, says := range want {
+			if !evident(y, source, says) {
+				t.Errorf("%s: no %q of %s in %+v", name, says, source, y.Evidence)
+			}
+		}
+	}
+	i := rig.Instance("zoe")
+	rig.Write(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: i, How: control.LeftStopped, Detail: "in the end"}})
+	y, err := o.Why(t.Context(), "api", "zoe")
+	if err != nil || y.State != "left" || y.Why != "it left: stopped: in the end" || y.Since == "" {
+		t.Errorf("%+v, %v", y, err)
+	}
+	_, err = o.Why(t.Context(), "api", "nobody")
+	is(t, "nobody", err, operator.CodeNotFound, "nobody")
+}
+
+// Peek is the end of what a member wrote, also of one that has left; a tail goes on from there.
+func TestPeek(t *testing.T) {
+	o, _, _ := worked(t)
+	p, err := o.Peek(t.Context(), "api", "kim", 2)
+	if err != nil || !slices.Equal(p.Lines, []string{"three", "half"}) || !p.Earlier || p.Shown != inspect.ShownLines || p.State != "idle" || p.AgeS < 0 || p.Where != inspect.WhereTeam {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	tail := p.Follow()
+	if lines, err := tail.Next(); len(lines) != 0 || err != nil {
+		t.Errorf("%q, %v", lines, err)
+	}
+	f, err := os.OpenFile(p.Log, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(" and half\nfour\nfi"); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := tail.Next(); err != nil || !slices.Equal(lines, []string{" and half", "four"}) {
+		t.Errorf("%q, %v", lines, err)
+	}
+	if rest := tail.Rest(); !slices.Equal(rest, []string{"fi"}) || len(tail.Rest()) != 0 {
+		t.Errorf("%q", rest)
+	}
+	if err := os.Rename(p.Log, p.Log+".1"); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := tail.Next(); err != nil || len(lines) != 0 {
+		t.Errorf("%q, %v", lines, err)
+	}
+	if err := os.WriteFile(p.Log, []byte("new\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := tail.Next(); err != nil || !slices.Equal(lines, []string{"new"}) {
+		t.Errorf("%q, %v", lines, err)
+	}
+	if p, err = o.Peek(t.Context(), "api", "kim", 3); err != nil || !slices.Equal(p.Lines, []string{"half and half", "four", "finew"}) || !p.Earlier {
+		t.Errorf("over two parts: %+v, %v", p, err)
+	}
+	if p, err = o.Peek(t.Context(), "api", "zoe", 3); err != nil || p.AgeS != -1 || p.Log != "" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	_, err = o.Peek(t.Context(), "api", "nobody", 3)
+	is(t, "nobody", err, operator.CodeNotFound, "nobody")
+}
+
+// A program that fills its screen is shown as it looks now.
+func TestPeekOfAScreen(t *testing.T) {
+	o, rig := newTeam(t)
+	rig.Joined("ann", control.Cooperative)
+	dir := o.Root.MemberDir("api", "ann")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "output.log"), []byte("\x1b[?1049h\x1b[2J\x1b[1;1Hfirst\x1b[1;1Hagain\x1b[3;1Hthird"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := o.Peek(t.Context(), "api", "ann", 5)
+	if err != nil || p.Shown != inspect.ShownScreen || !slices.Contains(p.Lines, "again") || slices.Contains(p.Lines, "first") {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// A digest tells what happened since a time, and what waits now.
+func TestDigest(t *testing.T) {
+	o, rig, req := worked(t)
+	d, err := o.Digest(t.Context(), "api", time.Unix(1, 0))
+	if err != nil || d.SinceWhy != "you said so" || d.State != "interrupted" || d.Calls.Allowed != 1 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if len(d.Calls.Denied) != 1 || d.Calls.Denied[0].Member != "bob" || d.Calls.Denied[0].Asks != "Bash rm x" {
+		t.Errorf("%+v", d.Calls)
+	}
+	if len(d.Waiting) != 1 || d.Waiting[0].ID != string(req.ID) || d.Waiting[0].Asks != "Bash make check" || d.Waiting[0].Member != "bob" {
+		t.Errorf("%+v", d.Waiting)
+	}
+	if len(d.Messages) != 1 || d.Messages[0].From != "kim" || d.Messages[0].Text != "all is well" || d.Messages[0].Read {
+		t.Errorf("%+v", d.Messages)
+	}
+	outcomes := map[string]string{}
+	for _, r := range d.Results {
+		outcomes[r.Member] = r.Outcome + " " + r.Subject
+	}
+	if outcomes["ann"] != "completed work of ann" || outcomes["kim"] != "completed look around" || outcomes["eve"] != "failed work of eve" || outcomes["bob"] != "" {
+		t.Errorf("%v", outcomes)
+	}
+	if len(d.Trouble) != 1 || d.Trouble[0].Member != "zoe" || d.Trouble[0].What != "dead" {
+		t.Errorf("%+v", d.Trouble)
+	}
+	said := map[string]string{}
+	for _, m := range d.Members {
+		said[m.Member+" "+m.What] = m.Detail
+	}
+	if said["ann joined"] != "agent exec" || said["zoe died"] != "exit status 3; given up" {
+		t.Errorf("%v", said)
+	}
+	again, err := o.Digest(t.Context(), "api", time.Time{})
+	if err != nil || !strings.HasPrefix(again.SinceWhy, "you decided ") || len(again.Waiting) != 1 {
+		t.Errorf("%+v, %v", again, err)
+	}
+	rig.Write(journal.Draft{Kind: control.RecDetached, Must: true, Body: control.Detached{}})
+	last, err := o.Digest(t.Context(), "api", time.Time{})
+	if err != nil || last.SinceWhy != "you detached" || len(last.Results) != 0 || len(last.Members) != 0 {
+		t.Errorf("%+v, %v", last, err)
+	}
+	_, err = o.Digest(t.Context(), "nobody", time.Time{})
+	is(t, "no team", err, operator.CodeNotFound, "")
+}

@@ -1,0 +1,614 @@
+package operator_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/agent"
+	"waggle/control"
+	"waggle/home"
+	"waggle/internal/atomicfile"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/operator"
+	"waggle/spawn"
+	"waggle/team"
+	"waggle/transport"
+	"waggle/worker"
+)
+
+func is(t *testing.T, what string, err error, code int, says string) {
+	t.Helper()
+	text := "no error"
+	if err != nil {
+		text = err.Error()
+	}
+	if got := operator.Code(err); got != code || !strings.Contains(text, says) {
+		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text, code, says)
+	}
+}
+
+func newTeam(t *testing.T) (operator.Operator, *operatortest.Rig) {
+	t.Helper()
+	op := operatortest.New(t)
+	return op, operatortest.Team(t, op, "api", control.PolicySet{})
+}
+
+func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) {
+	return agent.Result{}, nil
+}
+
+// breaks changes a line of a journal.
+func breaks(t *testing.T, s *operator.State, name string) {
+	t.Helper()
+	path := filepath.Join(s.Dir.JournalOf(name), "00000001.jsonl")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Each kind of error has the exit code that is documented, also inside of another.
+func TestCode(t *testing.T) {
+	for code, errs := range map[int][]error{
+		0:                       {nil},
+		operator.CodeFailed:     {errors.New("x"), &journal.BrokenError{}},
+		operator.CodeUsage:      {&operator.Error{Code: operator.CodeUsage}, &team.LimitError{}, &waggle.NameError{}, &transport.SchemeError{}, &transport.NotSocketError{}},
+		operator.CodeLocked:     {&atomicfile.LockedError{}, leader.ErrLeading, worker.ErrRunning, &transport.RemoteError{Code: transport.CodeLocked}, &transport.RemoteError{Code: transport.CodeBusy}},
+		operator.CodeNotFound:   {&team.NotFoundError{}, &control.UnknownRequestError{}, &transport.NotFoundError{}},
+		operator.CodeRefused:    {&control.RefusedError{}, &mailbox.LimitError{}, &control.CeilingError{}, &transport.RefusedError{}, control.ErrDiverged, team.ErrTaken},
+		operator.CodeDied:       {&operator.Error{Code: operator.CodeDied, Err: team.ErrTaken}},
+		operator.CodeQuestion:   {&operator.Error{Code: operator.CodeQuestion}},
+		operator.CodeTimeout:    {&operator.Error{Code: operator.CodeTimeout}},
+		operator.CodeIncomplete: {&operator.Error{Code: operator.CodeIncomplete}},
+	} {
+		for _, err := range errs {
+			if got := operator.Code(err); got != code {
+				t.Errorf("%T: %d, want %d", err, got, code)
+			}
+			if err != nil && code != 0 {
+				if got := operator.Code(fmt.Errorf("around: %w", err)); got != code {
+					t.Errorf("around %T: %d, want %d", err, got, code)
+				}
+			}
+		}
+	}
+	cause := errors.New("cause")
+	e := &operator.Error{Err: cause}
+	if e.Error() != "cause" || !errors.Is(e, cause) {
+		t.Errorf("%v", e)
+	}
+	if e.Msg = "said"; e.Error() != "said" {
+		t.Errorf("%v", e)
+	}
+}
+
+// The team is the one that is named, or the only one.
+func TestPick(t *testing.T) {
+	op := operatortest.New(t)
+	_, err := op.Pick("")
+	is(t, "none", err, operator.CodeNotFound, "there is no team here")
+	rig := operatortest.Team(t, op, "api", control.PolicySet{})
+	for _, name := range []string{"", "api"} {
+		if got, err := op.Pick(name); got != "api" || err != nil {
+			t.Errorf("%q: %s, %v", name, got, err)
+		}
+	}
+	_, err = op.Pick("a b")
+	is(t, "no name", err, operator.CodeUsage, "")
+	_, err = op.Pick("web")
+	is(t, "another", err, operator.CodeNotFound, "web")
+	operatortest.Foreign(t, op, "web", nil, map[string]any{"name": "team-lead"})
+	_, err = op.Pick("")
+	is(t, "two", err, operator.CodeUsage, "several teams")
+	var e *operator.Error
+	if !errors.As(err, &e) || !slices.Equal(e.Near, []string{"api", "web"}) {
+		t.Errorf("%+v", e)
+	}
+	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := op.Pick("api"); got != "api" || err != nil { // its members work on
+		t.Errorf("%s, %v", got, err)
+	}
+	if !op.Homeless("api") || op.Homeless("web") {
+		t.Error("whose directory is gone is homeless")
+	}
+	if cfg, err := op.Registry(t.Context(), "api"); err != nil || operator.UIDOf(cfg) != rig.State().Lead.UID {
+		t.Errorf("%+v, %v", cfg, err)
+	}
+}
+
+// A team of another program, or of nobody, has no state; a broken one says so.
+func TestState(t *testing.T) {
+	op, rig := newTeam(t)
+	operatortest.Foreign(t, op, "theirs", nil, map[string]any{"name": "team-lead"})
+	for _, name := range []waggle.TeamName{"theirs", "nobody"} {
+		if s, err := op.State(t.Context(), name); s != nil || err != nil {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+		if s, err := op.Guarded(t.Context(), name, "x"); s != nil || err != nil {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	_, err := op.Led(t.Context(), "theirs")
+	is(t, "theirs", err, operator.CodeNotFound, "not led by waggle")
+	_, err = op.Led(t.Context(), "nobody")
+	is(t, "nobody", err, operator.CodeNotFound, "nobody")
+	s := rig.State()
+	if s.Team != "api" || s.JournalName != journal.Leader || s.Lead.Instance == "" || s.Writable() != nil {
+		t.Errorf("%+v", s)
+	}
+	if again, err := op.OpenState(s.Dir, "api"); err != nil || again.Lead.UID != s.Lead.UID {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if w := op.Writer(); !w.Operator || w.PID != os.Getpid() {
+		t.Errorf("%+v", w)
+	}
+	breaks(t, s, "leader")
+	_, err = op.Led(t.Context(), "api")
+	is(t, "broken", err, operator.CodeFailed, "")
+	if !operator.Broken(err) || !operator.Passing(err) || operator.Unpassing(err) != nil {
+		t.Errorf("%v", err)
+	}
+	if r, err := op.OpenRecord(t.Context(), "api"); err != nil || r.Broken == nil {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// What ends no leader: a lock that somebody holds, and a leader's journal that may be put
+// back.
+func TestPassing(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{nil, false},
+		{errors.New("x"), false},
+		{&atomicfile.LockedError{}, true},
+		{fmt.Errorf("around: %w", &journal.DraftError{}), true},
+		{&journal.BrokenError{Journal: journal.Leader}, true},
+		{&journal.BrokenError{Journal: journal.Leader, Gone: true}, false},
+		{&journal.BrokenError{Journal: "ann"}, false},
+	} {
+		if got := operator.Passing(c.err); got != c.want {
+			t.Errorf("%v passes: %v", c.err, got)
+		}
+		if rest := operator.Unpassing(c.err); (rest == nil) != (c.want || c.err == nil) {
+			t.Errorf("of %v is left %v", c.err, rest)
+		}
+	}
+	if err := operator.Unreadable("open", "api", &journal.BrokenError{Why: "torn"}); !operator.Broken(err) || operator.Code(err) != operator.CodeFailed || !strings.Contains(operator.WaysOn("api"), "api") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A pass takes in what lies in the lead's mailbox, unless somebody leads.
+func TestPass(t *testing.T) {
+	op, rig := newTeam(t)
+	s := rig.State()
+	if led, err := op.Pass(t.Context(), s); led || err != nil {
+		t.Errorf("%v, %v", led, err)
+	}
+	l, err := leader.Open(t.Context(), op.Passing(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if led, err := op.Pass(t.Context(), s); !led || err != nil {
+		t.Errorf("%v, %v", led, err)
+	}
+	if _, led, err := op.Live(s); !led || err != nil {
+		t.Errorf("%v, %v", led, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rig.Member("ann", idle)
+	rig.Joined("bob", control.Cooperative)
+	if names, led, err := op.Live(rig.State()); led || err != nil || !slices.Equal(names, []waggle.MemberName{"ann"}) {
+		t.Errorf("%v, %v, %v", names, led, err)
+	}
+}
+
+// Who calls is the nearest process above that is a member's; those that share one cannot be
+// told apart, and what they say in the operator's name is refused and recorded.
+func TestGuard(t *testing.T) {
+	op, rig := newTeam(t)
+	id := func(pid int) spawn.Identity { return spawn.Identity{PID: pid, Start: "s"} }
+	process := func(name waggle.MemberName, pid int) {
+		i := rig.Joined(name, control.Cooperative)
+		s := rig.State()
+		if _, err := s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: pid}, func() ([]journal.Draft, error) {
+			return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: id(pid)}}}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	process("ann", 101)
+	process("bob", 102)
+	process("eve", 102)
+	for _, c := range []struct {
+		above []spawn.Identity
+		want  string
+	}{
+		{nil, ""},
+		{[]spawn.Identity{id(7), id(1)}, ""},
+		{[]spawn.Identity{id(7), id(101), id(102)}, "member ann"},
+		{[]spawn.Identity{id(102)}, "of members bob, eve, who share a process"},
+		{[]spawn.Identity{{PID: 101, Start: "later"}}, ""},
+	} {
+		op.Ancestors = func(int) ([]spawn.Identity, error) { return c.above, nil }
+		s := rig.State()
+		before := len(s.Lead.Unverified)
+		ms, err := op.Callers(s)
+		if err != nil || (len(ms) > 0) != (c.want != "") || len(ms) > 0 && operator.Names(ms) != c.want {
+			t.Errorf("%v: %v, %v", c.above, ms, err)
+		}
+		err = op.Guard(t.Context(), s, "a decision")
+		if c.want == "" {
+			if err != nil || len(s.Lead.Unverified) != before {
+				t.Errorf("%v: %v", c.above, err)
+			}
+			continue
+		}
+		is(t, c.want, err, operator.CodeRefused, "a decision was called from inside "+c.want+": only the operator may do that")
+		if n := len(s.Lead.Unverified) - before; n != 1 || s.Lead.Unverified[before].Box != "operator" {
+			t.Errorf("%s: %d records", c.want, n)
+		}
+	}
+	op.Ancestors = func(int) ([]spawn.Identity, error) { return nil, errors.New("no table") }
+	is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.CodeFailed, "cannot tell who is asking")
+	if operator.SameProcess(id(1), id(2)) || !operator.SameProcess(id(1), spawn.Identity{PID: 1, Start: "s", Inside: true}) {
+		t.Error("a process is its pid, start and boot")
+	}
+}
+
+// The phone book is config.json and who is a member on record, whatever an edit of the
+// file says.
+func TestRegistry(t *testing.T) {
+	op, rig := newTeam(t)
+	rig.Joined("ann", control.Cooperative)
+	cfg, err := op.Registry(t.Context(), "api")
+	if err != nil || !slices.Equal(cfg.Present(), []waggle.MemberName{"team-lead", "ann"}) {
+		t.Fatalf("%+v, %v", cfg, err)
+	}
+	if listed, err := op.Listing(t.Context(), "api"); err != nil || len(listed.Present()) != 1 {
+		t.Errorf("%+v, %v", listed, err)
+	}
+	if err := os.WriteFile(op.Root.ConfigPath("api"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, err = op.Registry(t.Context(), "api"); err != nil || !slices.Contains(cfg.Present(), "ann") {
+		t.Errorf("a file that cannot be read: %+v, %v", cfg, err)
+	}
+	_, err = op.Registry(t.Context(), "nobody")
+	is(t, "nobody's", err, operator.CodeNotFound, "nobody")
+	if uid := operator.UIDOf(&team.Config{LeadSessionID: "a-b-c"}); uid != "abc" {
+		t.Errorf("%s", uid)
+	}
+	if uid := operator.UIDOf(&team.Config{CreatedAt: time.Unix(0, 0).UTC()}); !strings.HasPrefix(string(uid), "created 1970") {
+		t.Errorf("%s", uid)
+	}
+	if op.RunPath() != op.Home.Run() {
+		t.Errorf("%s", op.RunPath())
+	}
+	if op.RunDir = "/run/x"; op.RunPath() != "/run/x" {
+		t.Errorf("%s", op.RunPath())
+	}
+	if box, err := op.Box(cfg, "ann", nil); err != nil || box == nil {
+		t.Errorf("%v, %v", box, err)
+	}
+}
+
+// A name is held by one at a time; the half of a team that nobody goes on making is taken
+// away, and no other is.
+func TestClaim(t *testing.T) {
+	op, rig := newTeam(t)
+	c, err := op.Claim("up", "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = op.Claim("up", "web")
+	is(t, "a second claim", err, operator.CodeLocked, "makes a team web at this moment")
+	s := &operator.State{Claim: c}
+	s.Settled()
+	s.Settled()
+	(*operator.Claim)(nil).Free()
+	c, err = op.Claim("up", "web")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Free()
+
+	half, err := op.Home.Create(op.RootURL, "web", "0123456789abcdef0123456789abcdef")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(half.Making(), []byte(op.RootURL+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !op.Making(half) || op.Making(rig.State().Dir) {
+		t.Error("only the half one is being made")
+	}
+	is(t, "what is being made", op.Begun(&team.Config{Name: "web", LeadSessionID: "0123456789abcdef0123456789abcdef"}), operator.CodeNotFound, "is being made")
+	if err := op.Begun(&team.Config{Name: "web", LeadSessionID: "other"}); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []waggle.TeamName{"web", "api"} {
+		if err := op.Strays(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(half.Path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the half is there: %v", err)
+	}
+	if _, err := os.Stat(rig.State().Dir.Path); err != nil {
+		t.Error(err)
+	}
+}
+
+// A log gives each record of all journals once, in order of time, and tells of a break
+// once.
+func TestLog(t *testing.T) {
+	op, rig := newTeam(t)
+	rig.Asks("ann", operatortest.Bash("make"))
+	rig.Pending(1)
+	l, err := op.OpenLog(t.Context(), "api")
+	if err != nil || l.Record().Team != "api" {
+		t.Fatal(err)
+	}
+	recs, err := l.Next(t.Context())
+	owners := map[string]int{}
+	for i, r := range recs {
+		owners[r.Name]++
+		if i > 0 && r.Time.Before(recs[i-1].Time) {
+			t.Errorf("%d of %s is before the last", r.Seq, r.Name)
+		}
+	}
+	if err != nil || owners["leader"] == 0 || owners["ann"] == 0 || len(owners) != 2 {
+		t.Fatalf("%v, %v", owners, err)
+	}
+	dirs := l.Dirs()
+	if len(dirs) != 3 || !slices.IsSorted(dirs) || !slices.Contains(dirs, rig.State().Dir.LeaderJournal()) {
+		t.Errorf("%v", dirs)
+	}
+	all, err := rig.State().Records()
+	if err != nil || len(all) != len(recs) {
+		t.Errorf("%d records and %d, %v", len(all), len(recs), err)
+	}
+	s := rig.Write(journal.Draft{Kind: control.RecDetached, Must: true, Body: control.Detached{}})
+	if recs, err = l.Next(t.Context()); err != nil || len(recs) == 0 || recs[len(recs)-1].Kind != control.RecDetached {
+		t.Errorf("%+v, %v", recs, err)
+	}
+	if s.Owner(journal.Leader) != "leader" || s.Owner(operator.OwnJournal) != "operator" || s.Owner(journal.Name(rig.Instance("ann"))) != "ann" || s.Owner("0123456789") != "instance 01234567" {
+		t.Error("a journal's owner has another name")
+	}
+	_, err = op.OpenLog(t.Context(), "nobody")
+	is(t, "nobody's", err, operator.CodeNotFound, "nobody")
+
+	other, quiet := newTeam(t)
+	breaks(t, quiet.State(), "leader")
+	if l, err = other.OpenLog(t.Context(), "api"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = l.Next(t.Context()); !operator.Broken(err) {
+		t.Errorf("a break: %v", err)
+	}
+	if _, err = l.Next(t.Context()); err != nil {
+		t.Errorf("a break again: %v", err)
+	}
+}
+
+// The record of a team that was is found by its name or its id, the one that lives before
+// the others.
+func TestPast(t *testing.T) {
+	op := operatortest.New(t)
+	_, err := op.Past(t.Context(), "")
+	is(t, "none", err, operator.CodeNotFound, "no record of any team")
+	first := operatortest.Team(t, op, "api", control.PolicySet{})
+	old := first.Write(journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "down"}})
+	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(op.Root.TasksDir("api")); err != nil {
+		t.Fatal(err)
+	}
+	id := filepath.Base(old.Dir.Path)
+	for _, of := range []string{"", "api", "API", id, strings.TrimPrefix(id, "api-")} {
+		if k, err := op.Past(t.Context(), of); err != nil || k.ID() != id {
+			t.Errorf("%q: %+v, %v", of, k, err)
+		}
+	}
+	second := operatortest.Team(t, op, "api", control.PolicySet{})
+	if k, err := op.Past(t.Context(), "api"); err != nil || k.Dir.Path != second.State().Dir.Path {
+		t.Errorf("%+v, %v", k, err)
+	}
+	if r, err := op.OpenAny(t.Context(), id); err != nil || r.Lead.Ended == nil || r.Abroad {
+		t.Errorf("%+v, %v", r, err)
+	}
+	_, err = op.Past(t.Context(), "web")
+	is(t, "another", err, operator.CodeNotFound, "web")
+	var missing *team.NotFoundError
+	if !errors.As(err, &missing) || len(missing.Near) != 2 {
+		t.Errorf("%+v", missing)
+	}
+}
+
+// What was done in another program's team is on record beside it, by the team's name or
+// the record's id.
+func TestAbroad(t *testing.T) {
+	op := operatortest.New(t)
+	if k, err := op.Abroad(""); k != nil || err != nil {
+		t.Errorf("%+v, %v", k, err)
+	}
+	var known *home.Known
+	for _, name := range []waggle.TeamName{"theirs", "web"} {
+		operatortest.Foreign(t, op, name, map[string]any{"leadSessionId": string(name)}, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
+		operatortest.Send(t, op, name, "bob", "hello")
+		if name != "theirs" {
+			continue
+		}
+		for _, of := range []string{"", "theirs"} {
+			k, err := op.Abroad(of)
+			if err != nil || k == nil || k.Team != "theirs" {
+				t.Fatalf("%q: %+v, %v", of, k, err)
+			}
+			known = k
+		}
+	}
+	if k, err := op.Abroad(known.ID()); err != nil || k == nil || k.Team != "theirs" {
+		t.Errorf("%+v, %v", k, err)
+	}
+	_, err := op.Abroad("")
+	is(t, "two", err, operator.CodeUsage, "several teams")
+	r, err := op.OpenAny(t.Context(), "theirs")
+	if err != nil || !r.Abroad || r.JournalName != operator.OwnJournal || r.Broken != nil {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	recs, err := r.Records()
+	if err != nil || !slices.ContainsFunc(recs, func(l operator.LogRecord) bool { return l.Kind == control.RecSaid && l.Name == "operator" }) {
+		t.Errorf("%+v, %v", recs, err)
+	}
+}
+
+// The agent behind the lead answers to its own name, too.
+func TestCalled(t *testing.T) {
+	op, rig := newTeam(t)
+	to := waggle.Address{Scheme: waggle.SchemeMember, Member: "boss"}
+	if operator.AgentLeads(nil) || operator.AgentLeads(rig.State()) || operator.LeadOf(rig.State(), to) != to || operator.LeadOf(nil, to) != to {
+		t.Error("nobody is behind the lead")
+	}
+	id, err := op.Minter.UID()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := rig.Write(journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: control.Instance(id), Name: waggle.Lead, Lead: "boss", Agent: "exec", Cwd: "/", Backend: operator.BackendInProcess, Trust: control.Cooperative}})
+	m, ok := s.Lead.LeadAgent()
+	if !ok || !operator.AgentLeads(s) || !operator.Called(m, "BOSS") || !operator.Called(m, "team-lead") || operator.Called(m, "ann") {
+		t.Errorf("%+v", m)
+	}
+	if got := operator.LeadOf(s, to); got.Member != waggle.Lead {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What git said of a worktree is remembered for a moment, by clocks that go forward.
+func TestEditCache(t *testing.T) {
+	var c operator.EditCache
+	tree, now := control.Worktree{Path: "/w"}, time.Unix(1000, 0)
+	if _, ok := c.Get(tree, now); ok {
+		t.Error("nothing was put")
+	}
+	c.Put(tree, []string{"a"}, now)
+	for after, want := range map[time.Duration]bool{0: true, 4 * time.Second: true, 5 * time.Second: false, -time.Second: false} {
+		if files, ok := c.Get(tree, now.Add(after)); ok != want || ok && !slices.Equal(files, []string{"a"}) {
+			t.Errorf("after %s: %v, %v", after, files, ok)
+		}
+	}
+	if _, ok := c.Get(control.Worktree{Path: "/v"}, now); ok {
+		t.Error("another worktree")
+	}
+	var none *operator.EditCache
+	none.Put(tree, []string{"a"}, now)
+	if _, ok := none.Get(tree, now); ok {
+		t.Error("no cache remembers")
+	}
+}
+
+// A record of a terminal that cannot be read is set aside, as it is.
+func TestTerminals(t *testing.T) {
+	op, rig := newTeam(t)
+	s := rig.State()
+	if err := os.MkdirAll(s.Dir.Processes(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir.Processes(), "0123456789abcdef.hold.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := op.Terminals(s); err != nil || len(list) != 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	entries, err := os.ReadDir(s.Dir.Quarantine())
+	if err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// Small words: a suffix, why a worktree is kept, which backends there are.
+func TestWords(t *testing.T) {
+	if operator.Suffix("") != "" || operator.Suffix("x") != ": x" {
+		t.Errorf("%q", operator.Suffix("x"))
+	}
+	if got := (operator.KeptWorktree{Path: "/w", Why: "2 uncommitted files"}).String(); got != "2 uncommitted files: /w" {
+		t.Errorf("%q", got)
+	}
+	if got := strings.Join(operator.Backends(), " "); got != "auto process tmux tmux-window iterm2 in-process" {
+		t.Errorf("%s", got)
+	}
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil || operator.Gone(self) || !operator.Gone(spawn.Identity{PID: self.PID, Start: "1", Boot: self.Boot}) {
+		t.Errorf("%+v, %v", self, err)
+	}
+	if path, err := operator.Self(); err != nil || !filepath.IsAbs(path) {
+		t.Errorf("%s, %v", path, err)
+	}
+	q := operator.AuditQuery{Rule: "ls", Since: time.Unix(5, 0), Until: time.Unix(7, 0)}
+	for at, want := range map[int64]bool{4: false, 5: true, 6: true, 7: false} {
+		if got := q.Wants(operator.AuditEvent{Rule: "allow Bash(ls:*)", AskedAt: time.Unix(at, 0)}); got != want {
+			t.Errorf("at %d: %v", at, got)
+		}
+	}
+}
+
+// Text is shown as it is, and what cannot be seen is written out.
+func TestVisible(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain":                           "plain",
+		"a\nb\tc\rd":                      `a\nb\tc\rd`,
+		"\x1b[31mred":                     `\x1b[31mred`,
+		"\xff":                            `\x{ff}`,
+		"a\u202eb":                        `a\u{202e}b`,
+		"a\u00a0b":                        `a\xa0b`,
+		"é":                               "é",
+		"\u0301":                          `\u{0301}`,
+		"\u2800":                          `\u{2800}`,
+		"\u05d0 12":                       "\u05d0 " + `\x312`, // the digits stand behind the letters of what is written out
+		"\u05d0 \u05d1":                   "\u05d0" + `\x20` + "\u05d1",
+		"\u05d0 a":                        "\u05d0 a",
+		"a\u0301\u0301\u0301\u0301\u0301": "a\u0301\u0301\u0301\u0301" + `\u{0301}`,
+		"\u1161":                          `\u{1161}`,
+		"\u1100\u1161":                    "\u1100\u1161",
+		"日本":                              "日本",
+	} {
+		if got := operator.Visible(in); got != want {
+			t.Errorf("%q is shown as %q, want %q", in, got, want)
+		}
+	}
+	if got := operator.VisibleLines("a\nb\x00"); got != "a\n"+`b\x00` {
+		t.Errorf("%q", got)
+	}
+	for in, want := range map[string]string{
+		"\x1b[1;31mred\x1b[0m": "\x1b[1;31mred\x1b[0m", "\x1b[2Jx": `\x1b[2Jx`, "\x1b]0;t\x07": `\x1b]0;t\x07`, "a\r\nb\rc\td": "a\r\nb" + `\r` + "c\td", "\xfe": `\x{fe}`, "\x1b[3": `\x1b[3`,
+	} {
+		if got := operator.VisibleStyled(in); got != want {
+			t.Errorf("styled %q is shown as %q, want %q", in, got, want)
+		}
+	}
+	if operator.Hidden('a') || !operator.Hidden(0x7f) || !operator.Hidden('\u200b') || operator.Hidden('é') {
+		t.Error("what is hidden")
+	}
+}
