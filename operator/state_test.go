@@ -150,7 +150,7 @@ func TestState(t *testing.T) {
 	_, err = op.Led(t.Context(), "nobody")
 	is(t, "nobody", err, operator.CodeNotFound, "nobody")
 	s := rig.State()
-	if s.Team != "api" || s.JournalName != journal.Leader || s.Lead.Instance == "" || s.Writable() != nil {
+	if s.Team != "api" || s.JournalName != journal.Leader || s.Lead.Instance == "" || s.Room() != nil {
 		t.Errorf("%+v", s)
 	}
 	if again, err := op.OpenState(s.Dir, "api"); err != nil || again.Lead.UID != s.Lead.UID {

@@ -9,7 +9,6 @@ import (
 
 	"waggle"
 	"waggle/operator"
-	"waggle/operator/board"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
@@ -34,7 +33,7 @@ func Abroad(t testing.TB, op operator.Operator, name waggle.TeamName, members ..
 	if err := os.WriteFile(op.Root.ConfigPath(name), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.Write("team-lead", "[]")
+	r.WriteMailbox("team-lead", "[]")
 	return r
 }
 
@@ -43,8 +42,8 @@ func (r *Rig) Mailbox(name waggle.MemberName) string {
 	return filepath.Join(r.Op.Root.InboxesDir(r.Name), string(name)+".json")
 }
 
-// Write puts these bytes in the place of a mailbox, as a program without locks does.
-func (r *Rig) Write(name waggle.MemberName, data string) {
+// WriteMailbox puts these bytes in the place of a mailbox, as a program without locks does.
+func (r *Rig) WriteMailbox(name waggle.MemberName, data string) {
 	r.T.Helper()
 	if err := os.WriteFile(r.Mailbox(name), []byte(data), 0o600); err != nil {
 		r.T.Fatal(err)
@@ -76,14 +75,6 @@ func (r *Rig) FromInside() operator.Operator {
 func (r *Rig) Join(name waggle.MemberName) {
 	r.T.Helper()
 	if _, _, err := teams.Of(r.Op).Join(r.T.Context(), r.State(), teamfile.FileMember{Name: name, Agent: "exec", Cwd: r.T.TempDir()}, false); err != nil {
-		r.T.Fatal(err)
-	}
-}
-
-// Task puts a task on the board and gives it to a member.
-func (r *Rig) Task(subject string, owner waggle.MemberName) {
-	r.T.Helper()
-	if _, err := board.Of(r.Op).AddTask(r.T.Context(), r.Name, board.NewTask{Subject: subject, Owner: owner}); err != nil {
 		r.T.Fatal(err)
 	}
 }

@@ -23,7 +23,7 @@ func TestAbroad(t *testing.T) {
 	}
 	own := operatortest.Team(t, op, "api", control.PolicySet{})
 	own.Join("ann")
-	own.Task("build", "ann")
+	own.Task("ann", "build")
 	if order, ok := own.State().Lead.Assignment("1"); !ok || order.Instance != own.Instance("ann") {
 		t.Errorf("%+v", order)
 	}

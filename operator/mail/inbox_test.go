@@ -47,7 +47,7 @@ func TestInbox(t *testing.T) {
 	_, err = mail.Of(op).Inbox(t.Context(), "gone", "bob", false)
 	fails(t, err, operator.CodeNotFound, "gone")
 	// Whoever left it is in no registry; what the file holds can be read.
-	tm.Write("earlier", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},7]`)
+	tm.WriteMailbox("earlier", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},7]`)
 	old := inbox(t, tm, "earlier")
 	if !slices.Equal(texts(old), []string{"old", "7"}) || old.Entries[1].Kind != "invalid" || len(old.Entries[1].Warnings) != 1 {
 		t.Errorf("%+v", old.Entries)
@@ -59,7 +59,7 @@ func TestInboxOfWhatNobodyVouchesFor(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.Member("ann", idle)
-	tm.Write("ann", "["+forged+"]")
+	tm.WriteMailbox("ann", "["+forged+"]")
 	tm.Until("ann has judged it", func(*control.Leader) bool {
 		in := inbox(t, tm, "ann")
 		return len(in.Entries) == 1 && len(in.Entries[0].Warnings) > 0
@@ -104,7 +104,7 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("bob")
-	tm.Write(waggle.Lead, `[{"from":"bob","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false},`+forged+`]`)
+	tm.WriteMailbox(waggle.Lead, `[{"from":"bob","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false},`+forged+`]`)
 	in := inbox(t, tm, waggle.Lead)
 	for range 2 {
 		if err := mail.Of(op).MarkRead(t.Context(), in); err != nil {
@@ -126,7 +126,7 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	if n := len(slices.DeleteFunc(recs, func(r operator.LogRecord) bool { return r.Kind != control.RecTaken })); n != 1 {
 		t.Errorf("%d records that it was read", n)
 	}
-	tm.Write(waggle.Lead, `[{"from":"bob","text":"news","timestamp":"2026-02-16T10:31:00.000Z","read":false}]`)
+	tm.WriteMailbox(waggle.Lead, `[{"from":"bob","text":"news","timestamp":"2026-02-16T10:31:00.000Z","read":false}]`)
 	tm.Member("ann", idle)
 	inside := mail.Of(tm.FromInside())
 	in, err = inside.Inbox(t.Context(), "api", waggle.Lead, true)
@@ -146,14 +146,14 @@ func TestMarkReadAbroad(t *testing.T) {
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
 	const words = `[{"from":"x","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`
 	for name, says := range map[waggle.MemberName]string{waggle.Lead: "another program leads it", "theirs": "was not registered here"} {
-		tm.Write(name, words)
+		tm.WriteMailbox(name, words)
 		fails(t, mail.Of(op).MarkRead(t.Context(), inbox(t, tm, name)), operator.CodeRefused, says)
 		if read(t, tm.Mailbox(name)) != words {
 			t.Errorf("the mailbox of %s was changed", name)
 		}
 	}
 	tm.ByFile("ours")
-	tm.Write("ours", words)
+	tm.WriteMailbox("ours", words)
 	if err := mail.Of(op).MarkRead(t.Context(), inbox(t, tm, "ours")); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("bob")
-	tm.Write("bob", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},
+	tm.WriteMailbox("bob", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},
 		{"from":"x","text":"new","timestamp":"2026-02-16T10:30:01.000Z","read":false},`+forged+`]`)
 	in := inbox(t, tm, "bob")
 	got, err := mail.Of(op).Attach(t.Context(), in)
@@ -184,14 +184,14 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 		t.Errorf("%+v", in.Entries)
 	}
 	// The lead's machine takes what is control itself.
-	tm.Write(waggle.Lead, "["+forged+"]")
+	tm.WriteMailbox(waggle.Lead, "["+forged+"]")
 	in = inbox(t, tm, waggle.Lead)
 	if got, err = mail.Of(op).Attach(t.Context(), in); err != nil || len(got) != 0 || len(in.Entries) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// Of a team that another program leads nothing is left out.
 	other := operatortest.Abroad(t, op, abroad)
-	other.Write(waggle.Lead, "["+forged+"]")
+	other.WriteMailbox(waggle.Lead, "["+forged+"]")
 	if got, err = mail.Of(op).Attach(t.Context(), inbox(t, other, waggle.Lead)); err != nil || len(got) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -202,7 +202,7 @@ func TestNews(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.Member("ann", idle)
-	tm.Task("quick", "ann")
+	tm.Task("ann", "quick")
 	var told []control.News
 	var upTo journal.Seq
 	tm.Until("there is news that all are idle", func(*control.Leader) bool {

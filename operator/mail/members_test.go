@@ -58,7 +58,7 @@ func TestRegister(t *testing.T) {
 func TestRegisterPutsOldMailAway(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	tm.Write("bob", `[{"from":"x","text":"for another bob","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
+	tm.WriteMailbox("bob", `[{"from":"x","text":"for another bob","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
 	_, archived, err := register(tm, team.Member{Name: "bob"}, false)
 	if err != nil || !strings.Contains(read(t, archived), "for another bob") || !strings.HasPrefix(archived, tm.State().Dir.Archive()) {
 		t.Fatalf("%q, %v", archived, err)

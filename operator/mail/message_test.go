@@ -30,7 +30,7 @@ func edit(t *testing.T, r *operatortest.Rig, of waggle.MemberName, change func([
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Write(of, string(data))
+	r.WriteMailbox(of, string(data))
 }
 
 // let ends a membership on record.
@@ -118,7 +118,7 @@ func TestMessages(t *testing.T) {
 	tm.Member("ann", idle)
 	tm.ByFile("bob")
 	send(t, tm, "bob", "first")
-	tm.Task("quick", "ann")
+	tm.Task("ann", "quick")
 	send(t, tm, "bob", "second")
 	list := func(all bool) (texts, kinds []string) {
 		ms, err := mail.Of(op).Messages(t.Context(), "api", all)
@@ -232,7 +232,7 @@ func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 	ours.ByFile("bob")
 	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
 		t.Run(string(tm.Name), func(t *testing.T) {
-			tm.Write("bob", `[{"from":"x","text":"older","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
+			tm.WriteMailbox("bob", `[{"from":"x","text":"older","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
 			sent := []mail.Sent{send(t, tm, "bob", "words")}
 			edit(t, tm, "bob", func(e []map[string]any) []map[string]any { return e[:1] })
 			done := make(chan error, 1)

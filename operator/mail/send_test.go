@@ -178,7 +178,7 @@ func TestSendToABusyMember(t *testing.T) {
 	turn, begun, free := busy()
 	defer free()
 	tm.Member("ann", turn)
-	tm.Task("long", "ann")
+	tm.Task("ann", "long")
 	<-begun
 	for _, c := range []struct {
 		p    control.Priority
