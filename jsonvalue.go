@@ -3,6 +3,8 @@ package waggle
 import (
 	"strings"
 	"unicode/utf8"
+
+	"waggle/internal/jsonscan"
 )
 
 // The functions of this file take apart JSON that scan has accepted. They look
@@ -19,17 +21,17 @@ type member struct {
 // members splits an object, in the order of the text, duplicates included.
 func members(object string) []member {
 	list := make([]member, 0, 8)
-	for i := skipSpace(object, 1); i < len(object) && object[i] != '}'; {
-		end := skipValue(object, i)
+	for i := jsonscan.Space(object, 1); i < len(object) && object[i] != '}'; {
+		end := jsonscan.ValueEnd(object, i)
 		m := member{lit: object[i:end]}
 		m.key = unquote(m.lit)
-		i = skipSpace(object, skipSpace(object, end)+1) // over the colon
-		end = skipValue(object, i)
+		i = jsonscan.Space(object, jsonscan.Space(object, end)+1) // over the colon
+		end = jsonscan.ValueEnd(object, i)
 		m.raw = object[i:end]
 		list = append(list, m)
-		i = skipSpace(object, end)
+		i = jsonscan.Space(object, end)
 		if i < len(object) && object[i] == ',' {
-			i = skipSpace(object, i+1)
+			i = jsonscan.Space(object, i+1)
 		}
 	}
 	return list
@@ -38,82 +40,19 @@ func members(object string) []member {
 // items splits an array.
 func items(array string) []string {
 	var list []string
-	for i := skipSpace(array, 1); i < len(array) && array[i] != ']'; {
-		end := skipValue(array, i)
+	for i := jsonscan.Space(array, 1); i < len(array) && array[i] != ']'; {
+		end := jsonscan.ValueEnd(array, i)
 		list = append(list, array[i:end])
-		i = skipSpace(array, end)
+		i = jsonscan.Space(array, end)
 		if i < len(array) && array[i] == ',' {
-			i = skipSpace(array, i+1)
+			i = jsonscan.Space(array, i+1)
 		}
 	}
 	return list
 }
 
-func skipSpace(s string, i int) int {
-	for i < len(s) && isSpace(s[i]) {
-		i++
-	}
-	return i
-}
-
-// skipValue returns the index behind the value that starts at i.
-func skipValue(s string, i int) int {
-	switch s[i] {
-	case '"':
-		return skipString(s, i)
-	case '{', '[':
-		depth := 0
-		for i < len(s) {
-			switch s[i] {
-			case '"':
-				i = skipString(s, i)
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				depth--
-			}
-			i++
-			if depth == 0 {
-				break
-			}
-		}
-		return i
-	}
-	for i < len(s) && !isSpace(s[i]) && s[i] != ',' && s[i] != '}' && s[i] != ']' {
-		i++
-	}
-	return i
-}
-
-func skipString(s string, i int) int {
-	for i++; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return i
-}
-
 // jsonType names the type of a value the way people do.
-func jsonType(raw string) string {
-	switch raw[0] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
-}
+func jsonType(raw string) string { return jsonscan.TypeOf(raw[0]) }
 
 // aType is jsonType with its article.
 func aType(raw string) string {
@@ -126,12 +65,6 @@ func aType(raw string) string {
 		return "a " + t
 	}
 }
-
-const (
-	surrogateMin    = 0xd800
-	lowSurrogateMin = 0xdc00
-	surrogateMax    = 0xdfff
-)
 
 // unquote returns the value of a string literal. A lone surrogate becomes the
 // three bytes that UTF-8 would have for it (as in WTF-8): not valid UTF-8, so
@@ -172,34 +105,12 @@ func appendUnescaped(dst []byte, s string) ([]byte, int) {
 	default:
 		return append(dst, s[1]), 2
 	}
-	r, _ := hex4(s)
-	if r < surrogateMin || r > surrogateMax {
+	r, _ := jsonscan.Hex4(s)
+	if r < jsonscan.SurrogateMin || r > jsonscan.SurrogateMax {
 		return utf8.AppendRune(dst, r), 6
 	}
-	if low, ok := hex4(s[6:]); ok && r < lowSurrogateMin && low >= lowSurrogateMin && low <= surrogateMax {
-		return utf8.AppendRune(dst, 0x10000+(r-surrogateMin)<<10+(low-lowSurrogateMin)), 12
+	if low, ok := jsonscan.Hex4(s[6:]); ok && r < jsonscan.LowSurrogateMin && low >= jsonscan.LowSurrogateMin && low <= jsonscan.SurrogateMax {
+		return utf8.AppendRune(dst, 0x10000+(r-jsonscan.SurrogateMin)<<10+(low-jsonscan.LowSurrogateMin)), 12
 	}
 	return append(dst, 0xe0|byte(r>>12), 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f), 6
-}
-
-// hex4 reads the four hex digits that follow \u at the beginning of s.
-func hex4(s string) (rune, bool) {
-	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
-		return 0, false
-	}
-	var r rune
-	for _, c := range []byte(s[2:6]) {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
 }

@@ -11,8 +11,9 @@ type KindInfo struct {
 	// Effect reports that the kind changes something: it is applied before any
 	// chat is delivered.
 	Effect bool
-	// Agent reports that an agent may originate it (protocol §1.0). The others come
-	// from a harness only.
+	// Agent reports that the kind is one that an agent sends (protocol §1.0). The
+	// others come from a harness or are legacy. It gives no authority: whether a message has
+	// an effect is policy.MaySend's to say.
 	Agent bool
 	// Request and Decision report that the kind opens a question or answers one;
 	// RequestIDOf pairs them.

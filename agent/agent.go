@@ -104,14 +104,14 @@ type Ran struct {
 // TailSize is how much of a command's output is kept in the record.
 const TailSize = 4 << 10
 
-// Answer is a verdict.
+// Answer is what was decided of a call.
 type Answer struct {
 	Allowed bool
 	Reason  string // the words of whoever decided
 	By      string // operator, rules, leader, system
 }
 
-// Outcome is a verdict and, when the call ran, what it did.
+// Outcome is the answer and, when the call ran, what it did.
 type Outcome struct {
 	Answer
 	Ran *Ran

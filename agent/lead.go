@@ -10,9 +10,9 @@ import (
 // Decider is an agent that can sit behind the lead: it answers what members ask,
 // where the policy gives that to the lead (decide: leader, or as one of two).
 type Decider interface {
-	// Decide answers one question. An error, like a ruling that the lead may not
+	// Decide answers one question. An error, like an answer that the lead may not
 	// make, passes the question on to the operator.
-	Decide(ctx context.Context, q Question) (Ruling, error)
+	Decide(ctx context.Context, q Question) (Decision, error)
 }
 
 // Question is what a member asks, as a lead agent is shown it. Everything in it but
@@ -32,8 +32,8 @@ type Question struct {
 	Risk   string // low, medium or high
 }
 
-// Ruling is a lead agent's answer.
-type Ruling struct {
+// Decision is a lead agent's answer to a Question.
+type Decision struct {
 	Digest   string // of the question that it looked at
 	Allow    bool
 	Escalate bool // it will not say; Allow does not count then
@@ -59,13 +59,13 @@ func (s *DecideStep) check() error {
 var _ Decider = (*scriptAgent)(nil)
 
 // Decide implements Decider. A script without decide passes everything on.
-func (a *scriptAgent) Decide(ctx context.Context, q Question) (Ruling, error) {
+func (a *scriptAgent) Decide(ctx context.Context, q Question) (Decision, error) {
 	d := a.spec.Decide
 	if d == nil {
-		return Ruling{Digest: q.Digest, Escalate: true, Reason: "the script does not decide"}, nil
+		return Decision{Digest: q.Digest, Escalate: true, Reason: "the script does not decide"}, nil
 	}
 	if err := sleep(ctx, time.Duration(d.After)); err != nil {
-		return Ruling{}, err
+		return Decision{}, err
 	}
-	return Ruling{Digest: q.Digest, Allow: d.Answer == "allow", Escalate: d.Answer == "escalate", Reason: d.Reason}, nil
+	return Decision{Digest: q.Digest, Allow: d.Answer == "allow", Escalate: d.Answer == "escalate", Reason: d.Reason}, nil
 }

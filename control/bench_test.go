@@ -63,3 +63,41 @@ func BenchmarkPass(b *testing.B) {
 		l.Vouches("i", waggle.KindPermissionResponse, "x")
 	}
 }
+
+// folded is a leader's fold of n questions, about 4n records.
+func folded(b *testing.B, n int) *control.Leader {
+	l := control.NewLeader(nil)
+	for _, r := range history(b, n) {
+		if err := l.Apply(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return l
+}
+
+// BenchmarkSnapshot writes the fold of 100,000 records, and BenchmarkRestore reads it:
+// what a leader does at the end of a long catch-up and when it starts.
+func BenchmarkSnapshot(b *testing.B) {
+	l := folded(b, 25_000)
+	size := 0
+	for b.Loop() {
+		s, err := l.Snapshot()
+		if err != nil {
+			b.Fatal(err)
+		}
+		size = len(s)
+	}
+	b.ReportMetric(float64(size), "bytes")
+}
+
+func BenchmarkRestore(b *testing.B) {
+	s, err := folded(b, 25_000).Snapshot()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := control.NewLeader(nil).Restore(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

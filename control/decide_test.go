@@ -53,25 +53,25 @@ func TestDecidedOnce(t *testing.T) {
 
 func TestVerdictsThatDecideNothing(t *testing.T) {
 	for name, c := range map[string]struct {
-		verdict func(*control.Verdict)
+		verdict func(*control.Answer)
 		by      journal.Writer
 		check   func(*testing.T, error)
 	}{
-		"a short digest":   {func(v *control.Verdict) { v.Digest = v.Digest[:15] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "look at it again") }},
-		"another digest":   {func(v *control.Verdict) { v.Digest = v.Digest[1:] + v.Digest[:1] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
-		"a long digest":    {func(v *control.Verdict) { v.Digest += "0" }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
-		"no such request":  {func(v *control.Verdict) { v.ID = "perm-0" }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, `"perm-0"`) }},
-		"another kind":     {func(v *control.Verdict) { v.Kind = plan }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, "") }},
-		"a worker":         {func(v *control.Verdict) { v.By = policy.RoleWorker }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "never decides") }},
-		"the leader":       {func(v *control.Verdict) { v.By = policy.RoleLeader }, journal.Writer{Instance: "lead-instance", Epoch: 1}, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "not by the leader") }},
-		"the system":       {func(v *control.Verdict) { v.By = policy.RoleSystem }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "only denies") }},
-		"the rules":        {func(v *control.Verdict) { v.By = policy.RoleRules }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "the rules say nothing") }},
-		"not the operator": {func(v *control.Verdict) {}, journal.Writer{Instance: "lead-instance", Epoch: 1}, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "operator's name") }},
-		"no object":        {func(v *control.Verdict) { v.UpdatedInput = `[]` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
-		"not JSON":         {func(v *control.Verdict) { v.UpdatedInput = `{` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
-		"a changed deny":   {func(v *control.Verdict) { v.Allow, v.UpdatedInput = false, `{"command":"true"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
-		"a key twice":      {func(v *control.Verdict) { v.UpdatedInput = `{"command":"true","command":"rm"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "not allowed: input") }},
-		"a denied change":  {func(v *control.Verdict) { v.UpdatedInput = `{"command":"rm -rf x"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "deny Bash(rm:*)") }},
+		"a short digest":   {func(v *control.Answer) { v.Digest = v.Digest[:15] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "look at it again") }},
+		"another digest":   {func(v *control.Answer) { v.Digest = v.Digest[1:] + v.Digest[:1] }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
+		"a long digest":    {func(v *control.Answer) { v.Digest += "0" }, operator, func(t *testing.T, err error) { refused[*control.DigestError](t, err, "") }},
+		"no such request":  {func(v *control.Answer) { v.ID = "perm-0" }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, `"perm-0"`) }},
+		"another kind":     {func(v *control.Answer) { v.Kind = plan }, operator, func(t *testing.T, err error) { refused[*control.UnknownRequestError](t, err, "") }},
+		"a worker":         {func(v *control.Answer) { v.By = policy.RoleWorker }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "never decides") }},
+		"the leader":       {func(v *control.Answer) { v.By = policy.RoleLeader }, journal.Writer{Instance: "lead-instance", Epoch: 1}, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "not by the leader") }},
+		"the system":       {func(v *control.Answer) { v.By = policy.RoleSystem }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "only denies") }},
+		"the rules":        {func(v *control.Answer) { v.By = policy.RoleRules }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "the rules say nothing") }},
+		"not the operator": {func(v *control.Answer) {}, journal.Writer{Instance: "lead-instance", Epoch: 1}, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "operator's name") }},
+		"no object":        {func(v *control.Answer) { v.UpdatedInput = `[]` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
+		"not JSON":         {func(v *control.Answer) { v.UpdatedInput = `{` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
+		"a changed deny":   {func(v *control.Answer) { v.Allow, v.UpdatedInput = false, `{"command":"true"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "JSON object") }},
+		"a key twice":      {func(v *control.Answer) { v.UpdatedInput = `{"command":"true","command":"rm"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "not allowed: input") }},
+		"a denied change":  {func(v *control.Answer) { v.UpdatedInput = `{"command":"rm -rf x"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "deny Bash(rm:*)") }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _, r := asked(t, control.PolicySet{Policy: policy.Policy{Deny: policy.MustRules("Bash(rm:*)")}}, tool, bash)
@@ -210,7 +210,7 @@ func TestEnding(t *testing.T) {
 func TestTwo(t *testing.T) {
 	two := control.PolicySet{Policy: policy.Policy{Version: 1}, Decide: control.Deciders{policy.GateTool: policy.DecideTwo},
 		Lead: &policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}}
-	lead := func(r *control.Request, allow bool) control.Verdict {
+	lead := func(r *control.Request, allow bool) control.Answer {
 		v := verdict(r, allow)
 		v.By = policy.RoleLeader
 		return v
@@ -420,7 +420,7 @@ func oneDecision(t *testing.T, rng *rand.Rand) string {
 				t.Fatal(err)
 			}
 		}
-		decide := func(v control.Verdict, by journal.Writer) {
+		decide := func(v control.Answer, by journal.Writer) {
 			act(by, func() ([]journal.Draft, error) {
 				out, err := folds[i].Decide(v, by, w.mint())
 				if out.Changed && v.Key == k {

@@ -15,6 +15,8 @@
 // change nothing; a record that no correct program writes is an error, and the
 // fold is not used any further.
 //
-// The state machines are tables (WorkerTable, LeaderTable); the diagrams in
-// docs/machines.md are generated from them.
+// The state of a machine follows from what its fold holds. Each record that moves a
+// machine is looked up in the machine's table (WorkerTable, LeaderTable, RequestTable,
+// TeamTable): a move that the table lacks is a TransitionError and fails the fold. The
+// diagrams in docs/machines.md are generated from the tables.
 package control

@@ -53,7 +53,7 @@ func Example() {
 	})
 	request, _ := lead.Request(key)
 	do(leaderJournal, operator, func() ([]journal.Draft, error) {
-		out, err := lead.Decide(control.Verdict{Key: key, Digest: request.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, operator, mint)
+		out, err := lead.Decide(control.Answer{Key: key, Digest: request.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, operator, mint)
 		return out.Drafts, err
 	})
 	env, _ = lead.Outbox()[0].Mail.Open()

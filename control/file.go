@@ -178,7 +178,7 @@ func (l *Leader) byFile(req *Request) bool {
 	return m != nil && m.Trust == FileTrust
 }
 
-// own lists how the allowing rules of a member's own are named by a verdict.
+// own lists how the allowing rules of a member's own are named by an answer.
 func (p PolicySet) own(i Instance, now time.Time) (names []string) {
 	for _, s := range p.Rules {
 		if s.Instance == i && !s.Deny && !over(s.Until, now) {

@@ -357,7 +357,7 @@ func (w *world) deliver() {
 }
 
 // decide gives a verdict and appends what it comes to.
-func (w *world) decide(v control.Verdict, by journal.Writer) control.Outcome {
+func (w *world) decide(v control.Answer, by journal.Writer) control.Outcome {
 	w.t.Helper()
 	var out control.Outcome
 	ignored := len(w.l.Ignored)
@@ -372,8 +372,8 @@ func (w *world) decide(v control.Verdict, by journal.Writer) control.Outcome {
 }
 
 // verdict is the operator's word on a request.
-func verdict(r *control.Request, allow bool) control.Verdict {
-	return control.Verdict{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "approve"}
+func verdict(r *control.Request, allow bool) control.Answer {
+	return control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "approve"}
 }
 
 // assign gives a task and brings it to its member.

@@ -33,7 +33,7 @@ func updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Dig
 	return decision == DecisionAllow && k.Kind == waggle.KindPermissionRequest && digest == DigestOf(uid, k, changed.With(input))
 }
 
-// isRequest reports whether a kind asks for a verdict.
+// isRequest reports whether a kind asks for an answer.
 func isRequest(k waggle.Kind) bool {
 	switch k {
 	case waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest:

@@ -13,8 +13,8 @@ import (
 	"waggle/policy"
 )
 
-// Verdict is one principal's answer to a question.
-type Verdict struct {
+// Answer is one principal's answer to a question.
+type Answer struct {
 	Key
 	Digest  Digest // what was shown; at least its first 16 digits
 	Allow   bool
@@ -30,10 +30,10 @@ type Verdict struct {
 }
 
 // Outcome is what a Decide comes to. Drafts may have to be appended even when
-// the verdict itself is refused: a deadline that has passed is recorded first.
+// the answer itself is refused: a deadline that has passed is recorded first.
 type Outcome struct {
 	Drafts  []journal.Draft
-	Changed bool // the request is decided by this verdict
+	Changed bool // the request is decided by this answer
 	Voted   bool // the allow is one of two; the other has to come from another principal
 	Request *Request
 	Refusal error // *DecidedError, *ExpiredError, *DigestError, *RefusedError, ErrDiverged, *UnknownRequestError
@@ -45,7 +45,7 @@ const grant = time.Hour
 // Decide answers a question once (trust §3), in a record that w will write. The
 // same decision again changes nothing; a different one is refused with who
 // decided what and when.
-func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error) {
+func (l *Leader) Decide(v Answer, w journal.Writer, mint Mint) (Outcome, error) {
 	req := l.byKey[v.Key]
 	if req == nil {
 		return Outcome{Refusal: &UnknownRequestError{ID: v.ID}}, nil
@@ -57,7 +57,7 @@ func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error)
 	}
 	if req.Expires != nil && !mint.Now.Before(*req.Expires) && (v.By != policy.RoleSystem || v.Allow) {
 		out.Refusal = &ExpiredError{Request: req}
-		v = Verdict{Key: v.Key, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaExpiry, Reason: expiredText}
+		v = Answer{Key: v.Key, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaExpiry, Reason: expiredText}
 	}
 	if v.By == policy.RoleRules && !l.byRules(req, &v, mint.Now) {
 		out.Refusal = &RefusedError{Why: "the rules say nothing of it any more"}
@@ -98,7 +98,7 @@ func (l *Leader) Decide(v Verdict, w journal.Writer, mint Mint) (Outcome, error)
 // twins are the other questions of a member about the same host: one prompt
 // answers all who wait for it, each by its id and under its own digest. What takes
 // two is not answered beside another, nor is what expires.
-func (l *Leader) twins(req *Request, v Verdict, now time.Time) []*Request {
+func (l *Leader) twins(req *Request, v Answer, now time.Time) []*Request {
 	if req.Gate() != policy.GateNetwork || v.By == policy.RoleSystem || l.needsTwo(req, v.Allow) {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (l *Leader) Escalate(k Key, shown Digest, by policy.Role, reason string, w 
 		return Outcome{Refusal: &UnknownRequestError{ID: k.ID}}, nil
 	}
 	out := Outcome{Request: req}
-	if over, err := l.over(req, Verdict{Key: k, Digest: shown}); over {
+	if over, err := l.over(req, Answer{Key: k, Digest: shown}); over {
 		if out.Refusal = err; err == nil {
 			out.Refusal = &DecidedError{Request: req}
 		}
@@ -177,9 +177,9 @@ func (l *Leader) Asked() []*Request {
 	})
 }
 
-// over reports a verdict that decides nothing, whoever gives it: it is about
+// over reports an answer that decides nothing, whoever gives it: it is about
 // something else than what was shown, or the request is not open.
-func (l *Leader) over(req *Request, v Verdict) (bool, error) {
+func (l *Leader) over(req *Request, v Answer) (bool, error) {
 	switch d := req.Decided; {
 	case len(v.Digest) < 16 || len(v.Digest) > len(req.Digest) || req.Digest[:len(v.Digest)] != v.Digest:
 		return true, &DigestError{ID: v.ID, Want: v.Digest, Have: req.Digest}
@@ -218,7 +218,7 @@ func (l *Leader) mayDecide(req *Request, by policy.Role, allow bool, w journal.W
 	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
 }
 
-// needsTwo reports whether a verdict on the request is only one vote of two. A
+// needsTwo reports whether an answer to the request is only one vote of two. A
 // deny takes effect alone.
 func (l *Leader) needsTwo(req *Request, allow bool) bool {
 	return allow && l.deciderOf(req) == policy.DecideTwo
@@ -237,7 +237,7 @@ func (req *Request) voted(d Decided) bool {
 // overreach says why an allow goes further than whoever gives it may go: a lead
 // agent allows only what it could do itself, below high risk (trust §3); a changed
 // input is of a tool call, and not one that the policy denies.
-func (l *Leader) overreach(req *Request, v Verdict, now time.Time) string {
+func (l *Leader) overreach(req *Request, v Answer, now time.Time) string {
 	run := req.Ask
 	if v.UpdatedInput != "" {
 		run = run.With(v.UpdatedInput)
@@ -276,7 +276,7 @@ const (
 
 const expiredText = "nobody answered before the deadline; ask again if it is still needed"
 
-func (l *Leader) decision(req *Request, v Verdict, mint Mint) (Decided, error) {
+func (l *Leader) decision(req *Request, v Answer, mint Mint) (Decided, error) {
 	m := l.byInst[req.Instance]
 	d := Decided{Key: req.Key, Digest: req.Digest, Decision: DecisionDeny, By: v.By, Channel: v.Channel, Via: v.Via,
 		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust, Judged: v.judged}
@@ -296,8 +296,8 @@ func (l *Leader) decision(req *Request, v Verdict, mint Mint) (Decided, error) {
 	return d, nil
 }
 
-// answerTo is the wire form of a verdict.
-func answerTo(req *Request, v Verdict, now time.Time) waggle.Payload {
+// answerTo is the wire form of an answer.
+func answerTo(req *Request, v Answer, now time.Time) waggle.Payload {
 	id, ts := string(req.ID), waggle.FormatTime(now)
 	reason := v.Reason
 	switch req.Kind {
@@ -327,10 +327,10 @@ func answerTo(req *Request, v Verdict, now time.Time) waggle.Payload {
 
 // Due lists the decisions that need no person: deadlines that passed, questions of an
 // unattended team, and those of the rules and of auto.
-func (l *Leader) Due(now time.Time) []Verdict {
-	var vs []Verdict
+func (l *Leader) Due(now time.Time) []Answer {
+	var vs []Answer
 	for _, r := range l.pending {
-		v := Verdict{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal}
+		v := Answer{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal}
 		decider := l.deciderOf(r)
 		switch {
 		case r.Expires != nil && !now.Before(*r.Expires):
@@ -349,7 +349,7 @@ func (l *Leader) Due(now time.Time) []Verdict {
 }
 
 // byRules fills v when the team's rules decide the request.
-func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
+func (l *Leader) byRules(r *Request, v *Answer, now time.Time) bool {
 	j := l.policyOf(r.Instance).Judge(r.Instance, l.ModeOf(r.Instance), r.Kind, r.Ask, now)
 	if l.byFile(r) {
 		j = l.judgeFile(r, now)
@@ -363,10 +363,10 @@ func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
 }
 
 // Ending lists the denials that are due for open questions when a team ends.
-func (l *Leader) Ending() []Verdict {
-	var vs []Verdict
+func (l *Leader) Ending() []Answer {
+	var vs []Answer
 	for _, r := range l.pending {
-		vs = append(vs, Verdict{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaEnding, Reason: "the team is being ended"})
+		vs = append(vs, Answer{Key: r.Key, Digest: r.Digest, By: policy.RoleSystem, Channel: policy.ChannelJournal, Via: ViaEnding, Reason: "the team is being ended"})
 	}
 	return vs
 }

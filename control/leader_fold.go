@@ -332,7 +332,7 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 	return l.did(m, from, EvAsked, r, string(b.ID))
 }
 
-// misdecided says why a verdict on record has no effect, "" when it has
+// misdecided says why an answer on record has no effect, "" when it has
 // (trust §3): the request is not open or is another one, its principal or its
 // writer had no right to it under the policy of that version, or it is not whole.
 func (l *Leader) misdecided(r journal.Record, b Decided) string {

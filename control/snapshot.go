@@ -23,17 +23,21 @@ var (
 	_ journal.Snapshotter = (*Worker)(nil)
 )
 
-// FoldVersion implements journal.Snapshotter: it names what records fold to, and
-// the types that hold it.
+// FoldVersion implements journal.Snapshotter: it names what records fold to, how that is
+// written, and the types that hold it. A snapshot begins with it.
 func (l *Leader) FoldVersion() string {
 	if l.brief {
-		return fmt.Sprintf("leader, brief %d %s", leaderFold, leaderShape)
+		return foldVersion("leader, brief", leaderFold, leaderShape)
 	}
-	return fmt.Sprintf("leader %d %s", leaderFold, leaderShape)
+	return foldVersion("leader", leaderFold, leaderShape)
 }
 
 // FoldVersion implements journal.Snapshotter.
-func (w *Worker) FoldVersion() string { return fmt.Sprintf("worker %d %s", workerFold, workerShape) }
+func (w *Worker) FoldVersion() string { return foldVersion("worker", workerFold, workerShape) }
+
+func foldVersion(of string, fold int, shape string) string {
+	return fmt.Sprintf("%s %d, format %d, %s", of, fold, snapshotFormat, shape)
+}
 
 var (
 	leaderShape = shapeOf(reflect.TypeFor[Leader]())
@@ -48,9 +52,7 @@ func (l *Leader) Snapshot() ([]byte, error) {
 	if l.failed != nil {
 		return nil, errFailedFold
 	}
-	plain := *l
-	plain.told = nil
-	return freeze(&plain)
+	return encode(l.FoldVersion(), l, (*codec).leader)
 }
 
 // Snapshot implements journal.Snapshotter.
@@ -58,20 +60,18 @@ func (w *Worker) Snapshot() ([]byte, error) {
 	if w.failed != nil {
 		return nil, errFailedFold
 	}
-	plain := *w
-	plain.told = nil
-	return freeze(&plain)
+	return encode(w.FoldVersion(), w, (*codec).worker)
 }
 
 // Restore implements journal.Snapshotter. What led to the state is told to no
 // observer.
 func (l *Leader) Restore(b []byte) error {
 	fresh := NewLeader(nil)
-	if err := thaw(b, fresh); err != nil {
+	if err := decode(b, l.FoldVersion(), fresh, (*codec).leader); err != nil {
 		return err
 	}
 	if fresh.brief != l.brief {
-		return errThaw
+		return errSnapshot
 	}
 	fresh.told = l.told
 	*l = *fresh
@@ -81,7 +81,7 @@ func (l *Leader) Restore(b []byte) error {
 // Restore implements journal.Snapshotter.
 func (w *Worker) Restore(b []byte) error {
 	fresh := NewWorker(nil)
-	if err := thaw(b, fresh); err != nil {
+	if err := decode(b, w.FoldVersion(), fresh, (*codec).worker); err != nil {
 		return err
 	}
 	fresh.told = w.told

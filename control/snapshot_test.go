@@ -164,7 +164,7 @@ func TestSnapshotIsNotTrusted(t *testing.T) {
 
 // TestFoldVersion: what the same records fold to is the same as it was, or the
 // fold has a new version: an old snapshot is never taken for what it is not. Types
-// that change give it one by themselves.
+// that change give it one by themselves, and this file is written again.
 func TestFoldVersion(t *testing.T) {
 	w := aLife(t)
 	leader, err := w.l.Snapshot()
@@ -194,7 +194,7 @@ func TestFoldVersion(t *testing.T) {
 		t.Errorf("the same records fold to something else, and the version is the same: raise it in snapshot.go, then run with -update\n%s", cmp.Diff(string(want), got))
 		return
 	}
-	t.Logf("the folds have new versions, so that old snapshots are not used: run with -update to have this guarded again\n%s", cmp.Diff(string(want), got))
+	t.Errorf("the folds have new versions, so that old snapshots are not used: run with -update to have this guarded again\n%s", cmp.Diff(string(want), got))
 }
 
 // TestPending100k: after 100,000 decisions the list of what is open is there at

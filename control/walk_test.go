@@ -458,7 +458,7 @@ func (w *walk) doDecide() {
 
 // verdict gives a verdict and keeps the model: the first that says it changed the
 // request is the only one that ever does.
-func (w *walk) verdict(v control.Verdict, by journal.Writer) {
+func (w *walk) verdict(v control.Answer, by journal.Writer) {
 	r := w.request(v.Key)
 	before := w.decided[r.Key]
 	out := w.decide(v, by)

@@ -217,8 +217,8 @@ func (d Dir) Worktrees() string { return filepath.Join(d.Path, "worktrees") }
 func (d Dir) Tokens() string { return filepath.Join(d.Path, "tokens") }
 
 // Sockets is where the team's sockets lie: below RUN, their leases and keys here.
-func (d Dir) Sockets(run string) transport.Place {
-	return transport.Place{Dir: filepath.Join(run, filepath.Base(d.Path)), Keys: filepath.Join(d.Path, "sockets")}
+func (d Dir) Sockets(run string) transport.SocketDirs {
+	return transport.SocketDirs{Dir: filepath.Join(run, filepath.Base(d.Path)), Keys: filepath.Join(d.Path, "sockets")}
 }
 
 // Leftover is where what was written under a team's name when there was no such team is

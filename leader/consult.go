@@ -37,12 +37,12 @@ func (l *Leader) consult() {
 			l.consulted[r.Key] = l.p.Fold.Policy.Policy.Version
 			q := l.questionOf(r)
 			l.mu.Unlock()
-			ruling, err := l.ask(q)
+			answer, err := l.ask(q)
 			if l.ctx.Err() != nil {
 				continue
 			}
-			err = l.rule(r.Key, r.Digest, ruling, err)
-			l.trouble.Note("ruling "+string(r.ID), err, "the lead agent's answer is not on record", "id", r.ID)
+			err = l.rule(r.Key, r.Digest, answer, err)
+			l.trouble.Note("answer "+string(r.ID), err, "the lead agent's answer is not on record", "id", r.ID)
 		}
 	})
 }
@@ -75,7 +75,7 @@ func (l *Leader) questionOf(r *control.Request) agent.Question {
 }
 
 // ask asks the agent; a panic is an error of the agent.
-func (l *Leader) ask(q agent.Question) (ruling agent.Ruling, err error) {
+func (l *Leader) ask(q agent.Question) (answer agent.Decision, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the lead agent panicked: %v", p)
@@ -87,7 +87,7 @@ func (l *Leader) ask(q agent.Question) (ruling agent.Ruling, err error) {
 // rule records what the lead agent answered, in the lead's name. What it may not
 // allow, what it will not say, and an answer to something else than it was shown
 // are passed on to the operator.
-func (l *Leader) rule(k control.Key, digest control.Digest, r agent.Ruling, failed error) error {
+func (l *Leader) rule(k control.Key, digest control.Digest, r agent.Decision, failed error) error {
 	why := r.Reason
 	switch {
 	case failed != nil:
@@ -95,7 +95,7 @@ func (l *Leader) rule(k control.Key, digest control.Digest, r agent.Ruling, fail
 	case r.Digest != string(digest):
 		why = "the lead agent answered something else than it was shown"
 	case !r.Escalate:
-		v := control.Verdict{Key: k, Digest: digest, Allow: r.Allow, By: policy.RoleLeader, Channel: policy.ChannelJournal, Via: "lead agent", Reason: r.Reason}
+		v := control.Answer{Key: k, Digest: digest, Allow: r.Allow, By: policy.RoleLeader, Channel: policy.ChannelJournal, Via: "lead agent", Reason: r.Reason}
 		l.mu.Lock()
 		out, refused, err := decide(l.ctx, l.p.Journal, l.p.Fold, l.p.Writer, l.p.Minter, v)
 		l.mu.Unlock()

@@ -21,10 +21,10 @@ import (
 type decider struct {
 	mu    sync.Mutex
 	asked []agent.Question
-	play  func(agent.Question) (agent.Ruling, error)
+	play  func(agent.Question) (agent.Decision, error)
 }
 
-func (d *decider) Decide(_ context.Context, q agent.Question) (agent.Ruling, error) {
+func (d *decider) Decide(_ context.Context, q agent.Question) (agent.Decision, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.asked = append(d.asked, q)
@@ -32,13 +32,13 @@ func (d *decider) Decide(_ context.Context, q agent.Question) (agent.Ruling, err
 }
 
 // gullible approves whatever it is shown.
-func gullible(q agent.Question) (agent.Ruling, error) {
-	return agent.Ruling{Digest: q.Digest, Allow: true, Reason: "of course"}, nil
+func gullible(q agent.Question) (agent.Decision, error) {
+	return agent.Decision{Digest: q.Digest, Allow: true, Reason: "of course"}, nil
 }
 
 // ledBy makes a rig whose policy gives questions to a lead agent that could itself
 // read, and run go test and go vet.
-func ledBy(t *testing.T, d policy.Decider, play func(agent.Question) (agent.Ruling, error), names ...waggle.MemberName) (*rig, *decider) {
+func ledBy(t *testing.T, d policy.Decider, play func(agent.Question) (agent.Decision, error), names ...waggle.MemberName) (*rig, *decider) {
 	t.Helper()
 	r := newRig(t, names...)
 	lead := &decider{play: play}
@@ -192,21 +192,23 @@ func TestLures(t *testing.T) {
 // breaks on.
 func TestLeadAgent(t *testing.T) {
 	for name, c := range map[string]struct {
-		play     func(agent.Question) (agent.Ruling, error)
+		play     func(agent.Question) (agent.Decision, error)
 		decision string // "": passed on
 		why      string
 	}{
 		"allows": {gullible, control.DecisionAllow, "of course"},
-		"denies": {func(q agent.Question) (agent.Ruling, error) { return agent.Ruling{Digest: q.Digest, Reason: "no"}, nil }, control.DecisionDeny, "no"},
-		"passes on": {func(q agent.Question) (agent.Ruling, error) {
-			return agent.Ruling{Digest: q.Digest, Escalate: true, Reason: "ask her"}, nil
+		"denies": {func(q agent.Question) (agent.Decision, error) {
+			return agent.Decision{Digest: q.Digest, Reason: "no"}, nil
+		}, control.DecisionDeny, "no"},
+		"passes on": {func(q agent.Question) (agent.Decision, error) {
+			return agent.Decision{Digest: q.Digest, Escalate: true, Reason: "ask her"}, nil
 		}, "", "ask her"},
-		"another": {func(agent.Question) (agent.Ruling, error) {
-			return agent.Ruling{Digest: "0123456789abcdef", Allow: true}, nil
+		"another": {func(agent.Question) (agent.Decision, error) {
+			return agent.Decision{Digest: "0123456789abcdef", Allow: true}, nil
 		}, "", "something else"},
-		"no digest":  {func(agent.Question) (agent.Ruling, error) { return agent.Ruling{Allow: true}, nil }, "", "something else"},
-		"an error":   {func(agent.Question) (agent.Ruling, error) { return agent.Ruling{}, errors.New("out of credit") }, "", "out of credit"},
-		"it panics":  {func(agent.Question) (agent.Ruling, error) { panic("boom") }, "", "boom"},
+		"no digest":  {func(agent.Question) (agent.Decision, error) { return agent.Decision{Allow: true}, nil }, "", "something else"},
+		"an error":   {func(agent.Question) (agent.Decision, error) { return agent.Decision{}, errors.New("out of credit") }, "", "out of credit"},
+		"it panics":  {func(agent.Question) (agent.Decision, error) { panic("boom") }, "", "boom"},
 		"the script": {scripted(t, `{"decide":{"answer":"allow","reason":"go on"}}`), control.DecisionAllow, "go on"},
 		"no script":  {scripted(t, `{}`), "", "does not decide"},
 	} {
@@ -230,13 +232,13 @@ func TestLeadAgent(t *testing.T) {
 	}
 }
 
-func scripted(t *testing.T, spec string) func(agent.Question) (agent.Ruling, error) {
+func scripted(t *testing.T, spec string) func(agent.Question) (agent.Decision, error) {
 	t.Helper()
 	a, err := agent.New("script", json.RawMessage(spec))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(q agent.Question) (agent.Ruling, error) { return a.(agent.Decider).Decide(t.Context(), q) }
+	return func(q agent.Question) (agent.Decision, error) { return a.(agent.Decider).Decide(t.Context(), q) }
 }
 
 // TestTwoOfThem: of two, the lead's allow is one and the operator's the other, in
@@ -259,7 +261,7 @@ func TestTwoOfThem(t *testing.T) {
 	r.consulted()
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		q, _ := l.Request(k)
-		out, err := l.Decide(control.Verdict{Key: k, Digest: q.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
+		out, err := l.Decide(control.Answer{Key: k, Digest: q.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
 		return out.Drafts, err
 	})
 	r.pass()
@@ -299,9 +301,9 @@ func TestSlowLead(t *testing.T) {
 
 type thinker struct{}
 
-func (thinker) Decide(ctx context.Context, _ agent.Question) (agent.Ruling, error) {
+func (thinker) Decide(ctx context.Context, _ agent.Question) (agent.Decision, error) {
 	<-ctx.Done()
-	return agent.Ruling{}, ctx.Err()
+	return agent.Decision{}, ctx.Err()
 }
 
 // TestAlarm: what somebody writes in the lead's name into the mailbox of a member

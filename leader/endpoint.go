@@ -79,7 +79,7 @@ func (l *Leader) Nudges() <-chan struct{} { return l.nudge }
 // serves none. They only make messages faster, so a leader without them goes on
 // with the mailbox files.
 func (l *Leader) listen(o Options) {
-	if o.Sockets == (transport.Place{}) || o.Writer.Operator {
+	if o.Sockets == (transport.SocketDirs{}) || o.Writer.Operator {
 		return
 	}
 	mail := boxes.Of(o.Root, o.Team)
@@ -100,7 +100,7 @@ func (l *Leader) listen(o Options) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
 	for _, name := range []string{string(waggle.Lead), transport.OperatorSocket} {
-		s, err := transport.Listen(transport.SocketOptions{Place: o.Sockets, Name: name, Team: o.Team, Host: endpoint{l}, Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who})
+		s, err := transport.Listen(transport.SocketOptions{Dirs: o.Sockets, Name: name, Team: o.Team, Host: endpoint{l}, Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who})
 		if err != nil {
 			l.p.Log.Warn("no socket: messages come by the mailbox files alone", "err", err)
 			continue

@@ -52,7 +52,7 @@ func (r *rig) answer(allow bool) error {
 	if len(open) != 1 {
 		r.t.Fatalf("%d open questions", len(open))
 	}
-	_, err := leader.Decide(r.t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Verdict{Key: open[0].Key, Digest: open[0].Digest, Allow: allow,
+	_, err := leader.Decide(r.t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Answer{Key: open[0].Key, Digest: open[0].Digest, Allow: allow,
 		By: policy.RoleOperator, Channel: policy.ChannelOperator})
 	return err
 }
@@ -194,7 +194,7 @@ func TestFileMemberContested(t *testing.T) {
 			t.Errorf("between %v: %s %q", between, req.State, req.Closed)
 		}
 		r.operate(func(l *control.Leader) ([]journal.Draft, error) {
-			out, err := l.Decide(control.Verdict{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
+			out, err := l.Decide(control.Answer{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, journal.Writer{Operator: true}, r.mintOf())
 			if err != nil || out.Refusal == nil || len(out.Drafts) > 0 {
 				t.Errorf("answered: %+v, %v", out, err)
 			}

@@ -111,7 +111,7 @@ func TestPanicInProcess(t *testing.T) {
 	if len(r.view().Live()) != 1 {
 		t.Error("bob went with it")
 	}
-	v := control.Verdict{Key: key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}
+	v := control.Answer{Key: key, Digest: req.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}
 	fold := control.NewLeader(nil)
 	j := r.record.Open(fold)
 	if err := j.Refresh(t.Context()); err != nil {

@@ -339,7 +339,7 @@ func (l *Leader) Apply(ctx context.Context) error {
 func (l *Leader) decide(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.verdicts(ctx, l.due()); err != nil {
+	if err := l.answers(ctx, l.due()); err != nil {
 		return err
 	}
 	now := l.p.Minter.Now()
@@ -359,15 +359,15 @@ func (l *Leader) decide(ctx context.Context) error {
 // Deny answers every open question in the system's name: the team is ending.
 func (l *Leader) Deny(ctx context.Context) error {
 	l.mu.Lock()
-	err := l.verdicts(ctx, l.p.Fold.Ending())
+	err := l.answers(ctx, l.p.Fold.Ending())
 	l.mu.Unlock()
 	return errors.Join(err, l.flush(ctx))
 }
 
-// verdicts records the system's answers. One that cannot be made leaves its
+// answers records the system's answers. One that cannot be made leaves its
 // question open and does not stop the others; a journal that fails does. The
 // caller holds mu.
-func (l *Leader) verdicts(ctx context.Context, vs []control.Verdict) error {
+func (l *Leader) answers(ctx context.Context, vs []control.Answer) error {
 	for _, v := range vs {
 		out, refused, err := decide(ctx, l.p.Journal, l.p.Fold, l.p.Writer, l.p.Minter, v)
 		if err != nil {
@@ -376,7 +376,7 @@ func (l *Leader) verdicts(ctx context.Context, vs []control.Verdict) error {
 		if refused == nil {
 			refused = out.Refusal
 		}
-		l.trouble.Note("verdict "+string(v.Instance)+" "+string(v.ID), refused, "question cannot be answered by the system", "id", v.ID)
+		l.trouble.Note("answer of the system "+string(v.Instance)+" "+string(v.ID), refused, "question cannot be answered by the system", "id", v.ID)
 	}
 	return nil
 }
@@ -462,7 +462,7 @@ func (l *Leader) Close() error {
 
 // Decide answers a question in a leader's journal: from the leader itself and
 // from any process of the operator alike. The answer is sent by whoever leads.
-func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Verdict) (control.Outcome, error) {
+func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer) (control.Outcome, error) {
 	out, refused, err := decide(ctx, j, fold, w, mint, v)
 	if err = errors.Join(refused, err); err != nil {
 		return control.Outcome{}, err
@@ -470,9 +470,9 @@ func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w jour
 	return out, nil
 }
 
-// decide is Decide that tells a verdict that the machine could not make an
+// decide is Decide that tells an answer that the machine could not make an
 // answer of from a journal that failed.
-func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Verdict) (out control.Outcome, refused, err error) {
+func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer) (out control.Outcome, refused, err error) {
 	m, err := mint.Mint()
 	if err != nil {
 		return out, nil, err

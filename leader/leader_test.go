@@ -430,7 +430,7 @@ func TestDecideOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		req, _ := fold.Request(key)
-		return leader.Decide(t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Verdict{Key: key, Digest: req.Digest, Allow: allow,
+		return leader.Decide(t.Context(), j, fold, journal.Writer{Operator: true}, r.mint, control.Answer{Key: key, Digest: req.Digest, Allow: allow,
 			By: policy.RoleOperator, Channel: policy.ChannelOperator})
 	}
 	if out, err := decide(true); err != nil || !out.Changed {

@@ -38,7 +38,7 @@ type Options struct {
 	Patience time.Duration
 	// Sockets is where a leader serves the lead's and the operator's sockets until
 	// Close; zero: nowhere.
-	Sockets transport.Place
+	Sockets transport.SocketDirs
 	// Who names the sessions whose words come to the sockets (transport.SocketOptions).
 	Who                func(transport.Peer) string
 	Log                *slog.Logger

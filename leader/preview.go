@@ -83,10 +83,10 @@ func missing(dir string, fold *control.Leader) *boxes.News {
 }
 
 // due are the answers that the system gives now. A preview leaves overdue questions open.
-func (l *Leader) due() []control.Verdict {
+func (l *Leader) due() []control.Answer {
 	vs := l.p.Fold.Due(l.p.Minter.Now())
 	if l.preview {
-		vs = slices.DeleteFunc(vs, func(v control.Verdict) bool { return v.Via == control.ViaExpiry })
+		vs = slices.DeleteFunc(vs, func(v control.Answer) bool { return v.Via == control.ViaExpiry })
 	}
 	return vs
 }

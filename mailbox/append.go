@@ -36,8 +36,7 @@ func encode(f format, entries []waggle.Envelope) ([][]byte, error) {
 		if len(b) > maxEntry {
 			return nil, fmt.Errorf("entry %d: %w: it has %d bytes, at most %d are allowed", i+1, ErrTooLarge, len(b), maxEntry)
 		}
-		s := scanner{b: b}
-		if end, ok := s.value(0); !ok || end != len(b) {
+		if end, ok := newScanner(b).Value(0); !ok || end != len(b) {
 			return nil, fmt.Errorf("entry %d cannot be written as JSON", i+1)
 		}
 		enc[i] = b

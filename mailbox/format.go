@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonscan"
 	"waggle/layout"
 )
 
@@ -85,8 +86,7 @@ func compact(raw json.RawMessage) []byte {
 		case ' ', '\t', '\n', '\r':
 			i++
 		case '"':
-			s := scanner{b: raw}
-			end, _ := s.str(i)
+			end := jsonscan.StringEnd(raw, i)
 			out = append(out, raw[i:end]...)
 			i = end
 		default:

@@ -40,8 +40,7 @@ func HashOf(e waggle.Envelope) string { return e.Hash() }
 // hashRaw stands in for HashOf where an entry cannot be read: white space and a
 // read flag do not change it.
 func hashRaw(raw []byte) string {
-	var s scanner
-	if spans, ok := s.members(raw); ok {
+	if spans, ok := members(raw); ok {
 		raw = cutMembers(raw, spans, "read")
 	}
 	var b bytes.Buffer

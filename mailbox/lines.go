@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonscan"
 )
 
 // lineFormat is one entry a line. Blank lines, a byte order mark before a line and
@@ -35,7 +36,7 @@ func (lineFormat) encode(e waggle.Envelope) ([]byte, error) { return e.MarshalJS
 // scan returns errTooMany or a *garbageError.
 func (lineFormat) scan(data []byte, old *contents) (array, error) {
 	a := array{open: -1, close: -1, torn: -1}
-	s := scanner{}
+	s := newScanner(nil)
 	i := 0
 	if done := old.common(data); len(done) > 0 {
 		// What follows the last of them on its line may be new: it is scanned again.
@@ -47,19 +48,19 @@ func (lineFormat) scan(data []byte, old *contents) (array, error) {
 		if n := bytes.IndexByte(data[i:], '\n'); n >= 0 {
 			end, next = i+n, i+n+1
 		}
-		s.b = data[:end]
-		at := space(s.b, i)
-		if bytes.HasPrefix(s.b[at:], byteOrderMark) {
-			at = space(s.b, at+len(byteOrderMark))
+		s.Text = data[:end]
+		at := jsonscan.Space(s.Text, i)
+		if bytes.HasPrefix(s.Text[at:], byteOrderMark) {
+			at = jsonscan.Space(s.Text, at+len(byteOrderMark))
 		}
 		if at == end {
 			i = next
 			continue
 		}
-		e, ok := s.element(at)
-		ok = ok && space(s.b, e.end) == end
+		e, ok := elementAt(s, at)
+		ok = ok && jsonscan.Space(s.Text, e.end) == end
 		switch {
-		case next == end && !(ok && s.b[at] == '{'): // no line end
+		case next == end && !(ok && s.Text[at] == '{'): // no line end
 			a.torn = i
 		case !ok:
 			a.bad = append(a.bad, [2]int{i, next})

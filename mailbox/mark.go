@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"waggle/internal/atomicfile"
+	"waggle/internal/jsonscan"
 )
 
 // markSplices marks the wanted entries read, or removes them.
@@ -50,14 +51,13 @@ func markSplices(f format, c *contents, ids []ID, r Retention) []atomicfile.Spli
 // and stays as it is.
 func (c *contents) flag(mark []bool) []atomicfile.Splice {
 	var list []atomicfile.Splice
-	var s scanner
 	for i := range c.array.elems {
 		el := &c.array.elems[i]
 		if !mark[i] || el.read == readTrue {
 			continue
 		}
 		raw := c.data[el.start:el.end]
-		spans, ok := s.members(raw)
+		spans, ok := members(raw)
 		if !ok {
 			continue
 		}
@@ -67,9 +67,9 @@ func (c *contents) flag(mark []bool) []atomicfile.Splice {
 		}
 		for _, m := range spans {
 			// Every one of several, so that no parser believes another.
-			if isKey(raw[m.key:m.keyEnd], "read") && string(raw[m.val:m.valEnd]) != "true" {
+			if isKey(raw[m.Key:m.KeyEnd], "read") && string(raw[m.Value:m.End]) != "true" {
 				list = append(list, atomicfile.Splice{
-					Offset: int64(el.start + m.val), Delete: int64(m.valEnd - m.val), Insert: []byte("true"),
+					Offset: int64(el.start + m.Value), Delete: int64(m.End - m.Value), Insert: []byte("true"),
 				})
 			}
 		}
@@ -78,17 +78,17 @@ func (c *contents) flag(mark []bool) []atomicfile.Splice {
 }
 
 // addRead adds the key to an object in the style of its last member.
-func addRead(raw []byte, spans []span, base int64) atomicfile.Splice {
+func addRead(raw []byte, spans []jsonscan.Member, base int64) atomicfile.Splice {
 	if len(spans) == 0 {
 		return atomicfile.Splice{Offset: base + 1, Insert: []byte(`"read":true`)}
 	}
 	last := spans[len(spans)-1]
 	from := 1 // behind the brace
 	if len(spans) > 1 {
-		from = space(raw, spans[len(spans)-2].valEnd) + 1 // behind the comma
+		from = jsonscan.Space(raw, spans[len(spans)-2].End) + 1 // behind the comma
 	}
-	text := slices.Concat([]byte{','}, raw[from:last.key], []byte(`"read"`), raw[last.keyEnd:last.val], []byte("true"))
-	return atomicfile.Splice{Offset: base + int64(last.valEnd), Insert: text}
+	text := slices.Concat([]byte{','}, raw[from:last.Key], []byte(`"read"`), raw[last.KeyEnd:last.Value], []byte("true"))
+	return atomicfile.Splice{Offset: base + int64(last.End), Insert: text}
 }
 
 // without removes elements and what separates them from their neighbours. flags
@@ -126,16 +126,16 @@ func (c *contents) without(remove []bool, flags []atomicfile.Splice) []atomicfil
 }
 
 // cutMembers returns an object's bytes without the members of this name.
-func cutMembers(raw []byte, spans []span, name string) []byte {
+func cutMembers(raw []byte, spans []jsonscan.Member, name string) []byte {
 	out := []byte{'{'}
 	for _, m := range spans {
-		if isKey(raw[m.key:m.keyEnd], name) {
+		if isKey(raw[m.Key:m.KeyEnd], name) {
 			continue
 		}
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(out, raw[m.key:m.valEnd]...)
+		out = append(out, raw[m.Key:m.End]...)
 	}
 	return append(out, '}')
 }

@@ -88,7 +88,7 @@ func TestPreview(t *testing.T) {
 		t.Errorf("on record %+v, in the preview %+v", r, asked)
 	}
 	// Decided by a process that ended before it sent the answer.
-	v := control.Verdict{Key: asked.Key, Digest: asked.Digest, Allow: false, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "deny"}
+	v := control.Answer{Key: asked.Key, Digest: asked.Digest, Allow: false, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "deny"}
 	if _, err := leader.Decide(t.Context(), s.Journal, s.Lead, op.Writer(), op.Minter, v); err != nil {
 		t.Fatal(err)
 	}

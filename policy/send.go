@@ -161,19 +161,3 @@ func (r SendRow) String() string {
 	}
 	return fmt.Sprintf("%s to %s by %s", r.From, r.To, strings.Join(by, " or "))
 }
-
-// Sendable reports whether an agent may originate the kind at all (protocol §1.0):
-// the ten agent-sendable kinds, task_progress and text. It gives no authority:
-// that is MaySend's to say. Harness-only and legacy kinds are false.
-func Sendable(k waggle.Kind) bool {
-	switch k {
-	case waggle.KindPermissionRequest, waggle.KindPermissionResponse,
-		waggle.KindSandboxPermissionRequest, waggle.KindSandboxPermissionResponse,
-		waggle.KindShutdownRequest, waggle.KindShutdownApproved,
-		waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest,
-		waggle.KindPlanApprovalRequest, waggle.KindPlanApprovalResponse,
-		waggle.KindTaskProgress, waggle.KindText:
-		return true
-	}
-	return false
-}

@@ -141,14 +141,25 @@ func TestSendTable(t *testing.T) {
 	}
 }
 
-func TestSendable(t *testing.T) {
-	sendable := " permission_request permission_response sandbox_permission_request sandbox_permission_response " +
-		"shutdown_request shutdown_approved team_permission_update mode_set_request plan_approval_request " +
-		"plan_approval_response task_progress text "
-	for _, k := range append(allKinds, "", "shutdown_response", "made_up") {
-		want := k != "" && strings.Contains(sendable, " "+string(k)+" ")
-		if got := policy.Sendable(k); got != want {
-			t.Errorf("%s: %v", k, got)
+// TestAgentKinds: what the table of kinds says an agent sends has a row in the table of
+// who may send what, and nothing else has a kind that the other lacks.
+func TestAgentKinds(t *testing.T) {
+	rows := map[waggle.Kind]bool{}
+	for _, row := range policy.SendTable() {
+		for _, k := range row.Kinds {
+			rows[k] = true
 		}
+	}
+	for _, info := range waggle.Kinds() {
+		if (info.Agent || info.Effect) && !rows[info.Kind] {
+			t.Errorf("%s: an agent sends it or it has an effect, and no row has it", info.Kind)
+		}
+		if info.Legacy && rows[info.Kind] {
+			t.Errorf("%s is legacy and has a row", info.Kind)
+		}
+		delete(rows, info.Kind)
+	}
+	for k := range rows {
+		t.Errorf("%s has a row and is no kind", k)
 	}
 }

@@ -161,8 +161,8 @@ func serveWay(tb testing.TB, way, dir string, e endpoint) (at, key string) {
 	tb.Cleanup(func() { cancel(); wg.Wait() })
 	switch way {
 	case "uds", "uds-dial":
-		place := transport.Place{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
-		s, err := transport.Listen(transport.SocketOptions{Place: place, Name: "ann", Team: "api", Host: e, Rand: rand.Reader, Now: time.Now})
+		place := transport.SocketDirs{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
+		s, err := transport.Listen(transport.SocketOptions{Dirs: place, Name: "ann", Team: "api", Host: e, Rand: rand.Reader, Now: time.Now})
 		if err != nil {
 			tb.Fatal(err)
 		}

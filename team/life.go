@@ -41,7 +41,8 @@ type LifeMove struct {
 	To   Life
 }
 
-// LifeTable is every move of a team's life. A row can share From and On with
+// LifeTable is every move of a team's life: what May answers from, and what the tests
+// compare the moves of a model with. A row can share From and On with
 // another: what remains decides. There is no way from live to deleting: what runs
 // is ended first. A deletion that has begun can only be finished, by anybody.
 var LifeTable = []LifeMove{
@@ -121,18 +122,15 @@ func (f Facts) Life() Life {
 type LifeError struct {
 	From Life
 	On   LifeEvent
-	To   Life // "" when nothing may happen on the event
 }
 
 func (e *LifeError) Error() string {
-	if e.To != "" {
-		return fmt.Sprintf("team: %s does not lead from %s to %s", e.On, e.From, e.To)
-	}
 	return fmt.Sprintf("team: it is %s, which allows no %s", e.From, e.On)
 }
 
-// May reports whether an event may happen to a team where it is: nil, or a
-// *LifeError. Whoever is about to do it asks first.
+// May reports whether LifeTable has a row for an event where a team is: nil, or a
+// *LifeError. It is for what acts on a team as a whole, a deletion or a restore. What
+// changes members and tasks has checks of its own.
 func (l Life) May(on LifeEvent) error {
 	for _, m := range LifeTable {
 		if m.From == l && m.On == on {
@@ -140,15 +138,4 @@ func (l Life) May(on LifeEvent) error {
 		}
 	}
 	return &LifeError{From: l, On: on}
-}
-
-// Move checks what an event has made of a team: nil, or a *LifeError. Whoever did
-// it, and every test, asks afterwards.
-func (l Life) Move(on LifeEvent, to Life) error {
-	for _, m := range LifeTable {
-		if m == (LifeMove{l, on, to}) {
-			return nil
-		}
-	}
-	return &LifeError{From: l, On: on, To: to}
 }

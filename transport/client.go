@@ -300,7 +300,7 @@ func (c *Client) Close() error {
 
 // Sockets sends to uds addresses: one connection for each message.
 type Sockets struct {
-	// Keys are the directories of keys, Place.Keys of the teams that this process
+	// Keys are the directories of keys, the SocketDirs.Keys of the teams that this process
 	// knows. A path that none of them names is told no token.
 	Keys []string
 }

@@ -15,7 +15,7 @@ import (
 
 // Dead lists the sockets of a place on which no process listens any more. Files that
 // are no sockets are not listed.
-func (p Place) Dead() ([]string, error) {
+func (p SocketDirs) Dead() ([]string, error) {
 	dirs := []string{p.Dir}
 	if short := filepath.Dir(p.Path(strings.Repeat("x", maxSocketPath))); short != p.Dir {
 		dirs = append(dirs, short)
@@ -40,7 +40,7 @@ func (p Place) Dead() ([]string, error) {
 // RemoveDead removes a socket that Dead has listed, with its key, and its directory
 // when that becomes empty. It looks again first, and returns false when the socket is
 // gone already or a process listens on it.
-func (p Place) RemoveDead(path string) (bool, error) {
+func (p SocketDirs) RemoveDead(path string) (bool, error) {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil

@@ -15,7 +15,7 @@ import (
 // TestDead: the socket of a program that was killed is found and removed with its key;
 // one at which somebody answers, and what is no socket, is left alone.
 func TestDead(t *testing.T) {
-	p := newPlace(t)
+	p := newDirs(t)
 	s := serve(t, p, "ann", newHost("ann"))
 	killed := p.Path("bob")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: killed, Net: "unix"})
@@ -47,7 +47,7 @@ func TestDead(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if dead, err := (transport.Place{Dir: filepath.Join(p.Dir, "none"), Keys: p.Keys}).Dead(); err != nil || len(dead) > 0 {
+	if dead, err := (transport.SocketDirs{Dir: filepath.Join(p.Dir, "none"), Keys: p.Keys}).Dead(); err != nil || len(dead) > 0 {
 		t.Errorf("no directory: %q, %v", dead, err)
 	}
 }

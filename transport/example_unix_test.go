@@ -33,8 +33,8 @@ func ExampleDial() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	place := transport.Place{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
-	s, err := transport.Listen(transport.SocketOptions{Place: place, Name: "ann", Team: "api", Rand: rand.Reader, Now: time.Now,
+	place := transport.SocketDirs{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
+	s, err := transport.Listen(transport.SocketOptions{Dirs: place, Name: "ann", Team: "api", Rand: rand.Reader, Now: time.Now,
 		Host: desk{mailbox.NewMemory(mailbox.Options{})}})
 	if err != nil {
 		fmt.Println(err)

@@ -108,21 +108,21 @@ func (h *host) refusals(t *testing.T, n int) []transport.Refusal {
 	return append([]transport.Refusal(nil), h.refused...)
 }
 
-func newPlace(t testing.TB) transport.Place {
+func newDirs(t testing.TB) transport.SocketDirs {
 	dir, err := os.MkdirTemp("", "wt") // t.TempDir is too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	return transport.Place{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
+	return transport.SocketDirs{Dir: filepath.Join(dir, "run"), Keys: filepath.Join(dir, "keys")}
 }
 
-func options(p transport.Place, name string, h transport.Host) transport.SocketOptions {
-	return transport.SocketOptions{Place: p, Name: name, Team: "api", Host: h, Rand: rand.Reader, Now: time.Now}
+func options(p transport.SocketDirs, name string, h transport.Host) transport.SocketOptions {
+	return transport.SocketOptions{Dirs: p, Name: name, Team: "api", Host: h, Rand: rand.Reader, Now: time.Now}
 }
 
 // serve serves a socket until the test ends.
-func serve(t testing.TB, p transport.Place, name string, h transport.Host) *transport.Socket {
+func serve(t testing.TB, p transport.SocketDirs, name string, h transport.Host) *transport.Socket {
 	t.Helper()
 	s, err := transport.Listen(options(p, name, h))
 	if err != nil {
@@ -143,7 +143,7 @@ func serve(t testing.TB, p transport.Place, name string, h transport.Host) *tran
 	return s
 }
 
-func dial(t testing.TB, p transport.Place, s *transport.Socket) *transport.Client {
+func dial(t testing.TB, p transport.SocketDirs, s *transport.Socket) *transport.Client {
 	t.Helper()
 	token, ok := transport.Token([]string{p.Keys}, s.Path())
 	if !ok {

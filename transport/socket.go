@@ -22,12 +22,12 @@ import (
 
 // SocketOptions say which socket to serve. All fields but Who are required.
 type SocketOptions struct {
-	Place Place
-	Name  string // a member's, or OperatorSocket
-	Team  waggle.TeamName
-	Host  Host
-	Rand  io.Reader // of the token
-	Now   func() time.Time
+	Dirs SocketDirs
+	Name string // a member's, or OperatorSocket
+	Team waggle.TeamName
+	Host Host
+	Rand io.Reader // of the token
+	Now  func() time.Time
 	// Who names the session that a process belongs to, by what the system says of it,
 	// for words that come in another client's frames; nil, or "": it is unverified.
 	Who func(Peer) string
@@ -70,11 +70,11 @@ const (
 // The lease is a lock that ends with its process: who holds it knows that a socket
 // at the path is stale, without asking it.
 func Listen(o SocketOptions) (_ *Socket, err error) {
-	release, err := o.Place.take(o.Name)
+	release, err := o.Dirs.take(o.Name)
 	if err != nil {
 		return nil, fmt.Errorf("socket of %s: %w", o.Name, err)
 	}
-	s := &Socket{o: o, path: o.Place.Path(o.Name), lease: release, sessions: map[*session]bool{}, rec: recorder{host: o.Host, now: o.Now}}
+	s := &Socket{o: o, path: o.Dirs.Path(o.Name), lease: release, sessions: map[*session]bool{}, rec: recorder{host: o.Host, now: o.Now}}
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("socket of %s: %w", o.Name, errors.Join(err, s.Close()))
@@ -94,7 +94,7 @@ func Listen(o SocketOptions) (_ *Socket, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, o.Place.writeKey(o.Name, key{V: 1, Path: s.path, Token: s.token, PID: os.Getpid()})
+	return s, o.Dirs.writeKey(o.Name, key{V: 1, Path: s.path, Token: s.token, PID: os.Getpid()})
 }
 
 // bind makes the socket. The caller holds the lease.
@@ -263,7 +263,7 @@ func (s *Socket) Close() error {
 			errs = append(errs, err)
 		}
 		s.serving.Wait()
-		if err := os.Remove(s.o.Place.key(s.o.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(s.o.Dirs.key(s.o.Name)); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 		_ = os.Remove(filepath.Dir(s.path)) // it stays while another socket is in it
@@ -472,7 +472,7 @@ func (ss *session) write(r reply) error {
 
 // Served lists the names whose sockets have a key here, sorted. A server that was
 // killed leaves one behind.
-func (p Place) Served() ([]string, error) {
+func (p SocketDirs) Served() ([]string, error) {
 	files, err := filepath.Glob(filepath.Join(p.Keys, "*.json"))
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ import (
 )
 
 func TestSocketSend(t *testing.T) {
-	p, h := newPlace(t), newHost("ann", "eve")
+	p, h := newDirs(t), newHost("ann", "eve")
 	s := serve(t, p, "ann", h)
 	c := dial(t, p, s)
 	if c.Team() != "api" || c.Name() != "ann" {
@@ -69,7 +69,7 @@ func TestSocketSend(t *testing.T) {
 // TestSocketFailures: what the host says comes out at the other end as what it is,
 // and the same message may be tried again.
 func TestSocketFailures(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	c := dial(t, p, serve(t, p, transport.OperatorSocket, h))
 	code := func(want transport.Code) func(error) bool {
 		return func(err error) bool {
@@ -146,7 +146,7 @@ func (r raw) hear() string {
 
 // TestSocketWithoutToken: whoever has no token has no effect, and is recorded once.
 func TestSocketWithoutToken(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	serve(t, p, "bob", h)
 	other, _ := transport.Token([]string{p.Keys}, p.Path("bob"))
@@ -195,7 +195,7 @@ func TestSocketWithoutToken(t *testing.T) {
 // TestSocketRefusalsAreLimited: nobody fills a journal by knocking, and what went
 // unrecorded is counted.
 func TestSocketRefusalsAreLimited(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	at := time.Now()
 	var mu sync.Mutex
 	o := options(p, "ann", h)
@@ -231,7 +231,7 @@ func TestSocketRefusalsAreLimited(t *testing.T) {
 
 // TestSocketLines: what is not the protocol is said to be so.
 func TestSocketLines(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
 	r := connect(t, s.Path())
@@ -271,7 +271,7 @@ func TestSocketLines(t *testing.T) {
 }
 
 func TestSocketWatch(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	c := dial(t, p, s)
 	changes, err := c.Watch(t.Context())
@@ -304,7 +304,7 @@ func TestSocketWatch(t *testing.T) {
 // TestSocketManyClients: every message of many senders on many connections arrives
 // once.
 func TestSocketManyClients(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	const clients, each = 20, 20
 	var wg sync.WaitGroup
@@ -336,7 +336,7 @@ func TestSocketManyClients(t *testing.T) {
 
 // TestSocketTooMany: a connection too many is told so and harms no other.
 func TestSocketTooMany(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	var all []*transport.Client
 	for range 64 {
@@ -359,7 +359,7 @@ func TestSocketTooMany(t *testing.T) {
 }
 
 func TestListenTwice(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	if _, err := transport.Listen(options(p, "ann", h)); !errors.Is(err, transport.ErrServed) {
 		t.Errorf("a second server: %v", err)
@@ -388,7 +388,7 @@ func TestListenTwice(t *testing.T) {
 
 // TestListenInTheWay: what is not a socket of ours is neither removed nor used.
 func TestListenInTheWay(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	if err := os.Mkdir(p.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +404,7 @@ func TestListenInTheWay(t *testing.T) {
 	if fi, err := os.Stat(p.Dir); err != nil || fi.Mode().Perm() != 0o700 {
 		t.Errorf("the directory is %v, %v, want it private", fi.Mode(), err)
 	}
-	link := transport.Place{Dir: p.Dir + "2", Keys: p.Keys}
+	link := transport.SocketDirs{Dir: p.Dir + "2", Keys: p.Keys}
 	if err := os.Symlink(p.Dir, link.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +414,7 @@ func TestListenInTheWay(t *testing.T) {
 }
 
 func TestSocketLongPath(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	p.Dir = filepath.Join(p.Dir, strings.Repeat("long/", 30))
 	s := serve(t, p, "ann", h)
 	if len(s.Path()) > 103 || !strings.HasPrefix(s.Path(), "/tmp/waggle-") || s.Path() != p.Path("ann") {
@@ -432,7 +432,7 @@ func TestSocketLongPath(t *testing.T) {
 
 // TestSockets: the sender says what is wrong with an address.
 func TestSockets(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	dir := filepath.Dir(p.Dir)
 	file := filepath.Join(dir, "ann.json")
@@ -481,7 +481,7 @@ func TestSockets(t *testing.T) {
 func init() {
 	helpers["serve"] = func(args []string) error {
 		h := newHost("ann")
-		s, err := transport.Listen(options(transport.Place{Dir: args[0], Keys: args[1]}, "ann", h))
+		s, err := transport.Listen(options(transport.SocketDirs{Dir: args[0], Keys: args[1]}, "ann", h))
 		if err != nil {
 			return err
 		}
@@ -511,7 +511,7 @@ func helper(name string, args ...string) *exec.Cmd {
 // TestStaleSocket: a killed server's socket is taken over at once, a live one's is
 // not, also while it is stopped and answers nobody.
 func TestStaleSocket(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	cmd := helper("serve", p.Dir, p.Keys)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -551,7 +551,7 @@ func TestStaleSocket(t *testing.T) {
 
 // TestPlaceRemove: what dead servers left is cleared, what is served stays.
 func TestPlaceRemove(t *testing.T) {
-	p, h := newPlace(t), newHost("ann", "bob")
+	p, h := newDirs(t), newHost("ann", "bob")
 	live := serve(t, p, "bob", h)
 	cmd := helper("serve", p.Dir, p.Keys)
 	out, err := cmd.StdoutPipe()
@@ -593,7 +593,7 @@ func TestOtherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
 	// Open what keeps others out, or the test would end at the directory; and a copy
@@ -624,7 +624,7 @@ func TestOtherUser(t *testing.T) {
 
 // TestCloseBesideServe: Close may come before, while and after Serve begins.
 func TestCloseBesideServe(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	for range 200 {
 		s, err := transport.Listen(options(p, "ann", h))
 		if err != nil {

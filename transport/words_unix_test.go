@@ -57,7 +57,7 @@ func tell(t *testing.T, path string, lines ...string) bool {
 }
 
 // serveWho is serve with a name for whoever connects.
-func serveWho(t *testing.T, p transport.Place, name string, h transport.Host, who func(transport.Peer) string) *transport.Socket {
+func serveWho(t *testing.T, p transport.SocketDirs, name string, h transport.Host, who func(transport.Peer) string) *transport.Socket {
 	t.Helper()
 	o := options(p, name, h)
 	o.Who = who
@@ -83,7 +83,7 @@ func serveWho(t *testing.T, p transport.Place, name string, h transport.Host, wh
 // TestWordsArrive: a session's frames become text from whom the kernel names, whatever
 // the frame claims, and a repeated one arrives once.
 func TestWordsArrive(t *testing.T) {
-	p, h := newPlace(t), newHost("ann", waggle.Lead)
+	p, h := newDirs(t), newHost("ann", waggle.Lead)
 	s := serveWho(t, p, "ann", h, func(peer transport.Peer) string {
 		if peer.PID != os.Getpid() {
 			t.Errorf("the peer is %v", peer)
@@ -154,7 +154,7 @@ func controls(t *testing.T) []string {
 
 // TestWordsForged: whatever a frame holds, it ends as text or as one record.
 func TestWordsForged(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, func(transport.Peer) string { return "@x" })
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
 	var lines []string
@@ -181,7 +181,7 @@ func TestWordsForged(t *testing.T) {
 // TestWordsRefused: what is no words leaves one record and nothing else; the connection
 // of such a frame is not closed at once, which is how its client notices.
 func TestWordsRefused(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, nil)
 	token, _ := transport.Token([]string{p.Keys}, s.Path())
 	auth := `{"type":"auth","token":"` + token + `"}`
@@ -235,7 +235,7 @@ func TestWordsRefused(t *testing.T) {
 
 // TestWordsWait: a locked mailbox is tried again, so that nothing is lost.
 func TestWordsWait(t *testing.T) {
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, nil)
 	h.mu.Lock()
 	h.fail = &transport.RemoteError{Code: transport.CodeLocked, Message: "locked"}
@@ -369,7 +369,7 @@ func TestSayMany(t *testing.T) {
 			}
 		})
 	}
-	p, h := newPlace(t), newHost("ann")
+	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, nil)
 	var wg sync.WaitGroup
 	for i := range n {

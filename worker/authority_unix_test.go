@@ -49,7 +49,7 @@ func (f *files) old() (mails []waggle.Envelope) {
 		d := control.DigestOf(control.TeamUID(f.at.UID), k, a)
 		draft(control.RecSeen, control.Seen{Entry: string(kind), Instance: "01d", Ref: 1, Kind: kind, ID: k.ID, Digest: d, Ask: &a})
 		step(func(l *control.Leader, m control.Mint) ([]journal.Draft, error) {
-			out, err := l.Decide(control.Verdict{Key: k, Digest: d, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, at, m)
+			out, err := l.Decide(control.Answer{Key: k, Digest: d, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, at, m)
 			return out.Drafts, err
 		})
 	}

@@ -136,7 +136,7 @@ func (c *crew) answer(allow bool, reason string) {
 		c.t.Fatalf("%d questions are open (%v), want one", len(fold.Pending()), err)
 	}
 	r := fold.Pending()[0]
-	out, err := leader.Decide(c.ctx, j, fold, journal.Writer{Operator: true, PID: 1}, c.minter, control.Verdict{Key: r.Key, Digest: r.Digest,
+	out, err := leader.Decide(c.ctx, j, fold, journal.Writer{Operator: true, PID: 1}, c.minter, control.Answer{Key: r.Key, Digest: r.Digest,
 		Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: reason})
 	if err != nil || out.Refusal != nil {
 		c.t.Fatal(err, out.Refusal)

@@ -44,7 +44,7 @@ func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 // listen opens the member's socket. It only makes messages faster, so a worker
 // without one goes on with its mailbox file.
 func (w *Worker) listen(o Options) {
-	if o.Sockets == (transport.Place{}) {
+	if o.Sockets == (transport.SocketDirs{}) {
 		return
 	}
 	post, err := boxes.Of(o.Root, o.Team).Open(w.p.Fold.Name, mailbox.Options{Limits: mailbox.DefaultLimits})
@@ -53,7 +53,7 @@ func (w *Worker) listen(o Options) {
 		return
 	}
 	w.post = post
-	s, err := transport.Listen(transport.SocketOptions{Place: o.Sockets, Name: string(w.p.Fold.Name), Team: o.Team, Host: endpoint{w},
+	s, err := transport.Listen(transport.SocketOptions{Dirs: o.Sockets, Name: string(w.p.Fold.Name), Team: o.Team, Host: endpoint{w},
 		Rand: o.Minter.Rand, Now: o.Minter.Now, Who: o.Who})
 	if err != nil {
 		w.p.Log.Warn("no socket: messages come by the mailbox file alone", "err", fmt.Errorf("worker: %w", err))

@@ -273,7 +273,7 @@ func (d *doomed) approve(r *control.Request) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := l.Decide(control.Verdict{Key: r.Key, Digest: r.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: "go"},
+		out, err := l.Decide(control.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: "go"},
 			journal.Writer{Operator: true}, mint)
 		return out.Drafts, err
 	})

@@ -233,7 +233,7 @@ func TestLeadAgentAsks(t *testing.T) {
 			t.Errorf("the lead is asked %d of its own questions", n)
 		}
 		r := fold.Pending()[0]
-		out, err := leader.Decide(c.ctx, j, fold, journal.Writer{Instance: string(leadInstance), Epoch: 1, PID: 1}, c.minter, control.Verdict{Key: r.Key, Digest: r.Digest,
+		out, err := leader.Decide(c.ctx, j, fold, journal.Writer{Instance: string(leadInstance), Epoch: 1, PID: 1}, c.minter, control.Answer{Key: r.Key, Digest: r.Digest,
 			Allow: true, By: policy.RoleLeader, Channel: policy.ChannelJournal})
 		if err != nil || out.Refusal == nil {
 			t.Fatalf("the lead allowed its own call: %+v, %v", out, err)

@@ -44,7 +44,7 @@ type Options struct {
 	Version  string
 
 	// Sockets is where the member's socket is served; zero: nowhere.
-	Sockets transport.Place
+	Sockets transport.SocketDirs
 	// Who names the sessions whose words come to the socket (transport.SocketOptions).
 	Who     func(transport.Peer) string
 	Backend string // how this process was started, for the record

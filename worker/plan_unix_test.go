@@ -103,7 +103,7 @@ func (g *gated) answer(r *control.Request, allow bool, reason string) (out contr
 		if err != nil {
 			return nil, err
 		}
-		out, err = l.Decide(control.Verdict{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: reason},
+		out, err = l.Decide(control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: reason},
 			journal.Writer{Operator: true}, m)
 		return out.Drafts, err
 	})

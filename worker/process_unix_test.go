@@ -460,7 +460,7 @@ func TestStoppedAndOvertaken(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := l.Decide(control.Verdict{Key: r.Key, Digest: r.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator},
+		out, err := l.Decide(control.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator},
 			journal.Writer{Operator: true}, mint)
 		return out.Drafts, err
 	})

@@ -328,7 +328,7 @@ func (s *story) decide(ctx context.Context, j journal.Journal, fold *control.Lea
 	if what == "make one" && ann.Rejected == "" {
 		return // until ann has refused to end
 	}
-	out, err := leader.Decide(ctx, j, fold, journal.Writer{Operator: true, PID: 1}, s.minter, control.Verdict{Key: r.Key, Digest: r.Digest,
+	out, err := leader.Decide(ctx, j, fold, journal.Writer{Operator: true, PID: 1}, s.minter, control.Answer{Key: r.Key, Digest: r.Digest,
 		Allow: a.allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: a.reason, UpdatedInput: a.updated})
 	if err != nil && ctx.Err() == nil || out.Refusal != nil {
 		s.wrongf("decide %s: %v %v", what, err, out.Refusal)

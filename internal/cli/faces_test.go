@@ -271,7 +271,7 @@ func TestOneOfTwo(t *testing.T) {
 	c.must(c.s.Journal.Refresh(ctx))
 	req, _ := c.s.Lead.Request(a.w.Calls[0].Key)
 	out, err := leader.Decide(ctx, c.s.Journal, c.s.Lead, journal.Writer{Instance: string(c.s.Lead.Instance), Epoch: c.s.Lead.Epoch}, c.op.Minter,
-		control.Verdict{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleLeader, Channel: policy.ChannelJournal})
+		control.Answer{Key: req.Key, Digest: req.Digest, Allow: true, By: policy.RoleLeader, Channel: policy.ChannelJournal})
 	if err != nil || !out.Changed || out.Refusal != nil {
 		t.Fatalf("%+v, %v", out, err)
 	}

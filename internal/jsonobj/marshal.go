@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+
+	"waggle/internal/jsonscan"
 )
 
 // Marshal is json.Marshal without HTML escapes: &, < and > are written as they
@@ -36,7 +38,7 @@ func Respell(dst, raw []byte, escape func(rune) bool) []byte {
 			i++
 			continue
 		}
-		end := stringEnd(raw, i)
+		end := jsonscan.StringEnd(raw, i)
 		dst = respellString(dst, raw[i:end], escape)
 		i = end
 	}
@@ -82,33 +84,16 @@ func escaped(s []byte) (rune, int) {
 	default:
 		return rune(s[1]), 2
 	}
-	r := hex4(s[2:6])
+	r, _ := jsonscan.Hex4(s)
 	switch {
-	case r < 0xd800 || r > 0xdfff:
+	case r < jsonscan.SurrogateMin || r > jsonscan.SurrogateMax:
 		return r, 6
-	case r < 0xdc00 && len(s) >= 12 && s[6] == '\\' && s[7] == 'u':
-		if low := hex4(s[8:12]); low >= 0xdc00 && low <= 0xdfff {
-			return 0x10000 + (r-0xd800)<<10 + (low - 0xdc00), 12
+	case r < jsonscan.LowSurrogateMin:
+		if low, ok := jsonscan.Hex4(s[6:]); ok && low >= jsonscan.LowSurrogateMin && low <= jsonscan.SurrogateMax {
+			return 0x10000 + (r-jsonscan.SurrogateMin)<<10 + (low - jsonscan.LowSurrogateMin), 12
 		}
 	}
 	return -1, 6
-}
-
-// hex4 reads four hex digits.
-func hex4(s []byte) rune {
-	var r rune
-	for _, c := range s {
-		switch {
-		case c >= 'a':
-			c -= 'a' - 10
-		case c >= 'A':
-			c -= 'A' - 10
-		default:
-			c -= '0'
-		}
-		r = r<<4 | rune(c)
-	}
-	return r
 }
 
 func appendRune(dst []byte, r rune, escape func(rune) bool) []byte {

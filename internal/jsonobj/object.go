@@ -15,9 +15,10 @@ package jsonobj
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
+
+	"waggle/internal/jsonscan"
 )
 
 // MaxDepth is how deep objects and arrays may nest. Real files nest four deep;
@@ -54,7 +55,7 @@ func Parse(data []byte) (*Object, error) {
 		err.Offset += skipped
 		return nil, err
 	}
-	start := skipSpace(data, 0)
+	start := jsonscan.Space(data, 0)
 	if data[start] != '{' {
 		return nil, &Error{Offset: int64(start) + skipped, Why: "a JSON object is expected, this is " + TypeOf(data[start:])}
 	}
@@ -63,49 +64,34 @@ func Parse(data []byte) (*Object, error) {
 
 // check validates syntax and depth.
 func check(data []byte) *Error {
-	var raw json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		var syntax *json.SyntaxError
-		if !errors.As(err, &syntax) {
-			return &Error{Why: err.Error()}
-		}
-		at := syntax.Offset
-		if at > 0 && at <= int64(len(data)) && syntax.Error() != "unexpected end of JSON input" {
-			at-- // the offset counts the offending byte
-		}
-		return &Error{Offset: at, Why: syntax.Error()}
+	s := jsonscan.Scanner[[]byte]{Text: data}
+	ok := s.Document()
+	if ok && s.Depth > MaxDepth {
+		s = jsonscan.Scanner[[]byte]{Text: data, MaxDepth: MaxDepth}
+		ok = s.Document()
 	}
-	depth := 0
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			i = stringEnd(data, i) - 1
-		case '{', '[':
-			if depth++; depth > MaxDepth {
-				return &Error{Offset: int64(i), Why: fmt.Sprintf("nested deeper than %d", MaxDepth)}
-			}
-		case '}', ']':
-			depth--
-		}
+	if ok {
+		return nil
 	}
-	return nil
+	at, why := s.Fault()
+	return &Error{Offset: int64(at), Why: why}
 }
 
 // split cuts a valid object into its members.
 func split(data []byte) *Object {
 	o := &Object{}
-	i := skipSpace(data, 1)
+	i := jsonscan.Space(data, 1)
 	for data[i] != '}' {
-		end := stringEnd(data, i)
+		end := jsonscan.StringEnd(data, i)
 		m := member{rawKey: data[i:end]}
 		m.key, _ = String(m.rawKey)
-		i = skipSpace(data, end)  // at the colon
-		i = skipSpace(data, i+1)  // at the value
-		end = valueEnd(data, i)   // past it
-		m.value = data[i:end:end] //
-		i = skipSpace(data, end)  // at a comma or the closing brace
+		i = jsonscan.Space(data, end)    // at the colon
+		i = jsonscan.Space(data, i+1)    // at the value
+		end = jsonscan.ValueEnd(data, i) // past it
+		m.value = data[i:end:end]        //
+		i = jsonscan.Space(data, end)    // at a comma or the closing brace
 		if data[i] == ',' {
-			i = skipSpace(data, i+1)
+			i = jsonscan.Space(data, i+1)
 		}
 		o.members = append(o.members, m)
 	}

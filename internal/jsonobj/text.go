@@ -3,6 +3,8 @@ package jsonobj
 import (
 	"encoding/json"
 	"unicode/utf8"
+
+	"waggle/internal/jsonscan"
 )
 
 // AppendIndent appends valid JSON with its white space replaced by that of
@@ -13,13 +15,13 @@ func AppendIndent(dst, raw []byte, depth int) []byte {
 		switch c := raw[i]; c {
 		case ' ', '\t', '\n', '\r':
 		case '"':
-			end := stringEnd(raw, i)
+			end := jsonscan.StringEnd(raw, i)
 			dst = append(dst, raw[i:end]...)
 			i = end
 			continue
 		case '{', '[':
 			dst = append(dst, c)
-			next := skipSpace(raw, i+1)
+			next := jsonscan.Space(raw, i+1)
 			if raw[next] == c+2 { // '}' and ']' are two after their openers
 				dst = append(dst, c+2)
 				i = next + 1
@@ -65,12 +67,12 @@ func Elements(raw json.RawMessage) ([]json.RawMessage, bool) {
 		return nil, false
 	}
 	elements := []json.RawMessage{}
-	i := skipSpace(raw, skipSpace(raw, 0)+1)
+	i := jsonscan.Space(raw, jsonscan.Space(raw, 0)+1)
 	for raw[i] != ']' {
-		end := valueEnd(raw, i)
+		end := jsonscan.ValueEnd(raw, i)
 		elements = append(elements, raw[i:end:end])
-		if i = skipSpace(raw, end); raw[i] == ',' {
-			i = skipSpace(raw, i+1)
+		if i = jsonscan.Space(raw, end); raw[i] == ',' {
+			i = jsonscan.Space(raw, i+1)
 		}
 	}
 	return elements, true
@@ -89,23 +91,11 @@ func String(raw json.RawMessage) (string, bool) {
 // TypeOf names the JSON type of valid JSON: object, array, string, number,
 // boolean or null; "nothing" when there is none.
 func TypeOf(raw json.RawMessage) string {
-	i := skipSpace(raw, 0)
+	i := jsonscan.Space(raw, 0)
 	if i == len(raw) {
 		return "nothing"
 	}
-	switch raw[i] {
-	case '{':
-		return "object"
-	case '[':
-		return "array"
-	case '"':
-		return "string"
-	case 't', 'f':
-		return "boolean"
-	case 'n':
-		return "null"
-	}
-	return "number"
+	return jsonscan.TypeOf(raw[i])
 }
 
 // AppendString appends s as JSON.stringify writes it: only the quote, the
@@ -145,55 +135,4 @@ func newline(dst []byte, depth int) []byte {
 		dst = append(dst, ' ', ' ')
 	}
 	return dst
-}
-
-func skipSpace(data []byte, i int) int {
-	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
-		i++
-	}
-	return i
-}
-
-// stringEnd returns the offset after the string that begins at i.
-func stringEnd(data []byte, i int) int {
-	for i++; i < len(data); i++ {
-		switch data[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(data)
-}
-
-// valueEnd returns the offset after the value that begins at i.
-func valueEnd(data []byte, i int) int {
-	switch data[i] {
-	case '"':
-		return stringEnd(data, i)
-	case '{', '[':
-		depth := 0
-		for ; i < len(data); i++ {
-			switch data[i] {
-			case '"':
-				i = stringEnd(data, i) - 1
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
-		}
-		return len(data)
-	}
-	for i < len(data) {
-		switch data[i] {
-		case ',', ']', '}', ' ', '\n', '\r', '\t':
-			return i
-		}
-		i++
-	}
-	return i
 }

@@ -10,8 +10,8 @@ import (
 	"waggle/policy"
 )
 
-// Verdict is an answer that somebody gives to one request.
-type Verdict struct {
+// Answer is an answer that somebody gives to one request.
+type Answer struct {
 	Key    control.Key
 	Digest control.Digest // of what was shown
 	Allow  bool
@@ -25,7 +25,7 @@ type Verdict struct {
 	Answers []Reply
 }
 
-// RefusedError says why a verdict has no effect.
+// RefusedError says why an answer has no effect.
 type RefusedError struct {
 	Request string
 	Why     string
@@ -37,16 +37,16 @@ func (e *RefusedError) Error() string { return fmt.Sprintf("request %s: %s", e.R
 // ErrUnknown: there is no such request.
 var ErrUnknown = errors.New("there is no such request")
 
-// Outcome is what became of a verdict.
+// Outcome is what became of an answer.
 type Outcome struct {
 	Changed bool // false: the same was decided before
 	Request Request
 }
 
-// Decide records a verdict, once, by compare-and-set on the request's state. Live says
+// Decide records an answer, once, by compare-and-set on the request's state. Live says
 // whether a process runs; a request whose hook process has ended takes no answer: only
 // that process can give it to the client.
-func (s *Session) Decide(ctx context.Context, w journal.Writer, v Verdict, live Liveness) (Outcome, error) {
+func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live Liveness) (Outcome, error) {
 	var out Outcome
 	err := s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
 		req, ok := f.Request(v.Key)
@@ -115,8 +115,8 @@ func ChangedDigest(r Request, input string) control.Digest {
 	return control.DigestOf(uidOf(ID(r.Instance)), r.Key, r.Ask)
 }
 
-// draft checks a verdict against what was asked.
-func draft(f *Fold, req *Request, v Verdict) (Decided, error) {
+// draft checks an answer against what was asked.
+func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 	d := Decided{Key: req.Key, Digest: req.Digest, Decision: control.DecisionDeny, By: v.By, Channel: policy.ChannelOperator,
 		Via: v.Via, Rule: v.Rule, Reason: v.Reason}
 	switch {

@@ -44,7 +44,7 @@ type Form string
 // The forms.
 const (
 	FormTool     Form = "tool"     // permission for one tool call
-	FormPlan     Form = "plan"     // a verdict on a plan
+	FormPlan     Form = "plan"     // an answer to a plan
 	FormQuestion Form = "question" // words: an answer that opens no gate (trust §3)
 )
 

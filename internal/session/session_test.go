@@ -174,7 +174,7 @@ func (w *world) last() session.Request {
 
 var operator = journal.Writer{Operator: true, PID: 1}
 
-func (w *world) decide(v session.Verdict) (session.Outcome, error) {
+func (w *world) decide(v session.Answer) (session.Outcome, error) {
 	w.t.Helper()
 	if v.By == "" {
 		v.By = policy.RoleOperator
@@ -182,8 +182,8 @@ func (w *world) decide(v session.Verdict) (session.Outcome, error) {
 	return w.open().Decide(context.Background(), operator, v, w.live())
 }
 
-func verdict(r session.Request, allow bool) session.Verdict {
-	return session.Verdict{Key: r.Key, Digest: r.Digest, Allow: allow, Via: "approve"}
+func verdict(r session.Request, allow bool) session.Answer {
+	return session.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, Via: "approve"}
 }
 
 func TestAnswers(t *testing.T) {
@@ -191,20 +191,20 @@ func TestAnswers(t *testing.T) {
 	ask := `,"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which?","options":[{"label":"Left"},{"label":"Right & <up>"}]},{"question":"More?","options":[{"label":"a"},{"label":"b"}],"multiSelect":true}]}`
 	for _, c := range []struct {
 		name, extra string
-		with        func(session.Request, *session.Verdict)
+		with        func(session.Request, *session.Answer)
 		want        string
 	}{
-		{"allow", bash("ls && x"), func(_ session.Request, v *session.Verdict) { v.Allow = true },
+		{"allow", bash("ls && x"), func(_ session.Request, v *session.Answer) { v.Allow = true },
 			`{"behavior":"allow"}`},
-		{"deny with a reason", bash("ls"), func(_ session.Request, v *session.Verdict) { v.Reason = `no "really"` },
+		{"deny with a reason", bash("ls"), func(_ session.Request, v *session.Answer) { v.Reason = `no "really"` },
 			`{"behavior":"deny","message":"no \"really\""}`},
-		{"deny without a reason", bash("ls"), func(session.Request, *session.Verdict) {},
+		{"deny without a reason", bash("ls"), func(session.Request, *session.Answer) {},
 			`{"behavior":"deny","message":"denied by your user, who gave no reason"}`},
-		{"changed input", bash("rm -rf x"), func(_ session.Request, v *session.Verdict) { v.Allow, v.UpdatedInput = true, `{"command":"ls && y"}` },
+		{"changed input", bash("rm -rf x"), func(_ session.Request, v *session.Answer) { v.Allow, v.UpdatedInput = true, `{"command":"ls && y"}` },
 			`{"behavior":"allow","updatedInput":{"command":"ls && y"}}`},
-		{"plan", plan, func(_ session.Request, v *session.Verdict) { v.Allow = true },
+		{"plan", plan, func(_ session.Request, v *session.Answer) { v.Allow = true },
 			`{"behavior":"allow","updatedInput":{"plan":"# do it","planFilePath":"/p"}}`},
-		{"questions", ask, func(r session.Request, v *session.Verdict) {
+		{"questions", ask, func(r session.Request, v *session.Answer) {
 			answers, err := session.Replies(json.RawMessage(r.Ask.Input), []string{"2", "1,2"})
 			if err != nil {
 				t.Fatal(err)

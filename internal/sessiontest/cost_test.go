@@ -165,7 +165,7 @@ func TestAnswerCost(t *testing.T) {
 			t.Fatal(err)
 		}
 		live := session.Processes()
-		out, err := one.Decide(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, session.Verdict{Key: r.Key, Digest: r.Digest, Allow: true, By: "operator", Via: "test"}, live)
+		out, err := one.Decide(t.Context(), journal.Writer{Operator: true, PID: os.Getpid()}, session.Answer{Key: r.Key, Digest: r.Digest, Allow: true, By: "operator", Via: "test"}, live)
 		began := time.Now()
 		if err != nil || !out.Changed {
 			t.Fatalf("%v: %+v", err, out)

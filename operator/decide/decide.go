@@ -103,7 +103,7 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Deci
 	if err != nil {
 		return Decided{ID: a.ID, Error: err.Error(), err: err}, nil
 	}
-	v := control.Verdict{Key: req.Key, Digest: control.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
+	v := control.Answer{Key: req.Key, Digest: control.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
 		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
 	if v.Digest == "" {
 		v.Digest = req.Digest

@@ -327,7 +327,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 		return nil, err
 	}
 	r := f.Request
-	v := session.Verdict{Key: r.Key, Digest: r.Digest, Allow: a.Allow, By: policy.RoleOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
+	v := session.Answer{Key: r.Key, Digest: r.Digest, Allow: a.Allow, By: policy.RoleOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
 	if a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)) {
 		return nil, &operator.Error{Code: operator.CodeRefused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Hint: "look again: waggle show " + r.Handle}
 	}

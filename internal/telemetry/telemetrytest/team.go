@@ -119,7 +119,7 @@ func (f *Team) Life() []func() {
 			f.now = f.now.Add(time.Minute)
 			f.do(f.lj, operator, func() ([]journal.Draft, error) {
 				r := f.l.Pending()[0]
-				out, err := f.l.Decide(control.Verdict{Key: k, Digest: r.Digest, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: Secret}, operator, f.mint())
+				out, err := f.l.Decide(control.Answer{Key: k, Digest: r.Digest, By: policy.RoleOperator, Channel: policy.ChannelOperator, Reason: Secret}, operator, f.mint())
 				return out.Drafts, err
 			})
 		},

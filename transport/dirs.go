@@ -15,9 +15,9 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// Place is where a team's sockets lie and where the keys to them are. Both
+// SocketDirs are where a team's sockets lie and where the keys to them are. Both
 // directories are private (0700) and are made when they are needed.
-type Place struct {
+type SocketDirs struct {
 	Dir  string // of the sockets: RUN/<team>-<id8>
 	Keys string // of their leases and keys: STATE/teams/<team>-<id8>/sockets
 }
@@ -32,7 +32,7 @@ const maxSocketPath = 103
 // Path is where the socket of a name lies. A path that is too long for a socket is
 // replaced by one below /tmp/waggle-<uid>, named by a hash of the directory: every
 // process comes to the same.
-func (p Place) Path(name string) string {
+func (p SocketDirs) Path(name string) string {
 	path := filepath.Join(p.Dir, name+".sock")
 	if len(path) <= maxSocketPath {
 		return path
@@ -43,8 +43,8 @@ func (p Place) Path(name string) string {
 
 func shortDir() string { return "/tmp/waggle-" + strconv.Itoa(os.Geteuid()) }
 
-func (p Place) lease(name string) string { return filepath.Join(p.Keys, name+".lock") }
-func (p Place) key(name string) string   { return filepath.Join(p.Keys, name+".json") }
+func (p SocketDirs) lease(name string) string { return filepath.Join(p.Keys, name+".lock") }
+func (p SocketDirs) key(name string) string   { return filepath.Join(p.Keys, name+".json") }
 
 // key opens one socket. It is a private file (0600) for as long as the socket is
 // served, and names the path, so that a token is shown to nobody else.
@@ -64,7 +64,7 @@ func NewToken(rand io.Reader) (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-func (p Place) writeKey(name string, k key) error {
+func (p SocketDirs) writeKey(name string, k key) error {
 	data, err := jsonobj.Marshal(k)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func clearStale(path string) error {
 }
 
 // take takes the lease of a name. ErrServed: another process has it.
-func (p Place) take(name string) (release func() error, err error) {
+func (p SocketDirs) take(name string) (release func() error, err error) {
 	if err := privateDir(p.Keys); err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ var ErrServed = errors.New("another process serves this socket")
 
 // Remove removes the sockets and keys that no process serves, and then their empty
 // directory. It is for a team that has ended.
-func (p Place) Remove() error {
+func (p SocketDirs) Remove() error {
 	files, err := filepath.Glob(filepath.Join(p.Keys, "*.json"))
 	if err != nil {
 		return err
