@@ -145,7 +145,7 @@ func TestAddresses(t *testing.T) {
 	fails(t, err, operator.CodeNotFound, "no process of team api serves a socket for team-lead now")
 	_, err = mail.Of(op).SocketAddress(t.Context(), "gone", waggle.Lead)
 	fails(t, err, operator.CodeNotFound, "gone")
-	socket, err := transport.Listen(transport.SocketOptions{Place: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: "api", Host: host{}, Rand: rand.Reader, Now: op.Minter.Now})
+	socket, err := transport.Listen(transport.SocketOptions{Dirs: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: "api", Host: host{}, Rand: rand.Reader, Now: op.Minter.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
