@@ -17,7 +17,7 @@ func Broken(err error) bool {
 // Unreadable explains a command that needs a journal which is broken: the hints are the
 // commands that work then.
 func Unreadable(op string, name waggle.TeamName, err error) error {
-	return &Error{Code: CodeFailed, Op: op, Err: err, Hint: "waggle audit verify " + string(name) + " names the line; " + WaysOn(string(name))}
+	return &Error{Kind: Failed, Op: op, Err: err, Hint: "waggle audit verify " + string(name) + " names the line; " + WaysOn(string(name))}
 }
 
 // WaysOn names what a person can do about a leader's journal that is broken, apart from

@@ -64,7 +64,7 @@ func (a *App) sayFindings(fs []finding) error {
 		}
 	}
 	if bad {
-		return exitError(operator.CodeFailed)
+		return exitError(ExitFailed)
 	}
 	return nil
 }

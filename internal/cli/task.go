@@ -73,7 +73,7 @@ func member(op, s string) (waggle.MemberName, error) {
 	}
 	m, err := waggle.ParseMember(s)
 	if err != nil {
-		return "", &operator.Error{Code: operator.CodeUsage, Op: op, Err: err}
+		return "", &operator.Error{Kind: operator.Usage, Op: op, Err: err}
 	}
 	return m, nil
 }
@@ -242,7 +242,7 @@ Members that only run what they are ordered to cannot claim: assign it.`,
 			}
 			as, err := a.owner("task claim")
 			if err == nil && as == "" {
-				err = &operator.Error{Code: operator.CodeUsage, Op: "task claim", Msg: "say whose claim this is", Hint: "--as NAME"}
+				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "say whose claim this is", Hint: "--as NAME"}
 			}
 			if err != nil {
 				return err

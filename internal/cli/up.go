@@ -210,7 +210,7 @@ func (a *App) background(ctx context.Context, op operator.Operator, s *operator.
 			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
 			return errors.Join(ctx.Err(), err)
 		case <-p.Done():
-			return &operator.Error{Code: max(p.Exit().Code, operator.CodeFailed), Op: "lead", Msg: "the process that leads has ended: " + supervise.LastLines(log, 4), Hint: "its log is " + log}
+			return &operator.Error{Kind: kindOfExit(p.Exit().Code), Op: "lead", Msg: "the process that leads has ended: " + supervise.LastLines(log, 4), Hint: "its log is " + log}
 		case <-tick.C:
 		}
 	}
@@ -261,11 +261,11 @@ func leadCmd(a *App) *cobra.Command {
 			}
 			name, err := waggle.ParseTeam(a.flags.team)
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "lead", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "lead", Err: err}
 			}
 			s, err := op.State(cmd.Context(), name)
 			if err == nil && s == nil {
-				err = &operator.Error{Code: operator.CodeNotFound, Op: "lead", Msg: "there is no team " + string(name)}
+				err = &operator.Error{Kind: operator.NotFound, Op: "lead", Msg: "there is no team " + string(name)}
 			}
 			if err != nil {
 				return err
@@ -418,7 +418,7 @@ func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Ope
 		return err
 	}
 	if !a.canAsk() {
-		return &operator.Error{Code: operator.CodeQuestion, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
+		return &operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
 			Hint: "--accepted goes on with what was accepted; waggle down and up take the new one"}
 	}
 	yes, err := a.yes(ctx, fileChangeText(p.File, change), "go on with what was accepted?")
@@ -426,7 +426,7 @@ func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Ope
 		return err
 	}
 	if !yes {
-		return &operator.Error{Code: operator.CodeRefused, Op: "resume", Msg: "not resumed", Hint: "waggle down and up take the new file"}
+		return &operator.Error{Kind: operator.Refused, Op: "resume", Msg: "not resumed", Hint: "waggle down and up take the new file"}
 	}
 	return nil
 }

@@ -92,11 +92,11 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 			return b, nil
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, &operator.Error{Code: operator.CodeFailed, Op: op, Err: err}
+			return nil, &operator.Error{Kind: operator.Failed, Op: op, Err: err}
 		}
 	}
 	if b.list, err = task.Open(dir, name, task.Options{Queue: o.Root.Queue(name)}); err != nil {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: op, Err: err}
+		return nil, &operator.Error{Kind: operator.Failed, Op: op, Err: err}
 	}
 	return b, nil
 }
@@ -264,7 +264,7 @@ func (b *board) idle(id task.ID) error {
 	if err != nil || m == nil {
 		return err
 	}
-	return &operator.Error{Code: operator.CodeRefused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id),
+	return &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id),
 		Hint: "wait for the end of it: waggle status"}
 }
 
@@ -276,7 +276,7 @@ func (b *board) explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing):
-		e := &operator.Error{Code: operator.CodeNotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Hint: "waggle task list", Err: err}
+		e := &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Hint: "waggle task list", Err: err}
 		e.Near = b.near(ctx)
 		return e
 	case errors.As(err, &state):
@@ -307,7 +307,7 @@ func (b *board) near(ctx context.Context) []string {
 }
 
 func (b *board) refusal(e *task.StateError) error {
-	out := &operator.Error{Code: operator.CodeRefused, Op: b.op, Err: e}
+	out := &operator.Error{Kind: operator.Refused, Op: b.op, Err: e}
 	say := func(hint, format string, args ...any) error {
 		out.Hint, out.Msg = hint, fmt.Sprintf(format, args...)+" ("+e.Why+")"
 		return out

@@ -97,13 +97,13 @@ type DigestWaiting struct {
 // that has ended (see Past), and changes nothing: words stay unread.
 func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Digest, error) {
 	s, live, err := o.present(ctx, of)
-	if s == nil && (err == nil || operator.Code(err) == operator.CodeNotFound) {
+	if s == nil && (err == nil || operator.KindOf(err) == operator.NotFound) {
 		r, aerr := o.OpenAny(ctx, of)
 		switch {
 		case aerr == nil && r.Abroad:
 			return o.digestAbroad(ctx, r, since)
 		case err == nil:
-			err = &operator.Error{Code: operator.CodeNotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Hint: "waggle status shows how it is now"}
+			err = &operator.Error{Kind: operator.NotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Hint: "waggle status shows how it is now"}
 		}
 	}
 	if err != nil {

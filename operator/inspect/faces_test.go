@@ -12,10 +12,10 @@ import (
 	"waggle/operator/inspect"
 )
 
-func code(t *testing.T, what string, err error, want int) {
+func kind(t *testing.T, what string, err error, want operator.Kind) {
 	t.Helper()
-	if got := operator.Code(err); got != want {
-		t.Errorf("%s: %v is exit %d, want %d", what, err, got, want)
+	if got := operator.KindOf(err); got != want {
+		t.Errorf("%s: %v is of kind %s, want %s", what, err, got, want)
 	}
 }
 
@@ -23,7 +23,7 @@ func TestParseNetTarget(t *testing.T) {
 	for _, c := range []struct {
 		in, host, port string
 		any            bool
-		code           int
+		kind           operator.Kind
 	}{
 		{"db.internal:5432", "db.internal", "5432", false, 0},
 		{"Example.COM", "example.com", "", false, 0},
@@ -32,24 +32,24 @@ func TestParseNetTarget(t *testing.T) {
 		{"bücher.example:443", "xn--bcher-kva.example", "443", false, 0},
 		{"10.0.0.1:80", "10.0.0.1", "80", false, 0},
 		{"my_host:80", "my_host", "80", false, 0},
-		{"*.com", "", "", false, operator.CodeRefused},
-		{"*.co.uk:443", "", "", false, operator.CodeRefused},
-		{"*.github.io", "", "", false, operator.CodeRefused},
-		{"*.internal", "", "", false, operator.CodeRefused},
-		{"*.0.0.1", "", "", false, operator.CodeRefused},
-		{"*", "", "", false, operator.CodeUsage},
-		{"*.*.org", "", "", false, operator.CodeUsage},
-		{"a*.org", "", "", false, operator.CodeUsage},
-		{"example.com:", "", "", false, operator.CodeUsage},
-		{"example.com:0", "", "", false, operator.CodeUsage},
-		{"example.com:080", "", "", false, operator.CodeUsage},
-		{"example.com:65536", "", "", false, operator.CodeUsage},
-		{"https://example.com/", "", "", false, operator.CodeUsage},
-		{"::1", "", "", false, operator.CodeUsage},
-		{"", "", "", false, operator.CodeUsage},
+		{"*.com", "", "", false, operator.Refused},
+		{"*.co.uk:443", "", "", false, operator.Refused},
+		{"*.github.io", "", "", false, operator.Refused},
+		{"*.internal", "", "", false, operator.Refused},
+		{"*.0.0.1", "", "", false, operator.Refused},
+		{"*", "", "", false, operator.Usage},
+		{"*.*.org", "", "", false, operator.Usage},
+		{"a*.org", "", "", false, operator.Usage},
+		{"example.com:", "", "", false, operator.Usage},
+		{"example.com:0", "", "", false, operator.Usage},
+		{"example.com:080", "", "", false, operator.Usage},
+		{"example.com:65536", "", "", false, operator.Usage},
+		{"https://example.com/", "", "", false, operator.Usage},
+		{"::1", "", "", false, operator.Usage},
+		{"", "", "", false, operator.Usage},
 	} {
 		got, err := decide.ParseNetTarget(c.in)
-		code(t, c.in, err, c.code)
+		kind(t, c.in, err, c.kind)
 		if err == nil && (got.Host != c.host || got.Port != c.port || got.Any != c.any) {
 			t.Errorf("%s is %+v", c.in, got)
 		}
@@ -85,7 +85,7 @@ func TestParseUntil(t *testing.T) {
 	}
 	for _, in := range []string{"", "soon", "-2h", "0s", "2026-01-01", "d", "1.5d", "25:00"} {
 		_, err := operator.ParseUntil(in, now)
-		code(t, in, err, operator.CodeUsage)
+		kind(t, in, err, operator.Usage)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestParseToolCall(t *testing.T) {
 	}
 	for _, in := range []string{"", "Bash(x", "(x)", "Task(x)", `{"tool":"X"}`, `{"Tool":"X","input":{}}`, `{"tool":7,"input":{}}`, "{"} {
 		_, err := decide.ParseToolCall(in, "/work")
-		code(t, in, err, operator.CodeUsage)
+		kind(t, in, err, operator.Usage)
 	}
 }
 

@@ -71,7 +71,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 		return nil // the lead, or a member that waggle does not run
 	}
 	refuse := func(why, hint string) error {
-		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Hint: hint}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Hint: hint}
 	}
 	switch {
 	case m.Left != nil:
@@ -138,7 +138,7 @@ func (o Operator) replaced(ctx context.Context, s *operator.State, to waggle.Mem
 	case err != nil:
 		return nil, err
 	case old.Mail.To != to:
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%s went to %s, not to %s", id, old.Mail.To, to)}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("%s went to %s, not to %s", id, old.Mail.To, to)}
 	}
 	if err := untaken(s, old); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func spoken(s *operator.State, id string) (*control.Order, error) {
 	case len(found) == 0 || len(id) < shortID:
 		return nil, &team.NotFoundError{What: "message", Name: id}
 	case len(found) > 1:
-		e := &operator.Error{Code: operator.CodeUsage, Op: "msg", Msg: id + " begins several messages"}
+		e := &operator.Error{Kind: operator.Usage, Op: "msg", Msg: id + " begins several messages"}
 		for _, f := range found {
 			e.Near = append(e.Near, f.MsgID)
 		}
@@ -186,7 +186,7 @@ func untaken(s *operator.State, o *control.Order) error {
 }
 
 func tooLate(o *control.Order) error {
-	return &operator.Error{Code: operator.CodeRefused, Op: "msg", Msg: fmt.Sprintf("too late: %s has taken %s already", o.Mail.To, o.MsgID),
+	return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: fmt.Sprintf("too late: %s has taken %s already", o.Mail.To, o.MsgID),
 		Hint: "waggle msg show " + o.MsgID}
 }
 
@@ -194,7 +194,7 @@ func tooLate(o *control.Order) error {
 // Only an unread entry can be.
 func (o Operator) pull(ctx context.Context, s *operator.State, ord *control.Order) error {
 	if s.JournalName == operator.OwnJournal && ord.Mail.To == waggle.Lead {
-		return &operator.Error{Code: operator.CodeRefused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
+		return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
 			Hint: "send another message"}
 	}
 	gone, err := o.unwrite(ctx, s, ord)
@@ -308,10 +308,10 @@ func (o Operator) steeringGuard(ctx context.Context, s *operator.State, led bool
 	what := "send --priority " + string(m.Priority)
 	switch {
 	case !led:
-		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "another program leads this team, and nothing here can reach into its members' turns",
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: "another program leads this team, and nothing here can reach into its members' turns",
 			Hint: "send it without --priority"}
 	case m.As != "":
-		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "only the lead's own words go by " + string(m.Priority), Hint: "--as never carries authority; leave it out"}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: "only the lead's own words go by " + string(m.Priority), Hint: "--as never carries authority; leave it out"}
 	}
 	return o.Guard(ctx, s, what)
 }

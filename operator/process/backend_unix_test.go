@@ -17,10 +17,10 @@ import (
 // Where a word runs, inside and outside of the multiplexers, with their programs
 // and without: auto tries tmux, then iTerm2, and asks for neither when nobody looks;
 // a backend that is named and cannot be had is an error that says what to do.
-func code(t *testing.T, what string, err error, want int) {
+func kind(t *testing.T, what string, err error, want operator.Kind) {
 	t.Helper()
-	if got := operator.Code(err); got != want {
-		t.Errorf("%s: %v is exit %d, want %d", what, err, got, want)
+	if got := operator.KindOf(err); got != want {
+		t.Errorf("%s: %v is of kind %s, want %s", what, err, got, want)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestResolveBackend(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
 		if c.hint != "" {
-			code(t, c.name, err, operator.CodeFailed)
+			kind(t, c.name, err, operator.Failed)
 			var e *operator.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Hint, c.hint) {
 				t.Errorf("%s: %v does not hint at %q", c.name, err, c.hint)
@@ -85,5 +85,5 @@ func TestResolveBackend(t *testing.T) {
 		}
 	}
 	_, err := process.ResolveBackend(t.Context(), nil, "docker", true)
-	code(t, "docker", err, operator.CodeUsage)
+	kind(t, "docker", err, operator.Usage)
 }

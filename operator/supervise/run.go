@@ -56,7 +56,7 @@ type RunOptions struct {
 // applies").
 func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Report, error) {
 	if len(f.Tasks) == 0 {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "run", Err: errNoTasks, Hint: f.Path}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Hint: f.Path}
 	}
 	if err := o.allowed(f, "run"); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (r *run) arrive(ctx context.Context) {
 			err = r.ready.judge(st, got, r.ro.Accept, r.Note)
 		}
 		var e *operator.Error
-		if errors.As(err, &e) && e.Code == operator.CodeDied {
+		if errors.As(err, &e) && e.Kind == operator.Died {
 			return true
 		}
 		if err != nil && r.end.stopped == nil {
@@ -234,7 +234,7 @@ func (r *run) loop(ctx context.Context) error {
 			r.arrive(ctx)
 		}
 		if r.S.Lead.Closing != nil && r.end.stopped == nil {
-			r.end.stopped = &operator.Error{Code: operator.CodeRefused, Op: "run", Msg: "the operator has ended the team"}
+			r.end.stopped = &operator.Error{Kind: operator.Refused, Op: "run", Msg: "the operator has ended the team"}
 		}
 		if r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless() {
 			return nil

@@ -63,7 +63,7 @@ type Control struct {
 // program, and those that are members or lead (exit 6).
 func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptions) (*Adopted, error) {
 	if (ao.PID == 0) == (ao.Session == "") {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
 	}
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -126,11 +126,11 @@ func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, 
 // adoptable identifies a process, and says why it may not be brought in.
 func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (spawn.Identity, error) {
 	refuse := func(hint, format string, args ...any) (spawn.Identity, error) {
-		return spawn.Identity{}, &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Hint: hint}
+		return spawn.Identity{}, &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Hint: hint}
 	}
 	switch {
 	case pid < 1:
-		return spawn.Identity{}, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: fmt.Sprintf("%d is no process id", pid)}
+		return spawn.Identity{}, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%d is no process id", pid)}
 	case pid == 1:
 		return refuse("", "process 1 runs the machine and is nobody's session")
 	case pid == o.PID:
@@ -143,7 +143,7 @@ func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (sp
 	}
 	switch {
 	case errors.Is(err, spawn.ErrGone), err == nil && life == spawn.Gone:
-		return spawn.Identity{}, &operator.Error{Code: operator.CodeNotFound, Op: "adopt", Msg: fmt.Sprintf("process %d is gone", pid), Hint: "ps -u $USER lists what runs"}
+		return spawn.Identity{}, &operator.Error{Kind: operator.NotFound, Op: "adopt", Msg: fmt.Sprintf("process %d is gone", pid), Hint: "ps -u $USER lists what runs"}
 	case err != nil:
 		return spawn.Identity{}, err
 	}
@@ -187,11 +187,11 @@ func taken(l *control.Leader, name waggle.TeamName, id spawn.Identity) error {
 		return other.PID == id.PID && other.Start == id.Start && other.Boot == id.Boot
 	}
 	if l.Led != nil && same(l.Led.ID) {
-		return &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf("process %d leads team %s", id.PID, name)}
+		return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d leads team %s", id.PID, name)}
 	}
 	for _, m := range l.Live() {
 		if m.Process != nil && same(m.Process.ID) {
-			return &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf("process %d is member %s of team %s already", id.PID, m.Name, name),
+			return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d is member %s of team %s already", id.PID, m.Name, name),
 				Hint: "waggle why " + string(m.Name) + " --team " + string(name)}
 		}
 	}
@@ -213,7 +213,7 @@ func (o Operator) above(id spawn.Identity) (bool, error) {
 func (o Operator) sessionProcess(ctx context.Context, session string) (int, error) {
 	id, err := uuid.Parse(session)
 	if err != nil {
-		return 0, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Hint: "it is a UUID, as /status of the session shows it"}
+		return 0, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Hint: "it is a UUID, as /status of the session shows it"}
 	}
 	names, err := o.Root.Names()
 	if err != nil {
@@ -245,7 +245,7 @@ func (o Operator) sessionProcess(ctx context.Context, session string) (int, erro
 			}
 		}
 	}
-	return 0, &operator.Error{Code: operator.CodeNotFound, Op: "adopt", Msg: fmt.Sprintf("no process of session %s was found; looked at %s, and at the lead's session of %d teams of %s",
+	return 0, &operator.Error{Kind: operator.NotFound, Op: "adopt", Msg: fmt.Sprintf("no process of session %s was found; looked at %s, and at the lead's session of %d teams of %s",
 		id, strings.Join(looked, "; "), len(names), o.RootURL), Hint: "a session without agent teams writes no such file: name its process with --pid"}
 }
 
