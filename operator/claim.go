@@ -37,7 +37,7 @@ func (o Operator) Claim(op string, name waggle.TeamName) (*Claim, error) {
 			holder = fmt.Sprintf("process %d", pid)
 		}
 		return nil, &Error{Kind: Locked, Op: op, Msg: fmt.Sprintf("%s makes a team %s at this moment", holder, name),
-			Hint: "waggle status --team " + string(name) + " shows it when it is there"}
+			Next: Next{Step: NextStatusLater, Team: name}}
 	}
 	return &Claim{sync.OnceFunc(func() { _ = release() })}, nil
 }
@@ -90,5 +90,5 @@ func (o Operator) Begun(cfg *team.Config) error {
 		return nil
 	}
 	return &Error{Kind: NotFound, Op: "team", Msg: fmt.Sprintf("team %s is being made, or whoever made it was stopped", cfg.Name),
-		Hint: "the same command again finds it when it is there; waggle up makes it anew when nobody does"}
+		Next: NextAgainOrUp.With()}
 }

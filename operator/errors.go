@@ -42,12 +42,13 @@ func (k Kind) String() string {
 
 // Error is a failure: its kind, what went wrong, and what to do next.
 type Error struct {
-	Kind Kind
-	Op   string
-	Msg  string
-	Hint string
-	Near []string
-	Err  error
+	Kind   Kind
+	Op     string
+	Msg    string
+	Next   Next
+	Advice string // what to do next that is no step of Next: words for people, without a command
+	Near   []string
+	Err    error
 }
 
 // Error is the message, or that of the cause.

@@ -127,7 +127,7 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 	var b *home.BrokenError
 	if errors.As(unknown, &b) {
 		return nil, &Error{Kind: Failed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
-			Hint: "put back what is missing there, or, when none of its processes runs, move " + b.Path + " away"}
+			Advice: "put back what is missing there, or, when none of its processes runs, move " + b.Path + " away"}
 	}
 	return nil, unknown
 }
@@ -181,7 +181,7 @@ func (o Operator) LedAs(name waggle.TeamName, fold func(control.Observer) *contr
 			return nil, err
 		}
 		return nil, &Error{Kind: NotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
-			Hint: "its messages are still readable: waggle inbox --team " + string(name)}
+			Next: Next{Step: NextReadMessages, Team: name}}
 	}
 	return s, nil
 }
@@ -219,7 +219,7 @@ func (o Operator) Guard(ctx context.Context, s *State, what string) error {
 			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(ms[0].Name), Why: why}}}, nil
 	})
 	return errors.Join(&Error{Kind: Refused, Op: what, Msg: why + ": only the operator may do that",
-		Hint: "run it from your own terminal"}, err)
+		Advice: "run it from your own terminal"}, err)
 }
 
 // Box opens a member's mailbox.
@@ -269,7 +269,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 	names = append(names, o.unlisted(context.Background())...)
 	switch len(names) {
 	case 0:
-		return "", &Error{Kind: NotFound, Op: "team", Msg: "there is no team here", Hint: "waggle demo shows one; waggle init makes a team file"}
+		return "", &Error{Kind: NotFound, Op: "team", Msg: "there is no team here", Next: NextDemoOrInit.With()}
 	case 1:
 		return names[0], nil
 	}

@@ -258,7 +258,7 @@ func (b *Bridge) name(c *conn, id string) error {
 		}
 	}
 	if named >= maxEditors {
-		return &operator.Error{Kind: operator.Locked, Op: "bridge", Msg: "there are too many editors", Hint: "close one of them"}
+		return &operator.Error{Kind: operator.Locked, Op: "bridge", Msg: "there are too many editors", Advice: "close one of them"}
 	}
 	c.id = id
 	return nil

@@ -82,7 +82,7 @@ func (c *conn) hello(ctx context.Context) error {
 		return &operator.Error{Kind: operator.Usage, Op: "bridge", Err: err}
 	case f.op != opHello || !c.b.knows(f.token):
 		return &operator.Error{Kind: operator.Refused, Op: "bridge", Msg: "the first frame must be a hello with the token of this bridge",
-			Hint: "waggle bridge --where prints it"}
+			Next: operator.NextBridgeToken.With()}
 	case f.version != Version:
 		return &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: fmt.Sprintf("this bridge speaks version %d, not %d", Version, f.version)}
 	}

@@ -135,7 +135,7 @@ func newRigWith(t *testing.T, o bridge.Options) *rig {
 func explain(err error) (code int, hint string) {
 	var e *operator.Error
 	if errors.As(err, &e) {
-		hint = e.Hint
+		hint = e.Advice
 	}
 	return int(operator.KindOf(err)), hint
 }

@@ -65,7 +65,7 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 		return err
 	}
 	if !held {
-		return &operator.Error{Kind: operator.Locked, Op: "bridge", Msg: "a bridge of team " + string(team) + " runs already", Hint: "waggle bridge --where says where"}
+		return &operator.Error{Kind: operator.Locked, Op: "bridge", Msg: "a bridge of team " + string(team) + " runs already", Next: operator.NextBridgeWhere.With()}
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	listener, err := listen(ctx, o.Listen)
@@ -156,7 +156,7 @@ func (b *Bridge) cut() {
 
 // Find reads where a running bridge of a team is.
 func Find(ctx context.Context, op operator.Operator, team waggle.TeamName) (Endpoint, error) {
-	none := &operator.Error{Kind: operator.NotFound, Op: "bridge", Msg: "no bridge of team " + string(team) + " runs", Hint: "waggle bridge starts one"}
+	none := &operator.Error{Kind: operator.NotFound, Op: "bridge", Msg: "no bridge of team " + string(team) + " runs", Next: operator.NextBridge.With()}
 	dir, err := place(ctx, op, team)
 	if err != nil {
 		return Endpoint{}, err
@@ -190,7 +190,7 @@ func place(ctx context.Context, op operator.Operator, team waggle.TeamName) (hom
 	}
 	if s == nil {
 		return home.Dir{}, &operator.Error{Kind: operator.NotFound, Op: "bridge", Msg: "team " + string(team) + " is not led by waggle, so it has no bridge",
-			Hint: "its messages are readable: waggle inbox --team " + string(team)}
+			Next: operator.Next{Step: operator.NextInbox, Team: team}}
 	}
 	return s.Dir, os.MkdirAll(s.Dir.Bridges(), 0o700)
 }
@@ -210,7 +210,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: addr + " is not a loopback address with a port", Hint: "--listen 127.0.0.1:0"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: addr + " is not a loopback address with a port", Next: operator.NextBridgeListen.With()}
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {

@@ -95,7 +95,7 @@ func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name wa
 		b, err = supervise.Of(op).AcknowledgeBreak(cmd.Context(), name, seq, a.sayNote)
 	case member == "":
 		return &operator.Error{Kind: operator.Usage, Op: "acknowledge", Msg: "the broken journal is that of " + b.Member,
-			Hint: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
+			Advice: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
 	default:
 		b, err = supervise.Of(op).AcknowledgeMember(cmd.Context(), name, member, seq, supervise.LeadOptions{Note: a.sayNote})
 	}

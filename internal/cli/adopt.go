@@ -30,7 +30,7 @@ member's from then on, so that you decide from another terminal.
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.flags.as == "" {
-				return &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "what is the member to be called?", Hint: "--as NAME"}
+				return &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "what is the member to be called?", Advice: "--as NAME"}
 			}
 			var err error
 			if ao.As, err = waggle.ParseMember(a.flags.as); err != nil {

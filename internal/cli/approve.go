@@ -110,7 +110,7 @@ func (a *App) approve(ctx context.Context, ids []string, f answerFlags) error {
 func (a *App) lesson(f answerFlags) (*decide.Lesson, error) {
 	r, err := policy.ParseRule(f.rule)
 	if err != nil {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Err: err, Hint: "waggle show ID lists the narrowest rules"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Err: err, Advice: "waggle show ID lists the narrowest rules"}
 	}
 	l := &decide.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(decide.LessonTime)}
 	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
@@ -147,7 +147,7 @@ func (a *App) confirm(ctx context.Context, text, question string) error {
 
 func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
 	bad := func(msg string) error {
-		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Hint: "usage: waggle " + with.Via + " ID… | --group GROUP"}
+		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | --group GROUP"}
 	}
 	switch {
 	case f.group == "" && len(ids) == 0:

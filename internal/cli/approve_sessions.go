@@ -41,7 +41,7 @@ func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, 
 		return true, err
 	case len(results) > 0:
 	case f.scope == scopeSessions && lesson != nil:
-		return true, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--scope sessions goes with a request of a session", Hint: "waggle policy sessions add '" + lesson.Rule.String() + "'"}
+		return true, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--scope sessions goes with a request of a session", Advice: "waggle policy sessions add '" + lesson.Rule.String() + "'"}
 	default:
 		return false, nil
 	}
@@ -113,5 +113,5 @@ func forSessions(l *decide.Lesson, f answerFlags) error {
 	if l == nil || f.scope == scopeSessions {
 		return nil
 	}
-	return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Hint: "--scope sessions makes it a rule for sessions"}
+	return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Advice: "--scope sessions makes it a rule for sessions"}
 }

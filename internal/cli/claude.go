@@ -90,8 +90,8 @@ func hookProgram() (string, error) {
 	parts := strings.FieldsFunc(self, func(r rune) bool { return r == '/' || r == '\\' })
 	if slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, "go-build") }) {
 		return "", &operator.Error{Kind: operator.Refused, Op: "hooks install",
-			Msg:  fmt.Sprintf("this program is a temporary one of go run (%s), and hooks need one that stays", self),
-			Hint: "go install ./cmd/waggle, or make build; then give the command with that binary"}
+			Msg:    fmt.Sprintf("this program is a temporary one of go run (%s), and hooks need one that stays", self),
+			Advice: "go install ./cmd/waggle, or make build; then give the command with that binary"}
 	}
 	return self, nil
 }

@@ -49,7 +49,7 @@ func (a *App) config() (*teamfile.Config, error) {
 	real, err := filepath.EvalSymlinks(path) // a person may keep theirs behind a link
 	if errors.Is(err, os.ErrNotExist) {
 		if _, lerr := os.Lstat(path); lerr == nil || named {
-			return nil, &operator.Error{Kind: operator.NotFound, Op: "config", Msg: "there is no " + path, Hint: "it is named by --config, WAGGLE_CONFIG or a link"}
+			return nil, &operator.Error{Kind: operator.NotFound, Op: "config", Msg: "there is no " + path, Advice: "it is named by --config, WAGGLE_CONFIG or a link"}
 		}
 		return nil, nil
 	}

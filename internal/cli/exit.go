@@ -45,12 +45,12 @@ func ExitCode(k operator.Kind) int {
 func exitCode(err error) int { return ExitCode(operator.KindOf(err)) }
 
 // explain is the exit code of an error, and its hint.
-func explain(err error) (code int, hint string) {
+func explain(err error) (code int, next string) {
 	var e *operator.Error
 	if errors.As(err, &e) {
-		hint = e.Hint
+		next = hint(e)
 	}
-	return exitCode(err), hint
+	return exitCode(err), next
 }
 
 // kindOfExit is the kind of failure that another process of this program has exited with.

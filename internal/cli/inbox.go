@@ -48,7 +48,7 @@ func inboxCmd(a *App) *cobra.Command {
 			}
 			if prompt && (follow || archive || news) {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--as-prompt gives what is unread in the mailbox, once",
-					Hint: "leave out --follow, --archive and --news"}
+					Advice: "leave out --follow, --archive and --news"}
 			}
 			if prompt {
 				return b.prompt(cmd.Context())
@@ -198,7 +198,7 @@ func (b *inboxView) follow(ctx context.Context) error {
 		}
 		if in.Gone {
 			return &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: "nothing can arrive any more",
-				Hint: "waggle status" + b.a.scope(b.team)}
+				Advice: "waggle status" + b.a.scope(b.team)}
 		}
 		if b.mark {
 			if err := mail.Of(b.op).MarkRead(ctx, in); err != nil {

@@ -99,7 +99,7 @@ func (a *App) joinToken(file string) (string, error) {
 		if t := a.env("WAGGLE_JOIN"); t != "" {
 			return t, nil
 		}
-		return "", &operator.Error{Kind: operator.Usage, Op: "join", Msg: "there is no token", Hint: "set WAGGLE_JOIN, or give --token-file"}
+		return "", &operator.Error{Kind: operator.Usage, Op: "join", Msg: "there is no token", Advice: "set WAGGLE_JOIN, or give --token-file"}
 	}
 	in := a.In
 	if file != "-" {

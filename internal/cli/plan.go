@@ -106,7 +106,7 @@ waggle approve.`,
 		ValidArgsFunction: a.completePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rev <= 0 {
-				return &operator.Error{Kind: operator.Usage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Hint: "waggle plan show " + args[0]}
+				return &operator.Error{Kind: operator.Usage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Advice: "waggle plan show " + args[0]}
 			}
 			return a.planDecide(cmd.Context(), args[0], rev, decide.Answer{Allow: true, Digest: digest, Via: "plan approve"})
 		},

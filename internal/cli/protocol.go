@@ -105,7 +105,7 @@ func protocolDecodeCmd(a *App) *cobra.Command {
 			entries, err := decodeInput(data)
 			if err != nil {
 				return &operator.Error{Kind: operator.Failed, Op: "decode", Err: err,
-					Hint: "want a JSON array of envelopes, one envelope, a payload object, or a JSON string"}
+					Advice: "want a JSON array of envelopes, one envelope, a payload object, or a JSON string"}
 			}
 			return a.document(entries)
 		},

@@ -137,7 +137,7 @@ func (a *App) Root() *cobra.Command {
 	must(root.RegisterFlagCompletionFunc("team", a.completeTeams))
 	must(root.RegisterFlagCompletionFunc("as", a.completeMembers))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Hint: cmd.CommandPath() + " --help"}
+		return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: cmd.CommandPath() + " --help"}
 	})
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -162,7 +162,7 @@ func usageArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Hint: "usage: " + cmd.UseLine()}
+				return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: "usage: " + cmd.UseLine()}
 			}
 			return nil
 		}
@@ -188,7 +188,7 @@ func (a *App) Run(ctx context.Context, args []string) int {
 		code = ExitFailed
 	}
 	if err := out.failed(); err != nil && code == 0 {
-		code = a.fail(&operator.Error{Kind: operator.Failed, Op: "output", Err: err, Hint: "what the command did is done; its output is not whole"})
+		code = a.fail(&operator.Error{Kind: operator.Failed, Op: "output", Err: err, Advice: "what the command did is done; its output is not whole"})
 	}
 	return code
 }
@@ -245,7 +245,7 @@ func (a *App) fail(err error) int {
 	b := failureBody{Code: exitCode(err), Message: err.Error(), Near: []string{}}
 	var e *operator.Error
 	if errors.As(err, &e) {
-		b.Op, b.Hint = e.Op, e.Hint
+		b.Op, b.Hint = e.Op, hint(e)
 		b.Near = append(b.Near, e.Near...)
 	} else if isUsage(err) {
 		b.Code, b.Hint = ExitUsage, "waggle --help"
@@ -276,7 +276,7 @@ func (a *App) fail(err error) int {
 	if errors.As(err, &broken) && b.Hint == "" {
 		b.Hint = "waggle audit verify names the line; waggle audit acknowledge --team " + cmp.Or(a.flags.team, "TEAM") + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
 		if broken.Journal == journal.Leader {
-			b.Hint = "waggle audit verify names the line; " + operator.WaysOn(cmp.Or(a.flags.team, "TEAM"))
+			b.Hint = "waggle audit verify names the line; " + waysOn(cmp.Or(a.flags.team, "TEAM"))
 		}
 	}
 	if b.Code == ExitLocked && b.Hint == "" {

@@ -29,7 +29,7 @@ the terminal when there is one.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ro.Wait > 0 && !ro.Headless {
-				return &operator.Error{Kind: operator.Usage, Op: "run", Msg: "--wait goes with --headless", Hint: "without --headless a run waits anyway"}
+				return &operator.Error{Kind: operator.Usage, Op: "run", Msg: "--wait goes with --headless", Advice: "without --headless a run waits anyway"}
 			}
 			if err := a.graceSaid(cmd, &ro.Grace); err != nil {
 				return err
@@ -64,7 +64,7 @@ func (a *App) teamFile(ctx context.Context, verb string, args []string, headless
 	}
 	if headless || !a.canAsk() {
 		return nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
-			Hint: "name it: waggle " + verb + " waggle.yaml"}
+			Advice: "name it: waggle " + verb + " waggle.yaml"}
 	}
 	yes, err := a.yes(ctx, fileText(f), "run it?")
 	if err != nil {

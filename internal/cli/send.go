@@ -156,7 +156,7 @@ func (a *App) toSession(ctx context.Context, what string) (op operator.Operator,
 	switch session := mail.Of(op).HasSession(what); {
 	case session && member && a.flags.team == "":
 		return op, false, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("@%s is a member of team %s and a session", what, name),
-			Hint: fmt.Sprintf("the member: waggle send %s; the session: waggle send @PID (waggle status shows it)", what)}
+			Advice: fmt.Sprintf("the member: waggle send %s; the session: waggle send @PID (waggle status shows it)", what)}
 	case session && !member:
 		return op, true, nil
 	}

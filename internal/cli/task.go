@@ -242,7 +242,7 @@ Members that only run what they are ordered to cannot claim: assign it.`,
 			}
 			as, err := a.owner("task claim")
 			if err == nil && as == "" {
-				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "say whose claim this is", Hint: "--as NAME"}
+				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "say whose claim this is", Advice: "--as NAME"}
 			}
 			if err != nil {
 				return err

@@ -210,7 +210,7 @@ func (a *App) background(ctx context.Context, op operator.Operator, s *operator.
 			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
 			return errors.Join(ctx.Err(), err)
 		case <-p.Done():
-			return &operator.Error{Kind: kindOfExit(p.Exit().Code), Op: "lead", Msg: "the process that leads has ended: " + supervise.LastLines(log, 4), Hint: "its log is " + log}
+			return &operator.Error{Kind: kindOfExit(p.Exit().Code), Op: "lead", Msg: "the process that leads has ended: " + supervise.LastLines(log, 4), Advice: "its log is " + log}
 		case <-tick.C:
 		}
 	}
@@ -419,14 +419,14 @@ func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Ope
 	}
 	if !a.canAsk() {
 		return &operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
-			Hint: "--accepted goes on with what was accepted; waggle down and up take the new one"}
+			Advice: "--accepted goes on with what was accepted; waggle down and up take the new one"}
 	}
 	yes, err := a.yes(ctx, fileChangeText(p.File, change), "go on with what was accepted?")
 	if err != nil {
 		return err
 	}
 	if !yes {
-		return &operator.Error{Kind: operator.Refused, Op: "resume", Msg: "not resumed", Hint: "waggle down and up take the new file"}
+		return &operator.Error{Kind: operator.Refused, Op: "resume", Msg: "not resumed", Advice: "waggle down and up take the new file"}
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func (a *App) find(ctx context.Context, id string) (*decide.Question, error) {
 		return here, nil
 	}
 	return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " names a request of a session and one of team " + string(name),
-		Hint: "use the id of the one that you mean", Near: []string{here.ID, there.ID}}
+		Advice: "use the id of the one that you mean", Near: []string{here.ID, there.ID}}
 }
 
 // unknown is the error for a request that no session has, where no team is meant.

@@ -265,7 +265,7 @@ func (b *board) idle(id task.ID) error {
 		return err
 	}
 	return &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id),
-		Hint: "wait for the end of it: waggle status"}
+		Next: operator.NextAwaitEnd.With()}
 }
 
 // explain says in words why a task cannot be had, and what to do.
@@ -276,7 +276,7 @@ func (b *board) explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing):
-		e := &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Hint: "waggle task list", Err: err}
+		e := &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Next: operator.NextListTasks.With(), Err: err}
 		e.Near = b.near(ctx)
 		return e
 	case errors.As(err, &state):
@@ -308,34 +308,35 @@ func (b *board) near(ctx context.Context) []string {
 
 func (b *board) refusal(e *task.StateError) error {
 	out := &operator.Error{Kind: operator.Refused, Op: b.op, Err: e}
-	say := func(hint, format string, args ...any) error {
-		out.Hint, out.Msg = hint, fmt.Sprintf(format, args...)+" ("+e.Why+")"
+	say := func(next operator.Step, id, format string, args ...any) error {
+		out.Next, out.Msg = operator.Next{Step: next, ID: id}, fmt.Sprintf(format, args...)+" ("+e.Why+")"
 		return out
 	}
 	others := strings.Join(Texts(e.Tasks), ", ")
 	switch e.Why {
 	case task.AlreadyClaimed:
-		return say(fmt.Sprintf("waggle task release %s gives it back, waggle task assign %s NAME hands it on", e.ID, e.ID), "task %s is %s's, %s", e.ID, e.Owner, e.Status)
+		return say(operator.NextReleaseOrAssign, string(e.ID), "task %s is %s's, %s", e.ID, e.Owner, e.Status)
 	case task.AlreadyResolved:
-		return say("waggle task add makes a new one", "task %s is completed", e.ID)
+		return say(operator.NextAddTask, "", "task %s is completed", e.ID)
 	case task.IsBlocked:
-		return say("waggle task list shows who has them", "task %s waits for %s", e.ID, others)
+		return say(operator.NextListOwners, "", "task %s waits for %s", e.ID, others)
 	case task.AgentBusy:
-		return say("waggle task done "+others, "the claimant has %s in progress", others)
+		return say(operator.NextFinishTask, others, "the claimant has %s in progress", others)
 	case task.Delisted:
-		return say("waggle team show", "the claimant has left team %s", b.team)
+		return say(operator.NextShowMembers, "", "the claimant has left team %s", b.team)
 	case task.NothingToClaim:
-		return say("waggle task list", "no task is pending, nobody's and ready")
+		return say(operator.NextListTasks, "", "no task is pending, nobody's and ready")
 	case task.NotOwner:
-		return say(fmt.Sprintf("waggle task claim %s --as NAME", e.ID), "task %s is nobody's", e.ID)
+		return say(operator.NextClaimTask, string(e.ID), "task %s is nobody's", e.ID)
 	case task.UnknownBlocker:
-		return say("waggle task list", "there is no task %s to wait for", others)
+		return say(operator.NextListTasks, "", "there is no task %s to wait for", others)
 	case task.Cycle:
-		return say("waggle task unblock ID BLOCKER takes a dependency away", "%s would wait for each other", circle(e.Tasks))
+		return say(operator.NextUnblockTask, "", "%s would wait for each other", circle(e.Tasks))
 	case task.Changed:
-		return say("look at it and try again: waggle task show "+string(e.ID), "somebody else changed task %s meanwhile: %s, owner %q", e.ID, e.Status, e.Owner)
+		return say(operator.NextShowTask, string(e.ID), "somebody else changed task %s meanwhile: %s, owner %q", e.ID, e.Status, e.Owner)
 	case task.BadStatus:
-		return say("its file was written by another program", "task %s has the status %s, which nobody knows", e.ID, clean(string(e.Status)))
+		out.Advice = "its file was written by another program"
+		return say("", "", "task %s has the status %s, which nobody knows", e.ID, clean(string(e.Status)))
 	}
 	return out
 }

@@ -343,7 +343,7 @@ func (b *board) claimant(id task.ID, as waggle.MemberName) (waggle.MemberName, e
 		if id != "" {
 			what = string(id)
 		}
-		return "", &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s does only what it is ordered to do", m.Name), Hint: fmt.Sprintf("waggle task assign %s %s", what, m.Name)}
+		return "", &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s does only what it is ordered to do", m.Name), Next: operator.Next{Step: operator.NextAssignTask, ID: what, Member: m.Name}}
 	}
 	return m.Name, nil
 }
@@ -438,7 +438,7 @@ func (o Operator) ReleaseAll(ctx context.Context, name waggle.TeamName, owner wa
 		return nil, err
 	}
 	if m := b.ours(owner); m != nil && m.Process != nil && m.Process.ID.Alive() {
-		return nil, &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Hint: "waggle task release ID gives back one task"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Next: operator.NextReleaseOne.With()}
 	}
 	if b.list == nil {
 		return []task.ID{}, nil

@@ -124,10 +124,10 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 		case err != nil:
 			return nil, err
 		case r.Gate() != policy.GatePlan:
-			return nil, &operator.Error{Kind: operator.Usage, Op: "plan", Msg: string(r.ID) + " is not a plan", Hint: "waggle show " + string(r.ID)}
+			return nil, &operator.Error{Kind: operator.Usage, Op: "plan", Msg: string(r.ID) + " is not a plan", Next: operator.Next{Step: operator.NextShow, ID: string(r.ID)}}
 		case rev != 0 && revision(l, r) != rev:
 			return nil, &operator.Error{Kind: operator.Refused, Op: "plan", Msg: fmt.Sprintf("%s is revision %d, not %d", r.ID, revision(l, r), rev),
-				Hint: "waggle plan list --all shows the revisions"}
+				Next: operator.NextPlanRevisions.With()}
 		}
 		return r, nil
 	}

@@ -110,7 +110,7 @@ func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy
 		}
 		if len(p.Policy.Allow)+len(p.Policy.Deny)+len(p.Rules) == before {
 			return &operator.Error{Kind: operator.NotFound, Op: "policy rm", Msg: "the policy has no such rule: " + effectOf(deny) + " " + r.String(),
-				Hint: "waggle policy list", Near: ruleNames(p)}
+				Next: operator.NextListRules.With(), Near: ruleNames(p)}
 		}
 		return nil
 	})

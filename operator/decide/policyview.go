@@ -213,7 +213,7 @@ func ParseToolCall(s, cwd string) (policy.Call, error) {
 	s = strings.TrimSpace(s)
 	bad := func(format string, args ...any) error {
 		return &operator.Error{Kind: operator.Usage, Op: "policy test", Msg: fmt.Sprintf(format, args...),
-			Hint: `write 'Bash(go test ./...)', 'Read(docs/a.md)', 'net example.com:443', or '{"tool":"Bash","input":{"command":"ls"}}'`}
+			Advice: `write 'Bash(go test ./...)', 'Read(docs/a.md)', 'net example.com:443', or '{"tool":"Bash","input":{"command":"ls"}}'`}
 	}
 	if strings.HasPrefix(s, "{") {
 		var in map[string]json.RawMessage

@@ -329,14 +329,14 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	r := f.Request
 	v := session.Verdict{Key: r.Key, Digest: r.Digest, Allow: a.Allow, By: policy.RoleOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
 	if a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)) {
-		return nil, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Hint: "look again: waggle show " + r.Handle}
+		return nil, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Next: operator.Next{Step: operator.NextShowAgain, ID: r.Handle}}
 	}
 	if words != nil {
 		if r.Form != session.FormQuestion {
-			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: r.Handle + " asks for permission, not for words", Hint: "waggle show " + r.Handle + ", then approve or deny it"}
+			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: r.Handle + " asks for permission, not for words", Next: operator.Next{Step: operator.NextShowThenDecide, ID: r.Handle}}
 		}
 		if v.Answers, err = session.Replies(json.RawMessage(r.Ask.Input), words); err != nil {
-			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Err: err, Hint: "waggle show " + r.Handle + " lists the options"}
+			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Err: err, Next: operator.Next{Step: operator.NextShowOptions, ID: r.Handle}}
 		}
 	}
 	out, err := f.Session.Decide(ctx, o.Writer(), v, session.Looking(o.Ancestors))
@@ -372,7 +372,7 @@ func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer
 	}
 	if !g.Batch {
 		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans and questions are never decided by a group",
-			Hint: "look at each and answer it by its handle: waggle show " + g.Questions[0].Handle, Near: g.IDs}
+			Next: operator.Next{Step: operator.NextAnswerEach, ID: g.Questions[0].Handle}, Near: g.IDs}
 	}
 	out := []Decided{}
 	for _, q := range g.Questions {
@@ -451,7 +451,7 @@ func (o Operator) GuardSessions(ctx context.Context, what string) error {
 	if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
 		why := fmt.Sprintf("%s was called from inside session %s", what, r.Session)
 		rerr := o.sessionStore().Refuse(ctx, o.Writer(), r.Session, why, o.PID)
-		return errors.Join(&operator.Error{Kind: operator.Refused, Op: what, Msg: why + ": only the operator may do that", Hint: "run it from your own terminal"}, rerr)
+		return errors.Join(&operator.Error{Kind: operator.Refused, Op: what, Msg: why + ": only the operator may do that", Advice: "run it from your own terminal"}, rerr)
 	}
 	names, err := o.Root.Names()
 	if err != nil {

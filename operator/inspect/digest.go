@@ -103,7 +103,7 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 		case aerr == nil && r.Abroad:
 			return o.digestAbroad(ctx, r, since)
 		case err == nil:
-			err = &operator.Error{Kind: operator.NotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Hint: "waggle status shows how it is now"}
+			err = &operator.Error{Kind: operator.NotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Next: operator.NextStatusNow.With()}
 		}
 	}
 	if err != nil {

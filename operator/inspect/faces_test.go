@@ -166,7 +166,7 @@ func TestRedactor(t *testing.T) {
 func TestErrorsSayWhatIsNear(t *testing.T) {
 	_, err := decide.ParseNetTarget("*.com")
 	var e *operator.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Msg, "public suffix") || e.Hint == "" {
+	if !errors.As(err, &e) || !strings.Contains(e.Msg, "public suffix") || e.Advice == "" {
 		t.Errorf("%v", err)
 	}
 }

@@ -111,7 +111,7 @@ func (v *survey) alive(tr *trail) bool {
 }
 
 func (s *Sent) fail(kind operator.Kind, msg string) {
-	s.err = &operator.Error{Kind: kind, Op: "send", Msg: msg, Hint: "waggle msg show " + s.MsgID}
+	s.err = &operator.Error{Kind: kind, Op: "send", Msg: msg, Next: operator.Next{Step: operator.NextShowMessage, ID: s.MsgID}}
 	s.Error = msg
 }
 

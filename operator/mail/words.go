@@ -70,14 +70,14 @@ func receives(s *operator.State, name waggle.MemberName) error {
 	if !ok {
 		return nil // the lead, or a member that waggle does not run
 	}
-	refuse := func(why, hint string) error {
-		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Hint: hint}
+	refuse := func(why string, next operator.Step) error {
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Next: next.With()}
 	}
 	switch {
 	case m.Left != nil:
-		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), "waggle status shows who is there")
+		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), operator.NextWhoIsThere)
 	case m.State() == control.Terminated:
-		return refuse("it has agreed to shut down", "waggle status shows who is there")
+		return refuse("it has agreed to shut down", operator.NextWhoIsThere)
 	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
 		return nil // what has died is started again, by whoever leads or by waggle resume
 	}
@@ -86,7 +86,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 		if m.Died != nil && m.Died.GaveUp {
 			why = fmt.Sprintf("its process %d is gone; it was started again too often, and is given up", m.Process.ID.PID)
 		}
-		return refuse(why, "waggle status says how it ended")
+		return refuse(why, operator.NextHowItEnded)
 	}
 	return nil
 }
@@ -187,7 +187,7 @@ func untaken(s *operator.State, o *control.Order) error {
 
 func tooLate(o *control.Order) error {
 	return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: fmt.Sprintf("too late: %s has taken %s already", o.Mail.To, o.MsgID),
-		Hint: "waggle msg show " + o.MsgID}
+		Next: operator.Next{Step: operator.NextShowMessage, ID: o.MsgID}}
 }
 
 // pull takes words out of the mailbox of a recipient that has no journal here.
@@ -195,7 +195,7 @@ func tooLate(o *control.Order) error {
 func (o Operator) pull(ctx context.Context, s *operator.State, ord *control.Order) error {
 	if s.JournalName == operator.OwnJournal && ord.Mail.To == waggle.Lead {
 		return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
-			Hint: "send another message"}
+			Advice: "send another message"}
 	}
 	gone, err := o.unwrite(ctx, s, ord)
 	if err != nil {
@@ -309,9 +309,9 @@ func (o Operator) steeringGuard(ctx context.Context, s *operator.State, led bool
 	switch {
 	case !led:
 		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: "another program leads this team, and nothing here can reach into its members' turns",
-			Hint: "send it without --priority"}
+			Next: operator.NextSendPlain.With()}
 	case m.As != "":
-		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: "only the lead's own words go by " + string(m.Priority), Hint: "--as never carries authority; leave it out"}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: "only the lead's own words go by " + string(m.Priority), Next: operator.NextSendAsLead.With()}
 	}
 	return o.Guard(ctx, s, what)
 }

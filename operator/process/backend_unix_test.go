@@ -79,7 +79,7 @@ func TestResolveBackend(t *testing.T) {
 		if c.hint != "" {
 			kind(t, c.name, err, operator.Failed)
 			var e *operator.Error
-			if !errors.As(err, &e) || !strings.Contains(e.Hint, c.hint) {
+			if !errors.As(err, &e) || !strings.Contains(e.Advice, c.hint) {
 				t.Errorf("%s: %v does not hint at %q", c.name, err, c.hint)
 			}
 		}

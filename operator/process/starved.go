@@ -23,7 +23,7 @@ func lack(err error) error { return cmp.Or(poll.Lack(err), err) }
 func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *control.Member, so StopOptions, why error) (*MemberEnd, error) {
 	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and nothing can be recorded: %v", m.Name, p.ID.PID, lack(why)),
-			Hint: "waggle down --force " + string(s.Team) + " ends the team with that process"}
+			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
 	}
 	rung, err := o.EndWreckedMember(ctx, s, m)
 	if err != nil {

@@ -171,7 +171,7 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 			return rung, st.let(ctx, rung) // nobody else says it
 		case !st.o.Minter.Now().Before(until):
 			return "", &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, which has not ended it", st.m.Name, st.m.Process.ID.PID),
-				Hint: "waggle down ends the team with that process"}
+				Next: operator.NextDownWithProcess.With()}
 		}
 		select {
 		case <-ctx.Done():
@@ -211,7 +211,7 @@ func notOurs(m *control.Member, err error) error {
 		return err
 	}
 	return &operator.Error{Kind: operator.Refused, Op: "stop", Msg: fmt.Sprintf("%s is not ended: %v", m.Name, err),
-		Hint: "this command runs inside of it, or somebody else runs it: end it where it was started"}
+		Advice: "this command runs inside of it, or somebody else runs it: end it where it was started"}
 }
 
 // let records the end of the member, and gives back what it held.
@@ -349,7 +349,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 		if o.Await(ctx, leaseWait, func() bool { led, err := o.IsLed(s); return err == nil && !led }) {
 			return false, nil // it only passed
 		}
-		return false, &operator.Error{Kind: operator.Locked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Hint: "end that program first"}
+		return false, &operator.Error{Kind: operator.Locked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Advice: "end that program first"}
 	}
 	grace := cmp.Or(so.Grace, GraceUsual)
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {

@@ -288,7 +288,7 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 	Sweeps(s, so.Tell)
 	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Broken),
-			Hint: "waggle down --force " + string(s.Team) + " ends the team with that process"}
+			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
 	}
 	rung, err := o.EndWreckedMember(ctx, s, m)
 	if err != nil {

@@ -56,7 +56,7 @@ type RunOptions struct {
 // applies").
 func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Report, error) {
 	if len(f.Tasks) == 0 {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Hint: f.Path}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Advice: f.Path}
 	}
 	if err := o.allowed(f, "run"); err != nil {
 		return nil, err

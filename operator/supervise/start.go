@@ -219,7 +219,7 @@ func exitText(e spawn.Exit) string {
 // startFailed is an error with the end of the member's log.
 func (o Operator) startFailed(kind operator.Kind, s *operator.State, st *started, why string) error {
 	dir := o.Root.MemberDir(s.Team, st.member.Name)
-	e := &operator.Error{Kind: kind, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Hint: "its log is " + filepath.Join(dir, "output.log")}
+	e := &operator.Error{Kind: kind, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Advice: "its log is " + filepath.Join(dir, "output.log")}
 	if tail := LastLines(filepath.Join(dir, "output.log"), 3); tail != "" {
 		e.Msg += ": " + tail
 	}
@@ -295,7 +295,7 @@ func (r *readiness) judge(st *started, got *control.Ready, accept bool, note fun
 		note(operator.Note{What: "accepted", Member: string(m.Name), Text: strings.Join(e.Differs, "; ")})
 		return nil
 	}
-	return &operator.Error{Kind: operator.Refused, Op: "start", Err: e, Hint: "--accept takes it as it is"}
+	return &operator.Error{Kind: operator.Refused, Op: "start", Err: e, Next: operator.NextAccept.With()}
 }
 
 func readyText(r *control.Ready) string {

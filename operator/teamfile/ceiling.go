@@ -98,7 +98,7 @@ func (f *File) Under(c *control.Ceiling) error {
 		return nil
 	}
 	return &operator.Error{Kind: operator.Refused, Op: "run", Err: errors.Join(check.errs...),
-		Hint: "take it out of the team file; the ceiling is yours and stands in " + c.File}
+		Advice: "take it out of the team file; the ceiling is yours and stands in " + c.File}
 }
 
 // under checks a policy of the file line by line.

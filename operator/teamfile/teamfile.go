@@ -209,10 +209,10 @@ func ReadFile(path string) (*File, error) {
 	}
 	info, err := os.Stat(abs)
 	if err == nil && info.IsDir() {
-		return nil, &operator.Error{Kind: operator.Usage, Op: "team file", Msg: path + " is a directory", Hint: "name the file in it: " + filepath.Join(path, "waggle.yaml")}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "team file", Msg: path + " is a directory", Advice: "name the file in it: " + filepath.Join(path, "waggle.yaml")}
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &operator.Error{Kind: operator.NotFound, Op: "team file", Msg: "there is no " + path, Hint: "waggle init writes one"}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "team file", Msg: "there is no " + path, Next: operator.NextInit.With()}
 	}
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.Failed, Op: "team file", Err: err}

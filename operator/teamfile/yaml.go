@@ -71,7 +71,7 @@ func parseYAML(op, path string, data []byte) (*ast.File, error) {
 // TooLarge refuses a file above operator.MaxYAML.
 func TooLarge(op, path string) error {
 	return &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%s: more than %d bytes", path, operator.MaxYAML),
-		Hint: "long texts belong into files that the commands name"}
+		Advice: "long texts belong into files that the commands name"}
 }
 
 // refused is why a text is not parsed.

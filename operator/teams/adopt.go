@@ -126,7 +126,7 @@ func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, 
 // adoptable identifies a process, and says why it may not be brought in.
 func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (spawn.Identity, error) {
 	refuse := func(hint, format string, args ...any) (spawn.Identity, error) {
-		return spawn.Identity{}, &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Hint: hint}
+		return spawn.Identity{}, &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Advice: hint}
 	}
 	switch {
 	case pid < 1:
@@ -143,7 +143,7 @@ func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (sp
 	}
 	switch {
 	case errors.Is(err, spawn.ErrGone), err == nil && life == spawn.Gone:
-		return spawn.Identity{}, &operator.Error{Kind: operator.NotFound, Op: "adopt", Msg: fmt.Sprintf("process %d is gone", pid), Hint: "ps -u $USER lists what runs"}
+		return spawn.Identity{}, &operator.Error{Kind: operator.NotFound, Op: "adopt", Msg: fmt.Sprintf("process %d is gone", pid), Advice: "ps -u $USER lists what runs"}
 	case err != nil:
 		return spawn.Identity{}, err
 	}
@@ -192,7 +192,7 @@ func taken(l *control.Leader, name waggle.TeamName, id spawn.Identity) error {
 	for _, m := range l.Live() {
 		if m.Process != nil && same(m.Process.ID) {
 			return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d is member %s of team %s already", id.PID, m.Name, name),
-				Hint: "waggle why " + string(m.Name) + " --team " + string(name)}
+				Next: operator.Next{Step: operator.NextWhy, Team: name, Member: m.Name}}
 		}
 	}
 	return nil
@@ -213,7 +213,7 @@ func (o Operator) above(id spawn.Identity) (bool, error) {
 func (o Operator) sessionProcess(ctx context.Context, session string) (int, error) {
 	id, err := uuid.Parse(session)
 	if err != nil {
-		return 0, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Hint: "it is a UUID, as /status of the session shows it"}
+		return 0, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Advice: "it is a UUID, as /status of the session shows it"}
 	}
 	names, err := o.Root.Names()
 	if err != nil {
@@ -246,7 +246,7 @@ func (o Operator) sessionProcess(ctx context.Context, session string) (int, erro
 		}
 	}
 	return 0, &operator.Error{Kind: operator.NotFound, Op: "adopt", Msg: fmt.Sprintf("no process of session %s was found; looked at %s, and at the lead's session of %d teams of %s",
-		id, strings.Join(looked, "; "), len(names), o.RootURL), Hint: "a session without agent teams writes no such file: name its process with --pid"}
+		id, strings.Join(looked, "; "), len(names), o.RootURL), Next: operator.NextAdoptPID.With()}
 }
 
 // controls are what can be done with an adopted session.

@@ -97,7 +97,7 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 		_ = os.RemoveAll(dir.Path) // nothing was written there
 		if errors.Is(err, team.ErrExists) {
 			return nil, &operator.Error{Kind: operator.Failed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
-				Hint: "waggle team show " + string(name) + ", or waggle team delete " + string(name), Err: err}
+				Next: operator.Next{Step: operator.NextShowOrDelete, Team: name}, Err: err}
 		}
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func vacant(s *operator.State, name waggle.MemberName) error {
 	for _, m := range s.Lead.Live() {
 		if waggle.SameName(m.Name, name) {
 			return &operator.Error{Kind: operator.Refused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("the name is taken: %s is a member of team %s that has not left, whether or not the registry lists it", m.Name, s.Team),
-				Hint: fmt.Sprintf("waggle stop %s --team %s ends it", m.Name, s.Team)}
+				Next: operator.Next{Step: operator.NextStopMember, Team: s.Team, Member: m.Name}}
 		}
 	}
 	return nil
@@ -245,7 +245,7 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(ope
 	}
 	if led || len(live) > 0 {
 		return &operator.Error{Kind: operator.Locked, Op: "run", Msg: fmt.Sprintf("team %s is live: %s", name, who(live, led)),
-			Hint: "waggle status --team " + string(name) + "; waggle down " + string(name) + " ends it"}
+			Next: operator.Next{Step: operator.NextStatusOrDown, Team: name}}
 	}
 	left := interrupted(s)
 	place, err := process.Of(o.Operator).Archive(ctx, s, control.LeftReplaced)
@@ -259,7 +259,7 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(ope
 // journal is.
 func unknown(op string, name waggle.TeamName) error {
 	return &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
-		Hint: fmt.Sprintf("waggle team delete %s --archive puts its files away and frees the name; or give the team in the file another name", name)}
+		Next: operator.Next{Step: operator.NextFreeName, Team: name}}
 }
 
 // interrupted says what a team holds that was cut short, "" when there is nothing.

@@ -44,9 +44,9 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	case err != nil:
 		return nil, err
 	case led != nil:
-		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: fmt.Sprintf("waggle leads team %s itself", name), Hint: "waggle spawn starts a member in it"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: fmt.Sprintf("waggle leads team %s itself", name), Next: operator.NextSpawn.With()}
 	case len(n.Command) == 0:
-		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Hint: "waggle guest NAME -- COMMAND"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Next: operator.NextGuest.With()}
 	}
 	spec, err := teamfile.AgentSpec("exec", n.Command)
 	if err != nil {
@@ -89,7 +89,7 @@ func (o Operator) guestEntry(ctx context.Context, s *operator.State, cfg *team.C
 		return false, nil
 	case listed:
 		return false, &operator.Error{Kind: operator.Refused, Op: "guest", Msg: fmt.Sprintf("%s in team %s was not registered here: it is another program's member", n.Name, cfg.Name),
-			Hint: "take another name"}
+			Advice: "take another name"}
 	}
 	_, _, err = mail.Of(o.Operator).Register(ctx, cfg.Name, team.Member{Name: n.Name, AgentType: "general-purpose", Cwd: n.Cwd, JoinedAt: o.Minter.Now(), Subscriptions: []string{}}, false)
 	return err == nil, err

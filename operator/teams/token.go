@@ -92,7 +92,7 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 // and not after it expired.
 func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State, added team.Member, i control.Instance, err error) {
 	refuse := func(why string) error {
-		return &operator.Error{Kind: operator.Refused, Op: "join", Msg: why, Hint: "the operator makes one with waggle team token NAME"}
+		return &operator.Error{Kind: operator.Refused, Op: "join", Msg: why, Next: operator.NextToken.With()}
 	}
 	teamName, secret, ok := strings.Cut(strings.TrimSpace(token), ":")
 	name, err := waggle.ParseTeam(teamName)
