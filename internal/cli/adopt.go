@@ -44,6 +44,7 @@ member's from then on, so that you decide from another terminal.
 			if err != nil {
 				return err
 			}
+			spellControls(got.Controls)
 			if a.flags.json {
 				return a.document(got)
 			}

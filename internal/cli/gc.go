@@ -56,6 +56,7 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 			if err != nil {
 				return err
 			}
+			spellKept(c.Kept)
 			return a.sayCollected(c, yes)
 		},
 	}

@@ -20,6 +20,16 @@ func stepText(n operator.Next) string {
 	return strings.NewReplacer("{team}", string(n.Team), "{member}", string(n.Member), "{id}", n.ID, "{text}", n.Text).Replace(steps[n.Step])
 }
 
+// sentence is a text of the packages below with the step that goes with it. A step that
+// begins with a mark of punctuation brings its own.
+func sentence(text string, n operator.Next) string {
+	step := stepText(n)
+	if text != "" && step != "" && !strings.ContainsAny(step[:1], ",:") {
+		text += "; "
+	}
+	return text + step
+}
+
 // waysOn is what a person can do about a leader's journal that is broken, apart from
 // putting it back.
 func waysOn(team string) string {
@@ -32,6 +42,7 @@ var steps = map[operator.Step]string{
 	operator.NextStatus:       "waggle status --team {team}",
 	operator.NextStatusTeam:   "waggle status {team}",
 	operator.NextStatusNow:    "waggle status shows how it is now",
+	operator.NextStatusNames:  ", waggle status names them",
 	operator.NextStatusLater:  "waggle status --team {team} shows it when it is there",
 	operator.NextStatusOrDown: "waggle status --team {team}; waggle down {team} ends it",
 	operator.NextAwaitEnd:     "wait for the end of it: waggle status",
@@ -42,6 +53,8 @@ var steps = map[operator.Step]string{
 	operator.NextShowMembers:  "waggle team show",
 	operator.NextWhy:          "waggle why {member} --team {team}",
 	operator.NextWhyRestart:   "waggle why {member} says more; it is started again as its restart policy says",
+	operator.NextWhyMember:    "waggle why {member}",
+	operator.NextPeek:         "waggle peek {member}",
 	operator.NextState:        "--state says where records lie",
 	operator.NextNameTeam:     "--team NAME",
 	operator.NextOtherTeam:    "--team {team}",
@@ -57,6 +70,9 @@ var steps = map[operator.Step]string{
 	operator.NextDownOnly:           "waggle down ends the team",
 	operator.NextDownWithProcess:    "waggle down ends the team with that process",
 	operator.NextDownForce:          "waggle down --force {team} ends the team with that process",
+	operator.NextDownForceIt:        "waggle down --force {team} ends it",
+	operator.NextDownAgain:          "waggle down {team} again when there is room frees the name",
+	operator.NextResumeOrDown:       "waggle resume {team} brings it back, waggle down {team} ends it",
 	operator.NextDownForceOrPutBack: "waggle down --force {team} ends what runs and frees the name; put the file back to go on",
 	operator.NextAcknowledge:        "waggle audit verify {team} names the line; waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name",
 	operator.NextShowOrDelete:       "waggle team show {team}, or waggle team delete {team}",
@@ -72,9 +88,13 @@ var steps = map[operator.Step]string{
 	operator.NextSpawnAgain:     "waggle spawn {member} starts it anew",
 	operator.NextSpawnProcess:   "say --backend process, or name the member in the team file",
 	operator.NextStopMember:     "waggle stop {member} --team {team} ends it",
+	operator.NextStopAgain:      "waggle stop {member} again when there is room",
 	operator.NextGuest:          "waggle guest NAME -- COMMAND",
 	operator.NextToken:          "the operator makes one with waggle team token NAME",
 	operator.NextAdoptPID:       "a session without agent teams writes no such file: name its process with --pid",
+	operator.NextAdoptedStatus:  ": waggle status --team {team}",
+	operator.NextAdoptedSend:    "waggle send {member} --team {team} puts them into {text}; the session sees them when something in it reads that file (waggle inbox {member} --team {team})",
+	operator.NextAdoptedAnswers: "what is sent from below its process with waggle send is this member's, and has no authority",
 	operator.NextRegister:       "waggle team add NAME --team {team} registers a member to speak as",
 	operator.NextRegisterOrLead: "leave out --as to speak as the lead, or waggle team add {member}",
 	operator.NextSpeakAs:        "name one with --as",
@@ -84,6 +104,8 @@ var steps = map[operator.Step]string{
 	operator.NextListOwners:        "waggle task list shows who has them",
 	operator.NextAddTask:           "waggle task add makes a new one",
 	operator.NextAssignTask:        "waggle task assign {id} {member}",
+	operator.NextOrderTask:         ": waggle task assign {id} {member}",
+	operator.NextConfirmTask:       "you say so with waggle task done {id}",
 	operator.NextClaimTask:         "waggle task claim {id} --as NAME",
 	operator.NextFinishTask:        "waggle task done {id}",
 	operator.NextReleaseOne:        "waggle task release ID gives back one task",
@@ -96,6 +118,7 @@ var steps = map[operator.Step]string{
 	operator.NextPending:        "waggle pending shows what waits",
 	operator.NextPendingAgain:   "look again: waggle pending",
 	operator.NextShow:           "waggle show {id}",
+	operator.NextExplain:        "waggle policy explain {id}",
 	operator.NextShowAgain:      "look again: waggle show {id}",
 	operator.NextShowThenDecide: "waggle show {id}, then approve or deny it",
 	operator.NextShowOptions:    "waggle show {id} lists the options",

@@ -137,5 +137,5 @@ func (a *App) sayNote(n operator.Note) {
 	default:
 		what = faint(what)
 	}
-	a.talk("%s %s %s", bold(operator.Visible(n.Member)), what, operator.Visible(n.Text))
+	a.talk("%s %s %s", bold(operator.Visible(n.Member)), what, operator.Visible(sentence(n.Text, n.Next)))
 }

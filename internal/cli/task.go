@@ -89,6 +89,7 @@ func (a *App) owner(op string) (waggle.MemberName, error) {
 // sayTask tells what became of a task.
 func (a *App) sayTask(r *board.TaskResult, format string, args ...any) error {
 	if a.flags.json {
+		spellTask(&r.Task)
 		return a.document(r)
 	}
 	s := fmt.Sprintf(format, args...)
@@ -321,6 +322,7 @@ func (a *App) taskLinks(cmd *cobra.Command, id string, add, drop []task.ID, all 
 		return err
 	}
 	if a.flags.json {
+		spellTask(&r.Task)
 		return a.document(r)
 	}
 	after := "no other"
@@ -448,6 +450,9 @@ func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
 		results = append(results, r)
 	}
 	if a.flags.json && (err == nil || len(results) > 0) {
+		for _, r := range results {
+			spellTask(&r.Task)
+		}
 		return errors.Join(err, a.document(map[string]any{"results": results}))
 	}
 	for _, r := range results {

@@ -29,7 +29,8 @@ type TaskView struct {
 	WaitsFor  []task.ID   `json:"waits_for"`  // those
 	// Note says what the board does not: that its last run failed and how, who
 	// gave it back, that nobody was told to do it.
-	Note string `json:"note"`
+	Note string        `json:"note"`
+	Do   operator.Next `json:"-"` // what Note wants done
 }
 
 // TaskList is a team's list.
@@ -177,8 +178,9 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
 
 func (b *board) view(t task.Task, waits []task.ID) TaskView {
+	note, do := b.note(t)
 	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, BlockedBy: ids(t.BlockedBy),
-		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: b.note(t)}
+		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: note, Do: do}
 }
 
 // viewNow is view for a task whose blockers have still to be read.
@@ -203,35 +205,36 @@ func (b *board) order(id task.ID) (*control.Order, *control.Member, bool) {
 	return order, m, ok
 }
 
-// note says what the board does not.
-func (b *board) note(t task.Task) string {
+// note says what the board does not, and what to do about it.
+func (b *board) note(t task.Task) (string, operator.Next) {
+	none := operator.Next{}
 	if t.Status == task.Completed {
-		return ""
+		return "", none
 	}
 	if r, ok := t.Released(); ok && t.Owner == "" {
-		return fmt.Sprintf("given back: %s %s", r.From, r.Why)
+		return fmt.Sprintf("given back: %s %s", r.From, r.Why), none
 	}
 	order, m, ok := b.order(t.ID)
 	if ok && waggle.SameName(m.Name, waggle.MemberName(t.Owner)) {
 		switch turn, claim := m.Turns[string(t.ID)], m.Claimed[string(t.ID)]; {
 		case claim != nil && m.Left == nil:
-			return fmt.Sprintf("%s says by file that it is done%s; you say so with waggle task done %s", m.Name, operator.Suffix(claim.Note), t.ID)
+			return fmt.Sprintf("%s says by file that it is done%s", m.Name, operator.Suffix(claim.Note)), operator.Next{Step: operator.NextConfirmTask, ID: string(t.ID)}
 		case turn != nil && turn.Failed:
-			return "failed: " + turn.Note
+			return "failed: " + turn.Note, none
 		case m.Left != nil:
-			return "its owner has ended"
+			return "its owner has ended", none
 		case control.HashText(t.Description) != order.Commanded.Task.SHA256:
-			return "its text is not the one that was assigned: it will not run"
+			return "its text is not the one that was assigned: it will not run", none
 		}
-		return ""
+		return "", none
 	}
 	if b.s == nil || t.Owner == "" {
-		return ""
+		return "", none
 	}
 	if m, ok := b.s.Lead.Member(waggle.MemberName(t.Owner)); ok && m.Left == nil && runsOrdersOnly(m) {
-		return fmt.Sprintf("nobody ordered it: waggle task assign %s %s", t.ID, t.Owner)
+		return "nobody ordered it", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: waggle.MemberName(t.Owner)}
 	}
-	return ""
+	return "", none
 }
 
 // runsOrdersOnly reports a member that does nothing but what it was ordered to:

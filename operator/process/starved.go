@@ -30,7 +30,7 @@ func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *cont
 		return nil, err
 	}
 	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v; waggle stop %s again when there is room", lack(why), m.Name)})
+		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v", lack(why)), Next: operator.Next{Step: operator.NextStopAgain, Member: m.Name}})
 	}
 	how := control.LeftStopped
 	if rung == spawn.RungGone {
@@ -59,7 +59,7 @@ func (o Operator) downUnrecorded(ctx context.Context, s *operator.State, so Stop
 		so.Tell(operator.Note{What: "trouble", Member: "", Text: err.Error()})
 	}
 	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its processes have ended, and that is not on record: %v; waggle down %s again when there is room frees the name", lack(why), s.Team)})
+		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its processes have ended, and that is not on record: %v", lack(why)), Next: operator.Next{Step: operator.NextDownAgain, Team: s.Team}})
 	}
 	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Worktrees: []operator.KeptWorktree{}}
 	for _, m := range mem.Lead.Members {

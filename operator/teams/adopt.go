@@ -48,9 +48,10 @@ type Adopted struct {
 
 // Control is one thing that a person may want to do with a member.
 type Control struct {
-	What string `json:"what"`
-	Can  bool   `json:"can"`
-	How  string `json:"how"` // how, or why not
+	What string        `json:"what"`
+	Can  bool          `json:"can"`
+	How  string        `json:"how"` // how, or why not
+	Do   operator.Next `json:"-"`   // how, where a person has to do it
 }
 
 // Adopt makes a running process of the user's a member of a team that waggle leads,
@@ -251,22 +252,24 @@ func (o Operator) sessionProcess(ctx context.Context, session string) (int, erro
 
 // controls are what can be done with an adopted session.
 func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.Identity) []Control {
-	at := " --team " + string(name)
 	box := ""
 	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {
 		box, _ = b.Path()
 	}
+	do := func(step operator.Step) operator.Next {
+		return operator.Next{Step: step, Team: name, Member: m, Text: box}
+	}
 	return []Control{
-		{"liveness", true, fmt.Sprintf("process %d, with its start time, is watched: waggle status%s", id.PID, at)},
-		{"messages", true, fmt.Sprintf("waggle send %s%s puts them into %s; the session sees them when something in it reads that file (waggle inbox %s%s)", m, at, box, m, at)},
+		{What: "liveness", Can: true, How: fmt.Sprintf("process %d, with its start time, is watched", id.PID), Do: do(operator.NextAdoptedStatus)},
+		{What: "messages", Can: true, Do: do(operator.NextAdoptedSend)},
 		o.ownSocket(id.PID),
-		{"answers", true, "what is sent from below its process with waggle send is this member's, and has no authority"},
-		{"tool calls", false, "they are not asked for and not gated: it does what its own program allows"},
-		{"plans and network", false, "not gated"},
-		{"mode and policy", false, "its own program sets them; what a file says of them is not an order"},
-		{"output", false, "it is not captured; look at its own terminal"},
-		{"stop", false, "waggle never signals it: stop and down ask by message and let it go"},
-		{"restart", false, "waggle did not start it and does not start it again"},
+		{What: "answers", Can: true, Do: do(operator.NextAdoptedAnswers)},
+		{What: "tool calls", How: "they are not asked for and not gated: it does what its own program allows"},
+		{What: "plans and network", How: "not gated"},
+		{What: "mode and policy", How: "its own program sets them; what a file says of them is not an order"},
+		{What: "output", How: "it is not captured; look at its own terminal"},
+		{What: "stop", How: "waggle never signals it: stop and down ask by message and let it go"},
+		{What: "restart", How: "waggle did not start it and does not start it again"},
 	}
 }
 
@@ -280,7 +283,7 @@ func (o Operator) ownSocket(pid int) Control {
 	}
 	path := filepath.Join(dir, "cc-socks", strconv.Itoa(pid)+".sock")
 	if st, err := os.Lstat(path); err == nil && st.Mode().Type() == fs.ModeSocket {
-		return Control{"socket", true, "its own socket is " + path + "; whom it takes messages from there is its own setting"}
+		return Control{What: "socket", Can: true, How: "its own socket is " + path + "; whom it takes messages from there is its own setting"}
 	}
-	return Control{"socket", false, "no socket of it is known: there is no " + path}
+	return Control{What: "socket", How: "no socket of it is known: there is no " + path}
 }
