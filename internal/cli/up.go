@@ -3,16 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
@@ -189,49 +186,12 @@ func (a *App) background(ctx context.Context, op operator.Operator, s *operator.
 	if lo.Whole {
 		args = append(args, "--whole")
 	}
-	log := filepath.Join(s.Dir.Path, "leader.log")
-	p, err := spawn.ProcessBackend().Start(ctx, spawn.Spec{Argv: args, Env: a.Environ, Log: log})
-	if err != nil {
-		return err
+	err := supervise.Of(op).Background(ctx, s, supervise.Background{Argv: args, Env: a.Environ, Note: a.sayNote})
+	var ended *supervise.LeaderEndedError
+	if errors.As(err, &ended) {
+		return &operator.Error{Kind: kindOfExit(ended.Exit.Code), Op: "lead", Err: err, Advice: "its log is " + ended.Log}
 	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	var r progress
-	for {
-		if err := s.Journal.Refresh(ctx); err != nil {
-			return err
-		}
-		r.tell(s, a.sayNote)
-		if l := s.Lead.Led; l != nil && l.Up && l.ID == p.Identity() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
-			return errors.Join(ctx.Err(), err)
-		case <-p.Done():
-			return &operator.Error{Kind: kindOfExit(p.Exit().Code), Op: "lead", Msg: "the process that leads has ended: " + supervise.LastLines(log, 4), Advice: "its log is " + log}
-		case <-tick.C:
-		}
-	}
-}
-
-// progress tells of each member once.
-type progress struct{ seen map[control.Instance]bool }
-
-func (r *progress) tell(s *operator.State, note func(operator.Note)) {
-	if r.seen == nil {
-		r.seen = map[control.Instance]bool{}
-		for _, m := range s.Lead.Live() {
-			r.seen[m.Instance] = m.Process != nil && m.Process.ID.Alive()
-		}
-	}
-	for _, m := range s.Lead.Live() {
-		if m.Process != nil && m.Process.ID.Alive() && !r.seen[m.Instance] {
-			r.seen[m.Instance] = true
-			note(operator.Note{What: "started", Member: string(m.Name), Text: fmt.Sprintf("pid %d, %s", m.Process.ID.PID, m.Backend)})
-		}
-	}
+	return err
 }
 
 // raised says what is up.
