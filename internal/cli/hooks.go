@@ -111,11 +111,11 @@ func (a *App) hooksPath(project bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	top := repositoryTop(cwd)
+	top := claudesettings.RepositoryTop(cwd)
 	if top == "" {
 		return "", &operator.Error{Kind: operator.Usage, Op: "hooks", Msg: "there is no repository at " + cwd + " or above it", Advice: "go into one, or leave --project out"}
 	}
-	local, _ := localSettings(top)
+	local, _ := claudesettings.LocalFiles(top)
 	return local, nil
 }
 

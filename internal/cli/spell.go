@@ -2,6 +2,7 @@ package cli
 
 import (
 	"waggle/operator/board"
+	"waggle/operator/doctor"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/operator/teams"
@@ -21,6 +22,12 @@ func spellKept(ks []process.Kept) {
 func spellControls(cs []teams.Control) {
 	for i := range cs {
 		cs[i].How = sentence(cs[i].How, cs[i].Do)
+	}
+}
+
+func spellFindings(fs []doctor.Finding) {
+	for i := range fs {
+		fs[i].Next = sentence(fs[i].Next, fs[i].Do)
 	}
 }
 
