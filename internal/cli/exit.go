@@ -6,7 +6,7 @@ import (
 	"waggle/operator"
 )
 
-// The exit codes (DESIGN).
+// The exit codes (commands §5).
 const (
 	ExitFailed     = 1
 	ExitUsage      = 2

@@ -8,7 +8,6 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/operatortest"
-	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/policy"
 )
@@ -26,9 +25,7 @@ func TestOpen(t *testing.T) {
 	if got := d.Open(t.Context(), "api", true); len(got) != 0 {
 		t.Errorf("before it asks: %+v", got)
 	}
-	if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "make it", Owner: "ann"}); err != nil {
-		t.Fatal(err)
-	}
+	tm.Order("ann", "make it")
 	tm.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
 	got := d.Open(t.Context(), "api", false)
 	if len(got) != 1 || got[0].Member != "ann" || got[0].Tool != "Bash" || got[0].ID == "" {

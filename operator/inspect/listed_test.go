@@ -9,7 +9,6 @@ import (
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
-	"waggle/operator/teams"
 	"waggle/team"
 )
 
@@ -32,10 +31,7 @@ func TestListed(t *testing.T) {
 // TestPastNames: a team that ended keeps its id, and the name once.
 func TestPastNames(t *testing.T) {
 	op := operatortest.New(t)
-	operatortest.Team(t, op, "api", control.PolicySet{})
-	if _, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	operatortest.Team(t, op, "api", control.PolicySet{}).Delete()
 	operatortest.Team(t, op, "api", control.PolicySet{})
 	got, err := inspect.Of(op).PastNames()
 	if err != nil || len(got) != 2 || got[0].Name != "api" || got[1].Name != "" || got[0].ID == got[1].ID || got[0].Opened == "" {
