@@ -117,7 +117,7 @@ type Outcome struct {
 	Ran *Ran
 }
 
-// Voice carries words to the lead and to peers.
+// Voice sends words to the lead and to peers.
 type Voice interface {
 	Say(ctx context.Context, to, text, summary string) error
 	Progress(ctx context.Context, phase, message string) error
@@ -146,7 +146,7 @@ type Modeled interface {
 	Model() string
 }
 
-// Listener is an Agent that can be given words while a turn of it runs.
+// Listener is an Agent that takes words while one of its turns runs.
 type Listener interface {
 	// Hear is given messages right before the agent's next tool call is asked,
 	// from the goroutine that asks. It returns before anything of the call

@@ -23,7 +23,7 @@ const (
 	Returned = "returned" // it is there again
 )
 
-// News is a change of a team's directory that somebody should hear of.
+// News is a change of a team's directory that is to be logged and journaled.
 type News struct {
 	What  string
 	Path  string
@@ -44,12 +44,12 @@ func (n *News) Tell(log *slog.Logger) {
 	}
 }
 
-// Watched wraps a member's mailbox and notices that the team's directory was removed or replaced: a mailbox whose
-// directory is gone looks empty and nothing more. It keeps what it read last, so
-// that history survives whoever removes the directory. It makes nothing in the wire
-// tree. While the directory is gone it is a mailbox in memory: what its owner fetches
-// from a journal is still received; when the directory is there again, what is left
-// goes there. Methods may be called from several goroutines.
+// Watched wraps a member's mailbox and detects that the team's directory was removed
+// or replaced; a plain mailbox would only look empty then. It keeps the entries that
+// it read last, so that they can be archived. It creates nothing in the wire tree.
+// While the directory is gone it stores entries in memory, so that its owner still
+// receives what it fetches from a journal; when the directory is back, what remains is
+// written there. Methods may be called from several goroutines.
 type Watched struct {
 	store mailbox.Store
 	o     WatchOptions
@@ -190,8 +190,8 @@ func (h *Watched) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 	return list, nil
 }
 
-// Look returns what has happened to the directory since the last look, nil when
-// nothing has. A directory that cannot be looked at is no news.
+// Look returns what happened to the directory since the last call, nil when nothing
+// has. An error of the look itself is not reported as a change.
 func (h *Watched) Look() *News {
 	info, err := h.directory()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -6,8 +6,9 @@ import (
 	"waggle/policy"
 )
 
-// AlarmEntry names an entry of a member's mailbox in the leader's journal, where
-// those of the lead's own have no name before them.
+// AlarmEntry names an entry of a member's mailbox in the leader's journal: the
+// member's name stands before the entry's identity. Entries of the lead's own mailbox
+// have no name before them.
 func AlarmEntry(name waggle.MemberName, entry string) string { return string(name) + " " + entry }
 
 // Alarm judges an entry of a mailbox whose member obeys files (trust: file): it

@@ -66,14 +66,14 @@ type Resolved struct {
 	Path string `json:"path"`
 }
 
-// Script is a file that an interpreter is to run, and what it held.
+// Script is a file that an interpreter is to run, with the hash of its content.
 type Script struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 }
 
-// RealPath is a path as the question spells it, absolute, and where it leads behind
-// links; an empty Real: it could not be resolved.
+// RealPath is a path as the request spells it, absolute, and the path it resolves to;
+// Real is empty when it could not be resolved.
 type RealPath = policy.RealPath
 
 // Sum is the N by which the request is bound.
@@ -97,8 +97,9 @@ func (b Bound) empty() bool {
 	return b.Stdin == "" && len(b.Env) == 0 && !b.Held && b.Program == "" && len(b.Words) == 0 && len(b.Scripts) == 0 && len(b.Paths) == 0
 }
 
-// With is the request with another input. What was found of the programs and paths of
-// the first one says nothing of it; what the command reads is in the input or nothing.
+// With is the request with another input. The programs and paths that were found for
+// the first input are dropped, because they say nothing about the other one; standard
+// input is taken from the new input only.
 func (a Ask) With(input string) Ask {
 	a.Input = input
 	if a.Sum() >= 2 {

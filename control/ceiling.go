@@ -23,7 +23,7 @@ type Ceiling struct {
 	Deny  []policy.Rule `json:"deny,omitzero"` // hold always
 }
 
-// Bounds reports whether it says anything.
+// Bounds reports whether the ceiling sets any limit.
 func (c *Ceiling) Bounds() bool {
 	return c != nil && (c.Mode != "" || c.Allow != nil || len(c.Deny) > 0)
 }
@@ -37,8 +37,9 @@ func (c *Ceiling) Same(o *Ceiling) bool {
 		slices.Equal(c.Allow, o.Allow) && slices.Equal(c.Deny, o.Deny)
 }
 
-// Widest is the widest mode, "" when any may be set. Rules alone could be gone
-// around by a mode, so a limit on rules is one of modes too.
+// Widest is the widest mode that the ceiling permits, "" when it permits any. A
+// ceiling on rules limits modes too, because a wide mode would allow what the rules do
+// not.
 func (c *Ceiling) Widest() policy.Mode {
 	switch {
 	case c == nil:
@@ -49,7 +50,7 @@ func (c *Ceiling) Widest() policy.Mode {
 	return c.Mode
 }
 
-// Meet is the mode that holds where this one was asked for.
+// Meet returns the effective mode under the ceiling for a requested mode.
 func (c *Ceiling) Meet(m policy.Mode) policy.Mode {
 	if w := c.Widest(); w != "" {
 		return cmp.Or(m, policy.ModeDefault).Meet(w)
@@ -98,8 +99,8 @@ func (c *Ceiling) hold(v policy.Verdict, mode policy.Mode, call policy.Call) pol
 	return v
 }
 
-// Beyond names what of a policy the ceiling does not let be: "mode
-// bypassPermissions", "allow Bash".
+// Beyond names what of a policy exceeds the ceiling: "mode bypassPermissions", "allow
+// Bash".
 func (c *Ceiling) Beyond(p policy.Policy) []string {
 	var over []string
 	if m := cmp.Or(p.Mode, policy.ModeDefault); c.Meet(m) != m {
@@ -137,7 +138,7 @@ func (p PolicySet) asks() policy.Policy {
 	return all
 }
 
-// Cut names what of the policy its ceiling keeps from holding.
+// Cut names what of the policy its ceiling makes ineffective.
 func (p PolicySet) Cut() []string { return p.Ceiling.Beyond(p.asks()) }
 
 // beyond refuses a new version that asks for more than its ceiling lets be and than
@@ -155,7 +156,7 @@ func (p PolicySet) beyond(old PolicySet) error {
 	return &CeilingError{Ceiling: p.Ceiling, Over: over}
 }
 
-// CeilingError refuses what goes beyond the user's ceiling.
+// CeilingError reports a policy or a mode that exceeds the user's ceiling.
 type CeilingError struct {
 	Ceiling *Ceiling
 	Over    []string // what, as Beyond names it

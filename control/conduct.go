@@ -6,7 +6,7 @@ import (
 	"waggle"
 )
 
-// Fate is what becomes of a message that a machine judges.
+// Fate is the outcome of a message that a machine judges.
 type Fate string
 
 // The fates.

@@ -26,7 +26,7 @@ const (
 	ErasedOnce   = "another program erased it before its reader took it"
 )
 
-// ChannelOf says how what a Seen holds came.
+// ChannelOf returns the channel of a Seen record: journal or file.
 func (s Seen) ChannelOf() policy.Channel {
 	if s.Channel == "" {
 		return policy.ChannelJournal
@@ -228,8 +228,8 @@ func (l *Leader) mayDecideFile(req *Request, by policy.Role, allow bool) (ok boo
 	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
 }
 
-// Finish drafts that the operator has set a task done; nothing when the member that has
-// it says so itself and is believed.
+// Finish drafts that the operator has set a task done. It drafts nothing when the
+// member's own journal reports completions.
 func (l *Leader) Finish(task string) []journal.Draft {
 	o := l.tasks[task]
 	if o == nil {

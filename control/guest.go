@@ -43,8 +43,8 @@ func (w *Worker) ReceiveFile(in Incoming, l *Leader, now time.Time) []journal.Dr
 	return w.answeredByFile(in, l, now)
 }
 
-// IsWords reports a control entry that a guest's session is given as words: a task is
-// work to read about, and no order.
+// IsWords reports a control entry that a guest's session is given as words: a
+// task_assignment is text to read there, and no order.
 func (in Incoming) IsWords() bool { return in.Decoded.Kind == waggle.KindTaskAssignment }
 
 func (w *Worker) askedToGo(in Incoming, id waggle.RequestID) []journal.Draft {

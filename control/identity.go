@@ -53,8 +53,8 @@ func answerOf(k waggle.Kind) waggle.Kind {
 	return waggle.KindPermissionResponse
 }
 
-// HashText is the SHA-256, in hex, of a message's text: what ties an entry in a
-// mailbox to a record in a journal.
+// HashText is the SHA-256, in hex, of a message's text. It pairs an entry of a mailbox
+// with a record of a journal.
 func HashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])

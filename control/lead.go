@@ -68,7 +68,7 @@ func (l *Leader) byOperator(req *Request, d policy.Decider) bool {
 	return m != nil && m.Leads() && (d == policy.DecideLeader || d == policy.DecideTwo)
 }
 
-// SpokeTo reports words to a member after a moment.
+// SpokeTo reports whether words were sent to a member after a time.
 func (w *Worker) SpokeTo(name waggle.MemberName, after time.Time) bool {
 	return w.spoke[name].After(after)
 }

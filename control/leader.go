@@ -83,8 +83,8 @@ type DivergedAt struct {
 	Seq journal.Seq
 }
 
-// IgnoredAt is a record that had no effect: whoever wrote it had no right to, or
-// what it decides is decided.
+// IgnoredAt is a record without effect: its writer had no right to it, or its request
+// was decided already.
 type IgnoredAt struct {
 	Seq  journal.Seq
 	Kind string

@@ -13,7 +13,7 @@ import (
 	"waggle/policy"
 )
 
-// Verdict is somebody's answer to a question.
+// Verdict is one principal's answer to a question.
 type Verdict struct {
 	Key
 	Digest  Digest // what was shown; at least its first 16 digits
@@ -325,8 +325,8 @@ func answerTo(req *Request, v Verdict, now time.Time) waggle.Payload {
 	return p
 }
 
-// Due lists the answers that nobody has to be asked for: deadlines that passed,
-// questions of a team that nobody attends, and what the rules or auto decide.
+// Due lists the decisions that need no person: deadlines that passed, questions of an
+// unattended team, and those of the rules and of auto.
 func (l *Leader) Due(now time.Time) []Verdict {
 	var vs []Verdict
 	for _, r := range l.pending {
@@ -362,7 +362,7 @@ func (l *Leader) byRules(r *Request, v *Verdict, now time.Time) bool {
 	return true
 }
 
-// Ending lists the denials that a team owes its open questions when it ends.
+// Ending lists the denials that are due for open questions when a team ends.
 func (l *Leader) Ending() []Verdict {
 	var vs []Verdict
 	for _, r := range l.pending {

@@ -134,8 +134,8 @@ func (r *Restart) next(deaths []time.Time, fresh bool, now time.Time) (at *time.
 	return &t, false
 }
 
-// Stop drafts that a member's processes are being ended; nothing when that is on
-// record.
+// Stop drafts that a member's processes are being ended. It drafts nothing when that
+// record exists.
 func (l *Leader) Stop(m *Member, why string) []journal.Draft {
 	if m.Left != nil || m.Stopping != nil {
 		return nil
@@ -143,7 +143,8 @@ func (l *Leader) Stop(m *Member, why string) []journal.Draft {
 	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: why}}}
 }
 
-// Stopped drafts what ended a member's processes, for whoever leads to let it go.
+// Stopped drafts the record of the step that ended a member's processes. The process
+// that leads then records the member as left.
 func (l *Leader) Stopped(m *Member, step string) []journal.Draft {
 	if m.Left != nil || m.Stopping == nil || m.Stopping.Step != "" {
 		return nil
@@ -151,8 +152,8 @@ func (l *Leader) Stopped(m *Member, step string) []journal.Draft {
 	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: m.Stopping.Why, Step: step}}}
 }
 
-// How names the end of a member whose process is gone: what it approved, what was
-// done to it, or that it died.
+// How names how the membership of a member whose process is gone ends: it approved a
+// shutdown, it was stopped, or it died.
 func (m *Member) How() string {
 	switch {
 	case m.Approved:

@@ -135,7 +135,7 @@ func (l *Leader) AskShutdown(m *Member, reason string, by policy.Role, mint Mint
 		waggle.ShutdownRequest{RequestID: string(id), From: string(waggle.Lead), Reason: reason, Timestamp: waggle.FormatTime(mint.Now)}, mint)
 }
 
-// Let records that a member has ended, and closes what it still asked (L8).
+// Let drafts that a member has left, and closes its open requests (L8).
 func (l *Leader) Let(m *Member, how, detail string) []journal.Draft {
 	if m.Left != nil {
 		return nil

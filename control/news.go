@@ -9,7 +9,7 @@ import (
 	"waggle/journal"
 )
 
-// Tiding says why a member's status is worth a turn of the lead's session.
+// Tiding is the reason why a member's status starts a turn of the lead's session.
 type Tiding string
 
 // A status message moves the leader's record of its member, every time. It is told
@@ -23,7 +23,7 @@ const (
 	TidingAllIdle Tiding = "all idle" // nobody works any more, once for what the lead gave
 )
 
-// News is one thing to tell the lead's session.
+// News is one event that the lead's session is told.
 type News struct {
 	Seq    journal.Seq       `json:"seq"` // the record that made it news
 	Time   time.Time         `json:"time"`

@@ -111,7 +111,7 @@ type PolicySet struct {
 	Ceiling *Ceiling `json:"ceiling,omitempty"`
 }
 
-// Joined makes a member.
+// Joined is the start of a membership.
 type Joined struct {
 	Instance Instance          `json:"instance"`
 	Name     waggle.MemberName `json:"name"`
@@ -153,7 +153,7 @@ type Process struct {
 	Log      string         `json:"log,omitempty"`
 }
 
-// Restart says what becomes of a member whose process has died while somebody leads.
+// Restart is the policy for a member whose process died while a process leads.
 type Restart struct {
 	Most    int   `json:"most"`       // so many deaths within Window end it
 	Window  int64 `json:"window_ms"`  // milliseconds
@@ -170,8 +170,8 @@ type LeadingProcess struct {
 	Version  string         `json:"version,omitempty"`
 }
 
-// Died says that the process of a start is gone without a handshake. The member
-// stays: what it was told and asked waits for its next start, or for its end.
+// Died records that the process of a start is gone without a handshake. The member
+// stays: its orders and questions wait for its next start or its end.
 type Died struct {
 	Instance Instance `json:"instance"`
 	Epoch    uint64   `json:"epoch"` // 0: it had not come up
@@ -182,28 +182,28 @@ type Died struct {
 	GaveUp  bool       `json:"gave_up,omitempty"`    // it was started again too often
 }
 
-// Stopping says, before the first signal, that the operator ends a member's
-// processes: what is found gone after it was stopped, not dead, and is not started
-// again.
+// Stopping is recorded before the first signal, when the operator ends a member's
+// processes. A process that is found gone after it counts as stopped, not as dead, and
+// is not restarted.
 type Stopping struct {
 	Instance Instance `json:"instance"`
 	Why      string   `json:"why"`
 	Step     string   `json:"step,omitempty"` // once they are gone: the hardest that was needed (package spawn)
 }
 
-// Ending says that the operator ends the team: whoever leads does it.
+// Ending records that the operator ends the team; the process that leads does it.
 type Ending struct {
 	Reason string `json:"reason"`
 	Grace  int64  `json:"grace_ms"`        // for members to end by handshake, in milliseconds
 	Force  bool   `json:"force,omitempty"` // no handshake
 }
 
-// Detached says that the operator wants the process that leads to go on without a
+// Detached records that the operator wants the process that leads to go on without a
 // terminal.
 type Detached struct{}
 
-// Ready is what a start of a worker found itself to be, appended by it when it has
-// applied what it was told about itself and takes work from now on.
+// Ready is what a start of a worker found itself to be. The worker appends it after it
+// has applied its orders about itself, and takes work from then on.
 type Ready struct {
 	Epoch  uint64      `json:"epoch"`
 	Agent  string      `json:"agent"`
@@ -226,7 +226,7 @@ const (
 	LeftReleased  = "released"  // waggle does not run it, and it goes on
 )
 
-// Left ends a membership.
+// Left is the end of a membership.
 type Left struct {
 	Instance Instance `json:"instance"`
 	How      string   `json:"how"`
@@ -324,7 +324,7 @@ type Task struct {
 	PlanRequired bool   `json:"plan_required,omitempty"`
 }
 
-// Sent says that the mail of an earlier record is in the mailbox.
+// Sent records that the mail of an earlier record is in the mailbox.
 type Sent struct {
 	Ref uint64 `json:"ref"` // seq of the decided or commanded record
 	// File is the time of the mailbox's file when the mail was in it, Unix nanoseconds; 0:
@@ -334,7 +334,7 @@ type Sent struct {
 	Again string `json:"again,omitempty"`
 }
 
-// Closed says that a request or command had its effect, or never will.
+// Closed records that a request or command had its effect, or never will.
 type Closed struct {
 	Ref      uint64 `json:"ref,omitempty"` // seq of the decided or commanded record
 	Key      *Key   `json:"key,omitempty"` // of a request that was abandoned
@@ -361,14 +361,14 @@ type Diverged struct {
 	Why      string   `json:"why"`
 }
 
-// Acknowledged lifts a divergence, or lets a team go on without what lay behind the break
-// of a journal: the operator has looked.
+// Acknowledged lifts a divergence, or lets a team go on without the records after the
+// break of a journal. Only the operator appends it.
 type Acknowledged struct {
 	Ref   uint64      `json:"ref"`             // seq of the diverged record; 0 with Break
 	Break *KnownBreak `json:"break,omitempty"` // what was lost
 }
 
-// KnownBreak is a break that the operator has looked at. What lay behind it has no
+// KnownBreak is a break that the operator has acknowledged. Records after it have no
 // effect any more.
 type KnownBreak struct {
 	Journal journal.Name `json:"journal"`        // the leader's, or that of an instance
@@ -382,8 +382,8 @@ type KnownBreak struct {
 	Kept    string       `json:"kept,omitempty"` // the directory below the team's that holds the journal as it was
 }
 
-// Noticed is something about the team's files that somebody should hear of. It
-// changes no state.
+// Noticed is an event about the team's files that is logged and journaled. It changes
+// no state.
 type Noticed struct {
 	What  string `json:"what"` // of the team's directory: vanished, replaced, returned
 	Path  string `json:"path"`
@@ -394,14 +394,14 @@ type Noticed struct {
 // Missing reports that the team's directory is gone. n may be nil.
 func (n *Noticed) Missing() bool { return n != nil && n.What == "vanished" }
 
-// Done says that the operator has set a task done that a member has which speaks by
-// file: what such a member says itself completes nothing.
+// Done records that the operator has set the task of a member that speaks by file to
+// done. A report of such a member completes nothing.
 type Done struct {
 	Ref  uint64 `json:"ref"` // seq of the order to do it
 	Task string `json:"task"`
 }
 
-// Ended ends the team.
+// Ended is the end of the team.
 type Ended struct {
 	How string `json:"how"`
 }
@@ -455,8 +455,9 @@ type Answered struct {
 	Channel policy.Channel `json:"channel,omitempty"`
 }
 
-// Started is the moment of truth: it uses up the grant. For a plan or a host, it
-// claims an approval that came after the session had stopped waiting.
+// Started claims the grant of a tool call: it is appended before the tool runs, and
+// uses the grant up. For a plan or a host it claims an approval that came after the
+// session had stopped waiting.
 type Started struct {
 	Key
 	Digest Digest `json:"digest"` // of what runs
@@ -473,7 +474,7 @@ type Finished struct {
 	Error    string `json:"error,omitempty"`
 }
 
-// UnknownEnd marks a call that was started and whose end nobody saw. It is never
+// UnknownEnd marks a call that was started and whose end is not recorded. It is never
 // run again.
 type UnknownEnd struct {
 	Key

@@ -36,8 +36,9 @@ func (w *Worker) Supersede(l *Leader) []journal.Draft {
 	return ds
 }
 
-// Revoke takes the allow of a call back that was not started: what was found when it was
-// asked is not so any more. Nothing when there is none.
+// Revoke takes back the allow of a call that was not started, because the facts that
+// were recorded with the request have changed. It drafts nothing when there is no such
+// allow.
 func (w *Worker) Revoke(k Key, why string) []journal.Draft {
 	c, ok := w.byKey[k]
 	if !ok || !c.revocable() {

@@ -13,7 +13,7 @@ import (
 	"waggle/journal"
 )
 
-// Mint is what a step may not make itself: the time, and fresh names.
+// Mint gives a step the time and fresh ids, which it must not make itself.
 type Mint struct {
 	Now   time.Time
 	MsgID string // UUID v4 for the message the step composes
@@ -44,7 +44,7 @@ type Incoming struct {
 	Decoded  waggle.Decoded
 }
 
-// SHA256 ties the entry to a record.
+// SHA256 is the hash by which the entry is paired with a record.
 func (in Incoming) SHA256() string { return HashText(in.Envelope.Text) }
 
 // IsControl reports whether an entry claims to be more than words: a known kind,

@@ -30,7 +30,7 @@ const (
 	ShutdownRequested State = "shutdown_requested"
 )
 
-// Event is what moves a machine.
+// Event is what causes a transition.
 type Event string
 
 // Events of the worker.

@@ -27,7 +27,7 @@ type Words struct {
 	Mail       *Mail       `json:"mail"`
 }
 
-// Heard says what a session was given in the middle of a turn.
+// Heard records words that a session was given in the middle of a turn.
 type Heard struct {
 	Entries []string `json:"entries"` // mailbox ids
 }
@@ -98,8 +98,8 @@ func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w Wor
 	return append(ds, more...), err
 }
 
-// Unsay takes words back: a worker that has not taken them never will. Words that
-// are closed are refused with a *RefusedError that says how they came out.
+// Unsay withdraws words: a worker that has not taken them never will. Words that are
+// closed are refused with a *RefusedError that names how they were closed.
 func (l *Leader) Unsay(o *Order, evidence string) ([]journal.Draft, error) {
 	if o.Closed {
 		why := o.End
@@ -111,7 +111,7 @@ func (l *Leader) Unsay(o *Order, evidence string) ([]journal.Draft, error) {
 	return []journal.Draft{{Kind: RecClosed, Must: true, Body: Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
 }
 
-// Lapse drafts the end of words that nobody was given in time.
+// Lapse drafts the expiry of words that were not delivered in time.
 func (l *Leader) Lapse(now time.Time) []journal.Draft {
 	var ds []journal.Draft
 	for _, o := range l.open {
@@ -137,11 +137,11 @@ func (l *Leader) Spoken(entry string) *Order {
 	return l.words[hash]
 }
 
-// OrderAt finds what was put on its way by the record with this seq.
+// OrderAt finds the order or the words of the record with this seq.
 func (l *Leader) OrderAt(seq journal.Seq) *Order { return l.orders[seq] }
 
-// Unsaid says why an entry is not to be delivered: its words were taken back,
-// replaced, or are too old. "": nothing speaks against it.
+// Unsaid returns why an entry is not to be delivered: its words were withdrawn,
+// superseded or have expired. "": it may be delivered.
 func (l *Leader) Unsaid(entry string, now time.Time) string {
 	o := l.Spoken(entry)
 	switch {
@@ -209,8 +209,8 @@ func (l *Leader) passed(o *Order) {
 	}
 }
 
-// Underway lists what lies in the mailbox of a member that speaks by file, as far as is
-// known: orders to it, and words. What becomes of them its mailbox shows.
+// Underway lists the orders and words in the mailbox of a member that speaks by file,
+// as far as the journal knows. The mailbox shows what becomes of them.
 func (l *Leader) Underway(m *Member) []*Order {
 	var os []*Order
 	for _, o := range l.open {

@@ -59,8 +59,8 @@ type Moment struct {
 	At   time.Time
 }
 
-// Running lists the tool calls that were started and whose end is not on record, in
-// the order of the first record. After a crash they are those that nobody knows of.
+// Running lists the tool calls that have a started record and no end, in the order of
+// the records. After a crash their outcome is unknown.
 func (w *Worker) Running() []*Call {
 	var cs []*Call
 	for _, c := range w.Calls {

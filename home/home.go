@@ -66,9 +66,10 @@ func (h Home) Create(root string, team waggle.TeamName, uid control.TeamUID) (Di
 	return d, nil
 }
 
-// Find lists the directories of every team of this name that ever was in this
-// root, oldest first: which of them lives is in their journals. With a *BrokenError
-// there is one of this name of which nothing tells whose it is; the others are listed.
+// Find lists the directories of every team of this name that ever was in this root,
+// oldest first. Their journals say which of them is alive. A *BrokenError reports a
+// directory of this name whose owner cannot be read; the others are listed all the
+// same.
 func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
 	ks, err := h.glob(string(team))
 	if err != nil {
@@ -99,8 +100,8 @@ type Known struct {
 // ID names the directory: <team>-<id8>.
 func (k Known) ID() string { return filepath.Base(k.Dir.Path) }
 
-// List lists every team that waggle ever led, oldest first, also those that have ended
-// and those of other wire trees, and those of which nothing tells whose they are.
+// List lists every team that waggle ever led, oldest first, also those that have
+// ended, those of other wire trees, and those whose owner cannot be read.
 func (h Home) List() ([]Known, error) { return h.glob("*") }
 
 // Abroad lists the teams that another program led and in which something was done from
@@ -209,10 +210,10 @@ func (d Dir) Quarantine() string { return filepath.Join(d.Path, "set-aside") }
 // Archive is where what the team leaves behind is kept.
 func (d Dir) Archive() string { return filepath.Join(d.Path, "archive") }
 
-// Worktrees is where it is on record which worktrees were made.
+// Worktrees is the directory with the records of the worktrees that were made.
 func (d Dir) Worktrees() string { return filepath.Join(d.Path, "worktrees") }
 
-// Tokens is where the tokens lie with which somebody may join.
+// Tokens is the directory with the join tokens.
 func (d Dir) Tokens() string { return filepath.Join(d.Path, "tokens") }
 
 // Sockets is where the team's sockets lie: below RUN, their leases and keys here.

@@ -17,8 +17,9 @@ import (
 	"waggle/journal"
 )
 
-// BrokenError reports a team's directory of which nothing tells any more whose it is,
-// or whose journal cannot be looked for: it is not taken for no team.
+// BrokenError reports a team's directory whose owner cannot be read any more, or whose
+// journal cannot be looked for. Such a directory is an error and is never treated as
+// absent.
 type BrokenError struct {
 	Path string
 	Err  error

@@ -2,6 +2,7 @@ package home
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -10,9 +11,10 @@ import (
 	"waggle/spawn"
 )
 
-// TryLead takes the leader lease without waiting. It is not held when another process
-// holds it, and when another process that leads has said so beside the journal and
-// lives: somebody may have removed or replaced the file that this process has locked.
+// TryLead takes the leader lease without waiting. held is false when another process
+// holds the lease, and also when the record of another leading process says so and
+// that process is alive: the lease file that this process locked may have been removed
+// or replaced.
 func (d Dir) TryLead() (release func() error, held bool, err error) {
 	release, held, err = d.TryLease(d.LeaderLease())
 	if err != nil || !held {
@@ -24,14 +26,32 @@ func (d Dir) TryLead() (release func() error, held bool, err error) {
 	return release, true, nil
 }
 
+// Led reports whether a process leads. It takes nothing, and makes and changes no file.
+func (d Dir) Led() (bool, error) {
+	if by, ok := d.leads(); ok && by.PID != os.Getpid() && by.Alive() {
+		return true, nil
+	}
+	return d.Leased(d.LeaderLease())
+}
+
+// Leased reports whether a process holds the lease at path, without taking it. What has the
+// place of the lease file and is none is held by nobody.
+func (d Dir) Leased(path string) (bool, error) {
+	held, err := atomicfile.Flocked(path)
+	if errors.Is(err, atomicfile.ErrNotRegular) {
+		return false, nil
+	}
+	return held, err
+}
+
 // TryLease takes the lease at path without waiting. What has the place of the lease file
 // is set aside.
 func (d Dir) TryLease(path string) (release func() error, held bool, err error) {
 	return atomicfile.TryFlock(path, atomicfile.Options{Rank: atomicfile.RankLease, Aside: d.Quarantine()})
 }
 
-// Dislodge sets the leader lease aside, whoever has locked it: the process that leads has
-// ended, and another program holds its lease.
+// Dislodge sets the file of the leader lease aside although another program has it
+// locked. The caller has checked that the leading process has ended.
 func (d Dir) Dislodge(now time.Time) error {
 	_, err := atomicfile.SetAside(d.LeaderLease(), d.Quarantine(), now)
 	return err
@@ -47,8 +67,8 @@ func (d Dir) leads() (spawn.Identity, bool) {
 	return s.ID, s.ID.PID > 0
 }
 
-// LeftLead removes what this process has written of itself as the one that leads. It is
-// called before the lease is let go.
+// LeftLead removes the record of this process as the leading one. The caller releases
+// the lease after it.
 func (d Dir) LeftLead() error {
 	if by, ok := d.leads(); !ok || by.PID != os.Getpid() {
 		return nil

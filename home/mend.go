@@ -12,10 +12,10 @@ import (
 // The journals are not: what they say is authority.
 var parts = []string{"set-aside", "processes", "archive", "started", "tools", "sockets", "tokens", "bridges", "cgroups", "worktrees"}
 
-// Mend sets aside what has the place of one of the team's directories and is none, so
-// that it counts as absent, and makes those that every team has. It looks before it
-// changes anything, and a link to a directory is one. What it cannot mend fails where it
-// is needed.
+// Mend repairs the team's directories: whatever stands in the place of a directory and
+// is none is set aside, and missing directories are made. It checks before it changes
+// anything; a link to a directory counts as a directory. A directory that cannot be
+// repaired fails where it is needed.
 func (d Dir) Mend(now time.Time) {
 	if d.Aside {
 		return

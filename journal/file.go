@@ -87,6 +87,8 @@ type File struct {
 	saved   string    // sum of the snapshot that this File has saved
 	least   position  // that a fold which is made again must reach
 	owed    *unflushed
+	// previewed: the fold holds what a Preview folded.
+	previewed bool
 }
 
 var _ Journal = (*File)(nil)

@@ -19,6 +19,7 @@ func (j *File) Refresh(ctx context.Context) error {
 	if err := j.settle(); err != nil {
 		return j.failed(err)
 	}
+	j.unpreview()
 	if j.sticky != nil {
 		if err := j.mend(ctx); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"waggle/team"
 )
 
-// Entry is a member as the phone book shows it, made of what is on record.
+// Entry is a member's entry of the registry (config.json), built from the journal.
 func Entry(name waggle.TeamName, m *control.Member) team.Member {
 	backend := m.Backend
 	if backend == "tmux-window" {

@@ -11,8 +11,9 @@ import (
 
 var _ poll.Sharing = (*Leader)(nil)
 
-// Mine implements poll.Sharing: the worker of the lead's agent takes the words to the
-// lead and the orders for itself out of the same mailbox.
+// Mine implements poll.Sharing. The lead's mailbox has two readers: words to the lead,
+// and orders for the lead's agent, belong to the agent's worker; Mine reports what
+// remains for the leader.
 func (l *Leader) Mine(in control.Incoming) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -100,6 +100,8 @@ type Leader struct {
 	p      Parts
 	poller poll.Poller
 	began  time.Time
+	// preview: nothing is overdue by itself (Preview).
+	preview bool
 
 	passing sync.Mutex                 // held for a pass
 	pause   pause                      // after one that failed; with passing
@@ -170,11 +172,10 @@ func running(id spawn.Identity) bool {
 	return alive || err != nil
 }
 
-// Pass runs one leader pass: take in what members said, let the deadlines and
-// rules decide, send what is decided, let the departed go. One that finds a
-// member gone reads the mailbox once more and then lets it go. After one that failed for
-// want of something the next are not tried for a moment (PausedError), and it is said
-// once.
+// Pass runs one leader pass: take in what members reported, decide by deadlines and
+// rules, send what is decided, and record members that have ended as left. Before it
+// records a member as left it reads the mailbox once more. After a pass that failed
+// for lack of a resource the next ones wait (PausedError); the failure is logged once.
 func (l *Leader) Pass(ctx context.Context) error {
 	l.passing.Lock()
 	defer l.passing.Unlock()
@@ -338,10 +339,10 @@ func (l *Leader) Apply(ctx context.Context) error {
 func (l *Leader) decide(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.p.Minter.Now()
-	if err := l.verdicts(ctx, l.p.Fold.Due(now)); err != nil {
+	if err := l.verdicts(ctx, l.due()); err != nil {
 		return err
 	}
+	now := l.p.Minter.Now()
 	if len(l.p.Fold.Lapse(now)) > 0 {
 		if err := l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Lapse(now), nil }); err != nil {
 			return err
@@ -442,9 +443,9 @@ func (l *Leader) End(ctx context.Context, how string) error {
 	})
 }
 
-// Close ends the lead agent and the members that live in this process, and releases what
-// Open took. Those members are not let go: whoever leads next finds their process gone.
-// The processes of others go on. Closing again does nothing.
+// Close ends the lead agent and the members that run in this process, and releases
+// what Open took. Those members stay in the journal: the next leader finds their
+// process gone. Processes of other members go on. Closing again does nothing.
 func (l *Leader) Close() error {
 	l.cancel()
 	l.agents.Wait()

@@ -196,9 +196,9 @@ func (l *Leader) part(ctx context.Context) {
 	}
 }
 
-// Begun says that whoever runs this leader has started the members that it starts when
-// it begins. Nobody starts again whoever is dead after that without a restart; before, it
-// may be about to be brought back with its orders.
+// Begun tells the leader that its first members are started. Before that a dead member
+// may still be restarted with its orders, so its tasks stay; after it the leader
+// releases the tasks of a dead member that has no restart left.
 func (l *Leader) Begun() { l.begun.Store(true) }
 
 // notice is what Lost was told of a member.

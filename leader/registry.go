@@ -18,8 +18,8 @@ import (
 	"waggle/team"
 )
 
-// Edited is what somebody else had done to the registry, which is on record before it
-// is put right.
+// Edited is a change that another program made to the registry. It is appended to the
+// journal before the registry is repaired.
 type Edited struct {
 	Entry string // names the edit
 	Whom  string // the members that it changed

@@ -99,10 +99,10 @@ func (b *Box) makeDir() error {
 	return err
 }
 
-// Entries returns every entry in file order; a mailbox without a file has none.
-// It takes no lock, unless the file stays broken for 30 ms: then it is mended,
-// and if somebody holds its lock the error is a *LockedError. Locked never looks
-// like empty.
+// Entries returns every entry in file order; a mailbox without a file has none. It
+// takes no lock, unless the file stays broken for 30 ms: then Entries repairs it under
+// the lock (not with Options.Unmended), and returns a *LockedError when another process
+// holds the lock. A locked mailbox is never reported as empty.
 func (b *Box) Entries(ctx context.Context) ([]Entry, error) {
 	c, err := b.load(ctx, true)
 	if err != nil {
@@ -194,6 +194,8 @@ func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 			if err := pause(ctx); err != nil {
 				return nil, fmt.Errorf("read %s: %w", b.path, err)
 			}
+		case b.o.Unmended:
+			return b.unmended(err)
 		case try == tornTries:
 			if merr := b.edit(ctx, b.probe); merr != nil {
 				return nil, fmt.Errorf("%s is broken (%w) and could not be repaired: %w", b.path, err, merr)
@@ -202,6 +204,29 @@ func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 			return nil, fmt.Errorf("read %s: %w", b.path, err)
 		}
 	}
+}
+
+// unmended reads what mending a broken file would keep of it.
+func (b *Box) unmended(why error) (*contents, error) {
+	data, _, err := atomicfile.ReadIdentified(b.path, b.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return &contents{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	a, err := b.format.scan(data, nil)
+	if err != nil {
+		if !invalid(err) {
+			return nil, fmt.Errorf("read %s: %w", b.path, err)
+		}
+		data, _ = b.format.mend(data, a)
+		if a, err = b.format.scan(data, nil); err != nil {
+			return nil, fmt.Errorf("read %s: %w", b.path, err)
+		}
+	}
+	b.tell([]Report{{Path: b.path, What: fmt.Sprintf("%s is broken (%v): its %d readable entries are shown, and who writes there next mends it", b.path, why, len(a.elems))}})
+	return parse(data, a, nil, nil), nil
 }
 
 // probe changes nothing, but finds out whether the file is whole.

@@ -232,9 +232,9 @@ func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
 	return slices.Concat([]byte{'['}, join(enc), []byte("\n]"))
 }
 
-// ReadArchived reads a mailbox file that nobody writes any more, of either layout by
-// its extension. It takes no lock and mends nothing: of a broken file the entries
-// that can be found are returned, with an error that says so.
+// ReadArchived reads an archived mailbox file, of either layout by its extension. It
+// takes no lock and repairs nothing: of a broken file it returns the entries that can
+// be read, and an error that says so.
 func ReadArchived(path string) ([]Entry, error) {
 	as := Array
 	if strings.HasSuffix(path, JSONL.Extension()) {

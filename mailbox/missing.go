@@ -6,15 +6,15 @@ import (
 	"waggle"
 )
 
-// Missing returns those of sent that are in a store no more, in their order; one
-// that was appended twice and is there once is missing once. It takes no lock.
+// Missing returns the envelopes of sent that the store does not hold, in their order;
+// an envelope that was appended twice and is there once is missing once. It takes no
+// lock.
 //
-// It is how a sender learns that its message was lost: whoever keeps to the lock
-// takes no unread entry away, so one that is missing and that its receiver has
-// not taken was overwritten by a program that writes without the lock. That
-// cannot be seen while it is being appended: such a program may have read the
-// file before and replace it long after. In a store with Prune, what was read is
-// missing too.
+// A sender uses it to find lost messages. A program that holds the lock never removes
+// an unread entry, so a missing envelope that its receiver has not taken was
+// overwritten by a program that writes without the lock. Append cannot detect that:
+// such a program may have read the file before and replace it long after. In a store
+// with Prune, entries that were read are missing too.
 func Missing(ctx context.Context, s Store, sent ...waggle.Envelope) ([]waggle.Envelope, error) {
 	if len(sent) == 0 {
 		return nil, nil

@@ -15,6 +15,9 @@ type Options struct {
 	// quarantined, a foreign edit that could not be merged. It is called without
 	// any lock. May be nil.
 	Report func(Report)
+	// Unmended: a broken file is read as far as it can be, reported, and left as it is, for
+	// who only looks. Otherwise who reads it mends it.
+	Unmended bool
 
 	Deadline time.Duration // of one operation, with the wait for its lock; 0: 5 s
 	Stale    time.Duration // age of another program's lock that counts as abandoned; 0: 10 s

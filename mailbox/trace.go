@@ -7,8 +7,8 @@ import (
 	"waggle"
 )
 
-// Trace is what a mailbox that another program reads shows of a message that was put
-// there: nobody there writes a journal.
+// Trace is the evidence of one message in a mailbox that another program reads. Such a
+// reader writes no journal, so the mailbox file is the only evidence.
 type Trace string
 
 // The traces.
@@ -45,9 +45,9 @@ type Written struct {
 	File     int64 // FileTime right after; 0: not known
 }
 
-// TraceOf tells what became of a message by what is in its mailbox now, and by the
-// time of its file. A reader takes messages in order: an unread one that is older is
-// the sign that ours was not taken.
+// TraceOf reports what became of a message, from the entries that its mailbox has now
+// and the time of the mailbox file. A reader takes messages in order: when an older
+// entry is unread, the message was not taken either.
 func TraceOf(w Written, entries []Entry, file int64) Trace {
 	older := false
 	for _, e := range entries {

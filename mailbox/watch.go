@@ -13,12 +13,12 @@ import (
 )
 
 // Watch returns a channel that gets a value soon after a file in one of the
-// directories changed, and every interval besides: the clock is the truth,
-// nudges are a favour. Values that nobody waited for are one value. It ends when
-// ctx does; the channel is then closed. A directory that does not exist yet is
-// picked up by the clock, and so is one that was replaced. Where the system has no
-// file events, or none to spare, the clock is all there is; the error is then nil
-// too.
+// directories changed, and at every interval besides. File events only shorten the
+// wait; a reader must not rely on them. Values that were not received are merged into
+// one. The watch ends when ctx does; the channel is then closed. The interval also
+// picks up a directory that does not exist yet and one that was replaced. Where the
+// system has no file events, or none to spare, only the interval remains; the error is
+// then nil too.
 func Watch(ctx context.Context, o WatchOptions, dirs ...string) (<-chan struct{}, error) {
 	w := &watch{o: o, nudges: make(chan struct{}, 1), seen: map[string]os.FileInfo{}}
 	for _, d := range dirs {

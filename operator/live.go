@@ -3,21 +3,15 @@ package operator
 import "waggle"
 
 // Live names the members of a team whose process runs, and whether somebody
-// leads it.
+// leads it. It takes no lease.
 func (o Operator) Live(s *State) (members []waggle.MemberName, led bool, err error) {
 	for _, m := range s.Lead.Live() {
 		if m.Process != nil && m.Process.ID.Alive() {
 			members = append(members, m.Name)
 		}
 	}
-	release, held, err := s.Dir.TryLead()
-	if err != nil {
-		return nil, false, err
-	}
-	if held {
-		err = release()
-	}
-	return members, !held, err
+	led, err = s.Dir.Led()
+	return members, led, err
 }
 
 // RunPath is RUN.

@@ -107,7 +107,7 @@ func (s *State) Records() ([]LogRecord, error) {
 	return all, nil
 }
 
-// Recorder is a fold that only looks.
+// Recorder is a fold that keeps records and changes nothing.
 type Recorder func(journal.Record)
 
 // Apply implements journal.Fold.

@@ -93,6 +93,7 @@ type State struct {
 	Kept           []KeptWorktree
 	Broken         error                     // of the leader's journal, where it is shown all the same (readable)
 	Dropped        map[control.Instance]bool // their control groups are gone
+	Found          []journal.Record          // what the last Preview folded into Lead and no journal holds
 	Claim          *Claim                    // of its name, while it is being raised; nil: nobody raises it here
 
 	Mu   sync.Mutex    // guards what follows: members are ended all at once
@@ -149,9 +150,6 @@ func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, f
 		return nil, err
 	}
 	s.Journal = opened
-	if s.Lead.Ended == nil && o.Minter.Now != nil { // without a clock it only reads
-		dir.Mend(o.Minter.Now())
-	}
 	return s, nil
 }
 
@@ -191,7 +189,8 @@ func (o Operator) Passing(s *State) leader.Options {
 	return leader.Options{Root: o.Root, State: s.Dir, Team: s.Team, Minter: o.Minter, Writer: o.Writer(), Log: o.Log, Observe: o.Observe, Patience: o.Patience}
 }
 
-// Pass runs one leader pass when nobody leads (trust §5). led reports that
+// Pass runs one leader pass when nobody leads (trust §5): it records, answers and sends. What
+// only reads takes Preview. led reports that
 // somebody does, and will do what is to be done.
 func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 	l, err := leader.Open(ctx, o.Passing(s))
@@ -205,10 +204,34 @@ func (o Operator) Pass(ctx context.Context, s *State) (led bool, err error) {
 	return false, errors.Join(err, l.Close(), s.Journal.Refresh(ctx))
 }
 
+// Preview is for what only reads: when nobody leads, it folds into s what a leader pass
+// would find now, in memory (leader.Preview). Nothing is recorded, marked or sent, and no
+// lease is taken; what is overdue stays open. The next use of s.Journal forgets it. led
+// reports that somebody leads: then s is what is on record.
+func (o Operator) Preview(ctx context.Context, s *State) (led bool, err error) {
+	led, err = s.Dir.Led()
+	if err == nil {
+		err = s.Journal.Refresh(ctx)
+	}
+	s.Found = nil
+	j, ok := s.Journal.(*journal.File)
+	if !ok || led || err != nil {
+		return led, err
+	}
+	p := j.Preview()
+	if err = leader.Preview(ctx, o.Passing(s), p, s.Lead); err != nil {
+		return led, errors.Join(err, j.Refresh(ctx)) // it may have stopped in the middle
+	}
+	s.Found = p.Records()
+	return led, nil
+}
+
 // Guard refuses a command that a member's process runs in the operator's name,
-// and records it (trust §8). It keeps accidents and injected text out; it is not
+// and records it (trust §8). What has the place of one of STATE's directories is set aside
+// first: the command is going to write there. It keeps accidents and injected text out; it is not
 // a wall.
 func (o Operator) Guard(ctx context.Context, s *State, what string) error {
+	s.Dir.Mend(o.Minter.Now())
 	ms, err := o.Callers(s)
 	if len(ms) == 0 || err != nil {
 		return err
@@ -232,6 +255,11 @@ func (o Operator) limits() mailbox.Limits {
 		return mailbox.DefaultLimits
 	}
 	return o.Limits
+}
+
+// ReadBox is Box for what only reads: a file that is broken is not mended by reading it.
+func (o Operator) ReadBox(cfg *team.Config, name waggle.MemberName, report func(mailbox.Report)) (*mailbox.Located, error) {
+	return o.Boxes(cfg.Name).Open(name, mailbox.Options{Report: report, Limits: o.limits(), Unmended: true})
 }
 
 // Boxes are the mailboxes of a team.

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"errors"
-	"os"
 
 	"waggle/internal/atomicfile"
 	"waggle/journal"
@@ -35,15 +34,5 @@ func Unpassing(err error) error {
 	return err
 }
 
-// Writable tries whether STATE takes a record now.
-func (s *State) Writable() error {
-	f, err := os.CreateTemp(s.Dir.Path, ".probe-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(make([]byte, 4<<10))
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close(), os.Remove(f.Name()))
-}
+// Room tells why STATE takes no record now, as the file system says it. It writes nothing.
+func (s *State) Room() error { return atomicfile.Room(s.Dir.Path) }

@@ -13,9 +13,9 @@ import (
 	"waggle/team"
 )
 
-// Registry reads a team's phone book: config.json, and the members on record that it
-// does not show, or shows as gone: an edit of a file takes nobody out. In a team that
-// waggle leads, a file that cannot be read counts as absent.
+// Registry reads a team's registry: config.json, with the members of the journal that
+// the file lacks or shows as gone, because an edit of the file removes nobody. In a
+// team that waggle leads, a file that cannot be read counts as absent.
 func (o Operator) Registry(ctx context.Context, name waggle.TeamName) (*team.Config, error) {
 	cfg, err := o.Listing(ctx, name)
 	if ctx.Err() != nil {

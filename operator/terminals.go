@@ -22,7 +22,7 @@ func (o Operator) Terminals(s *State) ([]terminal.Held, error) {
 	}
 }
 
-// SetAside moves what lies at a path of a team's state out of the way, as it is.
+// SetAside moves whatever stands at a path of a team's state to set-aside/, unchanged.
 func (o Operator) SetAside(s *State, path string) error {
 	_, err := atomicfile.SetAside(path, s.Dir.Quarantine(), o.Minter.Now())
 	return err

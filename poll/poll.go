@@ -227,10 +227,10 @@ func (p *Poller) settle(i int, id mailbox.ID, read bool) {
 	}
 }
 
-// Run runs a pass at once and then one for each nudge, until ctx ends, nudges is
-// closed, or a pass fails with an error that retry does not accept. A pass that
-// failed is tried again at the next nudge, never sooner: the clock behind the
-// nudges is what paces it.
+// Run runs a pass at once and then one for each nudge. It ends when ctx ends, when
+// nudges is closed, or when a pass fails with an error that retry does not accept. A
+// pass that failed is retried at the next nudge, never sooner: the interval of the
+// nudges is the back-off.
 func (p *Poller) Run(ctx context.Context, nudges <-chan struct{}, retry func(error) bool) error {
 	for {
 		if err := p.Pass(ctx); err != nil && (ctx.Err() != nil || !retry(err)) {

@@ -7,9 +7,8 @@ import (
 
 var shortages = []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EROFS, syscall.EAGAIN}
 
-// Lack returns the error of a machine that has too little of something for a moment
-// (space, descriptors, memory), and nil for any other. It fails nothing for good: who meets
-// it tries again.
+// Lack returns the error of a machine that is short of a resource for a moment (space,
+// descriptors, memory), and nil for any other error. The caller retries.
 func Lack(err error) error {
 	for _, s := range shortages {
 		if errors.Is(err, s) {

@@ -71,9 +71,9 @@ const (
 	Gone    Life = "gone" // exactly this process does not run any more
 )
 
-// Life looks at the process. Nothing in it rests on a clock, so that a machine that
-// slept finds what it left. With an error, for instance because this program has no
-// file descriptor left, it is not known, and "".
+// Life reads the state of the process. It uses no clock, so that a machine that was
+// suspended changes nothing. With an error (for instance when this program has no file
+// descriptor left) the state is unknown, and Life is "".
 func (id Identity) Life() (Life, error) {
 	if id.PID <= 0 || id.Start == "" || id.Boot != bootID() {
 		return Gone, nil

@@ -97,8 +97,8 @@ func (p *Process) Stop(ctx context.Context, g Grace) (rung string, err error) {
 	return rung, nil
 }
 
-// Ask tells what runs in this program to end, and does not wait for that. A process of
-// its own is not told: that is what Stop is for.
+// Ask tells a member that runs in this program to end, and does not wait for it. It
+// does nothing for a process of its own; Stop ends that.
 func (p *Process) Ask() {
 	if p.cancel != nil {
 		p.cancel()

@@ -143,7 +143,7 @@ func (t Task) Internal() bool {
 // before it was done.
 const MetaReleased = "released"
 
-// Released says who had a task that was given back, and why.
+// Released records the member whose task was released, and the reason.
 type Released struct {
 	From waggle.MemberName `json:"from"`
 	Why  string            `json:"why"`

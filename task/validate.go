@@ -107,8 +107,8 @@ func parseChecked(c *jsonobj.Checker, data []byte) *jsonobj.Object {
 	return o
 }
 
-// Circles returns the tasks that wait for themselves, in order of id: what is in a
-// circle of dependencies never becomes free. Completed tasks hold nobody up.
+// Circles returns the tasks that depend on themselves, in order of id. A task in a
+// cycle of dependencies is blocked for ever. Completed tasks block nothing.
 func Circles(all []Task) []ID {
 	byID := map[ID]Task{}
 	for _, t := range all {

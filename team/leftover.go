@@ -12,8 +12,9 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Leftovers lists the directories that have a team's name and no registry, sorted:
-// somebody wrote a message after the team's end, or took its registry away.
+// Leftovers lists, sorted, the directories that have a team's name and no registry. A
+// message that was written after the team's end makes one, and so does the removal of
+// a registry.
 func (r Root) Leftovers() ([]waggle.TeamName, error) {
 	entries, err := os.ReadDir(r.teams())
 	if errors.Is(err, fs.ErrNotExist) {

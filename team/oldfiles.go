@@ -10,10 +10,10 @@ import (
 	"waggle"
 )
 
-// PutFilesAway moves what an earlier member of a name left in its directory below
-// tasks/, its log, its status and its artifacts, to the archive, and returns where that
-// is; "" when there is nothing. Whoever has the name next starts without it. It is for
-// a name that nobody has at the moment.
+// PutFilesAway archives the files of an earlier member: it moves the log, the status
+// and the artifacts in the member's directory below tasks/ to the archive, and returns
+// the archive's path, "" when there is nothing. The next member of that name then
+// starts with an empty directory. The name must not be in use.
 func (t *Team) PutFilesAway(name waggle.MemberName) (place string, err error) {
 	place, err = t.putFilesAway(name)
 	return place, t.failed("put files away", err)

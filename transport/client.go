@@ -273,10 +273,9 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// Watch asks to be told of changes. The channel gets a value after something has
-// changed at the other side, many changes may be one value, and is closed when the
-// connection ends. What has changed stands in the files: a push only says when to
-// look.
+// Watch subscribes to changes. The channel gets a value after something has changed at
+// the other side (many changes may be one value), and is closed when the connection
+// ends. The value carries no data: the reader reads the files.
 func (c *Client) Watch(ctx context.Context) (<-chan struct{}, error) {
 	c.mu.Lock()
 	if c.changed == nil && c.err == nil {

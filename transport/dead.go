@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Dead lists the sockets of a place at which nobody answers any more: their programs
-// were killed. What is no socket is not listed.
+// Dead lists the sockets of a place on which no process listens any more. Files that
+// are no sockets are not listed.
 func (p Place) Dead() ([]string, error) {
 	dirs := []string{p.Dir}
 	if short := filepath.Dir(p.Path(strings.Repeat("x", maxSocketPath))); short != p.Dir {
@@ -37,9 +37,9 @@ func (p Place) Dead() ([]string, error) {
 	return dead, nil
 }
 
-// RemoveDead removes a socket that Dead has listed, if it still is dead, its key, and
-// its directory with the last of them. false: it is gone already, or somebody answers
-// there by now.
+// RemoveDead removes a socket that Dead has listed, with its key, and its directory
+// when that becomes empty. It looks again first, and returns false when the socket is
+// gone already or a process listens on it.
 func (p Place) RemoveDead(path string) (bool, error) {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -26,7 +26,7 @@ type Host interface {
 	Refused(ctx context.Context, r Refusal)
 }
 
-// Peer is who is at the other end of a connection.
+// Peer is the process at the other end of a connection.
 type Peer struct {
 	Channel string // uds or http
 	UID     int    // of its process; -1 when unknown

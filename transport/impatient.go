@@ -9,9 +9,9 @@ import (
 // maxSilent is how many connections may be open that have asked for nothing yet.
 const maxSilent = 128
 
-// Impatient is the ConnState of an http.Server that ends the oldest connection which
-// has asked for nothing yet, or does not any more, when a new one finds maxSilent of
-// them: whoever only connects keeps nobody away.
+// Impatient is the ConnState of an http.Server that limits idle connections: when a
+// new connection finds maxSilent of them, the oldest connection without a request is
+// closed, so that idle clients cannot block others.
 func Impatient() func(net.Conn, http.ConnState) {
 	var mu sync.Mutex
 	var silent []net.Conn // oldest first

@@ -92,9 +92,9 @@ func readKey(path string) (key, error) {
 	return k, err
 }
 
-// Token returns the token of the socket that is served at a path, as its server
-// wrote it into one of the key directories. ok is false when none of them knows the
-// path; files that cannot be read are nobody's key.
+// Token returns the token of the socket that is served at a path, as its server wrote
+// it into one of the key directories. ok is false when no key names the path; a key
+// file that cannot be read is skipped.
 func Token(keys []string, path string) (token string, ok bool) {
 	want := realPath(path)
 	for _, dir := range keys {
@@ -173,8 +173,8 @@ func (p Place) take(name string) (release func() error, err error) {
 // ErrServed: another process serves this socket. It is never taken from a live one.
 var ErrServed = errors.New("another process serves this socket")
 
-// Remove takes away the sockets and keys that nobody serves any more, and then
-// their empty directory. It is for a team that has ended.
+// Remove removes the sockets and keys that no process serves, and then their empty
+// directory. It is for a team that has ended.
 func (p Place) Remove() error {
 	files, err := filepath.Glob(filepath.Join(p.Keys, "*.json"))
 	if err != nil {

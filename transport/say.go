@@ -29,7 +29,8 @@ type SessionSocket struct {
 	Owns func(pid int) (bool, error)
 }
 
-// Speaker is who words are said to be from. Neither proves anything.
+// Speaker names the sender of words to a session. Its fields are claims and prove
+// nothing.
 type Speaker struct {
 	Name    string
 	Answers string // path of the socket that takes an answer; "": there is none

@@ -42,7 +42,7 @@ type State string
 // is. It is what every sender of this package reports.
 const Written State = "written"
 
-// Receipt is what the other side said.
+// Receipt is the answer of the other side to a message.
 type Receipt struct {
 	MsgID string // the envelope's
 	State State
@@ -75,7 +75,7 @@ const (
 	MissingEditor   Missing = "editor"   // an editor at a bridge
 )
 
-// NotFoundError says that nobody is at an address.
+// NotFoundError reports an address at which nothing listens or no such member exists.
 type NotFoundError struct {
 	To   waggle.Address
 	Why  string // what was found instead

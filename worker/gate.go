@@ -136,8 +136,8 @@ func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
 	return h.question(ctx, waggle.KindPlanApprovalRequest, a)
 }
 
-// Network implements agent.Gate. What cannot be read as one host is denied here, and
-// nobody is asked.
+// Network implements agent.Gate. A text that cannot be read as one host is denied
+// here, without a question.
 func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answer, error) {
 	name, port, err := readHost(hostport)
 	if err != nil {
@@ -372,8 +372,8 @@ func (h host) start(ctx context.Context, k control.Key, l looked) (input string,
 	return input, err
 }
 
-// Say implements agent.Voice: plain words, on record before they are sent. A
-// mailbox that is locked gets them later.
+// Say implements agent.Voice: it appends plain words to the journal before it sends
+// them. When the mailbox is locked, a later pass delivers them.
 func (h host) Say(ctx context.Context, to, text, summary string) error {
 	name, err := waggle.ParseMember(to)
 	if err != nil {

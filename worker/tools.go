@@ -19,8 +19,9 @@ import (
 	"waggle/spawn"
 )
 
-// Tool is a command that a member's process runs: its process group is on record for as
-// long as it runs, so that what a killed worker leaves behind is known without a mark.
+// Tool is a command that a member's process runs. Its process group is recorded while
+// it runs, so that a leftover of a killed worker is found without a mark in its
+// environment.
 type Tool struct {
 	ID   spawn.Identity `json:"id"`
 	Argv []string       `json:"argv"`
@@ -36,8 +37,8 @@ func (t Tool) Forget() error {
 	return nil
 }
 
-// Tools lists the tools of a member that are on record: those that run, and what a
-// killed process of it left. A record that cannot be read counts as absent.
+// Tools lists the recorded tools of a member: those that run, and those that a killed
+// process left. A record that cannot be read counts as absent.
 func Tools(dir home.Dir, i control.Instance) ([]Tool, error) {
 	entries, err := os.ReadDir(dir.Tools())
 	if errors.Is(err, fs.ErrNotExist) {

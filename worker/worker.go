@@ -495,8 +495,9 @@ func (w *Worker) Receive(ctx context.Context, in control.Incoming) error {
 	})
 }
 
-// Apply implements poll.Machine: answer a shutdown, send what is on record,
-// fetch orders that nobody delivered. Other people's mailboxes do not fail it.
+// Apply implements poll.Machine: it answers a shutdown, sends what the journal holds
+// and was not sent, and fetches orders that were not delivered. An error of another
+// member's mailbox does not fail it.
 func (w *Worker) Apply(ctx context.Context) error {
 	if err := w.answerShutdown(ctx); err != nil {
 		return err

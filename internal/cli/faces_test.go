@@ -178,7 +178,7 @@ func TestVerifyFindsMissingEnd(t *testing.T) {
 	c := newCrowd(t, 1)
 	ctx := t.Context()
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
-	_, err := decide.Of(c.op).Pending(ctx, "crowd", false)
+	_, err := c.op.Pass(ctx, c.s)
 	c.must(err)
 	v, err := inspect.Of(c.op).Verify(ctx, "crowd")
 	c.must(err)
@@ -206,7 +206,7 @@ func TestAcknowledge(t *testing.T) {
 	a := c.askers[0]
 	c.call(a, "Bash", "command", "go test ./a")
 	c.call(a, "Bash", "command", "go test ./b")
-	_, err := decide.Of(c.op).Pending(ctx, "crowd", false)
+	_, err := c.op.Pass(ctx, c.s)
 	c.must(err)
 	if d, err := decide.Of(c.op).Divergence(ctx, "crowd"); d != nil || err != nil {
 		t.Fatalf("%+v, %v", d, err)

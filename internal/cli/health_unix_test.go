@@ -324,6 +324,8 @@ func TestTwelveSituations(t *testing.T) {
 		w.agree()
 		w.signal(pid("human"), syscall.SIGKILL)
 		w.until("human", inspect.StateDead)
+		_, err = w.op.Pass(ctx, s) // who only reads puts no death on record
+		w.must(err)
 		w.agree() // the question stays, and says so
 	})
 	testenv.Measured(t, "10 situations of 6 members: %d times a member's state was looked at, %d of them dead, %d falsely", w.seen.looks, w.seen.dead, w.seen.falsely)

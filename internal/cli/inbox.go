@@ -65,7 +65,7 @@ func inboxCmd(a *App) *cobra.Command {
 	cmd.Flags().BoolVar(&prompt, "as-prompt", false, "give what is unread as one message for an agent, a teammate-message block each; nothing\nwhen nothing is unread (with --json a list of {\"type\",\"message\",\"isMeta\"})")
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on and show what arrives (with --json one entry a line)")
 	cmd.Flags().BoolVar(&address, "address", false, "show the address, uds:PATH, at which other sessions' words to NAME are taken now\n(the lead's: the operator's socket)")
-	cmd.Flags().BoolVar(&news, "news", false, "of the members' status only what is worth a turn: a result, a failure,\nthe first idle after work, and when all are idle")
+	cmd.Flags().BoolVar(&news, "news", false, "of the members' status only what is worth a turn: a result, a failure,\nthe first idle after work, and when all are idle; takes in what they said when nobody leads")
 	return cmd
 }
 

@@ -39,6 +39,9 @@ characters that every command takes for the id. A group has id, team, kind,
 tool, pattern, risk, count, members, ids, age_s, batch (whether --group may answer it), text
 (the lines that its id stands for).
 
+It records nothing: when nobody leads, questions that no leader has taken in are listed,
+those that the rules answer are not, and one whose deadline has passed is expired.
+
 When the process that asks has died, the list says so and show says more: the question
 can be answered, and the answer waits for the next start.`,
 		Args: cobra.NoArgs,

@@ -23,7 +23,8 @@ working, waiting-human (you have to answer it), waiting-peer (another member, or
 lead's agent, has to do something first), waiting-background (a command of it runs
 silently, or outlived its turn), idle, stalled (its process is stopped or does not
 apply what it is ordered), dead (its process is gone) and unknown, with the reason.
-waggle why NAME lists what says so.
+waggle why NAME lists what says so. It records nothing and sends nothing: when nobody
+leads it shows what is due, and the next command that acts (approve, send, task add) does it.
 
 Without a team it shows every team here and the sessions that you started yourself, as
 the client registers them and its hooks report (waggle hooks install): what each waits
@@ -67,7 +68,7 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 	if a.flags.json {
 		return a.document(st)
 	}
-	lead := "nobody leads it now; commands do what is due"
+	lead := "nobody leads it now; the next command that acts does what is due"
 	switch {
 	case st.Leader.By != "waggle":
 		lead = "led by " + st.Leader.By

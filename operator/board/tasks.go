@@ -114,9 +114,9 @@ func (b *board) get(ctx context.Context, id task.ID) (task.Task, error) {
 	return t, b.explain(ctx, err)
 }
 
-// Tasks lists a team's tasks. What waggle leads is brought up to date first, so
-// that the tasks of a member that has ended are nobody's. Tasks of Claude Code's
-// own harness are left out unless all is set.
+// Tasks lists a team's tasks. It records nothing: a task whose owner has ended and that
+// nobody has given back yet says so in its note. Tasks of Claude Code's own harness are
+// left out unless all is set.
 func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*TaskList, error) {
 	b, err := o.board(ctx, "task list", name, false)
 	if err != nil {
@@ -124,7 +124,7 @@ func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*T
 	}
 	l := &TaskList{Team: name, Tasks: []TaskView{}}
 	if b.s != nil {
-		if _, err := o.Pass(ctx, b.s); err != nil {
+		if _, err := o.Preview(ctx, b.s); err != nil {
 			l.Problems = append(l.Problems, "the team is not up to date: "+err.Error())
 		}
 	}
@@ -149,7 +149,7 @@ func (o Operator) Tasks(ctx context.Context, name waggle.TeamName, all bool) (*T
 	return l, nil
 }
 
-// Task shows one task whole.
+// Task shows one task whole. It records nothing.
 func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*TaskDetail, error) {
 	b, err := o.board(ctx, "task show", name, false)
 	if err != nil {
@@ -158,6 +158,11 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 	t, err := b.get(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	if b.s != nil {
+		if _, err := o.Preview(ctx, b.s); err != nil {
+			return nil, err
+		}
 	}
 	v, err := b.viewNow(ctx, t)
 	if err != nil {

@@ -46,7 +46,8 @@ type Terms struct {
 	As      string // who assigns, in a team that waggle does not lead; "": the operator
 }
 
-// AddTask puts a task on the board and, when an owner is named, assigns it.
+// AddTask puts a task on the board and, when an owner is named, assigns it, which
+// takes a leader pass when nobody leads.
 func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) (*TaskResult, error) {
 	const op = "task add"
 	if strings.TrimSpace(n.Subject) == "" {
@@ -109,7 +110,7 @@ func (b *board) member(name waggle.MemberName) (*team.Member, error) {
 // ordered to do it: the order goes on record in the leader's journal, and only
 // that makes it run (trust §1); a member that is working on it is left alone.
 // Anybody else's mailbox gets a task_assignment (protocol §4). Assigning a task again
-// to the member that failed it orders it anew.
+// to the member that failed it orders it anew. It takes a leader pass when nobody leads.
 func (o Operator) AssignTask(ctx context.Context, name waggle.TeamName, id task.ID, owner waggle.MemberName, terms Terms) (*TaskResult, error) {
 	b, err := o.board(ctx, "task assign", name, false)
 	if err != nil {
@@ -297,7 +298,8 @@ func (o Operator) tellOwner(ctx context.Context, b *board, to waggle.MemberName,
 // ClaimTask gives a task that nobody has to a member that asks for it, and sets
 // it in progress (protocol §4); id "" is the first that can be had. A member has one
 // in progress at a time. It is words on the board and orders nobody to do
-// anything: members that only run what they are ordered to cannot claim.
+// anything: members that only run what they are ordered to cannot claim. It takes a
+// leader pass when nobody leads.
 func (o Operator) ClaimTask(ctx context.Context, name waggle.TeamName, id task.ID, as waggle.MemberName) (*TaskResult, error) {
 	b, err := o.board(ctx, "task claim", name, false)
 	if err != nil {

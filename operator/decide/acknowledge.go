@@ -22,13 +22,14 @@ type Divergence struct {
 	Lifted bool   `json:"acknowledged"`
 }
 
-// Divergence is the open disagreement of a team's journals, nil when they agree.
+// Divergence is the open disagreement of a team's journals, nil when they agree. It
+// records nothing.
 func (o Operator) Divergence(ctx context.Context, name waggle.TeamName) (*Divergence, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	return divergence(s), nil

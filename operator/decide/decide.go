@@ -53,7 +53,8 @@ const deliverWait = 2 * time.Second
 
 // Decide answers requests in the operator's name: each once, by compare-and-set
 // on the leader's journal, whoever leads. The error is about the whole call; a
-// refusal of one answer is in its result.
+// refusal of one answer is in its result. It takes a leader pass before and after when nobody
+// leads.
 func (o Operator) Decide(ctx context.Context, name waggle.TeamName, answers []Answer) ([]Decided, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {

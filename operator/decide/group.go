@@ -125,7 +125,8 @@ func IsGroup(word string) bool { return strings.HasPrefix(word, groupPrefix) }
 
 // DecideGroup answers every request of the group with this id, and nothing but
 // what was shown with it: a pattern, or a group that has changed, is refused. Each
-// request is decided by itself, with its own digest.
+// request is decided by itself, with its own digest. It takes a leader pass before and after
+// when nobody leads.
 func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id string, with Answer) ([]Decided, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -158,7 +159,7 @@ func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id stri
 }
 
 // ShowGroup is the group with an id, the one that has the request with this handle, id
-// or unambiguous beginning of an id, or the one of a pattern.
+// or unambiguous beginning of an id, or the one of a pattern. It records nothing.
 func (o Operator) ShowGroup(ctx context.Context, name waggle.TeamName, word string) (*Group, error) {
 	qs, err := o.Pending(ctx, name, false)
 	if err != nil {

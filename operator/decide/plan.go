@@ -18,13 +18,14 @@ import (
 )
 
 // Plans lists the plans of a team, oldest first: every revision is a request of
-// its own, with its text on record. all adds those that were answered or replaced.
+// its own, with its text on record. all adds those that were answered or replaced. It
+// records nothing.
 func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	qs := []Question{}
@@ -37,13 +38,13 @@ func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]
 }
 
 // Plan finds one revision: of a request's id, or of a member's newest work. rev 0
-// is the newest; with an id it must be that id's.
+// is the newest; with an id it must be that id's. It records nothing.
 func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev int) (*Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	r, err := findPlan(s.Lead, of, rev)
@@ -68,7 +69,7 @@ type Escalated struct {
 // on neither the rules nor the lead agent decide it, whatever the policy says of
 // plans. A plan that the operator decides anyway stays as it is. Errors: that of Plan;
 // control.DecidedError when it was answered, control.RefusedError when it is closed or
-// takes two.
+// takes two. It takes a leader pass when nobody leads and the plan is not on record yet.
 func (o Operator) EscalatePlan(ctx context.Context, name waggle.TeamName, of string, rev int, reason string) (*Escalated, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {

@@ -43,13 +43,14 @@ type RuleView struct {
 	From      string  `json:"from"` // the request whose answer taught it
 }
 
-// Policy shows the policy of a team; as narrows the rules to one member's.
+// Policy shows the policy of a team; as narrows the rules to one member's. It
+// records nothing.
 func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (*PolicyView, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	var only control.Instance

@@ -123,8 +123,9 @@ const (
 )
 
 // Pending lists the open questions of a team, riskiest first, then oldest. all
-// adds those that were answered. When nobody leads it first runs one leader
-// pass, so that questions which arrived meanwhile are there.
+// adds those that were answered. When nobody leads, questions that arrived meanwhile are
+// there too, those that the rules answer are not, and what is overdue is shown as expired.
+// It records nothing (operator.Preview).
 func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) ([]Question, error) {
 	fold := control.NewBrief // what is over is not read for what is open
 	if all {
@@ -134,7 +135,14 @@ func (o Operator) Pending(ctx context.Context, name waggle.TeamName, all bool) (
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	led, err := s.Dir.Led()
+	if err == nil && !led && !all { // a brief fold judges nothing
+		s, err = o.Led(ctx, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	return o.PendingIn(s, all), nil
@@ -156,13 +164,13 @@ func (o Operator) PendingIn(s *operator.State, all bool) []Question {
 }
 
 // Show is one request by its id, or an unambiguous beginning of it, answered or
-// not.
+// not. It records nothing.
 func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	r, err := findRequest(s.Lead, id, "")
@@ -174,13 +182,13 @@ func (o Operator) Show(ctx context.Context, name waggle.TeamName, id string) (*Q
 }
 
 // Changed is a request as it would be with another input: shown again, with its
-// own digest and risk (trust §3). Nothing is decided.
+// own digest and risk (trust §3). Nothing is decided or recorded.
 func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input string) (*Question, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	r, err := findRequest(s.Lead, id, "")

@@ -52,13 +52,13 @@ type approval struct {
 // Suggest proposes rules from what the operator has approved more than once:
 // for identical calls the call itself, for calls of one pattern the narrowest
 // rule that covers them all. It proposes nothing of high risk, nothing that holds
-// already, and nothing that covers a call which the operator has denied.
+// already, and nothing that covers a call which the operator has denied. It records nothing.
 func (o Operator) Suggest(ctx context.Context, name waggle.TeamName) ([]Suggestion, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.Pass(ctx, s); err != nil {
+	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
 	calls, err := calls(s)

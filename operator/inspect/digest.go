@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -116,6 +117,9 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 	recs, err := s.Records()
 	if err != nil {
 		return nil, err
+	}
+	for _, r := range s.Found { // what nobody who leads has put on record yet
+		recs = append(recs, operator.LogRecord{Record: r, Name: string(journal.Leader)})
 	}
 	sort.SliceStable(recs, func(i, j int) bool { return recs[i].Time.Before(recs[j].Time) })
 	d := newDigest(s.Team)
@@ -335,7 +339,11 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {
-		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: said(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port}),
+		asks := said(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port})
+		if q.Status == decide.StatusExpired {
+			asks += " (expired)"
+		}
+		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: asks,
 			Risk: q.Risk, AgeS: q.AgeS, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.ID}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)

@@ -105,7 +105,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 	if err != nil {
 		return nil, "", err
 	}
-	ms, _, _, err := o.one(ctx, s, m)
+	m, ms, _, _, err := o.one(ctx, s, m)
 	if err != nil {
 		return nil, "", err
 	}

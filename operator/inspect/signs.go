@@ -253,7 +253,7 @@ func (k *looker) output(m *control.Member, f *MemberFacts, g *Signs) {
 }
 
 func (k *looker) mailbox(ctx context.Context, m *control.Member, g *Signs) {
-	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{})
+	box, err := k.o.Boxes(k.s.Team).Open(m.Name, mailbox.Options{Unmended: true})
 	var unread []mailbox.Entry
 	if err == nil {
 		unread, err = box.Unread(ctx)
@@ -458,7 +458,11 @@ func (k *looker) confirm(ctx context.Context) error {
 	for i := range was {
 		k.watched[i] = stallWatched
 	}
-	return nil
+	if k.s.Broken != nil || k.s.Lead.Ended != nil {
+		return nil
+	}
+	_, err := k.o.Preview(ctx, k.s) // Refresh has forgotten the first
+	return err
 }
 
 // first is the seq of the oldest order that a member has not applied, 0 for none.

@@ -94,8 +94,9 @@ type Interrupted struct {
 // Status tells how every member of a team is, with the evidence. Where the leader's
 // journal is broken it tells what stands before the break and which processes run.
 //
-// It may take two seconds, when a member seems to ignore an order: it is watched
-// before it is called stalled.
+// It records nothing and sends nothing; when nobody leads it shows what a leader pass would
+// find (operator.Preview). It may take two seconds, when a member seems to ignore an order:
+// it is watched before it is called stalled.
 func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, error) {
 	reg, missing := team.Open(o.Root, name, team.Options{})
 	st := &Status{Team: string(name), Members: []MemberStatus{}, Overlaps: []Overlap{}}
@@ -117,12 +118,12 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 		}
 	}
 	if s.Broken == nil {
-		if _, err := o.Pass(ctx, s); operator.Unpassing(err) != nil {
+		if _, err := o.Preview(ctx, s); operator.Unpassing(err) != nil {
 			return nil, err
 		}
 	}
 	st.Notice, st.Ceiling = notice(s.Lead.Noticed), decide.ViewCeiling(s.Lead.Policy)
-	if err := s.Writable(); operator.Passing(err) {
+	if err := s.Room(); operator.Passing(err) {
 		st.Full, st.Notice = true, fmt.Sprintf("nothing can be recorded, so nothing is decided until that is over: %v", err)
 	}
 	if s.Broken != nil {

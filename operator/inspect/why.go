@@ -37,7 +37,7 @@ type Evidence struct {
 }
 
 // Why tells how a member is, since when, and what says so. A member that has left
-// is found too, and one of a team that has ended (see Past).
+// is found too, and one of a team that has ended (see Past). Like Status it only reads.
 func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	s, live, err := o.present(ctx, of)
 	if err != nil {
@@ -55,7 +55,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 		return nil, err
 	}
 	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: string(m.Trust), Evidence: []Evidence{}}
-	ms, g, w, err := o.one(ctx, s, m)
+	m, ms, g, w, err := o.one(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	return y, nil
 }
 
-// present opens the team that is there, after a leader pass when nobody leads it;
+// present opens the team that is there, as a leader pass would find it when nobody leads it;
 // else the record of the one that was. Nil: another program leads it.
 func (o Operator) present(ctx context.Context, of string) (s *operator.State, live bool, err error) {
 	name, err := o.Pick(of)
@@ -102,7 +102,7 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 		return nil, false, err
 	}
 	if s.Broken == nil {
-		_, err = o.Pass(ctx, s)
+		_, err = o.Preview(ctx, s)
 	}
 	return s, true, err
 }
@@ -183,15 +183,11 @@ func (y *Why) fromProcess(s *operator.State, m *control.Member) {
 	default:
 		y.add(fromProcess, m.ProcAt, "process %d, which started then, is gone; whatever has that number now is another", id.PID)
 	}
-	release, free, err := s.Dir.TryLease(s.Dir.ProcessLease(m.Instance))
+	held, err := s.Dir.Leased(s.Dir.ProcessLease(m.Instance))
 	switch {
 	case err != nil:
 		y.add(fromProcess, time.Time{}, "its lease cannot be looked at: %v", err)
-	case free:
-		if err := release(); err != nil {
-			y.add(fromProcess, time.Time{}, "its lease cannot be let go: %v", err)
-			return
-		}
+	case !held:
 		y.add(fromProcess, time.Time{}, "nobody holds its lease: no process of it works")
 	default:
 		y.add(fromProcess, time.Time{}, "its lease is held: a process of it works")
@@ -240,7 +236,7 @@ func (y *Why) fromMailbox(ctx context.Context, o Operator, m *control.Member) {
 	if err != nil {
 		return
 	}
-	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{})
+	box, err := o.Boxes(name).Open(m.Name, mailbox.Options{Unmended: true})
 	if err != nil {
 		y.add(fromMailbox, time.Time{}, "%v", err)
 		return
@@ -300,22 +296,26 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}
 }
 
-// one is a single member as status has it.
-func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (MemberStatus, *Signs, *control.Worker, error) {
+// one is a single member as status has it. The fold may have been made again: it returns the
+// member of the present one.
+func (o Operator) one(ctx context.Context, s *operator.State, m *control.Member) (*control.Member, MemberStatus, *Signs, *control.Worker, error) {
 	_, led, err := o.Live(s)
 	if err != nil {
-		return MemberStatus{}, nil, nil, err
+		return m, MemberStatus{}, nil, nil, err
 	}
 	k := o.looker(ctx, s, led)
 	f, g, w := k.look(ctx, m)
 	if f.suspect() {
 		if err := k.confirm(ctx); err != nil {
-			return MemberStatus{}, nil, nil, err
+			return m, MemberStatus{}, nil, nil, err
+		}
+		if now, ok := s.Lead.ByInstance(m.Instance); ok {
+			m = now
 		}
 		k.now = o.Minter.Now()
 		f, g, w = k.look(ctx, m)
 	}
-	return memberStatus(m, w, f, g), g, w, nil
+	return m, memberStatus(m, w, f, g), g, w, nil
 }
 
 func (y *Why) fromTerminal(t *TerminalSign) {

@@ -155,8 +155,8 @@ func isMail(file string) bool {
 
 const StampForm = "20060102T150405.000Z"
 
-// IsStamp reports a name that begins with a time as the archive writes it. A
-// member's name has no point in it, so that none can look like one.
+// IsStamp reports whether a name begins with a time as the archive writes it. A
+// member's name contains no dot, so none is mistaken for one.
 func IsStamp(s string) bool {
 	return len(s) >= len(StampForm) && s[8] == 'T' && s[15] == '.' && s[19] == 'Z' && strings.Trim(s[:8]+s[9:15]+s[16:19], "0123456789") == ""
 }

@@ -16,7 +16,8 @@ import (
 // A message that did not come so far has an error: refused, withdrawn or superseded
 // (6), timed out or expired (4), a recipient that has ended (5), erased (1).
 //
-// Mail to anything that is not a member is not followed: a usage error.
+// What somebody erased before its reader took it is sent once more, by a leader pass when
+// nobody leads. Mail to anything that is not a member is not followed: a usage error.
 func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout time.Duration) error {
 	var name waggle.TeamName
 	for _, s := range sent {

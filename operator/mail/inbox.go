@@ -59,7 +59,7 @@ func (o Operator) Inbox(ctx context.Context, name waggle.TeamName, member waggle
 	} else if has, err := o.Boxes(name).Names(); err != nil || !contains(has, member) {
 		return nil, errors.Join(err, &team.NotFoundError{What: "member", Name: string(member), Near: cfg.Near(string(member))})
 	}
-	in.box, err = o.Box(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
+	in.box, err = o.ReadBox(cfg, waggle.MemberName(in.Member), func(r mailbox.Report) {
 		in.Reports = append(in.Reports, r.What)
 	})
 	if err != nil {
@@ -209,7 +209,8 @@ func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID)
 
 // News is what the lead's session is to be told that was told everything up to
 // after, and the seq up to which it is told then: the status of members as far as
-// it is worth a turn. One call is one wake-up; none is due when it is empty.
+// it is worth a turn. One call is one wake-up; none is due when it is empty. It takes a
+// leader pass when nobody leads: the seq of news is that of their record.
 func (o Operator) News(ctx context.Context, name waggle.TeamName, after journal.Seq) ([]control.News, journal.Seq, error) {
 	s, err := o.Led(ctx, name)
 	if err != nil {

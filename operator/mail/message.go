@@ -15,7 +15,7 @@ import (
 	"waggle/team"
 )
 
-// StoredMessage is a message, where it lies, and what became of it.
+// StoredMessage is a message, the mailbox that holds it, and its delivery state.
 type StoredMessage struct {
 	To       string          `json:"to"`
 	From     string          `json:"from"`
@@ -29,9 +29,9 @@ type StoredMessage struct {
 	States   []MessageState  `json:"states"`
 }
 
-// Message finds messages by msg_id or by the beginning of one or of their id, in
-// every mailbox of a team and in its journals, and tells what became of each. A
-// message that is on record is found also when another program has erased it.
+// Message finds messages by msg_id, by its beginning, or by their id, in every mailbox
+// of a team and in its journals, and reports the delivery state of each. A message
+// that has a record is found also when another program has erased its entry.
 func (o Operator) Message(ctx context.Context, name waggle.TeamName, id string) ([]StoredMessage, error) {
 	v, err := o.survey(ctx, name)
 	if err != nil {
@@ -124,7 +124,7 @@ func (v *survey) look(ctx context.Context, o Operator) error {
 	}
 	v.boxes, v.now = nil, o.Minter.Now()
 	for _, n := range names {
-		box, err := o.Box(v.cfg, n, nil)
+		box, err := o.ReadBox(v.cfg, n, nil)
 		if err != nil {
 			return err
 		}

@@ -17,13 +17,6 @@ import (
 // Where a word runs, inside and outside of the multiplexers, with their programs
 // and without: auto tries tmux, then iTerm2, and asks for neither when nobody looks;
 // a backend that is named and cannot be had is an error that says what to do.
-func kind(t *testing.T, what string, err error, want operator.Kind) {
-	t.Helper()
-	if got := operator.KindOf(err); got != want {
-		t.Errorf("%s: %v is of kind %s, want %s", what, err, got, want)
-	}
-}
-
 func TestResolveBackend(t *testing.T) {
 	const session = "11111111-2222-3333-4444-555555555555"
 	tmux := func(width, height int) string {
@@ -77,7 +70,7 @@ func TestResolveBackend(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
 		if c.hint != "" {
-			kind(t, c.name, err, operator.Failed)
+			code(t, c.name, err, operator.Failed)
 			var e *operator.Error
 			if !errors.As(err, &e) || !strings.Contains(e.Advice, c.hint) {
 				t.Errorf("%s: %v does not hint at %q", c.name, err, c.hint)
@@ -85,5 +78,5 @@ func TestResolveBackend(t *testing.T) {
 		}
 	}
 	_, err := process.ResolveBackend(t.Context(), nil, "docker", true)
-	kind(t, "docker", err, operator.Usage)
+	code(t, "docker", err, operator.Usage)
 }

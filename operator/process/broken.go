@@ -18,7 +18,7 @@ import (
 	"waggle/task"
 )
 
-// Broken is a journal that is broken, and what goes on without what lies behind the break.
+// Broken is a break in a journal, and what continues without the records after it.
 type Broken struct {
 	Team     string `json:"team"`
 	Journal  string `json:"journal"` // leader, or the instance of a member
@@ -114,7 +114,8 @@ func Unasked(l *control.Leader, m *control.Member) (ds []journal.Draft) {
 	return ds
 }
 
-// Again is a member as a new instance. What lies in its mailbox was for the old one.
+// Again is a member as a new instance. The entries in its mailbox were for the old
+// instance.
 func Again(m *control.Member, i control.Instance, box []string) journal.Draft {
 	j := m.Joined
 	j.Instance, j.Baseline = i, box
@@ -124,7 +125,8 @@ func Again(m *control.Member, i control.Instance, box []string) journal.Draft {
 	return journal.Draft{Kind: control.RecJoined, Must: true, Body: j}
 }
 
-// Lying lists what lies in a member's mailbox. One that cannot be read holds nothing.
+// Lying lists the entries in a member's mailbox. A mailbox that cannot be read counts
+// as empty.
 func (o Operator) Lying(ctx context.Context, name waggle.TeamName, member waggle.MemberName) (ids []string, err error) {
 	box, err := o.Boxes(name).Open(member, mailbox.Options{})
 	if err != nil {

@@ -13,3 +13,24 @@ func ResolveBackend(ctx context.Context, env []string, word string, attended boo
 
 // ExitOf is how a worker inside of this process has ended.
 var ExitOf = exitOf
+
+// What is tested as a table.
+var (
+	EndOf      = endOf
+	Obstructed = obstructed
+	TmuxColor  = tmuxColor
+	Program    = program
+	NotOurs    = notOurs
+	TreeError  = worktreeError
+	Crashed    = crashed
+
+	StopUnrecorded = Operator.stopUnrecorded
+	DownUnrecorded = Operator.downUnrecorded
+)
+
+// Act ends one thing that was found.
+func Act(ctx context.Context, unused, gone func() bool, end func() error) *Garbage {
+	g := &Garbage{unused: func(context.Context) bool { return unused() }, gone: gone, end: func(context.Context) error { return end() }}
+	g.act(ctx)
+	return g
+}

@@ -57,7 +57,7 @@ type Garbage struct {
 	end    func(context.Context) error
 }
 
-// Kept is something that looks like garbage and is not.
+// Kept is a process or file that GC found and did not end or remove, with the reason.
 type Kept struct {
 	Kind   string        `json:"kind"` // team, worktree, process, pane, command
 	Team   string        `json:"team"`

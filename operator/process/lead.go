@@ -13,8 +13,8 @@ import (
 	"waggle/spawn"
 )
 
-// Lead takes the leader lease of a team and leads it until Close. A member whose
-// process dies is let go.
+// Lead takes the leader lease of a team and leads the team until Close. A member whose
+// process dies is recorded as left and is not restarted.
 func (o Operator) Lead(ctx context.Context, s *operator.State) (*leader.Leader, error) {
 	return o.LeadAs(ctx, s, o.LeaderOptions(s, true))
 }

@@ -13,9 +13,9 @@ import (
 	"waggle/team"
 )
 
-// MailLeft puts away what lies under a team's name without a registry, and returns where
-// it is; "" when there is nothing of that kind. Somebody who had not heard of the team's
-// end wrote it. The team has no journal here that goes on.
+// MailLeft archives a directory that has a team's name and no registry: mail that was
+// written after the team's end. It returns the archive's path, "" when there is no
+// such directory. The name must have no journal here that goes on.
 func (o Operator) MailLeft(ctx context.Context, name waggle.TeamName) (place string, err error) {
 	reg, err := team.Leftover(o.Root, name, team.Options{Deadline: putAwayWait})
 	var missing *team.NotFoundError
@@ -101,7 +101,7 @@ func (c *collector) leftMail(ctx context.Context, name waggle.TeamName) error {
 	return err
 }
 
-// MailNote says what was put away.
+// MailNote describes the mail that was archived.
 func (o Operator) MailNote(name waggle.TeamName, place string) operator.Note {
 	return operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("%s held mail and no team: it is in %s now", filepath.Join("teams", string(name)), place)}
 }

@@ -10,7 +10,7 @@ import (
 	"waggle/operator/decide"
 )
 
-// Teller tells a face what happens in a team, each thing once.
+// Teller reports events of a team to a face, each event once.
 type Teller struct {
 	S    *operator.State
 	now  func() time.Time
@@ -24,14 +24,14 @@ func (o Operator) Teller(s *operator.State, to func(operator.Note)) *Teller {
 	return &Teller{S: s, now: o.Minter.Now, To: to, told: map[string]bool{}}
 }
 
-// Note tells the face something.
+// Note reports one event.
 func (t *Teller) Note(n operator.Note) {
 	if t.To != nil {
 		t.To(n)
 	}
 }
 
-// Once tells it unless it was told.
+// Once reports an event unless it was reported before.
 func (t *Teller) Once(key string, n operator.Note) {
 	if !t.told[key] {
 		t.told[key] = true

@@ -129,7 +129,8 @@ func worksIn(s *operator.State, path string) bool {
 	return slices.ContainsFunc(s.Lead.Live(), func(m *control.Member) bool { return m.Worktree != nil && m.Worktree.Path == path })
 }
 
-// TidyWorktrees settles the worktrees of all members that have left, and tells what was kept.
+// TidyWorktrees removes the clean worktrees of members that have left, and reports
+// those that it kept.
 func (o Operator) TidyWorktrees(ctx context.Context, t *Teller) (err error) {
 	t.S.Kept, err = o.settleWorktrees(ctx, t.S, "")
 	t.S.Tidied = err == nil && t.To != nil

@@ -125,7 +125,6 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 	add := func(w journal.Writer, kind string, body any) {
 		_, _ = mem.Append(ctx, w, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil }) // what contradicts the rest is left out
 	}
-	dir.Mend(o.Minter.Now())
 	opened := false
 	begin := func() {
 		if !opened {

@@ -13,8 +13,8 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
-	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/poll"
 	"waggle/spawn"
@@ -46,7 +46,7 @@ func (k *keeper) lead(ctx context.Context) (how string, err error) {
 	if err := k.startAll(ctx); err != nil {
 		return "", err
 	}
-	how, err = k.loop(ctx)
+	how, err = k.keep(ctx)
 	if err != nil || how != LedEnded {
 		return how, err
 	}
@@ -100,11 +100,9 @@ func (k *keeper) startAll(ctx context.Context) error {
 	return nil
 }
 
-// loop passes until the team is to end, or somebody else is to lead.
-func (k *keeper) loop(ctx context.Context) (how string, err error) {
-	watch, cancel := context.WithCancel(ctx)
-	defer cancel()
-	dirs := append(k.o.Boxes(k.S.Team).Dirs(), k.S.Dir.LeaderJournal())
+// keep leads until the team is to end, or somebody else is to lead.
+func (k *keeper) keep(ctx context.Context) (how string, err error) {
+	var dirs []string
 	for _, m := range k.S.Lead.Live() {
 		own := k.S.Dir.JournalOf(string(m.Instance))
 		if err := os.MkdirAll(own, 0o700); err != nil { // what is not there yet is only looked at by the clock
@@ -112,81 +110,54 @@ func (k *keeper) loop(ctx context.Context) (how string, err error) {
 		}
 		dirs = append(dirs, own)
 	}
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond}, dirs...)
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		cancel()
-		for range nudges { // until the watcher has ended
-		}
-	}()
-	defer k.asking.End()
-	defer k.watch.Close()
 	k.panes = process.Of(k.o.Operator).Panes(k.S)
-	defer k.panes.Wg.Wait()
-	defer cancel()
-	for {
-		if err := k.pass(ctx); err != nil && ctx.Err() == nil {
-			return "", err
-		}
-		if k.ill != nil { // nothing is started, asked or decided until the journal is whole
-			if ctx.Err() != nil {
-				return k.leave(), nil
-			}
-			if k.overtaken(ctx) {
-				return LedLeft, nil
-			}
-		} else {
-			if how, err := k.look(watch); how != "" || operator.Unpassing(err) != nil {
-				return how, err
-			}
-			k.ask(ctx)
-			k.watch.Look(ctx, k.l)
-		}
-		select {
-		case found := <-k.watch.Found:
-			k.watch.Take(found, k.Note)
-		case <-ctx.Done():
-		case rep := <-k.asking.Replies():
-			k.warn("the answer has no effect", k.answer(ctx, rep), "id", rep.Answer.ID)
-		case e := <-k.panes.Events:
-			k.moved = k.moved || e.What == terminal.PaneOpened
-			if n := k.panes.Note(e); n.Text != "" {
-				k.Note(n)
-			}
-		case <-nudges:
-		case <-k.l.Nudges():
-		}
+	defer k.watch.Close()
+	err = k.loop(ctx, turns{dirs: dirs, pass: k.pass, answer: k.replied, panes: k.panes, pane: k.pane, turn: func(ctx context.Context) (bool, error) {
+		how, err = k.turn(ctx)
+		return how != "", err
+	}})
+	return how, err
+}
+
+// turn does what is due apart from the pass, and says why to stop leading.
+func (k *keeper) turn(ctx context.Context) (how string, err error) {
+	switch {
+	case k.ill == nil:
+		how, err = k.look(ctx)
+		return how, operator.Unpassing(err)
+	case ctx.Err() != nil:
+		return k.leave(), nil
+	case k.overtaken(ctx):
+		return LedLeft, nil
 	}
+	return "", nil
+}
+
+// pane tells what happened to a member's pane.
+func (k *keeper) pane(e terminal.Event) {
+	k.moved = k.moved || e.What == terminal.PaneOpened
+	if n := k.panes.Note(e); n.Text != "" {
+		k.Note(n)
+	}
+}
+
+// replied takes what was answered at the terminal. No answer ends what keeps a team up.
+func (k *keeper) replied(ctx context.Context, rep decide.Reply) error {
+	k.warn("the answer has no effect", k.answer(ctx, rep), "id", rep.Answer.ID)
+	return nil
 }
 
 // pass runs one leader pass and looks at what became of the tasks.
 func (k *keeper) pass(ctx context.Context) error {
-	if err := k.l.Pass(ctx); err != nil {
-		if k.held(err) {
-			return nil
-		}
-		if operator.Unpassing(err) != nil {
-			return err
-		}
-	}
-	if err := k.S.Journal.Refresh(ctx); err != nil {
-		if k.held(err) {
-			return nil
-		}
-		return operator.Unpassing(err)
-	}
-	k.held(nil)
-	k.l.View(func(lead *control.Leader) {
-		k.job.adopt(lead)
-		for _, t := range k.job.tasks {
-			t.look(lead)
-		}
+	return k.passing(ctx, func(context.Context) error {
+		k.l.View(func(lead *control.Leader) {
+			k.job.adopt(lead)
+			for _, t := range k.job.tasks {
+				t.look(lead)
+			}
+		})
+		return nil
 	})
-	process.DropLeft(k.S)
-	k.tell()
-	return nil
 }
 
 // look does what is due apart from the pass, and says why to stop leading.

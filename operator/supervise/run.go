@@ -13,7 +13,6 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/leader"
-	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -131,7 +130,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 	defer cancel()
 	err = r.start(work)
 	if err == nil {
-		err = r.loop(work)
+		err = r.loop(work, turns{pass: r.pass, turn: r.turn, answer: r.replied})
 	}
 	if work.Err() != nil {
 		r.end.timedOut = ctx.Err() == nil
@@ -211,49 +210,23 @@ func (r *run) arrive(ctx context.Context) {
 	})
 }
 
-// loop passes until every task is over.
-func (r *run) loop(ctx context.Context) error {
-	watch, cancel := context.WithCancel(ctx)
-	defer cancel()
-	nudges, err := mailbox.Watch(watch, mailbox.WatchOptions{Interval: 500 * time.Millisecond},
-		append(r.o.Boxes(r.f.Team).Dirs(), r.S.Dir.LeaderJournal())...)
-	if err != nil {
-		return err
+// turn sees who is ready, and reports whether every task is over or the run was cut short.
+func (r *run) turn(ctx context.Context) (last bool, err error) {
+	if ctx.Err() != nil {
+		return true, nil
 	}
-	defer func() {
-		cancel()
-		for range nudges { // until the watcher has ended
-		}
-	}()
-	defer r.asking.End()
-	for {
-		if err := r.pass(ctx); err != nil {
-			return err
-		}
-		if r.ill == nil {
-			r.arrive(ctx)
-		}
-		if r.S.Lead.Closing != nil && r.end.stopped == nil {
-			r.end.stopped = &operator.Error{Kind: operator.Refused, Op: "run", Msg: "the operator has ended the team"}
-		}
-		if r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless() {
-			return nil
-		}
-		r.ask(ctx)
-		r.watch.Look(ctx, r.l)
-		select {
-		case found := <-r.watch.Found:
-			r.watch.Take(found, r.Note)
-		case <-ctx.Done():
-			return ctx.Err()
-		case rep := <-r.asking.Replies():
-			if err := r.answer(ctx, rep); operator.Unpassing(err) != nil {
-				return err
-			}
-		case <-nudges:
-		case <-r.l.Nudges():
-		}
+	if r.ill == nil {
+		r.arrive(ctx)
 	}
+	if r.S.Lead.Closing != nil && r.end.stopped == nil {
+		r.end.stopped = &operator.Error{Kind: operator.Refused, Op: "run", Msg: "the operator has ended the team"}
+	}
+	return r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless(), nil
+}
+
+// replied takes what was answered at the terminal. An error that passes ends no run.
+func (r *run) replied(ctx context.Context, rep decide.Reply) error {
+	return operator.Unpassing(r.answer(ctx, rep))
 }
 
 // homelessFor is the default of RunOptions.Homeless.
@@ -273,30 +246,9 @@ func (r *run) homeless() bool {
 	return false
 }
 
-// pass runs one leader pass and one step of the job. Locks, torn foreign writes and a
-// full disk pass; a journal that cannot be used does not.
+// pass runs one leader pass and one step of the job.
 func (r *run) pass(ctx context.Context) error {
-	if err := r.l.Pass(ctx); err != nil {
-		if r.held(err) {
-			return nil
-		}
-		if operator.Unpassing(err) != nil {
-			return err
-		}
-	}
-	if err := r.S.Journal.Refresh(ctx); err != nil {
-		if r.held(err) {
-			return nil
-		}
-		return operator.Unpassing(err)
-	}
-	r.held(nil)
-	if err := r.job.step(ctx, r.l); operator.Unpassing(err) != nil {
-		return err
-	}
-	process.DropLeft(r.S)
-	r.tell()
-	return nil
+	return r.passing(ctx, func(ctx context.Context) error { return r.job.step(ctx, r.l) })
 }
 
 func (r *run) log() *slog.Logger {

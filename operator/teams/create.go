@@ -123,8 +123,8 @@ func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*operator
 	return o.found(ctx, name, string(uid), control.PolicySet{}, nil)
 }
 
-// Join registers a member and gives it an instance. The registry is the phone
-// book; the joined record is the membership.
+// Join registers a member and gives it an instance. The joined record is the
+// membership; the registry entry is for other programs.
 func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool) (team.Member, control.Instance, error) {
 	return o.join(ctx, s, m, dedupe, "")
 }
@@ -206,9 +206,9 @@ func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team,
 	return errors.Join(errs...)
 }
 
-// Clear makes a name free for a fresh team: a live one is an error, a dead
-// leftover of ours is ended and archived, anything else is not ours to touch.
-// What is put away that could have been brought back is told.
+// Clear frees a name for a new team. A live team of that name is an error; a leftover
+// of ours whose processes have ended is ended and archived; a team of another program
+// is not touched. It reports an archived team that could have been resumed.
 func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(operator.Note)) error {
 	if _, err := os.Lstat(o.Root.TeamDir(name)); errors.Is(err, os.ErrNotExist) {
 		return nil

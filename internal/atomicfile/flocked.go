@@ -1,0 +1,43 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/gofrs/flock"
+)
+
+// Flocked reports whether somebody holds the flock of path (Flock, TryFlock). It makes and
+// changes no file. While it looks, a moment, a TryFlock of another process fails.
+func Flocked(path string) (bool, error) {
+	path, err := canonical(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("flock: %w", err)
+	}
+	fi, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("flock: %w", err)
+	}
+	if err := regular(path, fi.Mode()); err != nil {
+		return false, fmt.Errorf("flock: %w", err)
+	}
+	l := flock.New(path, flock.SetFlag(os.O_RDONLY|openFlags))
+	free, err := l.TryRLock()
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("flock: %w", err)
+	case free:
+		return false, l.Unlock()
+	}
+	return true, nil
+}

@@ -1,0 +1,45 @@
+package atomicfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/internal/atomicfile"
+)
+
+// TestFlocked: it says whether somebody holds the lock, makes no file, and does not read
+// what has the place of one.
+func TestFlocked(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.lock")
+	look := func(want bool) {
+		t.Helper()
+		if held, err := atomicfile.Flocked(path); held != want || err != nil {
+			t.Errorf("held: %v, %v; want %v", held, err, want)
+		}
+	}
+	look(false)
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("looking made the file: %v", err)
+	}
+	release, held, err := atomicfile.TryFlock(path, atomicfile.Options{})
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	look(true)
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	look(false)
+	if _, err := atomicfile.Flocked(dir); err == nil {
+		t.Error("a directory is no lock")
+	}
+}
+
+// TestRoom: a file system with room says so.
+func TestRoom(t *testing.T) {
+	if err := atomicfile.Room(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}

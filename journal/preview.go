@@ -1,0 +1,85 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"maps"
+)
+
+// Preview returns a Journal whose appends are folded into the fold of j and written
+// nowhere: what would be so if they were. It begins where j stands. The next Refresh or
+// Append of j makes the fold again from what is on disk, and ends the use of the Preview. A
+// fold that is not Tentative cannot be made again: then the Preview refuses every append.
+func (j *File) Preview() *Preview {
+	at := j.at.chain
+	at.epochs = maps.Clone(at.epochs)
+	return &Preview{of: j, at: at}
+}
+
+// Preview is a Journal in memory that goes on from a File (File.Preview).
+type Preview struct {
+	of   *File
+	at   chain
+	recs []Record
+}
+
+var _ Journal = (*Preview)(nil)
+
+var errPreview = errors.New("journal: a preview needs a fold that can be made again")
+
+// Records are those that were appended to the preview. No journal holds them.
+func (p *Preview) Records() []Record { return p.recs }
+
+// Refresh implements Journal: a preview stays what it was when it began.
+func (p *Preview) Refresh(ctx context.Context) error { return ctx.Err() }
+
+// Append implements Journal. After an error the preview cannot be used any more.
+func (p *Preview) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
+	fold := p.of.tentative()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case p.of.sticky != nil:
+		return nil, p.of.sticky
+	case fold == nil:
+		return nil, errPreview
+	}
+	if err := p.at.stale(w); err != nil {
+		return nil, err
+	}
+	drafts, err := propose()
+	if err != nil || len(drafts) == 0 {
+		return nil, err
+	}
+	lines, _, err := p.at.draw(p.of.o.Now(), w, drafts, func(b []byte) (Ref, error) { return refOf(b), nil })
+	if err != nil {
+		return nil, err
+	}
+	var recs []Record
+	for _, l := range lines {
+		recs = append(recs, l.Record)
+	}
+	p.of.previewed = true
+	if err := try(fold, recs); err != nil {
+		return nil, err
+	}
+	for _, l := range lines {
+		p.at.pass(l)
+		p.at.count(l.Record)
+	}
+	p.recs = append(p.recs, recs...)
+	return recs, nil
+}
+
+// unpreview makes the fold fresh when it holds what a Preview folded: the read that follows
+// makes it again.
+func (j *File) unpreview() {
+	if !j.previewed {
+		return
+	}
+	j.previewed = false
+	if j.sticky == nil {
+		j.fresh()
+		j.restore()
+	}
+}

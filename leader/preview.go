@@ -1,0 +1,92 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"slices"
+
+	"waggle"
+	"waggle/boxes"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/mailbox"
+)
+
+// Preview folds into a leader's fold what a pass would find now. It records nothing, marks
+// nothing and sends nothing: j is a journal.File's Preview, and mailboxes and members'
+// journals are only read. Questions that are overdue stay open, so that they can be shown;
+// those that the rules answer are answered in the fold. It takes no lease: it is for a team
+// that nobody leads.
+func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Leader) error {
+	mail := boxes.Of(o.Root, o.Team)
+	lead, err := mail.Open(waggle.Lead, mailbox.Options{Unmended: true})
+	if err != nil {
+		return err
+	}
+	p := Parts{Journal: j, Fold: fold, Writer: o.Writer, Minter: o.Minter, Dismiss: o.Dismiss, Supervise: o.Supervise,
+		Box: looked{lead}, Log: slog.New(slog.DiscardHandler)}
+	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
+		box, err := mail.Open(name, mailbox.Options{Unmended: true})
+		return unsent{box}, err
+	}
+	p.Peers = func(i control.Instance) (journal.Journal, *control.Worker, error) {
+		w := control.NewWorker(nil)
+		pj, err := o.State.Journals().Open(journal.Name(i), w, journal.Options{Now: o.Minter.Now})
+		return pj, w, err
+	}
+	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
+	p.Look = func() *boxes.News { return missing(o.Root.TeamDir(o.Team), fold) }
+	l := New(p)
+	l.preview = true
+	return errors.Join(l.pass(ctx), l.Close())
+}
+
+// errUnsent refuses what would go out of a preview: its order stays unsent.
+var errUnsent = errors.New("a preview sends nothing")
+
+// unsent is a member's mailbox in a preview.
+type unsent struct{ *mailbox.Located }
+
+func (unsent) Append(context.Context, ...waggle.Envelope) error { return errUnsent }
+func (unsent) MarkRead(context.Context, ...mailbox.ID) error    { return errUnsent }
+
+// looked is the lead's mailbox in a preview. One that cannot be read counts as empty, as
+// it does in a pass.
+type looked struct{ *mailbox.Located }
+
+func (looked) Append(context.Context, ...waggle.Envelope) error { return errUnsent }
+func (looked) MarkRead(context.Context, ...mailbox.ID) error    { return errUnsent }
+
+func (l looked) Entries(ctx context.Context) ([]mailbox.Entry, error) {
+	list, err := l.Located.Entries(ctx)
+	if err != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return list, err
+}
+
+// missing says that the team's directory is gone, or there again, when the fold has it
+// otherwise.
+func missing(dir string, fold *control.Leader) *boxes.News {
+	info, err := os.Lstat(dir)
+	gone := errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
+	switch {
+	case err != nil && !gone, gone == fold.Noticed.Missing():
+		return nil
+	case gone:
+		return &boxes.News{What: boxes.Vanished, Path: dir}
+	}
+	return &boxes.News{What: boxes.Returned, Path: dir}
+}
+
+// due are the answers that the system gives now. A preview leaves overdue questions open.
+func (l *Leader) due() []control.Verdict {
+	vs := l.p.Fold.Due(l.p.Minter.Now())
+	if l.preview {
+		vs = slices.DeleteFunc(vs, func(v control.Verdict) bool { return v.Via == control.ViaExpiry })
+	}
+	return vs
+}

@@ -1,0 +1,61 @@
+package mailbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/mailbox"
+)
+
+// TestUnmended: who only looks is shown what mending would keep of a broken file, hears of
+// it, and leaves it as it is with nothing beside it; who writes mends it all the same.
+func TestUnmended(t *testing.T) {
+	for name, c := range broken {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "ann.json")
+			if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var reports []mailbox.Report
+			b, err := mailbox.Dir{Path: dir}.Open("ann", mailbox.Options{Unmended: true, Report: func(r mailbox.Report) { reports = append(reports, r) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries, err := b.Entries(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range entries {
+				got = append(got, e.Envelope.Text)
+			}
+			if len(got) != len(c.kept) {
+				t.Errorf("entries %q, want %q", got, c.kept)
+			}
+			if unread, err := b.Unread(t.Context()); err != nil || len(unread) != len(c.kept) {
+				t.Errorf("unread %v, %v", unread, err)
+			}
+			if len(reports) == 0 || reports[0].Path != path || reports[0].Quarantine != "" {
+				t.Errorf("reports %v", reports)
+			}
+			if now, err := os.ReadFile(path); err != nil || string(now) != c.file {
+				t.Errorf("the file is %q, %v", now, err)
+			}
+			if files, _ := os.ReadDir(dir); len(files) != 1 {
+				t.Errorf("beside it: %v", files)
+			}
+			if len(entries) == 0 {
+				return
+			}
+			if err := b.MarkRead(t.Context(), entries[0].ID); err != nil {
+				t.Fatal(err)
+			}
+			if kept, _ := filepath.Glob(path + ".corrupt-*"); len(kept) != 1 {
+				t.Errorf("who writes kept %v", kept)
+			}
+		})
+	}
+}

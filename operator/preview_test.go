@@ -1,0 +1,114 @@
+package operator_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/policy"
+	"waggle/task"
+)
+
+// TestPreview: while nobody leads, a preview has the question that lies in the lead's
+// mailbox; a decision that nobody has sent stays unsent; the next Refresh forgets all of it.
+// Beside who leads it is what is on record.
+func TestPreview(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
+		return agent.Result{Failed: !out.Allowed}, err
+	})
+	list, err := task.Open(op.Root.TasksDir("api"), "api", task.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := list.Create(t.Context(), task.Task{Subject: "make it", Description: "make it", Owner: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := tm.State()
+	mint, err := op.Minter.Mint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
+		m, _ := s.Lead.Member("ann")
+		return s.Lead.Assign(m, control.Task{ID: string(made.ID), Subject: "make it", Instructions: "make it"}, policy.RoleOperator, mint)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := op.Pass(t.Context(), s); err != nil { // sends it
+		t.Fatal(err)
+	}
+	recorded := func() int {
+		t.Helper()
+		recs, err := s.Records()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(recs)
+	}
+	preview := func(want bool) {
+		t.Helper()
+		if led, err := op.Preview(t.Context(), s); led != want || err != nil {
+			t.Fatalf("led %v, %v", led, err)
+		}
+	}
+	testenv.Eventually(t, "ann asks", func() bool { preview(false); return len(s.Lead.Pending()) == 1 })
+	asked := s.Lead.Pending()[0]
+	if err := s.Journal.Refresh(t.Context()); err != nil || len(s.Lead.Requests) != 0 {
+		t.Fatalf("on record: %v, %v", s.Lead.Requests, err)
+	}
+
+	release, held, err := s.Dir.TryLead()
+	if err != nil || !held {
+		t.Fatal(held, err)
+	}
+	preview(true)
+	if n := len(s.Lead.Requests); n != 0 {
+		t.Errorf("beside a leader %d requests are shown before it took them in", n)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+
+	tm.Until("the question is on record", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
+	if err := s.Journal.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if r := s.Lead.Pending()[0]; r.Key != asked.Key || r.Digest != asked.Digest || r.Handle != asked.Handle {
+		t.Errorf("on record %+v, in the preview %+v", r, asked)
+	}
+	// Decided by a process that ended before it sent the answer.
+	v := control.Verdict{Key: asked.Key, Digest: asked.Digest, Allow: false, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "deny"}
+	if _, err := leader.Decide(t.Context(), s.Journal, s.Lead, op.Writer(), op.Minter, v); err != nil {
+		t.Fatal(err)
+	}
+	box, err := op.Boxes("api").Open("ann", mailbox.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := box.Entries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := recorded()
+	preview(false)
+	if r, ok := s.Lead.Request(asked.Key); !ok || r.Order == nil || r.Order.Sent {
+		t.Errorf("the preview has %+v", r)
+	}
+	if n := recorded(); n != was {
+		t.Errorf("the preview recorded %d", n-was)
+	}
+	if after, err := box.Entries(t.Context()); err != nil || len(after) != len(before) {
+		t.Errorf("ann's mailbox had %d entries and has %d, %v", len(before), len(after), err)
+	}
+}

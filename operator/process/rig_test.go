@@ -1,0 +1,83 @@
+package process_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/teamfile"
+)
+
+// code asserts the kind of an error.
+func code(t *testing.T, what string, err error, want operator.Kind) {
+	t.Helper()
+	if got := operator.KindOf(err); got != want {
+		t.Errorf("%s: %v is of kind %s, want %s", what, err, got, want)
+	}
+}
+
+// rig is a team, and its state.
+func rig(t *testing.T) (*operatortest.Rig, *operator.State) {
+	t.Helper()
+	r := operatortest.Team(t, operatortest.New(t), "api", control.PolicySet{})
+	return r, r.State()
+}
+
+// spoil makes a leader's journal unreadable from a line on.
+func spoil(t *testing.T, s *operator.State, line int) {
+	t.Helper()
+	path := filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	if len(lines) <= line {
+		t.Fatalf("%s has %d lines", path, len(lines)-1)
+	}
+	lines[line-1] = []byte("nonsense\n")
+	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heard are the notes that a face was told.
+type heard struct {
+	mu    sync.Mutex
+	notes []operator.Note
+}
+
+func (h *heard) tell(n operator.Note) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes = append(h.notes, n)
+}
+
+// of counts the notes of a kind whose text has a part.
+func (h *heard) of(what, part string) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, note := range h.notes {
+		if note.What == what && strings.Contains(note.Text, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// there reports a path at which something is.
+func there(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// inTree gives a member a worktree of a checkout.
+func inTree(repo string) func(*teamfile.FileMember) {
+	return func(m *teamfile.FileMember) { m.Cwd, m.Worktree = repo, true }
+}

@@ -1,0 +1,318 @@
+package process_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/leader"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/operator/teamfile"
+	"waggle/spawn"
+)
+
+// brief is a grace that nobody can use.
+const brief = time.Millisecond
+
+// TestStop: how one member is ended, by what it does, and what is on record of that.
+func TestStop(t *testing.T) {
+	for name, c := range map[string]struct {
+		member func(r *operatortest.Rig, s *operator.State) spawn.Identity
+		so     process.StopOptions
+		want   process.MemberEnd
+		code   operator.Kind
+	}{
+		"by force": {func(r *operatortest.Rig, s *operator.State) spawn.Identity { _, id := r.Sleeper(s, "ann"); return id },
+			process.StopOptions{Force: true}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungTerm, Forced: true}, 0},
+		"when it does not answer": {func(r *operatortest.Rig, s *operator.State) spawn.Identity { _, id := r.Sleeper(s, "ann"); return id },
+			process.StopOptions{Grace: brief}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungTerm}, operator.Timeout},
+		"when it has no process": {func(r *operatortest.Rig, s *operator.State) spawn.Identity {
+			r.Enlist(s, "ann")
+			return spawn.Identity{}
+		}, process.StopOptions{Force: true}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungGone, Forced: true}, 0},
+		"when it is dead": {func(r *operatortest.Rig, s *operator.State) spawn.Identity {
+			id := gone(t)
+			r.Runs(s, r.Enlist(s, "ann"), id)
+			return id
+		}, process.StopOptions{Grace: time.Minute}, process.MemberEnd{How: control.LeftDied, Step: spawn.RungGone}, operator.Died},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, s := rig(t)
+			id := c.member(r, s)
+			said := &heard{}
+			c.so.Tell = said.tell
+			end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.want.Member = "ann"; *end != c.want || end.Kind() != c.code {
+				t.Errorf("%+v is %s; want %+v, %s", *end, end.Kind(), c.want, c.code)
+			}
+			if id.PID != 0 && id.Alive() {
+				t.Error("its process runs")
+			}
+			if m, _ := r.State().Lead.Member("ann"); m.Left == nil || m.Left.How != c.want.How || (m.Shutdown != nil) == c.so.Force {
+				t.Errorf("on record: %+v, asked: %+v", m.Left, m.Shutdown)
+			}
+			if id.PID != 0 && said.of("left", c.want.How) != 1 {
+				t.Errorf("told %+v", said.notes)
+			}
+			_, err = process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
+			code(t, "again", err, operator.NotFound)
+		})
+	}
+}
+
+// TestEndByHandshake: a member in this process that agrees ends by itself; it cannot be
+// stopped from elsewhere.
+func TestEndByHandshake(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	m := r.Enlist(s, "ann", func(m *teamfile.FileMember) { m.Backend = operator.BackendInProcess })
+	o := process.Of(r.Op)
+	l, err := o.Lead(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := o.StartWorker(t.Context(), l, s, m.Instance, "ann", m.Cwd, filepath.Join(t.TempDir(), "log"))
+	if err != nil || !p.Identity().Inside {
+		t.Fatal(p, err)
+	}
+	testenv.Eventually(t, "ann is on record", func() bool {
+		if err := s.Journal.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return m.Process != nil
+	})
+	_, err = o.Terminal(t.Context(), "api", "ann")
+	code(t, "its terminal", err, operator.NotFound)
+	if err == nil || !strings.Contains(err.Error(), "lives in the leader's process") {
+		t.Error(err)
+	}
+	told := 0
+	if err := o.EndMembers(t.Context(), l, s, "enough", time.Minute, func() { told++ }); err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done()
+	if end := process.EndOf(m); end.How != control.LeftHandshake || end.Kind() != 0 || told != 1 {
+		t.Errorf("%+v, told %d times", end, told)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStopIsRefused: who is not there, and what is not ours to end.
+func TestStopIsRefused(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	o := process.Of(r.Op)
+	_, err := o.Stop(t.Context(), "web", "ann", process.StopOptions{})
+	code(t, "no team", err, operator.NotFound)
+	_, err = o.Stop(t.Context(), "api", "ann", process.StopOptions{Force: true})
+	code(t, "no member", err, operator.NotFound)
+	m := r.Enlist(s, "ann")
+	r.Runs(s, m, self(t)) // this process is the member
+	_, err = o.Stop(t.Context(), "api", "ann", process.StopOptions{Force: true})
+	code(t, "this process", err, operator.Refused)
+	inner := r.Op
+	inner.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{self(t)}, nil }
+	for what, call := range map[string]func(process.Operator) error{
+		"stop": func(o process.Operator) error {
+			_, err := o.Stop(t.Context(), "api", "ann", process.StopOptions{Force: true})
+			return err
+		},
+		"down": func(o process.Operator) error {
+			_, err := o.Down(t.Context(), "api", process.StopOptions{Force: true})
+			return err
+		},
+		"gc": func(o process.Operator) error { _, err := o.GC(t.Context(), "", true); return err },
+	} {
+		err := call(process.Of(inner))
+		code(t, what+" from inside of a member", err, operator.Refused)
+		if err == nil || !strings.Contains(err.Error(), "called from inside member ann") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n := len(r.State().Lead.Unverified); n == 0 {
+		t.Error("it is not on record")
+	}
+}
+
+// TestDown: every member is ended, what the team was is archived, and its name is free.
+func TestDown(t *testing.T) {
+	for _, force := range []bool{false, true} {
+		t.Run(map[bool]string{true: "by force", false: "by the ladder"}[force], func(t *testing.T) {
+			t.Parallel()
+			r, s := rig(t)
+			_, one := r.Sleeper(s, "ann")
+			_, two := r.Sleeper(s, "bob")
+			r.Enlist(s, "eve")
+			said := &heard{}
+			d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: force, Grace: brief, Tell: said.tell})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, m := range d.Members {
+				if names = append(names, m.Member); m.Forced != force || m.How != control.LeftStopped {
+					t.Errorf("%+v", m)
+				}
+			}
+			if slices.Sort(names); !slices.Equal(names, []string{"ann", "bob", "eve"}) || d.State != "ended" || d.Kind() != map[bool]operator.Kind{true: 0, false: operator.Timeout}[force] {
+				t.Errorf("%+v is %s", d, d.Kind())
+			}
+			if one.Alive() || two.Alive() {
+				t.Error("a process runs")
+			}
+			if there(r.Op.Root.TeamDir("api")) || !there(d.Archive) {
+				t.Error("it was not archived")
+			}
+			if said.of("left", "") != 3 {
+				t.Errorf("told %+v", said.notes)
+			}
+			_, err = process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{})
+			code(t, "again", err, operator.NotFound)
+			if _, err := process.Of(r.Op).Finish(t.Context(), "api"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestDownLed: a process that leads is told to end the team; one that is stopped, or has let
+// go, is not waited for.
+func TestDownLed(t *testing.T) {
+	for name, c := range map[string]struct {
+		force bool
+		react func(t *testing.T, id spawn.Identity, release func() error)
+		left  bool // the leading process runs on
+	}{
+		"it ends": {false, func(t *testing.T, id spawn.Identity, release func() error) {
+			if _, err := spawn.Stop(context.Background(), id, spawn.Grace{}); err != nil {
+				t.Error(err)
+			}
+			if err := release(); err != nil {
+				t.Error(err)
+			}
+		}, false},
+		"it is stopped, and its lease is held": {true, func(t *testing.T, id spawn.Identity, _ func() error) { freeze(t, id) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, s := rig(t)
+			_, ann := r.Sleeper(s, "ann")
+			led := operatortest.Process(t)
+			operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: led}})
+			release, held, err := s.Dir.TryLead()
+			if err != nil || !held {
+				t.Fatal(held, err)
+			}
+			defer func() { _ = release() }()
+			told := make(chan struct{})
+			go func() {
+				defer close(told)
+				testenv.Eventually(t, "it is told to end", func() bool { return r.State().Lead.Closing != nil })
+				c.react(t, led, release)
+			}()
+			d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: c.force, Grace: brief})
+			<-told
+			if err != nil || d.State != "ended" || ann.Alive() || led.Alive() {
+				t.Errorf("%+v, %v; ann runs: %v, the leader: %v", d, err, ann.Alive(), led.Alive())
+			}
+		})
+	}
+}
+
+// TestEndAll: a team is led for as long as its end takes.
+func TestEndAll(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	_, id := r.Sleeper(s, "ann")
+	o := process.Of(r.Op)
+	l, err := o.Lead(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if led, err := o.IsLed(s); err != nil || !led {
+		t.Errorf("it is led: %v, %v", led, err)
+	}
+	if err := o.EndMembers(t.Context(), l, s, "enough", brief, func() {}); err != nil || id.Alive() {
+		t.Errorf("its members: %v", err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if led, err := o.IsLed(s); err != nil || led {
+		t.Errorf("it is not led: %v, %v", led, err)
+	}
+	if err := o.EndAll(t.Context(), s, brief, true, nil); err != nil {
+		t.Error(err)
+	}
+	if m, _ := s.Lead.Member("ann"); m.Left == nil || m.Left.How != control.LeftStopped {
+		t.Errorf("%+v", m.Left)
+	}
+}
+
+// TestEndTeam: by force nobody is asked; a team whose journal breaks meanwhile is ended by
+// the records of its processes, and that is an error.
+func TestEndTeam(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		t.Run(map[bool]string{true: "broken", false: "whole"}[broken], func(t *testing.T) {
+			t.Parallel()
+			r, s := rig(t)
+			m, id := r.Sleeper(s, "ann")
+			o := process.Of(r.Op)
+			l, err := o.Lead(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			if broken {
+				spoil(t, s, 2)
+			}
+			told := false
+			err = o.EndTeam(t.Context(), l, s, process.TeamEnd{Force: true}, func() { told = true })
+			if id.Alive() {
+				t.Error("its process runs")
+			}
+			if !broken && (err != nil || !told || m.Left == nil || m.Stopping == nil || m.Stopping.Why != process.StopForced) {
+				t.Errorf("%v, told %v, %+v", err, told, m)
+			}
+			if broken && (!operator.Broken(err) || told) {
+				t.Errorf("%v, told %v", err, told)
+			}
+		})
+	}
+}
+
+// TestLeaderOptions: a process that leads a job lets go of members that died; one that keeps
+// a team up supervises them.
+func TestLeaderOptions(t *testing.T) {
+	r, s := rig(t)
+	o := process.Of(r.Op)
+	for _, job := range []bool{false, true} {
+		var lo leader.Options = o.LeaderOptions(s, job)
+		if lo.Dismiss != job || lo.Supervise == job || lo.Writer.Instance != string(s.Lead.Instance) || lo.Writer.PID != os.Getpid() || lo.Team != "api" {
+			t.Errorf("job %v: %+v", job, lo)
+		}
+		m := r.Enlist(s, map[bool]waggle.MemberName{true: "ann", false: "bob"}[job])
+		if rung, err := lo.Rest(t.Context(), m); err != nil || rung != spawn.RungGone {
+			t.Errorf("nothing is left: %s, %v", rung, err)
+		}
+		if err := lo.Input(t.Context(), self(t)); err == nil || err.Error() != "it has no terminal" {
+			t.Errorf("its input: %v", err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package process_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+)
+
+// TestTeller: what happens in a team is told once each, and what had happened before is not.
+func TestTeller(t *testing.T) {
+	t.Parallel()
+	r, _ := rig(t)
+	o := process.Of(r.Op)
+	r.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
+		return agent.Result{Failed: !out.Allowed}, err
+	})
+	if _, err := board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "make it", Owner: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	s := r.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
+	said, late := &heard{}, &heard{}
+	var died []string
+	first, second := o.Teller(s, said.tell), o.Teller(s, late.tell)
+	first.Died = func(name string) { died = append(died, name) }
+	first.Tell()
+	second.Mute()
+	if said.of("asked", "Bash") != 1 || len(late.notes) != 0 {
+		t.Errorf("told %+v, and %+v", said.notes, late.notes)
+	}
+	q := s.Lead.Pending()[0]
+	if _, err := decide.Of(r.Op).Decide(t.Context(), "api", []decide.Answer{{ID: string(q.ID), Reason: "not now", Via: "deny"}}); err != nil {
+		t.Fatal(err)
+	}
+	again := time.Now().Add(time.Hour)
+	bob, eve := r.Enlist(s, "bob"), r.Enlist(s, "eve")
+	r.Runs(s, bob, gone(t))
+	r.Runs(s, eve, gone(t))
+	operatortest.Append(t, r.Op, s,
+		journal.Draft{Kind: control.RecDied, Must: true, Body: control.Died{Instance: bob.Instance, Epoch: 1, Detail: "signal killed", Again: &again}},
+		journal.Draft{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: "x", Box: "team-lead", From: "mallory", Kind: "idle_notification", ID: "7", Why: "no record"}},
+		left(eve.Instance, control.LeftDied))
+	for range 2 {
+		first.Tell()
+		second.Tell()
+	}
+	for _, h := range []*heard{said, late} {
+		for what, part := range map[string]string{"decided": "deny by operator: not now", "unverified": "idle_notification 7: no record", "died": "signal killed; it is started again in ", "left": "died"} {
+			if h.of(what, part) != 1 {
+				t.Errorf("%s %q is not told once: %+v", what, part, h.notes)
+			}
+		}
+	}
+	if late.of("asked", "") != 0 {
+		t.Errorf("told what was over: %+v", late.notes)
+	}
+	if len(died) == 0 || died[0] != "eve" {
+		t.Errorf("died: %q", died)
+	}
+	first.Once("key", operator.Note{What: "mine"})
+	first.Once("key", operator.Note{What: "mine"})
+	if said.of("mine", "") != 1 {
+		t.Errorf("told %+v", said.notes)
+	}
+	silent := o.Teller(s, nil)
+	silent.Note(operator.Note{What: "x"}) // nobody is told
+	silent.Tell()
+}

@@ -1,0 +1,361 @@
+package process_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/home"
+	"waggle/internal/operatortest"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/process"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// wrecked is a team whose leader's journal breaks behind its members' records.
+func wrecked(t *testing.T) (*operatortest.Rig, *operator.State, map[string]spawn.Identity) {
+	t.Helper()
+	r, s := rig(t)
+	ids := map[string]spawn.Identity{}
+	_, ids["ann"] = r.Sleeper(s, "ann")
+	lines, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Enlist(s, "lost")
+	m, id := r.Sleeper(s, "bob") // behind the break
+	ids["bob"] = id
+	// Its own word of it, as a worker writes it, names what runs.
+	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Instance: m.Instance, Name: "bob", ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, s, strings.Count(string(lines), "\n")+1)
+	return r, s, ids
+}
+
+// TestWreck: what is left of a team whose journal cannot be read names its processes, also
+// those behind the break; nothing is appended to it.
+func TestWreck(t *testing.T) {
+	t.Parallel()
+	r, s, ids := wrecked(t)
+	o := process.Of(r.Op)
+	w, err := o.Wreck(t.Context(), "api")
+	if err != nil || w == nil {
+		t.Fatal(w, err)
+	}
+	if !operator.Broken(w.Broken) {
+		t.Errorf("why: %v", w.Broken)
+	}
+	for name, id := range ids {
+		m, ok := w.Lead.Member(waggle.MemberName(name))
+		if !ok || m.Process == nil || m.Process.ID != id {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	before, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	operatortest.Append(t, r.Op, w, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "x"}})
+	if after, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")); err != nil || string(after) != string(before) {
+		t.Errorf("the journal was written: %v", err)
+	}
+	if w, err := o.Wreck(t.Context(), "web"); w != nil || err != nil {
+		t.Errorf("no team: %v, %v", w, err)
+	}
+	whole, _ := rig(t)
+	if w, err := process.Of(whole.Op).Wreck(t.Context(), "api"); w != nil || err != nil {
+		t.Errorf("a whole one: %v, %v", w, err)
+	}
+}
+
+// TestWreckWithoutFirstRecord: a journal whose first line cannot be read is the team's by what
+// its registry says.
+func TestWreckWithoutFirstRecord(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	m, id := r.Sleeper(s, "ann")
+	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Instance: m.Instance, Name: "ann", ID: id}); err != nil {
+		t.Fatal(err)
+	}
+	spoil(t, s, 1)
+	w, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	if err != nil || w == nil || w.Dir.Path != s.Dir.Path {
+		t.Fatal(w, err)
+	}
+	d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: true})
+	if err != nil || id.Alive() || len(d.Members) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestDownOfWreck: only force ends a team whose journal cannot be read; the journal is set
+// aside, whole, and the name is free.
+func TestDownOfWreck(t *testing.T) {
+	t.Parallel()
+	r, s, ids := wrecked(t)
+	o := process.Of(r.Op)
+	if _, err := o.Down(t.Context(), "api", process.StopOptions{Grace: brief}); !operator.Broken(err) || operator.KindOf(err) != operator.Failed {
+		t.Errorf("without force: %v", err)
+	}
+	for name, id := range ids {
+		if !id.Alive() {
+			t.Errorf("without force %s was ended", name)
+		}
+	}
+	led := operatortest.Process(t)
+	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Name: "team-lead", ID: led}); err != nil {
+		t.Fatal(err)
+	}
+	said := &heard{}
+	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Tell: said.tell})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, id := range ids {
+		if id.Alive() {
+			t.Errorf("%s runs", name)
+		}
+	}
+	if led.Alive() {
+		t.Error("the process that led runs")
+	}
+	for _, m := range d.Members {
+		if m.How != control.LeftStopped || !m.Forced {
+			t.Errorf("%+v", m)
+		}
+	}
+	if said.of("trouble", "its journal could not be read and is in "+filepath.Join(s.Dir.Path, "journal-aside")) != 1 || there(s.Dir.LeaderJournal()) || there(r.Op.Root.TeamDir("api")) {
+		t.Errorf("told %+v", said.notes)
+	}
+	if !there(filepath.Join(d.Archive, "team", "config.json")) && !there(d.Archive) {
+		t.Errorf("no archive %s", d.Archive)
+	}
+	_, err = o.Down(t.Context(), "api", process.StopOptions{Force: true})
+	code(t, "again", err, operator.NotFound)
+}
+
+// TestWreckByWordsOfProcesses: what processes have written of themselves beside the journal
+// counts, newer starts and members that no record names too; a dead one does not.
+func TestWreckByWordsOfProcesses(t *testing.T) {
+	t.Parallel()
+	r, s, ids := wrecked(t)
+	before, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	must(t, err)
+	ann, _ := before.Lead.Member("ann")
+	newer, eve, dead := operatortest.Process(t), operatortest.Process(t), gone(t)
+	for _, p := range []home.Started{{Instance: ann.Instance, Name: "ann", ID: newer}, {Instance: "e1", Name: "eve", ID: eve}, {Instance: "f1", Name: "fay", ID: dead}} {
+		p.Team, p.Root = "api", r.Op.RootURL
+		must(t, s.Dir.NoteStarted(p))
+	}
+	w, err := process.Of(r.Op).Wreck(t.Context(), "api")
+	must(t, err)
+	for name, id := range map[waggle.MemberName]spawn.Identity{"ann": newer, "bob": ids["bob"], "eve": eve} {
+		if m, ok := w.Lead.Member(name); !ok || m.Process == nil || m.Process.ID != id {
+			t.Errorf("%s: %+v", name, m)
+		}
+	}
+	if fay, ok := w.Lead.Member("fay"); !ok || fay.Process != nil {
+		t.Errorf("a process that is dead: %+v", fay)
+	}
+	bob, _ := w.Lead.Member("bob")
+	rung, err := process.Of(r.Op).EndWreckedMember(t.Context(), w, bob)
+	if err != nil || rung != spawn.RungTerm || ids["bob"].Alive() || !eve.Alive() {
+		t.Errorf("bob: %s, %v", rung, err)
+	}
+	must(t, process.Of(r.Op).EndWrecked(t.Context(), w))
+	if newer.Alive() || eve.Alive() || len(w.Lead.Live()) != 0 {
+		t.Errorf("they run: %v, %v", newer.Alive(), eve.Alive())
+	}
+	d, err := process.Of(r.Op).EndWreck(t.Context(), w, process.StopOptions{})
+	if err != nil || d.State != "ended" || len(d.Members) != len(w.Lead.Members) || !strings.HasPrefix(d.Archive, s.Dir.Archive()) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// TestUnrecorded: processes are ended also when nothing can be recorded, and that is told.
+func TestUnrecorded(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	ann, one := r.Sleeper(s, "ann")
+	_, two := r.Sleeper(s, "bob")
+	eve := r.Enlist(s, "eve")
+	inside := self(t)
+	inside.Inside = true
+	r.Runs(s, eve, inside)
+	full, said := fmt.Errorf("journal: %w", syscall.ENOSPC), &heard{}
+	so := process.StopOptions{Tell: said.tell}
+	end, err := process.StopUnrecorded(process.Of(r.Op), t.Context(), s, ann, so, full)
+	if err != nil || end.How != control.LeftStopped || end.Step != spawn.RungTerm || !end.Forced || one.Alive() || !two.Alive() {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if said.of("trouble", "its end is not on record, so that it may be started again: "+syscall.ENOSPC.Error()) != 1 || ann.Left != nil {
+		t.Errorf("told %+v", said.notes)
+	}
+	_, err = process.StopUnrecorded(process.Of(r.Op), t.Context(), s, eve, so, full)
+	code(t, "inside", err, operator.Failed)
+	led := operatortest.Process(t)
+	operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: led}})
+	d, err := process.DownUnrecorded(process.Of(r.Op), t.Context(), s, so, full)
+	if err != nil || d.State != "ended" || len(d.Members) != 3 || two.Alive() || led.Alive() || d.Archive != "" {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if said.of("trouble", "its processes have ended, and that is not on record") != 1 || r.State().Lead.Ended != nil {
+		t.Errorf("told %+v", said.notes)
+	}
+}
+
+// TestStopOfWreck: one member of such a team is ended, and its end is on no record.
+func TestStopOfWreck(t *testing.T) {
+	t.Parallel()
+	r, _, ids := wrecked(t)
+	said := &heard{}
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{Tell: said.tell})
+	if err != nil || *end != (process.MemberEnd{Member: "bob", How: control.LeftStopped, Step: spawn.RungTerm, Forced: true}) {
+		t.Errorf("%+v, %v", end, err)
+	}
+	if ids["bob"].Alive() || !ids["ann"].Alive() || said.of("trouble", "its end is not on record") != 1 {
+		t.Errorf("told %+v", said.notes)
+	}
+	end, err = process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{})
+	code(t, "one without a process", err, 0)
+	if end == nil || end.How != control.LeftDied || end.Step != spawn.RungGone {
+		t.Errorf("%+v", end)
+	}
+	_, err = process.Of(r.Op).Stop(t.Context(), "api", "eve", process.StopOptions{})
+	code(t, "nobody", err, operator.NotFound)
+}
+
+// TestGCOfWreck: nothing of a team whose journal cannot be read is touched, and what runs for
+// it is told.
+func TestGCOfWreck(t *testing.T) {
+	t.Parallel()
+	r, _, ids := wrecked(t)
+	c, err := process.Of(r.Op).GC(t.Context(), "api", true)
+	if err != nil || c.Living != 2 || len(c.Found) != 0 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	kept := ""
+	for _, k := range c.Kept {
+		kept += k.Kind + ": " + k.Why + "\n"
+	}
+	for _, want := range []string{"team: its journal cannot be read, so nothing of it is touched", "process: ann, pid ", "process: bob, pid "} {
+		if !strings.Contains(kept, want) {
+			t.Errorf("without %q: %s", want, kept)
+		}
+	}
+	if !ids["ann"].Alive() || !ids["bob"].Alive() {
+		t.Error("a process was ended")
+	}
+}
+
+// TestBreak: which journal of a team is broken, and from where on.
+func TestBreak(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	o := process.Of(r.Op)
+	m := r.Enlist(s, "ann")
+	for _, name := range []string{"", "ann"} {
+		if b, err := o.Break(t.Context(), "api", name); b != nil || err != nil {
+			t.Errorf("a whole team: %+v, %v", b, err)
+		}
+	}
+	if b, err := o.Break(t.Context(), "web", ""); b != nil || err != nil {
+		t.Errorf("no team: %+v, %v", b, err)
+	}
+	own := s.Dir.JournalOf(string(m.Instance))
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(own, "00000001.jsonl"), []byte("nonsense\nmore\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, at, err := process.MemberBreak(s, m)
+	if err != nil || b.Member != "ann" || b.Journal != string(m.Instance) || b.Line != 1 || b.Seq != 1 || b.Readable != 0 || b.Lost != 2 || b.Bytes != 14 || b.Acknowledged || at.Prefix != 0 {
+		t.Errorf("%+v, %+v, %v", b, at, err)
+	}
+	if got, err := o.Break(t.Context(), "api", "ann"); err != nil || got == nil || got.SHA256 != b.SHA256 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := o.Break(t.Context(), "api", "bob"); err != nil || got != nil {
+		t.Errorf("of another member: %+v, %v", got, err)
+	}
+	d := b.Known(at, "kept/here")
+	if k := d.Body.(control.Acknowledged).Break; d.Kind != control.RecAcknowledged || k.Journal != at.Err.Journal || k.Seq != 1 || k.SHA256 != b.SHA256 || k.Kept != "kept/here" {
+		t.Errorf("%+v", d)
+	}
+	spoil(t, s, 3)
+	lb, err := o.Break(t.Context(), "api", "ann")
+	if err != nil || lb == nil || lb.Journal != "leader" || lb.Seq != 3 || lb.Readable != 2 || lb.Lost != 1 {
+		t.Errorf("the leader's: %+v, %v", lb, err)
+	}
+	if lb, _, err := o.LeaderBreak("web"); lb != nil || err != nil {
+		t.Errorf("no team: %+v, %v", lb, err)
+	}
+}
+
+// TestLatterPolicies: of what stands behind a break only policies are read.
+func TestLatterPolicies(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	r.Enlist(s, "ann")
+	set := s.Lead.Policy
+	set.Policy.Version++
+	set.Policy.Deny = append(set.Policy.Deny, policy.Rule{Tool: "Bash"})
+	operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecPolicy, Must: true, Body: set})
+	sets := process.LatterPolicies(s, &journal.Break{Prefix: 2})
+	if len(sets) == 0 || len(sets[len(sets)-1].Policy.Deny) != 1 {
+		t.Errorf("%+v", sets)
+	}
+	if sets := process.LatterPolicies(s, &journal.Break{Prefix: 1000}); len(sets) != 0 {
+		t.Errorf("before the break: %+v", sets)
+	}
+}
+
+// TestAgain: a member comes back as a new instance, with no more than the default mode, and
+// what lay in its mailbox is behind it.
+func TestAgain(t *testing.T) {
+	m := &control.Member{Joined: control.Joined{Instance: "old", Name: "ann", Mode: policy.ModeBypassPermissions, Agent: "exec"}}
+	j := process.Again(m, "new", []string{"a"}).Body.(control.Joined)
+	if j.Instance != "new" || j.Name != "ann" || j.Agent != "exec" || j.Mode != policy.ModeDefault || len(j.Baseline) != 1 || m.Instance != "old" {
+		t.Errorf("%+v", j)
+	}
+	m.Mode, m.Joined.Mode = "", ""
+	if j := process.Again(m, "new", nil).Body.(control.Joined); j.Mode != "" {
+		t.Errorf("a mode: %+v", j)
+	}
+}
+
+// TestGiveBack: the tasks of members whose orders are gone are nobody's; what lies in their
+// mailboxes is listed.
+func TestGiveBack(t *testing.T) {
+	t.Parallel()
+	r, s := rig(t)
+	o := process.Of(r.Op)
+	m := r.Enlist(s, "ann")
+	if _, err := board.Of(r.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "A", Owner: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	ids, err := o.Lying(t.Context(), "api", "ann")
+	if err != nil || len(ids) != 1 {
+		t.Errorf("in its mailbox: %v, %v", ids, err)
+	}
+	if err := o.GiveBack(t.Context(), s, []*control.Member{m}, "it is gone"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := board.Of(r.Op).Tasks(t.Context(), "api", true)
+	if err != nil || len(list.Tasks) != 1 || list.Tasks[0].Owner != "" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if len(process.Unasked(s.Lead, m)) != 0 {
+		t.Error("it has asked nothing")
+	}
+}

@@ -1,0 +1,435 @@
+package supervise_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/board"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+	"waggle/policy"
+	"waggle/spawn"
+)
+
+// kept is a team that this process keeps up.
+type kept struct {
+	t      *testing.T
+	op     operator.Operator
+	s      *operator.State
+	said   *heard
+	cancel context.CancelFunc
+	ended  chan struct{}
+	how    string
+	err    error
+}
+
+// keep brings a team up, and ends it with the test unless it has ended.
+func keep(t *testing.T, op operator.Operator, text string, lo supervise.LeadOptions) *kept {
+	t.Helper()
+	f := parse(t, op, text)
+	if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := &kept{t: t, op: op, said: &heard{}}
+	s, err := supervise.Of(op).Raise(t.Context(), f, false, k.said.tell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.s = s
+	k.lead(f, lo)
+	return k
+}
+
+// lead begins to keep it up, and returns when it is.
+func (k *kept) lead(f *teamfile.File, lo supervise.LeadOptions) {
+	k.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(k.t.Context()))
+	up := make(chan bool, 1)
+	k.cancel, k.ended = cancel, make(chan struct{})
+	lo.Note, lo.Up = k.said.tell, func(*operator.State) { up <- true }
+	if lo.Grace == 0 {
+		lo.Grace = time.Millisecond
+	}
+	go func() {
+		defer close(k.ended)
+		k.how, k.err = supervise.Of(k.op).Keep(ctx, k.s, f, lo)
+	}()
+	k.t.Cleanup(func() { cancel(); <-k.ended })
+	select {
+	case <-up:
+	case <-k.ended:
+		k.t.Fatalf("%s, %v: %+v", k.how, k.err, k.said.notes)
+	}
+}
+
+// over waits for its end.
+func (k *kept) over(how string) {
+	k.t.Helper()
+	<-k.ended
+	if k.how != how || k.err != nil {
+		k.t.Errorf("it ended as %q with %v, not as %s", k.how, k.err, how)
+	}
+}
+
+// TestKeep: a team that is kept up has its members on record, does its tasks, and ends with
+// its process when that has a terminal.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process, mode: plan}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n", supervise.LeadOptions{})
+	testenv.Eventually(t, "the task is done", func() bool { return k.said.of("completed", `"A"`) == 1 })
+	s, err := op.Led(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := s.Lead.Member("ann")
+	if l := s.Lead.Led; l == nil || !l.Up || l.Detached || l.ID.PID != os.Getpid() || m.Mode != policy.ModePlan {
+		t.Errorf("led %+v, mode %s", l, m.Mode)
+	}
+	if k.said.of("started", "in-process") != 1 || k.said.of("ready", "mode plan") != 1 {
+		t.Errorf("told %+v", k.said.notes)
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+		t.Errorf("it is there: %v", err)
+	}
+	if k.said.of("ending", "1 members are asked to end") != 1 {
+		t.Errorf("told %+v", k.said.notes)
+	}
+}
+
+// TestRaiseIsRefused: a name that a team has, a file beyond what is allowed here, and a
+// backend that is not there make nothing.
+func TestRaiseIsRefused(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	for name, c := range map[string]struct {
+		file string
+		code operator.Kind
+		msg  string
+	}{
+		"sandbox required": {head + "sandbox: {mode: required}\n", operator.Failed, "no enforcer"},
+		"no multiplexer":   {"team: api\nmembers: [{name: ann, agent: puppet, backend: tmux}]\n", operator.Failed, "tmux"},
+	} {
+		bare := op
+		bare.Environ = []string{"PATH=/nowhere"}
+		_, err := supervise.Of(bare).Raise(t.Context(), parse(t, op, c.file), false, func(operator.Note) {})
+		if operator.KindOf(err) != c.code || !strings.Contains(err.Error(), c.msg) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+			t.Errorf("%s: a team was left: %v", name, err)
+		}
+	}
+	k := keep(t, op, head, supervise.LeadOptions{})
+	if _, err := supervise.Of(op).Raise(t.Context(), parse(t, op, head), false, func(operator.Note) {}); operator.KindOf(err) != operator.Locked {
+		t.Errorf("a team that is up: %v", err)
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+}
+
+// TestSpawn: a member that is started in a team that is up has its prompt as a task; one that
+// does not come up does not stay.
+func TestSpawn(t *testing.T) {
+	t.Parallel()
+	op, broken := fresh(t), &elsewhere{in: exits(3)}
+	op.Backends = append(op.Backends, broken)
+	k := keep(t, op, head, supervise.LeadOptions{})
+	su := supervise.Of(op)
+	bob := teamfile.FileMember{Name: "bob", Agent: "exec", Backend: "elsewhere", Cwd: t.TempDir()}
+	_, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: bob, Prompt: "Do it\nwell"}, supervise.LeadOptions{})
+	if operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "its process ended before it was ready: exit status 3") {
+		t.Errorf("a member whose process ends: %v", err)
+	}
+	s, err := op.Led(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := s.Lead.Member("bob"); ok && m.Left == nil {
+		t.Errorf("bob stayed: %+v", m)
+	}
+	list, err := board.Of(op).Tasks(t.Context(), "api", true)
+	if err != nil || len(list.Tasks) != 0 {
+		t.Errorf("its task stayed: %+v, %v", list, err)
+	}
+	if _, err := su.Spawn(t.Context(), "web", supervise.NewMember{FileMember: bob}, supervise.LeadOptions{}); operator.KindOf(err) != operator.NotFound {
+		t.Errorf("in no team: %v", err)
+	}
+	ann := bob
+	ann.Name = "ann"
+	if _, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: ann}, supervise.LeadOptions{}); operator.KindOf(err) != operator.Refused {
+		t.Errorf("of a name that is taken: %v", err)
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+}
+
+// TestDetachIsRefused: who cannot hand over says why, and goes on.
+func TestDetachIsRefused(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	su := supervise.Of(op)
+	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+		t.Errorf("no team: %v", err)
+	}
+	k := keep(t, op, head, supervise.LeadOptions{})
+	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.Refused || !strings.Contains(err.Error(), "ann lives inside the process that leads") {
+		t.Errorf("with a member inside: %v", err)
+	}
+	if err := su.LeaveTerminal(t.Context(), k.s); operator.KindOf(err) != operator.Refused {
+		t.Errorf("with a member inside: %v", err)
+	}
+	s, err := op.Led(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := su.TakeLead(t.Context(), s); operator.KindOf(err) != operator.Locked || !strings.Contains(err.Error(), "is led in another terminal, by process") {
+		t.Errorf("from a terminal: %v", err)
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+}
+
+// TestDetach: a process that leads hands a team over whose members live without it. What
+// leads next finds it as it was, and a detached process leaves the members when it ends.
+func TestDetach(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
+	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: never}]\n", supervise.LeadOptions{})
+	su := supervise.Of(op)
+	if err := su.LeaveTerminal(t.Context(), k.s); err != nil {
+		t.Fatal(err)
+	}
+	k.over(supervise.LedDetached)
+	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), "no process leads team api") {
+		t.Errorf("nobody leads: %v", err)
+	}
+	s, err := op.Led(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := su.TakeLead(t.Context(), s); err != nil {
+		t.Errorf("nobody leads: %v", err)
+	}
+	k.s = s
+	k.lead(nil, supervise.LeadOptions{Detached: true})
+	if s, err := su.Detach(t.Context(), "api"); err != nil || !s.Lead.Led.Detached {
+		t.Errorf("it is detached: %v", err)
+	}
+	k.cancel()
+	k.over(supervise.LedLeft)
+	if s, err = op.Led(t.Context(), "api"); err != nil || s.Lead.Ended != nil {
+		t.Fatalf("the team did not stay: %v", err)
+	}
+	if err := su.Abandon(t.Context(), s, time.Millisecond, func(operator.Note) {}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+		t.Errorf("it was abandoned: %v", err)
+	}
+}
+
+// TestKeepWhole: a team of which a member does not come up is an error when it is to be
+// whole; without that it is up, and the trouble is told.
+func TestKeepWhole(t *testing.T) {
+	t.Parallel()
+	for _, whole := range []bool{true, false} {
+		op := fresh(t)
+		op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
+		f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: never}]\n")
+		s, err := supervise.Of(op).Raise(t.Context(), f, false, func(operator.Note) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		said, absent := &heard{}, error(nil)
+		how, err := supervise.Of(op).Keep(ctx, s, f, supervise.LeadOptions{Whole: whole, Grace: time.Millisecond, Note: said.tell, Up: func(s *operator.State) {
+			absent = supervise.Absent(s)
+			cancel()
+		}})
+		cancel()
+		if whole && (operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "ann did not start")) {
+			t.Errorf("whole: %q, %v", how, err)
+		}
+		if !whole && (err != nil || said.of("trouble", "ann did not start") != 1 || operator.KindOf(absent) != operator.Died || absent.Error() != "did not start: ann") {
+			t.Errorf("not whole: %q, %v, absent %v, told %+v", how, err, absent, said.notes)
+		}
+	}
+}
+
+// TestKeepRestarts: a member whose process dies is started again as its policy says, and is
+// given up after too many deaths.
+func TestKeepRestarts(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
+	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: {policy: on-failure, most: 2, within: 10m, backoff: 1ms}}]\n", supervise.LeadOptions{})
+	testenv.Eventually(t, "it is given up", func() bool {
+		return k.said.of("died", "GIVEN UP after 2 deaths") == 1 || k.said.of("died", "GIVEN UP after 3 deaths") == 1
+	})
+	if k.said.of("restarted", "pid") == 0 {
+		t.Errorf("told %+v", k.said.notes)
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+}
+
+// TestPlanResume: what a resume of a team would find is told, and nothing is done; then it
+// is led again, from the accepted copy of its file.
+func TestPlanResume(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	su := supervise.Of(op)
+	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process}, {name: bob, agent: puppet, backend: in-process}]\n"+
+		"tasks: [{subject: A, owner: ann, instructions: run make}, {subject: B, owner: bob, instructions: say hello, after: [A]}]\n")
+	if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := su.Raise(t.Context(), f, false, func(operator.Note) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Settled()
+	_, p, err := su.PlanResume(t.Context(), "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Led || p.PID != 0 || p.Starts() != 2 || p.Tasks != 2 || p.Undelivered == 0 || p.Changed || p.File != f.Path || len(p.Pending)+len(p.Unknown)+len(p.Leftover) != 0 {
+		t.Errorf("%+v", p)
+	}
+	for _, m := range p.Members {
+		if m.Action != supervise.ResumeStart || m.Why != "it had not come up" {
+			t.Errorf("%+v", m)
+		}
+	}
+	if c, err := su.FileChange(s); err != nil || c != (supervise.FileChange{}) {
+		t.Errorf("nothing has changed: %+v, %v", c, err)
+	}
+	text := strings.Replace(string(f.Data), "run make", "run make test", 1)
+	if err := os.WriteFile(f.Path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := su.FileChange(s); err != nil || !strings.Contains(c.Text, "+") || !strings.Contains(c.Meaning, "make test") || c.Broken != "" {
+		t.Errorf("it has changed: %+v, %v", c, err)
+	}
+	if _, p, err := su.PlanResume(t.Context(), "api"); err != nil || !p.Changed {
+		t.Errorf("it has changed: %+v, %v", p, err)
+	}
+	if err := os.WriteFile(f.Path, []byte("members: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := su.FileChange(s); err != nil || c.Broken == "" || c.Meaning != "" {
+		t.Errorf("it is none any more: %+v, %v", c, err)
+	}
+	if err := os.Remove(f.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := su.FileChange(s); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is gone: %v", err)
+	}
+	k := &kept{t: t, op: op, s: s, said: &heard{}}
+	k.lead(nil, supervise.LeadOptions{})
+	testenv.Eventually(t, "ann asks", func() bool { return k.said.of("asked", "Bash") == 1 })
+	_, p, err = su.PlanResume(t.Context(), "api")
+	if err != nil || !p.Led || p.PID != os.Getpid() || p.Starts() != 0 || len(p.Pending) != 1 || p.Members[0].Action != supervise.ResumeTake {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if err := su.Revive(t.Context(), s, supervise.LeadOptions{}); err != nil {
+		t.Errorf("all run: %v", err)
+	}
+	k.cancel()
+	k.over(supervise.LedEnded)
+	if _, _, err := su.PlanResume(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+		t.Errorf("it has ended: %v", err)
+	}
+}
+
+// TestNotFromAFile: a team that was not brought up from a file has none.
+func TestNotFromAFile(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	s := created(t, op)
+	if _, err := supervise.Of(op).Accepted(s); operator.KindOf(err) != operator.Failed || !strings.Contains(err.Error(), "was not brought up from a team file") {
+		t.Error(err)
+	}
+	if _, err := supervise.Of(op).FileChange(s); operator.KindOf(err) != operator.Failed {
+		t.Error(err)
+	}
+	if _, _, err := supervise.Of(op).PlanResume(t.Context(), "api"); operator.KindOf(err) != operator.Failed {
+		t.Error(err)
+	}
+	if err := supervise.Absent(s); err != nil {
+		t.Errorf("a team without members: %v", err)
+	}
+}
+
+// TestEndedByForce: a team that is ended by force is not asked, and whoever leads says so.
+func TestEndedByForce(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	k := keep(t, op, head, supervise.LeadOptions{})
+	d, err := process.Of(op).Down(t.Context(), "api", process.StopOptions{Force: true})
+	if err != nil || d.State != "ended" || len(d.Members) != 1 || !d.Members[0].Forced || d.Kind() != 0 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	k.over(supervise.LedEnded)
+	if k.said.of("ending", "1 members by signal") != 1 {
+		t.Errorf("told %+v", k.said.notes)
+	}
+}
+
+// TestTakeLead: a process in the background that leads is ended, for this one to lead; and
+// it hands over when it is told to.
+func TestTakeLead(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	s := created(t, op)
+	other := operatortest.Process(t)
+	leads := func(id spawn.Identity, detached bool) {
+		t.Helper()
+		operatortest.Append(t, op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: id, Detached: detached}})
+	}
+	leads(other, false)
+	release, held, err := s.Dir.TryLead()
+	if err != nil || !held {
+		t.Fatal(err)
+	}
+	defer func() { _ = release() }()
+	if err := supervise.Of(op).TakeLead(t.Context(), s); operator.KindOf(err) != operator.Locked || !other.Alive() {
+		t.Fatalf("in another terminal: %v", err)
+	}
+	detached, done := make(chan error), make(chan bool)
+	go func() {
+		defer close(done)
+		_, err := supervise.Of(op).Detach(t.Context(), "api")
+		detached <- err
+	}()
+	testenv.Eventually(t, "it is told to hand over", func() bool {
+		if err := s.Journal.Refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s.Lead.Detached
+	})
+	next := operatortest.Process(t)
+	leads(next, true)
+	if err := <-detached; err != nil {
+		t.Errorf("handed over: %v", err)
+	}
+	<-done
+	if err := supervise.Of(op).TakeLead(t.Context(), s); err != nil || next.Alive() || !other.Alive() {
+		t.Errorf("in the background: %v", err)
+	}
+}

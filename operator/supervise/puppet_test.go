@@ -1,0 +1,110 @@
+package supervise_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator"
+	"waggle/operator/teamfile"
+	"waggle/spawn"
+)
+
+// A puppet does what the instructions of its task say: the first word is what, the rest is
+// about what.
+type puppet struct{}
+
+func (puppet) Turn(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+	if w.Task == nil {
+		return agent.Result{}, nil
+	}
+	what, rest, _ := strings.Cut(w.Task.Instructions, " ")
+	switch what {
+	case "fail":
+		return agent.Result{Failed: true, Reason: rest}, nil
+	case "panic":
+		panic(rest)
+	case "wait":
+		<-ctx.Done()
+		return agent.Result{}, ctx.Err()
+	case "run":
+		input, _ := json.Marshal(map[string]string{"command": rest})
+		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: input, Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran {
+			status := 0
+			return agent.Ran{ExitCode: &status, Tail: "it ran\n"}
+		})
+		return agent.Result{Failed: !out.Allowed, Denied: !out.Allowed, Reason: out.Reason}, err
+	}
+	return agent.Result{Summary: rest}, nil
+}
+
+func init() {
+	agent.Register("puppet", func(json.RawMessage) (agent.Agent, error) { return puppet{}, nil })
+}
+
+// parse reads a team file that lies nowhere.
+func parse(t *testing.T, op operator.Operator, text string) *teamfile.File {
+	t.Helper()
+	var words []string
+	for _, b := range op.Backends {
+		words = append(words, b.Name())
+	}
+	f, err := teamfile.ParseFile(filepath.Join(t.TempDir(), "waggle.yaml"), []byte(text), words...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// heard are the notes that a face was told.
+type heard struct {
+	mu    sync.Mutex
+	notes []operator.Note
+}
+
+func (h *heard) tell(n operator.Note) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes = append(h.notes, n)
+}
+
+// of counts the notes of a kind whose text has a part.
+func (h *heard) of(what, part string) (n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, note := range h.notes {
+		if note.What == what && strings.Contains(note.Text, part) {
+			n++
+		}
+	}
+	return n
+}
+
+// fresh is an operator of a root and a state of its own, quick to end.
+func fresh(t *testing.T) operator.Operator {
+	t.Helper()
+	op := operatortest.New(t)
+	op.Self = "/own/program"
+	return op
+}
+
+// exits is a backend whose processes end at once.
+func exits(code int) spawn.Backend {
+	return spawn.InProcess(func(context.Context, spawn.Spec, io.Writer) spawn.Exit { return spawn.Exit{Code: code} })
+}
+
+// created is an empty team.
+func created(t *testing.T, op operator.Operator) *operator.State {
+	t.Helper()
+	return operatortest.Team(t, op, "api", control.PolicySet{}).State()
+}
+
+// elsewhereOnly has a member run where elsewhere is.
+func elsewhereOnly(m *teamfile.FileMember) { m.Backend = "elsewhere" }

@@ -1,0 +1,47 @@
+package supervise_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"waggle/operator/inspect"
+	"waggle/operator/supervise"
+)
+
+// TestReportText: the report for people names all that the report holds, and nothing in it
+// reaches the terminal as a command.
+func TestReportText(t *testing.T) {
+	three := 3
+	r := &supervise.Report{Team: "api", Exit: 7, Reason: "required tasks are open", Sandbox: "off", State: "/state/api",
+		Tasks: []supervise.TaskReport{
+			{ID: "1", Subject: "done", Owner: "ann", Status: "completed", OutputTail: "not shown"},
+			{ID: "2", Subject: "fail\x1b[2J", Owner: "bob", Status: "failed", ExitCode: &three, Why: "no luck", OutputTail: "last\twords\nof it\n"},
+		},
+		Requests: []supervise.RequestReport{
+			{Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Decision: "allow", By: "rules", Rule: "Bash(make:*)"},
+			{Member: "ann", Host: "example.com:443", Decision: "deny", By: "operator"},
+			{Member: "bob", Decision: "allow", By: "operator"},
+		},
+		Members: []supervise.MemberReport{
+			{Name: "ann", PID: 7, Trust: "cooperative", Left: "handshake", Files: "/f/ann", Worktree: &supervise.WorktreeReport{Path: "/w/ann", Branch: "b", Kept: true, Why: "1 uncommitted file", Files: []string{"?? x"}}},
+			{Name: "bob", Trust: "cooperative", Left: "stopped", Worktree: &supervise.WorktreeReport{Path: "/w/bob"}},
+		},
+		Overlaps: []inspect.Overlap{{File: "a.go", Members: []string{"ann", "bob"}}},
+	}
+	text := r.Text()
+	for _, want := range []string{"team api: exit 7, required tasks are open\nsandbox: off\n", "1  completed  ann", "2  failed     bob", "(exit status 3): no luck", "| last    words\n     | of it\n",
+		`allow by rules (Bash(make:*))  Bash {"command":"make"}`, "deny  by operator  network example.com:443", "allow by operator  plan\n",
+		"pid 7       cooperative, left: handshake", "files in /f/ann", "worktree kept: 1 uncommitted file: /w/ann (branch b)", "  ?? x\n", "its worktree was clean and is removed",
+		"Files that several members edited\n  a.go: ann, bob\n", "\nJournals: /state/api\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q:\n%s", want, text)
+		}
+	}
+	if strings.ContainsRune(text, '\x1b') || strings.Contains(text, "not shown") {
+		t.Errorf("%q", text)
+	}
+	if text := (&supervise.Report{}).Text(); strings.Contains(text, "several members") {
+		t.Errorf("%q", text)
+	}
+}

@@ -1,0 +1,285 @@
+package supervise_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+const head = "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process}]\n"
+
+// TestRun: how a run comes out, by what became of its tasks.
+func TestRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		file   string
+		ro     supervise.RunOptions
+		exit   int
+		reason string
+		tasks  map[string]string // status by subject
+		why    string            // of one of them
+	}{
+		"every task is completed": {
+			file: head + "tasks:\n- {subject: A, owner: ann, instructions: say hello}\n- {subject: B, owner: ann, instructions: say more, after: [A]}\n",
+			exit: 0, reason: "every required task is completed", tasks: map[string]string{"A": "completed", "B": "completed"},
+		},
+		"a task fails, and what comes after it is not given out": {
+			file: head + "tasks:\n- {subject: A, owner: ann, instructions: fail no luck}\n- {subject: B, owner: ann, instructions: say more, after: [A]}\n",
+			exit: operator.Incomplete, reason: `required tasks are open: "A" (ann), "B" (ann)`, tasks: map[string]string{"A": "open", "B": "open"}, why: "a task it comes after did not complete",
+		},
+		"a task that is not required fails": {
+			file: head + "tasks:\n- {subject: A, owner: ann, instructions: fail no luck, required: false}\n",
+			exit: 0, reason: "every required task is completed", tasks: map[string]string{"A": "open"}, why: "no luck",
+		},
+		"a rule allows a call": {
+			file: head + "decide: {tool: rules}\npolicy: {allow: ['Bash(echo:*)']}\ntasks:\n- {subject: A, owner: ann, instructions: run echo hello}\n",
+			exit: 0, reason: "every required task is completed", tasks: map[string]string{"A": "completed"},
+		},
+		"a rule denies a call": {
+			file: head + "decide: {tool: rules}\npolicy: {deny: ['Bash(rm:*)']}\ntasks:\n- {subject: A, owner: ann, instructions: run rm -rf build}\n",
+			exit: operator.Refused, reason: "ann was denied Bash", tasks: map[string]string{"A": "failed"},
+		},
+		"nobody answers a question": {
+			file: head + "tasks:\n- {subject: A, owner: ann, instructions: run make}\n",
+			exit: operator.Question, reason: "a question nobody answered: ann asked for Bash", tasks: map[string]string{"A": "failed"},
+		},
+		"an agent panics, and its member goes on": {
+			file: head + "tasks:\n- {subject: A, owner: ann, instructions: panic out of luck}\n- {subject: B, owner: ann, instructions: say more}\n",
+			exit: operator.Incomplete, reason: `required tasks are open: "A" (ann)`, tasks: map[string]string{"A": "open", "B": "completed"}, why: "the agent panicked: out of luck",
+		},
+		"the time is over": {
+			file: head + "tasks:\n- {subject: A, owner: ann, instructions: wait}\n", ro: supervise.RunOptions{Timeout: 300 * time.Millisecond, Grace: time.Millisecond},
+			exit: operator.Timeout, reason: "timed out after 300ms", tasks: map[string]string{"A": "open"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			op, said := fresh(t), &heard{}
+			c.ro.Headless, c.ro.Note = true, said.tell
+			rep, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), c.ro)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rep.Exit != c.exit || !strings.Contains(rep.Reason, c.reason) {
+				t.Errorf("exit %d, %s; want %d, %s", rep.Exit, rep.Reason, c.exit, c.reason)
+			}
+			why := ""
+			for _, task := range rep.Tasks {
+				if c.tasks[task.Subject] != task.Status {
+					t.Errorf("task %s is %s, not %s", task.Subject, task.Status, c.tasks[task.Subject])
+				}
+				why += task.Why + "\n"
+			}
+			if len(rep.Tasks) != len(c.tasks) || !strings.Contains(why, c.why) {
+				t.Errorf("%d tasks: %s; want %q", len(rep.Tasks), why, c.why)
+			}
+			if len(rep.Members) != 1 || rep.Members[0].Left == "" || said.of("started", "") != 1 || said.of("left", "") != 1 {
+				t.Errorf("members %+v, told %+v", rep.Members, said.notes)
+			}
+			if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
+				t.Errorf("the team is there after its run: %v", err)
+			}
+			if fi, err := os.Stat(rep.Members[0].Files); err != nil || !fi.IsDir() {
+				t.Errorf("the files of ann: %v", err)
+			}
+		})
+	}
+}
+
+// TestRunReportsCalls: a report says of each call who decided it and what came of it, and
+// is written as it stands.
+func TestRunReportsCalls(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	f := parse(t, op, head+"decide: {tool: rules}\npolicy: {allow: ['Bash(echo:*)']}\ntasks:\n- {subject: A, owner: ann, instructions: run echo hello}\n")
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: func(operator.Note) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Requests) != 1 {
+		t.Fatalf("%+v", rep.Requests)
+	}
+	q := rep.Requests[0]
+	if q.Member != "ann" || q.Tool != "Bash" || string(q.Input) != `{"command":"echo hello"}` || q.Decision != control.DecisionAllow || q.By != "rules" || q.Rule == "" || !q.Started {
+		t.Errorf("%+v", q)
+	}
+	if task := rep.Tasks[0]; task.ExitCode == nil || *task.ExitCode != 0 || task.OutputTail != "it ran\n" {
+		t.Errorf("%+v", task)
+	}
+	dir := filepath.Join(t.TempDir(), "new", "report")
+	if err := rep.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	var again supervise.Report
+	b, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &again)
+	}
+	if err != nil || again.Team != "api" || again.Tasks[0].OutputTail != "it ran\n" || again.State != rep.State {
+		t.Errorf("%v: %s", err, b)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "report.txt")); err != nil || string(text) != rep.Text() {
+		t.Errorf("%v: %s", err, text)
+	}
+	if err := rep.Write(filepath.Join(dir, "report.txt", "no")); err == nil {
+		t.Error("a report was written below a file")
+	}
+}
+
+// TestRunAsksHere: a question of a run that somebody attends is put to the terminal, and its
+// answer decides. The files of a run can be kept.
+func TestRunAsksHere(t *testing.T) {
+	t.Parallel()
+	op, said := fresh(t), &heard{}
+	asked := 0
+	ask := func(_ context.Context, q decide.Question) (decide.Answer, error) {
+		asked++
+		return decide.Answer{ID: q.ID, Digest: q.Digest, Allow: true, Via: "prompt"}, nil
+	}
+	f := parse(t, op, head+"tasks:\n- {subject: A, owner: ann, instructions: run make}\n")
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Ask: ask, Note: said.tell, Keep: true})
+	if err != nil || rep.Exit != 0 || asked != 1 {
+		t.Fatalf("%+v, %v, asked %d times", rep, err, asked)
+	}
+	if said.of("asked", "Bash") != 1 || said.of("decided", "allow by operator") != 1 || said.of("ready", "agent puppet") != 1 || said.of("completed", `"A"`) != 1 {
+		t.Errorf("told %+v", said.notes)
+	}
+	if rep.Requests[0].By != "operator" {
+		t.Errorf("%+v", rep.Requests)
+	}
+	if want := op.Root.TasksDir("api"); filepath.Dir(rep.Members[0].Files) != want {
+		t.Errorf("kept in %s, not %s", rep.Members[0].Files, want)
+	}
+	if _, err := team.Open(op.Root, "api", team.Options{}); err != nil {
+		t.Errorf("the team's files are gone: %v", err)
+	}
+}
+
+// TestRunIsRefused: files that cannot be run are refused before anything is made.
+func TestRunIsRefused(t *testing.T) {
+	t.Parallel()
+	op := fresh(t)
+	for name, c := range map[string]struct {
+		file string
+		code int
+		msg  string
+	}{
+		"no tasks":         {head, operator.Usage, "no tasks"},
+		"sandbox required": {head + "sandbox: {mode: required}\ntasks: [{subject: A, owner: ann, instructions: x}]\n", operator.Failed, "no enforcer"},
+	} {
+		_, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), supervise.RunOptions{})
+		if operator.KindOf(err) != c.code || !strings.Contains(err.Error(), c.msg) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	held, err := op.Claim("up", "api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Free()
+	f := parse(t, op, head+"tasks: [{subject: A, owner: ann, instructions: x}]\n")
+	if _, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{}); operator.KindOf(err) != operator.Locked {
+		t.Errorf("a name that somebody makes a team of: %v", err)
+	}
+	if _, err := os.Stat(op.Root.TeamDir("api")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was made: %v", err)
+	}
+}
+
+// TestRunIsCutShort: what stops a run before its tasks are over, and its exit code.
+func TestRunIsCutShort(t *testing.T) {
+	waiting := head + "tasks: [{subject: A, owner: ann, instructions: wait}]\n"
+	for name, c := range map[string]struct {
+		cut    func(t *testing.T, op operator.Operator, cancel context.CancelFunc)
+		exit   int
+		reason string
+	}{
+		"by an interrupt": {func(_ *testing.T, _ operator.Operator, cancel context.CancelFunc) { cancel() }, operator.Failed, "stopped: context canceled"},
+		"by the end of the team": {func(t *testing.T, op operator.Operator, _ context.CancelFunc) {
+			if _, err := process.Of(op).Down(t.Context(), "api", process.StopOptions{Grace: time.Millisecond}); err != nil {
+				t.Error(err)
+			}
+		}, operator.Refused, "the operator has ended the team"},
+		"by the loss of its directory": {func(t *testing.T, op operator.Operator, _ context.CancelFunc) {
+			if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
+				t.Error(err)
+			}
+		}, operator.Failed, "is gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			op := fresh(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			assigned := make(chan bool, 1)
+			ended := make(chan bool)
+			go func() {
+				defer close(ended)
+				<-assigned
+				c.cut(t, op, cancel)
+			}()
+			note := func(n operator.Note) {
+				if n.What == "ready" {
+					assigned <- true
+				}
+			}
+			rep, err := supervise.Of(op).Run(ctx, parse(t, op, waiting), supervise.RunOptions{Headless: true, Note: note, Grace: time.Millisecond, Homeless: time.Millisecond})
+			<-ended
+			if rep == nil || rep.Exit != c.exit || !strings.Contains(rep.Reason, c.reason) {
+				t.Fatalf("%+v, %v", rep, err)
+			}
+		})
+	}
+}
+
+// TestRunWithLead: an agent that leads is told what became of the tasks, and the run waits
+// until it has taken that.
+func TestRunWithLead(t *testing.T) {
+	t.Parallel()
+	op, said := fresh(t), &heard{}
+	f := parse(t, op, "team: api\nlead: boss\nmembers: [{name: boss, agent: puppet, backend: in-process, mode: default}, {name: ann, agent: puppet, backend: in-process}]\n"+
+		"tasks: [{subject: A, owner: ann, instructions: say hello}]\n")
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
+	if err != nil || rep.Exit != 0 {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	if len(rep.Members) != 2 || rep.Members[0].Name != "team-lead" {
+		t.Errorf("%+v", rep.Members)
+	}
+	if _, ok := map[string]bool{"handshake": true, "stopped": true}[rep.Members[0].Left]; !ok {
+		t.Errorf("the lead: %+v", rep.Members[0])
+	}
+}
+
+// TestRunWorkerDies: a process that ends before it is ready ends the run, and its last words
+// are told.
+func TestRunWorkerDies(t *testing.T) {
+	t.Parallel()
+	op, said := fresh(t), &heard{}
+	op.Backends = []spawn.Backend{&elsewhere{in: spawn.InProcess(func(_ context.Context, _ spawn.Spec, out io.Writer) spawn.Exit {
+		fmt.Fprintln(out, "no legs")
+		return spawn.Exit{Code: 3}
+	})}}
+	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n")
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
+	if err != nil || rep.Exit != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != control.LeftDied {
+		t.Fatalf("%+v, %v", rep, err)
+	}
+	if said.of("left", "died") != 1 {
+		t.Errorf("told %+v", said.notes)
+	}
+}
