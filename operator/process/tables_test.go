@@ -57,7 +57,7 @@ func TestEndOf(t *testing.T) {
 	} {
 		c.m.Name, c.want.Member = "ann", "ann"
 		if got := process.EndOf(&c.m); got != c.want || got.Kind() != c.code {
-			t.Errorf("%s: %+v is %s; want %+v, %d", name, got, got.Kind(), c.want, c.code)
+			t.Errorf("%s: %+v is %s; want %+v, %s", name, got, got.Kind(), c.want, c.code)
 		}
 	}
 }
@@ -69,12 +69,12 @@ func TestDownCode(t *testing.T) {
 	silent, dead := process.MemberEnd{How: control.LeftStopped}, process.MemberEnd{How: control.LeftDied}
 	for _, c := range []struct {
 		members []process.MemberEnd
-		want    int
+		want    operator.Kind
 	}{
 		{nil, 0}, {[]process.MemberEnd{yes, dead}, 0}, {[]process.MemberEnd{yes, silent}, operator.Timeout},
 		{[]process.MemberEnd{silent, no}, operator.Refused}, {[]process.MemberEnd{no, silent}, operator.Refused},
 	} {
-		if got := (&process.DownResult{Members: c.members}).Code(); got != c.want {
+		if got := (&process.DownResult{Members: c.members}).Kind(); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.members, got, c.want)
 		}
 	}

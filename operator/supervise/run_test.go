@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		file   string
 		ro     supervise.RunOptions
-		exit   int
+		exit   operator.Kind
 		reason string
 		tasks  map[string]string // status by subject
 		why    string            // of one of them
@@ -74,8 +74,8 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rep.Exit != c.exit || !strings.Contains(rep.Reason, c.reason) {
-				t.Errorf("exit %d, %s; want %d, %s", rep.Exit, rep.Reason, c.exit, c.reason)
+			if rep.Kind != c.exit || !strings.Contains(rep.Reason, c.reason) {
+				t.Errorf("%s, %s; want %s, %s", rep.Kind, rep.Reason, c.exit, c.reason)
 			}
 			why := ""
 			for _, task := range rep.Tasks {
@@ -152,7 +152,7 @@ func TestRunAsksHere(t *testing.T) {
 	}
 	f := parse(t, op, head+"tasks:\n- {subject: A, owner: ann, instructions: run make}\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Ask: ask, Note: said.tell, Keep: true})
-	if err != nil || rep.Exit != 0 || asked != 1 {
+	if err != nil || rep.Kind != 0 || asked != 1 {
 		t.Fatalf("%+v, %v, asked %d times", rep, err, asked)
 	}
 	if said.of("asked", "Bash") != 1 || said.of("decided", "allow by operator") != 1 || said.of("ready", "agent puppet") != 1 || said.of("completed", `"A"`) != 1 {
@@ -175,7 +175,7 @@ func TestRunIsRefused(t *testing.T) {
 	op := fresh(t)
 	for name, c := range map[string]struct {
 		file string
-		code int
+		code operator.Kind
 		msg  string
 	}{
 		"no tasks":         {head, operator.Usage, "no tasks"},
@@ -205,7 +205,7 @@ func TestRunIsCutShort(t *testing.T) {
 	waiting := head + "tasks: [{subject: A, owner: ann, instructions: wait}]\n"
 	for name, c := range map[string]struct {
 		cut    func(t *testing.T, op operator.Operator, cancel context.CancelFunc)
-		exit   int
+		exit   operator.Kind
 		reason string
 	}{
 		"by an interrupt": {func(_ *testing.T, _ operator.Operator, cancel context.CancelFunc) { cancel() }, operator.Failed, "stopped: context canceled"},
@@ -239,7 +239,7 @@ func TestRunIsCutShort(t *testing.T) {
 			}
 			rep, err := supervise.Of(op).Run(ctx, parse(t, op, waiting), supervise.RunOptions{Headless: true, Note: note, Grace: time.Millisecond, Homeless: time.Millisecond})
 			<-ended
-			if rep == nil || rep.Exit != c.exit || !strings.Contains(rep.Reason, c.reason) {
+			if rep == nil || rep.Kind != c.exit || !strings.Contains(rep.Reason, c.reason) {
 				t.Fatalf("%+v, %v", rep, err)
 			}
 		})
@@ -254,7 +254,7 @@ func TestRunWithLead(t *testing.T) {
 	f := parse(t, op, "team: api\nlead: boss\nmembers: [{name: boss, agent: puppet, backend: in-process, mode: default}, {name: ann, agent: puppet, backend: in-process}]\n"+
 		"tasks: [{subject: A, owner: ann, instructions: say hello}]\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
-	if err != nil || rep.Exit != 0 {
+	if err != nil || rep.Kind != 0 {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	if len(rep.Members) != 2 || rep.Members[0].Name != "team-lead" {
@@ -276,7 +276,7 @@ func TestRunWorkerDies(t *testing.T) {
 	})}}
 	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
-	if err != nil || rep.Exit != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != control.LeftDied {
+	if err != nil || rep.Kind != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != control.LeftDied {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	if said.of("left", "died") != 1 {
