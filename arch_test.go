@@ -79,6 +79,7 @@ var archRows = map[string]archRow{
 	"operator/process":        {10, "processes of members: started, found again, ended"},
 	"operator/inspect":        {11, "looks; status needs what all the others know"},
 	"operator/teams":          {12, "teams made, deleted, backed up"},
+	"operator/doctor":         {12, "what works on this machine; it looks with the others and changes nothing"},
 	"operator/supervise":      {13, "leads a team to its end with all of them"},
 	"internal/cgroup":         {1, "control groups of Linux: what a member started, found without a mark; workers enter them, operators end them"},
 	"internal/bridge":         {14, "a face: editors"},

@@ -34,7 +34,7 @@ func (o Operator) Abroad(of string) (*home.Known, error) {
 	case len(here) == 0:
 		return nil, nil
 	case len(names) > 1:
-		return nil, &Error{Code: CodeUsage, Op: "record", Msg: "there are records of what was done in several teams: name one, or the id of one", Near: names}
+		return nil, &Error{Kind: Usage, Op: "record", Msg: "there are records of what was done in several teams: name one, or the id of one", Near: names}
 	}
 	return &here[len(here)-1], nil
 }
@@ -47,7 +47,7 @@ func (o Operator) OpenAny(ctx context.Context, of string) (*Record, error) {
 		of = string(name)
 	}
 	r, err := o.OpenRecord(ctx, of)
-	if err == nil && (r.Lead.Ended == nil || of == r.Known.ID()) || err != nil && Code(err) != CodeNotFound {
+	if err == nil && (r.Lead.Ended == nil || of == r.Known.ID()) || err != nil && KindOf(err) != NotFound {
 		return r, err
 	}
 	k, aerr := o.Abroad(of)

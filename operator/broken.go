@@ -2,7 +2,6 @@ package operator
 
 import (
 	"errors"
-	"fmt"
 
 	"waggle"
 	"waggle/journal"
@@ -14,14 +13,8 @@ func Broken(err error) bool {
 	return errors.As(err, &b)
 }
 
-// Unreadable explains a command that needs a journal which is broken: the hints are the
-// commands that work then.
+// Unreadable explains a command that needs a journal which is broken: the step is what
+// works then.
 func Unreadable(op string, name waggle.TeamName, err error) error {
-	return &Error{Code: CodeFailed, Op: op, Err: err, Hint: "waggle audit verify " + string(name) + " names the line; " + WaysOn(string(name))}
-}
-
-// WaysOn names what a person can do about a leader's journal that is broken, apart from
-// putting it back.
-func WaysOn(team string) string {
-	return fmt.Sprintf("waggle audit acknowledge --team %s shows what is lost and lets the team go on without it; waggle down --force %s ends what runs and frees the name", team, team)
+	return &Error{Kind: Failed, Op: op, Err: err, Next: Next{Step: NextAcknowledge, Team: name}}
 }

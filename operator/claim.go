@@ -36,8 +36,8 @@ func (o Operator) Claim(op string, name waggle.TeamName) (*Claim, error) {
 		if pid := atomicfile.Holder(path); pid > 0 {
 			holder = fmt.Sprintf("process %d", pid)
 		}
-		return nil, &Error{Code: CodeLocked, Op: op, Msg: fmt.Sprintf("%s makes a team %s at this moment", holder, name),
-			Hint: "waggle status --team " + string(name) + " shows it when it is there"}
+		return nil, &Error{Kind: Locked, Op: op, Msg: fmt.Sprintf("%s makes a team %s at this moment", holder, name),
+			Next: Next{Step: NextStatusLater, Team: name}}
 	}
 	return &Claim{sync.OnceFunc(func() { _ = release() })}, nil
 }
@@ -89,6 +89,6 @@ func (o Operator) Begun(cfg *team.Config) error {
 	if uid := UIDOf(cfg); uid == "" || !o.Making(o.Home.Dir(o.RootURL, cfg.Name, uid)) {
 		return nil
 	}
-	return &Error{Code: CodeNotFound, Op: "team", Msg: fmt.Sprintf("team %s is being made, or whoever made it was stopped", cfg.Name),
-		Hint: "the same command again finds it when it is there; waggle up makes it anew when nobody does"}
+	return &Error{Kind: NotFound, Op: "team", Msg: fmt.Sprintf("team %s is being made, or whoever made it was stopped", cfg.Name),
+		Next: NextAgainOrUp.With()}
 }

@@ -21,7 +21,7 @@ func Example() {
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	_, err = op.Pick("")
 	fmt.Println(err)
-	fmt.Println(operator.Code(err) == operator.CodeNotFound)
+	fmt.Println(operator.KindOf(err) == operator.NotFound)
 	// Output:
 	// there is no team here
 	// true

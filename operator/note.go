@@ -13,4 +13,5 @@ type Note struct {
 	What   string // started, assigned, asked, decided, completed, failed, left, unverified, …
 	Member string
 	Text   string
+	Next   Next // what to do about it
 }

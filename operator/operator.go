@@ -24,15 +24,12 @@ import (
 	"waggle/boxes"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/poll"
 	"waggle/spawn"
 	"waggle/team"
-	"waggle/transport"
-	"waggle/worker"
 )
 
 // Operator is a person at one wire tree. Its methods may be called from several
@@ -79,82 +76,6 @@ type Operator struct {
 	Ancestors func(pid int) ([]spawn.Identity, error)
 
 	Patience time.Duration // with the lock of a leader's journal; 0: the journal's own
-}
-
-// Failure codes, as the command line spells them (commands §5).
-const (
-	CodeFailed     = 1
-	CodeUsage      = 2
-	CodeQuestion   = 3
-	CodeTimeout    = 4
-	CodeDied       = 5
-	CodeRefused    = 6
-	CodeIncomplete = 7
-	CodeLocked     = 8
-	CodeNotFound   = 9
-)
-
-// Error is a failure with its exit code and what to do next.
-type Error struct {
-	Code int
-	Op   string
-	Msg  string
-	Hint string
-	Near []string
-	Err  error
-}
-
-// Error is the message, or that of the cause.
-func (e *Error) Error() string {
-	s := e.Msg
-	if s == "" && e.Err != nil {
-		s = e.Err.Error()
-	}
-	return s
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Code maps an error to the exit code that documents it.
-func Code(err error) int {
-	var e *Error
-	var locked *atomicfile.LockedError
-	var missing *team.NotFoundError
-	var limit *team.LimitError
-	var name *waggle.NameError
-	var unknown *control.UnknownRequestError
-	var refused *control.RefusedError
-	var decided *control.DecidedError
-	var expired *control.ExpiredError
-	var digest *control.DigestError
-	var ceiling *control.CeilingError
-	var full *mailbox.LimitError
-	var scheme *transport.SchemeError
-	var nobody *transport.NotFoundError
-	var taken *transport.RefusedError
-	var other *transport.NotSocketError
-	var remote *transport.RemoteError
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &e):
-		return e.Code
-	case errors.As(err, &limit), errors.As(err, &name):
-		return CodeUsage
-	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading), errors.Is(err, worker.ErrRunning):
-		return CodeLocked
-	case errors.As(err, &remote) && (remote.Code == transport.CodeLocked || remote.Code == transport.CodeBusy):
-		return CodeLocked
-	case errors.As(err, &scheme), errors.As(err, &other):
-		return CodeUsage
-	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
-		return CodeNotFound
-	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest), errors.As(err, &full), errors.As(err, &ceiling),
-		errors.As(err, &taken), errors.Is(err, control.ErrDiverged), errors.Is(err, team.ErrTaken):
-		return CodeRefused
-	}
-	return CodeFailed
 }
 
 // Writer is the operator's hand in a leader's journal.
@@ -206,8 +127,8 @@ func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *contr
 	}
 	var b *home.BrokenError
 	if errors.As(unknown, &b) {
-		return nil, &Error{Code: CodeFailed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
-			Hint: "put back what is missing there, or, when none of its processes runs, move " + b.Path + " away"}
+		return nil, &Error{Kind: Failed, Op: "open", Err: unknown, Msg: fmt.Sprintf("team %s: %v", name, unknown),
+			Advice: "put back what is missing there, or, when none of its processes runs, move " + b.Path + " away"}
 	}
 	return nil, unknown
 }
@@ -257,8 +178,8 @@ func (o Operator) LedAs(name waggle.TeamName, fold func(control.Observer) *contr
 		if _, err := team.Open(o.Root, name, team.Options{}); err != nil {
 			return nil, err
 		}
-		return nil, &Error{Code: CodeNotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
-			Hint: "its messages are still readable: waggle inbox --team " + string(name)}
+		return nil, &Error{Kind: NotFound, Op: "open", Msg: fmt.Sprintf("team %s is not led by waggle: it has no journal here", name),
+			Next: Next{Step: NextReadMessages, Team: name}}
 	}
 	return s, nil
 }
@@ -320,8 +241,8 @@ func (o Operator) Guard(ctx context.Context, s *State, what string) error {
 		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
 			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(ms[0].Name), Why: why}}}, nil
 	})
-	return errors.Join(&Error{Code: CodeRefused, Op: what, Msg: why + ": only the operator may do that",
-		Hint: "run it from your own terminal"}, err)
+	return errors.Join(&Error{Kind: Refused, Op: what, Msg: why + ": only the operator may do that",
+		Advice: "run it from your own terminal"}, err)
 }
 
 // Box opens a member's mailbox.
@@ -363,7 +284,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 	if name != "" {
 		t, err := waggle.ParseTeam(name)
 		if err != nil {
-			return "", &Error{Code: CodeUsage, Op: "team", Err: err}
+			return "", &Error{Kind: Usage, Op: "team", Err: err}
 		}
 		_, err = team.Open(o.Root, t, team.Options{})
 		if err != nil { // its directory may be gone, or unusable, while it is at work
@@ -376,7 +297,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 	names = append(names, o.unlisted(context.Background())...)
 	switch len(names) {
 	case 0:
-		return "", &Error{Code: CodeNotFound, Op: "team", Msg: "there is no team here", Hint: "waggle demo shows one; waggle init makes a team file"}
+		return "", &Error{Kind: NotFound, Op: "team", Msg: "there is no team here", Next: NextDemoOrInit.With()}
 	case 1:
 		return names[0], nil
 	}
@@ -384,7 +305,7 @@ func (o Operator) Pick(name string) (waggle.TeamName, error) {
 	for i, n := range names {
 		near[i] = string(n)
 	}
-	return "", &Error{Code: CodeUsage, Op: "team", Msg: "there are several teams: name one with --team", Near: near}
+	return "", &Error{Kind: Usage, Op: "team", Msg: "there are several teams: name one with --team", Near: near}
 }
 
 // Self returns the path of the running binary.

@@ -73,11 +73,11 @@ func (o Operator) onlyPast(ctx context.Context, known []home.Known) (*home.Known
 	here := slices.DeleteFunc(slices.Clone(known), func(k home.Known) bool { return k.Root != o.RootURL })
 	switch names := teamNames(here); {
 	case len(here) == 0:
-		return nil, &Error{Code: CodeNotFound, Op: "record", Msg: "there is no record of any team of " + o.RootURL, Hint: "--state says where records lie"}
+		return nil, &Error{Kind: NotFound, Op: "record", Msg: "there is no record of any team of " + o.RootURL, Next: NextState.With()}
 	case len(names) == 1:
 		return o.newest(here), nil
 	default:
-		return nil, &Error{Code: CodeUsage, Op: "record", Msg: "there are records of several teams: name one, or the id of one", Near: names}
+		return nil, &Error{Kind: Usage, Op: "record", Msg: "there are records of several teams: name one, or the id of one", Near: names}
 	}
 }
 

@@ -27,13 +27,13 @@ import (
 	"waggle/worker"
 )
 
-func is(t *testing.T, what string, err error, code int, says string) {
+func is(t *testing.T, what string, err error, code operator.Kind, says string) {
 	t.Helper()
 	text := "no error"
 	if err != nil {
 		text = err.Error()
 	}
-	if got := operator.Code(err); got != code || !strings.Contains(text, says) {
+	if got := operator.KindOf(err); got != code || !strings.Contains(text, says) {
 		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text, code, says)
 	}
 }
@@ -62,26 +62,26 @@ func breaks(t *testing.T, s *operator.State, name string) {
 	}
 }
 
-// Each kind of error has the exit code that is documented, also inside of another.
-func TestCode(t *testing.T) {
-	for code, errs := range map[int][]error{
-		0:                       {nil},
-		operator.CodeFailed:     {errors.New("x"), &journal.BrokenError{}},
-		operator.CodeUsage:      {&operator.Error{Code: operator.CodeUsage}, &team.LimitError{}, &waggle.NameError{}, &transport.SchemeError{}, &transport.NotSocketError{}},
-		operator.CodeLocked:     {&atomicfile.LockedError{}, leader.ErrLeading, worker.ErrRunning, &transport.RemoteError{Code: transport.CodeLocked}, &transport.RemoteError{Code: transport.CodeBusy}},
-		operator.CodeNotFound:   {&team.NotFoundError{}, &control.UnknownRequestError{}, &transport.NotFoundError{}},
-		operator.CodeRefused:    {&control.RefusedError{}, &mailbox.LimitError{}, &control.CeilingError{}, &transport.RefusedError{}, control.ErrDiverged, team.ErrTaken},
-		operator.CodeDied:       {&operator.Error{Code: operator.CodeDied, Err: team.ErrTaken}},
-		operator.CodeQuestion:   {&operator.Error{Code: operator.CodeQuestion}},
-		operator.CodeTimeout:    {&operator.Error{Code: operator.CodeTimeout}},
-		operator.CodeIncomplete: {&operator.Error{Code: operator.CodeIncomplete}},
+// Each error is of the kind that is documented, also inside of another.
+func TestKindOf(t *testing.T) {
+	for code, errs := range map[operator.Kind][]error{
+		0:                   {nil},
+		operator.Failed:     {errors.New("x"), &journal.BrokenError{}},
+		operator.Usage:      {&operator.Error{Kind: operator.Usage}, &team.LimitError{}, &waggle.NameError{}, &transport.SchemeError{}, &transport.NotSocketError{}},
+		operator.Locked:     {&atomicfile.LockedError{}, leader.ErrLeading, worker.ErrRunning, &transport.RemoteError{Code: transport.CodeLocked}, &transport.RemoteError{Code: transport.CodeBusy}},
+		operator.NotFound:   {&team.NotFoundError{}, &control.UnknownRequestError{}, &transport.NotFoundError{}},
+		operator.Refused:    {&control.RefusedError{}, &mailbox.LimitError{}, &control.CeilingError{}, &transport.RefusedError{}, control.ErrDiverged, team.ErrTaken},
+		operator.Died:       {&operator.Error{Kind: operator.Died, Err: team.ErrTaken}},
+		operator.Question:   {&operator.Error{Kind: operator.Question}},
+		operator.Timeout:    {&operator.Error{Kind: operator.Timeout}},
+		operator.Incomplete: {&operator.Error{Kind: operator.Incomplete}},
 	} {
 		for _, err := range errs {
-			if got := operator.Code(err); got != code {
+			if got := operator.KindOf(err); got != code {
 				t.Errorf("%T: %d, want %d", err, got, code)
 			}
 			if err != nil && code != 0 {
-				if got := operator.Code(fmt.Errorf("around: %w", err)); got != code {
+				if got := operator.KindOf(fmt.Errorf("around: %w", err)); got != code {
 					t.Errorf("around %T: %d, want %d", err, got, code)
 				}
 			}
@@ -101,7 +101,7 @@ func TestCode(t *testing.T) {
 func TestPick(t *testing.T) {
 	op := operatortest.New(t)
 	_, err := op.Pick("")
-	is(t, "none", err, operator.CodeNotFound, "there is no team here")
+	is(t, "none", err, operator.NotFound, "there is no team here")
 	rig := operatortest.Team(t, op, "api", control.PolicySet{})
 	for _, name := range []string{"", "api"} {
 		if got, err := op.Pick(name); got != "api" || err != nil {
@@ -109,12 +109,12 @@ func TestPick(t *testing.T) {
 		}
 	}
 	_, err = op.Pick("a b")
-	is(t, "no name", err, operator.CodeUsage, "")
+	is(t, "no name", err, operator.Usage, "")
 	_, err = op.Pick("web")
-	is(t, "another", err, operator.CodeNotFound, "web")
+	is(t, "another", err, operator.NotFound, "web")
 	operatortest.Foreign(t, op, "web", nil, map[string]any{"name": "team-lead"})
 	_, err = op.Pick("")
-	is(t, "two", err, operator.CodeUsage, "several teams")
+	is(t, "two", err, operator.Usage, "several teams")
 	var e *operator.Error
 	if !errors.As(err, &e) || !slices.Equal(e.Near, []string{"api", "web"}) {
 		t.Errorf("%+v", e)
@@ -146,9 +146,9 @@ func TestState(t *testing.T) {
 		}
 	}
 	_, err := op.Led(t.Context(), "theirs")
-	is(t, "theirs", err, operator.CodeNotFound, "not led by waggle")
+	is(t, "theirs", err, operator.NotFound, "not led by waggle")
 	_, err = op.Led(t.Context(), "nobody")
-	is(t, "nobody", err, operator.CodeNotFound, "nobody")
+	is(t, "nobody", err, operator.NotFound, "nobody")
 	s := rig.State()
 	if s.Team != "api" || s.JournalName != journal.Leader || s.Lead.Instance == "" || s.Room() != nil {
 		t.Errorf("%+v", s)
@@ -161,7 +161,7 @@ func TestState(t *testing.T) {
 	}
 	breaks(t, s, "leader")
 	_, err = op.Led(t.Context(), "api")
-	is(t, "broken", err, operator.CodeFailed, "")
+	is(t, "broken", err, operator.Failed, "")
 	if !operator.Broken(err) || !operator.Passing(err) || operator.Unpassing(err) != nil {
 		t.Errorf("%v", err)
 	}
@@ -192,7 +192,9 @@ func TestPassing(t *testing.T) {
 			t.Errorf("of %v is left %v", c.err, rest)
 		}
 	}
-	if err := operator.Unreadable("open", "api", &journal.BrokenError{Why: "torn"}); !operator.Broken(err) || operator.Code(err) != operator.CodeFailed || !strings.Contains(operator.WaysOn("api"), "api") {
+	var e *operator.Error
+	if err := operator.Unreadable("open", "api", &journal.BrokenError{Why: "torn"}); !operator.Broken(err) || operator.KindOf(err) != operator.Failed ||
+		!errors.As(err, &e) || e.Next != (operator.Next{Step: operator.NextAcknowledge, Team: "api"}) {
 		t.Errorf("%v", err)
 	}
 }
@@ -265,13 +267,13 @@ func TestGuard(t *testing.T) {
 			}
 			continue
 		}
-		is(t, c.want, err, operator.CodeRefused, "a decision was called from inside "+c.want+": only the operator may do that")
+		is(t, c.want, err, operator.Refused, "a decision was called from inside "+c.want+": only the operator may do that")
 		if n := len(s.Lead.Unverified) - before; n != 1 || s.Lead.Unverified[before].Box != "operator" {
 			t.Errorf("%s: %d records", c.want, n)
 		}
 	}
 	op.Ancestors = func(int) ([]spawn.Identity, error) { return nil, errors.New("no table") }
-	is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.CodeFailed, "cannot tell who is asking")
+	is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.Failed, "cannot tell who is asking")
 	if operator.SameProcess(id(1), id(2)) || !operator.SameProcess(id(1), spawn.Identity{PID: 1, Start: "s", Inside: true}) {
 		t.Error("a process is its pid, start and boot")
 	}
@@ -296,7 +298,7 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("a file that cannot be read: %+v, %v", cfg, err)
 	}
 	_, err = op.Registry(t.Context(), "nobody")
-	is(t, "nobody's", err, operator.CodeNotFound, "nobody")
+	is(t, "nobody's", err, operator.NotFound, "nobody")
 	if uid := operator.UIDOf(&team.Config{LeadSessionID: "a-b-c"}); uid != "abc" {
 		t.Errorf("%s", uid)
 	}
@@ -323,7 +325,7 @@ func TestClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = op.Claim("up", "web")
-	is(t, "a second claim", err, operator.CodeLocked, "makes a team web at this moment")
+	is(t, "a second claim", err, operator.Locked, "makes a team web at this moment")
 	s := &operator.State{Claim: c}
 	s.Settled()
 	s.Settled()
@@ -344,7 +346,7 @@ func TestClaim(t *testing.T) {
 	if !op.Making(half) || op.Making(rig.State().Dir) {
 		t.Error("only the half one is being made")
 	}
-	is(t, "what is being made", op.Begun(&team.Config{Name: "web", LeadSessionID: "0123456789abcdef0123456789abcdef"}), operator.CodeNotFound, "is being made")
+	is(t, "what is being made", op.Begun(&team.Config{Name: "web", LeadSessionID: "0123456789abcdef0123456789abcdef"}), operator.NotFound, "is being made")
 	if err := op.Begun(&team.Config{Name: "web", LeadSessionID: "other"}); err != nil {
 		t.Error(err)
 	}
@@ -398,7 +400,7 @@ func TestLog(t *testing.T) {
 		t.Error("a journal's owner has another name")
 	}
 	_, err = op.OpenLog(t.Context(), "nobody")
-	is(t, "nobody's", err, operator.CodeNotFound, "nobody")
+	is(t, "nobody's", err, operator.NotFound, "nobody")
 
 	other, quiet := newTeam(t)
 	breaks(t, quiet.State(), "leader")
@@ -418,7 +420,7 @@ func TestLog(t *testing.T) {
 func TestPast(t *testing.T) {
 	op := operatortest.New(t)
 	_, err := op.Past(t.Context(), "")
-	is(t, "none", err, operator.CodeNotFound, "no record of any team")
+	is(t, "none", err, operator.NotFound, "no record of any team")
 	first := operatortest.Team(t, op, "api", control.PolicySet{})
 	old := first.Write(journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "down"}})
 	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
@@ -441,7 +443,7 @@ func TestPast(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	_, err = op.Past(t.Context(), "web")
-	is(t, "another", err, operator.CodeNotFound, "web")
+	is(t, "another", err, operator.NotFound, "web")
 	var missing *team.NotFoundError
 	if !errors.As(err, &missing) || len(missing.Near) != 2 {
 		t.Errorf("%+v", missing)
@@ -474,7 +476,7 @@ func TestAbroad(t *testing.T) {
 		t.Errorf("%+v, %v", k, err)
 	}
 	_, err := op.Abroad("")
-	is(t, "two", err, operator.CodeUsage, "several teams")
+	is(t, "two", err, operator.Usage, "several teams")
 	r, err := op.OpenAny(t.Context(), "theirs")
 	if err != nil || !r.Abroad || r.JournalName != operator.OwnJournal || r.Broken != nil {
 		t.Fatalf("%+v, %v", r, err)

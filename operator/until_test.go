@@ -23,7 +23,7 @@ func TestParseUntil(t *testing.T) {
 	}
 	for _, in := range []string{"", "soon", "-2h", "0s", "2026-01-01", "d", "1.5d", "25:00"} {
 		_, err := operator.ParseUntil(in, now)
-		if operator.Code(err) != operator.CodeUsage {
+		if operator.KindOf(err) != operator.Usage {
 			t.Errorf("%q: %v", in, err)
 		}
 	}

@@ -93,7 +93,7 @@ func (s SessionSocket) Say(ctx context.Context, by Speaker, msgID, text string) 
 }
 
 func unreachable(addr waggle.Address, err error) error {
-	return &NotFoundError{To: addr, Why: "the session is unreachable: " + err.Error(), Hint: "waggle status shows the sessions that run"}
+	return &NotFoundError{To: addr, Why: "the session is unreachable: " + err.Error(), Missing: MissingSession}
 }
 
 // check looks at what lies at the path before anything connects to it: a socket of this

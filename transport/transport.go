@@ -65,11 +65,23 @@ func (e *SchemeError) Error() string {
 	return fmt.Sprintf("nothing here sends to %s addresses, only to: %s", e.Scheme, strings.Join(known, ", "))
 }
 
+// Missing is something that is not there.
+type Missing string
+
+// What a face can say more of.
+const (
+	MissingEndpoint Missing = "endpoint" // an HTTP endpoint
+	MissingSession  Missing = "session"  // a session of an agent that waggle does not run
+	MissingEditor   Missing = "editor"   // an editor at a bridge
+)
+
 // NotFoundError reports an address at which nothing listens or no such member exists.
 type NotFoundError struct {
 	To   waggle.Address
 	Why  string // what was found instead
 	Hint string // what to do; may be empty
+	// Missing is what is not there, where a face knows how to get one.
+	Missing Missing
 }
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("%s: %s", e.To, e.Why) }

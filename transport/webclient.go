@@ -70,7 +70,7 @@ func (s Web) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (
 	res, err := c.Do(req)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return Receipt{}, &NotFoundError{To: to, Why: "nobody answers there", Hint: "waggle serve is such an endpoint"}
+		return Receipt{}, &NotFoundError{To: to, Why: "nobody answers there", Missing: MissingEndpoint}
 	case err != nil:
 		return Receipt{}, fmt.Errorf("%s: %w", to, err)
 	}

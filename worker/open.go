@@ -75,6 +75,12 @@ func (o Options) record() journal.Name {
 	return journal.Leader
 }
 
+// What the program that Options.Argv starts exits with when it does not become the member.
+const (
+	ExitFailed  = 1
+	ExitRunning = 8 // ErrRunning: whoever started it waits for the one that runs
+)
+
 // ErrRunning: another process runs this instance. There is never a second one.
 var ErrRunning = errors.New("another process runs this member")
 

@@ -91,6 +91,8 @@ type Options struct {
 	// Origins are the web origins that may connect, as a browser spells them. A
 	// request without an origin is no browser's.
 	Origins []string
+	// Explain gives an error its number and what to do next, as the command line does.
+	Explain func(error) (code int, hint string)
 	Log     *slog.Logger // may be nil
 }
 
@@ -240,7 +242,7 @@ func (b *Bridge) replace(ctx context.Context, c *conn) {
 	}
 	b.mu.Unlock()
 	for _, o := range old {
-		o.leave(ctx, &operator.Error{Code: operator.CodeRefused, Op: "bridge", Msg: "another connection has registered this id"})
+		o.leave(ctx, &operator.Error{Kind: operator.Refused, Op: "bridge", Msg: "another connection has registered this id"})
 		_ = o.ws.CloseNow()
 	}
 }
@@ -256,7 +258,7 @@ func (b *Bridge) name(c *conn, id string) error {
 		}
 	}
 	if named >= maxEditors {
-		return &operator.Error{Code: operator.CodeLocked, Op: "bridge", Msg: "there are too many editors", Hint: "close one of them"}
+		return &operator.Error{Kind: operator.Locked, Op: "bridge", Msg: "there are too many editors", Advice: "close one of them"}
 	}
 	c.id = id
 	return nil

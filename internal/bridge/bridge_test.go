@@ -216,7 +216,7 @@ func TestDecide(t *testing.T) {
 	for e.last["pending"] == nil || len(e.last["pending"]["pending"].([]any)) != 0 { // it may have come before the result
 		e.next("pending")
 	}
-	r.desk.refuse = &operator.Error{Code: operator.CodeRefused, Msg: "decided before", Hint: "look"}
+	r.desk.refuse = &operator.Error{Kind: operator.Refused, Msg: "decided before", Advice: "look"}
 	e.say(`{"op":"decide","ref":"8","id":"r1","digest":"` + digest + `","decision":"allow"}`)
 	if f := e.next("result"); f["code"] != float64(6) || f["error"] != "decided before" || f["hint"] != "look" {
 		t.Errorf("%v", f)

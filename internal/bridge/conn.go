@@ -43,7 +43,7 @@ func (c *conn) nudge() {
 
 // leave tells the editor why its connection ends. One that cannot be told finds
 // out when it ends.
-func (c *conn) leave(ctx context.Context, why error) { _ = c.write(ctx, failed(opError, "", why)) }
+func (c *conn) leave(ctx context.Context, why error) { _ = c.write(ctx, c.b.failed(opError, "", why)) }
 
 // serve runs until the editor leaves, is put out, or ctx ends.
 func (c *conn) serve(ctx context.Context) {
@@ -79,12 +79,12 @@ func (c *conn) hello(ctx context.Context) error {
 	f, err := parseFrame(data)
 	switch {
 	case err != nil:
-		return &operator.Error{Code: operator.CodeUsage, Op: "bridge", Err: err}
+		return &operator.Error{Kind: operator.Usage, Op: "bridge", Err: err}
 	case f.op != opHello || !c.b.knows(f.token):
-		return &operator.Error{Code: operator.CodeRefused, Op: "bridge", Msg: "the first frame must be a hello with the token of this bridge",
-			Hint: "waggle bridge --where prints it"}
+		return &operator.Error{Kind: operator.Refused, Op: "bridge", Msg: "the first frame must be a hello with the token of this bridge",
+			Next: operator.NextBridgeToken.With()}
 	case f.version != Version:
-		return &operator.Error{Code: operator.CodeUsage, Op: "bridge", Msg: fmt.Sprintf("this bridge speaks version %d, not %d", Version, f.version)}
+		return &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: fmt.Sprintf("this bridge speaks version %d, not %d", Version, f.version)}
 	}
 	if c.mail, err = c.b.o.Desk.Register(ctx, f.id); err != nil {
 		return err
@@ -114,11 +114,11 @@ func (c *conn) reads(ctx context.Context) {
 		}
 		f, err := parseFrame(data)
 		if err != nil {
-			err = &operator.Error{Code: operator.CodeUsage, Op: "bridge", Err: err}
+			err = &operator.Error{Kind: operator.Usage, Op: "bridge", Err: err}
 		} else {
 			err = c.do(ctx, f)
 		}
-		if err != nil && c.write(ctx, failed(opResult, f.ref, err)) != nil {
+		if err != nil && c.write(ctx, c.b.failed(opResult, f.ref, err)) != nil {
 			return
 		}
 		c.nudge()
@@ -139,17 +139,17 @@ func (c *conn) do(ctx context.Context, f frame) error {
 		}
 		return c.write(ctx, push{Op: opResult, Ref: f.ref, Sent: &sent})
 	}
-	return &operator.Error{Code: operator.CodeUsage, Op: "bridge", Msg: fmt.Sprintf("there is no op %q", f.op)}
+	return &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: fmt.Sprintf("there is no op %q", f.op)}
 }
 
 // decide answers a request. An editor always says what it was shown: the whole
 // digest, not the beginning that suffices for a person who types.
 func (c *conn) decide(ctx context.Context, f frame) error {
 	if f.decision != "allow" && f.decision != "deny" {
-		return &operator.Error{Code: operator.CodeUsage, Op: "decide", Msg: fmt.Sprintf("the decision is %q, not allow or deny", f.decision)}
+		return &operator.Error{Kind: operator.Usage, Op: "decide", Msg: fmt.Sprintf("the decision is %q, not allow or deny", f.decision)}
 	}
 	if len(f.digest) != 64 {
-		return &operator.Error{Code: operator.CodeRefused, Op: "decide", Msg: "an answer needs the digest of what was shown"}
+		return &operator.Error{Kind: operator.Refused, Op: "decide", Msg: "an answer needs the digest of what was shown"}
 	}
 	d, err := c.b.o.Desk.Decide(ctx, decide.Answer{ID: f.id, Digest: f.digest, Allow: f.decision == "allow", Reason: f.reason, Via: "bridge"})
 	if err == nil {
@@ -168,7 +168,7 @@ func (c *conn) pushes(ctx context.Context) {
 	defer ping.Stop()
 	for {
 		// A lock that is not free now is not news.
-		if err := c.push(ctx); err != nil && operator.Code(err) != operator.CodeLocked {
+		if err := c.push(ctx); err != nil && operator.KindOf(err) != operator.Locked {
 			if ctx.Err() == nil {
 				c.b.o.Log.Warn("bridge: editor is put out", "id", c.id, "why", err)
 				c.leave(ctx, err)

@@ -63,7 +63,7 @@ func (d desk) Decide(ctx context.Context, a decide.Answer) (decide.Decided, erro
 func (d desk) Send(ctx context.Context, to, text string) ([]mail.Sent, error) {
 	addr, err := waggle.ParseAddress(to)
 	if err != nil {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	return mail.Of(d.op).Send(ctx, d.team, mail.Message{To: addr, Text: text})
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"unicode/utf8"
 
-	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
@@ -108,11 +107,8 @@ type question struct {
 
 // failed is a push that says what went wrong, with the exit code that the command
 // line documents.
-func failed(op, ref string, err error) push {
-	p := push{Op: op, Ref: ref, Code: operator.Code(err), Error: err.Error()}
-	var e *operator.Error
-	if errors.As(err, &e) {
-		p.Hint = e.Hint
-	}
+func (b *Bridge) failed(op, ref string, err error) push {
+	p := push{Op: op, Ref: ref, Error: err.Error()}
+	p.Code, p.Hint = b.o.Explain(err)
 	return p
 }

@@ -3,6 +3,7 @@ package bridge_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -43,7 +44,7 @@ func (d *desk) Register(_ context.Context, id string) (bridge.Mail, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if id == "" {
-		return nil, &operator.Error{Code: operator.CodeUsage, Msg: "no id"}
+		return nil, &operator.Error{Kind: operator.Usage, Msg: "no id"}
 	}
 	if d.mail == nil {
 		d.mail = map[string][]mail.InboxEntry{}
@@ -122,12 +123,21 @@ func newRig(t *testing.T, origins ...string) *rig {
 
 func newRigWith(t *testing.T, o bridge.Options) *rig {
 	r := &rig{t: t, desk: &desk{view: bridge.View{Pending: []decide.Question{}}}}
-	o.Desk = r.desk
+	o.Desk, o.Explain = r.desk, explain
 	r.bridge = bridge.New(o)
 	s := httptest.NewServer(r.bridge)
 	t.Cleanup(s.Close)
 	r.url = strings.Replace(s.URL, "http:", "ws:", 1)
 	return r
+}
+
+// explain is a command line that numbers the kinds as they come.
+func explain(err error) (code int, hint string) {
+	var e *operator.Error
+	if errors.As(err, &e) {
+		hint = e.Advice
+	}
+	return int(operator.KindOf(err)), hint
 }
 
 // editor is a scripted editor.

@@ -39,6 +39,8 @@ type ServeOptions struct {
 	// Listen is a loopback address; "" takes a free port of 127.0.0.1.
 	Listen  string
 	Origins []string
+	// Explain gives an error its number and what to do next, as the command line does.
+	Explain func(error) (code int, hint string)
 	Rand    io.Reader // for the token
 	Log     *slog.Logger
 	// Ready is told once editors can connect.
@@ -63,7 +65,7 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 		return err
 	}
 	if !held {
-		return &operator.Error{Code: operator.CodeLocked, Op: "bridge", Msg: "a bridge of team " + string(team) + " runs already", Hint: "waggle bridge --where says where"}
+		return &operator.Error{Kind: operator.Locked, Op: "bridge", Msg: "a bridge of team " + string(team) + " runs already", Next: operator.NextBridgeWhere.With()}
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	listener, err := listen(ctx, o.Listen)
@@ -79,7 +81,7 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 		return errors.Join(err, listener.Close())
 	}
 	defer func() { err = errors.Join(err, os.Remove(dir.BridgeEndpoint())) }()
-	b := New(Options{Desk: At(op, team), Token: e.Token, Origins: o.Origins, Log: o.Log})
+	b := New(Options{Desk: At(op, team), Token: e.Token, Origins: o.Origins, Explain: o.Explain, Log: o.Log})
 	return b.serve(ctx, listener, append(op.Boxes(team).Dirs(), dir.Bridges(), dir.LeaderJournal()), func() {
 		if o.Ready != nil {
 			o.Ready(e)
@@ -154,7 +156,7 @@ func (b *Bridge) cut() {
 
 // Find reads where a running bridge of a team is.
 func Find(ctx context.Context, op operator.Operator, team waggle.TeamName) (Endpoint, error) {
-	none := &operator.Error{Code: operator.CodeNotFound, Op: "bridge", Msg: "no bridge of team " + string(team) + " runs", Hint: "waggle bridge starts one"}
+	none := &operator.Error{Kind: operator.NotFound, Op: "bridge", Msg: "no bridge of team " + string(team) + " runs", Next: operator.NextBridge.With()}
 	dir, err := place(ctx, op, team)
 	if err != nil {
 		return Endpoint{}, err
@@ -187,8 +189,8 @@ func place(ctx context.Context, op operator.Operator, team waggle.TeamName) (hom
 		return home.Dir{}, err
 	}
 	if s == nil {
-		return home.Dir{}, &operator.Error{Code: operator.CodeNotFound, Op: "bridge", Msg: "team " + string(team) + " is not led by waggle, so it has no bridge",
-			Hint: "its messages are readable: waggle inbox --team " + string(team)}
+		return home.Dir{}, &operator.Error{Kind: operator.NotFound, Op: "bridge", Msg: "team " + string(team) + " is not led by waggle, so it has no bridge",
+			Next: operator.Next{Step: operator.NextInbox, Team: team}}
 	}
 	return s.Dir, os.MkdirAll(s.Dir.Bridges(), 0o700)
 }
@@ -208,7 +210,7 @@ func listen(ctx context.Context, addr string) (net.Listener, error) {
 	}
 	host, _, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "bridge", Msg: addr + " is not a loopback address with a port", Hint: "--listen 127.0.0.1:0"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: addr + " is not a loopback address with a port", Next: operator.NextBridgeListen.With()}
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {

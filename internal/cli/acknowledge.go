@@ -52,7 +52,7 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 				return a.acknowledgeBreak(cmd, op, name, b, member, seq)
 			}
 			if member != "" {
-				return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journal of " + member + " is whole, or no present member has that name: there is nothing to acknowledge"}
+				return &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journal of " + member + " is whole, or no present member has that name: there is nothing to acknowledge"}
 			}
 			var d *decide.Divergence
 			if seq == 0 {
@@ -64,7 +64,7 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 				return err
 			}
 			if d == nil {
-				return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journals are whole and agree: there is nothing to acknowledge"}
+				return &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journals are whole and agree: there is nothing to acknowledge"}
 			}
 			if a.flags.json {
 				if err := a.document(d); err != nil {
@@ -78,7 +78,7 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 				return nil
 			}
 			a.talk("%s waggle audit verify, then waggle audit acknowledge --seq %s", faint("next:"), strconv.FormatUint(d.Seq, 10))
-			return exitError(operator.CodeQuestion)
+			return exitError(ExitQuestion)
 		},
 	}
 	cmd.Flags().Uint64Var(&seq, "seq", 0, "of the break or the divergence that you have looked at")
@@ -94,8 +94,8 @@ func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name wa
 	case b.Member == "":
 		b, err = supervise.Of(op).AcknowledgeBreak(cmd.Context(), name, seq, a.sayNote)
 	case member == "":
-		return &operator.Error{Code: operator.CodeUsage, Op: "acknowledge", Msg: "the broken journal is that of " + b.Member,
-			Hint: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
+		return &operator.Error{Kind: operator.Usage, Op: "acknowledge", Msg: "the broken journal is that of " + b.Member,
+			Advice: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
 	default:
 		b, err = supervise.Of(op).AcknowledgeMember(cmd.Context(), name, member, seq, supervise.LeadOptions{Note: a.sayNote})
 	}
@@ -122,7 +122,7 @@ func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name wa
 			of = " --member " + b.Member
 		}
 		a.talk("%s put the file back, or waggle audit acknowledge --team %s%s --seq %d goes on without these lines", faint("next:"), name, of, b.Seq)
-		return exitError(operator.CodeQuestion)
+		return exitError(ExitQuestion)
 	}
 	return nil
 }

@@ -30,11 +30,11 @@ member's from then on, so that you decide from another terminal.
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if a.flags.as == "" {
-				return &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: "what is the member to be called?", Hint: "--as NAME"}
+				return &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "what is the member to be called?", Advice: "--as NAME"}
 			}
 			var err error
 			if ao.As, err = waggle.ParseMember(a.flags.as); err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "adopt", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "adopt", Err: err}
 			}
 			op, name, err := a.team()
 			if err != nil {
@@ -44,6 +44,7 @@ member's from then on, so that you decide from another terminal.
 			if err != nil {
 				return err
 			}
+			spellControls(got.Controls)
 			if a.flags.json {
 				return a.document(got)
 			}

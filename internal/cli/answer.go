@@ -47,7 +47,7 @@ func (a *App) answer(ctx context.Context, id string, words []string) error {
 		if _, err := a.find(ctx, id); err != nil {
 			return err
 		}
-		return &operator.Error{Code: operator.CodeUsage, Op: "answer", Msg: id + " asks for permission, not for words", Hint: "waggle show " + id + ", then approve or deny it"}
+		return &operator.Error{Kind: operator.Usage, Op: "answer", Msg: id + " asks for permission, not for words", Advice: "waggle show " + id + ", then approve or deny it"}
 	}
 	d, err := decide.Of(op).DecideSession(ctx, decide.Answer{ID: id, Allow: true, Via: "answer"}, words)
 	if err != nil {

@@ -75,15 +75,15 @@ func parseRoot(v string) (string, error) {
 	}
 	u, err := url.Parse(v)
 	if err != nil {
-		return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Err: err}
+		return "", &operator.Error{Kind: operator.Usage, Op: "root", Err: err}
 	}
 	switch {
 	case scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path):
 		return filepath.Clean(u.Path), nil
 	case scheme == "file":
-		return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Msg: "a file root is file:///absolute/path, not " + v}
+		return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "a file root is file:///absolute/path, not " + v}
 	}
-	return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Msg: "this build has no store for " + scheme + " roots", Hint: "use a directory, or file:///absolute/path"}
+	return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "this build has no store for " + scheme + " roots", Advice: "use a directory, or file:///absolute/path"}
 }
 
 func (a *App) home() (string, error) {
@@ -93,7 +93,7 @@ func (a *App) home() (string, error) {
 	if h := a.env("USERPROFILE"); h != "" {
 		return h, nil
 	}
-	return "", &operator.Error{Code: operator.CodeUsage, Op: "root", Msg: "HOME is not set", Hint: "say --root DIR and --state DIR"}
+	return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "HOME is not set", Advice: "say --root DIR and --state DIR"}
 }
 
 // statePath is STATE: --state, WAGGLE_STATE, $XDG_STATE_HOME/waggle,
@@ -227,7 +227,7 @@ func (a *App) observer() (control.Observer, error) {
 	default:
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 		if err != nil {
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: "log", Msg: "WAGGLE_TRANSITIONS: " + err.Error(), Hint: "name a file that can be written, or - for stderr"}
+			return nil, &operator.Error{Kind: operator.Usage, Op: "log", Msg: "WAGGLE_TRANSITIONS: " + err.Error(), Advice: "name a file that can be written, or - for stderr"}
 		}
 		return telemetry.Slog(slog.New(slog.NewJSONHandler(f, nil))), nil // open for as long as the program runs
 	}
@@ -255,7 +255,7 @@ func (a *App) team() (operator.Operator, waggle.TeamName, error) {
 // gone, and something is on record that was done in it.
 func (a *App) teamPast() (operator.Operator, waggle.TeamName, error) {
 	op, name, err := a.team()
-	if operator.Code(err) == operator.CodeNotFound && a.flags.team != "" {
+	if operator.KindOf(err) == operator.NotFound && a.flags.team != "" {
 		if past, perr := waggle.ParseTeam(a.flags.team); perr == nil && inspect.Of(op).WorkedIn(past) {
 			return op, past, nil
 		}

@@ -89,7 +89,7 @@ func denyCmd(a *App) *cobra.Command {
 func (a *App) approve(ctx context.Context, ids []string, f answerFlags) error {
 	with := decide.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
 	if f.rule == "" && (f.expires != "" || f.scope != "member") {
-		return &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope and --expires go with --rule"}
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--scope and --expires go with --rule"}
 	}
 	if f.rule != "" {
 		l, err := a.lesson(f)
@@ -110,11 +110,11 @@ func (a *App) approve(ctx context.Context, ids []string, f answerFlags) error {
 func (a *App) lesson(f answerFlags) (*decide.Lesson, error) {
 	r, err := policy.ParseRule(f.rule)
 	if err != nil {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Err: err, Hint: "waggle show ID lists the narrowest rules"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Err: err, Advice: "waggle show ID lists the narrowest rules"}
 	}
 	l := &decide.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(decide.LessonTime)}
 	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "--scope is member, team or sessions, not " + f.scope}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--scope is member, team or sessions, not " + f.scope}
 	}
 	if f.expires != "" {
 		l.End, err = operator.ParseUntil(f.expires, a.Now())
@@ -140,14 +140,14 @@ func (a *App) showChanged(ctx context.Context, id string, f answerFlags) error {
 func (a *App) confirm(ctx context.Context, text, question string) error {
 	yes, err := a.yes(ctx, text, question)
 	if err == nil && !yes {
-		err = &operator.Error{Code: operator.CodeRefused, Op: "confirm", Msg: "nothing was decided"}
+		err = &operator.Error{Kind: operator.Refused, Op: "confirm", Msg: "nothing was decided"}
 	}
 	return err
 }
 
 func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
 	bad := func(msg string) error {
-		return &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: msg, Hint: "usage: waggle " + with.Via + " ID… | --group GROUP"}
+		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | --group GROUP"}
 	}
 	switch {
 	case f.group == "" && len(ids) == 0:

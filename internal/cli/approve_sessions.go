@@ -41,7 +41,7 @@ func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, 
 		return true, err
 	case len(results) > 0:
 	case f.scope == scopeSessions && lesson != nil:
-		return true, &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: "--scope sessions goes with a request of a session", Hint: "waggle policy sessions add '" + lesson.Rule.String() + "'"}
+		return true, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "--scope sessions goes with a request of a session", Advice: "waggle policy sessions add '" + lesson.Rule.String() + "'"}
 	default:
 		return false, nil
 	}
@@ -84,7 +84,7 @@ func (a *App) answerSessions(ctx context.Context, op operator.Operator, ids *[]s
 		}
 	}
 	if len(mine) > 0 && len(rest) > 0 {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: "some of these are requests of sessions and some of a team: answer them in two commands", Near: mine}
+		return nil, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: "some of these are requests of sessions and some of a team: answer them in two commands", Near: mine}
 	}
 	if len(mine) > 0 {
 		if err := forSessions(lesson, f); err != nil {
@@ -113,5 +113,5 @@ func forSessions(l *decide.Lesson, f answerFlags) error {
 	if l == nil || f.scope == scopeSessions {
 		return nil
 	}
-	return &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Hint: "--scope sessions makes it a rule for sessions"}
+	return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a session is in no team of waggle, so the rule has no member to be for", Advice: "--scope sessions makes it a rule for sessions"}
 }

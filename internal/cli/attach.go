@@ -37,7 +37,7 @@ tmux, and left with its own detach key.`,
 			}
 			name, err := waggle.ParseMember(args[0])
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "attach", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "attach", Err: err}
 			}
 			op, team, err := a.team()
 			if err != nil {

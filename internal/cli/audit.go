@@ -58,7 +58,7 @@ The first bad record of each journal is named with file and line, and the exit c
 				return err
 			}
 			if !v.OK {
-				return exitError(operator.CodeFailed)
+				return exitError(ExitFailed)
 			}
 			return nil
 		},
@@ -163,7 +163,7 @@ func (a *App) ago(s string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
-		return t, &operator.Error{Code: operator.CodeUsage, Op: "audit", Msg: fmt.Sprintf("%q is not a time: give a span back (7d, 2h), a date (2026-11-20) or RFC 3339", s)}
+		return t, &operator.Error{Kind: operator.Usage, Op: "audit", Msg: fmt.Sprintf("%q is not a time: give a span back (7d, 2h), a date (2026-11-20) or RFC 3339", s)}
 	}
 	return t, nil
 }

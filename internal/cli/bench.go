@@ -36,7 +36,7 @@ takes seconds. Nothing but a scratch directory is touched.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, n := range entries {
 				if n < 0 || n > maxBench {
-					return &operator.Error{Code: operator.CodeUsage, Op: "bench", Msg: fmt.Sprintf("an inbox of %d entries: want 0 to %s", n, thousands(maxBench))}
+					return &operator.Error{Kind: operator.Usage, Op: "bench", Msg: fmt.Sprintf("an inbox of %d entries: want 0 to %s", n, thousands(maxBench))}
 				}
 			}
 			scratch, err := os.MkdirTemp(dir, "waggle-bench")

@@ -34,7 +34,7 @@ prints it. No web page is let in unless --allow-origin names its origin.`,
 				return a.sayEndpoint(e)
 			}
 			var said error
-			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Origins: origins, Rand: a.Rand, Log: op.Log,
+			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Origins: origins, Explain: explain, Rand: a.Rand, Log: op.Log,
 				Ready: func(e bridge.Endpoint) {
 					a.talk("editors of team %s connect to %s; Ctrl-C ends it", e.Team, e.URL)
 					if a.flags.json {

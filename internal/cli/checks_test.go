@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/operator"
+	"waggle/internal/cli"
 	"waggle/operator/supervise"
 )
 
@@ -36,12 +36,12 @@ func TestChecks(t *testing.T) {
 		worker string
 	}{
 		{name: "clean", exit: 0},
-		{name: "unformatted", path: "b.go", text: "package scratch\n\nfunc  bad() {}\n", exit: operator.CodeIncomplete, worker: "formatter"},
-		{name: "vet", path: "b.go", text: "package scratch\n\nimport \"fmt\"\n\nfunc bad() { fmt.Printf(\"%d\\n\", \"x\") }\n", exit: operator.CodeIncomplete, worker: "vetter"},
-		{name: "test", path: "b_test.go", text: "package scratch\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Fatal(\"planted\") }\n", exit: operator.CodeIncomplete, worker: "tester"},
+		{name: "unformatted", path: "b.go", text: "package scratch\n\nfunc  bad() {}\n", exit: cli.ExitIncomplete, worker: "formatter"},
+		{name: "vet", path: "b.go", text: "package scratch\n\nimport \"fmt\"\n\nfunc bad() { fmt.Printf(\"%d\\n\", \"x\") }\n", exit: cli.ExitIncomplete, worker: "vetter"},
+		{name: "test", path: "b_test.go", text: "package scratch\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Fatal(\"planted\") }\n", exit: cli.ExitIncomplete, worker: "tester"},
 		{name: "not allowed", edit: func(s string) string {
 			return strings.Replace(s, `instructions: "go vet ./..."`, `instructions: "touch planted-by-vetter"`, 1)
-		}, exit: operator.CodeQuestion, worker: "vetter"},
+		}, exit: cli.ExitQuestion, worker: "vetter"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -2,9 +2,7 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -25,38 +23,7 @@ func (a *App) claudePath() (string, error) {
 // userSettings are the settings of all sessions of this user.
 func (a *App) userSettings() (string, error) {
 	dir, err := a.claudePath()
-	return filepath.Join(dir, "settings.json"), err
-}
-
-// localSettings are a repository's settings of this user, and those for everybody.
-func localSettings(top string) (local, shared string) {
-	dir := filepath.Join(top, ".claude")
-	return filepath.Join(dir, "settings.local.json"), filepath.Join(dir, "settings.json")
-}
-
-// repositoryTop is the directory with .git at or above dir; "" without one.
-func repositoryTop(dir string) string {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return dir
-		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return ""
-		}
-		dir = above
-	}
-}
-
-// managedSettings are those of an administrator, as Claude Code documents their place.
-func managedSettings() string {
-	switch runtime.GOOS {
-	case "darwin":
-		return "/Library/Application Support/ClaudeCode/managed-settings.json"
-	case "windows":
-		return `C:\Program Files\ClaudeCode\managed-settings.json`
-	}
-	return "/etc/claude-code/managed-settings.json"
+	return claudesettings.UserFile(dir), err
 }
 
 // settingsSources are the settings files of a session in a directory.
@@ -65,19 +32,13 @@ func (a *App) settingsSources(cwd string) (claudesettings.Sources, error) {
 	if err != nil {
 		return claudesettings.Sources{}, err
 	}
-	s := claudesettings.Sources{Managed: managedSettings()}
-	if top := repositoryTop(cwd); top != "" {
-		local, shared := localSettings(top)
-		s.Files = append(s.Files, local, shared)
-	}
-	s.Files = append(s.Files, user)
-	return s, nil
+	return claudesettings.SourcesIn(user, cwd), nil
 }
 
 // hookStore is where it is kept what installs found and wrote.
 func (a *App) hookStore() (claudesettings.Store, error) {
 	state, err := a.statePath()
-	return claudesettings.Store{Dir: filepath.Join(state, "hooks"), Now: a.Now}, err
+	return claudesettings.StoreIn(state, a.Now), err
 }
 
 // hookProgram is the binary that hooks run: this one, unless it is one that go run made
@@ -89,9 +50,9 @@ func hookProgram() (string, error) {
 	}
 	parts := strings.FieldsFunc(self, func(r rune) bool { return r == '/' || r == '\\' })
 	if slices.ContainsFunc(parts, func(p string) bool { return strings.HasPrefix(p, "go-build") }) {
-		return "", &operator.Error{Code: operator.CodeRefused, Op: "hooks install",
-			Msg:  fmt.Sprintf("this program is a temporary one of go run (%s), and hooks need one that stays", self),
-			Hint: "go install ./cmd/waggle, or make build; then give the command with that binary"}
+		return "", &operator.Error{Kind: operator.Refused, Op: "hooks install",
+			Msg:    fmt.Sprintf("this program is a temporary one of go run (%s), and hooks need one that stays", self),
+			Advice: "go install ./cmd/waggle, or make build; then give the command with that binary"}
 	}
 	return self, nil
 }

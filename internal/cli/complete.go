@@ -8,11 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/operator"
+	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/policy"
-	"waggle/task"
-	"waggle/team"
 )
 
 // Completion reads files and never fails: no names is a fine answer.
@@ -38,19 +37,13 @@ func (a *App) completeMembers(cmd *cobra.Command, args []string, _ string) ([]st
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	reg, err := team.Open(op.Root, name, team.Options{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	cfg, err := reg.Load(context.Background())
+	members, err := inspect.Of(op).Listed(context.Background(), name)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for _, m := range cfg.Members {
-		if !m.Gone() {
-			out = append(out, string(m.Name)+"\t"+m.AgentType)
-		}
+	for _, m := range members {
+		out = append(out, string(m.Name)+"\t"+m.AgentType)
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
@@ -61,17 +54,13 @@ func (a *App) completeTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	list, err := task.Open(op.Root.TasksDir(name), name, task.Options{})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	tasks, _, err := list.All(context.Background())
+	tasks, err := board.Of(op).Open(context.Background(), name)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
 	for _, t := range tasks {
-		if t.Status != task.Deleted && t.Status != task.Completed && !t.Internal() && !slices.Contains(args, string(t.ID)) {
+		if !slices.Contains(args, string(t.ID)) {
 			out = append(out, string(t.ID)+"\t"+operator.Visible(t.Subject))
 		}
 	}
@@ -123,31 +112,11 @@ func (a *App) completeModes(cmd *cobra.Command, args []string, word string) ([]s
 
 // completeRules offers the rules that hold.
 func (a *App) completeRules(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	s := a.openState()
-	if s == nil || len(args) > 0 {
+	op, name, err := a.team()
+	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var out []string
-	for _, r := range append(slices.Clone(s.Lead.Policy.Policy.Allow), s.Lead.Policy.Policy.Deny...) {
-		out = append(out, r.String())
-	}
-	for _, r := range s.Lead.Policy.Rules {
-		out = append(out, r.Rule.String())
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
-}
-
-// openState reads the team's journal, nil when there is none.
-func (a *App) openState() *operator.State {
-	op, name, err := a.team()
-	if err != nil {
-		return nil
-	}
-	s, err := op.State(context.Background(), name)
-	if err != nil {
-		return nil
-	}
-	return s
+	return decide.Of(op).Rules(context.Background(), name), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *App) openQuestions() []decide.Question {
@@ -155,17 +124,11 @@ func (a *App) openQuestions() []decide.Question {
 	if err != nil {
 		return nil
 	}
-	var qs []decide.Question
-	if s := a.openState(); s != nil {
-		for _, r := range s.Lead.Pending() {
-			qs = append(qs, decide.Of(op).Question(s, r))
-		}
+	name, err := op.Pick(a.flags.team)
+	if err != nil {
+		name = "" // the sessions are there without a team
 	}
-	if a.flags.team == "" {
-		_, open, _ := decide.Of(op).Sessions() // what cannot be read is offered by nobody
-		qs = append(qs, open...)
-	}
-	return qs
+	return decide.Of(op).Open(context.Background(), name, a.flags.team == "")
 }
 
 // completePast offers the teams that are or were.
@@ -174,18 +137,15 @@ func (a *App) completePast(_ *cobra.Command, args []string, _ string) ([]string,
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	known, err := inspect.Of(op).PastTeams()
+	names, err := inspect.Of(op).PastNames()
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	var out []string
-	for _, k := range known {
-		if k.Broken != nil {
-			continue
-		}
-		out = append(out, k.ID()+"\tof "+k.Opened)
-		if k.Root == op.RootURL && !slices.Contains(out, string(k.Team)) {
-			out = append(out, string(k.Team))
+	for _, n := range names {
+		out = append(out, n.ID+"\tof "+n.Opened)
+		if n.Name != "" {
+			out = append(out, n.Name)
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp

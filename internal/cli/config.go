@@ -49,7 +49,7 @@ func (a *App) config() (*teamfile.Config, error) {
 	real, err := filepath.EvalSymlinks(path) // a person may keep theirs behind a link
 	if errors.Is(err, os.ErrNotExist) {
 		if _, lerr := os.Lstat(path); lerr == nil || named {
-			return nil, &operator.Error{Code: operator.CodeNotFound, Op: "config", Msg: "there is no " + path, Hint: "it is named by --config, WAGGLE_CONFIG or a link"}
+			return nil, &operator.Error{Kind: operator.NotFound, Op: "config", Msg: "there is no " + path, Advice: "it is named by --config, WAGGLE_CONFIG or a link"}
 		}
 		return nil, nil
 	}
@@ -58,11 +58,11 @@ func (a *App) config() (*teamfile.Config, error) {
 		data, err = atomicfile.ReadFile(real, atomicfile.Options{MaxSize: maxConfig})
 	}
 	if err != nil {
-		code := operator.CodeFailed
+		kind := operator.Failed
 		if errors.Is(err, atomicfile.ErrTooLarge) {
-			code = operator.CodeUsage
+			kind = operator.Usage
 		}
-		return nil, &operator.Error{Code: code, Op: "config", Err: fmt.Errorf("your settings in %s: %w", path, err)}
+		return nil, &operator.Error{Kind: kind, Op: "config", Err: fmt.Errorf("your settings in %s: %w", path, err)}
 	}
 	return teamfile.ParseConfig(path, data)
 }
@@ -70,7 +70,7 @@ func (a *App) config() (*teamfile.Config, error) {
 // graceSaid takes the grace of the user's file where no flag says one.
 func (a *App) graceSaid(cmd *cobra.Command, grace *time.Duration) error {
 	if *grace < 0 {
-		return &operator.Error{Code: operator.CodeUsage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}
+		return &operator.Error{Kind: operator.Usage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}
 	}
 	if cmd.Flags().Changed("grace") {
 		return nil

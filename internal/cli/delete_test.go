@@ -53,13 +53,13 @@ func (r *rig) unled() {
 func TestDeleteLive(t *testing.T) {
 	r := newRig(t, twoIdle)
 	ctx := t.Context()
-	if _, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{}); operator.Code(err) != operator.CodeLocked {
+	if _, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{}); operator.KindOf(err) != operator.Locked {
 		t.Errorf("while it is led: %v", err)
 	}
 	r.unled()
 	_, err := teams.Of(r.op).Delete(ctx, "api", teams.DeleteOptions{})
 	var life *team.LifeError
-	if operator.Code(err) != operator.CodeRefused || !errors.As(err, &life) || life.From != team.Live {
+	if operator.KindOf(err) != operator.Refused || !errors.As(err, &life) || life.From != team.Live {
 		t.Errorf("while it runs: %v", err)
 	}
 	var told []int
@@ -162,7 +162,7 @@ func TestDeleteForeign(t *testing.T) {
 		}
 	}
 	config(self.Start)
-	if _, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{}); operator.Code(err) != operator.CodeRefused {
+	if _, err := teams.Of(op).Delete(ctx, "session-0123abcd", teams.DeleteOptions{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("%v", err)
 	}
 	rows, _, err := inspect.Of(op).Teams(ctx)

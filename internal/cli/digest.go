@@ -59,6 +59,7 @@ lists the members that are dead, stalled or unknown now, like members.`,
 			if err != nil {
 				return err
 			}
+			spellDigest(d)
 			if a.flags.json {
 				return a.document(d)
 			}

@@ -157,12 +157,12 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 	if hint == nil {
 		t.Fatalf("no way to the whole group in\n%s", out)
 	}
-	if code, _, stderr := c.run("approve", "--group", first); code != operator.CodeNotFound || len(id(strings.ReplaceAll(stderr, first, ""))) != 0 {
+	if code, _, stderr := c.run("approve", "--group", first); code != cli.ExitNotFound || len(id(strings.ReplaceAll(stderr, first, ""))) != 0 {
 		t.Errorf("the old id: exit %d, %s", code, stderr)
 	}
 	evil := regexp.MustCompile(`(perm-\S+).* -race `).FindStringSubmatch(out)
 	code, _, stderr := c.run("show", "Bash(go test:*)")
-	if code != operator.CodeUsage || !strings.Contains(stderr, "names 2 groups") || len(id(stderr)) != 0 {
+	if code != cli.ExitUsage || !strings.Contains(stderr, "names 2 groups") || len(id(stderr)) != 0 {
 		t.Errorf("a pattern of two groups: exit %d, %s", code, stderr)
 	}
 	c.prints("deny", evil[1], "-m", "no")
@@ -180,7 +180,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"Bash(go test:*)", "Bash(go test -race ./b)", "Bash"} {
-		if code, _, stderr := c.run("approve", "--group", pattern); code != operator.CodeUsage || !strings.Contains(stderr, "waggle show") {
+		if code, _, stderr := c.run("approve", "--group", pattern); code != cli.ExitUsage || !strings.Contains(stderr, "waggle show") {
 			t.Errorf("approve --group %s: exit %d, %s", pattern, code, stderr)
 		}
 	}

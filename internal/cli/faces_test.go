@@ -32,7 +32,7 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 	c.call(c.askers[1], "Bash", "command", "go test ./b")
 	answer := decide.Answer{Allow: true, Via: "approve"}
 	_, err = decide.Of(c.op).DecideGroup(ctx, "crowd", old.ID, answer)
-	if operator.Code(err) != operator.CodeNotFound {
+	if operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a group that has changed: %v", err)
 	}
 	c.must(c.s.Journal.Refresh(ctx))
@@ -40,7 +40,7 @@ func TestGroupIsWhatWasShown(t *testing.T) {
 		t.Fatalf("%d wait, want both", n)
 	}
 	for _, pattern := range []string{"Bash(go test:*)", "Bash", qs[0].ID} { // what was not shown under an id is not answered
-		if _, err = decide.Of(c.op).DecideGroup(ctx, "crowd", pattern, answer); operator.Code(err) != operator.CodeUsage {
+		if _, err = decide.Of(c.op).DecideGroup(ctx, "crowd", pattern, answer); operator.KindOf(err) != operator.Usage {
 			t.Errorf("%s: %v", pattern, err)
 		}
 	}
@@ -76,7 +76,7 @@ func TestSameIDOfTwoMembers(t *testing.T) {
 	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{{ID: qs[0].ID, Allow: true}, {ID: qs[0].ID, Digest: qs[0].Digest, Allow: true},
 		{ID: qs[1].ID, Digest: strings.Repeat("0", 16), Allow: true}})
 	c.must(err)
-	if operator.Code(rs[0].Err()) != operator.CodeUsage || !rs[1].Changed || !rs[1].Delivered || operator.Code(rs[2].Err()) != operator.CodeUsage {
+	if operator.KindOf(rs[0].Err()) != operator.Usage || !rs[1].Changed || !rs[1].Delivered || operator.KindOf(rs[2].Err()) != operator.Usage {
 		t.Errorf("%+v", rs)
 	}
 	c.must(c.s.Journal.Refresh(ctx))
@@ -224,7 +224,7 @@ func TestAcknowledge(t *testing.T) {
 	second := decide.Answer{ID: string(a.w.Calls[1].ID), Allow: true}
 	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{second})
 	c.must(err)
-	if operator.Code(rs[0].Err()) != operator.CodeRefused || !strings.Contains(rs[0].Error, "disagree") {
+	if operator.KindOf(rs[0].Err()) != operator.Refused || !strings.Contains(rs[0].Error, "disagree") {
 		t.Fatalf("%+v", rs)
 	}
 	d, err := decide.Of(c.op).Divergence(ctx, "crowd")
@@ -232,13 +232,13 @@ func TestAcknowledge(t *testing.T) {
 	if v, err := inspect.Of(c.op).Verify(ctx, "crowd"); err != nil || v.OK {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq+1); operator.Code(err) != operator.CodeRefused {
+	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq+1); operator.KindOf(err) != operator.Refused {
 		t.Errorf("another divergence: %v", err)
 	}
 	if d, err = decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq); err != nil || !d.Lifted || d.Member != "worker1" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq); operator.Code(err) != operator.CodeNotFound {
+	if _, err := decide.Of(c.op).Acknowledge(ctx, "crowd", d.Seq); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("once more: %v", err)
 	}
 	if rs, err = decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{second}); err != nil || !rs[0].Changed {

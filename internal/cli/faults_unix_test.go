@@ -22,6 +22,7 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
+	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/spawn"
@@ -506,7 +507,7 @@ func (f *faulty) run(file faultFile, d damage) {
 	more = d.do(f.t, path)
 	ends := []int{0}
 	if file.wire && d.name == "held lock" {
-		ends = append(ends, operator.CodeLocked) // its members have ended; its files wait for who holds them
+		ends = append(ends, cli.ExitLocked) // its members have ended; its files wait for who holds them
 	}
 	f.give(ends, "down", "api", "--force")
 	if more != nil {

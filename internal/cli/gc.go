@@ -37,7 +37,7 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if yes && dry {
-				return &operator.Error{Code: operator.CodeUsage, Op: "gc", Msg: "--yes and --dry-run are opposites"}
+				return &operator.Error{Kind: operator.Usage, Op: "gc", Msg: "--yes and --dry-run are opposites"}
 			}
 			op, err := a.op()
 			if err != nil {
@@ -49,13 +49,14 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 					of = args[0]
 				}
 				if name, err = waggle.ParseTeam(of); err != nil {
-					return &operator.Error{Code: operator.CodeUsage, Op: "gc", Err: err}
+					return &operator.Error{Kind: operator.Usage, Op: "gc", Err: err}
 				}
 			}
 			c, err := process.Of(op).GC(cmd.Context(), name, yes)
 			if err != nil {
 				return err
 			}
+			spellKept(c.Kept)
 			return a.sayCollected(c, yes)
 		},
 	}
@@ -67,11 +68,11 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 func (a *App) sayCollected(c *process.Collected, acted bool) error {
 	var failed error
 	if n := c.Undone(); acted && n > 0 {
-		failed = exitError(operator.CodeFailed)
+		failed = exitError(ExitFailed)
 		a.talk("%d could not be ended or removed", n)
 	}
 	if c.Living > 0 {
-		failed = exitError(operator.CodeFailed)
+		failed = exitError(ExitFailed)
 		a.talk("%d processes run for a team whose journal cannot be read", c.Living)
 	}
 	if a.flags.json {

@@ -35,18 +35,18 @@ isActive whether a turn runs; nothing else of it is changed while the guest work
 			n := teams.NewGuest{Command: args[1:]}
 			var err error
 			if n.Name, err = waggle.ParseNewMember(args[0]); err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "guest", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "guest", Err: err}
 			}
 			if mode != "" {
 				if n.Mode, err = policy.ParseMode(mode); err != nil {
-					return &operator.Error{Code: operator.CodeUsage, Op: "guest", Err: err}
+					return &operator.Error{Kind: operator.Usage, Op: "guest", Err: err}
 				}
 			}
 			if n.Cwd, err = filepath.Abs(cwd); err != nil {
 				return err
 			}
 			if fi, err := os.Stat(n.Cwd); err != nil || !fi.IsDir() {
-				return &operator.Error{Code: operator.CodeUsage, Op: "guest", Msg: fmt.Sprintf("%s is not a directory", n.Cwd)}
+				return &operator.Error{Kind: operator.Usage, Op: "guest", Msg: fmt.Sprintf("%s is not a directory", n.Cwd)}
 			}
 			op, team, err := a.team()
 			if err != nil {
@@ -64,7 +64,7 @@ isActive whether a turn runs; nothing else of it is changed while the guest work
 			err = g.Run(cmd.Context(), worker.Options{Environ: a.memberEnviron(), Output: a.Out, Log: slog.New(slog.NewTextHandler(a.Err, nil))})
 			stop()
 			if errors.Is(err, context.Canceled) {
-				err = exitError(operator.CodeFailed) // told to end by a signal
+				err = exitError(ExitFailed) // told to end by a signal
 			}
 			return err
 		},

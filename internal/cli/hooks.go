@@ -111,11 +111,11 @@ func (a *App) hooksPath(project bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	top := repositoryTop(cwd)
+	top := claudesettings.RepositoryTop(cwd)
 	if top == "" {
-		return "", &operator.Error{Code: operator.CodeUsage, Op: "hooks", Msg: "there is no repository at " + cwd + " or above it", Hint: "go into one, or leave --project out"}
+		return "", &operator.Error{Kind: operator.Usage, Op: "hooks", Msg: "there is no repository at " + cwd + " or above it", Advice: "go into one, or leave --project out"}
 	}
-	local, _ := localSettings(top)
+	local, _ := claudesettings.LocalFiles(top)
 	return local, nil
 }
 
@@ -180,7 +180,7 @@ func (a *App) askHooks(ctx context.Context, f hooksFlags, verb string, doc hooks
 	if f.project {
 		hint += " --project"
 	}
-	return &operator.Error{Code: operator.CodeQuestion, Op: "hooks " + verb, Msg: "nothing was written: there is no terminal to ask on", Hint: hint}
+	return &operator.Error{Kind: operator.Question, Op: "hooks " + verb, Msg: "nothing was written: there is no terminal to ask on", Advice: hint}
 }
 
 func (a *App) sayHooksChanged(verb string, doc hooksDocument) {
@@ -227,7 +227,7 @@ func (a *App) hooksOff() (*claudesettings.Off, error) {
 func hooksRefused(verb string, err error) error {
 	var r *claudesettings.RefusedError
 	if errors.As(err, &r) {
-		return &operator.Error{Code: operator.CodeRefused, Op: "hooks " + verb, Err: err, Hint: r.Next}
+		return &operator.Error{Kind: operator.Refused, Op: "hooks " + verb, Err: err, Advice: r.Next}
 	}
 	return err
 }

@@ -28,7 +28,7 @@ func inboxCmd(a *App) *cobra.Command {
 			if len(args) > 0 {
 				to, err := waggle.ParseAddress(args[0])
 				if err != nil || to.Scheme != waggle.SchemeMember {
-					return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: args[0] + " is not a member's name", Err: err}
+					return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: args[0] + " is not a member's name", Err: err}
 				}
 				member = to.Member
 			}
@@ -40,15 +40,15 @@ func inboxCmd(a *App) *cobra.Command {
 				return a.sayAddress(cmd.Context(), op, name, member)
 			}
 			if news && member != waggle.Lead {
-				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--news is for the lead's mailbox: members tell nobody else their status"}
+				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members tell nobody else their status"}
 			}
 			b := inboxView{a: a, op: op, team: name, member: member, unread: unread, mark: mark, news: news, archive: archive, seen: map[string]bool{}}
 			if archive && (follow || mark) {
-				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
+				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--archive shows what is over: nothing arrives there, and nothing is unread"}
 			}
 			if prompt && (follow || archive || news) {
-				return &operator.Error{Code: operator.CodeUsage, Op: "inbox", Msg: "--as-prompt gives what is unread in the mailbox, once",
-					Hint: "leave out --follow, --archive and --news"}
+				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--as-prompt gives what is unread in the mailbox, once",
+					Advice: "leave out --follow, --archive and --news"}
 			}
 			if prompt {
 				return b.prompt(cmd.Context())
@@ -197,8 +197,8 @@ func (b *inboxView) follow(ctx context.Context) error {
 			}
 		}
 		if in.Gone {
-			return &operator.Error{Code: operator.CodeNotFound, Op: "inbox", Msg: "nothing can arrive any more",
-				Hint: "waggle status" + b.a.scope(b.team)}
+			return &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: "nothing can arrive any more",
+				Advice: "waggle status" + b.a.scope(b.team)}
 		}
 		if b.mark {
 			if err := mail.Of(b.op).MarkRead(ctx, in); err != nil {

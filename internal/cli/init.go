@@ -37,7 +37,7 @@ func initCmd(a *App) *cobra.Command {
 			}
 			f, err := os.OpenFile(filepath.Join(dir, "waggle.yaml"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
-				return &operator.Error{Code: operator.CodeFailed, Op: "init", Msg: "there is a waggle.yaml here already", Hint: "waggle init --dry-run prints what would be written"}
+				return &operator.Error{Kind: operator.Failed, Op: "init", Msg: "there is a waggle.yaml here already", Advice: "waggle init --dry-run prints what would be written"}
 			}
 			if err != nil {
 				return err

@@ -99,13 +99,13 @@ func (a *App) joinToken(file string) (string, error) {
 		if t := a.env("WAGGLE_JOIN"); t != "" {
 			return t, nil
 		}
-		return "", &operator.Error{Code: operator.CodeUsage, Op: "join", Msg: "there is no token", Hint: "set WAGGLE_JOIN, or give --token-file"}
+		return "", &operator.Error{Kind: operator.Usage, Op: "join", Msg: "there is no token", Advice: "set WAGGLE_JOIN, or give --token-file"}
 	}
 	in := a.In
 	if file != "-" {
 		f, err := os.Open(file)
 		if err != nil {
-			return "", &operator.Error{Code: operator.CodeUsage, Op: "join", Err: err}
+			return "", &operator.Error{Kind: operator.Usage, Op: "join", Err: err}
 		}
 		defer f.Close()
 		in = f

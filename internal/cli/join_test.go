@@ -48,7 +48,7 @@ func TestTokenOnce(t *testing.T) {
 			switch {
 			case err == nil && m.Name == "ann" && i != "":
 				joined.Add(1)
-			case operator.Code(err) != operator.CodeRefused:
+			case operator.KindOf(err) != operator.Refused:
 				t.Errorf("joined as %q: %v", m.Name, err)
 			}
 		})

@@ -21,7 +21,7 @@ func layoutFlag(cmd *cobra.Command, value *string, preset, usage string) {
 func parseLayout(op, s string) (mailbox.Layout, error) {
 	l, err := mailbox.ParseLayout(s)
 	if err != nil {
-		return l, &operator.Error{Code: operator.CodeUsage, Op: op, Err: err}
+		return l, &operator.Error{Kind: operator.Usage, Op: op, Err: err}
 	}
 	return l, nil
 }
@@ -45,7 +45,7 @@ If either is interrupted, the same command finishes it; nothing is lost.`,
 		ValidArgsFunction: a.completeTeams,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if layout != "" && dry {
-				return &operator.Error{Code: operator.CodeUsage, Op: "team migrate", Msg: "--dry-run is for the versions; it does not go with --layout"}
+				return &operator.Error{Kind: operator.Usage, Op: "team migrate", Msg: "--dry-run is for the versions; it does not go with --layout"}
 			}
 			op, name, err := a.teamArg(args)
 			if err != nil {

@@ -47,7 +47,7 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 			}
 			m, err := policy.ParseMode(args[1])
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "mode", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "mode", Err: err}
 			}
 			c, err := decide.Of(op).SetMode(cmd.Context(), name, args[0], m)
 			if err != nil {

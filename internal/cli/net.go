@@ -143,7 +143,7 @@ type netFlags struct {
 
 func (a *App) netAnswer(ctx context.Context, target string, allow bool, f netFlags) error {
 	if f.once && f.session || f.until != "" && (f.once || f.session) {
-		return &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: "--once, --session and --until exclude each other"}
+		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: "--once, --session and --until exclude each other"}
 	}
 	op, name, err := a.team()
 	if err != nil {

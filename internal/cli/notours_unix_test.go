@@ -28,18 +28,18 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		record func(*testing.T, spawn.Identity) spawn.Identity
-		code   int // of the error; 0: it is let go
+		kind   operator.Kind // of the error; None: it is let go
 		how    string
 		down   bool // ends the team all the same
 	}{
 		{"recycled", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Start += "1"; return id }, 0, control.LeftStopped, true},
 		{"another boot", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Boot = "before"; return id }, 0, control.LeftStopped, true},
-		{"theirs", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Theirs = true; return id }, operator.CodeRefused, "", false},
+		{"theirs", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Theirs = true; return id }, operator.Refused, "", false},
 		{"inside", func(_ *testing.T, id spawn.Identity) spawn.Identity {
 			return spawn.Identity{PID: id.PID, Start: id.Start, Boot: id.Boot, Inside: true}
-		}, operator.CodeFailed, "", false},
-		{"ancestor", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getppid()) }, operator.CodeRefused, "", false},
-		{"ourselves", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getpid()) }, operator.CodeRefused, "", false},
+		}, operator.Failed, "", false},
+		{"ancestor", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getppid()) }, operator.Refused, "", false},
+		{"ourselves", func(t *testing.T, _ spawn.Identity) spawn.Identity { return identify(t, os.Getpid()) }, operator.Refused, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -70,8 +70,8 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			end, err := process.Of(op).Stop(t.Context(), "sim", "ann", process.StopOptions{Force: true})
-			if got := operator.Code(err); got != c.code || c.code == 0 && (end.How != c.how && end.How != control.LeftDied || end.Step != spawn.RungGone) {
-				t.Errorf("stop: %+v, code %d, %v; want %d, %s", end, got, err, c.code, c.how)
+			if got := operator.KindOf(err); got != c.kind || c.kind == operator.None && (end.How != c.how && end.How != control.LeftDied || end.Step != spawn.RungGone) {
+				t.Errorf("stop: %+v, kind %s, %v; want %s, %s", end, got, err, c.kind, c.how)
 			}
 			_, err = process.Of(op).Down(t.Context(), "sim", process.StopOptions{Grace: 100 * time.Millisecond})
 			if (err == nil) != c.down {

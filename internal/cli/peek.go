@@ -30,7 +30,7 @@ or archive. With --follow, one {"line"} a line after it.`,
 		ValidArgsFunction: a.completeMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lines < 1 {
-				return &operator.Error{Code: operator.CodeUsage, Op: "peek", Msg: fmt.Sprintf("-n %d is no number of lines", lines), Hint: "-n 1 shows the last line"}
+				return &operator.Error{Kind: operator.Usage, Op: "peek", Msg: fmt.Sprintf("-n %d is no number of lines", lines), Advice: "-n 1 shows the last line"}
 			}
 			op, of, err := a.past(nil)
 			if err != nil {

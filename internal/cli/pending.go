@@ -185,7 +185,7 @@ func statusWord(q decide.Question) string {
 	return q.Status
 }
 
-func ageOf(seconds int64) string { return age(time.Duration(seconds) * time.Second) }
+func ageOf(seconds int64) string { return operator.Age(time.Duration(seconds) * time.Second) }
 
 // what says in one line what a question asks for.
 func what(q decide.Question) string {

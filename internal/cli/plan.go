@@ -106,7 +106,7 @@ waggle approve.`,
 		ValidArgsFunction: a.completePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if rev <= 0 {
-				return &operator.Error{Code: operator.CodeUsage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Hint: "waggle plan show " + args[0]}
+				return &operator.Error{Kind: operator.Usage, Op: "plan approve", Msg: "say which revision you have read: --rev N", Advice: "waggle plan show " + args[0]}
 			}
 			return a.planDecide(cmd.Context(), args[0], rev, decide.Answer{Allow: true, Digest: digest, Via: "plan approve"})
 		},
@@ -128,7 +128,7 @@ codes and --json are as for waggle deny.`,
 		ValidArgsFunction: a.completePlans,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if strings.TrimSpace(feedback) == "" {
-				return &operator.Error{Code: operator.CodeUsage, Op: "plan reject", Msg: "say what to change: -m FEEDBACK"}
+				return &operator.Error{Kind: operator.Usage, Op: "plan reject", Msg: "say what to change: -m FEEDBACK"}
 			}
 			return a.planDecide(cmd.Context(), args[0], rev, decide.Answer{Reason: feedback, Via: "plan reject"})
 		},
@@ -240,7 +240,7 @@ func (a *App) planPair(ctx context.Context, op operator.Operator, name waggle.Te
 		of[1] = args[0]
 		for i, s := range args[1:] {
 			if revs[i], err = strconv.Atoi(s); err != nil || revs[i] < 1 {
-				return nil, nil, &operator.Error{Code: operator.CodeUsage, Op: "plan diff", Msg: fmt.Sprintf("%q is not a revision", s)}
+				return nil, nil, &operator.Error{Kind: operator.Usage, Op: "plan diff", Msg: fmt.Sprintf("%q is not a revision", s)}
 			}
 		}
 	}

@@ -145,7 +145,7 @@ for policy add, with their names in "keep".`,
 func (a *App) ruleArg(s string) (policy.Rule, operator.Operator, waggle.TeamName, error) {
 	r, err := policy.ParseRule(s)
 	if err != nil {
-		return r, operator.Operator{}, "", &operator.Error{Code: operator.CodeUsage, Op: "policy", Err: err}
+		return r, operator.Operator{}, "", &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 	}
 	op, name, err := a.team()
 	return r, op, name, err

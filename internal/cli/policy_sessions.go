@@ -51,7 +51,7 @@ func policySessionsEdit(a *App, use, short string, add bool) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 		rule, err := policy.ParseRule(args[0])
 		if err != nil {
-			return &operator.Error{Code: operator.CodeUsage, Op: "policy", Err: err}
+			return &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 		}
 		op, err := a.op()
 		if err != nil {

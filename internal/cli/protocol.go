@@ -104,8 +104,8 @@ func protocolDecodeCmd(a *App) *cobra.Command {
 			}
 			entries, err := decodeInput(data)
 			if err != nil {
-				return &operator.Error{Code: operator.CodeFailed, Op: "decode", Err: err,
-					Hint: "want a JSON array of envelopes, one envelope, a payload object, or a JSON string"}
+				return &operator.Error{Kind: operator.Failed, Op: "decode", Err: err,
+					Advice: "want a JSON array of envelopes, one envelope, a payload object, or a JSON string"}
 			}
 			return a.document(entries)
 		},
@@ -121,11 +121,11 @@ func (a *App) input(args []string) ([]byte, error) {
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])
 		if err != nil {
-			code := operator.CodeFailed
+			kind := operator.Failed
 			if errors.Is(err, os.ErrNotExist) {
-				code = operator.CodeNotFound
+				kind = operator.NotFound
 			}
-			return nil, &operator.Error{Code: code, Op: "read", Err: err}
+			return nil, &operator.Error{Kind: kind, Op: "read", Err: err}
 		}
 		defer f.Close()
 		r = f
@@ -135,7 +135,7 @@ func (a *App) input(args []string) ([]byte, error) {
 		err = fmt.Errorf("more than %d bytes", maxInput)
 	}
 	if err != nil {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "read", Err: err}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "read", Err: err}
 	}
 	return b, nil
 }

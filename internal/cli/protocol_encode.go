@@ -44,7 +44,7 @@ changed is encoded anew.`,
 			}
 			text, err := encodeInput(waggle.Kind(args[0]), data, want)
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "encode", Err: err, Hint: "waggle protocol schema " + args[0]}
+				return &operator.Error{Kind: operator.Usage, Op: "encode", Err: err, Advice: "waggle protocol schema " + args[0]}
 			}
 			return a.textValue(text)
 		},
@@ -69,8 +69,8 @@ func (a *App) encodeDecoded(args []string, d waggle.Dialect) error {
 		return err
 	}
 	fail := func(err error) error {
-		return &operator.Error{Code: operator.CodeUsage, Op: "encode", Err: err,
-			Hint: "give what waggle protocol decode prints, or name the kind of a payload: waggle protocol encode KIND"}
+		return &operator.Error{Kind: operator.Usage, Op: "encode", Err: err,
+			Advice: "give what waggle protocol decode prints, or name the kind of a payload: waggle protocol encode KIND"}
 	}
 	entries, err := readEntries(data)
 	if err != nil {

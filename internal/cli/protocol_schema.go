@@ -25,7 +25,7 @@ func noKind(name string) error {
 	if len(as) > 0 {
 		hint = "it is a superseded type that is read as " + strings.Join(as, " or ")
 	}
-	return &operator.Error{Code: operator.CodeNotFound, Op: "schema", Msg: fmt.Sprintf("there is no kind %q", name), Hint: hint}
+	return &operator.Error{Kind: operator.NotFound, Op: "schema", Msg: fmt.Sprintf("there is no kind %q", name), Advice: hint}
 }
 
 func protocolSchemaCmd(a *App) *cobra.Command {

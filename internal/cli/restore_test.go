@@ -63,10 +63,10 @@ func TestRestoreAuthority(t *testing.T) {
 
 	// Over a live team, and over one that is there, only by force.
 	_, err = teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{})
-	if operator.Code(err) != operator.CodeRefused {
+	if operator.KindOf(err) != operator.Refused {
 		t.Errorf("over a live team: %v", err)
 	}
-	if _, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true}); operator.Code(err) != operator.CodeLocked {
+	if _, err := teams.Of(r.op).Restore(ctx, bytes.NewReader(data), teams.RestoreOptions{Force: true}); operator.KindOf(err) != operator.Locked {
 		t.Errorf("over a team that is led: %v", err)
 	}
 	if err := r.lead.Close(); err != nil {

@@ -137,7 +137,7 @@ func (a *App) Root() *cobra.Command {
 	must(root.RegisterFlagCompletionFunc("team", a.completeTeams))
 	must(root.RegisterFlagCompletionFunc("as", a.completeMembers))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &operator.Error{Code: operator.CodeUsage, Op: cmd.CommandPath(), Err: err, Hint: cmd.CommandPath() + " --help"}
+		return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: cmd.CommandPath() + " --help"}
 	})
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
@@ -162,7 +162,7 @@ func usageArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: cmd.CommandPath(), Err: err, Hint: "usage: " + cmd.UseLine()}
+				return &operator.Error{Kind: operator.Usage, Op: cmd.CommandPath(), Err: err, Advice: "usage: " + cmd.UseLine()}
 			}
 			return nil
 		}
@@ -185,10 +185,10 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	err := fang.Execute(ctx, root, fang.WithVersion(a.Version), fang.WithoutVersion(),
 		fang.WithErrorHandler(func(_ io.Writer, _ fang.Styles, err error) { code = a.fail(err) }))
 	if err != nil && code == 0 {
-		code = operator.CodeFailed
+		code = ExitFailed
 	}
 	if err := out.failed(); err != nil && code == 0 {
-		code = a.fail(&operator.Error{Code: operator.CodeFailed, Op: "output", Err: err, Hint: "what the command did is done; its output is not whole"})
+		code = a.fail(&operator.Error{Kind: operator.Failed, Op: "output", Err: err, Advice: "what the command did is done; its output is not whole"})
 	}
 	return code
 }
@@ -242,13 +242,13 @@ func (a *App) fail(err error) int {
 	if errors.As(err, &quiet) {
 		return int(quiet)
 	}
-	b := failureBody{Code: operator.Code(err), Message: err.Error(), Near: []string{}}
+	b := failureBody{Code: exitCode(err), Message: err.Error(), Near: []string{}}
 	var e *operator.Error
 	if errors.As(err, &e) {
-		b.Op, b.Hint = e.Op, e.Hint
+		b.Op, b.Hint = e.Op, hint(e)
 		b.Near = append(b.Near, e.Near...)
 	} else if isUsage(err) {
-		b.Code, b.Hint = operator.CodeUsage, "waggle --help"
+		b.Code, b.Hint = ExitUsage, "waggle --help"
 	}
 	var missing *team.NotFoundError
 	if errors.As(err, &missing) {
@@ -276,16 +276,16 @@ func (a *App) fail(err error) int {
 	if errors.As(err, &broken) && b.Hint == "" {
 		b.Hint = "waggle audit verify names the line; waggle audit acknowledge --team " + cmp.Or(a.flags.team, "TEAM") + " shows what is lost and lets the member go on without it; waggle stop NAME ends it"
 		if broken.Journal == journal.Leader {
-			b.Hint = "waggle audit verify names the line; " + operator.WaysOn(cmp.Or(a.flags.team, "TEAM"))
+			b.Hint = "waggle audit verify names the line; " + waysOn(cmp.Or(a.flags.team, "TEAM"))
 		}
 	}
-	if b.Code == operator.CodeLocked && b.Hint == "" {
+	if b.Code == ExitLocked && b.Hint == "" {
 		b.Hint = "try again in a moment; waggle doctor shows who holds it"
 	}
 	if a.flags.json {
 		doc, merr := jsonobj.Marshal(failure{b})
 		if eerr := writeJSON(a.Err, doc, merr); eerr != nil {
-			return operator.CodeFailed
+			return ExitFailed
 		}
 		return b.Code
 	}

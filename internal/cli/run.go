@@ -29,7 +29,7 @@ the terminal when there is one.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if ro.Wait > 0 && !ro.Headless {
-				return &operator.Error{Code: operator.CodeUsage, Op: "run", Msg: "--wait goes with --headless", Hint: "without --headless a run waits anyway"}
+				return &operator.Error{Kind: operator.Usage, Op: "run", Msg: "--wait goes with --headless", Advice: "without --headless a run waits anyway"}
 			}
 			if err := a.graceSaid(cmd, &ro.Grace); err != nil {
 				return err
@@ -63,15 +63,15 @@ func (a *App) teamFile(ctx context.Context, verb string, args []string, headless
 		return nil, err
 	}
 	if headless || !a.canAsk() {
-		return nil, &operator.Error{Code: operator.CodeQuestion, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
-			Hint: "name it: waggle " + verb + " waggle.yaml"}
+		return nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
+			Advice: "name it: waggle " + verb + " waggle.yaml"}
 	}
 	yes, err := a.yes(ctx, fileText(f), "run it?")
 	if err != nil {
 		return nil, err
 	}
 	if !yes {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: verb, Msg: "not run"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: verb, Msg: "not run"}
 	}
 	return f, nil
 }
@@ -103,6 +103,7 @@ func (a *App) run(ctx context.Context, f *teamfile.File, ro supervise.RunOptions
 	if rep == nil {
 		return err
 	}
+	rep.Exit = ExitCode(rep.Kind)
 	if report != "" {
 		if werr := rep.Write(report); werr != nil {
 			err = errors.Join(err, werr)
@@ -136,5 +137,5 @@ func (a *App) sayNote(n operator.Note) {
 	default:
 		what = faint(what)
 	}
-	a.talk("%s %s %s", bold(operator.Visible(n.Member)), what, operator.Visible(n.Text))
+	a.talk("%s %s %s", bold(operator.Visible(n.Member)), what, operator.Visible(sentence(n.Text, n.Next)))
 }

@@ -90,7 +90,7 @@ stays open. Only the lead's own words have one, by the record and never by a tex
 func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	want, ok := map[string]mail.Delivery{"": "", "delivered": mail.Delivered, "acked": mail.Acknowledged}[f.wait]
 	if !ok || f.expires < 0 {
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "--wait is delivered or acked, and --expires is not negative"}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--wait is delivered or acked, and --expires is not negative"}
 	}
 	text, err := a.text(args[1:], f.file)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	}
 	metadata, err := teamfile.ParseMetadata(f.metadata)
 	if err != nil {
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	if what, ok := strings.CutPrefix(args[0], "@"); ok {
 		op, is, err := a.toSession(ctx, what)
@@ -112,7 +112,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	}
 	to, err := waggle.ParseAddress(args[0])
 	if err != nil {
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	if a.flags.team == "" && to.Team != "" {
 		a.flags.team = string(to.Team)
@@ -155,8 +155,8 @@ func (a *App) toSession(ctx context.Context, what string) (op operator.Operator,
 	}
 	switch session := mail.Of(op).HasSession(what); {
 	case session && member && a.flags.team == "":
-		return op, false, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("@%s is a member of team %s and a session", what, name),
-			Hint: fmt.Sprintf("the member: waggle send %s; the session: waggle send @PID (waggle status shows it)", what)}
+		return op, false, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("@%s is a member of team %s and a session", what, name),
+			Advice: fmt.Sprintf("the member: waggle send %s; the session: waggle send @PID (waggle status shows it)", what)}
 	case session && !member:
 		return op, true, nil
 	}
@@ -193,7 +193,7 @@ func (a *App) text(args []string, file string) (string, error) {
 	case file != "":
 		f, oerr := os.Open(file)
 		if oerr != nil {
-			return "", &operator.Error{Code: operator.CodeFailed, Op: "send", Err: oerr}
+			return "", &operator.Error{Kind: operator.Failed, Op: "send", Err: oerr}
 		}
 		defer f.Close()
 		b, err = io.ReadAll(io.LimitReader(f, waggle.MaxText+1))
@@ -203,7 +203,7 @@ func (a *App) text(args []string, file string) (string, error) {
 		return args[0], nil
 	}
 	if err != nil {
-		return "", &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+		return "", &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	return string(b), nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -84,11 +85,11 @@ tasks:
 	if len(sent) != 2 || got["ann"] != mail.Written || got["bob"] != mail.Refused {
 		t.Errorf("to everyone: %+v", sent)
 	}
-	if code := operator.Code(mail.Exit(sent)); code != operator.CodeRefused {
-		t.Errorf("exit code %d, want %d", code, operator.CodeRefused)
+	if code := operator.KindOf(mail.Exit(sent)); code != operator.Refused {
+		t.Errorf("exit code %d, want %d", code, cli.ExitRefused)
 	}
 	r.until("bob is let go", func(l *control.Leader) bool { m, _ := l.Member("bob"); return m.Left != nil })
-	if err := <-waited; operator.Code(err) != operator.CodeDied {
+	if err := <-waited; operator.KindOf(err) != operator.Died {
 		t.Errorf("waiting ended with %v, want that it died", err)
 	}
 	msgs, err := mail.Of(r.op).Message(ctx, r.file.Team, before[0].MsgID)

@@ -36,7 +36,7 @@ Every team is served unless --team names one.`,
 			}
 			if a.flags.team != "" {
 				if so.Team, err = waggle.ParseTeam(a.flags.team); err != nil {
-					return &operator.Error{Code: operator.CodeUsage, Op: "serve", Err: err}
+					return &operator.Error{Kind: operator.Usage, Op: "serve", Err: err}
 				}
 			}
 			so.Ready = func(e mail.Endpoint) {

@@ -28,7 +28,7 @@ that is not what was asked for, the member is ended again, unless --accept takes
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := o.member(args)
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "spawn", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "spawn", Err: err}
 			}
 			op, team, err := a.team()
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/operator"
 )
@@ -59,7 +60,7 @@ func TestStarters(t *testing.T) {
 			switch {
 			case code == 0:
 				won++
-			case code != operator.CodeLocked || !strings.Contains(outs[i], "api"):
+			case code != cli.ExitLocked || !strings.Contains(outs[i], "api"):
 				t.Errorf("round %d: exit %d: %s", round, code, outs[i])
 			}
 		}

@@ -181,7 +181,7 @@ func (a *App) since(ts string) string {
 	if err != nil {
 		return ""
 	}
-	return age(a.Now().Sub(t).Truncate(time.Second))
+	return operator.Age(a.Now().Sub(t).Truncate(time.Second))
 }
 
 // bare is waggle without a command: what to try, or how things are.

@@ -88,7 +88,7 @@ func (a *App) hooked() bool {
 	if err != nil {
 		return false
 	}
-	_, installed := hooksSince(store, sources)
+	_, installed := store.InstalledSince(sources)
 	return installed
 }
 

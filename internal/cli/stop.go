@@ -44,8 +44,8 @@ verified. That takes ten seconds more at most. --force does not ask.
 			} else {
 				a.say("%s: %s", end.Member, endText(*end))
 			}
-			if err == nil && end.Code() != 0 {
-				err = exitError(end.Code())
+			if err == nil && end.Kind() != operator.None {
+				err = exitError(ExitCode(end.Kind()))
 			}
 			return err
 		},
@@ -121,7 +121,7 @@ time and was ended.`,
 				err = a.document(d)
 			} else {
 				for _, m := range d.Members {
-					if m.Code() != 0 || m.How == control.LeftReleased || m.How == "listed" {
+					if m.Kind() != operator.None || m.How == control.LeftReleased || m.How == "listed" {
 						a.say("%s: %s", m.Member, endText(m))
 					}
 				}
@@ -131,8 +131,8 @@ time and was ended.`,
 					a.say("team %s has ended; its history is in %s", name, d.Archive)
 				}
 			}
-			if err == nil && d.Code() != 0 {
-				err = exitError(d.Code())
+			if err == nil && d.Kind() != operator.None {
+				err = exitError(ExitCode(d.Kind()))
 			}
 			return err
 		},

@@ -22,6 +22,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
@@ -166,18 +167,18 @@ type resistance struct {
 
 var resistances = []resistance{
 	{name: "cooperative", member: "agent: exec", code: 0, how: control.LeftHandshake, steps: []string{"handshake"}},
-	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: operator.CodeRefused, how: control.LeftStopped, steps: []string{"term"}, said: "busy"},
-	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"term"}},
-	{name: "lines", member: "agent: exec", turn: "lines", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"stdin", "gone", "term"}},
-	{name: "deaf", member: "agent: exec", turn: "deaf", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"kill"}},
-	{name: "leaving", member: "agent: exec", turn: "leaving", code: operator.CodeTimeout, how: control.LeftStopped, steps: []string{"kill"}},
+	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: cli.ExitRefused, how: control.LeftStopped, steps: []string{"term"}, said: "busy"},
+	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"term"}},
+	{name: "lines", member: "agent: exec", turn: "lines", code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"stdin", "gone", "term"}},
+	{name: "deaf", member: "agent: exec", turn: "deaf", code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"kill"}},
+	{name: "leaving", member: "agent: exec", turn: "leaving", code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"kill"}},
 	// Its worker would end it in order, but not within the ladder.
 	{name: "command", member: "agent: exec", prompt: `trap "" TERM HUP; (setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done' &) ; while :; do sleep 0.2; done`,
-		code: operator.CodeRefused, how: control.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
+		code: cli.ExitRefused, how: control.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
 	// What its command has started goes on without it, known by its mark alone.
 	{name: "killed", member: "agent: exec, restart: never", prompt: `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done'; true`, signal: syscall.SIGKILL,
-		code: operator.CodeDied, how: control.LeftDied, steps: []string{"gone"}},
-	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: operator.CodeDied, how: control.LeftDied, steps: []string{"gone"}},
+		code: cli.ExitDied, how: control.LeftDied, steps: []string{"gone"}},
+	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: cli.ExitDied, how: control.LeftDied, steps: []string{"gone"}},
 }
 
 // stubbornTeam is a team in which every kind of resistance is a member, and what runs
@@ -314,7 +315,7 @@ func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took
 		// had theirs: SIGKILL is right then. On a machine with time to spare it is not.
 		steps = append(slices.Clone(steps), "kill")
 	}
-	if end.How != k.how || !slices.Contains(steps, end.Step) || end.Code() != k.code || code != k.code {
+	if end.How != k.how || !slices.Contains(steps, end.Step) || cli.ExitCode(end.Kind()) != k.code || code != k.code {
 		fail("want %s by %v, code %d (a program that does nothing took up to %s)", k.how, steps, k.code, slow)
 	}
 	if k.said == "" && end.Rejected != "" || !strings.Contains(end.Rejected, k.said) {
@@ -458,7 +459,7 @@ func TestStubbornDown(t *testing.T) {
 		name, backend string
 		led           bool
 		code          int // of the worst
-	}{{"led", "process", true, operator.CodeRefused}, {"not led", "process", false, operator.CodeRefused}, {"panes", "tmux", true, operator.CodeRefused}} {
+	}{{"led", "process", true, cli.ExitRefused}, {"not led", "process", false, cli.ExitRefused}, {"panes", "tmux", true, cli.ExitRefused}} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if c.backend == "tmux" {
@@ -479,7 +480,7 @@ func TestStubbornDown(t *testing.T) {
 				}
 				for _, end := range d.Members {
 					i := slices.IndexFunc(s.kinds, func(k resistance) bool { return k.name == end.Member })
-					s.check(s.kinds[i], end, end.Code(), took, grace, slow)
+					s.check(s.kinds[i], end, cli.ExitCode(end.Kind()), took, grace, slow)
 				}
 				if names := s.must("team", "list"); strings.Contains(names, s.team) {
 					t.Errorf("the registry still has the team: %s", names)

@@ -73,7 +73,7 @@ func member(op, s string) (waggle.MemberName, error) {
 	}
 	m, err := waggle.ParseMember(s)
 	if err != nil {
-		return "", &operator.Error{Code: operator.CodeUsage, Op: op, Err: err}
+		return "", &operator.Error{Kind: operator.Usage, Op: op, Err: err}
 	}
 	return m, nil
 }
@@ -89,6 +89,7 @@ func (a *App) owner(op string) (waggle.MemberName, error) {
 // sayTask tells what became of a task.
 func (a *App) sayTask(r *board.TaskResult, format string, args ...any) error {
 	if a.flags.json {
+		spellTask(&r.Task)
 		return a.document(r)
 	}
 	s := fmt.Sprintf(format, args...)
@@ -242,7 +243,7 @@ Members that only run what they are ordered to cannot claim: assign it.`,
 			}
 			as, err := a.owner("task claim")
 			if err == nil && as == "" {
-				err = &operator.Error{Code: operator.CodeUsage, Op: "task claim", Msg: "say whose claim this is", Hint: "--as NAME"}
+				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "say whose claim this is", Advice: "--as NAME"}
 			}
 			if err != nil {
 				return err
@@ -321,6 +322,7 @@ func (a *App) taskLinks(cmd *cobra.Command, id string, add, drop []task.ID, all 
 		return err
 	}
 	if a.flags.json {
+		spellTask(&r.Task)
 		return a.document(r)
 	}
 	after := "no other"
@@ -448,6 +450,9 @@ func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
 		results = append(results, r)
 	}
 	if a.flags.json && (err == nil || len(results) > 0) {
+		for _, r := range results {
+			spellTask(&r.Task)
+		}
 		return errors.Join(err, a.document(map[string]any{"results": results}))
 	}
 	for _, r := range results {

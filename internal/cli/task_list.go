@@ -42,6 +42,9 @@ func (a *App) taskList(ctx context.Context, f taskListFlags) error {
 	for _, p := range l.Problems {
 		a.talk("%s %s", yellow("note:"), operator.Visible(p))
 	}
+	for i := range l.Tasks {
+		spellTask(&l.Tasks[i])
+	}
 	if l.Hidden > 0 {
 		a.talk("%s %d tasks that Claude Code keeps for itself are hidden: --all shows them", yellow("note:"), l.Hidden)
 	}
@@ -168,6 +171,7 @@ func taskShowCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			spellTask(&d.TaskView)
 			if a.flags.json {
 				return a.document(map[string]any{"task": d})
 			}

@@ -45,7 +45,7 @@ func TestTasksOfTheDead(t *testing.T) {
 		r.worker("ann", func(w *control.Worker) { busy = w.Turn() != nil })
 		return busy
 	})
-	if _, err := board.Of(r.op).AssignTask(ctx, "board", running.Task.ID, "bob", board.Terms{}); operator.Code(err) != operator.CodeRefused {
+	if _, err := board.Of(r.op).AssignTask(ctx, "board", running.Task.ID, "bob", board.Terms{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("a task that ann works on was given to bob: %v", err)
 	}
 	p, err := os.FindProcess(r.pids["ann"])
@@ -69,7 +69,7 @@ func TestTasksOfTheDead(t *testing.T) {
 	if err != nil || s.Status != task.MemberError || !strings.Contains(s.ErrorMessage, "died") {
 		t.Errorf("%+v %v", s, err)
 	}
-	if _, err := board.Of(r.op).AssignTask(ctx, "board", waiting.Task.ID, "ann", board.Terms{}); operator.Code(err) != operator.CodeNotFound {
+	if _, err := board.Of(r.op).AssignTask(ctx, "board", waiting.Task.ID, "ann", board.Terms{}); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("the dead got a task: %v", err)
 	}
 	if got, err := board.Of(r.op).AssignTask(ctx, "board", waiting.Task.ID, "bob", board.Terms{}); err != nil || !got.Ordered {
@@ -196,7 +196,7 @@ func TestTasksWithoutALeader(t *testing.T) {
 		t.Errorf("%+v %v", d, err)
 	}
 	// Assigning it for good makes it run; again changes nothing.
-	if got, err := board.Of(r.op).AssignTask(ctx, "board", first, "ann", board.Terms{}); operator.Code(err) != operator.CodeRefused {
+	if got, err := board.Of(r.op).AssignTask(ctx, "board", first, "ann", board.Terms{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("a completed task was assigned: %+v %v", got, err)
 	}
 	if r.lead, err = process.Of(r.op).Lead(ctx, r.state); err != nil {

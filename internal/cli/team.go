@@ -77,7 +77,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name, err := team.CheckName(args[0])
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "team create", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "team create", Err: err}
 			}
 			op, err := a.op()
 			if err != nil {
@@ -85,7 +85,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 			}
 			m, err := policy.ParseMode(mode)
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "team create", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "team create", Err: err}
 			}
 			as, err := parseLayout("team create", layout)
 			if err != nil {
@@ -93,7 +93,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 			}
 			data, err := teamfile.ParseMetadata(metadata)
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "team create", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "team create", Err: err}
 			}
 			if _, err := teams.Of(op).CreateAs(cmd.Context(), name, teamfile.About{Description: description, Metadata: data}, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
 				return err
@@ -124,10 +124,10 @@ func teamAddCmd(a *App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if m.Name, err = waggle.ParseNewMember(args[0]); err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "team add", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "team add", Err: err}
 			}
 			if m.Metadata, err = teamfile.ParseMetadata(metadata); err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "team add", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "team add", Err: err}
 			}
 			op, name, err := a.team()
 			if err != nil {

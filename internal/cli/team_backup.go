@@ -58,7 +58,7 @@ not overwritten.`,
 func (a *App) backup(ctx context.Context, op operator.Operator, name waggle.TeamName, out string) (rep team.BackupReport, err error) {
 	if out == "-" {
 		if tty(a.Out) {
-			return rep, &operator.Error{Code: operator.CodeUsage, Op: "team backup", Msg: "a tar is not for a terminal", Hint: "-o FILE, or redirect stdout"}
+			return rep, &operator.Error{Kind: operator.Usage, Op: "team backup", Msg: "a tar is not for a terminal", Advice: "-o FILE, or redirect stdout"}
 		}
 		return teams.Of(op).Backup(ctx, name, a.Out)
 	}
@@ -79,7 +79,7 @@ func newFile(op, path string, write func(io.Writer) error) (err error) {
 		if _, err := os.Lstat(path); err != nil {
 			return nil
 		}
-		return &operator.Error{Code: operator.CodeRefused, Op: op, Msg: path + " exists, and is not overwritten", Hint: "choose another name"}
+		return &operator.Error{Kind: operator.Refused, Op: op, Msg: path + " exists, and is not overwritten", Advice: "choose another name"}
 	}
 	if err := exists(); err != nil {
 		return err
@@ -130,7 +130,7 @@ read. Only when the journal here is that of the very same team does it go on.`,
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
 				if errors.Is(err, os.ErrNotExist) {
-					return &operator.Error{Code: operator.CodeNotFound, Op: "team restore", Msg: "there is no file " + args[0]}
+					return &operator.Error{Kind: operator.NotFound, Op: "team restore", Msg: "there is no file " + args[0]}
 				}
 				if err != nil {
 					return err

@@ -27,7 +27,7 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if a.flags.json {
 				if cmd.Flags().Changed("format") && format == "markdown" {
-					return &operator.Error{Code: operator.CodeUsage, Op: "team export", Msg: "--json and --format markdown contradict each other"}
+					return &operator.Error{Kind: operator.Usage, Op: "team export", Msg: "--json and --format markdown contradict each other"}
 				}
 				if format == "markdown" {
 					format = "json"
@@ -35,7 +35,7 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 			}
 			write, ok := exportFormats[format]
 			if !ok {
-				return &operator.Error{Code: operator.CodeUsage, Op: "team export", Msg: "there is no format " + format, Near: []string{"markdown", "json", "state"}}
+				return &operator.Error{Kind: operator.Usage, Op: "team export", Msg: "there is no format " + format, Near: []string{"markdown", "json", "state"}}
 			}
 			op, name, err := a.teamArg(args)
 			if err != nil {

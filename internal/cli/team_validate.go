@@ -40,7 +40,7 @@ Nothing is changed. Exit code 1 when there are problems.`,
 				a.talk("%s", red(count(len(problems), "problem")))
 			}
 			if len(problems) > 0 {
-				return exitError(operator.CodeFailed)
+				return exitError(ExitFailed)
 			}
 			return nil
 		},

@@ -18,8 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"waggle/internal/cli"
 	"waggle/internal/testenv"
-	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
 	"waggle/spawn"
@@ -318,7 +318,7 @@ func TestSameNameAtOnce(t *testing.T) {
 		switch {
 		case code == 0:
 			won++
-		case code != operator.CodeRefused || !strings.Contains(said[i], "name is taken"):
+		case code != cli.ExitRefused || !strings.Contains(said[i], "name is taken"):
 			t.Errorf("code %d: %s", code, said[i])
 		}
 	}

@@ -82,7 +82,7 @@ func (a *App) uninstall(ctx context.Context, f uninstallFlags) error {
 	}
 	removed, err := i.Remove()
 	if err != nil {
-		return &operator.Error{Code: operator.CodeFailed, Op: "uninstall", Err: err, Hint: fmt.Sprintf("%d files are removed; repair that and give the command again", len(removed))}
+		return &operator.Error{Kind: operator.Failed, Op: "uninstall", Err: err, Advice: fmt.Sprintf("%d files are removed; repair that and give the command again", len(removed))}
 	}
 	doc.Removed, doc.Changed = append(doc.Removed, removed...), true
 	if a.flags.json {
@@ -111,8 +111,8 @@ func installation(prefix string) (*install.Installation, error) {
 		i, err = install.Find(self)
 	}
 	if errors.Is(err, install.ErrNone) {
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "uninstall", Err: err,
-			Hint: "install.sh leaves one; a program that go install or make build has made is removed with rm " + self + "; --prefix DIR names another place"}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "uninstall", Err: err,
+			Advice: "install.sh leaves one; a program that go install or make build has made is removed with rm " + self + "; --prefix DIR names another place"}
 	}
 	return i, err
 }
@@ -132,8 +132,8 @@ func (a *App) uninstallable(i *install.Installation) error {
 		for _, p := range running {
 			who = append(who, fmt.Sprintf("%s of team %s (process %d)", p.Name, p.Team, p.ID.PID))
 		}
-		return &operator.Error{Code: operator.CodeRefused, Op: "uninstall", Msg: "teams of yours run: " + strings.Join(who, ", "),
-			Hint: "waggle down --team " + string(running[0].Team) + "; or --force: what runs goes on without the program"}
+		return &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "teams of yours run: " + strings.Join(who, ", "),
+			Advice: "waggle down --team " + string(running[0].Team) + "; or --force: what runs goes on without the program"}
 	}
 	store, err := a.hookStore()
 	if err != nil {
@@ -144,8 +144,8 @@ func (a *App) uninstallable(i *install.Installation) error {
 		return err
 	}
 	if len(hooks) > 0 {
-		return &operator.Error{Code: operator.CodeRefused, Op: "uninstall", Msg: "hooks name this program: " + strings.Join(hooks, ", "),
-			Hint: "waggle hooks uninstall (with --project in a repository); or --force: the hooks stay and do nothing"}
+		return &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "hooks name this program: " + strings.Join(hooks, ", "),
+			Advice: "waggle hooks uninstall (with --project in a repository); or --force: the hooks stay and do nothing"}
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (a *App) askUninstall(ctx context.Context, f uninstallFlags, doc uninstallD
 	if !f.yes && a.canAsk() {
 		yes, err := a.yes(ctx, list, "remove these files?")
 		if err == nil && !yes {
-			err = &operator.Error{Code: operator.CodeRefused, Op: "uninstall", Msg: "nothing was removed"}
+			err = &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "nothing was removed"}
 		}
 		return err
 	}
@@ -210,5 +210,5 @@ func (a *App) askUninstall(ctx context.Context, f uninstallFlags, doc uninstallD
 			return err
 		}
 	}
-	return &operator.Error{Code: operator.CodeQuestion, Op: "uninstall", Msg: "nothing was removed: there is no terminal to ask on", Hint: "waggle uninstall --yes"}
+	return &operator.Error{Kind: operator.Question, Op: "uninstall", Msg: "nothing was removed: there is no terminal to ask on", Advice: "waggle uninstall --yes"}
 }

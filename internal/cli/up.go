@@ -3,16 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
@@ -189,49 +186,12 @@ func (a *App) background(ctx context.Context, op operator.Operator, s *operator.
 	if lo.Whole {
 		args = append(args, "--whole")
 	}
-	log := filepath.Join(s.Dir.Path, "leader.log")
-	p, err := spawn.ProcessBackend().Start(ctx, spawn.Spec{Argv: args, Env: a.Environ, Log: log})
-	if err != nil {
-		return err
+	err := supervise.Of(op).Background(ctx, s, supervise.Background{Argv: args, Env: a.Environ, Note: a.sayNote})
+	var ended *supervise.LeaderEndedError
+	if errors.As(err, &ended) {
+		return &operator.Error{Kind: kindOfExit(ended.Exit.Code), Op: "lead", Err: err, Advice: "its log is " + ended.Log}
 	}
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	var r progress
-	for {
-		if err := s.Journal.Refresh(ctx); err != nil {
-			return err
-		}
-		r.tell(s, a.sayNote)
-		if l := s.Lead.Led; l != nil && l.Up && l.ID == p.Identity() {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
-			return errors.Join(ctx.Err(), err)
-		case <-p.Done():
-			return &operator.Error{Code: max(p.Exit().Code, operator.CodeFailed), Op: "lead", Msg: "the process that leads has ended: " + supervise.LastLines(log, 4), Hint: "its log is " + log}
-		case <-tick.C:
-		}
-	}
-}
-
-// progress tells of each member once.
-type progress struct{ seen map[control.Instance]bool }
-
-func (r *progress) tell(s *operator.State, note func(operator.Note)) {
-	if r.seen == nil {
-		r.seen = map[control.Instance]bool{}
-		for _, m := range s.Lead.Live() {
-			r.seen[m.Instance] = m.Process != nil && m.Process.ID.Alive()
-		}
-	}
-	for _, m := range s.Lead.Live() {
-		if m.Process != nil && m.Process.ID.Alive() && !r.seen[m.Instance] {
-			r.seen[m.Instance] = true
-			note(operator.Note{What: "started", Member: string(m.Name), Text: fmt.Sprintf("pid %d, %s", m.Process.ID.PID, m.Backend)})
-		}
-	}
+	return err
 }
 
 // raised says what is up.
@@ -261,11 +221,11 @@ func leadCmd(a *App) *cobra.Command {
 			}
 			name, err := waggle.ParseTeam(a.flags.team)
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "lead", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "lead", Err: err}
 			}
 			s, err := op.State(cmd.Context(), name)
 			if err == nil && s == nil {
-				err = &operator.Error{Code: operator.CodeNotFound, Op: "lead", Msg: "there is no team " + string(name)}
+				err = &operator.Error{Kind: operator.NotFound, Op: "lead", Msg: "there is no team " + string(name)}
 			}
 			if err != nil {
 				return err
@@ -372,6 +332,7 @@ func (a *App) comeBack(ctx context.Context) error {
 		return err
 	}
 	if d, err := inspect.Of(op).Digest(ctx, string(name), time.Time{}); err == nil && !a.flags.json {
+		spellDigest(d)
 		a.sayDigest(d) // what happened meanwhile; the team is led without it too
 	}
 	if err := supervise.Of(op).TakeLead(ctx, s); err != nil {
@@ -418,15 +379,15 @@ func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Ope
 		return err
 	}
 	if !a.canAsk() {
-		return &operator.Error{Code: operator.CodeQuestion, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
-			Hint: "--accepted goes on with what was accepted; waggle down and up take the new one"}
+		return &operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
+			Advice: "--accepted goes on with what was accepted; waggle down and up take the new one"}
 	}
 	yes, err := a.yes(ctx, fileChangeText(p.File, change), "go on with what was accepted?")
 	if err != nil {
 		return err
 	}
 	if !yes {
-		return &operator.Error{Code: operator.CodeRefused, Op: "resume", Msg: "not resumed", Hint: "waggle down and up take the new file"}
+		return &operator.Error{Kind: operator.Refused, Op: "resume", Msg: "not resumed", Advice: "waggle down and up take the new file"}
 	}
 	return nil
 }

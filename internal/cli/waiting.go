@@ -69,7 +69,7 @@ func (a *App) waiting(ctx context.Context, all bool) (qs []decide.Question, of s
 // questions for anybody here.
 func (a *App) saySkipped(name waggle.TeamName, err error) {
 	var e *operator.Error
-	if errors.As(err, &e) && e.Code == operator.CodeNotFound {
+	if errors.As(err, &e) && e.Kind == operator.NotFound {
 		return
 	}
 	a.talk("%s team %s is left out: %s", yellow("note:"), name, operator.VisibleLines(err.Error()))
@@ -148,8 +148,8 @@ func (a *App) find(ctx context.Context, id string) (*decide.Question, error) {
 	case err != nil:
 		return here, nil
 	}
-	return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: id + " names a request of a session and one of team " + string(name),
-		Hint: "use the id of the one that you mean", Near: []string{here.ID, there.ID}}
+	return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " names a request of a session and one of team " + string(name),
+		Advice: "use the id of the one that you mean", Near: []string{here.ID, there.ID}}
 }
 
 // unknown is the error for a request that no session has, where no team is meant.

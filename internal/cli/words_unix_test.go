@@ -346,7 +346,7 @@ func TestWordsToASession(t *testing.T) {
 		t.Errorf("%d auth frames", got)
 	}
 	gone, err := mail.Of(op).SendSession(t.Context(), "app-work", mail.Message{Text: "late"})
-	if err != nil || operator.Code(gone[0].Err()) != operator.CodeNotFound || !strings.Contains(gone[0].Error, "unreachable") {
+	if err != nil || operator.KindOf(gone[0].Err()) != operator.NotFound || !strings.Contains(gone[0].Error, "unreachable") {
 		t.Errorf("to a socket that is gone: %+v, %v", gone, err)
 	}
 }

@@ -26,7 +26,7 @@ func workerCmd(a *App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, _, err := worker.Invoked(append([]string{"waggle", "worker"}, args...))
 			if err != nil {
-				return &operator.Error{Code: operator.CodeUsage, Op: "worker", Err: err}
+				return &operator.Error{Kind: operator.Usage, Op: "worker", Err: err}
 			}
 			debug.SetMemoryLimit(workerMemory)
 			claude, err := a.claudeDir()
@@ -53,7 +53,7 @@ const workerMemory = 64 << 20
 // signal.
 func interrupted(err error) error {
 	if errors.Is(err, context.Canceled) {
-		return exitError(operator.CodeFailed)
+		return exitError(ExitFailed)
 	}
 	return err
 }

@@ -230,7 +230,7 @@ func TestJoinFails(t *testing.T) {
 	} {
 		_, _, err := teams.Of(c.op).Join(t.Context(), s, c.m, false)
 		var oe *operator.Error
-		if !errors.As(err, &oe) || !strings.Contains(oe.Error(), c.says) || oe.Hint == "" {
+		if !errors.As(err, &oe) || !strings.Contains(oe.Error(), c.says) || oe.Advice == "" {
 			t.Errorf("%v", err)
 		}
 		reg, err := team.Open(f.op.Root, s.Team, team.Options{})

@@ -64,8 +64,8 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 		return nil, err
 	}
 	if c := op.Ceiling; f.Under(c) != nil || c.Meet(f.Policy.Mode) != f.Policy.Mode {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "demo", Msg: "the demo asks for more than the ceiling in " + c.File,
-			Hint: "it stays in a scratch directory; to play it without the ceiling: waggle --config FILE demo, with an empty FILE"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "demo", Msg: "the demo asks for more than the ceiling in " + c.File,
+			Advice: "it stays in a scratch directory; to play it without the ceiling: waggle --config FILE demo, with an empty FILE"}
 	}
 	if err := os.MkdirAll(f.Dir, 0o700); err != nil {
 		return nil, err

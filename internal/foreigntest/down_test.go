@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/team"
@@ -60,7 +61,7 @@ func TestDownAsksEverybodyAtOnce(t *testing.T) {
 		got[e.Member] = e
 	}
 	for name, want := range map[string]string{"bob": control.LeftHandshake, "carol": control.LeftReleased, "dave": control.LeftReleased, "erin": "listed"} {
-		if got[name].How != want || got[name].Code() != 0 {
+		if got[name].How != want || got[name].Kind() != operator.None {
 			t.Errorf("%s ended as %+v, want %s", name, got[name], want)
 		}
 	}

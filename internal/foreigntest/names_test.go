@@ -92,9 +92,9 @@ func TestWordsAreFromWhoCanBeAnswered(t *testing.T) {
 		t.Errorf("in a session's team from %q", e.From)
 	}
 	s.joins("bob")
-	for as, code := range map[string]int{"operator": operator.CodeUsage, "bob": operator.CodeRefused, "team-lead": operator.CodeRefused} {
+	for as, code := range map[string]operator.Kind{"operator": operator.Usage, "bob": operator.Refused, "team-lead": operator.Refused} {
 		_, err := mail.Of(s.op).Send(t.Context(), s.team, mail.Message{To: toMember("team-lead"), Text: "hello", As: as})
-		if operator.Code(err) != code {
+		if operator.KindOf(err) != code {
 			t.Errorf("as %s: %v", as, err)
 		}
 	}

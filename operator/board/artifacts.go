@@ -84,9 +84,9 @@ func (o Operator) OpenArtifact(ctx context.Context, name waggle.TeamName, member
 	f, err := task.OpenFile(b.list.MemberDir(names[0]), path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: b.op, Msg: fmt.Sprintf("%s has no file %s", names[0], clean(path)), Hint: "waggle task artifacts " + string(names[0]), Err: err}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("%s has no file %s", names[0], clean(path)), Next: operator.Next{Step: operator.NextArtifacts, Member: names[0]}, Err: err}
 	case err != nil:
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: b.op, Err: err, Hint: "waggle task artifacts " + string(names[0]) + " lists what can be read"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: b.op, Err: err, Next: operator.Next{Step: operator.NextReadableArtifacts, Member: names[0]}}
 	}
 	return f, nil
 }

@@ -68,7 +68,7 @@ func ExampleOperator_Tasks() {
 	defer os.RemoveAll(dir)
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	_, err = board.Of(op).Tasks(context.Background(), "web", false)
-	fmt.Println(err, operator.Code(err) == operator.CodeNotFound)
+	fmt.Println(err, operator.KindOf(err) == operator.NotFound)
 	// Output:
 	// no team "web" true
 }

@@ -29,7 +29,8 @@ type TaskView struct {
 	WaitsFor  []task.ID   `json:"waits_for"`  // those
 	// Note says what the board does not: that its last run failed and how, who
 	// gave it back, that nobody was told to do it.
-	Note string `json:"note"`
+	Note string        `json:"note"`
+	Do   operator.Next `json:"-"` // what Note wants done
 }
 
 // TaskList is a team's list.
@@ -92,11 +93,11 @@ func (o Operator) board(ctx context.Context, op string, name waggle.TeamName, cr
 			return b, nil
 		}
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, &operator.Error{Code: operator.CodeFailed, Op: op, Err: err}
+			return nil, &operator.Error{Kind: operator.Failed, Op: op, Err: err}
 		}
 	}
 	if b.list, err = task.Open(dir, name, task.Options{Queue: o.Root.Queue(name)}); err != nil {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: op, Err: err}
+		return nil, &operator.Error{Kind: operator.Failed, Op: op, Err: err}
 	}
 	return b, nil
 }
@@ -182,8 +183,9 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 func ids(in []task.ID) []task.ID { return append([]task.ID{}, in...) }
 
 func (b *board) view(t task.Task, waits []task.ID) TaskView {
+	note, do := b.note(t)
 	return TaskView{ID: t.ID, Subject: t.Subject, Owner: t.Owner, Status: t.Status, BlockedBy: ids(t.BlockedBy),
-		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: b.note(t)}
+		Blocked: len(waits) > 0 && t.Status != task.Completed, WaitsFor: ids(waits), Note: note, Do: do}
 }
 
 // viewNow is view for a task whose blockers have still to be read.
@@ -208,35 +210,36 @@ func (b *board) order(id task.ID) (*control.Order, *control.Member, bool) {
 	return order, m, ok
 }
 
-// note says what the board does not.
-func (b *board) note(t task.Task) string {
+// note says what the board does not, and what to do about it.
+func (b *board) note(t task.Task) (string, operator.Next) {
+	none := operator.Next{}
 	if t.Status == task.Completed {
-		return ""
+		return "", none
 	}
 	if r, ok := t.Released(); ok && t.Owner == "" {
-		return fmt.Sprintf("given back: %s %s", r.From, r.Why)
+		return fmt.Sprintf("given back: %s %s", r.From, r.Why), none
 	}
 	order, m, ok := b.order(t.ID)
 	if ok && waggle.SameName(m.Name, waggle.MemberName(t.Owner)) {
 		switch turn, claim := m.Turns[string(t.ID)], m.Claimed[string(t.ID)]; {
 		case claim != nil && m.Left == nil:
-			return fmt.Sprintf("%s says by file that it is done%s; you say so with waggle task done %s", m.Name, operator.Suffix(claim.Note), t.ID)
+			return fmt.Sprintf("%s says by file that it is done%s", m.Name, operator.Suffix(claim.Note)), operator.Next{Step: operator.NextConfirmTask, ID: string(t.ID)}
 		case turn != nil && turn.Failed:
-			return "failed: " + turn.Note
+			return "failed: " + turn.Note, none
 		case m.Left != nil:
-			return "its owner has ended"
+			return "its owner has ended", none
 		case control.HashText(t.Description) != order.Commanded.Task.SHA256:
-			return "its text is not the one that was assigned: it will not run"
+			return "its text is not the one that was assigned: it will not run", none
 		}
-		return ""
+		return "", none
 	}
 	if b.s == nil || t.Owner == "" {
-		return ""
+		return "", none
 	}
 	if m, ok := b.s.Lead.Member(waggle.MemberName(t.Owner)); ok && m.Left == nil && runsOrdersOnly(m) {
-		return fmt.Sprintf("nobody ordered it: waggle task assign %s %s", t.ID, t.Owner)
+		return "nobody ordered it", operator.Next{Step: operator.NextOrderTask, ID: string(t.ID), Member: waggle.MemberName(t.Owner)}
 	}
-	return ""
+	return "", none
 }
 
 // runsOrdersOnly reports a member that does nothing but what it was ordered to:
@@ -269,8 +272,8 @@ func (b *board) idle(id task.ID) error {
 	if err != nil || m == nil {
 		return err
 	}
-	return &operator.Error{Code: operator.CodeRefused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id),
-		Hint: "wait for the end of it: waggle status"}
+	return &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s is working on task %s", m.Name, id),
+		Next: operator.NextAwaitEnd.With()}
 }
 
 // explain says in words why a task cannot be had, and what to do.
@@ -281,7 +284,7 @@ func (b *board) explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &missing):
-		e := &operator.Error{Code: operator.CodeNotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Hint: "waggle task list", Err: err}
+		e := &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s has no task %s", b.team, clean(string(missing.ID))), Next: operator.NextListTasks.With(), Err: err}
 		e.Near = b.near(ctx)
 		return e
 	case errors.As(err, &state):
@@ -312,35 +315,36 @@ func (b *board) near(ctx context.Context) []string {
 }
 
 func (b *board) refusal(e *task.StateError) error {
-	out := &operator.Error{Code: operator.CodeRefused, Op: b.op, Err: e}
-	say := func(hint, format string, args ...any) error {
-		out.Hint, out.Msg = hint, fmt.Sprintf(format, args...)+" ("+e.Why+")"
+	out := &operator.Error{Kind: operator.Refused, Op: b.op, Err: e}
+	say := func(next operator.Step, id, format string, args ...any) error {
+		out.Next, out.Msg = operator.Next{Step: next, ID: id}, fmt.Sprintf(format, args...)+" ("+e.Why+")"
 		return out
 	}
 	others := strings.Join(Texts(e.Tasks), ", ")
 	switch e.Why {
 	case task.AlreadyClaimed:
-		return say(fmt.Sprintf("waggle task release %s gives it back, waggle task assign %s NAME hands it on", e.ID, e.ID), "task %s is %s's, %s", e.ID, e.Owner, e.Status)
+		return say(operator.NextReleaseOrAssign, string(e.ID), "task %s is %s's, %s", e.ID, e.Owner, e.Status)
 	case task.AlreadyResolved:
-		return say("waggle task add makes a new one", "task %s is completed", e.ID)
+		return say(operator.NextAddTask, "", "task %s is completed", e.ID)
 	case task.IsBlocked:
-		return say("waggle task list shows who has them", "task %s waits for %s", e.ID, others)
+		return say(operator.NextListOwners, "", "task %s waits for %s", e.ID, others)
 	case task.AgentBusy:
-		return say("waggle task done "+others, "the claimant has %s in progress", others)
+		return say(operator.NextFinishTask, others, "the claimant has %s in progress", others)
 	case task.Delisted:
-		return say("waggle team show", "the claimant has left team %s", b.team)
+		return say(operator.NextShowMembers, "", "the claimant has left team %s", b.team)
 	case task.NothingToClaim:
-		return say("waggle task list", "no task is pending, nobody's and ready")
+		return say(operator.NextListTasks, "", "no task is pending, nobody's and ready")
 	case task.NotOwner:
-		return say(fmt.Sprintf("waggle task claim %s --as NAME", e.ID), "task %s is nobody's", e.ID)
+		return say(operator.NextClaimTask, string(e.ID), "task %s is nobody's", e.ID)
 	case task.UnknownBlocker:
-		return say("waggle task list", "there is no task %s to wait for", others)
+		return say(operator.NextListTasks, "", "there is no task %s to wait for", others)
 	case task.Cycle:
-		return say("waggle task unblock ID BLOCKER takes a dependency away", "%s would wait for each other", circle(e.Tasks))
+		return say(operator.NextUnblockTask, "", "%s would wait for each other", circle(e.Tasks))
 	case task.Changed:
-		return say("look at it and try again: waggle task show "+string(e.ID), "somebody else changed task %s meanwhile: %s, owner %q", e.ID, e.Status, e.Owner)
+		return say(operator.NextShowTask, string(e.ID), "somebody else changed task %s meanwhile: %s, owner %q", e.ID, e.Status, e.Owner)
 	case task.BadStatus:
-		return say("its file was written by another program", "task %s has the status %s, which nobody knows", e.ID, clean(string(e.Status)))
+		out.Advice = "its file was written by another program"
+		return say("", "", "task %s has the status %s, which nobody knows", e.ID, clean(string(e.Status)))
 	}
 	return out
 }

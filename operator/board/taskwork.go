@@ -51,11 +51,11 @@ type Terms struct {
 func (o Operator) AddTask(ctx context.Context, name waggle.TeamName, n NewTask) (*TaskResult, error) {
 	const op = "task add"
 	if strings.TrimSpace(n.Subject) == "" {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: op, Msg: "a task needs a subject"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: "a task needs a subject"}
 	}
 	for _, s := range []string{n.Subject, n.Description, n.ActiveForm} {
 		if len(s) > waggle.MaxText || !utf8.ValidString(s) {
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: op, Msg: fmt.Sprintf("the texts of a task must be UTF-8 of at most %d bytes", waggle.MaxText)}
+			return nil, &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("the texts of a task must be UTF-8 of at most %d bytes", waggle.MaxText)}
 		}
 	}
 	b, err := o.board(ctx, op, name, true)
@@ -97,7 +97,7 @@ func (o Operator) guardBoard(ctx context.Context, b *board) error {
 // member finds who is to own a task.
 func (b *board) member(name waggle.MemberName) (*team.Member, error) {
 	if b.cfg == nil {
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: b.op, Msg: fmt.Sprintf("team %s is gone; only its task list is still there", b.team)}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: b.op, Msg: fmt.Sprintf("team %s is gone; only its task list is still there", b.team)}
 	}
 	m, ok := b.cfg.Member(name)
 	if !ok || m.Gone() {
@@ -152,7 +152,7 @@ func (o Operator) assign(ctx context.Context, b *board, seen task.Task, owner wa
 	case at != nil:
 		return nil, b.idle(seen.ID)
 	case !b.runs(m.Name) && (terms.Timeout != 0 || terms.Cwd != ""):
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: b.op, Msg: fmt.Sprintf("waggle does not run %s, and cannot give it a timeout or a directory", m.Name)}
+		return nil, &operator.Error{Kind: operator.Usage, Op: b.op, Msg: fmt.Sprintf("waggle does not run %s, and cannot give it a timeout or a directory", m.Name)}
 	}
 	by, err := o.assigner(ctx, b, m, terms.As)
 	if err != nil {
@@ -219,7 +219,7 @@ func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as
 	}
 	if as != "" {
 		if _, err := waggle.ParseMember(as); err != nil {
-			return "", &operator.Error{Code: operator.CodeUsage, Op: b.op, Err: err}
+			return "", &operator.Error{Kind: operator.Usage, Op: b.op, Err: err}
 		}
 	}
 	s, _, err := mail.Of(o.Operator).Ledger(ctx, b.cfg)
@@ -345,7 +345,7 @@ func (b *board) claimant(id task.ID, as waggle.MemberName) (waggle.MemberName, e
 		if id != "" {
 			what = string(id)
 		}
-		return "", &operator.Error{Code: operator.CodeRefused, Op: b.op, Msg: fmt.Sprintf("%s does only what it is ordered to do", m.Name), Hint: fmt.Sprintf("waggle task assign %s %s", what, m.Name)}
+		return "", &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s does only what it is ordered to do", m.Name), Next: operator.Next{Step: operator.NextAssignTask, ID: what, Member: m.Name}}
 	}
 	return m.Name, nil
 }
@@ -440,7 +440,7 @@ func (o Operator) ReleaseAll(ctx context.Context, name waggle.TeamName, owner wa
 		return nil, err
 	}
 	if m := b.ours(owner); m != nil && m.Process != nil && m.Process.ID.Alive() {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: b.op, Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Hint: "waggle task release ID gives back one task"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: b.op, Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Next: operator.NextReleaseOne.With()}
 	}
 	if b.list == nil {
 		return []task.ID{}, nil

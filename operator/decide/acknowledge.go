@@ -55,9 +55,9 @@ func (o Operator) Acknowledge(ctx context.Context, name waggle.TeamName, seq uin
 		d = divergence(s)
 		switch {
 		case d == nil:
-			return nil, &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "the journals agree: there is nothing to acknowledge"}
+			return nil, &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journals agree: there is nothing to acknowledge"}
 		case d.Seq != seq:
-			return nil, &operator.Error{Code: operator.CodeRefused, Op: "acknowledge", Msg: fmt.Sprintf("the open divergence is seq %d, not %d: look at it", d.Seq, seq), Near: []string{strconv.FormatUint(d.Seq, 10)}}
+			return nil, &operator.Error{Kind: operator.Refused, Op: "acknowledge", Msg: fmt.Sprintf("the open divergence is seq %d, not %d: look at it", d.Seq, seq), Near: []string{strconv.FormatUint(d.Seq, 10)}}
 		}
 		return []journal.Draft{{Kind: control.RecAcknowledged, Must: true, Body: control.Acknowledged{Ref: seq}}}, nil
 	})

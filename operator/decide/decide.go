@@ -162,13 +162,13 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 	case len(hits) == 1:
 		return hits[0], nil
 	case len(exact) > 1:
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: "several members have a request " + id, Hint: "say which with --digest; waggle pending --json has it"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: "several members have a request " + id, Next: operator.NextSayDigest.With()}
 	case len(hits) > 1:
 		near = near[:0]
 		for _, r := range hits {
 			near = append(near, string(r.ID))
 		}
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: id + " begins several requests", Near: near}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several requests", Near: near}
 	}
 	return nil, &control.UnknownRequestError{ID: waggle.RequestID(id), Near: near}
 }

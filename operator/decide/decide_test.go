@@ -28,9 +28,9 @@ func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Ans
 }
 
 // is compares an error's code and a part of its message.
-func is(t *testing.T, what string, err error, code int, says string) {
+func is(t *testing.T, what string, err error, code operator.Kind, says string) {
 	t.Helper()
-	if got := operator.Code(err); got != code || !strings.Contains(text(err), says) {
+	if got := operator.KindOf(err); got != code || !strings.Contains(text(err), says) {
 		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text(err), code, says)
 	}
 }
@@ -71,7 +71,7 @@ func TestDecideOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is(t, "the opposite", ds[0].Err(), operator.CodeRefused, "")
+	is(t, "the opposite", ds[0].Err(), operator.Refused, "")
 	if ds[0].Error == "" || ds[0].Changed {
 		t.Errorf("%+v", ds[0])
 	}
@@ -99,8 +99,8 @@ func TestDecideEachByItself(t *testing.T) {
 	if err != nil || len(ds) != 4 {
 		t.Fatalf("%+v, %v", ds, err)
 	}
-	is(t, "an id that nobody has", ds[0].Err(), operator.CodeNotFound, "no-such")
-	is(t, "another digest", ds[1].Err(), operator.CodeRefused, "digest")
+	is(t, "an id that nobody has", ds[0].Err(), operator.NotFound, "no-such")
+	is(t, "another digest", ds[1].Err(), operator.Refused, "digest")
 	if ds[2].Err() != nil || ds[2].Decision != control.DecisionAllow || ds[2].Digest == "" || ds[2].Digest == string(rs[0].Digest) {
 		t.Errorf("a changed input: %+v", ds[2])
 	}
@@ -135,14 +135,14 @@ func TestFindRequest(t *testing.T) {
 	}
 	if common > 0 {
 		_, err := o.Show(t.Context(), "api", string(rs[0].ID)[:common])
-		is(t, "the beginning of two", err, operator.CodeUsage, "begins several requests")
+		is(t, "the beginning of two", err, operator.Usage, "begins several requests")
 	}
 	for _, by := range []string{"", "zzz"} {
 		_, err := o.Show(t.Context(), "api", by)
-		is(t, "nobody's: "+by, err, operator.CodeNotFound, "")
+		is(t, "nobody's: "+by, err, operator.NotFound, "")
 	}
 	_, err := o.Show(t.Context(), "other", rs[0].Handle)
-	is(t, "another team", err, operator.CodeNotFound, "other")
+	is(t, "another team", err, operator.NotFound, "other")
 }
 
 // Questions come riskiest first, whole, with what a person is shown of each.
@@ -215,10 +215,10 @@ func TestChanged(t *testing.T) {
 	}
 	for id, input := range map[string]string{string(plan.ID): `{"command":"x"}`, string(call.ID): `"x"`, call.Handle: "{"} {
 		_, err := o.Changed(t.Context(), "api", id, input)
-		is(t, input, err, operator.CodeUsage, "JSON object")
+		is(t, input, err, operator.Usage, "JSON object")
 	}
 	_, err = o.Changed(t.Context(), "api", "zzz", `{}`)
-	is(t, "nobody's", err, operator.CodeNotFound, "zzz")
+	is(t, "nobody's", err, operator.NotFound, "zzz")
 	rig.Pending(2)
 }
 
@@ -240,7 +240,7 @@ func TestDecideFromInside(t *testing.T) {
 		"Escalate":    second(o.EscalatePlan(t.Context(), "api", "ann", 0, "")),
 		"Guard":       o.GuardSessions(t.Context(), "policy sessions"),
 	} {
-		is(t, what, err, operator.CodeRefused, "only the operator may do that")
+		is(t, what, err, operator.Refused, "only the operator may do that")
 	}
 	s := rig.State()
 	if got := len(s.Lead.Unverified) - before; got != 7 {

@@ -12,7 +12,7 @@ func Example() {
 	t, err := decide.ParseNetTarget("Example.COM:443")
 	fmt.Println(t.Host, t.Port, err)
 	_, err = decide.ParseNetTarget("*.com")
-	fmt.Println(operator.Code(err) == operator.CodeRefused)
+	fmt.Println(operator.KindOf(err) == operator.Refused)
 	// Output:
 	// example.com 443 <nil>
 	// true

@@ -85,7 +85,7 @@ func findCall(s *operator.State, id string) (*control.Call, *control.Member, err
 	case len(exact) == 1:
 		return exact[0].c, exact[0].m, nil
 	case len(exact) > 1:
-		e := &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: id + " begins several calls"}
+		e := &operator.Error{Kind: operator.Usage, Op: "find", Msg: id + " begins several calls"}
 		for _, h := range exact[:min(len(exact), 5)] {
 			e.Near = append(e.Near, string(h.c.ID))
 		}

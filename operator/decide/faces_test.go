@@ -13,7 +13,7 @@ func TestParseNetTarget(t *testing.T) {
 	for _, c := range []struct {
 		in, host, port string
 		any            bool
-		code           int
+		kind           operator.Kind
 	}{
 		{"db.internal:5432", "db.internal", "5432", false, 0},
 		{"Example.COM", "example.com", "", false, 0},
@@ -22,24 +22,24 @@ func TestParseNetTarget(t *testing.T) {
 		{"bücher.example:443", "xn--bcher-kva.example", "443", false, 0},
 		{"10.0.0.1:80", "10.0.0.1", "80", false, 0},
 		{"my_host:80", "my_host", "80", false, 0},
-		{"*.com", "", "", false, operator.CodeRefused},
-		{"*.co.uk:443", "", "", false, operator.CodeRefused},
-		{"*.github.io", "", "", false, operator.CodeRefused},
-		{"*.internal", "", "", false, operator.CodeRefused},
-		{"*.0.0.1", "", "", false, operator.CodeRefused},
-		{"*", "", "", false, operator.CodeUsage},
-		{"*.*.org", "", "", false, operator.CodeUsage},
-		{"a*.org", "", "", false, operator.CodeUsage},
-		{"example.com:", "", "", false, operator.CodeUsage},
-		{"example.com:0", "", "", false, operator.CodeUsage},
-		{"example.com:080", "", "", false, operator.CodeUsage},
-		{"example.com:65536", "", "", false, operator.CodeUsage},
-		{"https://example.com/", "", "", false, operator.CodeUsage},
-		{"::1", "", "", false, operator.CodeUsage},
-		{"", "", "", false, operator.CodeUsage},
+		{"*.com", "", "", false, operator.Refused},
+		{"*.co.uk:443", "", "", false, operator.Refused},
+		{"*.github.io", "", "", false, operator.Refused},
+		{"*.internal", "", "", false, operator.Refused},
+		{"*.0.0.1", "", "", false, operator.Refused},
+		{"*", "", "", false, operator.Usage},
+		{"*.*.org", "", "", false, operator.Usage},
+		{"a*.org", "", "", false, operator.Usage},
+		{"example.com:", "", "", false, operator.Usage},
+		{"example.com:0", "", "", false, operator.Usage},
+		{"example.com:080", "", "", false, operator.Usage},
+		{"example.com:65536", "", "", false, operator.Usage},
+		{"https://example.com/", "", "", false, operator.Usage},
+		{"::1", "", "", false, operator.Usage},
+		{"", "", "", false, operator.Usage},
 	} {
 		got, err := decide.ParseNetTarget(c.in)
-		is(t, c.in, err, c.code, "")
+		is(t, c.in, err, c.kind, "")
 		if err == nil && (got.Host != c.host || got.Port != c.port || got.Any != c.any) {
 			t.Errorf("%s is %+v", c.in, got)
 		}
@@ -76,7 +76,7 @@ func TestParseToolCall(t *testing.T) {
 	}
 	for _, in := range []string{"", "Bash(x", "(x)", "Task(x)", `{"tool":"X"}`, `{"Tool":"X","input":{}}`, `{"tool":7,"input":{}}`, "{"} {
 		_, err := decide.ParseToolCall(in, "/work")
-		is(t, in, err, operator.CodeUsage, "")
+		is(t, in, err, operator.Usage, "")
 	}
 }
 
@@ -107,7 +107,7 @@ func TestGroups(t *testing.T) {
 func TestErrorsSayWhatIsNear(t *testing.T) {
 	_, err := decide.ParseNetTarget("*.com")
 	var e *operator.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Msg, "public suffix") || e.Hint == "" {
+	if !errors.As(err, &e) || !strings.Contains(e.Msg, "public suffix") || e.Advice == "" {
 		t.Errorf("%v", err)
 	}
 }

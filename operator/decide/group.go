@@ -139,16 +139,16 @@ func (o Operator) DecideGroup(ctx context.Context, name waggle.TeamName, id stri
 		return nil, err
 	}
 	if !IsGroup(id) {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: with.Via, Msg: fmt.Sprintf("%s is no group's id: a pattern would also answer what you were not shown", operator.Visible(id)),
-			Hint: "waggle pending, or waggle show PATTERN, prints the requests and the id of their group"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: fmt.Sprintf("%s is no group's id: a pattern would also answer what you were not shown", operator.Visible(id)),
+			Next: operator.NextFindGroup.With()}
 	}
 	g, err := findGroup(o.PendingIn(s, false), id)
 	if err != nil {
 		return nil, err
 	}
 	if !g.Batch {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: with.Via, Msg: id + ": requests of high risk, plans and hosts are never decided by a group",
-			Hint: "look at each and answer it by its id: waggle show " + g.IDs[0] + ", then waggle " + with.Via + " " + g.IDs[0], Near: g.IDs}
+		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans and hosts are never decided by a group",
+			Next: operator.Next{Step: operator.NextDecideEach, ID: g.IDs[0], Text: with.Via}, Near: g.IDs}
 	}
 	answers := make([]Answer, len(g.Questions))
 	for i, q := range g.Questions {
@@ -190,13 +190,13 @@ func findGroup(qs []Question, word string) (*Group, error) {
 	case len(hits) == 1:
 		return &hits[0], nil
 	case len(hits) > 1:
-		e := &operator.Error{Code: operator.CodeUsage, Op: "group", Msg: fmt.Sprintf("%s names %d groups", operator.Visible(word), len(hits)), Hint: "say which by a request of it: waggle show --group ID"}
+		e := &operator.Error{Kind: operator.Usage, Op: "group", Msg: fmt.Sprintf("%s names %d groups", operator.Visible(word), len(hits)), Next: operator.NextSayGroup.With()}
 		for _, g := range hits {
 			e.Near = append(e.Near, g.IDs[0])
 		}
 		return nil, e
 	case IsGroup(word):
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "group", Msg: "no group " + operator.Visible(word) + ": what it named was answered, or is not what was shown any more", Hint: "look again: waggle pending"}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "group", Msg: "no group " + operator.Visible(word) + ": what it named was answered, or is not what was shown any more", Next: operator.NextPendingAgain.With()}
 	}
-	return nil, &operator.Error{Code: operator.CodeNotFound, Op: "group", Msg: "nothing that waits is named or matched by " + operator.Visible(word), Hint: "waggle pending shows what waits"}
+	return nil, &operator.Error{Kind: operator.NotFound, Op: "group", Msg: "nothing that waits is named or matched by " + operator.Visible(word), Next: operator.NextPending.With()}
 }

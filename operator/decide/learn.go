@@ -29,7 +29,7 @@ const LessonTime = 24 * time.Hour
 // decided.
 func (l Lesson) fits(lead *control.Leader, top *control.Ceiling, a Answer) error {
 	if !a.Allow {
-		return &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: "a rule is learned from an allow", Hint: "waggle policy add --deny RULE denies for good"}
+		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "a rule is learned from an allow", Next: operator.NextDenyRule.With()}
 	}
 	if over := top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{l.Rule}}); len(over) > 0 {
 		return &control.CeilingError{Ceiling: top, Over: over}
@@ -39,7 +39,7 @@ func (l Lesson) fits(lead *control.Leader, top *control.Ceiling, a Answer) error
 		return nil // the decision says so
 	}
 	if req.Gate() != policy.GateTool {
-		return &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: "rules are for tool calls", Hint: "waggle net allow HOST:PORT --until TIME --for NAME opens a host for a time"}
+		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "rules are for tool calls", Next: operator.NextNetOpen.With()}
 	}
 	c := callOf(req)
 	if a.UpdatedInput != "" {
@@ -48,12 +48,12 @@ func (l Lesson) fits(lead *control.Leader, top *control.Ceiling, a Answer) error
 	if l.Rule.Covers(c) {
 		return nil
 	}
-	e := &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: fmt.Sprintf("rule %s does not cover what %s asks", l.Rule, req.ID)}
+	e := &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: fmt.Sprintf("rule %s does not cover what %s asks", l.Rule, req.ID)}
 	for _, r := range policy.Suggest(c) {
 		e.Near = append(e.Near, r.String())
 	}
 	if len(e.Near) > 0 {
-		e.Hint = "narrowest first: " + strings.Join(e.Near, ", ")
+		e.Advice = "narrowest first: " + strings.Join(e.Near, ", ")
 	}
 	return e
 }

@@ -96,7 +96,7 @@ type NetTarget struct {
 // *.co.uk, *.github.io) is refused: it would be everybody's.
 func ParseNetTarget(s string) (NetTarget, error) {
 	bad := func(format string, args ...any) error {
-		return &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...), Hint: "write db.internal:5432, example.com:443 or *.example.com:443"}
+		return &operator.Error{Kind: operator.Usage, Op: "net", Msg: fmt.Sprintf("%q: ", s) + fmt.Sprintf(format, args...), Advice: "write db.internal:5432, example.com:443 or *.example.com:443"}
 	}
 	host, port := s, ""
 	if h, p, ok := strings.Cut(s, ":"); ok {
@@ -122,8 +122,8 @@ func ParseNetTarget(s string) (NetTarget, error) {
 	}
 	if base, ok := strings.CutPrefix(t.Host, "*."); ok {
 		if suffix, _ := publicsuffix.PublicSuffix(base); suffix == base || strings.Trim(suffix, "0123456789.") == "" {
-			return NetTarget{}, &operator.Error{Code: operator.CodeRefused, Op: "net", Msg: fmt.Sprintf("%s is a public suffix: *.%s would be everybody's hosts", base, base),
-				Hint: "name the hosts, or a domain that is one owner's: *.example." + suffix}
+			return NetTarget{}, &operator.Error{Kind: operator.Refused, Op: "net", Msg: fmt.Sprintf("%s is a public suffix: *.%s would be everybody's hosts", base, base),
+				Advice: "name the hosts, or a domain that is one owner's: *.example." + suffix}
 		}
 	}
 	return t, nil
@@ -176,8 +176,8 @@ type NetDecided struct {
 // allowed for that very host and port.
 func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnswer) (*NetDecided, error) {
 	if a.Allow && a.Target.Wild() && !a.Wildcard {
-		return nil, &operator.Error{Code: operator.CodeQuestion, Op: "net allow", Msg: a.Target.String() + " is every host below " + a.Target.Host[2:] + ", also those that do not exist yet",
-			Hint: "if that is meant, say --wildcard"}
+		return nil, &operator.Error{Kind: operator.Question, Op: "net allow", Msg: a.Target.String() + " is every host below " + a.Target.Host[2:] + ", also those that do not exist yet",
+			Next: operator.NextWildcard.With()}
 	}
 	s, err := o.Mine(ctx, name, "a decision")
 	if err != nil {
@@ -198,7 +198,7 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	}
 	revokes := !a.Allow && allows(s, grants)
 	if len(answers) == 0 && !a.standing() && !revokes {
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "net", Msg: "nobody asks for " + a.name() + " now", Hint: "waggle net pending; --until TIME --for NAME answers ahead"}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "net", Msg: "nobody asks for " + a.name() + " now", Next: operator.NextNetPending.With()}
 	}
 	if a.standing() || revokes {
 		// First what stands: who is answered may ask again at once.
@@ -253,7 +253,7 @@ func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 		case err != nil:
 			return nil, err
 		case r.Gate() != policy.GateNetwork:
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: string(r.ID) + " does not ask for a host", Hint: "waggle show " + string(r.ID)}
+			return nil, &operator.Error{Kind: operator.Usage, Op: "net", Msg: string(r.ID) + " does not ask for a host", Next: operator.Next{Step: operator.NextShow, ID: string(r.ID)}}
 		case a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)):
 			return nil, &control.DigestError{ID: r.ID, Want: control.Digest(a.Digest), Have: r.Digest}
 		case r.Decided != nil && (r.Decided.Decision == control.DecisionAllow) != a.Allow:
@@ -295,7 +295,7 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]control.
 			g.Port = ""
 		}
 		if _, err := policy.ParseHost(g.Host); err != nil && a.standing() {
-			return nil, &operator.Error{Code: operator.CodeRefused, Op: "net", Msg: fmt.Sprintf("%s is no plain host name: it is answered one request at a time", operator.Visible(g.Host)), Err: err}
+			return nil, &operator.Error{Kind: operator.Refused, Op: "net", Msg: fmt.Sprintf("%s is no plain host name: it is answered one request at a time", operator.Visible(g.Host)), Err: err}
 		}
 		if a.Member == everyone {
 			g.Instance = ""
@@ -314,8 +314,8 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]control.
 	case !a.standing() || len(gs) > 0 && !ahead:
 		return gs, nil
 	case !ahead:
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "net", Msg: "nobody asks for " + a.name() + " now",
-			Hint: "to answer ahead say the port and for whom: waggle net allow " + a.Target.Host + ":443 --for NAME --until TIME"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "net", Msg: "nobody asks for " + a.name() + " now",
+			Next: operator.Next{Step: operator.NextNetAhead, Text: a.Target.Host}}
 	}
 	g := control.HostGrant{Host: a.Target.Host, Port: a.Target.Port}
 	if a.Member != everyone {

@@ -83,7 +83,7 @@ func TestNetOnce(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	_, err = o.DecideNet(t.Context(), "api", decide.NetAnswer{ID: string(rs[1].ID), Allow: true})
-	is(t, "the opposite", err, operator.CodeRefused, "")
+	is(t, "the opposite", err, operator.Refused, "")
 }
 
 // An answer that stands is a part of the policy until it is taken back by a denial.
@@ -155,17 +155,17 @@ func TestNetRefuses(t *testing.T) {
 	call, host := rs[0], rs[1]
 	for what, c := range map[string]struct {
 		a    decide.NetAnswer
-		code int
+		code operator.Kind
 		says string
 	}{
-		"many hosts that nobody confirmed": {decide.NetAnswer{Target: target(t, "*.x.org"), Allow: true}, operator.CodeQuestion, "every host below x.org"},
-		"what nobody asks for":             {decide.NetAnswer{Target: target(t, "y.org"), Allow: true}, operator.CodeNotFound, "nobody asks for y.org"},
-		"ahead, for nobody":                {decide.NetAnswer{Target: target(t, "y.org:443"), Allow: true, Session: true}, operator.CodeUsage, "nobody asks for y.org:443"},
-		"ahead, without a port":            {decide.NetAnswer{Target: target(t, "y.org"), Member: "ann", Allow: true, Session: true}, operator.CodeUsage, "nobody asks for y.org"},
-		"for somebody else":                {decide.NetAnswer{Target: target(t, "x.org:443"), Member: "eve", Allow: true}, operator.CodeNotFound, "eve"},
-		"a call":                           {decide.NetAnswer{ID: call.Handle, Allow: true}, operator.CodeUsage, "does not ask for a host"},
-		"an id that nobody has":            {decide.NetAnswer{ID: "zzz", Allow: true}, operator.CodeNotFound, "zzz"},
-		"a short digest":                   {decide.NetAnswer{ID: host.Handle, Digest: string(host.Digest)[:8], Allow: true}, operator.CodeRefused, "digest"},
+		"many hosts that nobody confirmed": {decide.NetAnswer{Target: target(t, "*.x.org"), Allow: true}, operator.Question, "every host below x.org"},
+		"what nobody asks for":             {decide.NetAnswer{Target: target(t, "y.org"), Allow: true}, operator.NotFound, "nobody asks for y.org"},
+		"ahead, for nobody":                {decide.NetAnswer{Target: target(t, "y.org:443"), Allow: true, Session: true}, operator.Usage, "nobody asks for y.org:443"},
+		"ahead, without a port":            {decide.NetAnswer{Target: target(t, "y.org"), Member: "ann", Allow: true, Session: true}, operator.Usage, "nobody asks for y.org"},
+		"for somebody else":                {decide.NetAnswer{Target: target(t, "x.org:443"), Member: "eve", Allow: true}, operator.NotFound, "eve"},
+		"a call":                           {decide.NetAnswer{ID: call.Handle, Allow: true}, operator.Usage, "does not ask for a host"},
+		"an id that nobody has":            {decide.NetAnswer{ID: "zzz", Allow: true}, operator.NotFound, "zzz"},
+		"a short digest":                   {decide.NetAnswer{ID: host.Handle, Digest: string(host.Digest)[:8], Allow: true}, operator.Refused, "digest"},
 	} {
 		_, err := o.DecideNet(t.Context(), "api", c.a)
 		is(t, what, err, c.code, c.says)

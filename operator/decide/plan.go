@@ -125,10 +125,10 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 		case err != nil:
 			return nil, err
 		case r.Gate() != policy.GatePlan:
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: "plan", Msg: string(r.ID) + " is not a plan", Hint: "waggle show " + string(r.ID)}
+			return nil, &operator.Error{Kind: operator.Usage, Op: "plan", Msg: string(r.ID) + " is not a plan", Next: operator.Next{Step: operator.NextShow, ID: string(r.ID)}}
 		case rev != 0 && revision(l, r) != rev:
-			return nil, &operator.Error{Code: operator.CodeRefused, Op: "plan", Msg: fmt.Sprintf("%s is revision %d, not %d", r.ID, revision(l, r), rev),
-				Hint: "waggle plan list --all shows the revisions"}
+			return nil, &operator.Error{Kind: operator.Refused, Op: "plan", Msg: fmt.Sprintf("%s is revision %d, not %d", r.ID, revision(l, r), rev),
+				Next: operator.NextPlanRevisions.With()}
 		}
 		return r, nil
 	}
@@ -139,7 +139,7 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 		}
 	}
 	if newest == nil {
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "plan", Msg: of + " has proposed no plan"}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "plan", Msg: of + " has proposed no plan"}
 	}
 	revs := revisions(l, newest)
 	switch {
@@ -153,7 +153,7 @@ func findPlan(l *control.Leader, of string, rev int) (*control.Request, error) {
 		}
 		near = append(near, strconv.Itoa(revision(l, r)))
 	}
-	return nil, &operator.Error{Code: operator.CodeNotFound, Op: "plan", Msg: fmt.Sprintf("%s has no revision %d", of, rev), Near: near}
+	return nil, &operator.Error{Kind: operator.NotFound, Op: "plan", Msg: fmt.Sprintf("%s has no revision %d", of, rev), Near: near}
 }
 
 // revisions are the plans of one member for one piece of work, in order.

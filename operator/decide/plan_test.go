@@ -51,17 +51,17 @@ func TestPlans(t *testing.T) {
 	for _, c := range []struct {
 		of   string
 		rev  int
-		code int
+		code operator.Kind
 		says string
 		id   string
 	}{
 		{"ann", 1, 0, "", first.ID},
 		{first.ID, 1, 0, "", first.ID},
-		{first.ID, 2, operator.CodeRefused, "is revision 1, not 2", ""},
-		{"ann", 3, operator.CodeNotFound, "no revision 3", ""},
-		{"bob", 0, operator.CodeNotFound, "proposed no plan", ""},
-		{"zzz", 0, operator.CodeNotFound, "zzz", ""},
-		{call(t, rig), 0, operator.CodeUsage, "is not a plan", ""},
+		{first.ID, 2, operator.Refused, "is revision 1, not 2", ""},
+		{"ann", 3, operator.NotFound, "no revision 3", ""},
+		{"bob", 0, operator.NotFound, "proposed no plan", ""},
+		{"zzz", 0, operator.NotFound, "zzz", ""},
+		{call(t, rig), 0, operator.Usage, "is not a plan", ""},
 	} {
 		q, err := o.Plan(t.Context(), "api", c.of, c.rev)
 		if c.code == 0 {
@@ -104,11 +104,11 @@ func TestEscalatePlan(t *testing.T) {
 			t.Errorf("%s: %+v, %v", decider, q, err)
 		}
 		_, err = o.EscalatePlan(t.Context(), "api", "bob", 0, "")
-		is(t, "nobody's plan", err, operator.CodeNotFound, "bob")
+		is(t, "nobody's plan", err, operator.NotFound, "bob")
 		if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true, Via: "approve"}}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = o.EscalatePlan(t.Context(), "api", string(req.ID), 0, "late")
-		is(t, "a plan that was answered", err, operator.CodeRefused, "")
+		is(t, "a plan that was answered", err, operator.Refused, "")
 	}
 }

@@ -109,8 +109,8 @@ func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy
 			p.Policy.Allow = slices.DeleteFunc(slices.Clone(p.Policy.Allow), same)
 		}
 		if len(p.Policy.Allow)+len(p.Policy.Deny)+len(p.Rules) == before {
-			return &operator.Error{Code: operator.CodeNotFound, Op: "policy rm", Msg: "the policy has no such rule: " + effectOf(deny) + " " + r.String(),
-				Hint: "waggle policy list", Near: ruleNames(p)}
+			return &operator.Error{Kind: operator.NotFound, Op: "policy rm", Msg: "the policy has no such rule: " + effectOf(deny) + " " + r.String(),
+				Next: operator.NextListRules.With(), Near: ruleNames(p)}
 		}
 		return nil
 	})

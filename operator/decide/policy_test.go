@@ -50,7 +50,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	_, err = o.AddRule(t.Context(), "api", rm, true, decide.RuleScope{Member: "nobody"})
-	is(t, "a rule for nobody", err, operator.CodeNotFound, "nobody")
+	is(t, "a rule for nobody", err, operator.NotFound, "nobody")
 
 	v, err := o.Policy(t.Context(), "api", "")
 	if err != nil || v.Mode != "default" || v.Team != "api" || v.Version <= first.Version || v.Ceiling != nil || v.Decide["tool"] != "operator" {
@@ -65,13 +65,13 @@ func TestRules(t *testing.T) {
 		t.Errorf("of bob: %+v, %v", v, err)
 	}
 	_, err = o.Policy(t.Context(), "api", "nobody")
-	is(t, "the policy of nobody", err, operator.CodeNotFound, "nobody")
+	is(t, "the policy of nobody", err, operator.NotFound, "nobody")
 
 	if c, err := o.RemoveRule(t.Context(), "api", rm, true, "ann"); err != nil || !c.Changed || len(c.Keep) != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	_, err = o.RemoveRule(t.Context(), "api", ls, true, "")
-	is(t, "a rule of the other effect", err, operator.CodeNotFound, "deny Bash(ls:*)")
+	is(t, "a rule of the other effect", err, operator.NotFound, "deny Bash(ls:*)")
 	if c, err := o.RemoveRule(t.Context(), "api", ls, false, ""); err != nil || !c.Changed {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -124,7 +124,7 @@ func TestSetMode(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	_, err = o.SetMode(t.Context(), "api", "nobody", policy.ModePlan)
-	is(t, "the mode of nobody", err, operator.CodeNotFound, "nobody")
+	is(t, "the mode of nobody", err, operator.NotFound, "nobody")
 	if got := decide.ModeName(""); got != policy.ModeDefault {
 		t.Errorf("no mode is %q", got)
 	}
@@ -159,7 +159,7 @@ func TestNews(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	_, err = decide.Member(s, "anna")
-	is(t, "somebody else", err, operator.CodeNotFound, "anna")
+	is(t, "somebody else", err, operator.NotFound, "anna")
 }
 
 // The user's ceiling is put on record with the next change, and cuts what goes beyond.
@@ -188,7 +188,7 @@ func TestCeiling(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	_, err = o.SetMode(t.Context(), "api", "*", policy.ModeAcceptEdits)
-	is(t, "a wider mode", err, operator.CodeRefused, "")
+	is(t, "a wider mode", err, operator.Refused, "")
 	recorded := rig.State().Lead.Policy.Ceiling
 	o.Ceiling = nil
 	if got := o.CeilingOf(recorded); got != recorded {
@@ -231,10 +231,10 @@ func TestTestPolicy(t *testing.T) {
 	}
 	for call, says := range map[string]string{"net a b": "", "Bash(": "is not a call"} {
 		_, err := o.TestPolicy(t.Context(), "api", "", call, "/")
-		is(t, call, err, operator.CodeUsage, says)
+		is(t, call, err, operator.Usage, says)
 	}
 	_, err := o.TestPolicy(t.Context(), "api", "nobody", "Bash(ls)", "")
-	is(t, "of nobody", err, operator.CodeNotFound, "nobody")
+	is(t, "of nobody", err, operator.NotFound, "nobody")
 	if n := len(rig.State().Lead.Requests); n != 0 {
 		t.Errorf("%d requests are on record", n)
 	}
@@ -278,9 +278,9 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	_, err := o.Explain(t.Context(), "api", "perm-")
-	is(t, "the beginning of two", err, operator.CodeUsage, "begins several calls")
+	is(t, "the beginning of two", err, operator.Usage, "begins several calls")
 	_, err = o.Explain(t.Context(), "api", "zzz")
-	is(t, "nobody's call", err, operator.CodeNotFound, "zzz")
+	is(t, "nobody's call", err, operator.NotFound, "zzz")
 }
 
 // From what was approved twice a rule is proposed, unless it would allow what was denied,
@@ -336,12 +336,12 @@ func TestLearn(t *testing.T) {
 		"another input": {decide.Answer{ID: call.Handle, Allow: true, UpdatedInput: `{"command":"rm x"}`, Lesson: lesson}, "does not cover"},
 	} {
 		_, err := o.Decide(t.Context(), "api", []decide.Answer{c.a})
-		is(t, what, err, operator.CodeUsage, c.says)
+		is(t, what, err, operator.Usage, c.says)
 	}
 	bounded := o
 	bounded.Ceiling = &control.Ceiling{File: "/c", Allow: []policy.Rule{rule(t, "Bash(ls:*)")}}
 	_, err := bounded.Decide(t.Context(), "api", []decide.Answer{{ID: call.Handle, Allow: true, Lesson: lesson}})
-	is(t, "beyond the ceiling", err, operator.CodeRefused, "")
+	is(t, "beyond the ceiling", err, operator.Refused, "")
 	rig.Pending(2)
 
 	ds, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: call.Handle, Allow: true, Lesson: lesson}, {ID: host.Handle}, {ID: "zzz", Allow: true, Lesson: lesson}})

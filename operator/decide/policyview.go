@@ -159,7 +159,7 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 	if host, ok := strings.CutPrefix(call, "net "); ok {
 		host, port, err := policy.ReadHost(strings.TrimSpace(host), idna.Lookup.ToASCII) // as the gate reads it
 		if err != nil {
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: "policy", Err: err}
+			return nil, &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 		}
 		return testHost(s, as, own, p.Mode, control.Ask{Host: host, Port: port}.Hostport(), now), nil
 	}
@@ -213,8 +213,8 @@ func ParseToolCall(s, cwd string) (policy.Call, error) {
 	c := policy.Call{Cwd: cwd}
 	s = strings.TrimSpace(s)
 	bad := func(format string, args ...any) error {
-		return &operator.Error{Code: operator.CodeUsage, Op: "policy test", Msg: fmt.Sprintf(format, args...),
-			Hint: `write 'Bash(go test ./...)', 'Read(docs/a.md)', 'net example.com:443', or '{"tool":"Bash","input":{"command":"ls"}}'`}
+		return &operator.Error{Kind: operator.Usage, Op: "policy test", Msg: fmt.Sprintf(format, args...),
+			Advice: `write 'Bash(go test ./...)', 'Read(docs/a.md)', 'net example.com:443', or '{"tool":"Bash","input":{"command":"ls"}}'`}
 	}
 	if strings.HasPrefix(s, "{") {
 		var in map[string]json.RawMessage

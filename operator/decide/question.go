@@ -196,7 +196,7 @@ func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input s
 		return nil, err
 	}
 	if r.Gate() != policy.GateTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
 	}
 	other := *r
 	other.Ask = r.Ask.With(input)

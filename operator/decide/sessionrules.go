@@ -52,7 +52,7 @@ func (o Operator) AddSessionRule(ctx context.Context, rule policy.Rule, deny boo
 func (o Operator) RemoveSessionRule(ctx context.Context, rule policy.Rule, deny bool) (*SessionRules, error) {
 	out, err := o.editSessionRules(ctx, "policy sessions", func(r *session.Rules) bool { return r.Remove(rule, deny) })
 	if err == nil && !out.Changed {
-		e := &operator.Error{Code: operator.CodeNotFound, Op: "policy", Msg: "sessions have no rule " + rule.String()}
+		e := &operator.Error{Kind: operator.NotFound, Op: "policy", Msg: "sessions have no rule " + rule.String()}
 		for _, r := range out.Rules {
 			e.Near = append(e.Near, r.Rule)
 		}

@@ -184,7 +184,7 @@ func (o Operator) findSession(what string) (*session.Found, error) {
 		for _, f := range found {
 			near = append(near, string(f.Request.ID))
 		}
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "find", Msg: what + " names several requests", Near: near}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "find", Msg: what + " names several requests", Near: near}
 	}
 	return nil, err
 }
@@ -308,7 +308,7 @@ func (o Operator) SessionChanged(what, input string) (*Question, error) {
 		return nil, err
 	}
 	if f.Request.Form != session.FormTool || input == "" || input[0] != '{' || !json.Valid([]byte(input)) {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "a changed input must be a JSON object and goes with allowing a tool call"}
 	}
 	r := f.Request
 	r.Digest, r.Ask.Input = session.ChangedDigest(r, input), input
@@ -329,14 +329,14 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	r := f.Request
 	v := session.Answer{Key: r.Key, Digest: r.Digest, Allow: a.Allow, By: policy.RoleOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
 	if a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)) {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Hint: "look again: waggle show " + r.Handle}
+		return nil, &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: "the digest is not that of what " + r.Handle + " asks", Next: operator.Next{Step: operator.NextShowAgain, ID: r.Handle}}
 	}
 	if words != nil {
 		if r.Form != session.FormQuestion {
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: a.Via, Msg: r.Handle + " asks for permission, not for words", Hint: "waggle show " + r.Handle + ", then approve or deny it"}
+			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: r.Handle + " asks for permission, not for words", Next: operator.Next{Step: operator.NextShowThenDecide, ID: r.Handle}}
 		}
 		if v.Answers, err = session.Replies(json.RawMessage(r.Ask.Input), words); err != nil {
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: a.Via, Err: err, Hint: "waggle show " + r.Handle + " lists the options"}
+			return nil, &operator.Error{Kind: operator.Usage, Op: a.Via, Err: err, Next: operator.Next{Step: operator.NextShowOptions, ID: r.Handle}}
 		}
 	}
 	out, err := f.Session.Decide(ctx, o.Writer(), v, session.Looking(o.Ancestors))
@@ -348,7 +348,7 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	var no *session.RefusedError
 	switch {
 	case errors.As(err, &no):
-		d.err = &operator.Error{Code: operator.CodeRefused, Op: a.Via, Msg: err.Error()}
+		d.err = &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: err.Error()}
 		d.Error = err.Error()
 		return d, nil
 	case err != nil:
@@ -371,8 +371,8 @@ func (o Operator) DecideSessionGroup(ctx context.Context, id string, with Answer
 		return nil, err
 	}
 	if !g.Batch {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: with.Via, Msg: id + ": requests of high risk, plans and questions are never decided by a group",
-			Hint: "look at each and answer it by its handle: waggle show " + g.Questions[0].Handle, Near: g.IDs}
+		return nil, &operator.Error{Kind: operator.Refused, Op: with.Via, Msg: id + ": requests of high risk, plans and questions are never decided by a group",
+			Next: operator.Next{Step: operator.NextAnswerEach, ID: g.Questions[0].Handle}, Near: g.IDs}
 	}
 	out := []Decided{}
 	for _, q := range g.Questions {
@@ -398,7 +398,7 @@ func (o Operator) sessionGroup(word string) (*Group, error) {
 	g, gerr := findGroup(qs, word)
 	var e *operator.Error
 	switch {
-	case errors.As(gerr, &e) && e.Code == operator.CodeNotFound:
+	case errors.As(gerr, &e) && e.Kind == operator.NotFound:
 		return nil, nil // what could not be read is said by pending
 	case gerr != nil:
 		return nil, gerr
@@ -451,7 +451,7 @@ func (o Operator) GuardSessions(ctx context.Context, what string) error {
 	if r, in := session.Inside(above, session.RegisteredIn(o.ClaudeDir)); in {
 		why := fmt.Sprintf("%s was called from inside session %s", what, r.Session)
 		rerr := o.sessionStore().Refuse(ctx, o.Writer(), r.Session, why, o.PID)
-		return errors.Join(&operator.Error{Code: operator.CodeRefused, Op: what, Msg: why + ": only the operator may do that", Hint: "run it from your own terminal"}, rerr)
+		return errors.Join(&operator.Error{Kind: operator.Refused, Op: what, Msg: why + ": only the operator may do that", Advice: "run it from your own terminal"}, rerr)
 	}
 	names, err := o.Root.Names()
 	if err != nil {

@@ -78,11 +78,13 @@ func (g *digester) takeAbroad(r operator.LogRecord) error {
 			}
 		})
 	case control.RecJoined:
-		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "registered here", "") })
+		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "registered here", operator.Next{}) })
 	case control.RecProcess:
-		return read(r, func(b control.Process) { g.member(b.Instance, at, "started", "as a guest", "") })
+		return read(r, func(b control.Process) { g.member(b.Instance, at, "started", "as a guest", operator.Next{}) })
 	case control.RecLeft:
-		return read(r, func(b control.Left) { g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), "") })
+		return read(r, func(b control.Left) {
+			g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), operator.Next{})
+		})
 	}
 	return nil
 }

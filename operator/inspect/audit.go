@@ -139,7 +139,7 @@ func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, e
 	case len(exact) == 0:
 		return nil, errors.Join(&team.NotFoundError{What: "call", Name: id}, r.Broken, broken)
 	case len(exact) > 1:
-		e := &operator.Error{Code: operator.CodeUsage, Op: "audit show", Msg: id + " begins several calls"}
+		e := &operator.Error{Kind: operator.Usage, Op: "audit show", Msg: id + " begins several calls"}
 		for _, x := range exact[:min(len(exact), 5)] {
 			e.Near = append(e.Near, x.ID+" of "+x.Member)
 		}

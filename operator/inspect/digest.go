@@ -36,36 +36,39 @@ type Digest struct {
 
 // DigestResult is the end of a turn of a task.
 type DigestResult struct {
-	At      string `json:"at"`
-	Member  string `json:"member"`
-	Task    string `json:"task"`
-	Subject string `json:"subject"`
-	Outcome string `json:"outcome"` // completed, failed
-	Note    string `json:"note"`    // its result, or why it failed
-	Next    string `json:"next"`
+	At      string        `json:"at"`
+	Member  string        `json:"member"`
+	Task    string        `json:"task"`
+	Subject string        `json:"subject"`
+	Outcome string        `json:"outcome"` // completed, failed
+	Note    string        `json:"note"`    // its result, or why it failed
+	Next    string        `json:"next"`    // Do, as the face that shows it spells it
+	Do      operator.Next `json:"-"`       // what to do next
 }
 
 // DigestMember is something that happened to a member, or how it is.
 type DigestMember struct {
-	At     string `json:"at"`
-	Member string `json:"member"`
-	What   string `json:"what"` // joined, died, restarted, left; of trouble: its state
-	Detail string `json:"detail"`
-	Next   string `json:"next"`
+	At     string        `json:"at"`
+	Member string        `json:"member"`
+	What   string        `json:"what"` // joined, died, restarted, left; of trouble: its state
+	Detail string        `json:"detail"`
+	Next   string        `json:"next"` // Do, as the face that shows it spells it
+	Do     operator.Next `json:"-"`    // what to do next
 }
 
 // DigestDecision is an answer that a rule, the lead's agent or the deadline gave.
 type DigestDecision struct {
-	At       string `json:"at"`
-	ID       string `json:"id"`
-	Member   string `json:"member"`
-	Asks     string `json:"asks"`
-	Decision string `json:"decision"`
-	By       string `json:"by"`  // rules, leader, system
-	Via      string `json:"via"` // expiry, …
-	Rule     string `json:"rule"`
-	Reason   string `json:"reason"`
-	Next     string `json:"next"`
+	At       string        `json:"at"`
+	ID       string        `json:"id"`
+	Member   string        `json:"member"`
+	Asks     string        `json:"asks"`
+	Decision string        `json:"decision"`
+	By       string        `json:"by"`  // rules, leader, system
+	Via      string        `json:"via"` // expiry, …
+	Rule     string        `json:"rule"`
+	Reason   string        `json:"reason"`
+	Next     string        `json:"next"` // Do, as the face that shows it spells it
+	Do       operator.Next `json:"-"`    // what to do next
 }
 
 // DigestCalls counts the calls that rules decided without a question.
@@ -84,13 +87,14 @@ type DigestMessage struct {
 
 // DigestWaiting is a question that is open.
 type DigestWaiting struct {
-	ID     string `json:"id"`
-	Member string `json:"member"`
-	Asks   string `json:"asks"`
-	Risk   string `json:"risk"`
-	AgeS   int64  `json:"age_s"`
-	Asker  string `json:"asker"` // its process is dead; "" when it lives
-	Next   string `json:"next"`
+	ID     string        `json:"id"`
+	Member string        `json:"member"`
+	Asks   string        `json:"asks"`
+	Risk   string        `json:"risk"`
+	AgeS   int64         `json:"age_s"`
+	Asker  string        `json:"asker"` // its process is dead; "" when it lives
+	Next   string        `json:"next"`  // Do, as the face that shows it spells it
+	Do     operator.Next `json:"-"`     // what to do next
 }
 
 // Digest tells what happened in a team since a time; the zero time: since the operator
@@ -98,13 +102,13 @@ type DigestWaiting struct {
 // that has ended (see Past), and changes nothing: words stay unread.
 func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Digest, error) {
 	s, live, err := o.present(ctx, of)
-	if s == nil && (err == nil || operator.Code(err) == operator.CodeNotFound) {
+	if s == nil && (err == nil || operator.KindOf(err) == operator.NotFound) {
 		r, aerr := o.OpenAny(ctx, of)
 		switch {
 		case aerr == nil && r.Abroad:
 			return o.digestAbroad(ctx, r, since)
 		case err == nil:
-			err = &operator.Error{Code: operator.CodeNotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Hint: "waggle status shows how it is now"}
+			err = &operator.Error{Kind: operator.NotFound, Op: "digest", Msg: "another program leads that team, and waggle has no record of what happened", Next: operator.NextStatusNow.With()}
 		}
 	}
 	if err != nil {
@@ -202,17 +206,19 @@ func (g *digester) take(r operator.LogRecord) error {
 	case control.RecDecided:
 		return read(r, func(b control.Decided) { g.decided(b, at) })
 	case control.RecJoined:
-		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "agent "+b.Agent, "") })
+		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "agent "+b.Agent, operator.Next{}) })
 	case control.RecProcess:
 		return read(r, func(b control.Process) {
 			if b.Epoch > 1 {
-				g.member(b.Instance, at, "restarted", fmt.Sprintf("start %d, process %d", b.Epoch, b.ID.PID), "")
+				g.member(b.Instance, at, "restarted", fmt.Sprintf("start %d, process %d", b.Epoch, b.ID.PID), operator.Next{})
 			}
 		})
 	case control.RecDied:
 		return read(r, func(b control.Died) { g.died(b, at) })
 	case control.RecLeft:
-		return read(r, func(b control.Left) { g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), "") })
+		return read(r, func(b control.Left) {
+			g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), operator.Next{})
+		})
 	}
 	return nil
 }
@@ -233,15 +239,15 @@ func (g *digester) name(i control.Instance) string {
 	return string(i)
 }
 
-func (g *digester) member(i control.Instance, at, what, detail, next string) {
-	g.d.Members = append(g.d.Members, DigestMember{At: at, Member: g.name(i), What: what, Detail: detail, Next: next})
+func (g *digester) member(i control.Instance, at, what, detail string, do operator.Next) {
+	g.d.Members = append(g.d.Members, DigestMember{At: at, Member: g.name(i), What: what, Detail: detail, Do: do})
 }
 
 func (g *digester) died(b control.Died, at string) {
-	detail, next := b.Detail, ""
+	detail, do := b.Detail, operator.Next{}
 	switch {
 	case b.GaveUp:
-		detail, next = detail+"; given up", "waggle why "+g.name(b.Instance)
+		detail, do = detail+"; given up", operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(g.name(b.Instance))}
 	case b.Again != nil:
 		detail += "; to be started again"
 	}
@@ -250,11 +256,11 @@ func (g *digester) died(b control.Died, at string) {
 	}
 	e := end{b.Instance, b.Epoch, b.Attempt}
 	if i, told := g.ends[e]; told {
-		g.d.Members[i].Detail, g.d.Members[i].Next = detail, next
+		g.d.Members[i].Detail, g.d.Members[i].Do = detail, do
 		return
 	}
 	g.ends[e] = len(g.d.Members)
-	g.member(b.Instance, at, "died", detail, next)
+	g.member(b.Instance, at, "died", detail, do)
 }
 
 func (g *digester) seen(b control.Seen, at string) {
@@ -263,9 +269,9 @@ func (g *digester) seen(b control.Seen, at string) {
 	case b.Task == "":
 		return
 	case b.ChannelOf() == policy.ChannelFile && b.Kind == waggle.KindTaskCompleted:
-		r.Outcome, r.Next = "said to be done, by file", "waggle task done "+b.Task
+		r.Outcome, r.Do = "said to be done, by file", operator.Next{Step: operator.NextFinishTask, ID: b.Task}
 	case b.Kind == waggle.KindIdleNotification && b.Failed:
-		r.Outcome, r.Next = "failed", "waggle peek "+r.Member
+		r.Outcome, r.Do = "failed", operator.Next{Step: operator.NextPeek, Member: waggle.MemberName(r.Member)}
 	case b.Kind != waggle.KindTaskCompleted || b.Failed:
 		return
 	}
@@ -280,7 +286,7 @@ func (g *digester) decided(b control.Decided, at string) {
 		return
 	}
 	n := DigestDecision{At: at, ID: string(b.ID), Member: g.name(b.Instance), Decision: b.Decision, By: string(b.By), Via: b.Via, Rule: b.Rule, Reason: b.Reason,
-		Next: "waggle show " + string(b.ID)}
+		Do: operator.Next{Step: operator.NextShow, ID: string(b.ID)}}
 	if r, ok := g.s.Lead.Request(b.Key); ok {
 		n.Asks = said(b.Kind, r.Ask)
 	}
@@ -305,7 +311,7 @@ func (g *digester) call(r operator.LogRecord, at string) error {
 			ask = *b.Ask
 		}
 		g.d.Calls.Denied = append(g.d.Calls.Denied, DigestDecision{At: at, ID: string(b.ID), Member: r.Name, Asks: said(b.Kind, ask), Decision: b.Decision,
-			By: string(b.By), Via: control.ViaRules, Rule: b.Rule, Reason: b.Reason, Next: "waggle policy explain " + string(b.ID)})
+			By: string(b.By), Via: control.ViaRules, Rule: b.Rule, Reason: b.Reason, Do: operator.Next{Step: operator.NextExplain, ID: string(b.ID)}})
 	})
 }
 
@@ -329,7 +335,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 	for _, m := range st.Members {
 		switch m.State {
 		case StateDead, StateStalled, StateUnknown:
-			d.Trouble = append(d.Trouble, DigestMember{At: m.Since, Member: m.Name, What: string(m.State), Detail: m.Why, Next: "waggle why " + m.Name})
+			d.Trouble = append(d.Trouble, DigestMember{At: m.Since, Member: m.Name, What: string(m.State), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {
@@ -338,7 +344,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 			asks += " (expired)"
 		}
 		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: asks,
-			Risk: q.Risk, AgeS: q.AgeS, Asker: q.Asker, Next: "waggle show " + q.ID})
+			Risk: q.Risk, AgeS: q.AgeS, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.ID}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)
 	if err != nil {

@@ -267,7 +267,7 @@ func (k *Lookout) Take(found []Overlap, note func(operator.Note)) {
 		}
 	}
 	if n := fresh - overlapsNoted; n > 0 {
-		note(operator.Note{What: operator.NoteOverlap, Member: "several members", Text: fmt.Sprintf("%d more files, waggle status names them", n)})
+		note(operator.Note{What: operator.NoteOverlap, Member: "several members", Text: fmt.Sprintf("%d more files", n), Next: operator.NextStatusNames.With()})
 	}
 }
 

@@ -60,7 +60,7 @@ func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, er
 	}
 	out, at, cut, err := tail(dir, n)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "peek", Err: err}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "peek", Err: err}
 	}
 	p.dir, p.end = dir, at
 	p.AgeS, p.Lines, p.Shown = -1, []string{}, ShownLines

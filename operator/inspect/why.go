@@ -88,7 +88,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 // else the record of the one that was. Nil: another program leads it.
 func (o Operator) present(ctx context.Context, of string) (s *operator.State, live bool, err error) {
 	name, err := o.Pick(of)
-	if operator.Code(err) == operator.CodeNotFound {
+	if operator.KindOf(err) == operator.NotFound {
 		r, perr := o.OpenRecord(ctx, of)
 		if perr != nil {
 			return nil, false, err

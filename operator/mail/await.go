@@ -22,7 +22,7 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 	var name waggle.TeamName
 	for _, s := range sent {
 		if s.team == "" && s.err == nil {
-			return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "only a message to a member can be waited for: " + s.To + " is none"}
+			return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "only a message to a member can be waited for: " + s.To + " is none"}
 		}
 		name = s.team
 	}
@@ -99,7 +99,7 @@ func (v *survey) reached(sent []Sent, want Delivery) bool {
 		case !s.State.Over(), s.State == Delivered && v.alive(tr):
 			all = false
 		default:
-			s.fail(codeOf(last), fmt.Sprintf("%s: %s%s", s.To, s.State, operator.Suffix(last.Detail)))
+			s.fail(kindOf(last), fmt.Sprintf("%s: %s%s", s.To, s.State, operator.Suffix(last.Detail)))
 		}
 	}
 	return all
@@ -111,24 +111,24 @@ func (v *survey) alive(tr *trail) bool {
 	return ok && m.Left == nil
 }
 
-func (s *Sent) fail(code int, msg string) {
-	s.err = &operator.Error{Code: code, Op: "send", Msg: msg, Hint: "waggle msg show " + s.MsgID}
+func (s *Sent) fail(kind operator.Kind, msg string) {
+	s.err = &operator.Error{Kind: kind, Op: "send", Msg: msg, Next: operator.Next{Step: operator.NextShowMessage, ID: s.MsgID}}
 	s.Error = msg
 }
 
-func codeOf(s MessageState) int {
+func kindOf(s MessageState) operator.Kind {
 	switch s.State {
 	case Refused, Withdrawn, Superseded:
-		return operator.CodeRefused
+		return operator.Refused
 	case Expired:
-		return operator.CodeTimeout
+		return operator.Timeout
 	case DeadLetter, Delivered:
 		if s.time.IsZero() {
-			return operator.CodeFailed // it is gone from the mailbox, and no record tells of an end
+			return operator.Failed // it is gone from the mailbox, and no record tells of an end
 		}
-		return operator.CodeDied
+		return operator.Died
 	}
-	return operator.CodeFailed
+	return operator.Failed
 }
 
 // late marks the messages that did not come as far as was wanted.
@@ -136,13 +136,13 @@ func (v *survey) late(sent []Sent, want Delivery, timeout time.Duration) {
 	for i := range sent {
 		s := &sent[i]
 		if s.err == nil && s.State != want && s.State != Acknowledged {
-			s.fail(operator.CodeTimeout, fmt.Sprintf("%s: not %s within %s; it is %s%s", s.To, want, timeout, s.State, operator.Suffix(s.Detail)))
+			s.fail(operator.Timeout, fmt.Sprintf("%s: not %s within %s; it is %s%s", s.To, want, timeout, s.State, operator.Suffix(s.Detail)))
 		}
 	}
 }
 
-// Exit is the code of a send: 0 when every message came as far as was wanted, the
-// code of what failed when all failures have the same, else 1.
+// Exit is the failure of a send: nil when every message came as far as was wanted, the
+// first failure when all have the same kind, else one that is only Failed.
 func Exit(sent []Sent) error {
 	var first error
 	for _, s := range sent {
@@ -150,8 +150,8 @@ func Exit(sent []Sent) error {
 		case s.err == nil:
 		case first == nil:
 			first = s.err
-		case operator.Code(first) != operator.Code(s.err):
-			return &operator.Error{Code: operator.CodeFailed, Op: "send", Msg: "not everybody got it, for different reasons"}
+		case operator.KindOf(first) != operator.KindOf(s.err):
+			return &operator.Error{Kind: operator.Failed, Op: "send", Msg: "not everybody got it, for different reasons"}
 		}
 	}
 	return first

@@ -40,7 +40,7 @@ func (b Bridge) Take(ctx context.Context, ids ...string) error {
 	for i, s := range ids {
 		id, err := mailbox.ParseID(s)
 		if err != nil {
-			return &operator.Error{Code: operator.CodeUsage, Op: "take", Err: err}
+			return &operator.Error{Kind: operator.Usage, Op: "take", Err: err}
 		}
 		taken[i] = id
 	}
@@ -52,7 +52,7 @@ func (b Bridge) Take(ctx context.Context, ids ...string) error {
 func (o Operator) RegisterBridge(ctx context.Context, name waggle.TeamName, id string) (Bridge, error) {
 	bridge, err := waggle.ParseMember(id)
 	if err != nil {
-		return Bridge{}, &operator.Error{Code: operator.CodeUsage, Op: "bridge", Err: err, Hint: "an editor's id is spelled like a member's name"}
+		return Bridge{}, &operator.Error{Kind: operator.Usage, Op: "bridge", Err: err, Advice: "an editor's id is spelled like a member's name"}
 	}
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -71,7 +71,7 @@ func (o Operator) bridge(ctx context.Context, name waggle.TeamName, to waggle.Ad
 	if err != nil {
 		return nil, err
 	}
-	missing := &transport.NotFoundError{To: to, Why: "no editor has registered that id", Hint: "waggle bridge serves editors; an editor registers when it connects"}
+	missing := &transport.NotFoundError{To: to, Why: "no editor has registered that id", Missing: transport.MissingEditor}
 	id, err := waggle.ParseMember(to.Target)
 	if err != nil {
 		return nil, missing

@@ -65,7 +65,7 @@ func ExampleOperator_Inbox() {
 	defer os.RemoveAll(dir)
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	_, err = mail.Of(op).Inbox(context.Background(), "web", "team-lead", true)
-	fmt.Println(err, operator.Code(err) == operator.CodeNotFound)
+	fmt.Println(err, operator.KindOf(err) == operator.NotFound)
 	// Output:
 	// no team "web" true
 }

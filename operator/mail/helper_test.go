@@ -56,10 +56,10 @@ func texts(in *mail.Inbox) (all []string) {
 }
 
 // fails checks the code of an error and that its message says this.
-func fails(t testing.TB, err error, code int, says string) {
+func fails(t testing.TB, err error, code operator.Kind, says string) {
 	t.Helper()
-	if operator.Code(err) != code || err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("%v (code %d), not %q (code %d)", err, operator.Code(err), says, code)
+	if operator.KindOf(err) != code || err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v (code %d), not %q (code %d)", err, operator.KindOf(err), says, code)
 	}
 }
 

@@ -161,8 +161,8 @@ func (o Operator) MarkRead(ctx context.Context, in *Inbox) error {
 		return err
 	}
 	if in.Member == string(waggle.Lead) && operator.AgentLeads(s) {
-		return &operator.Error{Code: operator.CodeRefused, Op: "inbox", Msg: "the lead's mail is for its agent, which marks what it has taken",
-			Hint: "read it without --mark-read"}
+		return &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: "the lead's mail is for its agent, which marks what it has taken",
+			Next: operator.NextReadUnmarked.With()}
 	}
 	var ids []mailbox.ID
 	var kept []mailbox.Entry

@@ -43,9 +43,9 @@ func TestInbox(t *testing.T) {
 		t.Errorf("%+v", all.Entries)
 	}
 	_, err = mail.Of(op).Inbox(t.Context(), "api", "bib", false)
-	fails(t, err, operator.CodeNotFound, "bib")
+	fails(t, err, operator.NotFound, "bib")
 	_, err = mail.Of(op).Inbox(t.Context(), "gone", "bob", false)
-	fails(t, err, operator.CodeNotFound, "gone")
+	fails(t, err, operator.NotFound, "gone")
 	// Whoever left it is in no registry; what the file holds can be read.
 	tm.WriteMailbox("earlier", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},7]`)
 	old := inbox(t, tm, "earlier")
@@ -133,7 +133,7 @@ func TestMarkReadOfTheLead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(t, inside.MarkRead(t.Context(), in), operator.CodeRefused, "reading the lead's mailbox was called from inside member ann")
+	fails(t, inside.MarkRead(t.Context(), in), operator.Refused, "reading the lead's mailbox was called from inside member ann")
 	if inbox(t, tm, waggle.Lead).Entries[0].Read {
 		t.Error("it is marked all the same")
 	}
@@ -147,7 +147,7 @@ func TestMarkReadAbroad(t *testing.T) {
 	const words = `[{"from":"x","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`
 	for name, says := range map[waggle.MemberName]string{waggle.Lead: "another program leads it", "theirs": "was not registered here"} {
 		tm.WriteMailbox(name, words)
-		fails(t, mail.Of(op).MarkRead(t.Context(), inbox(t, tm, name)), operator.CodeRefused, says)
+		fails(t, mail.Of(op).MarkRead(t.Context(), inbox(t, tm, name)), operator.Refused, says)
 		if read(t, tm.Mailbox(name)) != words {
 			t.Errorf("the mailbox of %s was changed", name)
 		}
@@ -219,7 +219,7 @@ func TestNews(t *testing.T) {
 		t.Errorf("%+v, %d, %v", again, seq, err)
 	}
 	_, _, err := mail.Of(op).News(t.Context(), "gone", 0)
-	fails(t, err, operator.CodeNotFound, "gone")
+	fails(t, err, operator.NotFound, "gone")
 }
 
 // What is kept outside of the mailbox is found wherever the archive has it, oldest first, and
@@ -280,7 +280,7 @@ func TestArchived(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	_, err := mail.Of(op).Archived(t.Context(), "gone", "bob", false)
-	fails(t, err, operator.CodeNotFound, "gone")
+	fails(t, err, operator.NotFound, "gone")
 }
 
 // A team whose directory is gone is read from the archive while it is led.

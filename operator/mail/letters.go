@@ -45,7 +45,7 @@ func (o Operator) sendMembers(ctx context.Context, s *operator.State, way transp
 		case err != nil:
 			l.fail(Refused, err)
 		case m.Want == Acknowledged && presentAs(s, l.to.Member) == nil:
-			l.fail(Refused, &operator.Error{Code: operator.CodeRefused, Op: "send", Hint: "--wait delivered",
+			l.fail(Refused, &operator.Error{Kind: operator.Refused, Op: "send", Next: operator.NextWaitDelivered.With(),
 				Msg: fmt.Sprintf("%s is not run by waggle and acknowledges nothing: it was not sent", l.to.Member)})
 		default:
 			list = append(list, l)
@@ -69,8 +69,8 @@ func (o Operator) repeated(s *operator.State, l *letter) bool {
 		}
 		env, err := old.Mail.Open()
 		if err != nil || env.Text != l.env.Text || env.From != l.env.From {
-			l.fail(Refused, &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("the id %s is taken by other words to %s", l.env.MsgID, l.to.Member),
-				Hint: "waggle msg show " + l.env.MsgID})
+			l.fail(Refused, &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("the id %s is taken by other words to %s", l.env.MsgID, l.to.Member),
+				Next: operator.Next{Step: operator.NextShowMessage, ID: l.env.MsgID}})
 			return true
 		}
 		l.ord, l.res.State, l.res.Detail = old, Queued, "it is on record already, and is not sent twice"
@@ -103,7 +103,7 @@ func (o Operator) record(ctx context.Context, s *operator.State, list []*letter,
 		case err != nil:
 			l.fail(Refused, err)
 		default:
-			l.fail(Refused, &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: string(l.to.Member) + " has just ended", Hint: "waggle status shows who is there"})
+			l.fail(Refused, &operator.Error{Kind: operator.Refused, Op: "send", Msg: string(l.to.Member) + " has just ended", Next: operator.NextWhoIsThere.With()})
 		}
 	}
 	return kept

@@ -17,8 +17,8 @@ import (
 // marking removes nothing.
 func (o Operator) marks(ctx context.Context, s *operator.State, name waggle.TeamName, in *Inbox) (mailbox.Archive, error) {
 	refuse := func(why string) (mailbox.Archive, error) {
-		return mailbox.Archive{}, &operator.Error{Code: operator.CodeRefused, Op: "inbox", Msg: fmt.Sprintf("the mailbox of %s in team %s is not ours to mark: %s", in.Member, in.Team, why),
-			Hint: "read it without --mark-read"}
+		return mailbox.Archive{}, &operator.Error{Kind: operator.Refused, Op: "inbox", Msg: fmt.Sprintf("the mailbox of %s in team %s is not ours to mark: %s", in.Member, in.Team, why),
+			Next: operator.NextReadUnmarked.With()}
 	}
 	if in.box == nil {
 		return mailbox.Archive{}, nil

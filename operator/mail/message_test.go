@@ -96,10 +96,10 @@ func TestMessageFinds(t *testing.T) {
 	}
 	for _, id := range []string{second.MsgID[:5], "00000000", ""} {
 		_, err := mail.Of(op).Message(t.Context(), "api", id)
-		fails(t, err, operator.CodeNotFound, id)
+		fails(t, err, operator.NotFound, id)
 	}
 	_, err := mail.Of(op).Message(t.Context(), "gone", first.MsgID)
-	fails(t, err, operator.CodeNotFound, "gone")
+	fails(t, err, operator.NotFound, "gone")
 	// What another program altered is shown beside what was sent.
 	edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[0]["text"] = "something else"; return e })
 	found, err := mail.Of(op).Message(t.Context(), "api", first.MsgID)
@@ -170,12 +170,12 @@ func TestAwaitUntilItHadItsEffect(t *testing.T) {
 		t.Errorf("%+v", m.States)
 	}
 	_, err := mail.Of(op).Withdraw(t.Context(), "api", sent[0].MsgID)
-	fails(t, err, operator.CodeRefused, "too late: ann has taken")
+	fails(t, err, operator.Refused, "too late: ann has taken")
 	again, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "instead", Supersedes: sent[0].MsgID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(t, mail.Exit(again), operator.CodeRefused, "too late")
+	fails(t, mail.Exit(again), operator.Refused, "too late")
 	if err := mail.Of(op).Await(t.Context(), nil, mail.Delivered, time.Minute); err != nil {
 		t.Errorf("nothing was sent: %v", err)
 	}
@@ -193,18 +193,18 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 		expires time.Duration
 		then    func(mail.Sent)
 		timeout time.Duration
-		code    int
+		code    operator.Kind
 		state   mail.Delivery
 		says    string
 	}{
-		{"ann", 0, func(mail.Sent) {}, time.Millisecond, operator.CodeTimeout, mail.Held, "ann: not delivered within 1ms; it is held: it has not started yet"},
-		{"ann", time.Nanosecond, func(mail.Sent) {}, time.Minute, operator.CodeTimeout, mail.Expired, "ann: expired"},
+		{"ann", 0, func(mail.Sent) {}, time.Millisecond, operator.Timeout, mail.Held, "ann: not delivered within 1ms; it is held: it has not started yet"},
+		{"ann", time.Nanosecond, func(mail.Sent) {}, time.Minute, operator.Timeout, mail.Expired, "ann: expired"},
 		{"bob", 0, func(s mail.Sent) {
 			if _, err := mail.Of(op).Withdraw(t.Context(), "api", s.MsgID); err != nil {
 				t.Fatal(err)
 			}
-		}, time.Minute, operator.CodeRefused, mail.Withdrawn, "bob: withdrawn"},
-		{"cas", 0, func(mail.Sent) { let(t, tm, "cas") }, time.Minute, operator.CodeDied, mail.DeadLetter, "its recipient has ended: stopped"},
+		}, time.Minute, operator.Refused, mail.Withdrawn, "bob: withdrawn"},
+		{"cas", 0, func(mail.Sent) { let(t, tm, "cas") }, time.Minute, operator.Died, mail.DeadLetter, "its recipient has ended: stopped"},
 	} {
 		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, c.to), Text: "hi", Expires: c.expires})
 		if err != nil || mail.Exit(sent) != nil {
@@ -281,14 +281,14 @@ func TestWithdrawAndSupersede(t *testing.T) {
 	taken := send(t, tm, "bob", "read at once")
 	edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[1]["read"] = true; return e })
 	_, err := mail.Of(op).Withdraw(t.Context(), "api", taken.MsgID)
-	fails(t, err, operator.CodeRefused, "too late: bob has taken")
+	fails(t, err, operator.Refused, "too late: bob has taken")
 	for _, c := range []struct {
 		to, id, says string
-		code         int
+		code         operator.Kind
 	}{
-		{"ann", taken.MsgID, "went to bob, not to ann", operator.CodeUsage},
-		{"bob", taken.MsgID, "too late", operator.CodeRefused},
-		{"bob", taken.MsgID[:5], taken.MsgID[:5], operator.CodeNotFound},
+		{"ann", taken.MsgID, "went to bob, not to ann", operator.Usage},
+		{"bob", taken.MsgID, "too late", operator.Refused},
+		{"bob", taken.MsgID[:5], taken.MsgID[:5], operator.NotFound},
 	} {
 		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, c.to), Text: "x", Supersedes: c.id})
 		if err != nil {
@@ -302,7 +302,7 @@ func TestWithdrawAndSupersede(t *testing.T) {
 		}
 	}
 	_, err = mail.Of(op).Withdraw(t.Context(), "api", "aaaaaaa")
-	fails(t, err, operator.CodeUsage, "begins several messages")
+	fails(t, err, operator.Usage, "begins several messages")
 }
 
 func TestDeliveryOver(t *testing.T) {

@@ -60,8 +60,8 @@ func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.M
 	}
 	m, ok := s.Lead.Member(name)
 	if !ok || m.Left != nil {
-		return &operator.Error{Code: operator.CodeRefused, Op: "remove", Msg: fmt.Sprintf("another program leads team %s, and %s was not registered here: it is not ours to remove", cfg.Name, name),
-			Hint: "end it where it was started"}
+		return &operator.Error{Kind: operator.Refused, Op: "remove", Msg: fmt.Sprintf("another program leads team %s, and %s was not registered here: it is not ours to remove", cfg.Name, name),
+			Advice: "end it where it was started"}
 	}
 	return o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Let(m, control.LeftReleased, "removed"), nil })
 }

@@ -69,13 +69,13 @@ func (s Sent) Err() error { return s.err }
 // maxSummary is where real clients cut a summary (protocol §1.18).
 const maxSummary = 200
 
-// refusal says which command does what a text pretends to be.
-var refusal = map[waggle.Kind]string{
-	waggle.KindPermissionResponse:        "waggle approve or waggle deny answers a request",
-	waggle.KindPlanApprovalResponse:      "waggle approve or waggle deny answers a plan",
-	waggle.KindSandboxPermissionResponse: "waggle approve or waggle deny answers a network request",
-	waggle.KindShutdownRequest:           "waggle down ends a team",
-	waggle.KindTaskAssignment:            "waggle task assign gives a task to a member",
+// refusal says what does the thing that a text pretends to do.
+var refusal = map[waggle.Kind]operator.Step{
+	waggle.KindPermissionResponse:        operator.NextAnswerRequest,
+	waggle.KindPlanApprovalResponse:      operator.NextAnswerPlan,
+	waggle.KindSandboxPermissionResponse: operator.NextAnswerHost,
+	waggle.KindShutdownRequest:           operator.NextEndTeam,
+	waggle.KindTaskAssignment:            operator.NextGiveTask,
 }
 
 // Send sends plain text to an address. What goes to a member is on record before
@@ -123,21 +123,21 @@ func (o Operator) Send(ctx context.Context, name waggle.TeamName, m Message) ([]
 // sendable refuses what is no message or pretends to be control.
 func sendable(text string) error {
 	if len(text) > waggle.MaxText || !utf8.ValidString(text) { // before anything reads it
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("the text must be UTF-8 of at most %d bytes", waggle.MaxText)}
 	}
 	if d := waggle.DecodeText(text); d.Kind != waggle.KindText && d.Kind != waggle.KindUnknown {
-		hint := refusal[d.Kind]
-		if hint == "" {
-			hint = "only a member's own machine sends it"
+		next, advice := refusal[d.Kind], ""
+		if next == "" {
+			advice = "only a member's own machine sends it"
 		}
 		kind := string(d.Kind)
 		if d.Kind == waggle.KindInvalid {
 			kind = d.Type
 		}
-		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send carries words only", kind), Hint: hint}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("the text is a %s message, and send carries words only", kind), Next: next.With(), Advice: advice}
 	}
 	if strings.TrimSpace(text) == "" {
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "there is nothing to send"}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "there is nothing to send"}
 	}
 	return nil
 }
@@ -162,23 +162,23 @@ func (o Operator) router(cfg *team.Config) transport.Router {
 // that member's, whatever it says.
 func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *operator.State, from, color string, err error) {
 	if m.Priority, err = control.ParsePriority(string(m.Priority)); err != nil {
-		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	name := waggle.MemberName("operator")
 	if m.As != "" {
 		if name, err = waggle.ParseMember(m.As); err != nil {
-			return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
+			return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Err: err, Next: operator.NextAs.With()}
 		}
 	}
 	switch toOne := m.To.Scheme == waggle.SchemeMember; {
 	case m.ID != "" && !msgID(m.ID):
-		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("--id %.64q is no message id", m.ID), Hint: "a UUID, for instance from uuidgen"}
+		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("--id %.64q is no message id", m.ID), Advice: "a UUID, for instance from uuidgen"}
 	case m.ID != "" && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
-		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "--id is for members: nothing else remembers what was sent", Hint: "send to a member's name"}
+		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--id is for members: nothing else remembers what was sent", Advice: "send to a member's name"}
 	case m.Supersedes != "" && !toOne:
-		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "a message to one member supersedes another to the same"}
+		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a message to one member supersedes another to the same"}
 	case (m.Priority != control.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
-		return nil, "", "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "a priority and an expiry are for members", Hint: "send to a member's name"}
+		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a priority and an expiry are for members", Advice: "send to a member's name"}
 	}
 	if cfg == nil {
 		return nil, string(name), m.Color, nil
@@ -195,14 +195,14 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 	case err != nil:
 		return nil, "", "", err
 	case len(callers) > 1:
-		return nil, "", "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "it was called from inside " + operator.Names(callers) + ": nobody can tell which",
-			Hint: "members that send by themselves need backend: process"}
+		return nil, "", "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: "it was called from inside " + operator.Names(callers) + ": nobody can tell which",
+			Advice: "members that send by themselves need backend: process"}
 	case len(callers) == 1:
 		m.inside = callers[0]
 	}
 	switch {
 	case m.inside != nil && m.As != "" && !waggle.SameName(name, m.inside.Name):
-		return nil, "", "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("member %s cannot send as %s", m.inside.Name, name)}
+		return nil, "", "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("member %s cannot send as %s", m.inside.Name, name)}
 	case m.inside != nil:
 		name = m.inside.Name
 	case led && m.As == "":
@@ -230,7 +230,7 @@ func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Addre
 		return []waggle.Address{a}, nil
 	}
 	if cfg == nil {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in a team, and none is named", a), Hint: "--team NAME"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("%s is in a team, and none is named", a), Next: operator.NextNameTeam.With()}
 	}
 	if a.Scheme == waggle.SchemeBroadcast {
 		var to []waggle.Address
@@ -240,12 +240,12 @@ func recipients(cfg *team.Config, a waggle.Address, from string) ([]waggle.Addre
 			}
 		}
 		if len(to) == 0 {
-			return nil, &operator.Error{Code: operator.CodeNotFound, Op: "send", Msg: "the team has nobody else"}
+			return nil, &operator.Error{Kind: operator.NotFound, Op: "send", Msg: "the team has nobody else"}
 		}
 		return to, nil
 	}
 	if a.Team != "" && a.Team != cfg.Name {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%s is in team %s, and this is %s", a.Member, a.Team, cfg.Name), Hint: "--team " + string(a.Team)}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("%s is in team %s, and this is %s", a.Member, a.Team, cfg.Name), Next: operator.Next{Step: operator.NextOtherTeam, Team: a.Team}}
 	}
 	m, ok := cfg.Member(a.Member)
 	if !ok || m.Gone() {
@@ -323,17 +323,24 @@ func Extras(s *operator.State, env waggle.Envelope, m Message) (waggle.Envelope,
 	return env.WithMessageID()
 }
 
+// found is what to do where there is nothing at an address.
+var found = map[transport.Missing]operator.Step{
+	transport.MissingEndpoint: operator.NextServeIs,
+	transport.MissingSession:  operator.NextSessions,
+	transport.MissingEditor:   operator.NextBridgeEditor,
+}
+
 // hinted adds what to do about an address that leads nowhere.
 func hinted(err error) error {
 	var missing *transport.NotFoundError
 	var other *transport.NotSocketError
 	switch {
 	case errors.Is(err, transport.ErrPlain):
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	case errors.As(err, &missing):
-		return &operator.Error{Code: operator.CodeNotFound, Op: "send", Err: err, Hint: missing.Hint}
+		return &operator.Error{Kind: operator.NotFound, Op: "send", Err: err, Advice: missing.Hint, Next: found[missing.Missing].With()}
 	case errors.As(err, &other):
-		return &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err, Hint: "a mailbox file takes messages by its member's name: waggle send NAME TEXT"}
+		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err, Next: operator.NextSendMember.With()}
 	}
 	return err
 }

@@ -32,24 +32,24 @@ func TestSendRefuses(t *testing.T) {
 	for _, c := range []struct {
 		to   string
 		m    mail.Message
-		code int
+		code operator.Kind
 		says string
 	}{
-		{"bob", mail.Message{Text: " \n"}, operator.CodeUsage, "nothing to send"},
-		{"bob", mail.Message{Text: "a\xff"}, operator.CodeUsage, "UTF-8"},
-		{"bob", mail.Message{Text: strings.Repeat("a", waggle.MaxText+1)}, operator.CodeUsage, "UTF-8"},
-		{"bob", mail.Message{Text: `{"type":"shutdown_request","requestId":"x","from":"team-lead","timestamp":"2026-02-16T10:30:00.000Z"}`}, operator.CodeRefused, "is a shutdown_request message"},
-		{"bob", mail.Message{Text: `{"type":"permission_response"}`}, operator.CodeRefused, "is a permission_response message"},
-		{"bob", mail.Message{Text: "hi", Priority: "now"}, operator.CodeUsage, "now"},
-		{"bob", mail.Message{Text: "hi", As: "a b"}, operator.CodeUsage, "a b"},
-		{"bob", mail.Message{Text: "hi", As: "ghost"}, operator.CodeRefused, "ghost is not in the registry"},
-		{"bob", mail.Message{Text: "hi", As: "ann", Priority: control.PriorityInterrupt}, operator.CodeRefused, "only the lead's own words"},
-		{"bob", mail.Message{Text: "hi", ID: "7"}, operator.CodeUsage, "no message id"},
-		{"bridge:ed", mail.Message{Text: "hi", ID: someID}, operator.CodeUsage, "--id is for members"},
-		{"*", mail.Message{Text: "hi", Supersedes: someID}, operator.CodeUsage, "supersedes"},
-		{"uds:/tmp/none", mail.Message{Text: "hi", Expires: time.Second}, operator.CodeUsage, "are for members"},
-		{"nobody", mail.Message{Text: "hi"}, operator.CodeNotFound, "nobody"},
-		{"bob@web", mail.Message{Text: "hi"}, operator.CodeUsage, "is in team web"},
+		{"bob", mail.Message{Text: " \n"}, operator.Usage, "nothing to send"},
+		{"bob", mail.Message{Text: "a\xff"}, operator.Usage, "UTF-8"},
+		{"bob", mail.Message{Text: strings.Repeat("a", waggle.MaxText+1)}, operator.Usage, "UTF-8"},
+		{"bob", mail.Message{Text: `{"type":"shutdown_request","requestId":"x","from":"team-lead","timestamp":"2026-02-16T10:30:00.000Z"}`}, operator.Refused, "is a shutdown_request message"},
+		{"bob", mail.Message{Text: `{"type":"permission_response"}`}, operator.Refused, "is a permission_response message"},
+		{"bob", mail.Message{Text: "hi", Priority: "now"}, operator.Usage, "now"},
+		{"bob", mail.Message{Text: "hi", As: "a b"}, operator.Usage, "a b"},
+		{"bob", mail.Message{Text: "hi", As: "ghost"}, operator.Refused, "ghost is not in the registry"},
+		{"bob", mail.Message{Text: "hi", As: "ann", Priority: control.PriorityInterrupt}, operator.Refused, "only the lead's own words"},
+		{"bob", mail.Message{Text: "hi", ID: "7"}, operator.Usage, "no message id"},
+		{"bridge:ed", mail.Message{Text: "hi", ID: someID}, operator.Usage, "--id is for members"},
+		{"*", mail.Message{Text: "hi", Supersedes: someID}, operator.Usage, "supersedes"},
+		{"uds:/tmp/none", mail.Message{Text: "hi", Expires: time.Second}, operator.Usage, "are for members"},
+		{"nobody", mail.Message{Text: "hi"}, operator.NotFound, "nobody"},
+		{"bob@web", mail.Message{Text: "hi"}, operator.Usage, "is in team web"},
 	} {
 		c.m.To = address(t, c.to)
 		sent, err := mail.Of(op).Send(t.Context(), "api", c.m)
@@ -64,11 +64,11 @@ func TestSendRefuses(t *testing.T) {
 		t.Errorf("an unknown recipient has a mailbox: %v", err)
 	}
 	_, err := mail.Of(op).Send(t.Context(), "", mail.Message{To: address(t, "bob"), Text: "hi"})
-	fails(t, err, operator.CodeUsage, "none is named")
+	fails(t, err, operator.Usage, "none is named")
 	_, err = mail.Of(op).Send(t.Context(), "gone", mail.Message{To: address(t, "bob"), Text: "hi"})
-	fails(t, err, operator.CodeNotFound, "gone")
+	fails(t, err, operator.NotFound, "gone")
 	_, err = mail.Of(op).Send(t.Context(), solo.Name, mail.Message{To: address(t, "*"), Text: "hi"})
-	fails(t, err, operator.CodeNotFound, "nobody else")
+	fails(t, err, operator.NotFound, "nobody else")
 }
 
 // The words lie in the mailbox as they are on record: the same bytes, with their sender's.
@@ -115,7 +115,7 @@ func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 	if err != nil || sent[0].State != mail.Refused {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	fails(t, mail.Exit(sent), operator.CodeRefused, "is taken by other words to bob")
+	fails(t, mail.Exit(sent), operator.Refused, "is taken by other words to bob")
 	if got := texts(inbox(t, tm, "bob")); !slices.Equal(got, []string{"once"}) {
 		t.Errorf("%q", got)
 	}
@@ -168,7 +168,7 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 		if err != nil || sent[0].State != mail.Refused {
 			t.Fatalf("%+v, %v", sent, err)
 		}
-		fails(t, mail.Exit(sent), operator.CodeRefused, c.says)
+		fails(t, mail.Exit(sent), operator.Refused, c.says)
 	}
 }
 
@@ -266,14 +266,14 @@ func TestSendFromInsideAMember(t *testing.T) {
 		t.Errorf("on record: %+v", ord.Words)
 	}
 	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", As: "bob"})
-	fails(t, err, operator.CodeRefused, "member ann cannot send as bob")
+	fails(t, err, operator.Refused, "member ann cannot send as bob")
 	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Priority: control.PriorityInterrupt})
-	fails(t, err, operator.CodeRefused, "was called from inside member ann")
+	fails(t, err, operator.Refused, "was called from inside member ann")
 	_, err = inside.Withdraw(t.Context(), "api", sent[0].MsgID)
-	fails(t, err, operator.CodeRefused, "withdraw was called from inside member ann")
+	fails(t, err, operator.Refused, "withdraw was called from inside member ann")
 	tm.Member("cas", idle)
 	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi"})
-	fails(t, err, operator.CodeRefused, "nobody can tell which")
+	fails(t, err, operator.Refused, "nobody can tell which")
 }
 
 // In another program's team the operator speaks as a member that is registered for that,
@@ -303,17 +303,17 @@ func TestSendAbroad(t *testing.T) {
 	} {
 		c.m.To = address(t, "team-lead")
 		_, err := mail.Of(op).Send(t.Context(), abroad, c.m)
-		fails(t, err, operator.CodeRefused, c.says)
+		fails(t, err, operator.Refused, c.says)
 	}
 	tm.ByFile("second")
 	_, err = mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "theirs"), Text: "hi"})
-	fails(t, err, operator.CodeUsage, "several members of this team were registered here: waggle, second")
+	fails(t, err, operator.Usage, "several members of this team were registered here: waggle, second")
 	got, err := mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "team-lead"), Text: "hi", As: "Second"})
 	if err != nil || got[0].State != mail.Written || inbox(t, tm, waggle.Lead).Entries[0].From != "second" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = mail.Of(op).Withdraw(t.Context(), abroad, got[0].MsgID)
-	fails(t, err, operator.CodeRefused, "has another leader")
+	fails(t, err, operator.Refused, "has another leader")
 }
 
 // An editor's mail waits for it under its address.
@@ -325,11 +325,11 @@ func TestBridge(t *testing.T) {
 	if err != nil || sent[0].State != mail.Failed {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	fails(t, mail.Exit(sent), operator.CodeNotFound, "no editor has registered that id")
+	fails(t, mail.Exit(sent), operator.NotFound, "no editor has registered that id")
 	_, err = mail.Of(op).RegisterBridge(ctx, "api", "a b")
-	fails(t, err, operator.CodeUsage, "a b")
+	fails(t, err, operator.Usage, "a b")
 	_, err = mail.Of(op).RegisterBridge(ctx, "gone", "ed")
-	fails(t, err, operator.CodeNotFound, "gone")
+	fails(t, err, operator.NotFound, "gone")
 	b, err := mail.Of(op).RegisterBridge(ctx, "api", "ed")
 	if err != nil {
 		t.Fatal(err)
@@ -342,14 +342,14 @@ func TestBridge(t *testing.T) {
 	if m := became(t, tm, got.MsgID); m.To != "bridge:ed" || m.State != mail.Written {
 		t.Errorf("%+v", m)
 	}
-	fails(t, b.Take(ctx, "nonsense"), operator.CodeUsage, "nonsense")
+	fails(t, b.Take(ctx, "nonsense"), operator.Usage, "nonsense")
 	if err := b.Take(ctx, unread[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := b.Unread(ctx); err != nil || len(again) != 0 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	fails(t, mail.Of(op).Await(ctx, []mail.Sent{got}, mail.Delivered, time.Second), operator.CodeUsage, "only a message to a member can be waited for")
+	fails(t, mail.Of(op).Await(ctx, []mail.Sent{got}, mail.Delivered, time.Second), operator.Usage, "only a message to a member can be waited for")
 }
 
 func TestSendToAddressesThatLeadNowhere(t *testing.T) {
@@ -360,12 +360,12 @@ func TestSendToAddressesThatLeadNowhere(t *testing.T) {
 	}
 	for _, c := range []struct {
 		to   string
-		code int
+		code operator.Kind
 		says string
 	}{
-		{"uds:" + op.Root.Path + "/none", operator.CodeNotFound, "none"},
-		{"uds:" + file, operator.CodeUsage, "file"},
-		{"http://192.0.2.1/teams/api/members/bob", operator.CodeUsage, "in clear"},
+		{"uds:" + op.Root.Path + "/none", operator.NotFound, "none"},
+		{"uds:" + file, operator.Usage, "file"},
+		{"http://192.0.2.1/teams/api/members/bob", operator.Usage, "in clear"},
 	} {
 		sender := op
 		sender.Token = "secret"
@@ -392,15 +392,15 @@ func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
 	}
 	for _, c := range []struct {
 		sent []mail.Sent
-		code int
+		code operator.Kind
 	}{
 		{nil, 0},
 		{[]mail.Sent{one}, 0},
-		{[]mail.Sent{one, refused[0], refused[0]}, operator.CodeRefused},
-		{[]mail.Sent{missing[0], one}, operator.CodeNotFound},
-		{[]mail.Sent{missing[0], refused[0]}, operator.CodeFailed},
+		{[]mail.Sent{one, refused[0], refused[0]}, operator.Refused},
+		{[]mail.Sent{missing[0], one}, operator.NotFound},
+		{[]mail.Sent{missing[0], refused[0]}, operator.Failed},
 	} {
-		if got := operator.Code(mail.Exit(c.sent)); got != c.code {
+		if got := operator.KindOf(mail.Exit(c.sent)); got != c.code {
 			t.Errorf("%+v: %d, not %d", c.sent, got, c.code)
 		}
 	}

@@ -45,13 +45,13 @@ type ServeOptions struct {
 // team that it wanted.
 func (o Operator) Serve(ctx context.Context, so ServeOptions) (err error) {
 	if (so.CertFile == "") != (so.KeyFile == "") {
-		return &operator.Error{Code: operator.CodeUsage, Op: "serve", Msg: "a certificate needs its key, and a key its certificate"}
+		return &operator.Error{Kind: operator.Usage, Op: "serve", Msg: "a certificate needs its key, and a key its certificate"}
 	}
 	if so.Listen == "" {
 		so.Listen = "127.0.0.1:0"
 	}
 	if err := transport.CheckListen(so.Listen, so.CertFile != ""); err != nil {
-		return &operator.Error{Code: operator.CodeUsage, Op: "serve", Err: err, Hint: "--listen 127.0.0.1:0, or --cert and --key"}
+		return &operator.Error{Kind: operator.Usage, Op: "serve", Err: err, Next: operator.NextServeListen.With()}
 	}
 	place := o.Home.Endpoint()
 	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
@@ -62,7 +62,7 @@ func (o Operator) Serve(ctx context.Context, so ServeOptions) (err error) {
 		return fmt.Errorf("serve: %w", err)
 	}
 	if !held {
-		return &operator.Error{Code: operator.CodeLocked, Op: "serve", Msg: "an endpoint of this state runs already", Hint: "waggle serve --where says where"}
+		return &operator.Error{Kind: operator.Locked, Op: "serve", Msg: "an endpoint of this state runs already", Next: operator.NextServeWhere.With()}
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	e, err := o.endpoint(so.NewToken)
@@ -71,7 +71,7 @@ func (o Operator) Serve(ctx context.Context, so ServeOptions) (err error) {
 	}
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", so.Listen)
 	if err != nil {
-		return &operator.Error{Code: operator.CodeFailed, Op: "serve", Err: err}
+		return &operator.Error{Kind: operator.Failed, Op: "serve", Err: err}
 	}
 	e.URL, e.PID = "http://"+ln.Addr().String(), o.PID
 	if so.CertFile != "" {
@@ -97,7 +97,7 @@ func (o Operator) endpoint(anew bool) (Endpoint, error) {
 			return Endpoint{V: 1, Token: e.Token}, nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return Endpoint{}, &operator.Error{Code: operator.CodeFailed, Op: "serve", Err: err, Hint: "--new-token makes it anew"}
+			return Endpoint{}, &operator.Error{Kind: operator.Failed, Op: "serve", Err: err, Next: operator.NextServeToken.With()}
 		}
 	}
 	token, err := transport.NewToken(o.Minter.Rand)
@@ -133,7 +133,7 @@ func writeEndpoint(path string, e Endpoint) error {
 // Endpoint says where this STATE's endpoint answers. What a killed one left behind
 // is none: somebody else may have its port by now.
 func (o Operator) Endpoint() (Endpoint, error) {
-	none := &operator.Error{Code: operator.CodeNotFound, Op: "serve", Msg: "no endpoint of this state runs", Hint: "waggle serve starts one"}
+	none := &operator.Error{Kind: operator.NotFound, Op: "serve", Msg: "no endpoint of this state runs", Next: operator.NextServe.With()}
 	if _, err := os.Lstat(o.Home.EndpointLease()); errors.Is(err, fs.ErrNotExist) {
 		return Endpoint{}, none
 	}

@@ -26,7 +26,7 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 		return nil, err
 	}
 	if m.ID != "" || m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != control.PriorityNormal {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "a session's socket takes words and no more: no --id, --priority, --supersedes, --expires or --wait"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a session's socket takes words and no more: no --id, --priority, --supersedes, --expires or --wait"}
 	}
 	row, err := o.sessionCalled(what)
 	if err != nil {
@@ -36,7 +36,7 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 	if m.As != "" {
 		name, err := waggle.ParseMember(m.As)
 		if err != nil {
-			return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Err: err, Hint: "--as names whose chat this is"}
+			return nil, &operator.Error{Kind: operator.Usage, Op: "send", Err: err, Next: operator.NextAs.With()}
 		}
 		from = string(name)
 	}
@@ -63,7 +63,7 @@ func (o Operator) sessionCalled(what string) (session.Row, error) {
 	case len(rows) == 1:
 		return rows[0], nil
 	case len(rows) == 0:
-		e := &operator.Error{Code: operator.CodeNotFound, Op: "send", Msg: fmt.Sprintf("no session %s runs", what), Hint: "waggle status shows the sessions that run"}
+		e := &operator.Error{Kind: operator.NotFound, Op: "send", Msg: fmt.Sprintf("no session %s runs", what), Next: operator.NextSessions.With()}
 		for _, r := range v.Rows {
 			if r.Under == "" && (strings.Contains(strings.ToLower(r.Name), strings.ToLower(what)) || strings.HasPrefix(string(r.ID), what)) {
 				e.Near = append(e.Near, "@"+r.Name)
@@ -71,7 +71,7 @@ func (o Operator) sessionCalled(what string) (session.Row, error) {
 		}
 		return session.Row{}, errors.Join(append([]error{e}, v.Problems...)...)
 	}
-	e := &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%d sessions are called %s", len(rows), what), Hint: "name it by its process: waggle send @PID TEXT"}
+	e := &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("%d sessions are called %s", len(rows), what), Next: operator.NextSendPID.With()}
 	for _, r := range rows {
 		e.Near = append(e.Near, fmt.Sprintf("@%d in %s", r.PID, r.Cwd))
 	}
@@ -119,7 +119,7 @@ func (o Operator) say(ctx context.Context, row session.Row, env waggle.Envelope)
 		if row.Client != session.Claude {
 			why = "its client, " + string(row.Client) + ", has no socket for them"
 		}
-		return transport.Receipt{}, &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("session %s takes no words: %s", row.Name, why), Hint: "type it into its own terminal"}
+		return transport.Receipt{}, &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("session %s takes no words: %s", row.Name, why), Advice: "type it into its own terminal"}
 	}
 	token, err := row.Token()
 	if err != nil {
@@ -170,7 +170,7 @@ func (o Operator) beginSaying(ctx context.Context, row session.Row, said session
 			return err
 		}
 		if busy.Wait == 0 || busy.Wait > sayPatience {
-			return &operator.Error{Code: operator.CodeLocked, Op: "send", Err: err, Hint: "put what remains into one message"}
+			return &operator.Error{Kind: operator.Locked, Op: "send", Err: err, Advice: "put what remains into one message"}
 		}
 		t := time.NewTimer(busy.Wait)
 		select {
@@ -278,9 +278,9 @@ func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, membe
 	if err != nil {
 		return "", err
 	}
-	name, hint := string(member), "waggle status shows who runs"
+	name, next := string(member), operator.NextWhoRuns
 	if member == waggle.Lead {
-		name, hint = transport.OperatorSocket, "a process that leads the team serves it: waggle run, or waggle up"
+		name, next = transport.OperatorSocket, operator.NextLead
 	}
 	at, err := o.Addresses(s)
 	if err != nil {
@@ -289,7 +289,7 @@ func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, membe
 	if at[name] != "" {
 		return at[name], nil
 	}
-	return "", &operator.Error{Code: operator.CodeNotFound, Op: "inbox", Msg: fmt.Sprintf("no process of team %s serves a socket for %s now", team, member), Hint: hint}
+	return "", &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: fmt.Sprintf("no process of team %s serves a socket for %s now", team, member), Next: next.With()}
 }
 
 // SaidMessage is what became of words to a session.

@@ -44,16 +44,16 @@ func TestSendSessionRefuses(t *testing.T) {
 	for _, c := range []struct {
 		to   string
 		m    mail.Message
-		code int
+		code operator.Kind
 		says string
 	}{
-		{"api-work", mail.Message{Text: ""}, operator.CodeUsage, "nothing to send"},
-		{"api-work", mail.Message{Text: "hi", ID: someID}, operator.CodeUsage, "words and no more"},
-		{"api-work", mail.Message{Text: "hi", Priority: control.PriorityInterrupt}, operator.CodeUsage, "words and no more"},
-		{"api-work", mail.Message{Text: "hi", Expires: time.Second}, operator.CodeUsage, "words and no more"},
-		{"api-work", mail.Message{Text: "hi", Want: mail.Acknowledged}, operator.CodeUsage, "words and no more"},
-		{"api-work", mail.Message{Text: "hi", As: "a b"}, operator.CodeUsage, "a b"},
-		{"other", mail.Message{Text: "hi"}, operator.CodeNotFound, "no session other runs"},
+		{"api-work", mail.Message{Text: ""}, operator.Usage, "nothing to send"},
+		{"api-work", mail.Message{Text: "hi", ID: someID}, operator.Usage, "words and no more"},
+		{"api-work", mail.Message{Text: "hi", Priority: control.PriorityInterrupt}, operator.Usage, "words and no more"},
+		{"api-work", mail.Message{Text: "hi", Expires: time.Second}, operator.Usage, "words and no more"},
+		{"api-work", mail.Message{Text: "hi", Want: mail.Acknowledged}, operator.Usage, "words and no more"},
+		{"api-work", mail.Message{Text: "hi", As: "a b"}, operator.Usage, "a b"},
+		{"other", mail.Message{Text: "hi"}, operator.NotFound, "no session other runs"},
 	} {
 		_, err := mail.Of(op).SendSession(t.Context(), c.to, c.m)
 		fails(t, err, c.code, c.says)
@@ -62,7 +62,7 @@ func TestSendSessionRefuses(t *testing.T) {
 	if err != nil || len(sent) != 1 || sent[0].State != mail.Failed || sent[0].To != "@api-work" {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	fails(t, mail.Exit(sent), operator.CodeRefused, "session api-work takes no words")
+	fails(t, mail.Exit(sent), operator.Refused, "session api-work takes no words")
 	if said, err := mail.Of(op).Said(""); err != nil || len(said) != 0 {
 		t.Errorf("%+v, %v", said, err)
 	}
@@ -142,9 +142,9 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("%v, %v", at, err)
 	}
 	_, err = mail.Of(op).SocketAddress(t.Context(), "api", waggle.Lead)
-	fails(t, err, operator.CodeNotFound, "no process of team api serves a socket for team-lead now")
+	fails(t, err, operator.NotFound, "no process of team api serves a socket for team-lead now")
 	_, err = mail.Of(op).SocketAddress(t.Context(), "gone", waggle.Lead)
-	fails(t, err, operator.CodeNotFound, "gone")
+	fails(t, err, operator.NotFound, "gone")
 	socket, err := transport.Listen(transport.SocketOptions{Dirs: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: "api", Host: host{}, Rand: rand.Reader, Now: op.Minter.Now})
 	if err != nil {
 		t.Fatal(err)

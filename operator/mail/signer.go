@@ -18,8 +18,8 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 	if led {
 		m, ok := cfg.Member(waggle.MemberName(as))
 		if !ok || m.Gone() {
-			return "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("%s is not in the registry of team %s: nobody could answer", as, cfg.Name), Near: cfg.Near(as),
-				Hint: "leave out --as to speak as the lead, or waggle team add " + as}
+			return "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s is not in the registry of team %s: nobody could answer", as, cfg.Name), Near: cfg.Near(as),
+				Next: operator.Next{Step: operator.NextRegisterOrLead, Member: waggle.MemberName(as)}}
 		}
 		return m.Name, nil
 	}
@@ -37,10 +37,10 @@ func (o Operator) Signer(ctx context.Context, s *operator.State, cfg *team.Confi
 		}
 	}
 	if as == "" {
-		return "", &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: "several members of this team were registered here: " + strings.Join(near, ", "), Near: near, Hint: "name one with --as"}
+		return "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "several members of this team were registered here: " + strings.Join(near, ", "), Near: near, Next: operator.NextSpeakAs.With()}
 	}
-	return "", &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("another program leads team %s, and %s was not registered here: its name is not ours to use", cfg.Name, as), Near: near,
-		Hint: "waggle team add NAME --team " + string(cfg.Name) + " registers a member to speak as"}
+	return "", &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("another program leads team %s, and %s was not registered here: its name is not ours to use", cfg.Name, as), Near: near,
+		Next: operator.Next{Step: operator.NextRegister, Team: cfg.Name}}
 }
 
 // operatorAbroad registers the member waggle in another program's team, which can

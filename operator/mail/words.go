@@ -70,14 +70,14 @@ func receives(s *operator.State, name waggle.MemberName) error {
 	if !ok {
 		return nil // the lead, or a member that waggle does not run
 	}
-	refuse := func(why, hint string) error {
-		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Hint: hint}
+	refuse := func(why string, next operator.Step) error {
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: fmt.Sprintf("%s cannot receive messages: %s", name, why), Next: next.With()}
 	}
 	switch {
 	case m.Left != nil:
-		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), "waggle status shows who is there")
+		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), operator.NextWhoIsThere)
 	case m.State() == control.Terminated:
-		return refuse("it has agreed to shut down", "waggle status shows who is there")
+		return refuse("it has agreed to shut down", operator.NextWhoIsThere)
 	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
 		return nil // what has died is started again, by whoever leads or by waggle resume
 	}
@@ -86,7 +86,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 		if m.Died != nil && m.Died.GaveUp {
 			why = fmt.Sprintf("its process %d is gone; it was started again too often, and is given up", m.Process.ID.PID)
 		}
-		return refuse(why, "waggle status says how it ended")
+		return refuse(why, operator.NextHowItEnded)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (o Operator) replaced(ctx context.Context, s *operator.State, to waggle.Mem
 	case err != nil:
 		return nil, err
 	case old.Mail.To != to:
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "send", Msg: fmt.Sprintf("%s went to %s, not to %s", id, old.Mail.To, to)}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("%s went to %s, not to %s", id, old.Mail.To, to)}
 	}
 	if err := untaken(s, old); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func spoken(s *operator.State, id string) (*control.Order, error) {
 	case len(found) == 0 || len(id) < shortID:
 		return nil, &team.NotFoundError{What: "message", Name: id}
 	case len(found) > 1:
-		e := &operator.Error{Code: operator.CodeUsage, Op: "msg", Msg: id + " begins several messages"}
+		e := &operator.Error{Kind: operator.Usage, Op: "msg", Msg: id + " begins several messages"}
 		for _, f := range found {
 			e.Near = append(e.Near, f.MsgID)
 		}
@@ -186,16 +186,16 @@ func untaken(s *operator.State, o *control.Order) error {
 }
 
 func tooLate(o *control.Order) error {
-	return &operator.Error{Code: operator.CodeRefused, Op: "msg", Msg: fmt.Sprintf("too late: %s has taken %s already", o.Mail.To, o.MsgID),
-		Hint: "waggle msg show " + o.MsgID}
+	return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: fmt.Sprintf("too late: %s has taken %s already", o.Mail.To, o.MsgID),
+		Next: operator.Next{Step: operator.NextShowMessage, ID: o.MsgID}}
 }
 
 // pull takes words out of the mailbox of a recipient that has no journal here.
 // Only an unread entry can be.
 func (o Operator) pull(ctx context.Context, s *operator.State, ord *control.Order) error {
 	if s.JournalName == operator.OwnJournal && ord.Mail.To == waggle.Lead {
-		return &operator.Error{Code: operator.CodeRefused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
-			Hint: "send another message"}
+		return &operator.Error{Kind: operator.Refused, Op: "msg", Msg: "team " + string(s.Team) + " has another leader, and its mailbox is not ours to change",
+			Advice: "send another message"}
 	}
 	gone, err := o.unwrite(ctx, s, ord)
 	if err != nil {
@@ -308,10 +308,10 @@ func (o Operator) steeringGuard(ctx context.Context, s *operator.State, led bool
 	what := "send --priority " + string(m.Priority)
 	switch {
 	case !led:
-		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "another program leads this team, and nothing here can reach into its members' turns",
-			Hint: "send it without --priority"}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: "another program leads this team, and nothing here can reach into its members' turns",
+			Next: operator.NextSendPlain.With()}
 	case m.As != "":
-		return &operator.Error{Code: operator.CodeRefused, Op: "send", Msg: "only the lead's own words go by " + string(m.Priority), Hint: "--as never carries authority; leave it out"}
+		return &operator.Error{Kind: operator.Refused, Op: "send", Msg: "only the lead's own words go by " + string(m.Priority), Next: operator.NextSendAsLead.With()}
 	}
 	return o.Guard(ctx, s, what)
 }

@@ -54,7 +54,7 @@ func (o Operator) Archive(ctx context.Context, s *operator.State, how string) (s
 		var ds []journal.Draft
 		for _, m := range s.Lead.Live() {
 			if m.Process != nil && m.Process.ID.Alive() {
-				return nil, &operator.Error{Code: operator.CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Hint: "waggle down ends the team"}
+				return nil, &operator.Error{Kind: operator.Refused, Op: "archive", Msg: fmt.Sprintf("%s runs as process %d", m.Name, m.Process.ID.PID), Next: operator.NextDownOnly.With()}
 			}
 			ds = append(ds, s.Lead.Let(m, how, "")...)
 		}
@@ -85,7 +85,7 @@ func (o Operator) HoldLease(ctx context.Context, s *operator.State) (release fun
 		select {
 		case <-again.C:
 		case <-late.C:
-			return nil, &operator.Error{Code: operator.CodeLocked, Op: "archive", Msg: fmt.Sprintf("team %s is live: a process leads it", s.Team), Hint: "end that run first", Err: leader.ErrLeading}
+			return nil, &operator.Error{Kind: operator.Locked, Op: "archive", Msg: fmt.Sprintf("team %s is live: a process leads it", s.Team), Advice: "end that run first", Err: leader.ErrLeading}
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
@@ -140,7 +140,7 @@ func (o Operator) PutAway(ctx context.Context, s *operator.State, tasks bool) (s
 	}
 	if err == nil {
 		if cfg.LeadSessionID != "" && operator.UIDOf(cfg) != s.Dir.UID {
-			return "", &operator.Error{Code: operator.CodeRefused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
+			return "", &operator.Error{Kind: operator.Refused, Op: "archive", Msg: fmt.Sprintf("%s is another team of that name now (session %s); it stays", o.Root.TeamDir(s.Team), cfg.LeadSessionID)}
 		}
 	}
 	return place, reg.MoveTo(ctx, place, tasks)

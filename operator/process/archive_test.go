@@ -34,7 +34,7 @@ func TestArchive(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := o.Archive(t.Context(), s, how)
-			code(t, "ann runs", err, operator.CodeRefused)
+			code(t, "ann runs", err, operator.Refused)
 			if err == nil || !strings.Contains(err.Error(), "ann runs as process") || s.Lead.Ended != nil {
 				t.Errorf("%v", err)
 			}
@@ -71,7 +71,7 @@ func TestArchiveWhileLed(t *testing.T) {
 		}
 		began := time.Now()
 		_, err = o.Archive(t.Context(), s, process.EndedDown)
-		code(t, "somebody leads", err, operator.CodeLocked)
+		code(t, "somebody leads", err, operator.Locked)
 		if d := time.Since(began); !errors.Is(err, leader.ErrLeading) || d < 3*time.Second || d > 4*time.Second {
 			t.Errorf("after %s: %v", d, err)
 		}
@@ -79,7 +79,7 @@ func TestArchiveWhileLed(t *testing.T) {
 			t.Errorf("to lead it: %v", err)
 		}
 		err = o.EndAll(t.Context(), s, brief, false, nil)
-		code(t, "to end it", err, operator.CodeLocked)
+		code(t, "to end it", err, operator.Locked)
 		over := make(chan error)
 		go func() {
 			time.Sleep(time.Second) // the bubble's clock: a pass that takes long
@@ -120,7 +120,7 @@ func TestPutAway(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(t *testing.T, r *operatortest.Rig, s *operator.State)
 		moved string // in the archive
-		code  int
+		code  operator.Kind
 	}{
 		"whole":              {func(*testing.T, *operatortest.Rig, *operator.State) {}, "config.json", 0},
 		"without a registry": {func(t *testing.T, r *operatortest.Rig, s *operator.State) { must(t, os.Remove(config(r))) }, "inboxes", 0},
@@ -138,7 +138,7 @@ func TestPutAway(t *testing.T) {
 			uid := s.Dir.UID
 			text := strings.NewReplacer(session(string(uid)), "00000000-0000-4000-8000-000000000000").Replace(string(b))
 			must(t, os.WriteFile(config(r), []byte(text), 0o600))
-		}, "", operator.CodeRefused},
+		}, "", operator.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -81,7 +81,7 @@ func (o Operator) ResolveBackend(ctx context.Context, word string, attended bool
 		}
 		return operator.BackendProcess, ctx.Err()
 	}
-	return "", &operator.Error{Code: operator.CodeUsage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: append(operator.Backends(), o.OwnWords()...)}
+	return "", &operator.Error{Kind: operator.Usage, Op: "start", Msg: fmt.Sprintf("there is no backend %q", word), Near: append(operator.Backends(), o.OwnWords()...)}
 }
 
 func (o Operator) tmuxProgram() (string, error) {
@@ -90,7 +90,7 @@ func (o Operator) tmuxProgram() (string, error) {
 		err = errors.ErrUnsupported
 	}
 	if err != nil {
-		return "", &operator.Error{Code: operator.CodeFailed, Op: "start", Msg: "the backend tmux needs tmux: " + err.Error(), Hint: "install tmux, or say backend: process"}
+		return "", &operator.Error{Kind: operator.Failed, Op: "start", Msg: "the backend tmux needs tmux: " + err.Error(), Advice: "install tmux, or say backend: process"}
 	}
 	return program, nil
 }
@@ -107,7 +107,7 @@ func (o Operator) itermProgram() (program, session string, err error) {
 		err, hint = errors.New("this is none"), "start waggle in a window of iTerm2, or say backend: process"
 	}
 	if err != nil {
-		return "", "", &operator.Error{Code: operator.CodeFailed, Op: "start", Msg: "the backend iterm2 needs a session of iTerm2, and it2: " + err.Error(), Hint: hint}
+		return "", "", &operator.Error{Kind: operator.Failed, Op: "start", Msg: "the backend iterm2 needs a session of iTerm2, and it2: " + err.Error(), Advice: hint}
 	}
 	return program, session, nil
 }
@@ -119,7 +119,7 @@ func (o Operator) muxProgram(p spawn.Pane) (string, error) {
 	}
 	program, err := spawn.LookPath("it2", o.Environ)
 	if err != nil {
-		err = &operator.Error{Code: operator.CodeFailed, Op: "pane", Msg: "a split of iTerm2 needs it2: " + err.Error(), Hint: "install it2"}
+		err = &operator.Error{Kind: operator.Failed, Op: "pane", Msg: "a split of iTerm2 needs it2: " + err.Error(), Advice: "install it2"}
 	}
 	return program, err
 }
@@ -353,11 +353,11 @@ func (o Operator) Terminal(ctx context.Context, name waggle.TeamName, member wag
 	}
 	log := "its log is " + filepath.Join(o.Root.MemberDir(name, member), "output.log")
 	if m.Backend == operator.BackendInProcess {
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "attach", Msg: fmt.Sprintf("%s lives in the leader's process and has no terminal", member), Hint: log}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "attach", Msg: fmt.Sprintf("%s lives in the leader's process and has no terminal", member), Advice: log}
 	}
 	if h == nil || h.Place.Socket == "" && h.Place.Pane == nil || h.Place.Pane == nil && !h.Process.Alive() {
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "attach", Msg: fmt.Sprintf("%s has no terminal that can be attached to", member),
-			Hint: log}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "attach", Msg: fmt.Sprintf("%s has no terminal that can be attached to", member),
+			Advice: log}
 	}
 	return h, nil
 }

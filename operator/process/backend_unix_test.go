@@ -70,13 +70,13 @@ func TestResolveBackend(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
 		if c.hint != "" {
-			code(t, c.name, err, operator.CodeFailed)
+			code(t, c.name, err, operator.Failed)
 			var e *operator.Error
-			if !errors.As(err, &e) || !strings.Contains(e.Hint, c.hint) {
+			if !errors.As(err, &e) || !strings.Contains(e.Advice, c.hint) {
 				t.Errorf("%s: %v does not hint at %q", c.name, err, c.hint)
 			}
 		}
 	}
 	_, err := process.ResolveBackend(t.Context(), nil, "docker", true)
-	code(t, "docker", err, operator.CodeUsage)
+	code(t, "docker", err, operator.Usage)
 }

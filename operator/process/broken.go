@@ -96,9 +96,9 @@ func (b *Broken) Known(at *journal.Break, kept string) journal.Draft {
 func (b *Broken) Named(seq uint64) error {
 	switch {
 	case b == nil:
-		return &operator.Error{Code: operator.CodeNotFound, Op: "acknowledge", Msg: "that journal is whole: there is nothing to acknowledge"}
+		return &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "that journal is whole: there is nothing to acknowledge"}
 	case b.Seq != seq:
-		return &operator.Error{Code: operator.CodeRefused, Op: "acknowledge", Msg: fmt.Sprintf("the break is at seq %d, not %d: look at it", b.Seq, seq), Near: []string{strconv.FormatUint(b.Seq, 10)}}
+		return &operator.Error{Kind: operator.Refused, Op: "acknowledge", Msg: fmt.Sprintf("the break is at seq %d, not %d: look at it", b.Seq, seq), Near: []string{strconv.FormatUint(b.Seq, 10)}}
 	}
 	return nil
 }

@@ -48,19 +48,18 @@ type MemberEnd struct {
 	Worktree *operator.KeptWorktree `json:"worktree"`
 }
 
-// Code is the exit code that says which way it went: 0 it agreed, or was not asked;
-// 6 it refused and was ended; 4 it did not answer in time and was ended; 5 it was
-// dead already.
-func (e MemberEnd) Code() int {
+// Kind says which way it went: None, it agreed, or was not asked; Refused, it refused and
+// was ended; Timeout, it did not answer in time and was ended; Died, it was dead already.
+func (e MemberEnd) Kind() operator.Kind {
 	switch {
 	case e.How == control.LeftDied:
-		return operator.CodeDied
+		return operator.Died
 	case e.How != control.LeftStopped || e.Forced:
-		return 0
+		return operator.None
 	case e.Rejected != "":
-		return operator.CodeRefused
+		return operator.Refused
 	}
-	return operator.CodeTimeout
+	return operator.Timeout
 }
 
 // endOf reads how a member that has left ended.

@@ -59,11 +59,12 @@ type Garbage struct {
 
 // Kept is a process or file that GC found and did not end or remove, with the reason.
 type Kept struct {
-	Kind   string `json:"kind"` // team, worktree, process, pane, command
-	Team   string `json:"team"`
-	Member string `json:"member"`
-	Path   string `json:"path"`
-	Why    string `json:"why"`
+	Kind   string        `json:"kind"` // team, worktree, process, pane, command
+	Team   string        `json:"team"`
+	Member string        `json:"member"`
+	Path   string        `json:"path"`
+	Why    string        `json:"why"`
+	Do     operator.Next `json:"-"` // what to do about it
 }
 
 // Collected is what GC found (commands §4).
@@ -216,7 +217,7 @@ func (c *collector) unreadable(ctx context.Context, k home.Known, why error) err
 	}
 	for _, p := range living(s) {
 		c.out.Living++
-		c.keep(Kept{Kind: GarbageProcess, Team: string(k.Team), Why: fmt.Sprintf("%s runs; waggle down --force %s ends it", p, k.Team)})
+		c.keep(Kept{Kind: GarbageProcess, Team: string(k.Team), Why: fmt.Sprintf("%s runs", p), Do: operator.Next{Step: operator.NextDownForceIt, Team: k.Team}})
 	}
 	return nil
 }
@@ -542,7 +543,7 @@ func (c *collector) interrupted(s *operator.State) {
 	}
 	if dead > 0 {
 		c.keep(Kept{Kind: "team", Team: string(s.Team), Path: s.Dir.Path,
-			Why: fmt.Sprintf("it was interrupted: none of its %d members runs; waggle resume %s brings it back, waggle down %s ends it", dead, s.Team, s.Team)})
+			Why: fmt.Sprintf("it was interrupted: none of its %d members runs", dead), Do: operator.Next{Step: operator.NextResumeOrDown, Team: s.Team}})
 	}
 }
 

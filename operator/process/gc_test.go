@@ -309,11 +309,11 @@ func TestWorktrees(t *testing.T) {
 	repo := repository(t)
 	r, s := rig(t)
 	_, _, err := process.Of(r.Op).NewWorktree(t.Context(), s, "ann", "i", repo)
-	code(t, "without a place", err, operator.CodeUsage)
+	code(t, "without a place", err, operator.Usage)
 	r.Op.Worktrees = t.TempDir()
 	o := process.Of(r.Op)
 	_, _, err = o.NewWorktree(t.Context(), s, "ann", "i", t.TempDir())
-	code(t, "outside of a checkout", err, operator.CodeFailed)
+	code(t, "outside of a checkout", err, operator.Failed)
 	ann := r.Enlist(s, "ann", inTree(repo))
 	bob := r.Enlist(s, "bob", inTree(repo))
 	if ann.Worktree == nil || !there(ann.Worktree.Path) || ann.Worktree.Branch != "waggle/api/ann" || ann.Cwd != ann.Worktree.Path {

@@ -43,12 +43,18 @@ func exitOf(err error, out io.Writer) spawn.Exit {
 		return spawn.Exit{Code: -1, Panic: p.Error()} // the worker has logged its stack
 	}
 	if errors.Is(err, context.Canceled) {
-		return spawn.Exit{Code: operator.CodeFailed}
+		return spawn.Exit{Code: worker.ExitFailed}
 	}
 	if err != nil {
 		fmt.Fprintln(out, "waggle:", err)
 	}
-	return spawn.Exit{Code: operator.Code(err)}
+	switch operator.KindOf(err) {
+	case operator.None:
+		return spawn.Exit{}
+	case operator.Locked:
+		return spawn.Exit{Code: worker.ExitRunning}
+	}
+	return spawn.Exit{Code: worker.ExitFailed}
 }
 
 // workInside is a worker's whole life in this process.

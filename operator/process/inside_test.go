@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"waggle/internal/caught"
-	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/spawn"
 	"waggle/worker"
@@ -24,9 +23,9 @@ func TestExitOf(t *testing.T) {
 		said string
 	}{
 		{nil, spawn.Exit{}, ""},
-		{fmt.Errorf("worker ann: %w", context.Canceled), spawn.Exit{Code: operator.CodeFailed}, ""},
+		{fmt.Errorf("worker ann: %w", context.Canceled), spawn.Exit{Code: worker.ExitFailed}, ""},
 		{errors.Join(fmt.Errorf("worker ann: %w", fell), errors.New("and its lease")), spawn.Exit{Code: -1, Panic: "it panicked: out of luck"}, ""},
-		{worker.ErrLeft, spawn.Exit{Code: operator.CodeFailed}, "waggle: this membership has ended\n"},
+		{worker.ErrLeft, spawn.Exit{Code: worker.ExitFailed}, "waggle: this membership has ended\n"},
 	} {
 		var out bytes.Buffer
 		if got := process.ExitOf(c.err, &out); got != c.want || out.String() != c.said {

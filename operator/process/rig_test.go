@@ -14,11 +14,11 @@ import (
 	"waggle/operator/teamfile"
 )
 
-// code asserts the exit code of an error.
-func code(t *testing.T, what string, err error, want int) {
+// code asserts the kind of an error.
+func code(t *testing.T, what string, err error, want operator.Kind) {
 	t.Helper()
-	if got := operator.Code(err); got != want {
-		t.Errorf("%s: %v is exit %d, want %d", what, err, got, want)
+	if got := operator.KindOf(err); got != want {
+		t.Errorf("%s: %v is of kind %s, want %s", what, err, got, want)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestStartWorker(t *testing.T) {
 	r.Op.Environ = []string{"PATH=/nowhere"}
 	bob := r.Enlist(s, "bob", func(m *teamfile.FileMember) { m.Backend = operator.BackendTmux })
 	_, err = process.Of(r.Op).StartWorker(t.Context(), nil, s, bob.Instance, "bob", bob.Cwd, filepath.Join(t.TempDir(), "log"))
-	code(t, "without tmux", err, operator.CodeFailed)
+	code(t, "without tmux", err, operator.Failed)
 }
 
 // holder puts on record what a holder has told of a terminal.
@@ -86,12 +86,12 @@ func TestTerminal(t *testing.T) {
 	r, s := rig(t)
 	o := process.Of(r.Op)
 	_, err := o.Terminal(t.Context(), "web", "ann")
-	code(t, "no team", err, operator.CodeNotFound)
+	code(t, "no team", err, operator.NotFound)
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "no member", err, operator.CodeNotFound)
+	code(t, "no member", err, operator.NotFound)
 	ann, id := r.Sleeper(s, "ann")
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "no terminal", err, operator.CodeNotFound)
+	code(t, "no terminal", err, operator.NotFound)
 	if err == nil || !strings.Contains(err.Error(), "ann has no terminal that can be attached to") {
 		t.Error(err)
 	}
@@ -108,7 +108,7 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "of a process that is gone", err, operator.CodeNotFound)
+	code(t, "of a process that is gone", err, operator.NotFound)
 	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftDied))
 	must(t, o.CloseTerminals(t.Context(), s, process.Unread))
 	if !there(path) {

@@ -22,15 +22,15 @@ func lack(err error) error { return cmp.Or(poll.Lack(err), err) }
 // stopUnrecorded ends the processes of one member when its end cannot be recorded.
 func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *control.Member, so StopOptions, why error) (*MemberEnd, error) {
 	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and nothing can be recorded: %v", m.Name, p.ID.PID, lack(why)),
-			Hint: "waggle down --force " + string(s.Team) + " ends the team with that process"}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and nothing can be recorded: %v", m.Name, p.ID.PID, lack(why)),
+			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
 	}
 	rung, err := o.EndWreckedMember(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}
 	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v; waggle stop %s again when there is room", lack(why), m.Name)})
+		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v", lack(why)), Next: operator.Next{Step: operator.NextStopAgain, Member: m.Name}})
 	}
 	how := control.LeftStopped
 	if rung == spawn.RungGone {
@@ -59,7 +59,7 @@ func (o Operator) downUnrecorded(ctx context.Context, s *operator.State, so Stop
 		so.Tell(operator.Note{What: "trouble", Member: "", Text: err.Error()})
 	}
 	if so.Tell != nil {
-		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its processes have ended, and that is not on record: %v; waggle down %s again when there is room frees the name", lack(why), s.Team)})
+		so.Tell(operator.Note{What: "trouble", Member: "", Text: fmt.Sprintf("its processes have ended, and that is not on record: %v", lack(why)), Next: operator.Next{Step: operator.NextDownAgain, Team: s.Team}})
 	}
 	d := &DownResult{Team: string(s.Team), State: "ended", Members: []MemberEnd{}, Worktrees: []operator.KeptWorktree{}}
 	for _, m := range mem.Lead.Members {

@@ -170,8 +170,8 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 		case st.m.Trust == control.FileTrust, st.m.Process == nil, !st.o.Minter.Now().Before(until) && !st.m.Process.ID.Inside:
 			return rung, st.let(ctx, rung) // nobody else says it
 		case !st.o.Minter.Now().Before(until):
-			return "", &operator.Error{Code: operator.CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, which has not ended it", st.m.Name, st.m.Process.ID.PID),
-				Hint: "waggle down ends the team with that process"}
+			return "", &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, which has not ended it", st.m.Name, st.m.Process.ID.PID),
+				Next: operator.NextDownWithProcess.With()}
 		}
 		select {
 		case <-ctx.Done():
@@ -210,8 +210,8 @@ func notOurs(m *control.Member, err error) error {
 	if !errors.Is(err, spawn.ErrNotOurs) {
 		return err
 	}
-	return &operator.Error{Code: operator.CodeRefused, Op: "stop", Msg: fmt.Sprintf("%s is not ended: %v", m.Name, err),
-		Hint: "this command runs inside of it, or somebody else runs it: end it where it was started"}
+	return &operator.Error{Kind: operator.Refused, Op: "stop", Msg: fmt.Sprintf("%s is not ended: %v", m.Name, err),
+		Advice: "this command runs inside of it, or somebody else runs it: end it where it was started"}
 }
 
 // let records the end of the member, and gives back what it held.
@@ -236,17 +236,17 @@ type DownResult struct {
 	Worktrees []operator.KeptWorktree `json:"worktrees"`
 }
 
-// Code is the exit code that says which way it went: 0 every member that could be
-// asked agreed, or none was asked; 6 one refused and was ended; 4 one did not answer
-// in time and was ended.
-func (d *DownResult) Code() int {
-	code := 0
+// Kind says which way it went: None, every member that could be asked agreed, or none was
+// asked; Refused, one refused and was ended; Timeout, one did not answer in time and was
+// ended.
+func (d *DownResult) Kind() operator.Kind {
+	kind := operator.None
 	for _, m := range d.Members {
-		if c := m.Code(); c == operator.CodeRefused || c == operator.CodeTimeout && code == 0 {
-			code = c
+		if k := m.Kind(); k == operator.Refused || k == operator.Timeout && kind == operator.None {
+			kind = k
 		}
 	}
-	return code
+	return kind
 }
 
 // Down ends a team: every member by handshake within the grace, then by signal. When
@@ -349,7 +349,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 		if o.Await(ctx, leaseWait, func() bool { led, err := o.IsLed(s); return err == nil && !led }) {
 			return false, nil // it only passed
 		}
-		return false, &operator.Error{Code: operator.CodeLocked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Hint: "end that program first"}
+		return false, &operator.Error{Kind: operator.Locked, Op: "down", Msg: fmt.Sprintf("team %s is led by a process that is not on record", s.Team), Advice: "end that program first"}
 	}
 	grace := cmp.Or(so.Grace, GraceUsual)
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
@@ -394,7 +394,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	switch {
 	case ended:
 	case own:
-		return false, &operator.Error{Code: operator.CodeTimeout, Op: "down", Msg: fmt.Sprintf("this program leads team %s and has not ended it in time", s.Team)}
+		return false, &operator.Error{Kind: operator.Timeout, Op: "down", Msg: fmt.Sprintf("this program leads team %s and has not ended it in time", s.Team)}
 	default:
 		if _, err := spawn.Stop(ctx, leading, Ladder); err != nil {
 			return false, fmt.Errorf("the process that leads: %w", err)

@@ -30,12 +30,12 @@ func TestStop(t *testing.T) {
 		member func(r *operatortest.Rig, s *operator.State) spawn.Identity
 		so     process.StopOptions
 		want   process.MemberEnd
-		code   int
+		code   operator.Kind
 	}{
 		"by force": {func(r *operatortest.Rig, s *operator.State) spawn.Identity { _, id := r.Sleeper(s, "ann"); return id },
 			process.StopOptions{Force: true}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungTerm, Forced: true}, 0},
 		"when it does not answer": {func(r *operatortest.Rig, s *operator.State) spawn.Identity { _, id := r.Sleeper(s, "ann"); return id },
-			process.StopOptions{Grace: brief}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungTerm}, operator.CodeTimeout},
+			process.StopOptions{Grace: brief}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungTerm}, operator.Timeout},
 		"when it has no process": {func(r *operatortest.Rig, s *operator.State) spawn.Identity {
 			r.Enlist(s, "ann")
 			return spawn.Identity{}
@@ -44,7 +44,7 @@ func TestStop(t *testing.T) {
 			id := gone(t)
 			r.Runs(s, r.Enlist(s, "ann"), id)
 			return id
-		}, process.StopOptions{Grace: time.Minute}, process.MemberEnd{How: control.LeftDied, Step: spawn.RungGone}, operator.CodeDied},
+		}, process.StopOptions{Grace: time.Minute}, process.MemberEnd{How: control.LeftDied, Step: spawn.RungGone}, operator.Died},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,8 +56,8 @@ func TestStop(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.want.Member = "ann"; *end != c.want || end.Code() != c.code {
-				t.Errorf("%+v is exit %d; want %+v, %d", *end, end.Code(), c.want, c.code)
+			if c.want.Member = "ann"; *end != c.want || end.Kind() != c.code {
+				t.Errorf("%+v is %s; want %+v, %s", *end, end.Kind(), c.want, c.code)
 			}
 			if id.PID != 0 && id.Alive() {
 				t.Error("its process runs")
@@ -69,7 +69,7 @@ func TestStop(t *testing.T) {
 				t.Errorf("told %+v", said.notes)
 			}
 			_, err = process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
-			code(t, "again", err, operator.CodeNotFound)
+			code(t, "again", err, operator.NotFound)
 		})
 	}
 }
@@ -96,7 +96,7 @@ func TestEndByHandshake(t *testing.T) {
 		return m.Process != nil
 	})
 	_, err = o.Terminal(t.Context(), "api", "ann")
-	code(t, "its terminal", err, operator.CodeNotFound)
+	code(t, "its terminal", err, operator.NotFound)
 	if err == nil || !strings.Contains(err.Error(), "lives in the leader's process") {
 		t.Error(err)
 	}
@@ -105,7 +105,7 @@ func TestEndByHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
-	if end := process.EndOf(m); end.How != control.LeftHandshake || end.Code() != 0 || told != 1 {
+	if end := process.EndOf(m); end.How != control.LeftHandshake || end.Kind() != 0 || told != 1 {
 		t.Errorf("%+v, told %d times", end, told)
 	}
 	if err := l.Close(); err != nil {
@@ -119,13 +119,13 @@ func TestStopIsRefused(t *testing.T) {
 	r, s := rig(t)
 	o := process.Of(r.Op)
 	_, err := o.Stop(t.Context(), "web", "ann", process.StopOptions{})
-	code(t, "no team", err, operator.CodeNotFound)
+	code(t, "no team", err, operator.NotFound)
 	_, err = o.Stop(t.Context(), "api", "ann", process.StopOptions{Force: true})
-	code(t, "no member", err, operator.CodeNotFound)
+	code(t, "no member", err, operator.NotFound)
 	m := r.Enlist(s, "ann")
 	r.Runs(s, m, self(t)) // this process is the member
 	_, err = o.Stop(t.Context(), "api", "ann", process.StopOptions{Force: true})
-	code(t, "this process", err, operator.CodeRefused)
+	code(t, "this process", err, operator.Refused)
 	inner := r.Op
 	inner.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{self(t)}, nil }
 	for what, call := range map[string]func(process.Operator) error{
@@ -140,7 +140,7 @@ func TestStopIsRefused(t *testing.T) {
 		"gc": func(o process.Operator) error { _, err := o.GC(t.Context(), "", true); return err },
 	} {
 		err := call(process.Of(inner))
-		code(t, what+" from inside of a member", err, operator.CodeRefused)
+		code(t, what+" from inside of a member", err, operator.Refused)
 		if err == nil || !strings.Contains(err.Error(), "called from inside member ann") {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -170,8 +170,8 @@ func TestDown(t *testing.T) {
 					t.Errorf("%+v", m)
 				}
 			}
-			if slices.Sort(names); !slices.Equal(names, []string{"ann", "bob", "eve"}) || d.State != "ended" || d.Code() != map[bool]int{true: 0, false: operator.CodeTimeout}[force] {
-				t.Errorf("%+v is exit %d", d, d.Code())
+			if slices.Sort(names); !slices.Equal(names, []string{"ann", "bob", "eve"}) || d.State != "ended" || d.Kind() != map[bool]operator.Kind{true: 0, false: operator.Timeout}[force] {
+				t.Errorf("%+v is %s", d, d.Kind())
 			}
 			if one.Alive() || two.Alive() {
 				t.Error("a process runs")
@@ -183,7 +183,7 @@ func TestDown(t *testing.T) {
 				t.Errorf("told %+v", said.notes)
 			}
 			_, err = process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{})
-			code(t, "again", err, operator.CodeNotFound)
+			code(t, "again", err, operator.NotFound)
 			if _, err := process.Of(r.Op).Finish(t.Context(), "api"); err != nil {
 				t.Error(err)
 			}

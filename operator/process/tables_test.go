@@ -42,22 +42,22 @@ func TestEndOf(t *testing.T) {
 	for name, c := range map[string]struct {
 		m    control.Member
 		want process.MemberEnd
-		code int
+		code operator.Kind
 	}{
 		"it has not":               {control.Member{}, process.MemberEnd{}, 0},
 		"it agreed":                {control.Member{Left: &control.Left{How: control.LeftHandshake}}, process.MemberEnd{How: "handshake", Step: "handshake", Answered: true}, 0},
 		"it agreed after a no":     {control.Member{Rejected: "busy", Left: &control.Left{How: control.LeftHandshake}}, process.MemberEnd{How: "handshake", Step: "handshake", Answered: true}, 0},
-		"it refused":               {control.Member{Rejected: "busy", Stopping: &control.Stopping{Why: "late"}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Rejected: "busy", Answered: true}, operator.CodeRefused},
-		"it said nothing":          {control.Member{Stopping: &control.Stopping{Why: "late"}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungKill}}, process.MemberEnd{How: "stopped", Step: spawn.RungKill}, operator.CodeTimeout},
-		"nothing was left of it":   {control.Member{Left: &control.Left{How: control.LeftStopped}}, process.MemberEnd{How: "stopped", Step: spawn.RungGone}, operator.CodeTimeout},
+		"it refused":               {control.Member{Rejected: "busy", Stopping: &control.Stopping{Why: "late"}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Rejected: "busy", Answered: true}, operator.Refused},
+		"it said nothing":          {control.Member{Stopping: &control.Stopping{Why: "late"}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungKill}}, process.MemberEnd{How: "stopped", Step: spawn.RungKill}, operator.Timeout},
+		"nothing was left of it":   {control.Member{Left: &control.Left{How: control.LeftStopped}}, process.MemberEnd{How: "stopped", Step: spawn.RungGone}, operator.Timeout},
 		"it was not asked":         {control.Member{Stopping: &control.Stopping{Why: process.StopForced}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Forced: true}, 0},
-		"it died":                  {control.Member{Left: &control.Left{How: control.LeftDied, Detail: "signal killed"}}, process.MemberEnd{How: "died", Step: spawn.RungGone}, operator.CodeDied},
+		"it died":                  {control.Member{Left: &control.Left{How: control.LeftDied, Detail: "signal killed"}}, process.MemberEnd{How: "died", Step: spawn.RungGone}, operator.Died},
 		"another program goes on":  {control.Member{Left: &control.Left{How: control.LeftReleased}}, process.MemberEnd{How: "released", Step: spawn.RungGone}, 0},
-		"it died while it refused": {control.Member{Rejected: "busy", Left: &control.Left{How: control.LeftDied}}, process.MemberEnd{How: "died", Step: spawn.RungGone, Rejected: "busy", Answered: true}, operator.CodeDied},
+		"it died while it refused": {control.Member{Rejected: "busy", Left: &control.Left{How: control.LeftDied}}, process.MemberEnd{How: "died", Step: spawn.RungGone, Rejected: "busy", Answered: true}, operator.Died},
 	} {
 		c.m.Name, c.want.Member = "ann", "ann"
-		if got := process.EndOf(&c.m); got != c.want || got.Code() != c.code {
-			t.Errorf("%s: %+v is exit %d; want %+v, %d", name, got, got.Code(), c.want, c.code)
+		if got := process.EndOf(&c.m); got != c.want || got.Kind() != c.code {
+			t.Errorf("%s: %+v is %s; want %+v, %s", name, got, got.Kind(), c.want, c.code)
 		}
 	}
 }
@@ -69,12 +69,12 @@ func TestDownCode(t *testing.T) {
 	silent, dead := process.MemberEnd{How: control.LeftStopped}, process.MemberEnd{How: control.LeftDied}
 	for _, c := range []struct {
 		members []process.MemberEnd
-		want    int
+		want    operator.Kind
 	}{
-		{nil, 0}, {[]process.MemberEnd{yes, dead}, 0}, {[]process.MemberEnd{yes, silent}, operator.CodeTimeout},
-		{[]process.MemberEnd{silent, no}, operator.CodeRefused}, {[]process.MemberEnd{no, silent}, operator.CodeRefused},
+		{nil, 0}, {[]process.MemberEnd{yes, dead}, 0}, {[]process.MemberEnd{yes, silent}, operator.Timeout},
+		{[]process.MemberEnd{silent, no}, operator.Refused}, {[]process.MemberEnd{no, silent}, operator.Refused},
 	} {
-		if got := (&process.DownResult{Members: c.members}).Code(); got != c.want {
+		if got := (&process.DownResult{Members: c.members}).Kind(); got != c.want {
 			t.Errorf("%+v: %d, want %d", c.members, got, c.want)
 		}
 	}
@@ -92,11 +92,11 @@ func TestObstructed(t *testing.T) {
 	}{
 		"nothing":          {t.Context(), nil, false},
 		"a file":           {t.Context(), os.ErrPermission, true},
-		"a lock":           {t.Context(), &operator.Error{Code: operator.CodeLocked}, true},
+		"a lock":           {t.Context(), &operator.Error{Kind: operator.Locked}, true},
 		"an interrupt":     {over, os.ErrPermission, false},
 		"no such team":     {t.Context(), &team.NotFoundError{}, false},
-		"not the operator": {t.Context(), &operator.Error{Code: operator.CodeRefused}, false},
-		"a wrong word":     {t.Context(), &operator.Error{Code: operator.CodeUsage}, false},
+		"not the operator": {t.Context(), &operator.Error{Kind: operator.Refused}, false},
+		"a wrong word":     {t.Context(), &operator.Error{Kind: operator.Usage}, false},
 		"not our process":  {t.Context(), fmt.Errorf("stop: %w", spawn.ErrNotOurs), false},
 	} {
 		if got := process.Obstructed(c.ctx, c.err); got != c.want {
@@ -173,12 +173,12 @@ func TestErrors(t *testing.T) {
 	if err := process.NotOurs(m, os.ErrPermission); err != os.ErrPermission {
 		t.Errorf("another error: %v", err)
 	}
-	if err := process.NotOurs(m, fmt.Errorf("x: %w", spawn.ErrNotOurs)); operator.Code(err) != operator.CodeRefused || !strings.Contains(err.Error(), "ann is not ended") {
+	if err := process.NotOurs(m, fmt.Errorf("x: %w", spawn.ErrNotOurs)); operator.KindOf(err) != operator.Refused || !strings.Contains(err.Error(), "ann is not ended") {
 		t.Error(err)
 	}
 	for _, cause := range []error{worktree.ErrNoGit, worktree.ErrNotRepository, worktree.ErrBare, worktree.ErrNoCommit, worktree.ErrNoSpace, worktree.ErrInside, &worktree.ExistsError{}, &worktree.MismatchError{}} {
 		err := process.TreeError("ann", cause)
-		if operator.Code(err) != operator.CodeFailed || !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), "no worktree for ann: ") {
+		if operator.KindOf(err) != operator.Failed || !errors.Is(err, cause) || !strings.HasPrefix(err.Error(), "no worktree for ann: ") {
 			t.Errorf("%v: %v", cause, err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestErrors(t *testing.T) {
 // TestNamed: only the break that was looked at is acknowledged.
 func TestNamed(t *testing.T) {
 	var whole *process.Broken
-	if err := whole.Named(3); operator.Code(err) != operator.CodeNotFound {
+	if err := whole.Named(3); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a whole journal: %v", err)
 	}
 	b := &process.Broken{Seq: 3}
@@ -195,7 +195,7 @@ func TestNamed(t *testing.T) {
 		t.Error(err)
 	}
 	var e *operator.Error
-	if err := b.Named(4); operator.Code(err) != operator.CodeRefused || !errors.As(err, &e) || !slices.Equal(e.Near, []string{"3"}) {
+	if err := b.Named(4); operator.KindOf(err) != operator.Refused || !errors.As(err, &e) || !slices.Equal(e.Near, []string{"3"}) {
 		t.Errorf("another: %v", err)
 	}
 }
@@ -269,7 +269,7 @@ func TestShowPane(t *testing.T) {
 	} {
 		argv, err := process.Of(operator.Operator{Environ: c.env}).ShowPane(c.pane)
 		if c.want == "" {
-			code(t, name, err, operator.CodeFailed)
+			code(t, name, err, operator.Failed)
 			continue
 		}
 		if err != nil || !strings.HasSuffix(strings.Join(argv, " "), c.want) {

@@ -34,7 +34,7 @@ func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *con
 // same directory in it.
 func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i control.Instance, cwd string) (tree *control.Worktree, dir string, err error) {
 	if o.Worktrees == "" {
-		return nil, "", &operator.Error{Code: operator.CodeUsage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Hint: "set WAGGLE_WORKTREES to a directory"}
+		return nil, "", &operator.Error{Kind: operator.Usage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Advice: "set WAGGLE_WORKTREES to a directory"}
 	}
 	t, dir, err := o.worktrees(s).Create(ctx, worktree.Want{Team: string(s.Team), Member: string(name), Owner: string(i), Cwd: cwd})
 	if err != nil {
@@ -66,7 +66,7 @@ func worktreeError(name waggle.MemberName, err error) error {
 	case errors.As(err, &wrong):
 		hint = "look with git worktree list, and put it right"
 	}
-	return &operator.Error{Code: operator.CodeFailed, Op: "worktree", Msg: fmt.Sprintf("no worktree for %s: %v", name, err), Hint: hint, Err: err}
+	return &operator.Error{Kind: operator.Failed, Op: "worktree", Msg: fmt.Sprintf("no worktree for %s: %v", name, err), Advice: hint, Err: err}
 }
 
 // WorktreeView is a member's worktree.

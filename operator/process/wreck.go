@@ -53,8 +53,8 @@ func obstructed(ctx context.Context, err error) bool {
 	if err == nil || ctx.Err() != nil || errors.Is(err, spawn.ErrNotOurs) {
 		return false
 	}
-	switch operator.Code(err) {
-	case operator.CodeUsage, operator.CodeRefused, operator.CodeNotFound:
+	switch operator.KindOf(err) {
+	case operator.Usage, operator.Refused, operator.NotFound:
 		return false
 	}
 	return true
@@ -286,8 +286,8 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 	}
 	Sweeps(s, so.Tell)
 	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Broken),
-			Hint: "waggle down --force " + string(s.Team) + " ends the team with that process"}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, and the journal cannot be read: %v", m.Name, p.ID.PID, s.Broken),
+			Next: operator.Next{Step: operator.NextDownForce, Team: s.Team}}
 	}
 	rung, err := o.EndWreckedMember(ctx, s, m)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestDownOfWreck(t *testing.T) {
 	t.Parallel()
 	r, s, ids := wrecked(t)
 	o := process.Of(r.Op)
-	if _, err := o.Down(t.Context(), "api", process.StopOptions{Grace: brief}); !operator.Broken(err) || operator.Code(err) != operator.CodeFailed {
+	if _, err := o.Down(t.Context(), "api", process.StopOptions{Grace: brief}); !operator.Broken(err) || operator.KindOf(err) != operator.Failed {
 		t.Errorf("without force: %v", err)
 	}
 	for name, id := range ids {
@@ -140,7 +140,7 @@ func TestDownOfWreck(t *testing.T) {
 		t.Errorf("no archive %s", d.Archive)
 	}
 	_, err = o.Down(t.Context(), "api", process.StopOptions{Force: true})
-	code(t, "again", err, operator.CodeNotFound)
+	code(t, "again", err, operator.NotFound)
 }
 
 // TestWreckByWordsOfProcesses: what processes have written of themselves beside the journal
@@ -201,7 +201,7 @@ func TestUnrecorded(t *testing.T) {
 		t.Errorf("told %+v", said.notes)
 	}
 	_, err = process.StopUnrecorded(process.Of(r.Op), t.Context(), s, eve, so, full)
-	code(t, "inside", err, operator.CodeFailed)
+	code(t, "inside", err, operator.Failed)
 	led := operatortest.Process(t)
 	operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: led}})
 	d, err := process.DownUnrecorded(process.Of(r.Op), t.Context(), s, so, full)
@@ -231,7 +231,7 @@ func TestStopOfWreck(t *testing.T) {
 		t.Errorf("%+v", end)
 	}
 	_, err = process.Of(r.Op).Stop(t.Context(), "api", "eve", process.StopOptions{})
-	code(t, "nobody", err, operator.CodeNotFound)
+	code(t, "nobody", err, operator.NotFound)
 }
 
 // TestGCOfWreck: nothing of a team whose journal cannot be read is touched, and what runs for

@@ -33,8 +33,8 @@ func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, se
 		return nil, err
 	}
 	if at.Prefix == 0 {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "acknowledge", Msg: fmt.Sprintf("nothing of the journal of team %s can be read: %s", name, b.Why),
-			Hint: "waggle down --force " + string(name) + " ends what runs and frees the name; put the file back to go on"}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "acknowledge", Msg: fmt.Sprintf("nothing of the journal of team %s can be read: %s", name, b.Why),
+			Next: operator.Next{Step: operator.NextDownForceOrPutBack, Team: name}}
 	}
 	w, err := process.Of(o.Operator).Wreck(ctx, name)
 	if err != nil || w == nil {
@@ -148,8 +148,8 @@ func (o Operator) AcknowledgeMember(ctx context.Context, name waggle.TeamName, m
 		return nil, err
 	}
 	if p := m.Process; p != nil && p.ID.Inside && p.ID.Alive() {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "acknowledge", Msg: fmt.Sprintf("%s runs inside process %d, which only ends as a whole", m.Name, p.ID.PID),
-			Hint: "waggle down " + string(name) + " ends the team with that process"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "acknowledge", Msg: fmt.Sprintf("%s runs inside process %d, which only ends as a whole", m.Name, p.ID.PID),
+			Next: operator.Next{Step: operator.NextDown, Team: name}}
 	}
 	if _, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) { return s.Lead.Stop(m, process.StopForced), nil }); err != nil {
 		return nil, err
@@ -172,7 +172,7 @@ func (o Operator) AcknowledgeMember(ctx context.Context, name waggle.TeamName, m
 	}
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		if m.Left != nil {
-			return nil, &operator.Error{Code: operator.CodeRefused, Op: "acknowledge", Msg: fmt.Sprintf("%s was ended meanwhile", m.Name), Hint: "waggle spawn " + string(m.Name) + " starts it anew"}
+			return nil, &operator.Error{Kind: operator.Refused, Op: "acknowledge", Msg: fmt.Sprintf("%s was ended meanwhile", m.Name), Next: operator.Next{Step: operator.NextSpawnAgain, Member: m.Name}}
 		}
 		ds := append([]journal.Draft{b.Known(at, filepath.Join("journal", b.Journal))}, process.Unasked(s.Lead, m)...)
 		return append(ds, journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: rung}},

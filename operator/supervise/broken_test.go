@@ -65,11 +65,11 @@ func TestAcknowledgeBreak(t *testing.T) {
 	r.Enlist(s, "lost")
 	r.Enlist(s, "bob")
 	su := supervise.Of(op)
-	if _, err := su.AcknowledgeBreak(t.Context(), "api", 3, nil); operator.Code(err) != operator.CodeNotFound {
+	if _, err := su.AcknowledgeBreak(t.Context(), "api", 3, nil); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a journal that is whole: %v", err)
 	}
 	spoil(t, s.Dir.LeaderJournal(), int(last)+1)
-	if _, err := su.AcknowledgeBreak(t.Context(), "api", last, nil); operator.Code(err) != operator.CodeRefused || !strings.Contains(err.Error(), "the break is at seq") {
+	if _, err := su.AcknowledgeBreak(t.Context(), "api", last, nil); operator.KindOf(err) != operator.Refused || !strings.Contains(err.Error(), "the break is at seq") {
 		t.Errorf("another record: %v", err)
 	}
 	if !id.Alive() {
@@ -119,10 +119,10 @@ func TestAcknowledgeNothingReadable(t *testing.T) {
 	s := r.State()
 	spoil(t, s.Dir.LeaderJournal(), 1)
 	_, err := supervise.Of(op).AcknowledgeBreak(t.Context(), "api", 1, nil)
-	if operator.Code(err) != operator.CodeFailed || !strings.Contains(err.Error(), "nothing of the journal of team api can be read") {
+	if operator.KindOf(err) != operator.Failed || !strings.Contains(err.Error(), "nothing of the journal of team api can be read") {
 		t.Error(err)
 	}
-	if _, err := supervise.Of(op).AcknowledgeBreak(t.Context(), "web", 1, nil); operator.Code(err) != operator.CodeNotFound {
+	if _, err := supervise.Of(op).AcknowledgeBreak(t.Context(), "web", 1, nil); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("no team: %v", err)
 	}
 }
@@ -140,14 +140,14 @@ func TestAcknowledgeMember(t *testing.T) {
 	}
 	m, _ := s.Lead.Member("ann")
 	su := supervise.Of(op)
-	if _, err := su.AcknowledgeMember(t.Context(), "api", "ann", 2, supervise.LeadOptions{}); operator.Code(err) != operator.CodeNotFound {
+	if _, err := su.AcknowledgeMember(t.Context(), "api", "ann", 2, supervise.LeadOptions{}); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("a journal that is whole: %v", err)
 	}
 	spoil(t, s.Dir.JournalOf(string(m.Instance)), 2)
-	if _, err := su.AcknowledgeMember(t.Context(), "api", "ann", 1, supervise.LeadOptions{}); operator.Code(err) != operator.CodeRefused {
+	if _, err := su.AcknowledgeMember(t.Context(), "api", "ann", 1, supervise.LeadOptions{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("another record: %v", err)
 	}
-	if _, err := su.AcknowledgeMember(t.Context(), "api", "ann", 2, supervise.LeadOptions{}); operator.Code(err) != operator.CodeRefused || !strings.Contains(err.Error(), "runs inside process") {
+	if _, err := su.AcknowledgeMember(t.Context(), "api", "ann", 2, supervise.LeadOptions{}); operator.KindOf(err) != operator.Refused || !strings.Contains(err.Error(), "runs inside process") {
 		t.Errorf("a member inside: %v", err)
 	}
 	k.cancel()
@@ -176,7 +176,7 @@ func TestAcknowledgeMemberOutside(t *testing.T) {
 		t.Errorf("%+v, %v", b, err)
 	}
 	b, err := supervise.Of(op).AcknowledgeMember(t.Context(), "api", "ann", 1, supervise.LeadOptions{})
-	if operator.Code(err) != operator.CodeDied || !strings.Contains(err.Error(), "ann did not start") || !strings.Contains(err.Error(), "no legs") {
+	if operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "ann did not start") || !strings.Contains(err.Error(), "no legs") {
 		t.Errorf("its start: %v", err)
 	}
 	if b == nil || !b.Acknowledged || b.Kept != own || !slices.Equal(b.Members, []string{"ann"}) || id.Alive() {

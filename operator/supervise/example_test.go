@@ -43,7 +43,7 @@ func Example() {
 	waiting, err := decide.Of(op).Pending(ctx, "api", false)
 	fmt.Println(len(waiting), "questions", err)
 	_, err = inspect.Of(op).Status(ctx, "web")
-	fmt.Println(operator.Code(err) == operator.CodeNotFound, err)
+	fmt.Println(operator.KindOf(err) == operator.NotFound, err)
 	// Output:
 	// 1 Run the tests
 	// 0 questions <nil>

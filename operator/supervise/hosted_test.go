@@ -36,7 +36,7 @@ func hosted(t *testing.T, op operator.Operator) (b spawn.Backend, end func()) {
 			o.Agent, o.Inside, o.Output, o.Environ, o.Minter = puppet{}, true, out, spec.Env, op.Minter
 			err = worker.Join(all, o)
 		}
-		return spawn.Exit{Code: operator.Code(err)}
+		return spawn.Exit{Code: int(operator.KindOf(err))}
 	})}, end
 }
 

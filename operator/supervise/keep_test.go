@@ -101,7 +101,7 @@ func TestKeep(t *testing.T) {
 	}
 	k.cancel()
 	k.over(supervise.LedEnded)
-	if _, err := op.Led(t.Context(), "api"); operator.Code(err) != operator.CodeNotFound {
+	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("it is there: %v", err)
 	}
 	if k.said.of("ending", "1 members are asked to end") != 1 {
@@ -116,24 +116,24 @@ func TestRaiseIsRefused(t *testing.T) {
 	op := fresh(t)
 	for name, c := range map[string]struct {
 		file string
-		code int
+		code operator.Kind
 		msg  string
 	}{
-		"sandbox required": {head + "sandbox: {mode: required}\n", operator.CodeFailed, "no enforcer"},
-		"no multiplexer":   {"team: api\nmembers: [{name: ann, agent: puppet, backend: tmux}]\n", operator.CodeFailed, "tmux"},
+		"sandbox required": {head + "sandbox: {mode: required}\n", operator.Failed, "no enforcer"},
+		"no multiplexer":   {"team: api\nmembers: [{name: ann, agent: puppet, backend: tmux}]\n", operator.Failed, "tmux"},
 	} {
 		bare := op
 		bare.Environ = []string{"PATH=/nowhere"}
 		_, err := supervise.Of(bare).Raise(t.Context(), parse(t, op, c.file), false, func(operator.Note) {})
-		if operator.Code(err) != c.code || !strings.Contains(err.Error(), c.msg) {
+		if operator.KindOf(err) != c.code || !strings.Contains(err.Error(), c.msg) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, err := op.Led(t.Context(), "api"); operator.Code(err) != operator.CodeNotFound {
+		if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 			t.Errorf("%s: a team was left: %v", name, err)
 		}
 	}
 	k := keep(t, op, head, supervise.LeadOptions{})
-	if _, err := supervise.Of(op).Raise(t.Context(), parse(t, op, head), false, func(operator.Note) {}); operator.Code(err) != operator.CodeLocked {
+	if _, err := supervise.Of(op).Raise(t.Context(), parse(t, op, head), false, func(operator.Note) {}); operator.KindOf(err) != operator.Locked {
 		t.Errorf("a team that is up: %v", err)
 	}
 	k.cancel()
@@ -150,7 +150,7 @@ func TestSpawn(t *testing.T) {
 	su := supervise.Of(op)
 	bob := teamfile.FileMember{Name: "bob", Agent: "exec", Backend: "elsewhere", Cwd: t.TempDir()}
 	_, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: bob, Prompt: "Do it\nwell"}, supervise.LeadOptions{})
-	if operator.Code(err) != operator.CodeDied || !strings.Contains(err.Error(), "its process ended before it was ready: exit status 3") {
+	if operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "its process ended before it was ready: exit status 3") {
 		t.Errorf("a member whose process ends: %v", err)
 	}
 	s, err := op.Led(t.Context(), "api")
@@ -164,12 +164,12 @@ func TestSpawn(t *testing.T) {
 	if err != nil || len(list.Tasks) != 0 {
 		t.Errorf("its task stayed: %+v, %v", list, err)
 	}
-	if _, err := su.Spawn(t.Context(), "web", supervise.NewMember{FileMember: bob}, supervise.LeadOptions{}); operator.Code(err) != operator.CodeNotFound {
+	if _, err := su.Spawn(t.Context(), "web", supervise.NewMember{FileMember: bob}, supervise.LeadOptions{}); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("in no team: %v", err)
 	}
 	ann := bob
 	ann.Name = "ann"
-	if _, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: ann}, supervise.LeadOptions{}); operator.Code(err) != operator.CodeRefused {
+	if _, err := su.Spawn(t.Context(), "api", supervise.NewMember{FileMember: ann}, supervise.LeadOptions{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("of a name that is taken: %v", err)
 	}
 	k.cancel()
@@ -181,21 +181,21 @@ func TestDetachIsRefused(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
 	su := supervise.Of(op)
-	if _, err := su.Detach(t.Context(), "api"); operator.Code(err) != operator.CodeNotFound {
+	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("no team: %v", err)
 	}
 	k := keep(t, op, head, supervise.LeadOptions{})
-	if _, err := su.Detach(t.Context(), "api"); operator.Code(err) != operator.CodeRefused || !strings.Contains(err.Error(), "ann lives inside the process that leads") {
+	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.Refused || !strings.Contains(err.Error(), "ann lives inside the process that leads") {
 		t.Errorf("with a member inside: %v", err)
 	}
-	if err := su.LeaveTerminal(t.Context(), k.s); operator.Code(err) != operator.CodeRefused {
+	if err := su.LeaveTerminal(t.Context(), k.s); operator.KindOf(err) != operator.Refused {
 		t.Errorf("with a member inside: %v", err)
 	}
 	s, err := op.Led(t.Context(), "api")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := su.TakeLead(t.Context(), s); operator.Code(err) != operator.CodeLocked || !strings.Contains(err.Error(), "is led in another terminal, by process") {
+	if err := su.TakeLead(t.Context(), s); operator.KindOf(err) != operator.Locked || !strings.Contains(err.Error(), "is led in another terminal, by process") {
 		t.Errorf("from a terminal: %v", err)
 	}
 	k.cancel()
@@ -214,7 +214,7 @@ func TestDetach(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.over(supervise.LedDetached)
-	if _, err := su.Detach(t.Context(), "api"); operator.Code(err) != operator.CodeNotFound || !strings.Contains(err.Error(), "no process leads team api") {
+	if _, err := su.Detach(t.Context(), "api"); operator.KindOf(err) != operator.NotFound || !strings.Contains(err.Error(), "no process leads team api") {
 		t.Errorf("nobody leads: %v", err)
 	}
 	s, err := op.Led(t.Context(), "api")
@@ -237,7 +237,7 @@ func TestDetach(t *testing.T) {
 	if err := su.Abandon(t.Context(), s, time.Millisecond, func(operator.Note) {}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := op.Led(t.Context(), "api"); operator.Code(err) != operator.CodeNotFound {
+	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("it was abandoned: %v", err)
 	}
 }
@@ -261,10 +261,10 @@ func TestKeepWhole(t *testing.T) {
 			cancel()
 		}})
 		cancel()
-		if whole && (operator.Code(err) != operator.CodeDied || !strings.Contains(err.Error(), "ann did not start")) {
+		if whole && (operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "ann did not start")) {
 			t.Errorf("whole: %q, %v", how, err)
 		}
-		if !whole && (err != nil || said.of("trouble", "ann did not start") != 1 || operator.Code(absent) != operator.CodeDied || absent.Error() != "did not start: ann") {
+		if !whole && (err != nil || said.of("trouble", "ann did not start") != 1 || operator.KindOf(absent) != operator.Died || absent.Error() != "did not start: ann") {
 			t.Errorf("not whole: %q, %v, absent %v, told %+v", how, err, absent, said.notes)
 		}
 	}
@@ -352,7 +352,7 @@ func TestPlanResume(t *testing.T) {
 	}
 	k.cancel()
 	k.over(supervise.LedEnded)
-	if _, _, err := su.PlanResume(t.Context(), "api"); operator.Code(err) != operator.CodeNotFound {
+	if _, _, err := su.PlanResume(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("it has ended: %v", err)
 	}
 }
@@ -362,13 +362,13 @@ func TestNotFromAFile(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
 	s := created(t, op)
-	if _, err := supervise.Of(op).Accepted(s); operator.Code(err) != operator.CodeFailed || !strings.Contains(err.Error(), "was not brought up from a team file") {
+	if _, err := supervise.Of(op).Accepted(s); operator.KindOf(err) != operator.Failed || !strings.Contains(err.Error(), "was not brought up from a team file") {
 		t.Error(err)
 	}
-	if _, err := supervise.Of(op).FileChange(s); operator.Code(err) != operator.CodeFailed {
+	if _, err := supervise.Of(op).FileChange(s); operator.KindOf(err) != operator.Failed {
 		t.Error(err)
 	}
-	if _, _, err := supervise.Of(op).PlanResume(t.Context(), "api"); operator.Code(err) != operator.CodeFailed {
+	if _, _, err := supervise.Of(op).PlanResume(t.Context(), "api"); operator.KindOf(err) != operator.Failed {
 		t.Error(err)
 	}
 	if err := supervise.Absent(s); err != nil {
@@ -382,7 +382,7 @@ func TestEndedByForce(t *testing.T) {
 	op := fresh(t)
 	k := keep(t, op, head, supervise.LeadOptions{})
 	d, err := process.Of(op).Down(t.Context(), "api", process.StopOptions{Force: true})
-	if err != nil || d.State != "ended" || len(d.Members) != 1 || !d.Members[0].Forced || d.Code() != 0 {
+	if err != nil || d.State != "ended" || len(d.Members) != 1 || !d.Members[0].Forced || d.Kind() != 0 {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	k.over(supervise.LedEnded)
@@ -408,7 +408,7 @@ func TestTakeLead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = release() }()
-	if err := supervise.Of(op).TakeLead(t.Context(), s); operator.Code(err) != operator.CodeLocked || !other.Alive() {
+	if err := supervise.Of(op).TakeLead(t.Context(), s); operator.KindOf(err) != operator.Locked || !other.Alive() {
 		t.Fatalf("in another terminal: %v", err)
 	}
 	detached, done := make(chan error), make(chan bool)

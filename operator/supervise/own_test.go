@@ -54,7 +54,7 @@ func (e *elsewhere) Start(ctx context.Context, spec spawn.Spec) (*spawn.Process,
 // which is given what it needs to run the member.
 func TestOwnBackend(t *testing.T) {
 	const file = "team: api\nmembers: [{name: ann, agent: exec, backend: elsewhere}]\n"
-	if _, err := teamfile.ParseFile("/w/waggle.yaml", []byte(file)); operator.Code(err) != operator.CodeUsage {
+	if _, err := teamfile.ParseFile("/w/waggle.yaml", []byte(file)); operator.KindOf(err) != operator.Usage {
 		t.Errorf("a backend that this program does not have: %v", err)
 	}
 	op := scratch(t)
@@ -134,7 +134,7 @@ func TestWork(t *testing.T) {
 	} else if err := release(); err != nil {
 		t.Error(err)
 	}
-	if err := teams.Of(op).Work(t.Context(), minted.Token, worker.Options{}); operator.Code(err) != operator.CodeRefused {
+	if err := teams.Of(op).Work(t.Context(), minted.Token, worker.Options{}); operator.KindOf(err) != operator.Refused {
 		t.Errorf("the token again: %v", err)
 	}
 }

@@ -21,7 +21,8 @@ import (
 // Report is how a run came out (commands §4).
 type Report struct {
 	Team     string            `json:"team"`
-	Exit     int               `json:"exit"`
+	Kind     operator.Kind     `json:"-"`    // None: every required task is completed
+	Exit     int               `json:"exit"` // of Kind, as the face that writes the report spells it
 	Reason   string            `json:"reason"`
 	Sandbox  string            `json:"sandbox"`
 	State    string            `json:"state"` // directory of the journals
@@ -127,7 +128,7 @@ func (r *run) report() *Report {
 			rep.Tasks = append(rep.Tasks, t.report(r.S.Lead, workers[t.instance]))
 		}
 	}
-	rep.Exit, rep.Reason = r.exit(workers)
+	rep.Kind, rep.Reason = r.outcome(workers)
 	return rep
 }
 
@@ -169,24 +170,24 @@ func (t *jobTask) report(lead *control.Leader, w *control.Worker) TaskReport {
 	return tr
 }
 
-// exit is the first code that applies: 5, 4, 3, 6, 7, 0 (commands §6).
-func (r *run) exit(workers map[control.Instance]*control.Worker) (int, string) {
+// outcome is the first kind that applies (commands §6), and why.
+func (r *run) outcome(workers map[control.Instance]*control.Worker) (operator.Kind, string) {
 	switch {
 	case r.end.gone != nil:
-		return operator.CodeFailed, "stopped: " + r.end.gone.Error()
+		return operator.Failed, "stopped: " + r.end.gone.Error()
 	case len(r.end.died) > 0:
-		return operator.CodeDied, "worker died: " + strings.Join(r.end.died, ", ")
+		return operator.Died, "worker died: " + strings.Join(r.end.died, ", ")
 	case r.end.timedOut:
-		return operator.CodeTimeout, fmt.Sprintf("timed out after %s", r.ro.Timeout)
+		return operator.Timeout, fmt.Sprintf("timed out after %s", r.ro.Timeout)
 	case r.end.stopped != nil:
-		return operator.Code(r.end.stopped), "stopped: " + r.end.stopped.Error()
+		return operator.KindOf(r.end.stopped), "stopped: " + r.end.stopped.Error()
 	case r.job == nil:
-		return operator.CodeFailed, "the team did not start"
+		return operator.Failed, "the team did not start"
 	}
 	for _, w := range workers {
 		for _, c := range w.Calls {
 			if c.Answer != nil && c.Answer.Decision == control.DecisionDeny && unanswered(c) {
-				return operator.CodeQuestion, fmt.Sprintf("a question nobody answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
+				return operator.Question, fmt.Sprintf("a question nobody answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
 			}
 		}
 	}
@@ -197,15 +198,15 @@ func (r *run) exit(workers map[control.Instance]*control.Worker) (int, string) {
 		}
 		if w := workers[t.instance]; w != nil {
 			if c := denial(t.calls(w)); c != nil {
-				return operator.CodeRefused, fmt.Sprintf("%s was denied %s: %s", t.Owner, decide.Describe(c.Kind, c.Ask), why(c.Answer))
+				return operator.Refused, fmt.Sprintf("%s was denied %s: %s", t.Owner, decide.Describe(c.Kind, c.Ask), why(c.Answer))
 			}
 		}
 		open = append(open, fmt.Sprintf("%q (%s)", t.Subject, t.Owner))
 	}
 	if len(open) > 0 {
-		return operator.CodeIncomplete, "required tasks are open: " + strings.Join(open, ", ")
+		return operator.Incomplete, "required tasks are open: " + strings.Join(open, ", ")
 	}
-	return 0, "every required task is completed"
+	return operator.None, "every required task is completed"
 }
 
 func why(a *control.Answered) string {

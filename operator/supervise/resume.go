@@ -182,7 +182,7 @@ func Absent(s *operator.State) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return &operator.Error{Code: operator.CodeDied, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Hint: "waggle why " + names[0] + " says more; it is started again as its restart policy says"}
+	return &operator.Error{Kind: operator.Died, Op: "resume", Msg: "did not start: " + strings.Join(names, ", "), Next: operator.Next{Step: operator.NextWhyRestart, Member: waggle.MemberName(names[0])}}
 }
 
 // Revive starts the members of a team that do not run, beside the process that leads
@@ -233,10 +233,10 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 		return nil, err
 	}
 	if s.Lead.Closing != nil {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "spawn", Msg: fmt.Sprintf("team %s is being ended", name)}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "spawn", Msg: fmt.Sprintf("team %s is being ended", name)}
 	}
 	if m.Backend == operator.BackendInProcess {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "spawn", Msg: "this command ends, and a member inside it would end with it", Hint: "say --backend process, or name the member in the team file"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "spawn", Msg: "this command ends, and a member inside it would end with it", Next: operator.NextSpawnProcess.With()}
 	}
 	if _, err := decide.Of(o.Operator).Adopt(ctx, s); err != nil {
 		return nil, err
@@ -320,14 +320,14 @@ func (o Operator) Detach(ctx context.Context, name waggle.TeamName) (*operator.S
 	l := s.Lead.Led
 	switch {
 	case !led || l == nil || !l.ID.Alive():
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "detach", Msg: fmt.Sprintf("no process leads team %s", name), Hint: "its members go on without one; waggle resume " + string(name) + " leads it"}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "detach", Msg: fmt.Sprintf("no process leads team %s", name), Next: operator.Next{Step: operator.NextResume, Team: name}}
 	case l.Run:
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "detach", Msg: "that process runs a job to completion and stays with it", Hint: "start teams that are to stay with waggle up"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "detach", Msg: "that process runs a job to completion and stays with it", Next: operator.NextUp.With()}
 	case l.Detached:
 		return s, nil
 	}
 	if name, inside := inside(s); inside {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Hint: "backend: process gives it a process of its own"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Advice: "backend: process gives it a process of its own"}
 	}
 	return s, o.handOver(ctx, s, func() bool { return s.Lead.Led.ID != l.ID && s.Lead.Led.Detached && s.Lead.Led.ID.Alive() })
 }
@@ -341,7 +341,7 @@ func (o Operator) LeaveTerminal(ctx context.Context, s *operator.State) error {
 		return err
 	}
 	if name, inside := inside(now); inside {
-		return &operator.Error{Code: operator.CodeRefused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Hint: "backend: process gives it a process of its own"}
+		return &operator.Error{Kind: operator.Refused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Advice: "backend: process gives it a process of its own"}
 	}
 	_, err = now.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecDetached, Must: true, Body: control.Detached{}}}, nil
@@ -363,7 +363,7 @@ func (o Operator) handOver(ctx context.Context, s *operator.State, done func() b
 	if process.Of(o.Operator).Await(ctx, handOverWait, func() bool { err = s.Journal.Refresh(ctx); return err != nil || done() }) {
 		return err
 	}
-	return &operator.Error{Code: operator.CodeTimeout, Op: "detach", Msg: "the process that leads has not handed over", Hint: "waggle status " + string(s.Team)}
+	return &operator.Error{Kind: operator.Timeout, Op: "detach", Msg: "the process that leads has not handed over", Next: operator.Next{Step: operator.NextStatusTeam, Team: s.Team}}
 }
 
 // TakeLead makes place for this process to lead: a process in the background that
@@ -379,10 +379,10 @@ func (o Operator) TakeLead(ctx context.Context, s *operator.State) error {
 		return err
 	}
 	if l == nil || !l.ID.Alive() || !l.Detached {
-		return &operator.Error{Code: operator.CodeLocked, Op: "attach", Msg: fmt.Sprintf("team %s is led in another terminal%s", s.Team, pidOf(l)), Hint: "waggle detach " + string(s.Team) + " leaves it running in the background"}
+		return &operator.Error{Kind: operator.Locked, Op: "attach", Msg: fmt.Sprintf("team %s is led in another terminal%s", s.Team, pidOf(l)), Next: operator.Next{Step: operator.NextDetach, Team: s.Team}}
 	}
 	if name, inside := inside(s); inside {
-		return &operator.Error{Code: operator.CodeRefused, Op: "attach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name)}
+		return &operator.Error{Kind: operator.Refused, Op: "attach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name)}
 	}
 	if _, err := spawn.Stop(ctx, l.ID, spawn.Grace{Term: handOverWait}); err != nil {
 		return fmt.Errorf("the process that leads: %w", err)

@@ -55,7 +55,7 @@ type RunOptions struct {
 // applies").
 func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Report, error) {
 	if len(f.Tasks) == 0 {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "run", Err: errNoTasks, Hint: f.Path}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "run", Err: errNoTasks, Advice: f.Path}
 	}
 	if err := o.allowed(f, "run"); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (r *run) arrive(ctx context.Context) {
 			err = r.ready.judge(st, got, r.ro.Accept, r.Note)
 		}
 		var e *operator.Error
-		if errors.As(err, &e) && e.Code == operator.CodeDied {
+		if errors.As(err, &e) && e.Kind == operator.Died {
 			return true
 		}
 		if err != nil && r.end.stopped == nil {
@@ -219,7 +219,7 @@ func (r *run) turn(ctx context.Context) (last bool, err error) {
 		r.arrive(ctx)
 	}
 	if r.S.Lead.Closing != nil && r.end.stopped == nil {
-		r.end.stopped = &operator.Error{Code: operator.CodeRefused, Op: "run", Msg: "the operator has ended the team"}
+		r.end.stopped = &operator.Error{Kind: operator.Refused, Op: "run", Msg: "the operator has ended the team"}
 	}
 	return r.job.over() && r.led(ctx) || len(r.end.died) > 0 || r.end.stopped != nil || r.homeless(), nil
 }

@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		file   string
 		ro     supervise.RunOptions
-		exit   int
+		exit   operator.Kind
 		reason string
 		tasks  map[string]string // status by subject
 		why    string            // of one of them
@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 		},
 		"a task fails, and what comes after it is not given out": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: fail no luck}\n- {subject: B, owner: ann, instructions: say more, after: [A]}\n",
-			exit: operator.CodeIncomplete, reason: `required tasks are open: "A" (ann), "B" (ann)`, tasks: map[string]string{"A": "open", "B": "open"}, why: "a task it comes after did not complete",
+			exit: operator.Incomplete, reason: `required tasks are open: "A" (ann), "B" (ann)`, tasks: map[string]string{"A": "open", "B": "open"}, why: "a task it comes after did not complete",
 		},
 		"a task that is not required fails": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: fail no luck, required: false}\n",
@@ -51,19 +51,19 @@ func TestRun(t *testing.T) {
 		},
 		"a rule denies a call": {
 			file: head + "decide: {tool: rules}\npolicy: {deny: ['Bash(rm:*)']}\ntasks:\n- {subject: A, owner: ann, instructions: run rm -rf build}\n",
-			exit: operator.CodeRefused, reason: "ann was denied Bash", tasks: map[string]string{"A": "failed"},
+			exit: operator.Refused, reason: "ann was denied Bash", tasks: map[string]string{"A": "failed"},
 		},
 		"nobody answers a question": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: run make}\n",
-			exit: operator.CodeQuestion, reason: "a question nobody answered: ann asked for Bash", tasks: map[string]string{"A": "failed"},
+			exit: operator.Question, reason: "a question nobody answered: ann asked for Bash", tasks: map[string]string{"A": "failed"},
 		},
 		"an agent panics, and its member goes on": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: panic out of luck}\n- {subject: B, owner: ann, instructions: say more}\n",
-			exit: operator.CodeIncomplete, reason: `required tasks are open: "A" (ann)`, tasks: map[string]string{"A": "open", "B": "completed"}, why: "the agent panicked: out of luck",
+			exit: operator.Incomplete, reason: `required tasks are open: "A" (ann)`, tasks: map[string]string{"A": "open", "B": "completed"}, why: "the agent panicked: out of luck",
 		},
 		"the time is over": {
 			file: head + "tasks:\n- {subject: A, owner: ann, instructions: wait}\n", ro: supervise.RunOptions{Timeout: 300 * time.Millisecond, Grace: time.Millisecond},
-			exit: operator.CodeTimeout, reason: "timed out after 300ms", tasks: map[string]string{"A": "open"},
+			exit: operator.Timeout, reason: "timed out after 300ms", tasks: map[string]string{"A": "open"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rep.Exit != c.exit || !strings.Contains(rep.Reason, c.reason) {
-				t.Errorf("exit %d, %s; want %d, %s", rep.Exit, rep.Reason, c.exit, c.reason)
+			if rep.Kind != c.exit || !strings.Contains(rep.Reason, c.reason) {
+				t.Errorf("%s, %s; want %s, %s", rep.Kind, rep.Reason, c.exit, c.reason)
 			}
 			why := ""
 			for _, task := range rep.Tasks {
@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 			if len(rep.Members) != 1 || rep.Members[0].Left == "" || said.of("started", "") != 1 || said.of("left", "") != 1 {
 				t.Errorf("members %+v, told %+v", rep.Members, said.notes)
 			}
-			if _, err := op.Led(t.Context(), "api"); operator.Code(err) != operator.CodeNotFound {
+			if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 				t.Errorf("the team is there after its run: %v", err)
 			}
 			if fi, err := os.Stat(rep.Members[0].Files); err != nil || !fi.IsDir() {
@@ -152,7 +152,7 @@ func TestRunAsksHere(t *testing.T) {
 	}
 	f := parse(t, op, head+"tasks:\n- {subject: A, owner: ann, instructions: run make}\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Ask: ask, Note: said.tell, Keep: true})
-	if err != nil || rep.Exit != 0 || asked != 1 {
+	if err != nil || rep.Kind != 0 || asked != 1 {
 		t.Fatalf("%+v, %v, asked %d times", rep, err, asked)
 	}
 	if said.of("asked", "Bash") != 1 || said.of("decided", "allow by operator") != 1 || said.of("ready", "agent puppet") != 1 || said.of("completed", `"A"`) != 1 {
@@ -175,14 +175,14 @@ func TestRunIsRefused(t *testing.T) {
 	op := fresh(t)
 	for name, c := range map[string]struct {
 		file string
-		code int
+		code operator.Kind
 		msg  string
 	}{
-		"no tasks":         {head, operator.CodeUsage, "no tasks"},
-		"sandbox required": {head + "sandbox: {mode: required}\ntasks: [{subject: A, owner: ann, instructions: x}]\n", operator.CodeFailed, "no enforcer"},
+		"no tasks":         {head, operator.Usage, "no tasks"},
+		"sandbox required": {head + "sandbox: {mode: required}\ntasks: [{subject: A, owner: ann, instructions: x}]\n", operator.Failed, "no enforcer"},
 	} {
 		_, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), supervise.RunOptions{})
-		if operator.Code(err) != c.code || !strings.Contains(err.Error(), c.msg) {
+		if operator.KindOf(err) != c.code || !strings.Contains(err.Error(), c.msg) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -192,7 +192,7 @@ func TestRunIsRefused(t *testing.T) {
 	}
 	defer held.Free()
 	f := parse(t, op, head+"tasks: [{subject: A, owner: ann, instructions: x}]\n")
-	if _, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{}); operator.Code(err) != operator.CodeLocked {
+	if _, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{}); operator.KindOf(err) != operator.Locked {
 		t.Errorf("a name that somebody makes a team of: %v", err)
 	}
 	if _, err := os.Stat(op.Root.TeamDir("api")); !errors.Is(err, os.ErrNotExist) {
@@ -205,20 +205,20 @@ func TestRunIsCutShort(t *testing.T) {
 	waiting := head + "tasks: [{subject: A, owner: ann, instructions: wait}]\n"
 	for name, c := range map[string]struct {
 		cut    func(t *testing.T, op operator.Operator, cancel context.CancelFunc)
-		exit   int
+		exit   operator.Kind
 		reason string
 	}{
-		"by an interrupt": {func(_ *testing.T, _ operator.Operator, cancel context.CancelFunc) { cancel() }, operator.CodeFailed, "stopped: context canceled"},
+		"by an interrupt": {func(_ *testing.T, _ operator.Operator, cancel context.CancelFunc) { cancel() }, operator.Failed, "stopped: context canceled"},
 		"by the end of the team": {func(t *testing.T, op operator.Operator, _ context.CancelFunc) {
 			if _, err := process.Of(op).Down(t.Context(), "api", process.StopOptions{Grace: time.Millisecond}); err != nil {
 				t.Error(err)
 			}
-		}, operator.CodeRefused, "the operator has ended the team"},
+		}, operator.Refused, "the operator has ended the team"},
 		"by the loss of its directory": {func(t *testing.T, op operator.Operator, _ context.CancelFunc) {
 			if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
 				t.Error(err)
 			}
-		}, operator.CodeFailed, "is gone"},
+		}, operator.Failed, "is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -239,7 +239,7 @@ func TestRunIsCutShort(t *testing.T) {
 			}
 			rep, err := supervise.Of(op).Run(ctx, parse(t, op, waiting), supervise.RunOptions{Headless: true, Note: note, Grace: time.Millisecond, Homeless: time.Millisecond})
 			<-ended
-			if rep == nil || rep.Exit != c.exit || !strings.Contains(rep.Reason, c.reason) {
+			if rep == nil || rep.Kind != c.exit || !strings.Contains(rep.Reason, c.reason) {
 				t.Fatalf("%+v, %v", rep, err)
 			}
 		})
@@ -254,7 +254,7 @@ func TestRunWithLead(t *testing.T) {
 	f := parse(t, op, "team: api\nlead: boss\nmembers: [{name: boss, agent: puppet, backend: in-process, mode: default}, {name: ann, agent: puppet, backend: in-process}]\n"+
 		"tasks: [{subject: A, owner: ann, instructions: say hello}]\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
-	if err != nil || rep.Exit != 0 {
+	if err != nil || rep.Kind != 0 {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	if len(rep.Members) != 2 || rep.Members[0].Name != "team-lead" {
@@ -276,7 +276,7 @@ func TestRunWorkerDies(t *testing.T) {
 	})}}
 	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
-	if err != nil || rep.Exit != operator.CodeDied || rep.Reason != "worker died: ann" || rep.Members[0].Left != control.LeftDied {
+	if err != nil || rep.Kind != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != control.LeftDied {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	if said.of("left", "died") != 1 {

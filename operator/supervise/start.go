@@ -20,6 +20,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/spawn"
+	"waggle/worker"
 )
 
 // readyWait is the default of how long a start may take until the worker is ready.
@@ -173,22 +174,22 @@ func (r *readiness) look(ctx context.Context, st *started) (*control.Ready, erro
 	got, err := r.ready(ctx, st.member.Instance, st.after)
 	switch {
 	case operator.Broken(err):
-		return nil, r.o.startFailed(operator.CodeDied, r.s, st, err.Error())
+		return nil, r.o.startFailed(operator.Died, r.s, st, err.Error())
 	case err != nil || got != nil:
 		return got, err
 	case ended && (r.moot(st) || st.beaten() && r.o.Minter.Now().Before(st.until)):
 		return nil, nil
 	case ended:
-		return nil, r.o.startFailed(operator.CodeDied, r.s, st, fmt.Sprintf("its process ended before it was ready: %s", exitText(st.proc.Exit())))
+		return nil, r.o.startFailed(operator.Died, r.s, st, fmt.Sprintf("its process ended before it was ready: %s", exitText(st.proc.Exit())))
 	case r.o.Minter.Now().After(st.until):
-		return nil, r.o.startFailed(operator.CodeTimeout, r.s, st, "it was not ready in time")
+		return nil, r.o.startFailed(operator.Timeout, r.s, st, "it was not ready in time")
 	}
 	return nil, nil
 }
 
 // beaten reports a worker that found its lease taken: somebody else has started the
 // member at the same time, and that process says so as soon as it has the journal.
-func (st *started) beaten() bool { return st.proc.Exit().Code == operator.CodeLocked }
+func (st *started) beaten() bool { return st.proc.Exit().Code == worker.ExitRunning }
 
 // moot reports a start that nobody waits for any more: another process of the member
 // runs and takes work, or the member was asked to end, and has said yes.
@@ -216,9 +217,9 @@ func exitText(e spawn.Exit) string {
 }
 
 // startFailed is an error with the end of the member's log.
-func (o Operator) startFailed(code int, s *operator.State, st *started, why string) error {
+func (o Operator) startFailed(kind operator.Kind, s *operator.State, st *started, why string) error {
 	dir := o.Root.MemberDir(s.Team, st.member.Name)
-	e := &operator.Error{Code: code, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Hint: "its log is " + filepath.Join(dir, "output.log")}
+	e := &operator.Error{Kind: kind, Op: "start", Msg: fmt.Sprintf("%s did not start: %s", st.member.Name, why), Advice: "its log is " + filepath.Join(dir, "output.log")}
 	if tail := LastLines(filepath.Join(dir, "output.log"), 3); tail != "" {
 		e.Msg += ": " + tail
 	}
@@ -294,7 +295,7 @@ func (r *readiness) judge(st *started, got *control.Ready, accept bool, note fun
 		note(operator.Note{What: "accepted", Member: string(m.Name), Text: strings.Join(e.Differs, "; ")})
 		return nil
 	}
-	return &operator.Error{Code: operator.CodeRefused, Op: "start", Err: e, Hint: "--accept takes it as it is"}
+	return &operator.Error{Kind: operator.Refused, Op: "start", Err: e, Next: operator.NextAccept.With()}
 }
 
 func readyText(r *control.Ready) string {

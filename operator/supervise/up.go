@@ -212,8 +212,8 @@ func (o Operator) setMode(ctx context.Context, s *operator.State, i control.Inst
 // allowed refuses a file that cannot be run here.
 func (o Operator) allowed(f *teamfile.File, op string) error {
 	if f.Sandbox == "required" {
-		return &operator.Error{Code: operator.CodeFailed, Op: op, Msg: "the file requires a sandbox and this build has no enforcer for one",
-			Hint: "sandbox: {mode: auto} runs without one and says so"}
+		return &operator.Error{Kind: operator.Failed, Op: op, Msg: "the file requires a sandbox and this build has no enforcer for one",
+			Advice: "sandbox: {mode: auto} runs without one and says so"}
 	}
 	return f.Under(decide.Of(o.Operator).CeilingOf(nil))
 }
@@ -284,7 +284,7 @@ func accept(dir home.Dir, f *teamfile.File) error {
 func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
 	data, err := atomicfile.ReadFile(s.Dir.TeamFile(), atomicfile.Options{MaxSize: operator.MaxYAML})
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Hint: "waggle spawn NAME starts a member of it"}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "resume", Msg: fmt.Sprintf("team %s was not brought up from a team file", s.Team), Next: operator.NextSpawnName.With()}
 	}
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ type yamlCeiling struct {
 }
 
 // ParseConfig checks the content of a user's file, which is at path. An empty file
-// says nothing. Errors name the file and the line, and have CodeUsage.
+// says nothing. Errors name the file and the line, and are of kind Usage.
 func ParseConfig(path string, data []byte) (*Config, error) {
 	sum := sha256.Sum256(data)
 	c := &Config{Ceiling: control.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
@@ -58,7 +58,7 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 	}
 	check.ceiling(&c.Ceiling, y.Ceiling)
 	if len(check.errs) > 0 {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "config", Err: errors.Join(check.errs...)}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "config", Err: errors.Join(check.errs...)}
 	}
 	return c, nil
 }
@@ -97,8 +97,8 @@ func (f *File) Under(c *control.Ceiling) error {
 	if len(check.errs) == 0 {
 		return nil
 	}
-	return &operator.Error{Code: operator.CodeRefused, Op: "run", Err: errors.Join(check.errs...),
-		Hint: "take it out of the team file; the ceiling is yours and stands in " + c.File}
+	return &operator.Error{Kind: operator.Refused, Op: "run", Err: errors.Join(check.errs...),
+		Advice: "take it out of the team file; the ceiling is yours and stands in " + c.File}
 }
 
 // under checks a policy of the file line by line.

@@ -22,7 +22,7 @@ tasks:
 	}
 	fmt.Println(f.Team, f.Members[0].Name, f.Tasks[0].Subject)
 	_, err = teamfile.ParseFile("/work/waggle.yaml", []byte("team: api\nmembers: [{name: builder, agent: abacus}]\n"))
-	fmt.Println(operator.Code(err) == operator.CodeUsage)
+	fmt.Println(operator.KindOf(err) == operator.Usage)
 	// Output:
 	// api builder Run the tests
 	// true

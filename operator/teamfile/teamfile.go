@@ -209,20 +209,20 @@ func ReadFile(path string) (*File, error) {
 	}
 	info, err := os.Stat(abs)
 	if err == nil && info.IsDir() {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "team file", Msg: path + " is a directory", Hint: "name the file in it: " + filepath.Join(path, "waggle.yaml")}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "team file", Msg: path + " is a directory", Advice: "name the file in it: " + filepath.Join(path, "waggle.yaml")}
 	}
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &operator.Error{Code: operator.CodeNotFound, Op: "team file", Msg: "there is no " + path, Hint: "waggle init writes one"}
+		return nil, &operator.Error{Kind: operator.NotFound, Op: "team file", Msg: "there is no " + path, Next: operator.NextInit.With()}
 	}
 	if err != nil {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "team file", Err: err}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "team file", Err: err}
 	}
 	data, err := ReadBounded(abs)
 	if errors.Is(err, atomicfile.ErrTooLarge) {
 		return nil, TooLarge("team file", path)
 	}
 	if err != nil {
-		return nil, &operator.Error{Code: operator.CodeFailed, Op: "team file", Err: err}
+		return nil, &operator.Error{Kind: operator.Failed, Op: "team file", Err: err}
 	}
 	return ParseFile(abs, data)
 }
@@ -255,7 +255,7 @@ func ParseFile(path string, data []byte, backends ...string) (*File, error) {
 	c := &checker{path: path, tree: tree, backends: append(operator.Backends(), backends...)}
 	c.file(f, &y)
 	if len(c.errs) > 0 {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "team file", Err: errors.Join(c.errs...)}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "team file", Err: errors.Join(c.errs...)}
 	}
 	return f, nil
 }
@@ -267,9 +267,9 @@ func usage(op, path string, err error) error {
 		if at := ye.GetToken().Value; !strings.Contains(msg, at) {
 			msg += fmt.Sprintf(", at %.60q", at)
 		}
-		return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: msg}
+		return &operator.Error{Kind: operator.Usage, Op: op, Msg: msg}
 	}
-	return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: path + ": " + err.Error()}
+	return &operator.Error{Kind: operator.Usage, Op: op, Msg: path + ": " + err.Error()}
 }
 
 // maxBad is how many problems of a file are said.

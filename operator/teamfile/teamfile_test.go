@@ -141,7 +141,7 @@ func TestParseFileRefuses(t *testing.T) {
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("said %q, want %q in it", err, c.want)
 			}
-			if code := operator.Code(err); code != operator.CodeUsage {
+			if code := operator.KindOf(err); code != operator.Usage {
 				t.Errorf("code %d", code)
 			}
 		})
@@ -150,10 +150,10 @@ func TestParseFileRefuses(t *testing.T) {
 
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := teamfile.ReadFile(filepath.Join(dir, "none.yaml")); operator.Code(err) != operator.CodeNotFound {
+	if _, err := teamfile.ReadFile(filepath.Join(dir, "none.yaml")); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("missing: %v", err)
 	}
-	if _, err := teamfile.ReadFile(dir); operator.Code(err) != operator.CodeUsage {
+	if _, err := teamfile.ReadFile(dir); operator.KindOf(err) != operator.Usage {
 		t.Errorf("a directory: %v", err)
 	}
 	big := filepath.Join(dir, "big.yaml")

@@ -38,10 +38,10 @@ const (
 // parseYAML reads a text of one YAML document within the bounds. It is refused before
 // the tree is built: first by its bytes, then by its tokens, which are the library's
 // own, so that no quote or comment is understood in two ways. The tree is checked once
-// more. Errors name the file and the line, and have CodeUsage.
+// more. Errors name the file and the line, and are of kind Usage.
 func parseYAML(op, path string, data []byte) (*ast.File, error) {
 	refuse := func(r *refused) error {
-		return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: fmt.Sprintf("%s:%d: %s", path, r.line, r.why)}
+		return &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%s:%d: %s", path, r.line, r.why)}
 	}
 	if len(data) > operator.MaxYAML {
 		return nil, TooLarge(op, path)
@@ -70,8 +70,8 @@ func parseYAML(op, path string, data []byte) (*ast.File, error) {
 
 // TooLarge refuses a file above operator.MaxYAML.
 func TooLarge(op, path string) error {
-	return &operator.Error{Code: operator.CodeUsage, Op: op, Msg: fmt.Sprintf("%s: more than %d bytes", path, operator.MaxYAML),
-		Hint: "long texts belong into files that the commands name"}
+	return &operator.Error{Kind: operator.Usage, Op: op, Msg: fmt.Sprintf("%s: more than %d bytes", path, operator.MaxYAML),
+		Advice: "long texts belong into files that the commands name"}
 }
 
 // refused is why a text is not parsed.

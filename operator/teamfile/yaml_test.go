@@ -54,7 +54,7 @@ func TestBoundYAMLCheap(t *testing.T) {
 					_, again := cost(func() { err = read("x.yaml", []byte(text)) })
 					took = min(took, again)
 				}
-				if operator.Code(err) != operator.CodeUsage || !strings.Contains(fmt.Sprint(err), "x.yaml:") {
+				if operator.KindOf(err) != operator.Usage || !strings.Contains(fmt.Sprint(err), "x.yaml:") {
 					t.Errorf("%.300v", err)
 				}
 				t.Logf("%d bytes, %s", bytes, took)
@@ -129,7 +129,7 @@ func TestBoundYAMLRefuses(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("said %.300v, want %q in it", err, c.want)
 				}
-				if code := operator.Code(err); code != operator.CodeUsage {
+				if code := operator.KindOf(err); code != operator.Usage {
 					t.Errorf("code %d", code)
 				}
 			})

@@ -48,9 +48,10 @@ type Adopted struct {
 
 // Control is one thing that a person may want to do with a member.
 type Control struct {
-	What string `json:"what"`
-	Can  bool   `json:"can"`
-	How  string `json:"how"` // how, or why not
+	What string        `json:"what"`
+	Can  bool          `json:"can"`
+	How  string        `json:"how"` // how, or why not
+	Do   operator.Next `json:"-"`   // how, where a person has to do it
 }
 
 // Adopt makes a running process of the user's a member of a team that waggle leads,
@@ -63,7 +64,7 @@ type Control struct {
 // program, and those that are members or lead (exit 6).
 func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptions) (*Adopted, error) {
 	if (ao.PID == 0) == (ao.Session == "") {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: "name the session by --pid or by --session, and not by both"}
 	}
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -126,11 +127,11 @@ func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, 
 // adoptable identifies a process, and says why it may not be brought in.
 func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (spawn.Identity, error) {
 	refuse := func(hint, format string, args ...any) (spawn.Identity, error) {
-		return spawn.Identity{}, &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Hint: hint}
+		return spawn.Identity{}, &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf(format, args...), Advice: hint}
 	}
 	switch {
 	case pid < 1:
-		return spawn.Identity{}, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: fmt.Sprintf("%d is no process id", pid)}
+		return spawn.Identity{}, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%d is no process id", pid)}
 	case pid == 1:
 		return refuse("", "process 1 runs the machine and is nobody's session")
 	case pid == o.PID:
@@ -143,7 +144,7 @@ func (o Operator) adoptable(ctx context.Context, s *operator.State, pid int) (sp
 	}
 	switch {
 	case errors.Is(err, spawn.ErrGone), err == nil && life == spawn.Gone:
-		return spawn.Identity{}, &operator.Error{Code: operator.CodeNotFound, Op: "adopt", Msg: fmt.Sprintf("process %d is gone", pid), Hint: "ps -u $USER lists what runs"}
+		return spawn.Identity{}, &operator.Error{Kind: operator.NotFound, Op: "adopt", Msg: fmt.Sprintf("process %d is gone", pid), Advice: "ps -u $USER lists what runs"}
 	case err != nil:
 		return spawn.Identity{}, err
 	}
@@ -187,12 +188,12 @@ func taken(l *control.Leader, name waggle.TeamName, id spawn.Identity) error {
 		return other.PID == id.PID && other.Start == id.Start && other.Boot == id.Boot
 	}
 	if l.Led != nil && same(l.Led.ID) {
-		return &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf("process %d leads team %s", id.PID, name)}
+		return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d leads team %s", id.PID, name)}
 	}
 	for _, m := range l.Live() {
 		if m.Process != nil && same(m.Process.ID) {
-			return &operator.Error{Code: operator.CodeRefused, Op: "adopt", Msg: fmt.Sprintf("process %d is member %s of team %s already", id.PID, m.Name, name),
-				Hint: "waggle why " + string(m.Name) + " --team " + string(name)}
+			return &operator.Error{Kind: operator.Refused, Op: "adopt", Msg: fmt.Sprintf("process %d is member %s of team %s already", id.PID, m.Name, name),
+				Next: operator.Next{Step: operator.NextWhy, Team: name, Member: m.Name}}
 		}
 	}
 	return nil
@@ -213,7 +214,7 @@ func (o Operator) above(id spawn.Identity) (bool, error) {
 func (o Operator) sessionProcess(ctx context.Context, session string) (int, error) {
 	id, err := uuid.Parse(session)
 	if err != nil {
-		return 0, &operator.Error{Code: operator.CodeUsage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Hint: "it is a UUID, as /status of the session shows it"}
+		return 0, &operator.Error{Kind: operator.Usage, Op: "adopt", Msg: fmt.Sprintf("%.80q is not a session id: %v", session, err), Advice: "it is a UUID, as /status of the session shows it"}
 	}
 	names, err := o.Root.Names()
 	if err != nil {
@@ -245,28 +246,30 @@ func (o Operator) sessionProcess(ctx context.Context, session string) (int, erro
 			}
 		}
 	}
-	return 0, &operator.Error{Code: operator.CodeNotFound, Op: "adopt", Msg: fmt.Sprintf("no process of session %s was found; looked at %s, and at the lead's session of %d teams of %s",
-		id, strings.Join(looked, "; "), len(names), o.RootURL), Hint: "a session without agent teams writes no such file: name its process with --pid"}
+	return 0, &operator.Error{Kind: operator.NotFound, Op: "adopt", Msg: fmt.Sprintf("no process of session %s was found; looked at %s, and at the lead's session of %d teams of %s",
+		id, strings.Join(looked, "; "), len(names), o.RootURL), Next: operator.NextAdoptPID.With()}
 }
 
 // controls are what can be done with an adopted session.
 func (o Operator) controls(name waggle.TeamName, m waggle.MemberName, id spawn.Identity) []Control {
-	at := " --team " + string(name)
 	box := ""
 	if b, err := o.Box(&team.Config{Name: name}, m, nil); err == nil {
 		box, _ = b.Path()
 	}
+	do := func(step operator.Step) operator.Next {
+		return operator.Next{Step: step, Team: name, Member: m, Text: box}
+	}
 	return []Control{
-		{"liveness", true, fmt.Sprintf("process %d, with its start time, is watched: waggle status%s", id.PID, at)},
-		{"messages", true, fmt.Sprintf("waggle send %s%s puts them into %s; the session sees them when something in it reads that file (waggle inbox %s%s)", m, at, box, m, at)},
+		{What: "liveness", Can: true, How: fmt.Sprintf("process %d, with its start time, is watched", id.PID), Do: do(operator.NextAdoptedStatus)},
+		{What: "messages", Can: true, Do: do(operator.NextAdoptedSend)},
 		o.ownSocket(id.PID),
-		{"answers", true, "what is sent from below its process with waggle send is this member's, and has no authority"},
-		{"tool calls", false, "they are not asked for and not gated: it does what its own program allows"},
-		{"plans and network", false, "not gated"},
-		{"mode and policy", false, "its own program sets them; what a file says of them is not an order"},
-		{"output", false, "it is not captured; look at its own terminal"},
-		{"stop", false, "waggle never signals it: stop and down ask by message and let it go"},
-		{"restart", false, "waggle did not start it and does not start it again"},
+		{What: "answers", Can: true, Do: do(operator.NextAdoptedAnswers)},
+		{What: "tool calls", How: "they are not asked for and not gated: it does what its own program allows"},
+		{What: "plans and network", How: "not gated"},
+		{What: "mode and policy", How: "its own program sets them; what a file says of them is not an order"},
+		{What: "output", How: "it is not captured; look at its own terminal"},
+		{What: "stop", How: "waggle never signals it: stop and down ask by message and let it go"},
+		{What: "restart", How: "waggle did not start it and does not start it again"},
 	}
 }
 
@@ -280,7 +283,7 @@ func (o Operator) ownSocket(pid int) Control {
 	}
 	path := filepath.Join(dir, "cc-socks", strconv.Itoa(pid)+".sock")
 	if st, err := os.Lstat(path); err == nil && st.Mode().Type() == fs.ModeSocket {
-		return Control{"socket", true, "its own socket is " + path + "; whom it takes messages from there is its own setting"}
+		return Control{What: "socket", Can: true, How: "its own socket is " + path + "; whom it takes messages from there is its own setting"}
 	}
-	return Control{"socket", false, "no socket of it is known: there is no " + path}
+	return Control{What: "socket", How: "no socket of it is known: there is no " + path}
 }

@@ -65,13 +65,13 @@ func TestAdopt(t *testing.T) {
 	}
 	send(t, tm, "reviewer", "look")
 	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "other"})
-	fails(t, err, operator.CodeRefused, "is member reviewer of team api already")
+	fails(t, err, operator.Refused, "is member reviewer of team api already")
 	operatortest.Team(t, op, "web", control.PolicySet{})
 	_, err = o.Adopt(ctx, "web", teams.AdoptOptions{PID: id.PID, As: "other"})
-	fails(t, err, operator.CodeRefused, "is member reviewer of team api already")
+	fails(t, err, operator.Refused, "is member reviewer of team api already")
 	second, _ := session(t)
 	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: second.PID, As: "Reviewer"})
-	if operator.Code(err) != operator.CodeRefused {
+	if operator.KindOf(err) != operator.Refused {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	up := op
@@ -80,8 +80,8 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	_, err = o.Delete(ctx, "api", teams.DeleteOptions{})
-	fails(t, err, operator.CodeRefused, "team api has running members: reviewer")
-	if err := o.Remove(ctx, "web", "shell"); operator.Code(err) != operator.CodeRefused {
+	fails(t, err, operator.Refused, "team api has running members: reviewer")
+	if err := o.Remove(ctx, "web", "shell"); operator.KindOf(err) != operator.Refused {
 		t.Errorf("%v", err)
 	}
 	if !id.Alive() || !second.Alive() {
@@ -100,17 +100,17 @@ func TestAdoptRefuses(t *testing.T) {
 	for _, c := range []struct {
 		team waggle.TeamName
 		ao   teams.AdoptOptions
-		code int
+		code operator.Kind
 		says string
 	}{
-		{"api", teams.AdoptOptions{}, operator.CodeUsage, "--pid or by --session"},
-		{"api", teams.AdoptOptions{PID: 5, Session: "x"}, operator.CodeUsage, "not by both"},
-		{"gone", teams.AdoptOptions{PID: 5}, operator.CodeNotFound, "gone"},
-		{"api", teams.AdoptOptions{PID: -5}, operator.CodeUsage, "-5 is no process id"},
-		{"api", teams.AdoptOptions{PID: 1}, operator.CodeRefused, "process 1 runs the machine"},
-		{"api", teams.AdoptOptions{PID: op.PID}, operator.CodeRefused, "is this command"},
-		{"api", teams.AdoptOptions{PID: id.PID}, operator.CodeNotFound, "is gone"},
-		{"api", teams.AdoptOptions{Session: "nonsense"}, operator.CodeUsage, "is not a session id"},
+		{"api", teams.AdoptOptions{}, operator.Usage, "--pid or by --session"},
+		{"api", teams.AdoptOptions{PID: 5, Session: "x"}, operator.Usage, "not by both"},
+		{"gone", teams.AdoptOptions{PID: 5}, operator.NotFound, "gone"},
+		{"api", teams.AdoptOptions{PID: -5}, operator.Usage, "-5 is no process id"},
+		{"api", teams.AdoptOptions{PID: 1}, operator.Refused, "process 1 runs the machine"},
+		{"api", teams.AdoptOptions{PID: op.PID}, operator.Refused, "is this command"},
+		{"api", teams.AdoptOptions{PID: id.PID}, operator.NotFound, "is gone"},
+		{"api", teams.AdoptOptions{Session: "nonsense"}, operator.Usage, "is not a session id"},
 	} {
 		c.ao.As = "ghost"
 		_, err := teams.Of(op).Adopt(t.Context(), c.team, c.ao)
@@ -121,7 +121,7 @@ func TestAdoptRefuses(t *testing.T) {
 	}
 	tm.Member("ann", idle)
 	_, err := teams.Of(tm.FromInside()).Adopt(t.Context(), "api", teams.AdoptOptions{PID: 5, As: "ghost"})
-	fails(t, err, operator.CodeRefused, "adopt was called from inside member ann")
+	fails(t, err, operator.Refused, "adopt was called from inside member ann")
 }
 
 // A session is found by what the files of its team say, and by nothing else.
@@ -133,10 +133,10 @@ func TestAdoptASession(t *testing.T) {
 		return teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: strings.ToUpper(uid), As: as})
 	}
 	_, err := adopt("claude")
-	fails(t, err, operator.CodeNotFound, "session-1a2b3c4d: there is none")
+	fails(t, err, operator.NotFound, "session-1a2b3c4d: there is none")
 	operatortest.Abroad(t, op, abroad)
 	_, err = adopt("claude")
-	fails(t, err, operator.CodeNotFound, "names no process")
+	fails(t, err, operator.NotFound, "names no process")
 	id, _ := session(t)
 	config := func(start string) {
 		write(t, op.Root.ConfigPath(abroad), fmt.Sprintf(`{"name":%q,"createdAt":1795193125905,"leadAgentId":"team-lead@%s","leadSessionId":%q,"leadProcess":{"pid":%d,"pidSpace":"x","claimedAt":1795193125902,"procStart":%q},"members":[]}`,
@@ -144,14 +144,14 @@ func TestAdoptASession(t *testing.T) {
 	}
 	config("1")
 	_, err = adopt("claude")
-	fails(t, err, operator.CodeNotFound, "is gone")
+	fails(t, err, operator.NotFound, "is gone")
 	config(id.Start)
 	a, err := adopt("claude")
 	if err != nil || a.PID != id.PID || a.Session == "" {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	_, err = adopt("again")
-	if fails(t, err, operator.CodeRefused, "is member claude of team api already"); exists(tm.Mailbox("again")) {
+	if fails(t, err, operator.Refused, "is member claude of team api already"); exists(tm.Mailbox("again")) {
 		t.Error("who was refused has a mailbox")
 	}
 }
@@ -165,13 +165,13 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 	for _, c := range []struct {
 		team waggle.TeamName
 		n    teams.NewGuest
-		code int
+		code operator.Kind
 		says string
 	}{
-		{"ours", teams.NewGuest{Name: "gopher", Command: cat}, operator.CodeUsage, "waggle leads team ours itself"},
-		{abroad, teams.NewGuest{Name: "gopher"}, operator.CodeUsage, "needs a command"},
-		{abroad, teams.NewGuest{Name: "theirs", Command: cat}, operator.CodeRefused, "theirs in team session-1a2b3c4d was not registered here"},
-		{"gone", teams.NewGuest{Name: "gopher", Command: cat}, operator.CodeNotFound, "gone"},
+		{"ours", teams.NewGuest{Name: "gopher", Command: cat}, operator.Usage, "waggle leads team ours itself"},
+		{abroad, teams.NewGuest{Name: "gopher"}, operator.Usage, "needs a command"},
+		{abroad, teams.NewGuest{Name: "theirs", Command: cat}, operator.Refused, "theirs in team session-1a2b3c4d was not registered here"},
+		{"gone", teams.NewGuest{Name: "gopher", Command: cat}, operator.NotFound, "gone"},
 	} {
 		_, err := o.Guest(ctx, c.team, c.n)
 		fails(t, err, c.code, c.says)

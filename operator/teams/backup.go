@@ -92,7 +92,7 @@ func (o Operator) Restore(ctx context.Context, in io.Reader, do RestoreOptions) 
 	u, err := team.Unpack(ctx, o.Root, in, o.Minter.Now())
 	var bad *team.BackupError
 	if errors.As(err, &bad) {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "restore", Err: err, Hint: "nothing of it was kept"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "restore", Err: err, Advice: "nothing of it was kept"}
 	}
 	if err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func exists(err error, name waggle.TeamName) error {
 	if !errors.Is(err, team.ErrExists) {
 		return err
 	}
-	return &operator.Error{Code: operator.CodeRefused, Op: "restore", Err: err,
-		Hint: fmt.Sprintf("--as NAME restores it under another name; waggle team delete %s --tasks makes room", name)}
+	return &operator.Error{Kind: operator.Refused, Op: "restore", Err: err,
+		Next: operator.Next{Step: operator.NextRestoreMakeRoom, Team: name}}
 }
 
 // makeRoom puts a team that is there into the archive, when that was asked for.
@@ -144,8 +144,8 @@ func (o Operator) makeRoom(ctx context.Context, name waggle.TeamName, do Restore
 		return nil
 	}
 	if !do.Force {
-		return &operator.Error{Code: operator.CodeRefused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.Life()),
-			Hint: "--as NAME restores under another name; --force puts the team that is there into the archive first"}
+		return &operator.Error{Kind: operator.Refused, Op: "restore", Err: cause, Msg: fmt.Sprintf("there is a team %s, which is %s", name, facts.Life()),
+			Next: operator.NextRestoreElsewhere.With()}
 	}
 	d, err := o.Delete(ctx, name, DeleteOptions{Force: true, Tasks: true, Keep: true, Tell: do.Tell})
 	if err != nil {
@@ -265,8 +265,8 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 	p.By, p.Ceiling = policy.RoleOperator, decide.Of(o.Operator).CeilingOf(nil)
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		if s.Lead.Instance != "" {
-			return nil, &operator.Error{Code: operator.CodeLocked, Op: "create", Msg: fmt.Sprintf("team %s has just been made by another process", name),
-				Hint: "waggle status --team " + string(name)}
+			return nil, &operator.Error{Kind: operator.Locked, Op: "create", Msg: fmt.Sprintf("team %s has just been made by another process", name),
+				Next: operator.Next{Step: operator.NextStatus, Team: name}}
 		}
 		return []journal.Draft{
 			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: name, Root: o.RootURL, UID: control.TeamUID(uid),

@@ -44,10 +44,10 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about team
 // Make is CreateAs for who holds the name.
 func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p control.PolicySet) (*operator.State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "create", Err: err}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "create", Err: err}
 	}
 	if err := team.CheckDescription(about.Description); err != nil {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "create", Err: err}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "create", Err: err}
 	}
 	top := decide.Of(o.Operator).CeilingOf(nil)
 	if decide.ModeName(p.Policy.Mode) == policy.ModeDefault {
@@ -96,8 +96,8 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 	if _, err := team.CreateAs(ctx, o.Root, cfg, as, team.Options{}); err != nil {
 		_ = os.RemoveAll(dir.Path) // nothing was written there
 		if errors.Is(err, team.ErrExists) {
-			return nil, &operator.Error{Code: operator.CodeFailed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
-				Hint: "waggle team show " + string(name) + ", or waggle team delete " + string(name), Err: err}
+			return nil, &operator.Error{Kind: operator.Failed, Op: "create", Msg: fmt.Sprintf("team %s is there already", name),
+				Next: operator.Next{Step: operator.NextShowOrDelete, Team: name}, Err: err}
 		}
 		return nil, err
 	}
@@ -184,8 +184,8 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 func vacant(s *operator.State, name waggle.MemberName) error {
 	for _, m := range s.Lead.Live() {
 		if waggle.SameName(m.Name, name) {
-			return &operator.Error{Code: operator.CodeRefused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("the name is taken: %s is a member of team %s that has not left, whether or not the registry lists it", m.Name, s.Team),
-				Hint: fmt.Sprintf("waggle stop %s --team %s ends it", m.Name, s.Team)}
+			return &operator.Error{Kind: operator.Refused, Op: "join", Err: team.ErrTaken, Msg: fmt.Sprintf("the name is taken: %s is a member of team %s that has not left, whether or not the registry lists it", m.Name, s.Team),
+				Next: operator.Next{Step: operator.NextStopMember, Team: s.Team, Member: m.Name}}
 		}
 	}
 	return nil
@@ -244,8 +244,8 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(ope
 		return err
 	}
 	if led || len(live) > 0 {
-		return &operator.Error{Code: operator.CodeLocked, Op: "run", Msg: fmt.Sprintf("team %s is live: %s", name, who(live, led)),
-			Hint: "waggle status --team " + string(name) + "; waggle down " + string(name) + " ends it"}
+		return &operator.Error{Kind: operator.Locked, Op: "run", Msg: fmt.Sprintf("team %s is live: %s", name, who(live, led)),
+			Next: operator.Next{Step: operator.NextStatusOrDown, Team: name}}
 	}
 	left := interrupted(s)
 	place, err := process.Of(o.Operator).Archive(ctx, s, control.LeftReplaced)
@@ -258,8 +258,8 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(ope
 // unknown refuses to take the place of a team whose files are there and of which no
 // journal is.
 func unknown(op string, name waggle.TeamName) error {
-	return &operator.Error{Code: operator.CodeRefused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
-		Hint: fmt.Sprintf("waggle team delete %s --archive puts its files away and frees the name; or give the team in the file another name", name)}
+	return &operator.Error{Kind: operator.Refused, Op: op, Msg: fmt.Sprintf("there is a team %s of which this waggle has no records: they are lost, or another program made it", name),
+		Next: operator.Next{Step: operator.NextFreeName, Team: name}}
 }
 
 // interrupted says what a team holds that was cut short, "" when there is nothing.

@@ -37,20 +37,20 @@ func TestCreate(t *testing.T) {
 		t.Errorf("%v, %v", l, err)
 	}
 	_, err = o.Create(ctx, "api", "again", ofMode(policy.ModeDefault))
-	fails(t, err, operator.CodeFailed, "team api is there already")
+	fails(t, err, operator.Failed, "team api is there already")
 	held, err := op.Claim("test", "web")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = o.Create(ctx, "web", "", ofMode(policy.ModeDefault))
-	fails(t, err, operator.CodeLocked, "makes a team web at this moment")
+	fails(t, err, operator.Locked, "makes a team web at this moment")
 	if _, err := o.Make(ctx, "web", teamfile.About{}, mailbox.Array, ofMode(policy.ModeDefault)); err != nil {
 		t.Errorf("who holds the name: %v", err)
 	}
 	held.Free()
 	for name, about := range map[waggle.TeamName]string{"a b": "", "UPPER_/": "", "fine": strings.Repeat("x", 100_000)} {
 		_, err := o.Create(ctx, name, about, ofMode(policy.ModeDefault))
-		if operator.Code(err) != operator.CodeUsage {
+		if operator.KindOf(err) != operator.Usage {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -65,7 +65,7 @@ func TestCreateUnderACeiling(t *testing.T) {
 	op.Ceiling = &control.Ceiling{File: "config", SHA256: "00", Mode: policy.ModePlan}
 	_, err := teams.Of(op).Create(t.Context(), "wide", "", ofMode(policy.ModeAcceptEdits))
 	var over *control.CeilingError
-	if fails(t, err, operator.CodeRefused, ""); !errors.As(err, &over) || len(over.Over) == 0 {
+	if fails(t, err, operator.Refused, ""); !errors.As(err, &over) || len(over.Over) == 0 {
 		t.Errorf("%v", err)
 	}
 	s, err := teams.Of(op).Create(t.Context(), "api", "", ofMode(policy.ModeDefault))
@@ -90,7 +90,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("in the registry: %+v", e)
 	}
 	_, _, err = teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "Ann", Agent: "exec"}, false)
-	fails(t, err, operator.CodeRefused, "the name is taken: ann is a member")
+	fails(t, err, operator.Refused, "the name is taken: ann is a member")
 	added, j, err := teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "ann", Agent: "exec"}, true)
 	if err != nil || added.Name == "ann" || j == i {
 		t.Errorf("%+v, %v", added, err)
@@ -130,9 +130,9 @@ func TestClear(t *testing.T) {
 	}
 	live := operatortest.Team(t, op, "live", control.PolicySet{})
 	live.Member("ann", idle)
-	fails(t, o.Clear(ctx, "live", tell), operator.CodeLocked, "team live is live")
+	fails(t, o.Clear(ctx, "live", tell), operator.Locked, "team live is live")
 	operatortest.Abroad(t, op, abroad)
-	fails(t, o.Clear(ctx, abroad, tell), operator.CodeRefused, "of which this waggle has no records")
+	fails(t, o.Clear(ctx, abroad, tell), operator.Refused, "of which this waggle has no records")
 	if !exists(op.Root.TeamDir("live")) || !exists(op.Root.TeamDir(abroad)) {
 		t.Error("it is gone all the same")
 	}
@@ -193,13 +193,13 @@ func TestToken(t *testing.T) {
 		team waggle.TeamName
 		name waggle.MemberName
 		life time.Duration
-		code int
+		code operator.Kind
 		says string
 	}{
-		{"api", "a b", 0, operator.CodeUsage, "a b"},
-		{"api", "ann", 25 * time.Hour, operator.CodeUsage, "at most 24h"},
-		{"api", "ann", -1, operator.CodeUsage, "at most 24h"},
-		{"gone", "ann", 0, operator.CodeNotFound, "gone"},
+		{"api", "a b", 0, operator.Usage, "a b"},
+		{"api", "ann", 25 * time.Hour, operator.Usage, "at most 24h"},
+		{"api", "ann", -1, operator.Usage, "at most 24h"},
+		{"gone", "ann", 0, operator.NotFound, "gone"},
 	} {
 		_, err := o.MintToken(ctx, c.team, teamfile.FileMember{Name: c.name, Agent: "exec"}, c.life)
 		fails(t, err, c.code, c.says)
@@ -210,15 +210,15 @@ func TestToken(t *testing.T) {
 	}
 	for _, c := range []struct {
 		token string
-		code  int
+		code  operator.Kind
 		says  string
 	}{
-		{"", operator.CodeRefused, "is no token"},
-		{"api", operator.CodeRefused, "is no token"},
-		{"api:", operator.CodeRefused, "is no token"},
-		{"a b:x", operator.CodeRefused, "is no token"},
-		{"api:wrong", operator.CodeRefused, "never made"},
-		{"gone:x", operator.CodeNotFound, "gone"},
+		{"", operator.Refused, "is no token"},
+		{"api", operator.Refused, "is no token"},
+		{"api:", operator.Refused, "is no token"},
+		{"a b:x", operator.Refused, "is no token"},
+		{"api:wrong", operator.Refused, "never made"},
+		{"gone:x", operator.NotFound, "gone"},
 	} {
 		_, _, _, err := o.JoinWith(ctx, c.token)
 		fails(t, err, c.code, c.says)
@@ -232,9 +232,9 @@ func TestToken(t *testing.T) {
 		t.Errorf("%+v", jm)
 	}
 	_, _, _, err = o.JoinWith(ctx, m.Token)
-	fails(t, err, operator.CodeRefused, "was used")
+	fails(t, err, operator.Refused, "was used")
 	_, err = o.MintToken(ctx, "api", ann, 0)
-	fails(t, err, operator.CodeRefused, "ann is a member of api already")
+	fails(t, err, operator.Refused, "ann is a member of api already")
 
 	bob := teamfile.FileMember{Name: "bob", Agent: "exec"}
 	late, err := o.MintToken(ctx, "api", bob, time.Minute)
@@ -244,16 +244,16 @@ func TestToken(t *testing.T) {
 	// Who cannot join has the token still.
 	tm.ByFile("bob")
 	_, _, _, err = o.JoinWith(ctx, late.Token)
-	fails(t, err, operator.CodeRefused, "the name is taken")
+	fails(t, err, operator.Refused, "the name is taken")
 	now = now.Add(time.Minute)
 	_, _, _, err = o.JoinWith(ctx, late.Token)
-	fails(t, err, operator.CodeRefused, "this token has expired")
+	fails(t, err, operator.Refused, "this token has expired")
 	if _, err := o.MintToken(ctx, "api", teamfile.FileMember{Name: "cas", Agent: "exec"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, _, _, err = o.JoinWith(ctx, late.Token)
-	fails(t, err, operator.CodeRefused, "never made, was used, or has expired")
+	fails(t, err, operator.Refused, "never made, was used, or has expired")
 	tm.Member("dan", idle)
 	_, err = teams.Of(tm.FromInside()).MintToken(ctx, "api", teamfile.FileMember{Name: "eve", Agent: "exec"}, 0)
-	fails(t, err, operator.CodeRefused, "token was called from inside member dan")
+	fails(t, err, operator.Refused, "token was called from inside member dan")
 }

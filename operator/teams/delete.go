@@ -132,7 +132,7 @@ func (o Operator) Delete(ctx context.Context, name waggle.TeamName, do DeleteOpt
 	var corrupt *team.CorruptError
 	if errors.As(err, &corrupt) { // and no records: nothing says whose it is
 		if !do.Keep {
-			return nil, &operator.Error{Code: operator.CodeRefused, Op: "delete", Err: err, Hint: fmt.Sprintf("waggle team delete %s --archive puts its files away as they are", name)}
+			return nil, &operator.Error{Kind: operator.Refused, Op: "delete", Err: err, Next: operator.Next{Step: operator.NextPutAway, Team: name}}
 		}
 		if d.Archive, err = process.Of(o.Operator).LeftPlace(name); err != nil {
 			return nil, err
@@ -200,13 +200,13 @@ func (o Operator) endFirst(ctx context.Context, tv *inspect.TeamView, s *operato
 	}
 	switch {
 	case tv.Led:
-		return &operator.Error{Code: operator.CodeLocked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", tv.Team), Hint: "end that run first", Err: cause}
+		return &operator.Error{Kind: operator.Locked, Op: "delete", Msg: fmt.Sprintf("team %s is live: a process leads it", tv.Team), Advice: "end that run first", Err: cause}
 	case s == nil && !do.Force:
-		return &operator.Error{Code: operator.CodeRefused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s is led by a program that waggle did not start and that runs: %s", tv.Team, strings.Join(runs, ", ")),
-			Hint: "end that program first; --force removes its files under it"}
+		return &operator.Error{Kind: operator.Refused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s is led by a program that waggle did not start and that runs: %s", tv.Team, strings.Join(runs, ", ")),
+			Next: operator.NextDeleteForeign.With()}
 	case !do.Force:
-		return &operator.Error{Code: operator.CodeRefused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s has running members: %s", tv.Team, strings.Join(runs, ", ")),
-			Hint: "--force ends them first"}
+		return &operator.Error{Kind: operator.Refused, Op: "delete", Err: cause, Msg: fmt.Sprintf("team %s has running members: %s", tv.Team, strings.Join(runs, ", ")),
+			Next: operator.NextDeleteForce.With()}
 	}
 	for _, r := range tv.Live {
 		if do.Tell != nil {
@@ -246,7 +246,7 @@ func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member strin
 			case !ok || jm.Left != nil:
 				return nil, nil
 			case jm.Process != nil && jm.Process.ID.Alive():
-				return nil, &operator.Error{Code: operator.CodeRefused, Op: "remove", Msg: fmt.Sprintf("%s runs as process %d", m.Name, jm.Process.ID.PID), Hint: "waggle down ends the team"}
+				return nil, &operator.Error{Kind: operator.Refused, Op: "remove", Msg: fmt.Sprintf("%s runs as process %d", m.Name, jm.Process.ID.PID), Next: operator.NextDownOnly.With()}
 			}
 			if jm.Trust == control.FileTrust {
 				return s.Lead.Let(jm, control.LeftReleased, "removed"), nil

@@ -44,13 +44,13 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	case err != nil:
 		return nil, err
 	case led != nil:
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "guest", Msg: fmt.Sprintf("waggle leads team %s itself", name), Hint: "waggle spawn starts a member in it"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: fmt.Sprintf("waggle leads team %s itself", name), Next: operator.NextSpawn.With()}
 	case len(n.Command) == 0:
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Hint: "waggle guest NAME -- COMMAND"}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Msg: "a guest needs a command that is run for the words it gets", Next: operator.NextGuest.With()}
 	}
 	spec, err := teamfile.AgentSpec("exec", n.Command)
 	if err != nil {
-		return nil, &operator.Error{Code: operator.CodeUsage, Op: "guest", Err: err}
+		return nil, &operator.Error{Kind: operator.Usage, Op: "guest", Err: err}
 	}
 	cfg, err := o.Registry(ctx, name)
 	if err != nil {
@@ -72,7 +72,7 @@ func (o Operator) Guest(ctx context.Context, name waggle.TeamName, n NewGuest) (
 	}
 	m, ok := g.State.Lead.Member(n.Name)
 	if !ok || m.Left != nil {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "guest", Msg: fmt.Sprintf("%s has just been taken out of team %s", n.Name, name)}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "guest", Msg: fmt.Sprintf("%s has just been taken out of team %s", n.Name, name)}
 	}
 	g.Name, g.Instance = m.Name, m.Instance
 	return g, o.bound(ctx, g.State, n.Mode)
@@ -88,8 +88,8 @@ func (o Operator) guestEntry(ctx context.Context, s *operator.State, cfg *team.C
 	case listed && known:
 		return false, nil
 	case listed:
-		return false, &operator.Error{Code: operator.CodeRefused, Op: "guest", Msg: fmt.Sprintf("%s in team %s was not registered here: it is another program's member", n.Name, cfg.Name),
-			Hint: "take another name"}
+		return false, &operator.Error{Kind: operator.Refused, Op: "guest", Msg: fmt.Sprintf("%s in team %s was not registered here: it is another program's member", n.Name, cfg.Name),
+			Advice: "take another name"}
 	}
 	_, _, err = mail.Of(o.Operator).Register(ctx, cfg.Name, team.Member{Name: n.Name, AgentType: "general-purpose", Cwd: n.Cwd, JoinedAt: o.Minter.Now(), Subscriptions: []string{}}, false)
 	return err == nil, err

@@ -22,10 +22,10 @@ import (
 // abroad is the name of a team that another program leads.
 const abroad waggle.TeamName = "session-1a2b3c4d"
 
-func fails(t testing.TB, err error, code int, says string) {
+func fails(t testing.TB, err error, code operator.Kind, says string) {
 	t.Helper()
-	if operator.Code(err) != code || err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("%v (code %d), not %q (code %d)", err, operator.Code(err), says, code)
+	if operator.KindOf(err) != code || err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v (code %d), not %q (code %d)", err, operator.KindOf(err), says, code)
 	}
 }
 

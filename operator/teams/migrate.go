@@ -35,8 +35,8 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 		return nil, err
 	}
 	if to != mailbox.Array && s == nil {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "team migrate", Msg: fmt.Sprintf("team %s is not led by waggle, and whoever leads it could not read its mail any more", name),
-			Hint: "Claude Code reads and writes the layout array only"}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "team migrate", Msg: fmt.Sprintf("team %s is not led by waggle, and whoever leads it could not read its mail any more", name),
+			Advice: "Claude Code reads and writes the layout array only"}
 	}
 	release, err := reg.Hold(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	m = &Migrated{Team: string(name), Layout: to.String(), Members: []string{}, Notes: []string{}}
 	m.Changed, err = boxes.Migrate(ctx, to, mailbox.Options{Report: func(r mailbox.Report) { m.Notes = append(m.Notes, r.What) }})
 	if err != nil {
-		return nil, &operator.Error{Code: operator.Code(err), Op: "team migrate", Err: err, Hint: "nothing is lost; the same command goes on where this one stopped"}
+		return nil, &operator.Error{Kind: operator.KindOf(err), Op: "team migrate", Err: err, Advice: "nothing is lost; the same command goes on where this one stopped"}
 	}
 	names, err := boxes.Names()
 	for _, n := range names {
@@ -86,7 +86,7 @@ func (o Operator) MigrateSchema(ctx context.Context, name waggle.TeamName, dry b
 	m, err := reg.KeepIn(kept).Migrate(ctx, dry)
 	var version *team.VersionError
 	if errors.As(err, &version) {
-		return nil, &operator.Error{Code: operator.CodeRefused, Op: "team migrate", Err: err}
+		return nil, &operator.Error{Kind: operator.Refused, Op: "team migrate", Err: err}
 	}
 	if err != nil {
 		return nil, err

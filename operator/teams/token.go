@@ -54,10 +54,10 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 		life = DefaultTokenLife
 	}
 	if _, err := waggle.ParseNewMember(string(m.Name)); err != nil {
-		return Minted{}, &operator.Error{Code: operator.CodeUsage, Op: "token", Err: err}
+		return Minted{}, &operator.Error{Kind: operator.Usage, Op: "token", Err: err}
 	}
 	if life < 0 || life > 24*time.Hour {
-		return Minted{}, &operator.Error{Code: operator.CodeUsage, Op: "token", Msg: "a token may be used for at most 24h"}
+		return Minted{}, &operator.Error{Kind: operator.Usage, Op: "token", Msg: "a token may be used for at most 24h"}
 	}
 	s, err := o.Led(ctx, name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 		return Minted{}, err
 	}
 	if now, ok := s.Lead.Member(m.Name); ok && now.Left == nil {
-		return Minted{}, &operator.Error{Code: operator.CodeRefused, Op: "token", Msg: fmt.Sprintf("%s is a member of %s already", m.Name, name)}
+		return Minted{}, &operator.Error{Kind: operator.Refused, Op: "token", Msg: fmt.Sprintf("%s is a member of %s already", m.Name, name)}
 	}
 	secret, err := transport.NewToken(o.Minter.Rand)
 	if err != nil {
@@ -92,7 +92,7 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 // and not after it expired.
 func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State, added team.Member, i control.Instance, err error) {
 	refuse := func(why string) error {
-		return &operator.Error{Code: operator.CodeRefused, Op: "join", Msg: why, Hint: "the operator makes one with waggle team token NAME"}
+		return &operator.Error{Kind: operator.Refused, Op: "join", Msg: why, Next: operator.NextToken.With()}
 	}
 	teamName, secret, ok := strings.Cut(strings.TrimSpace(token), ":")
 	name, err := waggle.ParseTeam(teamName)

@@ -1,0 +1,75 @@
+package claudesettings
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+)
+
+// StoreIn is the store of a STATE.
+func StoreIn(state string, now func() time.Time) Store {
+	return Store{Dir: filepath.Join(state, "hooks"), Now: now}
+}
+
+// UserFile are the settings of all sessions of a user, by the config directory of Claude Code.
+func UserFile(configDir string) string { return filepath.Join(configDir, "settings.json") }
+
+// SourcesIn are the settings files of a session in a directory, of the user with these
+// settings.
+func SourcesIn(user, cwd string) Sources {
+	s := Sources{Managed: managedFile()}
+	if top := RepositoryTop(cwd); top != "" {
+		local, shared := LocalFiles(top)
+		s.Files = append(s.Files, local, shared)
+	}
+	s.Files = append(s.Files, user)
+	return s
+}
+
+// LocalFiles are a repository's settings of this user, and those for everybody.
+func LocalFiles(top string) (local, shared string) {
+	dir := filepath.Join(top, ".claude")
+	return filepath.Join(dir, "settings.local.json"), filepath.Join(dir, "settings.json")
+}
+
+// RepositoryTop is the directory with .git at or above dir; "" without one.
+func RepositoryTop(dir string) string {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return ""
+		}
+		dir = above
+	}
+}
+
+// managedFile are those of an administrator, as Claude Code documents their place.
+func managedFile() string {
+	switch runtime.GOOS {
+	case "darwin":
+		return "/Library/Application Support/ClaudeCode/managed-settings.json"
+	case "windows":
+		return `C:\Program Files\ClaudeCode\managed-settings.json`
+	}
+	return "/etc/claude-code/managed-settings.json"
+}
+
+// InstalledSince is the time of the first install that a session of these sources has, zero
+// when it is not known; false when the hooks are in none of its settings.
+func (s Store) InstalledSince(sources Sources) (since time.Time, installed bool) {
+	for _, path := range sources.Files {
+		l, err := s.Look(path)
+		if err != nil || !l.Installed() {
+			continue // what cannot be read has no hooks; whoever looks at the file says it
+		}
+		if !installed || !l.Since.IsZero() && (since.IsZero() || l.Since.Before(since)) {
+			since = l.Since
+		}
+		installed = true
+	}
+	return since, installed
+}

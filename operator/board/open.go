@@ -1,0 +1,28 @@
+package board
+
+import (
+	"context"
+
+	"waggle"
+	"waggle/task"
+)
+
+// Open are the tasks of a list that are not over, without those that another program keeps
+// for itself. The list may be there without its team.
+func (o Operator) Open(ctx context.Context, name waggle.TeamName) ([]task.Task, error) {
+	list, err := task.Open(o.Root.TasksDir(name), name, task.Options{})
+	if err != nil {
+		return nil, err
+	}
+	all, _, err := list.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []task.Task
+	for _, t := range all {
+		if t.Status != task.Deleted && t.Status != task.Completed && !t.Internal() {
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,31 @@
+package board_test
+
+import (
+	"testing"
+
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator/board"
+)
+
+// TestOpen: what is over is not offered; a list without tasks offers nothing.
+func TestOpen(t *testing.T) {
+	op := operatortest.New(t)
+	operatortest.Team(t, op, "api", control.PolicySet{})
+	b := board.Of(op)
+	if got, err := b.Open(t.Context(), "api"); err != nil || len(got) != 0 {
+		t.Errorf("an empty list: %+v, %v", got, err)
+	}
+	for _, subject := range []string{"first", "second"} {
+		if _, err := b.AddTask(t.Context(), "api", board.NewTask{Subject: subject}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.FinishTask(t.Context(), "api", "1", ""); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Open(t.Context(), "api")
+	if err != nil || len(got) != 1 || got[0].ID != "2" || got[0].Subject != "second" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,68 @@
+package decide_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"waggle/agent"
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/operator/decide"
+	"waggle/policy"
+)
+
+// TestOpen: what waits is named by the record alone, and only while it waits; a team that
+// is not there asks nothing, and so does no team.
+func TestOpen(t *testing.T) {
+	op := operatortest.New(t)
+	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
+		_, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
+		return agent.Result{}, err
+	})
+	d := decide.Of(op)
+	if got := d.Open(t.Context(), "api", true); len(got) != 0 {
+		t.Errorf("before it asks: %+v", got)
+	}
+	tm.Order("ann", "make it")
+	tm.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
+	got := d.Open(t.Context(), "api", false)
+	if len(got) != 1 || got[0].Member != "ann" || got[0].Tool != "Bash" || got[0].ID == "" {
+		t.Fatalf("%+v", got)
+	}
+	if got := d.Open(t.Context(), "", false); got != nil {
+		t.Errorf("no team: %+v", got)
+	}
+	if got := d.Open(t.Context(), "none", false); got != nil {
+		t.Errorf("a team that is not there: %+v", got)
+	}
+	if _, err := d.Decide(t.Context(), "api", []decide.Answer{{ID: got[0].ID, Via: "deny"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Open(t.Context(), "api", false); len(got) != 0 {
+		t.Errorf("decided: %+v", got)
+	}
+}
+
+// TestRulesOfTeam: the rules of a team's policy come before those that were added.
+func TestRulesOfTeam(t *testing.T) {
+	op := operatortest.New(t)
+	rule := func(s string) policy.Rule {
+		r, err := policy.ParseRule(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	var p control.PolicySet
+	p.Policy.Allow, p.Policy.Deny = []policy.Rule{rule("Read")}, []policy.Rule{rule("Bash(rm:*)")}
+	operatortest.Team(t, op, "api", p)
+	got := decide.Of(op).Rules(t.Context(), "api")
+	if len(got) != 2 || got[0] != "Read" || got[1] != "Bash(rm:*)" {
+		t.Errorf("%q", got)
+	}
+	if got := decide.Of(op).Rules(t.Context(), "none"); got != nil {
+		t.Errorf("a team that is not there: %q", got)
+	}
+}

@@ -1,0 +1,116 @@
+package doctor
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"waggle/internal/claudesessions"
+	"waggle/internal/claudesettings"
+	"waggle/internal/session"
+	"waggle/operator"
+)
+
+// startDoubt is how far the known start of a session may be from the real one.
+const startDoubt = 2 * time.Second
+
+// claude finds what keeps the sessions that a person starts from reporting.
+func (d *doctor) claude() []Finding {
+	store := claudesettings.StoreIn(d.op.Home.Path, d.op.Minter.Now)
+	out := d.hooks(store)
+	if trouble := session.At(d.op.Home.Path, d.op.Minter.Now).LastTrouble(); trouble != "" {
+		out = append(out, found("session hooks", Note, "the last thing that went wrong in one: "+trouble))
+	}
+	sessions, problems := claudesessions.List(filepath.Join(d.o.ClaudeDir, "sessions"))
+	for _, p := range problems {
+		out = append(out, found("Claude session", Problem, p.Error()))
+	}
+	for _, s := range sessions {
+		out = append(out, d.session(store, s))
+	}
+	return out
+}
+
+func (d *doctor) sources(cwd string) claudesettings.Sources {
+	return claudesettings.SourcesIn(claudesettings.UserFile(d.o.ClaudeDir), cwd)
+}
+
+// hooks looks at the hooks in the settings of this user, and at what keeps hooks from
+// running here.
+func (d *doctor) hooks(store claudesettings.Store) []Finding {
+	const what = "Claude hooks"
+	user := claudesettings.UserFile(d.o.ClaudeDir)
+	install := operator.NextInstallHooks.With()
+	var out []Finding
+	off, problems := d.sources(d.o.Cwd).Off()
+	for _, p := range problems {
+		out = append(out, found(what, Problem, p.Error()))
+	}
+	l, err := store.Look(user)
+	switch {
+	case err != nil:
+		if len(problems) == 0 { // else it was named already
+			out = append(out, found(what, Problem, err.Error()))
+		}
+		return out
+	case !l.Installed():
+		out = append(out, todo(what, Note, "not in "+user+": sessions that you start yourself do not report", install))
+	case len(l.Missing) > 0:
+		out = append(out, todo(what, Note, fmt.Sprintf("%s has no hook for %s", user, strings.Join(l.Missing, ", ")), install))
+	default:
+		out = append(out, found(what, OK, "in "+user))
+	}
+	named := ""
+	for _, e := range l.Entries {
+		if e.Ours && e.Program != named && gone(e.Program) {
+			named = e.Program
+			out = append(out, todo(what, Problem, e.Program+" is not there any more: the hooks do nothing", install))
+		}
+	}
+	if off != nil {
+		status := Problem
+		if !l.Installed() {
+			status = Note
+		}
+		out = append(out, advised(what, status, fmt.Sprintf("%s in %s keeps hooks from running", off.Key, off.Path), "take "+off.Key+" out of "+off.Path))
+	}
+	return out
+}
+
+// gone reports a program that is no file any more.
+func gone(path string) bool {
+	fi, err := os.Stat(path)
+	return err != nil || fi.IsDir()
+}
+
+// session says whether a running session has the hooks.
+func (d *doctor) session(store claudesettings.Store, s claudesessions.Entry) Finding {
+	name := s.Name
+	if name == "" {
+		name = s.SessionID
+	}
+	f := found("Claude session", OK, fmt.Sprintf("%s (pid %d, %s)", name, s.PID, s.Cwd))
+	sources := d.sources(s.Cwd)
+	if off, _ := sources.Off(); off != nil {
+		f.Status, f.Detail = Note, fmt.Sprintf("%s runs without the hooks: %s in %s", f.Detail, off.Key, off.Path)
+		return f
+	}
+	since, installed := store.InstalledSince(sources)
+	started := s.Started()
+	switch {
+	case !installed:
+		f.Status, f.Do = Note, operator.NextInstallHooks.With()
+		f.Detail += " runs without the hooks: they are not installed"
+	case !since.IsZero() && !started.IsZero() && started.Add(startDoubt).Before(since):
+		f.Status, f.Next = Note, "end it and start it again: claude --resume "+s.SessionID
+		f.Detail += fmt.Sprintf(" runs without the hooks: it was started %s before they were installed", operator.Age(since.Sub(started)))
+	case since.IsZero() || started.IsZero():
+		f.Status = Note
+		f.Detail += " may run without the hooks: it is not known what was first, its start or the install"
+	default:
+		f.Detail += " has the hooks"
+	}
+	return f
+}

@@ -1,0 +1,122 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/operator/process"
+)
+
+// toolWait is how long a program may take to say its version.
+const toolWait = 5 * time.Second
+
+// Examine looks at everything: the program, the places of files, the programs that members
+// need, the sessions of Claude Code, and every team of the root.
+func (o Operator) Examine(ctx context.Context, eo Options) ([]Finding, error) {
+	d := &doctor{op: o.Operator, o: eo}
+	out := []Finding{found("waggle", OK, fmt.Sprintf("%s, %s %s/%s", o.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)),
+		found("root", OK, o.Root.Path), stateFinding(o.Home.Path)}
+	for _, t := range []struct{ name, arg, use string }{
+		{"tmux", "-V", "panes for members"}, {"bwrap", "--version", "a sandbox for members' tools"},
+		{"git", "--version", "worktrees of members"}, {"claude", "--version", "Claude Code members"}, {"codex", "--version", "Codex members"}, {"node", "--version", ""},
+	} {
+		out = append(out, tool(ctx, t.name, t.arg, t.use))
+	}
+	out = append(append(out, d.claude()...), telemetry(eo.Env)...)
+	names, err := o.Root.Names()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range names {
+		out = append(out, d.team(ctx, n)...)
+	}
+	late, err := process.Of(o.Operator).LeftMail(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range late {
+		out = append(out, todo(teamWhat(n), Note, o.Root.TeamDir(n)+" has no config.json: somebody wrote to the team after its end", operator.NextCollect.With()))
+	}
+	if len(names) == 0 {
+		out = append(out, todo("teams", Note, "there is none in "+o.Root.Path, operator.NextDemo.With()))
+	}
+	return out, nil
+}
+
+func teamWhat(n waggle.TeamName) string { return "team " + string(n) }
+
+func found(what string, s Status, detail string) Finding {
+	return Finding{What: what, Status: s, Detail: detail}
+}
+
+// advised is found with what to do outside of this program.
+func advised(what string, s Status, detail, next string) Finding {
+	return Finding{What: what, Status: s, Detail: detail, Next: next}
+}
+
+// todo is found with what to do.
+func todo(what string, s Status, detail string, do operator.Next) Finding {
+	return Finding{What: what, Status: s, Detail: detail, Do: do}
+}
+
+func stateFinding(path string) Finding {
+	st, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return found("state", OK, path+" (made when it is needed)")
+	case err != nil:
+		return found("state", Problem, err.Error())
+	case runtime.GOOS != "windows" && st.Mode().Perm()&0o077 != 0:
+		return advised("state", Problem, fmt.Sprintf("%s is open to others (%v)", path, st.Mode().Perm()), "chmod 700 "+path)
+	}
+	return found("state", OK, path)
+}
+
+// tool reports a program's version. A missing one is only a note.
+func tool(ctx context.Context, name, arg, use string) Finding {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		d := "not found"
+		if use != "" {
+			d += "; it is for " + use
+		}
+		return found(name, Note, d)
+	}
+	ctx, cancel := context.WithTimeout(ctx, toolWait)
+	defer cancel()
+	b, err := exec.CommandContext(ctx, path, arg).CombinedOutput()
+	first, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
+	if err != nil {
+		return found(name, Note, path+": "+err.Error())
+	}
+	return found(name, OK, first)
+}
+
+// exporters are the variables that tell programs with OpenTelemetry to export.
+var exporters = []string{
+	"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+	"OTEL_TRACES_EXPORTER", "OTEL_METRICS_EXPORTER",
+}
+
+// telemetry notes that this build has no exporter where the environment asks for one.
+func telemetry(env func(string) string) []Finding {
+	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
+		return nil
+	}
+	for _, name := range exporters {
+		if v := env(name); v != "" && v != "none" {
+			return []Finding{todo("opentelemetry", Note, name+" is set, and this build exports nothing: the module waggle/otel is for programs that embed waggle",
+				operator.NextTransitions.With())}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+package doctor_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,113 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"waggle"
+	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/mail"
+	"waggle/team"
+)
+
+// team looks at one team of the root.
+func (d *doctor) team(ctx context.Context, n waggle.TeamName) []Finding {
+	what := teamWhat(n)
+	reg, err := team.Open(d.op.Root, n, team.Options{})
+	if err != nil {
+		return []Finding{found(what, Problem, err.Error())}
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return []Finding{advised(what, Problem, err.Error(), "look at "+d.op.Root.ConfigPath(n))}
+	}
+	s, err := d.op.State(ctx, n)
+	by := "another program's"
+	if err != nil {
+		return []Finding{todo(what, Problem, err.Error(), operator.Next{Step: operator.NextLog, Team: n})}
+	}
+	if s != nil {
+		by = "led by waggle"
+	}
+	out := []Finding{found(what, OK, fmt.Sprintf("%s dialect, %s, %d members", cfg.Dialect(), by, len(cfg.Members)))}
+	for _, p := range cfg.Problems() {
+		out = append(out, advised(what, Problem, p, "look at "+d.op.Root.ConfigPath(n)))
+	}
+	for _, p := range cfg.Notes() {
+		out = append(out, found(what, Note, p))
+	}
+	for _, p := range d.op.Root.Check(n) {
+		out = append(out, advised(what, Problem, p, "chmod -R go-w "+d.op.Root.TeamDir(n)))
+	}
+	if s != nil {
+		if claims := inspect.Unverified(s); claims > 0 {
+			out = append(out, todo(what, Note, fmt.Sprintf("%d messages claimed an authority they do not have", claims), operator.Next{Step: operator.NextLogUnverified, Team: n}))
+		}
+	}
+	return append(append(out, d.mailboxes(ctx, n, cfg)...), d.messages(ctx, n)...)
+}
+
+// messages finds words that nobody will get.
+func (d *doctor) messages(ctx context.Context, n waggle.TeamName) []Finding {
+	msgs, err := mail.Of(d.op).Messages(ctx, n, false)
+	if err != nil {
+		return []Finding{found(teamWhat(n), Problem, err.Error())}
+	}
+	dead := 0
+	for _, m := range msgs {
+		if m.State == mail.DeadLetter || m.State == mail.Erased {
+			dead++
+		}
+	}
+	if dead == 0 {
+		return nil
+	}
+	return []Finding{todo(teamWhat(n), Note, fmt.Sprintf("%d messages will reach nobody", dead), operator.Next{Step: operator.NextDeadLetters, Team: n})}
+}
+
+// mailboxes finds mailboxes of nobody, held locks, and entries that cannot be read.
+func (d *doctor) mailboxes(ctx context.Context, n waggle.TeamName, cfg *team.Config) []Finding {
+	what := teamWhat(n)
+	names, err := d.op.Boxes(n).Names()
+	if err != nil {
+		return []Finding{found(what, Problem, err.Error())}
+	}
+	var out []Finding
+	if to, moving, err := d.op.Boxes(n).Moving(); err != nil {
+		out = append(out, found(what, Problem, err.Error()))
+	} else if moving {
+		out = append(out, todo(what, Note, fmt.Sprintf("its mailboxes are being moved to the layout %s, or that was cut short", to),
+			operator.Next{Step: operator.NextMigrate, Team: n, Text: fmt.Sprint(to)}))
+	}
+	for _, m := range names {
+		out = append(out, d.mailbox(ctx, n, cfg, m)...)
+	}
+	return out
+}
+
+func (d *doctor) mailbox(ctx context.Context, n waggle.TeamName, cfg *team.Config, m waggle.MemberName) (out []Finding) {
+	what, look := teamWhat(n), operator.Next{Step: operator.NextInboxOf, Team: n, Member: m}
+	if _, ok := cfg.Member(m); !ok {
+		out = append(out, todo(what, Note, fmt.Sprintf("mailbox %s belongs to no member", m), look))
+	}
+	in, err := mail.Of(d.op).Inbox(ctx, n, m, false)
+	if err != nil {
+		return append(out, found(what, Problem, err.Error()))
+	}
+	if st, err := os.Stat(in.Path + ".lock"); err == nil {
+		held := d.op.Minter.Now().Sub(st.ModTime()).Truncate(time.Second)
+		out = append(out, advised(what, Note, fmt.Sprintf("%s is locked since %s", in.Path, operator.Age(held)), "it frees itself when its holder is gone"))
+	}
+	for _, r := range in.Reports {
+		out = append(out, found(what, Problem, r))
+	}
+	for _, e := range in.Entries {
+		if e.Entry.Err != nil {
+			out = append(out, todo(what, Problem, fmt.Sprintf("mailbox %s, entry %d: %v", m, e.Index, e.Entry.Err), look))
+		}
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package operator
+
+import (
+	"errors"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/atomicfile"
+	"waggle/leader"
+	"waggle/mailbox"
+	"waggle/team"
+	"waggle/transport"
+	"waggle/worker"
+)
+
+// Kind is the kind of a failure. A face turns it into what its users see: the command line
+// has an exit code for each.
+type Kind uint8
+
+// The kinds of failures.
+const (
+	None       Kind = iota // there is no failure
+	Failed                 // something went wrong that is none of the others
+	Usage                  // what was asked for makes no sense as it was asked for
+	Question               // a person has to decide first
+	Timeout                // it was not done in time
+	Died                   // the process of a member, or of a leader, has died
+	Refused                // a rule, a person or the state of things forbids it
+	Incomplete             // required tasks are open
+	Locked                 // another process has what is needed
+	NotFound               // there is no such team, member, task or request
+)
+
+// String is a word for people who read logs.
+func (k Kind) String() string {
+	names := [...]string{"none", "failed", "usage", "question", "timeout", "died", "refused", "incomplete", "locked", "not found"}
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return "unknown"
+}
+
+// Error is a failure: its kind, what went wrong, and what to do next.
+type Error struct {
+	Kind   Kind
+	Op     string
+	Msg    string
+	Next   Next
+	Advice string // what to do next that is no step of Next: words for people, without a command
+	Near   []string
+	Err    error
+}
+
+// Error is the message, or that of the cause.
+func (e *Error) Error() string {
+	s := e.Msg
+	if s == "" && e.Err != nil {
+		s = e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOf returns the kind of an error of this package, of those below it, and of the
+// packages that they call. An error that none of them made is Failed, nil is None.
+func KindOf(err error) Kind {
+	var e *Error
+	var locked *atomicfile.LockedError
+	var missing *team.NotFoundError
+	var limit *team.LimitError
+	var name *waggle.NameError
+	var unknown *control.UnknownRequestError
+	var refused *control.RefusedError
+	var decided *control.DecidedError
+	var expired *control.ExpiredError
+	var digest *control.DigestError
+	var ceiling *control.CeilingError
+	var full *mailbox.LimitError
+	var scheme *transport.SchemeError
+	var nobody *transport.NotFoundError
+	var taken *transport.RefusedError
+	var other *transport.NotSocketError
+	var remote *transport.RemoteError
+	switch {
+	case err == nil:
+		return None
+	case errors.As(err, &e):
+		return max(e.Kind, Failed)
+	case errors.As(err, &limit), errors.As(err, &name):
+		return Usage
+	case errors.As(err, &locked), errors.Is(err, leader.ErrLeading), errors.Is(err, worker.ErrRunning):
+		return Locked
+	case errors.As(err, &remote) && (remote.Code == transport.CodeLocked || remote.Code == transport.CodeBusy):
+		return Locked
+	case errors.As(err, &scheme), errors.As(err, &other):
+		return Usage
+	case errors.As(err, &missing), errors.As(err, &unknown), errors.As(err, &nobody):
+		return NotFound
+	case errors.As(err, &refused), errors.As(err, &decided), errors.As(err, &expired), errors.As(err, &digest), errors.As(err, &full), errors.As(err, &ceiling),
+		errors.As(err, &taken), errors.Is(err, control.ErrDiverged), errors.Is(err, team.ErrTaken):
+		return Refused
+	}
+	return Failed
+}

@@ -1,0 +1,56 @@
+package inspect
+
+import (
+	"context"
+
+	"waggle"
+	"waggle/team"
+)
+
+// Listed are the members that a team's registry has and that have not left, whoever leads
+// it.
+func (o Operator) Listed(ctx context.Context, name waggle.TeamName) ([]team.Member, error) {
+	reg, err := team.Open(o.Root, name, team.Options{})
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := reg.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []team.Member
+	for _, m := range cfg.Members {
+		if !m.Gone() {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// Named is a team that is or was, as a person may name it.
+type Named struct {
+	ID     string // of the one record
+	Name   string // its team of this root that is newest; "" when another line has it
+	Opened string // when it began
+}
+
+// PastNames are the names of all teams that are or were and can be read.
+func (o Operator) PastNames() ([]Named, error) {
+	known, err := o.PastTeams()
+	if err != nil {
+		return nil, err
+	}
+	var out []Named
+	said := map[waggle.TeamName]bool{}
+	for _, k := range known {
+		if k.Broken != nil {
+			continue
+		}
+		n := Named{ID: k.ID(), Opened: k.Opened}
+		if k.Root == o.RootURL && !said[k.Team] {
+			n.Name, said[k.Team] = string(k.Team), true
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

@@ -1,0 +1,172 @@
+package operator
+
+import "waggle"
+
+// Next is what a person can do after a failure, as data: a face spells it as its users
+// would do it there. The zero value says nothing.
+type Next struct {
+	Step   Step
+	Team   waggle.TeamName
+	Member waggle.MemberName
+	ID     string // of a task, a request or a message
+	Text   string // what else the step needs
+}
+
+// Step is one thing to do next. Its value is a name, not a text for people.
+type Step string
+
+// With is the step for nobody in particular.
+func (s Step) With() Next { return Next{Step: s} }
+
+// Looking at a team.
+const (
+	NextStatus        Step = "status"
+	NextStatusTeam    Step = "status-team"
+	NextStatusNow     Step = "status-now"
+	NextStatusNames   Step = "status-names"
+	NextStatusLater   Step = "status-later"
+	NextStatusOrDown  Step = "status-or-down"
+	NextAwaitEnd      Step = "await-end"
+	NextWhoIsThere    Step = "who-is-there"
+	NextWhoRuns       Step = "who-runs"
+	NextHowItEnded    Step = "how-it-ended"
+	NextSessions      Step = "sessions"
+	NextShowMembers   Step = "show-members"
+	NextWhy           Step = "why"
+	NextWhyRestart    Step = "why-restart"
+	NextWhyMember     Step = "why-member"
+	NextPeek          Step = "peek"
+	NextState         Step = "state"
+	NextLog           Step = "log"
+	NextLogUnverified Step = "log-unverified"
+	NextInstallHooks  Step = "install-hooks"
+	NextNameTeam      Step = "name-team"
+	NextOtherTeam     Step = "other-team"
+)
+
+// Making, leading and ending a team.
+const (
+	NextDemoOrInit         Step = "demo-or-init"
+	NextDemo               Step = "demo"
+	NextTransitions        Step = "transitions"
+	NextInit               Step = "init"
+	NextUp                 Step = "up"
+	NextAgainOrUp          Step = "again-or-up"
+	NextResume             Step = "resume"
+	NextDetach             Step = "detach"
+	NextAccept             Step = "accept"
+	NextDown               Step = "down"
+	NextDownOnly           Step = "down-only"
+	NextDownWithProcess    Step = "down-with-process"
+	NextDownForce          Step = "down-force"
+	NextDownForceIt        Step = "down-force-it"
+	NextDownAgain          Step = "down-again"
+	NextResumeOrDown       Step = "resume-or-down"
+	NextDownForceOrPutBack Step = "down-force-or-put-back"
+	NextAcknowledge        Step = "acknowledge"
+	NextShowOrDelete       Step = "show-or-delete"
+	NextFreeName           Step = "free-name"
+	NextCollect            Step = "collect"
+	NextMigrate            Step = "migrate"
+	NextPutAway            Step = "put-away"
+	NextDeleteForce        Step = "delete-force"
+	NextDeleteForeign      Step = "delete-foreign"
+	NextRestoreElsewhere   Step = "restore-elsewhere"
+	NextRestoreMakeRoom    Step = "restore-make-room"
+)
+
+// Members.
+const (
+	NextSpawn          Step = "spawn"
+	NextSpawnName      Step = "spawn-name"
+	NextSpawnAgain     Step = "spawn-again"
+	NextSpawnProcess   Step = "spawn-process"
+	NextStopMember     Step = "stop-member"
+	NextStopAgain      Step = "stop-again"
+	NextGuest          Step = "guest"
+	NextToken          Step = "token"
+	NextAdoptPID       Step = "adopt-pid"
+	NextAdoptedStatus  Step = "adopted-status"
+	NextAdoptedSend    Step = "adopted-send"
+	NextAdoptedAnswers Step = "adopted-answers"
+	NextRegister       Step = "register"
+	NextRegisterOrLead Step = "register-or-lead"
+	NextSpeakAs        Step = "speak-as"
+	NextAs             Step = "as"
+)
+
+// Tasks.
+const (
+	NextListTasks         Step = "list-tasks"
+	NextListOwners        Step = "list-owners"
+	NextAddTask           Step = "add-task"
+	NextAssignTask        Step = "assign-task"
+	NextOrderTask         Step = "order-task"
+	NextConfirmTask       Step = "confirm-task"
+	NextClaimTask         Step = "claim-task"
+	NextFinishTask        Step = "finish-task"
+	NextReleaseOne        Step = "release-one"
+	NextReleaseOrAssign   Step = "release-or-assign"
+	NextUnblockTask       Step = "unblock-task"
+	NextShowTask          Step = "show-task"
+	NextArtifacts         Step = "artifacts"
+	NextReadableArtifacts Step = "readable-artifacts"
+)
+
+// Requests, groups, plans, hosts and rules. ID is a request, or what names it.
+const (
+	NextPending        Step = "pending"
+	NextPendingAgain   Step = "pending-again"
+	NextShow           Step = "show"
+	NextExplain        Step = "explain"
+	NextShowAgain      Step = "show-again"
+	NextShowThenDecide Step = "show-then-decide"
+	NextShowOptions    Step = "show-options"
+	NextAnswerEach     Step = "answer-each"
+	NextDecideEach     Step = "decide-each"
+	NextFindGroup      Step = "find-group"
+	NextSayGroup       Step = "say-group"
+	NextSayDigest      Step = "say-digest"
+	NextPlanRevisions  Step = "plan-revisions"
+	NextNetPending     Step = "net-pending"
+	NextNetAhead       Step = "net-ahead"
+	NextNetOpen        Step = "net-open"
+	NextWildcard       Step = "wildcard"
+	NextListRules      Step = "list-rules"
+	NextDenyRule       Step = "deny-rule"
+)
+
+// Messages. ID is that of one.
+const (
+	NextShowMessage   Step = "show-message"
+	NextReadMessages  Step = "read-messages"
+	NextReadUnmarked  Step = "read-unmarked"
+	NextWaitDelivered Step = "wait-delivered"
+	NextSendPlain     Step = "send-plain"
+	NextSendAsLead    Step = "send-as-lead"
+	NextSendMember    Step = "send-member"
+	NextSendPID       Step = "send-pid"
+	NextAnswerRequest Step = "answer-request"
+	NextAnswerPlan    Step = "answer-plan"
+	NextAnswerHost    Step = "answer-host"
+	NextEndTeam       Step = "end-team"
+	NextGiveTask      Step = "give-task"
+)
+
+// Endpoints and bridges.
+const (
+	NextServe        Step = "serve"
+	NextServeIs      Step = "serve-is"
+	NextServeWhere   Step = "serve-where"
+	NextServeListen  Step = "serve-listen"
+	NextServeToken   Step = "serve-token"
+	NextLead         Step = "lead"
+	NextBridge       Step = "bridge"
+	NextBridgeEditor Step = "bridge-editor"
+	NextBridgeWhere  Step = "bridge-where"
+	NextBridgeToken  Step = "bridge-token"
+	NextBridgeListen Step = "bridge-listen"
+	NextInbox        Step = "inbox"
+	NextInboxOf      Step = "inbox-of"
+	NextDeadLetters  Step = "dead-letters"
+)

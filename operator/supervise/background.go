@@ -1,0 +1,93 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"waggle/control"
+	"waggle/operator"
+	"waggle/spawn"
+)
+
+// backgroundLook is how often the record is looked at while a leader of its own process
+// starts.
+const backgroundLook = 20 * time.Millisecond
+
+// Background is a process that is to lead a team without a terminal.
+type Background struct {
+	Argv []string // the program and its arguments; it leads the team until that ends
+	Env  []string
+	Note func(operator.Note) // of the members that it starts
+}
+
+// LeaderEndedError says that a process that was to lead has ended before it did.
+type LeaderEndedError struct {
+	Exit spawn.Exit
+	Log  string // where its output is
+	Last string // of that, in one line
+}
+
+func (e *LeaderEndedError) Error() string { return "the process that leads has ended: " + e.Last }
+
+// Background starts a process that leads the team and waits until it is on record that it
+// does: all members are ready then. When ctx ends first, so does the process.
+func (o Operator) Background(ctx context.Context, s *operator.State, b Background) error {
+	if len(b.Argv) == 0 {
+		return &operator.Error{Kind: operator.Usage, Op: "lead", Msg: fmt.Sprintf("no program is named that leads team %s", s.Team)}
+	}
+	log := filepath.Join(s.Dir.Path, "leader.log")
+	p, err := spawn.ProcessBackend().Start(ctx, spawn.Spec{Argv: b.Argv, Env: b.Env, Log: log})
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(backgroundLook)
+	defer tick.Stop()
+	var told starts
+	for {
+		if err := s.Journal.Refresh(ctx); err != nil {
+			return err
+		}
+		if told == nil {
+			told = startsSeen(s)
+		}
+		told.tell(s, b.Note)
+		if l := s.Lead.Led; l != nil && l.Up && l.ID == p.Identity() {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			_, err := p.Stop(context.WithoutCancel(ctx), spawn.Grace{})
+			return errors.Join(ctx.Err(), err)
+		case <-p.Done():
+			return &LeaderEndedError{Exit: p.Exit(), Log: log, Last: LastLines(log, 4)}
+		case <-tick.C:
+		}
+	}
+}
+
+// starts are the members whose start was told, or that ran before.
+type starts map[control.Instance]bool
+
+func startsSeen(s *operator.State) starts {
+	seen := starts{}
+	for _, m := range s.Lead.Live() {
+		seen[m.Instance] = m.Process != nil && m.Process.ID.Alive()
+	}
+	return seen
+}
+
+// tell tells of each member once.
+func (seen starts) tell(s *operator.State, note func(operator.Note)) {
+	for _, m := range s.Lead.Live() {
+		if m.Process == nil || !m.Process.ID.Alive() || seen[m.Instance] {
+			continue
+		}
+		seen[m.Instance] = true
+		if note != nil {
+			note(operator.Note{What: "started", Member: string(m.Name), Text: fmt.Sprintf("pid %d, %s", m.Process.ID.PID, m.Backend)})
+		}
+	}
+}

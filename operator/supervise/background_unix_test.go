@@ -1,0 +1,99 @@
+//go:build unix
+
+package supervise_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"waggle/control"
+	"waggle/internal/operatortest"
+	"waggle/internal/testenv"
+	"waggle/journal"
+	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/spawn"
+)
+
+// TestBackground: a process that is to lead is waited for until the record says that it
+// leads; one that ends before has its end told; one that is not wanted any more is ended.
+func TestBackground(t *testing.T) {
+	op := operatortest.New(t)
+	team := operatortest.Team(t, op, "api", control.PolicySet{})
+	sup := supervise.Of(op)
+	err := sup.Background(t.Context(), team.State(), supervise.Background{})
+	if operator.KindOf(err) != operator.Usage {
+		t.Errorf("without a program: %v", err)
+	}
+	err = sup.Background(t.Context(), team.State(), supervise.Background{Argv: []string{"/bin/sh", "-c", "echo no room; exit 8"}, Env: op.Environ})
+	var ended *supervise.LeaderEndedError
+	if !errors.As(err, &ended) || ended.Exit.Code != 8 || ended.Last != "no room" || filepath.Base(ended.Log) != "leader.log" {
+		t.Errorf("it ended: %v, %+v", err, ended)
+	}
+
+	at := filepath.Join(t.TempDir(), "pid")
+	idle := supervise.Background{Argv: []string{"/bin/sh", "-c", "echo $$ > " + at + ".new && mv " + at + ".new " + at + "; read x < " + fifo(t)}, Env: op.Environ}
+	started := func() spawn.Identity {
+		var id spawn.Identity
+		testenv.Eventually(t, "the process runs", func() bool {
+			b, _ := os.ReadFile(at)
+			pid, _ := strconv.Atoi(string(bytes.TrimSpace(b)))
+			if pid == 0 {
+				return false
+			}
+			got, err := spawn.Identify(pid)
+			id = got
+			return err == nil
+		})
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func(s *operator.State) { done <- sup.Background(ctx, s, idle) }(team.State())
+	unwanted := started()
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) || unwanted.Alive() {
+		t.Errorf("not wanted any more: %v, alive: %v", err, unwanted.Alive())
+	}
+
+	go func(s *operator.State) { done <- sup.Background(t.Context(), s, idle) }(team.State())
+	leads := started()
+	s := team.State()
+	if _, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
+		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: leads, Up: true}}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil || !leads.Alive() {
+		t.Errorf("it leads: %v, alive: %v", err, leads.Alive())
+	}
+	p, err := os.FindProcess(leads.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Error(err)
+	}
+	testenv.Eventually(t, "it is gone", func() bool { return !leads.Alive() })
+}
+
+// fifo is a pipe that nobody writes into.
+func fifo(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "never")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
