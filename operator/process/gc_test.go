@@ -95,7 +95,7 @@ func TestGCOfTheLiving(t *testing.T) {
 	o := process.Of(r.Op)
 	r.Runs(s, r.Enlist(s, "ann"), gone(t))
 	c, err := o.GC(t.Context(), "api", true)
-	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "it was interrupted: none of its 1 members runs; waggle resume api brings it back") {
+	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "it was interrupted: none of its 1 members runs") || len(c.Kept) != 1 || c.Kept[0].Do != (operator.Next{Step: operator.NextResumeOrDown, Team: "api"}) {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
 	}
 	theirs := operatortest.Process(t)
