@@ -56,7 +56,7 @@ func TestAdopt(t *testing.T) {
 	}
 	can := map[string]bool{}
 	for _, c := range a.Controls {
-		if can[c.What] = c.Can; c.How == "" {
+		if can[c.What] = c.Can; c.How == "" && c.Do.Step == "" {
 			t.Errorf("%+v", c)
 		}
 	}
