@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"waggle"
@@ -205,15 +206,7 @@ func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input s
 	return &q, nil
 }
 
-func riskOrder(r string) int {
-	switch policy.Risk(r) {
-	case policy.RiskHigh:
-		return 2
-	case policy.RiskMedium:
-		return 1
-	}
-	return 0
-}
+func riskOrder(r string) int { return max(0, slices.Index(policy.Risks(), policy.Risk(r))) }
 
 // Question is one request of an open team as a person is shown it.
 func (o Operator) Question(s *operator.State, r *control.Request) Question {
