@@ -18,7 +18,6 @@ import (
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/decide"
-	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/operator/teams"
 	"waggle/policy"
@@ -84,10 +83,16 @@ func (s *stage) says(from, text string) {
 	must(s.t, s.them.write(s.box, from, text))
 }
 
-// pass is any command that acts on the team.
+// pass is the leader pass of any command that acts on the team, unless another program
+// leads it.
 func (s *stage) pass() {
 	s.t.Helper()
-	_, err := inspect.Of(s.op).Status(s.t.Context(), s.team)
+	st, err := s.op.State(s.t.Context(), s.team)
+	must(s.t, err)
+	if st == nil {
+		return
+	}
+	_, err = s.op.Pass(s.t.Context(), st)
 	must(s.t, err)
 }
 
