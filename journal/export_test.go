@@ -1,7 +1,9 @@
 package journal
 
 import (
+	"bufio"
 	"encoding/json"
+	"io"
 	"time"
 )
 
@@ -24,4 +26,9 @@ var (
 func Line(seq Seq, prev string, w Writer, kind, body string) []byte {
 	return appendLine(nil, Record{V: Version, Journal: Leader, Seq: seq, Prev: prev, Time: time.Unix(0, 0),
 		Writer: w, Kind: kind, Body: json.RawMessage(body)}, false)
+}
+
+// ReadOnce reads from r what follows in the segment, of which at is what lies there then.
+func (j *File) ReadOnce(r io.Reader, at io.ReaderAt) error {
+	return j.readLines(bufio.NewReader(r), at)
 }

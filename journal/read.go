@@ -137,7 +137,7 @@ func (j *File) scan() error {
 	if _, err := f.Seek(j.at.off, io.SeekStart); err != nil {
 		return j.failed(err)
 	}
-	if err := j.readLines(bufio.NewReaderSize(f, 64<<10)); err != nil {
+	if err := j.readLines(bufio.NewReaderSize(f, 64<<10), f); err != nil {
 		return err
 	}
 	j.size, err = f.Seek(0, io.SeekCurrent)
@@ -216,10 +216,12 @@ func (j *File) checkLines(f *os.File) error {
 	}
 }
 
-// readLines folds every append that is complete.
-func (j *File) readLines(br *bufio.Reader) error {
+// readLines folds every append that is complete in br, which reads the segment behind
+// what was folded.
+func (j *File) readLines(br *bufio.Reader, segment io.ReaderAt) error {
 	at := j.at
 	var recs []Record
+	var again []byte
 	for {
 		raw, err := readLine(br)
 		switch {
@@ -238,6 +240,17 @@ func (j *File) readLines(br *bufio.Reader) error {
 		at.pass(l)
 		if l.more {
 			continue
+		}
+		// A reader without the lock may have read the beginning of an append that was not
+		// whole and the end of the one in its place: each line but the last shows it by the
+		// hash in the next. The last is read once more; what is whole stays.
+		again = append(again[:0], raw...)
+		if n, err := segment.ReadAt(again, at.start); n < len(raw) || !bytes.Equal(again, raw) {
+			if err != nil && err != io.EOF {
+				return j.failed(err)
+			}
+			at.seq, at.line = at.seq-1, at.line-1
+			return j.breach(at, raw, "the line was replaced by another while it was read")
 		}
 		if err := j.take(at, recs); err != nil {
 			return err
