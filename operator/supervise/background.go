@@ -47,15 +47,17 @@ func (o Operator) Background(ctx context.Context, s *operator.State, b Backgroun
 	defer tick.Stop()
 	var told starts
 	for {
-		if err := s.Journal.Refresh(ctx); err != nil {
+		switch err := s.Journal.Refresh(ctx); {
+		case err == nil:
+			if told == nil {
+				told = startsSeen(s)
+			}
+			told.tell(s, b.Note)
+			if l := s.Lead.Led; l != nil && l.Up && l.ID == p.Identity() {
+				return nil
+			}
+		case ctx.Err() == nil && !operator.Passing(err):
 			return err
-		}
-		if told == nil {
-			told = startsSeen(s)
-		}
-		told.tell(s, b.Note)
-		if l := s.Lead.Led; l != nil && l.Up && l.ID == p.Identity() {
-			return nil
 		}
 		select {
 		case <-ctx.Done():
