@@ -1,7 +1,6 @@
 package operator_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/agent"
 	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
@@ -27,25 +25,10 @@ import (
 	"waggle/worker"
 )
 
-func is(t *testing.T, what string, err error, code operator.Kind, says string) {
-	t.Helper()
-	text := "no error"
-	if err != nil {
-		text = err.Error()
-	}
-	if got := operator.KindOf(err); got != code || !strings.Contains(text, says) {
-		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text, code, says)
-	}
-}
-
 func newTeam(t *testing.T) (operator.Operator, *operatortest.Rig) {
 	t.Helper()
 	op := operatortest.New(t)
 	return op, operatortest.Team(t, op, "api", control.PolicySet{})
-}
-
-func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-	return agent.Result{}, nil
 }
 
 // breaks changes a line of a journal.
@@ -101,7 +84,7 @@ func TestKindOf(t *testing.T) {
 func TestPick(t *testing.T) {
 	op := operatortest.New(t)
 	_, err := op.Pick("")
-	is(t, "none", err, operator.NotFound, "there is no team here")
+	operatortest.Is(t, "none", err, operator.NotFound, "there is no team here")
 	rig := operatortest.Team(t, op, "api", control.PolicySet{})
 	for _, name := range []string{"", "api"} {
 		if got, err := op.Pick(name); got != "api" || err != nil {
@@ -109,12 +92,12 @@ func TestPick(t *testing.T) {
 		}
 	}
 	_, err = op.Pick("a b")
-	is(t, "no name", err, operator.Usage, "")
+	operatortest.Is(t, "no name", err, operator.Usage, "")
 	_, err = op.Pick("web")
-	is(t, "another", err, operator.NotFound, "web")
+	operatortest.Is(t, "another", err, operator.NotFound, "web")
 	operatortest.Foreign(t, op, "web", nil, map[string]any{"name": "team-lead"})
 	_, err = op.Pick("")
-	is(t, "two", err, operator.Usage, "several teams")
+	operatortest.Is(t, "two", err, operator.Usage, "several teams")
 	var e *operator.Error
 	if !errors.As(err, &e) || !slices.Equal(e.Near, []string{"api", "web"}) {
 		t.Errorf("%+v", e)
@@ -146,9 +129,9 @@ func TestState(t *testing.T) {
 		}
 	}
 	_, err := op.Led(t.Context(), "theirs")
-	is(t, "theirs", err, operator.NotFound, "not led by waggle")
+	operatortest.Is(t, "theirs", err, operator.NotFound, "not led by waggle")
 	_, err = op.Led(t.Context(), "nobody")
-	is(t, "nobody", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "nobody", err, operator.NotFound, "nobody")
 	s := rig.State()
 	if s.Team != "api" || s.JournalName != journal.Leader || s.Lead.Instance == "" || s.Room() != nil {
 		t.Errorf("%+v", s)
@@ -161,7 +144,7 @@ func TestState(t *testing.T) {
 	}
 	breaks(t, s, "leader")
 	_, err = op.Led(t.Context(), "api")
-	is(t, "broken", err, operator.Failed, "")
+	operatortest.Is(t, "broken", err, operator.Failed, "")
 	if !operator.Broken(err) || !operator.Passing(err) || operator.Unpassing(err) != nil {
 		t.Errorf("%v", err)
 	}
@@ -219,7 +202,7 @@ func TestPass(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	rig.Member("ann", idle)
+	rig.Member("ann", operatortest.Idle)
 	rig.Joined("bob", control.Cooperative)
 	if names, led, err := op.Live(rig.State()); led || err != nil || !slices.Equal(names, []waggle.MemberName{"ann"}) {
 		t.Errorf("%v, %v, %v", names, led, err)
@@ -267,13 +250,13 @@ func TestGuard(t *testing.T) {
 			}
 			continue
 		}
-		is(t, c.want, err, operator.Refused, "a decision was called from inside "+c.want+": only the operator may do that")
+		operatortest.Is(t, c.want, err, operator.Refused, "a decision was called from inside "+c.want+": only the operator may do that")
 		if n := len(s.Lead.Unverified) - before; n != 1 || s.Lead.Unverified[before].Box != "operator" {
 			t.Errorf("%s: %d records", c.want, n)
 		}
 	}
 	op.Ancestors = func(int) ([]spawn.Identity, error) { return nil, errors.New("no table") }
-	is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.Failed, "cannot tell who is asking")
+	operatortest.Is(t, "nobody can tell", op.Guard(t.Context(), rig.State(), "x"), operator.Failed, "cannot tell who is asking")
 	if operator.SameProcess(id(1), id(2)) || !operator.SameProcess(id(1), spawn.Identity{PID: 1, Start: "s", Inside: true}) {
 		t.Error("a process is its pid, start and boot")
 	}
@@ -298,7 +281,7 @@ func TestRegistry(t *testing.T) {
 		t.Errorf("a file that cannot be read: %+v, %v", cfg, err)
 	}
 	_, err = op.Registry(t.Context(), "nobody")
-	is(t, "nobody's", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "nobody's", err, operator.NotFound, "nobody")
 	if uid := operator.UIDOf(&team.Config{LeadSessionID: "a-b-c"}); uid != "abc" {
 		t.Errorf("%s", uid)
 	}
@@ -325,7 +308,7 @@ func TestClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = op.Claim("up", "web")
-	is(t, "a second claim", err, operator.Locked, "makes a team web at this moment")
+	operatortest.Is(t, "a second claim", err, operator.Locked, "makes a team web at this moment")
 	s := &operator.State{Claim: c}
 	s.Settled()
 	s.Settled()
@@ -346,7 +329,7 @@ func TestClaim(t *testing.T) {
 	if !op.Making(half) || op.Making(rig.State().Dir) {
 		t.Error("only the half one is being made")
 	}
-	is(t, "what is being made", op.Begun(&team.Config{Name: "web", LeadSessionID: "0123456789abcdef0123456789abcdef"}), operator.NotFound, "is being made")
+	operatortest.Is(t, "what is being made", op.Begun(&team.Config{Name: "web", LeadSessionID: "0123456789abcdef0123456789abcdef"}), operator.NotFound, "is being made")
 	if err := op.Begun(&team.Config{Name: "web", LeadSessionID: "other"}); err != nil {
 		t.Error(err)
 	}
@@ -400,7 +383,7 @@ func TestLog(t *testing.T) {
 		t.Error("a journal's owner has another name")
 	}
 	_, err = op.OpenLog(t.Context(), "nobody")
-	is(t, "nobody's", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "nobody's", err, operator.NotFound, "nobody")
 
 	other, quiet := newTeam(t)
 	breaks(t, quiet.State(), "leader")
@@ -420,7 +403,7 @@ func TestLog(t *testing.T) {
 func TestPast(t *testing.T) {
 	op := operatortest.New(t)
 	_, err := op.Past(t.Context(), "")
-	is(t, "none", err, operator.NotFound, "no record of any team")
+	operatortest.Is(t, "none", err, operator.NotFound, "no record of any team")
 	first := operatortest.Team(t, op, "api", control.PolicySet{})
 	old := first.Write(journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "down"}})
 	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
@@ -443,7 +426,7 @@ func TestPast(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	_, err = op.Past(t.Context(), "web")
-	is(t, "another", err, operator.NotFound, "web")
+	operatortest.Is(t, "another", err, operator.NotFound, "web")
 	var missing *team.NotFoundError
 	if !errors.As(err, &missing) || len(missing.Near) != 2 {
 		t.Errorf("%+v", missing)
@@ -476,7 +459,7 @@ func TestAbroad(t *testing.T) {
 		t.Errorf("%+v, %v", k, err)
 	}
 	_, err := op.Abroad("")
-	is(t, "two", err, operator.Usage, "several teams")
+	operatortest.Is(t, "two", err, operator.Usage, "several teams")
 	r, err := op.OpenAny(t.Context(), "theirs")
 	if err != nil || !r.Abroad || r.JournalName != operator.OwnJournal || r.Broken != nil {
 		t.Fatalf("%+v, %v", r, err)

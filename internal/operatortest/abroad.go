@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"waggle"
 	"waggle/operator"
 	"waggle/operator/mail"
-	"waggle/operator/teamfile"
-	"waggle/operator/teams"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -20,19 +17,15 @@ import (
 // and these members beside the lead.
 func Abroad(t testing.TB, op operator.Operator, name waggle.TeamName, members ...waggle.MemberName) *Rig {
 	t.Helper()
-	r := &Rig{T: t, Op: op, Name: name}
-	entries := []string{fmt.Sprintf(`{"agentId":"team-lead@%s","name":"team-lead","agentType":"team-lead","joinedAt":1,"tmuxPaneId":"leader","cwd":"/","subscriptions":[]}`, name)}
+	entries := []map[string]any{{"name": "team-lead", "agentType": "team-lead", "tmuxPaneId": "leader", "cwd": "/"}}
 	for i, m := range members {
-		entries = append(entries, fmt.Sprintf(`{"agentId":"%s@%s","name":"%s","agentType":"general-purpose","joinedAt":%d,"tmuxPaneId":"%%%d","cwd":"/","subscriptions":[]}`, m, name, m, i+2, i+1))
+		entries = append(entries, map[string]any{"name": string(m), "tmuxPaneId": fmt.Sprintf("%%%d", i+1), "cwd": "/"})
 	}
+	Foreign(t, op, name, map[string]any{"leadSessionId": "1a2b3c4d-0000-4000-8000-000000000000"}, entries...)
 	if err := os.MkdirAll(op.Root.InboxesDir(name), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	config := fmt.Sprintf(`{"name":%q,"createdAt":1795193125905,"leadAgentId":"team-lead@%s","leadSessionId":"1a2b3c4d-0000-4000-8000-000000000000","members":[%s]}`,
-		name, name, strings.Join(entries, ",\n"))
-	if err := os.WriteFile(op.Root.ConfigPath(name), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	r := &Rig{T: t, Op: op, Name: name}
 	r.WriteMailbox("team-lead", "[]")
 	return r
 }
@@ -74,7 +67,5 @@ func (r *Rig) FromInside() operator.Operator {
 // Join makes a member whose process does not run.
 func (r *Rig) Join(name waggle.MemberName) {
 	r.T.Helper()
-	if _, _, err := teams.Of(r.Op).Join(r.T.Context(), r.State(), teamfile.FileMember{Name: name, Agent: "exec", Cwd: r.T.TempDir()}, false); err != nil {
-		r.T.Fatal(err)
-	}
+	r.Enlist(r.State(), name)
 }

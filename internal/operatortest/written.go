@@ -57,9 +57,7 @@ func Send(t testing.TB, op operator.Operator, name waggle.TeamName, to waggle.Me
 func (r *Rig) Write(drafts ...journal.Draft) *operator.State {
 	r.T.Helper()
 	s := r.State()
-	if _, err := s.Journal.Append(r.T.Context(), r.Op.Writer(), func() ([]journal.Draft, error) { return drafts, nil }); err != nil {
-		r.T.Fatal(err)
-	}
+	Append(r.T, r.Op, s, drafts...)
 	return s
 }
 

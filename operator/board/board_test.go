@@ -24,13 +24,6 @@ import (
 // abroad is the name of a team that another program leads.
 const abroad waggle.TeamName = "session-1a2b3c4d"
 
-func fails(t testing.TB, err error, code operator.Kind, says string) {
-	t.Helper()
-	if operator.KindOf(err) != code || err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("%v (code %d), not %q (code %d)", err, operator.KindOf(err), says, code)
-	}
-}
-
 // add puts a task on the board that nobody refuses.
 func add(t testing.TB, r *operatortest.Rig, n board.NewTask) *board.TaskResult {
 	t.Helper()
@@ -75,13 +68,13 @@ func TestAddTask(t *testing.T) {
 		{board.NewTask{Subject: "x", After: []task.ID{"9"}}, operator.Refused, "no task 9 to wait for"},
 	} {
 		_, err := board.Of(op).AddTask(t.Context(), "api", c.n)
-		fails(t, err, c.code, c.says)
+		operatortest.Fails(t, err, c.code, c.says)
 	}
 	if l, err := board.Of(op).Tasks(t.Context(), "api", true); err != nil || len(l.Tasks) != 0 {
 		t.Fatalf("%+v, %v", l, err)
 	}
 	_, err := board.Of(op).AddTask(t.Context(), "gone", board.NewTask{Subject: "x"})
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 
 	first := add(t, tm, board.NewTask{Subject: "build", Description: "make", ActiveForm: "building"})
 	if !first.Changed || first.Ordered || first.Task.ID != "1" || first.Task.Status != task.Pending || first.Task.Blocked {
@@ -98,7 +91,7 @@ func TestAddTask(t *testing.T) {
 	}
 	for _, id := range []task.ID{"7", "../x"} {
 		_, err = board.Of(op).Task(t.Context(), "api", id)
-		fails(t, err, operator.NotFound, "team api has no task "+string(id))
+		operatortest.Fails(t, err, operator.NotFound, "team api has no task "+string(id))
 	}
 }
 
@@ -136,12 +129,12 @@ func TestTasks(t *testing.T) {
 		t.Errorf("%+v, %v", l, err)
 	}
 	_, err = board.Of(op).AssignTask(t.Context(), "alone", "1", "bob", board.Terms{})
-	fails(t, err, operator.NotFound, "team alone is gone")
+	operatortest.Fails(t, err, operator.NotFound, "team alone is gone")
 	if l, err := board.Of(op).Tasks(t.Context(), "api", false); err != nil || l.Tasks == nil || len(l.Tasks) != 0 {
 		t.Errorf("%+v, %v", l, err)
 	}
 	_, err = board.Of(op).Tasks(t.Context(), "gone", false)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
 // The steps of a task that a member by file claims: each says whether it changed something.
@@ -161,19 +154,19 @@ func TestStepsOfATask(t *testing.T) {
 		}
 	}
 	_, err := o.StartTask(ctx, "api", "1", "")
-	fails(t, err, operator.Refused, "task 1 is nobody's")
+	operatortest.Fails(t, err, operator.Refused, "task 1 is nobody's")
 	_, err = o.ClaimTask(ctx, "api", "2", "bob")
-	fails(t, err, operator.Refused, "task 2 waits for 1")
+	operatortest.Fails(t, err, operator.Refused, "task 2 waits for 1")
 	res, err := o.ClaimTask(ctx, "api", "", "BOB")
 	step("claim the first", res, err, true, "bob", task.InProgress)
 	_, err = o.ClaimTask(ctx, "api", "1", "cas")
-	fails(t, err, operator.Refused, "task 1 is bob's, in_progress")
+	operatortest.Fails(t, err, operator.Refused, "task 1 is bob's, in_progress")
 	_, err = o.ClaimTask(ctx, "api", "3", "bob")
-	fails(t, err, operator.Refused, "the claimant has 1 in progress")
+	operatortest.Fails(t, err, operator.Refused, "the claimant has 1 in progress")
 	_, err = o.ClaimTask(ctx, "api", "3", "nobody")
-	fails(t, err, operator.NotFound, "nobody")
+	operatortest.Fails(t, err, operator.NotFound, "nobody")
 	_, err = o.ClaimTask(ctx, "api", "9", "cas")
-	fails(t, err, operator.NotFound, "no task 9")
+	operatortest.Fails(t, err, operator.NotFound, "no task 9")
 	res, err = o.StartTask(ctx, "api", "1", "")
 	step("start again", res, err, false, "bob", task.InProgress)
 	res, err = o.ReleaseTask(ctx, "api", "1")
@@ -193,7 +186,7 @@ func TestStepsOfATask(t *testing.T) {
 		t.Errorf("the order: %+v", order)
 	}
 	_, err = o.AssignTask(ctx, "api", "1", "cas", board.Terms{})
-	fails(t, err, operator.Refused, "task 1 is completed")
+	operatortest.Fails(t, err, operator.Refused, "task 1 is completed")
 	if show(t, tm, "2").Blocked {
 		t.Error("who waited for it waits still")
 	}
@@ -203,15 +196,15 @@ func TestStepsOfATask(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = o.ClaimTask(ctx, "api", "", "bob")
-	fails(t, err, operator.Refused, "no task is pending")
+	operatortest.Fails(t, err, operator.Refused, "no task is pending")
 	empty := operatortest.Team(t, op, "empty", control.PolicySet{})
 	if err := os.RemoveAll(op.Root.TasksDir("empty")); err != nil {
 		t.Fatal(err)
 	}
 	_, err = o.ClaimTask(ctx, empty.Name, "", waggle.Lead)
-	fails(t, err, operator.Refused, "no task is pending")
+	operatortest.Fails(t, err, operator.Refused, "no task is pending")
 	_, err = o.ReleaseTask(ctx, empty.Name, "1")
-	fails(t, err, operator.NotFound, "no task 1")
+	operatortest.Fails(t, err, operator.NotFound, "no task 1")
 }
 
 func TestBlockAndRemove(t *testing.T) {
@@ -242,15 +235,15 @@ func TestBlockAndRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := o.BlockTask(ctx, "api", "3", []task.ID{"1"}, nil, false)
-	fails(t, err, operator.Refused, "would wait for each other")
+	operatortest.Fails(t, err, operator.Refused, "would wait for each other")
 	_, err = o.BlockTask(ctx, "api", "3", []task.ID{"3"}, nil, false)
-	fails(t, err, operator.Refused, "task 3 and itself would wait")
+	operatortest.Fails(t, err, operator.Refused, "task 3 and itself would wait")
 	_, err = o.BlockTask(ctx, "api", "9", []task.ID{"3"}, nil, false)
-	fails(t, err, operator.NotFound, "no task 9")
+	operatortest.Fails(t, err, operator.NotFound, "no task 9")
 	if err := o.RemoveTask(ctx, "api", "3"); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, o.RemoveTask(ctx, "api", "3"), operator.NotFound, "no task 3")
+	operatortest.Fails(t, o.RemoveTask(ctx, "api", "3"), operator.NotFound, "no task 3")
 	if d := show(t, tm, "1"); d.Blocked || len(d.WaitsFor) != 0 {
 		t.Errorf("it waits for what is gone: %+v", d)
 	}
@@ -285,20 +278,20 @@ func TestTasksOfAMemberThatRuns(t *testing.T) {
 		"done":    second(o.FinishTask(ctx, "api", "1", "bob")),
 		"rm":      o.RemoveTask(ctx, "api", "1"),
 	} {
-		if fails(t, err, operator.Refused, "ann is working on task 1"); t.Failed() {
+		if operatortest.Fails(t, err, operator.Refused, "ann is working on task 1"); t.Failed() {
 			t.Fatal(what)
 		}
 	}
 	_, err := o.ClaimTask(ctx, "api", "1", "ann")
-	fails(t, err, operator.Refused, "ann does only what it is ordered to do")
+	operatortest.Fails(t, err, operator.Refused, "ann does only what it is ordered to do")
 	_, err = o.AddTask(ctx, "api", board.NewTask{Subject: "x", Owner: "bob", Terms: board.Terms{Cwd: "sub"}})
-	fails(t, err, operator.Usage, "waggle does not run bob")
+	operatortest.Fails(t, err, operator.Usage, "waggle does not run bob")
 	_, err = o.ReleaseAll(ctx, "api", "ann")
-	fails(t, err, operator.Refused, "ann runs as process")
+	operatortest.Fails(t, err, operator.Refused, "ann runs as process")
 	inside := board.Of(tm.FromInside())
 	_, err = inside.AddTask(ctx, "api", board.NewTask{Subject: "mine", Owner: "bob"})
-	fails(t, err, operator.Refused, "task add was called from inside member ann")
-	fails(t, inside.RemoveTask(ctx, "api", "1"), operator.Refused, "task rm was called from inside member ann")
+	operatortest.Fails(t, err, operator.Refused, "task add was called from inside member ann")
+	operatortest.Fails(t, inside.RemoveTask(ctx, "api", "1"), operator.Refused, "task rm was called from inside member ann")
 	free()
 	tm.Until("it is done", func(*control.Leader) bool { return show(t, tm, "1").Status == task.Completed })
 }
@@ -391,9 +384,9 @@ func TestAssignAbroad(t *testing.T) {
 		t.Errorf("%+v, %v: %s", words, err, in.Entries[0].Text)
 	}
 	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "theirs"})
-	fails(t, err, operator.Refused, "theirs was not registered here")
+	operatortest.Fails(t, err, operator.Refused, "theirs was not registered here")
 	_, err = board.Of(op).AssignTask(t.Context(), abroad, "1", "theirs", board.Terms{As: "a b"})
-	fails(t, err, operator.Usage, "a b")
+	operatortest.Fails(t, err, operator.Usage, "a b")
 	// Who cannot be told owns nothing.
 	if err := os.Remove(tm.Mailbox("theirs")); err != nil {
 		t.Fatal(err)
@@ -467,10 +460,10 @@ func TestArtifacts(t *testing.T) {
 		{"cas", "x", operator.NotFound, "cas"},
 	} {
 		_, err := o.OpenArtifact(ctx, "api", c.member, c.path)
-		fails(t, err, c.code, c.says)
+		operatortest.Fails(t, err, c.code, c.says)
 	}
 	_, _, err = o.Artifacts(ctx, "gone", "")
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 	if err := os.RemoveAll(op.Root.TasksDir("api")); err != nil {
 		t.Fatal(err)
 	}
@@ -478,7 +471,7 @@ func TestArtifacts(t *testing.T) {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	_, err = o.OpenArtifact(ctx, "api", "ann", "x")
-	fails(t, err, operator.NotFound, "ann")
+	operatortest.Fails(t, err, operator.NotFound, "ann")
 }
 
 func TestTexts(t *testing.T) {

@@ -181,15 +181,15 @@ func TestDecideGroup(t *testing.T) {
 		"g-0000000000000000": {operator.NotFound, "no group g-0000000000000000"},
 	} {
 		_, err := o.DecideGroup(t.Context(), "api", word, yes)
-		is(t, word, err, want.code, want.says)
+		operatortest.Is(t, word, err, want.code, want.says)
 	}
 	_, err = o.ShowGroup(t.Context(), "api", "zzz")
-	is(t, "nothing", err, operator.NotFound, "nothing that waits")
+	operatortest.Is(t, "nothing", err, operator.NotFound, "nothing that waits")
 	// One that joins makes another group.
 	rig.Asks("eve", operatortest.Bash("make a"))
 	rig.Pending(4)
 	_, err = o.DecideGroup(t.Context(), "api", g.ID, yes)
-	is(t, "a group that has grown", err, operator.NotFound, "is not what was shown any more")
+	operatortest.Is(t, "a group that has grown", err, operator.NotFound, "is not what was shown any more")
 	if g, err = o.ShowGroup(t.Context(), "api", rs[0].Handle); err != nil || g.Count != 3 {
 		t.Fatalf("%+v, %v", g, err)
 	}
@@ -214,7 +214,7 @@ func TestAcknowledge(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	_, err := o.Acknowledge(t.Context(), "api", 1)
-	is(t, "nothing to acknowledge", err, operator.NotFound, "the journals agree")
+	operatortest.Is(t, "nothing to acknowledge", err, operator.NotFound, "the journals agree")
 	rig.Asks("ann", operatortest.Bash("make"))
 	req := rig.Pending(1)[0]
 	rig.Write(journal.Draft{Kind: control.RecDiverged, Must: true, Body: control.Diverged{Instance: req.Instance, Leader: 99, Why: "ann took an answer"}})
@@ -227,7 +227,7 @@ func TestAcknowledge(t *testing.T) {
 		t.Errorf("%+v, %v", ds, err)
 	}
 	_, err = o.Acknowledge(t.Context(), "api", d.Seq+1)
-	is(t, "another one", err, operator.Refused, "look at it")
+	operatortest.Is(t, "another one", err, operator.Refused, "look at it")
 	lifted, err := o.Acknowledge(t.Context(), "api", d.Seq)
 	if err != nil || !lifted.Lifted || lifted.Seq != d.Seq {
 		t.Fatalf("%+v, %v", lifted, err)

@@ -27,21 +27,6 @@ func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Ans
 	panic("not reached")
 }
 
-// is compares an error's code and a part of its message.
-func is(t *testing.T, what string, err error, code operator.Kind, says string) {
-	t.Helper()
-	if got := operator.KindOf(err); got != code || !strings.Contains(text(err), says) {
-		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text(err), code, says)
-	}
-}
-
-func text(err error) string {
-	if err == nil {
-		return "no error"
-	}
-	return err.Error()
-}
-
 func team(t *testing.T) (decide.Operator, *operatortest.Rig) {
 	t.Helper()
 	op := operatortest.New(t)
@@ -71,7 +56,7 @@ func TestDecideOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	is(t, "the opposite", ds[0].Err(), operator.Refused, "")
+	operatortest.Is(t, "the opposite", ds[0].Err(), operator.Refused, "")
 	if ds[0].Error == "" || ds[0].Changed {
 		t.Errorf("%+v", ds[0])
 	}
@@ -99,8 +84,8 @@ func TestDecideEachByItself(t *testing.T) {
 	if err != nil || len(ds) != 4 {
 		t.Fatalf("%+v, %v", ds, err)
 	}
-	is(t, "an id that nobody has", ds[0].Err(), operator.NotFound, "no-such")
-	is(t, "another digest", ds[1].Err(), operator.Refused, "digest")
+	operatortest.Is(t, "an id that nobody has", ds[0].Err(), operator.NotFound, "no-such")
+	operatortest.Is(t, "another digest", ds[1].Err(), operator.Refused, "digest")
 	if ds[2].Err() != nil || ds[2].Decision != control.DecisionAllow || ds[2].Digest == "" || ds[2].Digest == string(rs[0].Digest) {
 		t.Errorf("a changed input: %+v", ds[2])
 	}
@@ -135,14 +120,14 @@ func TestFindRequest(t *testing.T) {
 	}
 	if common > 0 {
 		_, err := o.Show(t.Context(), "api", string(rs[0].ID)[:common])
-		is(t, "the beginning of two", err, operator.Usage, "begins several requests")
+		operatortest.Is(t, "the beginning of two", err, operator.Usage, "begins several requests")
 	}
 	for _, by := range []string{"", "zzz"} {
 		_, err := o.Show(t.Context(), "api", by)
-		is(t, "nobody's: "+by, err, operator.NotFound, "")
+		operatortest.Is(t, "nobody's: "+by, err, operator.NotFound, "")
 	}
 	_, err := o.Show(t.Context(), "other", rs[0].Handle)
-	is(t, "another team", err, operator.NotFound, "other")
+	operatortest.Is(t, "another team", err, operator.NotFound, "other")
 }
 
 // Questions come riskiest first, whole, with what a person is shown of each.
@@ -215,10 +200,10 @@ func TestChanged(t *testing.T) {
 	}
 	for id, input := range map[string]string{string(plan.ID): `{"command":"x"}`, string(call.ID): `"x"`, call.Handle: "{"} {
 		_, err := o.Changed(t.Context(), "api", id, input)
-		is(t, input, err, operator.Usage, "JSON object")
+		operatortest.Is(t, input, err, operator.Usage, "JSON object")
 	}
 	_, err = o.Changed(t.Context(), "api", "zzz", `{}`)
-	is(t, "nobody's", err, operator.NotFound, "zzz")
+	operatortest.Is(t, "nobody's", err, operator.NotFound, "zzz")
 	rig.Pending(2)
 }
 
@@ -240,7 +225,7 @@ func TestDecideFromInside(t *testing.T) {
 		"Escalate":    second(o.EscalatePlan(t.Context(), "api", "ann", 0, "")),
 		"Guard":       o.GuardSessions(t.Context(), "policy sessions"),
 	} {
-		is(t, what, err, operator.Refused, "only the operator may do that")
+		operatortest.Is(t, what, err, operator.Refused, "only the operator may do that")
 	}
 	s := rig.State()
 	if got := len(s.Lead.Unverified) - before; got != 7 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -39,7 +40,7 @@ func TestParseNetTarget(t *testing.T) {
 		{"", "", "", false, operator.Usage},
 	} {
 		got, err := decide.ParseNetTarget(c.in)
-		is(t, c.in, err, c.kind, "")
+		operatortest.Is(t, c.in, err, c.kind, "")
 		if err == nil && (got.Host != c.host || got.Port != c.port || got.Any != c.any) {
 			t.Errorf("%s is %+v", c.in, got)
 		}
@@ -76,7 +77,7 @@ func TestParseToolCall(t *testing.T) {
 	}
 	for _, in := range []string{"", "Bash(x", "(x)", "Task(x)", `{"tool":"X"}`, `{"Tool":"X","input":{}}`, `{"tool":7,"input":{}}`, "{"} {
 		_, err := decide.ParseToolCall(in, "/work")
-		is(t, in, err, operator.Usage, "")
+		operatortest.Is(t, in, err, operator.Usage, "")
 	}
 }
 

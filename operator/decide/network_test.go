@@ -83,13 +83,13 @@ func TestNetOnce(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 	_, err = o.DecideNet(t.Context(), "api", decide.NetAnswer{ID: string(rs[1].ID), Allow: true})
-	is(t, "the opposite", err, operator.Refused, "")
+	operatortest.Is(t, "the opposite", err, operator.Refused, "")
 }
 
 // An answer that stands is a part of the policy until it is taken back by a denial.
 func TestNetStanding(t *testing.T) {
 	o, rig := team(t)
-	rig.Member("ann", idle)
+	rig.Member("ann", operatortest.Idle)
 	until := time.Now().Add(time.Hour)
 	for _, c := range []struct {
 		a    decide.NetAnswer
@@ -168,7 +168,7 @@ func TestNetRefuses(t *testing.T) {
 		"a short digest":                   {decide.NetAnswer{ID: host.Handle, Digest: string(host.Digest)[:8], Allow: true}, operator.Refused, "digest"},
 	} {
 		_, err := o.DecideNet(t.Context(), "api", c.a)
-		is(t, what, err, c.code, c.says)
+		operatortest.Is(t, what, err, c.code, c.says)
 	}
 	rig.Pending(2)
 }

@@ -70,7 +70,7 @@ func TestPlans(t *testing.T) {
 			}
 			continue
 		}
-		is(t, c.of, err, c.code, c.says)
+		operatortest.Is(t, c.of, err, c.code, c.says)
 	}
 }
 
@@ -104,11 +104,11 @@ func TestEscalatePlan(t *testing.T) {
 			t.Errorf("%s: %+v, %v", decider, q, err)
 		}
 		_, err = o.EscalatePlan(t.Context(), "api", "bob", 0, "")
-		is(t, "nobody's plan", err, operator.NotFound, "bob")
+		operatortest.Is(t, "nobody's plan", err, operator.NotFound, "bob")
 		if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: req.Handle, Allow: true, Via: "approve"}}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = o.EscalatePlan(t.Context(), "api", string(req.ID), 0, "late")
-		is(t, "a plan that was answered", err, operator.Refused, "")
+		operatortest.Is(t, "a plan that was answered", err, operator.Refused, "")
 	}
 }

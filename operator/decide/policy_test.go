@@ -1,13 +1,11 @@
 package decide_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
@@ -24,16 +22,11 @@ func rule(t *testing.T, s string) policy.Rule {
 	return r
 }
 
-// idle is a member that does nothing.
-func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-	return agent.Result{}, nil
-}
-
 // A rule makes a version that the members apply; the same again makes none; taken back it
 // is gone, and what is not there is not found.
 func TestRules(t *testing.T) {
 	o, rig := team(t)
-	rig.Member("ann", idle)
+	rig.Member("ann", operatortest.Idle)
 	ls, rm := rule(t, "Bash(ls:*)"), rule(t, "Bash(rm:*)")
 	first, err := o.AddRule(t.Context(), "api", ls, false, decide.RuleScope{})
 	if err != nil || !first.Changed || len(first.Members) != 1 || first.Members[0].State != decide.PolicyApplied || first.Members[0].Version != first.Version {
@@ -50,7 +43,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	_, err = o.AddRule(t.Context(), "api", rm, true, decide.RuleScope{Member: "nobody"})
-	is(t, "a rule for nobody", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "a rule for nobody", err, operator.NotFound, "nobody")
 
 	v, err := o.Policy(t.Context(), "api", "")
 	if err != nil || v.Mode != "default" || v.Team != "api" || v.Version <= first.Version || v.Ceiling != nil || v.Decide["tool"] != "operator" {
@@ -59,19 +52,19 @@ func TestRules(t *testing.T) {
 	if got := rules(v); got != "allow Bash(ls:*) team;deny Bash(rm:*) ann until;deny Bash(rm:*) team until" {
 		t.Errorf("the rules are %s", got)
 	}
-	rig.Member("bob", idle)
+	rig.Member("bob", operatortest.Idle)
 	v, err = o.Policy(t.Context(), "api", "bob")
 	if err != nil || rules(v) != "allow Bash(ls:*) team;deny Bash(rm:*) team until" || len(v.Members) != 1 || v.Members[0].Name != "bob" {
 		t.Errorf("of bob: %+v, %v", v, err)
 	}
 	_, err = o.Policy(t.Context(), "api", "nobody")
-	is(t, "the policy of nobody", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "the policy of nobody", err, operator.NotFound, "nobody")
 
 	if c, err := o.RemoveRule(t.Context(), "api", rm, true, "ann"); err != nil || !c.Changed || len(c.Keep) != 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	_, err = o.RemoveRule(t.Context(), "api", ls, true, "")
-	is(t, "a rule of the other effect", err, operator.NotFound, "deny Bash(ls:*)")
+	operatortest.Is(t, "a rule of the other effect", err, operator.NotFound, "deny Bash(ls:*)")
 	if c, err := o.RemoveRule(t.Context(), "api", ls, false, ""); err != nil || !c.Changed {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -111,8 +104,8 @@ func TestRemoveRuleNamesWhoKeepsIt(t *testing.T) {
 // A mode is the team's or one member's own; who has one keeps it.
 func TestSetMode(t *testing.T) {
 	o, rig := team(t)
-	rig.Member("ann", idle)
-	rig.Member("bob", idle)
+	rig.Member("ann", operatortest.Idle)
+	rig.Member("bob", operatortest.Idle)
 	c, err := o.SetMode(t.Context(), "api", "ann", policy.ModePlan)
 	if err != nil || !c.Changed || mode(c, "ann") != "plan applied" || mode(c, "bob") != "default applied" {
 		t.Fatalf("%+v, %v", c, err)
@@ -124,7 +117,7 @@ func TestSetMode(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	_, err = o.SetMode(t.Context(), "api", "nobody", policy.ModePlan)
-	is(t, "the mode of nobody", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "the mode of nobody", err, operator.NotFound, "nobody")
 	if got := decide.ModeName(""); got != policy.ModeDefault {
 		t.Errorf("no mode is %q", got)
 	}
@@ -159,13 +152,13 @@ func TestNews(t *testing.T) {
 		t.Errorf("%+v, %v", m, err)
 	}
 	_, err = decide.Member(s, "anna")
-	is(t, "somebody else", err, operator.NotFound, "anna")
+	operatortest.Is(t, "somebody else", err, operator.NotFound, "anna")
 }
 
 // The user's ceiling is put on record with the next change, and cuts what goes beyond.
 func TestCeiling(t *testing.T) {
 	o, rig := team(t)
-	rig.Member("ann", idle)
+	rig.Member("ann", operatortest.Idle)
 	ls := rule(t, "Bash(ls:*)")
 	if _, err := o.AddRule(t.Context(), "api", rule(t, "Bash(make:*)"), false, decide.RuleScope{}); err != nil {
 		t.Fatal(err)
@@ -188,7 +181,7 @@ func TestCeiling(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	_, err = o.SetMode(t.Context(), "api", "*", policy.ModeAcceptEdits)
-	is(t, "a wider mode", err, operator.Refused, "")
+	operatortest.Is(t, "a wider mode", err, operator.Refused, "")
 	recorded := rig.State().Lead.Policy.Ceiling
 	o.Ceiling = nil
 	if got := o.CeilingOf(recorded); got != recorded {
@@ -203,7 +196,7 @@ func TestCeiling(t *testing.T) {
 // A call is judged as it would be now, for the team or a member, and nothing is asked.
 func TestTestPolicy(t *testing.T) {
 	o, rig := team(t)
-	rig.Member("ann", idle)
+	rig.Member("ann", operatortest.Idle)
 	for _, r := range []struct {
 		rule string
 		deny bool
@@ -231,10 +224,10 @@ func TestTestPolicy(t *testing.T) {
 	}
 	for call, says := range map[string]string{"net a b": "", "Bash(": "is not a call"} {
 		_, err := o.TestPolicy(t.Context(), "api", "", call, "/")
-		is(t, call, err, operator.Usage, says)
+		operatortest.Is(t, call, err, operator.Usage, says)
 	}
 	_, err := o.TestPolicy(t.Context(), "api", "nobody", "Bash(ls)", "")
-	is(t, "of nobody", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "of nobody", err, operator.NotFound, "nobody")
 	if n := len(rig.State().Lead.Requests); n != 0 {
 		t.Errorf("%d requests are on record", n)
 	}
@@ -278,9 +271,9 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	_, err := o.Explain(t.Context(), "api", "perm-")
-	is(t, "the beginning of two", err, operator.Usage, "begins several calls")
+	operatortest.Is(t, "the beginning of two", err, operator.Usage, "begins several calls")
 	_, err = o.Explain(t.Context(), "api", "zzz")
-	is(t, "nobody's call", err, operator.NotFound, "zzz")
+	operatortest.Is(t, "nobody's call", err, operator.NotFound, "zzz")
 }
 
 // From what was approved twice a rule is proposed, unless it would allow what was denied,
@@ -336,12 +329,12 @@ func TestLearn(t *testing.T) {
 		"another input": {decide.Answer{ID: call.Handle, Allow: true, UpdatedInput: `{"command":"rm x"}`, Lesson: lesson}, "does not cover"},
 	} {
 		_, err := o.Decide(t.Context(), "api", []decide.Answer{c.a})
-		is(t, what, err, operator.Usage, c.says)
+		operatortest.Is(t, what, err, operator.Usage, c.says)
 	}
 	bounded := o
 	bounded.Ceiling = &control.Ceiling{File: "/c", Allow: []policy.Rule{rule(t, "Bash(ls:*)")}}
 	_, err := bounded.Decide(t.Context(), "api", []decide.Answer{{ID: call.Handle, Allow: true, Lesson: lesson}})
-	is(t, "beyond the ceiling", err, operator.Refused, "")
+	operatortest.Is(t, "beyond the ceiling", err, operator.Refused, "")
 	rig.Pending(2)
 
 	ds, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: call.Handle, Allow: true, Lesson: lesson}, {ID: host.Handle}, {ID: "zzz", Allow: true, Lesson: lesson}})

@@ -181,7 +181,7 @@ func TestDecideSession(t *testing.T) {
 		"words for a call": {decide.Answer{ID: q.Handle, Via: "answer"}, []string{"red"}, operator.Usage, "asks for permission, not for words"},
 	} {
 		d, err := s.o.DecideSession(t.Context(), c.a, c.words)
-		is(t, what, err, c.code, c.says)
+		operatortest.Is(t, what, err, c.code, c.says)
 		if d != nil {
 			t.Errorf("%s: %+v", what, d)
 		}
@@ -198,7 +198,7 @@ func TestDecideSession(t *testing.T) {
 	if err != nil || d == nil || d.Changed {
 		t.Fatalf("%+v, %v", d, err)
 	}
-	is(t, "the opposite", d.Err(), operator.Refused, "")
+	operatortest.Is(t, "the opposite", d.Err(), operator.Refused, "")
 	if d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: "zzz"}, nil); d != nil || err != nil {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -224,7 +224,7 @@ func TestSessionWords(t *testing.T) {
 	client := s.ask("s-1", "AskUserQuestion", asksWords)
 	q := s.open()[0]
 	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Via: "answer"}, []string{"red", "blue", "green"})
-	is(t, "too many words", err, operator.Usage, "")
+	operatortest.Is(t, "too many words", err, operator.Usage, "")
 	d, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "answer"}, []string{"2"})
 	if err != nil || d == nil || d.Err() != nil || d.Decision != session.DecisionAnswer {
 		t.Fatalf("%+v, %v", d, err)
@@ -244,7 +244,7 @@ func TestSessionChanged(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	_, err = s.o.SessionChanged(q.Handle, "[]")
-	is(t, "no object", err, operator.Usage, "JSON object")
+	operatortest.Is(t, "no object", err, operator.Usage, "JSON object")
 	if c, err := s.o.SessionChanged("zzz", "{}"); c != nil || err != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -273,7 +273,7 @@ func TestSessionGroup(t *testing.T) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	_, err := s.o.DecideSessionGroup(t.Context(), high.ID, decide.Answer{Allow: true, Via: "approve"})
-	is(t, "high risk", err, operator.Refused, "never decided by a group")
+	operatortest.Is(t, "high risk", err, operator.Refused, "never decided by a group")
 	ds, err := s.o.DecideSessionGroup(t.Context(), low.ID, decide.Answer{Allow: true, Via: "approve"})
 	if err != nil || len(ds) != 2 || ds[0].Decision != "allow" || ds[1].Err() != nil {
 		t.Fatalf("%+v, %v", ds, err)
@@ -305,9 +305,9 @@ func TestSessionGuard(t *testing.T) {
 	}
 	s.o.Ancestors = func(int) ([]spawn.Identity, error) { return []spawn.Identity{s.self}, nil }
 	_, err := s.o.DecideSession(t.Context(), decide.Answer{ID: q.Handle, Allow: true, Via: "approve"}, nil)
-	is(t, "from inside", err, operator.Refused, "from inside session s-1")
+	operatortest.Is(t, "from inside", err, operator.Refused, "from inside session s-1")
 	_, err = s.o.TurnSessionRules(t.Context(), true)
-	is(t, "rules from inside", err, operator.Refused, "from inside session s-1")
+	operatortest.Is(t, "rules from inside", err, operator.Refused, "from inside session s-1")
 	rows, qs, err := s.o.Sessions()
 	if err != nil || len(rows) != 1 || rows[0].Name != "api" || rows[0].Version != "2.1.330" || len(qs) != 1 || qs[0].Member != "api" {
 		t.Errorf("%+v, %+v, %v", rows, qs, err)
@@ -359,5 +359,5 @@ func TestSessionRules(t *testing.T) {
 		}
 	}
 	_, err := s.o.RemoveSessionRule(t.Context(), ls, false)
-	is(t, "a rule that is not there", err, operator.NotFound, "no rule Bash(ls:*)")
+	operatortest.Is(t, "a rule that is not there", err, operator.NotFound, "no rule Bash(ls:*)")
 }

@@ -63,7 +63,7 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	_, _, err = o.Audit(t.Context(), "nobody", operator.AuditQuery{})
-	is(t, "no team", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "no team", err, operator.NotFound, "nobody")
 
 	d, err := o.AuditShow(t.Context(), "api", string(req.ID))
 	if err != nil || d.Event.ID != string(req.ID) {
@@ -87,9 +87,9 @@ func TestAudit(t *testing.T) {
 		}
 	}
 	_, err = o.AuditShow(t.Context(), "api", "perm-")
-	is(t, "the beginning of several", err, operator.Usage, "begins several calls")
+	operatortest.Is(t, "the beginning of several", err, operator.Usage, "begins several calls")
 	_, err = o.AuditShow(t.Context(), "api", "zzz")
-	is(t, "nobody's", err, operator.NotFound, "zzz")
+	operatortest.Is(t, "nobody's", err, operator.NotFound, "zzz")
 }
 
 // An export has every record of every journal in order of time, with secrets masked where
@@ -211,7 +211,7 @@ func TestVerify(t *testing.T) {
 		})
 	}
 	_, err = o.Verify(t.Context(), "nobody")
-	is(t, "no team", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "no team", err, operator.NotFound, "nobody")
 	if got := (inspect.BadRecord{Owner: "ann", Seq: 3, Why: "gone"}).String(); got != "journal of ann: seq 3: gone" {
 		t.Errorf("%s", got)
 	}

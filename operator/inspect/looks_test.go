@@ -113,7 +113,7 @@ func TestStatusOfWork(t *testing.T) {
 		return agent.Result{}, ctx.Err()
 	})
 	first := rig.Task("ann", "the first")
-	rig.Member("bob", idle)
+	rig.Member("bob", operatortest.Idle)
 	second, err := board.Of(rig.Op).AddTask(t.Context(), "api", board.NewTask{Subject: "the second", Owner: "bob", After: []task.ID{task.ID(first)}})
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestStatusOfEnding(t *testing.T) {
 		},
 	} {
 		o, rig := newTeam(t)
-		rig.Member("ann", idle)
+		rig.Member("ann", operatortest.Idle)
 		rig.Write(draft(rig.Instance("ann")))
 		st, err := o.Status(t.Context(), "api")
 		if m := member(st, "ann"); err != nil || !strings.HasPrefix(m.Why, says+"; ") || m.Evidence.Stopping != says {

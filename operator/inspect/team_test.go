@@ -24,26 +24,10 @@ import (
 	"waggle/spawn"
 )
 
-// is compares an error's code and a part of its message.
-func is(t *testing.T, what string, err error, code operator.Kind, says string) {
-	t.Helper()
-	text := "no error"
-	if err != nil {
-		text = err.Error()
-	}
-	if got := operator.KindOf(err); got != code || !strings.Contains(text, says) {
-		t.Errorf("%s: code %d (%s), want %d with %q", what, got, text, code, says)
-	}
-}
-
 func newTeam(t *testing.T) (inspect.Operator, *operatortest.Rig) {
 	t.Helper()
 	op := operatortest.New(t)
 	return inspect.Of(op), operatortest.Team(t, op, "api", control.PolicySet{})
-}
-
-func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) {
-	return agent.Result{}, nil
 }
 
 func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Answered {
@@ -155,7 +139,7 @@ func TestStatus(t *testing.T) {
 		t.Errorf("%+v", st.Interrupted)
 	}
 	_, err = o.Status(t.Context(), "other")
-	is(t, "another team", err, operator.NotFound, "other")
+	operatortest.Is(t, "another team", err, operator.NotFound, "other")
 	if n := inspect.Unverified(rig.State()); n != st.Alarms || n != 0 {
 		t.Errorf("%d alarms, %d in status", n, st.Alarms)
 	}
@@ -224,7 +208,7 @@ func TestStatusWithoutDirectory(t *testing.T) {
 		t.Errorf("%+v, %v", st, err)
 	}
 	_, err = o.Team(t.Context(), "api")
-	is(t, "its registry", err, operator.NotFound, "api")
+	operatortest.Is(t, "its registry", err, operator.NotFound, "api")
 }
 
 // Of another program's team the best that files say is shown.
@@ -256,9 +240,9 @@ func TestForeign(t *testing.T) {
 		t.Errorf("%+v, %v", y, err)
 	}
 	_, err = o.Why(t.Context(), "theirs", "bobby")
-	is(t, "nobody", err, operator.NotFound, "bobby")
+	operatortest.Is(t, "nobody", err, operator.NotFound, "bobby")
 	_, err = o.Digest(t.Context(), "theirs", time.Time{})
-	is(t, "a digest", err, operator.NotFound, "another program leads that team")
+	operatortest.Is(t, "a digest", err, operator.NotFound, "another program leads that team")
 	if o.WorkedIn("theirs") {
 		t.Error("nothing was done there")
 	}
@@ -311,7 +295,7 @@ func TestForeignProcess(t *testing.T) {
 // Teams are listed with what of them runs; one that cannot be read is listed as a problem.
 func TestTeams(t *testing.T) {
 	o, rig := newTeam(t)
-	rig.Member("ann", idle)
+	rig.Member("ann", operatortest.Idle)
 	operatortest.Foreign(t, rig.Op, "theirs", nil, map[string]any{"name": "team-lead"}, map[string]any{"name": "bob"})
 	operatortest.Foreign(t, rig.Op, "zero", nil)
 	if err := os.WriteFile(o.Root.ConfigPath("zero"), []byte("{"), 0o600); err != nil {
@@ -335,7 +319,7 @@ func TestTeams(t *testing.T) {
 		t.Errorf("%s, %v", raw, err)
 	}
 	_, err = o.Team(t.Context(), "nobody")
-	is(t, "no team", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "no team", err, operator.NotFound, "nobody")
 	if ks, err := o.PastTeams(); err != nil || len(ks) != 1 || ks[0].Team != "api" {
 		t.Errorf("%+v, %v", ks, err)
 	}
@@ -371,7 +355,7 @@ func TestWhy(t *testing.T) {
 		t.Errorf("%+v, %v", y, err)
 	}
 	_, err = o.Why(t.Context(), "api", "nobody")
-	is(t, "nobody", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "nobody", err, operator.NotFound, "nobody")
 }
 
 // Peek is the end of what a member wrote, also of one that has left; a tail goes on from there.
@@ -418,7 +402,7 @@ func TestPeek(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 	_, err = o.Peek(t.Context(), "api", "nobody", 3)
-	is(t, "nobody", err, operator.NotFound, "nobody")
+	operatortest.Is(t, "nobody", err, operator.NotFound, "nobody")
 }
 
 // A program that fills its screen is shown as it looks now.
@@ -481,5 +465,5 @@ func TestDigest(t *testing.T) {
 		t.Errorf("%+v, %v", last, err)
 	}
 	_, err = o.Digest(t.Context(), "nobody", time.Time{})
-	is(t, "no team", err, operator.NotFound, "")
+	operatortest.Is(t, "no team", err, operator.NotFound, "")
 }

@@ -4,14 +4,12 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/operatortest"
-	"waggle/operator"
 	"waggle/operator/mail"
 )
 
@@ -54,17 +52,6 @@ func texts(in *mail.Inbox) (all []string) {
 	}
 	return all
 }
-
-// fails checks the code of an error and that its message says this.
-func fails(t testing.TB, err error, code operator.Kind, says string) {
-	t.Helper()
-	if operator.KindOf(err) != code || err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("%v (code %d), not %q (code %d)", err, operator.KindOf(err), says, code)
-	}
-}
-
-// idle is the turn of a member that does what it is given at once.
-func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil }
 
 // busy is the turn of a member that works until free is called, also when it is told to
 // stop; begun tells that it does.

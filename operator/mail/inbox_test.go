@@ -43,9 +43,9 @@ func TestInbox(t *testing.T) {
 		t.Errorf("%+v", all.Entries)
 	}
 	_, err = mail.Of(op).Inbox(t.Context(), "api", "bib", false)
-	fails(t, err, operator.NotFound, "bib")
+	operatortest.Fails(t, err, operator.NotFound, "bib")
 	_, err = mail.Of(op).Inbox(t.Context(), "gone", "bob", false)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 	// Whoever left it is in no registry; what the file holds can be read.
 	tm.WriteMailbox("earlier", `[{"from":"x","text":"old","timestamp":"2026-02-16T10:30:00.000Z","read":true},7]`)
 	old := inbox(t, tm, "earlier")
@@ -58,7 +58,7 @@ func TestInbox(t *testing.T) {
 func TestInboxOfWhatNobodyVouchesFor(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	tm.WriteMailbox("ann", "["+forged+"]")
 	tm.Until("ann has judged it", func(*control.Leader) bool {
 		in := inbox(t, tm, "ann")
@@ -127,13 +127,13 @@ func TestMarkReadOfTheLead(t *testing.T) {
 		t.Errorf("%d records that it was read", n)
 	}
 	tm.WriteMailbox(waggle.Lead, `[{"from":"bob","text":"news","timestamp":"2026-02-16T10:31:00.000Z","read":false}]`)
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	inside := mail.Of(tm.FromInside())
 	in, err = inside.Inbox(t.Context(), "api", waggle.Lead, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(t, inside.MarkRead(t.Context(), in), operator.Refused, "reading the lead's mailbox was called from inside member ann")
+	operatortest.Fails(t, inside.MarkRead(t.Context(), in), operator.Refused, "reading the lead's mailbox was called from inside member ann")
 	if inbox(t, tm, waggle.Lead).Entries[0].Read {
 		t.Error("it is marked all the same")
 	}
@@ -147,7 +147,7 @@ func TestMarkReadAbroad(t *testing.T) {
 	const words = `[{"from":"x","text":"hello","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`
 	for name, says := range map[waggle.MemberName]string{waggle.Lead: "another program leads it", "theirs": "was not registered here"} {
 		tm.WriteMailbox(name, words)
-		fails(t, mail.Of(op).MarkRead(t.Context(), inbox(t, tm, name)), operator.Refused, says)
+		operatortest.Fails(t, mail.Of(op).MarkRead(t.Context(), inbox(t, tm, name)), operator.Refused, says)
 		if read(t, tm.Mailbox(name)) != words {
 			t.Errorf("the mailbox of %s was changed", name)
 		}
@@ -201,7 +201,7 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 func TestNews(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	tm.Task("ann", "quick")
 	var told []control.News
 	var upTo journal.Seq
@@ -219,7 +219,7 @@ func TestNews(t *testing.T) {
 		t.Errorf("%+v, %d, %v", again, seq, err)
 	}
 	_, _, err := mail.Of(op).News(t.Context(), "gone", 0)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
 // What is kept outside of the mailbox is found wherever the archive has it, oldest first, and
@@ -280,7 +280,7 @@ func TestArchived(t *testing.T) {
 		t.Errorf("%+v, %v", in, err)
 	}
 	_, err := mail.Of(op).Archived(t.Context(), "gone", "bob", false)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
 // A team whose directory is gone is read from the archive while it is led.

@@ -38,20 +38,20 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	_, _, err = register(tm, team.Member{Name: "Bob"}, false)
-	fails(t, err, operator.Refused, "taken")
+	operatortest.Fails(t, err, operator.Refused, "taken")
 	second, _, err := register(tm, team.Member{Name: "bob"}, true)
 	if err != nil || second.Name == "bob" {
 		t.Errorf("%+v, %v", second, err)
 	}
 	_, _, err = register(tm, team.Member{Name: "cas", Prompt: " "}, false)
-	fails(t, err, operator.Usage, "prompt")
+	operatortest.Fails(t, err, operator.Usage, "prompt")
 	if _, ok := tm.State().Lead.Member("cas"); ok {
 		t.Error("who was refused is on record")
 	}
 	gone := *tm
 	gone.Name = "gone"
 	_, _, err = register(&gone, team.Member{Name: "bob"}, false)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
 // What an earlier member of the name had in its mailbox is not the next one's.
@@ -102,14 +102,14 @@ func TestAdmitAndDischarge(t *testing.T) {
 	if !ok || second.Instance == first.Instance || old.Left == nil || old.Left.How != control.LeftReplaced {
 		t.Errorf("%+v, then %+v", old, second)
 	}
-	fails(t, mail.Of(op).Discharge(t.Context(), cfg, "theirs"), operator.Refused, "theirs was not registered here")
+	operatortest.Fails(t, mail.Of(op).Discharge(t.Context(), cfg, "theirs"), operator.Refused, "theirs was not registered here")
 	if err := mail.Of(op).Discharge(t.Context(), cfg, "ours"); err != nil {
 		t.Fatal(err)
 	}
 	if _, m := of(); m.Left == nil || m.Left.How != control.LeftReleased {
 		t.Errorf("%+v", m)
 	}
-	fails(t, mail.Of(op).Discharge(t.Context(), cfg, "ours"), operator.Refused, "ours was not registered here")
+	operatortest.Fails(t, mail.Of(op).Discharge(t.Context(), cfg, "ours"), operator.Refused, "ours was not registered here")
 }
 
 func TestSigner(t *testing.T) {
@@ -133,7 +133,7 @@ func TestSigner(t *testing.T) {
 		t.Errorf("in a team that waggle leads anybody's: %q, %v", name, err)
 	}
 	_, err := signer(true, "ghost")
-	fails(t, err, operator.Refused, "ghost is not in the registry")
+	operatortest.Fails(t, err, operator.Refused, "ghost is not in the registry")
 	if name, err := signer(false, ""); name != "waggle" || err != nil {
 		t.Errorf("the first: %q, %v", name, err)
 	}
@@ -145,9 +145,9 @@ func TestSigner(t *testing.T) {
 		t.Errorf("%q, %v", name, err)
 	}
 	_, err = signer(false, "theirs")
-	fails(t, err, operator.Refused, "theirs was not registered here")
+	operatortest.Fails(t, err, operator.Refused, "theirs was not registered here")
 	_, err = signer(false, "")
-	fails(t, err, operator.Usage, "several")
+	operatortest.Fails(t, err, operator.Usage, "several")
 }
 
 // A team that has ended and whose files are still there is left over, and takes no members.

@@ -96,10 +96,10 @@ func TestMessageFinds(t *testing.T) {
 	}
 	for _, id := range []string{second.MsgID[:5], "00000000", ""} {
 		_, err := mail.Of(op).Message(t.Context(), "api", id)
-		fails(t, err, operator.NotFound, id)
+		operatortest.Fails(t, err, operator.NotFound, id)
 	}
 	_, err := mail.Of(op).Message(t.Context(), "gone", first.MsgID)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 	// What another program altered is shown beside what was sent.
 	edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[0]["text"] = "something else"; return e })
 	found, err := mail.Of(op).Message(t.Context(), "api", first.MsgID)
@@ -115,7 +115,7 @@ func TestMessageFinds(t *testing.T) {
 func TestMessages(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	tm.ByFile("bob")
 	send(t, tm, "bob", "first")
 	tm.Task("ann", "quick")
@@ -160,7 +160,7 @@ func TestMessageOfATeamThatIsGone(t *testing.T) {
 func TestAwaitUntilItHadItsEffect(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	sent := []mail.Sent{send(t, tm, "ann", "hi")}
 	if err := mail.Of(op).Await(t.Context(), sent, mail.Acknowledged, time.Minute); err != nil || mail.Exit(sent) != nil || sent[0].State != mail.Acknowledged {
 		t.Fatalf("%+v, %v", sent, err)
@@ -170,12 +170,12 @@ func TestAwaitUntilItHadItsEffect(t *testing.T) {
 		t.Errorf("%+v", m.States)
 	}
 	_, err := mail.Of(op).Withdraw(t.Context(), "api", sent[0].MsgID)
-	fails(t, err, operator.Refused, "too late: ann has taken")
+	operatortest.Fails(t, err, operator.Refused, "too late: ann has taken")
 	again, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "instead", Supersedes: sent[0].MsgID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	fails(t, mail.Exit(again), operator.Refused, "too late")
+	operatortest.Fails(t, mail.Exit(again), operator.Refused, "too late")
 	if err := mail.Of(op).Await(t.Context(), nil, mail.Delivered, time.Minute); err != nil {
 		t.Errorf("nothing was sent: %v", err)
 	}
@@ -214,7 +214,7 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 		if err := mail.Of(op).Await(t.Context(), sent, mail.Delivered, c.timeout); err != nil || sent[0].State != c.state || sent[0].Error == "" {
 			t.Errorf("%+v, %v", sent[0], err)
 		}
-		fails(t, mail.Exit(sent), c.code, c.says)
+		operatortest.Fails(t, mail.Exit(sent), c.code, c.says)
 	}
 	sent := []mail.Sent{send(t, tm, "bob", "hi")}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -281,7 +281,7 @@ func TestWithdrawAndSupersede(t *testing.T) {
 	taken := send(t, tm, "bob", "read at once")
 	edit(t, tm, "bob", func(e []map[string]any) []map[string]any { e[1]["read"] = true; return e })
 	_, err := mail.Of(op).Withdraw(t.Context(), "api", taken.MsgID)
-	fails(t, err, operator.Refused, "too late: bob has taken")
+	operatortest.Fails(t, err, operator.Refused, "too late: bob has taken")
 	for _, c := range []struct {
 		to, id, says string
 		code         operator.Kind
@@ -294,7 +294,7 @@ func TestWithdrawAndSupersede(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		fails(t, mail.Exit(sent), c.code, c.says)
+		operatortest.Fails(t, mail.Exit(sent), c.code, c.says)
 	}
 	for _, id := range []string{"aaaaaaa0-2a55-4f2a-9d1e-7f3b0b0f7a11", "aaaaaaa1-2a55-4f2a-9d1e-7f3b0b0f7a11"} {
 		if _, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: id, ID: id}); err != nil {
@@ -302,7 +302,7 @@ func TestWithdrawAndSupersede(t *testing.T) {
 		}
 	}
 	_, err = mail.Of(op).Withdraw(t.Context(), "api", "aaaaaaa")
-	fails(t, err, operator.Usage, "begins several messages")
+	operatortest.Fails(t, err, operator.Usage, "begins several messages")
 }
 
 func TestDeliveryOver(t *testing.T) {

@@ -25,7 +25,7 @@ func TestSendRefuses(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("bob")
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	solo := operatortest.Team(t, op, "solo", control.PolicySet{})
 	lead := tm.Mailbox(waggle.Lead)
 	before := read(t, lead)
@@ -53,7 +53,7 @@ func TestSendRefuses(t *testing.T) {
 	} {
 		c.m.To = address(t, c.to)
 		sent, err := mail.Of(op).Send(t.Context(), "api", c.m)
-		if fails(t, err, c.code, c.says); sent != nil {
+		if operatortest.Fails(t, err, c.code, c.says); sent != nil {
 			t.Errorf("%s: %+v", c.says, sent)
 		}
 	}
@@ -64,11 +64,11 @@ func TestSendRefuses(t *testing.T) {
 		t.Errorf("an unknown recipient has a mailbox: %v", err)
 	}
 	_, err := mail.Of(op).Send(t.Context(), "", mail.Message{To: address(t, "bob"), Text: "hi"})
-	fails(t, err, operator.Usage, "none is named")
+	operatortest.Fails(t, err, operator.Usage, "none is named")
 	_, err = mail.Of(op).Send(t.Context(), "gone", mail.Message{To: address(t, "bob"), Text: "hi"})
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 	_, err = mail.Of(op).Send(t.Context(), solo.Name, mail.Message{To: address(t, "*"), Text: "hi"})
-	fails(t, err, operator.NotFound, "nobody else")
+	operatortest.Fails(t, err, operator.NotFound, "nobody else")
 }
 
 // The words lie in the mailbox as they are on record: the same bytes, with their sender's.
@@ -115,7 +115,7 @@ func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 	if err != nil || sent[0].State != mail.Refused {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	fails(t, mail.Exit(sent), operator.Refused, "is taken by other words to bob")
+	operatortest.Fails(t, mail.Exit(sent), operator.Refused, "is taken by other words to bob")
 	if got := texts(inbox(t, tm, "bob")); !slices.Equal(got, []string{"once"}) {
 		t.Errorf("%q", got)
 	}
@@ -149,7 +149,7 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("file")
-	tm.Member("left", idle)
+	tm.Member("left", operatortest.Idle)
 	s, gone := tm.State(), tm.Instance("left")
 	if err := mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
 		m, _ := s.Lead.ByInstance(gone)
@@ -168,7 +168,7 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 		if err != nil || sent[0].State != mail.Refused {
 			t.Fatalf("%+v, %v", sent, err)
 		}
-		fails(t, mail.Exit(sent), operator.Refused, c.says)
+		operatortest.Fails(t, mail.Exit(sent), operator.Refused, c.says)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestSendFromInsideAMember(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("bob")
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	inside := mail.Of(tm.FromInside())
 	sent, err := inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi"})
 	if err != nil || sent[0].State != mail.Written {
@@ -266,14 +266,14 @@ func TestSendFromInsideAMember(t *testing.T) {
 		t.Errorf("on record: %+v", ord.Words)
 	}
 	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", As: "bob"})
-	fails(t, err, operator.Refused, "member ann cannot send as bob")
+	operatortest.Fails(t, err, operator.Refused, "member ann cannot send as bob")
 	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Priority: control.PriorityInterrupt})
-	fails(t, err, operator.Refused, "was called from inside member ann")
+	operatortest.Fails(t, err, operator.Refused, "was called from inside member ann")
 	_, err = inside.Withdraw(t.Context(), "api", sent[0].MsgID)
-	fails(t, err, operator.Refused, "withdraw was called from inside member ann")
-	tm.Member("cas", idle)
+	operatortest.Fails(t, err, operator.Refused, "withdraw was called from inside member ann")
+	tm.Member("cas", operatortest.Idle)
 	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi"})
-	fails(t, err, operator.Refused, "nobody can tell which")
+	operatortest.Fails(t, err, operator.Refused, "nobody can tell which")
 }
 
 // In another program's team the operator speaks as a member that is registered for that,
@@ -303,17 +303,17 @@ func TestSendAbroad(t *testing.T) {
 	} {
 		c.m.To = address(t, "team-lead")
 		_, err := mail.Of(op).Send(t.Context(), abroad, c.m)
-		fails(t, err, operator.Refused, c.says)
+		operatortest.Fails(t, err, operator.Refused, c.says)
 	}
 	tm.ByFile("second")
 	_, err = mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "theirs"), Text: "hi"})
-	fails(t, err, operator.Usage, "several members of this team were registered here: waggle, second")
+	operatortest.Fails(t, err, operator.Usage, "several members of this team were registered here: waggle, second")
 	got, err := mail.Of(op).Send(t.Context(), abroad, mail.Message{To: address(t, "team-lead"), Text: "hi", As: "Second"})
 	if err != nil || got[0].State != mail.Written || inbox(t, tm, waggle.Lead).Entries[0].From != "second" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	_, err = mail.Of(op).Withdraw(t.Context(), abroad, got[0].MsgID)
-	fails(t, err, operator.Refused, "has another leader")
+	operatortest.Fails(t, err, operator.Refused, "has another leader")
 }
 
 // An editor's mail waits for it under its address.
@@ -325,11 +325,11 @@ func TestBridge(t *testing.T) {
 	if err != nil || sent[0].State != mail.Failed {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	fails(t, mail.Exit(sent), operator.NotFound, "no editor has registered that id")
+	operatortest.Fails(t, mail.Exit(sent), operator.NotFound, "no editor has registered that id")
 	_, err = mail.Of(op).RegisterBridge(ctx, "api", "a b")
-	fails(t, err, operator.Usage, "a b")
+	operatortest.Fails(t, err, operator.Usage, "a b")
 	_, err = mail.Of(op).RegisterBridge(ctx, "gone", "ed")
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 	b, err := mail.Of(op).RegisterBridge(ctx, "api", "ed")
 	if err != nil {
 		t.Fatal(err)
@@ -342,14 +342,14 @@ func TestBridge(t *testing.T) {
 	if m := became(t, tm, got.MsgID); m.To != "bridge:ed" || m.State != mail.Written {
 		t.Errorf("%+v", m)
 	}
-	fails(t, b.Take(ctx, "nonsense"), operator.Usage, "nonsense")
+	operatortest.Fails(t, b.Take(ctx, "nonsense"), operator.Usage, "nonsense")
 	if err := b.Take(ctx, unread[0].ID); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := b.Unread(ctx); err != nil || len(again) != 0 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	fails(t, mail.Of(op).Await(ctx, []mail.Sent{got}, mail.Delivered, time.Second), operator.Usage, "only a message to a member can be waited for")
+	operatortest.Fails(t, mail.Of(op).Await(ctx, []mail.Sent{got}, mail.Delivered, time.Second), operator.Usage, "only a message to a member can be waited for")
 }
 
 func TestSendToAddressesThatLeadNowhere(t *testing.T) {
@@ -373,7 +373,7 @@ func TestSendToAddressesThatLeadNowhere(t *testing.T) {
 		if err != nil || sent[0].State != mail.Failed {
 			t.Fatalf("%+v, %v", sent, err)
 		}
-		fails(t, mail.Exit(sent), c.code, c.says)
+		operatortest.Fails(t, mail.Exit(sent), c.code, c.says)
 	}
 }
 

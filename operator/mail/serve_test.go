@@ -46,12 +46,12 @@ func TestServe(t *testing.T) {
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
 	tm.ByFile("bob")
 	_, err := mail.Of(op).Endpoint()
-	fails(t, err, operator.NotFound, "no endpoint of this state runs")
+	operatortest.Fails(t, err, operator.NotFound, "no endpoint of this state runs")
 	e, stop := serve(t, op, mail.ServeOptions{})
 	if got, err := mail.Of(op).Endpoint(); err != nil || got != e || e.Token == "" || e.PID != op.PID || !strings.HasPrefix(e.URL, "http://127.0.0.1:") {
 		t.Fatalf("%+v, not %+v, %v", got, e, err)
 	}
-	fails(t, mail.Of(op).Serve(t.Context(), mail.ServeOptions{}), operator.Locked, "runs already")
+	operatortest.Fails(t, mail.Of(op).Serve(t.Context(), mail.ServeOptions{}), operator.Locked, "runs already")
 
 	post := func(token, to string) []mail.Sent {
 		t.Helper()
@@ -69,8 +69,8 @@ func TestServe(t *testing.T) {
 	if in := inbox(t, tm, "bob").Entries; len(in) != 1 || in[0].Text != "by http" || in[0].From != "operator" {
 		t.Errorf("%+v", in)
 	}
-	fails(t, mail.Exit(post("", "api/nobody")), operator.NotFound, "nobody")
-	fails(t, mail.Exit(post("", "gone/bob")), operator.NotFound, "gone")
+	operatortest.Fails(t, mail.Exit(post("", "api/nobody")), operator.NotFound, "nobody")
+	operatortest.Fails(t, mail.Exit(post("", "gone/bob")), operator.NotFound, "gone")
 	if mail.Exit(post("wrong", "api/bob")) == nil || len(inbox(t, tm, "bob").Entries) != 1 {
 		t.Error("a wrong token was taken")
 	}
@@ -84,7 +84,7 @@ func TestServe(t *testing.T) {
 	}
 	stop()
 	_, err = mail.Of(op).Endpoint()
-	fails(t, err, operator.NotFound, "no endpoint")
+	operatortest.Fails(t, err, operator.NotFound, "no endpoint")
 
 	// The token outlives it, unless it is made anew.
 	again, stop := serve(t, op, mail.ServeOptions{Team: "api"})
@@ -93,7 +93,7 @@ func TestServe(t *testing.T) {
 	}
 	e = again
 	operatortest.Team(t, op, "web", control.PolicySet{})
-	fails(t, mail.Exit(post("", "web/team-lead")), operator.NotFound, "web")
+	operatortest.Fails(t, mail.Exit(post("", "web/team-lead")), operator.NotFound, "web")
 	if err := mail.Exit(post("", "api/"+string(waggle.Lead))); err != nil {
 		t.Error(err)
 	}
@@ -115,7 +115,7 @@ func TestServeRefuses(t *testing.T) {
 		{mail.ServeOptions{Listen: "192.0.2.1:80"}, "192.0.2.1"},
 		{mail.ServeOptions{Listen: "nonsense"}, "nonsense"},
 	} {
-		fails(t, mail.Of(op).Serve(t.Context(), c.so), operator.Usage, c.says)
+		operatortest.Fails(t, mail.Of(op).Serve(t.Context(), c.so), operator.Usage, c.says)
 	}
 	place := op.Home.Endpoint()
 	if err := os.MkdirAll(filepath.Dir(place), 0o700); err != nil {
@@ -125,7 +125,7 @@ func TestServeRefuses(t *testing.T) {
 		if err := os.WriteFile(place, []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		fails(t, mail.Of(op).Serve(t.Context(), mail.ServeOptions{}), operator.Failed, says)
+		operatortest.Fails(t, mail.Of(op).Serve(t.Context(), mail.ServeOptions{}), operator.Failed, says)
 		if got := read(t, place); got != data {
 			t.Errorf("it was overwritten: %s", got)
 		}

@@ -56,13 +56,13 @@ func TestSendSessionRefuses(t *testing.T) {
 		{"other", mail.Message{Text: "hi"}, operator.NotFound, "no session other runs"},
 	} {
 		_, err := mail.Of(op).SendSession(t.Context(), c.to, c.m)
-		fails(t, err, c.code, c.says)
+		operatortest.Fails(t, err, c.code, c.says)
 	}
 	sent, err := mail.Of(op).SendSession(t.Context(), "api-work", mail.Message{Text: "hi"})
 	if err != nil || len(sent) != 1 || sent[0].State != mail.Failed || sent[0].To != "@api-work" {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	fails(t, mail.Exit(sent), operator.Refused, "session api-work takes no words")
+	operatortest.Fails(t, mail.Exit(sent), operator.Refused, "session api-work takes no words")
 	if said, err := mail.Of(op).Said(""); err != nil || len(said) != 0 {
 		t.Errorf("%+v, %v", said, err)
 	}
@@ -142,9 +142,9 @@ func TestAddresses(t *testing.T) {
 		t.Errorf("%v, %v", at, err)
 	}
 	_, err = mail.Of(op).SocketAddress(t.Context(), "api", waggle.Lead)
-	fails(t, err, operator.NotFound, "no process of team api serves a socket for team-lead now")
+	operatortest.Fails(t, err, operator.NotFound, "no process of team api serves a socket for team-lead now")
 	_, err = mail.Of(op).SocketAddress(t.Context(), "gone", waggle.Lead)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 	socket, err := transport.Listen(transport.SocketOptions{Dirs: s.Dir.Sockets(op.RunPath()), Name: transport.OperatorSocket, Team: "api", Host: host{}, Rand: rand.Reader, Now: op.Minter.Now})
 	if err != nil {
 		t.Fatal(err)

@@ -198,16 +198,16 @@ func TestTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := &heard{}
-	process.Sweeps(s, said.tell)
+	said := &operatortest.Heard{}
+	process.Sweeps(s, said.Tell)
 	if signs, err := o.LeftTools(s, ann, marked); err != nil || len(signs) != 2 || signs[1].PID != orphan.PID {
 		t.Errorf("%+v, %v", signs, err)
 	}
 	if err := o.EndTools(t.Context(), s, ann); err != nil || tool.Alive() || orphan.Alive() || there(path) {
 		t.Errorf("%v; they run: %v, %v", err, tool.Alive(), orphan.Alive())
 	}
-	if said.of(operator.NoteSwept, "make all") != 1 || said.of(operator.NoteSwept, "its worker has died, and its member starts again") != 2 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of(operator.NoteSwept, "make all") != 1 || said.Of(operator.NoteSwept, "its worker has died, and its member starts again") != 2 {
+		t.Errorf("told %+v", said.All())
 	}
 }
 
@@ -219,13 +219,13 @@ func TestStopEndsTools(t *testing.T) {
 	ann, id := r.Sleeper(s, "ann")
 	tool, loose, other := operatortest.Process(t), operatortest.Process(t, mark(s, ann)), operatortest.Process(t)
 	path := toolOf(t, s, ann, tool)
-	said := &heard{}
-	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Tell: said.tell})
+	said := &operatortest.Heard{}
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Tell: said.Tell})
 	if err != nil || end.Step != spawn.RungTerm || id.Alive() || tool.Alive() || loose.Alive() || !other.Alive() || there(path) {
 		t.Errorf("%+v, %v: %v %v %v %v", end, err, id.Alive(), tool.Alive(), loose.Alive(), other.Alive())
 	}
-	if said.of(operator.NoteSwept, "make all") != 1 || said.of(operator.NoteSwept, "it was left behind by its member") != 1 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of(operator.NoteSwept, "make all") != 1 || said.Of(operator.NoteSwept, "it was left behind by its member") != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 }
 
@@ -236,12 +236,12 @@ func TestSweep(t *testing.T) {
 	ann := r.Enlist(s, "ann")
 	loose := operatortest.Process(t, mark(s, ann))
 	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftStopped), journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: process.EndedDown}})
-	said := &heard{}
-	if err := process.Of(r.Op).Sweep(t.Context(), s, said.tell); err != nil || loose.Alive() {
+	said := &operatortest.Heard{}
+	if err := process.Of(r.Op).Sweep(t.Context(), s, said.Tell); err != nil || loose.Alive() {
 		t.Error(err)
 	}
-	if said.of(operator.NoteSwept, "its team has ended") != 1 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of(operator.NoteSwept, "its team has ended") != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 }
 
@@ -261,13 +261,13 @@ func TestMarkedByAccident(t *testing.T) {
 		below = ids[0]
 		return true
 	})
-	said := &heard{}
-	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Tell: said.tell})
+	said := &operatortest.Heard{}
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", process.StopOptions{Force: true, Tell: said.Tell})
 	if err != nil || end.Step != spawn.RungGone || !below.Alive() {
 		t.Errorf("%+v, %v, it runs: %v", end, err, below.Alive())
 	}
-	if said.of(operator.NoteNotOurs, fmt.Sprintf("pid %d (sleep 3600) has the member's mark in its environment, but runs below pid %d", below.PID, shell.PID)) != 1 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of(operator.NoteNotOurs, fmt.Sprintf("pid %d (sleep 3600) has the member's mark in its environment, but runs below pid %d", below.PID, shell.PID)) != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 	c, err := process.Of(r.Op).GC(t.Context(), "api", true)
 	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "it is not ended") || !below.Alive() {
@@ -327,8 +327,8 @@ func TestWorktrees(t *testing.T) {
 		t.Errorf("dropped: %v", err)
 	}
 	must(t, os.WriteFile(filepath.Join(bob.Worktree.Path, "work"), []byte("x"), 0o600))
-	said := &heard{}
-	if err := o.TidyWorktrees(t.Context(), o.Teller(s, said.tell)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 0 {
+	said := &operatortest.Heard{}
+	if err := o.TidyWorktrees(t.Context(), o.Teller(s, said.Tell)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 0 {
 		t.Errorf("of present members: %v", err)
 	}
 	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftStopped), left(bob.Instance, control.LeftStopped))
@@ -339,10 +339,10 @@ func TestWorktrees(t *testing.T) {
 	if c, err := o.GC(t.Context(), "api", true); err != nil || c.Undone() != 0 || there(ann.Worktree.Path) || !there(bob.Worktree.Path) {
 		t.Errorf("%q, %v", kinds(c), err)
 	}
-	if err := o.TidyWorktrees(t.Context(), o.Teller(s, said.tell)); err != nil || len(s.Kept) != 1 || s.Kept[0].Member != "bob" || len(s.Kept[0].Files) != 1 || !s.Tidied || !there(bob.Worktree.Path) {
+	if err := o.TidyWorktrees(t.Context(), o.Teller(s, said.Tell)); err != nil || len(s.Kept) != 1 || s.Kept[0].Member != "bob" || len(s.Kept[0].Files) != 1 || !s.Tidied || !there(bob.Worktree.Path) {
 		t.Errorf("%+v, %v", s.Kept, err)
 	}
-	if said.of(operator.NoteKept, bob.Worktree.Path) != 1 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of(operator.NoteKept, bob.Worktree.Path) != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 }

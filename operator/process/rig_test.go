@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
 
 	"waggle/control"
@@ -45,30 +43,6 @@ func spoil(t *testing.T, s *operator.State, line int) {
 	if err := os.WriteFile(path, bytes.Join(lines, nil), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// heard are the notes that a face was told.
-type heard struct {
-	mu    sync.Mutex
-	notes []operator.Note
-}
-
-func (h *heard) tell(n operator.Note) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.notes = append(h.notes, n)
-}
-
-// of counts the notes of a kind whose text has a part.
-func (h *heard) of(what, part string) (n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, note := range h.notes {
-		if note.What == what && strings.Contains(note.Text, part) {
-			n++
-		}
-	}
-	return n
 }
 
 // there reports a path at which something is.

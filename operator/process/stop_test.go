@@ -50,8 +50,8 @@ func TestStop(t *testing.T) {
 			t.Parallel()
 			r, s := rig(t)
 			id := c.member(r, s)
-			said := &heard{}
-			c.so.Tell = said.tell
+			said := &operatortest.Heard{}
+			c.so.Tell = said.Tell
 			end, err := process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
 			if err != nil {
 				t.Fatal(err)
@@ -65,8 +65,8 @@ func TestStop(t *testing.T) {
 			if m, _ := r.State().Lead.Member("ann"); m.Left == nil || m.Left.How != c.want.How || (m.Shutdown != nil) == c.so.Force {
 				t.Errorf("on record: %+v, asked: %+v", m.Left, m.Shutdown)
 			}
-			if id.PID != 0 && said.of("left", c.want.How) != 1 {
-				t.Errorf("told %+v", said.notes)
+			if id.PID != 0 && said.Of("left", c.want.How) != 1 {
+				t.Errorf("told %+v", said.All())
 			}
 			_, err = process.Of(r.Op).Stop(t.Context(), "api", "ann", c.so)
 			code(t, "again", err, operator.NotFound)
@@ -159,8 +159,8 @@ func TestDown(t *testing.T) {
 			_, one := r.Sleeper(s, "ann")
 			_, two := r.Sleeper(s, "bob")
 			r.Enlist(s, "eve")
-			said := &heard{}
-			d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: force, Grace: brief, Tell: said.tell})
+			said := &operatortest.Heard{}
+			d, err := process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{Force: force, Grace: brief, Tell: said.Tell})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,8 +179,8 @@ func TestDown(t *testing.T) {
 			if there(r.Op.Root.TeamDir("api")) || !there(d.Archive) {
 				t.Error("it was not archived")
 			}
-			if said.of("left", "") != 3 {
-				t.Errorf("told %+v", said.notes)
+			if said.Of("left", "") != 3 {
+				t.Errorf("told %+v", said.All())
 			}
 			_, err = process.Of(r.Op).Down(t.Context(), "api", process.StopOptions{})
 			code(t, "again", err, operator.NotFound)

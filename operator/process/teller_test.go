@@ -29,14 +29,14 @@ func TestTeller(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.Until("ann asks", func(l *control.Leader) bool { return len(l.Pending()) == 1 })
-	said, late := &heard{}, &heard{}
+	said, late := &operatortest.Heard{}, &operatortest.Heard{}
 	var died []string
-	first, second := o.Teller(s, said.tell), o.Teller(s, late.tell)
+	first, second := o.Teller(s, said.Tell), o.Teller(s, late.Tell)
 	first.Died = func(name string) { died = append(died, name) }
 	first.Tell()
 	second.Mute()
-	if said.of("asked", "Bash") != 1 || len(late.notes) != 0 {
-		t.Errorf("told %+v, and %+v", said.notes, late.notes)
+	if said.Of("asked", "Bash") != 1 || len(late.All()) != 0 {
+		t.Errorf("told %+v, and %+v", said.All(), late.All())
 	}
 	q := s.Lead.Pending()[0]
 	if _, err := decide.Of(r.Op).Decide(t.Context(), "api", []decide.Answer{{ID: string(q.ID), Reason: "not now", Via: "deny"}}); err != nil {
@@ -54,23 +54,23 @@ func TestTeller(t *testing.T) {
 		first.Tell()
 		second.Tell()
 	}
-	for _, h := range []*heard{said, late} {
+	for _, h := range []*operatortest.Heard{said, late} {
 		for what, part := range map[string]string{"decided": "deny by operator: not now", "unverified": "idle_notification 7: no record", "died": "signal killed; it is started again in ", "left": "died"} {
-			if h.of(what, part) != 1 {
-				t.Errorf("%s %q is not told once: %+v", what, part, h.notes)
+			if h.Of(what, part) != 1 {
+				t.Errorf("%s %q is not told once: %+v", what, part, h.All())
 			}
 		}
 	}
-	if late.of("asked", "") != 0 {
-		t.Errorf("told what was over: %+v", late.notes)
+	if late.Of("asked", "") != 0 {
+		t.Errorf("told what was over: %+v", late.All())
 	}
 	if len(died) == 0 || died[0] != "eve" {
 		t.Errorf("died: %q", died)
 	}
 	first.Once("key", operator.Note{What: "mine"})
 	first.Once("key", operator.Note{What: "mine"})
-	if said.of("mine", "") != 1 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of("mine", "") != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 	silent := o.Teller(s, nil)
 	silent.Note(operator.Note{What: "x"}) // nobody is told

@@ -115,8 +115,8 @@ func TestDownOfWreck(t *testing.T) {
 	if err := s.Dir.NoteStarted(home.Started{Team: "api", Root: r.Op.RootURL, Name: "team-lead", ID: led}); err != nil {
 		t.Fatal(err)
 	}
-	said := &heard{}
-	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Tell: said.tell})
+	said := &operatortest.Heard{}
+	d, err := o.Down(t.Context(), "api", process.StopOptions{Force: true, Tell: said.Tell})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +133,8 @@ func TestDownOfWreck(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 	}
-	if said.of("trouble", "its journal could not be read and is in "+filepath.Join(s.Dir.Path, "journal-aside")) != 1 || there(s.Dir.LeaderJournal()) || there(r.Op.Root.TeamDir("api")) {
-		t.Errorf("told %+v", said.notes)
+	if said.Of("trouble", "its journal could not be read and is in "+filepath.Join(s.Dir.Path, "journal-aside")) != 1 || there(s.Dir.LeaderJournal()) || there(r.Op.Root.TeamDir("api")) {
+		t.Errorf("told %+v", said.All())
 	}
 	if !there(filepath.Join(d.Archive, "team", "config.json")) && !there(d.Archive) {
 		t.Errorf("no archive %s", d.Archive)
@@ -191,14 +191,14 @@ func TestUnrecorded(t *testing.T) {
 	inside := self(t)
 	inside.Inside = true
 	r.Runs(s, eve, inside)
-	full, said := fmt.Errorf("journal: %w", syscall.ENOSPC), &heard{}
-	so := process.StopOptions{Tell: said.tell}
+	full, said := fmt.Errorf("journal: %w", syscall.ENOSPC), &operatortest.Heard{}
+	so := process.StopOptions{Tell: said.Tell}
 	end, err := process.StopUnrecorded(process.Of(r.Op), t.Context(), s, ann, so, full)
 	if err != nil || end.How != control.LeftStopped || end.Step != spawn.RungTerm || !end.Forced || one.Alive() || !two.Alive() {
 		t.Errorf("%+v, %v", end, err)
 	}
-	if said.of("trouble", "its end is not on record, so that it may be started again: "+syscall.ENOSPC.Error()) != 1 || ann.Left != nil {
-		t.Errorf("told %+v", said.notes)
+	if said.Of("trouble", "its end is not on record, so that it may be started again: "+syscall.ENOSPC.Error()) != 1 || ann.Left != nil {
+		t.Errorf("told %+v", said.All())
 	}
 	_, err = process.StopUnrecorded(process.Of(r.Op), t.Context(), s, eve, so, full)
 	code(t, "inside", err, operator.Failed)
@@ -208,8 +208,8 @@ func TestUnrecorded(t *testing.T) {
 	if err != nil || d.State != "ended" || len(d.Members) != 3 || two.Alive() || led.Alive() || d.Archive != "" {
 		t.Errorf("%+v, %v", d, err)
 	}
-	if said.of("trouble", "its processes have ended, and that is not on record") != 1 || r.State().Lead.Ended != nil {
-		t.Errorf("told %+v", said.notes)
+	if said.Of("trouble", "its processes have ended, and that is not on record") != 1 || r.State().Lead.Ended != nil {
+		t.Errorf("told %+v", said.All())
 	}
 }
 
@@ -217,13 +217,13 @@ func TestUnrecorded(t *testing.T) {
 func TestStopOfWreck(t *testing.T) {
 	t.Parallel()
 	r, _, ids := wrecked(t)
-	said := &heard{}
-	end, err := process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{Tell: said.tell})
+	said := &operatortest.Heard{}
+	end, err := process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{Tell: said.Tell})
 	if err != nil || *end != (process.MemberEnd{Member: "bob", How: control.LeftStopped, Step: spawn.RungTerm, Forced: true}) {
 		t.Errorf("%+v, %v", end, err)
 	}
-	if ids["bob"].Alive() || !ids["ann"].Alive() || said.of("trouble", "its end is not on record") != 1 {
-		t.Errorf("told %+v", said.notes)
+	if ids["bob"].Alive() || !ids["ann"].Alive() || said.Of("trouble", "its end is not on record") != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 	end, err = process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{})
 	code(t, "one without a process", err, 0)

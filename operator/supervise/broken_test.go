@@ -75,8 +75,8 @@ func TestAcknowledgeBreak(t *testing.T) {
 	if !id.Alive() {
 		t.Fatal("a refusal has ended ann")
 	}
-	said := &heard{}
-	b, err := su.AcknowledgeBreak(t.Context(), "api", last+1, said.tell)
+	said := &operatortest.Heard{}
+	b, err := su.AcknowledgeBreak(t.Context(), "api", last+1, said.Tell)
 	if err != nil {
 		t.Fatal(err)
 	}

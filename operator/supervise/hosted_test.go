@@ -48,21 +48,21 @@ func TestSpawnWithPrompt(t *testing.T) {
 	b, end := hosted(t, op)
 	op.Backends = []spawn.Backend{b}
 	k := keep(t, op, head, supervise.LeadOptions{})
-	said := &heard{}
+	said := &operatortest.Heard{}
 	sp, err := supervise.Of(op).Spawn(t.Context(), "api", supervise.NewMember{FileMember: teamfile.FileMember{Name: "bob", Agent: "puppet", Backend: "elsewhere", Cwd: t.TempDir()}, Prompt: "say hello\nto all"},
-		supervise.LeadOptions{Note: said.tell, Accept: true})
+		supervise.LeadOptions{Note: said.Tell, Accept: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if sp.Team != "api" || sp.Name != "bob" || sp.PID != os.Getpid() || sp.Ready == nil || sp.Task == "" || sp.Backend != "elsewhere" || said.of("started", "elsewhere") != 1 || said.of("ready", "") != 1 {
-		t.Errorf("%+v, told %+v", sp, said.notes)
+	if sp.Team != "api" || sp.Name != "bob" || sp.PID != os.Getpid() || sp.Ready == nil || sp.Task == "" || sp.Backend != "elsewhere" || said.Of("started", "elsewhere") != 1 || said.Of("ready", "") != 1 {
+		t.Errorf("%+v, told %+v", sp, said.All())
 	}
 	testenv.Eventually(t, "its task is done", func() bool {
 		list, err := board.Of(op).Tasks(t.Context(), "api", true)
 		return err == nil && len(list.Tasks) == 1 && string(list.Tasks[0].ID) == sp.Task && list.Tasks[0].Subject == "say hello" && list.Tasks[0].Status == "completed"
 	})
-	if k.said.of("completed", "say hello") != 1 {
-		testenv.Eventually(t, "the process that leads tells it", func() bool { return k.said.of("completed", "say hello") == 1 })
+	if k.said.Of("completed", "say hello") != 1 {
+		testenv.Eventually(t, "the process that leads tells it", func() bool { return k.said.Of("completed", "say hello") == 1 })
 	}
 	end()
 	k.cancel()
@@ -83,11 +83,11 @@ func TestHeld(t *testing.T) {
 	if err := os.WriteFile(path, append(bytes.Clone(whole), "nonsense\n"...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, "it is held", func() bool { return k.said.of("trouble", "nothing is decided until its journal is whole again") == 1 })
+	testenv.Eventually(t, "it is held", func() bool { return k.said.Of("trouble", "nothing is decided until its journal is whole again") == 1 })
 	if err := os.WriteFile(path, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, "it goes on", func() bool { return k.said.of("trouble", "its journal is whole again: deciding goes on") == 1 })
+	testenv.Eventually(t, "it goes on", func() bool { return k.said.Of("trouble", "its journal is whole again: deciding goes on") == 1 })
 	k.cancel()
 	k.over(supervise.LedEnded)
 }

@@ -26,7 +26,7 @@ type kept struct {
 	t      *testing.T
 	op     operator.Operator
 	s      *operator.State
-	said   *heard
+	said   *operatortest.Heard
 	cancel context.CancelFunc
 	ended  chan struct{}
 	how    string
@@ -40,8 +40,8 @@ func keep(t *testing.T, op operator.Operator, text string, lo supervise.LeadOpti
 	if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	k := &kept{t: t, op: op, said: &heard{}}
-	s, err := supervise.Of(op).Raise(t.Context(), f, false, k.said.tell)
+	k := &kept{t: t, op: op, said: &operatortest.Heard{}}
+	s, err := supervise.Of(op).Raise(t.Context(), f, false, k.said.Tell)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func (k *kept) lead(f *teamfile.File, lo supervise.LeadOptions) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(k.t.Context()))
 	up := make(chan bool, 1)
 	k.cancel, k.ended = cancel, make(chan struct{})
-	lo.Note, lo.Up = k.said.tell, func(*operator.State) { up <- true }
+	lo.Note, lo.Up = k.said.Tell, func(*operator.State) { up <- true }
 	if lo.Grace == 0 {
 		lo.Grace = time.Millisecond
 	}
@@ -68,7 +68,7 @@ func (k *kept) lead(f *teamfile.File, lo supervise.LeadOptions) {
 	select {
 	case <-up:
 	case <-k.ended:
-		k.t.Fatalf("%s, %v: %+v", k.how, k.err, k.said.notes)
+		k.t.Fatalf("%s, %v: %+v", k.how, k.err, k.said.All())
 	}
 }
 
@@ -87,7 +87,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
 	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: in-process, mode: plan}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n", supervise.LeadOptions{})
-	testenv.Eventually(t, "the task is done", func() bool { return k.said.of("completed", `"A"`) == 1 })
+	testenv.Eventually(t, "the task is done", func() bool { return k.said.Of("completed", `"A"`) == 1 })
 	s, err := op.Led(t.Context(), "api")
 	if err != nil {
 		t.Fatal(err)
@@ -96,16 +96,16 @@ func TestKeep(t *testing.T) {
 	if l := s.Lead.Led; l == nil || !l.Up || l.Detached || l.ID.PID != os.Getpid() || m.Mode != policy.ModePlan {
 		t.Errorf("led %+v, mode %s", l, m.Mode)
 	}
-	if k.said.of("started", "in-process") != 1 || k.said.of("ready", "mode plan") != 1 {
-		t.Errorf("told %+v", k.said.notes)
+	if k.said.Of("started", "in-process") != 1 || k.said.Of("ready", "mode plan") != 1 {
+		t.Errorf("told %+v", k.said.All())
 	}
 	k.cancel()
 	k.over(supervise.LedEnded)
 	if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 		t.Errorf("it is there: %v", err)
 	}
-	if k.said.of("ending", "1 members are asked to end") != 1 {
-		t.Errorf("told %+v", k.said.notes)
+	if k.said.Of("ending", "1 members are asked to end") != 1 {
+		t.Errorf("told %+v", k.said.All())
 	}
 }
 
@@ -255,8 +255,8 @@ func TestKeepWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		said, absent := &heard{}, error(nil)
-		how, err := supervise.Of(op).Keep(ctx, s, f, supervise.LeadOptions{Whole: whole, Grace: time.Millisecond, Note: said.tell, Up: func(s *operator.State) {
+		said, absent := &operatortest.Heard{}, error(nil)
+		how, err := supervise.Of(op).Keep(ctx, s, f, supervise.LeadOptions{Whole: whole, Grace: time.Millisecond, Note: said.Tell, Up: func(s *operator.State) {
 			absent = supervise.Absent(s)
 			cancel()
 		}})
@@ -264,8 +264,8 @@ func TestKeepWhole(t *testing.T) {
 		if whole && (operator.KindOf(err) != operator.Died || !strings.Contains(err.Error(), "ann did not start")) {
 			t.Errorf("whole: %q, %v", how, err)
 		}
-		if !whole && (err != nil || said.of("trouble", "ann did not start") != 1 || operator.KindOf(absent) != operator.Died || absent.Error() != "did not start: ann") {
-			t.Errorf("not whole: %q, %v, absent %v, told %+v", how, err, absent, said.notes)
+		if !whole && (err != nil || said.Of("trouble", "ann did not start") != 1 || operator.KindOf(absent) != operator.Died || absent.Error() != "did not start: ann") {
+			t.Errorf("not whole: %q, %v, absent %v, told %+v", how, err, absent, said.All())
 		}
 	}
 }
@@ -278,10 +278,10 @@ func TestKeepRestarts(t *testing.T) {
 	op.Backends = append(op.Backends, &elsewhere{in: exits(3)})
 	k := keep(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere, restart: {policy: on-failure, most: 2, within: 10m, backoff: 1ms}}]\n", supervise.LeadOptions{})
 	testenv.Eventually(t, "it is given up", func() bool {
-		return k.said.of("died", "GIVEN UP after 2 deaths") == 1 || k.said.of("died", "GIVEN UP after 3 deaths") == 1
+		return k.said.Of("died", "GIVEN UP after 2 deaths") == 1 || k.said.Of("died", "GIVEN UP after 3 deaths") == 1
 	})
-	if k.said.of("restarted", "pid") == 0 {
-		t.Errorf("told %+v", k.said.notes)
+	if k.said.Of("restarted", "pid") == 0 {
+		t.Errorf("told %+v", k.said.All())
 	}
 	k.cancel()
 	k.over(supervise.LedEnded)
@@ -340,9 +340,9 @@ func TestPlanResume(t *testing.T) {
 	if _, err := su.FileChange(s); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("it is gone: %v", err)
 	}
-	k := &kept{t: t, op: op, s: s, said: &heard{}}
+	k := &kept{t: t, op: op, s: s, said: &operatortest.Heard{}}
 	k.lead(nil, supervise.LeadOptions{})
-	testenv.Eventually(t, "ann asks", func() bool { return k.said.of("asked", "Bash") == 1 })
+	testenv.Eventually(t, "ann asks", func() bool { return k.said.Of("asked", "Bash") == 1 })
 	_, p, err = su.PlanResume(t.Context(), "api")
 	if err != nil || !p.Led || p.PID != os.Getpid() || p.Starts() != 0 || len(p.Pending) != 1 || p.Members[0].Action != supervise.ResumeTake {
 		t.Errorf("%+v, %v", p, err)
@@ -386,8 +386,8 @@ func TestEndedByForce(t *testing.T) {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	k.over(supervise.LedEnded)
-	if k.said.of("ending", "1 members by signal") != 1 {
-		t.Errorf("told %+v", k.said.notes)
+	if k.said.Of("ending", "1 members by signal") != 1 {
+		t.Errorf("told %+v", k.said.All())
 	}
 }
 

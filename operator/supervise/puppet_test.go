@@ -6,7 +6,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"waggle/agent"
@@ -61,30 +60,6 @@ func parse(t *testing.T, op operator.Operator, text string) *teamfile.File {
 		t.Fatal(err)
 	}
 	return f
-}
-
-// heard are the notes that a face was told.
-type heard struct {
-	mu    sync.Mutex
-	notes []operator.Note
-}
-
-func (h *heard) tell(n operator.Note) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.notes = append(h.notes, n)
-}
-
-// of counts the notes of a kind whose text has a part.
-func (h *heard) of(what, part string) (n int) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, note := range h.notes {
-		if note.What == what && strings.Contains(note.Text, part) {
-			n++
-		}
-	}
-	return n
 }
 
 // fresh is an operator of a root and a state of its own, quick to end.

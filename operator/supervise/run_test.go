@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/control"
+	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -68,8 +69,8 @@ func TestRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			op, said := fresh(t), &heard{}
-			c.ro.Headless, c.ro.Note = true, said.tell
+			op, said := fresh(t), &operatortest.Heard{}
+			c.ro.Headless, c.ro.Note = true, said.Tell
 			rep, err := supervise.Of(op).Run(t.Context(), parse(t, op, c.file), c.ro)
 			if err != nil {
 				t.Fatal(err)
@@ -87,8 +88,8 @@ func TestRun(t *testing.T) {
 			if len(rep.Tasks) != len(c.tasks) || !strings.Contains(why, c.why) {
 				t.Errorf("%d tasks: %s; want %q", len(rep.Tasks), why, c.why)
 			}
-			if len(rep.Members) != 1 || rep.Members[0].Left == "" || said.of("started", "") != 1 || said.of("left", "") != 1 {
-				t.Errorf("members %+v, told %+v", rep.Members, said.notes)
+			if len(rep.Members) != 1 || rep.Members[0].Left == "" || said.Of("started", "") != 1 || said.Of("left", "") != 1 {
+				t.Errorf("members %+v, told %+v", rep.Members, said.All())
 			}
 			if _, err := op.Led(t.Context(), "api"); operator.KindOf(err) != operator.NotFound {
 				t.Errorf("the team is there after its run: %v", err)
@@ -144,19 +145,19 @@ func TestRunReportsCalls(t *testing.T) {
 // answer decides. The files of a run can be kept.
 func TestRunAsksHere(t *testing.T) {
 	t.Parallel()
-	op, said := fresh(t), &heard{}
+	op, said := fresh(t), &operatortest.Heard{}
 	asked := 0
 	ask := func(_ context.Context, q decide.Question) (decide.Answer, error) {
 		asked++
 		return decide.Answer{ID: q.ID, Digest: q.Digest, Allow: true, Via: "prompt"}, nil
 	}
 	f := parse(t, op, head+"tasks:\n- {subject: A, owner: ann, instructions: run make}\n")
-	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Ask: ask, Note: said.tell, Keep: true})
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Ask: ask, Note: said.Tell, Keep: true})
 	if err != nil || rep.Kind != 0 || asked != 1 {
 		t.Fatalf("%+v, %v, asked %d times", rep, err, asked)
 	}
-	if said.of("asked", "Bash") != 1 || said.of("decided", "allow by operator") != 1 || said.of("ready", "agent puppet") != 1 || said.of("completed", `"A"`) != 1 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of("asked", "Bash") != 1 || said.Of("decided", "allow by operator") != 1 || said.Of("ready", "agent puppet") != 1 || said.Of("completed", `"A"`) != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 	if rep.Requests[0].By != "operator" {
 		t.Errorf("%+v", rep.Requests)
@@ -250,10 +251,10 @@ func TestRunIsCutShort(t *testing.T) {
 // until it has taken that.
 func TestRunWithLead(t *testing.T) {
 	t.Parallel()
-	op, said := fresh(t), &heard{}
+	op, said := fresh(t), &operatortest.Heard{}
 	f := parse(t, op, "team: api\nlead: boss\nmembers: [{name: boss, agent: puppet, backend: in-process, mode: default}, {name: ann, agent: puppet, backend: in-process}]\n"+
 		"tasks: [{subject: A, owner: ann, instructions: say hello}]\n")
-	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.Tell})
 	if err != nil || rep.Kind != 0 {
 		t.Fatalf("%+v, %v", rep, err)
 	}
@@ -269,17 +270,17 @@ func TestRunWithLead(t *testing.T) {
 // are told.
 func TestRunWorkerDies(t *testing.T) {
 	t.Parallel()
-	op, said := fresh(t), &heard{}
+	op, said := fresh(t), &operatortest.Heard{}
 	op.Backends = []spawn.Backend{&elsewhere{in: spawn.InProcess(func(_ context.Context, _ spawn.Spec, out io.Writer) spawn.Exit {
 		fmt.Fprintln(out, "no legs")
 		return spawn.Exit{Code: 3}
 	})}}
 	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n")
-	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.tell})
+	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.Tell})
 	if err != nil || rep.Kind != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != control.LeftDied {
 		t.Fatalf("%+v, %v", rep, err)
 	}
-	if said.of("left", "died") != 1 {
-		t.Errorf("told %+v", said.notes)
+	if said.Of("left", "died") != 1 {
+		t.Errorf("told %+v", said.All())
 	}
 }

@@ -65,10 +65,10 @@ func TestAdopt(t *testing.T) {
 	}
 	send(t, tm, "reviewer", "look")
 	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "other"})
-	fails(t, err, operator.Refused, "is member reviewer of team api already")
+	operatortest.Fails(t, err, operator.Refused, "is member reviewer of team api already")
 	operatortest.Team(t, op, "web", control.PolicySet{})
 	_, err = o.Adopt(ctx, "web", teams.AdoptOptions{PID: id.PID, As: "other"})
-	fails(t, err, operator.Refused, "is member reviewer of team api already")
+	operatortest.Fails(t, err, operator.Refused, "is member reviewer of team api already")
 	second, _ := session(t)
 	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: second.PID, As: "Reviewer"})
 	if operator.KindOf(err) != operator.Refused {
@@ -80,7 +80,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("%+v, %v", a, err)
 	}
 	_, err = o.Delete(ctx, "api", teams.DeleteOptions{})
-	fails(t, err, operator.Refused, "team api has running members: reviewer")
+	operatortest.Fails(t, err, operator.Refused, "team api has running members: reviewer")
 	if err := o.Remove(ctx, "web", "shell"); operator.KindOf(err) != operator.Refused {
 		t.Errorf("%v", err)
 	}
@@ -114,14 +114,14 @@ func TestAdoptRefuses(t *testing.T) {
 	} {
 		c.ao.As = "ghost"
 		_, err := teams.Of(op).Adopt(t.Context(), c.team, c.ao)
-		fails(t, err, c.code, c.says)
+		operatortest.Fails(t, err, c.code, c.says)
 	}
 	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead}) || exists(tm.Mailbox("ghost")) {
 		t.Errorf("%v", got)
 	}
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	_, err := teams.Of(tm.FromInside()).Adopt(t.Context(), "api", teams.AdoptOptions{PID: 5, As: "ghost"})
-	fails(t, err, operator.Refused, "adopt was called from inside member ann")
+	operatortest.Fails(t, err, operator.Refused, "adopt was called from inside member ann")
 }
 
 // A session is found by what the files of its team say, and by nothing else.
@@ -133,10 +133,10 @@ func TestAdoptASession(t *testing.T) {
 		return teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: strings.ToUpper(uid), As: as})
 	}
 	_, err := adopt("claude")
-	fails(t, err, operator.NotFound, "session-1a2b3c4d: there is none")
+	operatortest.Fails(t, err, operator.NotFound, "session-1a2b3c4d: there is none")
 	operatortest.Abroad(t, op, abroad)
 	_, err = adopt("claude")
-	fails(t, err, operator.NotFound, "names no process")
+	operatortest.Fails(t, err, operator.NotFound, "names no process")
 	id, _ := session(t)
 	config := func(start string) {
 		write(t, op.Root.ConfigPath(abroad), fmt.Sprintf(`{"name":%q,"createdAt":1795193125905,"leadAgentId":"team-lead@%s","leadSessionId":%q,"leadProcess":{"pid":%d,"pidSpace":"x","claimedAt":1795193125902,"procStart":%q},"members":[]}`,
@@ -144,14 +144,14 @@ func TestAdoptASession(t *testing.T) {
 	}
 	config("1")
 	_, err = adopt("claude")
-	fails(t, err, operator.NotFound, "is gone")
+	operatortest.Fails(t, err, operator.NotFound, "is gone")
 	config(id.Start)
 	a, err := adopt("claude")
 	if err != nil || a.PID != id.PID || a.Session == "" {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	_, err = adopt("again")
-	if fails(t, err, operator.Refused, "is member claude of team api already"); exists(tm.Mailbox("again")) {
+	if operatortest.Fails(t, err, operator.Refused, "is member claude of team api already"); exists(tm.Mailbox("again")) {
 		t.Error("who was refused has a mailbox")
 	}
 }
@@ -174,7 +174,7 @@ func TestGuestIsRegisteredAndBounded(t *testing.T) {
 		{"gone", teams.NewGuest{Name: "gopher", Command: cat}, operator.NotFound, "gone"},
 	} {
 		_, err := o.Guest(ctx, c.team, c.n)
-		fails(t, err, c.code, c.says)
+		operatortest.Fails(t, err, c.code, c.says)
 	}
 	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead, "theirs"}) {
 		t.Fatalf("%v", got)

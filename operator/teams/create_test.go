@@ -37,13 +37,13 @@ func TestCreate(t *testing.T) {
 		t.Errorf("%v, %v", l, err)
 	}
 	_, err = o.Create(ctx, "api", "again", ofMode(policy.ModeDefault))
-	fails(t, err, operator.Failed, "team api is there already")
+	operatortest.Fails(t, err, operator.Failed, "team api is there already")
 	held, err := op.Claim("test", "web")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = o.Create(ctx, "web", "", ofMode(policy.ModeDefault))
-	fails(t, err, operator.Locked, "makes a team web at this moment")
+	operatortest.Fails(t, err, operator.Locked, "makes a team web at this moment")
 	if _, err := o.Make(ctx, "web", teamfile.About{}, mailbox.Array, ofMode(policy.ModeDefault)); err != nil {
 		t.Errorf("who holds the name: %v", err)
 	}
@@ -65,7 +65,7 @@ func TestCreateUnderACeiling(t *testing.T) {
 	op.Ceiling = &control.Ceiling{File: "config", SHA256: "00", Mode: policy.ModePlan}
 	_, err := teams.Of(op).Create(t.Context(), "wide", "", ofMode(policy.ModeAcceptEdits))
 	var over *control.CeilingError
-	if fails(t, err, operator.Refused, ""); !errors.As(err, &over) || len(over.Over) == 0 {
+	if operatortest.Fails(t, err, operator.Refused, ""); !errors.As(err, &over) || len(over.Over) == 0 {
 		t.Errorf("%v", err)
 	}
 	s, err := teams.Of(op).Create(t.Context(), "api", "", ofMode(policy.ModeDefault))
@@ -90,7 +90,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("in the registry: %+v", e)
 	}
 	_, _, err = teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "Ann", Agent: "exec"}, false)
-	fails(t, err, operator.Refused, "the name is taken: ann is a member")
+	operatortest.Fails(t, err, operator.Refused, "the name is taken: ann is a member")
 	added, j, err := teams.Of(op).Join(t.Context(), tm.State(), teamfile.FileMember{Name: "ann", Agent: "exec"}, true)
 	if err != nil || added.Name == "ann" || j == i {
 		t.Errorf("%+v, %v", added, err)
@@ -129,10 +129,10 @@ func TestClear(t *testing.T) {
 		t.Errorf("%+v", told)
 	}
 	live := operatortest.Team(t, op, "live", control.PolicySet{})
-	live.Member("ann", idle)
-	fails(t, o.Clear(ctx, "live", tell), operator.Locked, "team live is live")
+	live.Member("ann", operatortest.Idle)
+	operatortest.Fails(t, o.Clear(ctx, "live", tell), operator.Locked, "team live is live")
 	operatortest.Abroad(t, op, abroad)
-	fails(t, o.Clear(ctx, abroad, tell), operator.Refused, "of which this waggle has no records")
+	operatortest.Fails(t, o.Clear(ctx, abroad, tell), operator.Refused, "of which this waggle has no records")
 	if !exists(op.Root.TeamDir("live")) || !exists(op.Root.TeamDir(abroad)) {
 		t.Error("it is gone all the same")
 	}
@@ -202,7 +202,7 @@ func TestToken(t *testing.T) {
 		{"gone", "ann", 0, operator.NotFound, "gone"},
 	} {
 		_, err := o.MintToken(ctx, c.team, teamfile.FileMember{Name: c.name, Agent: "exec"}, c.life)
-		fails(t, err, c.code, c.says)
+		operatortest.Fails(t, err, c.code, c.says)
 	}
 	m, err := o.MintToken(ctx, "api", ann, 0)
 	if err != nil || m.Team != "api" || m.Member != "ann" || !strings.HasPrefix(m.Token, "api:") || m.Expires != waggle.FormatTime(now.Add(teams.DefaultTokenLife)) {
@@ -221,8 +221,8 @@ func TestToken(t *testing.T) {
 		{"gone:x", operator.NotFound, "gone"},
 	} {
 		_, _, _, err := o.JoinWith(ctx, c.token)
-		fails(t, err, c.code, c.says)
-		fails(t, o.Work(ctx, c.token, worker.Options{}), c.code, c.says)
+		operatortest.Fails(t, err, c.code, c.says)
+		operatortest.Fails(t, o.Work(ctx, c.token, worker.Options{}), c.code, c.says)
 	}
 	s, added, i, err := o.JoinWith(ctx, " "+m.Token+"\n")
 	if err != nil || added.Name != "ann" {
@@ -232,9 +232,9 @@ func TestToken(t *testing.T) {
 		t.Errorf("%+v", jm)
 	}
 	_, _, _, err = o.JoinWith(ctx, m.Token)
-	fails(t, err, operator.Refused, "was used")
+	operatortest.Fails(t, err, operator.Refused, "was used")
 	_, err = o.MintToken(ctx, "api", ann, 0)
-	fails(t, err, operator.Refused, "ann is a member of api already")
+	operatortest.Fails(t, err, operator.Refused, "ann is a member of api already")
 
 	bob := teamfile.FileMember{Name: "bob", Agent: "exec"}
 	late, err := o.MintToken(ctx, "api", bob, time.Minute)
@@ -244,16 +244,16 @@ func TestToken(t *testing.T) {
 	// Who cannot join has the token still.
 	tm.ByFile("bob")
 	_, _, _, err = o.JoinWith(ctx, late.Token)
-	fails(t, err, operator.Refused, "the name is taken")
+	operatortest.Fails(t, err, operator.Refused, "the name is taken")
 	now = now.Add(time.Minute)
 	_, _, _, err = o.JoinWith(ctx, late.Token)
-	fails(t, err, operator.Refused, "this token has expired")
+	operatortest.Fails(t, err, operator.Refused, "this token has expired")
 	if _, err := o.MintToken(ctx, "api", teamfile.FileMember{Name: "cas", Agent: "exec"}, 0); err != nil {
 		t.Fatal(err)
 	}
 	_, _, _, err = o.JoinWith(ctx, late.Token)
-	fails(t, err, operator.Refused, "never made, was used, or has expired")
-	tm.Member("dan", idle)
+	operatortest.Fails(t, err, operator.Refused, "never made, was used, or has expired")
+	tm.Member("dan", operatortest.Idle)
 	_, err = teams.Of(tm.FromInside()).MintToken(ctx, "api", teamfile.FileMember{Name: "eve", Agent: "exec"}, 0)
-	fails(t, err, operator.Refused, "token was called from inside member dan")
+	operatortest.Fails(t, err, operator.Refused, "token was called from inside member dan")
 }

@@ -47,7 +47,7 @@ func TestFacts(t *testing.T) {
 	if f := facts("api"); f != (team.Facts{Exists: true, Members: 1, Open: 1}) {
 		t.Errorf("%+v", f)
 	}
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	if f := facts("api"); f != (team.Facts{Exists: true, Members: 2, Open: 1, Running: 1}) {
 		t.Errorf("%+v", f)
 	}
@@ -82,7 +82,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 		_, err = teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{})
-		fails(t, err, operator.NotFound, "api")
+		operatortest.Fails(t, err, operator.NotFound, "api")
 	}
 }
 
@@ -91,12 +91,12 @@ func TestDelete(t *testing.T) {
 func TestDeleteOfATeamThatRuns(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	tm.Member("ann", idle)
+	tm.Member("ann", operatortest.Idle)
 	_, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{})
-	fails(t, err, operator.Refused, "team api has running members: ann (process")
+	operatortest.Fails(t, err, operator.Refused, "team api has running members: ann (process")
 	_, err = teams.Of(tm.FromInside()).Delete(t.Context(), "api", teams.DeleteOptions{Force: true})
-	fails(t, err, operator.Refused, "delete was called from inside member ann")
-	fails(t, teams.Of(op).Remove(t.Context(), "api", "ann"), operator.Refused, "ann runs as process")
+	operatortest.Fails(t, err, operator.Refused, "delete was called from inside member ann")
+	operatortest.Fails(t, teams.Of(op).Remove(t.Context(), "api", "ann"), operator.Refused, "ann runs as process")
 	s := tm.State()
 	release, held, err := s.Dir.TryLead()
 	if err != nil || !held {
@@ -109,7 +109,7 @@ func TestDeleteOfATeamThatRuns(t *testing.T) {
 		}
 	}}
 	_, err = teams.Of(op).Delete(t.Context(), "api", do)
-	fails(t, err, operator.Locked, "team api is live: a process leads it")
+	operatortest.Fails(t, err, operator.Locked, "team api is live: a process leads it")
 	if err := release(); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestDeleteOfBrokenFiles(t *testing.T) {
 	op := operatortest.New(t)
 	write(t, op.Root.ConfigPath("api"), "{")
 	_, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Force: true})
-	fails(t, err, operator.Refused, "config.json")
+	operatortest.Fails(t, err, operator.Refused, "config.json")
 	d, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Keep: true})
 	if err != nil || exists(op.Root.TeamDir("api")) || !exists(filepath.Join(d.Archive, "team", "config.json")) {
 		t.Errorf("%+v, %v", d, err)
@@ -206,15 +206,15 @@ func TestRemove(t *testing.T) {
 		if m, ok := tm.State().Lead.ByInstance(i); !ok || m.Left == nil || m.Left.How != how || m.Left.Detail != "removed" {
 			t.Errorf("%s: %+v", name, m)
 		}
-		fails(t, o.Remove(ctx, "api", string(name)), operator.NotFound, string(name))
+		operatortest.Fails(t, o.Remove(ctx, "api", string(name)), operator.NotFound, string(name))
 	}
 	if got := present(t, tm); !slices.Equal(got, []waggle.MemberName{waggle.Lead}) {
 		t.Errorf("%v", got)
 	}
-	fails(t, o.Remove(ctx, "gone", "ann"), operator.NotFound, "gone")
+	operatortest.Fails(t, o.Remove(ctx, "gone", "ann"), operator.NotFound, "gone")
 	other := operatortest.Abroad(t, op, abroad, "theirs")
 	other.ByFile("ours")
-	fails(t, o.Remove(ctx, abroad, "theirs"), operator.Refused, "theirs was not registered here")
+	operatortest.Fails(t, o.Remove(ctx, abroad, "theirs"), operator.Refused, "theirs was not registered here")
 	if err := o.Remove(ctx, abroad, "ours"); err != nil {
 		t.Fatal(err)
 	}
@@ -238,14 +238,14 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	backup := tar.Bytes()
 	_, err = o.Backup(ctx, "gone", &tar)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 	restore := func(do teams.RestoreOptions) (*teams.Restored, error) {
 		return o.Restore(ctx, bytes.NewReader(backup), do)
 	}
 	_, err = restore(teams.RestoreOptions{})
-	fails(t, err, operator.Refused, "there is a team api")
+	operatortest.Fails(t, err, operator.Refused, "there is a team api")
 	_, err = restore(teams.RestoreOptions{As: "a b"})
-	fails(t, err, operator.Usage, "a b")
+	operatortest.Fails(t, err, operator.Usage, "a b")
 	old := tm.State().Dir
 	rs, err := restore(teams.RestoreOptions{As: "copy"})
 	if err != nil || rs.Team != "copy" || rs.From != "api" || !rs.Verified || rs.Authority != teams.AuthorityNew || rs.Replaced != "" || rs.Files == 0 {
@@ -265,7 +265,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("%+v, %v", forced, err)
 	}
 	_, err = o.Restore(ctx, strings.NewReader("no tar"), teams.RestoreOptions{})
-	if fails(t, err, operator.Refused, ""); exists(op.Root.TeamDir("no tar")) {
+	if operatortest.Fails(t, err, operator.Refused, ""); exists(op.Root.TeamDir("no tar")) {
 		t.Error("something of it was kept")
 	}
 	held, err := op.Claim("test", "third")
@@ -274,7 +274,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	defer held.Free()
 	_, err = restore(teams.RestoreOptions{As: "third"})
-	fails(t, err, operator.Locked, "team third")
+	operatortest.Fails(t, err, operator.Locked, "team third")
 }
 
 // Of the very team whose files are gone the journal that is here goes on.

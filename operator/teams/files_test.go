@@ -42,15 +42,15 @@ func TestMigrate(t *testing.T) {
 	}
 	operatortest.Abroad(t, op, abroad)
 	_, err := o.Migrate(ctx, abroad, mailbox.JSONL)
-	fails(t, err, operator.Refused, "is not led by waggle")
+	operatortest.Fails(t, err, operator.Refused, "is not led by waggle")
 	if m, err := o.Migrate(ctx, abroad, mailbox.Array); err != nil || m.Changed {
 		t.Errorf("%+v, %v", m, err)
 	}
 	_, err = o.Migrate(ctx, "gone", mailbox.JSONL)
-	fails(t, err, operator.NotFound, "gone")
-	tm.Member("ann", idle)
+	operatortest.Fails(t, err, operator.NotFound, "gone")
+	tm.Member("ann", operatortest.Idle)
 	_, err = teams.Of(tm.FromInside()).Migrate(ctx, "api", mailbox.JSONL)
-	fails(t, err, operator.Refused, "team migrate was called from inside member ann")
+	operatortest.Fails(t, err, operator.Refused, "team migrate was called from inside member ann")
 }
 
 const oldTeam = `{"name":"research","description":"Q4","members":[{"agentId":"analyst-1@research","name":"analyst-1","agentType":"general-purpose","model":"haiku","prompt":"p","color":"blue","tmuxPaneId":"%88","backendType":"tmux","isActive":false,"spawnedAt":"2026-02-16T10:35:00.000Z"}],"createdAt":"2026-02-16T10:30:00.000Z","schemaVersion":"`
@@ -86,9 +86,9 @@ func TestMigrateSchema(t *testing.T) {
 	}
 	write(t, path, oldTeam+`99.0.0"}`)
 	_, err = o.MigrateSchema(ctx, "research", false)
-	fails(t, err, operator.Refused, "newer")
+	operatortest.Fails(t, err, operator.Refused, "newer")
 	_, err = o.MigrateSchema(ctx, "gone", false)
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
 // Every file of a team is looked at, each fault is told with its place, and nothing is
@@ -148,7 +148,7 @@ func TestValidate(t *testing.T) {
 		t.Errorf("%v, %v", found, err)
 	}
 	_, err = o.Validate(ctx, "gone")
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 }
 
 // An export has who is and was there, what was said and what is to be done.
@@ -197,5 +197,5 @@ func TestExportTeam(t *testing.T) {
 		}
 	}
 	_, err = o.ExportTeam(ctx, "gone")
-	fails(t, err, operator.NotFound, "gone")
+	operatortest.Fails(t, err, operator.NotFound, "gone")
 }

@@ -1,18 +1,14 @@
 package teams_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"waggle"
-	"waggle/agent"
 	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/journal"
-	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
@@ -21,15 +17,6 @@ import (
 
 // abroad is the name of a team that another program leads.
 const abroad waggle.TeamName = "session-1a2b3c4d"
-
-func fails(t testing.TB, err error, code operator.Kind, says string) {
-	t.Helper()
-	if operator.KindOf(err) != code || err == nil || !strings.Contains(err.Error(), says) {
-		t.Errorf("%v (code %d), not %q (code %d)", err, operator.KindOf(err), says, code)
-	}
-}
-
-func idle(context.Context, agent.Host, agent.Work) (agent.Result, error) { return agent.Result{}, nil }
 
 // join makes a member whose process does not run.
 func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) control.Instance {
