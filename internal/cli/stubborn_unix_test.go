@@ -109,7 +109,9 @@ func stubbornFrom(how, instance string) error {
 			if err := sh.Run(); err != nil {
 				return err
 			}
-			for _, err := os.Stat(n + ".pid"); err != nil; _, err = os.Stat(n + ".pid") {
+			for pid := ""; !strings.HasSuffix(pid, "\n"); {
+				b, _ := os.ReadFile(n + ".pid")
+				pid = string(b)
 				time.Sleep(5 * time.Millisecond) // real clock: the process that was started writes the file
 			}
 		}

@@ -52,6 +52,8 @@ type handover struct {
 	// Pane makes the holder's own terminal one that is attached.
 	Pane   *spawn.Pane `json:"pane,omitempty"`
 	Socket string      `json:"socket,omitempty"`
+	// Starter makes it a promise: this process lays the hand-over itself in its place.
+	Starter *spawn.Identity `json:"starter,omitempty"`
 }
 
 // hold is what a holder tells: once the process runs, and how it ended.
@@ -99,23 +101,42 @@ func (p paths) lay(o Options, spec spawn.Spec, pane *spawn.Pane) error {
 	return writeJSON(p.handover(), handover{Spec: spec, Pane: pane, Socket: socket})
 }
 
+// promise says who will lay the hand-over, so that a holder does not wait for a process
+// that is dead.
+func (p paths) promise() error {
+	self, err := spawn.Identify(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return writeJSON(p.handover(), handover{Starter: &self})
+}
+
 // takeWait is how long a holder waits for its hand-over: a pane is dressed first.
 const takeWait = 20 * time.Second
 
+// errNoStarter is why a holder waits no longer.
+var errNoStarter = errors.New("the process that was to hand over is dead")
+
 // take waits for a hand-over, reads it and removes it: it holds an environment, and
-// is for one holder.
+// is for one holder. It does not wait for a starter that is dead.
 func take(ctx context.Context, path string) (handover, error) {
 	ctx, cancel := context.WithTimeout(ctx, takeWait)
 	defer cancel()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for gone := false; ; {
 		var h handover
 		err := readJSON(path, &h)
-		if err == nil {
+		switch {
+		case err == nil && h.Starter == nil:
 			return h, os.Remove(path)
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		case err == nil && gone:
+			return h, errors.Join(errNoStarter, os.Remove(path))
+		case err == nil:
+			err = context.DeadlineExceeded
+			alive, unknown := h.Starter.Check()
+			gone = !alive && unknown == nil // looked at once more: it may have laid it right before
+		case !errors.Is(err, fs.ErrNotExist):
 			return h, err
 		}
 		select {

@@ -46,6 +46,9 @@ func (b *tmuxBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proces
 	if err != nil {
 		return nil, err
 	}
+	if err := p.promise(); err != nil {
+		return nil, err
+	}
 	pane, holder, err := b.open(ctx, p, spec)
 	if err != nil {
 		p.clear()
