@@ -1,5 +1,7 @@
 package waggle
 
+import "slices"
+
 // kindTable is the table of one kind, whatever the Go type of its payload.
 type kindTable interface {
 	decode(f *frame) Payload
@@ -32,7 +34,11 @@ type table[P Payload] struct {
 // build takes the rows apart, once.
 func (t table[P]) build() *table[P] {
 	if t.routing != nil {
-		t.rows = append(t.rows[:len(t.rows):len(t.rows)], routingFields(t.routing)...)
+		own := t.rows
+		t.rows = append(own[:len(own):len(own)], routingFields(t.routing)...)
+		for _, r := range t.rows[len(own):] { // a schema has one casing of a key
+			r.hidden = slices.ContainsFunc(own, func(other *fieldOf[P]) bool { return otherCasing(other.name) == r.name })
+		}
 	}
 	for i, r := range t.rows {
 		r.parse(i)
