@@ -20,7 +20,7 @@ func (f *frame) taskContext(p *TaskAssignment, paths []string) {
 // taskAssignment ends the reading of protocol §1.13.
 func (f *frame) taskAssignment(p *TaskAssignment) Payload {
 	if p.AssignedBy == "" {
-		p.AssignedBy = f.fallback("assignedBy", f.env.From)
+		p.AssignedBy = f.fallback(taskAssigner.name, f.env.From)
 	} else if f.env.From != "" && p.AssignedBy != f.env.From {
 		f.warn("assignedBy is %s, the envelope's from is %s", show(p.AssignedBy), show(f.env.From))
 	}

@@ -14,8 +14,7 @@ var taskAssignmentTable = table[TaskAssignment]{
 		{name: "subject", in: "wire:subject! catalog:3:task.title!",
 			codec: text(func(p *TaskAssignment) *string { return &p.Subject }), doc: "The task in a few words."},
 		taskDescription,
-		{name: "assignedBy", in: "wire:assignedBy!", need: true,
-			codec: text(func(p *TaskAssignment) *string { return &p.AssignedBy }), doc: "Who set the owner."},
+		taskAssigner,
 		{name: "timestamp", in: "wire:timestamp! catalog:2:timestamp!",
 			codec: clock(func(p *TaskAssignment) *string { return &p.Timestamp }), doc: "When it was assigned."},
 		{name: "planModeRequired", in: "wire:planModeRequired catalog:6:task.planModeRequired",
@@ -47,6 +46,9 @@ var taskDescription = &fieldOf[TaskAssignment]{
 	},
 	doc: "What is to be done.",
 }
+
+var taskAssigner = &fieldOf[TaskAssignment]{name: "assignedBy", in: "wire:assignedBy!", need: true,
+	codec: text(func(p *TaskAssignment) *string { return &p.AssignedBy }), doc: "Who set the owner."}
 
 var phases = []string{"analyzing", "implementing", "verifying", "blocked", "done"}
 

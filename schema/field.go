@@ -12,6 +12,19 @@ import (
 // typeKey is the key that names the kind.
 const typeKey = "type"
 
+// of is the schema of a payload with these fields.
+func of(kind waggle.Kind, fields []waggle.Field) *jsonschema.Schema {
+	s := object()
+	put(s, typeKey, &jsonschema.Schema{Const: jsonschema.Ptr[any](string(kind))}, true)
+	for _, f := range fields {
+		if !f.ReadOnly {
+			add(s, f)
+		}
+	}
+	s.OneOf = arms(fields)
+	return s
+}
+
 func object() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Properties: map[string]*jsonschema.Schema{}}
 }

@@ -55,14 +55,7 @@ func For(kind waggle.Kind) (*jsonschema.Schema, error) {
 	if fields == nil {
 		return nil, fmt.Errorf("schema: kind %q has no payload schema", kind)
 	}
-	s := object()
-	put(s, typeKey, &jsonschema.Schema{Const: jsonschema.Ptr[any](string(kind))}, true)
-	for _, f := range fields {
-		if !f.ReadOnly {
-			add(s, f)
-		}
-	}
-	s.OneOf = arms(fields)
+	s := of(kind, fields)
 	name(s, string(kind))
 	for _, info := range waggle.Kinds() {
 		if info.Kind == kind {
