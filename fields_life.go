@@ -70,7 +70,7 @@ var joinRequestTable = table[JoinRequest]{
 		{name: "proposedName", in: "wire:proposedName!", need: true,
 			codec: text(func(p *JoinRequest) *string { return &p.ProposedName }), doc: "The name that was wanted."},
 		{name: "requestId", in: "wire:requestId!", codec: joinID(func(p *JoinRequest) *string { return &p.RequestID }), doc: "Paired the answer with it."},
-		{name: "capabilities", in: "wire:capabilities", codec: rawValue(func(p *JoinRequest) *json.RawMessage { return &p.Capabilities }),
+		{name: "capabilities", in: "wire:capabilities", turn: 1, codec: rawValue(func(p *JoinRequest) *json.RawMessage { return &p.Capabilities }),
 			check: func(c *checks, p *JoinRequest) {
 				if p.Capabilities != nil {
 					c.value("capabilities", p.Capabilities)
