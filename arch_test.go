@@ -45,6 +45,7 @@ var archRows = map[string]archRow{
 	"internal/install":        {0, "what install.sh has put somewhere; it knows no team"},
 	"internal/caught":         {0, "a panic as an error; it does not know whose"},
 	"internal/docgen/section": {0, "text between markers"},
+	"internal/docgen/fields":  {1, "the fields of messages as rows of a page"},
 	"journal":                 {1, "bodies are opaque: the record does not know what it records"},
 	"mailbox":                 {1, "one member's store; it delivers what it does not understand"},
 	"team":                    {1, "the registry"},

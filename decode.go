@@ -63,33 +63,17 @@ func Decode(e Envelope) Decoded {
 // DecodeText reads one text value without an envelope.
 func DecodeText(text string) Decoded { return Decode(Envelope{Text: text}) }
 
-// decoders holds, by type string, what reads a frame of that type.
-var decoders = map[string]func(*frame) Payload{
-	string(KindTaskAssignment):            decodeTaskAssignment,
-	string(KindTaskProgress):              decodeTaskProgress,
-	string(KindTaskCompleted):             decodeTaskCompleted,
-	string(KindIdleNotification):          decodeIdleNotification,
-	string(KindPlanApprovalRequest):       decodePlanApprovalRequest,
-	string(KindPlanApprovalResponse):      decodePlanApprovalResponse,
-	string(KindPermissionRequest):         decodePermissionRequest,
-	string(KindPermissionResponse):        decodePermissionResponse,
-	string(KindSandboxPermissionRequest):  decodeSandboxPermissionRequest,
-	string(KindSandboxPermissionResponse): decodeSandboxPermissionResponse,
-	string(KindModeSetRequest):            decodeModeSetRequest,
-	string(KindTeamPermissionUpdate):      decodeTeamPermissionUpdate,
-	string(KindShutdownRequest):           decodeShutdownRequest,
-	string(KindShutdownApproved):          decodeShutdownAnswer,
-	string(KindShutdownRejected):          decodeShutdownAnswer,
-	typeShutdownResponse:                  decodeShutdownAnswer,
-	string(KindTeammateTerminated):        decodeTeammateTerminated,
-	string(KindJoinRequest):               decodeJoinRequest,
-	string(KindJoinApproved):              decodeJoinApproved,
-	string(KindJoinRejected):              decodeJoinRejected,
-}
-
 // typeShutdownResponse is the superseded type of both shutdown answers (protocol
 // §1.10, §1.17).
 const typeShutdownResponse = "shutdown_response"
+
+// tableOf returns what reads a frame of a type; nil for a type that is not known.
+func tableOf(typ string) kindTable {
+	if typ == typeShutdownResponse {
+		return tables[KindShutdownApproved]
+	}
+	return tables[Kind(typ)]
+}
 
 // decodeFrame reads e.Text as a frame; it reports false for plain text.
 func decodeFrame(e Envelope) (Decoded, bool) {
@@ -119,7 +103,7 @@ func decodeFrame(e Envelope) (Decoded, bool) {
 	}
 	f := newFrame(e, typ, body)
 	f.faults = faults
-	return f.decode(decoders[typ]), true
+	return f.decode(tableOf(typ)), true
 }
 
 // isMargin reports what may stand before a frame: white space as JavaScript
@@ -133,7 +117,7 @@ func classify(types []string) (typ string, known int) {
 	typ = types[len(types)-1]
 	distinct := make(map[string]bool)
 	for _, t := range types {
-		if decoders[t] != nil {
+		if tableOf(t) != nil {
 			typ = t
 			distinct[t] = true
 		}
@@ -157,12 +141,12 @@ func (f *facts) faults() []string {
 }
 
 // decode runs the kind's decoder and applies the rules that hold for all kinds.
-func (f *frame) decode(read func(*frame) Payload) Decoded {
-	if decoders[f.env.Type] != nil && f.env.Type != f.typ {
+func (f *frame) decode(t kindTable) Decoded {
+	if tableOf(f.env.Type) != nil && f.env.Type != f.typ {
 		f.warn("the envelope's type %s is ignored: the payload has its own", show(f.env.Type))
 	}
 	f.checkFrom()
-	p := read(f)
+	p := t.decode(f)
 	if f.failed != "" {
 		return f.invalid(append(f.faults, f.failed))
 	}
@@ -176,7 +160,7 @@ func (f *frame) decode(read func(*frame) Payload) Decoded {
 	}
 	dialect := f.dialect()
 	if dialect != DialectProtocol { // there agentId is a field of its own
-		p = routed(p, f.routing())
+		p = tables[p.Kind()].withRouting(p, f.routing())
 	}
 	f.reportUnread()
 	return Decoded{
@@ -204,7 +188,7 @@ func decodeWords(e Envelope) Decoded {
 		return decodeShutdownProse(e)
 	}
 	d := Decoded{Kind: KindText, Payload: Text{Text: e.Text}}
-	if decoders[e.Type] != nil {
+	if tableOf(e.Type) != nil {
 		d.Warnings = []string{"the envelope's type " + show(e.Type) + " has no effect: only the text of a frame has"}
 	}
 	return d

@@ -2,22 +2,12 @@ package waggle
 
 import "encoding/json"
 
-// decodePermissionRequest reads protocol §1.1.
-func decodePermissionRequest(f *frame) Payload {
-	p := PermissionRequest{
-		RequestID:             f.requestID(),
-		AgentID:               f.bareMember("agent_id", "worker_id"),
-		ToolName:              f.text("tool_name", "tool.name", "tool"),
-		ToolUseID:             f.id("tool_use_id"),
-		Description:           f.text("description", "reason"),
-		Input:                 f.toolInput(),
-		PermissionSuggestions: f.list("permission_suggestions"),
-	}
-	p.Timestamp = f.text("timestamp")
+// permissionRequest ends the reading of protocol §1.1.
+func (f *frame) permissionRequest(p *PermissionRequest) Payload {
 	if p.ToolName == "" {
 		f.fail("the tool's name is missing")
 	}
-	return p
+	return *p
 }
 
 // bareMember is member without the team.
@@ -33,8 +23,8 @@ func (f *frame) bareMember(paths ...string) string {
 // toolInput returns the request's input, byte for byte as it stands in the
 // message, because its digest is taken over these bytes. Seed 000's summary
 // string becomes the one member of an object.
-func (f *frame) toolInput() json.RawMessage {
-	raw, ok := f.find("input", "tool.arguments")
+func (f *frame) toolInput(paths ...string) json.RawMessage {
+	raw, ok := f.find(paths...)
 	switch {
 	case !ok:
 		f.warn("the tool's input is missing: read as {}")
@@ -43,7 +33,7 @@ func (f *frame) toolInput() json.RawMessage {
 		return json.RawMessage(raw)
 	case raw[0] == '"':
 		f.warn("the tool's input is a string, not an object: read as its arguments")
-		return json.RawMessage(`{"arguments":` + raw + `}`)
+		return json.RawMessage(`{"` + argumentsKey + `":` + raw + `}`)
 	}
 	f.fail("the tool's input is %s, not an object", aType(raw))
 	return nil
@@ -66,21 +56,12 @@ func (f *frame) list(paths ...string) []json.RawMessage {
 	return list
 }
 
-// decodePermissionResponse reads protocol §1.2, the permission prompt's own form
+// permissionResponse ends the reading of protocol §1.2, the permission prompt's own form
 // (behavior, updatedInput and message at top level) included.
-func decodePermissionResponse(f *frame) Payload {
-	p := PermissionResponse{
-		RequestID: f.requestID(),
-		Subtype:   SubtypeError,
-		ToolUseID: f.id("tool_use_id"),
-		Mode:      f.mode("mode", "permissionMode", "policy.permissionMode"),
-	}
-	if raw, ok := f.find("approved_request"); ok {
-		p.ApprovedRequest = json.RawMessage(raw)
-	}
-	p.Timestamp = f.text("timestamp")
+func (f *frame) permissionResponse(p *PermissionResponse) Payload {
+	p.Subtype = SubtypeError
 	v := f.verdict()
-	reason := f.reason("error")
+	reason := f.text(permissionError.paths...)
 	granted := f.granted()
 	switch v {
 	case undecided:
@@ -92,7 +73,7 @@ func decodePermissionResponse(f *frame) Payload {
 		}
 	case allowed:
 		if granted == nil {
-			return denial(p)
+			return denial(*p)
 		}
 		p.Subtype = SubtypeSuccess
 		if !granted.empty() {
@@ -100,7 +81,7 @@ func decodePermissionResponse(f *frame) Payload {
 		}
 		p.Notes = reason
 	}
-	return p
+	return *p
 }
 
 func (g *PermissionGranted) empty() bool {
@@ -109,19 +90,19 @@ func (g *PermissionGranted) empty() bool {
 
 // granted reads the success arm; nil when it is there and cannot be read.
 func (f *frame) granted() *PermissionGranted {
-	if raw, ok := f.find("response"); ok && raw[0] != '{' {
+	if raw, ok := f.find(permissionResponse.paths...); ok && raw[0] != '{' {
 		f.warn("response is %s, not an object: read as a denial", aType(raw))
 		return nil
 	}
 	g := PermissionGranted{}
-	if raw, ok := f.find("response.updated_input", "updated_input"); ok {
+	if raw, ok := f.find(permissionInput.paths...); ok {
 		if raw[0] != '{' {
-			f.warn("updated_input is %s, not an object: read as a denial", aType(raw))
+			f.warn("%s is %s, not an object: read as a denial", keyUpdated, aType(raw))
 			return nil
 		}
 		g.UpdatedInput = json.RawMessage(raw)
 	}
-	if list := f.list("response.permission_updates", "permission_updates"); len(list) > 0 {
+	if list := f.list(permissionUpdates.paths...); len(list) > 0 {
 		g.PermissionUpdates = list
 	}
 	return &g

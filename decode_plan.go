@@ -6,27 +6,13 @@ import (
 	"strings"
 )
 
-// decodePlanApprovalRequest reads protocol §1.5.
-func decodePlanApprovalRequest(f *frame) Payload {
-	content, parts := f.plan()
-	return PlanApprovalRequest{
-		From:         f.from(),
-		Timestamp:    f.timestamp(),
-		PlanFilePath: f.text("planFilePath", "planFile"),
-		PlanContent:  content,
-		RequestID:    f.requestID(),
-		Summary:      f.text("summary"),
-		Plan:         parts,
-	}
-}
-
 // plan returns the plan as markdown, whatever form it has, and seed 000's parts of it.
-func (f *frame) plan() (string, *Plan) {
+func (f *frame) plan(paths ...string) (string, *Plan) {
 	object, parts := f.planObject()
-	raw, ok := f.find("planContent", "plan")
+	raw, ok := f.find(paths...)
 	if object != "" {
 		if ok && (raw[0] != '"' || str(raw) != object) {
-			f.contradict("planContent and plan differ")
+			f.contradict("%s differ", strings.Join(paths, " and "))
 		}
 		return object, parts
 	}
@@ -50,11 +36,13 @@ func (f *frame) plan() (string, *Plan) {
 // planObject renders seed 000's plan object. What the object holds besides is
 // rendered too: a reader who approves must see all of it.
 func (f *frame) planObject() (string, *Plan) {
-	p := &Plan{Goal: f.text("plan.goal"), Steps: f.strs("plan.steps"), Risks: f.strs("plan.risks"), Tooling: f.strs("plan.tooling")}
+	p := &Plan{Goal: f.text(planGoal.paths...), Steps: f.strs(planSteps.paths...), Risks: f.strs(planRisks.paths...), Tooling: f.strs(planTooling.paths...)}
+	known := slices.Concat(planGoal.paths, planSteps.paths, planRisks.paths, planTooling.paths)
+	plan, _ := splitPath(known[0])
 	parts := []string{p.markdown()}
 	for _, fd := range f.fields {
-		key, inside := strings.CutPrefix(fd.path, "plan.")
-		if inside && !slices.Contains([]string{"goal", "steps", "risks", "tooling"}, key) {
+		key, inside := strings.CutPrefix(fd.path, plan+".")
+		if inside && !slices.Contains(known, fd.path) {
 			f.looked[fd.path] = true
 			text := fd.raw
 			if fd.raw[0] == '"' {
@@ -93,16 +81,10 @@ func section(heading, bullet string, entries []string) string {
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// decodePlanApprovalResponse reads protocol §1.6.
-func decodePlanApprovalResponse(f *frame) Payload {
-	p := PlanApprovalResponse{
-		RequestID:      f.requestID(),
-		Timestamp:      f.timestamp(),
-		PermissionMode: f.mode("permissionMode", "policy.permissionMode", "mode"),
-		PlanDigest:     f.text("planDigest"),
-	}
+// planApprovalResponse ends the reading of protocol §1.6.
+func (f *frame) planApprovalResponse(p *PlanApprovalResponse) Payload {
 	v := f.verdict()
-	p.Feedback = f.reason("feedback")
+	p.Feedback = f.text(planFeedback.paths...)
 	if v == undecided {
 		f.fail("the answer has no decision field")
 	}
@@ -111,5 +93,5 @@ func decodePlanApprovalResponse(f *frame) Payload {
 		f.warn("permissionMode is ignored: the plan is not approved")
 		p.PermissionMode = ""
 	}
-	return p
+	return *p
 }

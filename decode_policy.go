@@ -5,14 +5,12 @@ import (
 	"strings"
 )
 
-// decodeModeSetRequest reads protocol §1.7.
-func decodeModeSetRequest(f *frame) Payload {
-	p := ModeSetRequest{Mode: f.mode("mode", "permissionMode", "policy.permissionMode"), From: f.from()}
-	p.Timestamp = f.text("timestamp")
+// modeSetRequest ends the reading of protocol §1.7.
+func (f *frame) modeSetRequest(p *ModeSetRequest) Payload {
 	if p.Mode == "" {
 		f.fail("the mode is missing")
 	}
-	return p
+	return *p
 }
 
 // strictness orders the modes, the loosest first (protocol §1.7). A mode that is not
@@ -56,37 +54,35 @@ func (f *frame) mode(paths ...string) string {
 	return mode
 }
 
-// decodeTeamPermissionUpdate reads protocol §1.8. A rule that cannot be read makes
+// teamPermissionUpdate ends the reading of protocol §1.8. A rule that cannot be read makes
 // the whole frame invalid: leaving out a deny rule would widen what is allowed.
-func decodeTeamPermissionUpdate(f *frame) Payload {
-	p := TeamPermissionUpdate{ToolName: f.text("toolName"), DirectoryPath: f.text("directoryPath")}
-	p.Timestamp = f.text("timestamp")
-	allow, allows := f.toolList("rules.allowedTools", "allow")
-	deny, denies := f.toolList("rules.disallowedTools", "deny")
-	behavior, hasBehavior := f.find("permissionUpdate.behavior", "permission_update.behavior")
-	rules, hasRules := f.find("permissionUpdate.rules", "permission_update.rules")
+func (f *frame) teamPermissionUpdate(p *TeamPermissionUpdate) Payload {
+	allow, allows := f.toolList(updateRules.path(DialectCatalog), behaviorAllow)
+	deny, denies := f.toolList(updateDenied.path(DialectCatalog), behaviorDeny)
+	behavior, hasBehavior := f.find(updateBehavior.paths...)
+	rules, hasRules := f.find(append([]string{updateRules.path(DialectWire)}, updateRules.also...)...)
 	switch {
 	case (allows || denies) && (hasBehavior || hasRules):
 		f.contradict("rules and permissionUpdate differ")
 	case allows:
-		p.PermissionUpdate = PermissionUpdate{Behavior: "allow", Rules: allow}
+		p.PermissionUpdate = PermissionUpdate{Behavior: behaviorAllow, Rules: allow}
 		if denies {
-			p.AlsoDeny = &PermissionUpdate{Behavior: "deny", Rules: deny}
+			p.AlsoDeny = &PermissionUpdate{Behavior: behaviorDeny, Rules: deny}
 		}
 	case denies:
-		p.PermissionUpdate = PermissionUpdate{Behavior: "deny", Rules: deny}
+		p.PermissionUpdate = PermissionUpdate{Behavior: behaviorDeny, Rules: deny}
 	case !hasBehavior || !hasRules:
 		f.fail("permissionUpdate needs behavior and rules")
 	default:
 		b := f.behavior(behavior)
 		p.PermissionUpdate = PermissionUpdate{Behavior: b, Rules: f.rules(rules, p.ToolName, b)}
 	}
-	return p
+	return *p
 }
 
 func (f *frame) behavior(raw string) string {
 	if raw[0] == '"' {
-		if b := unquote(raw); b == "allow" || b == "deny" || b == "ask" {
+		if b := unquote(raw); slices.Contains(updateBehavior.choices, b) {
 			return b
 		}
 	}
@@ -123,11 +119,11 @@ func (f *frame) rules(raw, tool, behavior string) []PermissionRule {
 func (f *frame) rule(raw, behavior string) (PermissionRule, bool) {
 	rule, unknown, ok := readRule(raw)
 	for _, key := range unknown {
-		path := "permissionUpdate.rules[]." + key
+		path := updateRules.name + "[]." + key
 		if !slices.Contains(f.unread, path) {
 			f.unread = note(f.unread, "%s", []any{path})
 		}
-		if behavior != "deny" && behavior != "ask" {
+		if behavior != behaviorDeny && behavior != behaviorAsk {
 			f.fail("an allow rule has the key %s, which is not understood: without it the rule would allow more", show(key))
 			continue
 		}
@@ -148,23 +144,31 @@ func readRule(raw string) (rule PermissionRule, unknown []string, ok bool) {
 		return rule, unknown, false
 	}
 	for _, m := range members(raw) {
-		if m.key != "toolName" && m.key != "tool_name" && m.key != "ruleContent" && m.key != "rule_content" {
+		r := ruleField(m.key)
+		if r == nil {
 			unknown = append(unknown, m.key)
 			continue
 		}
 		if m.raw[0] != '"' {
 			return rule, unknown, false
 		}
-		at := &rule.RuleContent
-		if strings.HasPrefix(m.key, "tool") {
-			at = &rule.ToolName
-		}
-		if *at != "" && *at != str(m.raw) {
+		to := r.at(&rule)
+		if *to != "" && *to != str(m.raw) {
 			return rule, unknown, false
 		}
-		*at = str(m.raw)
+		*to = str(m.raw)
 	}
 	return rule, unknown, true
+}
+
+// ruleField returns the field of a rule that has a key, in either casing.
+func ruleField(key string) *fieldOf[PermissionRule] {
+	for _, r := range ruleFields {
+		if path := r.path(DialectWire); key == path || key == otherCasing(path) {
+			return r
+		}
+	}
+	return nil
 }
 
 // parseRuleText reads seed 000's "Bash(git:*)" and "Read".

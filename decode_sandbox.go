@@ -7,43 +7,28 @@ import (
 	"time"
 )
 
-// decodeSandboxPermissionRequest reads protocol §1.3.
-func decodeSandboxPermissionRequest(f *frame) Payload {
-	p := SandboxPermissionRequest{
-		RequestID:   f.requestID(),
-		WorkerID:    f.member("workerId", "agentId"),
-		WorkerColor: f.text("workerColor"),
-		Reason:      f.text("details.reason", "reason"),
-		Capability:  f.capability(),
-		CreatedAt:   f.createdAt(),
-	}
-	if name := f.id("workerName", "agentName"); name != "" {
-		f.checkMember("workerName", name)
-		p.WorkerName = name
-	} else {
-		p.WorkerName, _, _ = cutAgentID(p.WorkerID)
-	}
-	hosts := f.hosts()
+// askedHosts reads the hosts of protocol §1.3.
+func (f *frame) askedHosts(p *SandboxPermissionRequest, paths []string) {
+	hosts := f.hosts(paths...)
 	if len(hosts) == 0 {
 		f.fail("the request names no host")
-		return p
+		return
 	}
 	p.HostPattern.Host = hosts[0]
 	if len(hosts) > 1 {
 		p.Hosts = hosts
 		f.warn("the request names %d hosts: all must be answered", len(hosts))
 	}
-	return p
 }
 
 // hosts returns the hosts a sandbox payload names, without repetition. Two
 // spellings must name the same set, and a host that cannot be read must not be
 // left out of what is decided.
-func (f *frame) hosts() []string {
+func (f *frame) hosts(paths ...string) []string {
 	var hosts []string
 	var known map[string]bool
 	var first string
-	for _, fd := range f.all("hostPattern.host", "host_pattern.host", "host", "hostPattern", "hosts", "details.hostnames", "details.host") {
+	for _, fd := range f.all(paths...) {
 		list, set, ok := hostSet(fd.raw)
 		switch {
 		case !ok:
@@ -81,8 +66,8 @@ func hostSet(raw string) (hosts []string, set map[string]bool, ok bool) {
 // capability returns what is asked for when it is not the network: such a
 // request is unsupported and is answered with a no (protocol §1.3). The wire form
 // has no such key and means the network.
-func (f *frame) capability() string {
-	raw, ok := f.find("capability")
+func (f *frame) capability(paths ...string) string {
+	raw, ok := f.find(paths...)
 	if !ok {
 		return ""
 	}
@@ -90,7 +75,7 @@ func (f *frame) capability() string {
 	if raw[0] == '"' {
 		name = str(raw)
 	}
-	if name == "network" && raw[0] == '"' {
+	if name == network && raw[0] == '"' {
 		return ""
 	}
 	f.warn("capability %s is not supported", show(name))
@@ -101,8 +86,8 @@ func (f *frame) capability() string {
 }
 
 // createdAt returns when the request was made, in milliseconds since 1970.
-func (f *frame) createdAt() int64 {
-	for _, path := range []string{"createdAt", "timestamp"} {
+func (f *frame) createdAt(paths ...string) int64 {
+	for _, path := range paths {
 		raw, ok := f.find(path)
 		if !ok {
 			continue
@@ -114,8 +99,8 @@ func (f *frame) createdAt() int64 {
 		}
 		if raw[0] == '"' {
 			if t, err := ParseTime(str(raw)); err == nil {
-				if path == "createdAt" {
-					f.warn("createdAt is a string: read as a time")
+				if path == paths[0] {
+					f.warn("%s is a string: read as a time", path)
 				}
 				return t.UnixMilli()
 			}
@@ -123,10 +108,10 @@ func (f *frame) createdAt() int64 {
 		f.warn("%s is not a time: ignored", path)
 	}
 	if t, err := ParseTime(f.env.Timestamp); err == nil {
-		f.fallback("createdAt", f.env.Timestamp)
+		f.fallback(paths[0], f.env.Timestamp)
 		return t.UnixMilli()
 	}
-	f.fallback("createdAt", "")
+	f.fallback(paths[0], "")
 	return 0
 }
 
@@ -143,20 +128,15 @@ func millis(raw string) (int64, bool) {
 
 func formatMillis(ms int64) string { return FormatTime(time.UnixMilli(ms)) }
 
-// decodeSandboxPermissionResponse reads protocol §1.4.
-func decodeSandboxPermissionResponse(f *frame) Payload {
-	p := SandboxPermissionResponse{
-		RequestID: f.requestID(),
-		Timestamp: f.timestamp(),
-		Scope:     f.text("scope"),
-	}
+// sandboxPermissionResponse ends the reading of protocol §1.4.
+func (f *frame) sandboxPermissionResponse(p *SandboxPermissionResponse) Payload {
 	v := f.verdict()
-	p.Notes = f.reason("notes")
-	hosts := f.hosts()
+	p.Notes = f.text(sandboxNotes.paths...)
+	hosts := f.hosts(sandboxHost.paths...)
 	switch {
 	case v == undecided:
 		f.fail("the answer has no decision field")
-		return p
+		return *p
 	case len(hosts) == 0:
 		f.warn("the answer names no host: it is for the request as a whole")
 	case len(hosts) > 1:
@@ -167,5 +147,5 @@ func decodeSandboxPermissionResponse(f *frame) Payload {
 		p.Host = hosts[0]
 	}
 	p.Allow = v == allowed
-	return p
+	return *p
 }

@@ -1,21 +1,11 @@
 package waggle
 
-// decodeShutdownRequest reads protocol §1.9.
-func decodeShutdownRequest(f *frame) Payload {
-	return ShutdownRequest{
-		RequestID: f.requestID(),
-		From:      f.from(),
-		Reason:    f.text("reason"),
-		Timestamp: f.timestamp(),
-	}
-}
-
 // decodeShutdownProse reads seed 002's form of a shutdown_request: the type in
 // the envelope, the id in its metadata, prose as text (protocol §1.9, 9.1 #4). That
 // it comes from the lead is for the caller to check.
 func decodeShutdownProse(e Envelope) Decoded {
 	f := &frame{env: e, typ: e.Type, looked: map[string]bool{}, read: map[string]bool{}}
-	p := ShutdownRequest{RequestID: f.requestID(), From: e.From, Reason: toValid(e.Text), Timestamp: e.Timestamp}
+	p := ShutdownRequest{RequestID: f.requestID(shutdownID.paths...), From: e.From, Reason: toValid(e.Text), Timestamp: e.Timestamp}
 	if f.failed != "" {
 		return invalid(e.Type, f.failed)
 	}
@@ -25,12 +15,11 @@ func decodeShutdownProse(e Envelope) Decoded {
 	}
 }
 
-// decodeShutdownAnswer reads protocol §1.10 and §1.11, and shutdown_response, which
+// shutdownAnswer reads protocol §1.10 and §1.11, and shutdown_response, which
 // says either. A yes that anything in the frame contradicts is a no.
-func decodeShutdownAnswer(f *frame) Payload {
-	id, from, timestamp := f.requestID(), f.from(), f.timestamp()
-	pane := f.text("paneId", "tmuxPaneId")
-	backend := f.text("backendType")
+func (f *frame) shutdownAnswer() Payload {
+	var yes ShutdownApproved
+	readFields(f, &yes, shutdownYes)
 	v := f.verdict()
 	switch Kind(f.typ) {
 	case typeShutdownResponse:
@@ -50,15 +39,22 @@ func decodeShutdownAnswer(f *frame) Payload {
 		}
 		v = denied
 	}
-	reason := f.reason("reason")
+	reason := f.text(shutdownReason.paths...)
 	if v != allowed {
-		if pane != "" || backend != "" {
+		if yes.PaneID != "" || yes.BackendType != "" {
 			f.warn("paneId and backendType are ignored: the answer is a no")
 		}
-		return ShutdownRejected{RequestID: id, From: from, Reason: reason, Timestamp: timestamp}
+		return ShutdownRejected{RequestID: yes.RequestID, From: yes.From, Reason: reason, Timestamp: yes.Timestamp}
 	}
 	if reason != "" {
 		f.warn("the words of a yes are not kept: %s", show(reason))
 	}
-	return ShutdownApproved{RequestID: id, From: from, Timestamp: timestamp, PaneID: pane, BackendType: backend}
+	return yes
+}
+
+// legacy ends the reading of the join_* kinds (protocol §1.17). They are recognised so
+// that they are not shown as chat; nothing answers them.
+func legacy[P Payload](f *frame, p *P) Payload {
+	f.label = DialectLegacy
+	return *p
 }

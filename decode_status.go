@@ -1,37 +1,33 @@
 package waggle
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 )
 
-// decodeTaskAssignment reads protocol §1.13.
-func decodeTaskAssignment(f *frame) Payload {
-	p := TaskAssignment{
-		TaskID:           f.textOrNumber("taskId", "requestId", "requestID"),
-		Subject:          f.text("subject", "task.title"),
-		Description:      f.text("description", "task.instructions"),
-		AssignedBy:       f.text("assignedBy"),
-		Timestamp:        f.timestamp(),
-		PlanModeRequired: f.planModeRequired(),
-	}
-	_, flat := f.find("description") // which has its context in it; task.instructions have not
-	if p.Context = f.text("task.context", "context"); p.Context != "" && !(flat && p.hasContext()) {
+// taskContext reads the context that seed 000 keeps apart, and makes it the end of the
+// description.
+func (f *frame) taskContext(p *TaskAssignment, paths []string) {
+	_, flat := f.find(taskDescription.path(DialectWire)) // which has its context in it; the catalogue's has not
+	if p.Context = f.text(paths...); p.Context != "" && !(flat && p.hasContext()) {
 		if p.Description != "" {
 			p.Description += "\n\n"
 		}
 		p.Description += p.Context
 	}
+}
+
+// taskAssignment ends the reading of protocol §1.13.
+func (f *frame) taskAssignment(p *TaskAssignment) Payload {
 	if p.AssignedBy == "" {
-		p.AssignedBy = f.fallback("assignedBy", f.env.From)
+		p.AssignedBy = f.fallback(taskAssigner.name, f.env.From)
 	} else if f.env.From != "" && p.AssignedBy != f.env.From {
 		f.warn("assignedBy is %s, the envelope's from is %s", show(p.AssignedBy), show(f.env.From))
 	}
 	if p.TaskID == "" {
 		f.fail("the task's id is missing")
 	}
-	return p
+	return *p
 }
 
 // hasContext reports whether the description ends with the context.
@@ -41,97 +37,72 @@ func (p TaskAssignment) hasContext() bool {
 
 // planModeRequired reads the flag; a value that is not a boolean asks for the
 // plan, which is the careful reading.
-func (f *frame) planModeRequired() bool {
-	raw, ok := f.find("planModeRequired", "task.planModeRequired")
+func (f *frame) planModeRequired(paths ...string) bool {
+	raw, ok := f.find(paths...)
 	if !ok {
 		return false
 	}
 	if jsonType(raw) != "boolean" {
-		f.warn("planModeRequired is %s, not a boolean: read as true", aType(raw))
+		f.warn("%s is %s, not a boolean: read as true", paths[0], aType(raw))
 		return true
 	}
 	return raw == "true"
 }
 
-var phases = []string{"analyzing", "implementing", "verifying", "blocked", "done"}
-
-// Phases lists those of a TaskProgress; Encode refuses another.
-func Phases() []string { return slices.Clone(phases) }
-
-// decodeTaskProgress reads protocol §1.15.
-func decodeTaskProgress(f *frame) Payload {
-	p := TaskProgress{
-		RequestID: f.textOrNumber("requestId", "requestID", "taskId"),
-		Timestamp: f.timestamp(),
-		Progress:  Progress{Phase: f.text("progress.phase"), Message: f.text("progress.message")},
-	}
+// taskProgress ends the reading of protocol §1.15.
+func (f *frame) taskProgress(p *TaskProgress) Payload {
 	if !slices.Contains(phases, p.Progress.Phase) {
 		f.warn("phase %s is not known", show(p.Progress.Phase))
 	}
 	if p.RequestID == "" {
 		f.fail("the task's id is missing")
 	}
-	return p
+	return *p
 }
 
-// decodeTaskCompleted reads protocol §1.14.
-func decodeTaskCompleted(f *frame) Payload {
-	p := TaskCompleted{
-		From:        f.from(),
-		TaskID:      f.textOrNumber("taskId", "requestId", "requestID"),
-		TaskSubject: f.text("taskSubject"),
-		Timestamp:   f.timestamp(),
-		Result:      f.result(),
-	}
+// taskCompleted ends the reading of protocol §1.14.
+func (f *frame) taskCompleted(p *TaskCompleted) Payload {
 	if p.TaskID == "" {
 		f.fail("the task's id is missing")
 	}
-	return p
+	return *p
 }
 
-func (f *frame) result() *TaskResult {
-	if raw, ok := f.find("result"); ok && raw[0] != '{' {
+// result is the result of a task that may have none.
+func (p TaskCompleted) result() TaskResult {
+	if p.Result == nil {
+		return TaskResult{}
+	}
+	return *p.Result
+}
+
+// taskResult reads all fields of a result.
+func (f *frame) taskResult(p *TaskCompleted, paths []string) {
+	if raw, ok := f.find(paths...); ok && raw[0] != '{' {
 		if raw[0] != '"' {
-			f.warn("result is %s, not an object: ignored", aType(raw))
-			return nil
+			f.warn("%s is %s, not an object: ignored", paths[0], aType(raw))
+			return
 		}
-		f.warn("result is a string: read as its summary")
-		return &TaskResult{Summary: str(raw), Artifacts: []string{}, Errors: []string{}}
+		f.warn("%s is a string: read as its summary", paths[0])
+		p.Result = &TaskResult{Summary: str(raw), Artifacts: []string{}, Errors: []string{}}
+		return
 	}
 	r := TaskResult{
-		Summary:   f.text("result.summary"),
-		Artifacts: f.strs("result.artifacts"),
-		Errors:    f.strs("result.errors"),
+		Summary:   f.text(resultSummary.paths...),
+		Artifacts: f.strs(resultArtifacts.paths...),
+		Errors:    f.strs(resultErrors.paths...),
 	}
-	for _, path := range []string{"result", "result.summary", "result.artifacts", "result.errors"} {
+	for _, path := range slices.Concat(paths, resultSummary.paths, resultArtifacts.paths, resultErrors.paths) {
 		if f.read[path] {
-			return &r
+			p.Result = &r
+			return
 		}
 	}
-	return nil
 }
 
-// Values of IdleNotification fields that are written, and seed 002's reasons,
-// which are read.
-var (
-	idleReasons    = []string{"available", "interrupted", "failed"}
-	apiIdleReasons = []string{"waiting_response", "task_complete"}
-	idleStatuses   = []string{"resolved", "blocked", "failed"}
-)
-
-// decodeIdleNotification reads protocol §1.12.
-func decodeIdleNotification(f *frame) Payload {
-	p := IdleNotification{
-		From:            f.from(),
-		Timestamp:       f.timestamp(),
-		IdleReason:      f.text("idleReason"),
-		Summary:         f.text("summary"),
-		CompletedTaskID: f.textOrNumber("completedTaskId"),
-		CompletedStatus: f.text("completedStatus"),
-		FailureReason:   f.text("failureReason"),
-		Result:          f.text("result"),
-	}
-	state := f.text("state")
+// idleNotification ends the reading of protocol §1.12.
+func (f *frame) idleNotification(p *IdleNotification) Payload {
+	state := f.text(idleState.paths...)
 	if state != "" && state != "idle" {
 		f.warn("state %s is not known: read as idle", show(state))
 	}
@@ -140,7 +111,7 @@ func decodeIdleNotification(f *frame) Payload {
 		if state == "" {
 			f.warn("idleReason is missing: read as available")
 		}
-		p.IdleReason = "available"
+		p.IdleReason = idleReasons[0]
 	case slices.Contains(apiIdleReasons, p.IdleReason):
 		f.label = DialectAPI
 	case !slices.Contains(idleReasons, p.IdleReason):
@@ -149,40 +120,9 @@ func decodeIdleNotification(f *frame) Payload {
 	switch {
 	case p.CompletedStatus == "completed":
 		f.warn("completedStatus completed is read as resolved")
-		p.CompletedStatus = "resolved"
+		p.CompletedStatus = idleStatuses[0]
 	case p.CompletedStatus != "" && !slices.Contains(idleStatuses, p.CompletedStatus):
 		f.warn("completedStatus %s is not known", show(p.CompletedStatus))
 	}
-	return p
-}
-
-// decodeTeammateTerminated reads protocol §1.16.
-func decodeTeammateTerminated(f *frame) Payload {
-	return TeammateTerminated{Message: f.text("message")}
-}
-
-// The join_* kinds (protocol §1.17) are recognised so that they are not shown as
-// chat; nothing answers them.
-
-func decodeJoinRequest(f *frame) Payload {
-	f.label = DialectLegacy
-	p := JoinRequest{
-		ProposedName: f.text("proposedName"),
-		RequestID:    f.text("requestId"),
-		Timestamp:    f.text("timestamp"),
-	}
-	if raw, ok := f.find("capabilities"); ok {
-		p.Capabilities = json.RawMessage(raw)
-	}
-	return p
-}
-
-func decodeJoinApproved(f *frame) Payload {
-	f.label = DialectLegacy
-	return JoinApproved{RequestID: f.text("requestId"), Timestamp: f.text("timestamp")}
-}
-
-func decodeJoinRejected(f *frame) Payload {
-	f.label = DialectLegacy
-	return JoinRejected{RequestID: f.text("requestId"), Reason: f.text("reason"), Timestamp: f.text("timestamp")}
+	return *p
 }

@@ -33,21 +33,12 @@ func Encode(p Payload, d Dialect) (string, error) {
 		return string(p.Raw), nil
 	}
 	var o object
-	o.str("type", string(p.Kind()))
+	o.str(keyType, string(p.Kind()))
 	switch d {
-	case DialectWire:
-		if u, ok := p.(TeamPermissionUpdate); ok && u.AlsoDeny != nil {
-			return "", &PayloadError{p.Kind(), []string{"alsoDeny cannot be written on the wire: send it as an update of its own"}}
-		}
-		o.wire(p)
-	case DialectCatalog:
-		if why := o.catalog(p); why != "" {
+	case DialectWire, DialectCatalog:
+		if why := tables[p.Kind()].encode(&o, p, d); why != "" {
 			return "", &PayloadError{p.Kind(), []string{why}}
 		}
-		r := routingOf(p)
-		o.opt("teamName", r.TeamName)
-		o.opt("agentId", r.AgentID)
-		o.opt("agentName", r.AgentName)
 	default:
 		return "", &PayloadError{p.Kind(), []string{"dialect " + show(string(d)) + " is read, not written; use wire or catalog"}}
 	}
@@ -80,17 +71,44 @@ func checked(p Payload, d Dialect) Payload {
 	return p
 }
 
-// object writes a JSON object key by key. Its zero value is an empty object.
-type object struct{ b []byte }
+// object writes a JSON object key by key, and objects inside of it. Its zero value is an
+// empty object.
+type object struct {
+	b      []byte
+	inside string // the object that keys belong to; "": the object itself
+	opened bool   // it has a key
+}
+
+// enter makes the next keys those of the object under a key, which is written with the
+// first of them.
+func (o *object) enter(inside string) {
+	if inside == o.inside {
+		return
+	}
+	if o.opened {
+		o.b = append(o.b, '}')
+	}
+	o.inside, o.opened = inside, false
+}
 
 func (o *object) key(key string) {
-	if len(o.b) == 0 {
+	if o.inside != "" && !o.opened {
+		o.comma()
+		o.b = append(appendString(o.b, o.inside), ':', '{')
+		o.opened = true
+	}
+	o.comma()
+	o.b = append(appendString(o.b, key), ':')
+}
+
+// comma writes what goes before a key.
+func (o *object) comma() {
+	switch n := len(o.b); {
+	case n == 0:
 		o.b = append(o.b, '{')
-	} else {
+	case o.b[n-1] != '{':
 		o.b = append(o.b, ',')
 	}
-	o.b = appendString(o.b, key)
-	o.b = append(o.b, ':')
 }
 
 func (o *object) close() []byte {
@@ -105,13 +123,6 @@ func (o *object) close() []byte {
 func (o *object) str(key, v string) {
 	o.key(key)
 	o.b = appendString(o.b, toValid(v))
-}
-
-// opt writes a string unless it is empty.
-func (o *object) opt(key, v string) {
-	if v != "" {
-		o.str(key, v)
-	}
 }
 
 func (o *object) bool(key string, v bool) {
@@ -147,11 +158,4 @@ func (o *object) strs(key string, list []string) {
 		raws[i] = appendString(nil, toValid(s))
 	}
 	o.raws(key, raws)
-}
-
-// nest writes an object that fill fills.
-func (o *object) nest(key string, fill func(*object)) {
-	var inner object
-	fill(&inner)
-	o.raw(key, inner.close())
 }

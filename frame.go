@@ -32,18 +32,10 @@ type field struct {
 	raw  string
 }
 
-// containers are the keys whose objects are part of a shape (protocol §1). Other
-// objects, input above all, are values and are not looked into.
-var containers = map[string]bool{
-	"tool": true, "response": true, "details": true, "hostPattern": true, "host_pattern": true,
-	"policy": true, "rules": true, "task": true, "progress": true, "plan": true, "result": true,
-	"permissionUpdate": true, "permission_update": true,
-}
-
 func newFrame(e Envelope, typ, body string) *frame {
 	f := &frame{env: e, typ: typ, looked: make(map[string]bool), read: make(map[string]bool)}
 	for _, m := range members(body) {
-		if m.key == "type" {
+		if m.key == keyType {
 			continue
 		}
 		if containers[m.key] && m.raw[0] == '{' {
@@ -215,9 +207,9 @@ func (f *frame) textOrNumber(paths ...string) string {
 func str(lit string) string { return toValid(unquote(lit)) }
 
 // strs reads an array of strings; elements of other types are kept as JSON.
-func (f *frame) strs(path string) []string {
-	list := []string{}
-	raw, ok := f.find(path)
+func (f *frame) strs(paths ...string) []string {
+	list, path := []string{}, paths[0]
+	raw, ok := f.find(paths...)
 	if !ok {
 		return list
 	}
@@ -243,8 +235,8 @@ func (f *frame) strs(path string) []string {
 // requestID returns the id that pairs a request with its answer. An id that is
 // missing or in doubt makes the frame unusable, a decision too: a denial needs
 // to know what it denies.
-func (f *frame) requestID() string {
-	found := f.all("requestId", "requestID")
+func (f *frame) requestID(paths ...string) string {
+	found := f.all(paths...)
 	if len(found) == 0 || f.env.Type == f.typ {
 		// Seed 002 keeps the id in the envelope's metadata (protocol §9.1 #1).
 		found = append(found, metadataIDs(f.env)...)
@@ -284,7 +276,7 @@ func metadataIDs(e Envelope) []field {
 	}
 	var found []field
 	for _, m := range members(string(raw)) {
-		if m.key == "request_id" || m.key == "requestId" || m.key == "requestID" {
+		if slices.Contains(idKeys, m.key) {
 			found = append(found, field{metadataID, m.raw})
 		}
 	}
@@ -297,16 +289,16 @@ func metadataIDs(e Envelope) []field {
 func (f *frame) checkFrom() {
 	for _, fd := range f.fields {
 		switch fd.path {
-		case "agentId", "agentName":
+		case keyAgentID, keyAgentName:
 			if fromWorker[Kind(f.typ)] && fd.raw[0] == '"' {
 				f.checkMember(fd.path, str(fd.raw))
 			}
 			continue
-		case "from":
+		case keyFrom:
 		default:
 			continue
 		}
-		f.looked["from"] = true
+		f.looked[keyFrom] = true
 		if jsonType(fd.raw) == "null" {
 			continue
 		}
@@ -322,11 +314,11 @@ func (f *frame) checkFrom() {
 }
 
 // from returns the payload's sender, or the envelope's.
-func (f *frame) from() string {
-	if from := f.text("from"); from != "" {
+func (f *frame) from(paths ...string) string {
+	if from := f.text(paths...); from != "" {
 		return from
 	}
-	return f.fallback("from", f.env.From)
+	return f.fallback(paths[0], f.env.From)
 }
 
 // member returns a worker's id that must be the sender's, as a bare name or as
@@ -366,26 +358,26 @@ func sameMember(a, b string) bool {
 }
 
 // timestamp returns the payload's time, or the envelope's.
-func (f *frame) timestamp() string {
-	raw, ok := f.find("timestamp")
+func (f *frame) timestamp(paths ...string) string {
+	raw, ok := f.find(paths...)
 	if !ok {
-		return f.fallback("timestamp", f.env.Timestamp)
+		return f.fallback(paths[0], f.env.Timestamp)
 	}
 	switch jsonType(raw) {
 	case "string":
 		t := str(raw)
 		if _, err := ParseTime(t); err != nil {
-			f.warn("timestamp %s is not an ISO 8601 time", show(t))
+			f.warn("%s %s is not an ISO 8601 time", paths[0], show(t))
 		}
 		return t
 	case "number":
 		if ms, ok := millis(raw); ok {
-			f.warn("timestamp is a number: read as milliseconds since 1970")
+			f.warn("%s is a number: read as milliseconds since 1970", paths[0])
 			return formatMillis(ms)
 		}
 	}
-	f.warn("timestamp is %s, not a string: ignored", aType(raw))
-	return f.fallback("timestamp", f.env.Timestamp)
+	f.warn("%s is %s, not a string: ignored", paths[0], aType(raw))
+	return f.fallback(paths[0], f.env.Timestamp)
 }
 
 func (f *frame) fallback(what, value string) string {

@@ -9,12 +9,10 @@ type Routing struct {
 	AgentName string `json:"agentName,omitempty"`
 }
 
-func (r Routing) routing() Routing { return r }
-
 // routing reads the routing keys. A value that is no string is left out and said.
 func (f *frame) routing() Routing {
 	var r Routing
-	at := map[string]*string{"teamName": &r.TeamName, "agentId": &r.AgentID, "agentName": &r.AgentName}
+	at := map[string]*string{keyTeamName: &r.TeamName, keyAgentID: &r.AgentID, keyAgentName: &r.AgentName}
 	for _, fd := range f.fields {
 		switch to := at[fd.path]; {
 		case to == nil:
@@ -25,64 +23,4 @@ func (f *frame) routing() Routing {
 		}
 	}
 	return r
-}
-
-// routed is p with the routing keys of its frame.
-func routed(p Payload, r Routing) Payload {
-	switch p := p.(type) {
-	case TaskAssignment:
-		p.Routing = r
-		return p
-	case TaskProgress:
-		p.Routing = r
-		return p
-	case TaskCompleted:
-		p.Routing = r
-		return p
-	case IdleNotification:
-		p.Routing = r
-		return p
-	case PlanApprovalRequest:
-		p.Routing = r
-		return p
-	case PlanApprovalResponse:
-		p.Routing = r
-		return p
-	case PermissionRequest:
-		p.Routing = r
-		return p
-	case PermissionResponse:
-		p.Routing = r
-		return p
-	case SandboxPermissionRequest:
-		p.Routing = r
-		return p
-	case SandboxPermissionResponse:
-		p.Routing = r
-		return p
-	case ModeSetRequest:
-		p.Routing = r
-		return p
-	case TeamPermissionUpdate:
-		p.Routing = r
-		return p
-	case ShutdownRequest:
-		p.Routing = r
-		return p
-	case ShutdownApproved:
-		p.Routing = r
-		return p
-	case ShutdownRejected:
-		p.Routing = r
-		return p
-	}
-	return p
-}
-
-// routingOf returns the routing keys of a payload that has them.
-func routingOf(p Payload) Routing {
-	if r, ok := p.(interface{ routing() Routing }); ok {
-		return r.routing()
-	}
-	return Routing{}
 }

@@ -30,83 +30,14 @@ func Validate(p Payload) error {
 	}
 	var c checks
 	switch p := p.(type) {
-	case TaskAssignment:
-		c.need("taskId", p.TaskID)
-		c.need("assignedBy", p.AssignedBy)
-		c.time("timestamp", p.Timestamp)
-	case TaskProgress:
-		c.id("requestId", p.RequestID)
-		c.oneOf("progress.phase", p.Progress.Phase, phases...)
-		c.time("timestamp", p.Timestamp)
-	case TaskCompleted:
-		c.need("from", p.From)
-		c.need("taskId", p.TaskID)
-		c.time("timestamp", p.Timestamp)
-	case IdleNotification:
-		c.need("from", p.From)
-		c.oneOf("idleReason", p.IdleReason, idleReasons...)
-		if p.CompletedStatus != "" {
-			c.oneOf("completedStatus", p.CompletedStatus, idleStatuses...)
-		}
-		c.time("timestamp", p.Timestamp)
-	case PlanApprovalRequest:
-		c.id("requestId", p.RequestID)
-		c.need("from", p.From)
-		c.need("planContent", p.PlanContent)
-		c.time("timestamp", p.Timestamp)
-	case PlanApprovalResponse:
-		c.id("requestId", p.RequestID)
-		c.time("timestamp", p.Timestamp)
-	case PermissionRequest:
-		c.id("request_id", p.RequestID)
-		c.need("agent_id", p.AgentID)
-		if strings.Contains(p.AgentID, "@") {
-			c.add("agent_id must be the bare member name")
-		}
-		c.need("tool_name", p.ToolName)
-		c.object("input", p.Input)
-		c.values("permission_suggestions", p.PermissionSuggestions)
-	case PermissionResponse:
-		c.permissionResponse(p)
-	case SandboxPermissionRequest:
-		c.sandboxRequest(p)
-	case SandboxPermissionResponse:
-		c.id("requestId", p.RequestID)
-		c.need("host", p.Host)
-		c.time("timestamp", p.Timestamp)
-	case ModeSetRequest:
-		c.need("mode", p.Mode)
-		c.need("from", p.From)
-	case TeamPermissionUpdate:
-		c.teamUpdate(p)
-	case ShutdownRequest:
-		c.id("requestId", p.RequestID)
-		c.need("from", p.From)
-		c.time("timestamp", p.Timestamp)
-	case ShutdownApproved:
-		c.id("requestId", p.RequestID)
-		c.need("from", p.From)
-		c.time("timestamp", p.Timestamp)
-	case ShutdownRejected:
-		c.id("requestId", p.RequestID)
-		c.need("from", p.From)
-		c.time("timestamp", p.Timestamp)
-	case JoinRequest:
-		c.id("requestId", p.RequestID)
-		c.need("proposedName", p.ProposedName)
-		if p.Capabilities != nil {
-			c.value("capabilities", p.Capabilities)
-		}
-	case JoinApproved:
-		c.id("requestId", p.RequestID)
-	case JoinRejected:
-		c.id("requestId", p.RequestID)
 	case SystemInit:
 		c.words(p.Text)
 	case Text:
 		c.words(p.Text)
 	case Unknown:
 		c.unknown(p)
+	default:
+		tables[p.Kind()].problems(&c, p)
 	}
 	if len(c) == 0 {
 		return nil
@@ -135,6 +66,13 @@ func (c *checks) add(format string, args ...any) { *c = append(*c, fmt.Sprintf(f
 func (c *checks) need(field, v string) {
 	if v == "" {
 		c.add("%s is missing", field)
+	}
+}
+
+// bare checks a member's name that must not have the team.
+func (c *checks) bare(field, v string) {
+	if strings.Contains(v, "@") {
+		c.add("%s must be the bare member name", field)
 	}
 }
 
@@ -181,56 +119,6 @@ func (c *checks) object(field string, raw json.RawMessage) {
 func (c *checks) values(field string, list []json.RawMessage) {
 	for i, raw := range list {
 		c.value(fmt.Sprintf("%s[%d]", field, i), raw)
-	}
-}
-
-func (c *checks) permissionResponse(p PermissionResponse) {
-	c.id("request_id", p.RequestID)
-	c.oneOf("subtype", p.Subtype, SubtypeSuccess, SubtypeError)
-	if p.Allowed() && p.Error != "" {
-		c.add("error goes with subtype error only")
-	}
-	if p.Response == nil {
-		return
-	}
-	if !p.Allowed() {
-		c.add("response goes with subtype success only")
-	}
-	if !noInput(p.Response.UpdatedInput) {
-		c.object("response.updated_input", p.Response.UpdatedInput)
-	}
-	c.values("response.permission_updates", p.Response.PermissionUpdates)
-}
-
-// noInput reports an updated input that says nothing; it is written as {}.
-func noInput(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
-
-func (c *checks) sandboxRequest(p SandboxPermissionRequest) {
-	c.id("requestId", p.RequestID)
-	c.need("workerId", p.WorkerID)
-	c.need("workerName", p.WorkerName)
-	c.need("hostPattern.host", p.HostPattern.Host)
-	if len(p.Hosts) > 1 || len(p.Hosts) == 1 && p.Hosts[0] != p.HostPattern.Host {
-		c.add("hosts cannot be written: send one request for each host")
-	}
-	if p.Capability != "" {
-		c.add("capability cannot be written: only the network can be asked for")
-	}
-	if p.CreatedAt < 0 {
-		c.add("createdAt is negative")
-	}
-}
-
-func (c *checks) teamUpdate(p TeamPermissionUpdate) {
-	c.oneOf("permissionUpdate.behavior", p.PermissionUpdate.Behavior, "allow", "deny", "ask")
-	for i, rule := range p.PermissionUpdate.Rules {
-		c.need(fmt.Sprintf("permissionUpdate.rules[%d].toolName", i), rule.ToolName)
-	}
-	if also := p.AlsoDeny; also != nil {
-		c.oneOf("alsoDeny.behavior", also.Behavior, "deny")
-		for i, rule := range also.Rules {
-			c.need(fmt.Sprintf("alsoDeny.rules[%d].toolName", i), rule.ToolName)
-		}
 	}
 }
 

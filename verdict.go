@@ -15,13 +15,6 @@ const (
 	denied
 )
 
-// booleans and words are the decision fields (protocol §1.2, 9.1 #2). All of them
-// count in every kind of answer: whichever dialect a no is said in, it is a no.
-var (
-	booleans = []string{"approved", "approve", "allow", "allowed"}
-	words    = map[string]string{"subtype": SubtypeSuccess, "behavior": "allow", "decision": "approve"} // the one value that allows
-)
-
 // verdict reads the decision of an answer. It allows only when there is at least
 // one decision field and every one says yes, with the right JSON type, and
 // nothing else says no: an error text, or a key that is a decision field but for
@@ -37,18 +30,17 @@ func (f *frame) verdict() verdict {
 			v = allowed
 		}
 	}
-	for _, path := range booleans {
-		for _, fd := range f.under(path, nil) {
-			if jsonType(fd.raw) != "boolean" {
-				f.warn("%s is %s, not a boolean: read as a denial", path, aType(fd.raw))
+	for _, k := range decisionKeys {
+		for _, fd := range f.under(k.key, nil) {
+			if k.yes != "" {
+				f.warnWord(k, fd.raw)
+				vote(k.key, fd.raw[0] == '"' && unquote(fd.raw) == k.yes)
+				continue
 			}
-			vote(path, fd.raw == "true")
-		}
-	}
-	for _, path := range []string{"subtype", "behavior", "decision"} {
-		for _, fd := range f.under(path, nil) {
-			f.warnWord(path, fd.raw)
-			vote(path, fd.raw[0] == '"' && unquote(fd.raw) == words[path])
+			if jsonType(fd.raw) != "boolean" {
+				f.warn("%s is %s, not a boolean: read as a denial", k.key, aType(fd.raw))
+			}
+			vote(k.key, fd.raw == "true")
 		}
 	}
 	slices.Sort(voters)
@@ -63,45 +55,44 @@ func (f *frame) verdict() verdict {
 
 // warnWord says what is wrong with a decision word that neither allows nor
 // denies in so many words.
-func (f *frame) warnWord(path, raw string) {
-	no := map[string][]string{"subtype": {SubtypeError}, "behavior": {"deny"}, "decision": {"deny", "reject"}}
+func (f *frame) warnWord(k decisionKey, raw string) {
 	switch {
 	case raw[0] != '"':
-		f.warn("%s is %s, not a string: read as a denial", path, aType(raw))
-	case unquote(raw) != words[path] && !slices.Contains(no[path], unquote(raw)):
-		f.warn("%s %s is not known: read as a denial", path, show(unquote(raw)))
+		f.warn("%s is %s, not a string: read as a denial", k.key, aType(raw))
+	case unquote(raw) != k.yes && !slices.Contains(k.no, unquote(raw)):
+		f.warn("%s %s is not known: read as a denial", k.key, show(unquote(raw)))
 	}
 }
 
 // crossed looks at an answer that allows for signs of the other arm.
 func (f *frame) crossed() verdict {
-	for _, fd := range f.under("error", nil) {
+	for _, fd := range f.under(keyError, nil) {
 		if jsonType(fd.raw) != "null" {
 			f.warn("the answer allows and carries an error: read as a denial")
 			return denied
 		}
 	}
 	for _, fd := range f.fields {
-		for _, path := range []string{"approved", "approve", "allow", "allowed", "subtype", "behavior", "decision", "error"} {
-			if fd.path != path && alike(fd.path, path) {
-				f.warn("key %s looks like %s and is not: read as a denial", show(fd.path), path)
-				return denied
-			}
+		if key := nearDecision(fd.path); key != "" {
+			f.warn("key %s looks like %s and is not: read as a denial", show(fd.path), key)
+			return denied
 		}
 	}
 	return allowed
 }
 
-// reason returns the words that go with an answer, under any of the names that
-// are in use (protocol §9.1 #9), the given one first.
-func (f *frame) reason(first string) string {
-	paths := []string{first}
-	for _, path := range []string{"feedback", "notes", "reason", "error", "content", "message"} {
-		if path != first {
-			paths = append(paths, path)
+// nearDecision returns the key, of those that decide and the error text, that a path is
+// not but for case and underscores.
+func nearDecision(path string) string {
+	for _, k := range decisionKeys {
+		if path != k.key && alike(path, k.key) {
+			return k.key
 		}
 	}
-	return f.text(paths...)
+	if path != keyError && alike(path, keyError) {
+		return keyError
+	}
+	return ""
 }
 
 // denial turns an answer into a no and returns nil for other kinds. A yes to a

@@ -1,7 +1,7 @@
 // Package schema holds JSON Schemas (draft 2020-12) of what waggle writes: one
 // for the payload of every kind in the wire form, one for the envelope.
 //
-//	s, err := schema.For(waggle.KindPermissionRequest) // made from the Go types
+//	s, err := schema.For(waggle.KindPermissionRequest) // made from waggle.Fields
 //	b, err := schema.Files.ReadFile("permission_request.schema.json")
 //
 // They describe the canonical form only (protocol §1, "Canonical write"). Keys that
@@ -41,70 +41,21 @@ const (
 func Kinds() []waggle.Kind {
 	var list []waggle.Kind
 	for _, info := range waggle.Kinds() {
-		if types[info.Kind] != nil {
+		if waggle.Fields(info.Kind) != nil {
 			list = append(list, info.Kind)
 		}
 	}
 	return list
 }
 
-// types are the Go types that the schemas are made from.
-var types = map[waggle.Kind]reflect.Type{
-	waggle.KindTaskAssignment:            reflect.TypeFor[waggle.TaskAssignment](),
-	waggle.KindTaskProgress:              reflect.TypeFor[waggle.TaskProgress](),
-	waggle.KindTaskCompleted:             reflect.TypeFor[waggle.TaskCompleted](),
-	waggle.KindIdleNotification:          reflect.TypeFor[waggle.IdleNotification](),
-	waggle.KindPlanApprovalRequest:       reflect.TypeFor[waggle.PlanApprovalRequest](),
-	waggle.KindPlanApprovalResponse:      reflect.TypeFor[waggle.PlanApprovalResponse](),
-	waggle.KindPermissionRequest:         reflect.TypeFor[waggle.PermissionRequest](),
-	waggle.KindPermissionResponse:        reflect.TypeFor[waggle.PermissionResponse](),
-	waggle.KindSandboxPermissionRequest:  reflect.TypeFor[waggle.SandboxPermissionRequest](),
-	waggle.KindSandboxPermissionResponse: reflect.TypeFor[waggle.SandboxPermissionResponse](),
-	waggle.KindModeSetRequest:            reflect.TypeFor[waggle.ModeSetRequest](),
-	waggle.KindTeamPermissionUpdate:      reflect.TypeFor[waggle.TeamPermissionUpdate](),
-	waggle.KindShutdownRequest:           reflect.TypeFor[waggle.ShutdownRequest](),
-	waggle.KindShutdownApproved:          reflect.TypeFor[waggle.ShutdownApproved](),
-	waggle.KindShutdownRejected:          reflect.TypeFor[waggle.ShutdownRejected](),
-	waggle.KindTeammateTerminated:        reflect.TypeFor[waggle.TeammateTerminated](),
-	waggle.KindJoinRequest:               reflect.TypeFor[waggle.JoinRequest](),
-	waggle.KindJoinApproved:              reflect.TypeFor[waggle.JoinApproved](),
-	waggle.KindJoinRejected:              reflect.TypeFor[waggle.JoinRejected](),
-}
-
 // For makes the schema of a kind's payload. It fails for a kind that is not a
 // payload of its own.
 func For(kind waggle.Kind) (*jsonschema.Schema, error) {
-	t := types[kind]
-	if t == nil {
+	fields := waggle.Fields(kind)
+	if fields == nil {
 		return nil, fmt.Errorf("schema: kind %q has no payload schema", kind)
 	}
-	s, err := infer(t)
-	if err != nil {
-		return nil, err
-	}
-	for path, refine := range refinements[kind] {
-		at, err := find(s, path)
-		if err != nil {
-			return nil, fmt.Errorf("schema: %s: %w", kind, err)
-		}
-		refine(at)
-	}
-	for _, key := range readOnly[kind] {
-		delete(s.Properties, key)
-		s.PropertyOrder = slices.DeleteFunc(s.PropertyOrder, func(k string) bool { return k == key })
-	}
-	s.Properties["type"] = &jsonschema.Schema{Const: jsonschema.Ptr[any](string(kind))}
-	s.PropertyOrder = slices.Insert(s.PropertyOrder, 0, "type")
-	s.Required = slices.Insert(s.Required, 0, "type")
-	if kind == waggle.KindSandboxPermissionResponse { // only the catalog's answer has none
-		s.Required = slices.Insert(s.Required, 2, "host")
-	}
-	if kind == waggle.KindPermissionResponse {
-		s.OneOf = []*jsonschema.Schema{
-			arm(waggle.SubtypeSuccess, "response", "error"),
-			arm(waggle.SubtypeError, "error", "response"),
-		}
-	}
+	s := of(kind, fields)
 	name(s, string(kind))
 	for _, info := range waggle.Kinds() {
 		if info.Kind == kind {
@@ -141,15 +92,6 @@ func Envelope() (*jsonschema.Schema, error) {
 
 func name(s *jsonschema.Schema, what string) {
 	s.Schema, s.ID, s.Title = draft, prefix+what, what
-}
-
-// arm is one of the two forms of an answer to a permission_request.
-func arm(subtype, with, without string) *jsonschema.Schema {
-	return &jsonschema.Schema{
-		Properties: map[string]*jsonschema.Schema{"subtype": {Const: jsonschema.Ptr[any](subtype)}},
-		Required:   []string{with},
-		Not:        &jsonschema.Schema{Required: []string{without}},
-	}
 }
 
 // infer makes a schema from a type and loosens it: further keys are allowed.

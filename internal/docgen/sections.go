@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/docgen/fields"
 	"waggle/policy"
 	"waggle/team"
 )
@@ -19,6 +20,7 @@ import (
 // sections are what a page may ask for, by the name in its marker.
 var sections = map[string]func(root *cobra.Command) (string, error){
 	"kinds":          func(*cobra.Command) (string, error) { return kinds(), nil },
+	"fields":         func(*cobra.Command) (string, error) { return fieldTables(), nil },
 	"send":           func(*cobra.Command) (string, error) { return send(), nil },
 	"modes":          func(*cobra.Command) (string, error) { return modes(), nil },
 	"guarded":        func(*cobra.Command) (string, error) { return guarded(), nil },
@@ -60,6 +62,17 @@ func kinds() string {
 		rows = append(rows, []string{code(string(k.Kind)), k.From, k.To, meaning, part, yes(k.Effect), yes(k.Agent)})
 	}
 	return table(rows)
+}
+
+// fieldTables are the tables of fields, one for each kind.
+func fieldTables() string {
+	var b strings.Builder
+	for _, k := range waggle.Kinds() {
+		if rows := fields.Rows(k, waggle.Fields(k.Kind)); rows != nil {
+			b.WriteString("### " + string(k.Kind) + "\n\n" + table(rows) + "\n")
+		}
+	}
+	return b.String()
 }
 
 // send is the table of who may send what.
