@@ -39,6 +39,7 @@ const (
 	NextState         Step = "state"
 	NextLog           Step = "log"
 	NextLogUnverified Step = "log-unverified"
+	NextLogClaims     Step = "log-claims"
 	NextInstallHooks  Step = "install-hooks"
 	NextNameTeam      Step = "name-team"
 	NextOtherTeam     Step = "other-team"
@@ -53,6 +54,7 @@ const (
 	NextUp                 Step = "up"
 	NextAgainOrUp          Step = "again-or-up"
 	NextResume             Step = "resume"
+	NextResumeTeam         Step = "resume-team"
 	NextDetach             Step = "detach"
 	NextAccept             Step = "accept"
 	NextDown               Step = "down"
@@ -64,6 +66,7 @@ const (
 	NextResumeOrDown       Step = "resume-or-down"
 	NextDownForceOrPutBack Step = "down-force-or-put-back"
 	NextAcknowledge        Step = "acknowledge"
+	NextAcknowledgeOrDown  Step = "acknowledge-or-down"
 	NextShowOrDelete       Step = "show-or-delete"
 	NextFreeName           Step = "free-name"
 	NextCollect            Step = "collect"
@@ -116,6 +119,7 @@ const (
 // Requests, groups, plans, hosts and rules. ID is a request, or what names it.
 const (
 	NextPending        Step = "pending"
+	NextPendingList    Step = "pending-list"
 	NextPendingAgain   Step = "pending-again"
 	NextShow           Step = "show"
 	NextExplain        Step = "explain"
@@ -168,5 +172,7 @@ const (
 	NextBridgeListen Step = "bridge-listen"
 	NextInbox        Step = "inbox"
 	NextInboxOf      Step = "inbox-of"
+	NextInboxUnread  Step = "inbox-unread"
+	NextInboxArchive Step = "inbox-archive"
 	NextDeadLetters  Step = "dead-letters"
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"waggle/internal/jsonobj"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -208,7 +209,8 @@ func (c *conn) push(ctx context.Context) error {
 	if err := c.changed(ctx, &c.waits, same, push{Op: opPending, Pending: &now}); err != nil {
 		return err
 	}
-	if err := c.changed(ctx, &c.members, v.Status, push{Op: opStatus, Status: &v.Status}); err != nil {
+	status := view.Status(&v.Status)
+	if err := c.changed(ctx, &c.members, status, push{Op: opStatus, Status: &status}); err != nil {
 		return err
 	}
 	for _, in := range v.Inboxes {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 )
@@ -129,7 +130,7 @@ func (a *App) sayDigest(d *inspect.Digest) {
 	part("Sent", "waggle msg list"+a.scope(name), rows)
 	switch {
 	case d.Calls.Allowed > 0:
-		a.say("\n%s", faint(count(d.Calls.Allowed, "call")+" allowed by rules; waggle audit query"+a.scope(name)))
+		a.say("\n%s", faint(view.Count(d.Calls.Allowed, "call")+" allowed by rules; waggle audit query"+a.scope(name)))
 	case quiet:
 		a.say("nothing happened")
 	}
@@ -141,7 +142,7 @@ func (a *App) moment(ts string) string {
 	if err != nil {
 		return ""
 	}
-	return clock(t.Local(), a.Now().Local())
+	return view.Clock(t, a.Now().Local())
 }
 
 func (a *App) memberRows(ms []inspect.DigestMember) (rows [][]string) {

@@ -203,11 +203,3 @@ func fit(w []int, total int) {
 		w[widest] -= min(sum-total, w[widest]-8)
 	}
 }
-
-// count writes a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}

@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -160,7 +161,7 @@ func single(q decide.Question) (about string, block []string) {
 	for _, l := range asks {
 		block = append(block, "| "+l)
 	}
-	return q.Tool + ", " + count(len(asks), "line") + ":", block
+	return q.Tool + ", " + view.Count(len(asks), "line") + ":", block
 }
 
 // fold keeps the first lines of what is too long for a list.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
@@ -201,7 +202,7 @@ func (a *App) raised(ctx context.Context, op operator.Operator, s *operator.Stat
 		if err != nil {
 			return err
 		}
-		return a.document(st)
+		return a.document(view.Status(st))
 	}
 	return a.status(ctx, op, s.Team)
 }

@@ -7,6 +7,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -91,7 +92,7 @@ func whose(names []waggle.TeamName, sessions int) string {
 	if s != "" {
 		s += " and "
 	}
-	return s + "in " + count(sessions, "session")
+	return s + "in " + view.Count(sessions, "session")
 }
 
 // teamsOf reports whether questions come from more than one team.

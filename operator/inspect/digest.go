@@ -335,7 +335,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 	for _, m := range st.Members {
 		switch m.State {
 		case StateDead, StateStalled, StateUnknown:
-			d.Trouble = append(d.Trouble, DigestMember{At: m.Since, Member: m.Name, What: string(m.State), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
+			d.Trouble = append(d.Trouble, DigestMember{At: stamp(m.Since), Member: m.Name, What: string(m.State), Detail: m.Why, Do: operator.Next{Step: operator.NextWhyMember, Member: waggle.MemberName(m.Name)}})
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {

@@ -109,7 +109,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 	if err != nil {
 		return nil, "", err
 	}
-	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: ms.Since, Why: ms.Why, Where: WhereTeam}
+	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: stamp(ms.Since), Why: ms.Why, Where: WhereTeam}
 	if m.Left != nil {
 		p.State, p.Since, p.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
 	}

@@ -59,7 +59,7 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.State, y.Why, y.Since = string(ms.State), ms.Why, ms.Since
+	y.State, y.Why, y.Since = string(ms.State), ms.Why, stamp(ms.Since)
 	if m.Left != nil {
 		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
 	}
@@ -105,6 +105,14 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 		_, err = o.Preview(ctx, s)
 	}
 	return s, true, err
+}
+
+// stamp is a time as text, "" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return waggle.FormatTime(t)
 }
 
 func (y *Why) add(source string, at time.Time, format string, args ...any) {
@@ -288,7 +296,7 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 		if !waggle.SameName(waggle.MemberName(ms.Name), waggle.MemberName(member)) {
 			continue
 		}
-		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: ms.Trust, Evidence: []Evidence{}}
+		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: string(ms.Trust), Evidence: []Evidence{}}
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
 		y.fromMailbox(ctx, o, &control.Member{Joined: control.Joined{Name: waggle.MemberName(ms.Name)}})
 		return y, nil

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"strings"
+
+	"waggle"
+	"waggle/internal/view"
+	"waggle/operator"
+)
+
+// show writes a page about a team. colors are asked for when a table names members; nil: no
+// name has a colour.
+func (a *App) show(p view.Page, name waggle.TeamName, colors func() map[string]string) {
+	for _, b := range p {
+		if b.Table == nil {
+			a.say("%s", a.spelled(b.Line, name))
+			continue
+		}
+		a.showTable(b.Table, colors)
+	}
+}
+
+func (a *App) showTable(t *view.Table, colors func() map[string]string) {
+	switch {
+	case t.Bare:
+		for _, l := range tableLines(make([]string, len(t.Rows[0])), t.Rows, width(a.Out), nil)[1:] {
+			a.say("  %s", l)
+		}
+	case t.About:
+		a.list(t.Head, t.Rows)
+	case t.Names != nil && colors != nil:
+		of := colors()
+		a.tableIn(t.Head, t.Rows, func(row, column int, cell string) string {
+			if column != 0 {
+				return cell
+			}
+			return inColor(of[t.Names[row]], cell)
+		})
+	default:
+		a.table(t.Head, t.Rows)
+	}
+}
+
+// spelled is a line with its colours and its commands.
+func (a *App) spelled(l view.Line, name waggle.TeamName) string {
+	var b strings.Builder
+	for _, s := range l {
+		text := operator.Visible(s.Text)
+		if s.Next.Step != "" {
+			text += stepText(s.Next)
+		}
+		if s.Scoped {
+			text += a.scope(name)
+		}
+		switch s.Role {
+		case view.Strong:
+			text = bold(text)
+		case view.Faint:
+			text = faint(text)
+		case view.Warning:
+			text = yellow(text)
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}
