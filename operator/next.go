@@ -122,6 +122,7 @@ const (
 	NextPendingList    Step = "pending-list"
 	NextPendingAgain   Step = "pending-again"
 	NextShow           Step = "show"
+	NextShowGroup      Step = "show-group"
 	NextExplain        Step = "explain"
 	NextShowAgain      Step = "show-again"
 	NextShowThenDecide Step = "show-then-decide"

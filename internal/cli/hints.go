@@ -129,6 +129,7 @@ var steps = map[operator.Step]string{
 	operator.NextPendingList:    "waggle pending",
 	operator.NextPendingAgain:   "look again: waggle pending",
 	operator.NextShow:           "waggle show {id}",
+	operator.NextShowGroup:      "waggle show --group {id}",
 	operator.NextExplain:        "waggle policy explain {id}",
 	operator.NextShowAgain:      "look again: waggle show {id}",
 	operator.NextShowThenDecide: "waggle show {id}, then approve or deny it",

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"waggle"
 	"waggle/internal/view"
@@ -22,6 +25,8 @@ func (a *App) show(p view.Page, name waggle.TeamName, colors func() map[string]s
 
 func (a *App) showTable(t *view.Table, colors func() map[string]string) {
 	switch {
+	case t.Below != nil:
+		a.tableBelow(t)
 	case t.Bare:
 		for _, l := range tableLines(make([]string, len(t.Rows[0])), t.Rows, width(a.Out), nil)[1:] {
 			a.say("  %s", l)
@@ -38,6 +43,35 @@ func (a *App) showTable(t *view.Table, colors func() map[string]string) {
 		})
 	default:
 		a.table(t.Head, t.Rows)
+	}
+}
+
+// tableBelow is a table whose rows have lines below them. On a terminal on which a row does
+// not fit, its last cell is the first of them.
+func (a *App) tableBelow(t *view.Table) {
+	total, head, rows := width(a.Out), t.Head, t.Rows
+	below := make([][]string, len(rows))
+	for i, ls := range t.Below {
+		for _, l := range ls {
+			below[i] = append(below[i], a.spelled(l, ""))
+		}
+	}
+	if total > 0 && slices.ContainsFunc(tableLines(head, rows, 0, nil), func(l string) bool { return ansi.StringWidth(l) > total }) {
+		last := len(head) - 1
+		for i, r := range rows {
+			below[i] = append([]string{operator.Visible(r[last])}, below[i]...)
+			rows[i] = r[:last]
+		}
+		head = head[:last]
+	}
+	for i, l := range tableLines(head, rows, total, nil) {
+		a.say("%s", l)
+		if i == 0 {
+			continue
+		}
+		for _, l := range wrapAll(below[i-1], total-4) {
+			a.say("    %s", l)
+		}
 	}
 }
 

@@ -45,6 +45,8 @@ type Table struct {
 	// About says that the last cell of a row says what it is about: a narrow face gives it
 	// lines of its own.
 	About bool
+	// Below are lines that follow each row; nil: none do.
+	Below [][]Line
 	// Bare says that Head is not shown and that rows are indented.
 	Bare bool
 }

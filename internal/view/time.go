@@ -40,3 +40,25 @@ func Count(n int, noun string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// until is a time in a document, null for none.
+func until(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := stamp(t)
+	return &s
+}
+
+// ageS is how many seconds ago a time was, 0 for none and for one to come.
+func ageS(t, now time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(0, int64(now.Sub(t)/time.Second))
+}
+
+// Age is how long ago a time was, for people.
+func Age(t, now time.Time) string {
+	return operator.Age(time.Duration(ageS(t, now)) * time.Second)
+}

@@ -37,26 +37,37 @@ func page(t *testing.T, name string, p view.Page) {
 	var b strings.Builder
 	for _, block := range p {
 		if t := block.Table; t != nil {
-			for _, r := range append([][]string{t.Head}, t.Rows...) {
+			b.WriteString("| " + strings.Join(t.Head, " | ") + "\n")
+			for i, r := range t.Rows {
 				b.WriteString("| " + strings.Join(r, " | ") + "\n")
+				if t.Below != nil {
+					for _, l := range t.Below[i] {
+						b.WriteString("    " + text(l) + "\n")
+					}
+				}
 			}
 			if t.Names != nil {
 				b.WriteString("names " + strings.Join(t.Names, ", ") + "\n")
 			}
 			continue
 		}
-		for _, s := range block.Line {
-			b.WriteString([]string{"", "[strong]", "[faint]", "[warning]"}[s.Role] + s.Text)
-			if s.Next.Step != "" {
-				b.WriteString("<" + string(s.Next.Step) + " " + string(s.Next.Team) + string(s.Next.Member) + s.Next.ID + ">")
-			}
-			if s.Scoped {
-				b.WriteString("+")
-			}
-		}
-		b.WriteString("\n")
+		b.WriteString(text(block.Line) + "\n")
 	}
 	same(t, name+".txt", b.String())
+}
+
+func text(l view.Line) string {
+	var b strings.Builder
+	for _, s := range l {
+		b.WriteString([]string{"", "[strong]", "[faint]", "[warning]"}[s.Role] + s.Text)
+		if s.Next.Step != "" {
+			b.WriteString("<" + string(s.Next.Step) + " " + string(s.Next.Team) + string(s.Next.Member) + s.Next.ID + ">")
+		}
+		if s.Scoped {
+			b.WriteString("+")
+		}
+	}
+	return b.String()
 }
 
 func same(t *testing.T, file, got string) {

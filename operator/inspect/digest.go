@@ -344,7 +344,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 			asks += " (expired)"
 		}
 		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: asks,
-			Risk: q.Risk, AgeS: q.AgeS, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.ID}})
+			Risk: q.Risk, AgeS: max(0, int64(o.Minter.Now().Sub(q.Asked)/time.Second)), Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.ID}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)
 	if err != nil {
