@@ -99,7 +99,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 			return nil, "", err
 		}
 		dir := o.Root.MemberDir(name, waggle.MemberName(y.Name))
-		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
+		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: stamp(y.Since), Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
 	}
 	m, err := anyMember(s, member)
 	if err != nil {

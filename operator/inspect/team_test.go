@@ -367,7 +367,7 @@ func TestWhy(t *testing.T) {
 	i := rig.Instance("zoe")
 	rig.Write(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: i, How: control.LeftStopped, Detail: "in the end"}})
 	y, err := o.Why(t.Context(), "api", "zoe")
-	if err != nil || y.State != "left" || y.Why != "it left: stopped: in the end" || y.Since == "" {
+	if err != nil || y.State != "left" || y.Why != "it left: stopped: in the end" || y.Since.IsZero() {
 		t.Errorf("%+v, %v", y, err)
 	}
 	_, err = o.Why(t.Context(), "api", "nobody")
