@@ -40,6 +40,7 @@ const (
 	NextLog           Step = "log"
 	NextLogUnverified Step = "log-unverified"
 	NextLogClaims     Step = "log-claims"
+	NextAudit         Step = "audit"
 	NextInstallHooks  Step = "install-hooks"
 	NextNameTeam      Step = "name-team"
 	NextOtherTeam     Step = "other-team"
@@ -174,6 +175,8 @@ const (
 	NextInbox        Step = "inbox"
 	NextInboxOf      Step = "inbox-of"
 	NextInboxUnread  Step = "inbox-unread"
+	NextInboxRead    Step = "inbox-read"
+	NextMessages     Step = "messages"
 	NextInboxArchive Step = "inbox-archive"
 	NextDeadLetters  Step = "dead-letters"
 )

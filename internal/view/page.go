@@ -14,7 +14,8 @@ type Block struct {
 // Line is one line of text.
 type Line []Span
 
-// Span is a part of a line in one role. It holds Text, or Next, which the face spells.
+// Span is a part of a line in one role. It holds Text, or Next, which the face
+// spells, or Text and then Next.
 type Span struct {
 	Role Role
 	Text string
