@@ -54,7 +54,6 @@ type Table struct {
 
 func plain(text string) Span   { return Span{Text: text} }
 func strong(text string) Span  { return Span{Role: Strong, Text: text} }
-func faint(text string) Span   { return Span{Role: Faint, Text: text} }
 func warning(text string) Span { return Span{Role: Warning, Text: text} }
 
 // step is what to do next, for the team that the page is about.
