@@ -83,21 +83,22 @@ var archRows = map[string]archRow{
 	"operator/doctor":         {12, "what works on this machine; it looks with the others and changes nothing"},
 	"operator/supervise":      {13, "leads a team to its end with all of them"},
 	"internal/cgroup":         {1, "control groups of Linux: what a member started, found without a mark; workers enter them, operators end them"},
-	"internal/bridge":         {14, "a face: editors"},
-	"internal/demo":           {14, "a face: a scripted person"},
-	"internal/mcpserver":      {14, "a face"},
-	"internal/tui":            {14, "a face"},
-	"internal/web":            {14, "a face"},
-	"internal/cli":            {15, "the face that starts the others"},
-	"cmd/waggle":              {16, "main"},
-	"schema/gen":              {16, "a program of go generate"},
-	"internal/docgen":         {16, "a program of go generate"},
+	"internal/view":           {14, "documents and words that every face shows"},
+	"internal/bridge":         {15, "a face: editors"},
+	"internal/demo":           {15, "a face: a scripted person"},
+	"internal/mcpserver":      {15, "a face"},
+	"internal/tui":            {15, "a face"},
+	"internal/web":            {15, "a face"},
+	"internal/cli":            {16, "the face that starts the others"},
+	"cmd/waggle":              {17, "main"},
+	"schema/gen":              {17, "a program of go generate"},
+	"internal/docgen":         {17, "a program of go generate"},
 
-	"internal/rename": {16, "a program of make rename"},
-	"internal/dist":   {16, "the program of make dist"},
+	"internal/rename": {17, "a program of make rename"},
+	"internal/dist":   {17, "the program of make dist"},
 
 	"internal/conformance":       {0, "a list of tests; it reads sources and runs nothing"},
-	"internal/conformance/write": {16, "a program of go generate and of continuous integration"},
+	"internal/conformance/write": {17, "a program of go generate and of continuous integration"},
 }
 
 // archOnly narrows what a package may import inside its rows.
@@ -121,11 +122,11 @@ var archHelpers = map[string]archRow{
 	"internal/protocoltest":    {1, "generators of payloads"},
 	"internal/claudetest":      {1, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
 	"internal/storetest":       {4, "the stores at their worst; the loop reads them there"},
-	"internal/faulttest":       {16, "teams of the whole program in one process, whose file operations fail"},
-	"internal/crashtest":       {16, "teams of the whole program, killed"},
-	"internal/sessiontest":     {16, "sessions of the real client with hooks of the whole program"},
+	"internal/faulttest":       {17, "teams of the whole program in one process, whose file operations fail"},
+	"internal/crashtest":       {17, "teams of the whole program, killed"},
+	"internal/sessiontest":     {17, "sessions of the real client with hooks of the whole program"},
 	"internal/operatortest":    {14, "a team in one process, for the tests of the packages below operator"},
-	"internal/foreigntest":     {16, "a member that is no waggle, in every flow; it needs the whole team around it"},
+	"internal/foreigntest":     {17, "a member that is no waggle, in every flow; it needs the whole team around it"},
 }
 
 // archLight is every module that the packages of the library may bring to those

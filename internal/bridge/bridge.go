@@ -78,6 +78,7 @@ type Mail interface {
 
 // View is a team at one moment.
 type View struct {
+	At      time.Time
 	Pending []decide.Question
 	Status  inspect.Status
 	Inboxes []mail.Inbox

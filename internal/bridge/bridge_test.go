@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle/internal/bridge"
 	"waggle/operator"
@@ -149,12 +150,14 @@ func TestViews(t *testing.T) {
 		t.Errorf("%v", f)
 	}
 	e.next("status")
+	asked := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	r.desk.set(func(v *bridge.View) {
-		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", AgeS: 1, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.At = asked.Add(time.Second)
+		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}}}}
 	})
 	r.bridge.Nudge()
-	if f := e.next("pending"); f["pending"].([]any)[0].(map[string]any)["input_text"] != `{"n":9007199254740993}` {
+	if f := e.next("pending"); f["pending"].([]any)[0].(map[string]any)["input_text"] != `{"n":9007199254740993}` || f["pending"].([]any)[0].(map[string]any)["age_s"] != 1.0 {
 		t.Errorf("%v", f)
 	}
 	if f := e.next("team"); f["member"] != "ann" || len(f["entries"].([]any)) != 2 {
@@ -162,7 +165,8 @@ func TestViews(t *testing.T) {
 	}
 	// A question that only grew older is no news; what follows it is.
 	r.desk.set(func(v *bridge.View) {
-		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", AgeS: 2, Input: []byte(`{"n":9007199254740993}`)}}}
+		v.At = asked.Add(2 * time.Second)
+		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
 		v.Inboxes = []mail.Inbox{{Member: "ann", Entries: []mail.InboxEntry{{ID: "a"}, {ID: "b"}, {ID: "c"}}}}
 	})
 	r.bridge.Nudge()

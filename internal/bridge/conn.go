@@ -9,6 +9,7 @@ import (
 	"github.com/coder/websocket"
 
 	"waggle/internal/jsonobj"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
@@ -204,11 +205,12 @@ func (c *conn) push(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	now, same := waiting(v.Pending)
+	now, same := waiting(v.Pending, v.At)
 	if err := c.changed(ctx, &c.waits, same, push{Op: opPending, Pending: &now}); err != nil {
 		return err
 	}
-	if err := c.changed(ctx, &c.members, v.Status, push{Op: opStatus, Status: &v.Status}); err != nil {
+	status := view.Status(&v.Status)
+	if err := c.changed(ctx, &c.members, status, push{Op: opStatus, Status: &status}); err != nil {
 		return err
 	}
 	for _, in := range v.Inboxes {
@@ -264,10 +266,10 @@ func (c *conn) changed(ctx context.Context, last *string, shows any, p push) err
 
 // waiting is what an editor is shown of questions, and what makes one list another
 // than the last: not their age, which the editor counts itself.
-func waiting(qs []decide.Question) (shown, same []question) {
+func waiting(qs []decide.Question, now time.Time) (shown, same []question) {
 	shown, same = make([]question, len(qs)), make([]question, len(qs))
 	for i, q := range qs {
-		shown[i] = question{q, string(q.Input)}
+		shown[i] = question{view.Question(q, now), string(q.Input)}
 		same[i] = shown[i]
 		same[i].AgeS = 0
 	}

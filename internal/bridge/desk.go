@@ -30,7 +30,7 @@ func (d desk) Look(ctx context.Context) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	v.Pending = pending
+	v.Pending, v.At = pending, d.op.Minter.Now()
 	status, err := inspect.Of(d.op).Status(ctx, d.team)
 	if err != nil {
 		return View{}, err

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"waggle/internal/ask"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -119,5 +120,5 @@ func riskOf(q decide.Question) int {
 
 // decisive is the line to read when the question is longer than the screen.
 func decisive(q decide.Question) string {
-	return bold(operator.Visible(fmt.Sprintf("%s, risk %s, from %s: %s", q.Handle, q.Risk, q.Member, what(q))))
+	return bold(operator.Visible(fmt.Sprintf("%s, risk %s, from %s: %s", q.Handle, q.Risk, q.Member, view.Asks(q))))
 }

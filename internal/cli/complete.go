@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/decide"
@@ -71,7 +72,7 @@ func (a *App) completeTasks(cmd *cobra.Command, args []string, _ string) ([]stri
 func (a *App) completeRequests(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	var out []string
 	for _, q := range a.openQuestions() {
-		out = append(out, idOf(q)+"\t"+operator.Visible(q.Member+" "+q.Tool))
+		out = append(out, view.RequestID(q)+"\t"+operator.Visible(q.Member+" "+q.Tool))
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
 }

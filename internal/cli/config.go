@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle/internal/atomicfile"
 	"waggle/operator"
-	"waggle/operator/decide"
 	"waggle/operator/teamfile"
 )
 
@@ -80,32 +78,4 @@ func (a *App) graceSaid(cmd *cobra.Command, grace *time.Duration) error {
 		*grace = c.Grace
 	}
 	return err
-}
-
-// sayCeiling says what the user's ceiling is, when a team has one.
-func (a *App) sayCeiling(c *decide.CeilingView) {
-	if c == nil {
-		return
-	}
-	var parts []string
-	if c.Mode != "" {
-		parts = append(parts, "widest mode "+c.Mode)
-	}
-	if c.Allow != nil {
-		parts = append(parts, "at most "+rulesText("allow ", c.Allow))
-	}
-	if len(c.Deny) > 0 {
-		parts = append(parts, rulesText("deny ", c.Deny))
-	}
-	a.say("%s %s: %s", bold("ceiling"), operator.Visible(c.File), operator.Visible(strings.Join(parts, "; ")))
-	if len(c.Cut) > 0 {
-		a.say("  %s %s", yellow("without effect:"), operator.Visible(strings.Join(c.Cut, ", ")))
-	}
-}
-
-func rulesText(effect string, rules []string) string {
-	if len(rules) == 0 {
-		return effect + "nothing"
-	}
-	return effect + strings.Join(rules, ", ")
 }

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/operator"
+	"waggle/internal/view"
 	"waggle/operator/inspect"
 )
 
@@ -59,15 +57,12 @@ lists the members that are dead, stalled or unknown now, like members.`,
 			if err != nil {
 				return err
 			}
-			spellDigest(d)
 			if a.flags.json {
-				return a.document(d)
+				return a.document(view.Digest(d, a.Now(), stepText))
 			}
-			a.sayDigest(d)
+			a.show(view.DigestPage(d, a.Now().Local()), waggle.TeamName(d.Team), nil)
 			if len(args) == 0 && a.flags.team == "" {
-				if since, err := waggle.ParseTime(d.Since); err == nil {
-					return a.sayDigestSessions(op, since, false)
-				}
+				return a.sayDigestSessions(op, d.Since, false)
 			}
 			return nil
 		},
@@ -76,102 +71,11 @@ lists the members that are dead, stalled or unknown now, like members.`,
 	return cmd
 }
 
-// sayDigest shows what there is of each kind, and what to do next.
-func (a *App) sayDigest(d *inspect.Digest) {
-	name := waggle.TeamName(d.Team)
-	a.say("%s  %s, since %s (%s)", bold(operator.Visible(d.Team)), d.State, a.moment(d.Since), operator.Visible(d.SinceWhy))
-	quiet := true
-	part := func(title, next string, rows [][]string) {
-		if len(rows) == 0 {
-			return
-		}
-		quiet = false
-		head := bold(title)
-		if next != "" {
-			head += "  " + faint(next)
-		}
-		a.say("\n%s", head)
-		for _, l := range tableLines(make([]string, len(rows[0])), rows, width(a.Out), nil)[1:] {
-			a.say("  %s", l)
-		}
-	}
-	if d.State == "interrupted" {
-		a.say("%s", faint("waggle resume "+d.Team+a.scope(name)))
-	}
-	var rows [][]string
-	for _, w := range d.Waiting {
-		asker := ""
-		if w.Asker != "" {
-			asker = "asker dead"
-		}
-		rows = append(rows, []string{w.ID, w.Member, w.Risk, ageOf(w.AgeS), w.Asks, asker})
-	}
-	part("Waits for you", "waggle pending"+a.scope(name), rows)
-	rows = nil
-	for _, r := range d.Results {
-		subject := fmt.Sprintf("task %s %q", r.Task, r.Subject)
-		rows = append(rows, []string{a.moment(r.At), r.Outcome, r.Member, subject, r.Note})
-	}
-	part("Results", nextOf(a, d.Results, func(r inspect.DigestResult) string { return r.Next }, name), rows)
-	part("Members", nextOf(a, d.Members, func(m inspect.DigestMember) string { return m.Next }, name), a.memberRows(d.Members))
-	part("Not well now", nextOf(a, d.Trouble, func(m inspect.DigestMember) string { return m.Next }, name), a.memberRows(d.Trouble))
-	part("Decided without you", nextOf(a, d.Decisions, func(n inspect.DigestDecision) string { return n.Next }, name), a.decisionRows(d.Decisions))
-	part("Refused by rules", nextOf(a, d.Calls.Denied, func(n inspect.DigestDecision) string { return n.Next }, name), a.decisionRows(d.Calls.Denied))
-	rows = nil
-	for _, m := range d.Messages {
-		rows = append(rows, []string{a.moment(m.At), m.From, m.Text})
-	}
-	part("Messages", "waggle inbox"+a.scope(name), rows)
-	rows = nil
-	for _, m := range d.Sent {
-		rows = append(rows, []string{a.moment(m.At), m.From, "to " + m.To, m.Text})
-	}
-	part("Sent", "waggle msg list"+a.scope(name), rows)
-	switch {
-	case d.Calls.Allowed > 0:
-		a.say("\n%s", faint(count(d.Calls.Allowed, "call")+" allowed by rules; waggle audit query"+a.scope(name)))
-	case quiet:
-		a.say("nothing happened")
-	}
-}
-
 // moment is a time for people, "" for none.
 func (a *App) moment(ts string) string {
 	t, err := waggle.ParseTime(ts)
 	if err != nil {
 		return ""
 	}
-	return clock(t.Local(), a.Now().Local())
-}
-
-func (a *App) memberRows(ms []inspect.DigestMember) (rows [][]string) {
-	for _, m := range ms {
-		rows = append(rows, []string{a.moment(m.At), m.Member, m.What, m.Detail})
-	}
-	return rows
-}
-
-func (a *App) decisionRows(ns []inspect.DigestDecision) (rows [][]string) {
-	for _, n := range ns {
-		why := n.Rule
-		if why == "" {
-			why = n.Reason
-		}
-		by := n.By
-		if n.Via != "" && n.Via != n.By {
-			by += " (" + n.Via + ")"
-		}
-		rows = append(rows, []string{a.moment(n.At), n.Decision + " by " + by, n.Member, n.Asks, why})
-	}
-	return rows
-}
-
-// nextOf is the command for the last item that has one, "" for none.
-func nextOf[T any](a *App, items []T, next func(T) string, name waggle.TeamName) string {
-	for _, i := range slices.Backward(items) {
-		if n := next(i); n != "" {
-			return n + a.scope(name)
-		}
-	}
-	return ""
+	return view.Clock(t, a.Now().Local())
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -56,7 +57,7 @@ func (a *App) sayDigestSessions(op operator.Operator, since time.Time, alone boo
 	}
 	if len(es) == 0 {
 		if alone {
-			a.say("no session asked anything since %s", clock(since.Local(), a.Now().Local()))
+			a.say("no session asked anything since %s", view.Clock(since, a.Now().Local()))
 		}
 		return nil
 	}

@@ -10,11 +10,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"waggle"
 	"waggle/control"
 	"waggle/internal/cli"
 	"waggle/internal/testenv"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -166,7 +168,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 		t.Errorf("a pattern of two groups: exit %d, %s", code, stderr)
 	}
 	c.prints("deny", evil[1], "-m", "no")
-	var doc struct{ Pending []decide.PendingItem }
+	var doc struct{ Pending []view.PendingDocument }
 	c.must(json.Unmarshal([]byte(c.prints("pending", "--json")), &doc))
 	for _, args := range [][]string{strings.Fields(hint[1]), {"show", "Bash(go test:*)"}, {"show", "-g", doc.Pending[0].Handle}} {
 		out = c.prints(args...)
@@ -209,7 +211,7 @@ func TestGroupIDIsOfItsText(t *testing.T) {
 	a, b := q("1", "ada", "go test ./a", "/w", "d1"), q("2", "bob", "go test ./b", "/w", "d2")
 	want := of(a, b)
 	late := b
-	late.AgeS, late.Asker = 7, "its process is dead"
+	late.Asked, late.Asker = time.Now().Add(-7*time.Second), "its process is dead"
 	if got := of(late, a); got != want {
 		t.Errorf("order or age made %s of %s", got, want)
 	}

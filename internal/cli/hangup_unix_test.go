@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"waggle/operator/inspect"
+	"waggle/internal/view"
 )
 
 // TestHangupDetaches: when the terminal of a foreground up goes away, a process in the
@@ -33,7 +33,7 @@ func TestHangupDetaches(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	await(t, "it is up", func() bool {
 		o, _, code := h.waggle("status", "--team", "hung", "--json")
-		var st inspect.Status
+		var st view.StatusDocument
 		return code == 0 && json.Unmarshal([]byte(o), &st) == nil && len(st.Members) == 1 && st.Members[0].Ready != nil
 	})
 	before := h.status("hung")

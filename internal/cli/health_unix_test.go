@@ -414,7 +414,7 @@ func TestStallIsWatched(t *testing.T) {
 	w.is("worker1", inspect.StateWorking, "asked to end")
 	late := w.later(time.Minute)
 	if m := late.member("worker1"); m.State != inspect.StateStalled || !strings.Contains(m.Why, "has not applied the shutdown_request for it") ||
-		m.Evidence.Orders.Unapplied != 1 || m.Evidence.Orders.WatchedMS < 2000 {
+		m.Evidence.Orders.Unapplied != 1 || m.Evidence.Orders.Watched < 2*time.Second {
 		t.Errorf("%s (%s), %+v", m.State, m.Why, m.Evidence.Orders)
 	}
 	a := c.askers[0]
@@ -484,8 +484,8 @@ func TestBrokenLeaderJournal(t *testing.T) {
 		t.Helper()
 		st, err := inspect.Of(c.op).Status(ctx, "crowd")
 		c.must(err)
-		if got := st.Members[0]; got.State != want || !strings.Contains(st.Notice, "is broken at seq") {
-			t.Errorf("%s (%s), notice %q; want %s", got.State, got.Why, st.Notice, want)
+		if got := st.Members[0]; got.State != want || st.Broken == nil || !strings.Contains(st.Broken.Error(), "is broken at seq") {
+			t.Errorf("%s (%s), notice %q; want %s", got.State, got.Why, st.Broken, want)
 		}
 		y, err := inspect.Of(c.op).Why(ctx, "crowd", "worker1")
 		c.must(err)

@@ -13,10 +13,10 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/testenv"
+	"waggle/internal/view"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
-	"waggle/operator/decide"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
@@ -173,8 +173,8 @@ func TestHundredRequestsTwentyCommands(t *testing.T) {
 	}
 	commands := 1
 	var shown struct {
-		Pending []decide.PendingItem
-		Groups  []decide.Group
+		Pending []view.PendingDocument
+		Groups  []view.GroupDocument
 	}
 	c.must(json.Unmarshal(c.waggle("pending", "--json"), &shown))
 	if len(shown.Pending) != requests {

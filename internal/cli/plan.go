@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -51,22 +52,13 @@ func (a *App) planList(ctx context.Context, all bool) error {
 		return err
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"plans": qs})
+		return a.document(map[string]any{"plans": view.Questions(qs, a.Now())})
 	}
 	if len(qs) == 0 {
 		a.talk("no plan waits for you in team %s", name)
 		return nil
 	}
-	var rows [][]string
-	for _, q := range qs {
-		status := q.Status
-		if q.Answer != nil {
-			status = q.Answer.Decision + " by " + q.Answer.By
-		}
-		first, _, _ := strings.Cut(q.Plan, "\n")
-		rows = append(rows, []string{q.ID, q.Member, q.Task, strconv.Itoa(q.Revision), q.Hash[:12], ageOf(q.AgeS), status, first})
-	}
-	a.list([]string{"ID", "MEMBER", "TASK", "REV", "SHA256", "AGE", "STATUS", "PLAN"}, rows)
+	a.show(view.PlanPage(qs, a.Now()), name, nil)
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -67,7 +68,7 @@ func (a *App) policyList(ctx context.Context) error {
 		a.say("")
 		a.hostTable(v.Hosts)
 	}
-	a.sayCeiling(v.Ceiling)
+	a.show(view.CeilingPage(v.Ceiling), name, nil)
 	a.say("")
 	a.memberPolicies(v.Members)
 	return nil

@@ -3,7 +3,6 @@ package cli
 import (
 	"waggle/operator/board"
 	"waggle/operator/doctor"
-	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/operator/teams"
 )
@@ -28,24 +27,5 @@ func spellControls(cs []teams.Control) {
 func spellFindings(fs []doctor.Finding) {
 	for i := range fs {
 		fs[i].Next = sentence(fs[i].Next, fs[i].Do)
-	}
-}
-
-func spellDigest(d *inspect.Digest) {
-	for i := range d.Results {
-		d.Results[i].Next = stepText(d.Results[i].Do)
-	}
-	for _, ms := range [][]inspect.DigestMember{d.Members, d.Trouble} {
-		for i := range ms {
-			ms[i].Next = stepText(ms[i].Do)
-		}
-	}
-	for _, ns := range [][]inspect.DigestDecision{d.Decisions, d.Calls.Denied} {
-		for i := range ns {
-			ns[i].Next = stepText(ns[i].Do)
-		}
-	}
-	for i := range d.Waiting {
-		d.Waiting[i].Next = stepText(d.Waiting[i].Do)
 	}
 }

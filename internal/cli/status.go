@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 )
@@ -66,99 +64,10 @@ func (a *App) status(ctx context.Context, op operator.Operator, name waggle.Team
 		return err
 	}
 	if a.flags.json {
-		return a.document(st)
+		return a.document(view.Status(st))
 	}
-	lead := "nobody leads it now; the next command that acts does what is due"
-	switch {
-	case st.Leader.By != "waggle":
-		lead = "led by " + st.Leader.By
-	case st.Leader.Led:
-		lead = "a process leads it"
-	}
-	a.say("%s  %s, sandbox %s", bold(string(name)), lead, st.Leader.Sandbox)
-	if st.Broken {
-		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle audit acknowledge --team "+string(name)+"; waggle down --force "+string(name)))
-	} else if st.Full {
-		a.say("%s", yellow(operator.Visible(st.Notice)))
-	} else if st.Notice != "" {
-		a.say("%s  %s", yellow(operator.Visible(st.Notice)), faint("waggle inbox NAME --archive"+a.scope(name)))
-	}
-	a.sayInterrupted(st, name)
-	a.sayCeiling(st.Ceiling)
-	var rows [][]string
-	for _, m := range st.Members {
-		pid := ""
-		if m.PID > 0 {
-			pid = strconv.Itoa(m.PID)
-		}
-		rows = append(rows, []string{rowName(m), string(m.State), a.since(m.Since), m.Trust, pid, m.Task, m.Why})
-	}
-	if len(rows) > 0 {
-		colors := memberColors(ctx, op, name)
-		a.tableIn([]string{"MEMBER", "STATE", "SINCE", "TRUST", "PID", "TASK", "WHY"}, rows, func(row, column int, cell string) string {
-			if column != 0 {
-				return cell
-			}
-			return inColor(colors[st.Members[row].Name], cell)
-		})
-	} else {
-		a.say("no members")
-	}
-	for _, m := range st.Members {
-		if m.Worktree != nil {
-			a.say("%s works on branch %s in %s", m.Name, m.Worktree.Branch, operator.Visible(m.Worktree.Path))
-		}
-	}
-	a.sayOverlaps(st.Overlaps)
-	for _, n := range []struct {
-		n    int
-		text string
-		next string
-	}{
-		{st.Pending, "wait for your decision", "waggle pending"},
-		{st.Unread, "messages for you", "waggle inbox --unread"},
-		{st.Alarms, "messages claimed an authority they do not have", "waggle log --kind unverified"},
-	} {
-		if n.n > 0 {
-			a.say("%s  %s", yellow(fmt.Sprintf("%d %s", n.n, n.text)), faint(n.next+a.scope(name)))
-		}
-	}
+	a.show(view.StatusPage(st, a.Now().Local()), name, func() map[string]string { return memberColors(ctx, op, name) })
 	return nil
-}
-
-// sayInterrupted says that nobody brought back what died, and what does.
-func (a *App) sayInterrupted(st *inspect.Status, name waggle.TeamName) {
-	in := st.Interrupted
-	if in == nil {
-		return
-	}
-	at := ""
-	if t, err := waggle.ParseTime(in.At); err == nil {
-		at = " " + clock(t.Local(), a.Now().Local())
-	}
-	a.say("%s  %s", yellow(fmt.Sprintf("interrupted%s; %s can be brought back, %s pending", at, count(in.Members, "member"), count(in.Pending, "decision"))),
-		faint("waggle resume "+string(name)))
-}
-
-// clock is a time of day, with the date when it is not today's.
-func clock(t, now time.Time) string {
-	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
-		return t.Format("15:04")
-	}
-	return t.Format("2006-01-02 15:04")
-}
-
-// overlapsShown is how many overlaps status names.
-const overlapsShown = 10
-
-// sayOverlaps warns of files that several members edited.
-func (a *App) sayOverlaps(vs []inspect.Overlap) {
-	for _, v := range vs[:min(len(vs), overlapsShown)] {
-		a.say("%s %s", yellow(strings.Join(v.Members, ", ")+" edit the same file:"), operator.Visible(v.File))
-	}
-	if n := len(vs) - overlapsShown; n > 0 {
-		a.say("%s", yellow(fmt.Sprintf("and %d more files", n)))
-	}
 }
 
 // scope repeats the flags that a next command needs.
@@ -233,12 +142,4 @@ func (a *App) bare(ctx context.Context) error {
 	a.say("  waggle init            write a team file for this directory")
 	a.say("  waggle doctor          what works on this machine")
 	return nil
-}
-
-// rowName is a member's name, with what the team file calls the agent behind the lead.
-func rowName(m inspect.MemberStatus) string {
-	if m.Lead == "" {
-		return m.Name
-	}
-	return m.Name + " (" + operator.Visible(m.Lead) + ")"
 }

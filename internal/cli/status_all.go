@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -12,7 +13,7 @@ import (
 
 // teamAndSessions is the document of one team beside the sessions.
 type teamAndSessions struct {
-	*inspect.Status
+	view.StatusDocument
 	Sessions []decide.SessionRow `json:"sessions"`
 }
 
@@ -35,13 +36,13 @@ func (a *App) statusAll(ctx context.Context) error {
 		return err
 	}
 	if a.flags.json {
-		all := []*inspect.Status{}
+		all := []view.StatusDocument{}
 		for _, name := range names {
 			st, err := inspect.Of(op).Status(ctx, name)
 			if err != nil {
 				return err
 			}
-			all = append(all, st)
+			all = append(all, view.Status(st))
 		}
 		if len(all) == 1 {
 			return a.document(teamAndSessions{all[0], rows})

@@ -24,6 +24,7 @@ import (
 	"waggle/home"
 	"waggle/internal/cli"
 	"waggle/internal/testenv"
+	"waggle/internal/view"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -118,9 +119,9 @@ func (h *homeTree) write(name, text string) string {
 	return path
 }
 
-func (h *homeTree) status(team string) *inspect.Status {
+func (h *homeTree) status(team string) *view.StatusDocument {
 	h.t.Helper()
-	var st inspect.Status
+	var st view.StatusDocument
 	if err := json.Unmarshal([]byte(h.must("status", "--team", team, "--json")), &st); err != nil {
 		h.t.Fatal(err)
 	}
@@ -438,7 +439,7 @@ func (s *stubbornTeam) stopAll(grace time.Duration) {
 		}
 	}
 	testenv.Measured(s.t, "%d kinds of members stopped at once with a grace of %s: the last had ended after %s, none of its processes left", len(s.kinds), grace, longest.Round(10*time.Millisecond))
-	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m inspect.MemberStatus) bool { return m.State == inspect.StateDead })) > 0 {
+	if st := s.status(s.team); len(slices.DeleteFunc(st.Members, func(m view.MemberDocument) bool { return m.State == inspect.StateDead })) > 0 {
 		s.t.Errorf("members after all were stopped: %+v", st.Members)
 	}
 	var show struct {

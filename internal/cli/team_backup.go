@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/teams"
 	"waggle/team"
@@ -45,7 +46,7 @@ not overwritten.`,
 			if a.flags.json && out != "-" {
 				return a.document(map[string]any{"team": name, "path": out, "files": rep.Files, "bytes": rep.Bytes, "skipped": append([]team.Skipped{}, rep.Skipped...)})
 			}
-			a.talk("%s with %d bytes of team %s are in %s", count(rep.Files, "file"), rep.Bytes, name, out)
+			a.talk("%s with %d bytes of team %s are in %s", view.Count(rep.Files, "file"), rep.Bytes, name, out)
 			return nil
 		},
 	}
@@ -161,7 +162,7 @@ func (a *App) sayRestored(rs *teams.Restored) {
 	if rs.From != rs.Team {
 		from = ", from a backup of " + rs.From
 	}
-	a.say("team %s is restored: %s%s", bold(rs.Team), count(rs.Files, "file"), from)
+	a.say("team %s is restored: %s%s", bold(rs.Team), view.Count(rs.Files, "file"), from)
 	if !rs.Verified {
 		a.talk("%s the tar has no sums to check its files against", yellow("note:"))
 	}

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/teams"
 )
@@ -37,7 +38,7 @@ Nothing is changed. Exit code 1 when there are problems.`,
 				for _, p := range problems {
 					a.say("%s", operator.Visible(p.String()))
 				}
-				a.talk("%s", red(count(len(problems), "problem")))
+				a.talk("%s", red(view.Count(len(problems), "problem")))
 			}
 			if len(problems) > 0 {
 				return exitError(ExitFailed)

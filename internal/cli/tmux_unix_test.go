@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"waggle/internal/testenv"
-	"waggle/operator/inspect"
+	"waggle/internal/view"
 )
 
 // inTmux is a user in a tmux of their own.
@@ -168,7 +168,7 @@ func TestUpInTmux(t *testing.T) {
 		return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "detached: the members go on")
 	})
 	out, code := u.waggle("status", "--json")
-	var st inspect.Status
+	var st view.StatusDocument
 	if err := json.Unmarshal([]byte(out), &st); err != nil || code != 0 || !st.Leader.Led {
 		t.Errorf("after detach: %d %v\n%s", code, err, out)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
@@ -201,7 +202,7 @@ func (a *App) raised(ctx context.Context, op operator.Operator, s *operator.Stat
 		if err != nil {
 			return err
 		}
-		return a.document(st)
+		return a.document(view.Status(st))
 	}
 	return a.status(ctx, op, s.Team)
 }
@@ -332,8 +333,7 @@ func (a *App) comeBack(ctx context.Context) error {
 		return err
 	}
 	if d, err := inspect.Of(op).Digest(ctx, string(name), time.Time{}); err == nil && !a.flags.json {
-		spellDigest(d)
-		a.sayDigest(d) // what happened meanwhile; the team is led without it too
+		a.show(view.DigestPage(d, a.Now().Local()), waggle.TeamName(d.Team), nil) // what happened meanwhile; the team is led without it too
 	}
 	if err := supervise.Of(op).TakeLead(ctx, s); err != nil {
 		return err

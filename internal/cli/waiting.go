@@ -7,6 +7,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -91,34 +92,7 @@ func whose(names []waggle.TeamName, sessions int) string {
 	if s != "" {
 		s += " and "
 	}
-	return s + "in " + count(sessions, "session")
-}
-
-// teamsOf reports whether questions come from more than one team.
-func teamsOf(qs []decide.Question) bool {
-	for _, q := range qs {
-		if q.Team != qs[0].Team {
-			return true
-		}
-	}
-	return false
-}
-
-// idOf is what a person types for a question. Sessions choose no id: they are typed by
-// their handle.
-func idOf(q decide.Question) string {
-	if q.Team == decide.SessionTeam {
-		return q.Handle
-	}
-	return q.ID
-}
-
-// memberOf is who asks, with the team where a list has several.
-func memberOf(q decide.Question, teams bool) string {
-	if teams && q.Team != decide.SessionTeam {
-		return q.Team + "/" + q.Member
-	}
-	return q.Member
+	return s + "in " + view.Count(sessions, "session")
 }
 
 // find is a request by its handle or id, of a session or of the team that is meant. A

@@ -3,7 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"waggle/operator"
+	"waggle/internal/view"
 	"waggle/operator/inspect"
 )
 
@@ -26,19 +26,9 @@ mailbox, its output. A member that has left is found too, also when its team has
 				return err
 			}
 			if a.flags.json {
-				return a.document(y)
+				return a.document(view.Why(y))
 			}
-			since := ""
-			if s := a.since(y.Since); s != "" {
-				since = " for " + s + ", since " + y.Since
-			}
-			a.say("%s  %s%s", bold(operator.Visible(y.Name)), y.State, since)
-			a.say("  %s", operator.Visible(y.Why))
-			var rows [][]string
-			for _, e := range y.Evidence {
-				rows = append(rows, []string{"  " + e.Source, e.At, e.Detail})
-			}
-			a.list([]string{"  SOURCE", "AT", "EVIDENCE"}, rows)
+			a.show(view.WhyPage(y, a.Now()), "", nil)
 			return nil
 		},
 	}

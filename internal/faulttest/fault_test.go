@@ -145,8 +145,8 @@ func (c *crew) check(jobs []job) {
 	}
 	st, err := inspect.Of(c.op).Status(t.Context(), c.name)
 	must(t, err)
-	if !st.Leader.Led || st.Notice != "" {
-		t.Errorf("leader %+v, notice %q", st.Leader, st.Notice)
+	if !st.Leader.Led || st.Gone != nil || st.Room != nil || st.Broken != nil || st.Damage != nil {
+		t.Errorf("%+v", st)
 	}
 	for _, m := range st.Members {
 		if m.State != "idle" && m.State != "working" || m.Restarts > 0 {

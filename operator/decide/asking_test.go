@@ -252,7 +252,7 @@ func TestQuestionStatus(t *testing.T) {
 		t.Fatal("the request is not on record")
 	}
 	q := o.Question(s, r)
-	if q.Status != decide.StatusExpired || q.File != string(control.FileTrust) || q.ExpiresAt == nil || !strings.Contains(q.Unheld, "only a file says") {
+	if q.Status != decide.StatusExpired || q.File != string(control.FileTrust) || !q.Expires.Equal(past) || !strings.Contains(q.Unheld, "only a file says") {
 		t.Errorf("%+v", q)
 	}
 	for _, c := range []struct{ what, want string }{

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/operator"
@@ -20,23 +21,23 @@ import (
 type Group struct {
 	// ID is a hash of Text and of the digests of the requests: whoever has it was
 	// shown all that it answers, and another request makes another id.
-	ID      string   `json:"id"`
-	Team    string   `json:"team"` // "-": sessions
-	Kind    string   `json:"kind"`
-	Tool    string   `json:"tool"`
-	Pattern string   `json:"pattern"`
-	Risk    string   `json:"risk"`
-	Count   int      `json:"count"`
-	Members []string `json:"members"`
-	IDs     []string `json:"ids"`
-	AgeS    int64    `json:"age_s"` // of the oldest
-	Batch   bool     `json:"batch"` // --group may answer it
+	ID      string
+	Team    string // "-": sessions
+	Kind    string
+	Tool    string
+	Pattern string
+	Risk    string
+	Count   int
+	Members []string
+	IDs     []string
+	Oldest  time.Time // when the first was asked
+	Batch   bool      // --group may answer it
 	// Text is what a person is shown of the group: each distinct input whole, with
 	// who asks for it and where. Its lines are visible, and have no width.
-	Text []string `json:"text"`
+	Text []string
 
-	Inputs    int        `json:"-"` // how many of them are distinct
-	Questions []Question `json:"-"`
+	Inputs    int // how many of them are distinct
+	Questions []Question
 }
 
 // batch reports whether a request may be answered as one of a group: tool calls
@@ -68,7 +69,9 @@ func Groups(qs []Question) []Group {
 			groups = append(groups, Group{Team: q.Team, Kind: q.Kind, Tool: q.Tool, Pattern: pattern, Risk: q.Risk, Members: []string{}, Batch: q.batch()})
 		}
 		g := &groups[i]
-		g.Count, g.AgeS = g.Count+1, max(g.AgeS, q.AgeS)
+		if g.Count++; g.Oldest.IsZero() || q.Asked.Before(g.Oldest) {
+			g.Oldest = q.Asked
+		}
 		g.IDs, g.Questions = append(g.IDs, q.ID), append(g.Questions, q)
 		if !slices.Contains(g.Members, q.Member) {
 			g.Members = append(g.Members, q.Member)

@@ -39,7 +39,7 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQu
 	if err != nil {
 		return nil, err
 	}
-	out := []NetQuestion{}
+	out, now := []NetQuestion{}, o.Minter.Now()
 	for _, q := range qs {
 		if q.Kind != string(waggle.KindSandboxPermissionRequest) {
 			continue
@@ -48,7 +48,10 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQu
 		if i < 0 {
 			i = len(out)
 			out = append(out, NetQuestion{Host: q.Host, Port: q.Port, Shown: ShownHost(q.Host, q.Port), Member: q.Member, Instance: q.Instance,
-				IDs: []string{}, Reason: q.Reason, AgeS: q.AgeS, ExpiresAt: q.ExpiresAt, Status: q.Status})
+				IDs: []string{}, Reason: q.Reason, AgeS: max(0, int64(now.Sub(q.Asked)/time.Second)), Status: q.Status})
+			if !q.Expires.IsZero() {
+				out[i].ExpiresAt = instant(&q.Expires)
+			}
 		}
 		out[i].IDs = append(out[i].IDs, q.ID)
 	}

@@ -21,40 +21,40 @@ type Question struct {
 	// Bound is what of a tool call its digest covers beside tool, directory and input.
 	control.Bound
 	// Unheld says of a tool call that waggle does not run it, and what that means.
-	Unheld   string `json:"unheld,omitempty"`
-	Host     string `json:"host,omitempty"`
-	Port     string `json:"port,omitempty"`
-	Plan     string `json:"plan,omitempty"`
-	Revision int    `json:"revision,omitempty"` // of a plan: 1, 2, … for this member's task
-	Hash     string `json:"hash,omitempty"`     // of a plan's text, SHA-256
+	Unheld   string
+	Host     string
+	Port     string
+	Plan     string
+	Revision int    // of a plan: 1, 2, … for this member's task
+	Hash     string // of a plan's text, SHA-256
 	// Questions are the questions of a request for words.
-	Questions []Asked  `json:"questions,omitempty"`
-	Task      string   `json:"task,omitempty"`
-	Command   string   `json:"command,omitempty"` // the shell text in the input, as it would run
-	Pattern   string   `json:"pattern"`           // what it is grouped by
-	Suggest   []string `json:"suggest"`           // rules that would allow it, narrowest first
-	Trust     string   `json:"trust"`
-	Votes     []string `json:"votes,omitempty"` // who has allowed it, where two must
+	Questions []Asked
+	Task      string
+	Command   string   // the shell text in the input, as it would run
+	Pattern   string   // what it is grouped by
+	Suggest   []string // rules that would allow it, narrowest first
+	Trust     string
+	Votes     []string // who has allowed it, where two must
 	// Escalated says why the lead agent left it to the operator.
-	Escalated string `json:"escalated,omitempty"`
+	Escalated string
 	// Asker says that the process that asks is dead, and what becomes of the answer; ""
 	// when it lives, or when nothing is open.
-	Asker  string     `json:"asker,omitempty"`
-	Answer *AnswerNow `json:"answer,omitempty"`
+	Asker  string
+	Answer *AnswerNow
 }
 
 // Asked is one of the questions that an agent asks at once.
 type Asked struct {
-	Text     string   `json:"question"`
-	Header   string   `json:"header,omitempty"`
-	Options  []Option `json:"options"`
-	Multiple bool     `json:"multiple,omitempty"` // it takes several answers
+	Text     string
+	Header   string
+	Options  []Option
+	Multiple bool // it takes several answers
 }
 
 // Option is an answer that the agent offers.
 type Option struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitempty"`
+	Label       string
+	Description string
 }
 
 // asked reads the questions in an input; what is no question is shown as it came.
@@ -73,45 +73,44 @@ func asked(input json.RawMessage) (list []Asked) {
 	return list
 }
 
-// PendingItem is a request as `pending --json` lists it (commands §4): these fields and
-// no others. Of a network request the input is {"host","port"}, of a plan
+// PendingItem is what a list says of a request. Of a network request the input is {"host","port"}, of a plan
 // {"plan"}.
 type PendingItem struct {
-	Team      string          `json:"team"` // "-": a session, in no team of ours
-	ID        string          `json:"id"`
-	Handle    string          `json:"handle"` // what people type for it (trust §2)
-	Kind      string          `json:"kind"`
-	Member    string          `json:"member"`
-	Instance  string          `json:"instance"`
-	Tool      string          `json:"tool"`
-	Input     json.RawMessage `json:"input"`
-	Cwd       string          `json:"cwd"`
-	Reason    string          `json:"reason"`
-	Digest    string          `json:"digest"`
-	Risk      string          `json:"risk"`
-	AgeS      int64           `json:"age_s"`
-	ExpiresAt *string         `json:"expires_at"`
+	Team     string // "-": a session, in no team of ours
+	ID       string
+	Handle   string // what people type for it (trust §2)
+	Kind     string
+	Member   string
+	Instance string
+	Tool     string
+	Input    json.RawMessage
+	Cwd      string
+	Reason   string
+	Digest   string
+	Risk     string
+	Asked    time.Time
+	Expires  time.Time // zero: it does not
 	// File is "file" when nothing but a file says that the member asks this; else "".
-	File string `json:"trust,omitempty"`
+	File string
 	// Status is open, expired (nobody answered in time) or unanswerable; of what
 	// is over, decided, or closed without an answer.
-	Status string `json:"status"`
+	Status string
 }
 
 // AnswerNow is the answer that a request has.
 type AnswerNow struct {
-	Decision string `json:"decision"`
-	By       string `json:"by"`
-	Via      string `json:"via"`
-	Rule     string `json:"rule,omitempty"`
-	Reason   string `json:"reason,omitempty"`
-	At       string `json:"at"`
-	Policy   uint64 `json:"policy_version"`
-	State    string `json:"state"` // decided, sent, closed
-	Evidence string `json:"evidence,omitempty"`
+	Decision string
+	By       string
+	Via      string
+	Rule     string
+	Reason   string
+	At       time.Time
+	Policy   uint64
+	State    string // decided, sent, closed
+	Evidence string
 	// Input is what runs instead of what was asked, under its own digest.
-	Input  json.RawMessage `json:"input,omitempty"`
-	Digest string          `json:"digest,omitempty"`
+	Input  json.RawMessage
+	Digest string
 }
 
 // Values of PendingItem.Status.
@@ -217,11 +216,10 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 	m, _ := l.ByInstance(r.Instance)
 	q := Question{PendingItem: PendingItem{Team: string(l.Team), ID: string(r.ID), Handle: r.Handle, Kind: string(r.Kind), Member: string(m.Name), Instance: string(r.Instance),
 		Tool: r.Ask.Tool, Input: InputOf(r), Cwd: r.Ask.Cwd, Reason: r.Ask.Reason, Digest: string(r.Digest), Risk: string(RiskOf(r)),
-		AgeS: max(0, int64(now.Sub(r.Seen)/time.Second)), Status: statusOf(r, m, now)},
+		Asked: r.Seen, Status: statusOf(r, m, now)},
 		Host: r.Ask.Host, Port: r.Ask.Port, Task: r.Task, Trust: string(m.Trust), Suggest: []string{}}
 	if r.Expires != nil {
-		t := waggle.FormatTime(*r.Expires)
-		q.ExpiresAt = &t
+		q.Expires = *r.Expires
 	}
 	switch r.Gate() {
 	case policy.GatePlan:
@@ -292,7 +290,7 @@ func answerNow(r *control.Request) *AnswerNow {
 	if d == nil {
 		return nil
 	}
-	a := &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: waggle.FormatTime(r.At),
+	a := &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: r.At,
 		Policy: d.Policy, State: string(r.State), Evidence: r.Closed, Digest: string(d.UpdatedDigest)}
 	if d.UpdatedInput != "" {
 		a.Input = json.RawMessage(d.UpdatedInput)

@@ -111,7 +111,7 @@ func SortQuestions(qs []Question) {
 		if a, b := riskOrder(qs[i].Risk), riskOrder(qs[j].Risk); a != b {
 			return a > b
 		}
-		return qs[i].AgeS > qs[j].AgeS
+		return qs[i].Asked.Before(qs[j].Asked)
 	})
 }
 
@@ -123,11 +123,10 @@ func (o Operator) sessionQuestion(name, under string, r session.Request) Questio
 	if under != "" {
 		name = under + "/" + name
 	}
-	now := o.Minter.Now()
 	call := r.Ask.Call()
 	q := Question{PendingItem: PendingItem{Team: SessionTeam, ID: string(r.ID), Handle: r.Handle, Kind: string(waggle.KindPermissionRequest), Member: name,
 		Instance: string(r.Instance), Tool: r.Ask.Tool, Input: json.RawMessage(r.Ask.Input), Cwd: r.Ask.Cwd, Digest: string(r.Digest),
-		Risk: string(policy.RiskOf(call)), AgeS: max(0, int64(now.Sub(r.At)/time.Second)), Status: sessionStatus(r)},
+		Risk: string(policy.RiskOf(call)), Asked: r.At, Status: sessionStatus(r)},
 		Bound: r.Ask.Bound, Unheld: "the session runs it: its program is not looked up, its paths are checked, not held", Trust: LevelAnswers, Suggest: []string{}}
 	if r.Why != "" {
 		q.Asker = "unverified: " + r.Why + "; it takes no answer here"
@@ -146,7 +145,7 @@ func (o Operator) sessionQuestion(name, under string, r session.Request) Questio
 		}
 	}
 	if d := r.Decided; d != nil {
-		q.Answer = &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: waggle.FormatTime(r.DecAt),
+		q.Answer = &AnswerNow{Decision: d.Decision, By: string(d.By), Via: d.Via, Rule: d.Rule, Reason: d.Reason, At: r.DecAt,
 			State: string(r.State), Digest: string(d.UpdatedDigest)}
 		if d.UpdatedInput != "" {
 			q.Answer.Input = json.RawMessage(d.UpdatedInput)
@@ -154,7 +153,7 @@ func (o Operator) sessionQuestion(name, under string, r session.Request) Questio
 	}
 	if r.Closed != nil {
 		if q.Answer == nil {
-			q.Answer = &AnswerNow{Decision: "closed", By: "session", At: waggle.FormatTime(r.EndAt), State: string(r.State)}
+			q.Answer = &AnswerNow{Decision: "closed", By: "session", At: r.EndAt, State: string(r.State)}
 		}
 		q.Answer.Evidence = r.Closed.Evidence
 	}
@@ -207,7 +206,7 @@ func (o Operator) SessionsPast() ([]Question, error) {
 			qs = append(qs, o.sessionQuestion(name, under, r))
 		}
 	}
-	sort.SliceStable(qs, func(i, j int) bool { return qs[i].AgeS > qs[j].AgeS })
+	sort.SliceStable(qs, func(i, j int) bool { return qs[i].Asked.Before(qs[j].Asked) })
 	return qs, errors.Join(problems...)
 }
 

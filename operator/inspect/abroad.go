@@ -29,10 +29,10 @@ func (o Operator) WorkedIn(name waggle.TeamName) bool {
 
 // DigestSent are words that were sent in another program's team.
 type DigestSent struct {
-	At   string `json:"at"`
-	From string `json:"from"`
-	To   string `json:"to"`
-	Text string `json:"text"`
+	At   time.Time
+	From string
+	To   string
+	Text string
 }
 
 // digestAbroad tells what was done from here in another program's team.
@@ -52,7 +52,7 @@ func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since ti
 	if d.SinceWhy = "you said so"; since.IsZero() {
 		since, d.SinceWhy = lastLooked(recs)
 	}
-	d.Since = waggle.FormatTime(since)
+	d.Since = since
 	g := digester{d: d, s: &r.State, asks: map[control.Key]control.Ask{}, ends: map[end]int{}}
 	for _, rec := range recs {
 		g.remember(rec)
@@ -66,7 +66,7 @@ func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since ti
 }
 
 func (g *digester) takeAbroad(r operator.LogRecord) error {
-	at := waggle.FormatTime(r.Time)
+	at := r.Time
 	if r.Journal != operator.OwnJournal {
 		return g.guest(r, at)
 	}
@@ -90,7 +90,7 @@ func (g *digester) takeAbroad(r operator.LogRecord) error {
 }
 
 // guest tells of a guest's turns, and of what its lead decided.
-func (g *digester) guest(r operator.LogRecord, at string) error {
+func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 	switch r.Kind {
 	case control.RecSaid:
 		return read(r, func(b control.Said) {

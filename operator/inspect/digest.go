@@ -18,83 +18,79 @@ import (
 )
 
 // Digest is what happened since somebody last looked (`digest`). Lists are in order
-// of time; Next of an item is the command that a person would give next, "" for none.
+// of time.
 type Digest struct {
-	Team      string           `json:"team"`
-	Since     string           `json:"since"`
-	SinceWhy  string           `json:"since_why"` // what happened then
-	State     string           `json:"state"`     // led, not led, interrupted, ended, other
-	Results   []DigestResult   `json:"results"`
-	Members   []DigestMember   `json:"members"`   // deaths, restarts, departures and who joined
-	Decisions []DigestDecision `json:"decisions"` // that the operator did not make
-	Calls     DigestCalls      `json:"calls"`     // that members' rules decided by themselves
-	Messages  []DigestMessage  `json:"messages"`
-	Sent      []DigestSent     `json:"sent"`    // in a team that another program leads: words of ours
-	Waiting   []DigestWaiting  `json:"waiting"` // now, whenever it was asked
-	Trouble   []DigestMember   `json:"trouble"` // members that are dead, stalled or unknown now
+	Team      string
+	Since     time.Time
+	SinceWhy  string // what happened then
+	State     string // led, not led, interrupted, ended, other
+	Results   []DigestResult
+	Members   []DigestMember   // deaths, restarts, departures and who joined
+	Decisions []DigestDecision // that the operator did not make
+	Calls     DigestCalls      // that members' rules decided by themselves
+	Messages  []DigestMessage
+	Sent      []DigestSent    // in a team that another program leads: words of ours
+	Waiting   []DigestWaiting // now, whenever it was asked
+	Trouble   []DigestMember  // members that are dead, stalled or unknown now
 }
 
 // DigestResult is the end of a turn of a task.
 type DigestResult struct {
-	At      string        `json:"at"`
-	Member  string        `json:"member"`
-	Task    string        `json:"task"`
-	Subject string        `json:"subject"`
-	Outcome string        `json:"outcome"` // completed, failed
-	Note    string        `json:"note"`    // its result, or why it failed
-	Next    string        `json:"next"`    // Do, as the face that shows it spells it
-	Do      operator.Next `json:"-"`       // what to do next
+	At      time.Time
+	Member  string
+	Task    string
+	Subject string
+	Outcome string        // completed, failed
+	Note    string        // its result, or why it failed
+	Do      operator.Next // what to do next
 }
 
 // DigestMember is something that happened to a member, or how it is.
 type DigestMember struct {
-	At     string        `json:"at"`
-	Member string        `json:"member"`
-	What   string        `json:"what"` // joined, died, restarted, left; of trouble: its state
-	Detail string        `json:"detail"`
-	Next   string        `json:"next"` // Do, as the face that shows it spells it
-	Do     operator.Next `json:"-"`    // what to do next
+	At     time.Time
+	Member string
+	What   string // joined, died, restarted, left; of trouble: its state
+	Detail string
+	Do     operator.Next // what to do next
 }
 
 // DigestDecision is an answer that a rule, the lead's agent or the deadline gave.
 type DigestDecision struct {
-	At       string        `json:"at"`
-	ID       string        `json:"id"`
-	Member   string        `json:"member"`
-	Asks     string        `json:"asks"`
-	Decision string        `json:"decision"`
-	By       string        `json:"by"`  // rules, leader, system
-	Via      string        `json:"via"` // expiry, …
-	Rule     string        `json:"rule"`
-	Reason   string        `json:"reason"`
-	Next     string        `json:"next"` // Do, as the face that shows it spells it
-	Do       operator.Next `json:"-"`    // what to do next
+	At       time.Time
+	ID       string
+	Member   string
+	Asks     string
+	Decision string
+	By       string // rules, leader, system
+	Via      string // expiry, …
+	Rule     string
+	Reason   string
+	Do       operator.Next // what to do next
 }
 
 // DigestCalls counts the calls that rules decided without a question.
 type DigestCalls struct {
-	Allowed int              `json:"allowed"`
-	Denied  []DigestDecision `json:"denied"`
+	Allowed int
+	Denied  []DigestDecision
 }
 
 // DigestMessage are words to the lead.
 type DigestMessage struct {
-	At   string `json:"at"`
-	From string `json:"from"`
-	Text string `json:"text"`
-	Read bool   `json:"read"`
+	Timestamp string // a claim, so it is text, as the message says
+	From      string
+	Text      string
+	Read      bool
 }
 
 // DigestWaiting is a question that is open.
 type DigestWaiting struct {
-	ID     string        `json:"id"`
-	Member string        `json:"member"`
-	Asks   string        `json:"asks"`
-	Risk   string        `json:"risk"`
-	AgeS   int64         `json:"age_s"`
-	Asker  string        `json:"asker"` // its process is dead; "" when it lives
-	Next   string        `json:"next"`  // Do, as the face that shows it spells it
-	Do     operator.Next `json:"-"`     // what to do next
+	ID     string
+	Member string
+	Asks   string
+	Risk   string
+	Asked  time.Time
+	Asker  string        // its process is dead; "" when it lives
+	Do     operator.Next // what to do next
 }
 
 // Digest tells what happened in a team since a time; the zero time: since the operator
@@ -127,7 +123,7 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 	if since.IsZero() {
 		since, d.SinceWhy = lastLooked(recs)
 	}
-	d.Since = waggle.FormatTime(since)
+	d.Since = since
 	g := digester{d: d, s: s, asks: map[control.Key]control.Ask{}, ends: map[end]int{}}
 	for _, r := range recs {
 		g.remember(r)
@@ -196,7 +192,7 @@ func (g *digester) remember(r operator.LogRecord) {
 }
 
 func (g *digester) take(r operator.LogRecord) error {
-	at := waggle.FormatTime(r.Time)
+	at := r.Time
 	if r.Name != "leader" {
 		return g.call(r, at)
 	}
@@ -239,11 +235,11 @@ func (g *digester) name(i control.Instance) string {
 	return string(i)
 }
 
-func (g *digester) member(i control.Instance, at, what, detail string, do operator.Next) {
+func (g *digester) member(i control.Instance, at time.Time, what, detail string, do operator.Next) {
 	g.d.Members = append(g.d.Members, DigestMember{At: at, Member: g.name(i), What: what, Detail: detail, Do: do})
 }
 
-func (g *digester) died(b control.Died, at string) {
+func (g *digester) died(b control.Died, at time.Time) {
 	detail, do := b.Detail, operator.Next{}
 	switch {
 	case b.GaveUp:
@@ -263,7 +259,7 @@ func (g *digester) died(b control.Died, at string) {
 	g.member(b.Instance, at, "died", detail, do)
 }
 
-func (g *digester) seen(b control.Seen, at string) {
+func (g *digester) seen(b control.Seen, at time.Time) {
 	r := DigestResult{At: at, Member: g.name(b.Instance), Task: b.Task, Note: b.Note, Outcome: "completed"}
 	switch {
 	case b.Task == "":
@@ -281,7 +277,7 @@ func (g *digester) seen(b control.Seen, at string) {
 	g.d.Results = append(g.d.Results, r)
 }
 
-func (g *digester) decided(b control.Decided, at string) {
+func (g *digester) decided(b control.Decided, at time.Time) {
 	if b.By == policy.RoleOperator {
 		return
 	}
@@ -294,7 +290,7 @@ func (g *digester) decided(b control.Decided, at string) {
 }
 
 // call counts what the rules decided where it was asked.
-func (g *digester) call(r operator.LogRecord, at string) error {
+func (g *digester) call(r operator.LogRecord, at time.Time) error {
 	if r.Kind != control.RecAnswered {
 		return nil
 	}
@@ -344,7 +340,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 			asks += " (expired)"
 		}
 		d.Waiting = append(d.Waiting, DigestWaiting{ID: q.ID, Member: q.Member, Asks: asks,
-			Risk: q.Risk, AgeS: q.AgeS, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.ID}})
+			Risk: q.Risk, Asked: q.Asked, Asker: q.Asker, Do: operator.Next{Step: operator.NextShow, ID: q.ID}})
 	}
 	in, err := mail.Of(o.Operator).Inbox(ctx, s.Team, waggle.Lead, false)
 	if err != nil {
@@ -353,7 +349,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 	for _, e := range in.Entries {
 		at, terr := waggle.ParseTime(e.Timestamp)
 		if !mail.Controls(e) && (!e.Read || terr == nil && at.After(since)) {
-			d.Messages = append(d.Messages, DigestMessage{At: e.Timestamp, From: e.From, Text: e.Text, Read: e.Read})
+			d.Messages = append(d.Messages, DigestMessage{Timestamp: e.Timestamp, From: e.From, Text: e.Text, Read: e.Read})
 		}
 	}
 	return nil

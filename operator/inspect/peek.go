@@ -99,7 +99,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 			return nil, "", err
 		}
 		dir := o.Root.MemberDir(name, waggle.MemberName(y.Name))
-		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
+		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: stamp(y.Since), Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
 	}
 	m, err := anyMember(s, member)
 	if err != nil {
@@ -109,7 +109,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 	if err != nil {
 		return nil, "", err
 	}
-	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: ms.Since, Why: ms.Why, Where: WhereTeam}
+	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: stamp(ms.Since), Why: ms.Why, Where: WhereTeam}
 	if m.Left != nil {
 		p.State, p.Since, p.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
 	}

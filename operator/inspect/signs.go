@@ -24,76 +24,75 @@ import (
 	"waggle/task"
 )
 
-// Signs are the evidence for how a member is (`status`, field evidence). Times are
-// "" where there is none.
+// Signs are the evidence for how a member is . A time is zero where there is none.
 type Signs struct {
-	Process  ProcessSign        `json:"process"`
-	Journal  JournalSign        `json:"journal"`
-	Orders   OrdersSign         `json:"orders"`
-	Mailbox  MailboxSign        `json:"mailbox"`
-	Output   OutputSign         `json:"output"`
-	Terminal *TerminalSign      `json:"terminal"` // null: it has none, or none is known any more
-	Died     *DiedSign          `json:"died"`     // null: its newest start has not died, as far as is on record
-	Tools    []process.ToolSign `json:"tools"`    // what a dead process of it has left running
-	Stopping string             `json:"stopping"` // why its end is expected; "" when it is not
+	Process  ProcessSign
+	Journal  JournalSign
+	Orders   OrdersSign
+	Mailbox  MailboxSign
+	Output   OutputSign
+	Terminal *TerminalSign      // null: it has none, or none is known any more
+	Died     *DiedSign          // null: its newest start has not died, as far as is on record
+	Tools    []process.ToolSign // what a dead process of it has left running
+	Stopping string             // why its end is expected; "" when it is not
 }
 
 // ProcessSign is what the process table says of the recorded process.
 type ProcessSign struct {
-	PID     int    `json:"pid"`   // 0: none is on record
-	Start   string `json:"start"` // kernel start time, opaque
-	Epoch   uint64 `json:"epoch"` // which start of the member it is, from 1
-	Since   string `json:"since"`
-	State   string `json:"state"` // running, stopped, gone, none, unknown
-	Problem string `json:"problem"`
+	PID     int    // 0: none is on record
+	Start   string // kernel start time, opaque
+	Epoch   uint64 // which start of the member it is, from 1
+	Since   time.Time
+	State   string // running, stopped, gone, none, unknown
+	Problem string
 }
 
 // JournalSign is what the member's own journal says.
 type JournalSign struct {
-	State    string `json:"state"` // of the worker's machine; "" without a journal
-	LastKind string `json:"last_kind"`
-	LastAt   string `json:"last_at"`
-	Problem  string `json:"problem"` // why it cannot be read
+	State    string // of the worker's machine; "" without a journal
+	LastKind string
+	LastAt   time.Time
+	Problem  string // why it cannot be read
 }
 
 // OrdersSign is about orders of the lead that the member has not applied.
 type OrdersSign struct {
-	Unapplied int    `json:"unapplied"`
-	Oldest    string `json:"oldest_at"`
-	WatchedMS int64  `json:"watched_ms"` // for how long the oldest was seen to stay unapplied, in time in which this program ran
+	Unapplied int
+	Oldest    time.Time
+	Watched   time.Duration // for how long the oldest was seen to stay unapplied, in time in which this program ran
 }
 
 // MailboxSign is what is unread in the member's mailbox.
 type MailboxSign struct {
-	Control int    `json:"unread_control"`
-	Chat    int    `json:"unread_chat"`
-	Oldest  string `json:"oldest_control_at"` // as the entry says
-	Problem string `json:"problem"`
+	Control int
+	Chat    int
+	Oldest  string // time of the oldest that is control: a claim, so it is text, as the entry says
+	Problem string
 }
 
 // OutputSign is the member's output.log.
 type OutputSign struct {
-	Path string `json:"path"`
-	Size int64  `json:"size"`
-	At   string `json:"at"` // when it was written last; "": there is none
+	Path string
+	Size int64
+	At   time.Time // when it was written last; zero: there is none
 }
 
 // TerminalSign is what the holder of the member's terminal tells.
 type TerminalSign struct {
-	Socket string `json:"socket"` // where somebody can attach
-	Pane   string `json:"pane"`   // of a multiplexer; "" for none
-	Server string `json:"server"` // the multiplexer's socket
-	Holder string `json:"holder"` // running, stopped, gone, unknown
-	Ended  bool   `json:"ended"`  // the holder has seen the process end
-	Exit   string `json:"exit"`   // and how
+	Socket string // where somebody can attach
+	Pane   string // of a multiplexer; "" for none
+	Server string // the multiplexer's socket
+	Holder string // running, stopped, gone, unknown
+	Ended  bool   // the holder has seen the process end
+	Exit   string // and how
 }
 
 // DiedSign is the end of a process as it is on record.
 type DiedSign struct {
-	At      string `json:"at"`
-	Detail  string `json:"detail"`
-	Restart string `json:"restart_at"` // "": it is not started again by itself
-	GaveUp  bool   `json:"gave_up"`
+	At      time.Time
+	Detail  string
+	Restart time.Time // zero: it is not started again by itself
+	GaveUp  bool
 }
 
 // looker gathers facts of the members of one team.
@@ -140,9 +139,9 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 	k.mailbox(ctx, m, g)
 	if m.Died != nil {
 		f.Death = &Death{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
-		g.Died = &DiedSign{At: waggle.FormatTime(m.DiedAt), Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
+		g.Died = &DiedSign{At: m.DiedAt, Detail: m.Died.Detail, GaveUp: m.Died.GaveUp}
 		if m.Died.Again != nil {
-			f.Death.Again, g.Died.Restart = *m.Died.Again, waggle.FormatTime(*m.Died.Again)
+			f.Death.Again, g.Died.Restart = *m.Died.Again, *m.Died.Again
 		}
 	}
 	if m.Left != nil && f.Death == nil {
@@ -201,7 +200,7 @@ func (k *looker) process(m *control.Member, f *MemberFacts, g *Signs) {
 	}
 	id := m.Process.ID
 	f.PID, f.StartedAt, f.Inside = id.PID, m.ProcAt, id.Inside
-	g.Process = ProcessSign{PID: id.PID, Start: id.Start, Epoch: m.Process.Epoch, Since: waggle.FormatTime(m.ProcAt)}
+	g.Process = ProcessSign{PID: id.PID, Start: id.Start, Epoch: m.Process.Epoch, Since: m.ProcAt}
 	life, err := id.Life()
 	if f.Life = life; err != nil {
 		f.Unseen = err.Error()
@@ -246,7 +245,7 @@ func (k *looker) output(m *control.Member, f *MemberFacts, g *Signs) {
 	if err != nil {
 		return
 	}
-	g.Output.Size, g.Output.At = st.Size(), waggle.FormatTime(st.ModTime())
+	g.Output.Size, g.Output.At = st.Size(), st.ModTime()
 	if st.Size() > 0 && !st.ModTime().Before(m.JoinedAt) {
 		f.LastSign = st.ModTime()
 	}
@@ -299,7 +298,7 @@ func (k *looker) registered(ctx context.Context, m *control.Member, f *MemberFac
 func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g *Signs) {
 	g.Journal.LastKind = w.Last.Kind
 	if w.Epoch > 0 {
-		g.Journal.State, g.Journal.LastAt = string(w.State()), waggle.FormatTime(w.Last.At)
+		g.Journal.State, g.Journal.LastAt = string(w.State()), w.Last.At
 	}
 	if w.Last.At.After(f.LastSign) {
 		f.LastSign = w.Last.At
@@ -315,10 +314,9 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 	if b := w.Blocking(); len(b) > 0 {
 		k.asks(b[0], f)
 	}
-	heard, _ := waggle.ParseTime(g.Output.At)
 	for _, c := range w.Running() {
 		if c.Epoch == w.Epoch { // of an earlier start nobody knows whether it ran
-			f.Commands = append(f.Commands, Command{What: brief(said(c.Kind, runs(c))), Since: c.StartedAt, Heard: heard})
+			f.Commands = append(f.Commands, Command{What: brief(said(c.Kind, runs(c))), Since: c.StartedAt, Heard: g.Output.At})
 		}
 	}
 	if t := w.Turn(); t != nil && f.Turn == nil {
@@ -418,7 +416,7 @@ func (k *looker) orders(m *control.Member, w *control.Worker, f *MemberFacts, g 
 		}
 		k.oldest[m.Instance] = uint64(ord.Seq)
 		f.Overdue = &Overdue{What: "the " + string(ord.Mail.Kind) + " for it", Since: at, Watched: watched}
-		g.Orders.Oldest, g.Orders.WatchedMS = waggle.FormatTime(at), watched.Milliseconds()
+		g.Orders.Oldest, g.Orders.Watched = at, watched
 	}
 }
 

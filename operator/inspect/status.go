@@ -3,9 +3,8 @@ package inspect
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -20,75 +19,77 @@ import (
 
 // Status is a team at a glance (commands §4).
 type Status struct {
-	Team   string `json:"team"`
-	Notice string `json:"notice"` // what is wrong with the team's directory or its journal; "" when nothing is
-	// Broken says that the notice is of the leader's journal: nothing can be done with the
-	// team but end it by force.
-	Broken bool `json:"broken"`
-	// Full says that the notice is of STATE, which takes no record now. The team goes on by
-	// itself when it does again.
-	Full    bool           `json:"full"`
-	Leader  LeaderStatus   `json:"leader"`
-	Members []MemberStatus `json:"members"`
+	Team string
+	// Gone is the team's directory that is not there any more; nil: it is there.
+	Gone *control.Noticed
+	// Broken is why the leader's journal cannot be read to its end: nothing can be done with
+	// the team but end it by force. Nil: it can.
+	Broken error
+	// Room is why STATE takes no record now. The team goes on by itself when it does again.
+	// Nil: it does.
+	Room error
+	// Damage is what else is wrong with the team's files.
+	Damage  []string
+	Leader  LeaderStatus
+	Members []MemberStatus
 	// Interrupted says that members died and nobody leads who would start them again;
 	// null: that is not so.
-	Interrupted *Interrupted `json:"interrupted"`
+	Interrupted *Interrupted
 	// Overlaps are files that several of the members edited.
-	Overlaps []Overlap `json:"overlaps"`
-	Pending  int       `json:"pending"`
-	Unread   int       `json:"unread"` // chat for the operator
-	Alarms   int       `json:"unverified"`
+	Overlaps []Overlap
+	Pending  int
+	Unread   int // chat for the operator
+	Alarms   int
 	// Ceiling is the user's, that bounds the team's policy; null: there is none.
-	Ceiling *decide.CeilingView `json:"ceiling"`
+	Ceiling *decide.CeilingView
 }
 
 // LeaderStatus says whether somebody leads.
 type LeaderStatus struct {
-	Led     bool   `json:"led"` // a process holds the leader lease
-	By      string `json:"by"`  // waggle, or another program
-	Sandbox string `json:"sandbox"`
+	Led     bool // a process holds the leader lease
+	Foreign bool // another program leads the team
 	// PID is the process that leads, 0 when that is not on record.
-	PID      int  `json:"pid"`
-	Detached bool `json:"detached"` // it goes on without a terminal
+	PID      int
+	Detached bool // it goes on without a terminal
 }
 
 // MemberStatus is one member.
 type MemberStatus struct {
-	Name     string         `json:"name"`
-	Lead     string         `json:"lead"` // of the agent behind the lead: what the team file calls it; "" of a member
-	State    MemberState    `json:"state"`
-	Since    string         `json:"since"` // "": nobody can tell
-	Why      string         `json:"why"`
-	PID      int            `json:"pid"`
-	Backend  string         `json:"backend"`
-	Trust    string         `json:"trust"`
-	Task     string         `json:"task"`
-	Pending  int            `json:"pending"`
-	Policy   uint64         `json:"policy_version"`
-	Socket   string         `json:"socket"`   // where its process takes messages; "" when it does not
-	Restarts uint64         `json:"restarts"` // starts of it after the first
-	Ready    *control.Ready `json:"ready"`    // what its present start found itself to be; null: it takes no work yet
-	Log      string         `json:"log"`      // its output; "" when waggle does not run it
+	Name     string
+	Lead     string // of the agent behind the lead: what the team file calls it; "" of a member
+	State    MemberState
+	Since    time.Time // zero: nobody can tell
+	Why      string
+	PID      int
+	Backend  string
+	Trust    control.Level
+	Task     string
+	Pending  int
+	Policy   uint64
+	Socket   string         // where its process takes messages; "" when it does not
+	Restarts uint64         // starts of it after the first
+	Ready    *control.Ready // what its present start found itself to be; null: it takes no work yet
+	Log      string         // its output; "" when waggle does not run it
 	// Worktree is the member's own checkout; null: it has none.
-	Worktree *process.WorktreeView `json:"worktree"`
+	Worktree *process.WorktreeView
 	// Usage is of its process and what runs below it; null: it has none, or the system
 	// does not say.
-	Usage    *MemberUsage `json:"usage"`
-	Evidence *Signs       `json:"evidence"`
+	Usage    *MemberUsage
+	Evidence *Signs
 }
 
 // MemberUsage is what a member uses.
 type MemberUsage struct {
-	CPU       float64 `json:"cpu_s"`     // seconds since its process started
-	RSS       uint64  `json:"rss_bytes"` // in memory
-	Processes int     `json:"processes"`
+	CPU       time.Duration // since its process started
+	RSS       uint64        // in memory
+	Processes int
 }
 
 // Interrupted is a team whose members died with nobody to lead them.
 type Interrupted struct {
-	At      string `json:"at"`      // of the last sign of life
-	Members int    `json:"members"` // that can be brought back
-	Pending int    `json:"pending"` // decisions that wait
+	At      time.Time // of the last sign of life
+	Members int       // that can be brought back
+	Pending int       // decisions that wait
 }
 
 // Status tells how every member of a team is, with the evidence. Where the leader's
@@ -122,21 +123,18 @@ func (o Operator) Status(ctx context.Context, name waggle.TeamName) (*Status, er
 			return nil, err
 		}
 	}
-	st.Notice, st.Ceiling = notice(s.Lead.Noticed), decide.ViewCeiling(s.Lead.Policy)
+	if st.Ceiling = decide.ViewCeiling(s.Lead.Policy); s.Lead.Noticed.Missing() {
+		st.Gone = s.Lead.Noticed
+	}
 	if err := s.Room(); operator.Passing(err) {
-		st.Full, st.Notice = true, fmt.Sprintf("nothing can be recorded, so nothing is decided until that is over: %v", err)
+		st.Room = err
 	}
-	if s.Broken != nil {
-		st.Notice, st.Broken = s.Broken.Error(), true
-	}
-	for _, what := range o.damage(ctx, s) {
-		st.Notice = strings.TrimPrefix(st.Notice+"; "+what, "; ")
-	}
+	st.Broken, st.Damage = s.Broken, o.damage(ctx, s)
 	_, led, err := o.Live(s)
 	if err != nil {
 		return nil, err
 	}
-	st.Leader = LeaderStatus{Led: led, By: "waggle", Sandbox: "off"}
+	st.Leader = LeaderStatus{Led: led}
 	if p := s.Lead.Led; p != nil && led {
 		st.Leader.PID, st.Leader.Detached = p.ID.PID, p.Detached || s.Lead.Detached
 	}
@@ -227,7 +225,7 @@ func (k *looker) usage(st *Status) {
 	}
 	for n, u := range used {
 		if u.Processes > 0 {
-			st.Members[whose[n]].Usage = &MemberUsage{CPU: u.CPU.Seconds(), RSS: u.RSS, Processes: u.Processes}
+			st.Members[whose[n]].Usage = &MemberUsage{CPU: u.CPU, RSS: u.RSS, Processes: u.Processes}
 		}
 	}
 }
@@ -246,19 +244,18 @@ func (k *looker) interrupted(m *control.Member, f MemberFacts, ms MemberStatus, 
 	if sign.IsZero() || f.Death != nil && sign.After(f.Death.At) {
 		sign = m.Since
 	}
-	in.At = max(in.At, waggle.FormatTime(sign)) // of one form, so in order of time
+	if sign.After(in.At) {
+		in.At = sign
+	}
 }
 
 // memberStatus is a member as the facts show it. w is nil without a journal.
 func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Signs) MemberStatus {
 	h := f.Health()
-	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: string(m.Trust),
+	ms := MemberStatus{Name: string(m.Name), Lead: m.Joined.Lead, State: h.State, Since: h.Since, Why: h.Why, PID: f.PID, Backend: m.Backend, Trust: m.Trust,
 		Log: g.Output.Path, Worktree: process.ViewWorktree(m.Worktree), Evidence: g}
 	if len(g.Tools) > 0 {
 		ms.Why += "; " + process.ToolsText(g.Tools)
-	}
-	if !h.Since.IsZero() {
-		ms.Since = waggle.FormatTime(h.Since)
 	}
 	if m.Process != nil && m.Process.Epoch > 1 {
 		ms.Restarts = m.Process.Epoch - 1
@@ -284,21 +281,9 @@ func memberStatus(m *control.Member, w *control.Worker, f MemberFacts, g *Signs)
 	return ms
 }
 
-// notice is what a person should know of a team's directory.
-func notice(n *control.Noticed) string {
-	if !n.Missing() {
-		return ""
-	}
-	s := "its directory " + n.Path + " is gone: nothing can be sent or received"
-	if n.Moved != "" {
-		s += "; it was renamed to " + n.Moved
-	}
-	return s
-}
-
 // foreign fills in what is known of a team that waggle does not lead.
 func (o Operator) foreign(ctx context.Context, reg *team.Team, st *Status) error {
-	st.Leader = LeaderStatus{By: "another program", Sandbox: "unknown"}
+	st.Leader = LeaderStatus{Foreign: true}
 	cfg, err := reg.Load(ctx)
 	if err != nil {
 		return err
@@ -361,5 +346,5 @@ func fileMember(m team.Member, f MemberFacts) MemberStatus {
 	case f.Life == "":
 		g.Process.State, g.Process.Problem = "unknown", f.Unseen
 	}
-	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: string(control.FileTrust), Evidence: g}
+	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: control.FileTrust, Evidence: g}
 }

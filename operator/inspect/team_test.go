@@ -106,7 +106,7 @@ func member(st *inspect.Status, name string) inspect.MemberStatus {
 func TestStatus(t *testing.T) {
 	o, rig, req := worked(t)
 	st, err := o.Status(t.Context(), "api")
-	if err != nil || st.Team != "api" || st.Pending != 1 || st.Leader.Led || st.Leader.By != "waggle" || st.Notice != "" || st.Unread != 1 || st.Broken || st.Full {
+	if err != nil || st.Team != "api" || st.Pending != 1 || st.Leader.Led || st.Leader.Foreign || st.Gone != nil || st.Damage != nil || st.Unread != 1 || st.Broken != nil || st.Room != nil {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	for name, want := range map[string]struct {
@@ -126,7 +126,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", name, m, m.Evidence)
 		}
 	}
-	if m := member(st, "bob"); m.Pending != 1 || m.Task == "" || m.Trust != string(control.Cooperative) {
+	if m := member(st, "bob"); m.Pending != 1 || m.Task == "" || m.Trust != control.Cooperative {
 		t.Errorf("%+v", m)
 	}
 	if m := member(st, "kim"); m.Evidence.Output.Size == 0 || m.Log != m.Evidence.Output.Path {
@@ -135,7 +135,7 @@ func TestStatus(t *testing.T) {
 	if m := member(st, "zoe"); m.Evidence.Died == nil || !m.Evidence.Died.GaveUp || m.Evidence.Process.State != "none" {
 		t.Errorf("%+v", m.Evidence)
 	}
-	if st.Interrupted == nil || st.Interrupted.Members != 1 || st.Interrupted.Pending != 1 || st.Interrupted.At == "" {
+	if st.Interrupted == nil || st.Interrupted.Members != 1 || st.Interrupted.Pending != 1 || st.Interrupted.At.IsZero() {
 		t.Errorf("%+v", st.Interrupted)
 	}
 	_, err = o.Status(t.Context(), "other")
@@ -188,7 +188,7 @@ func TestStatusOfDamage(t *testing.T) {
 			rig.Joined("ann", control.Cooperative)
 			c.do(t, o, rig)
 			st, err := o.Status(t.Context(), "api")
-			if err != nil || !strings.Contains(st.Notice, c.says) || len(st.Members) != 1 || strings.Contains(st.Notice, "old.json") {
+			if err != nil || !strings.Contains(strings.Join(st.Damage, "; "), c.says) || len(st.Members) != 1 || strings.Contains(strings.Join(st.Damage, "; "), "old.json") {
 				t.Errorf("%+v, %v", st, err)
 			}
 		})
@@ -204,7 +204,7 @@ func TestStatusWithoutDirectory(t *testing.T) {
 	}
 	rig.Until("a leader notices", func(l *control.Leader) bool { return l.Noticed.Missing() })
 	st, err := o.Status(t.Context(), "api")
-	if err != nil || !strings.Contains(st.Notice, "its directory "+o.Root.TeamDir("api")+" is gone: nothing can be sent or received") || len(st.Members) != 1 {
+	if err != nil || st.Gone == nil || st.Gone.Path != o.Root.TeamDir("api") || len(st.Members) != 1 {
 		t.Errorf("%+v, %v", st, err)
 	}
 	_, err = o.Team(t.Context(), "api")
@@ -223,11 +223,11 @@ func TestForeign(t *testing.T) {
 	operatortest.Foreign(t, op, "theirs", map[string]any{"leadProcess": map[string]any{"pid": self.PID, "procStart": self.Start}}, members...)
 	operatortest.Foreign(t, op, "dead", map[string]any{"leadProcess": map[string]any{"pid": self.PID, "procStart": "1"}}, members...)
 	st, err := o.Status(t.Context(), "theirs")
-	if err != nil || st.Leader.By != "another program" || st.Leader.PID != self.PID || len(st.Members) != 4 {
+	if err != nil || !st.Leader.Foreign || st.Leader.PID != self.PID || len(st.Members) != 4 {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	for name, want := range map[string]inspect.MemberState{"ann": inspect.StateWorking, "bob": inspect.StateIdle, "eve": inspect.StateUnknown} {
-		if m := member(st, name); m.State != want || m.Trust != string(control.FileTrust) || m.Log != "" {
+		if m := member(st, name); m.State != want || m.Trust != control.FileTrust || m.Log != "" {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -351,7 +351,7 @@ func TestWhy(t *testing.T) {
 	i := rig.Instance("zoe")
 	rig.Write(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: i, How: control.LeftStopped, Detail: "in the end"}})
 	y, err := o.Why(t.Context(), "api", "zoe")
-	if err != nil || y.State != "left" || y.Why != "it left: stopped: in the end" || y.Since == "" {
+	if err != nil || y.State != "left" || y.Why != "it left: stopped: in the end" || y.Since.IsZero() {
 		t.Errorf("%+v, %v", y, err)
 	}
 	_, err = o.Why(t.Context(), "api", "nobody")

@@ -20,20 +20,20 @@ import (
 
 // Why says how one member is and on what grounds (`why`).
 type Why struct {
-	Team     string     `json:"team"`
-	Name     string     `json:"name"`
-	State    string     `json:"state"` // as status has it; left, when it has left
-	Since    string     `json:"since"`
-	Why      string     `json:"why"`
-	Trust    string     `json:"trust"`
-	Evidence []Evidence `json:"evidence"`
+	Team     string
+	Name     string
+	State    string    // as status has it; left, when it has left
+	Since    time.Time // zero: nobody can tell
+	Why      string
+	Trust    control.Level
+	Evidence []Evidence
 }
 
 // Evidence is one fact and where it was found.
 type Evidence struct {
-	Source string `json:"source"` // leader's journal, its journal, process, mailbox, registry, output
-	At     string `json:"at"`     // when it was so; "": now
-	Detail string `json:"detail"`
+	Source string    // leader's journal, its journal, process, mailbox, registry, output
+	At     time.Time // when it was so; zero: now
+	Detail string
 }
 
 // Why tells how a member is, since when, and what says so. A member that has left
@@ -54,14 +54,14 @@ func (o Operator) Why(ctx context.Context, of, member string) (*Why, error) {
 	if err != nil {
 		return nil, err
 	}
-	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: string(m.Trust), Evidence: []Evidence{}}
+	y := &Why{Team: string(s.Team), Name: string(m.Name), Trust: m.Trust, Evidence: []Evidence{}}
 	m, ms, g, w, err := o.one(ctx, s, m)
 	if err != nil {
 		return nil, err
 	}
 	y.State, y.Why, y.Since = string(ms.State), ms.Why, ms.Since
 	if m.Left != nil {
-		y.State, y.Since, y.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
+		y.State, y.Since, y.Why = "left", m.LeftAt, leftWhy(m)
 	}
 	y.fromLeader(s, m)
 	y.fromProcess(s, m)
@@ -107,12 +107,16 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 	return s, true, err
 }
 
-func (y *Why) add(source string, at time.Time, format string, args ...any) {
-	e := Evidence{Source: source, Detail: fmt.Sprintf(format, args...)}
-	if !at.IsZero() {
-		e.At = waggle.FormatTime(at)
+// stamp is a time as text, "" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
 	}
-	y.Evidence = append(y.Evidence, e)
+	return waggle.FormatTime(t)
+}
+
+func (y *Why) add(source string, at time.Time, format string, args ...any) {
+	y.Evidence = append(y.Evidence, Evidence{Source: source, At: at, Detail: fmt.Sprintf(format, args...)})
 }
 
 const (

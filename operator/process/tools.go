@@ -15,8 +15,8 @@ import (
 
 // ToolSign is a command that a dead process of a member has left running.
 type ToolSign struct {
-	PID  int    `json:"pid"`
-	Argv string `json:"argv"`
+	PID  int
+	Argv string
 }
 
 // LeftTools lists what the tools of a member's dead processes left running: what is in

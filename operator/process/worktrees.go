@@ -71,9 +71,9 @@ func worktreeError(name waggle.MemberName, err error) error {
 
 // WorktreeView is a member's worktree.
 type WorktreeView struct {
-	Path   string `json:"path"`
-	Branch string `json:"branch"`
-	Base   string `json:"base"` // the commit that it began at
+	Path   string
+	Branch string
+	Base   string // the commit that it began at
 }
 
 // ViewWorktree is a member's worktree as status lists it, nil where it has none.

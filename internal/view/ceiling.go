@@ -1,0 +1,49 @@
+package view
+
+import (
+	"strings"
+
+	"waggle/operator/decide"
+)
+
+// CeilingDocument is the user's ceiling.
+type CeilingDocument struct {
+	File   string   `json:"file"`
+	SHA256 string   `json:"sha256"`
+	Mode   string   `json:"mode"`  // the widest; "": any
+	Allow  []string `json:"allow"` // the most that rules may allow; null: anything
+	Deny   []string `json:"deny"`
+	Cut    []string `json:"cut"` // what of the policy it keeps from holding
+}
+
+// Ceiling is the document of a ceiling, nil where there is none.
+func Ceiling(c *decide.CeilingView) *CeilingDocument { return (*CeilingDocument)(c) }
+
+// CeilingPage says what the user's ceiling is. It is empty where there is none.
+func CeilingPage(c *decide.CeilingView) (p Page) {
+	if c == nil {
+		return nil
+	}
+	var parts []string
+	if c.Mode != "" {
+		parts = append(parts, "widest mode "+c.Mode)
+	}
+	if c.Allow != nil {
+		parts = append(parts, "at most "+rulesText("allow ", c.Allow))
+	}
+	if len(c.Deny) > 0 {
+		parts = append(parts, rulesText("deny ", c.Deny))
+	}
+	p.line(strong("ceiling"), plain(" "+c.File+": "+strings.Join(parts, "; ")))
+	if len(c.Cut) > 0 {
+		p.line(plain("  "), warning("without effect:"), plain(" "+strings.Join(c.Cut, ", ")))
+	}
+	return p
+}
+
+func rulesText(effect string, rules []string) string {
+	if len(rules) == 0 {
+		return effect + "nothing"
+	}
+	return effect + strings.Join(rules, ", ")
+}

@@ -1,0 +1,55 @@
+package view_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"waggle"
+	"waggle/control"
+	"waggle/internal/view"
+	"waggle/operator/decide"
+)
+
+// question is a request of which every field has a value.
+func question() decide.Question {
+	return decide.Question{
+		PendingItem: decide.PendingItem{Team: "api", ID: "perm-1", Handle: "k3", Kind: string(waggle.KindPermissionRequest), Member: "ann", Instance: "i1", Tool: "Bash",
+			Input: json.RawMessage(`{"command":"make\ntest"}`), Cwd: "/w", Reason: "because", Digest: "d1", Risk: "low", Asked: at(0), Expires: at(600), File: "file", Status: decide.StatusOpen},
+		Bound: control.Bound{Stdin: "in", Env: []string{"A=b"}, Program: "/bin/bash"}, Unheld: "it is not run here", Host: "example.com", Port: "443",
+		Plan: "one\ntwo", Revision: 2, Hash: "0123456789abcdef", Task: "7", Command: "make\ntest", Pattern: "Bash(make:*)", Suggest: []string{"Bash(make:*)"},
+		Questions: []decide.Asked{{Text: "which?", Header: "h", Options: []decide.Option{{Label: "a", Description: "first"}, {Label: "b"}}, Multiple: true}},
+		Trust:     "cooperative", Votes: []string{"ann"}, Escalated: "leader: unsure", Asker: "its process 3 is dead",
+		Answer: &decide.AnswerNow{Decision: "allow", By: "operator", Via: "approve", Rule: "r", Reason: "fine", At: at(10), Policy: 4, State: "sent", Evidence: "seen",
+			Input: json.RawMessage(`{"command":"true"}`), Digest: "d2"},
+	}
+}
+
+// small is an open request for one command.
+func small(id, team, command string, s int) decide.Question {
+	in := json.RawMessage(fmt.Sprintf(`{"command":%q}`, command))
+	return decide.Question{PendingItem: decide.PendingItem{Team: team, ID: id, Handle: "h" + id, Kind: string(waggle.KindPermissionRequest), Member: "m" + id, Tool: "Bash",
+		Input: in, Cwd: "/w", Risk: "low", Digest: "d" + id, Asked: at(s), Status: decide.StatusOpen}, Command: command, Suggest: []string{}}
+}
+
+func TestQuestion(t *testing.T) {
+	golden(t, "question", view.Question(question(), now))
+	golden(t, "question_empty", view.Questions([]decide.Question{{Suggest: []string{}}}, now))
+	var b strings.Builder
+	for _, f := range view.QuestionFields(question()) {
+		fmt.Fprintf(&b, "%s%s: %q\n", map[bool]string{true: "block "}[f.Block], f.Name, f.Text)
+	}
+	same(t, "question.txt", b.String())
+}
+
+func TestPending(t *testing.T) {
+	long := strings.Repeat("echo a\n", 50)
+	qs := []decide.Question{small("1", "api", "go test ./a", 0), small("2", "api", "go test ./b", 30), small("3", decide.SessionTeam, "ls", 60), small("4", "web", long, 61)}
+	over := question()
+	golden(t, "pending", view.Pending(append(qs[:3:3], over), now))
+	golden(t, "pending_empty", view.Pending(nil, now))
+	page(t, "pending", view.PendingPage(append(qs, over), now))
+	page(t, "groups", view.GroupPage(decide.Groups(qs), now))
+	page(t, "plans", view.PlanPage([]decide.Question{over}, now))
+}

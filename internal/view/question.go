@@ -1,0 +1,156 @@
+package view
+
+import (
+	"encoding/json"
+	"time"
+
+	"waggle/control"
+	"waggle/operator/decide"
+)
+
+// PendingDocument is a request as `pending --json` lists it (commands §4): these fields and
+// no others. Of a network request the input is {"host","port"}, of a plan {"plan"}.
+type PendingDocument struct {
+	Team      string          `json:"team"` // "-": a session, in no team of ours
+	ID        string          `json:"id"`
+	Handle    string          `json:"handle"`
+	Kind      string          `json:"kind"`
+	Member    string          `json:"member"`
+	Instance  string          `json:"instance"`
+	Tool      string          `json:"tool"`
+	Input     json.RawMessage `json:"input"`
+	Cwd       string          `json:"cwd"`
+	Reason    string          `json:"reason"`
+	Digest    string          `json:"digest"`
+	Risk      string          `json:"risk"`
+	AgeS      int64           `json:"age_s"`
+	ExpiresAt *string         `json:"expires_at"`
+	File      string          `json:"trust,omitempty"` // "file", or nothing
+	Status    string          `json:"status"`
+}
+
+// QuestionDocument is a request whole, as `show --json` prints it.
+type QuestionDocument struct {
+	PendingDocument
+	control.Bound
+	Unheld    string          `json:"unheld,omitempty"`
+	Host      string          `json:"host,omitempty"`
+	Port      string          `json:"port,omitempty"`
+	Plan      string          `json:"plan,omitempty"`
+	Revision  int             `json:"revision,omitempty"`
+	Hash      string          `json:"hash,omitempty"`
+	Questions []AskedDocument `json:"questions,omitempty"`
+	Task      string          `json:"task,omitempty"`
+	Command   string          `json:"command,omitempty"`
+	Pattern   string          `json:"pattern"`
+	Suggest   []string        `json:"suggest"`
+	Trust     string          `json:"trust"`
+	Votes     []string        `json:"votes,omitempty"`
+	Escalated string          `json:"escalated,omitempty"`
+	Asker     string          `json:"asker,omitempty"`
+	Answer    *AnswerDocument `json:"answer,omitempty"`
+}
+
+// AskedDocument is one of the questions that an agent asks at once.
+type AskedDocument struct {
+	Text     string           `json:"question"`
+	Header   string           `json:"header,omitempty"`
+	Options  []OptionDocument `json:"options"`
+	Multiple bool             `json:"multiple,omitempty"`
+}
+
+// OptionDocument is an answer that the agent offers.
+type OptionDocument struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
+}
+
+// AnswerDocument is the answer that a request has.
+type AnswerDocument struct {
+	Decision string          `json:"decision"`
+	By       string          `json:"by"`
+	Via      string          `json:"via"`
+	Rule     string          `json:"rule,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+	At       string          `json:"at"`
+	Policy   uint64          `json:"policy_version"`
+	State    string          `json:"state"`
+	Evidence string          `json:"evidence,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Digest   string          `json:"digest,omitempty"`
+}
+
+// GroupDocument is a group of requests that are alike.
+type GroupDocument struct {
+	ID      string   `json:"id"`
+	Team    string   `json:"team"`
+	Kind    string   `json:"kind"`
+	Tool    string   `json:"tool"`
+	Pattern string   `json:"pattern"`
+	Risk    string   `json:"risk"`
+	Count   int      `json:"count"`
+	Members []string `json:"members"`
+	IDs     []string `json:"ids"`
+	AgeS    int64    `json:"age_s"` // of the oldest
+	Batch   bool     `json:"batch"`
+	Text    []string `json:"text"`
+}
+
+// PendingList is the document of `pending`.
+type PendingList struct {
+	Groups  []GroupDocument   `json:"groups"`
+	Pending []PendingDocument `json:"pending"`
+}
+
+// Pending is the document of what waits, with the groups of what is not over.
+func Pending(qs []decide.Question, now time.Time) PendingList {
+	l := PendingList{Groups: []GroupDocument{}, Pending: []PendingDocument{}}
+	var open []decide.Question
+	for _, q := range qs {
+		l.Pending = append(l.Pending, pendingItem(q.PendingItem, now))
+		if q.Answer == nil && q.Status != decide.StatusClosed {
+			open = append(open, q)
+		}
+	}
+	for _, g := range decide.Groups(open) {
+		l.Groups = append(l.Groups, Group(g, now))
+	}
+	return l
+}
+
+func pendingItem(q decide.PendingItem, now time.Time) PendingDocument {
+	return PendingDocument{Team: q.Team, ID: q.ID, Handle: q.Handle, Kind: q.Kind, Member: q.Member, Instance: q.Instance, Tool: q.Tool, Input: q.Input,
+		Cwd: q.Cwd, Reason: q.Reason, Digest: q.Digest, Risk: q.Risk, AgeS: ageS(q.Asked, now), ExpiresAt: until(q.Expires), File: q.File, Status: q.Status}
+}
+
+// Question is the document of one request.
+func Question(q decide.Question, now time.Time) QuestionDocument {
+	d := QuestionDocument{PendingDocument: pendingItem(q.PendingItem, now), Bound: q.Bound, Unheld: q.Unheld, Host: q.Host, Port: q.Port, Plan: q.Plan,
+		Revision: q.Revision, Hash: q.Hash, Task: q.Task, Command: q.Command, Pattern: q.Pattern, Suggest: q.Suggest, Trust: q.Trust, Votes: q.Votes,
+		Escalated: q.Escalated, Asker: q.Asker}
+	for _, one := range q.Questions {
+		a := AskedDocument{Text: one.Text, Header: one.Header, Options: []OptionDocument{}, Multiple: one.Multiple}
+		for _, o := range one.Options {
+			a.Options = append(a.Options, OptionDocument(o))
+		}
+		d.Questions = append(d.Questions, a)
+	}
+	if n := q.Answer; n != nil {
+		d.Answer = &AnswerDocument{n.Decision, n.By, n.Via, n.Rule, n.Reason, stamp(n.At), n.Policy, n.State, n.Evidence, n.Input, n.Digest}
+	}
+	return d
+}
+
+// Questions are the documents of requests, never null.
+func Questions(qs []decide.Question, now time.Time) []QuestionDocument {
+	out := make([]QuestionDocument, 0, len(qs))
+	for _, q := range qs {
+		out = append(out, Question(q, now))
+	}
+	return out
+}
+
+// Group is the document of a group.
+func Group(g decide.Group, now time.Time) GroupDocument {
+	return GroupDocument{g.ID, g.Team, g.Kind, g.Tool, g.Pattern, g.Risk, g.Count, g.Members, g.IDs, ageS(g.Oldest, now), g.Batch, g.Text}
+}

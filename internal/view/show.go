@@ -1,0 +1,121 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/operator/decide"
+)
+
+// Field is one thing that a request says of itself. Nothing of Text is cut.
+type Field struct {
+	Name string
+	Text string
+	// Block says that Text is an agent's and may have several lines: none of them may look
+	// like a field.
+	Block bool
+}
+
+type fields []Field
+
+func (f *fields) row(name, text string) {
+	if text != "" {
+		*f = append(*f, Field{Name: name, Text: text})
+	}
+}
+
+func (f *fields) block(name, text string) {
+	*f = append(*f, Field{Name: name, Text: text, Block: true})
+}
+
+// QuestionFields are everything that a decision is about, in order.
+func QuestionFields(q decide.Question) []Field {
+	var f fields
+	f.row("id", q.ID)
+	f.row("handle", q.Handle)
+	f.row("member", q.Member+" ("+q.Trust+")")
+	f.row("asks for", strings.TrimSuffix(q.Kind, "_request"))
+	f.row("tool", q.Tool)
+	if q.Tool != "" {
+		f.row("input", decide.ShownJSON(string(q.Input)))
+	}
+	f.asked(q)
+	f.bound(q)
+	if q.Host != "" {
+		f.row("host", decide.ShownHost(q.Host, q.Port))
+	}
+	f.row("cwd", q.Cwd)
+	f.row("task", q.Task)
+	f.row("reason", q.Reason)
+	f.row("risk", q.Risk)
+	f.row("digest", q.Digest)
+	f.row("status", q.Status)
+	f.row("asker", q.Asker)
+	f.row("expires", stamp(q.Expires))
+	f.row("allowed", strings.Join(q.Votes, ", "))
+	f.row("left by", q.Escalated)
+	f.row("rules", strings.Join(q.Suggest, "   "))
+	if q.Hash != "" {
+		f.row("revision", fmt.Sprintf("%d, sha256 %s", q.Revision, q.Hash))
+		f.block("plan", q.Plan)
+	}
+	f.answer(q.Answer)
+	return f
+}
+
+// asked is the text that would run or be answered.
+func (f *fields) asked(q decide.Question) {
+	if q.Command != "" {
+		f.block("command", q.Command)
+	}
+	if text := q.Edits(); text != "" {
+		f.block("edits", text)
+	}
+	for i, one := range q.Questions {
+		f.block(fmt.Sprintf("question %d", i+1), one.Text)
+		for j, opt := range one.Options {
+			f.row(fmt.Sprintf("%8d", j+1), strings.TrimSuffix(opt.Label+": "+opt.Description, ": "))
+		}
+		if one.Multiple {
+			f.row("", "several: 1,2")
+		}
+	}
+}
+
+// bound is what the digest of a tool call covers beside its input.
+func (f *fields) bound(q decide.Question) {
+	if q.Stdin != "" {
+		f.block("stdin", q.Stdin)
+	}
+	for _, kv := range q.Env {
+		f.row("env", kv)
+	}
+	f.row("program", q.Program)
+	for _, w := range q.Words {
+		f.row("word", w.Name+" is "+w.Path)
+	}
+	for _, s := range q.Scripts {
+		f.row("script", s.Path+", sha256 "+s.SHA256)
+	}
+	for _, p := range q.Paths {
+		switch {
+		case p.Real == "":
+			f.row("path", p.Spelled+" cannot be resolved")
+		case p.Real != p.Spelled:
+			f.row("path", p.Spelled+" is "+p.Real)
+		}
+	}
+	f.row("not held", q.Unheld)
+}
+
+func (f *fields) answer(n *decide.AnswerNow) {
+	if n == nil {
+		return
+	}
+	f.row("answer", fmt.Sprintf("%s by %s (%s) at %s, policy version %d", n.Decision, n.By, n.Via, stamp(n.At), n.Policy))
+	f.row("rule", n.Rule)
+	f.row("said", n.Reason)
+	f.row("runs", decide.ShownJSON(string(n.Input)))
+	f.row("digest", n.Digest)
+	f.row("way", strings.TrimSuffix(n.State+": "+n.Evidence, ": "))
+}

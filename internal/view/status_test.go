@@ -1,0 +1,79 @@
+package view_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"waggle/control"
+	"waggle/internal/view"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+	"waggle/operator/process"
+)
+
+// status is a team of which every field has a value.
+func status() *inspect.Status {
+	ann := inspect.MemberStatus{Name: "ann", State: inspect.StateWorking, Since: at(0), Why: "has a turn", PID: 17, Backend: "process", Trust: control.Cooperative,
+		Task: "1", Pending: 2, Policy: 3, Socket: "uds:/run/ann", Restarts: 1, Ready: &control.Ready{Epoch: 2, Agent: "script", Policy: 3, Cwd: "/w"}, Log: "/t/ann/output.log",
+		Worktree: &process.WorktreeView{Path: "/w/ann", Branch: "waggle/ann", Base: "abc"},
+		Usage:    &inspect.MemberUsage{CPU: 1500 * time.Millisecond, RSS: 4096, Processes: 2},
+		Evidence: &inspect.Signs{
+			Process:  inspect.ProcessSign{PID: 17, Start: "99", Epoch: 2, Since: at(1), State: "running", Problem: "p"},
+			Journal:  inspect.JournalSign{State: "idle", LastKind: "asked", LastAt: at(2), Problem: "j"},
+			Orders:   inspect.OrdersSign{Unapplied: 1, Oldest: at(3), Watched: 1200 * time.Millisecond},
+			Mailbox:  inspect.MailboxSign{Control: 1, Chat: 2, Oldest: "some day", Problem: "m"},
+			Output:   inspect.OutputSign{Path: "/t/ann/output.log", Size: 5, At: at(4)},
+			Terminal: &inspect.TerminalSign{Socket: "/s", Pane: "%1", Server: "/tmux", Holder: "running", Ended: true, Exit: "exit status 1"},
+			Died:     &inspect.DiedSign{At: at(5), Detail: "killed", Restart: at(6), GaveUp: true},
+			Tools:    []process.ToolSign{{PID: 18, Argv: "make"}},
+			Stopping: "it was asked to end",
+		}}
+	return &inspect.Status{Team: "api", Gone: &control.Noticed{Path: "/t/api", Moved: "/t/web"}, Damage: []string{"set aside: x"},
+		Leader:      inspect.LeaderStatus{Led: true, PID: 7, Detached: true},
+		Members:     []inspect.MemberStatus{ann, {Name: "team-lead", Lead: "claude", State: inspect.StateDead}},
+		Interrupted: &inspect.Interrupted{At: at(7), Members: 1, Pending: 2},
+		Overlaps:    []inspect.Overlap{{File: "a.go", Repo: "/r", Members: []string{"ann", "bob"}}},
+		Pending:     2, Unread: 3, Alarms: 4,
+		Ceiling: &decide.CeilingView{File: "/c", SHA256: "ff", Mode: "plan", Allow: []string{"Read"}, Deny: []string{"Bash"}, Cut: []string{"allow Write"}}}
+}
+
+func TestStatus(t *testing.T) {
+	golden(t, "status", view.Status(status()))
+	golden(t, "status_empty", view.Status(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}, Members: []inspect.MemberStatus{{Name: "ann", Evidence: &inspect.Signs{}}}}))
+	page(t, "status", view.StatusPage(status(), now))
+	page(t, "status_empty", view.StatusPage(&inspect.Status{Team: "api", Leader: inspect.LeaderStatus{Foreign: true}}, now))
+}
+
+// What is broken says more than what is full, and that more than a directory that is gone.
+func TestStatusNotice(t *testing.T) {
+	st := status()
+	st.Damage = nil
+	for _, c := range []struct {
+		fact func()
+		says string
+	}{
+		{func() {}, "its directory /t/api is gone: nothing can be sent or received; it was renamed to /t/web"},
+		{func() { st.Room = errors.New("no space") }, "nothing can be recorded, so nothing is decided until that is over: no space"},
+		{func() { st.Broken = errors.New("leader.jsonl is broken") }, "leader.jsonl is broken"},
+		{func() { st.Damage = []string{"one", "two"} }, "leader.jsonl is broken; one; two"},
+	} {
+		c.fact()
+		if d := view.Status(st); d.Notice != c.says || d.Broken != (st.Broken != nil) || d.Full != (st.Room != nil) {
+			t.Errorf("%+v, want %q", d, c.says)
+		}
+	}
+	for range 12 {
+		st.Overlaps = append(st.Overlaps, st.Overlaps[0])
+	}
+	var lines []string
+	for _, b := range view.StatusPage(st, now) {
+		for _, s := range b.Line {
+			lines = append(lines, s.Text)
+		}
+	}
+	if all := strings.Join(lines, "\n"); !strings.Contains(all, "and 3 more files") || strings.Count(all, "a.go") != 10 {
+		t.Error(all)
+	}
+}

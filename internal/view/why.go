@@ -1,0 +1,50 @@
+package view
+
+import (
+	"time"
+
+	"waggle/operator/inspect"
+)
+
+// WhyDocument says how one member is and on what grounds.
+type WhyDocument struct {
+	Team     string             `json:"team"`
+	Name     string             `json:"name"`
+	State    string             `json:"state"` // as status has it; left, when it has left
+	Since    string             `json:"since"`
+	Why      string             `json:"why"`
+	Trust    string             `json:"trust"`
+	Evidence []EvidenceDocument `json:"evidence"`
+}
+
+// EvidenceDocument is one fact and where it was found.
+type EvidenceDocument struct {
+	Source string `json:"source"`
+	At     string `json:"at"` // "": now
+	Detail string `json:"detail"`
+}
+
+// Why is the document of why a member is as it is.
+func Why(y *inspect.Why) WhyDocument {
+	d := WhyDocument{y.Team, y.Name, y.State, stamp(y.Since), y.Why, string(y.Trust), make([]EvidenceDocument, 0, len(y.Evidence))}
+	for _, e := range y.Evidence {
+		d.Evidence = append(d.Evidence, EvidenceDocument{e.Source, stamp(e.At), e.Detail})
+	}
+	return d
+}
+
+// WhyPage is how a member is, and the evidence.
+func WhyPage(y *inspect.Why, now time.Time) (p Page) {
+	since := ""
+	if s := Since(y.Since, now); s != "" {
+		since = " for " + s + ", since " + stamp(y.Since)
+	}
+	p.line(strong(y.Name), plain("  "+y.State+since))
+	p.line(plain("  " + y.Why))
+	t := Table{Head: []string{"  SOURCE", "AT", "EVIDENCE"}, About: true}
+	for _, e := range y.Evidence {
+		t.Rows = append(t.Rows, []string{"  " + e.Source, stamp(e.At), e.Detail})
+	}
+	p.table(t)
+	return p
+}

@@ -1,0 +1,18 @@
+package view_test
+
+import (
+	"testing"
+
+	"waggle/control"
+	"waggle/internal/view"
+	"waggle/operator/inspect"
+)
+
+func TestWhy(t *testing.T) {
+	y := &inspect.Why{Team: "api", Name: "ann", State: "left", Since: at(0), Why: "it left: stopped", Trust: control.Cooperative,
+		Evidence: []inspect.Evidence{{Source: "process", At: at(1), Detail: "it is gone"}, {Source: "mailbox", Detail: "empty"}}}
+	golden(t, "why", view.Why(y))
+	golden(t, "why_empty", view.Why(&inspect.Why{}))
+	page(t, "why", view.WhyPage(y, now))
+	page(t, "why_empty", view.WhyPage(&inspect.Why{Name: "ann", State: "idle", Why: "rests"}, now))
+}
