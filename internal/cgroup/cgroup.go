@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -98,10 +99,14 @@ func (g Group) There() bool {
 	return err == nil && g.ID != 0 && id == g.ID
 }
 
-// Processes lists what is in the group and in those below it.
+// Processes lists what is in the group and in those below it. A group that is removed
+// meanwhile has no processes. The error matches fs.ErrNotExist when g itself is gone.
 func (g Group) Processes() (pids []int, err error) {
 	err = filepath.WalkDir(g.Path, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "cgroup.procs" {
+		switch {
+		case gone(err) && path != g.Path:
+			return nil
+		case err != nil || d.Name() != "cgroup.procs":
 			return err
 		}
 		b, err := os.ReadFile(path)
@@ -110,9 +115,21 @@ func (g Group) Processes() (pids []int, err error) {
 				pids = append(pids, pid)
 			}
 		}
+		if gone(err) {
+			return nil
+		}
 		return err
 	})
+	if err == nil {
+		_, err = os.Lstat(g.Path)
+	}
 	return pids, err
+}
+
+// gone reports that a group was removed before or while a file of it was read: the kernel
+// answers the read of an open file of a removed group with ENODEV.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENODEV)
 }
 
 // End kills everything in the group, waits until it is empty, and removes it. One that
@@ -164,11 +181,11 @@ func (g Group) remove() error {
 		}
 		return err
 	})
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !gone(err) {
 		return err
 	}
 	for _, dir := range slices.Backward(dirs) {
-		if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(dir); err != nil && !gone(err) {
 			return err
 		}
 	}

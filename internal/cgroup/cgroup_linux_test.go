@@ -189,3 +189,41 @@ func TestStartsApart(t *testing.T) {
 		t.Errorf("a record of another's group: %+v %v", list, err)
 	}
 }
+
+// TestVanishing: a group that is removed while it is listed has no processes, and is no
+// error for who lists the one above it.
+func TestVanishing(t *testing.T) {
+	parent := real(t)
+	above, err := cgroup.Make(parent, "above")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = above.Drop() }()
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			if g, err := cgroup.Make(above.Path, "a"); err == nil {
+				_ = g.Drop()
+			}
+		}
+	}()
+	below := cgroup.Group{Path: filepath.Join(above.Path, "a")}
+	for range 3000 {
+		if pids, err := above.Processes(); err != nil || len(pids) > 0 {
+			t.Errorf("above: %v, %v", pids, err)
+			break
+		}
+		if pids, err := below.Processes(); err != nil && !errors.Is(err, os.ErrNotExist) || len(pids) > 0 {
+			t.Errorf("the group itself: %v, %v", pids, err)
+			break
+		}
+	}
+	close(stop)
+	<-stopped
+}

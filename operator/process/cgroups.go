@@ -106,6 +106,9 @@ func (c *collector) cgroups(s *operator.State) (err error) {
 
 func (c *collector) cgroup(s *operator.State, m *control.Member, r cgroup.Record) error {
 	left, err := r.Processes()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody has ended it meanwhile
+	}
 	why := fmt.Sprintf("it is in the control group of pid %d, which is dead", r.PID)
 	for _, pid := range left {
 		if slices.ContainsFunc(c.out.Found, func(g *Garbage) bool { return g.PID == pid }) {
