@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"waggle/operator/board"
 	"waggle/operator/doctor"
 	"waggle/operator/process"
 	"waggle/operator/teams"
@@ -9,8 +8,6 @@ import (
 
 // What follows puts the texts of steps into the documents that people and programs read. A
 // sentence gets its step once.
-
-func spellTask(v *board.TaskView) { v.Note = sentence(v.Note, v.Do) }
 
 func spellKept(ks []process.Kept) {
 	for i := range ks {
