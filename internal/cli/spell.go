@@ -3,7 +3,6 @@ package cli
 import (
 	"waggle/operator/doctor"
 	"waggle/operator/process"
-	"waggle/operator/teams"
 )
 
 // What follows puts the texts of steps into the documents that people and programs read. A
@@ -12,12 +11,6 @@ import (
 func spellKept(ks []process.Kept) {
 	for i := range ks {
 		ks[i].Why = sentence(ks[i].Why, ks[i].Do)
-	}
-}
-
-func spellControls(cs []teams.Control) {
-	for i := range cs {
-		cs[i].How = sentence(cs[i].How, cs[i].Do)
 	}
 }
 
