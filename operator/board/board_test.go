@@ -427,7 +427,7 @@ func TestArtifacts(t *testing.T) {
 			if r.Modified.IsZero() || r.Size == 0 {
 				t.Errorf("%+v", r)
 			}
-			all = append(all, r.Member+" "+r.Kind+" "+r.Path)
+			all = append(all, string(r.Member)+" "+r.Kind+" "+r.Path)
 		}
 		return all
 	}

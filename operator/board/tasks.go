@@ -171,6 +171,9 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 		return nil, err
 	}
 	d := &TaskDetail{TaskView: v, Description: t.Description, ActiveForm: t.ActiveForm, Blocks: ids(t.Blocks), Metadata: t.Metadata}
+	if d.Metadata == nil {
+		d.Metadata = map[string]json.RawMessage{}
+	}
 	if order, m, ok := b.order(id); ok {
 		d.Order = &TaskOrder{Member: m.Name, Seq: uint64(order.Seq), At: order.At, By: order.Commanded.By,
 			Sent: order.Sent, SHA256: order.Commanded.Task.SHA256}
