@@ -138,7 +138,8 @@ func (c *conn) do(ctx context.Context, f frame) error {
 		if err != nil {
 			return err
 		}
-		return c.write(ctx, push{Op: opResult, Ref: f.ref, Sent: &sent})
+		results := view.Sents(sent)
+		return c.write(ctx, push{Op: opResult, Ref: f.ref, Sent: &results})
 	}
 	return &operator.Error{Kind: operator.Usage, Op: "bridge", Msg: fmt.Sprintf("there is no op %q", f.op)}
 }
@@ -226,11 +227,11 @@ func (c *conn) push(ctx context.Context) error {
 // its messages is a frame.
 func (c *conn) once(ctx context.Context, member string, entries []mail.InboxEntry) error {
 	was, is := c.sent[member], make(map[string]bool, len(entries))
-	var fresh []mail.InboxEntry
+	var fresh []view.EntryDocument
 	for _, e := range entries {
 		is[e.ID] = true
 		if !was[e.ID] {
-			fresh = append(fresh, e)
+			fresh = append(fresh, view.Entry(e))
 		}
 	}
 	c.sent[member] = is

@@ -10,7 +10,6 @@ import (
 
 	"waggle/internal/view"
 	"waggle/operator/decide"
-	"waggle/operator/mail"
 )
 
 // What an editor sends.
@@ -86,13 +85,13 @@ type push struct {
 	Team    string               `json:"team,omitempty"`
 	ID      string               `json:"id,omitempty"`
 	Member  string               `json:"member,omitempty"`
-	Entry   *mail.InboxEntry     `json:"entry,omitempty"`
-	Entries []mail.InboxEntry    `json:"entries,omitempty"`
+	Entry   *view.EntryDocument  `json:"entry,omitempty"`
+	Entries []view.EntryDocument `json:"entries,omitempty"`
 	Pending *[]question          `json:"pending,omitempty"`
 	Status  *view.StatusDocument `json:"status,omitempty"`
 	Ref     string               `json:"ref,omitempty"`
 	Decided *decide.Decided      `json:"decided,omitempty"`
-	Sent    *[]mail.Sent         `json:"sent,omitempty"`
+	Sent    *[]view.SentDocument `json:"sent,omitempty"`
 	Code    int                  `json:"code,omitempty"`
 	Error   string               `json:"error,omitempty"`
 	Hint    string               `json:"hint,omitempty"`

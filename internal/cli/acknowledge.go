@@ -2,11 +2,11 @@ package cli
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
@@ -102,12 +102,8 @@ func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name wa
 	if b == nil {
 		return err
 	}
-	if a.flags.json {
-		if err := a.document(b); err != nil {
-			return err
-		}
-	} else {
-		a.sayBreak(b)
+	if werr := a.give(view.Broken(b), view.BrokenPage(b)); werr != nil {
+		return werr
 	}
 	switch {
 	case err != nil:
@@ -125,27 +121,4 @@ func (a *App) acknowledgeBreak(cmd *cobra.Command, op operator.Operator, name wa
 		return exitError(ExitQuestion)
 	}
 	return nil
-}
-
-func (a *App) sayBreak(b *process.Broken) {
-	whose := "the leader's journal"
-	if b.Member != "" {
-		whose = "the journal of " + b.Member
-	}
-	a.say("%s is broken at seq %d: %s", whose, b.Seq, operator.Visible(b.Why))
-	at := operator.Visible(b.File)
-	if b.Line > 0 {
-		at += ", line " + strconv.Itoa(b.Line)
-	}
-	a.say("  %s", at)
-	a.say("  %d records can be read before it; %d lines (%d bytes) are lost with it", b.Readable, b.Lost, b.Bytes)
-	if b.Kept != "" {
-		a.say("  kept as it was in %s", operator.Visible(b.Kept))
-	}
-	if len(b.Members) > 0 {
-		a.say("  go on as new instances: %s", strings.Join(b.Members, ", "))
-	}
-	if len(b.Dropped) > 0 {
-		a.say("  do not go on: %s", strings.Join(b.Dropped, ", "))
-	}
 }

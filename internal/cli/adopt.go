@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/teams"
 )
@@ -44,23 +45,10 @@ member's from then on, so that you decide from another terminal.
 			if err != nil {
 				return err
 			}
-			spellControls(got.Controls)
-			if a.flags.json {
-				return a.document(got)
+			if err := a.give(view.Adopted(got, stepText), view.AdoptedPage(got, stepText)); err != nil || a.flags.json {
+				return err
 			}
-			a.say("%s is a member of team %s: process %d, trust %s", bold(got.Name), name, got.PID, got.Trust)
-			var rows [][]string
-			for _, c := range got.Controls {
-				can := "no"
-				if c.Can {
-					can = "yes"
-				}
-				rows = append(rows, []string{c.What, can, c.How})
-			}
-			a.list([]string{"CONTROL", "CAN", "HOW, OR WHY NOT"}, rows)
-			if got.Above {
-				a.talk("%s this command runs below that process: from now on what is run here is %s's, not yours; decide from another terminal", yellow("note:"), got.Name)
-			}
+			a.tell(view.AdoptedNotes(got), name)
 			return nil
 		},
 	}

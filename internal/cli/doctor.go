@@ -2,10 +2,11 @@ package cli
 
 import (
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"waggle/operator"
+	"waggle/internal/view"
 	"waggle/operator/doctor"
 )
 
@@ -31,32 +32,13 @@ func doctorCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			spellFindings(fs)
-			return a.sayFindings(fs)
+			if err := a.give(view.Findings(fs, stepText), view.FindingsPage(fs, stepText)); err != nil {
+				return err
+			}
+			if slices.ContainsFunc(fs, func(f doctor.Finding) bool { return f.Status == doctor.Problem }) {
+				return exitError(ExitFailed)
+			}
+			return nil
 		},
 	}
-}
-
-func (a *App) sayFindings(fs []doctor.Finding) error {
-	bad := false
-	for _, f := range fs {
-		bad = bad || f.Status == doctor.Problem
-	}
-	if a.flags.json {
-		if err := a.document(map[string]any{"findings": fs}); err != nil {
-			return err
-		}
-	} else {
-		for _, f := range fs {
-			mark := map[doctor.Status]string{doctor.OK: green("ok     "), doctor.Note: yellow("note   "), doctor.Problem: red("problem")}[f.Status]
-			a.say("%s %s  %s", mark, bold(f.What), operator.Visible(f.Detail))
-			if f.Next != "" {
-				a.say("        %s %s", faint("next:"), f.Next)
-			}
-		}
-	}
-	if bad {
-		return exitError(ExitFailed)
-	}
-	return nil
 }

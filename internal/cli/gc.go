@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/process"
 )
@@ -56,7 +55,6 @@ process, command, holder, pane, record, hand-over, socket, worktree, mail or ses
 			if err != nil {
 				return err
 			}
-			spellKept(c.Kept)
 			return a.sayCollected(c, yes)
 		},
 	}
@@ -75,39 +73,11 @@ func (a *App) sayCollected(c *process.Collected, acted bool) error {
 		failed = exitError(ExitFailed)
 		a.talk("%d processes run for a team whose journal cannot be read", c.Living)
 	}
+	if err := a.give(view.Collected(c, stepText), view.CollectedPage(c, acted, stepText)); err != nil {
+		return err
+	}
 	if a.flags.json {
-		if err := a.document(c); err != nil {
-			return err
-		}
 		return failed
-	}
-	var rows [][]string
-	for _, g := range c.Found {
-		what, state := g.Path, ""
-		if g.PID > 0 {
-			what = fmt.Sprintf("pid %d, start %s (%s)", g.PID, g.Start, g.Argv)
-		}
-		switch {
-		case g.Done:
-			state = "done"
-		case acted:
-			state = "not done: " + g.Error
-		}
-		rows = append(rows, []string{g.Kind, g.Team, g.Member, what, state, g.Why})
-	}
-	if len(rows) > 0 {
-		a.list([]string{"KIND", "TEAM", "MEMBER", "WHAT", "", "WHY"}, rows)
-	}
-	for _, k := range c.Kept {
-		at := ""
-		if k.Path != "" {
-			at = "  " + operator.Visible(k.Path)
-		}
-		of := k.Team
-		if k.Member != "" {
-			of = k.Member + "@" + k.Team
-		}
-		a.say("kept: %s %s: %s%s", k.Kind, operator.Visible(of), operator.Visible(k.Why), faint(at))
 	}
 	switch {
 	case len(c.Found) == 0 && c.Living > 0:
@@ -116,8 +86,6 @@ func (a *App) sayCollected(c *process.Collected, acted bool) error {
 	case !acted:
 		a.talk("nothing was changed; waggle gc --yes ends and removes these")
 	}
-	if text := c.UnseenText(); text != "" {
-		a.talk("%s", operator.Visible(text))
-	}
+	a.tell(view.UnseenPage(c.Unseen), "")
 	return failed
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"waggle/internal/view"
 	"waggle/operator"
 )
 
@@ -20,15 +21,8 @@ func stepText(n operator.Next) string {
 	return strings.NewReplacer("{team}", string(n.Team), "{member}", string(n.Member), "{id}", n.ID, "{text}", n.Text).Replace(steps[n.Step])
 }
 
-// sentence is a text of the packages below with the step that goes with it. A step that
-// begins with a mark of punctuation brings its own.
-func sentence(text string, n operator.Next) string {
-	step := stepText(n)
-	if text != "" && step != "" && !strings.ContainsAny(step[:1], ",:") {
-		text += "; "
-	}
-	return text + step
-}
+// sentence is a text of the packages below with the step that goes with it.
+func sentence(text string, n operator.Next) string { return view.Spell(stepText).Sentence(text, n) }
 
 // waysOn is what a person can do about a leader's journal that is broken, apart from
 // putting it back.

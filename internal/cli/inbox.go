@@ -4,12 +4,11 @@ import (
 	"context"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/control"
+	"waggle/internal/view"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -76,7 +75,7 @@ func (a *App) sayAddress(ctx context.Context, op operator.Operator, team waggle.
 		return err
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"team": team, "member": member, "address": at})
+		return a.document(view.AddressDocument{Address: at, Member: string(member), Team: string(team)})
 	}
 	a.say("%s", operator.Visible(at))
 	return nil
@@ -109,9 +108,7 @@ func (b *inboxView) read(ctx context.Context) (*mail.Inbox, error) {
 			return nil, err
 		}
 	}
-	for _, r := range in.Reports {
-		b.a.talk("%s %s", yellow("note:"), operator.Visible(r))
-	}
+	b.a.notes(in.Reports)
 	return in, nil
 }
 
@@ -120,18 +117,12 @@ func (b *inboxView) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.a.flags.json {
-		if err := b.a.document(in); err != nil {
-			return err
-		}
-	} else {
-		for _, e := range in.Entries {
-			b.a.sayEntry(e)
-		}
-		b.a.sayNews(in.News)
-		if len(in.Entries)+len(in.News) == 0 {
-			b.a.talk("no messages for %s in team %s", in.Member, in.Team)
-		}
+	page := view.InboxPage(in)
+	if len(page) == 0 && !b.a.flags.json {
+		b.a.talk("no messages for %s in team %s", in.Member, in.Team)
+	}
+	if err := b.a.give(view.Inbox(in), page); err != nil {
+		return err
 	}
 	if b.mark {
 		return mail.Of(b.op).MarkRead(ctx, in)
@@ -146,14 +137,14 @@ func (b *inboxView) prompt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	list, err := mail.Of(b.op).Attach(ctx, in)
+	text, err := mail.Of(b.op).Attach(ctx, in)
 	if err != nil {
 		return err
 	}
 	if b.a.flags.json {
-		err = b.a.document(list)
-	} else if len(list) > 0 {
-		_, err = io.WriteString(b.a.Out, operator.VisibleStyled(list[0].Message.Content)+"\n")
+		err = b.a.document(view.Attachments(text))
+	} else if text != "" {
+		_, err = io.WriteString(b.a.Out, operator.VisibleStyled(text)+"\n")
 	}
 	if err != nil || !b.mark {
 		return err
@@ -184,15 +175,15 @@ func (b *inboxView) follow(ctx context.Context) error {
 			}
 			b.seen[e.ID] = true
 			if !b.a.flags.json {
-				b.a.sayEntry(e)
-			} else if err := b.a.line(e); err != nil {
+				b.a.show(view.EntryPage(e), b.team, nil)
+			} else if err := b.a.line(view.Entry(e)); err != nil {
 				return err
 			}
 		}
 		if !b.a.flags.json {
-			b.a.sayNews(in.News)
+			b.a.show(view.NewsPage(in.News), b.team, nil)
 		} else if len(in.News) > 0 { // one wake-up is one line
-			if err := b.a.line(map[string]any{"news": in.News}); err != nil {
+			if err := b.a.line(view.NewsDocument{News: in.News}); err != nil {
 				return err
 			}
 		}
@@ -210,42 +201,5 @@ func (b *inboxView) follow(ctx context.Context) error {
 			return nil // Ctrl-C is how one stops following
 		case <-nudges:
 		}
-	}
-}
-
-// sayEntry shows one message to a person.
-func (a *App) sayEntry(e mail.InboxEntry) {
-	mark := "●"
-	if e.Read {
-		mark = " "
-	}
-	head := inColor(e.Color, bold(operator.Visible(e.From))) + " " + faint(operator.Visible(e.Timestamp))
-	if e.Kind != string(waggle.KindText) {
-		head += " " + yellow(e.Kind)
-	}
-	a.say("%s %s", mark, head)
-	for _, l := range strings.Split(e.Text, "\n") {
-		a.say("  %s", operator.Visible(l))
-	}
-	for _, w := range e.Warnings {
-		a.say("  %s %s", yellow("!"), operator.Visible(w))
-	}
-}
-
-// sayNews tells what became of what the lead gave out.
-func (a *App) sayNews(news []control.News) {
-	for _, n := range news {
-		who := string(n.Member)
-		if who == "" {
-			who = "everybody"
-		}
-		line := bold(who) + " " + faint(waggle.FormatTime(n.Time)) + " " + yellow(string(n.What))
-		if n.Task != "" {
-			line += " task " + operator.Visible(n.Task)
-		}
-		if n.Note != "" {
-			line += ": " + operator.Visible(n.Note)
-		}
-		a.say("* %s", line)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"waggle"
 	"waggle/internal/jsonobj"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
@@ -48,11 +49,10 @@ token is used once, and not after it expired.`,
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(t)
+			if err := a.give(view.Token(t), view.TokenPage(t)); err != nil || a.flags.json {
+				return err
 			}
-			a.say("%s", t.Token)
-			a.talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, t.Expires)
+			a.talk("for one 'waggle join' as %s until %s; give it in WAGGLE_JOIN, never as an argument", t.Member, waggle.FormatTime(t.Expires))
 			return nil
 		},
 	}

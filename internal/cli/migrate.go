@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
+	"waggle/internal/view"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/teams"
@@ -75,37 +74,16 @@ If either is interrupted, the same command finishes it; nothing is lost.`,
 }
 
 func (a *App) sayMigrated(m *teams.Migrated) error {
-	for _, n := range m.Notes {
-		a.talk("%s %s", yellow("note:"), operator.Visible(n))
-	}
-	switch {
-	case a.flags.json:
-		return a.document(m)
-	case m.Changed:
-		a.say("the mailboxes of %s are in the layout %s: %s", bold(m.Team), m.Layout, strings.Join(m.Members, ", "))
-	default:
-		a.say("the mailboxes of %s are in the layout %s already", bold(m.Team), m.Layout)
-	}
-	return nil
+	a.notes(m.Notes)
+	return a.give(view.Migrated(m), view.MigratedPage(m))
 }
 
 func (a *App) sayMigratedSchema(m *teams.MigratedSchema) error {
-	if a.flags.json {
-		return a.document(m)
+	if err := a.give(view.MigratedSchema(m), view.MigratedSchemaPage(m)); err != nil || a.flags.json {
+		return err
 	}
-	for _, s := range m.Steps {
-		a.say("%d  %s  %s", s.Number, s.Version, s.What)
-		for _, c := range s.Changes {
-			a.say("     %s", operator.Visible(c))
-		}
-	}
-	switch {
-	case len(m.Steps) == 0:
-		a.say("team %s has version %s already", bold(m.Team), m.To)
-	case m.DryRun:
+	if m.DryRun && len(m.Steps) > 0 {
 		a.talk("nothing was changed: without --dry-run team %s would have version %s", m.Team, m.To)
-	default:
-		a.say("team %s has version %s", bold(m.Team), m.To)
 	}
 	return nil
 }

@@ -3,12 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"strconv"
-	"strings"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"waggle/operator"
+	"waggle/internal/view"
 	"waggle/operator/mail"
 )
 
@@ -55,30 +54,15 @@ session, which is in no team, the record has the state and a hash of the text.
 				if len(said) == 0 {
 					return errors.Join(err, serr)
 				}
-				return a.saySaid(said)
+				return a.give(view.Said(said), view.SaidPage(said))
 			}
-			if a.flags.json {
-				return a.document(map[string]any{"messages": msgs})
-			}
+			var p view.Page
 			for _, m := range msgs {
-				a.sayMessage(m)
+				p = append(p, view.MessagePage(m)...)
 			}
-			return nil
+			return a.give(view.Messages(msgs), p)
 		},
 	}
-}
-
-// saySaid shows what became of words to sessions.
-func (a *App) saySaid(said []mail.SaidMessage) error {
-	if a.flags.json {
-		return a.document(map[string]any{"messages": []mail.StoredMessage{}, "said": said})
-	}
-	for _, s := range said {
-		a.say("%s to session %s (%s)", bold(s.MsgID), s.Session, operator.Visible(s.Socket))
-		a.say("  from %s, %d bytes, sha256 %s", operator.Visible(s.From), s.Bytes, s.SHA256)
-		a.say("  %s  %s  %s", faint(s.At), green(string(s.State)), operator.Visible(s.Detail))
-	}
-	return nil
 }
 
 func msgListCmd(a *App) *cobra.Command {
@@ -109,31 +93,12 @@ func (a *App) msgList(ctx context.Context, all bool, state mail.Delivery) error 
 	if err != nil {
 		return err
 	}
-	msgs, rows := []mail.StoredMessage{}, [][]string{}
-	for _, m := range found {
-		if state != "" && m.State != state {
-			continue
-		}
-		msgs = append(msgs, m)
-		waits := ""
-		if m.Ahead > 0 {
-			waits = strconv.Itoa(m.Ahead) + " ahead"
-		}
-		what := m.Entry.Summary
-		if what == "" {
-			what = m.Entry.Kind
-		}
-		rows = append(rows, []string{m.MsgID, m.From, m.To, string(m.State), m.Since, waits, what})
-	}
-	if a.flags.json {
-		return a.document(map[string]any{"messages": msgs})
-	}
-	if len(rows) == 0 {
+	msgs := slices.DeleteFunc(found, func(m mail.StoredMessage) bool { return state != "" && m.State != state })
+	if len(msgs) == 0 && !a.flags.json {
 		a.talk("no such messages in team %s", name)
 		return nil
 	}
-	a.table([]string{"ID", "FROM", "TO", "STATE", "SINCE", "", "SUMMARY"}, rows)
-	return nil
+	return a.give(view.Messages(msgs), view.MessagesPage(msgs))
 }
 
 func msgWithdrawCmd(a *App) *cobra.Command {
@@ -155,28 +120,4 @@ has taken them it is too late, which is said (exit 6); else it never will.`,
 			return a.saySent([]mail.Sent{r})
 		},
 	}
-}
-
-func (a *App) sayMessage(m mail.StoredMessage) {
-	head := string(m.State)
-	if m.Priority != "normal" {
-		head += ", " + m.Priority
-	}
-	if m.Ahead > 0 {
-		head += ", " + strconv.Itoa(m.Ahead) + " unread ahead of it"
-	}
-	a.say("%s %s  %s  %s", bold("to"), m.To, green(head), faint(m.Entry.ID))
-	a.sayEntry(m.Entry)
-	for _, s := range m.States {
-		at := s.At
-		if at == "" {
-			at = strings.Repeat(" ", len("2006-01-02T15:04:05.000Z"))
-		}
-		detail := ""
-		if s.Detail != "" {
-			detail = operator.Visible(s.Detail) + "  "
-		}
-		a.say("  %s  %-12s  %s%s", faint(operator.Visible(at)), s.State, detail, faint(operator.Visible(s.Evidence)))
-	}
-	a.say("  %s %s", faint("raw"), operator.VisibleLines(strings.TrimSpace(string(m.Raw))))
 }

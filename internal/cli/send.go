@@ -13,6 +13,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
@@ -209,43 +210,8 @@ func (a *App) text(args []string, file string) (string, error) {
 }
 
 func (a *App) saySent(results []mail.Sent) error {
-	if a.flags.json {
-		if err := a.document(map[string]any{"results": results}); err != nil {
-			return err
-		}
-		return mail.Exit(results)
-	}
-	if len(results) > 1 {
-		var rows [][]string
-		for _, r := range results {
-			what := r.Detail
-			if r.Err() != nil {
-				what = r.Error
-			}
-			rows = append(rows, []string{r.To, string(r.State), ahead(r), r.MsgID, what})
-		}
-		a.table([]string{"TO", "STATE", "AHEAD", "ID", ""}, rows)
-		return mail.Exit(results)
-	}
-	for _, r := range results {
-		if r.Err() != nil {
-			break // said by whoever reports the error
-		}
-		line := r.To + "  " + green(string(r.State))
-		for _, more := range []string{r.Detail, ahead(r)} {
-			if more != "" {
-				line += ", " + operator.Visible(more)
-			}
-		}
-		a.say("%s (%s)", line, r.MsgID)
+	if err := a.give(view.SentsDocument{Results: view.Sents(results)}, view.SentPage(results)); err != nil {
+		return err
 	}
 	return mail.Exit(results)
-}
-
-// ahead says how many messages a member reads first.
-func ahead(r mail.Sent) string {
-	if r.Ahead == 0 || r.State.Over() {
-		return ""
-	}
-	return fmt.Sprintf("%d unread ahead of it", r.Ahead)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/mail"
 )
@@ -32,7 +33,7 @@ Every team is served unless --team names one.`,
 				if err != nil {
 					return err
 				}
-				return a.sayServed(e)
+				return a.give(view.Endpoint(e), view.EndpointPage(e))
 			}
 			if a.flags.team != "" {
 				if so.Team, err = waggle.ParseTeam(a.flags.team); err != nil {
@@ -53,14 +54,4 @@ Every team is served unless --team names one.`,
 	f.BoolVar(&so.NewToken, "new-token", false, "make the token anew: who has the old one is out")
 	f.BoolVar(&where, "where", false, "print URL and token of the endpoint that runs")
 	return cmd
-}
-
-func (a *App) sayServed(e mail.Endpoint) error {
-	if a.flags.json {
-		return a.document(e)
-	}
-	a.say("url    %s/v1/TEAM/MEMBER", e.URL)
-	a.say("token  %s", e.Token)
-	a.say("pid    %d", e.PID)
-	return nil
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"waggle/control"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/process"
 )
@@ -39,12 +39,7 @@ verified. That takes ten seconds more at most. --force does not ask.
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				err = a.document(end)
-			} else {
-				a.say("%s: %s", end.Member, endText(*end))
-			}
-			if err == nil && end.Kind() != operator.None {
+			if err = a.give(view.MemberEnd(*end), view.MemberEndPage(*end)); err == nil && end.Kind() != operator.None {
 				err = exitError(ExitCode(end.Kind()))
 			}
 			return err
@@ -53,42 +48,6 @@ verified. That takes ten seconds more at most. --force does not ask.
 	cmd.Flags().DurationVar(&so.Grace, "grace", 10*time.Second, "time for it to end by itself")
 	cmd.Flags().BoolVar(&so.Force, "force", false, "do not ask")
 	return cmd
-}
-
-// endText says how a member ended.
-func endText(e process.MemberEnd) string {
-	switch e.How {
-	case control.LeftHandshake:
-		return "ended by itself when it was asked"
-	case control.LeftDied:
-		return "was dead already"
-	case control.LeftReleased:
-		return released(e) + "it was let go: waggle does not run it"
-	case "listed":
-		return "is only in the registry: it was not asked"
-	}
-	s := map[string]string{"gone": "had ended", "stdin": "ended when its input was closed", "term": "ended by SIGTERM", "kill": "ended by SIGKILL"}[e.Step]
-	if s == "" {
-		s = "was ended: " + operator.Visible(e.Step)
-	}
-	switch {
-	case e.Forced:
-		return s + "; it was not asked"
-	case e.Rejected != "":
-		return s + "; it had refused: " + operator.Visible(e.Rejected)
-	}
-	return s + "; it had not answered in time"
-}
-
-// released says what a member that waggle does not run answered.
-func released(e process.MemberEnd) string {
-	switch {
-	case e.Forced:
-		return ""
-	case e.Rejected != "":
-		return "refused to end: " + operator.Visible(e.Rejected) + "; "
-	}
-	return "was asked to end and did not answer; "
 }
 
 func downCmd(a *App) *cobra.Command {
@@ -117,21 +76,7 @@ time and was ended.`,
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				err = a.document(d)
-			} else {
-				for _, m := range d.Members {
-					if m.Kind() != operator.None || m.How == control.LeftReleased || m.How == "listed" {
-						a.say("%s: %s", m.Member, endText(m))
-					}
-				}
-				if d.Archive == "" { // nothing can be recorded now; what is said above
-					a.say("team %s: its processes have ended", name)
-				} else {
-					a.say("team %s has ended; its history is in %s", name, d.Archive)
-				}
-			}
-			if err == nil && d.Kind() != operator.None {
+			if err = a.give(view.Ended(d), view.EndedPage(d)); err == nil && d.Kind() != operator.None {
 				err = exitError(ExitCode(d.Kind()))
 			}
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/task"
@@ -87,31 +88,17 @@ func (a *App) owner(op string) (waggle.MemberName, error) {
 }
 
 // sayTask tells what became of a task.
-func (a *App) sayTask(r *board.TaskResult, format string, args ...any) error {
-	if a.flags.json {
-		spellTask(&r.Task)
-		return a.document(r)
+func (a *App) sayTask(r *board.TaskResult, err error, did view.TaskStep) error {
+	if err != nil {
+		return err
 	}
-	s := fmt.Sprintf(format, args...)
-	if !r.Changed {
-		s = fmt.Sprintf("task %s was %s already", r.Task.ID, r.Task.Status)
-		if r.Task.Owner != "" {
-			s += ", " + operator.Visible(r.Task.Owner) + "'s"
-		}
+	if err := a.give(view.TaskResult(r, stepText), view.TaskResultPage(r, did)); err != nil || a.flags.json {
+		return err
 	}
-	a.say("%s", s)
-	if len(r.Task.WaitsFor) > 0 && r.Task.Status == task.Pending {
-		a.talk("it waits for %s", strings.Join(idTexts(r.Task.WaitsFor), ", "))
+	if waits := view.TaskWaits(r); waits != "" {
+		a.talk("%s", operator.Visible(waits))
 	}
 	return nil
-}
-
-func idTexts(ids []task.ID) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = operator.Visible(string(id))
-	}
-	return out
 }
 
 // terms are the flags of an order.
@@ -151,10 +138,7 @@ does. The instructions are what an exec member without a command of its own runs
 				}
 			}
 			r, err := board.Of(op).AddTask(cmd.Context(), name, n)
-			if err != nil {
-				return err
-			}
-			return a.sayTask(r, "task %s is on the list%s", bold(string(r.Task.ID)), assigned(r))
+			return a.sayTask(r, err, view.TaskAdded)
 		},
 	}
 	f := cmd.Flags()
@@ -176,16 +160,6 @@ does. The instructions are what an exec member without a command of its own runs
 	must(cmd.RegisterFlagCompletionFunc("after", a.completeTasks))
 	must(cmd.RegisterFlagCompletionFunc("before", a.completeTasks))
 	return cmd
-}
-
-func assigned(r *board.TaskResult) string {
-	switch owner := operator.Visible(r.Task.Owner); {
-	case r.Ordered:
-		return fmt.Sprintf(", and %s was ordered to do it", owner)
-	case owner != "":
-		return fmt.Sprintf(", and %s was told", owner)
-	}
-	return ""
 }
 
 func taskAssignCmd(a *App) *cobra.Command {
@@ -215,10 +189,7 @@ that member. A task that failed is tried anew when it is assigned again.`,
 			}
 			t.As = a.flags.as
 			r, err := board.Of(op).AssignTask(cmd.Context(), name, taskID(args[0]), to, t)
-			if err != nil {
-				return err
-			}
-			return a.sayTask(r, "task %s is %s's%s", bold(string(r.Task.ID)), operator.Visible(r.Task.Owner), assigned(r))
+			return a.sayTask(r, err, view.TaskAssigned)
 		},
 	}
 	terms(cmd.Flags(), &t)
@@ -253,10 +224,7 @@ Members that only run what they are ordered to cannot claim: assign it.`,
 				id = taskID(args[0])
 			}
 			r, err := board.Of(op).ClaimTask(cmd.Context(), name, id, as)
-			if err != nil {
-				return err
-			}
-			return a.sayTask(r, "task %s is %s's, %s: %s", bold(string(r.Task.ID)), operator.Visible(r.Task.Owner), r.Task.Status, operator.Visible(r.Task.Subject))
+			return a.sayTask(r, err, view.TaskClaimed)
 		},
 	}
 }
@@ -321,16 +289,7 @@ func (a *App) taskLinks(cmd *cobra.Command, id string, add, drop []task.ID, all 
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		spellTask(&r.Task)
-		return a.document(r)
-	}
-	after := "no other"
-	if len(r.Task.BlockedBy) > 0 {
-		after = strings.Join(idTexts(r.Task.BlockedBy), ", ")
-	}
-	a.say("task %s comes after %s", bold(string(r.Task.ID)), after)
-	return nil
+	return a.give(view.TaskResult(r, stepText), view.TaskLinksPage(r))
 }
 
 func taskReleaseCmd(a *App) *cobra.Command {
@@ -375,15 +334,10 @@ func (a *App) taskReleaseOf(cmd *cobra.Command, of string) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(map[string]any{"released": ids})
-	}
-	if len(ids) == 0 {
+	if len(ids) == 0 && !a.flags.json {
 		a.talk("%s has no unfinished task", operator.Visible(string(who)))
-		return nil
 	}
-	a.say("given back: %s", strings.Join(idTexts(ids), ", "))
-	return nil
+	return a.give(view.Released(ids), view.ReleasedPage(ids))
 }
 
 func taskRmCmd(a *App) *cobra.Command {
@@ -399,20 +353,17 @@ more. A task that a member is working on stays.`,
 			if err != nil {
 				return err
 			}
-			gone := []task.ID{}
+			var gone []task.ID
 			for _, s := range args {
 				if err = board.Of(op).RemoveTask(cmd.Context(), name, taskID(s)); err != nil {
 					break
 				}
 				gone = append(gone, taskID(s))
 			}
-			switch {
-			case a.flags.json && (err == nil || len(gone) > 0):
-				return errors.Join(err, a.document(map[string]any{"removed": gone}))
-			case len(gone) > 0:
-				a.say("removed: %s", strings.Join(idTexts(gone), ", "))
+			if len(gone) == 0 {
+				return err
 			}
-			return err
+			return errors.Join(err, a.give(view.Removed(gone), view.RemovedPage(gone)))
 		},
 	}
 }
@@ -429,10 +380,7 @@ func (a *App) taskStep(cmd *cobra.Command, id, name string,
 		return err
 	}
 	r, err := do(board.Of(op), cmd.Context(), team, taskID(id), as)
-	if err != nil {
-		return err
-	}
-	return a.sayTask(r, "task %s is %s", bold(string(r.Task.ID)), r.Task.Status)
+	return a.sayTask(r, err, view.TaskMoved)
 }
 
 // taskRelease gives back several tasks, up to the first that cannot be.
@@ -441,7 +389,7 @@ func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	results := []*board.TaskResult{}
+	var results []*board.TaskResult
 	for _, s := range args {
 		var r *board.TaskResult
 		if r, err = board.Of(op).ReleaseTask(cmd.Context(), name, taskID(s)); err != nil {
@@ -449,14 +397,11 @@ func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
 		}
 		results = append(results, r)
 	}
-	if a.flags.json && (err == nil || len(results) > 0) {
-		for _, r := range results {
-			spellTask(&r.Task)
-		}
-		return errors.Join(err, a.document(map[string]any{"results": results}))
+	if a.flags.json && len(results) > 0 {
+		return errors.Join(err, a.document(view.TaskResults(results, stepText)))
 	}
 	for _, r := range results {
-		if serr := a.sayTask(r, "task %s is nobody's", bold(string(r.Task.ID))); serr != nil {
+		if serr := a.sayTask(r, nil, view.TaskReleased); serr != nil {
 			return serr
 		}
 	}

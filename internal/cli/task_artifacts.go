@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/task"
@@ -52,36 +53,12 @@ printed; on a terminal control characters are written out.`,
 }
 
 func (a *App) artifacts(rows []board.ArtifactRow, problems []string, name waggle.TeamName) error {
-	for _, p := range problems {
-		a.talk("%s %s", yellow("note:"), operator.Visible(p))
-	}
-	if a.flags.json {
-		return a.document(map[string]any{"artifacts": rows})
-	}
-	if len(rows) == 0 {
+	a.notes(problems)
+	if len(rows) == 0 && !a.flags.json {
 		a.talk("no member of team %s has left a file", name)
 		return nil
 	}
-	var cells [][]string
-	for _, r := range rows {
-		cells = append(cells, []string{r.Member, r.Kind, size(r.Size), a.since(r.Modified), r.Path})
-	}
-	a.table([]string{"MEMBER", "KIND", "SIZE", "AGE", "PATH"}, cells)
-	return nil
-}
-
-// size writes a number of bytes for people.
-func size(n int64) string {
-	const k = 1 << 10
-	switch {
-	case n < k:
-		return fmt.Sprintf("%d B", n)
-	case n < k*k:
-		return fmt.Sprintf("%.1f KiB", float64(n)/k)
-	case n < k*k*k:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(k*k))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(k*k*k))
+	return a.give(view.Artifacts(rows), view.ArtifactsPage(rows, a.Now()))
 }
 
 // print copies a file to stdout; on a terminal what would command it is written

@@ -2,17 +2,12 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"waggle/operator"
+	"waggle/internal/view"
 	"waggle/operator/board"
-	"waggle/task"
 )
 
 type taskListFlags struct{ all, tree bool }
@@ -39,121 +34,25 @@ func (a *App) taskList(ctx context.Context, f taskListFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range l.Problems {
-		a.talk("%s %s", yellow("note:"), operator.Visible(p))
-	}
-	for i := range l.Tasks {
-		spellTask(&l.Tasks[i])
-	}
+	a.notes(l.Problems)
 	if l.Hidden > 0 {
-		a.talk("%s %d tasks that Claude Code keeps for itself are hidden: --all shows them", yellow("note:"), l.Hidden)
+		a.notes([]string{fmt.Sprintf("%d tasks that Claude Code keeps for itself are hidden: --all shows them", l.Hidden)})
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"tasks": l.Tasks})
+		return a.document(view.Tasks(l, stepText))
 	}
 	if len(l.Tasks) == 0 {
 		a.talk("team %s has no tasks", name)
 		a.talk("%s waggle task add SUBJECT%s", faint("next:"), a.scope(name))
 		return nil
 	}
+	page := view.TasksPage
 	if f.tree || tty(a.Out) {
-		a.taskTree(l)
-	} else {
-		a.taskRows(l)
+		page = view.TaskTreePage
 	}
-	a.talk("%s", taskCount(l))
+	a.show(page(l, stepText), name, nil)
+	a.talk("%s", view.TaskCount(l))
 	return nil
-}
-
-// taskRows writes one task a line, for programs that read lines.
-func (a *App) taskRows(l *board.TaskList) {
-	var cells [][]string
-	for _, t := range l.Tasks {
-		cells = append(cells, []string{string(t.ID), string(t.Status), t.Owner, t.Subject, strings.Join(idTexts(t.WaitsFor), " "), t.Note})
-	}
-	a.table([]string{"ID", "STATUS", "OWNER", "SUBJECT", "BLOCKED BY", "NOTE"}, cells)
-}
-
-// taskTree draws each task below one that it comes after.
-func (a *App) taskTree(l *board.TaskList) {
-	view := map[task.ID]board.TaskView{}
-	for _, t := range l.Tasks {
-		view[t.ID] = t
-	}
-	columns := []string{"TASK", "STATUS", "OWNER"}
-	waits := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return len(t.WaitsFor) > 0 })
-	notes := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return t.Note != "" })
-	if waits {
-		columns = append(columns, "WAITS FOR")
-	}
-	if notes {
-		columns = append(columns, "NOTE")
-	}
-	var cells [][]string
-	for _, b := range l.Forest {
-		t := view[b.Task.ID]
-		row := []string{twig(b) + string(t.ID) + " " + t.Subject, string(t.Status), t.Owner}
-		if waits {
-			row = append(row, strings.Join(idTexts(t.WaitsFor), " "))
-		}
-		if notes {
-			row = append(row, t.Note)
-		}
-		cells = append(cells, row)
-	}
-	a.tableIn(columns, cells, func(row, column int, cell string) string {
-		t := view[l.Forest[row].Task.ID]
-		switch {
-		case cell == "":
-		case t.Status == task.Completed:
-			return faint(cell)
-		case column == 1 && t.Status == task.InProgress:
-			return yellow(cell)
-		case column > 2 && (columns[column] == "WAITS FOR" || strings.HasPrefix(t.Note, "failed")):
-			return red(cell)
-		case column == 0 && !t.Blocked && t.Status == task.Pending:
-			return bold(cell)
-		}
-		return cell
-	})
-}
-
-// twig is what stands before a task in the tree.
-func twig(b task.Branch) string {
-	var s strings.Builder
-	for i, last := range b.Last {
-		switch {
-		case i < len(b.Last)-1 && last:
-			s.WriteString("   ")
-		case i < len(b.Last)-1:
-			s.WriteString("│  ")
-		case last:
-			s.WriteString("└─ ")
-		default:
-			s.WriteString("├─ ")
-		}
-	}
-	if b.Cyclic {
-		s.WriteString("↻ ")
-	}
-	return s.String()
-}
-
-// taskCount sums a list up in one line.
-func taskCount(l *board.TaskList) string {
-	n := map[task.Status]int{}
-	blocked := 0
-	for _, t := range l.Tasks {
-		n[t.Status]++
-		if t.Blocked {
-			blocked++
-		}
-	}
-	s := fmt.Sprintf("%d of %d completed, %d in progress", n[task.Completed], len(l.Tasks), n[task.InProgress])
-	if blocked > 0 {
-		s += fmt.Sprintf(", %d waiting for others", blocked)
-	}
-	return s
 }
 
 func taskShowCmd(a *App) *cobra.Command {
@@ -171,49 +70,7 @@ func taskShowCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			spellTask(&d.TaskView)
-			if a.flags.json {
-				return a.document(map[string]any{"task": d})
-			}
-			a.say("%s", taskText(d))
-			return nil
+			return a.give(view.OneTask(d, stepText), view.TaskPage(d, stepText))
 		},
 	}
-}
-
-// taskText writes a task for people.
-func taskText(d *board.TaskDetail) string {
-	var b strings.Builder
-	row := func(k, v string) {
-		if v != "" {
-			fmt.Fprintf(&b, "%s %s\n", bold(fmt.Sprintf("%-10s", k)), operator.Visible(v))
-		}
-	}
-	row("task", string(d.ID)+" "+d.Subject)
-	row("status", string(d.Status))
-	row("owner", d.Owner)
-	row("doing", d.ActiveForm)
-	row("after", strings.Join(idTexts(d.BlockedBy), " "))
-	row("waits for", strings.Join(idTexts(d.WaitsFor), " "))
-	row("before", strings.Join(idTexts(d.Blocks), " "))
-	row("note", d.Note)
-	if o := d.Order; o != nil {
-		row("ordered", fmt.Sprintf("%s at %s, by the %s, record %d of the leader's journal", o.Member, o.At, o.By, o.Seq))
-	}
-	for _, k := range slices.Sorted(maps.Keys(d.Metadata)) {
-		row(k, text(d.Metadata[k]))
-	}
-	for _, l := range strings.Split(strings.TrimRight(d.Description, "\n"), "\n") {
-		fmt.Fprintf(&b, "  %s\n", operator.Visible(l))
-	}
-	return strings.TrimRight(b.String(), "\n ")
-}
-
-// text is a JSON string's content, and any other value as it stands.
-func text(raw json.RawMessage) string {
-	var s string
-	if err := json.Unmarshal(raw, &s); err == nil {
-		return s
-	}
-	return string(raw)
 }

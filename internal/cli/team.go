@@ -8,6 +8,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/inspect"
@@ -98,10 +99,10 @@ func teamCreateCmd(a *App) *cobra.Command {
 			if _, err := teams.Of(op).CreateAs(cmd.Context(), name, teamfile.About{Description: description, Metadata: data}, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(map[string]string{"team": string(name), "path": op.Root.TeamDir(name)})
+			made := view.CreatedDocument{Path: op.Root.TeamDir(name), Team: string(name)}
+			if err := a.give(made, view.CreatedPage(made)); err != nil || a.flags.json {
+				return err
 			}
-			a.say("team %s is in %s", bold(string(name)), op.Root.TeamDir(name))
 			a.talk("%s waggle team add NAME --team %s", faint("next:"), name)
 			return nil
 		},
@@ -138,11 +139,10 @@ func teamAddCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(map[string]string{"member": string(m.Name), "agent_id": string(m.AgentID), "color": m.Color, "archived": old})
+			if err := a.give(view.Registered(m, old), view.RegisteredPage(m)); err != nil {
+				return err
 			}
-			a.say("%s joined as %s, %s", inColor(m.Color, string(m.Name)), m.AgentID, m.Color)
-			if old != "" {
+			if old != "" && !a.flags.json {
 				a.talk("the mailbox of an earlier %s was moved to %s", m.Name, old)
 			}
 			return nil
@@ -177,11 +177,7 @@ func teamRemoveCmd(a *App) *cobra.Command {
 			if err := teams.Of(op).Remove(cmd.Context(), name, args[0]); err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(map[string]string{"member": args[0], "state": "removed"})
-			}
-			a.say("%s is out of team %s", args[0], name)
-			return nil
+			return a.give(view.Unregistered(args[0]), view.UnregisteredPage(args[0], name))
 		},
 	}
 }
@@ -203,11 +199,10 @@ func teamDeleteCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(d)
+			if err := a.give(view.Deleted(d), view.DeletedPage(d)); err != nil {
+				return err
 			}
-			a.say("team %s is deleted; its tasks are %s", name, d.Tasks)
-			if d.Archive != "" {
+			if d.Archive != "" && !a.flags.json {
 				a.talk("what it left is in %s", d.Archive)
 			}
 			return nil

@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -40,13 +39,11 @@ not overwritten.`,
 			if err != nil {
 				return err
 			}
-			for _, s := range rep.Skipped {
-				a.talk("%s %s is not in it: it %s", yellow("note:"), operator.Visible(s.Path), s.Why)
-			}
+			a.tell(view.SkippedPage(rep.Skipped), name)
 			if a.flags.json && out != "-" {
-				return a.document(map[string]any{"team": name, "path": out, "files": rep.Files, "bytes": rep.Bytes, "skipped": append([]team.Skipped{}, rep.Skipped...)})
+				return a.document(view.Backup(rep, name, out))
 			}
-			a.talk("%s with %d bytes of team %s are in %s", view.Count(rep.Files, "file"), rep.Bytes, name, out)
+			a.tell(view.BackupPage(rep, name, out), name)
 			return nil
 		},
 	}
@@ -144,44 +141,15 @@ read. Only when the journal here is that of the very same team does it go on.`,
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(rs)
+			if err := a.give(view.Restored(rs), view.RestoredPage(rs)); err != nil || a.flags.json {
+				return err
 			}
-			a.sayRestored(rs)
+			a.tell(view.RestoredNotes(rs), "")
+			a.talk("%s", faint("next: waggle team show "+rs.Team))
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&as, "as", "", "restore under this name")
 	cmd.Flags().BoolVar(&do.Force, "force", false, "put a team of that name into the archive first, and end what of it runs")
 	return cmd
-}
-
-// sayRestored says what a restore did, and what it did not.
-func (a *App) sayRestored(rs *teams.Restored) {
-	from := ""
-	if rs.From != rs.Team {
-		from = ", from a backup of " + rs.From
-	}
-	a.say("team %s is restored: %s%s", bold(rs.Team), view.Count(rs.Files, "file"), from)
-	if !rs.Verified {
-		a.talk("%s the tar has no sums to check its files against", yellow("note:"))
-	}
-	if rs.Replaced != "" {
-		a.talk("the team that was there is in %s", rs.Replaced)
-	}
-	for _, s := range rs.Skipped {
-		a.talk("%s %s was left out: it %s", yellow("note:"), operator.Visible(s.Path), s.Why)
-	}
-	switch rs.Authority {
-	case teams.AuthorityKept:
-		a.talk("its journal is here and goes on: what was decided stands")
-	case teams.AuthorityNew:
-		a.talk("it has a new identity and a new journal: nothing that was decided, granted or set as policy before counts")
-		if rs.History != "" {
-			a.talk("what the backup has of its old journals is in %s, to be read only", rs.History)
-		}
-	default:
-		a.talk("waggle does not lead it")
-	}
-	a.talk("%s", faint(fmt.Sprintf("next: waggle team show %s", rs.Team)))
 }

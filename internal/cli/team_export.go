@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/jsonobj"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/teams"
 )
@@ -45,9 +46,7 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 			if err != nil {
 				return err
 			}
-			for _, p := range e.Problems {
-				a.talk("%s %s", yellow("note:"), operator.Visible(p))
-			}
+			a.notes(e.Problems)
 			if out == "" || out == "-" {
 				return write(a.Out, e)
 			}
@@ -66,11 +65,12 @@ Nothing is consumed or changed. A FILE that exists is not overwritten.`,
 
 // exportFormats write an export.
 var exportFormats = map[string]func(io.Writer, *teams.TeamExport) error{
-	"markdown": func(w io.Writer, e *teams.TeamExport) error { return e.Markdown(w) },
-	"json":     func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, e) },
-	"state": func(w io.Writer, e *teams.TeamExport) error {
-		return exportJSON(w, map[string]any{"team": e.Team, "created": e.Created, "active_members": e.ActiveMembers, "total_members": e.TotalMembers})
+	"markdown": func(w io.Writer, e *teams.TeamExport) error {
+		_, err := io.WriteString(w, view.ExportMarkdown(e))
+		return err
 	},
+	"json":  func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, view.Export(e)) },
+	"state": func(w io.Writer, e *teams.TeamExport) error { return exportJSON(w, view.ExportOf(e)) },
 }
 
 func exportJSON(w io.Writer, v any) error {

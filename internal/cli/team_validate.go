@@ -4,7 +4,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/view"
-	"waggle/operator"
 	"waggle/operator/teams"
 )
 
@@ -27,23 +26,13 @@ Nothing is changed. Exit code 1 when there are problems.`,
 			if err != nil {
 				return err
 			}
-			switch {
-			case a.flags.json:
-				if err := a.document(map[string]any{"problems": problems}); err != nil {
-					return err
-				}
-			case len(problems) == 0:
-				a.say("every file of team %s is valid", name)
-			default:
-				for _, p := range problems {
-					a.say("%s", operator.Visible(p.String()))
-				}
+			if err := a.give(view.Problems(problems), view.ProblemsPage(problems, name)); err != nil || len(problems) == 0 {
+				return err
+			}
+			if !a.flags.json {
 				a.talk("%s", red(view.Count(len(problems), "problem")))
 			}
-			if len(problems) > 0 {
-				return exitError(ExitFailed)
-			}
-			return nil
+			return exitError(ExitFailed)
 		},
 	}
 }

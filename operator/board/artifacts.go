@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"waggle"
 	"waggle/operator"
@@ -16,11 +17,11 @@ import (
 
 // ArtifactRow is one file that a member left in its directory.
 type ArtifactRow struct {
-	Member   string `json:"member"`
-	Kind     string `json:"kind"` // artifact, log, status
-	Path     string `json:"path"` // from the member's directory
-	Size     int64  `json:"size"`
-	Modified string `json:"modified"`
+	Member   waggle.MemberName
+	Kind     string // artifact, log, status
+	Path     string // from the member's directory
+	Size     int64
+	Modified time.Time
 }
 
 // Artifacts lists the files of a member, or of all when member is "": its log,
@@ -41,7 +42,7 @@ func (o Operator) Artifacts(ctx context.Context, name waggle.TeamName, member wa
 			problems = append(problems, fmt.Sprintf("%s: %v", n, err))
 		}
 		for _, f := range files {
-			rows = append(rows, ArtifactRow{Member: string(n), Kind: f.Kind, Path: f.Path, Size: f.Size, Modified: waggle.FormatTime(f.Modified)})
+			rows = append(rows, ArtifactRow{Member: n, Kind: f.Kind, Path: f.Path, Size: f.Size, Modified: f.Modified})
 		}
 	}
 	return rows, problems, nil

@@ -424,10 +424,10 @@ func TestArtifacts(t *testing.T) {
 			t.Fatal(problems, err)
 		}
 		for _, r := range rows {
-			if r.Modified == "" || r.Size == 0 {
+			if r.Modified.IsZero() || r.Size == 0 {
 				t.Errorf("%+v", r)
 			}
-			all = append(all, r.Member+" "+r.Kind+" "+r.Path)
+			all = append(all, string(r.Member)+" "+r.Kind+" "+r.Path)
 		}
 		return all
 	}

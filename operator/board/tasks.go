@@ -9,28 +9,30 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/policy"
 	"waggle/task"
 	"waggle/team"
 )
 
 // TaskView is a task as `task list` shows it (commands §4).
 type TaskView struct {
-	ID        task.ID     `json:"id"`
-	Subject   string      `json:"subject"`
-	Owner     string      `json:"owner"`
-	Status    task.Status `json:"status"`
-	BlockedBy []task.ID   `json:"blocked_by"` // as the file has it: also those that are done
-	Blocked   bool        `json:"blocked"`    // one of them is neither completed nor gone
-	WaitsFor  []task.ID   `json:"waits_for"`  // those
+	ID        task.ID
+	Subject   string
+	Owner     string
+	Status    task.Status
+	BlockedBy []task.ID // as the file has it: also those that are done
+	Blocked   bool      // one of them is neither completed nor gone
+	WaitsFor  []task.ID // those
 	// Note says what the board does not: that its last run failed and how, who
 	// gave it back, that nobody was told to do it.
-	Note string        `json:"note"`
-	Do   operator.Next `json:"-"` // what Note wants done
+	Note string
+	Do   operator.Next // what Note wants done
 }
 
 // TaskList is a team's list.
@@ -45,21 +47,21 @@ type TaskList struct {
 // TaskDetail is one task whole.
 type TaskDetail struct {
 	TaskView
-	Description string                     `json:"description"`
-	ActiveForm  string                     `json:"active_form"`
-	Blocks      []task.ID                  `json:"blocks"`
-	Metadata    map[string]json.RawMessage `json:"metadata"`
-	Order       *TaskOrder                 `json:"order"` // null: waggle ordered nobody to do it
+	Description string
+	ActiveForm  string
+	Blocks      []task.ID
+	Metadata    map[string]json.RawMessage
+	Order       *TaskOrder // nil: waggle ordered nobody to do it
 }
 
 // TaskOrder is the newest order to do a task, as the leader's journal has it.
 type TaskOrder struct {
-	Member string `json:"member"`
-	Seq    uint64 `json:"seq"`
-	At     string `json:"at"`
-	By     string `json:"by"`
-	Sent   bool   `json:"sent"` // it is in the member's mailbox
-	SHA256 string `json:"sha256"`
+	Member waggle.MemberName
+	Seq    uint64
+	At     time.Time
+	By     policy.Role
+	Sent   bool // it is in the member's mailbox
+	SHA256 string
 }
 
 // board is a team's task list with what else is known of the team.
@@ -173,7 +175,7 @@ func (o Operator) Task(ctx context.Context, name waggle.TeamName, id task.ID) (*
 		d.Metadata = map[string]json.RawMessage{}
 	}
 	if order, m, ok := b.order(id); ok {
-		d.Order = &TaskOrder{Member: string(m.Name), Seq: uint64(order.Seq), At: waggle.FormatTime(order.At), By: string(order.Commanded.By),
+		d.Order = &TaskOrder{Member: m.Name, Seq: uint64(order.Seq), At: order.At, By: order.Commanded.By,
 			Sent: order.Sent, SHA256: order.Commanded.Task.SHA256}
 	}
 	return d, nil

@@ -20,11 +20,11 @@ import (
 
 // TaskResult is what became of a task.
 type TaskResult struct {
-	Task    TaskView `json:"task"`
-	Changed bool     `json:"changed"` // false: it was so already
+	Task    TaskView
+	Changed bool // false: it was so already
 	// Ordered says that the leader's journal holds a new order to do it, which is
 	// what makes a member that waggle runs do it.
-	Ordered bool `json:"ordered"`
+	Ordered bool
 }
 
 // NewTask is a task to put on the board.

@@ -6,11 +6,11 @@ import "waggle/operator"
 
 // Finding is one thing that was looked at.
 type Finding struct {
-	What   string        `json:"what"`
-	Status Status        `json:"status"`
-	Detail string        `json:"detail"`
-	Next   string        `json:"next"` // what to do that is no step; a face puts Do here
-	Do     operator.Next `json:"-"`
+	What   string
+	Status Status
+	Detail string
+	Next   string // what to do that is no step
+	Do     operator.Next
 }
 
 // Status is how bad a finding is.

@@ -123,7 +123,7 @@ func kindOf(s MessageState) operator.Kind {
 	case Expired:
 		return operator.Timeout
 	case DeadLetter, Delivered:
-		if s.time.IsZero() {
+		if s.At.IsZero() {
 			return operator.Failed // it is gone from the mailbox, and no record tells of an end
 		}
 		return operator.Died

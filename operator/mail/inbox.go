@@ -15,31 +15,31 @@ import (
 
 // InboxEntry is one message as `inbox` shows it (commands §4).
 type InboxEntry struct {
-	Index     int           `json:"index"`
-	From      string        `json:"from"`
-	Timestamp string        `json:"timestamp"`
-	Read      bool          `json:"read"`
-	Kind      string        `json:"kind"`
-	Text      string        `json:"text"`
-	Payload   any           `json:"payload"`
-	Summary   string        `json:"summary"`
-	Color     string        `json:"color"`
-	MsgID     string        `json:"msg_id"`
-	Warnings  []string      `json:"warnings"`
-	ID        string        `json:"id"`      // identity: hash and occurrence
-	Archive   string        `json:"archive"` // the file in the archive it is in; "" for one in the mailbox
-	Entry     mailbox.Entry `json:"-"`
+	Index     int
+	From      string
+	Timestamp string // as the message says
+	Read      bool
+	Kind      string
+	Text      string
+	Payload   any
+	Summary   string
+	Color     string
+	MsgID     string
+	Warnings  []string
+	ID        string // identity: hash and occurrence
+	Archive   string // the file in the archive it is in; "" for one in the mailbox
+	Entry     mailbox.Entry
 }
 
 // Inbox is one member's messages.
 type Inbox struct {
-	Team    string         `json:"team"`
-	Member  string         `json:"member"`
-	Entries []InboxEntry   `json:"entries"`
-	News    []control.News `json:"news,omitempty"` // filled in by who wants it
-	Reports []string       `json:"-"`              // what was found wrong with the file
-	Path    string         `json:"-"`              // the mailbox file
-	Gone    bool           `json:"-"`              // the team's directory is gone: Entries are what is in the archive
+	Team    string
+	Member  string
+	Entries []InboxEntry
+	News    []control.News // filled in by who wants it
+	Reports []string       // what was found wrong with the file
+	Path    string         // the mailbox file
+	Gone    bool           // the team's directory is gone: Entries are what is in the archive
 	box     *mailbox.Located
 }
 

@@ -73,7 +73,7 @@ func TestInboxOfWhatNobodyVouchesFor(t *testing.T) {
 	}
 	in := &mail.Inbox{Team: "api", Member: "ann", Entries: []mail.InboxEntry{e}}
 	got, err := mail.Of(op).Attach(t.Context(), in)
-	if err != nil || got == nil || len(got) != 0 || len(in.Entries) != 0 {
+	if err != nil || got != "" || len(in.Entries) != 0 {
 		t.Errorf("%+v, %v, %+v", got, err, in.Entries)
 	}
 }
@@ -174,11 +174,11 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 		{"from":"x","text":"new","timestamp":"2026-02-16T10:30:01.000Z","read":false},`+forged+`]`)
 	in := inbox(t, tm, "bob")
 	got, err := mail.Of(op).Attach(t.Context(), in)
-	if err != nil || len(got) != 1 || got[0].Type != "user" || !got[0].IsMeta || got[0].Message.Role != "user" {
-		t.Fatalf("%+v, %v", got, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if text := got[0].Message.Content; !strings.Contains(text, "new") || strings.Contains(text, "old") || !strings.Contains(text, "shutdown_request") {
-		t.Errorf("%s", text)
+	if !strings.Contains(got, "new") || strings.Contains(got, "old") || !strings.Contains(got, "shutdown_request") {
+		t.Errorf("%s", got)
 	}
 	if len(in.Entries) != 2 || in.Entries[0].Text != "new" {
 		t.Errorf("%+v", in.Entries)
@@ -186,13 +186,13 @@ func TestAttachIsWhatIsUnread(t *testing.T) {
 	// The lead's machine takes what is control itself.
 	tm.WriteMailbox(waggle.Lead, "["+forged+"]")
 	in = inbox(t, tm, waggle.Lead)
-	if got, err = mail.Of(op).Attach(t.Context(), in); err != nil || len(got) != 0 || len(in.Entries) != 0 {
+	if got, err = mail.Of(op).Attach(t.Context(), in); err != nil || got != "" || len(in.Entries) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	// Of a team that another program leads nothing is left out.
 	other := operatortest.Abroad(t, op, abroad)
 	other.WriteMailbox(waggle.Lead, "["+forged+"]")
-	if got, err = mail.Of(op).Attach(t.Context(), inbox(t, other, waggle.Lead)); err != nil || len(got) != 1 {
+	if got, err = mail.Of(op).Attach(t.Context(), inbox(t, other, waggle.Lead)); err != nil || got == "" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

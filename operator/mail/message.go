@@ -17,16 +17,15 @@ import (
 
 // StoredMessage is a message, the mailbox that holds it, and its delivery state.
 type StoredMessage struct {
-	To       string          `json:"to"`
-	From     string          `json:"from"`
-	MsgID    string          `json:"msg_id"`
-	State    Delivery        `json:"state"` // the last of States
-	Since    string          `json:"since"` // of the newest state that a record tells the time of
-	Ahead    int             `json:"ahead"` // unread before it, while it waits
-	Priority string          `json:"priority"`
-	Entry    InboxEntry      `json:"entry"` // index -1: it is in no mailbox
-	Raw      json.RawMessage `json:"raw"`
-	States   []MessageState  `json:"states"`
+	To       string
+	From     string
+	MsgID    string
+	State    Delivery // the last of States
+	Ahead    int      // unread before it, while it waits
+	Priority control.Priority
+	Entry    InboxEntry // index -1: it is in no mailbox
+	Raw      json.RawMessage
+	States   []MessageState
 }
 
 // Message finds messages by msg_id, by its beginning, or by their id, in every mailbox
@@ -188,9 +187,9 @@ func (v *survey) find(tr *trail) (*openBox, int) {
 }
 
 func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
-	m := StoredMessage{To: string(tr.to), Priority: string(control.PriorityNormal)}
+	m := StoredMessage{To: string(tr.to), Priority: control.PriorityNormal}
 	if tr.words != nil && tr.words.Priority != "" {
-		m.Priority = string(tr.words.Priority)
+		m.Priority = tr.words.Priority
 	}
 	if i >= 0 {
 		m.Entry, m.Raw = EntryOf(b.entries[i]), b.entries[i].Raw
@@ -205,13 +204,7 @@ func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
 	}
 	m.From, m.MsgID = m.Entry.From, m.Entry.MsgID
 	m.States = v.states(tr, b, i)
-	now := m.States[len(m.States)-1]
-	m.State = now.State
-	for _, s := range m.States {
-		if s.At != "" {
-			m.Since = s.At
-		}
-	}
+	m.State = m.States[len(m.States)-1].State
 	if !m.State.Over() && i >= 0 {
 		for _, e := range b.entries[:i] {
 			if e.Err == nil && !e.Envelope.Read {
@@ -231,7 +224,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	if i >= 0 && !tr.reached(Written, Delivered, Acknowledged, Refused) {
 		add(Written, "the mailbox", "")
 		if tr.mail == nil { // nobody's record has it: its own word for the time
-			states[len(states)-1].At = b.entries[i].Envelope.Timestamp
+			states[len(states)-1].Claimed = b.entries[i].Envelope.Timestamp
 		}
 	}
 	if len(states) > 0 && states[len(states)-1].State.Over() {
@@ -256,7 +249,7 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 	case v.past: // nobody knows whether it was read
 	case run && v.there[tr]:
 		add(Queued, "the mailbox", "another program erased it; "+string(m.Name)+" takes it from the record")
-	case tr.from != string(journal.Leader) && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.states[0].time) > guestPuts:
+	case tr.from != string(journal.Leader) && tr.to == waggle.Lead && !v.led && v.now.Sub(tr.states[0].At) > guestPuts:
 		add(vanished(tr, b))
 	case tr.from != string(journal.Leader) && tr.to == waggle.Lead:
 		// Its sender sends it, and again when it is erased, until the lead has it.

@@ -72,7 +72,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 			if last := m.States[len(m.States)-1]; m.State != c.state || !strings.Contains(last.Detail, c.says) {
 				t.Errorf("%+v", m.States)
 			}
-			if m.To != "bob" || m.From != string(waggle.Lead) || m.MsgID != id || m.Entry.Text != "words" || m.Since == "" || m.Priority != "normal" {
+			if m.To != "bob" || m.From != string(waggle.Lead) || m.MsgID != id || m.Entry.Text != "words" || m.States[0].At.IsZero() || m.Priority != "normal" {
 				t.Errorf("%+v", m)
 			}
 			if m.States[0].State != mail.Queued || !strings.HasPrefix(m.States[0].Evidence, "journal leader, seq ") {

@@ -9,27 +9,14 @@ import (
 	"waggle/mailbox"
 )
 
-// Attachment is the message that seed 003 puts unread mail into.
-type Attachment struct {
-	Type    string            `json:"type"` // user
-	Message AttachmentMessage `json:"message"`
-	IsMeta  bool              `json:"isMeta"`
-}
-
-// AttachmentMessage is its content.
-type AttachmentMessage struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
-}
-
 // Attach formats what is unread in an inbox as one message for an agent (protocol §6.3),
 // and keeps in the inbox only what is in it: MarkRead then marks exactly that. What
-// the machine of a member that waggle runs takes by itself is left out. The list is
+// the machine of a member that waggle runs takes by itself is left out. The text is
 // empty when nothing is unread.
-func (o Operator) Attach(ctx context.Context, in *Inbox) ([]Attachment, error) {
+func (o Operator) Attach(ctx context.Context, in *Inbox) (string, error) {
 	machine, err := o.hasMachine(ctx, in)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	var kept []InboxEntry
 	var unread []mailbox.Entry
@@ -44,11 +31,7 @@ func (o Operator) Attach(ctx context.Context, in *Inbox) ([]Attachment, error) {
 		}
 	}
 	in.Entries = kept
-	p := mailbox.PromptOf(unread, func(e mailbox.Entry) bool { return doubted[e.ID] })
-	if p.Text == "" {
-		return []Attachment{}, nil
-	}
-	return []Attachment{{Type: "user", Message: AttachmentMessage{Role: "user", Content: p.Text}, IsMeta: true}}, nil
+	return mailbox.PromptOf(unread, func(e mailbox.Entry) bool { return doubted[e.ID] }).Text, nil
 }
 
 // hasMachine reports whether a program of ours takes the control messages of this

@@ -53,12 +53,12 @@ type Message struct {
 
 // Sent is what became of a message to one recipient (commands §4).
 type Sent struct {
-	To     string   `json:"to"`
-	MsgID  string   `json:"msg_id"`
-	State  Delivery `json:"state"` // written, queued, refused, failed; with Await what was reached
-	Ahead  int      `json:"ahead"` // unread messages before this one
-	Detail string   `json:"detail"`
-	Error  string   `json:"error"`
+	To     string
+	MsgID  string
+	State  Delivery // written, queued, refused, failed; with Await what was reached
+	Ahead  int      // unread messages before this one
+	Detail string
+	Error  string
 	err    error
 	team   waggle.TeamName // of a member; "": it went to another address
 }

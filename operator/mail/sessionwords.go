@@ -294,15 +294,15 @@ func (o Operator) SocketAddress(ctx context.Context, team waggle.TeamName, membe
 
 // SaidMessage is what became of words to a session.
 type SaidMessage struct {
-	MsgID   string   `json:"msg_id"`
-	Session string   `json:"session"`
-	From    string   `json:"from"`
-	Socket  string   `json:"socket"`
-	State   Delivery `json:"state"` // queued, written, failed
-	Detail  string   `json:"detail"`
-	At      string   `json:"at"`
-	SHA256  string   `json:"sha256"` // of the text, which is not kept
-	Bytes   int      `json:"bytes"`
+	MsgID   string
+	Session string
+	From    string
+	Socket  string
+	State   Delivery // queued, written, failed
+	Detail  string
+	At      time.Time
+	SHA256  string // of the text, which is not kept
+	Bytes   int
 }
 
 // Said finds words to sessions by their msg_id or its beginning.
@@ -313,7 +313,7 @@ func (o Operator) Said(id string) ([]SaidMessage, error) {
 	out := []SaidMessage{}
 	for _, s := range found {
 		out = append(out, SaidMessage{MsgID: s.MsgID, Session: string(s.Session), From: s.From, Socket: s.Socket, State: Delivery(s.State), Detail: s.Detail,
-			At: waggle.FormatTime(s.At), SHA256: s.SHA256, Bytes: s.Bytes})
+			At: s.At, SHA256: s.SHA256, Bytes: s.Bytes})
 	}
 	if len(out) > 0 {
 		return out, nil

@@ -107,7 +107,7 @@ func TestSaid(t *testing.T) {
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%s: %+v, %v", id, got, err)
 		}
-		if m := got[0]; m.MsgID != someID || m.State != mail.Written || m.Detail != "read" || m.Session != string(rows[0].ID) || m.Bytes != 2 || m.SHA256 != said.SHA256 || m.At == "" || m.Socket != "/s" || m.From != "operator" {
+		if m := got[0]; m.MsgID != someID || m.State != mail.Written || m.Detail != "read" || m.Session != string(rows[0].ID) || m.Bytes != 2 || m.SHA256 != said.SHA256 || m.At.IsZero() || m.Socket != "/s" || m.From != "operator" {
 			t.Errorf("%+v", m)
 		}
 	}

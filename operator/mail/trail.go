@@ -48,12 +48,11 @@ func (d Delivery) Over() bool {
 
 // MessageState is one step of a message's way.
 type MessageState struct {
-	State    Delivery `json:"state"`
-	At       string   `json:"at"`       // "" when no record tells
-	Evidence string   `json:"evidence"` // which record of which journal, or what the mailbox shows
-	Detail   string   `json:"detail"`
-
-	time time.Time
+	State    Delivery
+	At       time.Time // zero when no record tells
+	Claimed  string    // of a message that is in no record: its own word for the time
+	Evidence string    // which record of which journal, or what the mailbox shows
+	Detail   string
 }
 
 // trail is one message's way as the journals tell it.
@@ -247,7 +246,7 @@ func (x traced) note(tr *trail, r journal.Record, d Delivery, detail string) {
 	if x.f.name == string(journal.Leader) {
 		evidence = fmt.Sprintf("journal %s, seq %d: %s", x.t.s.JournalName, r.Seq, r.Kind)
 	}
-	tr.states = append(tr.states, MessageState{State: d, At: waggle.FormatTime(r.Time), Evidence: evidence, Detail: detail, time: r.Time})
+	tr.states = append(tr.states, MessageState{State: d, At: r.Time, Evidence: evidence, Detail: detail})
 }
 
 // leader reads a record of the leader's journal.

@@ -20,23 +20,23 @@ import (
 
 // Broken is a break in a journal, and what continues without the records after it.
 type Broken struct {
-	Team     string `json:"team"`
-	Journal  string `json:"journal"` // leader, or the instance of a member
-	Member   string `json:"member"`  // whose it is; "": the leader's
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Seq      uint64 `json:"seq"` // of the bad record: what AcknowledgeBreak names
-	Why      string `json:"why"`
-	Readable uint64 `json:"readable_records"` // that stand before it
-	Lost     int    `json:"lost_records"`     // the bad one and those behind it
-	Bytes    int64  `json:"lost_bytes"`
-	SHA256   string `json:"lost_sha256"`
+	Team     string
+	Journal  string // leader, or the instance of a member
+	Member   string // whose it is; "": the leader's
+	File     string
+	Line     int
+	Seq      uint64 // of the bad record: what AcknowledgeBreak names
+	Why      string
+	Readable uint64 // that stand before it
+	Lost     int    // the bad one and those behind it
+	Bytes    int64
+	SHA256   string
 	// Kept is where the journal is as it was; Members are those that go on, each as a new
 	// instance, and Dropped those that do not. All are empty until it is acknowledged.
-	Kept         string   `json:"kept"`
-	Members      []string `json:"members"`
-	Dropped      []string `json:"dropped"`
-	Acknowledged bool     `json:"acknowledged"`
+	Kept         string
+	Members      []string
+	Dropped      []string
+	Acknowledged bool
 }
 
 // Break finds the journal of a team that is broken: the leader's, or else that of the

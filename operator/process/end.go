@@ -36,16 +36,16 @@ const askAgain = time.Second
 
 // MemberEnd is how a member ended.
 type MemberEnd struct {
-	Member string `json:"member"`
-	How    string `json:"how"` // handshake, stopped, died; released: waggle does not run it; listed: it is only in the registry
+	Member string
+	How    string // handshake, stopped, died; released: waggle does not run it; listed: it is only in the registry
 	// Step is the hardest that was needed: handshake, stdin, term, kill; gone when it
 	// had ended by itself.
-	Step     string `json:"step"`
-	Rejected string `json:"rejected"` // why it did not want to end; "" when it did not say so
-	Forced   bool   `json:"forced"`   // it was not asked
-	Answered bool   `json:"answered"` // it said yes or no
+	Step     string
+	Rejected string // why it did not want to end; "" when it did not say so
+	Forced   bool   // it was not asked
+	Answered bool   // it said yes or no
 	// Worktree is its worktree when that was kept; null: it has none any more.
-	Worktree *operator.KeptWorktree `json:"worktree"`
+	Worktree *operator.KeptWorktree
 }
 
 // Kind says which way it went: None, it agreed, or was not asked; Refused, it refused and

@@ -40,16 +40,16 @@ const (
 
 // Garbage is one thing that a team has left behind.
 type Garbage struct {
-	Kind   string `json:"kind"`
-	Team   string `json:"team"`
-	Member string `json:"member"` // "" when it is nobody's
-	PID    int    `json:"pid"`    // 0: no process
-	Start  string `json:"start"`  // of the process, as recorded
-	Argv   string `json:"argv"`   // what the process runs, in one line
-	Path   string `json:"path"`   // of a file or a worktree; the pane, and its server's socket
-	Why    string `json:"why"`
-	Done   bool   `json:"done"` // it is gone
-	Error  string `json:"error,omitempty"`
+	Kind   string
+	Team   string
+	Member string // "" when it is nobody's
+	PID    int    // 0: no process
+	Start  string // of the process, as recorded
+	Argv   string // what the process runs, in one line
+	Path   string // of a file or a worktree; the pane, and its server's socket
+	Why    string
+	Done   bool // it is gone
+	Error  string
 
 	// unused looks again, right before end acts, and gone says what came of it.
 	unused func(context.Context) bool
@@ -59,22 +59,22 @@ type Garbage struct {
 
 // Kept is a process or file that GC found and did not end or remove, with the reason.
 type Kept struct {
-	Kind   string        `json:"kind"` // team, worktree, process, pane, command
-	Team   string        `json:"team"`
-	Member string        `json:"member"`
-	Path   string        `json:"path"`
-	Why    string        `json:"why"`
-	Do     operator.Next `json:"-"` // what to do about it
+	Kind   string // team, worktree, process, pane, command
+	Team   string
+	Member string
+	Path   string
+	Why    string
+	Do     operator.Next // what to do about it
 }
 
 // Collected is what GC found (commands §4).
 type Collected struct {
-	Found []*Garbage `json:"found"`
-	Kept  []Kept     `json:"kept"`
+	Found []*Garbage
+	Kept  []Kept
 	// Unseen are members of which something may be left that nothing here can find.
-	Unseen []Unseen `json:"unseen"`
+	Unseen []Unseen
 	// Living counts processes in Kept that run for a team whose journal cannot be read.
-	Living int `json:"living"`
+	Living int
 }
 
 // Undone counts what could not be ended or removed.

@@ -228,12 +228,12 @@ func (st *stopping) let(ctx context.Context, rung string) error {
 
 // DownResult is how a team ended.
 type DownResult struct {
-	Team    string      `json:"team"`
-	State   string      `json:"state"` // ended
-	Members []MemberEnd `json:"members"`
-	Archive string      `json:"archive"`
+	Team    string
+	State   string // ended
+	Members []MemberEnd
+	Archive string
 	// Worktrees are those of its members that were kept, because of what is in them.
-	Worktrees []operator.KeptWorktree `json:"worktrees"`
+	Worktrees []operator.KeptWorktree
 }
 
 // Kind says which way it went: None, every member that could be asked agreed, or none was

@@ -143,14 +143,8 @@ func TestTexts(t *testing.T) {
 		}
 	}
 	c := &process.Collected{}
-	if got := c.UnseenText(); got != "" || c.Undone() != 0 {
-		t.Errorf("nothing is unseen: %s", got)
-	}
-	for i := range 6 {
-		c.Unseen = append(c.Unseen, process.Unseen{Team: "api", Member: fmt.Sprint("m", i)})
-	}
-	if got := c.UnseenText(); !strings.Contains(got, "m0@api, m1@api, m2@api, m3@api, m4@api, … started") {
-		t.Error(got)
+	if c.Undone() != 0 {
+		t.Errorf("%d", c.Undone())
 	}
 	c.Found = []*process.Garbage{{Done: true}, {}, {}}
 	if c.Undone() != 2 {

@@ -1,8 +1,6 @@
 package process
 
 import (
-	"strings"
-
 	"waggle/control"
 	"waggle/operator"
 	"waggle/spawn"
@@ -13,8 +11,8 @@ import (
 // nothing tells from other processes any more where there was no control group for it: it
 // was the child of the process that died.
 type Unseen struct {
-	Team   string `json:"team"`
-	Member string `json:"member"`
+	Team   string
+	Member string
 }
 
 // unseenOf finds the members of a team whose processes died. Deaths before the machine was
@@ -50,23 +48,4 @@ func crashed(s *operator.State, m *control.Member) bool {
 		return false
 	}
 	return operator.Gone(m.Process.ID)
-}
-
-// unseenShown is how many members the line about them names.
-const unseenShown = 5
-
-// UnseenText is that in one line, "" when nothing is.
-func (c *Collected) UnseenText() string {
-	if len(c.Unseen) == 0 {
-		return ""
-	}
-	var names []string
-	for _, u := range c.Unseen[:min(len(c.Unseen), unseenShown)] {
-		names = append(names, u.Member+"@"+u.Team)
-	}
-	of := strings.Join(names, ", ")
-	if len(c.Unseen) > unseenShown {
-		of += ", …"
-	}
-	return "cannot be seen: what commands of " + of + " started, if it cleared its environment and left its process group before the member's process died"
 }

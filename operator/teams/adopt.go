@@ -32,26 +32,26 @@ type AdoptOptions struct {
 
 // Adopted is a running session that has become a member.
 type Adopted struct {
-	Team     string `json:"team"`
-	Name     string `json:"name"`
-	Instance string `json:"instance"`
-	PID      int    `json:"pid"`
-	Start    string `json:"start"`   // kernel start time, opaque
-	Session  string `json:"session"` // "" when it was named by its process
+	Team     string
+	Name     string
+	Instance control.Instance
+	PID      int
+	Start    string // kernel start time, opaque
+	Session  string // "" when it was named by its process
 	// Above says that the process is one of those that this program runs below: what
 	// they run is the member's doing from now on, not the operator's.
-	Above bool   `json:"above"`
-	Trust string `json:"trust"`
+	Above bool
+	Trust control.Level
 	// Controls say what waggle can do with it and what it cannot.
-	Controls []Control `json:"controls"`
+	Controls []Control
 }
 
 // Control is one thing that a person may want to do with a member.
 type Control struct {
-	What string        `json:"what"`
-	Can  bool          `json:"can"`
-	How  string        `json:"how"` // how, or why not
-	Do   operator.Next `json:"-"`   // how, where a person has to do it
+	What string
+	Can  bool
+	How  string        // how, or why not
+	Do   operator.Next // how, where a person has to do it
 }
 
 // Adopt makes a running process of the user's a member of a team that waggle leads,
@@ -82,7 +82,7 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 	if err != nil {
 		return nil, err
 	}
-	a := &Adopted{Team: string(name), PID: id.PID, Start: id.Start, Session: ao.Session, Trust: string(control.FileTrust)}
+	a := &Adopted{Team: string(name), PID: id.PID, Start: id.Start, Session: ao.Session, Trust: control.FileTrust}
 	if a.Above, err = o.above(id); err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, 
 		return err
 	}
 	i := control.Instance(uid)
-	a.Instance = uid
+	a.Instance = i
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		if err := errors.Join(taken(s.Lead, s.Team, id), vacant(s, m.Name)); err != nil {
 			return nil, err

@@ -47,7 +47,7 @@ func TestAdopt(t *testing.T) {
 	o, ctx := teams.Of(op), t.Context()
 	id, _ := session(t)
 	a, err := o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "reviewer"})
-	if err != nil || a.Name != "reviewer" || a.PID != id.PID || a.Start != id.Start || a.Trust != string(control.FileTrust) || a.Above || a.Session != "" {
+	if err != nil || a.Name != "reviewer" || a.PID != id.PID || a.Start != id.Start || a.Trust != control.FileTrust || a.Above || a.Session != "" {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	m, ok := tm.State().Lead.ByInstance(control.Instance(a.Instance))

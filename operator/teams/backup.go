@@ -69,15 +69,15 @@ type RestoreOptions struct {
 
 // Restored says what a restore did.
 type Restored struct {
-	Team      string            `json:"team"`
-	From      string            `json:"from"` // its name in the backup
-	Files     int               `json:"files"`
-	Verified  bool              `json:"verified"`  // the backup has a sum for every file, and they are right
-	Authority string            `json:"authority"` // kept, new or none
-	History   string            `json:"history"`   // where the backup's journals are; "" when there are none
-	Replaced  string            `json:"replaced"`  // where the team is that was there; "" when there was none
-	Ended     []inspect.Running `json:"ended"`
-	Skipped   []team.Skipped    `json:"skipped"`
+	Team      string
+	From      string // its name in the backup
+	Files     int
+	Verified  bool   // the backup has a sum for every file, and they are right
+	Authority string // kept, new or none
+	History   string // where the backup's journals are; "" when there are none
+	Replaced  string // where the team is that was there; "" when there was none
+	Ended     []inspect.Running
+	Skipped   []team.Skipped
 }
 
 // Restore makes a team of a backup (team.Unpack says what it refuses). A team that

@@ -205,7 +205,7 @@ func TestToken(t *testing.T) {
 		operatortest.Fails(t, err, c.code, c.says)
 	}
 	m, err := o.MintToken(ctx, "api", ann, 0)
-	if err != nil || m.Team != "api" || m.Member != "ann" || !strings.HasPrefix(m.Token, "api:") || m.Expires != waggle.FormatTime(now.Add(teams.DefaultTokenLife)) {
+	if err != nil || m.Team != "api" || m.Member != "ann" || !strings.HasPrefix(m.Token, "api:") || !m.Expires.Equal(now.Add(teams.DefaultTokenLife)) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	for _, c := range []struct {

@@ -82,11 +82,11 @@ type DeleteOptions struct {
 
 // Deleted says what a deletion did.
 type Deleted struct {
-	Team    string            `json:"team"`
-	State   string            `json:"state"`   // deleted
-	Ended   []inspect.Running `json:"ended"`   // processes that were ended first
-	Archive string            `json:"archive"` // where what waggle led is kept; "" when it was another program's
-	Tasks   string            `json:"tasks"`   // kept, archived or removed
+	Team    string
+	State   string            // deleted
+	Ended   []inspect.Running // processes that were ended first
+	Archive string            // where what waggle led is kept; "" when it was another program's
+	Tasks   string            // kept, archived or removed
 }
 
 // Delete removes a team: its registry, its mailboxes, its sockets, and by choice

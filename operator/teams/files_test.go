@@ -32,7 +32,7 @@ func TestMigrate(t *testing.T) {
 		changed bool
 	}{{mailbox.JSONL, true}, {mailbox.JSONL, false}, {mailbox.Array, true}} {
 		m, err := o.Migrate(ctx, "api", c.to)
-		if err != nil || m.Changed != c.changed || m.Layout != c.to.String() || m.Team != "api" || !slices.Equal(m.Members, []string{"bob", "team-lead"}) || m.Notes == nil {
+		if err != nil || m.Changed != c.changed || m.Layout != c.to || m.Team != "api" || !slices.Equal(m.Members, []waggle.MemberName{"bob", "team-lead"}) || len(m.Notes) != 0 {
 			t.Fatalf("%+v: %+v, %v", c, m, err)
 		}
 		in, err := mail.Of(op).Inbox(ctx, "api", "bob", true)
@@ -167,18 +167,18 @@ func TestExportTeam(t *testing.T) {
 	write(t, filepath.Join(op.Root.MemberDir("api", "ann"), "artifacts", "report.md"), "# Report")
 	write(t, filepath.Join(op.Root.TasksDir("api"), "9.json"), "{")
 	e, err := o.ExportTeam(ctx, "api")
-	if err != nil || e.Team != "api" || e.Created == "" || e.TotalMembers != 3 || !slices.Equal(e.ActiveMembers, []waggle.MemberName{"team-lead", "bob", "ann"}) || e.Layout != "array" || e.Description != "a team of a test" {
+	if err != nil || e.Team != "api" || e.Created.IsZero() || e.TotalMembers != 3 || !slices.Equal(e.ActiveMembers, []waggle.MemberName{"team-lead", "bob", "ann"}) || e.Layout != "array" || e.Description != "a team of a test" {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	i := slices.IndexFunc(e.Members, func(m teams.TeamMember) bool { return m.Name == "ann" })
-	if i < 0 || e.Members[i].Type != "builder" || e.Members[i].Prompt != "you build" || !slices.Equal(e.Members[i].Files, []string{"artifacts/report.md"}) || e.Members[i].Left != "" || e.Members[i].Joined == "" {
+	if i < 0 || e.Members[i].Type != "builder" || e.Members[i].Prompt != "you build" || !slices.Equal(e.Members[i].Files, []string{"artifacts/report.md"}) || !e.Members[i].Left.IsZero() || e.Members[i].Joined.IsZero() {
 		t.Errorf("%+v", e.Members)
 	}
 	i = slices.IndexFunc(e.Mailboxes, func(b teams.TeamMailbox) bool { return b.Member == "bob" })
 	if i < 0 || len(e.Mailboxes[i].Entries) != 1 || e.Mailboxes[i].Entries[0].Text != "look at `this`" {
 		t.Errorf("%+v", e.Mailboxes)
 	}
-	if len(e.Tasks) != 2 || e.Tasks[0].Blocked || !e.Tasks[1].Blocked || !slices.Equal(e.Tasks[1].BlockedBy, []string{"1"}) {
+	if len(e.Tasks) != 2 || e.Tasks[0].Blocked || !e.Tasks[1].Blocked || !slices.Equal(e.Tasks[1].BlockedBy, []task.ID{"1"}) {
 		t.Errorf("%+v", e.Tasks)
 	}
 	if len(e.Problems) != 1 || !strings.Contains(e.Problems[0], "9.json") {
@@ -186,15 +186,6 @@ func TestExportTeam(t *testing.T) {
 	}
 	if in, err := mail.Of(op).Inbox(ctx, "api", "bob", true); err != nil || len(in.Entries) != 1 {
 		t.Errorf("it consumed something: %+v, %v", in, err)
-	}
-	var b bytes.Buffer
-	if err := e.Markdown(&b); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"# Team api", "3 of 3 members present", "### ann", "you build", "- artifacts/report.md", "- [ ] 2 ship (nobody, pending, blocked by 1)", "### To bob", "```text\nlook at `this`\n```", "## What could not be read"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("nothing of %q in\n%s", want, b.String())
-		}
 	}
 	_, err = o.ExportTeam(ctx, "gone")
 	operatortest.Fails(t, err, operator.NotFound, "gone")

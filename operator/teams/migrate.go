@@ -14,11 +14,11 @@ import (
 
 // Migrated is what a change of layout did.
 type Migrated struct {
-	Team    string   `json:"team"`
-	Layout  string   `json:"layout"`  // the one that the team has now
-	Changed bool     `json:"changed"` // mailboxes were moved or put together
-	Members []string `json:"members"` // who has a mailbox
-	Notes   []string `json:"notes"`   // what was found wrong with the files
+	Team    string
+	Layout  mailbox.Layout      // the one that the team has now
+	Changed bool                // mailboxes were moved or put together
+	Members []waggle.MemberName // who has a mailbox
+	Notes   []string            // what was found wrong with the files
 }
 
 // Migrate moves a team's mailboxes to a layout while its members go on, and puts
@@ -44,14 +44,14 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	boxes := o.Boxes(name)
-	m = &Migrated{Team: string(name), Layout: to.String(), Members: []string{}, Notes: []string{}}
+	m = &Migrated{Team: string(name), Layout: to}
 	m.Changed, err = boxes.Migrate(ctx, to, mailbox.Options{Report: func(r mailbox.Report) { m.Notes = append(m.Notes, r.What) }})
 	if err != nil {
 		return nil, &operator.Error{Kind: operator.KindOf(err), Op: "team migrate", Err: err, Advice: "nothing is lost; the same command goes on where this one stopped"}
 	}
 	names, err := boxes.Names()
 	for _, n := range names {
-		m.Members = append(m.Members, string(n))
+		m.Members = append(m.Members, n)
 	}
 	return m, err
 }
@@ -59,8 +59,8 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 // MigratedSchema is what bringing a team's files to the newest version did, or with
 // DryRun would do.
 type MigratedSchema struct {
-	Team   string `json:"team"`
-	DryRun bool   `json:"dry_run"`
+	Team   string
+	DryRun bool
 	team.Migration
 }
 

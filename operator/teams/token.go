@@ -37,10 +37,10 @@ type joinToken struct {
 // Minted is a token that lets one process join a team, once (trust §2: a membership
 // is an instance of its own).
 type Minted struct {
-	Team    string `json:"team"`
-	Member  string `json:"member"`
-	Token   string `json:"token"` // TEAM:SECRET
-	Expires string `json:"expires"`
+	Team    string
+	Member  string
+	Token   string // TEAM:SECRET
+	Expires time.Time
 }
 
 // DefaultTokenLife is how long a token may be used.
@@ -84,7 +84,7 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 	if err := writeToken(s.Dir.Tokens(), t); err != nil {
 		return Minted{}, err
 	}
-	return Minted{Team: string(name), Member: string(m.Name), Token: string(name) + ":" + secret, Expires: waggle.FormatTime(t.Expires)}, nil
+	return Minted{Team: string(name), Member: string(m.Name), Token: string(name) + ":" + secret, Expires: t.Expires}, nil
 }
 
 // JoinWith uses a token: it makes the membership, on record with the token's hash

@@ -1,15 +1,16 @@
-package teams_test
+package view_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator/mail"
 	"waggle/operator/teams"
+	"waggle/task"
 )
 
 // outside is what of a Markdown text stands in no fence, by its lines.
@@ -45,16 +46,13 @@ func TestMarkdownIsOnlyText(t *testing.T) {
 		e := &teams.TeamExport{Team: "api", Description: s("description"), ActiveMembers: []waggle.MemberName{"w"},
 			Members:   []teams.TeamMember{{Name: "w", Type: s("type"), Color: s("color"), Prompt: s("prompt"), Files: []string{s("file")}}},
 			Mailboxes: []teams.TeamMailbox{{Member: "w", Entries: []mail.InboxEntry{{From: s("from"), Kind: "text", Timestamp: s("time"), Text: s("text"), Warnings: []string{s("warning")}}}}},
-			Tasks:     []teams.TeamTask{{ID: "1", Subject: s("subject"), Owner: s("owner"), Status: s("status")}}, Problems: []string{s("problem")}}
-		var b bytes.Buffer
-		if err := e.Markdown(&b); err != nil {
-			t.Fatal(err)
-		}
-		if strings.ContainsAny(b.String(), "\x1b\u202e\r") {
-			t.Fatalf("it can move the cursor: %q", b.String())
+			Tasks:     []teams.TeamTask{{ID: "1", Subject: s("subject"), Owner: s("owner"), Status: task.Status(s("status"))}}, Problems: []string{s("problem")}}
+		text := view.ExportMarkdown(e)
+		if strings.ContainsAny(text, "\x1b\u202e\r") {
+			t.Fatalf("it can move the cursor: %q", text)
 		}
 		headings := 0
-		for _, line := range outside(t, b.String()) {
+		for _, line := range outside(t, text) {
 			if strings.HasPrefix(line, "#") {
 				headings++
 			}
@@ -65,7 +63,7 @@ func TestMarkdownIsOnlyText(t *testing.T) {
 			}
 		}
 		if headings != 7 {
-			t.Fatalf("%d headings:\n%s", headings, b.String())
+			t.Fatalf("%d headings:\n%s", headings, text)
 		}
 	})
 }

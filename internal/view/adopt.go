@@ -1,0 +1,59 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle/operator/teams"
+)
+
+// AdoptedDocument is a running session that has become a member.
+type AdoptedDocument struct {
+	Team     string            `json:"team"`
+	Name     string            `json:"name"`
+	Instance string            `json:"instance"`
+	PID      int               `json:"pid"`
+	Start    string            `json:"start"`   // kernel start time, opaque
+	Session  string            `json:"session"` // "" when it was named by its process
+	Above    bool              `json:"above"`   // the process is one of those that waggle runs below
+	Trust    string            `json:"trust"`
+	Controls []ControlDocument `json:"controls"` // what waggle can do with it and what it cannot
+}
+
+// ControlDocument is one thing that a person may want to do with a member.
+type ControlDocument struct {
+	What string `json:"what"`
+	Can  bool   `json:"can"`
+	How  string `json:"how"` // how, or why not
+}
+
+// Adopted is the document of a session that has become a member.
+func Adopted(a *teams.Adopted, spell Spell) AdoptedDocument {
+	d := AdoptedDocument{a.Team, a.Name, string(a.Instance), a.PID, a.Start, a.Session, a.Above, string(a.Trust), make([]ControlDocument, 0, len(a.Controls))}
+	for _, c := range a.Controls {
+		d.Controls = append(d.Controls, ControlDocument{c.What, c.Can, spell.Sentence(c.How, c.Do)})
+	}
+	return d
+}
+
+// AdoptedPage says what a session is now, and what can be done with it.
+func AdoptedPage(a *teams.Adopted, spell Spell) (p Page) {
+	p.line(strong(a.Name), plain(fmt.Sprintf(" is a member of team %s: process %d, trust %s", a.Team, a.PID, a.Trust)))
+	t := Table{Head: []string{"CONTROL", "CAN", "HOW, OR WHY NOT"}, About: true}
+	for _, c := range a.Controls {
+		can := "no"
+		if c.Can {
+			can = "yes"
+		}
+		t.Rows = append(t.Rows, []string{c.What, can, spell.Sentence(c.How, c.Do)})
+	}
+	p.table(t)
+	return p
+}
+
+// AdoptedNotes say whose the commands below the process are now.
+func AdoptedNotes(a *teams.Adopted) (p Page) {
+	if a.Above {
+		p.line(warning("note:"), plain(fmt.Sprintf(" this command runs below that process: from now on what is run here is %s's, not yours; decide from another terminal", a.Name)))
+	}
+	return p
+}

@@ -1,0 +1,91 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle"
+	"waggle/operator/teams"
+	"waggle/team"
+)
+
+// BackupDocument is what a backup has.
+type BackupDocument struct {
+	Bytes   int64          `json:"bytes"`
+	Files   int            `json:"files"`
+	Path    string         `json:"path"`
+	Skipped []team.Skipped `json:"skipped"`
+	Team    string         `json:"team"`
+}
+
+// RestoredDocument is what a restore did.
+type RestoredDocument struct {
+	Team      string         `json:"team"`
+	From      string         `json:"from"` // its name in the backup
+	Files     int            `json:"files"`
+	Verified  bool           `json:"verified"`  // the backup has a sum for every file, and they are right
+	Authority string         `json:"authority"` // kept, new or none
+	History   string         `json:"history"`   // where the backup's journals are; "" when there are none
+	Replaced  string         `json:"replaced"`  // where the team is that was there; "" when there was none
+	Ended     []EndedProcess `json:"ended"`
+	Skipped   []team.Skipped `json:"skipped"`
+}
+
+// Backup is the document of a backup.
+func Backup(r team.BackupReport, of waggle.TeamName, path string) BackupDocument {
+	return BackupDocument{r.Bytes, r.Files, path, list(r.Skipped), string(of)}
+}
+
+// BackupPage says what a backup has.
+func BackupPage(r team.BackupReport, of waggle.TeamName, path string) (p Page) {
+	p.line(plain(fmt.Sprintf("%s with %d bytes of team %s are in %s", Count(r.Files, "file"), r.Bytes, of, path)))
+	return p
+}
+
+// SkippedPage names the files that a backup does not have.
+func SkippedPage(ss []team.Skipped) (p Page) {
+	for _, s := range ss {
+		p.line(warning("note:"), plain(fmt.Sprintf(" %s is not in it: it %s", s.Path, s.Why)))
+	}
+	return p
+}
+
+// Restored is the document of a restore.
+func Restored(r *teams.Restored) RestoredDocument {
+	return RestoredDocument{r.Team, r.From, r.Files, r.Verified, string(r.Authority), r.History, r.Replaced, ended(r.Ended), list(r.Skipped)}
+}
+
+// RestoredPage says what was restored.
+func RestoredPage(r *teams.Restored) (p Page) {
+	from := ""
+	if r.From != r.Team {
+		from = ", from a backup of " + r.From
+	}
+	p.line(plain("team "), strong(r.Team), plain(" is restored: "+Count(r.Files, "file")+from))
+	return p
+}
+
+// RestoredNotes say what a restore did not do, and what counts from now on.
+func RestoredNotes(r *teams.Restored) (p Page) {
+	say := func(format string, args ...any) { p.line(plain(fmt.Sprintf(format, args...))) }
+	if !r.Verified {
+		p.line(warning("note:"), plain(" the tar has no sums to check its files against"))
+	}
+	if r.Replaced != "" {
+		say("the team that was there is in %s", r.Replaced)
+	}
+	for _, s := range r.Skipped {
+		p.line(warning("note:"), plain(fmt.Sprintf(" %s was left out: it %s", s.Path, s.Why)))
+	}
+	switch r.Authority {
+	case teams.AuthorityKept:
+		say("its journal is here and goes on: what was decided stands")
+	case teams.AuthorityNew:
+		say("it has a new identity and a new journal: nothing that was decided, granted or set as policy before counts")
+		if r.History != "" {
+			say("what the backup has of its old journals is in %s, to be read only", r.History)
+		}
+	default:
+		say("waggle does not lead it")
+	}
+	return p
+}

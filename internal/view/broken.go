@@ -1,0 +1,56 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/operator/process"
+)
+
+// BrokenDocument is a break in a journal, and what continues without the records after it.
+type BrokenDocument struct {
+	Team         string   `json:"team"`
+	Journal      string   `json:"journal"` // leader, or the instance of a member
+	Member       string   `json:"member"`  // whose it is; "": the leader's
+	File         string   `json:"file"`
+	Line         int      `json:"line"`
+	Seq          uint64   `json:"seq"` // of the bad record: what an acknowledgement names
+	Why          string   `json:"why"`
+	Readable     uint64   `json:"readable_records"` // that stand before it
+	Lost         int      `json:"lost_records"`     // the bad one and those behind it
+	Bytes        int64    `json:"lost_bytes"`
+	SHA256       string   `json:"lost_sha256"`
+	Kept         string   `json:"kept"`    // where the journal is as it was
+	Members      []string `json:"members"` // those that go on, each as a new instance
+	Dropped      []string `json:"dropped"` // and those that do not; all are empty until it is acknowledged
+	Acknowledged bool     `json:"acknowledged"`
+}
+
+// Broken is the document of a break.
+func Broken(b *process.Broken) BrokenDocument { return BrokenDocument(*b) }
+
+// BrokenPage says where a journal is broken, what is lost, and what goes on.
+func BrokenPage(b *process.Broken) (p Page) {
+	say := func(format string, args ...any) { p.line(plain(fmt.Sprintf(format, args...))) }
+	whose := "the leader's journal"
+	if b.Member != "" {
+		whose = "the journal of " + b.Member
+	}
+	say("%s is broken at seq %d: %s", whose, b.Seq, b.Why)
+	at := b.File
+	if b.Line > 0 {
+		at += fmt.Sprintf(", line %d", b.Line)
+	}
+	say("  %s", at)
+	say("  %d records can be read before it; %d lines (%d bytes) are lost with it", b.Readable, b.Lost, b.Bytes)
+	if b.Kept != "" {
+		say("  kept as it was in %s", b.Kept)
+	}
+	if len(b.Members) > 0 {
+		say("  go on as new instances: %s", strings.Join(b.Members, ", "))
+	}
+	if len(b.Dropped) > 0 {
+		say("  do not go on: %s", strings.Join(b.Dropped, ", "))
+	}
+	return p
+}

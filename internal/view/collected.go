@@ -1,0 +1,115 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/operator/process"
+)
+
+// CollectedDocument is what teams have left behind.
+type CollectedDocument struct {
+	Found  []GarbageDocument `json:"found"`
+	Kept   []KeptDocument    `json:"kept"`
+	Unseen []UnseenDocument  `json:"unseen"` // members of which something may be left that nothing here can find
+	Living int               `json:"living"` // processes in kept that run for a team whose journal cannot be read
+}
+
+// GarbageDocument is one thing that a team has left behind.
+type GarbageDocument struct {
+	Kind   string `json:"kind"`
+	Team   string `json:"team"`
+	Member string `json:"member"` // "" when it is nobody's
+	PID    int    `json:"pid"`    // 0: no process
+	Start  string `json:"start"`  // of the process, as recorded
+	Argv   string `json:"argv"`   // what the process runs, in one line
+	Path   string `json:"path"`   // of a file or a worktree; the pane, and its server's socket
+	Why    string `json:"why"`
+	Done   bool   `json:"done"` // it is gone
+	Error  string `json:"error,omitempty"`
+}
+
+// KeptDocument is a process or file that was found and not ended or removed.
+type KeptDocument struct {
+	Kind   string `json:"kind"` // team, worktree, process, pane, command
+	Team   string `json:"team"`
+	Member string `json:"member"`
+	Path   string `json:"path"`
+	Why    string `json:"why"` // and what to do about it
+}
+
+// UnseenDocument is a member whose commands may have left what cannot be found.
+type UnseenDocument struct {
+	Team   string `json:"team"`
+	Member string `json:"member"`
+}
+
+// Collected is the document of what teams have left behind.
+func Collected(c *process.Collected, spell Spell) CollectedDocument {
+	d := CollectedDocument{make([]GarbageDocument, 0, len(c.Found)), make([]KeptDocument, 0, len(c.Kept)), make([]UnseenDocument, 0, len(c.Unseen)), c.Living}
+	for _, g := range c.Found {
+		d.Found = append(d.Found, GarbageDocument{g.Kind, g.Team, g.Member, g.PID, g.Start, g.Argv, g.Path, g.Why, g.Done, g.Error})
+	}
+	for _, k := range c.Kept {
+		d.Kept = append(d.Kept, KeptDocument{k.Kind, k.Team, k.Member, k.Path, spell.Sentence(k.Why, k.Do)})
+	}
+	for _, u := range c.Unseen {
+		d.Unseen = append(d.Unseen, UnseenDocument(u))
+	}
+	return d
+}
+
+// CollectedPage lists what was found, with what became of it when it was acted upon, and
+// what is kept.
+func CollectedPage(c *process.Collected, acted bool, spell Spell) (p Page) {
+	t := Table{Head: []string{"KIND", "TEAM", "MEMBER", "WHAT", "", "WHY"}, About: true}
+	for _, g := range c.Found {
+		what, state := g.Path, ""
+		if g.PID > 0 {
+			what = fmt.Sprintf("pid %d, start %s (%s)", g.PID, g.Start, g.Argv)
+		}
+		switch {
+		case g.Done:
+			state = "done"
+		case acted:
+			state = "not done: " + g.Error
+		}
+		t.Rows = append(t.Rows, []string{g.Kind, g.Team, g.Member, what, state, g.Why})
+	}
+	if len(t.Rows) > 0 {
+		p.table(t)
+	}
+	for _, k := range c.Kept {
+		of := k.Team
+		if k.Member != "" {
+			of = k.Member + "@" + k.Team
+		}
+		line := Line{plain("kept: " + k.Kind + " " + of + ": " + spell.Sentence(k.Why, k.Do))}
+		if k.Path != "" {
+			line = append(line, faint("  "+k.Path))
+		}
+		p.line(line...)
+	}
+	return p
+}
+
+// unseenShown is how many members the line about them names.
+const unseenShown = 5
+
+// UnseenPage names members of which something may be left that nothing here can find, in one
+// line. It is empty where there are none.
+func UnseenPage(us []process.Unseen) (p Page) {
+	if len(us) == 0 {
+		return nil
+	}
+	var names []string
+	for _, u := range us[:min(len(us), unseenShown)] {
+		names = append(names, u.Member+"@"+u.Team)
+	}
+	of := strings.Join(names, ", ")
+	if len(us) > unseenShown {
+		of += ", …"
+	}
+	p.line(plain("cannot be seen: what commands of " + of + " started, if it cleared its environment and left its process group before the member's process died"))
+	return p
+}

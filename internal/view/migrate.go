@@ -1,0 +1,69 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/operator/teams"
+	"waggle/team"
+)
+
+// MigratedDocument is what a change of layout did.
+type MigratedDocument struct {
+	Team    string   `json:"team"`
+	Layout  string   `json:"layout"`  // the one that the team has now
+	Changed bool     `json:"changed"` // mailboxes were moved or put together
+	Members []string `json:"members"` // who has a mailbox
+	Notes   []string `json:"notes"`   // what was found wrong with the files
+}
+
+// MigratedSchemaDocument is what bringing a team's files to the newest version did, or would
+// do.
+type MigratedSchemaDocument struct {
+	Team   string `json:"team"`
+	DryRun bool   `json:"dry_run"`
+	team.Migration
+}
+
+// Migrated is the document of a change of layout.
+func Migrated(m *teams.Migrated) MigratedDocument {
+	d := MigratedDocument{m.Team, m.Layout.String(), m.Changed, []string{}, list(m.Notes)}
+	for _, n := range m.Members {
+		d.Members = append(d.Members, string(n))
+	}
+	return d
+}
+
+// MigratedPage says in which layout the mailboxes are.
+func MigratedPage(m *teams.Migrated) (p Page) {
+	d := Migrated(m)
+	end := " already"
+	if d.Changed {
+		end = ": " + strings.Join(d.Members, ", ")
+	}
+	p.line(plain("the mailboxes of "), strong(d.Team), plain(" are in the layout "+d.Layout+end))
+	return p
+}
+
+// MigratedSchema is the document of a change of version.
+func MigratedSchema(m *teams.MigratedSchema) MigratedSchemaDocument {
+	return MigratedSchemaDocument(*m)
+}
+
+// MigratedSchemaPage says what each step did, and which version the team has; of a dry run
+// what each would do.
+func MigratedSchemaPage(m *teams.MigratedSchema) (p Page) {
+	for _, s := range m.Steps {
+		p.line(plain(fmt.Sprintf("%d  %s  %s", s.Number, s.Version, s.What)))
+		for _, c := range s.Changes {
+			p.line(plain("     " + c))
+		}
+	}
+	switch {
+	case len(m.Steps) == 0:
+		p.line(plain("team "), strong(m.Team), plain(" has version "+m.To+" already"))
+	case !m.DryRun:
+		p.line(plain("team "), strong(m.Team), plain(" has version "+m.To))
+	}
+	return p
+}

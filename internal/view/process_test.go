@@ -1,0 +1,67 @@
+package view_test
+
+import (
+	"fmt"
+	"testing"
+
+	"waggle/control"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/doctor"
+	"waggle/operator/process"
+)
+
+func TestEnded(t *testing.T) {
+	kept := operator.KeptWorktree{Member: "ann", Path: "/w", Branch: "waggle/ann", Why: "1 unpushed commit", Files: []string{"abc"}}
+	refused := process.MemberEnd{Member: "ann", How: control.LeftStopped, Step: "term", Rejected: "busy", Answered: true, Worktree: &kept}
+	ends := []process.MemberEnd{refused, {Member: "bob", How: control.LeftHandshake, Step: "handshake", Answered: true}, {Member: "cleo", How: control.LeftDied, Step: "gone"},
+		{Member: "dan", How: control.LeftReleased}, {Member: "eve", How: control.LeftReleased, Forced: true}, {Member: "fay", How: control.LeftReleased, Rejected: "busy"},
+		{Member: "gus", How: "listed"}, {Member: "hal", How: control.LeftStopped, Step: "kill", Forced: true}, {Member: "ida", How: control.LeftStopped, Step: "stdin"},
+		{Member: "jon", How: control.LeftStopped, Step: "its pane was killed"}, {Member: "kim", How: control.LeftStopped, Step: "gone", Forced: true}}
+	d := &process.DownResult{Team: "api", State: "ended", Members: ends, Archive: "/a", Worktrees: []operator.KeptWorktree{kept}}
+	golden(t, "member_end", view.MemberEnd(refused))
+	golden(t, "ended", view.Ended(d))
+	golden(t, "ended_empty", view.Ended(&process.DownResult{}))
+	page(t, "ended", append(view.EndedPage(d), view.EndedPage(&process.DownResult{Team: "full"})...))
+	var p view.Page
+	for _, e := range ends {
+		p = append(p, view.MemberEndPage(e)...)
+	}
+	page(t, "member_end", p)
+}
+
+func TestCollected(t *testing.T) {
+	c := &process.Collected{Living: 1, Unseen: []process.Unseen{{Team: "api", Member: "ann"}},
+		Found: []*process.Garbage{{Kind: "process", Team: "api", Member: "ann", PID: 17, Start: "99", Argv: "make", Why: "it has left", Done: true}, {Kind: "socket", Team: "api", Path: "/s", Why: "dead", Error: "busy"}},
+		Kept:  []process.Kept{{Kind: "team", Team: "web", Path: "/t/web", Why: "it is broken", Do: operator.Next{Step: operator.NextResumeTeam}}, {Kind: "process", Team: "api", Member: "bob", Why: "it can be brought back"}}}
+	golden(t, "collected", view.Collected(c, spell))
+	golden(t, "collected_empty", view.Collected(&process.Collected{}, spell))
+	page(t, "collected", view.CollectedPage(c, false, spell))
+	page(t, "collected_acted", view.CollectedPage(c, true, spell))
+	if p := append(view.CollectedPage(&process.Collected{}, true, spell), view.UnseenPage(nil)...); len(p) != 0 {
+		t.Error(p)
+	}
+	p := view.UnseenPage(c.Unseen)
+	var many []process.Unseen
+	for i := range 7 {
+		many = append(many, process.Unseen{Team: "api", Member: fmt.Sprint("m", i)})
+	}
+	page(t, "unseen", append(p, view.UnseenPage(many)...))
+}
+
+func TestBroken(t *testing.T) {
+	b := &process.Broken{Team: "api", Journal: "i-1", Member: "ann", File: "/j", Line: 4, Seq: 3, Why: "a byte was changed", Readable: 2, Lost: 5, Bytes: 600, SHA256: "ff",
+		Kept: "/k", Members: []string{"ann"}, Dropped: []string{"bob", "cleo"}, Acknowledged: true}
+	lead := &process.Broken{Team: "api", Journal: "leader", File: "/l", Seq: 1, Why: "it is cut", Members: []string{}, Dropped: []string{}}
+	golden(t, "broken", view.Broken(b))
+	golden(t, "broken_leader", view.Broken(lead))
+	page(t, "broken", append(view.BrokenPage(b), view.BrokenPage(lead)...))
+}
+
+func TestFindings(t *testing.T) {
+	fs := []doctor.Finding{{What: "git", Status: doctor.OK, Detail: "git version 2"}, {What: "state", Status: doctor.Problem, Detail: "it is open", Next: "chmod 700 /s"},
+		{What: "teams", Status: doctor.Note, Detail: "there is none", Do: operator.Next{Step: operator.NextDemo}}}
+	golden(t, "findings", view.Findings(fs, spell))
+	golden(t, "findings_empty", view.Findings(nil, spell))
+	page(t, "findings", view.FindingsPage(fs, spell))
+}

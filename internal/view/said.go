@@ -1,0 +1,45 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle/operator/mail"
+)
+
+// SaidDocument are words to sessions, which are in no team.
+type SaidDocument struct {
+	Messages []MessageDocument     `json:"messages"` // of a team: none
+	Said     []SaidMessageDocument `json:"said"`
+}
+
+// SaidMessageDocument is what became of words to a session.
+type SaidMessageDocument struct {
+	MsgID   string `json:"msg_id"`
+	Session string `json:"session"`
+	From    string `json:"from"`
+	Socket  string `json:"socket"`
+	State   string `json:"state"` // queued, written, failed
+	Detail  string `json:"detail"`
+	At      string `json:"at"`
+	SHA256  string `json:"sha256"` // of the text, which is not kept
+	Bytes   int    `json:"bytes"`
+}
+
+// Said is the document of words to sessions.
+func Said(said []mail.SaidMessage) SaidDocument {
+	d := SaidDocument{[]MessageDocument{}, make([]SaidMessageDocument, 0, len(said))}
+	for _, s := range said {
+		d.Said = append(d.Said, SaidMessageDocument{s.MsgID, string(s.Session), s.From, s.Socket, string(s.State), s.Detail, stamp(s.At), s.SHA256, s.Bytes})
+	}
+	return d
+}
+
+// SaidPage says what became of words to sessions.
+func SaidPage(said []mail.SaidMessage) (p Page) {
+	for _, s := range said {
+		p.line(strong(s.MsgID), plain(fmt.Sprintf(" to session %s (%s)", s.Session, s.Socket)))
+		p.line(plain(fmt.Sprintf("  from %s, %d bytes, sha256 %s", s.From, s.Bytes, s.SHA256)))
+		p.line(plain("  "), faint(stamp(s.At)), plain("  "), good(string(s.State)), plain("  "+s.Detail))
+	}
+	return p
+}

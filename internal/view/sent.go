@@ -1,0 +1,73 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle/operator/mail"
+)
+
+// SentsDocument is what became of messages, one for each recipient.
+type SentsDocument struct {
+	Results []SentDocument `json:"results"`
+}
+
+// SentDocument is what became of a message to one recipient.
+type SentDocument struct {
+	To     string `json:"to"`
+	MsgID  string `json:"msg_id"`
+	State  string `json:"state"` // written, queued, refused, failed; of one that was waited for what was reached
+	Ahead  int    `json:"ahead"` // unread messages before this one
+	Detail string `json:"detail"`
+	Error  string `json:"error"`
+}
+
+// Sents are the documents of what became of messages.
+func Sents(rs []mail.Sent) []SentDocument {
+	out := make([]SentDocument, 0, len(rs))
+	for _, r := range rs {
+		out = append(out, SentDocument{r.To, r.MsgID, string(r.State), r.Ahead, r.Detail, r.Error})
+	}
+	return out
+}
+
+// SentPage says what became of messages. Of a single one that failed it says nothing: that
+// is its error.
+func SentPage(rs []mail.Sent) (p Page) {
+	if len(rs) == 1 {
+		return sentLine(rs[0])
+	}
+	t := Table{Head: []string{"TO", "STATE", "AHEAD", "ID", ""}}
+	for _, r := range rs {
+		what := r.Detail
+		if r.Err() != nil {
+			what = r.Error
+		}
+		t.Rows = append(t.Rows, []string{r.To, string(r.State), ahead(r), r.MsgID, what})
+	}
+	if len(rs) > 0 {
+		p.table(t)
+	}
+	return p
+}
+
+func sentLine(r mail.Sent) (p Page) {
+	if r.Err() != nil {
+		return nil
+	}
+	line := Line{plain(r.To + "  "), good(string(r.State))}
+	for _, more := range []string{r.Detail, ahead(r)} {
+		if more != "" {
+			line = append(line, plain(", "+more))
+		}
+	}
+	p.line(append(line, plain(" ("+r.MsgID+")"))...)
+	return p
+}
+
+// ahead says how many messages a member reads first.
+func ahead(r mail.Sent) string {
+	if r.Ahead == 0 || r.State.Over() {
+		return ""
+	}
+	return fmt.Sprintf("%d unread ahead of it", r.Ahead)
+}

@@ -1,0 +1,115 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"waggle/operator/board"
+	"waggle/task"
+)
+
+// TaskDocument is a task of the list.
+type TaskDocument struct {
+	ID        task.ID     `json:"id"`
+	Subject   string      `json:"subject"`
+	Owner     string      `json:"owner"`
+	Status    task.Status `json:"status"`
+	BlockedBy []task.ID   `json:"blocked_by"` // as the file has it: also those that are done
+	Blocked   bool        `json:"blocked"`    // one of them is neither completed nor gone
+	WaitsFor  []task.ID   `json:"waits_for"`  // those
+	Note      string      `json:"note"`       // what the board does not say, and what to do about it
+}
+
+// TaskDetailDocument is one task whole.
+type TaskDetailDocument struct {
+	TaskDocument
+	Description string                     `json:"description"`
+	ActiveForm  string                     `json:"active_form"`
+	Blocks      []task.ID                  `json:"blocks"`
+	Metadata    map[string]json.RawMessage `json:"metadata"`
+	Order       *TaskOrderDocument         `json:"order"` // null: waggle ordered nobody to do it
+}
+
+// TaskOrderDocument is the newest order to do a task.
+type TaskOrderDocument struct {
+	Member string `json:"member"`
+	Seq    uint64 `json:"seq"`
+	At     string `json:"at"`
+	By     string `json:"by"`
+	Sent   bool   `json:"sent"` // it is in the member's mailbox
+	SHA256 string `json:"sha256"`
+}
+
+// OneTaskDocument is what shows one task.
+type OneTaskDocument struct {
+	Task TaskDetailDocument `json:"task"`
+}
+
+// OneTask is the document of one task.
+func OneTask(d *board.TaskDetail, spell Spell) OneTaskDocument {
+	out := TaskDetailDocument{TaskDocument: taskDocument(d.TaskView, spell), Description: d.Description, ActiveForm: d.ActiveForm, Blocks: list(d.Blocks), Metadata: d.Metadata}
+	if out.Metadata == nil {
+		out.Metadata = map[string]json.RawMessage{}
+	}
+	if o := d.Order; o != nil {
+		out.Order = &TaskOrderDocument{string(o.Member), o.Seq, stamp(o.At), string(o.By), o.Sent, o.SHA256}
+	}
+	return OneTaskDocument{out}
+}
+
+func taskDocument(t board.TaskView, spell Spell) TaskDocument {
+	return TaskDocument{t.ID, t.Subject, t.Owner, t.Status, list(t.BlockedBy), t.Blocked, list(t.WaitsFor), spell.Sentence(t.Note, t.Do)}
+}
+
+// list is a list that is never null.
+func list[T any](in []T) []T { return append([]T{}, in...) }
+
+// TaskPage is a task for people.
+func TaskPage(d *board.TaskDetail, spell Spell) (p Page) {
+	row := func(k, v string) {
+		if v != "" {
+			p.line(strong(fmt.Sprintf("%-10s", k)), plain(" "+v))
+		}
+	}
+	row("task", string(d.ID)+" "+d.Subject)
+	row("status", string(d.Status))
+	row("owner", d.Owner)
+	row("doing", d.ActiveForm)
+	row("after", texts(d.BlockedBy, " "))
+	row("waits for", texts(d.WaitsFor, " "))
+	row("before", texts(d.Blocks, " "))
+	row("note", spell.Sentence(d.Note, d.Do))
+	if o := d.Order; o != nil {
+		row("ordered", fmt.Sprintf("%s at %s, by the %s, record %d of the leader's journal", o.Member, stamp(o.At), o.By, o.Seq))
+	}
+	for _, k := range slices.Sorted(maps.Keys(d.Metadata)) {
+		row(k, content(d.Metadata[k]))
+	}
+	if words := strings.TrimRight(d.Description, "\n "); words != "" {
+		for _, l := range strings.Split(words, "\n") {
+			p.line(plain("  " + l))
+		}
+	}
+	return p
+}
+
+// content is a JSON string's content, and any other value as it stands.
+func content(raw json.RawMessage) string {
+	var s string
+	if err := json.Unmarshal(raw, &s); err == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// texts are ids for people.
+func texts(ids []task.ID, between string) string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return strings.Join(out, between)
+}

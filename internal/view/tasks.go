@@ -1,0 +1,120 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"waggle/operator/board"
+	"waggle/task"
+)
+
+// TasksDocument is a team's list.
+type TasksDocument struct {
+	Tasks []TaskDocument `json:"tasks"`
+}
+
+// Tasks is the document of a list.
+func Tasks(l *board.TaskList, spell Spell) TasksDocument {
+	d := TasksDocument{make([]TaskDocument, 0, len(l.Tasks))}
+	for _, t := range l.Tasks {
+		d.Tasks = append(d.Tasks, taskDocument(t, spell))
+	}
+	return d
+}
+
+// TasksPage has one task a line, for programs that read lines.
+func TasksPage(l *board.TaskList, spell Spell) (p Page) {
+	t := Table{Head: []string{"ID", "STATUS", "OWNER", "SUBJECT", "BLOCKED BY", "NOTE"}}
+	for _, v := range l.Tasks {
+		t.Rows = append(t.Rows, []string{string(v.ID), string(v.Status), v.Owner, v.Subject, texts(v.WaitsFor, " "), spell.Sentence(v.Note, v.Do)})
+	}
+	p.table(t)
+	return p
+}
+
+// TaskTreePage draws each task below one that it comes after.
+func TaskTreePage(l *board.TaskList, spell Spell) (p Page) {
+	of := map[task.ID]board.TaskView{}
+	for _, t := range l.Tasks {
+		of[t.ID] = t
+	}
+	t := Table{Head: []string{"TASK", "STATUS", "OWNER"}}
+	waits := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return len(t.WaitsFor) > 0 })
+	notes := slices.ContainsFunc(l.Tasks, func(t board.TaskView) bool { return spell.Sentence(t.Note, t.Do) != "" })
+	if waits {
+		t.Head = append(t.Head, "WAITS FOR")
+	}
+	if notes {
+		t.Head = append(t.Head, "NOTE")
+	}
+	for _, b := range l.Forest {
+		v := of[b.Task.ID]
+		row := []string{twig(b) + string(v.ID) + " " + v.Subject, string(v.Status), v.Owner}
+		if waits {
+			row = append(row, texts(v.WaitsFor, " "))
+		}
+		if notes {
+			row = append(row, spell.Sentence(v.Note, v.Do))
+		}
+		t.Rows, t.Roles = append(t.Rows, row), append(t.Roles, taskRoles(v, t.Head))
+	}
+	p.table(t)
+	return p
+}
+
+// taskRoles are the roles of the cells of a task's row.
+func taskRoles(t board.TaskView, head []string) []Role {
+	roles := make([]Role, len(head))
+	for i, h := range head {
+		switch {
+		case t.Status == task.Completed:
+			roles[i] = Faint
+		case h == "STATUS" && t.Status == task.InProgress:
+			roles[i] = Warning
+		case h == "WAITS FOR", i > 2 && strings.HasPrefix(t.Note, "failed"):
+			roles[i] = Bad
+		case i == 0 && !t.Blocked && t.Status == task.Pending:
+			roles[i] = Strong
+		}
+	}
+	return roles
+}
+
+// twig is what stands before a task in the tree.
+func twig(b task.Branch) string {
+	var s strings.Builder
+	for i, last := range b.Last {
+		switch {
+		case i < len(b.Last)-1 && last:
+			s.WriteString("   ")
+		case i < len(b.Last)-1:
+			s.WriteString("│  ")
+		case last:
+			s.WriteString("└─ ")
+		default:
+			s.WriteString("├─ ")
+		}
+	}
+	if b.Cyclic {
+		s.WriteString("↻ ")
+	}
+	return s.String()
+}
+
+// TaskCount sums a list up in one line.
+func TaskCount(l *board.TaskList) string {
+	n := map[task.Status]int{}
+	blocked := 0
+	for _, t := range l.Tasks {
+		n[t.Status]++
+		if t.Blocked {
+			blocked++
+		}
+	}
+	s := fmt.Sprintf("%d of %d completed, %d in progress", n[task.Completed], len(l.Tasks), n[task.InProgress])
+	if blocked > 0 {
+		s += fmt.Sprintf(", %d waiting for others", blocked)
+	}
+	return s
+}

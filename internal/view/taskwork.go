@@ -1,0 +1,133 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle/operator/board"
+	"waggle/task"
+)
+
+// TaskResultDocument is what became of a task.
+type TaskResultDocument struct {
+	Task    TaskDocument `json:"task"`
+	Changed bool         `json:"changed"` // false: it was so already
+	Ordered bool         `json:"ordered"` // the leader's journal holds a new order to do it
+}
+
+// TaskResultsDocument is what became of several tasks.
+type TaskResultsDocument struct {
+	Results []TaskResultDocument `json:"results"`
+}
+
+// ReleasedDocument are the tasks that were given back.
+type ReleasedDocument struct {
+	Released []task.ID `json:"released"`
+}
+
+// RemovedDocument are the tasks that were removed.
+type RemovedDocument struct {
+	Removed []task.ID `json:"removed"`
+}
+
+// TaskResult is the document of what became of a task.
+func TaskResult(r *board.TaskResult, spell Spell) TaskResultDocument {
+	return TaskResultDocument{taskDocument(r.Task, spell), r.Changed, r.Ordered}
+}
+
+// TaskResults is the document of what became of several tasks.
+func TaskResults(rs []*board.TaskResult, spell Spell) TaskResultsDocument {
+	d := TaskResultsDocument{make([]TaskResultDocument, 0, len(rs))}
+	for _, r := range rs {
+		d.Results = append(d.Results, TaskResult(r, spell))
+	}
+	return d
+}
+
+// Released is the document of tasks that were given back.
+func Released(ids []task.ID) ReleasedDocument { return ReleasedDocument{list(ids)} }
+
+// Removed is the document of tasks that were removed.
+func Removed(ids []task.ID) RemovedDocument { return RemovedDocument{list(ids)} }
+
+// TaskStep is what was done to a task.
+type TaskStep int
+
+// The steps of tasks.
+const (
+	TaskAdded TaskStep = iota
+	TaskAssigned
+	TaskClaimed
+	TaskMoved // to another status
+	TaskReleased
+)
+
+// TaskResultPage says what became of a task.
+func TaskResultPage(r *board.TaskResult, did TaskStep) (p Page) {
+	t := r.Task
+	owner := t.Owner
+	var what string
+	switch did {
+	case TaskAdded:
+		what = "on the list" + assigned(r)
+	case TaskAssigned:
+		what = owner + "'s" + assigned(r)
+	case TaskClaimed:
+		what = fmt.Sprintf("%s's, %s: %s", owner, t.Status, t.Subject)
+	case TaskMoved:
+		what = string(t.Status)
+	case TaskReleased:
+		what = "nobody's"
+	}
+	switch {
+	case r.Changed:
+		p.line(plain("task "), strong(string(t.ID)), plain(" is "+what))
+	case owner != "":
+		p.line(plain(fmt.Sprintf("task %s was %s already, %s's", t.ID, t.Status, owner)))
+	default:
+		p.line(plain(fmt.Sprintf("task %s was %s already", t.ID, t.Status)))
+	}
+	return p
+}
+
+// TaskWaits says what a task waits for, "" for nothing.
+func TaskWaits(r *board.TaskResult) string {
+	if len(r.Task.WaitsFor) == 0 || r.Task.Status != task.Pending {
+		return ""
+	}
+	return "it waits for " + texts(r.Task.WaitsFor, ", ")
+}
+
+// assigned says how an owner learns of a task.
+func assigned(r *board.TaskResult) string {
+	switch owner := r.Task.Owner; {
+	case r.Ordered:
+		return fmt.Sprintf(", and %s was ordered to do it", owner)
+	case owner != "":
+		return fmt.Sprintf(", and %s was told", owner)
+	}
+	return ""
+}
+
+// TaskLinksPage says what a task comes after.
+func TaskLinksPage(r *board.TaskResult) (p Page) {
+	after := "no other"
+	if len(r.Task.BlockedBy) > 0 {
+		after = texts(r.Task.BlockedBy, ", ")
+	}
+	p.line(plain("task "), strong(string(r.Task.ID)), plain(" comes after "+after))
+	return p
+}
+
+// ReleasedPage names tasks that were given back.
+func ReleasedPage(ids []task.ID) Page { return idsPage("given back: ", ids) }
+
+// RemovedPage names tasks that were removed.
+func RemovedPage(ids []task.ID) Page { return idsPage("removed: ", ids) }
+
+// idsPage is empty where there are no ids.
+func idsPage(what string, ids []task.ID) (p Page) {
+	if len(ids) > 0 {
+		p.line(plain(what + texts(ids, ", ")))
+	}
+	return p
+}

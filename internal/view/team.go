@@ -1,0 +1,93 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle"
+	"waggle/operator/inspect"
+	"waggle/operator/teams"
+	"waggle/team"
+)
+
+// CreatedDocument is a team that was made.
+type CreatedDocument struct {
+	Path string `json:"path"`
+	Team string `json:"team"`
+}
+
+// RegisteredDocument is a member that was registered.
+type RegisteredDocument struct {
+	AgentID  string `json:"agent_id"`
+	Archived string `json:"archived"` // where the mailbox of an earlier one is; "": there was none
+	Color    string `json:"color"`
+	Member   string `json:"member"`
+}
+
+// UnregisteredDocument is a member that was taken out of the registry.
+type UnregisteredDocument struct {
+	Member string `json:"member"`
+	State  string `json:"state"` // removed
+}
+
+// EndedProcess is a process that was ended.
+type EndedProcess struct {
+	Name waggle.MemberName `json:"name"`
+	PID  int               `json:"pid"`
+}
+
+// DeletedDocument is what a deletion did.
+type DeletedDocument struct {
+	Team    string         `json:"team"`
+	State   string         `json:"state"`   // deleted
+	Ended   []EndedProcess `json:"ended"`   // processes that were ended first
+	Archive string         `json:"archive"` // where what waggle led is kept; "" when it was another program's
+	Tasks   string         `json:"tasks"`   // kept, archived or removed
+}
+
+// CreatedPage says where a team is.
+func CreatedPage(d CreatedDocument) (p Page) {
+	p.line(plain("team "), strong(d.Team), plain(" is in "+d.Path))
+	return p
+}
+
+// Registered is the document of a member that was registered; archived is where the mailbox
+// of an earlier one of its name is.
+func Registered(m team.Member, archived string) RegisteredDocument {
+	return RegisteredDocument{string(m.AgentID), archived, m.Color, string(m.Name)}
+}
+
+// RegisteredPage says as what a member joined.
+func RegisteredPage(m team.Member) (p Page) {
+	p.line(Span{Text: string(m.Name), Color: m.Color}, plain(fmt.Sprintf(" joined as %s, %s", m.AgentID, m.Color)))
+	return p
+}
+
+// Unregistered is the document of a member that was taken out of the registry.
+func Unregistered(member string) UnregisteredDocument {
+	return UnregisteredDocument{member, "removed"}
+}
+
+// UnregisteredPage says that a member is out of a team.
+func UnregisteredPage(member string, of waggle.TeamName) (p Page) {
+	p.line(plain(fmt.Sprintf("%s is out of team %s", member, of)))
+	return p
+}
+
+// Deleted is the document of a deletion.
+func Deleted(d *teams.Deleted) DeletedDocument {
+	return DeletedDocument{d.Team, d.State, ended(d.Ended), d.Archive, d.Tasks}
+}
+
+func ended(rs []inspect.Running) []EndedProcess {
+	out := make([]EndedProcess, 0, len(rs))
+	for _, r := range rs {
+		out = append(out, EndedProcess{r.Name, r.PID})
+	}
+	return out
+}
+
+// DeletedPage says what a deletion did.
+func DeletedPage(d *teams.Deleted) (p Page) {
+	p.line(plain(fmt.Sprintf("team %s is deleted; its tasks are %s", d.Team, d.Tasks)))
+	return p
+}

@@ -1,0 +1,22 @@
+package view
+
+import "waggle/operator/teams"
+
+// TokenDocument is a token that lets one process join a team, once.
+type TokenDocument struct {
+	Team    string `json:"team"`
+	Member  string `json:"member"`
+	Token   string `json:"token"` // TEAM:SECRET
+	Expires string `json:"expires"`
+}
+
+// Token is the document of a token.
+func Token(m teams.Minted) TokenDocument {
+	return TokenDocument{m.Team, m.Member, m.Token, stamp(m.Expires)}
+}
+
+// TokenPage is the token.
+func TokenPage(m teams.Minted) (p Page) {
+	p.line(plain(m.Token))
+	return p
+}
