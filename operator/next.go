@@ -71,6 +71,7 @@ const (
 	NextShowOrDelete       Step = "show-or-delete"
 	NextFreeName           Step = "free-name"
 	NextCollect            Step = "collect"
+	NextEndLeftover        Step = "end-leftover"
 	NextMigrate            Step = "migrate"
 	NextPutAway            Step = "put-away"
 	NextDeleteForce        Step = "delete-force"

@@ -87,6 +87,7 @@ var steps = map[operator.Step]string{
 	operator.NextShowOrDelete:       "waggle team show {team}, or waggle team delete {team}",
 	operator.NextFreeName:           "waggle team delete {team} --archive puts its files away and frees the name; or give the team in the file another name",
 	operator.NextCollect:            "waggle gc --yes puts it into the archive",
+	operator.NextEndLeftover:        "waggle gc --yes ends it",
 	operator.NextMigrate:            "waggle team migrate {team} --layout {text}",
 	operator.NextPutAway:            "waggle team delete {team} --archive puts its files away as they are",
 	operator.NextDeleteForce:        "--force ends them first",

@@ -93,6 +93,10 @@ func (a *App) spelled(l view.Line, name waggle.TeamName) string {
 			text = faint(text)
 		case view.Warning:
 			text = yellow(text)
+		case view.Good:
+			text = green(text)
+		case view.Bad:
+			text = red(text)
 		}
 		b.WriteString(text)
 	}

@@ -288,9 +288,9 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 	}
 	if dry {
 		if a.flags.json {
-			return a.document(p)
+			return a.document(view.Resume(p))
 		}
-		a.sayPlan(p)
+		a.show(view.ResumePage(p), "", nil)
 		return nil
 	}
 	if p.Changed && !accepted {
@@ -318,7 +318,7 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		}
 		return supervise.Absent(s)
 	}
-	a.sayPlan(p)
+	a.show(view.ResumePage(p), "", nil)
 	return a.keep(ctx, op, s, nil, l.lo)
 }
 
@@ -339,37 +339,12 @@ func (a *App) comeBack(ctx context.Context) error {
 		return err
 	}
 	if p.Starts() > 0 {
-		a.sayPlan(p)
+		a.show(view.ResumePage(p), "", nil)
 	}
 	var l leadFlags
 	a.attend(&l)
 	return a.keep(ctx, op, s, nil, l.lo)
 }
-
-// sayPlan shows what a resume does.
-func (a *App) sayPlan(p *supervise.ResumePlan) {
-	var rows [][]string
-	for _, m := range p.Members {
-		rows = append(rows, []string{m.Name, m.Action, short(m.Session), m.Why})
-	}
-	a.say("%s  %d to start", bold(p.Team), p.Starts())
-	if len(rows) > 0 {
-		a.table([]string{"MEMBER", "ACTION", "SESSION", "WHY"}, rows)
-	}
-	a.say("%d open tasks, %d messages not taken, %d decisions pending", p.Tasks, p.Undelivered, len(p.Pending))
-	for _, u := range p.Unknown {
-		a.say("%s %s", yellow("end unknown, not run again:"), operator.Visible(u))
-	}
-	for _, l := range p.Leftover {
-		a.say("%s %s  %s", yellow("a command of a dead process still runs:"), operator.Visible(l), faint("waggle gc --yes ends it"))
-	}
-	if p.Changed {
-		a.say("%s %s has changed since it was accepted", yellow("note:"), operator.Visible(p.File))
-	}
-}
-
-// short is enough of a session id to tell it from the others.
-func short(id string) string { return id[:min(8, len(id))] }
 
 // askChanged shows how the team file differs from the accepted one, and asks whether
 // to go on with that.

@@ -34,6 +34,8 @@ const (
 	Strong
 	Faint
 	Warning
+	Good
+	Bad
 )
 
 // Table is rows of cells under Head.
@@ -55,6 +57,9 @@ type Table struct {
 func plain(text string) Span   { return Span{Text: text} }
 func strong(text string) Span  { return Span{Role: Strong, Text: text} }
 func warning(text string) Span { return Span{Role: Warning, Text: text} }
+func good(text string) Span    { return Span{Role: Good, Text: text} }
+func bad(text string) Span     { return Span{Role: Bad, Text: text} }
+func weak(text string) Span    { return Span{Role: Faint, Text: text} }
 
 // step is what to do next, for the team that the page is about.
 func step(n operator.Next) Span { return Span{Role: Faint, Next: n, Scoped: true} }

@@ -59,7 +59,7 @@ func page(t *testing.T, name string, p view.Page) {
 func text(l view.Line) string {
 	var b strings.Builder
 	for _, s := range l {
-		b.WriteString([]string{"", "[strong]", "[faint]", "[warning]"}[s.Role] + s.Text)
+		b.WriteString([]string{"", "[strong]", "[faint]", "[warning]", "[good]", "[bad]"}[s.Role] + s.Text)
 		if s.Next.Step != "" {
 			b.WriteString("<" + string(s.Next.Step) + " " + string(s.Next.Team) + string(s.Next.Member) + s.Next.ID + ">")
 		}

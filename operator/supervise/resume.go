@@ -32,28 +32,28 @@ const (
 
 // ResumePlan is what a resume of a team would do, and what it would find.
 type ResumePlan struct {
-	Team    string         `json:"team"`
-	Led     bool           `json:"led"` // a process leads it
-	PID     int            `json:"pid"` // of that process; 0: none is on record
-	Members []ResumeMember `json:"members"`
+	Team    string
+	Led     bool // a process leads it
+	PID     int  // of that process; 0: none is on record
+	Members []ResumeMember
 	// Changed says that the team file is not what was accepted any more.
-	Changed     bool     `json:"file_changed"`
-	File        string   `json:"file"`
-	Tasks       int      `json:"open_tasks"`
-	Undelivered int      `json:"undelivered"` // messages that are in mailboxes and were not taken
-	Pending     []string `json:"pending"`     // ids of open questions: they stay open
-	Unknown     []string `json:"unknown"`     // calls that were started and whose end nobody saw: not run again
+	Changed     bool
+	File        string
+	Tasks       int
+	Undelivered int      // messages that are in mailboxes and were not taken
+	Pending     []string // ids of open questions: they stay open
+	Unknown     []string // calls that were started and whose end nobody saw: not run again
 	// Leftover are commands of dead processes that still run: nobody hears of their end.
-	Leftover []string `json:"leftover"`
+	Leftover []string
 }
 
 // ResumeMember is one member of the plan.
 type ResumeMember struct {
-	Name    string `json:"name"`
-	Action  string `json:"action"`
-	Session string `json:"session"` // its instance
-	PID     int    `json:"pid"`
-	Why     string `json:"why"`
+	Name    string
+	Action  string
+	Session string // its instance
+	PID     int
+	Why     string
 }
 
 // Starts counts the members that would be started.
@@ -215,13 +215,13 @@ type NewMember struct {
 
 // Spawned is a member that was started.
 type Spawned struct {
-	Team    string         `json:"team"`
-	Name    string         `json:"name"`
-	Session string         `json:"session"`
-	PID     int            `json:"pid"`
-	Backend string         `json:"backend"`
-	Task    string         `json:"task"`
-	Ready   *control.Ready `json:"ready"`
+	Team    string
+	Name    string
+	Session string
+	PID     int
+	Backend string
+	Task    string
+	Ready   *control.Ready
 }
 
 // Spawn starts a new member of a team that is up. Its prompt lies in its mailbox
