@@ -41,6 +41,7 @@ const (
 	NextLogUnverified Step = "log-unverified"
 	NextLogClaims     Step = "log-claims"
 	NextAudit         Step = "audit"
+	NextAuditSessions Step = "audit-sessions"
 	NextInstallHooks  Step = "install-hooks"
 	NextNameTeam      Step = "name-team"
 	NextOtherTeam     Step = "other-team"

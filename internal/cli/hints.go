@@ -59,6 +59,7 @@ var steps = map[operator.Step]string{
 	operator.NextLog:           "waggle log --team {team}",
 	operator.NextLogUnverified: "waggle log --kind unverified --team {team}",
 	operator.NextAudit:         "waggle audit query",
+	operator.NextAuditSessions: "waggle audit query -",
 	operator.NextLogClaims:     "waggle log --kind unverified",
 	operator.NextInstallHooks:  "waggle hooks install",
 	operator.NextNameTeam:      "--team NAME",

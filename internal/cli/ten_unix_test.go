@@ -22,7 +22,6 @@ import (
 	"waggle/internal/testenv"
 	"waggle/internal/view"
 	"waggle/operator/inspect"
-	"waggle/operator/supervise"
 	"waggle/spawn"
 )
 

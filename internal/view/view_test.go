@@ -56,6 +56,16 @@ func page(t *testing.T, name string, p view.Page) {
 	same(t, name+".txt", b.String())
 }
 
+// lines compares lines with their file.
+func lines(t *testing.T, name string, ls []view.Line) {
+	t.Helper()
+	var p view.Page
+	for _, l := range ls {
+		p = append(p, view.Block{Line: l})
+	}
+	page(t, name, p)
+}
+
 func text(l view.Line) string {
 	var b strings.Builder
 	for _, s := range l {

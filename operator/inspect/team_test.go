@@ -247,7 +247,7 @@ func TestForeign(t *testing.T) {
 		t.Error("nothing was done there")
 	}
 	p, err := o.Peek(t.Context(), "theirs", "bob", 3)
-	if err != nil || p.AgeS != -1 || len(p.Lines) != 0 || p.Where != inspect.WhereTeam {
+	if err != nil || !p.At.IsZero() || len(p.Lines) != 0 || p.Where != inspect.WhereTeam {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
@@ -362,7 +362,7 @@ func TestWhy(t *testing.T) {
 func TestPeek(t *testing.T) {
 	o, _, _ := worked(t)
 	p, err := o.Peek(t.Context(), "api", "kim", 2)
-	if err != nil || !slices.Equal(p.Lines, []string{"three", "half"}) || !p.Earlier || p.Shown != inspect.ShownLines || p.State != "idle" || p.AgeS < 0 || p.Where != inspect.WhereTeam {
+	if err != nil || !slices.Equal(p.Lines, []string{"three", "half"}) || !p.Earlier || p.Shown != inspect.ShownLines || p.State != "idle" || p.At.IsZero() || p.Where != inspect.WhereTeam {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	tail := p.Follow()
@@ -398,7 +398,7 @@ func TestPeek(t *testing.T) {
 	if p, err = o.Peek(t.Context(), "api", "kim", 3); err != nil || !slices.Equal(p.Lines, []string{"half and half", "four", "finew"}) || !p.Earlier {
 		t.Errorf("over two parts: %+v, %v", p, err)
 	}
-	if p, err = o.Peek(t.Context(), "api", "zoe", 3); err != nil || p.AgeS != -1 || p.Log != "" {
+	if p, err = o.Peek(t.Context(), "api", "zoe", 3); err != nil || !p.At.IsZero() || p.Log != "" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	_, err = o.Peek(t.Context(), "api", "nobody", 3)

@@ -1,0 +1,64 @@
+package view
+
+import (
+	"time"
+
+	"waggle/operator/inspect"
+)
+
+// PeekDocument is the end of what a member wrote.
+type PeekDocument struct {
+	Team    string   `json:"team"`
+	Name    string   `json:"name"`
+	State   string   `json:"state"` // as status has it; left, when it has left
+	Since   string   `json:"since"`
+	Why     string   `json:"why"`
+	Log     string   `json:"log"`     // the file; "" when it has written none
+	At      string   `json:"at"`      // when it was written last
+	AgeS    int64    `json:"age_s"`   // -1 without output
+	Shown   string   `json:"shown"`   // lines or screen
+	Where   string   `json:"where"`   // team, or archive: the team has ended
+	Lines   []string `json:"lines"`   // without escapes
+	Earlier bool     `json:"earlier"` // there is more before them
+}
+
+// Peek is the document of a member's output.
+func Peek(p *inspect.Peek, now time.Time) PeekDocument {
+	age := int64(-1)
+	if !p.At.IsZero() {
+		age = ageS(p.At, now)
+	}
+	return PeekDocument{p.Team, p.Name, p.State, stamp(p.Since), p.Why, p.Log, stamp(p.At), age, p.Shown, p.Where, list(p.Lines), p.Earlier}
+}
+
+// PeekHead is what is said above the output: how the member is, how old its output is, and
+// where it comes from.
+func PeekHead(p *inspect.Peek, now time.Time) (head []Line) {
+	state := p.State
+	if since := Since(p.Since, now); since != "" {
+		state += " for " + since
+	}
+	out := "it has written nothing"
+	if !p.At.IsZero() {
+		out = "output " + Age(p.At, now) + " old"
+	}
+	switch {
+	case p.Where == inspect.WhereArchive && p.Log != "":
+		out += ", archived: " + p.Log
+	case p.Log != "":
+		out += ", " + p.Log
+	}
+	head = append(head, Line{strong(p.Name), plain("  " + state + ": " + p.Why + "  "), weak("(" + out + ")")})
+	switch {
+	case p.Shown == inspect.ShownScreen:
+		head = append(head, Line{weak("its screen, as it looks now:")})
+	case p.Earlier:
+		head = append(head, Line{weak("… -n shows more")})
+	}
+	return head
+}
+
+// PeekLine is a line of output that is followed.
+type PeekLine struct {
+	Line string `json:"line"`
+}
