@@ -72,7 +72,7 @@ func (a *App) teamFile(ctx context.Context, verb string, args []string, headless
 		return nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
 			Advice: "name it: waggle " + verb + " waggle.yaml"}
 	}
-	yes, err := a.yes(ctx, fileText(f), "run it?")
+	yes, err := a.yes(ctx, view.FileText(f), "run it?")
 	if err != nil {
 		return nil, err
 	}

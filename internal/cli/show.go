@@ -23,6 +23,29 @@ func (a *App) show(p view.Page, name waggle.TeamName, colors func() map[string]s
 	}
 }
 
+// give writes a document with --json, and else shows a page about no team.
+func (a *App) give(doc any, page view.Page) error {
+	if a.flags.json {
+		return a.document(doc)
+	}
+	a.show(page, "", nil)
+	return nil
+}
+
+// tell writes the lines of a page to stderr.
+func (a *App) tell(p view.Page, name waggle.TeamName) {
+	for _, b := range p {
+		a.talk("%s", a.spelled(b.Line, name))
+	}
+}
+
+// notes tells what a reader of the data has to know.
+func (a *App) notes(texts []string) {
+	for _, t := range texts {
+		a.talk("%s %s", yellow("note:"), operator.Visible(t))
+	}
+}
+
 func (a *App) showTable(t *view.Table, colors func() map[string]string) {
 	switch {
 	case t.Below != nil:
@@ -33,6 +56,13 @@ func (a *App) showTable(t *view.Table, colors func() map[string]string) {
 		}
 	case t.About:
 		a.list(t.Head, t.Rows)
+	case t.Roles != nil:
+		a.tableIn(t.Head, t.Rows, func(row, column int, cell string) string {
+			if cell == "" {
+				return cell
+			}
+			return inRole(t.Roles[row][column], cell)
+		})
 	case t.Names != nil && colors != nil:
 		of := colors()
 		a.tableIn(t.Head, t.Rows, func(row, column int, cell string) string {
@@ -44,6 +74,23 @@ func (a *App) showTable(t *view.Table, colors func() map[string]string) {
 	default:
 		a.table(t.Head, t.Rows)
 	}
+}
+
+// inRole gives a text the style of its role.
+func inRole(r view.Role, text string) string {
+	switch r {
+	case view.Strong:
+		return bold(text)
+	case view.Faint:
+		return faint(text)
+	case view.Warning:
+		return yellow(text)
+	case view.Good:
+		return green(text)
+	case view.Bad:
+		return red(text)
+	}
+	return text
 }
 
 // tableBelow is a table whose rows have lines below them. On a terminal on which a row does
@@ -86,17 +133,9 @@ func (a *App) spelled(l view.Line, name waggle.TeamName) string {
 		if s.Scoped {
 			text += a.scope(name)
 		}
-		switch s.Role {
-		case view.Strong:
-			text = bold(text)
-		case view.Faint:
-			text = faint(text)
-		case view.Warning:
-			text = yellow(text)
-		case view.Good:
-			text = green(text)
-		case view.Bad:
-			text = red(text)
+		text = inRole(s.Role, text)
+		if s.Color != "" {
+			text = inColor(s.Color, text)
 		}
 		b.WriteString(text)
 	}

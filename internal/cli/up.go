@@ -357,7 +357,7 @@ func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Ope
 		return &operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
 			Advice: "--accepted goes on with what was accepted; waggle down and up take the new one"}
 	}
-	yes, err := a.yes(ctx, fileChangeText(p.File, change), "go on with what was accepted?")
+	yes, err := a.yes(ctx, view.FileChangeText(change), "go on with what was accepted?")
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func AuditShowPage(d *inspect.AuditDetail) (p Page) {
 	row("outcome", e.Outcome)
 	p.line(strong("records"))
 	for _, r := range d.Records {
-		p.line(plain("  "), weak(stamp(r.Time)), plain(fmt.Sprintf(" %s %d ", r.Owner, r.Seq)), strong(r.Kind))
+		p.line(plain("  "), faint(stamp(r.Time)), plain(fmt.Sprintf(" %s %d ", r.Owner, r.Seq)), strong(r.Kind))
 		p.line(plain("    " + decide.ShownJSON(string(r.Body))))
 	}
 	return p

@@ -54,5 +54,5 @@ func LogPage(recs []operator.LogRecord) (p Page) {
 
 // LogLine is a record that is followed.
 func LogLine(r operator.LogRecord) Line {
-	return Line{weak(logTime(r)), plain(" "), strong(r.Name), plain(" "), warning(r.Kind), plain(" " + decide.ShownJSON(string(r.Body)))}
+	return Line{faint(logTime(r)), plain(" "), strong(r.Name), plain(" "), warning(r.Kind), plain(" " + decide.ShownJSON(string(r.Body)))}
 }

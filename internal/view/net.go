@@ -31,7 +31,7 @@ type NetPendingList struct {
 func NetPending(ns []decide.NetQuestion, now time.Time) NetPendingList {
 	l := NetPendingList{make([]NetQuestionDocument, 0, len(ns))}
 	for _, n := range ns {
-		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, list(n.IDs), n.Reason, ageS(n.Asked, now), until(n.Expires), n.Status})
+		l.Pending = append(l.Pending, NetQuestionDocument{n.Host, n.Port, n.Shown, n.Member, n.Instance, append([]string{}, n.IDs...), n.Reason, ageS(n.Asked, now), until(n.Expires), n.Status})
 	}
 	return l
 }

@@ -20,6 +20,8 @@ type Span struct {
 	Role Role
 	Text string
 	Next operator.Next
+	// Color is a member's colour, as the team calls it; "": none.
+	Color string
 	// Scoped says that the step of Next is about the team of the page: the face adds what
 	// selects that team there.
 	Scoped bool
@@ -45,6 +47,8 @@ type Table struct {
 	// Names are members: the first cell of a row has the colour of its member. It is nil
 	// where cells have no colours.
 	Names []string
+	// Roles are the roles of the cells, row by row. It is nil where all are plain.
+	Roles [][]Role
 	// About says that the last cell of a row says what it is about: a narrow face gives it
 	// lines of its own.
 	About bool
@@ -56,10 +60,10 @@ type Table struct {
 
 func plain(text string) Span   { return Span{Text: text} }
 func strong(text string) Span  { return Span{Role: Strong, Text: text} }
+func faint(text string) Span   { return Span{Role: Faint, Text: text} }
 func warning(text string) Span { return Span{Role: Warning, Text: text} }
 func good(text string) Span    { return Span{Role: Good, Text: text} }
 func bad(text string) Span     { return Span{Role: Bad, Text: text} }
-func weak(text string) Span    { return Span{Role: Faint, Text: text} }
 
 // step is what to do next, for the team that the page is about.
 func step(n operator.Next) Span { return Span{Role: Faint, Next: n, Scoped: true} }

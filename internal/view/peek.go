@@ -28,7 +28,7 @@ func Peek(p *inspect.Peek, now time.Time) PeekDocument {
 	if !p.At.IsZero() {
 		age = ageS(p.At, now)
 	}
-	return PeekDocument{p.Team, p.Name, p.State, stamp(p.Since), p.Why, p.Log, stamp(p.At), age, p.Shown, p.Where, list(p.Lines), p.Earlier}
+	return PeekDocument{p.Team, p.Name, p.State, stamp(p.Since), p.Why, p.Log, stamp(p.At), age, p.Shown, p.Where, append([]string{}, p.Lines...), p.Earlier}
 }
 
 // PeekHead is what is said above the output: how the member is, how old its output is, and
@@ -48,12 +48,12 @@ func PeekHead(p *inspect.Peek, now time.Time) (head []Line) {
 	case p.Log != "":
 		out += ", " + p.Log
 	}
-	head = append(head, Line{strong(p.Name), plain("  " + state + ": " + p.Why + "  "), weak("(" + out + ")")})
+	head = append(head, Line{strong(p.Name), plain("  " + state + ": " + p.Why + "  "), faint("(" + out + ")")})
 	switch {
 	case p.Shown == inspect.ShownScreen:
-		head = append(head, Line{weak("its screen, as it looks now:")})
+		head = append(head, Line{faint("its screen, as it looks now:")})
 	case p.Earlier:
-		head = append(head, Line{weak("… -n shows more")})
+		head = append(head, Line{faint("… -n shows more")})
 	}
 	return head
 }

@@ -17,3 +17,13 @@ func TestPeek(t *testing.T) {
 	lines(t, "peek_screen", view.PeekHead(p, now))
 	lines(t, "peek_empty", view.PeekHead(&inspect.Peek{Name: "ann", State: "dead", Why: "gone"}, now))
 }
+
+// lines compares lines with their file.
+func lines(t *testing.T, name string, ls []view.Line) {
+	t.Helper()
+	var p view.Page
+	for _, l := range ls {
+		p = append(p, view.Block{Line: l})
+	}
+	page(t, name, p)
+}

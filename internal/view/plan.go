@@ -57,7 +57,7 @@ func DiffPage(diff string) (p Page) {
 		case strings.HasPrefix(l, "-"):
 			p.line(bad(l))
 		case strings.HasPrefix(l, "@@"):
-			p.line(weak(l))
+			p.line(faint(l))
 		default:
 			p.line(plain(l))
 		}

@@ -35,7 +35,7 @@ type ResumeMember struct {
 // Resume is the document of a plan to resume a team.
 func Resume(p *supervise.ResumePlan) ResumeDocument {
 	d := ResumeDocument{p.Team, p.Led, p.PID, make([]ResumeMember, 0, len(p.Members)), p.Changed, p.File, p.Tasks, p.Undelivered,
-		list(p.Pending), list(p.Unknown), list(p.Leftover)}
+		append([]string{}, p.Pending...), append([]string{}, p.Unknown...), append([]string{}, p.Leftover...)}
 	for _, m := range p.Members {
 		d.Members = append(d.Members, ResumeMember(m))
 	}

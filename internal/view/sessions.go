@@ -43,7 +43,7 @@ type TeamsAndSessions struct {
 func Sessions(rows []decide.SessionRow) []SessionDocument {
 	out := make([]SessionDocument, 0, len(rows))
 	for _, r := range rows {
-		out = append(out, SessionDocument{r.Team, r.Session, r.Client, r.Name, r.Under, r.PID, r.State, stamp(r.Since), r.Why, list(r.Handles), r.Pane, r.Cwd,
+		out = append(out, SessionDocument{r.Team, r.Session, r.Client, r.Name, r.Under, r.PID, r.State, stamp(r.Since), r.Why, append([]string{}, r.Handles...), r.Pane, r.Cwd,
 			r.Version, r.Hook, r.Reached, r.Trust})
 	}
 	return out
@@ -55,7 +55,7 @@ func SessionsPage(rows []decide.SessionRow, now time.Time) (p Page) {
 	if len(rows) == 0 {
 		return nil
 	}
-	p.line(strong("sessions"), plain("  "), weak("started by you; waggle answers their questions and gates nothing"))
+	p.line(strong("sessions"), plain("  "), faint("started by you; waggle answers their questions and gates nothing"))
 	t := Table{Head: []string{"ID", "SESSION", "STATE", "SINCE", "PANE", "CWD", "WHY"}, About: true}
 	for _, r := range rows {
 		name, why := r.Name, r.Why

@@ -40,7 +40,7 @@ type SuggestionList struct {
 func Suggestions(ss []decide.Suggestion) SuggestionList {
 	l := SuggestionList{make([]SuggestionDocument, 0, len(ss))}
 	for _, s := range ss {
-		d := SuggestionDocument{s.Rule, s.Scope, s.Approvals, s.Identical, s.Risk, list(s.Members), make([]SuggestedCallDocument, 0, len(s.Matched)), s.Total, s.Looked}
+		d := SuggestionDocument{s.Rule, s.Scope, s.Approvals, s.Identical, s.Risk, append([]string{}, s.Members...), make([]SuggestedCallDocument, 0, len(s.Matched)), s.Total, s.Looked}
 		for _, c := range s.Matched {
 			d.Matched = append(d.Matched, SuggestedCallDocument(c))
 		}

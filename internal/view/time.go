@@ -62,11 +62,3 @@ func ageS(t, now time.Time) int64 {
 func Age(t, now time.Time) string {
 	return operator.Age(time.Duration(ageS(t, now)) * time.Second)
 }
-
-// list is a list in a document, never null.
-func list[T any](xs []T) []T {
-	if xs == nil {
-		return []T{}
-	}
-	return xs
-}

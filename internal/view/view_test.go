@@ -10,6 +10,7 @@ import (
 
 	"waggle/internal/jsonobj"
 	"waggle/internal/view"
+	"waggle/operator"
 )
 
 var update = flag.Bool("update", false, "write the golden documents")
@@ -39,6 +40,11 @@ func page(t *testing.T, name string, p view.Page) {
 		if t := block.Table; t != nil {
 			b.WriteString("| " + strings.Join(t.Head, " | ") + "\n")
 			for i, r := range t.Rows {
+				if t.Roles != nil {
+					for j, role := range t.Roles[i] {
+						r[j] = roles[role] + r[j]
+					}
+				}
 				b.WriteString("| " + strings.Join(r, " | ") + "\n")
 				if t.Below != nil {
 					for _, l := range t.Below[i] {
@@ -56,22 +62,26 @@ func page(t *testing.T, name string, p view.Page) {
 	same(t, name+".txt", b.String())
 }
 
-// lines compares lines with their file.
-func lines(t *testing.T, name string, ls []view.Line) {
-	t.Helper()
-	var p view.Page
-	for _, l := range ls {
-		p = append(p, view.Block{Line: l})
+// roles are the marks of roles.
+var roles = []string{"", "[strong]", "[faint]", "[warning]", "[good]", "[bad]"}
+
+// spell names the step itself.
+func spell(n operator.Next) string {
+	if n.Step == "" {
+		return ""
 	}
-	page(t, name, p)
+	return "do " + string(n.Step) + " " + n.ID
 }
 
 func text(l view.Line) string {
 	var b strings.Builder
 	for _, s := range l {
-		b.WriteString([]string{"", "[strong]", "[faint]", "[warning]", "[good]", "[bad]"}[s.Role] + s.Text)
+		b.WriteString(roles[s.Role] + s.Text)
 		if s.Next.Step != "" {
 			b.WriteString("<" + string(s.Next.Step) + " " + string(s.Next.Team) + string(s.Next.Member) + s.Next.ID + ">")
+		}
+		if s.Color != "" {
+			b.WriteString("{" + s.Color + "}")
 		}
 		if s.Scoped {
 			b.WriteString("+")

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
@@ -409,9 +407,10 @@ func inside(s *operator.State) (waggle.MemberName, bool) {
 
 // FileChange is how a team file differs now from what was accepted.
 type FileChange struct {
-	Meaning string // the whole meaning, with - and + before what differs; "" when nothing does
-	Text    string // a unified diff
-	Broken  string // why the file is no team file any more; "" when it is one
+	Accepted *teamfile.File
+	Now      *teamfile.File // nil: it is none any more
+	Data     []byte         // as it is now; nil: it is too large to be read
+	Broken   error          // why it is no team file any more; nil: it is one
 }
 
 // FileChange compares the team file as it is now with what was accepted.
@@ -420,22 +419,17 @@ func (o Operator) FileChange(s *operator.State) (FileChange, error) {
 	if err != nil {
 		return FileChange{}, err
 	}
-	now, err := teamfile.ReadBounded(f.Path)
+	c := FileChange{Accepted: f}
+	c.Data, err = teamfile.ReadBounded(f.Path)
 	if errors.Is(err, atomicfile.ErrTooLarge) {
-		return FileChange{Broken: teamfile.TooLarge("team file", f.Path).Error()}, nil
+		c.Data, c.Broken = nil, teamfile.TooLarge("team file", f.Path)
+		return c, nil
 	}
 	if err != nil {
 		return FileChange{}, err
 	}
-	c := FileChange{Text: udiff.Unified("accepted", f.Path, string(f.Data), string(now))}
-	next, err := teamfile.ParseFile(f.Path, now, process.Of(o.Operator).OwnWords()...)
-	if err != nil {
-		c.Broken = err.Error()
-		return c, nil
+	if c.Now, c.Broken = teamfile.ParseFile(f.Path, c.Data, process.Of(o.Operator).OwnWords()...); c.Broken != nil {
+		c.Now = nil
 	}
-	was, is := strings.Join(f.Meaning(), "\n")+"\n", strings.Join(next.Meaning(), "\n")+"\n"
-	if was != is {
-		c.Meaning, err = udiff.ToUnified("accepted", f.Path, was, udiff.Lines(was, is), strings.Count(was, "\n")+strings.Count(is, "\n"))
-	}
-	return c, err
+	return c, nil
 }
