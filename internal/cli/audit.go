@@ -186,11 +186,7 @@ audit query has it.`,
 }
 
 func (a *App) sayDetail(d *inspect.AuditDetail) error {
-	if a.flags.json {
-		return a.document(view.AuditShow(d))
-	}
-	a.show(view.AuditShowPage(d), "", nil)
-	return nil
+	return a.give(view.AuditShow(d), view.AuditShowPage(d))
 }
 
 func auditExportCmd(a *App) *cobra.Command {

@@ -72,11 +72,7 @@ func (v logView) of(recs []operator.LogRecord) []operator.LogRecord {
 }
 
 func (a *App) logAll(recs []operator.LogRecord) error {
-	if a.flags.json {
-		return a.document(view.Log(recs))
-	}
-	a.show(view.LogPage(recs), "", nil)
-	return nil
+	return a.give(view.Log(recs), view.LogPage(recs))
 }
 
 // followEvery is how often a log that is followed is looked at when the system

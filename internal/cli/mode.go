@@ -38,11 +38,7 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 				if err != nil {
 					return err
 				}
-				if a.flags.json {
-					return a.document(view.Mode(v))
-				}
-				a.show(view.ModePage(v), name, nil)
-				return nil
+				return a.give(view.Mode(v), view.ModePage(v))
 			}
 			m, err := policy.ParseMode(args[1])
 			if err != nil {

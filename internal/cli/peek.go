@@ -59,9 +59,7 @@ func (a *App) showPeek(p *inspect.Peek, follow bool) error {
 	case a.flags.json:
 		return a.document(view.Peek(p, a.Now()))
 	}
-	for _, l := range view.PeekHead(p, a.Now()) {
-		a.talk("%s", a.spelled(l, ""))
-	}
+	a.tell(view.PeekHead(p, a.Now()), "")
 	for _, l := range p.Lines {
 		a.say("%s", operator.Visible(l))
 	}

@@ -51,11 +51,7 @@ func (a *App) policyList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(view.Policy(v))
-	}
-	a.show(view.PolicyPage(v), name, nil)
-	return nil
+	return a.give(view.Policy(v), view.PolicyPage(v))
 }
 
 func policyAddCmd(a *App) *cobra.Command {
@@ -137,11 +133,7 @@ func (a *App) ruleArg(s string) (policy.Rule, operator.Operator, waggle.TeamName
 }
 
 func (a *App) changed(c *decide.PolicyChange, what string) error {
-	if a.flags.json {
-		return a.document(view.PolicyChange(c))
-	}
-	a.show(view.PolicyChangePage(c, what), "", nil)
-	return nil
+	return a.give(view.PolicyChange(c), view.PolicyChangePage(c, what))
 }
 
 const callHelp = `TOOLCALL is written as 'Bash(go test ./...)', 'Read(docs/a.md)',
@@ -183,11 +175,7 @@ func (a *App) judge(ctx context.Context, op operator.Operator, name waggle.TeamN
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(view.Judged(j))
-	}
-	a.show(view.JudgedPage(j, every), "", nil)
-	return nil
+	return a.give(view.Judged(j), view.JudgedPage(j, every))
 }
 
 func policyExplainCmd(a *App) *cobra.Command {
@@ -213,11 +201,7 @@ same call now; or only the latter, of a call as policy test takes it.
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(view.Explained(e))
-			}
-			a.show(view.ExplainedPage(e), "", nil)
-			return nil
+			return a.give(view.Explained(e), view.ExplainedPage(e))
 		},
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "directory of the call (default: the member's, or this one)")

@@ -83,9 +83,5 @@ func (a *App) saySessionRules(r *decide.SessionRules, err error) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(view.SessionRules(r))
-	}
-	a.show(view.SessionRulesPage(r), "", nil)
-	return nil
+	return a.give(view.SessionRules(r), view.SessionRulesPage(r))
 }

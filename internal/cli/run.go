@@ -88,7 +88,7 @@ func (a *App) run(ctx context.Context, f *teamfile.File, ro supervise.RunOptions
 		return err
 	}
 	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
-		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
+		a.notes([]string{"no sandbox: members run as you, level cooperative"})
 	}
 	ro.Note = a.sayNote
 	if !ro.Headless && a.canAsk() {

@@ -70,7 +70,7 @@ func (a *App) up(ctx context.Context, f *teamfile.File, l leadFlags) error {
 		return err
 	}
 	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
-		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
+		a.notes([]string{"no sandbox: members run as you, level cooperative"})
 	}
 	a.attend(&l)
 	l.lo.Whole = true
@@ -287,11 +287,7 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		return err
 	}
 	if dry {
-		if a.flags.json {
-			return a.document(view.Resume(p))
-		}
-		a.show(view.ResumePage(p), "", nil)
-		return nil
+		return a.give(view.Resume(p), view.ResumePage(p))
 	}
 	if p.Changed && !accepted {
 		if err := a.askChanged(ctx, s, op, p); err != nil {

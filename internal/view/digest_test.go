@@ -24,12 +24,6 @@ func digest() *inspect.Digest {
 }
 
 func TestDigest(t *testing.T) {
-	spell := func(n operator.Next) string {
-		if n.Step == "" {
-			return ""
-		}
-		return "do " + string(n.Step) + " " + n.ID
-	}
 	golden(t, "digest", view.Digest(digest(), now, spell))
 	golden(t, "digest_empty", view.Digest(&inspect.Digest{}, now, spell))
 	page(t, "digest", view.DigestPage(digest(), now))

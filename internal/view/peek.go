@@ -33,29 +33,29 @@ func Peek(p *inspect.Peek, now time.Time) PeekDocument {
 
 // PeekHead is what is said above the output: how the member is, how old its output is, and
 // where it comes from.
-func PeekHead(p *inspect.Peek, now time.Time) (head []Line) {
-	state := p.State
-	if since := Since(p.Since, now); since != "" {
+func PeekHead(k *inspect.Peek, now time.Time) (p Page) {
+	state := k.State
+	if since := Since(k.Since, now); since != "" {
 		state += " for " + since
 	}
 	out := "it has written nothing"
-	if !p.At.IsZero() {
-		out = "output " + Age(p.At, now) + " old"
+	if !k.At.IsZero() {
+		out = "output " + Age(k.At, now) + " old"
 	}
 	switch {
-	case p.Where == inspect.WhereArchive && p.Log != "":
-		out += ", archived: " + p.Log
-	case p.Log != "":
-		out += ", " + p.Log
+	case k.Where == inspect.WhereArchive && k.Log != "":
+		out += ", archived: " + k.Log
+	case k.Log != "":
+		out += ", " + k.Log
 	}
-	head = append(head, Line{strong(p.Name), plain("  " + state + ": " + p.Why + "  "), faint("(" + out + ")")})
+	p.line(strong(k.Name), plain("  "+state+": "+k.Why+"  "), faint("("+out+")"))
 	switch {
-	case p.Shown == inspect.ShownScreen:
-		head = append(head, Line{faint("its screen, as it looks now:")})
-	case p.Earlier:
-		head = append(head, Line{faint("… -n shows more")})
+	case k.Shown == inspect.ShownScreen:
+		p.line(faint("its screen, as it looks now:"))
+	case k.Earlier:
+		p.line(faint("… -n shows more"))
 	}
-	return head
+	return p
 }
 
 // PeekLine is a line of output that is followed.

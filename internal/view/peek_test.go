@@ -12,10 +12,10 @@ func TestPeek(t *testing.T) {
 	golden(t, "peek", view.Peek(p, now))
 	golden(t, "peek_empty", view.Peek(&inspect.Peek{}, now))
 	golden(t, "peek_line", view.PeekLine{Line: "one"})
-	lines(t, "peek", view.PeekHead(p, now))
+	page(t, "peek", view.PeekHead(p, now))
 	p.Shown, p.Where = inspect.ShownScreen, inspect.WhereArchive
-	lines(t, "peek_screen", view.PeekHead(p, now))
-	lines(t, "peek_empty", view.PeekHead(&inspect.Peek{Name: "ann", State: "dead", Why: "gone"}, now))
+	page(t, "peek_screen", view.PeekHead(p, now))
+	page(t, "peek_empty", view.PeekHead(&inspect.Peek{Name: "ann", State: "dead", Why: "gone"}, now))
 }
 
 // lines compares lines with their file.
