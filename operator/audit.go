@@ -11,34 +11,33 @@ import (
 // AuditEvent is one gated call as the journals have it: what was asked and shown,
 // who or which rule decided it by which way, and what came of it.
 type AuditEvent struct {
-	ID       string          `json:"id"`
-	Kind     string          `json:"kind"`
-	Member   string          `json:"member"`
-	Instance string          `json:"instance"`
-	Trust    string          `json:"trust"`
-	Task     string          `json:"task"`
-	Tool     string          `json:"tool"`
-	Input    json.RawMessage `json:"input"` // as it was asked and shown
-	Cwd      string          `json:"cwd"`
-	Reason   string          `json:"reason"`
-	Digest   string          `json:"digest"`
-	Risk     string          `json:"risk"`
-	Asked    string          `json:"asked_at"`
-	Decision string          `json:"decision"` // allow, deny; "": nobody has decided
-	By       string          `json:"by"`       // operator, leader, rules, system, worker (withdrawn)
-	Channel  string          `json:"channel"`
-	Via      string          `json:"via"` // which face, or what caused it
-	Rule     string          `json:"rule"`
-	Said     string          `json:"said"` // the reason that was given
-	Version  uint64          `json:"policy_version"`
-	Decided  string          `json:"decided_at"`
+	ID       string
+	Kind     string
+	Member   string
+	Instance string
+	Trust    string
+	Task     string
+	Tool     string
+	Input    json.RawMessage // as it was asked and shown
+	Cwd      string
+	Reason   string
+	Digest   string
+	Risk     string
+	Asked    time.Time
+	Decision string // allow, deny; "": nobody has decided
+	By       string // operator, leader, rules, system, worker (withdrawn)
+	Channel  string
+	Via      string // which face, or what caused it
+	Rule     string
+	Said     string // the reason that was given
+	Version  uint64
+	Decided  time.Time // zero: it is not on record
 	// Runs is the changed input that ran instead, under its own digest.
-	Runs       json.RawMessage `json:"updated_input,omitempty"`
-	RunsDigest string          `json:"updated_digest,omitempty"`
-	Outcome    string          `json:"outcome"` // done, failed, running, unknown; "": it did not start
-	ExitCode   *int            `json:"exit_code"`
-	Key        control.Key     `json:"-"`
-	AskedAt    time.Time       `json:"-"`
+	Runs       json.RawMessage
+	RunsDigest string
+	Outcome    string // done, failed, running, unknown; "": it did not start
+	ExitCode   *int
+	Key        control.Key
 }
 
 // AuditQuery narrows what is listed; its zero value is everything.
@@ -51,5 +50,5 @@ type AuditQuery struct {
 func (q AuditQuery) Wants(e AuditEvent) bool {
 	is := func(want, have string) bool { return want == "" || want == have }
 	return is(q.Member, e.Member) && is(q.Tool, e.Tool) && is(q.Decision, e.Decision) && is(q.By, e.By) && strings.Contains(e.Rule, q.Rule) &&
-		(q.Since.IsZero() || !e.AskedAt.Before(q.Since)) && (q.Until.IsZero() || e.AskedAt.Before(q.Until))
+		(q.Since.IsZero() || !e.Asked.Before(q.Since)) && (q.Until.IsZero() || e.Asked.Before(q.Until))
 }

@@ -553,7 +553,7 @@ func TestWords(t *testing.T) {
 	}
 	q := operator.AuditQuery{Rule: "ls", Since: time.Unix(5, 0), Until: time.Unix(7, 0)}
 	for at, want := range map[int64]bool{4: false, 5: true, 6: true, 7: false} {
-		if got := q.Wants(operator.AuditEvent{Rule: "allow Bash(ls:*)", AskedAt: time.Unix(at, 0)}); got != want {
+		if got := q.Wants(operator.AuditEvent{Rule: "allow Bash(ls:*)", Asked: time.Unix(at, 0)}); got != want {
 			t.Errorf("at %d: %v", at, got)
 		}
 	}

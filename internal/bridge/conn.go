@@ -160,7 +160,8 @@ func (c *conn) decide(ctx context.Context, f frame) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, push{Op: opResult, Ref: f.ref, Decided: &d})
+	doc := view.Decided(d)
+	return c.write(ctx, push{Op: opResult, Ref: f.ref, Decided: &doc})
 }
 
 // pushes sends what is new, at once and then whenever there is a nudge.

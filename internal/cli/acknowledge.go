@@ -67,11 +67,11 @@ journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}
 				return &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journals are whole and agree: there is nothing to acknowledge"}
 			}
 			if a.flags.json {
-				if err := a.document(d); err != nil {
+				if err := a.document(view.Divergence(d)); err != nil {
 					return err
 				}
 			} else {
-				a.say("seq %d: %s", d.Seq, operator.Visible(d.Why))
+				a.show(view.DivergencePage(d), name, nil)
 			}
 			if d.Lifted {
 				a.talk("acknowledged: deciding goes on")

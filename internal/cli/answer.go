@@ -7,6 +7,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -58,7 +59,7 @@ func (a *App) answer(ctx context.Context, id string, words []string) error {
 	}
 	results := []decide.Decided{*d}
 	if a.flags.json {
-		if err := a.document(map[string]any{"results": results}); err != nil {
+		if err := a.document(view.Results(results)); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -170,13 +171,13 @@ func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with deci
 	if err != nil {
 		return err
 	}
-	doc := map[string]any{"results": results}
+	doc := view.Results(results)
 	var learned *decide.PolicyChange
 	if lesson != nil {
 		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
 			return errors.Join(err, a.sayDecided(results))
 		}
-		doc["policy"] = learned
+		doc.Policy = view.PolicyChange(learned)
 	}
 	if a.flags.json {
 		if err := a.document(doc); err != nil {
@@ -185,7 +186,7 @@ func (a *App) decide(ctx context.Context, ids []string, f answerFlags, with deci
 	}
 	err = a.sayDecided(results)
 	if learned != nil && !a.flags.json {
-		a.sayChange(learned, "rule "+lesson.Rule.String())
+		a.show(view.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
 	}
 	return err
 }
@@ -210,26 +211,12 @@ func (a *App) sayDecided(results []decide.Decided) error {
 			if first == nil {
 				first = r.Err()
 			} else if !a.flags.json {
-				a.talk("%s %s", red("error:"), operator.Visible(r.Error))
+				a.talk("%s %s", red("error:"), operator.Visible(r.Err().Error()))
 			}
 			continue
 		}
-		if a.flags.json {
-			continue
-		}
-		word := green(r.Decision)
-		if r.Decision != "allow" {
-			word = red(r.Decision)
-		}
-		switch {
-		case r.Voted:
-			a.say("%s  %s, one vote of two: another principal has to allow it, too", r.ID, yellow("allow"))
-		case !r.Changed:
-			a.say("%s  %s already, by %s at %s", r.ID, word, r.By, r.At)
-		case r.Delivered:
-			a.say("%s  %s, delivered", r.ID, word)
-		default:
-			a.say("%s  %s, decided, not yet delivered", r.ID, word)
+		if !a.flags.json {
+			a.say("%s", a.spelled(view.DecidedLine(r), ""))
 		}
 	}
 	return first

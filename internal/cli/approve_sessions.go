@@ -5,6 +5,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -45,14 +46,14 @@ func (a *App) decideSessions(ctx context.Context, ids *[]string, f answerFlags, 
 	default:
 		return false, nil
 	}
-	doc := map[string]any{"results": results}
+	doc := view.Results(results)
 	if lesson != nil {
 		end := lesson.End.UTC()
 		learned, err := decide.Of(op).AddSessionRule(ctx, lesson.Rule, false, &end)
 		if err != nil {
 			return true, err
 		}
-		doc["policy"] = learned
+		doc.Policy = view.SessionRules(learned)
 	}
 	if a.flags.json {
 		if err := a.document(doc); err != nil {

@@ -3,12 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
@@ -54,42 +53,17 @@ The first bad record of each journal is named with file and line, and the exit c
 			if err != nil {
 				return err
 			}
-			if err := a.sayVerified(v); err != nil {
-				return err
+			if a.flags.json {
+				err = a.document(view.Verified(v))
+			} else {
+				a.show(view.VerifiedPage(v), "", nil)
 			}
-			if !v.OK {
-				return exitError(ExitFailed)
+			if err == nil && !v.OK {
+				err = exitError(ExitFailed)
 			}
-			return nil
+			return err
 		},
 	}
-}
-
-func (a *App) sayVerified(v *inspect.Verified) error {
-	if a.flags.json {
-		return a.document(v)
-	}
-	var rows [][]string
-	for _, j := range v.Journals {
-		state := "whole"
-		if !j.OK {
-			state = "broken"
-		}
-		rows = append(rows, []string{j.Owner, strconv.FormatUint(j.Records, 10), state, j.Head})
-	}
-	a.say("%s", bold(v.ID))
-	a.table([]string{"JOURNAL", "RECORDS", "STATE", "HEAD"}, rows)
-	for _, p := range v.Problems {
-		a.say("%s %s", red("bad:"), operator.Visible(p.String()))
-	}
-	for _, k := range v.Acknowledged {
-		a.say("%s %s (%d lines lost, kept in %s)", yellow("acknowledged:"), operator.Visible(k.String()), k.Lost, operator.Visible(k.Kept))
-	}
-	a.say("%d snapshots compared; %d decisions of the rules judged again, %d not recomputed (another version of the judge, or none on record)", v.Snapshots, v.Recomputed, v.NotRecomputed)
-	if v.OK {
-		a.say("%s every line is as it was written, and the journals agree", green("ok:"))
-	}
-	return nil
 }
 
 func auditQueryCmd(a *App) *cobra.Command {
@@ -170,32 +144,14 @@ func (a *App) ago(s string) (time.Time, error) {
 
 func (a *App) sayEvents(id, team string, es []operator.AuditEvent) error {
 	if a.flags.json {
-		return a.document(map[string]any{"team": team, "id": id, "events": es})
+		return a.document(view.Audit(id, team, es))
 	}
 	if len(es) == 0 {
 		a.talk("no such call is on record in %s", id)
 		return nil
 	}
-	var rows [][]string
-	for _, e := range es {
-		rows = append(rows, []string{e.Asked, e.ID, e.Member, e.Decision, e.Outcome, strings.TrimPrefix(decidedBy(e)+"; ", "; ") + askedFor(e)})
-	}
-	a.list([]string{"ASKED", "ID", "MEMBER", "DECISION", "OUTCOME", "BY; FOR"}, rows)
+	a.show(view.AuditPage(es), "", nil)
 	return nil
-}
-
-func decidedBy(e operator.AuditEvent) string {
-	switch {
-	case e.Rule != "":
-		return e.By + ": " + e.Rule
-	case e.Via != "" && e.By != "":
-		return e.By + " (" + e.Via + ")"
-	}
-	return e.By
-}
-
-func askedFor(e operator.AuditEvent) string {
-	return strings.TrimSpace(e.Tool + " " + string(e.Input))
 }
 
 func auditShowCmd(a *App) *cobra.Command {
@@ -230,38 +186,7 @@ audit query has it.`,
 }
 
 func (a *App) sayDetail(d *inspect.AuditDetail) error {
-	if a.flags.json {
-		return a.document(d)
-	}
-	e := d.Event
-	row := func(k, v string) {
-		if v != "" {
-			a.say("%s %s", bold(fmt.Sprintf("%-8s", k)), operator.Visible(v))
-		}
-	}
-	row("id", e.ID)
-	row("member", fmt.Sprintf("%s (%s), instance %s", e.Member, e.Trust, e.Instance))
-	row("asked", e.Asked+" for "+strings.TrimSuffix(e.Kind, "_request"))
-	row("tool", e.Tool)
-	row("input", string(e.Input))
-	row("cwd", e.Cwd)
-	row("reason", e.Reason)
-	row("risk", e.Risk)
-	row("digest", e.Digest)
-	if e.Decision != "" {
-		row("decided", fmt.Sprintf("%s by %s, channel %s, via %s, policy version %d %s", e.Decision, e.By, e.Channel, e.Via, e.Version, e.Decided))
-	}
-	row("rule", e.Rule)
-	row("said", e.Said)
-	row("runs", string(e.Runs))
-	row("digest", e.RunsDigest)
-	row("outcome", e.Outcome)
-	a.say("%s", bold("records"))
-	for _, r := range d.Records {
-		a.say("  %s %s %d %s", faint(r.Time), operator.Visible(r.Owner), r.Seq, bold(r.Kind))
-		a.say("    %s", decide.ShownJSON(string(r.Body)))
-	}
-	return nil
+	return a.give(view.AuditShow(d), view.AuditShowPage(d))
 }
 
 func auditExportCmd(a *App) *cobra.Command {
@@ -285,7 +210,7 @@ itself stays as it is. ` + pastHelp,
 			if redact {
 				r = inspect.NewRedactor(a.Environ)
 			}
-			return inspect.Of(op).Export(cmd.Context(), of, r, func(rec inspect.AuditRecord) error { return a.line(rec) })
+			return inspect.Of(op).Export(cmd.Context(), of, r, func(rec inspect.AuditRecord) error { return a.line(view.Record(rec)) })
 		},
 	}
 	cmd.Flags().BoolVar(&redact, "redact", false, "mask secrets")

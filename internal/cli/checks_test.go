@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"waggle/internal/cli"
-	"waggle/operator/supervise"
+	"waggle/internal/view"
 )
 
 // TestChecks runs examples/checks on a scratch module: as it is, and with each
@@ -90,7 +90,7 @@ func TestChecks(t *testing.T) {
 }
 
 // runFile runs a team file headless and returns the exit code and the report.
-func runFile(t *testing.T, dir, file string) (int, supervise.Report) {
+func runFile(t *testing.T, dir, file string) (int, view.ReportDocument) {
 	t.Helper()
 	out := t.TempDir()
 	cmd := exec.CommandContext(t.Context(), binary(t), "run", file, "--headless", "--report", out,
@@ -107,7 +107,7 @@ func runFile(t *testing.T, dir, file string) (int, supervise.Report) {
 	if rerr != nil {
 		t.Fatalf("%v\n%s", rerr, log.String())
 	}
-	var rep supervise.Report
+	var rep view.ReportDocument
 	if err := json.Unmarshal(b, &rep); err != nil {
 		t.Fatal(err)
 	}

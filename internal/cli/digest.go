@@ -70,12 +70,3 @@ lists the members that are dead, stalled or unknown now, like members.`,
 	cmd.Flags().StringVar(&since, "since", "", "2h, 7d, 2026-11-20; your last decision unless said")
 	return cmd
 }
-
-// moment is a time for people, "" for none.
-func (a *App) moment(ts string) string {
-	t, err := waggle.ParseTime(ts)
-	if err != nil {
-		return ""
-	}
-	return view.Clock(t, a.Now().Local())
-}

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"strings"
 	"time"
 
-	"waggle"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -44,7 +42,7 @@ func (a *App) digestSessions(since time.Time) error {
 		if err != nil {
 			return err
 		}
-		return a.document(map[string]any{"since": waggle.FormatTime(since), "events": es})
+		return a.document(view.AuditOfSessions(es, since))
 	}
 	return a.sayDigestSessions(op, since, true)
 }
@@ -64,24 +62,6 @@ func (a *App) sayDigestSessions(op operator.Operator, since time.Time, alone boo
 	if !alone {
 		a.say("")
 	}
-	a.say("%s  %s", bold("Sessions"), faint("waggle audit query -"))
-	var rows [][]string
-	for _, e := range es {
-		word := e.Decision
-		switch {
-		case e.By == "session":
-			word = "answered in its own dialog"
-		case word == "" && e.Said != "":
-			word = e.Said
-		case word == "":
-			word = "waits for you"
-		default:
-			word += " by " + e.By
-		}
-		rows = append(rows, []string{a.moment(e.Asked), e.Member, word, askedFor(e)})
-	}
-	for _, l := range tableLines(make([]string, 4), rows, width(a.Out), nil)[1:] {
-		a.say("  %s", strings.TrimRight(l, " "))
-	}
+	a.show(view.SessionsDigestPage(es, a.Now().Local()), "", nil)
 	return nil
 }

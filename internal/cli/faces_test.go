@@ -224,7 +224,7 @@ func TestAcknowledge(t *testing.T) {
 	second := decide.Answer{ID: string(a.w.Calls[1].ID), Allow: true}
 	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{second})
 	c.must(err)
-	if operator.KindOf(rs[0].Err()) != operator.Refused || !strings.Contains(rs[0].Error, "disagree") {
+	if operator.KindOf(rs[0].Err()) != operator.Refused || !strings.Contains(rs[0].Err().Error(), "disagree") {
 		t.Fatalf("%+v", rs)
 	}
 	d, err := decide.Of(c.op).Divergence(ctx, "crowd")

@@ -194,7 +194,7 @@ func TestFrozen(t *testing.T) {
 
 	// What is allowed now runs, once.
 	ds, err := decide.Of(op).Decide(ctx, "frozen", []decide.Answer{{ID: string(again["granted"].ID), Digest: string(again["granted"].Digest), Allow: true, Via: "approve"}})
-	if err != nil || len(ds) != 1 || ds[0].Error != "" {
+	if err != nil || len(ds) != 1 || ds[0].Err() != nil {
 		t.Fatalf("%+v, %v", ds, err)
 	}
 	until("what was allowed anew has run", func() bool {

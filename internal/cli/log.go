@@ -2,27 +2,15 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"waggle/journal"
+	"waggle/internal/view"
 	"waggle/mailbox"
 	"waggle/operator"
-	"waggle/operator/decide"
 )
-
-// logEntry is one journal record as `log` shows it.
-type logEntry struct {
-	Time    string          `json:"time"`
-	Journal string          `json:"journal"`
-	Name    string          `json:"name"` // leader, or the member
-	Seq     uint64          `json:"seq"`
-	Writer  journal.Writer  `json:"writer"`
-	Kind    string          `json:"kind"`
-	Body    json.RawMessage `json:"body"`
-}
 
 // logView narrows what is shown.
 type logView struct {
@@ -55,7 +43,7 @@ record a line.`,
 				return a.follow(cmd.Context(), l, v)
 			}
 			recs, broken := l.Next(cmd.Context())
-			if err := a.logAll(v.entries(recs)); err != nil {
+			if err := a.logAll(v.of(recs)); err != nil {
 				return err
 			}
 			return broken
@@ -76,27 +64,15 @@ func (a *App) past(args []string) (operator.Operator, string, error) {
 	return op, a.flags.team, err
 }
 
-func (v logView) entries(recs []operator.LogRecord) []logEntry {
-	entries := []logEntry{}
-	for _, r := range recs {
-		if (v.kind != "" && r.Kind != v.kind) || (v.member != "" && r.Name != v.member) {
-			continue
-		}
-		entries = append(entries, logEntry{r.Time.UTC().Format(time.RFC3339Nano), string(r.Journal), r.Name, uint64(r.Seq), r.Writer, r.Kind, r.Body})
-	}
-	return entries
+// of are the records that are asked for.
+func (v logView) of(recs []operator.LogRecord) []operator.LogRecord {
+	return slices.DeleteFunc(recs, func(r operator.LogRecord) bool {
+		return v.kind != "" && r.Kind != v.kind || v.member != "" && r.Name != v.member
+	})
 }
 
-func (a *App) logAll(entries []logEntry) error {
-	if a.flags.json {
-		return a.document(map[string]any{"records": entries})
-	}
-	var rows [][]string
-	for _, e := range entries {
-		rows = append(rows, []string{e.Time, e.Name, e.Kind, decide.ShownJSON(string(e.Body))})
-	}
-	a.table([]string{"TIME", "JOURNAL", "KIND", "BODY"}, rows)
-	return nil
+func (a *App) logAll(recs []operator.LogRecord) error {
+	return a.give(view.Log(recs), view.LogPage(recs))
 }
 
 // followEvery is how often a log that is followed is looked at when the system
@@ -107,10 +83,10 @@ const followEvery = 500 * time.Millisecond
 func (a *App) follow(ctx context.Context, l *operator.Log, v logView) error {
 	for {
 		recs, err := l.Next(ctx)
-		for _, e := range v.entries(recs) {
+		for _, r := range v.of(recs) {
 			if !a.flags.json {
-				a.say("%s %s %s %s", faint(e.Time), bold(operator.Visible(e.Name)), yellow(e.Kind), decide.ShownJSON(string(e.Body)))
-			} else if err := a.line(e); err != nil {
+				a.say("%s", a.spelled(view.LogLine(r), ""))
+			} else if err := a.line(view.LogRecord(r)); err != nil {
 				return err
 			}
 		}

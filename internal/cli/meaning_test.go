@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -65,11 +66,11 @@ func TestFileChange(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(got.Meaning, c.meaning) || (got.Meaning == "") != (c.meaning == "") {
-				t.Errorf("meaning: %s", got.Meaning)
+			if meaning := view.MeaningDiff(got); !strings.Contains(meaning, c.meaning) || (meaning == "") != (c.meaning == "") {
+				t.Errorf("meaning: %s", meaning)
 			}
-			if !strings.Contains(got.Text, c.diff) || !strings.Contains(got.Broken, c.broken) || (got.Broken == "") != (c.broken == "") {
-				t.Errorf("%+v", got)
+			if text := view.TextDiff(got); !strings.Contains(text, c.diff) || (got.Broken == nil) != (c.broken == "") || got.Broken != nil && !strings.Contains(got.Broken.Error(), c.broken) {
+				t.Errorf("%v: %s", got.Broken, text)
 			}
 			if _, p, err := supervise.Of(op).PlanResume(t.Context(), "change"); err != nil || !p.Changed {
 				t.Errorf("%+v %v", p, err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -37,13 +38,7 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 				if err != nil {
 					return err
 				}
-				c := &decide.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members}
-				if a.flags.json {
-					return a.document(c)
-				}
-				a.say("%s  mode %s", bold(v.Team), v.Mode)
-				a.memberPolicies(c.Members)
-				return nil
+				return a.give(view.Mode(v), view.ModePage(v))
 			}
 			m, err := policy.ParseMode(args[1])
 			if err != nil {
@@ -53,11 +48,7 @@ member owes stays owed. --json: {"team","version","changed","members":[{"name","
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(c)
-			}
-			a.sayChange(c, "mode "+string(m))
-			return nil
+			return a.changed(c, "mode "+string(m))
 		},
 	}
 }
@@ -68,27 +59,4 @@ func modeList() string {
 		s += fmt.Sprintf("  %-18s %s\n", m.Mode, m.Meaning)
 	}
 	return s
-}
-
-// sayChange says what a new version of the policy is, and who has taken note.
-func (a *App) sayChange(c *decide.PolicyChange, what string) {
-	if !c.Changed {
-		a.say("%s: it was so already, in version %d", operator.Visible(what), c.Version)
-		return
-	}
-	a.say("%s: policy version %d", operator.Visible(what), c.Version)
-	for _, name := range c.Keep {
-		a.say("  %s keeps the old rule if it was told of it: waggle does not run it, and no message takes a rule back", operator.Visible(name))
-	}
-	a.memberPolicies(c.Members)
-}
-
-func (a *App) memberPolicies(ms []decide.PolicyMember) {
-	var rows [][]string
-	for _, m := range ms {
-		rows = append(rows, []string{"  " + m.Name, fmt.Sprintf("v%d %s", m.Version, m.State), m.Mode})
-	}
-	if len(rows) > 0 {
-		a.table([]string{"  MEMBER", "POLICY", "MODE"}, rows)
-	}
 }

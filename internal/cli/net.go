@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 )
@@ -41,17 +41,13 @@ func (a *App) netPending(ctx context.Context) error {
 		return err
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"pending": ns})
+		return a.document(view.NetPending(ns, a.Now()))
 	}
 	if len(ns) == 0 {
 		a.talk("nobody asks for a host in team %s", name)
 		return nil
 	}
-	var rows [][]string
-	for _, n := range ns {
-		rows = append(rows, []string{n.IDs[0], n.Member, strconv.Itoa(len(n.IDs)), ageOf(n.AgeS), n.Status, strings.TrimSuffix(n.Shown+"  "+n.Reason, "  ")})
-	}
-	a.list([]string{"ID", "MEMBER", "N", "AGE", "STATUS", "HOST AND REASON"}, rows)
+	a.show(view.NetPendingPage(ns, a.Now()), name, nil)
 	a.talk("%s waggle net allow HOST | ID [--session | --until TIME] | net deny HOST | ID -m REASON", faint("next:"))
 	return nil
 }
@@ -72,31 +68,16 @@ func netListCmd(a *App) *cobra.Command {
 				return err
 			}
 			if a.flags.json {
-				return a.document(map[string]any{"hosts": v.Hosts})
+				return a.document(view.Grants(v.Hosts))
 			}
 			if len(v.Hosts) == 0 {
 				a.talk("no answer about a host stands in team %s", name)
 				return nil
 			}
-			a.hostTable(v.Hosts)
+			a.show(view.GrantPage(v.Hosts), name, nil)
 			return nil
 		},
 	}
-}
-
-func (a *App) hostTable(hosts []decide.GrantView) {
-	var rows [][]string
-	for _, g := range hosts {
-		rows = append(rows, []string{g.Effect, g.Scope, untilText(g.ExpiresAt, "as long as the member"), g.Shown})
-	}
-	a.list([]string{"EFFECT", "FOR", "UNTIL", "HOST"}, rows)
-}
-
-func untilText(t *string, always string) string {
-	if t == nil {
-		return always
-	}
-	return *t
 }
 
 const netLong = ` TARGET is the id of a request, HOST, HOST:PORT or HOST:* for
@@ -174,7 +155,7 @@ func (a *App) netAnswer(ctx context.Context, target string, allow bool, f netFla
 		return err
 	}
 	if a.flags.json {
-		if err := a.document(out); err != nil {
+		if err := a.document(view.NetDecided(out)); err != nil {
 			return err
 		}
 	}
@@ -182,11 +163,6 @@ func (a *App) netAnswer(ctx context.Context, target string, allow bool, f netFla
 	if a.flags.json {
 		return err
 	}
-	for _, g := range out.Grants {
-		a.say("%s  %s for %s, %s", g.Shown, g.Effect, g.Scope, untilText(g.ExpiresAt, "as long as the member is there"))
-	}
-	if out.Policy != nil {
-		a.sayChange(out.Policy, "network")
-	}
+	a.show(view.NetDecidedPage(out), name, nil)
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -204,5 +203,3 @@ func fit(w []int, total int) {
 		w[widest] -= min(sum-total, w[widest]-8)
 	}
 }
-
-func ageOf(seconds int64) string { return operator.Age(time.Duration(seconds) * time.Second) }

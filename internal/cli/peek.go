@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 )
@@ -54,45 +55,15 @@ or archive. With --follow, one {"line"} a line after it.`,
 func (a *App) showPeek(p *inspect.Peek, follow bool) error {
 	switch {
 	case a.flags.json && follow:
-		return a.line(p)
+		return a.line(view.Peek(p, a.Now()))
 	case a.flags.json:
-		return a.document(p)
+		return a.document(view.Peek(p, a.Now()))
 	}
-	for _, l := range peekHead(p, a.since(p.Since)) {
-		a.talk("%s", l)
-	}
+	a.tell(view.PeekHead(p, a.Now()), "")
 	for _, l := range p.Lines {
 		a.say("%s", operator.Visible(l))
 	}
 	return nil
-}
-
-// peekHead is what is said above the output: how the member is, how old its output
-// is, and where it comes from.
-func peekHead(p *inspect.Peek, since string) []string {
-	state := p.State
-	if since != "" {
-		state += " for " + since
-	}
-	out := "it has written nothing"
-	if p.AgeS >= 0 {
-		out = "output " + ageOf(p.AgeS) + " old"
-	}
-	where := ""
-	switch {
-	case p.Where == inspect.WhereArchive && p.Log != "":
-		where = ", archived: " + p.Log
-	case p.Log != "":
-		where = ", " + p.Log
-	}
-	head := []string{fmt.Sprintf("%s  %s: %s  %s", bold(operator.Visible(p.Name)), state, operator.Visible(p.Why), faint("("+out+where+")"))}
-	switch {
-	case p.Shown == inspect.ShownScreen:
-		head = append(head, faint("its screen, as it looks now:"))
-	case p.Earlier:
-		head = append(head, faint("… -n shows more"))
-	}
-	return head
 }
 
 // peekEvery is how often output that is followed is looked at, and lookEvery whether
@@ -117,7 +88,7 @@ func (a *App) followOutput(ctx context.Context, op operator.Operator, p *inspect
 		for _, l := range lines {
 			if !a.flags.json {
 				a.say("%s", operator.Visible(l))
-			} else if err := a.line(map[string]string{"line": l}); err != nil {
+			} else if err := a.line(view.PeekLine{Line: l}); err != nil {
 				return err
 			}
 		}

@@ -108,7 +108,7 @@ func (a *App) showGroup(ctx context.Context, word string) error {
 		return err
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"group": view.Group(*g, a.Now()), "requests": view.Questions(g.Questions, a.Now())})
+		return a.document(view.GroupShown{Group: view.Group(*g, a.Now()), Requests: view.Questions(g.Questions, a.Now())})
 	}
 	for _, l := range wrapAll(g.Text, width(a.Out)) {
 		a.say("%s", l)

@@ -52,7 +52,7 @@ func (a *App) planList(ctx context.Context, all bool) error {
 		return err
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"plans": view.Questions(qs, a.Now())})
+		return a.document(view.PlanList{Plans: view.Questions(qs, a.Now())})
 	}
 	if len(qs) == 0 {
 		a.talk("no plan waits for you in team %s", name)
@@ -152,13 +152,9 @@ taken back, or takes two anyway. --json: {"id","member","revision","digest","cha
 				return err
 			}
 			if a.flags.json {
-				return a.document(e)
+				return a.document(view.Escalated(e))
 			}
-			if e.Changed {
-				a.say("%s of %s, revision %d, waits for you alone", e.ID, operator.Visible(e.Member), e.Revision)
-			} else {
-				a.say("%s of %s, revision %d, waited for you alone already", e.ID, operator.Visible(e.Member), e.Revision)
-			}
+			a.show(view.EscalatedPage(e), name, nil)
 			a.talk("%s waggle plan show %s%s", faint("next:"), e.ID, a.scope(name))
 			return nil
 		},
@@ -186,7 +182,7 @@ func (a *App) planDecide(ctx context.Context, plan string, rev int, with decide.
 		return err
 	}
 	if a.flags.json {
-		if err := a.document(map[string]any{"results": results}); err != nil {
+		if err := a.document(view.Results(results)); err != nil {
 			return err
 		}
 	}
@@ -212,15 +208,13 @@ newest work, as a unified diff. --json: {"a","b","same","diff"}.`,
 			}
 			diff := decide.DiffPlans(x, y)
 			if a.flags.json {
-				return a.document(map[string]any{"a": x.ID, "b": y.ID, "same": diff == "", "diff": diff})
+				return a.document(view.PlanDiff(x, y, diff))
 			}
 			if diff == "" {
 				a.talk("%s and %s say the same", x.ID, y.ID)
 				return nil
 			}
-			for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
-				a.say("%s", diffLine(operator.Visible(l)))
-			}
+			a.show(view.DiffPage(diff), name, nil)
 			return nil
 		},
 	}
@@ -241,16 +235,4 @@ func (a *App) planPair(ctx context.Context, op operator.Operator, name waggle.Te
 	}
 	y, err = decide.Of(op).Plan(ctx, name, of[1], revs[1])
 	return x, y, err
-}
-
-func diffLine(l string) string {
-	switch {
-	case strings.HasPrefix(l, "+"):
-		return green(l)
-	case strings.HasPrefix(l, "-"):
-		return red(l)
-	case strings.HasPrefix(l, "@@"):
-		return faint(l)
-	}
-	return l
 }

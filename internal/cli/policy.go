@@ -51,27 +51,7 @@ func (a *App) policyList(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(v)
-	}
-	a.say("%s  policy version %d, mode %s; decided by: tool %s, plan %s, network %s", bold(v.Team), v.Version, v.Mode,
-		v.Decide["tool"], v.Decide["plan"], v.Decide["network"])
-	var rows [][]string
-	for _, r := range v.Rules {
-		rows = append(rows, []string{r.Effect, r.Scope, untilText(r.ExpiresAt, ""), r.Rule})
-	}
-	if len(rows) > 0 {
-		a.say("")
-		a.list([]string{"EFFECT", "FOR", "UNTIL", "RULE"}, rows)
-	}
-	if len(v.Hosts) > 0 {
-		a.say("")
-		a.hostTable(v.Hosts)
-	}
-	a.show(view.CeilingPage(v.Ceiling), name, nil)
-	a.say("")
-	a.memberPolicies(v.Members)
-	return nil
+	return a.give(view.Policy(v), view.PolicyPage(v))
 }
 
 func policyAddCmd(a *App) *cobra.Command {
@@ -153,11 +133,7 @@ func (a *App) ruleArg(s string) (policy.Rule, operator.Operator, waggle.TeamName
 }
 
 func (a *App) changed(c *decide.PolicyChange, what string) error {
-	if a.flags.json {
-		return a.document(c)
-	}
-	a.sayChange(c, what)
-	return nil
+	return a.give(view.PolicyChange(c), view.PolicyChangePage(c, what))
 }
 
 const callHelp = `TOOLCALL is written as 'Bash(go test ./...)', 'Read(docs/a.md)',
@@ -199,40 +175,7 @@ func (a *App) judge(ctx context.Context, op operator.Operator, name waggle.TeamN
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(j)
-	}
-	a.sayJudged(j, every)
-	return nil
-}
-
-// sayJudged says what decides; every adds the rules that do not.
-func (a *App) sayJudged(j *decide.Judged, every bool) {
-	decision := j.Decision
-	switch decision {
-	case "allow":
-		decision = green(decision)
-	case "deny":
-		decision = red(decision)
-	default:
-		decision = yellow(decision) + ", answered by " + j.Decider
-	}
-	a.say("%s  %s", decision, operator.Visible(j.Rule))
-	a.say("  %s", operator.Visible(j.Why))
-	who := j.As
-	if who == "" {
-		who = "the team"
-	}
-	a.say("  for %s: mode %s, %s, risk %s, policy version %d", operator.Visible(who), j.Mode, j.Area, j.Risk, j.Version)
-	for _, r := range j.Rules {
-		if every || r.Match != policy.NoMatch {
-			counts := ""
-			if r.Match != policy.NoMatch && !r.Counts {
-				counts = ", but does not count in mode " + j.Mode
-			}
-			a.say("  %-5s %s %s%s", r.Effect, operator.Visible(r.Rule), r.Match, counts)
-		}
-	}
+	return a.give(view.Judged(j), view.JudgedPage(j, every))
 }
 
 func policyExplainCmd(a *App) *cobra.Command {
@@ -258,7 +201,7 @@ same call now; or only the latter, of a call as policy test takes it.
 			if err != nil {
 				return err
 			}
-			return a.sayExplained(e)
+			return a.give(view.Explained(e), view.ExplainedPage(e))
 		},
 	}
 	cmd.Flags().StringVar(&cwd, "cwd", "", "directory of the call (default: the member's, or this one)")
@@ -267,29 +210,6 @@ same call now; or only the latter, of a call as policy test takes it.
 
 func isCall(s string) bool {
 	return strings.ContainsAny(s, "({") || strings.HasPrefix(s, "net ")
-}
-
-func (a *App) sayExplained(e *decide.Explained) error {
-	if a.flags.json {
-		return a.document(e)
-	}
-	a.say("%s  %s of %s, asked at %s", bold(e.ID), strings.TrimSuffix(e.Kind, "_request"), operator.Visible(e.Member), e.At)
-	switch {
-	case e.Decision == "":
-		a.say("  it waits for an answer")
-	case e.Rule != "":
-		a.say("  %s by %s under policy version %d: %s", e.Decision, e.By, e.Version, operator.Visible(e.Rule))
-	default:
-		a.say("  %s by %s under policy version %d", e.Decision, e.By, e.Version)
-	}
-	if e.Reason != "" {
-		a.say("  %s", operator.Visible(e.Reason))
-	}
-	if e.Now != nil {
-		a.say("%s", bold("now"))
-		a.sayJudged(e.Now, true)
-	}
-	return nil
 }
 
 func policySuggestCmd(a *App) *cobra.Command {
@@ -313,7 +233,7 @@ is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","ris
 				return err
 			}
 			if a.flags.json {
-				return a.document(map[string]any{"suggestions": ss})
+				return a.document(view.Suggestions(ss))
 			}
 			if len(ss) == 0 {
 				a.talk("nothing to suggest: no call of low or medium risk was approved twice")
@@ -327,22 +247,9 @@ is changed. --json: {"suggestions":[{"rule","scope","approvals","identical","ris
 	}
 }
 
-// shownMatches is how many matched calls a suggestion shows to a person.
-const shownMatches = 5
-
+// saySuggestion shows a suggestion and the command that makes it a rule.
 func (a *App) saySuggestion(s decide.Suggestion, name waggle.TeamName) {
-	same := "calls like it"
-	if s.Identical {
-		same = "the very same call"
-	}
-	a.say("%s  risk %s; you approved %s %d times, for %s", bold(operator.Visible(s.Rule)), s.Risk, same, s.Approvals, strings.Join(s.Members, ", "))
-	a.say("  would have matched %d of the last %d calls:", s.Total, s.Looked)
-	for _, c := range s.Matched[:min(len(s.Matched), shownMatches)] {
-		a.say("    %s  %s %s by %s  %s", c.ID, operator.Visible(c.Member), c.Decision, c.By, decide.ShownJSON(string(c.Input)))
-	}
-	if more := len(s.Matched) - shownMatches; more > 0 {
-		a.say("    and %d more (--json has them all)", more)
-	}
+	a.show(view.SuggestionPage(s), name, nil)
 	who := ""
 	if !slices.Contains([]string{"", "team"}, s.Scope) {
 		who = " --for " + s.Scope

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
@@ -82,24 +83,5 @@ func (a *App) saySessionRules(r *decide.SessionRules, err error) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(r)
-	}
-	word := yellow("off: they answer nothing")
-	if r.On {
-		word = green("on")
-	}
-	a.say("%s  %s", bold("rules for sessions"), word)
-	var rows [][]string
-	for _, one := range r.Rules {
-		until := untilText(one.Expires, "")
-		if one.Over {
-			until = "over"
-		}
-		rows = append(rows, []string{one.Effect, until, one.Rule})
-	}
-	if len(rows) > 0 {
-		a.list([]string{"EFFECT", "UNTIL", "RULE"}, rows)
-	}
-	return nil
+	return a.give(view.SessionRules(r), view.SessionRulesPage(r))
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/operator/supervise"
+	"waggle/internal/view"
 )
 
 // guide is what stands in the guide to team files between two texts.
@@ -98,7 +98,7 @@ func TestReadmeSteps(t *testing.T) {
 }
 
 // report reads the report of a run.
-func (h *homeTree) report(dir string) (r supervise.Report) {
+func (h *homeTree) report(dir string) (r view.ReportDocument) {
 	h.t.Helper()
 	b, err := os.ReadFile(filepath.Join(h.dir, dir, "report.json"))
 	if err == nil {

@@ -3,10 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/atomicfile"
+	"waggle/internal/jsonobj"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -66,7 +72,7 @@ func (a *App) teamFile(ctx context.Context, verb string, args []string, headless
 		return nil, &operator.Error{Kind: operator.Question, Op: verb, Msg: "found " + f.Path + ", and nobody said that it may run",
 			Advice: "name it: waggle " + verb + " waggle.yaml"}
 	}
-	yes, err := a.yes(ctx, fileText(f), "run it?")
+	yes, err := a.yes(ctx, view.FileText(f), "run it?")
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +88,7 @@ func (a *App) run(ctx context.Context, f *teamfile.File, ro supervise.RunOptions
 		return err
 	}
 	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
-		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
+		a.notes([]string{"no sandbox: members run as you, level cooperative"})
 	}
 	ro.Note = a.sayNote
 	if !ro.Headless && a.canAsk() {
@@ -103,25 +109,39 @@ func (a *App) run(ctx context.Context, f *teamfile.File, ro supervise.RunOptions
 	if rep == nil {
 		return err
 	}
-	rep.Exit = ExitCode(rep.Kind)
+	exit := ExitCode(rep.Kind)
 	if report != "" {
-		if werr := rep.Write(report); werr != nil {
+		if werr := writeReport(report, rep, exit); werr != nil {
 			err = errors.Join(err, werr)
 		}
 	}
 	if a.flags.json {
-		err = errors.Join(err, a.document(rep))
+		err = errors.Join(err, a.document(view.Report(rep, exit)))
 	} else {
-		a.say("%s", rep.Text())
+		a.say("%s", view.ReportText(rep, exit))
 	}
 	if err != nil {
 		return err
 	}
-	if rep.Exit != 0 {
-		a.talk("%s %s", red("exit "+string(rune('0'+rep.Exit))+":"), operator.Visible(rep.Reason))
-		return exitError(rep.Exit)
+	if exit != 0 {
+		a.talk("%s %s", red("exit "+string(rune('0'+exit))+":"), operator.Visible(rep.Reason))
+		return exitError(exit)
 	}
 	return nil
+}
+
+// writeReport writes report.json and report.txt into dir.
+func writeReport(dir string, rep *supervise.Report, exit int) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	b, err := jsonobj.MarshalIndent(view.Report(rep, exit))
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	o := atomicfile.Options{Perm: 0o600}
+	return errors.Join(atomicfile.WriteFile(filepath.Join(dir, "report.json"), append(b, '\n'), o),
+		atomicfile.WriteFile(filepath.Join(dir, "report.txt"), []byte(view.ReportText(rep, exit)), o))
 }
 
 // sayNote shows progress on stderr.

@@ -9,6 +9,7 @@ import (
 
 	"waggle"
 	"waggle/agent"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
@@ -40,7 +41,7 @@ that is not what was asked for, the member is ended again, unless --accept takes
 				return err
 			}
 			if a.flags.json {
-				return a.document(sp)
+				return a.document(view.Spawned(sp))
 			}
 			a.say("%s is up: process %d, %s", sp.Name, sp.PID, sp.Backend)
 			return nil

@@ -115,7 +115,7 @@ func (a *App) bare(ctx context.Context) error {
 			return err
 		}
 		rows, _, _ := a.sessions(op)
-		a.sessionTable(rows)
+		a.show(view.SessionsPage(rows, a.Now()), "", nil)
 		return nil
 	}
 	if len(names) > 0 {
@@ -126,10 +126,10 @@ func (a *App) bare(ctx context.Context) error {
 		return err
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"teams": []string{}, "sessions": rows})
+		return a.document(view.TeamsAndSessions{Teams: []view.StatusDocument{}, Sessions: view.Sessions(rows)})
 	}
 	if len(rows) > 0 {
-		a.sessionTable(rows)
+		a.show(view.SessionsPage(rows, a.Now()), "", nil)
 		return nil
 	}
 	a.say("There is no team here yet. Try:\n")

@@ -3,19 +3,12 @@ package cli
 import (
 	"context"
 	"os"
-	"strings"
 
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 )
-
-// teamAndSessions is the document of one team beside the sessions.
-type teamAndSessions struct {
-	view.StatusDocument
-	Sessions []decide.SessionRow `json:"sessions"`
-}
 
 // statusAll shows every team here and the sessions of this user.
 func (a *App) statusAll(ctx context.Context) error {
@@ -45,9 +38,9 @@ func (a *App) statusAll(ctx context.Context) error {
 			all = append(all, view.Status(st))
 		}
 		if len(all) == 1 {
-			return a.document(teamAndSessions{all[0], rows})
+			return a.document(view.TeamAndSessions{StatusDocument: all[0], Sessions: view.Sessions(rows)})
 		}
-		return a.document(map[string]any{"teams": all, "sessions": rows})
+		return a.document(view.TeamsAndSessions{Teams: all, Sessions: view.Sessions(rows)})
 	}
 	for i, name := range names {
 		if i > 0 {
@@ -60,7 +53,7 @@ func (a *App) statusAll(ctx context.Context) error {
 	if len(names) > 0 && len(rows) > 0 {
 		a.say("")
 	}
-	a.sessionTable(rows)
+	a.show(view.SessionsPage(rows, a.Now()), "", nil)
 	return nil
 }
 
@@ -91,24 +84,4 @@ func (a *App) hooked() bool {
 	}
 	_, installed := store.InstalledSince(sources)
 	return installed
-}
-
-// sessionTable shows sessions, a teammate below the session that it runs in.
-func (a *App) sessionTable(rows []decide.SessionRow) {
-	if len(rows) == 0 {
-		return
-	}
-	a.say("%s  %s", bold("sessions"), faint("started by you; waggle answers their questions and gates nothing"))
-	var cells [][]string
-	for _, r := range rows {
-		name, why := r.Name, r.Why
-		if r.Under != "" {
-			name = "  " + name
-		}
-		if !r.Hook && r.Under == "" {
-			why = strings.TrimSpace(why + " (no hook: its questions are not seen)")
-		}
-		cells = append(cells, []string{strings.Join(r.Handles, " "), name, r.State, a.since(r.Since), r.Pane, r.Cwd, why})
-	}
-	a.list([]string{"ID", "SESSION", "STATE", "SINCE", "PANE", "CWD", "WHY"}, cells)
 }

@@ -54,7 +54,7 @@ func (a *App) teamList(ctx context.Context) error {
 		a.talk("%s %s", yellow("note:"), operator.Visible(p.Error()))
 	}
 	if a.flags.json {
-		return a.document(map[string]any{"teams": rows})
+		return a.document(view.Teams(rows))
 	}
 	if len(rows) == 0 {
 		a.talk("there is no team in %s", op.Root.Path)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/team"
@@ -36,7 +37,7 @@ func (a *App) teamShow(ctx context.Context, op operator.Operator, name waggle.Te
 		return err
 	}
 	if a.flags.json {
-		doc, err := tv.Document()
+		doc, err := view.Registry(tv)
 		if err != nil {
 			return err
 		}

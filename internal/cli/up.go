@@ -70,7 +70,7 @@ func (a *App) up(ctx context.Context, f *teamfile.File, l leadFlags) error {
 		return err
 	}
 	if f.Sandbox == "" || f.Sandbox == "off" || f.Sandbox == "auto" {
-		a.talk("%s no sandbox: members run as you, level cooperative", yellow("note:"))
+		a.notes([]string{"no sandbox: members run as you, level cooperative"})
 	}
 	a.attend(&l)
 	l.lo.Whole = true
@@ -287,11 +287,7 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		return err
 	}
 	if dry {
-		if a.flags.json {
-			return a.document(p)
-		}
-		a.sayPlan(p)
-		return nil
+		return a.give(view.Resume(p), view.ResumePage(p))
 	}
 	if p.Changed && !accepted {
 		if err := a.askChanged(ctx, s, op, p); err != nil {
@@ -318,7 +314,7 @@ func (a *App) resume(ctx context.Context, op operator.Operator, name waggle.Team
 		}
 		return supervise.Absent(s)
 	}
-	a.sayPlan(p)
+	a.show(view.ResumePage(p), "", nil)
 	return a.keep(ctx, op, s, nil, l.lo)
 }
 
@@ -339,37 +335,12 @@ func (a *App) comeBack(ctx context.Context) error {
 		return err
 	}
 	if p.Starts() > 0 {
-		a.sayPlan(p)
+		a.show(view.ResumePage(p), "", nil)
 	}
 	var l leadFlags
 	a.attend(&l)
 	return a.keep(ctx, op, s, nil, l.lo)
 }
-
-// sayPlan shows what a resume does.
-func (a *App) sayPlan(p *supervise.ResumePlan) {
-	var rows [][]string
-	for _, m := range p.Members {
-		rows = append(rows, []string{m.Name, m.Action, short(m.Session), m.Why})
-	}
-	a.say("%s  %d to start", bold(p.Team), p.Starts())
-	if len(rows) > 0 {
-		a.table([]string{"MEMBER", "ACTION", "SESSION", "WHY"}, rows)
-	}
-	a.say("%d open tasks, %d messages not taken, %d decisions pending", p.Tasks, p.Undelivered, len(p.Pending))
-	for _, u := range p.Unknown {
-		a.say("%s %s", yellow("end unknown, not run again:"), operator.Visible(u))
-	}
-	for _, l := range p.Leftover {
-		a.say("%s %s  %s", yellow("a command of a dead process still runs:"), operator.Visible(l), faint("waggle gc --yes ends it"))
-	}
-	if p.Changed {
-		a.say("%s %s has changed since it was accepted", yellow("note:"), operator.Visible(p.File))
-	}
-}
-
-// short is enough of a session id to tell it from the others.
-func short(id string) string { return id[:min(8, len(id))] }
 
 // askChanged shows how the team file differs from the accepted one, and asks whether
 // to go on with that.
@@ -382,7 +353,7 @@ func (a *App) askChanged(ctx context.Context, s *operator.State, op operator.Ope
 		return &operator.Error{Kind: operator.Question, Op: "resume", Msg: p.File + " has changed since it was accepted, and nobody is here to ask",
 			Advice: "--accepted goes on with what was accepted; waggle down and up take the new one"}
 	}
-	yes, err := a.yes(ctx, fileChangeText(p.File, change), "go on with what was accepted?")
+	yes, err := a.yes(ctx, view.FileChangeText(change), "go on with what was accepted?")
 	if err != nil {
 		return err
 	}

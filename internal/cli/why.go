@@ -25,11 +25,7 @@ mailbox, its output. A member that has left is found too, also when its team has
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.document(view.Why(y))
-			}
-			a.show(view.WhyPage(y, a.Now()), "", nil)
-			return nil
+			return a.give(view.Why(y), view.WhyPage(y, a.Now()))
 		},
 	}
 }

@@ -94,7 +94,7 @@ func TestWorkersCommitAtOnce(t *testing.T) {
 		fmt.Fprintf(&tasks, "  - {subject: t%d, owner: m%d, instructions: \"for n in 1 2 3; do echo m%d $n > a.txt; git commit --quiet --all --message \\\"m%d $n\\\" || exit 1; done\"}\n", i, i, i, i)
 	}
 	rep, err := supervise.Of(f.op).Run(t.Context(), f.file("team: api\npolicy: {allow: [Bash]}\nmembers:\n"+members.String()+"tasks:\n"+tasks.String()), supervise.RunOptions{Headless: true})
-	if err != nil || rep.Exit != 0 {
+	if err != nil || rep.Kind != 0 {
 		t.Fatalf("%v, %+v", err, rep)
 	}
 	for i, m := range rep.Members {
@@ -293,7 +293,7 @@ func TestOverlaps(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	if err != nil || rep.Exit != 0 {
+	if err != nil || rep.Kind != 0 {
 		t.Fatalf("%v, %+v", err, rep)
 	}
 	seen := map[string]int{}

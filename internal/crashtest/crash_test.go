@@ -17,6 +17,7 @@ import (
 
 	"waggle/control"
 	"waggle/internal/testenv"
+	"waggle/internal/view"
 	"waggle/operator/supervise"
 	"waggle/spawn"
 )
@@ -328,7 +329,7 @@ func (d *drama) some() {
 func (d *drama) dry(was *picture) {
 	d.t.Helper()
 	out, _ := d.waggle(fine, "resume", "--dry-run", "--json")
-	var p supervise.ResumePlan
+	var p view.ResumeDocument
 	must(d.t, json.Unmarshal([]byte(out), &p))
 	if p.Led || len(p.Members) != len(was.members) {
 		d.t.Errorf("the plan is %+v, members %d", p, len(was.members))

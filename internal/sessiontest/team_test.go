@@ -10,16 +10,16 @@ import (
 
 	"waggle/internal/claudetest"
 	"waggle/internal/session"
-	"waggle/operator/decide"
+	"waggle/internal/view"
 )
 
 const teams = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS=1"
 
 // rows are the sessions that status lists; none while there is nothing to list.
-func (w *world) rows() []decide.SessionRow {
+func (w *world) rows() []view.SessionDocument {
 	w.t.Helper()
 	var doc struct {
-		Sessions []decide.SessionRow `json:"sessions"`
+		Sessions []view.SessionDocument `json:"sessions"`
 	}
 	s := w.run("status", "--json")
 	if s.code == 9 {
@@ -114,7 +114,7 @@ func TestPaneMate(t *testing.T) {
 		}
 		w := newWorld(t, version, crew("bob"))
 		s := w.h.StartIn(w.h.Work, []string{teams}, "--permission-mode", "default", "--teammate-mode", "tmux", "you are marker-lead")
-		var row decide.SessionRow
+		var row view.SessionDocument
 		w.until(func() string { return "no row says answer at the lead\n" + s.Screen() + w.ok("status") }, func() bool {
 			for _, r := range w.rows() {
 				if strings.Contains(r.Why, "answer at the lead") {
@@ -134,7 +134,7 @@ func TestPaneMate(t *testing.T) {
 		})
 		w.ran("bob", 1)
 		w.until(func() string { return "answered, it is listed as before: " + w.ok("status") }, func() bool {
-			return !slices.ContainsFunc(w.rows(), func(r decide.SessionRow) bool { return strings.Contains(r.Why, "answer at the lead") })
+			return !slices.ContainsFunc(w.rows(), func(r view.SessionDocument) bool { return strings.Contains(r.Why, "answer at the lead") })
 		})
 	})
 }

@@ -96,6 +96,12 @@ type GroupDocument struct {
 	Text    []string `json:"text"`
 }
 
+// GroupShown is the document of a group with all its requests.
+type GroupShown struct {
+	Group    GroupDocument      `json:"group"`
+	Requests []QuestionDocument `json:"requests"`
+}
+
 // PendingList is the document of `pending`.
 type PendingList struct {
 	Groups  []GroupDocument   `json:"groups"`

@@ -14,12 +14,12 @@ import (
 // Divergence is a disagreement of the journals that stops all deciding: a member
 // took an answer or an order that the leader's journal does not have (trust §4).
 type Divergence struct {
-	Team   string `json:"team"`
-	Seq    uint64 `json:"seq"` // of its record: what Acknowledge names
-	Member string `json:"member"`
-	Leader uint64 `json:"leader_seq"` // where the member's journal says it stood
-	Why    string `json:"why"`
-	Lifted bool   `json:"acknowledged"`
+	Team   string
+	Seq    uint64 // of its record: what Acknowledge names
+	Member string
+	Leader uint64 // where the member's journal says it stood
+	Why    string
+	Lifted bool
 }
 
 // Divergence is the open disagreement of a team's journals, nil when they agree. It

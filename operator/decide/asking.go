@@ -102,7 +102,10 @@ func (a *Asking) Take(ctx context.Context, rep Reply) (refused string, err error
 		return "", nil
 	}
 	d, err := a.Operator.decide(ctx, a.State, rep.Answer)
-	return d.Error, err
+	if d.err != nil {
+		refused = d.err.Error()
+	}
+	return refused, err
 }
 
 func (a *Asking) pending(key control.Key) bool {

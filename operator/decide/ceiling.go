@@ -33,12 +33,12 @@ func (o Operator) Adopt(ctx context.Context, s *operator.State) (bool, error) {
 
 // CeilingView is the user's ceiling as a person is shown it.
 type CeilingView struct {
-	File   string   `json:"file"`
-	SHA256 string   `json:"sha256"`
-	Mode   string   `json:"mode"`  // the widest; "": any
-	Allow  []string `json:"allow"` // the most that rules may allow; null: anything
-	Deny   []string `json:"deny"`
-	Cut    []string `json:"cut"` // what of the policy it keeps from holding
+	File   string
+	SHA256 string
+	Mode   string   // the widest; "": any
+	Allow  []string // the most that rules may allow; null: anything
+	Deny   []string
+	Cut    []string // what of the policy it keeps from holding
 }
 
 // ViewCeiling is the recorded ceiling for people, nil where there is none.

@@ -29,22 +29,24 @@ type Answer struct {
 
 // Decided is what became of an Answer (commands §4).
 type Decided struct {
-	ID        string `json:"id"`
-	Decision  string `json:"decision"`
-	By        string `json:"by"`
-	At        string `json:"at"`
-	Changed   bool   `json:"changed"`
-	Delivered bool   `json:"delivered"`
+	ID        string
+	Decision  string
+	By        string
+	At        time.Time
+	Changed   bool
+	Delivered bool
 	// Digest is that of the changed input that runs instead.
-	Digest string `json:"updated_digest,omitempty"`
+	Digest string
 	// Voted: the allow is one of two that it takes.
-	Voted bool   `json:"voted,omitempty"`
-	Error string `json:"error,omitempty"`
+	Voted bool
 	err   error
 	key   control.Key
 }
 
-// Err is the refusal behind Error.
+// Refused is what becomes of an answer that is refused before its request is known.
+func Refused(id string, err error) Decided { return Decided{ID: id, err: err} }
+
+// Err is the refusal, nil when there is none.
 func (d Decided) Err() error { return d.err }
 
 // deliverWait is how long a command waits for a running leader to deliver, and
@@ -101,7 +103,7 @@ func (o Operator) DecideOpen(ctx context.Context, s *operator.State, a Answer) (
 func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Decided, error) {
 	req, err := findRequest(s.Lead, a.ID, a.Digest)
 	if err != nil {
-		return Decided{ID: a.ID, Error: err.Error(), err: err}, nil
+		return Refused(a.ID, err), nil
 	}
 	v := control.Answer{Key: req.Key, Digest: control.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
 		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
@@ -114,10 +116,10 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Deci
 	}
 	d := Decided{ID: string(req.ID), Changed: out.Changed, Voted: out.Voted, key: req.Key}
 	if now, ok := s.Lead.Request(req.Key); ok && now.Decided != nil {
-		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), waggle.FormatTime(now.At), string(now.Decided.UpdatedDigest)
+		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), now.At, string(now.Decided.UpdatedDigest)
 	}
 	if out.Refusal != nil {
-		d.Error, d.err = out.Refusal.Error(), out.Refusal
+		d.err = out.Refusal
 	}
 	return d, nil
 }

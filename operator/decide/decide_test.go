@@ -57,7 +57,7 @@ func TestDecideOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	operatortest.Is(t, "the opposite", ds[0].Err(), operator.Refused, "")
-	if ds[0].Error == "" || ds[0].Changed {
+	if ds[0].Err() == nil || ds[0].Changed {
 		t.Errorf("%+v", ds[0])
 	}
 	if a := answer(t, answers); !a.Allowed || a.Ran != req.Ask.Input || a.By != "operator" || a.Reason != "go on" {

@@ -3,6 +3,7 @@ package decide
 import (
 	"context"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -14,17 +15,17 @@ import (
 // Explained is a call that was made: which rule or who decided it, and what the
 // policy makes of the same call now.
 type Explained struct {
-	ID       string  `json:"id"`
-	Kind     string  `json:"kind"`
-	Member   string  `json:"member"`
-	Decision string  `json:"decision"` // "": it is open
-	By       string  `json:"by"`
-	Rule     string  `json:"rule"`
-	Reason   string  `json:"reason"`
-	At       string  `json:"at"` // when it was asked
-	Version  uint64  `json:"policy_version"`
-	Digest   string  `json:"digest"`
-	Now      *Judged `json:"now"` // nil for a plan: rules say nothing of plans
+	ID       string
+	Kind     string
+	Member   string
+	Decision string // "": it is open
+	By       string
+	Rule     string
+	Reason   string
+	At       time.Time // when it was asked
+	Version  uint64
+	Digest   string
+	Now      *Judged // nil for a plan: rules say nothing of plans
 }
 
 // Explain finds a call in the journals of its member, by its id or an unambiguous
@@ -38,7 +39,7 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 	if err != nil {
 		return nil, err
 	}
-	e := &Explained{ID: string(c.ID), Kind: string(c.Kind), Member: string(m.Name), At: waggle.FormatTime(c.Asked), Digest: string(c.Digest)}
+	e := &Explained{ID: string(c.ID), Kind: string(c.Kind), Member: string(m.Name), At: c.Asked, Digest: string(c.Digest)}
 	if a := c.Answer; a != nil && !a.Waited {
 		e.Decision, e.By, e.Rule, e.Reason, e.Version = a.Decision, string(a.By), a.Rule, a.Reason, a.Policy
 	}

@@ -21,16 +21,16 @@ import (
 // NetQuestion is what one member asks of one host: one prompt, however many
 // requests wait for it. An answer answers all of them, each by its own id.
 type NetQuestion struct {
-	Host      string   `json:"host"`
-	Port      string   `json:"port"`
-	Shown     string   `json:"shown"` // host and port, with the other spelling of an international name
-	Member    string   `json:"member"`
-	Instance  string   `json:"instance"`
-	IDs       []string `json:"ids"`
-	Reason    string   `json:"reason"`
-	AgeS      int64    `json:"age_s"`
-	ExpiresAt *string  `json:"expires_at"`
-	Status    string   `json:"status"`
+	Host     string
+	Port     string
+	Shown    string // host and port, with the other spelling of an international name
+	Member   string
+	Instance string
+	IDs      []string
+	Reason   string
+	Asked    time.Time
+	Expires  time.Time // zero: never
+	Status   string
 }
 
 // NetPending lists the open questions about hosts, oldest first.
@@ -39,7 +39,7 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQu
 	if err != nil {
 		return nil, err
 	}
-	out, now := []NetQuestion{}, o.Minter.Now()
+	out := []NetQuestion{}
 	for _, q := range qs {
 		if q.Kind != string(waggle.KindSandboxPermissionRequest) {
 			continue
@@ -48,10 +48,7 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQu
 		if i < 0 {
 			i = len(out)
 			out = append(out, NetQuestion{Host: q.Host, Port: q.Port, Shown: ShownHost(q.Host, q.Port), Member: q.Member, Instance: q.Instance,
-				IDs: []string{}, Reason: q.Reason, AgeS: max(0, int64(now.Sub(q.Asked)/time.Second)), Status: q.Status})
-			if !q.Expires.IsZero() {
-				out[i].ExpiresAt = instant(&q.Expires)
-			}
+				IDs: []string{}, Reason: q.Reason, Asked: q.Asked, Expires: q.Expires, Status: q.Status})
 		}
 		out[i].IDs = append(out[i].IDs, q.ID)
 	}
@@ -168,9 +165,9 @@ func (a NetAnswer) standing() bool { return a.Session || a.Until != nil }
 
 // NetDecided is what became of a NetAnswer.
 type NetDecided struct {
-	Results []Decided     `json:"results"`
-	Policy  *PolicyChange `json:"policy"` // nil: nothing stands
-	Grants  []GrantView   `json:"grants"` // that stand now for what was answered
+	Results []Decided
+	Policy  *PolicyChange // nil: nothing stands
+	Grants  []GrantView   // that stand now for what was answered
 }
 
 // DecideNet answers every open request about a host, each by its own id. When the
@@ -357,13 +354,13 @@ func withGrants(hosts, grants []control.HostGrant, stand bool) []control.HostGra
 
 // GrantView is a standing answer about a host as a person is shown it.
 type GrantView struct {
-	Host      string  `json:"host"`
-	Port      string  `json:"port"`
-	Shown     string  `json:"shown"`
-	Effect    string  `json:"effect"` // allow, deny
-	Scope     string  `json:"scope"`  // a member's name, or team
-	ExpiresAt *string `json:"expires_at"`
-	From      string  `json:"from"` // the request whose answer it is
+	Host    string
+	Port    string
+	Shown   string
+	Effect  string    // allow, deny
+	Scope   string    // a member's name, or team
+	Expires time.Time // zero: as long as the member
+	From    string    // the request whose answer it is
 }
 
 func grantView(s *operator.State, g control.HostGrant) GrantView {
@@ -371,19 +368,19 @@ func grantView(s *operator.State, g control.HostGrant) GrantView {
 	if port == "" {
 		port = everyone
 	}
-	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), ExpiresAt: instant(g.Until)}
+	v := GrantView{Host: g.Host, Port: g.Port, Shown: ShownHost(g.Host, port), Effect: effectOf(g.Deny), Scope: scopeName(s, g.Instance), Expires: instant(g.Until)}
 	if g.From != nil {
 		v.From = string(g.From.ID)
 	}
 	return v
 }
 
-func instant(t *time.Time) *string {
+// instant is a time that may not be there, zero for none.
+func instant(t *time.Time) time.Time {
 	if t == nil {
-		return nil
+		return time.Time{}
 	}
-	s := waggle.FormatTime(*t)
-	return &s
+	return *t
 }
 
 func scopeName(s *operator.State, i control.Instance) string {

@@ -25,7 +25,7 @@ func shown(gs []decide.GrantView) string {
 	var out []string
 	for _, g := range gs {
 		s := g.Effect + " " + g.Shown + " " + g.Scope
-		if g.ExpiresAt != nil {
+		if !g.Expires.IsZero() {
 			s += " until"
 		}
 		out = append(out, s)

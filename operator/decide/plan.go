@@ -57,12 +57,12 @@ func (o Operator) Plan(ctx context.Context, name waggle.TeamName, of string, rev
 
 // Escalated is what passing a plan on came to.
 type Escalated struct {
-	ID       string `json:"id"`
-	Member   string `json:"member"`
-	Revision int    `json:"revision"`
-	Digest   string `json:"digest"`
-	Changed  bool   `json:"changed"` // false: it waits for the operator alone already
-	Decider  string `json:"decider"` // who answers plans by the policy
+	ID       string
+	Member   string
+	Revision int
+	Digest   string
+	Changed  bool   // false: it waits for the operator alone already
+	Decider  string // who answers plans by the policy
 }
 
 // EscalatePlan takes the answer to one revision of a plan to the operator: from then

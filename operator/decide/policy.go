@@ -16,22 +16,22 @@ import (
 
 // PolicyChange is a version of the policy and who has taken note of it.
 type PolicyChange struct {
-	Team    string         `json:"team"`
-	Version uint64         `json:"version"`
-	Changed bool           `json:"changed"` // false: it was so already
-	Members []PolicyMember `json:"members"`
+	Team    string
+	Version uint64
+	Changed bool // false: it was so already
+	Members []PolicyMember
 	// Keep names the members that go on with a rule that was taken back: waggle does
 	// not run them, and no message takes a rule back.
-	Keep []string `json:"keep"`
+	Keep []string
 }
 
 // PolicyMember says how far a member is with the newest version. It holds for the
 // member from the moment it is on record: a call that starts is judged by it.
 type PolicyMember struct {
-	Name    string `json:"name"`
-	State   string `json:"state"` // applied, pending; unsupported: the member takes no policy from us
-	Version uint64 `json:"version"`
-	Mode    string `json:"mode"` // that holds for it, apart from a plan that it owes
+	Name    string
+	State   string // applied, pending; unsupported: the member takes no policy from us
+	Version uint64
+	Mode    string // that holds for it, apart from a plan that it owes
 }
 
 // Values of PolicyMember.State.

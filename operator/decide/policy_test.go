@@ -77,7 +77,7 @@ func rules(v *decide.PolicyView) string {
 	var out []string
 	for _, r := range v.Rules {
 		s := r.Effect + " " + r.Rule + " " + r.Scope
-		if r.ExpiresAt != nil {
+		if !r.Expires.IsZero() {
 			s += " until"
 		}
 		out = append(out, s)

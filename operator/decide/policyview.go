@@ -21,26 +21,26 @@ import (
 
 // PolicyView is the policy that holds (`policy list`).
 type PolicyView struct {
-	Team    string            `json:"team"`
-	Version uint64            `json:"version"`
-	Mode    string            `json:"mode"`
-	Decide  map[string]string `json:"decide"`
-	// DeadlineS is how long a question stays open; 0: for ever.
-	DeadlineS int64          `json:"deadline_s"`
-	Rules     []RuleView     `json:"rules"`
-	Hosts     []GrantView    `json:"hosts"`
-	Members   []PolicyMember `json:"members"`
+	Team    string
+	Version uint64
+	Mode    string
+	Decide  map[policy.Gate]policy.Decider
+	// Deadline is how long a question stays open; 0: for ever.
+	Deadline time.Duration
+	Rules    []RuleView
+	Hosts    []GrantView
+	Members  []PolicyMember
 	// Ceiling is the user's, that bounds it; null: there is none.
-	Ceiling *CeilingView `json:"ceiling"`
+	Ceiling *CeilingView
 }
 
 // RuleView is one rule as a person is shown it.
 type RuleView struct {
-	Rule      string  `json:"rule"`
-	Effect    string  `json:"effect"` // allow, deny
-	Scope     string  `json:"scope"`  // a member's name, or team
-	ExpiresAt *string `json:"expires_at"`
-	From      string  `json:"from"` // the request whose answer taught it
+	Rule    string
+	Effect  string    // allow, deny
+	Scope   string    // a member's name, or team
+	Expires time.Time // zero: never
+	From    string    // the request whose answer taught it
 }
 
 // Policy shows the policy of a team; as narrows the rules to one member's. It
@@ -63,10 +63,10 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	}
 	now := o.Minter.Now()
 	set := s.Lead.Policy
-	v := &PolicyView{Team: string(name), Version: s.Lead.Version(), Mode: string(ModeName(set.Policy.Mode)), Decide: map[string]string{},
-		DeadlineS: set.Deadline / 1000, Rules: []RuleView{}, Hosts: []GrantView{}}
+	v := &PolicyView{Team: string(name), Version: s.Lead.Version(), Mode: string(ModeName(set.Policy.Mode)), Decide: map[policy.Gate]policy.Decider{},
+		Deadline: time.Duration(set.Deadline) * time.Millisecond, Rules: []RuleView{}, Hosts: []GrantView{}}
 	for _, g := range policy.Gates() {
-		v.Decide[string(g)] = string(set.DeciderOf(g))
+		v.Decide[g] = set.DeciderOf(g)
 	}
 	for _, r := range set.Policy.Deny {
 		v.Rules = append(v.Rules, RuleView{Rule: r.String(), Effect: control.DecisionDeny, Scope: "team"})
@@ -96,7 +96,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 }
 
 func ruleView(s *operator.State, r control.Scoped) RuleView {
-	v := RuleView{Rule: r.Rule.String(), Effect: effectOf(r.Deny), Scope: scopeName(s, r.Instance), ExpiresAt: instant(r.Until)}
+	v := RuleView{Rule: r.Rule.String(), Effect: effectOf(r.Deny), Scope: scopeName(s, r.Instance), Expires: instant(r.Until)}
 	if r.From != nil {
 		v.From = string(r.From.ID)
 	}
@@ -105,27 +105,27 @@ func ruleView(s *operator.State, r control.Scoped) RuleView {
 
 // Judged says what the policy makes of a call and why (`policy test`, `explain`).
 type Judged struct {
-	As       string          `json:"as"` // a member, "" for what the team may
-	Tool     string          `json:"tool"`
-	Input    json.RawMessage `json:"input"`
-	Cwd      string          `json:"cwd"`
-	Decision string          `json:"decision"` // allow, ask, deny
-	Rule     string          `json:"rule"`     // that decides
-	Why      string          `json:"why"`
-	Decider  string          `json:"decider"` // who answers when it asks
-	Mode     string          `json:"mode"`
-	Area     string          `json:"area"`
-	Risk     string          `json:"risk"`
-	Version  uint64          `json:"policy_version"`
-	Rules    []RuleJudged    `json:"rules"` // every rule that was looked at
+	As       string // a member, "" for what the team may
+	Tool     string
+	Input    json.RawMessage
+	Cwd      string
+	Decision string // allow, ask, deny
+	Rule     string // that decides
+	Why      string
+	Decider  string // who answers when it asks
+	Mode     string
+	Area     string
+	Risk     string
+	Version  uint64
+	Rules    []RuleJudged // every rule that was looked at
 }
 
 // RuleJudged is what one rule makes of the call by itself.
 type RuleJudged struct {
-	Rule   string `json:"rule"`
-	Effect string `json:"effect"`
-	Match  string `json:"match"` // matches, may match, does not match
-	Counts bool   `json:"counts"`
+	Rule   string
+	Effect string
+	Match  string // matches, may match, does not match
+	Counts bool
 }
 
 // TestPolicy judges a call as it would be judged now, for a member or, without

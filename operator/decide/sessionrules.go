@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"waggle"
 	"waggle/internal/session"
 	"waggle/operator"
 	"waggle/policy"
@@ -13,17 +12,17 @@ import (
 // SessionRules are the user's rules for sessions, as `policy sessions --json` lists
 // them.
 type SessionRules struct {
-	On      bool          `json:"on"` // off: they answer nothing
-	Rules   []SessionRule `json:"rules"`
-	Changed bool          `json:"changed"`
+	On      bool // off: they answer nothing
+	Rules   []SessionRule
+	Changed bool
 }
 
 // SessionRule is one of them.
 type SessionRule struct {
-	Rule    string  `json:"rule"`
-	Effect  string  `json:"effect"` // allow, deny
-	Expires *string `json:"expires_at"`
-	Over    bool    `json:"over"` // it has ended
+	Rule    string
+	Effect  string    // allow, deny
+	Expires time.Time // zero: never
+	Over    bool      // it has ended
 }
 
 // SessionRules reads the user's rules for sessions.
@@ -85,8 +84,7 @@ func (o Operator) rulesView(r session.Rules, changed bool) *SessionRules {
 			v.Effect = "deny"
 		}
 		if one.Until != nil {
-			t := waggle.FormatTime(*one.Until)
-			v.Expires, v.Over = &t, !now.Before(*one.Until)
+			v.Expires, v.Over = *one.Until, !now.Before(*one.Until)
 		}
 		out.Rules = append(out.Rules, v)
 	}

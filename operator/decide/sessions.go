@@ -37,22 +37,22 @@ func (o Operator) SeenSessions() (bool, error) {
 
 // SessionRow is a session, or a teammate in one, as `status --json` lists it.
 type SessionRow struct {
-	Team    string   `json:"team"`
-	Session string   `json:"session"`
-	Client  string   `json:"client"`
-	Name    string   `json:"name"`
-	Under   string   `json:"under,omitempty"` // the session that a teammate runs in
-	PID     int      `json:"pid"`
-	State   string   `json:"state"`
-	Since   string   `json:"since"` // "" when it is not known
-	Why     string   `json:"why"`
-	Handles []string `json:"handles"` // of what it asks
-	Pane    string   `json:"pane"`    // tmux
-	Cwd     string   `json:"cwd"`
-	Version string   `json:"version"`
-	Hook    bool     `json:"hook"` // a hook of ours has spoken for it
-	Reached bool     `json:"takes_words"`
-	Trust   string   `json:"trust"`
+	Team    string
+	Session string
+	Client  string
+	Name    string
+	Under   string // the session that a teammate runs in
+	PID     int
+	State   string
+	Since   time.Time // zero: it is not known
+	Why     string
+	Handles []string // of what it asks
+	Pane    string   // tmux
+	Cwd     string
+	Version string
+	Hook    bool // a hook of ours has spoken for it
+	Reached bool
+	Trust   string
 }
 
 // Sessions lists the sessions of this user that run, in a team or in none, and their
@@ -63,10 +63,7 @@ func (o Operator) Sessions() ([]SessionRow, []Question, error) {
 	rows, qs := []SessionRow{}, []Question{}
 	for _, r := range v.Rows {
 		row := SessionRow{Team: SessionTeam, Session: string(r.ID), Client: string(r.Client), Name: r.Name, Under: r.Under, PID: r.PID, State: r.State,
-			Why: r.Why, Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Version: r.Version, Hook: r.Hooked, Reached: r.Socket != "", Trust: LevelAnswers}
-		if !r.Since.IsZero() {
-			row.Since = waggle.FormatTime(r.Since)
-		}
+			Why: r.Why, Handles: []string{}, Pane: r.Pane, Cwd: r.Cwd, Version: r.Version, Hook: r.Hooked, Reached: r.Socket != "", Trust: LevelAnswers, Since: r.Since}
 		for i, req := range r.Open {
 			q := o.sessionQuestion(r.Name, r.Under, req)
 			qs = append(qs, q)
@@ -250,7 +247,7 @@ func (o Operator) SessionAudit(q operator.AuditQuery) ([]operator.AuditEvent, er
 			}
 		}
 	}
-	sort.SliceStable(es, func(i, j int) bool { return es[i].AskedAt.Before(es[j].AskedAt) })
+	sort.SliceStable(es, func(i, j int) bool { return es[i].Asked.Before(es[j].Asked) })
 	return es, errors.Join(problems...)
 }
 
@@ -261,9 +258,9 @@ func (o Operator) sessionEvent(name string, r session.Request) operator.AuditEve
 	}
 	shown := o.sessionQuestion(name, under, r)
 	e := operator.AuditEvent{ID: string(r.ID), Kind: shown.Kind, Member: shown.Member, Instance: shown.Instance, Trust: LevelAnswers, Tool: shown.Tool, Input: shown.Input,
-		Cwd: shown.Cwd, Digest: shown.Digest, Risk: shown.Risk, Asked: waggle.FormatTime(r.At), AskedAt: r.At, Key: r.Key}
+		Cwd: shown.Cwd, Digest: shown.Digest, Risk: shown.Risk, Asked: r.At, Key: r.Key}
 	if d := r.Decided; d != nil {
-		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Decided = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, waggle.FormatTime(r.DecAt)
+		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Decided = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, r.DecAt
 		e.RunsDigest = string(d.UpdatedDigest)
 		if d.UpdatedInput != "" {
 			e.Runs = json.RawMessage(d.UpdatedInput)
@@ -342,13 +339,12 @@ func (o Operator) DecideSession(ctx context.Context, a Answer, words []string) (
 	o.TidySessions(ctx)
 	d := &Decided{ID: r.Handle, Changed: out.Changed, key: r.Key}
 	if now := out.Request; now.Decided != nil {
-		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), waggle.FormatTime(now.DecAt), string(now.Decided.UpdatedDigest)
+		d.Decision, d.By, d.At, d.Digest = now.Decided.Decision, string(now.Decided.By), now.DecAt, string(now.Decided.UpdatedDigest)
 	}
 	var no *session.RefusedError
 	switch {
 	case errors.As(err, &no):
 		d.err = &operator.Error{Kind: operator.Refused, Op: a.Via, Msg: err.Error()}
-		d.Error = err.Error()
 		return d, nil
 	case err != nil:
 		return nil, err

@@ -135,7 +135,7 @@ func TestSessionsAsk(t *testing.T) {
 		t.Fatalf("%+v, %+v, %v", rows, qs, err)
 	}
 	for _, r := range rows {
-		if r.Team != decide.SessionTeam || r.State != session.RowWaitingHuman || r.PID != os.Getpid() || r.Trust != decide.LevelAnswers || !r.Hook || r.Since == "" || !strings.HasPrefix(r.Why, "asks: ") {
+		if r.Team != decide.SessionTeam || r.State != session.RowWaitingHuman || r.PID != os.Getpid() || r.Trust != decide.LevelAnswers || !r.Hook || r.Since.IsZero() || !strings.HasPrefix(r.Why, "asks: ") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -15,27 +15,27 @@ import (
 
 // Suggestion is a rule that would have saved the operator answers.
 type Suggestion struct {
-	Rule      string   `json:"rule"`
-	Scope     string   `json:"scope"` // the member that asked, or team
-	Approvals int      `json:"approvals"`
-	Identical bool     `json:"identical"` // all of them for the same call
-	Risk      string   `json:"risk"`
-	Members   []string `json:"members"`
+	Rule      string
+	Scope     string // the member that asked, or team
+	Approvals int
+	Identical bool // all of them for the same call
+	Risk      string
+	Members   []string
 	// Matched are calls of the last LookBack that the rule would have matched,
 	// whoever made them; Total is how many there were.
-	Matched []SuggestedCall `json:"matched"`
-	Total   int             `json:"matched_total"`
-	Looked  int             `json:"calls_looked_at"`
+	Matched []SuggestedCall
+	Total   int
+	Looked  int
 }
 
 // SuggestedCall is one call that a suggested rule would have matched.
 type SuggestedCall struct {
-	ID       string          `json:"id"`
-	Member   string          `json:"member"`
-	Tool     string          `json:"tool"`
-	Input    json.RawMessage `json:"input"`
-	Decision string          `json:"decision"`
-	By       string          `json:"by"`
+	ID       string
+	Member   string
+	Tool     string
+	Input    json.RawMessage
+	Decision string
+	By       string
 }
 
 // LookBack is how many calls a suggestion is tried on.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
@@ -56,7 +56,7 @@ func events(r *operator.Record) ([]operator.AuditEvent, error) {
 			es = append(es, eventOf(m, &control.Call{Key: req.Key, Digest: req.Digest, Ask: req.Ask, Task: req.Task, Asked: req.Seen}, req))
 		}
 	}
-	sort.SliceStable(es, func(i, j int) bool { return es[i].AskedAt.Before(es[j].AskedAt) })
+	sort.SliceStable(es, func(i, j int) bool { return es[i].Asked.Before(es[j].Asked) })
 	return es, errors.Join(errs...)
 }
 
@@ -64,7 +64,7 @@ func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.
 	shown := control.Request{Key: c.Key, Ask: c.Ask}
 	e := operator.AuditEvent{ID: string(c.ID), Kind: string(c.Kind), Member: string(m.Name), Instance: string(c.Instance), Trust: string(m.Trust), Task: c.Task,
 		Tool: c.Ask.Tool, Input: decide.InputOf(&shown), Cwd: c.Ask.Cwd, Reason: c.Ask.Reason, Digest: string(c.Digest), Risk: string(decide.RiskOf(&shown)),
-		Asked: waggle.FormatTime(c.Asked), Outcome: outcome(c), Key: c.Key, AskedAt: c.Asked}
+		Asked: c.Asked, Outcome: outcome(c), Key: c.Key}
 	if f := c.Finished; f != nil {
 		e.ExitCode = f.ExitCode
 	}
@@ -72,7 +72,7 @@ func eventOf(m *control.Member, c *control.Call, req *control.Request) operator.
 	case req != nil && req.Decided != nil:
 		d := req.Decided
 		e.Decision, e.By, e.Channel, e.Via, e.Rule, e.Said, e.Version = d.Decision, string(d.By), string(d.Channel), d.Via, d.Rule, d.Reason, d.Policy
-		e.Decided, e.RunsDigest = waggle.FormatTime(req.At), string(d.UpdatedDigest)
+		e.Decided, e.RunsDigest = req.At, string(d.UpdatedDigest)
 		if d.UpdatedInput != "" {
 			e.Runs = json.RawMessage(d.UpdatedInput)
 		}
@@ -101,19 +101,19 @@ func outcome(c *control.Call) string {
 
 // AuditDetail is one call with every record about it, of both journals.
 type AuditDetail struct {
-	Event   operator.AuditEvent `json:"event"`
-	Records []AuditRecord       `json:"records"`
+	Event   operator.AuditEvent
+	Records []AuditRecord
 }
 
 // AuditRecord is one record about a call.
 type AuditRecord struct {
-	Journal string          `json:"journal"`
-	Owner   string          `json:"owner"`
-	Seq     uint64          `json:"seq"`
-	Time    string          `json:"time"`
-	Writer  journal.Writer  `json:"writer"`
-	Kind    string          `json:"kind"`
-	Body    json.RawMessage `json:"body"`
+	Journal string
+	Owner   string
+	Seq     uint64
+	Time    time.Time
+	Writer  journal.Writer
+	Kind    string
+	Body    json.RawMessage
 }
 
 // AuditShow is one call by its id, or an unambiguous beginning of it.
@@ -189,7 +189,7 @@ func auditRecord(rec operator.LogRecord) AuditRecord {
 	if len(body) == 0 {
 		body = json.RawMessage("null")
 	}
-	return AuditRecord{Journal: string(rec.Journal), Owner: rec.Name, Seq: uint64(rec.Seq), Time: waggle.FormatTime(rec.Time), Writer: rec.Writer, Kind: rec.Kind, Body: body}
+	return AuditRecord{Journal: string(rec.Journal), Owner: rec.Name, Seq: uint64(rec.Seq), Time: rec.Time, Writer: rec.Writer, Kind: rec.Kind, Body: body}
 }
 
 // Export calls write with every record of a team, in order of time. With a redactor

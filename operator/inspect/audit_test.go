@@ -31,7 +31,7 @@ func TestAudit(t *testing.T) {
 	}
 	got := map[string]bool{}
 	for i, e := range all {
-		if i > 0 && e.AskedAt.Before(all[i-1].AskedAt) {
+		if i > 0 && e.Asked.Before(all[i-1].Asked) {
 			t.Errorf("%s stands behind a later one", e.ID)
 		}
 		got[strings.Join([]string{e.Member, string(e.Input), e.Decision, e.By, e.Rule, e.Said, e.Outcome}, "|")] = true
@@ -55,8 +55,8 @@ func TestAudit(t *testing.T) {
 		"who":        {operator.AuditQuery{By: "operator"}, 1},
 		"a rule":     {operator.AuditQuery{Rule: "ls"}, 1},
 		"a tool":     {operator.AuditQuery{Tool: "Edit"}, 0},
-		"since":      {operator.AuditQuery{Since: all[3].AskedAt}, 1},
-		"until":      {operator.AuditQuery{Until: all[3].AskedAt}, 3},
+		"since":      {operator.AuditQuery{Since: all[3].Asked}, 1},
+		"until":      {operator.AuditQuery{Until: all[3].Asked}, 3},
 	} {
 		if _, es, err := o.Audit(t.Context(), "api", c.q); err != nil || len(es) != c.n {
 			t.Errorf("%s: %d, %v", what, len(es), err)
@@ -97,9 +97,9 @@ func TestAudit(t *testing.T) {
 func TestExport(t *testing.T) {
 	o, rig, _ := worked(t)
 	plain, masked := map[string]int{}, 0
-	var last string
+	var last time.Time
 	err := o.Export(t.Context(), "api", nil, func(r inspect.AuditRecord) error {
-		if r.Time < last {
+		if r.Time.Before(last) {
 			t.Errorf("%s %d is before %s", r.Owner, r.Seq, last)
 		}
 		last = r.Time

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -22,18 +23,17 @@ import (
 
 // Peek is the end of what a member wrote (`peek`).
 type Peek struct {
-	Team    string   `json:"team"`
-	Name    string   `json:"name"`
-	State   string   `json:"state"` // as status has it; left, when it has left
-	Since   string   `json:"since"`
-	Why     string   `json:"why"`
-	Log     string   `json:"log"`     // the file; "" when it has written none
-	At      string   `json:"at"`      // when it was written last
-	AgeS    int64    `json:"age_s"`   // -1 without output
-	Shown   string   `json:"shown"`   // lines: the last ones; screen: a program that fills its screen, as it looks now
-	Where   string   `json:"where"`   // team, or archive: the team has ended
-	Lines   []string `json:"lines"`   // without escapes
-	Earlier bool     `json:"earlier"` // there is more before them
+	Team    string
+	Name    string
+	State   string // as status has it; left, when it has left
+	Since   time.Time
+	Why     string
+	Log     string    // the file; "" when it has written none
+	At      time.Time // when it was written last
+	Shown   string    // lines: the last ones; screen: a program that fills its screen, as it looks now
+	Where   string    // team, or archive: the team has ended
+	Lines   []string  // without escapes
+	Earlier bool      // there is more before them
 
 	dir string
 	end os.FileInfo // of the newest file as it was read
@@ -63,12 +63,12 @@ func (o Operator) Peek(ctx context.Context, of, member string, n int) (*Peek, er
 		return nil, &operator.Error{Kind: operator.Failed, Op: "peek", Err: err}
 	}
 	p.dir, p.end = dir, at
-	p.AgeS, p.Lines, p.Shown = -1, []string{}, ShownLines
+	p.Lines, p.Shown = []string{}, ShownLines
 	if err != nil {
 		p.Log = ""
 		return p, nil
 	}
-	p.At, p.AgeS = waggle.FormatTime(at.ModTime()), max(0, int64(o.Minter.Now().Sub(at.ModTime()).Seconds()))
+	p.At = at.ModTime()
 	if recent := out[max(0, len(out)-terminal.Recent):]; screen.Moves(recent) {
 		size := terminal.DefaultSize()
 		p.Shown, p.Lines = ShownScreen, append(p.Lines, screen.Of(recent, int(size.Cols), int(size.Rows))...)
@@ -99,7 +99,7 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 			return nil, "", err
 		}
 		dir := o.Root.MemberDir(name, waggle.MemberName(y.Name))
-		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: stamp(y.Since), Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
+		return &Peek{Team: y.Team, Name: y.Name, State: y.State, Since: y.Since, Why: y.Why, Where: WhereTeam, Log: filepath.Join(dir, task.LogName)}, dir, nil
 	}
 	m, err := anyMember(s, member)
 	if err != nil {
@@ -109,9 +109,9 @@ func (o Operator) peekAt(ctx context.Context, of, member string) (*Peek, string,
 	if err != nil {
 		return nil, "", err
 	}
-	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: stamp(ms.Since), Why: ms.Why, Where: WhereTeam}
+	p := &Peek{Team: string(s.Team), Name: string(m.Name), State: string(ms.State), Since: ms.Since, Why: ms.Why, Where: WhereTeam}
 	if m.Left != nil {
-		p.State, p.Since, p.Why = "left", waggle.FormatTime(m.LeftAt), leftWhy(m)
+		p.State, p.Since, p.Why = "left", m.LeftAt, leftWhy(m)
 	}
 	dir := o.Root.MemberDir(s.Team, m.Name)
 	if !live || s.Lead.Ended != nil {

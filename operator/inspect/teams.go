@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,11 +16,11 @@ import (
 
 // TeamRow is one team as `team list` shows it (commands §4).
 type TeamRow struct {
-	Name    string `json:"name"`
-	Dialect string `json:"dialect"` // named, session, or unreadable
-	Layout  string `json:"layout"`  // array or jsonl
-	Members int    `json:"members"` // present ones, the lead included
-	Live    int    `json:"live"`    // processes of it that run
+	Name    string
+	Dialect string // named, session, or unreadable
+	Layout  string // array or jsonl
+	Members int    // present ones, the lead included
+	Live    int    // processes of it that run
 }
 
 // Teams lists the teams of the wire tree by name. A team whose files cannot be
@@ -145,37 +144,6 @@ func ForeignProcess(cfg *team.Config) MemberFacts {
 		return MemberFacts{PID: pid, Unseen: err.Error()}
 	}
 	return MemberFacts{PID: pid, Life: life}
-}
-
-// Document is the team as `team show --json` writes it: the registry's own fields
-// in their order, then what seed 002's export says of them, then who runs.
-func (tv *TeamView) Document() (json.RawMessage, error) {
-	object, err := jsonobj.Parse(tv.Config.AppendJSON(nil))
-	if err != nil {
-		return nil, err
-	}
-	members, _ := object.Get("members")
-	entries, _ := jsonobj.Elements(members)
-	live := []string{}
-	for _, r := range tv.Live {
-		live = append(live, string(r.Name))
-	}
-	for _, f := range []struct {
-		key   string
-		value any
-	}{
-		{"team", tv.Team}, {"created", waggle.FormatTime(tv.Config.CreatedAt)}, {"active_members", tv.Active()},
-		{"total_members", len(entries)}, {"dialect", tv.Config.Dialect()}, {"layout", tv.Layout},
-		{"live", len(live)}, {"live_members", live}, {"led", tv.Led}, {"ours", tv.Ours}, {"sockets", tv.Sockets},
-	} {
-		raw, err := jsonobj.Marshal(f.value)
-		if err != nil {
-			return nil, err
-		}
-		object.Delete(f.key) // a registry's own key of that name is not what is asked for
-		object.Set(f.key, raw)
-	}
-	return object.Raw(), nil
 }
 
 // Active names the members that have not left.

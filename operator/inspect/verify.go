@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
-	"waggle"
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
@@ -16,47 +16,47 @@ import (
 
 // Verified is what a check of a team's record found (`audit verify`).
 type Verified struct {
-	Team     string            `json:"team"`
-	ID       string            `json:"id"`
-	OK       bool              `json:"ok"`
-	Journals []JournalVerified `json:"journals"`
-	Problems []BadRecord       `json:"problems"`
+	Team     string
+	ID       string
+	OK       bool
+	Journals []JournalVerified
+	Problems []BadRecord
 	// Acknowledged are breaks that the operator has looked at: what lay behind them has no
 	// effect any more.
-	Acknowledged []AcknowledgedBreak `json:"acknowledged"`
+	Acknowledged []AcknowledgedBreak
 	// Snapshots were compared with what the journals fold to.
-	Snapshots int `json:"snapshots"`
+	Snapshots int
 	// Recomputed are decisions of the rules that this program's judge was asked again, and
 	// NotRecomputed those of another version's, or of which it is not on record.
-	Recomputed    int `json:"recomputed"`
-	NotRecomputed int `json:"not_recomputed"`
+	Recomputed    int
+	NotRecomputed int
 }
 
 // JournalVerified is one journal whose every line was read.
 type JournalVerified struct {
-	Name    string `json:"name"`
-	Owner   string `json:"owner"` // leader, or the member
-	Records uint64 `json:"records"`
-	Head    string `json:"head"` // SHA-256 of the last line: to be kept elsewhere and compared
-	OK      bool   `json:"ok"`
+	Name    string
+	Owner   string // leader, or the member
+	Records uint64
+	Head    string // SHA-256 of the last line: to be kept elsewhere and compared
+	OK      bool
 }
 
 // AcknowledgedBreak is a break that a record of the leader's journal names.
 type AcknowledgedBreak struct {
 	BadRecord
-	Lost int    `json:"lost_records"`
-	Kept string `json:"kept"` // where the journal is as it was
-	At   string `json:"at"`   // when it was acknowledged
+	Lost int
+	Kept string    // where the journal is as it was
+	At   time.Time // when it was acknowledged
 }
 
 // BadRecord is something that is not as it was written, and where.
 type BadRecord struct {
-	Journal string `json:"journal"`
-	Owner   string `json:"owner"`
-	File    string `json:"file"` // absolute; "" when no one file is it
-	Line    int    `json:"line"` // from 1; 0: the file as a whole
-	Seq     uint64 `json:"seq"`
-	Why     string `json:"why"`
+	Journal string
+	Owner   string
+	File    string // absolute; "" when no one file is it
+	Line    int    // from 1; 0: the file as a whole
+	Seq     uint64
+	Why     string
 }
 
 func (p BadRecord) String() string {
@@ -127,7 +127,7 @@ type checked struct {
 func (c *checked) acknowledge(r journal.Record, k *control.KnownBreak) {
 	c.looked = append(c.looked, AcknowledgedBreak{BadRecord: BadRecord{Journal: string(k.Journal), Owner: c.r.Owner(k.Journal),
 		File: filepath.Join(c.r.Dir.JournalOf(string(k.Journal)), k.File), Line: k.Line, Seq: k.Seq, Why: k.Why},
-		Lost: k.Records, Kept: filepath.Join(c.r.Dir.Path, k.Kept), At: waggle.FormatTime(r.Time)})
+		Lost: k.Records, Kept: filepath.Join(c.r.Dir.Path, k.Kept), At: r.Time})
 	if k.Journal != journal.Leader {
 		c.past[control.Instance(k.Journal)] = true
 		return

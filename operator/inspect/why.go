@@ -107,14 +107,6 @@ func (o Operator) present(ctx context.Context, of string) (s *operator.State, li
 	return s, true, err
 }
 
-// stamp is a time as text, "" for none.
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return waggle.FormatTime(t)
-}
-
 func (y *Why) add(source string, at time.Time, format string, args ...any) {
 	y.Evidence = append(y.Evidence, Evidence{Source: source, At: at, Detail: fmt.Sprintf(format, args...)})
 }

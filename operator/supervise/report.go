@@ -4,14 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/atomicfile"
-	"waggle/internal/jsonobj"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/decide"
@@ -20,66 +17,65 @@ import (
 
 // Report is how a run came out (commands §4).
 type Report struct {
-	Team     string            `json:"team"`
-	Kind     operator.Kind     `json:"-"`    // None: every required task is completed
-	Exit     int               `json:"exit"` // of Kind, as the face that writes the report spells it
-	Reason   string            `json:"reason"`
-	Sandbox  string            `json:"sandbox"`
-	State    string            `json:"state"` // directory of the journals
-	Tasks    []TaskReport      `json:"tasks"`
-	Requests []RequestReport   `json:"requests"`
-	Members  []MemberReport    `json:"members"`
-	Overlaps []inspect.Overlap `json:"overlaps"` // files that several members edited
+	Team     string
+	Kind     operator.Kind // None: every required task is completed
+	Reason   string
+	Sandbox  string
+	State    string // directory of the journals
+	Tasks    []TaskReport
+	Requests []RequestReport
+	Members  []MemberReport
+	Overlaps []inspect.Overlap // files that several members edited
 }
 
 // TaskReport is one task's outcome.
 type TaskReport struct {
-	ID         string `json:"id"`
-	Subject    string `json:"subject"`
-	Owner      string `json:"owner"`
-	Required   bool   `json:"required"`
-	Status     string `json:"status"` // completed; failed: a call was denied; open: anything else
-	ExitCode   *int   `json:"exit_code"`
-	Why        string `json:"why,omitempty"`
-	OutputTail string `json:"output_tail"`
+	ID         string
+	Subject    string
+	Owner      string
+	Required   bool
+	Status     string // completed; failed: a call was denied; open: anything else
+	ExitCode   *int
+	Why        string
+	OutputTail string
 }
 
 // RequestReport is one gated call and who or which rule decided it.
 type RequestReport struct {
-	ID       string          `json:"id"`
-	Kind     string          `json:"kind"`
-	Member   string          `json:"member"`
-	Tool     string          `json:"tool"`
-	Input    json.RawMessage `json:"input"`
-	Host     string          `json:"host,omitempty"`
-	Digest   string          `json:"digest"`
-	Decision string          `json:"decision"`
-	By       string          `json:"by"`
-	Rule     string          `json:"rule"`
-	Reason   string          `json:"reason,omitempty"`
-	At       string          `json:"at"`
-	Started  bool            `json:"started"`
+	ID       string
+	Kind     string
+	Member   string
+	Tool     string
+	Input    json.RawMessage
+	Host     string
+	Digest   string
+	Decision string
+	By       string
+	Rule     string
+	Reason   string
+	At       time.Time
+	Started  bool
 }
 
 // MemberReport is one member.
 type MemberReport struct {
-	Name  string `json:"name"`
-	PID   int    `json:"pid"`
-	Trust string `json:"trust"`
-	Left  string `json:"left"`
-	Files string `json:"files"` // directory of its output.log, status and artifacts
+	Name  string
+	PID   int
+	Trust string
+	Left  string
+	Files string // directory of its output.log, status and artifacts
 	// Worktree is what became of the member's own checkout; null: it had none.
-	Worktree *WorktreeReport `json:"worktree"`
+	Worktree *WorktreeReport
 }
 
 // WorktreeReport is what became of a worktree.
 type WorktreeReport struct {
-	Path   string `json:"path"`
-	Branch string `json:"branch"`
+	Path   string
+	Branch string
 	// Kept: it is still there, for this reason; these are the first files and commits.
-	Kept  bool     `json:"kept"`
-	Why   string   `json:"why,omitempty"`
-	Files []string `json:"files"`
+	Kept  bool
+	Why   string
+	Files []string
 }
 
 // worktree reports on a member's worktree, nil when it had none.
@@ -134,7 +130,7 @@ func (r *run) report() *Report {
 
 func requestReport(member waggle.MemberName, c *control.Call) RequestReport {
 	q := RequestReport{ID: string(c.ID), Kind: string(c.Kind), Member: string(member), Tool: c.Ask.Tool, Host: c.Ask.Host,
-		Digest: string(c.Digest), At: waggle.FormatTime(c.Asked), Started: c.Started}
+		Digest: string(c.Digest), At: c.Asked, Started: c.Started}
 	if in := c.Input(); in != "" {
 		q.Input = json.RawMessage(in)
 	}
@@ -214,76 +210,4 @@ func why(a *control.Answered) string {
 		return a.Rule
 	}
 	return "by " + string(a.By) + operator.Suffix(a.Reason)
-}
-
-// Write writes report.json and report.txt into dir.
-func (rep *Report) Write(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	b, err := jsonobj.MarshalIndent(rep)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	o := atomicfile.Options{Perm: 0o600}
-	return errors.Join(atomicfile.WriteFile(filepath.Join(dir, "report.json"), append(b, '\n'), o),
-		atomicfile.WriteFile(filepath.Join(dir, "report.txt"), []byte(rep.Text()), o))
-}
-
-// Text is the report for people.
-func (rep *Report) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "team %s: exit %d, %s\nsandbox: %s\n\nTasks\n", rep.Team, rep.Exit, rep.Reason, rep.Sandbox)
-	for _, t := range rep.Tasks {
-		fmt.Fprintf(&b, "  %s  %-10s %-12s %s", t.ID, t.Status, operator.Visible(t.Owner), operator.Visible(t.Subject))
-		if t.ExitCode != nil {
-			fmt.Fprintf(&b, " (exit status %d)", *t.ExitCode)
-		}
-		fmt.Fprintf(&b, "%s\n", operator.Suffix(operator.Visible(t.Why)))
-		if t.Status != string(taskCompleted) && t.OutputTail != "" {
-			for _, line := range strings.Split(strings.TrimRight(t.OutputTail, "\n"), "\n") {
-				fmt.Fprintf(&b, "     | %s\n", operator.Visible(strings.ReplaceAll(line, "\t", "    ")))
-			}
-		}
-	}
-	b.WriteString("\nCalls\n")
-	for _, q := range rep.Requests {
-		what := q.Tool + " " + string(q.Input)
-		if q.Host != "" {
-			what = "network " + q.Host
-		} else if q.Tool == "" {
-			what = "plan"
-		}
-		fmt.Fprintf(&b, "  %-12s %-5s by %s%s  %s\n", operator.Visible(q.Member), q.Decision, q.By, paren(q.Rule), operator.Visible(what))
-	}
-	b.WriteString("\nMembers\n")
-	for _, m := range rep.Members {
-		fmt.Fprintf(&b, "  %-12s pid %-7d %s, left: %s\n", operator.Visible(m.Name), m.PID, m.Trust, m.Left)
-		if m.Files != "" {
-			fmt.Fprintf(&b, "  %-12s files in %s\n", "", operator.Visible(m.Files))
-		}
-		if w := m.Worktree; w != nil && w.Kept {
-			fmt.Fprintf(&b, "  %-12s worktree kept: %s: %s (branch %s)\n", "", operator.Visible(w.Why), operator.Visible(w.Path), operator.Visible(w.Branch))
-			for _, f := range w.Files {
-				fmt.Fprintf(&b, "  %-12s   %s\n", "", operator.Visible(f))
-			}
-		} else if w != nil {
-			fmt.Fprintf(&b, "  %-12s its worktree was clean and is removed\n", "")
-		}
-	}
-	if len(rep.Overlaps) > 0 {
-		b.WriteString("\nFiles that several members edited\n")
-	}
-	for _, v := range rep.Overlaps {
-		fmt.Fprintf(&b, "  %s: %s\n", operator.Visible(v.File), operator.Visible(strings.Join(v.Members, ", ")))
-	}
-	fmt.Fprintf(&b, "\nJournals: %s\n", rep.State)
-	return b.String()
-}
-
-func paren(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " (" + operator.Visible(s) + ")"
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"waggle"
 	"waggle/control"
 	"waggle/internal/atomicfile"
@@ -32,28 +30,28 @@ const (
 
 // ResumePlan is what a resume of a team would do, and what it would find.
 type ResumePlan struct {
-	Team    string         `json:"team"`
-	Led     bool           `json:"led"` // a process leads it
-	PID     int            `json:"pid"` // of that process; 0: none is on record
-	Members []ResumeMember `json:"members"`
+	Team    string
+	Led     bool // a process leads it
+	PID     int  // of that process; 0: none is on record
+	Members []ResumeMember
 	// Changed says that the team file is not what was accepted any more.
-	Changed     bool     `json:"file_changed"`
-	File        string   `json:"file"`
-	Tasks       int      `json:"open_tasks"`
-	Undelivered int      `json:"undelivered"` // messages that are in mailboxes and were not taken
-	Pending     []string `json:"pending"`     // ids of open questions: they stay open
-	Unknown     []string `json:"unknown"`     // calls that were started and whose end nobody saw: not run again
+	Changed     bool
+	File        string
+	Tasks       int
+	Undelivered int      // messages that are in mailboxes and were not taken
+	Pending     []string // ids of open questions: they stay open
+	Unknown     []string // calls that were started and whose end nobody saw: not run again
 	// Leftover are commands of dead processes that still run: nobody hears of their end.
-	Leftover []string `json:"leftover"`
+	Leftover []string
 }
 
 // ResumeMember is one member of the plan.
 type ResumeMember struct {
-	Name    string `json:"name"`
-	Action  string `json:"action"`
-	Session string `json:"session"` // its instance
-	PID     int    `json:"pid"`
-	Why     string `json:"why"`
+	Name    string
+	Action  string
+	Session string // its instance
+	PID     int
+	Why     string
 }
 
 // Starts counts the members that would be started.
@@ -215,13 +213,13 @@ type NewMember struct {
 
 // Spawned is a member that was started.
 type Spawned struct {
-	Team    string         `json:"team"`
-	Name    string         `json:"name"`
-	Session string         `json:"session"`
-	PID     int            `json:"pid"`
-	Backend string         `json:"backend"`
-	Task    string         `json:"task"`
-	Ready   *control.Ready `json:"ready"`
+	Team    string
+	Name    string
+	Session string
+	PID     int
+	Backend string
+	Task    string
+	Ready   *control.Ready
 }
 
 // Spawn starts a new member of a team that is up. Its prompt lies in its mailbox
@@ -409,9 +407,10 @@ func inside(s *operator.State) (waggle.MemberName, bool) {
 
 // FileChange is how a team file differs now from what was accepted.
 type FileChange struct {
-	Meaning string // the whole meaning, with - and + before what differs; "" when nothing does
-	Text    string // a unified diff
-	Broken  string // why the file is no team file any more; "" when it is one
+	Accepted *teamfile.File
+	Now      *teamfile.File // nil: it is none any more
+	Data     []byte         // as it is now; nil: it is too large to be read
+	Broken   error          // why it is no team file any more; nil: it is one
 }
 
 // FileChange compares the team file as it is now with what was accepted.
@@ -420,22 +419,17 @@ func (o Operator) FileChange(s *operator.State) (FileChange, error) {
 	if err != nil {
 		return FileChange{}, err
 	}
-	now, err := teamfile.ReadBounded(f.Path)
+	c := FileChange{Accepted: f}
+	c.Data, err = teamfile.ReadBounded(f.Path)
 	if errors.Is(err, atomicfile.ErrTooLarge) {
-		return FileChange{Broken: teamfile.TooLarge("team file", f.Path).Error()}, nil
+		c.Data, c.Broken = nil, teamfile.TooLarge("team file", f.Path)
+		return c, nil
 	}
 	if err != nil {
 		return FileChange{}, err
 	}
-	c := FileChange{Text: udiff.Unified("accepted", f.Path, string(f.Data), string(now))}
-	next, err := teamfile.ParseFile(f.Path, now, process.Of(o.Operator).OwnWords()...)
-	if err != nil {
-		c.Broken = err.Error()
-		return c, nil
+	if c.Now, c.Broken = teamfile.ParseFile(f.Path, c.Data, process.Of(o.Operator).OwnWords()...); c.Broken != nil {
+		c.Now = nil
 	}
-	was, is := strings.Join(f.Meaning(), "\n")+"\n", strings.Join(next.Meaning(), "\n")+"\n"
-	if was != is {
-		c.Meaning, err = udiff.ToUnified("accepted", f.Path, was, udiff.Lines(was, is), strings.Count(was, "\n")+strings.Count(is, "\n"))
-	}
-	return c, err
+	return c, nil
 }

@@ -2,7 +2,6 @@ package supervise_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -101,8 +100,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestRunReportsCalls: a report says of each call who decided it and what came of it, and
-// is written as it stands.
+// TestRunReportsCalls: a report says of each call who decided it and what came of it.
 func TestRunReportsCalls(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
@@ -121,23 +119,8 @@ func TestRunReportsCalls(t *testing.T) {
 	if task := rep.Tasks[0]; task.ExitCode == nil || *task.ExitCode != 0 || task.OutputTail != "it ran\n" {
 		t.Errorf("%+v", task)
 	}
-	dir := filepath.Join(t.TempDir(), "new", "report")
-	if err := rep.Write(dir); err != nil {
-		t.Fatal(err)
-	}
-	var again supervise.Report
-	b, err := os.ReadFile(filepath.Join(dir, "report.json"))
-	if err == nil {
-		err = json.Unmarshal(b, &again)
-	}
-	if err != nil || again.Team != "api" || again.Tasks[0].OutputTail != "it ran\n" || again.State != rep.State {
-		t.Errorf("%v: %s", err, b)
-	}
-	if text, err := os.ReadFile(filepath.Join(dir, "report.txt")); err != nil || string(text) != rep.Text() {
-		t.Errorf("%v: %s", err, text)
-	}
-	if err := rep.Write(filepath.Join(dir, "report.txt", "no")); err == nil {
-		t.Error("a report was written below a file")
+	if q.At.IsZero() {
+		t.Error("a call without a time")
 	}
 }
 

@@ -1,25 +1,26 @@
-package supervise_test
+package view_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
+	"waggle/internal/view"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
 )
 
 // TestReportText: the report for people names all that the report holds, and nothing in it
 // reaches the terminal as a command.
-func TestReportText(t *testing.T) {
+func TestReport(t *testing.T) {
 	three := 3
-	r := &supervise.Report{Team: "api", Exit: 7, Reason: "required tasks are open", Sandbox: "off", State: "/state/api",
+	r := &supervise.Report{Team: "api", Reason: "required tasks are open", Sandbox: "off", State: "/state/api",
 		Tasks: []supervise.TaskReport{
 			{ID: "1", Subject: "done", Owner: "ann", Status: "completed", OutputTail: "not shown"},
 			{ID: "2", Subject: "fail\x1b[2J", Owner: "bob", Status: "failed", ExitCode: &three, Why: "no luck", OutputTail: "last\twords\nof it\n"},
 		},
 		Requests: []supervise.RequestReport{
-			{Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Decision: "allow", By: "rules", Rule: "Bash(make:*)"},
+			{Member: "ann", Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Decision: "allow", By: "rules", Rule: "Bash(make:*)", At: at(3), Started: true},
 			{Member: "ann", Host: "example.com:443", Decision: "deny", By: "operator"},
 			{Member: "bob", Decision: "allow", By: "operator"},
 		},
@@ -29,7 +30,7 @@ func TestReportText(t *testing.T) {
 		},
 		Overlaps: []inspect.Overlap{{File: "a.go", Members: []string{"ann", "bob"}}},
 	}
-	text := r.Text()
+	text := view.ReportText(r, 7)
 	for _, want := range []string{"team api: exit 7, required tasks are open\nsandbox: off\n", "1  completed  ann", "2  failed     bob", "(exit status 3): no luck", "| last    words\n     | of it\n",
 		`allow by rules (Bash(make:*))  Bash {"command":"make"}`, "deny  by operator  network example.com:443", "allow by operator  plan\n",
 		"pid 7       cooperative, left: handshake", "files in /f/ann", "worktree kept: 1 uncommitted file: /w/ann (branch b)", "  ?? x\n", "its worktree was clean and is removed",
@@ -41,7 +42,10 @@ func TestReportText(t *testing.T) {
 	if strings.ContainsRune(text, '\x1b') || strings.Contains(text, "not shown") {
 		t.Errorf("%q", text)
 	}
-	if text := (&supervise.Report{}).Text(); strings.Contains(text, "several members") {
+	if text := view.ReportText(&supervise.Report{}, 0); strings.Contains(text, "several members") {
 		t.Errorf("%q", text)
 	}
+	same(t, "report.txt", view.ReportText(r, 7))
+	golden(t, "report", view.Report(r, 7))
+	golden(t, "report_empty", view.Report(&supervise.Report{}, 0))
 }

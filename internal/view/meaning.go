@@ -1,4 +1,4 @@
-package teamfile
+package view
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/operator"
+	"waggle/operator/teamfile"
 	"waggle/policy"
 )
 
@@ -20,7 +21,7 @@ import (
 // on, so that nothing in the way a file is written shows something else. It is whole:
 // nothing is cut, each line is safe to show (Visible), and a text of several lines has
 // a line for each, behind a bar.
-func (f *File) Meaning() []string {
+func Meaning(f *teamfile.File) []string {
 	var m meaning
 	m.say("team", "%s", f.Team)
 	if f.Lead == nil {
@@ -105,7 +106,7 @@ func (m *meaning) rules(key string, rules []policy.Rule) {
 	}
 }
 
-func (m *meaning) sandbox(f *File) {
+func (m *meaning) sandbox(f *teamfile.File) {
 	switch f.Sandbox {
 	case "", "off":
 		m.say("sandbox", "none: members run as you, with your files and network")
@@ -122,7 +123,7 @@ func (m *meaning) sandbox(f *File) {
 	}
 }
 
-func (m *meaning) member(what string, x FileMember) {
+func (m *meaning) member(what string, x teamfile.FileMember) {
 	m.say(what, "%s: agent %s, backend %s", x.Name, x.Agent, x.Backend)
 	if x.Worktree {
 		m.say("  in", "a new git worktree of %s", x.Cwd)
@@ -226,7 +227,7 @@ func plainJSON(raw json.RawMessage) string {
 	return b.String()
 }
 
-func (m *meaning) task(f *File, i int, t FileTask) {
+func (m *meaning) task(f *teamfile.File, i int, t teamfile.FileTask) {
 	m.say(fmt.Sprintf("task %d", i+1), "%s, owner %s", strconv.Quote(t.Subject), t.Owner)
 	for _, a := range t.After {
 		m.say("  after", "%s", strconv.Quote(a))
@@ -237,7 +238,7 @@ func (m *meaning) task(f *File, i int, t FileTask) {
 	if t.Timeout > 0 {
 		m.say("  timeout", "%s", t.Timeout)
 	}
-	var owner FileMember
+	var owner teamfile.FileMember
 	for _, x := range f.Members {
 		if x.Name == t.Owner {
 			owner = x
@@ -264,7 +265,7 @@ func (m *meaning) task(f *File, i int, t FileTask) {
 }
 
 // taskDir is where a task of a member runs; a worktree is not made yet.
-func taskDir(owner FileMember, t FileTask) string {
+func taskDir(owner teamfile.FileMember, t teamfile.FileTask) string {
 	dir := owner.Cwd
 	switch {
 	case t.Cwd == "":

@@ -1,4 +1,4 @@
-package teamfile_test
+package view_test
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/view"
 	"waggle/operator/teamfile"
 )
 
@@ -15,7 +16,7 @@ func meaningOf(t *testing.T, text string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Join(f.Meaning(), "\n") + "\n"
+	return strings.Join(view.Meaning(f), "\n") + "\n"
 }
 
 // TestMeaning: everything that a file sets is in what it means.

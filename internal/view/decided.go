@@ -1,0 +1,61 @@
+package view
+
+import "waggle/operator/decide"
+
+// DecidedDocument is what became of an answer (commands §4).
+type DecidedDocument struct {
+	ID        string `json:"id"`
+	Decision  string `json:"decision"`
+	By        string `json:"by"`
+	At        string `json:"at"`
+	Changed   bool   `json:"changed"`
+	Delivered bool   `json:"delivered"`
+	Digest    string `json:"updated_digest,omitempty"` // of the changed input that runs instead
+	Voted     bool   `json:"voted,omitempty"`          // the allow is one of two that it takes
+	Error     string `json:"error,omitempty"`
+}
+
+// DecidedList is the document of answers. Policy is there with a rule that was learned: a
+// PolicyChangeDocument, or the SessionRulesDocument of a rule for sessions.
+type DecidedList struct {
+	Policy  any               `json:"policy,omitempty"`
+	Results []DecidedDocument `json:"results"`
+}
+
+// Decided is the document of one answer.
+func Decided(d decide.Decided) DecidedDocument {
+	out := DecidedDocument{ID: d.ID, Decision: d.Decision, By: d.By, At: stamp(d.At), Changed: d.Changed, Delivered: d.Delivered, Digest: d.Digest, Voted: d.Voted}
+	if d.Err() != nil {
+		out.Error = d.Err().Error()
+	}
+	return out
+}
+
+func decided(ds []decide.Decided) []DecidedDocument {
+	out := make([]DecidedDocument, 0, len(ds))
+	for _, d := range ds {
+		out = append(out, Decided(d))
+	}
+	return out
+}
+
+// Results is the document of answers.
+func Results(ds []decide.Decided) DecidedList { return DecidedList{Results: decided(ds)} }
+
+// DecidedLine says what became of an answer that was not refused.
+func DecidedLine(d decide.Decided) Line {
+	word := bad(d.Decision)
+	if d.Decision == "allow" {
+		word = good(d.Decision)
+	}
+	head := plain(d.ID + "  ")
+	switch {
+	case d.Voted:
+		return Line{head, warning("allow"), plain(", one vote of two: another principal has to allow it, too")}
+	case !d.Changed:
+		return Line{head, word, plain(" already, by " + d.By + " at " + stamp(d.At))}
+	case d.Delivered:
+		return Line{head, word, plain(", delivered")}
+	}
+	return Line{head, word, plain(", decided, not yet delivered")}
+}

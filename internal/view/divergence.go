@@ -1,0 +1,26 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle/operator/decide"
+)
+
+// DivergenceDocument is a disagreement of the journals that stops all deciding.
+type DivergenceDocument struct {
+	Team   string `json:"team"`
+	Seq    uint64 `json:"seq"` // of its record: what an acknowledgement names
+	Member string `json:"member"`
+	Leader uint64 `json:"leader_seq"` // where the member's journal says it stood
+	Why    string `json:"why"`
+	Lifted bool   `json:"acknowledged"`
+}
+
+// Divergence is the document of a disagreement.
+func Divergence(d *decide.Divergence) DivergenceDocument { return DivergenceDocument(*d) }
+
+// DivergencePage says how the journals disagree.
+func DivergencePage(d *decide.Divergence) (p Page) {
+	p.line(plain(fmt.Sprintf("seq %d: %s", d.Seq, d.Why)))
+	return p
+}

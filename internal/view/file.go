@@ -1,0 +1,64 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"waggle/operator"
+	"waggle/operator/supervise"
+	"waggle/operator/teamfile"
+)
+
+// FileText is a team file as it is shown before it is asked about: what it means, and the
+// text.
+func FileText(f *teamfile.File) string {
+	return fmt.Sprintf("found %s (sha256 %.16s). It means:\n\n%s\n\nIts text:\n\n%s", operator.Visible(f.Path), f.SHA256,
+		strings.Join(Meaning(f), "\n"), operator.VisibleLines(string(f.Data)))
+}
+
+// FileChangeText is how a team file differs from the accepted one: in what it means, and in
+// its text.
+func FileChangeText(c supervise.FileChange) string {
+	s := operator.Visible(c.Accepted.Path) + " has changed since it was accepted"
+	meaning := MeaningDiff(c)
+	switch {
+	case c.Broken != nil:
+		s += ", and is no team file any more:\n" + operator.VisibleLines(c.Broken.Error())
+	case meaning == "":
+		s += ", and means the same."
+	default:
+		s += ". What it means:\n\n" + operator.VisibleLines(meaning)
+	}
+	if text := TextDiff(c); text != "" {
+		s += "\nIts text:\n\n" + operator.VisibleLines(text)
+	}
+	return s
+}
+
+// MeaningDiff is the whole meaning of a file that has changed, with - and + before what
+// differs; "" when nothing does, and of what is no team file any more.
+func MeaningDiff(c supervise.FileChange) string {
+	if c.Now == nil {
+		return ""
+	}
+	was, is := strings.Join(Meaning(c.Accepted), "\n")+"\n", strings.Join(Meaning(c.Now), "\n")+"\n"
+	if was == is {
+		return ""
+	}
+	diff, err := udiff.ToUnified("accepted", c.Accepted.Path, was, udiff.Lines(was, is), strings.Count(was, "\n")+strings.Count(is, "\n"))
+	if err != nil { // its own edits always apply
+		return was + is
+	}
+	return diff
+}
+
+// TextDiff is a unified diff of the text; "" when nothing differs, and of a file that is too
+// large to be read.
+func TextDiff(c supervise.FileChange) string {
+	if c.Data == nil {
+		return ""
+	}
+	return udiff.Unified("accepted", c.Accepted.Path, string(c.Accepted.Data), string(c.Data))
+}

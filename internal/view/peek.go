@@ -1,0 +1,64 @@
+package view
+
+import (
+	"time"
+
+	"waggle/operator/inspect"
+)
+
+// PeekDocument is the end of what a member wrote.
+type PeekDocument struct {
+	Team    string   `json:"team"`
+	Name    string   `json:"name"`
+	State   string   `json:"state"` // as status has it; left, when it has left
+	Since   string   `json:"since"`
+	Why     string   `json:"why"`
+	Log     string   `json:"log"`     // the file; "" when it has written none
+	At      string   `json:"at"`      // when it was written last
+	AgeS    int64    `json:"age_s"`   // -1 without output
+	Shown   string   `json:"shown"`   // lines or screen
+	Where   string   `json:"where"`   // team, or archive: the team has ended
+	Lines   []string `json:"lines"`   // without escapes
+	Earlier bool     `json:"earlier"` // there is more before them
+}
+
+// Peek is the document of a member's output.
+func Peek(p *inspect.Peek, now time.Time) PeekDocument {
+	age := int64(-1)
+	if !p.At.IsZero() {
+		age = ageS(p.At, now)
+	}
+	return PeekDocument{p.Team, p.Name, p.State, stamp(p.Since), p.Why, p.Log, stamp(p.At), age, p.Shown, p.Where, append([]string{}, p.Lines...), p.Earlier}
+}
+
+// PeekHead is what is said above the output: how the member is, how old its output is, and
+// where it comes from.
+func PeekHead(k *inspect.Peek, now time.Time) (p Page) {
+	state := k.State
+	if since := Since(k.Since, now); since != "" {
+		state += " for " + since
+	}
+	out := "it has written nothing"
+	if !k.At.IsZero() {
+		out = "output " + Age(k.At, now) + " old"
+	}
+	switch {
+	case k.Where == inspect.WhereArchive && k.Log != "":
+		out += ", archived: " + k.Log
+	case k.Log != "":
+		out += ", " + k.Log
+	}
+	p.line(strong(k.Name), plain("  "+state+": "+k.Why+"  "), faint("("+out+")"))
+	switch {
+	case k.Shown == inspect.ShownScreen:
+		p.line(faint("its screen, as it looks now:"))
+	case k.Earlier:
+		p.line(faint("… -n shows more"))
+	}
+	return p
+}
+
+// PeekLine is a line of output that is followed.
+type PeekLine struct {
+	Line string `json:"line"`
+}

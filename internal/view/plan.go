@@ -1,0 +1,66 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"waggle/operator/decide"
+)
+
+// EscalatedDocument is what passing a plan on came to.
+type EscalatedDocument struct {
+	ID       string `json:"id"`
+	Member   string `json:"member"`
+	Revision int    `json:"revision"`
+	Digest   string `json:"digest"`
+	Changed  bool   `json:"changed"` // false: it waited for the operator alone already
+	Decider  string `json:"decider"` // who answers plans by the policy
+}
+
+// Escalated is the document of a plan that was passed on.
+func Escalated(e *decide.Escalated) EscalatedDocument { return EscalatedDocument(*e) }
+
+// EscalatedPage says whom a plan waits for.
+func EscalatedPage(e *decide.Escalated) (p Page) {
+	waits := "waited for you alone already"
+	if e.Changed {
+		waits = "waits for you alone"
+	}
+	p.line(plain(fmt.Sprintf("%s of %s, revision %d, %s", e.ID, e.Member, e.Revision, waits)))
+	return p
+}
+
+// PlanList is the document of plans.
+type PlanList struct {
+	Plans []QuestionDocument `json:"plans"`
+}
+
+// PlanDiffDocument is what changed between two plans.
+type PlanDiffDocument struct {
+	A    string `json:"a"`
+	B    string `json:"b"`
+	Diff string `json:"diff"`
+	Same bool   `json:"same"`
+}
+
+// PlanDiff is the document of what changed between two plans.
+func PlanDiff(a, b *decide.Question, diff string) PlanDiffDocument {
+	return PlanDiffDocument{a.ID, b.ID, diff, diff == ""}
+}
+
+// DiffPage is a unified diff.
+func DiffPage(diff string) (p Page) {
+	for _, l := range strings.Split(strings.TrimSuffix(diff, "\n"), "\n") {
+		switch {
+		case strings.HasPrefix(l, "+"):
+			p.line(good(l))
+		case strings.HasPrefix(l, "-"):
+			p.line(bad(l))
+		case strings.HasPrefix(l, "@@"):
+			p.line(faint(l))
+		default:
+			p.line(plain(l))
+		}
+	}
+	return p
+}

@@ -1,0 +1,69 @@
+package view
+
+import (
+	"fmt"
+
+	"waggle/operator/decide"
+)
+
+// PolicyChangeDocument is what became of a change of policy.
+type PolicyChangeDocument struct {
+	Team    string                 `json:"team"`
+	Version uint64                 `json:"version"`
+	Changed bool                   `json:"changed"` // false: it was so already
+	Members []PolicyMemberDocument `json:"members"`
+	Keep    []string               `json:"keep"` // members that go on with a rule that was taken back; null: nothing was changed
+}
+
+// PolicyMemberDocument is how far a member is with a policy.
+type PolicyMemberDocument struct {
+	Name    string `json:"name"`
+	State   string `json:"state"` // applied, pending, unsupported
+	Version uint64 `json:"version"`
+	Mode    string `json:"mode"`
+}
+
+// PolicyChange is the document of a change, nil where there is none.
+func PolicyChange(c *decide.PolicyChange) *PolicyChangeDocument {
+	if c == nil {
+		return nil
+	}
+	return &PolicyChangeDocument{c.Team, c.Version, c.Changed, policyMembers(c.Members), c.Keep}
+}
+
+// Mode is the document of the members' modes, as one of a change that changes nothing.
+func Mode(v *decide.PolicyView) *PolicyChangeDocument {
+	return PolicyChange(&decide.PolicyChange{Team: v.Team, Version: v.Version, Members: v.Members})
+}
+
+func policyMembers(ms []decide.PolicyMember) []PolicyMemberDocument {
+	out := make([]PolicyMemberDocument, 0, len(ms))
+	for _, m := range ms {
+		out = append(out, PolicyMemberDocument(m))
+	}
+	return out
+}
+
+// PolicyChangePage says what a new version of the policy is, and who has taken note.
+func PolicyChangePage(c *decide.PolicyChange, what string) (p Page) {
+	if !c.Changed {
+		p.line(plain(fmt.Sprintf("%s: it was so already, in version %d", what, c.Version)))
+		return p
+	}
+	p.line(plain(fmt.Sprintf("%s: policy version %d", what, c.Version)))
+	for _, name := range c.Keep {
+		p.line(plain("  " + name + " keeps the old rule if it was told of it: waggle does not run it, and no message takes a rule back"))
+	}
+	p.policyMembers(c.Members)
+	return p
+}
+
+func (p *Page) policyMembers(ms []decide.PolicyMember) {
+	t := Table{Head: []string{"  MEMBER", "POLICY", "MODE"}}
+	for _, m := range ms {
+		t.Rows = append(t.Rows, []string{"  " + m.Name, fmt.Sprintf("v%d %s", m.Version, m.State), m.Mode})
+	}
+	if len(t.Rows) > 0 {
+		p.table(t)
+	}
+}

@@ -1,0 +1,63 @@
+package view
+
+import (
+	"encoding/json"
+
+	"waggle"
+	"waggle/internal/jsonobj"
+	"waggle/operator/inspect"
+)
+
+// TeamRow is one team of a list (commands §4).
+type TeamRow struct {
+	Name    string `json:"name"`
+	Dialect string `json:"dialect"` // named, session, or unreadable
+	Layout  string `json:"layout"`  // array or jsonl
+	Members int    `json:"members"` // present ones, the lead included
+	Live    int    `json:"live"`    // processes of it that run
+}
+
+// TeamList is the document of teams.
+type TeamList struct {
+	Teams []TeamRow `json:"teams"`
+}
+
+// Teams is the document of teams.
+func Teams(rows []inspect.TeamRow) TeamList {
+	l := TeamList{make([]TeamRow, 0, len(rows))}
+	for _, r := range rows {
+		l.Teams = append(l.Teams, TeamRow(r))
+	}
+	return l
+}
+
+// Registry is the document of a team: the registry's own fields in their order, then what
+// seed 002's export says of them, then who runs.
+func Registry(tv *inspect.TeamView) (json.RawMessage, error) {
+	object, err := jsonobj.Parse(tv.Config.AppendJSON(nil))
+	if err != nil {
+		return nil, err
+	}
+	members, _ := object.Get("members")
+	entries, _ := jsonobj.Elements(members)
+	live := []string{}
+	for _, r := range tv.Live {
+		live = append(live, string(r.Name))
+	}
+	for _, f := range []struct {
+		key   string
+		value any
+	}{
+		{"team", tv.Team}, {"created", waggle.FormatTime(tv.Config.CreatedAt)}, {"active_members", tv.Active()},
+		{"total_members", len(entries)}, {"dialect", tv.Config.Dialect()}, {"layout", tv.Layout},
+		{"live", len(live)}, {"live_members", live}, {"led", tv.Led}, {"ours", tv.Ours}, {"sockets", tv.Sockets},
+	} {
+		raw, err := jsonobj.Marshal(f.value)
+		if err != nil {
+			return nil, err
+		}
+		object.Delete(f.key) // a registry's own key of that name is not what is asked for
+		object.Set(f.key, raw)
+	}
+	return object.Raw(), nil
+}

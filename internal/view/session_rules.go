@@ -1,0 +1,48 @@
+package view
+
+import "waggle/operator/decide"
+
+// SessionRulesDocument are the user's rules for sessions.
+type SessionRulesDocument struct {
+	On      bool                  `json:"on"` // off: they answer nothing
+	Rules   []SessionRuleDocument `json:"rules"`
+	Changed bool                  `json:"changed"`
+}
+
+// SessionRuleDocument is one of them.
+type SessionRuleDocument struct {
+	Rule    string  `json:"rule"`
+	Effect  string  `json:"effect"` // allow, deny
+	Expires *string `json:"expires_at"`
+	Over    bool    `json:"over"` // it has ended
+}
+
+// SessionRules is the document of the rules for sessions.
+func SessionRules(r *decide.SessionRules) SessionRulesDocument {
+	d := SessionRulesDocument{r.On, make([]SessionRuleDocument, 0, len(r.Rules)), r.Changed}
+	for _, one := range r.Rules {
+		d.Rules = append(d.Rules, SessionRuleDocument{one.Rule, one.Effect, until(one.Expires), one.Over})
+	}
+	return d
+}
+
+// SessionRulesPage has a row for each rule.
+func SessionRulesPage(r *decide.SessionRules) (p Page) {
+	word := warning("off: they answer nothing")
+	if r.On {
+		word = good("on")
+	}
+	p.line(strong("rules for sessions"), plain("  "), word)
+	t := Table{Head: []string{"EFFECT", "UNTIL", "RULE"}, About: true}
+	for _, one := range r.Rules {
+		ends := stamp(one.Expires)
+		if one.Over {
+			ends = "over"
+		}
+		t.Rows = append(t.Rows, []string{one.Effect, ends, one.Rule})
+	}
+	if len(t.Rows) > 0 {
+		p.table(t)
+	}
+	return p
+}

@@ -1,0 +1,90 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+
+	"waggle/operator/inspect"
+)
+
+// VerifiedDocument is what a check of a team's record found.
+type VerifiedDocument struct {
+	Team          string                 `json:"team"`
+	ID            string                 `json:"id"`
+	OK            bool                   `json:"ok"`
+	Journals      []JournalVerified      `json:"journals"`
+	Problems      []BadRecordDocument    `json:"problems"`
+	Acknowledged  []AcknowledgedDocument `json:"acknowledged"` // breaks that the operator has looked at
+	Snapshots     int                    `json:"snapshots"`    // compared with what the journals fold to
+	Recomputed    int                    `json:"recomputed"`   // decisions of the rules that the judge was asked again
+	NotRecomputed int                    `json:"not_recomputed"`
+}
+
+// JournalVerified is one journal whose every line was read.
+type JournalVerified struct {
+	Name    string `json:"name"`
+	Owner   string `json:"owner"` // leader, or the member
+	Records uint64 `json:"records"`
+	Head    string `json:"head"` // SHA-256 of the last line
+	OK      bool   `json:"ok"`
+}
+
+// BadRecordDocument is something that is not as it was written, and where.
+type BadRecordDocument struct {
+	Journal string `json:"journal"`
+	Owner   string `json:"owner"`
+	File    string `json:"file"` // absolute; "" when no one file is it
+	Line    int    `json:"line"` // from 1; 0: the file as a whole
+	Seq     uint64 `json:"seq"`
+	Why     string `json:"why"`
+}
+
+// AcknowledgedDocument is a break that a record of the leader's journal names.
+type AcknowledgedDocument struct {
+	BadRecordDocument
+	Lost int    `json:"lost_records"`
+	Kept string `json:"kept"` // where the journal is as it was
+	At   string `json:"at"`   // when it was acknowledged
+}
+
+// Verified is the document of a check.
+func Verified(v *inspect.Verified) VerifiedDocument {
+	d := VerifiedDocument{v.Team, v.ID, v.OK, make([]JournalVerified, 0, len(v.Journals)), make([]BadRecordDocument, 0, len(v.Problems)),
+		make([]AcknowledgedDocument, 0, len(v.Acknowledged)), v.Snapshots, v.Recomputed, v.NotRecomputed}
+	for _, j := range v.Journals {
+		d.Journals = append(d.Journals, JournalVerified(j))
+	}
+	for _, b := range v.Problems {
+		d.Problems = append(d.Problems, BadRecordDocument(b))
+	}
+	for _, k := range v.Acknowledged {
+		d.Acknowledged = append(d.Acknowledged, AcknowledgedDocument{BadRecordDocument(k.BadRecord), k.Lost, k.Kept, stamp(k.At)})
+	}
+	return d
+}
+
+// VerifiedPage has a row for each journal, and what is wrong.
+func VerifiedPage(v *inspect.Verified) (p Page) {
+	p.line(strong(v.ID))
+	t := Table{Head: []string{"JOURNAL", "RECORDS", "STATE", "HEAD"}}
+	for _, j := range v.Journals {
+		state := "whole"
+		if !j.OK {
+			state = "broken"
+		}
+		t.Rows = append(t.Rows, []string{j.Owner, strconv.FormatUint(j.Records, 10), state, j.Head})
+	}
+	p.table(t)
+	for _, b := range v.Problems {
+		p.line(bad("bad:"), plain(" "+b.String()))
+	}
+	for _, k := range v.Acknowledged {
+		p.line(warning("acknowledged:"), plain(fmt.Sprintf(" %s (%d lines lost, kept in %s)", k, k.Lost, k.Kept)))
+	}
+	p.line(plain(fmt.Sprintf("%d snapshots compared; %d decisions of the rules judged again, %d not recomputed (another version of the judge, or none on record)",
+		v.Snapshots, v.Recomputed, v.NotRecomputed)))
+	if v.OK {
+		p.line(good("ok:"), plain(" every line is as it was written, and the journals agree"))
+	}
+	return p
+}
