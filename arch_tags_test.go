@@ -15,15 +15,17 @@ import (
 
 // archFacts are the packages whose types are facts: times and values, which every face turns
 // into its own documents (internal/view).
-var archFacts = []string{"operator", "operator/decide", "operator/inspect", "operator/supervise", "operator/teamfile"}
+var archFacts = []string{"operator", "operator/decide", "operator/inspect", "operator/mail", "operator/board", "operator/process",
+	"operator/doctor", "operator/teams", "operator/supervise", "operator/teamfile"}
 
 // archTagged are the types of archFacts that have JSON tags, by the file and the declaration
 // that they stand in, with the reason.
 var archTagged = map[string]string{
 	"operator/decide/question.go InputOf": "the input of a plan and of a host, which is shown and compared as JSON, as that of a tool call is",
 	"operator/inspect/audit.go about":     "reads the bodies of journal records",
-	"operator/inspect/teams.go Running":   "stands in documents of operator/teams and operator/process",
-	"operator/kept.go KeptWorktree":       "stands in documents of operator/process",
+	"operator/mail/serve.go Endpoint":     "the file of an endpoint",
+	"operator/mail/trail.go traceBody":    "reads the bodies of journal records",
+	"operator/teams/token.go joinToken":   "the file of a token",
 }
 
 // TestArchFactsHaveNoTags: the JSON documents of the command line are made in internal/view,

@@ -4,13 +4,13 @@ import "waggle/control"
 
 // KeptWorktree is the worktree of a member that has left, and why it is still there.
 type KeptWorktree struct {
-	Member string   `json:"member"`
-	Path   string   `json:"path"`
-	Branch string   `json:"branch"`
-	Why    string   `json:"why"`   // 2 uncommitted files, 1 unpushed commit
-	Files  []string `json:"files"` // the first of them, and of the commits
+	Member string
+	Path   string
+	Branch string
+	Why    string   // 2 uncommitted files, 1 unpushed commit
+	Files  []string // the first of them, and of the commits
 
-	Owner control.Instance `json:"-"`
+	Owner control.Instance
 }
 
 // String says why and where: "2 uncommitted files: PATH".

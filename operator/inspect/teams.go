@@ -59,8 +59,8 @@ type TeamView struct {
 
 // Running is a process of a team.
 type Running struct {
-	Name waggle.MemberName `json:"name"`
-	PID  int               `json:"pid"`
+	Name waggle.MemberName
+	PID  int
 }
 
 // Team reads a team's registry and looks which of its processes run: for a team
