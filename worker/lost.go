@@ -10,9 +10,9 @@ import (
 	"waggle/mailbox"
 )
 
-// unheard is a message that was put into the lead's mailbox and that the lead's
-// journal does not own yet. A program that writes without the lock may take it
-// away before the lead has read it, and nobody but its sender can notice.
+// unheard is a message that is in the lead's mailbox and not yet in the lead's journal. A program
+// that writes without the lock may remove it before the lead has read it, and only its sender can
+// notice.
 type unheard struct {
 	seq  uint64
 	kind waggle.Kind

@@ -18,10 +18,9 @@ import (
 // beatEvery is how often a running turn shows that it is alive.
 const beatEvery = 10 * time.Second
 
-// bulletin keeps task-status.json current. It is for people, and nothing here
-// reads it.
+// bulletin keeps task-status.json current. The file is for people; this package does not read it.
 type bulletin struct {
-	write func(task.State) error // nil: nobody wants it
+	write func(task.State) error // nil: no status file
 
 	mu    sync.Mutex
 	s     task.State
