@@ -10,9 +10,8 @@ import (
 	"waggle/journal"
 )
 
-// guard looks into the mailboxes of members that obey files, which waggle does not
-// run, for what somebody wrote in the lead's name. A mailbox that cannot be read
-// now is read by the next pass.
+// guard checks the mailboxes of members that obey files, which waggle does not run, for forged
+// messages in the lead's name. A mailbox that cannot be read now is read by the next pass.
 func (l *Leader) guard(ctx context.Context) error {
 	var others []waggle.MemberName
 	if l.p.Others != nil {

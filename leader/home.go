@@ -7,9 +7,8 @@ import (
 	"waggle/journal"
 )
 
-// home looks whether the team's directory is where it was. What happened to it goes
-// on record and into the log; nobody ends because of it: what is decided, and what
-// the lead orders, is in the journals.
+// home checks whether the team's directory is still in its place. It records and logs a change. No
+// process ends because of it: decisions and orders are in the journals.
 func (l *Leader) home(ctx context.Context) {
 	if l.p.Look == nil {
 		return
