@@ -14,9 +14,9 @@ import (
 	"waggle"
 )
 
-// Web sends to http and https addresses: a POST of the envelope to a waggle
-// endpoint of another process. It follows no redirect and uses no proxy, and says
-// its token to nobody but the address it was given for.
+// Web sends to http and https addresses: a POST of the envelope to a waggle endpoint of another
+// process. It follows no redirect and uses no proxy, and sends its token only to the address that
+// it belongs to.
 type Web struct {
 	// Token returns the token for an endpoint; "" when there is none.
 	Token func(*url.URL) (string, error)
