@@ -60,9 +60,9 @@ func Questions(input json.RawMessage) ([]Question, error) {
 	return qs, nil
 }
 
-// Reply reads what a person typed for a question: a number chooses an option, several
-// separated by commas choose several where the question takes them, anything else is
-// the answer's text. An empty answer is none.
+// Reply parses the typed answer to a question: a number chooses an option, several separated by
+// commas choose several where the question takes them, anything else is the answer's text. An empty
+// text is no answer.
 func (q Question) Reply(typed string) (Reply, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {
