@@ -26,7 +26,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // shown.
 var ErrChanged = errors.New("changed since it was shown")
 
-// place is a settings file as it lies there.
+// place is the state of a settings file on disk.
 type place struct {
 	path   string // as it was named
 	real   string // behind all links
@@ -81,8 +81,8 @@ func find(path string) (*place, error) {
 	return p, err
 }
 
-// writable refuses a file that its owner has closed to writers, although replacing it
-// would succeed: who made it read-only wants it to stay as it is.
+// writable refuses a file without write permission for its owner, although replacing it would
+// succeed: its owner made it read-only on purpose.
 func (p *place) writable() error {
 	dir := filepath.Dir(p.real)
 	if p.noDir {
