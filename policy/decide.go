@@ -122,7 +122,7 @@ func MayDecide(g Gate, d Decider, by Role, allow bool) (ok bool, why string) {
 	case RoleWorker:
 		return false, "a worker never decides"
 	}
-	return false, fmt.Sprintf("%q is no role that decides", by)
+	return false, fmt.Sprintf("%q is not a role that decides", by)
 }
 
 const oneOfTwo = "one vote of two: the other must come from another principal, and one of them is the operator"

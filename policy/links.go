@@ -29,7 +29,7 @@ type RealPath struct {
 type Recorded []RealPath
 
 var (
-	errNotRecorded = errors.New("the record does not say where the path leads")
+	errNotRecorded = errors.New("the record does not have the target of the path")
 	errUnresolved  = errors.New("the path could not be resolved when it was asked")
 )
 

@@ -46,7 +46,7 @@ func checkGlob(p string) error {
 	case strings.Count(p, "(") != strings.Count(p, ")"):
 		return errors.New("unbalanced parentheses")
 	case len(p) > 1 && strings.HasSuffix(p, "/"):
-		return fmt.Errorf("a path does not end in /; write %s** for what lies below", p)
+		return fmt.Errorf("a path does not end in /; write %s** for the files below", p)
 	}
 	_, rest := splitGlob(p)
 	for _, seg := range strings.Split(rest, "/") {

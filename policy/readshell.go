@@ -66,7 +66,7 @@ func (j *shellJudge) read(words []cmdline.Word) error {
 // judgeReads is what a mode says of reading paths: the strictest answer to Read
 // and to Grep of each.
 func (p Policy) judgeReads(q *question, paths []string) Verdict {
-	v := Verdict{Allow, "mode " + string(p.Mode), fmt.Sprintf("Mode %s allows what only reads in the working directory.", p.Mode)}
+	v := Verdict{Allow, "mode " + string(p.Mode), fmt.Sprintf("Mode %s allows commands that only read in the working directory.", p.Mode)}
 	for _, file := range paths {
 		dir := file
 		if i := strings.IndexAny(file, "*?["); i >= 0 {

@@ -78,18 +78,16 @@ var sendTable = []SendRow{
 	{"leader decides", verdicts, RoleLeader, RoleWorker, []Channel{ChannelJournal}, false},
 	{"leader commands", commands, RoleLeader, RoleWorker, []Channel{ChannelJournal}, false},
 	{"worker reports", reports, RoleWorker, RoleLeader, []Channel{ChannelJournal}, false},
-	{"leader reports", reports, RoleLeader, RoleOperator, []Channel{ChannelJournal}, false},
-	{"operator decides", verdicts, RoleOperator, RoleWorker, []Channel{ChannelJournal, ChannelOperator}, false},
-	{"operator commands", commands, RoleOperator, RoleWorker, []Channel{ChannelJournal, ChannelOperator}, false},
-	{"operator decides for the leader", verdicts, RoleOperator, RoleLeader, []Channel{ChannelJournal, ChannelOperator}, false},
-	{"operator commands the leader", commands, RoleOperator, RoleLeader, []Channel{ChannelJournal, ChannelOperator}, false},
+	{"operator commands", commands, RoleOperator, RoleWorker, []Channel{ChannelJournal}, false},
 	{"leader decides, unvouched", verdicts, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
 	{"leader ends, unvouched", []waggle.Kind{waggle.KindShutdownRequest}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
 	{"worker reports, unvouched", reports, RoleWorker, RoleLeader, []Channel{ChannelFile}, true},
 }
 
 // SendTable is the table of who may send what; documents are generated from it
-// and MaySend reads it (trust §1, protocol §1.0, §5.3 invariants 6 and 7).
+// and MaySend reads it (trust §1, protocol §1.0, §5.3 invariants 6 and 7). The
+// operator decides in the leader's journal (MayDecide), and the leader sends that
+// answer; the operator sends no verdict and gets no report as a message.
 func SendTable() []SendRow {
 	out := slices.Clone(sendTable)
 	for i := range out {

@@ -25,16 +25,7 @@ var effects = map[string]string{
 		"mode_set_request team_permission_update shutdown_request task_assignment",
 	"worker leader journal": "permission_request sandbox_permission_request plan_approval_request " +
 		"shutdown_approved shutdown_rejected idle_notification task_progress task_completed",
-	"leader operator journal": "permission_request sandbox_permission_request plan_approval_request " +
-		"shutdown_approved shutdown_rejected idle_notification task_progress task_completed",
-	"operator worker journal": "permission_response sandbox_permission_response plan_approval_response " +
-		"mode_set_request team_permission_update shutdown_request task_assignment",
-	"operator worker operator": "permission_response sandbox_permission_response plan_approval_response " +
-		"mode_set_request team_permission_update shutdown_request task_assignment",
-	"operator leader journal": "permission_response sandbox_permission_response plan_approval_response " +
-		"mode_set_request team_permission_update shutdown_request task_assignment",
-	"operator leader operator": "permission_response sandbox_permission_response plan_approval_response " +
-		"mode_set_request team_permission_update shutdown_request task_assignment",
+	"operator worker journal": "mode_set_request team_permission_update shutdown_request task_assignment",
 }
 
 func TestMaySendEveryCell(t *testing.T) {

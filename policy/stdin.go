@@ -25,7 +25,7 @@ func (q *question) readSupplied(fields map[string]json.RawMessage) error {
 	case present && !ok:
 		return errors.New(`the "stdin" of the input is not a text`)
 	case present && q.call.Stdin != "" && text != q.call.Stdin:
-		return errors.New(`the "stdin" of the input is not what the command would read`)
+		return errors.New(`the "stdin" of the input differs from the standard input of the call`)
 	case present:
 		q.stdin = text
 	}
