@@ -143,7 +143,7 @@ func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative
 	name := b.Err.Journal
 	dir := filepath.Join(d.Path, string(name))
 	if b.Prefix == 0 {
-		return fmt.Errorf("%w: nothing stands before the break to go on from", b.Err)
+		return fmt.Errorf("%w: there is no record before the break to continue from", b.Err)
 	}
 	if err := copyDir(dir, keep, func(string) int64 { return math.MaxInt64 }); err != nil {
 		return fmt.Errorf("journal %s: keep it as it is: %w", name, err)

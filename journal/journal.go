@@ -93,7 +93,7 @@ type DraftError struct {
 
 // Error says what the fold said.
 func (e *DraftError) Error() string {
-	return fmt.Sprintf("journal %s: %s is not recorded, for it contradicts what is on record: %v", e.Journal, e.Kind, e.Err)
+	return fmt.Sprintf("journal %s: %s is not recorded: it contradicts the records before it: %v", e.Journal, e.Kind, e.Err)
 }
 
 func (e *DraftError) Unwrap() error { return e.Err }

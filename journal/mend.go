@@ -69,7 +69,7 @@ func (j *File) whole(ctx context.Context) error {
 		return err
 	}
 	if n.at.seq < was.seq || n.at.seq == was.seq && n.at.head != was.head {
-		return fmt.Errorf("journal %s does not hold what was read of it", j.at.name)
+		return fmt.Errorf("journal %s lacks lines that were read before", j.at.name)
 	}
 	return nil
 }

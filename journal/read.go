@@ -96,7 +96,7 @@ func (j *File) scan() error {
 	st, err := os.Lstat(j.segPath(j.at.seg))
 	if errors.Is(err, fs.ErrNotExist) {
 		if j.at.seq > 0 {
-			return j.breach(j.at, nil, "the segment is gone")
+			return j.breach(j.at, nil, "the segment does not exist any more")
 		}
 		return nil
 	}

@@ -70,7 +70,7 @@ func (l *Leader) alarm(ctx context.Context, name waggle.MemberName, in control.I
 		return fmt.Errorf("alarm: %w", err)
 	}
 	if found {
-		l.p.Log.Warn("ALARM: somebody wrote in the lead's name; the member may obey it", "member", name, "kind", in.Decoded.Kind)
+		l.p.Log.Warn("ALARM: a forged message in the lead's name; the member may obey it", "member", name, "kind", in.Decoded.Kind)
 	}
 	return nil
 }

@@ -24,5 +24,5 @@ func (l *Leader) home(ctx context.Context) {
 		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
 	})
 	l.mu.Unlock()
-	l.trouble.Note("noticed", err, "what happened to the team's directory is not on record")
+	l.trouble.Note("noticed", err, "the change of the team's directory is not recorded")
 }

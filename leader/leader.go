@@ -205,7 +205,7 @@ func (l *Leader) pass(ctx context.Context) error {
 // follow passes new records to the observers.
 func (l *Leader) follow(ctx context.Context) {
 	if l.p.Follow != nil {
-		l.trouble.Note("follow", l.p.Follow(ctx), "observers are not told of everything, will retry")
+		l.trouble.Note("follow", l.p.Follow(ctx), "observers did not get all transitions, will retry")
 	}
 }
 

@@ -284,7 +284,7 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	}
 	// The processes have ended: the record follows, even when ctx has ended.
 	ctx = context.WithoutCancel(ctx)
-	l.trouble.Note("stop "+string(m.Instance), l.briefly(ctx, l.Pass), "what a stopped member said last was not read", "member", name)
+	l.trouble.Note("stop "+string(m.Instance), l.briefly(ctx, l.Pass), "the last messages of a stopped member were not read", "member", name)
 	l.mu.Lock()
 	err = l.let(ctx, m, m.How(), rung)
 	l.mu.Unlock()
@@ -314,7 +314,7 @@ func (l *Leader) briefly(ctx context.Context, f func(context.Context) error) err
 	return err
 }
 
-var errHeld = errors.New("somebody holds the lock of a file that it needs; the next pass does it")
+var errHeld = errors.New("another process holds the lock of a file; the next pass retries")
 
 // climb is one process, and how it is ended.
 type climb struct {

@@ -56,12 +56,12 @@ func (l *Leader) tend(ctx context.Context) {
 	}
 	switch {
 	case fresh && e.Alarm:
-		l.p.Log.Warn("ALARM: somebody keeps changing the registry; it is left as it is", "members", e.Whom)
+		l.p.Log.Warn("ALARM: another program keeps changing the registry; it is left as it is now", "members", e.Whom)
 	case fresh:
-		l.p.Log.Warn("the registry was changed by somebody else", "members", e.Whom, "why", e.Why)
+		l.p.Log.Warn("another program changed the registry", "members", e.Whom, "why", e.Why)
 	}
 	if e.Correct != nil {
-		l.trouble.Note("correct", e.Correct(ctx), "the registry cannot be put right, will retry")
+		l.trouble.Note("correct", e.Correct(ctx), "the registry cannot be corrected, will retry")
 	}
 }
 
@@ -139,10 +139,10 @@ func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited 
 	e := &Edited{Entry: b.named(string(cfg.AppendJSON(nil)), now), Whom: strings.Join(who, ", "), Why: how + " in " + path + "; the record has them as members"}
 	if len(b.fixed) >= mostEdits {
 		b.quiet, e.Alarm = true, true
-		e.Why += fmt.Sprintf("; it was put right %d times within a minute, and is left as it is now", len(b.fixed))
+		e.Why += fmt.Sprintf("; it was corrected %d times within a minute, and is left as it is now", len(b.fixed))
 		return e
 	}
-	e.Why += ", and it is put right"
+	e.Why += ", and it is corrected"
 	e.Correct = func(ctx context.Context) error {
 		err := reg.Update(ctx, func(c *team.Config) error { correct(c, live()); return nil })
 		if err == nil {

@@ -169,7 +169,7 @@ func (l *Located) tell(f layout.Found) {
 	l.mu.Unlock()
 	if !again {
 		l.o.Report(Report{Path: f.Empty, What: fmt.Sprintf(
-			"%s is a second mailbox of %s, and empty: what is written there while the other has messages will not be read", f.Empty, l.name)})
+			"%s is a second mailbox of %s, and empty: messages that are written there while the other has messages will not be read", f.Empty, l.name)})
 	}
 }
 

@@ -164,7 +164,7 @@ func (b *Box) noteTorn(c *contents) {
 	b.mu.Unlock()
 	if tell {
 		b.tell([]Report{{Path: b.path, What: fmt.Sprintf(
-			"the last line of %s is not complete and has not grown for %v: it is kept for its writer, and nobody can read it", b.path, tornPatience)}})
+			"the last line of %s is not complete and has not grown for %v: it stays for its writer to complete, and is not delivered", b.path, tornPatience)}})
 	}
 }
 

@@ -107,7 +107,7 @@ func (p *Process) stopInside(ctx context.Context, g Grace) (rung string, err err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case <-late.C:
-		return "", fmt.Errorf("%w: it runs in this process and does not end when it is told to; it ends with this process at the latest", ErrStillAlive)
+		return "", fmt.Errorf("%w: it runs in this process and has not ended when its context did; it ends with this process at the latest", ErrStillAlive)
 	}
 }
 

@@ -169,7 +169,7 @@ func outside(id Identity) error {
 	case id.Theirs:
 		return errors.Join(fmt.Errorf("%w: process %d was started by somebody else", ErrNotOurs, id.PID), err)
 	}
-	return errors.Join(fmt.Errorf("%w: what was recorded lives inside of process %d, which goes on", ErrNotOurs, id.PID), err)
+	return errors.Join(fmt.Errorf("%w: the record is of a member inside process %d, which continues", ErrNotOurs, id.PID), err)
 }
 
 // keepOff refuses the groups of this process and its ancestors. An ancestor that cannot be seen

@@ -57,7 +57,7 @@ func Dial(ctx context.Context, path, token string) (*Client, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return nil, &NotFoundError{To: addr, Why: "nobody serves this socket any more", Hint: nameInstead}
+		return nil, &NotFoundError{To: addr, Why: "no process serves this socket any more", Hint: nameInstead}
 	case err != nil:
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func Dial(ctx context.Context, path, token string) (*Client, error) {
 }
 
 // nameInstead is what to do when a socket is not served.
-const nameInstead = "use the member's name: its mailbox takes messages while it is away"
+const nameInstead = "use the member's name: its mailbox takes messages while it does not run"
 
 // isSocket returns an error when the path of an address is not a socket.
 func isSocket(a waggle.Address) error {
@@ -97,7 +97,7 @@ func (c *Client) hello(ctx context.Context, token string) error {
 		return fmt.Errorf("%s: %w", c.addr, err)
 	}
 	if other.UID != os.Geteuid() {
-		return &RefusedError{To: c.addr, Why: fmt.Sprintf("it is served by uid %d: it is told nothing", other.UID)}
+		return &RefusedError{To: c.addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
 	}
 	c.c.SetDeadline(time.Now().Add(helloTimeout))
 	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Now()) })

@@ -135,14 +135,14 @@ func (s SessionSocket) verify(addr waggle.Address, c *net.UnixConn) error {
 		return fmt.Errorf("%s: %w", addr, err)
 	}
 	if other.UID != os.Geteuid() {
-		return &RefusedError{To: addr, Why: fmt.Sprintf("it is served by uid %d: it is told nothing", other.UID)}
+		return &RefusedError{To: addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
 	}
 	ours, err := s.Owns(other.PID)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: who serves it cannot be told: %w", addr, err)
+		return fmt.Errorf("%s: the process that serves it is unknown: %w", addr, err)
 	case !ours:
-		return &RefusedError{To: addr, Why: fmt.Sprintf("it is served by process %d, which is not the session's: it is told nothing", other.PID)}
+		return &RefusedError{To: addr, Why: fmt.Sprintf("process %d serves it, which is not the session's: nothing was sent", other.PID)}
 	}
 	return nil
 }

@@ -325,7 +325,7 @@ func (ss *session) run(ctx context.Context) {
 func (ss *session) hello(ctx context.Context) bool {
 	other, err := peer.Of(ss.c)
 	if err != nil {
-		ss.turnAway(ctx, "who it is cannot be told: "+err.Error())
+		ss.turnAway(ctx, "the peer cannot be identified: "+err.Error())
 		return false
 	}
 	ss.peer = Peer{Channel: "uds", UID: other.UID, PID: other.PID}
@@ -371,7 +371,7 @@ func (ss *session) hello(ctx context.Context) bool {
 }
 
 func (ss *session) turnAway(ctx context.Context, why string) {
-	ss.fail(0, CodeDenied, "this socket is for who has its token: "+why)
+	ss.fail(0, CodeDenied, "this socket needs its token: "+why)
 	ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path, Why: why})
 }
 

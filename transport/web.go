@@ -71,7 +71,7 @@ func (w *web) admit(rw http.ResponseWriter, r *http.Request) bool {
 	if err != nil {
 		team = ""
 	}
-	fail(rw, CodeDenied, "this endpoint is for who has its token: "+why)
+	fail(rw, CodeDenied, "this endpoint needs its token: "+why)
 	w.rec.refused(r.Context(), Refusal{Peer: Peer{Channel: "http", UID: -1, Remote: r.RemoteAddr}, Team: team, At: cut(r.URL.Path), Why: why})
 	return false
 }

@@ -85,5 +85,5 @@ func (s Web) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (
 	if r, ok := parseWebReply(answered); ok && res.StatusCode == http.StatusOK {
 		return r, nil
 	}
-	return Receipt{}, &NotFoundError{To: to, Why: fmt.Sprintf("what answers there is no waggle endpoint (HTTP %d)", res.StatusCode), Hint: "an endpoint's URL ends in /v1/TEAM/MEMBER"}
+	return Receipt{}, &NotFoundError{To: to, Why: fmt.Sprintf("the server there is not a waggle endpoint (HTTP %d)", res.StatusCode), Hint: "an endpoint's URL ends in /v1/TEAM/MEMBER"}
 }

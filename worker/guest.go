@@ -126,7 +126,7 @@ var _ poll.Reader = (*Worker)(nil)
 func (w *Worker) Words(in control.Incoming) bool { return w.p.Fold.Guest && in.IsWords() }
 
 // errNotLead refuses messages of a guest to other members.
-var errNotLead = errors.New("a guest writes to the lead alone: say it to team-lead")
+var errNotLead = errors.New("a guest writes only to the lead: send it to team-lead")
 
 // guestFiles opens what a guest uses of the wire tree and starts watching it.
 func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error) {

@@ -24,5 +24,5 @@ func (w *Worker) home(ctx context.Context) {
 		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
 	})
 	w.mu.Unlock()
-	w.trouble.Note("noticed", err, "what happened to the team's directory is not on record")
+	w.trouble.Note("noticed", err, "the change of the team's directory is not recorded")
 }

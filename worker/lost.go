@@ -76,7 +76,7 @@ func (w *Worker) resend(ctx context.Context) {
 		}
 		u.look = now.Add(u.wait)
 	}
-	w.trouble.Note("resend", err, "cannot look whether the lead's mailbox still holds what was sent, will retry")
+	w.trouble.Note("resend", err, "cannot check whether the lead's mailbox still has the sent messages, will retry")
 }
 
 // forget drops what the lead has read. The caller holds sending.

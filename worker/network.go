@@ -31,7 +31,7 @@ func (w *Worker) enforce(ctx context.Context) error {
 	}
 	w.enforced = false
 	err := w.p.Network.Enforce(ctx, grants)
-	w.trouble.Note("network", err, "what is granted of the network does not hold yet, will retry")
+	w.trouble.Note("network", err, "the granted hosts are not open yet, will retry")
 	if err == nil {
 		w.grants, w.enforced = grants, true
 	}

@@ -100,7 +100,7 @@ func (w *Worker) ended(err error) {
 	switch {
 	case err == nil, errors.Is(err, control.ErrSuperseded), errors.Is(err, ErrLeft), errors.As(err, &stale):
 	case errors.Is(err, context.Canceled):
-		w.status(task.MemberError, "the process was told to end")
+		w.status(task.MemberError, "the process was asked to end")
 	case poll.Final(err) || errors.Is(err, context.DeadlineExceeded) || caught.Of(err) != nil:
 		w.status(task.MemberError, tidy(err.Error()))
 	}

@@ -372,7 +372,7 @@ func (w *Worker) end(t *turn, end turnEnd) {
 	err := w.record(w.ctx, w.ending(t, idle, said, end.res))
 	if err != nil && !final(err) && w.ctx.Err() == nil {
 		// The agent's result is no valid message: report only that.
-		said.Failed, said.Note, idle.Result, idle.FailureReason = true, "its result cannot be told: "+err.Error(), "", "its result cannot be told"
+		said.Failed, said.Note, idle.Result, idle.FailureReason = true, "its result is not valid in a message: "+err.Error(), "", "its result is not valid in a message"
 		err = w.record(w.ctx, w.ending(t, idle, said, agent.Result{}))
 	}
 	if err != nil {

@@ -196,7 +196,7 @@ func (s Store) Apply(ctx context.Context, c *Change) (err error) {
 }
 
 func changed(path string) error {
-	return &RefusedError{path, "was changed by another program since it was shown; nothing was written", "give the command again and look at the new difference", ErrChanged}
+	return &RefusedError{path, "was changed by another program since it was shown; nothing was written", "run the command again and check the new difference", ErrChanged}
 }
 
 // publish gives the file its new content.
@@ -225,7 +225,7 @@ func (c *Change) publish(ctx context.Context) error {
 		_ = os.Remove(dir) // fails when it is not empty
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return &RefusedError{c.Path, "cannot be written: " + err.Error(), "look at who owns " + dir + " and its mode", err}
+		return &RefusedError{c.Path, "cannot be written: " + err.Error(), "check the owner of " + dir + " and its mode", err}
 	}
 	return err
 }

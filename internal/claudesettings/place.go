@@ -46,7 +46,7 @@ func find(path string) (*place, error) {
 			return nil, &RefusedError{path, "cannot be made: " + err.Error(), "make the directory first, or start Claude Code once", err}
 		}
 		if _, err := os.Lstat(filepath.Dir(path)); err == nil {
-			return nil, &RefusedError{path, "lies in a directory that is a link to nothing", "mend the link " + filepath.Dir(path), nil}
+			return nil, &RefusedError{path, "is in a directory that is a dangling link", "mend the link " + filepath.Dir(path), nil}
 		}
 		p.noDir, p.real = true, filepath.Join(above, filepath.Base(filepath.Dir(path)), filepath.Base(path))
 		return p, nil
@@ -71,7 +71,7 @@ func find(path string) (*place, error) {
 	}
 	p.data, err = atomicfile.ReadFile(p.real, atomicfile.Options{MaxSize: jsonc.MaxSize})
 	if errors.Is(err, atomicfile.ErrTooLarge) {
-		return nil, &RefusedError{path, fmt.Sprintf("is larger than %d bytes, which no settings file is", jsonc.MaxSize), "look at what it holds", err}
+		return nil, &RefusedError{path, fmt.Sprintf("is larger than %d bytes, which no settings file is", jsonc.MaxSize), "check its content", err}
 	}
 	if err != nil {
 		return nil, &RefusedError{path, "cannot be read: " + err.Error(), "", err}

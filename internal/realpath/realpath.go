@@ -28,7 +28,7 @@ var (
 	// ErrLinks is the error of a path that leads through too many links, or in a circle.
 	ErrLinks = errors.New("the path leads through too many symbolic links")
 	// ErrLink is the error of a path that holds a link where it must hold none.
-	ErrLink = errors.New("a symbolic link stands in the path")
+	ErrLink = errors.New("the path contains a symbolic link")
 	// ErrKind is the error of a file that is not written: a FIFO, a device, a socket,
 	// a directory, or a file with more than one name.
 	ErrKind = errors.New("the file is not written")
@@ -44,7 +44,7 @@ func mayWrite(mode fs.FileMode, names uint64) error {
 	case !mode.IsRegular():
 		return fmt.Errorf("%w: it is %s", ErrKind, kindOf(mode))
 	case names > 1:
-		return fmt.Errorf("%w: it has %d names (hard links), and the others may lie elsewhere; replace it by a copy first", ErrKind, names)
+		return fmt.Errorf("%w: it has %d names (hard links), and the others may be elsewhere; replace it by a copy first", ErrKind, names)
 	}
 	return nil
 }

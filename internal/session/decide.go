@@ -121,7 +121,7 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 		Via: v.Via, Rule: v.Rule, Reason: v.Reason}
 	switch {
 	case v.Digest != req.Digest:
-		return d, refused(req, "the digest is not that of what was asked; look again")
+		return d, refused(req, "the digest is not that of the request; show it again")
 	case req.Why != "":
 		return d, refused(req, "unverified, it takes no answer: "+req.Why)
 	case !v.Allow && (v.UpdatedInput != "" || len(v.Answers) > 0):
@@ -140,7 +140,7 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 	d.Decision = control.DecisionAllow
 	if v.UpdatedInput != "" {
 		if req.Form != FormTool || !req.Client.Changes() {
-			return d, refused(req, "its client takes no other input here")
+			return d, refused(req, "its client accepts no changed input here")
 		}
 		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, ChangedDigest(*req, v.UpdatedInput)
 	}

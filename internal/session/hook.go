@@ -55,7 +55,7 @@ func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer
 		return err
 	}
 	if e.Name != "" && e.Name != event {
-		return fmt.Errorf("the hook was started for %s and was told of %s", event, e.Name)
+		return fmt.Errorf("the hook was started for %s and got the event %s", event, e.Name)
 	}
 	if fi, err := os.Stat(filepath.Dir(h.Store.Dir)); err != nil || !fi.IsDir() {
 		return nil // no STATE: this user does not use waggle
@@ -112,7 +112,7 @@ func (h Hook) process(s *Session, e Event) (spawn.Identity, string) {
 			}
 		}
 	}
-	return spawn.Identity{}, "the hook was not started by the session that it speaks for"
+	return spawn.Identity{}, "the session did not start this hook"
 }
 
 // began records the session's process at its start: the nearest ancestor that the
@@ -323,7 +323,7 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		case <-changed:
 		case <-sure.C:
 		case <-late:
-			return h.close(ctx, s, w, r, fmt.Sprintf("nobody answered within %s: it is asked in the session's own prompt", h.Wait))
+			return h.close(ctx, s, w, r, fmt.Sprintf("no answer within %s: it is asked in the session's own prompt", h.Wait))
 		case <-t.C:
 			if r.Why == "" && h.Live.dead(r.Session) {
 				return h.close(ctx, s, w, r, "its session has ended")
@@ -353,7 +353,7 @@ func (h Hook) closeHome(ctx context.Context, s *Session, w journal.Writer, r Req
 		if !ok || now.State != StateOpen {
 			return nil, nil
 		}
-		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is gone", Home: true, Unsaid: true}
+		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is closed", Home: true, Unsaid: true}
 		return []journal.Draft{{Kind: recClosed, Must: true, Body: b}}, nil
 	})
 }

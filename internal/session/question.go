@@ -44,7 +44,7 @@ func Questions(input json.RawMessage) ([]Question, error) {
 		}
 		q := Question{Text: text(f, "question"), Header: text(f, "header"), Multiple: string(f["multiSelect"]) == "true", Options: []Option{}}
 		if q.Text == "" || seen[q.Text] {
-			return nil, errors.New("questions: one has no text, or the text of another: its answer could not be told apart")
+			return nil, errors.New("questions: one has no text, or the text of another: their answers could not be distinguished")
 		}
 		seen[q.Text] = true
 		options, _ := jsonobj.Elements(f["options"])

@@ -125,7 +125,7 @@ type BusyError struct {
 // Error says when to try again.
 func (e *BusyError) Error() string {
 	if e.Wait == 0 {
-		return fmt.Sprintf("session %s is busy and may have %d messages that it has not read, and drops what is over 50: try again when it is idle", e.Session, sayUnread)
+		return fmt.Sprintf("session %s is busy and may have %d unread messages, and drops those over 50: try again when it is idle", e.Session, sayUnread)
 	}
 	return fmt.Sprintf("session %s takes %d messages at once and then one every %v, and drops the others: try again in %v", e.Session, sayBurst, sayEvery, e.Wait.Round(time.Second))
 }

@@ -48,7 +48,7 @@ func (s Store) remove(ctx context.Context, r Record) error {
 		if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
 			return s.forget(r) // neither exists any more
 		}
-		return &KeptError{Tree: t, Why: "its repository is gone"}
+		return &KeptError{Tree: t, Why: "its repository does not exist any more"}
 	}
 	st, err := s.Git.Status(ctx, t)
 	if err == nil && !st.Missing {
@@ -109,7 +109,7 @@ func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 		if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
 			return nil // git is done with it
 		}
-		return &KeptError{Tree: t, Why: "git does not know it as a worktree any more"}
+		return &KeptError{Tree: t, Why: "git does not list it as a worktree any more"}
 	}
 	args := []string{"worktree", "remove"}
 	if force {

@@ -36,7 +36,7 @@ import (
 func Hold(ctx context.Context, path string, screen *os.File) (code int, err error) {
 	base, ok := strings.CutSuffix(path, startSuffix)
 	if !ok {
-		return 1, fmt.Errorf("hold: %s is no hand-over", path)
+		return 1, fmt.Errorf("hold: %s is not a hand-over", path)
 	}
 	p := paths{base}
 	h, err := take(ctx, path)
