@@ -1,12 +1,12 @@
-// Package agent is what thinks inside a worker: exec runs a command for each
-// task, script plays a list of steps. An agent never touches a mailbox, a
-// journal or a tool by itself: it asks its Gate, speaks through its Voice, and
-// runs processes through its Exec.
+// Package agent is the interface of a worker to its agent, with the agents exec, which runs a
+// command for each task, and script, which runs a list of steps. An agent never touches a mailbox,
+// a journal or a tool by itself: it asks its Gate, sends through its Voice, and runs processes
+// through its Exec.
 //
 //	a, err := agent.New("exec", spec)
 //	res, err := a.Turn(ctx, host, agent.Work{Task: &task})
 //
-// A program brings an agent of its own by Register, or hands it to the worker that it runs
+// A program adds an agent of its own with Register, or passes it to the worker that it runs
 // (worker.Options.Agent).
 package agent
 
@@ -30,9 +30,8 @@ type Agent interface {
 	Turn(ctx context.Context, h Host, w Work) (Result, error)
 }
 
-// Work is one turn's input: a task, or chat that arrived while idle. A task comes
-// with mail when a turn is taken up after a crash: words that the session before was
-// given in it (Listener).
+// Work is one turn's input: a task, or chat that arrived while idle. A task comes with mail when a
+// turn is taken up after a crash: words that the session before was given in it (Listener).
 type Work struct {
 	Task *Task
 	Mail []waggle.Mail
@@ -58,18 +57,17 @@ type Result struct {
 	ExitCode *int   // of the command that decided it
 }
 
-// ErrWithdrawn is the error of a plan that its agent took back: nobody is asked any
-// more for what will not be done, and no answer to it has an effect.
+// ErrWithdrawn is the error of a plan that its agent took back: its request is closed, and a later
+// answer has no effect.
 var ErrWithdrawn = errors.New("the plan was taken back")
 
-// Gate stands between an agent and everything that needs permission. Each call
-// blocks until it is decided.
+// Gate decides what an agent may do. Each call blocks until it is decided.
 type Gate interface {
 	// Tool asks for one tool call and, when it is allowed, runs it exactly once
 	// with the input that was allowed, which may differ from what was asked.
 	Tool(ctx context.Context, c Call, run func(ctx context.Context, input json.RawMessage) Ran) (Outcome, error)
-	// Plan asks for a verdict on a plan. When ctx ends first, and the turn goes
-	// on, the plan is taken back and the error is ErrWithdrawn.
+	// Plan asks for a verdict on a plan. When ctx ends first, and the turn goes on, the plan is
+	// taken back and the error is ErrWithdrawn.
 	Plan(ctx context.Context, plan string) (Answer, error)
 	// Network asks for access to a host, "example.com" or "example.com:443".
 	Network(ctx context.Context, host, reason string) (Answer, error)
@@ -81,10 +79,10 @@ type Call struct {
 	Input  json.RawMessage // a JSON object
 	Cwd    string
 	Reason string
-	// Files are the files that the call touches by waggle's own hand, with where
-	// each leads: the gate records and judges these, and the call touches exactly
-	// their Real or fails. A call without Files is judged when it is asked and when
-	// it is claimed, and nothing holds it to the answer in between.
+	// Files are the files that waggle itself opens for the call, with their resolved paths: the
+	// gate records and judges these, and the call touches exactly their Real or fails. A call
+	// without Files is judged when it is asked and when it is claimed; between the two its files
+	// may change.
 	Files []policy.RealPath
 	Stdin string   // what the command reads; the input says it too, under "stdin"
 	Env   []string // what the agent adds to the environment for it, NAME=VALUE
@@ -107,7 +105,7 @@ const TailSize = 4 << 10
 // Answer is what was decided of a call.
 type Answer struct {
 	Allowed bool
-	Reason  string // the words of whoever decided
+	Reason  string // the words of the one who decided
 	By      string // operator, rules, leader, system
 }
 
@@ -148,9 +146,9 @@ type Modeled interface {
 
 // Listener is an Agent that takes words while one of its turns runs.
 type Listener interface {
-	// Hear is given messages right before the agent's next tool call is asked,
-	// from the goroutine that asks. It returns before anything of the call
-	// happens; an error is logged and holds up nothing.
+	// Hear is given messages right before the agent's next tool call is asked, from the goroutine
+	// that asks. It returns before anything of the call happens; an error is logged and delays
+	// nothing.
 	Hear(ctx context.Context, mails []waggle.Mail) error
 }
 

@@ -103,8 +103,8 @@ func turn(t *testing.T, a agent.Agent, h *fakeHost, task agent.Task) agent.Resul
 	return res
 }
 
-// TestExecJudgedIsRun: what the gate is asked about is, byte for byte, what is
-// started (commands §7).
+// TestExecJudgedIsRun: the command that starts is, byte for byte, the one that the gate was asked
+// about (commands §7).
 func TestExecJudgedIsRun(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, instructions string
@@ -278,7 +278,7 @@ func TestScript(t *testing.T) {
 	}
 }
 
-// TestScriptWait: waiting takes its time, and ends when the turn is called off.
+// TestScriptWait: a wait takes its time, and ends when the turn is cancelled.
 func TestScriptWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAgent(t, "script", `{"steps":[{"wait":{"for":"2h"}}]}`)

@@ -11,7 +11,7 @@ import (
 	"waggle/spawn"
 )
 
-// rules is a host that lets git run and nothing else. A worker is the real one.
+// rules is a host that allows git and denies everything else. A worker is a real host.
 type rules struct{}
 
 func (rules) Tool(ctx context.Context, c agent.Call, run func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {

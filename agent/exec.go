@@ -67,12 +67,12 @@ func (a *execAgent) Turn(ctx context.Context, h Host, w Work) (Result, error) {
 // shellCommand is a command as it is judged and as it is run.
 type shellCommand struct {
 	text  string   // the shell text that is judged
-	argv  []string // what is started; nil: sh -c text
+	argv  []string // the argv to start; nil: sh -c text
 	stdin string   // a configured command reads the task's instructions
 }
 
-// command decides what a task runs. What is judged is, byte for byte, what is
-// run: sh -c TEXT is judged as TEXT, any other argv as its quoted form (commands §7).
+// command returns the command of a task. The judged text is, byte for byte, the command that runs:
+// sh -c TEXT is judged as TEXT, any other argv as its quoted form (commands §7).
 func (a *execAgent) command(t *Task) (shellCommand, error) {
 	argv := a.spec.Command
 	if len(argv) == 0 {
@@ -89,7 +89,7 @@ func (a *execAgent) command(t *Task) (shellCommand, error) {
 	return shellCommand{text: text, argv: argv, stdin: t.Instructions}, err
 }
 
-// quoteArgv writes argv so that a shell reads the same words back.
+// quoteArgv quotes argv so that a shell parses the same words.
 func quoteArgv(argv []string) (string, error) {
 	words := make([]string, len(argv))
 	for i, a := range argv {
@@ -123,8 +123,7 @@ func runShell(ctx context.Context, h Host, cmd shellCommand, t *Task) (Outcome, 
 
 func shellArgv(text string) []string { return []string{"sh", "-c", text} }
 
-// runBash runs a Bash input as it stands: its command, which reads its "stdin" or
-// nothing.
+// runBash runs a Bash input unchanged: its command, with its "stdin" or none.
 func runBash(ctx context.Context, h Host, input json.RawMessage, t *Task) Ran {
 	text, stdin, err := commandOf(input)
 	if err != nil {
@@ -159,7 +158,7 @@ func runArgv(ctx context.Context, h Host, argv []string, stdin string, t *Task) 
 	return ran
 }
 
-// taskEnv tells a command which task it works on.
+// taskEnv describes the task of a command in variables.
 func taskEnv(t *Task) []string {
 	return []string{"WAGGLE_TASK_ID=" + t.ID, "WAGGLE_TASK_SUBJECT=" + t.Subject}
 }
@@ -181,8 +180,8 @@ func shellResult(out Outcome) Result {
 	return r
 }
 
-// bashInput is the Bash tool's input for a shell text and what it reads, with the
-// characters as they are: what a person is shown is what was written.
+// bashInput is the Bash tool's input for a shell text and its standard input, without JSON escapes
+// that encoding/json adds: a person is shown what was written.
 func bashInput(text, stdin string) (json.RawMessage, error) {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

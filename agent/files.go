@@ -33,8 +33,8 @@ func resolved(spelled string) policy.RealPath {
 	return policy.RealPath{Spelled: spelled, Real: real}
 }
 
-// write is a Write call from its question to its end. What it writes is what it
-// resolved before it asked, which is what the gate records and judges.
+// write is a Write call from its request to its end. It writes to the path that it resolved before
+// it asked, which the gate records and judges.
 type write struct {
 	cwd  policy.RealPath
 	file []policy.RealPath // none when the input names none

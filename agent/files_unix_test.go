@@ -49,8 +49,8 @@ func writeStep(t *testing.T, file, content string) agent.Agent {
 	return newAgent(t, "script", `{"steps":[{"tool":{"name":"Write","input":`+string(in)+`}}]}`)
 }
 
-// TestRepositoryLinksHold: under acceptEdits a link of the repository takes no write
-// to ~/.bashrc, to the hooks or to anything else that the text does not show.
+// TestRepositoryLinksHold: under acceptEdits no write goes through a link of the repository to
+// ~/.bashrc, to the hooks or to another file that the text does not show.
 func TestRepositoryLinksHold(t *testing.T) {
 	root := realTemp(t)
 	repo, home := root+"/repo", root+"/home"
@@ -91,8 +91,8 @@ func TestRepositoryLinksHold(t *testing.T) {
 	}
 }
 
-// TestWriteHoldsToTheAnswer: what was resolved when it was asked is what is written,
-// or nothing.
+// TestWriteHoldsToTheAnswer: a write goes to the file that was resolved when it was asked, or
+// fails.
 func TestWriteHoldsToTheAnswer(t *testing.T) {
 	root := realTemp(t)
 	for _, dir := range []string{"w/d", "w/e", "out"} {

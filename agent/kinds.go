@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// kinds are the agents by the word that a team file has for them.
+// kinds are the agents by their names in a team file.
 var kinds = struct {
 	mu   sync.Mutex
 	open map[string]func(spec json.RawMessage) (Agent, error)
@@ -17,10 +17,10 @@ var kinds = struct {
 	"script": newScript,
 }}
 
-// Register makes a kind of agent known to New in this program, under a word that a team
-// file may name. open gets the settings of a member, which may be empty; it is called where
-// the file is checked too, and starts nothing. A program that runs such members registers
-// the kind before anything else; a word that is taken panics.
+// Register makes a kind of agent known to New in this program, under a name for team files. open
+// gets the settings of a member, which may be empty; it is called where the file is checked too,
+// and must start nothing. A program that runs such members registers the kind before anything else;
+// a name that is taken panics.
 func Register(kind string, open func(spec json.RawMessage) (Agent, error)) {
 	kinds.mu.Lock()
 	defer kinds.mu.Unlock()
@@ -41,7 +41,7 @@ func New(kind string, spec json.RawMessage) (Agent, error) {
 	return open(spec)
 }
 
-// Kinds lists the agents that New knows.
+// Kinds lists the agents that New can make.
 func Kinds() []string {
 	kinds.mu.Lock()
 	defer kinds.mu.Unlock()

@@ -15,12 +15,11 @@ type Decider interface {
 	Decide(ctx context.Context, q Question) (Decision, error)
 }
 
-// Question is what a member asks, as a lead agent is shown it. Everything in it but
-// ID, Digest, Kind, Member and Risk comes from the asker: it is shown and never
-// believed.
+// Question is a member's request as a lead agent gets it. Everything in it but ID, Digest, Kind,
+// Member and Risk comes from the asker and proves nothing.
 type Question struct {
 	ID     string
-	Digest string // what an answer must name
+	Digest string // the digest that an answer must name
 	Kind   string // tool, plan or network
 	Member string
 	Tool   string

@@ -17,7 +17,7 @@ import (
 	"waggle/internal/caught"
 )
 
-// ScriptSpec is a script member's settings: what it does for each task.
+// ScriptSpec is a script member's settings: its steps for each task.
 type ScriptSpec struct {
 	Steps []Step `json:"steps"`
 	// OnMail are the steps of a turn that reads messages; none: it only reads them.
@@ -26,7 +26,7 @@ type ScriptSpec struct {
 	Decide *DecideStep `json:"decide,omitempty"`
 }
 
-// Step is one thing a script does; exactly one field is set.
+// Step is one step of a script; exactly one field is set.
 type Step struct {
 	Say      *SayStep      `json:"say,omitempty"`
 	Tool     *ToolStep     `json:"tool,omitempty"`
@@ -50,17 +50,16 @@ type ToolStep struct {
 	Name   string          `json:"name"`
 	Input  json.RawMessage `json:"input"`
 	Reason string          `json:"reason,omitempty"`
-	// Expect is "deny" when the script goes on after a denial; otherwise a
-	// denial fails the task.
+	// Expect is "deny" when the script continues after a denial; otherwise a denial fails the task.
 	Expect string `json:"expect,omitempty"`
 }
 
 // PlanStep proposes plans, one after another, until one is approved.
 type PlanStep struct {
 	Revisions []string `json:"revisions"`
-	// Withdraw is how long a revision waits for its answer before the script takes
-	// it back and goes on with the next one, after the last with the next step, its
-	// plan not approved. Nil: it waits.
+	// Withdraw is how long a revision waits for its answer before the script takes it back and
+	// continues with the next one, after the last with the next step, its plan not approved. Nil:
+	// it waits.
 	Withdraw *WaitStep `json:"withdraw,omitempty"`
 }
 
@@ -109,8 +108,8 @@ type scriptAgent struct {
 
 var _ Listener = (*scriptAgent)(nil)
 
-// Hear implements Listener: a script goes on with its steps and says at the end
-// how many messages it was given.
+// Hear implements Listener: a script continues with its steps and reports at the end how many
+// messages it was given.
 func (a *scriptAgent) Hear(_ context.Context, mails []waggle.Mail) error {
 	a.heard.Add(int64(len(mails)))
 	return nil
@@ -301,7 +300,7 @@ func runTool(ctx context.Context, h Host, tool string, input json.RawMessage, t 
 	return Ran{Tail: "a script has no " + tool + " tool: only the permission was asked for"}
 }
 
-// pollFile is how often a script looks for the file it waits for.
+// pollFile is how often a script checks for the file that it waits for.
 const pollFile = 50 * time.Millisecond
 
 func (s *WaitStep) play(ctx context.Context, t *Task) error {

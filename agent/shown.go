@@ -7,8 +7,8 @@ import (
 
 // Command is what an exec member starts for a task.
 type Command struct {
-	Text  string   // what is judged: the shell text, or argv as a shell would read it
-	Argv  []string // what is started
+	Text  string   // the judged text: the shell text, or argv quoted for a shell
+	Argv  []string // the argv to start
 	Stdin string   // what it reads: a task's instructions, where the member has a command of its own
 }
 

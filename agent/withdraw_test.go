@@ -26,8 +26,8 @@ func (h *patient) Plan(ctx context.Context, plan string) (agent.Answer, error) {
 	return agent.Answer{}, fmt.Errorf("%w: %w", agent.ErrWithdrawn, ctx.Err())
 }
 
-// TestScriptWithdraws: a script takes a plan back when it is told to, proposes the
-// next one, and goes on after the last. A turn that ends does not go on.
+// TestScriptWithdraws: a script with Withdraw takes a plan back, proposes the next one, and
+// continues after the last. A turn that ends does not continue.
 func TestScriptWithdraws(t *testing.T) {
 	dir := t.TempDir()
 	a, err := agent.New("script", json.RawMessage(`{"steps":[{"plan":{"revisions":["one","two"],"withdraw":{"until":"now"}}},{"say":{"text":"on"}}]}`))

@@ -13,9 +13,8 @@ import (
 	"waggle/mailbox"
 )
 
-// unusable is for a mailbox that cannot be read: what lies in its way is set aside, and
-// as long as there is anything else it counts as empty. What it would have brought lies
-// there still, or is on record with whoever said it.
+// unusable handles a mailbox that cannot be read: the file at its path is set aside, and until that
+// works the mailbox counts as empty. Its messages are in that file, or in their senders' journals.
 func (h *Watched) unusable(ctx context.Context, why error) ([]mailbox.Entry, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

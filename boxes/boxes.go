@@ -12,8 +12,7 @@ import (
 	"waggle/team"
 )
 
-// Of returns the mailboxes of a team. The team need not be there: what is sent to
-// it then fails.
+// Of returns the mailboxes of a team. The team need not exist: then sending to it fails.
 func Of(r team.Root, name waggle.TeamName) mailbox.Boxes {
 	b := mailbox.Boxes{Team: r.TeamDir(name), Inboxes: r.InboxesDir(name), Queue: r.Queue(name)}
 	if t, err := team.Open(r, name, team.Options{}); err == nil {

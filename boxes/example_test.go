@@ -11,7 +11,7 @@ import (
 	"waggle/team"
 )
 
-// Whoever knows a team's name reads and writes its mailboxes as its members do.
+// A program that knows a team's name reads and writes its mailboxes as its members do.
 func ExampleOf() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"waggle/mailbox"
 )
 
-// What News says of a team's directory.
+// Kinds of News of a team's directory.
 const (
-	Vanished = "vanished" // it is gone: deleted, or renamed as Claude Code does when a session ends
+	Vanished = "vanished" // the directory was deleted, or renamed as Claude Code does when a session ends
 	Replaced = "replaced" // another directory has its name
 	Returned = "returned" // it is there again
 )
@@ -55,9 +55,9 @@ type Watched struct {
 	o     WatchOptions
 
 	mu   sync.Mutex
-	was  os.FileInfo // the directory; nil while it is gone
+	was  os.FileInfo // the directory; nil while it does not exist
 	last []mailbox.Entry
-	away mailbox.Store // the mailbox while the directory is gone; nil before
+	away mailbox.Store // the mailbox while the directory does not exist; nil before
 }
 
 var _ mailbox.Store = (*Watched)(nil)
@@ -71,10 +71,10 @@ type WatchOptions struct {
 	// Tree: also keep a copy of the whole directory, if it was renamed and is
 	// still there. For one process of a team.
 	Tree bool
-	// Gone: it is on record already that the directory is gone.
+	// Gone: the journal already has the record that the directory is gone.
 	Gone bool
-	// Boxes are the team's mailboxes, and Aside a private directory that is never
-	// emptied: what lies in the way of this mailbox is moved there. "": it stays.
+	// Boxes are the team's mailboxes, and Aside a private directory that is never emptied: a file
+	// that blocks this mailbox is moved there. "": it stays.
 	Boxes mailbox.Boxes
 	Aside string
 	// Trouble is told why the mailbox cannot be read now, which then counts as empty, and
@@ -84,7 +84,7 @@ type WatchOptions struct {
 	Report func(mailbox.Report)
 }
 
-// Watch looks at the directory for the first time.
+// Watch reads the state of the directory for the first time.
 func Watch(s mailbox.Store, o WatchOptions) *Watched {
 	h := &Watched{store: s, o: o}
 	h.was, _ = h.directory()
@@ -100,8 +100,7 @@ func (h *Watched) directory() (os.FileInfo, error) {
 	return info, err
 }
 
-// now returns the mailbox as it is now: the one in memory while the directory is
-// gone.
+// now returns the current mailbox: the one in memory while the directory does not exist.
 func (h *Watched) now(ctx context.Context) (mailbox.Store, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -160,7 +159,7 @@ func (h *Watched) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 	}
 	err = s.MarkRead(ctx, ids...)
 	if err != nil && s == h.store && h.o.Trouble != nil && ctx.Err() == nil {
-		h.o.Trouble(err) // the flag is output: what was read is on record
+		h.o.Trouble(err) // the flag is output: the journal has the entries that were read
 		return nil
 	}
 	return err
@@ -190,8 +189,8 @@ func (h *Watched) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 	return list, nil
 }
 
-// Look returns what happened to the directory since the last call, nil when nothing
-// has. An error of the look itself is not reported as a change.
+// Look returns what happened to the directory since the last call, nil when nothing has. A failed
+// check is not reported as a change.
 func (h *Watched) Look() *News {
 	info, err := h.directory()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -235,7 +234,8 @@ func (h *Watched) save(news *News, was os.FileInfo) {
 		}
 	}
 	if news.Moved != "" && h.o.Tree {
-		// Whoever renamed it may be removing it at this moment: what is gone is gone.
+		// The process that renamed it may be removing it at this moment, so missing files are
+		// ignored.
 		if err := os.MkdirAll(place, 0o700); err != nil {
 			errs = append(errs, err)
 		} else if err := os.CopyFS(filepath.Join(place, "team"), os.DirFS(news.Moved)); err == nil || !errors.Is(err, fs.ErrNotExist) {

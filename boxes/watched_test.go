@@ -26,7 +26,7 @@ func message(s string) waggle.Envelope {
 	return waggle.Envelope{From: "a", Text: s, Timestamp: "2026-11-20T18:15:43.000Z"}
 }
 
-// home is a team with one mailbox and somebody who watches it.
+// home is a team with one mailbox and a Watched for it.
 func home(t *testing.T, tree bool) (h *boxes.Watched, b mailbox.Boxes, archive string) {
 	t.Helper()
 	root := team.Root{Path: t.TempDir()}
@@ -55,8 +55,8 @@ func kept(t *testing.T, dir string) []string {
 	return texts
 }
 
-// A directory that is renamed and removed, as Claude Code does it, is noticed once,
-// nothing is made in its place, and the mail that was read is kept.
+// A directory that is renamed and removed, as Claude Code does it, is noticed once, nothing is made
+// in its place, and the read mail is kept.
 func TestVanished(t *testing.T) {
 	for _, tree := range []bool{false, true} {
 		h, b, _ := home(t, tree)
@@ -87,7 +87,7 @@ func TestVanished(t *testing.T) {
 				t.Errorf("told again: %+v", n)
 			}
 		}
-		// What its owner puts there meanwhile is read, and goes along.
+		// Messages that its owner appends meanwhile are read, and written to the directory later.
 		must(t, h.Append(t.Context(), message("fetched"), message("later")))
 		list, err = h.Unread(t.Context())
 		if err != nil || len(list) != 2 {
@@ -128,7 +128,7 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// Who starts when the directory is gone says so, unless that is on record.
+// A process that starts when the directory is gone reports that, unless it is recorded.
 func TestGoneBefore(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "api")

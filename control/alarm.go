@@ -6,16 +6,14 @@ import (
 	"waggle/policy"
 )
 
-// AlarmEntry names an entry of a member's mailbox in the leader's journal: the
-// member's name stands before the entry's identity. Entries of the lead's own mailbox
-// have no name before them.
+// AlarmEntry names an entry of a member's mailbox in the leader's journal: the member's name and
+// then the entry's identity. Entries of the lead's own mailbox have no name before them.
 func AlarmEntry(name waggle.MemberName, entry string) string { return string(name) + " " + entry }
 
-// Alarm judges an entry of a mailbox whose member obeys files (trust: file): it
-// may do what the entry says, and this journal cannot keep it from that. An entry
-// in the lead's name that carries authority and that this journal does not have is
-// an alarm: one audit record, which names the mailbox (trust §1). Anything else, and
-// what was found before, yields nothing.
+// Alarm judges an entry of the mailbox of a member that obeys files (trust: file): the member may
+// do what the entry says, and this journal cannot prevent it. An entry in the lead's name that
+// carries authority and that this journal does not have is an alarm: one audit record, which names
+// the mailbox (trust §1). Any other entry, and one that was recorded before, yields no draft.
 func (l *Leader) Alarm(name waggle.MemberName, in Incoming) []journal.Draft {
 	in.Box, in.Entry = name, AlarmEntry(name, in.Entry)
 	if l.Owns(in.Entry) || !in.IsControl() || !waggle.SameName(waggle.MemberName(in.Envelope.From), waggle.Lead) {

@@ -22,12 +22,11 @@ import (
 // taken away.
 const SumN = 2
 
-// Ask is what a request asks for: what a person is shown and what the digest
-// covers.
+// Ask is the content of a request: a person is shown it, and the digest covers it.
 type Ask struct {
 	N     int    `json:"n,omitempty"` // whose sum binds it; 0, as in old records: 1
 	Tool  string `json:"tool,omitempty"`
-	Input string `json:"input,omitempty"` // the JSON text as it stands in the message, byte for byte
+	Input string `json:"input,omitempty"` // the JSON text in the message, byte for byte
 	Cwd   string `json:"cwd,omitempty"`
 	Host  string `json:"host,omitempty"` // network
 	Port  string `json:"port,omitempty"`
@@ -47,16 +46,16 @@ type Ask struct {
 	Bound
 }
 
-// Bound is what of a tool call stands beside its input.
+// Bound is the part of a tool call beside its input.
 type Bound struct {
 	Stdin string   `json:"stdin,omitempty"` // what the command reads
 	Env   []string `json:"env,omitempty"`   // what the member adds for it: NAME=VALUE, sorted
-	// Held says that waggle runs the call itself. Otherwise Program, Words and Scripts
-	// are empty, and Paths are what was found when it was asked: checked, not held.
+	// Held says that waggle runs the call itself. Otherwise Program, Words and Scripts are empty,
+	// and Paths are those that were resolved when it was asked: checked, not held.
 	Held    bool       `json:"held,omitempty"`
 	Program string     `json:"program,omitempty"` // the file that argv[0] is
-	Words   []Resolved `json:"words,omitempty"`   // the files that literal command words are, in order
-	Scripts []Script   `json:"scripts,omitempty"` // what interpreters are given to run
+	Words   []Resolved `json:"words,omitempty"`   // the files that literal command words name, in order
+	Scripts []Script   `json:"scripts,omitempty"` // the scripts that interpreters will run
 	Paths   []RealPath `json:"paths,omitempty"`   // where the paths in the input lead
 }
 
@@ -97,14 +96,14 @@ func (b Bound) empty() bool {
 	return b.Stdin == "" && len(b.Env) == 0 && !b.Held && b.Program == "" && len(b.Words) == 0 && len(b.Scripts) == 0 && len(b.Paths) == 0
 }
 
-// With is the request with another input. The programs and paths that were found for
-// the first input are dropped, because they say nothing about the other one; standard
-// input is taken from the new input only.
+// With is the request with another input. The programs and paths that were resolved for the first
+// input are dropped, because they do not describe the other one; standard input is taken from the
+// new input only.
 func (a Ask) With(input string) Ask {
 	a.Input = input
 	if a.Sum() >= 2 {
 		a.Stdin, a.Program, a.Words, a.Scripts = stdinOf(input), "", nil, nil
-		// Where the working directory leads stays known: a path that is not is a doubt.
+		// The resolved working directory stays: an unresolved path is a doubt.
 		a.Paths = slices.DeleteFunc(slices.Clone(a.Paths), func(p RealPath) bool { return p.Spelled != path.Clean(a.Cwd) })
 	}
 	return a

@@ -48,7 +48,7 @@ func BenchmarkFoldLeader(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(recs)), "ns/record")
 }
 
-// BenchmarkPass is what a leader looks at in every pass, after a long history.
+// BenchmarkPass measures what a leader reads in every pass, after a long history.
 func BenchmarkPass(b *testing.B) {
 	l := control.NewLeader(nil)
 	for _, r := range history(b, 10_000) {
@@ -75,8 +75,8 @@ func folded(b *testing.B, n int) *control.Leader {
 	return l
 }
 
-// BenchmarkSnapshot writes the fold of 100,000 records, and BenchmarkRestore reads it:
-// what a leader does at the end of a long catch-up and when it starts.
+// BenchmarkSnapshot writes the fold of 100,000 records, and BenchmarkRestore reads it, as a leader
+// does at the end of a long catch-up and when it starts.
 func BenchmarkSnapshot(b *testing.B) {
 	l := folded(b, 25_000)
 	size := 0

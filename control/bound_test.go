@@ -90,7 +90,7 @@ func TestSumOfEveryBoundField(t *testing.T) {
 				t.Fatalf("%q and %q", flat(a), flat(c))
 			}
 		}
-		// One field is longer, and nothing else.
+		// Only one field is longer.
 		was := sum(c)
 		if *ps[i] += "x"; sum(c) == was {
 			t.Fatalf("the sum does not hold all of %q", flat(c))
@@ -113,8 +113,8 @@ func TestSumOfEveryBoundField(t *testing.T) {
 	}
 }
 
-// TestUnknownSum: a request of a later program is refused as what is not known, never
-// folded with a sum that does not cover it; what a sum does not cover is not in it.
+// TestUnknownSum: a request of a later program, with an unknown kind of sum, is refused: it is
+// never folded with a sum that does not cover it, and has no field that its sum does not cover.
 func TestUnknownSum(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -170,8 +170,8 @@ func (m *member) askOlder(a control.Ask) control.Key {
 	return k
 }
 
-// TestOlderSumIsClosed: what an older program asked is closed by system and asked again;
-// an allow of it starts nothing; a denial stands; what it ran is not run again.
+// TestOlderSumIsClosed: system closes the request of an older program, and it is asked again. An
+// allow of it starts no call, a denial stays in force, and a call that ran is not run again.
 func TestOlderSumIsClosed(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	cmd := func(c string) control.Ask {
@@ -195,7 +195,7 @@ func TestOlderSumIsClosed(t *testing.T) {
 		t.Fatal("nothing older is found")
 	}
 	supersede()
-	supersede() // drafts nothing
+	supersede() // it drafts no record
 	if c, _ := m.w.Call(late); c.Answer != nil {
 		t.Errorf("what is decided was closed before it was delivered: %+v", c.Answer)
 	}
@@ -234,8 +234,8 @@ func TestOlderSumIsClosed(t *testing.T) {
 	}
 }
 
-// TestRevokedGrant: an allow whose program was exchanged is taken back, starts nothing,
-// and the same is asked again.
+// TestRevokedGrant: an allow whose program was replaced is revoked and starts no call, and the same
+// call is asked again.
 func TestRevokedGrant(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	a := bash
@@ -260,7 +260,7 @@ func TestRevokedGrant(t *testing.T) {
 	}
 	m.open() // the records fold again
 	refused[*control.GrantError](t, m.start(k), "not allowed")
-	// Nobody revokes by forging an answer.
+	// A forged answer cannot revoke.
 	_, err := m.try(func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecAnswered, Must: true, Body: control.Answered{Key: k, Digest: w.request(k).Digest,
 			Decision: control.DecisionAllow, By: policy.RoleSystem, Revoked: true}}}, nil
@@ -270,9 +270,8 @@ func TestRevokedGrant(t *testing.T) {
 	}
 }
 
-// TestFoundSinceThen: a call that ran is not run again because its script has changed
-// since; a question that nobody waits for and whose script has changed is closed by the
-// one that takes its place.
+// TestFoundSinceThen: a call that ran is not run again when its script has changed since; a request
+// without a waiting session whose script has changed is closed by the request that replaces it.
 func TestFoundSinceThen(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	script := func(cmd, sum string) control.Ask {
@@ -305,7 +304,7 @@ func TestFoundSinceThen(t *testing.T) {
 	}
 }
 
-// TestStdinOfChangedInput: what the approver's input does not have is not read.
+// TestStdinOfChangedInput: standard input that the approver's input lacks is not read.
 func TestStdinOfChangedInput(t *testing.T) {
 	a := control.Ask{N: 2, Tool: "Bash", Input: `{"command":"sh","stdin":"touch x"}`, Bound: control.Bound{Stdin: "touch x", Held: true, Program: "/bin/sh", Env: []string{"A=1"}}}
 	for in, want := range map[string]string{`{"command":"sh"}`: "", `{"command":"cat","stdin":"y"}`: "y", `{"command":"cat","Stdin":"y"}`: ""} {

@@ -2,20 +2,19 @@ package control
 
 import "slices"
 
-// NewBrief returns an empty fold that keeps only what is open: the roster, the
-// policy, the questions that nobody has answered or whose answer is on its way, the
-// orders that nobody has seen the effect of. It is for showing: after 100,000
-// decisions its snapshot is as small as after one. It knows nothing of what is
-// over, so nothing is decided, judged or sent from it; Requests, Unverified and
-// Ignored hold none of it.
+// NewBrief returns an empty fold that keeps only what is open: the roster, the policy, the requests
+// without an answer or whose answer is not delivered, the orders without a recorded effect. It is
+// for showing: after 100,000 decisions its snapshot is as small as after one. It forgets everything
+// closed, so no decision, verdict or message may come from it; Requests, Unverified and Ignored
+// lack the closed ones.
 func NewBrief(o Observer) *Leader {
 	l := NewLeader(o)
 	l.brief = true
 	return l
 }
 
-// unknown is what a record about something that is not here means: a brief fold has
-// forgotten it, any other must know it.
+// unknown handles a record about an unknown thing: a brief fold has forgotten it, for any other
+// fold it is an error.
 func (l *Leader) unknown(err error) error {
 	if l.brief {
 		return nil

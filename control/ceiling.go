@@ -9,11 +9,10 @@ import (
 	"waggle/policy"
 )
 
-// Ceiling is the most that a team may do, whatever its file, its lead or a rule
-// that was learned says: the user's own limit, from a file that no team file can
-// change (trust §4 and §7). It is part of a version of the policy, so every process
-// that folds the leader's journal is bound by it, at every prefix. The zero value
-// and nil bound nothing.
+// Ceiling limits what a team may do, whatever its file, its lead or a learned rule says: the user's
+// own limit, from a file that no team file can change (trust §4 and §7). It is part of a version of
+// the policy, so every process that folds the leader's journal applies it, at every prefix. The
+// zero value and nil set no limit.
 type Ceiling struct {
 	File   string      `json:"file"`           // that it was read from
 	SHA256 string      `json:"sha256"`         // of that file
@@ -114,7 +113,7 @@ func (c *Ceiling) Beyond(p policy.Policy) []string {
 	return over
 }
 
-// denies reports an allow rule that a deny rule of the ceiling leaves nothing of.
+// denies reports whether a deny rule of the ceiling covers all of an allow rule.
 func (c *Ceiling) denies(r policy.Rule) bool {
 	return c != nil && slices.ContainsFunc(c.Deny, func(d policy.Rule) bool {
 		return d == r || d.Tool == r.Tool && d.Pattern == ""
@@ -141,9 +140,9 @@ func (p PolicySet) asks() policy.Policy {
 // Cut names what of the policy its ceiling makes ineffective.
 func (p PolicySet) Cut() []string { return p.Ceiling.Beyond(p.asks()) }
 
-// beyond refuses a new version that asks for more than its ceiling lets be and than
-// the version before it asked for already: what a ceiling that came later has cut
-// stays in the list, without effect, until it is taken back.
+// beyond refuses a new version that asks for more than its ceiling allows and than the version
+// before it already asked for. A rule that a later ceiling has cut stays in the list, without
+// effect, until it is removed.
 func (p PolicySet) beyond(old PolicySet) error {
 	if !p.Ceiling.Bounds() {
 		return nil

@@ -36,8 +36,8 @@ func someMode(t *rapid.T, label string, more ...policy.Mode) policy.Mode {
 	return rapid.SampledFrom(more).Draw(t, label)
 }
 
-// TestCeilingBounds: whatever a policy, a mode and learned rules say, what is
-// answered is no freer than the ceiling and no freer than without it.
+// TestCeilingBounds: whatever a policy, a mode and learned rules say, no verdict is freer than the
+// ceiling, nor freer than without it.
 func TestCeilingBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := &control.Ceiling{Mode: someMode(t, "widest", ""), Deny: someRules(t, "ceiling deny")}
@@ -93,8 +93,7 @@ func ruleIn(r policy.Rule, rs []policy.Rule) bool {
 	return false
 }
 
-// TestCeilingHoldsForMembers: a mode that the journal holds and a mode that anybody
-// sets meet the ceiling, whoever wrote them.
+// TestCeilingHoldsForMembers: the ceiling limits a mode in the journal and a mode that anyone sets.
 func TestCeilingHoldsForMembers(t *testing.T) {
 	top := &control.Ceiling{File: "/c.yaml", SHA256: "00", Mode: policy.ModeAcceptEdits, Deny: policy.MustRules("Bash(rm:*)")}
 	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeBypassPermissions}, Ceiling: top,
@@ -113,7 +112,7 @@ func TestCeilingHoldsForMembers(t *testing.T) {
 			t.Errorf("%s: %d drafts, %v", by, len(ds), err)
 		}
 	}
-	// A record that is there all the same widens nothing.
+	// A record that exceeds the ceiling has no effect.
 	w.append(operator, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: w.l.Version() + 1, Mode: policy.ModeBypassPermissions}, Ceiling: top})
 	w.round()
 	if got := m.mode(); got != policy.ModeAcceptEdits {
@@ -122,7 +121,7 @@ func TestCeilingHoldsForMembers(t *testing.T) {
 	if d := m.w.Effective(w.l, start).Judge(policy.Call{Tool: "Bash", Input: []byte(`{"command":"rm x"}`), Cwd: "/w"}); d.Decision != policy.Deny {
 		t.Errorf("rm: %+v", d)
 	}
-	// A later, narrower ceiling leaves what is there and lets nothing new in.
+	// A later, narrower ceiling keeps the existing rules and accepts no new one beyond it.
 	set := w.l.Policy
 	set.Ceiling = &control.Ceiling{File: "/c.yaml", SHA256: "01", Mode: policy.ModeDefault}
 	if _, err := w.l.SetPolicy(set, operator, mint); err != nil {

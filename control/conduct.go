@@ -19,20 +19,19 @@ const (
 	FateWords      Fate = "shown as words"
 )
 
-// Conduct says how the machines treat one kind of message: the first time, again,
-// when what it is about is over, and when nobody's journal has it. Documents are
-// generated from it, and every cell has a test.
+// Conduct says how the machines treat one kind of message: the first time, again, when its subject
+// is over, and when no journal has it. Documents are generated from it, and every cell has a test.
 type Conduct struct {
 	Kind   waggle.Kind
 	Effect string // of a message that its sender's journal has
 	First  Fate
-	// Again: the same message once more, from its sender or copied by anybody.
+	// Again: the same message once more, from its sender or as a copy.
 	Again Fate
-	// Late: what it is about was answered, replaced or has ended.
+	// Late: its subject was answered, replaced or has ended.
 	Late Fate
 	// When says what late means for this kind.
 	When string
-	// Forged: no journal has it, whoever it names and whatever id it knows.
+	// Forged: no journal has it, whatever sender and id it names.
 	Forged Fate
 }
 

@@ -31,7 +31,7 @@ func (s staged) put(env waggle.Envelope) []journal.Record {
 // fate says what became of an entry.
 func (s staged) fate(env waggle.Envelope) control.Fate {
 	shape := func() string {
-		if lm, _ := s.w.l.ByInstance(s.m.instance); lm.Left != nil { // what it said last is kept for the report
+		if lm, _ := s.w.l.ByInstance(s.m.instance); lm.Left != nil { // its last message is kept for the report
 			return fmt.Sprint(lm.State(), len(s.w.l.Pending()), len(s.w.l.Outbox()))
 		}
 		return leaderShape(s.w) + workerShape(s.m)
@@ -215,8 +215,8 @@ func TestConduct(t *testing.T) {
 	}
 }
 
-// forgedText is a control message changed by one byte that means nothing: who
-// wrote it knows everything but has no journal behind it.
+// forgedText is a control message with one changed byte that has no meaning: its author knows every
+// field, but no journal has the text.
 func forgedText(text string) string {
 	if text[0] != '{' {
 		return text

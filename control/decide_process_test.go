@@ -82,11 +82,10 @@ func decideForever(args string) error {
 	}
 }
 
-// TestDecidingProcesses lets three processes approve, deny and expire the same
-// questions while they are killed at random, and the asker replaces plans and is
-// itself overtaken by later starts: nothing runs without the matching decision,
-// nothing runs twice, no question is decided twice, and whoever was told that it
-// decided is right (trust §3).
+// TestDecidingProcesses runs three processes that approve, deny and expire the same requests while
+// they are killed at random; the asker replaces plans, and later starts overtake it. No call runs
+// without the matching decision, none runs twice, no request is decided twice, and a process that
+// got a decision acknowledged finds it in the journal (trust §3).
 func TestDecidingProcesses(t *testing.T) {
 	testenv.Whole(t)
 	t.Parallel()
@@ -103,7 +102,7 @@ func TestDecidingProcesses(t *testing.T) {
 		}
 		a, kind := control.Ask{Tool: "Bash", Input: fmt.Sprintf(`{"command":"make %d"}`, n), Cwd: "/work"}, tool
 		if f.m.w.Planning() || f.rng.IntN(12) == 0 {
-			a, kind = control.Ask{Plan: fmt.Sprint("plan ", n)}, plan // takes the place of the one before
+			a, kind = control.Ask{Plan: fmt.Sprint("plan ", n)}, plan // it replaces the plan before
 		}
 		k := f.m.ask(kind, a)
 		f.m.flush()
@@ -220,13 +219,13 @@ func (f *deciders) kill() {
 
 func (f *deciders) end() {
 	for _, cmd := range f.live {
-		_ = cmd.Process.Kill() // it may have ended; what it said is in the pipe
+		_ = cmd.Process.Kill() // it may have ended; its output is in the pipe
 	}
 	f.live = nil
 	f.hearing.Wait()
 }
 
-// see takes in what was asked.
+// see folds the new requests.
 func (f *deciders) see() {
 	f.w.must(f.w.j.Refresh(f.t.Context()))
 	for _, e := range f.w.box.entries {
@@ -237,7 +236,7 @@ func (f *deciders) see() {
 	f.w.box.entries = nil
 }
 
-// take brings what is decided to the asker and starts what is allowed.
+// take delivers the decisions to the asker and starts the allowed calls.
 func (f *deciders) take(runs map[control.Key]int) {
 	f.w.must(f.w.j.Refresh(f.t.Context()))
 	for _, o := range f.w.l.Outbox() {

@@ -110,13 +110,13 @@ func TestExpiry(t *testing.T) {
 		t.Errorf("due early: %+v", vs)
 	}
 	w.now = w.now.Add(time.Minute)
-	// Whoever comes too late records the expiry, and is told.
+	// A late answer records the expiry and returns an error.
 	out := w.decide(verdict(r, true), operator)
 	refused[*control.ExpiredError](t, out.Refusal, "expired at 2026-11-20T16:01:00.000Z")
 	if out.Changed || r.Decided == nil || r.Decided.By != policy.RoleSystem || r.Decided.Decision != control.DecisionDeny || r.Decided.Via != control.ViaExpiry {
 		t.Fatalf("%+v", r.Decided)
 	}
-	// Nothing un-expires.
+	// A clock that goes back does not reopen an expired request.
 	w.now = w.now.Add(-time.Hour)
 	refused[*control.DecidedError](t, w.decide(verdict(r, true), operator).Refusal, "deny by system")
 	w.round()
@@ -364,10 +364,9 @@ func TestDecidedRecordsThatAreIgnored(t *testing.T) {
 	}
 }
 
-// TestOneDecision races approve, deny, expire, supersede (by a newer plan, by a
-// later start of the asker) and kill from three processes on one request with a stepping clock: whatever the order, it is
-// decided at most once, everybody sees the same decision, and what the worker
-// runs is what was allowed (trust §3).
+// TestOneDecision races approve, deny, expire, supersede (by a newer plan, by a later start of the asker) and kill from
+// three processes on one request with a stepping clock: in every order it is decided at most once, every process folds
+// the same decision, and the worker runs what was allowed (trust §3).
 func TestOneDecision(t *testing.T) {
 	testenv.Whole(t)
 	t.Parallel()
@@ -469,7 +468,7 @@ func oneDecision(t *testing.T, rng *rand.Rand) string {
 				w.see(e)
 			}
 		case 8:
-			if m.writer() != old { // what was overtaken does nothing any more
+			if m.writer() != old { // an overtaken process does nothing any more
 				if _, err := m.j.Append(context.Background(), old, func() ([]journal.Draft, error) {
 					return m.w.Start(k, old.Epoch, m.lead, m.now)
 				}); err == nil {

@@ -14,8 +14,7 @@ import (
 	"waggle/control"
 )
 
-// spellings are inputs that some reader takes for the same, or that differ in one
-// byte.
+// spellings are inputs that some decoder reads alike, or that differ in one byte.
 var spellings = []string{
 	`{"n":9007199254740993}`, `{"n":9007199254740992}`, `{"n":9007199254740993.0}`, `{"n":9.007199254740993e15}`, `{"n":"9007199254740993"}`,
 	`{"n":1}`, `{"n":1.0}`, `{"n":1e0}`, `{"n":-0}`, `{"n":0}`,
@@ -78,7 +77,7 @@ func TestInputKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// Lengths go before the fields: nothing can move from one field to the next.
+// Each field is hashed behind its length: no byte can move from one field to the next.
 func TestDigestHasNoSeams(t *testing.T) {
 	k := control.Key{Instance: "i", Kind: tool, ID: "p"}
 	base := control.DigestOf(uid, k, control.Ask{Tool: "Bash", Input: "{}", Cwd: "/a"})

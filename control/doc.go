@@ -1,8 +1,7 @@
-// Package control holds the machines of a team: what a leader and a worker are
-// allowed to do next, given what is on record. It is pure: a machine is a fold
-// of its journal, a step looks at the fold and returns the records to append,
-// and what remains to be done (mail to send, members to let go) is read off the
-// fold. Nothing here does I/O, waits, or reads a clock.
+// Package control holds the machines of a team: what a leader and a worker are allowed to do next,
+// given what is on record. It is pure: a machine is a fold of its journal, a step reads the fold
+// and returns the records to append, and the remaining effects (mail to send, members to release)
+// are methods of the fold. Nothing here does I/O, waits, or reads a clock.
 //
 // The shape of every change, from whichever process it comes:
 //
@@ -11,12 +10,12 @@
 //	})                                    // written, flushed, folded
 //	for _, mail := range machine.Outbox() // then do what the record calls for
 //
-// Forged and replayed messages, and records that their writer had no right to,
-// change nothing; a record that no correct program writes is an error, and the
-// fold is not used any further.
+// Forged and replayed messages, and records that their writer was not allowed to write, change
+// nothing; a record that no correct program writes is an error, and the fold is not used any
+// further.
 //
-// The state of a machine follows from what its fold holds. Each record that moves a
-// machine is looked up in the machine's table (WorkerTable, LeaderTable, RequestTable,
-// TeamTable): a move that the table lacks is a TransitionError and fails the fold. The
-// diagrams in docs/machines.md are generated from the tables.
+// The state of a machine follows from the contents of its fold. Each record that moves a machine is
+// looked up in the machine's table (WorkerTable, LeaderTable, RequestTable, TeamTable): a move
+// without a row is a TransitionError and fails the fold. The diagrams in docs/machines.md are
+// generated from the tables.
 package control

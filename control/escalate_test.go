@@ -21,8 +21,8 @@ func (w *world) escalate(r *control.Request, by policy.Role, writer journal.Writ
 	return out
 }
 
-// TestEscalate: what was passed on is the operator's alone, whoever the policy
-// gives it to; it is passed on once, by those who may.
+// TestEscalate: only the operator answers an escalated request, whatever decider the policy names;
+// a request is escalated once, by a principal that may.
 func TestEscalate(t *testing.T) {
 	set := func(d policy.Decider) control.PolicySet {
 		return control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash(go vet:*)")}, Decide: control.Deciders{policy.GateTool: d, policy.GatePlan: d},

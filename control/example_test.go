@@ -11,8 +11,8 @@ import (
 	"waggle/policy"
 )
 
-// A question is asked in the worker's journal, seen and decided in the leader's,
-// and claimed in the worker's: each step looks at a fold and drafts records.
+// A request is asked in the worker's journal, seen and decided in the leader's, and claimed in the
+// worker's: each step reads a fold and drafts records.
 func Example() {
 	ctx, now := context.Background(), time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
@@ -46,7 +46,7 @@ func Example() {
 	})
 	fmt.Println(key.ID, ada.State())
 
-	// What the member's mailbox message says counts because its journal has it.
+	// The message counts because the member's journal has it.
 	env, _ := ada.Outbox[0].Mail.Open()
 	do(leaderJournal, operator, func() ([]journal.Draft, error) {
 		return lead.See(control.Incoming{Entry: "1", Box: waggle.Lead, Envelope: env, Decoded: waggle.Decode(env)}, ada), nil

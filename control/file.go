@@ -10,9 +10,9 @@ import (
 	"waggle/policy"
 )
 
-// What a member with trust: file says is taken on the channel "file" (trust §1): any
-// writer of the lead's mailbox could have written it. So it opens questions, which a
-// person answers, and changes what is shown of that member; nothing else rests on it.
+// Messages of a member with trust: file are judged on the channel "file" (trust §1): any process
+// that can write the lead's mailbox could have written them. So they open requests, which a person
+// answers, and change what is shown of that member; they have no other effect.
 
 // contested is why a request is closed for which there are two inputs.
 const contested = "contested: two different inputs came under this id, and nobody can tell which is meant"
@@ -172,7 +172,7 @@ func (l *Leader) saidByFile(m *Member, r journal.Record, b Seen) error {
 	return nil
 }
 
-// byFile reports a request whose asker speaks by file.
+// byFile reports a request whose asker uses files.
 func (l *Leader) byFile(req *Request) bool {
 	m := l.byInst[req.Instance]
 	return m != nil && m.Trust == FileTrust
@@ -199,9 +199,9 @@ func (p PolicySet) hasOwn(i Instance) bool {
 		slices.ContainsFunc(p.Hosts, func(g HostGrant) bool { return g.Instance == i && !g.Deny })
 }
 
-// judgeFile judges a question that came by file: a person answers it, unless a rule
-// denies it, or one that was made for this member allows it. What the team as a whole
-// may do without being asked, the writer of a file may not.
+// judgeFile judges a request that came by file: a person answers it, unless a rule denies it, or a
+// rule for this member allows it. Rules that allow a call to the whole team do not apply, because
+// any process could have written the file.
 func (l *Leader) judgeFile(r *Request, now time.Time) policy.Verdict {
 	p := l.Policy
 	own := p.own(r.Instance, now)
@@ -228,8 +228,8 @@ func (l *Leader) mayDecideFile(req *Request, by policy.Role, allow bool) (ok boo
 	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
 }
 
-// Finish drafts that the operator has set a task done. It drafts nothing when the
-// member's own journal reports completions.
+// Finish drafts that the operator has set a task done. It drafts nothing when the member's own
+// journal reports completions.
 func (l *Leader) Finish(task string) []journal.Draft {
 	o := l.tasks[task]
 	if o == nil {

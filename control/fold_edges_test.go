@@ -56,7 +56,7 @@ func TestSupersededStart(t *testing.T) {
 	}
 }
 
-// TestReceiveFileOnce: a guest takes an order by file once, and words are no order.
+// TestReceiveFileOnce: a guest takes an order by file once; plain words are no order.
 func TestReceiveFileOnce(t *testing.T) {
 	j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
 	j.add(control.RecOpened, control.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
@@ -78,7 +78,7 @@ func TestReceiveFileOnce(t *testing.T) {
 	}
 }
 
-// TestNoAllowForTheEnded: nobody waits for the allow of a member that has ended.
+// TestNoAllowForTheEnded: a request of a member that has ended cannot be allowed.
 func TestNoAllowForTheEnded(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	k := m.ask(tool, bash)
@@ -101,7 +101,7 @@ func TestNoAllowForTheEnded(t *testing.T) {
 	}
 }
 
-// TestNoPolicyNoDecision: a team without a policy on record decides nothing.
+// TestNoPolicyNoDecision: a team without a recorded policy decides nothing.
 func TestNoPolicyNoDecision(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	k := m.ask(tool, bash)

@@ -18,8 +18,8 @@ import (
 	"waggle/policy"
 )
 
-// What no correct program writes into a worker's journal is an error: the journal
-// is not used any further.
+// A record that no correct program writes into a worker's journal is an error: the journal is not
+// used any further.
 func TestWorkerRecordsThatAreErrors(t *testing.T) {
 	by := journal.Writer{Instance: "i", Epoch: 2}
 	key := func(kind waggle.Kind, id string) control.Key {
@@ -154,8 +154,8 @@ func TestUnknownKinds(t *testing.T) {
 	}
 }
 
-// Records of the leader's journal: what its writer had no right to is ignored,
-// what a program could only have written by mistake is an error.
+// Records of the leader's journal: a record that its writer was not allowed to write is ignored;
+// one that only a defective program writes is an error.
 func TestLeaderRecords(t *testing.T) {
 	lead := journal.Writer{Instance: "lead-instance", Epoch: 1}
 	ada := journal.Writer{Instance: "ada-1", Epoch: 1}
@@ -242,7 +242,7 @@ func TestLeaderRecords(t *testing.T) {
 	}
 }
 
-// What is on record already has no second effect.
+// A record that is there already has no second effect.
 func TestDoubledRecords(t *testing.T) {
 	w, m := fullLife(t)
 	n := 0
@@ -296,7 +296,7 @@ func TestDivergence(t *testing.T) {
 	w.round()
 	w.decide(verdict(r, true), operator)
 	w.round()
-	// The leader's journal comes back from an older copy: the decision is gone.
+	// The leader's journal is restored from an older copy: the decision is missing.
 	recs := w.mem.Records()
 	w.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w.now })
 	w.restart()
@@ -375,7 +375,7 @@ func TestTakingWork(t *testing.T) {
 		t.Fatalf("%+v", next)
 	}
 	m.take()
-	// And assigned again while it runs, it is done again.
+	// A task that is assigned again while it runs is done again.
 	w.assign(m, control.Task{ID: "1", Instructions: "newer"})
 	w.round()
 	m.is(t, control.PlanProposed)
@@ -394,7 +394,7 @@ func TestTakingWork(t *testing.T) {
 	if lm.Turns["1"] == nil || m.w.NextTask() != nil || lm.State() != control.Idle {
 		t.Errorf("turns %v, next %+v, %s", lm.Turns, m.w.NextTask(), lm.State())
 	}
-	// Only what requires no plan goes without.
+	// A task that requires no plan starts without one.
 	bob := w.join("bob", false)
 	w.assign(bob, control.Task{ID: "2", PlanRequired: true})
 	w.assign(bob, control.Task{ID: "3"})
@@ -418,7 +418,7 @@ func TestSupersededProcess(t *testing.T) {
 	if _, err := m.w.Start(k, writer.Epoch, m.lead, m.now); err == nil {
 		t.Error("an older process starts a call")
 	}
-	// The old process, woken up, looks at an old fold: its append fails.
+	// The old process continues with an old fold: its append fails.
 	_, err := oldHandle.Append(context.Background(), writer, func() ([]journal.Draft, error) { return old.Start(k, writer.Epoch, m.lead, m.now) })
 	var stale *journal.StaleError
 	if !errors.As(err, &stale) {
@@ -426,9 +426,9 @@ func TestSupersededProcess(t *testing.T) {
 	}
 }
 
-// TestPrefixes folds every prefix of both journals and then the rest: the state
-// is that of folding the whole. What is ordered and not sent is on the way again
-// after a crash at any record (trust §4).
+// TestPrefixes folds every prefix of both journals and then the rest: the state is that of folding
+// the whole. After a crash at any record, orders that are not sent are in the outbox again (trust
+// §4).
 func TestPrefixes(t *testing.T) {
 	w, m := fullLife(t)
 	fold := func(f journal.Fold, recs []journal.Record) journal.Fold {
@@ -485,8 +485,8 @@ func TestPrefixes(t *testing.T) {
 	}
 }
 
-// TestEveryEntryIsOwned: what was answered, applied, taken, seen or found
-// unverified is owned, and nothing else.
+// TestEveryEntryIsOwned: exactly the entries that were answered, applied, taken, seen or found
+// unverified are owned.
 func TestEveryEntryIsOwned(t *testing.T) {
 	w, m := fullLife(t)
 	for _, e := range m.box.entries {
@@ -521,8 +521,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}
 }
 
-// A task is with whoever it was assigned to last, and only a process of the
-// operator assigns in the operator's name.
+// A task belongs to the member of its newest assignment, and only a process of the operator assigns
+// in the operator's name.
 func TestAssignment(t *testing.T) {
 	w := newWorld(t, control.PolicySet{}, nil)
 	ada, bob := w.join("ada", false), w.join("bob", false)

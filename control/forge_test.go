@@ -13,8 +13,8 @@ import (
 	"waggle/policy"
 )
 
-// authority lists every kind that only the lead may send a worker, as somebody
-// would forge it who knows what is open.
+// authority lists every kind that only the lead may send a worker, as an attacker forges it who
+// knows the open ids.
 func authority(k control.Key, shutdown waggle.RequestID) []waggle.Payload {
 	ts := waggle.FormatTime(start)
 	id := string(k.ID)
@@ -87,8 +87,8 @@ func stateOf(t *testing.T, recs []journal.Record, but string) string {
 	return b.String()
 }
 
-// audited checks that an entry got one audit record and nothing else, and none
-// when it is met again.
+// audited checks that an entry got one audit record and nothing else, and none when it is read
+// again.
 func audited(t *testing.T, recs, again []journal.Record, what string) {
 	t.Helper()
 	if len(recs) != 1 || recs[0].Kind != control.RecUnverified {
@@ -104,8 +104,8 @@ func audited(t *testing.T, recs, again []journal.Record, what string) {
 	}
 }
 
-// Every authority kind, forged as a peer, as the lead and as a stranger, with the
-// ids that are really open: no effect, one audit record each (trust §1).
+// Every kind with authority, forged as a peer, as the lead and as a stranger, with the ids that are
+// really open: no effect, one audit record each (trust §1).
 func TestForgedAuthority(t *testing.T) {
 	for _, kind := range []waggle.Kind{tool, plan, host} {
 		w, m := working(t, control.PolicySet{}, kind == plan)
@@ -132,15 +132,15 @@ func TestForgedAuthority(t *testing.T) {
 	}
 }
 
-// Every worker kind, forged in a member's name by somebody else or said by the
-// member without its journal: no effect, one audit record each.
+// Every worker kind, forged in a member's name by another, or sent by the member without a record
+// in its journal: no effect, one audit record each.
 func TestForgedReports(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	w.join("bob", false)
 	k := m.ask(tool, bash)
 	w.shutdown(m, policy.RoleOperator)
 	w.round()
-	// What it really said is on record and on its way: that vouches for nothing else.
+	// The member's real message is recorded and being sent: it is no evidence for another one.
 	m.do(func() ([]journal.Draft, error) {
 		return m.w.Say(waggle.TaskCompleted{From: "ada", TaskID: "1", Timestamp: waggle.FormatTime(m.now)}, control.Said{Task: "1"}, m.lead, m.mint())
 	})
@@ -177,8 +177,8 @@ func TestForgedReports(t *testing.T) {
 	}
 }
 
-// The very words of a real message, under another name or vouched for by another
-// journal, are forged as well.
+// The exact text of a real message, under another name or with another member's journal, counts as
+// forged.
 func TestForgedSender(t *testing.T) {
 	w, m, r := asked(t, control.PolicySet{}, tool, bash)
 	bob := w.join("bob", false)
@@ -211,8 +211,8 @@ func TestForgedSender(t *testing.T) {
 	audited(t, w.see(e), w.see(e), "bob's words as ada")
 }
 
-// A frame that cannot be read has no effect either, whoever sends it; words are
-// left alone.
+// A frame that cannot be decoded has no effect either, whatever its sender; plain words get no
+// record.
 func TestUnreadableAndWords(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	k := m.ask(tool, bash)
@@ -312,9 +312,9 @@ func fullLife(t *testing.T) (*world, *member) {
 	return w, m
 }
 
-// A whole old mailbox, played again to the same instance and to a new one of the
-// same name: nothing changes, one audit record each; a question that is asked
-// again is recorded and opens nothing (L5).
+// A whole old mailbox is replayed to the same instance and to a new one of the same name: nothing
+// changes, one audit record each; a request that is asked again is recorded and opens no second one
+// (L5).
 func TestReplayedMailboxes(t *testing.T) {
 	w, m := fullLife(t)
 	replay := func(m *member, name string) {
@@ -455,8 +455,7 @@ func TestAnswerToAnotherShutdown(t *testing.T) {
 	}
 }
 
-// An answer to a shutdown that is read after its sender died has no effect and
-// breaks nothing.
+// An answer to a shutdown that is read after its sender died has no effect and is no error.
 func TestShutdownAnswersOfTheDeparted(t *testing.T) {
 	for _, yes := range []bool{true, false} {
 		w, m := working(t, control.PolicySet{}, false)

@@ -14,7 +14,7 @@ import (
 	"waggle/policy"
 )
 
-// kinds of both journals, and one that nobody knows.
+// kinds of both journals, and an unknown one.
 var kinds = []string{
 	control.RecOpened, control.RecPolicy, control.RecJoined, control.RecProcess, control.RecLeft, control.RecSeen, control.RecVoted,
 	control.RecDecided, control.RecCommanded, control.RecSent, control.RecClosed, control.RecUnverified, control.RecCheckpoint,
@@ -31,7 +31,7 @@ type fuzzed struct {
 	Body   json.RawMessage
 }
 
-// consistentLeader checks what holds of every fold, whatever it was fed.
+// consistentLeader checks the invariants of every fold, whatever its records were.
 func consistentLeader(t *testing.T, l *control.Leader) {
 	t.Helper()
 	pending := map[control.Instance]int{}
@@ -108,8 +108,8 @@ func consistentWorker(t *testing.T, w *control.Worker) {
 	}
 }
 
-// FuzzFold feeds both folds arbitrary records: they never panic, and what they
-// accept leaves them consistent. The steps are tried on whatever comes of it.
+// FuzzFold feeds both folds arbitrary records: they never panic, and stay consistent after each
+// accepted record. Every step is called on the result.
 func FuzzFold(f *testing.F) {
 	seed := func(recs []journal.Record) {
 		var fs []fuzzed
@@ -198,8 +198,8 @@ func refold(t *testing.T, f journal.Tentative, r journal.Record, before error, t
 	return err
 }
 
-// TestMutatedJournals takes real journals apart: records dropped, doubled, moved,
-// and their fields given each other's values.
+// TestMutatedJournals changes real journals: records dropped, doubled, moved, and their fields
+// exchanged.
 func TestMutatedJournals(t *testing.T) {
 	testenv.Whole(t)
 	w, m := fullLife(t)
@@ -251,7 +251,7 @@ func crossed(t *testing.T, rng *rand.Rand, body, other json.RawMessage) json.Raw
 	return out
 }
 
-// try calls every step; what it drafts does not matter, only that it returns.
+// try calls every step; only that it returns matters, not its drafts.
 func try(l *control.Leader, w *control.Worker) {
 	mint := control.Mint{Now: start, MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "0000001"}
 	e := entry{id: "e", env: envelope("team-lead", `{"type":"shutdown_request","requestId":"s","from":"team-lead","timestamp":"2026-11-20T16:00:00.000Z"}`)}

@@ -57,7 +57,7 @@ func TestAllowedCallRunsOnce(t *testing.T) {
 	}
 	refused[*control.GrantError](t, m.start(k), "used already")
 	m.finish(k)
-	m.finish(k) // changes nothing
+	m.finish(k) // it changes nothing
 	refused[*control.GrantError](t, m.start(k), "used already")
 	if r.State != control.RequestClosed || r.Closed != control.RecAnswered {
 		t.Errorf("request is %s (%s)", r.State, r.Closed)
@@ -78,7 +78,7 @@ func TestGateWait(t *testing.T) {
 	if c, _ := m.w.Call(k); !c.Open() || c.Answer.Decision != control.DecisionDeny {
 		t.Fatalf("%+v", c)
 	}
-	// Asking again waits for the first question; nothing is sent twice.
+	// A second ask waits for the first request; nothing is sent twice.
 	if again := m.ask(tool, bash); again != k {
 		t.Errorf("asked anew as %s", again.ID)
 	}
@@ -120,7 +120,7 @@ func TestGrantIsForTheSameQuestionAndForAWhile(t *testing.T) {
 	}
 }
 
-// A start looks again at everything that may have changed since the answer.
+// Start checks again everything that may have changed since the answer.
 func TestStartLooksAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy control.PolicySet
@@ -229,7 +229,7 @@ func TestNothingOutsideATurn(t *testing.T) {
 func TestPlanIsAGate(t *testing.T) {
 	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeBypassPermissions}}, true)
 	m.is(t, control.PlanProposed)
-	// Reads are allowed, everything else is not, whatever the team's mode.
+	// Reads are allowed and everything else is not, whatever the team's mode.
 	read := m.ask(tool, control.Ask{Tool: "Read", Input: `{"file_path":"a.go"}`, Cwd: "/work"})
 	if err := m.start(read); err != nil {
 		t.Errorf("reading while planning: %v", err)
@@ -247,7 +247,7 @@ func TestPlanIsAGate(t *testing.T) {
 	w.decide(verdict(w.request(first), false), operator)
 	w.round()
 	m.is(t, control.PlanProposed)
-	second := m.ask(plan, control.Ask{Plan: "one"}) // also the same words want a new id (W5)
+	second := m.ask(plan, control.Ask{Plan: "one"}) // equal text gets a new id too (W5)
 	if second == first {
 		t.Fatal("a rejected plan was not asked anew")
 	}
@@ -262,13 +262,13 @@ func TestPlanIsAGate(t *testing.T) {
 		t.Error("the plan that is carried out was asked again")
 	}
 	m.is(t, control.Executing)
-	// Another plan is a gate again, though nobody required it.
+	// Another plan closes the gate again, though none was required.
 	m.ask(plan, control.Ask{Plan: "two"})
 	m.is(t, control.PlanProposed)
 }
 
-// A newer plan takes the place of those before it; approving an older one has no
-// effect, at whatever moment it comes.
+// A newer plan withdraws those before it; an approval of an older one has no effect, whenever it
+// comes.
 func TestOldPlanIsWithdrawn(t *testing.T) {
 	for name, when := range map[string]int{"decided before": 0, "decided between": 1, "decided after": 2} {
 		t.Run(name, func(t *testing.T) {
@@ -326,7 +326,7 @@ func TestLatePlanIsClaimedByTheSamePlan(t *testing.T) {
 	m.is(t, control.Executing)
 }
 
-// An approval that nobody claimed is void once another plan was proposed.
+// An unclaimed approval is void once another plan was proposed.
 func TestReplacedPlanCannotBeClaimed(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, true)
 	old := m.ask(plan, control.Ask{Plan: "one"})
@@ -405,8 +405,8 @@ func TestRestartWhileBlocked(t *testing.T) {
 	}
 }
 
-// A process that takes a turn up again is answered from the record: what ran, what
-// was denied, what was opened; and asks what is open (trust §3).
+// A process that takes a turn up again gets answers from the record for calls that ran, were denied
+// or were opened, and asks those that are open (trust §3).
 func TestReplay(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	deny := control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}
@@ -514,8 +514,8 @@ func TestNetworkQuestions(t *testing.T) {
 	}
 }
 
-// What a journal and a message cannot both hold is refused when it is asked:
-// nobody could ever answer it.
+// A request that does not fit into the journal and into a message is refused when it is asked,
+// because it could never be answered.
 func TestQuestionsNobodyCouldAnswer(t *testing.T) {
 	_, m := working(t, control.PolicySet{}, false)
 	for name, q := range map[string]struct {

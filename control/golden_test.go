@@ -21,10 +21,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestLife is a whole life as the journals and mailboxes have it: work assigned, a
-// plan rejected and then approved, a call asked, allowed and run, one that the
-// rules allow, one that is denied, a host, a forged answer, a shutdown rejected
-// and then approved.
+// TestLife runs a whole team and compares the journals and mailboxes with the golden file: work
+// assigned, a plan rejected and then approved, a call asked, allowed and run, one that the rules
+// allow, one that is denied, a host, a forged answer, a shutdown rejected and then approved.
 func TestLife(t *testing.T) {
 	var moves bytes.Buffer
 	w := newWorld(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(go vet:*)")}},

@@ -18,9 +18,9 @@ import (
 // answers one open question and allows it with its own input, a shutdown is answered.
 // Modes, rules and hosts for later have no effect, and assignments are words.
 
-// ReceiveFile judges a control entry of a guest's mailbox. What has no effect gets one
-// audit record; an entry that is owned already, or is only words, yields nothing. An allow
-// holds from now as long as a leader's does, also over a crash of the guest.
+// ReceiveFile judges a control entry of a guest's mailbox. An entry without effect gets one audit
+// record; an entry that is owned already, or has only words, yields no draft. An allow holds from
+// now as long as a leader's does, also over a crash of the guest.
 func (w *Worker) ReceiveFile(in Incoming, l *Leader, now time.Time) []journal.Draft {
 	if w.Owns(in.Entry) || !in.IsControl() {
 		return nil
@@ -95,7 +95,7 @@ type fileVerdict struct {
 	reason string
 	call   string          // tool_use_id; "": it names none
 	host   string          // "": it names none
-	input  json.RawMessage // what is to run; empty: what was asked
+	input  json.RawMessage // the input to run; empty: the input that was asked
 	more   bool            // it says more than yes or no
 }
 
@@ -119,8 +119,8 @@ func verdictOf(p waggle.Payload) fileVerdict {
 	return fileVerdict{}
 }
 
-// sameInput reports an input that is what was asked: none, an empty object, or the
-// same values. What runs is always what was asked, byte for byte.
+// sameInput reports an input that equals the one that was asked: none, an empty object, or the same
+// values. The input that runs is always the one that was asked, byte for byte.
 func sameInput(got json.RawMessage, asked string) bool {
 	got = bytes.TrimSpace(got)
 	if len(got) == 0 || string(got) == "null" || string(got) == "{}" || string(got) == asked {
@@ -138,8 +138,8 @@ func values(raw []byte) (v any, ok bool) {
 	return v, d.Decode(&v) == nil && !d.More()
 }
 
-// composed writes a payload as this worker's envelope. A guest's lead knows no
-// messageId.
+// composed writes a payload as this worker's envelope, without messageId, which a guest's lead does
+// not use.
 func (w *Worker) composed(color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
 	mail, err := compose(w.Name, color, to, p, m)
 	return w.spelled(mail, err)

@@ -9,8 +9,8 @@ import (
 	"waggle/policy"
 )
 
-// TestFileChannelIsForGuests: the fold of a member of a team that waggle leads takes no
-// order and no answer that only a file vouches for.
+// TestFileChannelIsForGuests: in a team that waggle leads, a member's fold takes no order and no
+// answer whose only evidence is a file.
 func TestFileChannelIsForGuests(t *testing.T) {
 	for _, guest := range []bool{false, true} {
 		j := &memoryRecords{t: t, fold: control.NewWorker(nil)}

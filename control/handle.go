@@ -9,7 +9,7 @@ import (
 	"waggle/journal"
 )
 
-// handleAlphabet has no 0, O, 1, I and L, which people take for one another.
+// handleAlphabet lacks 0, O, 1, I and L, which people mix up.
 const handleAlphabet = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 const (

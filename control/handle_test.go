@@ -51,8 +51,8 @@ func TestHandlesKeepTheirMeaning(t *testing.T) {
 	}
 }
 
-// TestHandlesDiffer: whatever ids askers choose, no two requests of one day share a
-// handle, and no handle has characters that people mix up.
+// TestHandlesDiffer: whatever ids askers choose, no two requests of one day share a handle, and no
+// handle has characters that people mix up.
 func TestHandlesDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h control.Handles

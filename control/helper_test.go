@@ -40,7 +40,7 @@ var sameFold = cmp.Options{
 	cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".told" && p.Last().Type() == tellerType }, cmp.Ignore()),
 }
 
-// tellerType is what a fold tells observers with: it is no part of what it says.
+// tellerType is the field with which a fold notifies observers: it is not part of its state.
 var tellerType = func() reflect.Type { f, _ := reflect.TypeFor[control.Leader]().FieldByName("told"); return f.Type }()
 
 // record makes a record as a journal would hand it to a fold.
@@ -57,7 +57,7 @@ func record(t testing.TB, seq int, kind string, w journal.Writer, body any) jour
 type entry struct {
 	id     string
 	env    waggle.Envelope
-	forged bool // nobody who may say it did
+	forged bool // its sender may not send it
 }
 
 // box is a mailbox in memory.
@@ -153,7 +153,7 @@ func (w *world) begin(p control.PolicySet) *world {
 	return w
 }
 
-// restart is a new process of the lead: it folds the journals anew.
+// restart starts a new process of the lead, which folds the journals anew.
 func (w *world) restart() {
 	w.l = control.NewLeader(w.observe)
 	w.j = w.open(w.l)
@@ -201,8 +201,8 @@ func (w *world) join(name waggle.MemberName, plan bool) *member {
 	return m
 }
 
-// boot starts a process of the member: it takes the next epoch, folds its journal
-// and marks what was lost.
+// boot starts a process of the member: it takes the next epoch, folds its journal and records what
+// was lost.
 func (m *member) boot() {
 	m.t.Helper()
 	m.epoch++
@@ -371,7 +371,7 @@ func (w *world) decide(v control.Answer, by journal.Writer) control.Outcome {
 	return out
 }
 
-// verdict is the operator's word on a request.
+// verdict is the operator's answer to a request.
 func verdict(r *control.Request, allow bool) control.Answer {
 	return control.Answer{Key: r.Key, Digest: r.Digest, Allow: allow, By: policy.RoleOperator, Channel: policy.ChannelOperator, Via: "approve"}
 }

@@ -19,10 +19,10 @@ func (l *Leader) LeadAgent() (*Member, bool) {
 	return m, ok && m.Left == nil && m.Leads()
 }
 
-// ForAgent reports an entry of the lead's mailbox that is for the worker of the lead's
-// agent: words that nobody was given, and the orders that this journal has for it.
-// Everything else is for the leader's process: what members ask and report, and what
-// nobody vouches for.
+// ForAgent reports an entry of the lead's mailbox that is for the worker of the lead's agent: words
+// that were not delivered yet, and the orders that this journal has for it. All other entries are
+// for the leader's process: the members' requests and reports, and entries without a matching
+// record.
 func (l *Leader) ForAgent(in Incoming) bool {
 	if in.IsControl() {
 		return slices.ContainsFunc(l.Members, func(m *Member) bool { return m.Leads() && l.ordered(m.Instance, in) })
@@ -48,9 +48,8 @@ func (l *Leader) ordered(i Instance, in Incoming) bool {
 // policyOf is the policy that holds for one member.
 func (l *Leader) policyOf(i Instance) PolicySet { return l.Policy.of(l.byInst[i]) }
 
-// of is the policy that holds for one member: the team's, or, for the agent behind the
-// lead, what the policy gives the lead itself (PolicySet.Lead). What the team denies it
-// is denied too. The member may be nil.
+// of is the policy for one member: the team's, or, for the agent behind the lead, the policy of the
+// lead itself (PolicySet.Lead). The team's deny rules hold for it too. The member may be nil.
 func (p PolicySet) of(m *Member) PolicySet {
 	if p.Lead == nil || m == nil || !m.Leads() {
 		return p

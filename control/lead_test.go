@@ -32,8 +32,8 @@ func leadFold(t *testing.T, set control.PolicySet, more ...journal.Draft) *contr
 	return fold
 }
 
-// TestNewsOfEnds: a member that dies or leaves is news; what becomes of the lead's agent
-// is none, for it is who would be told.
+// TestNewsOfEnds: a member that dies or leaves is an event for the lead's agent; the end of the
+// lead's agent itself is none.
 func TestNewsOfEnds(t *testing.T) {
 	for _, c := range []struct {
 		name string

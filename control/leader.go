@@ -25,11 +25,11 @@ type Leader struct {
 	Requests   []*Request
 	Members    []*Member // in order of joining, the departed included
 	Unverified []UnverifiedAt
-	Continued  journal.Seq     // of the newest record with which this journal goes on behind a break; 0: it was never broken
+	Continued  journal.Seq     // the newest record that continued this journal after a break; 0: it was never broken
 	Divergence *DivergedAt     // nil when the journals agree
 	Noticed    *Noticed        // the last; nil before the first
 	Led        *LeadingProcess // the last that said so; nil before the first
-	Closing    *Ending         // the operator wants the team to end, and nobody has begun to lead since
+	Closing    *Ending         // the operator wants the team to end, and no leader has begun since
 	Detached   bool            // the operator wants Led to go on without a terminal
 	Ended      *Ended
 	Ignored    []IgnoredAt // records that had no effect
@@ -110,10 +110,10 @@ type Member struct {
 	Rejected string    // reason of the last no
 	LastIdle *Seen
 	IdleAt   time.Time // when that was seen
-	// AgreedAt is when a member that speaks by file said yes to it; zero: it has not.
-	// Who wrote that is not known, so it ends nothing by itself.
+	// AgreedAt is when a member that uses files approved its shutdown; zero: it has not. The author
+	// of the file is unknown, so it ends nothing by itself.
 	AgreedAt time.Time
-	Claimed  map[string]*Seen // task id: what such a member said to be done; nothing rests on it
+	Claimed  map[string]*Seen // task id: the completions that such a member reported; no effect follows from them
 	Done     map[string]*Seen // task id: its task_completed
 	Turns    map[string]*Seen // task id: the idle notice that ended its turn
 	Mode     policy.Mode      // set by a mode command; "" means the policy's own
@@ -164,8 +164,8 @@ type Request struct {
 	Order   *Order
 	Closed  string    // evidence
 	Votes   []Decided // allows that wait for a second principal, one a principal
-	// Escalated says who passed it on to the operator, who alone decides it then;
-	// nil: nobody did.
+	// Escalated is who escalated it to the operator, who alone decides it then; nil: it was not
+	// escalated.
 	Escalated *Decided
 }
 
@@ -183,7 +183,7 @@ func GateOf(k waggle.Kind) policy.Gate {
 	return policy.GateTool
 }
 
-// Order is a decision, a command or words on their way to a member.
+// Order is a decision, a command or words being sent to a member.
 type Order struct {
 	Seq       journal.Seq
 	At        time.Time
@@ -262,8 +262,7 @@ func (l *Leader) Outbox() []*Order {
 	return os
 }
 
-// Unclosed lists the orders to one member whose effect nobody has seen, sent or
-// not.
+// Unclosed lists the orders to one member without a recorded effect, sent or not.
 func (l *Leader) Unclosed(i Instance) []*Order {
 	var os []*Order
 	for _, o := range l.open {
@@ -274,7 +273,7 @@ func (l *Leader) Unclosed(i Instance) []*Order {
 	return os
 }
 
-// Assignment is the newest order to do a task, whoever it went to, sent or not.
+// Assignment is the newest order to do a task, whichever member it went to, sent or not.
 func (l *Leader) Assignment(id string) (*Order, bool) { o, ok := l.tasks[id]; return o, ok }
 
 // Assignments lists the newest order of every task that was ever assigned, in

@@ -16,7 +16,7 @@ import (
 // Answer is one principal's answer to a question.
 type Answer struct {
 	Key
-	Digest  Digest // what was shown; at least its first 16 digits
+	Digest  Digest // the digest that was shown; at least its first 16 digits
 	Allow   bool
 	By      policy.Role
 	Channel policy.Channel
@@ -42,9 +42,8 @@ type Outcome struct {
 // grant is how long an allow can be claimed.
 const grant = time.Hour
 
-// Decide answers a question once (trust §3), in a record that w will write. The
-// same decision again changes nothing; a different one is refused with who
-// decided what and when.
+// Decide answers a request once (trust §3), in a record that w will write. The same decision again
+// changes nothing; a different one is refused with the first decision, its author and its time.
 func (l *Leader) Decide(v Answer, w journal.Writer, mint Mint) (Outcome, error) {
 	req := l.byKey[v.Key]
 	if req == nil {
@@ -95,9 +94,9 @@ func (l *Leader) Decide(v Answer, w journal.Writer, mint Mint) (Outcome, error) 
 	return out, nil
 }
 
-// twins are the other questions of a member about the same host: one prompt
-// answers all who wait for it, each by its id and under its own digest. What takes
-// two is not answered beside another, nor is what expires.
+// twins are the other requests of a member about the same host: one answer decides all of them,
+// each by its id and under its own digest. Requests that need two votes are not answered beside
+// another, nor are those that expire.
 func (l *Leader) twins(req *Request, v Answer, now time.Time) []*Request {
 	if req.Gate() != policy.GateNetwork || v.By == policy.RoleSystem || l.needsTwo(req, v.Allow) {
 		return nil
@@ -113,10 +112,10 @@ func (l *Leader) twins(req *Request, v Answer, now time.Time) []*Request {
 	return twins
 }
 
-// Escalate passes an open question on: from then on the operator alone decides it,
-// whatever the policy says of its kind. A lead agent that may not or will not
-// answer does this; so may the operator, who then is not overtaken by rules. What
-// takes two already needs the operator.
+// Escalate gives an open request to the operator, who alone decides it from then on, whatever
+// decider the policy names. A lead agent that may not or will not answer does this; so may the
+// operator, so that rules do not answer first. A request that needs two votes already needs the
+// operator.
 func (l *Leader) Escalate(k Key, shown Digest, by policy.Role, reason string, w journal.Writer) (Outcome, error) {
 	req := l.byKey[k]
 	if req == nil {
@@ -142,7 +141,7 @@ func (l *Leader) Escalate(k Key, shown Digest, by policy.Role, reason string, w 
 	return out, nil
 }
 
-// mayEscalate says why somebody may not pass a question on, "" when they may.
+// mayEscalate returns why a principal may not escalate a request, "" when it may.
 func (l *Leader) mayEscalate(req *Request, by policy.Role, w journal.Writer) string {
 	switch {
 	case req.State != RequestPending || req.Escalated != nil:
@@ -167,8 +166,8 @@ func (l *Leader) deciderOf(req *Request) policy.Decider {
 	return d
 }
 
-// Asked lists the open questions that a lead agent is to answer: what the policy
-// gives to it alone or as one of two, and it has not voted on or passed on.
+// Asked lists the open requests that a lead agent is to answer: those that the policy gives to it
+// alone or as one of two votes, and that it has neither voted on nor escalated.
 func (l *Leader) Asked() []*Request {
 	return slices.DeleteFunc(l.Pending(), func(r *Request) bool {
 		d := l.deciderOf(r)
@@ -177,8 +176,8 @@ func (l *Leader) Asked() []*Request {
 	})
 }
 
-// over reports an answer that decides nothing, whoever gives it: it is about
-// something else than what was shown, or the request is not open.
+// over reports an answer that decides nothing, whoever gives it: its digest differs from the
+// request's, or the request is not open.
 func (l *Leader) over(req *Request, v Answer) (bool, error) {
 	switch d := req.Decided; {
 	case len(v.Digest) < 16 || len(v.Digest) > len(req.Digest) || req.Digest[:len(v.Digest)] != v.Digest:
@@ -197,9 +196,9 @@ func (l *Leader) over(req *Request, v Answer) (bool, error) {
 	return false, nil
 }
 
-// mayDecide reports whether the policy that holds lets a principal decide a
-// request, and whether w may write in its name. Nobody decides for themselves:
-// workers never decide, and what the lead's agent asks is the operator's to answer.
+// mayDecide reports whether the policy allows a principal to decide a request, and whether w may
+// write in its name. No principal decides its own request: workers never decide, and the operator
+// answers the lead's agent.
 func (l *Leader) mayDecide(req *Request, by policy.Role, allow bool, w journal.Writer) (ok bool, why string) {
 	switch {
 	case l.Policy.Policy.Version == 0:
@@ -218,8 +217,7 @@ func (l *Leader) mayDecide(req *Request, by policy.Role, allow bool, w journal.W
 	return policy.MayDecide(req.Gate(), l.deciderOf(req), by, allow)
 }
 
-// needsTwo reports whether an answer to the request is only one vote of two. A
-// deny takes effect alone.
+// needsTwo reports whether an answer to the request is only one vote of two. A single deny decides.
 func (l *Leader) needsTwo(req *Request, allow bool) bool {
 	return allow && l.deciderOf(req) == policy.DecideTwo
 }
@@ -234,9 +232,9 @@ func (req *Request) voted(d Decided) bool {
 	return false
 }
 
-// overreach says why an allow goes further than whoever gives it may go: a lead
-// agent allows only what it could do itself, below high risk (trust §3); a changed
-// input is of a tool call, and not one that the policy denies.
+// overreach returns why an allow exceeds the rights of its author: a lead agent allows only what it
+// could do itself, below high risk (trust §3); only a tool call has a changed input, and the policy
+// must not deny the new one.
 func (l *Leader) overreach(req *Request, v Answer, now time.Time) string {
 	run := req.Ask
 	if v.UpdatedInput != "" {

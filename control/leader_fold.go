@@ -10,12 +10,12 @@ import (
 	"waggle/policy"
 )
 
-// Apply implements journal.Fold. After an error the fold is not used further:
-// every later Apply returns that error, unless the record may be set aside.
+// Apply implements journal.Fold. After an error the fold is not used further: every later Apply
+// returns that error, unless the record may be set aside.
 //
-// Two things are told apart. A record whose writer had no right to it, or that
-// decides what is decided, has no effect and is listed in Ignored. A record that
-// its writer could only have made by mistake is an error.
+// Apply distinguishes two cases. A record that its writer was not allowed to write, or that decides
+// a decided request, has no effect and is listed in Ignored. A record that only a defective program
+// writes is an error.
 func (l *Leader) Apply(r journal.Record) error {
 	if l.failed != nil {
 		return l.failed
@@ -223,10 +223,10 @@ func (l *Leader) leftRec(r journal.Record, b Left) error {
 	from := m.State()
 	m.Left, m.LeftAt = &b, r.Time
 	l.departed(m, r, b)
-	l.open = slices.DeleteFunc(l.open, func(o *Order) bool { // nobody looks any more who takes them
+	l.open = slices.DeleteFunc(l.open, func(o *Order) bool { // no reader will report that it took them
 		return o.Sent && o.Words != nil && o.Instance == "" && o.Mail.To == m.Name
 	})
-	for _, o := range l.Unclosed(b.Instance) { // nobody is there to receive it
+	for _, o := range l.Unclosed(b.Instance) { // the recipient has ended
 		l.close(o)
 		if o.Decided == nil {
 			continue
@@ -302,7 +302,7 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 		if known.Digest != b.Digest {
 			return l.ignore(r, "another request owns this id")
 		}
-		// It asks again: it has not got the answer (L5).
+		// The member asks again, so it has not got the answer (L5).
 		if known.Order != nil && !known.Order.Closed {
 			known.Order.Sent = false
 		}
@@ -380,7 +380,7 @@ func (l *Leader) decidedRec(r journal.Record, b Decided) error {
 	return l.did(m, from, EvDecided, r, string(b.ID))
 }
 
-// settled takes a request off the list of those that are open.
+// settled removes a request from the list of the open ones.
 func (l *Leader) settled(req *Request, m *Member) {
 	l.pending = slices.DeleteFunc(l.pending, func(r *Request) bool { return r == req })
 	m.pending--
@@ -490,7 +490,7 @@ func (l *Leader) commandedRec(r journal.Record, b Commanded) error {
 	return l.commandedPolicy(r, m, o)
 }
 
-// commandedPolicy is a mode of one member's own, or the news of a policy.
+// commandedPolicy is a mode of one member's own, or a notification of a policy.
 func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
 	b := o.Commanded
 	if b.What == CommandPolicy {
@@ -557,7 +557,7 @@ func (l *Leader) closedRec(r journal.Record, b Closed) error {
 	return nil
 }
 
-// abandoned closes an open question that nobody waits for any more (L8).
+// abandoned closes an open request without a waiting session (L8).
 func (l *Leader) abandoned(r journal.Record, k Key, evidence string) error {
 	req := l.byKey[k]
 	if req == nil || req.State != RequestPending {

@@ -19,8 +19,7 @@ func (l *Leader) leadingRec(_ journal.Record, b LeadingProcess) error {
 	return nil
 }
 
-// diedRec is about the newest start only: what an older one says of its end is
-// history.
+// diedRec handles the death of the newest start only: the end of an older one changes nothing.
 func (l *Leader) diedRec(r journal.Record, b Died) error {
 	m := l.byInst[b.Instance]
 	switch {
@@ -81,10 +80,9 @@ func (m *Member) epoch() uint64 {
 	return m.Process.Epoch
 }
 
-// Lose drafts that a member's process is gone without a handshake, with the restart
-// that its policy gives it at now; nothing when that is on record. supervised says
-// that somebody leads who starts it again; failed, that a start after the one on
-// record ended before it came up.
+// Lose drafts that a member's process is gone without a handshake, with the restart that its policy
+// gives it at now; nothing when that is on record. supervised says that a leader runs that starts
+// it again; failed, that a start after the recorded one ended before it came up.
 func (l *Leader) Lose(m *Member, detail string, supervised, failed bool, now time.Time) []journal.Draft {
 	again := supervised && m.Restart != nil && m.Stopping == nil && !m.Approved
 	d := Died{Instance: m.Instance, Epoch: m.epoch(), Detail: detail}
@@ -94,7 +92,7 @@ func (l *Leader) Lose(m *Member, detail string, supervised, failed bool, now tim
 		switch {
 		case failed:
 			d.Attempt, fresh = d.Attempt+1, true
-		case again && m.Died.Again == nil && !m.Died.GaveUp: // found when nobody led
+		case again && m.Died.Again == nil && !m.Died.GaveUp: // it died while no leader ran
 			d.Detail = m.Died.Detail
 		default:
 			return nil
@@ -109,8 +107,8 @@ func (l *Leader) Lose(m *Member, detail string, supervised, failed bool, now tim
 	return []journal.Draft{{Kind: RecDied, Must: true, Body: d}}
 }
 
-// next is when a process is started again that died at now, after these deaths;
-// fresh says that its own is not among them.
+// next is the restart time of a process that died at now, after these deaths; fresh says that its
+// own death is not among them.
 func (r *Restart) next(deaths []time.Time, fresh bool, now time.Time) (at *time.Time, gaveUp bool) {
 	since := now.Add(-time.Duration(r.Window) * time.Millisecond)
 	n := 0
@@ -134,8 +132,7 @@ func (r *Restart) next(deaths []time.Time, fresh bool, now time.Time) (at *time.
 	return &t, false
 }
 
-// Stop drafts that a member's processes are being ended. It drafts nothing when that
-// record exists.
+// Stop drafts that a member's processes are being ended. It drafts nothing when that record exists.
 func (l *Leader) Stop(m *Member, why string) []journal.Draft {
 	if m.Left != nil || m.Stopping != nil {
 		return nil
@@ -152,8 +149,8 @@ func (l *Leader) Stopped(m *Member, step string) []journal.Draft {
 	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: m.Stopping.Why, Step: step}}}
 }
 
-// How names how the membership of a member whose process is gone ends: it approved a
-// shutdown, it was stopped, or it died.
+// How is the way in which a member whose process is gone ends: it approved a shutdown, it was
+// stopped, or it died.
 func (m *Member) How() string {
 	switch {
 	case m.Approved:

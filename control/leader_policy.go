@@ -9,10 +9,9 @@ import (
 	"waggle/policy"
 )
 
-// SetMode orders a member into a mode of its own (protocol §1.7). The same mode again
-// drafts nothing. Only the operator's word makes it wider than the team's mode,
-// nobody's wider than the ceiling (*CeilingError), and nobody's ends the plan that
-// a member owes.
+// SetMode orders a member into a mode of its own (protocol §1.7). The same mode again drafts
+// nothing. Only the operator makes it wider than the team's mode; nobody makes it wider than the
+// ceiling (*CeilingError), and nobody ends the plan that a member owes with it.
 func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.Writer, mint Mint) ([]journal.Draft, error) {
 	switch _, err := policy.ParseMode(string(mode)); {
 	case err != nil:
@@ -30,10 +29,9 @@ func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.
 		waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)}, mint)
 }
 
-// SetPolicy gives the team a policy, under the next version, and tells every
-// member. Rules and host grants whose time is over are left out. What holds for a member is what this journal says: its message is
-// news, and its applied record says that it has heard. What the ceiling does not
-// let be is refused (*CeilingError).
+// SetPolicy gives the team a policy, under the next version, and notifies every member. Expired rules and host grants
+// are left out. A member's policy is the one in this journal: the message to it only notifies it, and its applied
+// record says that it got the message. A policy that exceeds the ceiling is refused (*CeilingError).
 func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.Draft, error) {
 	if !w.Operator {
 		return nil, &RefusedError{Why: "only the operator sets the policy"}
@@ -61,12 +59,11 @@ func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.
 	return ds, nil
 }
 
-// newsOf says on the wire what a new policy changes for a member: its mode when that
-// is another one, what is denied now, what is allowed now, a frame each, because a
-// frame carries one behaviour (protocol §1.7, §1.8). A rule that is taken back has no
-// form on the wire: a member of ours gets an update without rules, whose record
-// names the version; a member that only files vouch for gets nothing, because some
-// readers would apply what it says.
+// newsOf are the wire frames for the changes of a new policy for a member: its mode when it
+// changes, the new denials, the new allows, a frame each, because a frame carries one behaviour
+// (protocol §1.7, §1.8). A removed rule has no form on the wire: a member of ours gets an update
+// without rules, whose record names the version; a member that uses files gets nothing, because
+// some readers would apply what such a frame says.
 func (l *Leader) newsOf(m *Member, next PolicySet, now time.Time) []waggle.Payload {
 	var news []waggle.Payload
 	old, next := l.Policy.of(m), next.of(m)

@@ -10,14 +10,13 @@ import (
 	"waggle/policy"
 )
 
-// See judges a control entry of the lead's mailbox. peer is the journal of the
-// member it claims to come from, nil when there is none. What that journal
-// vouches for is owned by a seen record; the rest, and a copy of what was seen,
-// gets one audit record and has no effect. An entry that is owned already, or is
-// only words, yields nothing.
+// See judges a control entry of the lead's mailbox. peer is the journal of the member that the
+// entry names as its sender, nil when there is none. A seen record owns an entry that is in that
+// journal; another entry, and a copy of a seen one, gets one audit record and has no effect. An
+// entry that is owned already, or has only words, yields no draft.
 //
-// A question that is asked again opens nothing: its answer, if there is one, is
-// sent again (L5).
+// A request that is asked again opens no second one: its answer, if there is one, is sent again
+// (L5).
 func (l *Leader) See(in Incoming, peer *Worker) []journal.Draft {
 	if l.Owns(in.Entry) || !in.IsControl() {
 		return nil
@@ -57,8 +56,8 @@ func (l *Leader) See(in Incoming, peer *Worker) []journal.Draft {
 	return in.deny("a copy of a message that was seen before")
 }
 
-// question is the part of See for requests. A member that has ended asks nothing
-// any more: its question is recorded and closed (L8).
+// question is the part of See for requests. The request of a member that has ended is recorded and
+// closed (L8).
 func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s Seen) []journal.Draft {
 	k := call.Key
 	if DigestOf(l.UID, k, call.Ask) != call.Digest {
@@ -103,8 +102,8 @@ func (l *Leader) withdrawn(peer *Worker) []journal.Draft {
 	return ds
 }
 
-// Assign orders a member to do a task, in the name of the lead or the operator.
-// A task that was assigned before is assigned anew.
+// Assign orders a member to do a task, in the name of the lead or the operator. A task that was
+// assigned before is assigned anew.
 func (l *Leader) Assign(m *Member, t Task, by policy.Role, mint Mint) ([]journal.Draft, error) {
 	if m.State() == Terminated {
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and takes no work", m.Name)}
@@ -124,8 +123,8 @@ func (l *Leader) command(m *Member, c Commanded, p waggle.Payload, mint Mint) ([
 	return []journal.Draft{{Kind: RecCommanded, Must: true, Body: c}}, nil
 }
 
-// AskShutdown orders a member to end. A second call while one is outstanding
-// reuses it (L9) and drafts nothing.
+// AskShutdown orders a member to end. A second call while one is outstanding reuses it (L9) and
+// drafts nothing.
 func (l *Leader) AskShutdown(m *Member, reason string, by policy.Role, mint Mint) ([]journal.Draft, error) {
 	if m.Shutdown != nil || m.State() == Terminated {
 		return nil, nil

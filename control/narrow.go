@@ -6,10 +6,9 @@ import (
 	"waggle/policy"
 )
 
-// Narrowed is the policy of a team whose journal has lost what changed it: what may have
-// been forbidden or taken back after s is not known. So nothing is allowed by a rule any
-// more and the operator is asked; every rule that denies stays, those of after too. now
-// gives the instances that members have then.
+// Narrowed is the policy of a team whose journal has lost records that changed it: denials and
+// removals after s may be unknown. So no rule allows anything any more and the operator is asked;
+// every deny rule stays, also those of after. now has the instances that members have then.
 func (s PolicySet) Narrowed(after []PolicySet, now map[Instance]Instance) PolicySet {
 	n := PolicySet{Policy: policy.Policy{Version: s.Policy.Version, Mode: policy.ModeDefault}, Lead: &policy.Policy{Mode: policy.ModeDefault},
 		Unattended: s.Unattended, Deadline: s.Deadline, By: policy.RoleOperator, File: s.File, Path: s.Path, Ceiling: s.Ceiling}

@@ -20,8 +20,8 @@ func ruleOf(t *testing.T, s string) policy.Rule {
 	return r
 }
 
-// TestNarrowed: what goes on behind a break allows nothing by a rule, keeps all that was
-// denied, before the break and after it, and lies below every mode that there was.
+// TestNarrowed: a policy after a break allows nothing by a rule, keeps every deny rule from before
+// the break and after it, and is below every mode that there was.
 func TestNarrowed(t *testing.T) {
 	set := control.PolicySet{Policy: policy.Policy{Version: 3, Mode: policy.ModeBypassPermissions, Allow: []policy.Rule{ruleOf(t, "Bash")}, Deny: []policy.Rule{ruleOf(t, "Bash(rm:*)")}},
 		Decide: control.Deciders{policy.GateTool: policy.DecideLeader}, Lead: &policy.Policy{Allow: []policy.Rule{ruleOf(t, "Bash")}}, Deadline: 9, File: "f", Path: "p",
@@ -43,8 +43,8 @@ func TestNarrowed(t *testing.T) {
 	}
 }
 
-// TestAcknowledgedBreak: a leader's journal whose newest record contradicts the others,
-// and may not be set aside, goes on behind the acknowledgement; only the operator's counts.
+// TestAcknowledgedBreak: a leader's journal whose newest record contradicts the others, and may not
+// be set aside, continues after the acknowledgement; only the operator's counts.
 func TestAcknowledgedBreak(t *testing.T) {
 	d := opened(t)
 	raw(t, d, journal.Leader, journal.Draft{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 4}}})

@@ -12,20 +12,20 @@ import (
 // Tiding is the reason why a member's status starts a turn of the lead's session.
 type Tiding string
 
-// A status message moves the leader's record of its member, every time. It is told
-// to the lead's session only for one of these (protocol §1.12, §1.14, §1.15): all other
-// idle notices, and progress, change nothing that the lead would act on.
+// A status message always updates the leader's record of its member. The lead's session gets it
+// only for one of these reasons (protocol §1.12, §1.14, §1.15): all other idle notices, and
+// progress, change nothing that the lead would act on.
 const (
 	TidingIdle    Tiding = "idle"     // the first idle after the lead gave it work or words
 	TidingResult  Tiding = "result"   // a task was completed
 	TidingFailed  Tiding = "failed"   // a turn failed, or the member died
 	TidingLeft    Tiding = "left"     // the member has ended otherwise than by dying
-	TidingAllIdle Tiding = "all idle" // nobody works any more, once for what the lead gave
+	TidingAllIdle Tiding = "all idle" // no member works any more, once for the work that the lead gave
 )
 
-// News is one event that the lead's session is told.
+// News is one event for the lead's session.
 type News struct {
-	Seq    journal.Seq       `json:"seq"` // the record that made it news
+	Seq    journal.Seq       `json:"seq"` // the record of the event
 	Time   time.Time         `json:"time"`
 	Member waggle.MemberName `json:"member"` // "" for all idle
 	What   Tiding            `json:"what"`
@@ -33,17 +33,16 @@ type News struct {
 	Note   string            `json:"note,omitempty"`
 }
 
-// NewsAfter is what the lead's session has to be told that was told everything up
-// to seq: one item a member, the weightiest and newest, in the order of the
-// journal. Empty: there is no reason to wake it. What it returns together is one
-// wake-up; the next begins after Head.
+// NewsAfter are the events for the lead's session, which has had those up to seq: one for each
+// member, the most important and newest, in the order of the journal. Without events there is no
+// reason for a turn. All returned events are one turn; the next begins after Head.
 func (l *Leader) NewsAfter(seq journal.Seq) []News { return l.newsBetween(seq, l.Head()) }
 
 // NewsAgain is what the session of the lead was told at the start of the turn that runs:
 // the session that follows a crash is told the same.
 func (w *Worker) NewsAgain(l *Leader) []News { return l.newsBetween(w.untold, w.Told) }
 
-// newsBetween is the news after one record up to another.
+// newsBetween are the events after one record up to another.
 func (l *Leader) newsBetween(after, upTo journal.Seq) []News {
 	by := map[waggle.MemberName]News{}
 	for _, n := range l.news {
@@ -61,7 +60,7 @@ func (l *Leader) newsBetween(after, upTo journal.Seq) []News {
 	return ns
 }
 
-// Head is the seq of the newest news.
+// Head is the seq of the newest event.
 func (l *Leader) Head() journal.Seq {
 	if n := len(l.news); n > 0 {
 		return l.news[n-1].Seq
@@ -77,7 +76,7 @@ func weight(t Tiding) int {
 func (l *Leader) report(m *Member, r journal.Record, b Seen) {
 	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, Task: b.Task, Note: b.Note}
 	switch {
-	case m.Leads(): // it knows
+	case m.Leads(): // the lead's agent gets no event about itself
 		return
 	case b.Kind == waggle.KindTaskCompleted:
 		n.What = TidingResult
@@ -97,14 +96,14 @@ func (l *Leader) report(m *Member, r journal.Record, b Seen) {
 	l.rested(r)
 }
 
-// rested notes that nobody works any more, once after something was given out.
+// rested records that no member works any more, once after work was given.
 func (l *Leader) rested(r journal.Record) {
 	if !l.stirred {
 		return
 	}
 	for _, m := range l.Members {
 		if m.Trust == FileTrust {
-			continue // nothing rests on what it says of itself
+			continue // reports by file have no effect
 		}
 		if s := m.State(); s != Idle && s != Terminated && !m.Leads() {
 			return
@@ -117,7 +116,7 @@ func (l *Leader) rested(r journal.Record) {
 // departed notes a member that has ended.
 func (l *Leader) departed(m *Member, r journal.Record, b Left) {
 	switch {
-	case m.Leads() || b.How == LeftDied && m.Died != nil: // it knows, or was told of the death
+	case m.Leads() || b.How == LeftDied && m.Died != nil: // an event about the lead's agent itself, or after that of the death
 	case b.How == LeftDied:
 		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingFailed, Note: "it died"})
 	default:
@@ -125,7 +124,7 @@ func (l *Leader) departed(m *Member, r journal.Record, b Left) {
 	}
 }
 
-// fell notes that a member's process has died, and the member stays.
+// fell records that a member's process has died, and the member stays.
 func (l *Leader) fell(m *Member, r journal.Record, b Died) {
 	if m.Leads() {
 		return

@@ -21,7 +21,7 @@ func (p PolicySet) Call(a Ask) policy.Call {
 // (policy.RealPaths).
 func (w *Worker) Judges(l *Leader, now time.Time) []policy.Policy {
 	own := l.Policy.For(w.Instance, now)
-	own.Mode = policy.ModeDefault // rules of every mode count, whatever mode holds later
+	own.Mode = policy.ModeDefault // rules of every mode count, whatever the mode is later
 	out := []policy.Policy{own, l.Policy.For("", now)}
 	if c := l.Policy.Ceiling; c != nil {
 		out = append(out, c.policy())

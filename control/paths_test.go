@@ -8,8 +8,7 @@ import (
 	"waggle/policy"
 )
 
-// TestTeamFileByItsPath: the team file that was accepted is guarded whatever it is
-// called.
+// TestTeamFileByItsPath: the accepted team file is guarded, whatever its name.
 func TestTeamFileByItsPath(t *testing.T) {
 	set := control.PolicySet{Path: "/w/crew/night.yml", Policy: policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Write(/w/crew/**)")}}
 	for _, c := range []struct {

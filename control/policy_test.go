@@ -64,8 +64,7 @@ func TestWhoSetsModes(t *testing.T) {
 	refused[*control.RefusedError](t, err, "has ended")
 }
 
-// A worker that owes a plan stays in plan mode, whatever mode it is set to
-// (protocol §1.7).
+// A worker that owes a plan stays in plan mode, whatever mode it is given (protocol §1.7).
 func TestModeDoesNotEndAPlan(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, true)
 	for _, mode := range []policy.Mode{policy.ModeBypassPermissions, policy.ModeLockedDown} {
@@ -130,7 +129,7 @@ func TestSetPolicy(t *testing.T) {
 	}
 }
 
-// Versions only rise: what was overtaken has no effect and is closed.
+// Versions only rise: an older version has no effect and is closed.
 func TestOldPolicyIsOvertaken(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(rm:*)")})
@@ -150,14 +149,14 @@ func TestOldPolicyIsOvertaken(t *testing.T) {
 	if n := len(w.l.Unclosed(m.instance)); n != 0 {
 		t.Errorf("%d orders are open", n)
 	}
-	// What holds is what the leader's journal says, heard or not.
+	// The policy is the one in the leader's journal, whether the member got the message or not.
 	if p := m.w.Effective(m.lead, m.now); p.Mode != policy.ModeSafe || len(p.Deny) != 1 {
 		t.Errorf("%+v", p)
 	}
 }
 
-// What an approval carries beside its answer is not the answer: no mode, rule or
-// scope in it holds (trust §3).
+// Other fields of an approval are not part of the answer: a mode, rule or scope in it has no effect
+// (trust §3).
 func TestAnswerWidensNothing(t *testing.T) {
 	w, m, r := asked(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeSafe}}, plan, control.Ask{Plan: "one"})
 	w.decide(verdict(r, true), operator)

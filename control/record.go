@@ -77,7 +77,7 @@ type Opened struct {
 	Name     waggle.MemberName `json:"name"`
 	Epoch    uint64            `json:"epoch,omitempty"`
 	Version  string            `json:"version,omitempty"` // of the program
-	// Guest says of a member that another program leads its team: that lead speaks by file.
+	// Guest says that another program leads this member's team: that lead uses files.
 	Guest bool `json:"guest,omitempty"`
 	// Baseline are entries of mailboxes that were there before: control messages of a
 	// restored team's past, which this journal does not judge. Those of members are
@@ -92,13 +92,13 @@ type Deciders map[policy.Gate]policy.Decider
 type PolicySet struct {
 	Policy policy.Policy `json:"policy"`
 	Decide Deciders      `json:"decide"`
-	// Unattended: nobody will be asked; a question is denied as soon as it is
-	// seen (run --headless).
+	// Unattended: no person will be asked; a request is denied as soon as it is seen (run
+	// --headless).
 	Unattended bool `json:"unattended,omitempty"`
-	// Deadline is how long a question stays open, in milliseconds; 0: for ever.
+	// Deadline is how long a request stays open, in milliseconds; 0: without limit.
 	Deadline int64 `json:"deadline_ms,omitempty"`
-	// Lead is what the lead agent could do itself without being asked, the limit
-	// of what it may allow under DecideLeader. Nil: what the team may.
+	// Lead is the policy of the lead agent, which limits what it may allow under DecideLeader. Nil:
+	// the team's.
 	Lead *policy.Policy `json:"lead,omitempty"`
 	// Rules hold beside the policy's own, and Hosts are standing answers about
 	// hosts: for one member, for a time, or both. See For and HostsFor.
@@ -106,7 +106,7 @@ type PolicySet struct {
 	Hosts []HostGrant `json:"hosts,omitempty"`
 	By    policy.Role `json:"by"`
 	File  string      `json:"file_sha256,omitempty"` // the team file that was accepted
-	Path  string      `json:"file_path,omitempty"`   // where that file lies, whatever its name: edits of it ask
+	Path  string      `json:"file_path,omitempty"`   // the path of that file, whatever its name: edits of it ask
 	// Ceiling bounds all of the above; nil: the user has set none.
 	Ceiling *Ceiling `json:"ceiling,omitempty"`
 }
@@ -164,31 +164,30 @@ type Restart struct {
 // LeadingProcess is the process that leads from now on, appended by it.
 type LeadingProcess struct {
 	ID       spawn.Identity `json:"id"`
-	Detached bool           `json:"detached,omitempty"` // nobody looks at its terminal
+	Detached bool           `json:"detached,omitempty"` // its terminal is not shown
 	Up       bool           `json:"up,omitempty"`       // every member that it was to start is ready
 	Run      bool           `json:"run,omitempty"`      // it runs a job to completion and ends the team then
 	Version  string         `json:"version,omitempty"`
 }
 
-// Died records that the process of a start is gone without a handshake. The member
-// stays: its orders and questions wait for its next start or its end.
+// Died records that the process of a start is gone without a handshake. The member stays: its
+// orders and requests wait for its next start or its end.
 type Died struct {
 	Instance Instance `json:"instance"`
 	Epoch    uint64   `json:"epoch"` // 0: it had not come up
 	// Attempt numbers the starts after that epoch that ended before they came up.
 	Attempt int        `json:"attempt,omitempty"`
 	Detail  string     `json:"detail,omitempty"`
-	Again   *time.Time `json:"restart_at,omitempty"` // when whoever leads starts it again; nil: nobody will
+	Again   *time.Time `json:"restart_at,omitempty"` // when the leader starts it again; nil: never
 	GaveUp  bool       `json:"gave_up,omitempty"`    // it was started again too often
 }
 
-// Stopping is recorded before the first signal, when the operator ends a member's
-// processes. A process that is found gone after it counts as stopped, not as dead, and
-// is not restarted.
+// Stopping is recorded before the first signal, when the operator ends a member's processes. A
+// process that is found gone after it counts as stopped, not as dead, and is not restarted.
 type Stopping struct {
 	Instance Instance `json:"instance"`
 	Why      string   `json:"why"`
-	Step     string   `json:"step,omitempty"` // once they are gone: the hardest that was needed (package spawn)
+	Step     string   `json:"step,omitempty"` // once they are gone: the hardest step that was needed (package spawn)
 }
 
 // Ending records that the operator ends the team; the process that leads does it.
@@ -202,8 +201,8 @@ type Ending struct {
 // terminal.
 type Detached struct{}
 
-// Ready is what a start of a worker found itself to be. The worker appends it after it
-// has applied its orders about itself, and takes work from then on.
+// Ready has the properties that a start of a worker found. The worker appends it after it has
+// applied its orders about itself, and takes work from then on.
 type Ready struct {
 	Epoch  uint64      `json:"epoch"`
 	Agent  string      `json:"agent"`
@@ -211,8 +210,8 @@ type Ready struct {
 	Mode   policy.Mode `json:"mode"`
 	Policy uint64      `json:"policy_version"`
 	Cwd    string      `json:"cwd"` // links resolved
-	// Top is the top directory of the git checkout that Cwd is in, "" outside of one
-	// or when nobody asked for a worktree.
+	// Top is the top directory of the git checkout that contains Cwd, "" outside of one or without
+	// a worktree.
 	Top     string `json:"worktree,omitempty"`
 	Backend string `json:"backend,omitempty"`
 }
@@ -222,8 +221,8 @@ const (
 	LeftHandshake = "handshake" // shutdown approved and the process is gone
 	LeftStopped   = "stopped"   // ended by us after a grace
 	LeftDied      = "died"      // gone without handshake
-	LeftReplaced  = "replaced"  // the team was brought up anew
-	LeftReleased  = "released"  // waggle does not run it, and it goes on
+	LeftReplaced  = "replaced"  // the team was created anew
+	LeftReleased  = "released"  // another program runs it, and it continues
 )
 
 // Left is the end of a membership.
@@ -249,11 +248,11 @@ type Seen struct {
 	Assignment uint64 `json:"assignment,omitempty"`
 	Failed     bool   `json:"failed,omitempty"` // idle: the turn failed
 	Note       string `json:"note,omitempty"`   // a reason or a result, short
-	// Told says of an idle notice that the journal of the lead's agent has words to this
-	// member since its last one.
+	// Told says, for an idle notice, that the journal of the lead's agent has words to this member
+	// since its last one.
 	Told bool `json:"told,omitempty"`
-	// Channel is file for what a member said that waggle does not run: nothing but the
-	// entry vouches for it. "": the sender's journal does.
+	// Channel is file for a message of a member that waggle does not run: the entry is its only
+	// evidence. "": the sender's journal has it.
 	Channel policy.Channel `json:"channel,omitempty"`
 }
 
@@ -261,8 +260,8 @@ type Seen struct {
 const (
 	DecisionAllow = "allow"
 	DecisionDeny  = "deny"
-	// DecisionEscalate decides nothing: from then on the operator alone does. Only
-	// a voted record holds it.
+	// DecisionEscalate decides nothing: it gives the request to the operator. Only a voted record
+	// holds it.
 	DecisionEscalate = "escalate"
 )
 
@@ -293,7 +292,7 @@ type Judged struct {
 	Mode  policy.Mode `json:"judge_mode,omitempty"` // that held for the member
 }
 
-// What a Commanded orders.
+// The orders of a Commanded.
 const (
 	CommandAssigned = "assigned"
 	CommandShutdown = "shutdown"
@@ -361,11 +360,11 @@ type Diverged struct {
 	Why      string   `json:"why"`
 }
 
-// Acknowledged lifts a divergence, or lets a team go on without the records after the
-// break of a journal. Only the operator appends it.
+// Acknowledged ends a divergence, or lets a team continue without the records after the break of a
+// journal. Only the operator appends it.
 type Acknowledged struct {
 	Ref   uint64      `json:"ref"`             // seq of the diverged record; 0 with Break
-	Break *KnownBreak `json:"break,omitempty"` // what was lost
+	Break *KnownBreak `json:"break,omitempty"` // the lost records
 }
 
 // KnownBreak is a break that the operator has acknowledged. Records after it have no
@@ -375,7 +374,7 @@ type KnownBreak struct {
 	File    string       `json:"file"`           // below the journal's directory
 	Line    int          `json:"line,omitempty"` // in that file; 0: the file as a whole
 	Seq     uint64       `json:"seq"`            // that was expected there
-	Why     string       `json:"why"`            // what was wrong there
+	Why     string       `json:"why"`            // the reason of the break
 	Records int          `json:"records"`        // lines that were cut, the bad one included
 	Bytes   int64        `json:"bytes"`          // their size
 	SHA256  string       `json:"sha256"`         // of these bytes, segment after segment
@@ -391,11 +390,11 @@ type Noticed struct {
 	Saved string `json:"saved,omitempty"` // where in the archive is kept what it held
 }
 
-// Missing reports that the team's directory is gone. n may be nil.
+// Missing reports whether the team's directory is gone. n may be nil.
 func (n *Noticed) Missing() bool { return n != nil && n.What == "vanished" }
 
-// Done records that the operator has set the task of a member that speaks by file to
-// done. A report of such a member completes nothing.
+// Done records that the operator has set the task of a member that uses files to done. A report of
+// such a member completes nothing.
 type Done struct {
 	Ref  uint64 `json:"ref"` // seq of the order to do it
 	Task string `json:"task"`
@@ -417,7 +416,7 @@ type Asked struct {
 	Mail   *Mail  `json:"mail,omitempty"`
 }
 
-// Said is anything else that a worker tells the lead.
+// Said is any other message of a worker to the lead.
 type Said struct {
 	Kind waggle.Kind      `json:"kind"`
 	ID   waggle.RequestID `json:"id,omitempty"`
@@ -441,8 +440,8 @@ type Answered struct {
 	Policy   uint64      `json:"policy_version"`
 	Leader   uint64      `json:"leader_seq,omitempty"` // of the decided record; 0: decided here
 	Waited   bool        `json:"waited,omitempty"`     // gate wait ended; the request stays open
-	// Revoked: the worker itself closes an open question, or takes back an allow that was
-	// not started, because what was asked is not what would run.
+	// Revoked: the worker itself closes an open request, or revokes an allow that was not started,
+	// because the call that would run differs from the one that was asked.
 	Revoked       bool       `json:"revoked,omitempty"`
 	UpdatedInput  string     `json:"updated_input,omitempty"`
 	UpdatedDigest Digest     `json:"updated_digest,omitempty"`
@@ -451,7 +450,7 @@ type Answered struct {
 	Ask *Ask `json:"ask,omitempty"`
 	Judged
 	Entry string `json:"entry,omitempty"` // the mailbox entry that brought it
-	// Channel is file for the answer of a guest's lead: nothing but the entry vouches for it.
+	// Channel is file for the answer of a guest's lead: the entry is its only evidence.
 	Channel policy.Channel `json:"channel,omitempty"`
 }
 
@@ -498,7 +497,7 @@ type Taken struct {
 	Entries []string `json:"entries,omitempty"` // chat: mailbox ids
 	Task    string   `json:"task,omitempty"`
 	Plan    bool     `json:"plan,omitempty"` // a plan must be approved first
-	// News is the seq of the leader's journal up to which the lead's agent is told with
-	// this turn what became of the members; 0: it is told nothing.
+	// News is the seq of the leader's journal up to which the lead's agent gets the events of the
+	// members with this turn; 0: it gets none.
 	News uint64 `json:"news,omitempty"`
 }

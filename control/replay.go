@@ -5,13 +5,12 @@ import "waggle"
 // Planning reports whether the turn that runs waits for its plan to be approved.
 func (w *Worker) Planning() bool { return w.base == PlanProposed }
 
-// Replay finds what an earlier process of this worker has on record for a
-// question of the turn that runs, when this process takes that turn up again: the
-// call ran, or was answered and the answer acted on. Such a question is answered
-// from the record; nothing is asked, run or opened a second time. past are the
-// calls that were replayed already. What an older program has on record is compared
-// as that program would have recorded it: what ran is not run again because more is
-// bound now, and a denial stands. What a call was found to name plays no part: a script that
+// Replay finds what an earlier process of this worker has recorded for a call of the turn that
+// runs, when this process takes that turn up again: the call ran, or was answered and the answer
+// was used. Such a call is answered from the record; nothing is asked, run or opened a second time.
+// past are the calls that were replayed already. A call of an older program is compared as that
+// program would have recorded it: a call that ran is not run again because more is bound now, and a
+// denial stays in force. The files that a call was found to name are not compared: a script that
 // has changed since it ran is not run again by itself. Nil: ask.
 func (w *Worker) Replay(kind waggle.Kind, a Ask, past map[Key]bool) *Call {
 	if w.turn == nil {

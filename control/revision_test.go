@@ -24,7 +24,7 @@ func TestRevisionAfterWithdrawal(t *testing.T) {
 		second := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "two"})
 		m.flush()
 		w.pass()
-		third := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "three"}) // takes the place of the second
+		third := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "three"}) // it replaces the second plan
 		for k, want := range map[control.Key]int{first: 1, second: 2, third: 3} {
 			if got := revision(k); got != want {
 				t.Errorf("seen %v: the plan %s is revision %d, want %d", seen, k.ID, got, want)

@@ -20,9 +20,9 @@ func (w *Worker) Older() bool {
 	return false
 }
 
-// Supersede closes what an older program asked and this one would bind more of
-// (trust §2): open questions, and allows that nobody has used. What the leader's journal
-// has decided is taken first: a denial stands, and an allow is closed once it is here.
+// Supersede closes the requests of an older program that this one would bind more closely (trust
+// §2): open requests, and allows that were not used. The decisions in the leader's journal are
+// applied first: a denial stays in force, and an allow is closed once it is here.
 func (w *Worker) Supersede(l *Leader) []journal.Draft {
 	var ds []journal.Draft
 	for _, c := range w.Calls {
@@ -36,9 +36,8 @@ func (w *Worker) Supersede(l *Leader) []journal.Draft {
 	return ds
 }
 
-// Revoke takes back the allow of a call that was not started, because the facts that
-// were recorded with the request have changed. It drafts nothing when there is no such
-// allow.
+// Revoke revokes the allow of a call that was not started, because the facts that were recorded
+// with the request have changed. It drafts nothing when there is no such allow.
 func (w *Worker) Revoke(k Key, why string) []journal.Draft {
 	c, ok := w.byKey[k]
 	if !ok || !c.revocable() {
@@ -47,8 +46,8 @@ func (w *Worker) Revoke(k Key, why string) []journal.Draft {
 	return []journal.Draft{c.revoke(why)}
 }
 
-// outrun closes open questions for the same call that nobody waits for any more, where
-// what the call names is something else by now: the one that is asked takes their place.
+// outrun closes open requests for the same call without a waiting session, where the files that the
+// call names have changed: the new request replaces them.
 func (w *Worker) outrun(kind waggle.Kind, a Ask) []journal.Draft {
 	if kind != waggle.KindPermissionRequest {
 		return nil
@@ -68,7 +67,7 @@ func (c *Call) revoke(why string) journal.Draft {
 		By: policy.RoleSystem, Reason: why, Revoked: true}}
 }
 
-// revocable reports an allow that somebody gave and nobody has used.
+// revocable reports an allow that was given and not used.
 func (c *Call) revocable() bool {
 	return c.AskedSeq != 0 && c.allowed() && !c.Started && !c.used
 }

@@ -15,8 +15,8 @@ import (
 	"waggle/policy"
 )
 
-// What protocol §5 has as a row and what is no move of a machine: the test that shows
-// it instead, with the directory that it is in.
+// elsewhere has the rows of protocol §5 that are no move of a machine: the test that shows each,
+// with its directory.
 var elsewhere = map[string]string{
 	"L13": "poll TestPassOrder", // a tick: receive, apply, then deliver
 }
@@ -70,8 +70,8 @@ func TestRowsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// TestTeamTable: a leader that exits leaves the team as it is; the next one goes
-// on, and a team that has ended stays so (L14).
+// TestTeamTable: a leader that exits leaves the team as it is; the next one continues, and a team
+// that has ended stays so (L14).
 func TestTeamTable(t *testing.T) {
 	var rows []control.Transition
 	l := control.NewLeader(func(o control.Observation) {
@@ -113,7 +113,7 @@ func TestRequestTable(t *testing.T) {
 			rows[control.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
 		}
 	}
-	again := func(w *world, r *control.Request) { // its message lies in the mailbox once more
+	again := func(w *world, r *control.Request) { // its message is in the mailbox once more
 		for _, s := range w.of("ada").w.Outbox {
 			if s.Mail.Kind == tool {
 				env, err := s.Mail.Open()
@@ -161,7 +161,7 @@ func TestRequestTable(t *testing.T) {
 		t.Errorf("%s, %d answers sent", r.State, len(m.box.entries))
 	}
 
-	w, m, _ = open(control.PolicySet{}) // nobody answered
+	w, m, _ = open(control.PolicySet{}) // without an answer
 	leave(w, m)
 	for _, sent := range []bool{false, true} { // the answer came too late
 		w, m, r = open(control.PolicySet{})

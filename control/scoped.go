@@ -9,10 +9,9 @@ import (
 	"waggle/policy"
 )
 
-// Scoped is a rule that holds beside the policy's own: for one member, for a
-// time, or both. What an answer teaches is one of these (trust §3: a separate act
-// with its own authority), and it is part of a version of the policy like any
-// other rule.
+// Scoped is a rule beside the policy's own: for one member, for a time, or both. An answer with a
+// scope makes such a rule (trust §3: a separate act with its own authority), which is part of a
+// version of the policy like any other rule.
 type Scoped struct {
 	Rule     policy.Rule `json:"rule"`
 	Deny     bool        `json:"deny,omitempty"`
@@ -41,14 +40,14 @@ func (g HostGrant) String() string {
 	return "net " + net.JoinHostPort(g.Host, g.Port)
 }
 
-// over reports whether a time has come. What has ended does not come back: the
-// next version of the policy leaves it out.
+// over reports whether a time has come. An expired rule does not come back: the next version of the
+// policy leaves it out.
 func over(until *time.Time, now time.Time) bool { return until != nil && !now.Before(*until) }
 
 func concerns(of, i Instance) bool { return of == "" || of == i }
 
-// For is the policy that the rules make for one member at a time under the
-// ceiling, "" for what every member has. Modes of a member's own are Worker.Effective's to add.
+// For is the policy that the rules make for one member at a time under the ceiling, "" for the
+// rules of every member. Worker.Effective adds a member's own mode.
 func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
 	out := p.Policy
 	out.Allow, out.Deny = slices.Clip(out.Allow), slices.Clip(out.Deny)
@@ -69,8 +68,8 @@ func (p PolicySet) HostsFor(i Instance, now time.Time) []HostGrant {
 	return slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !concerns(g.Instance, i) || over(g.Until, now) })
 }
 
-// Judge is what the rules say of a member's question. Of plans they say
-// nothing. mode is the one that holds for the member.
+// Judge is the verdict of the rules on a member's request. There are none for plans. mode is the
+// member's mode.
 func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
 	own := p.For(i, now)
 	own.Mode = p.Ceiling.Meet(mode)

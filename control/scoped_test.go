@@ -32,8 +32,7 @@ func (m *member) ruled(k control.Key) (decision, rule string) {
 	return c.Answer.Decision, c.Answer.Rule
 }
 
-// A rule that an answer taught holds for its member and for its time, and a start
-// looks again.
+// A rule from an answer holds for its member and for its time, and Start checks it again.
 func TestScopedRule(t *testing.T) {
 	w, m := working(t, control.PolicySet{}, false)
 	bob := w.join("bob", false)

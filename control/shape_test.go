@@ -30,7 +30,7 @@ func TestShapes(t *testing.T) {
 		}
 		shapes[s] = typ
 	}
-	// What is deep inside counts by what it holds, not only by its name.
+	// A nested type counts by its fields, not only by its name.
 	if deep(func() reflect.Type { type T struct{ A int }; return reflect.TypeFor[*T]() }()) ==
 		deep(func() reflect.Type { type T struct{ A string }; return reflect.TypeFor[*T]() }()) {
 		t.Error("two types of one name whose field is of another type have one shape")

@@ -46,8 +46,7 @@ var (
 
 var errFailedFold = errors.New("a fold that has failed has no snapshot")
 
-// Snapshot implements journal.Snapshotter. It is of no use to anybody but Restore
-// of the same FoldVersion.
+// Snapshot implements journal.Snapshotter. Only Restore of the same FoldVersion can read it.
 func (l *Leader) Snapshot() ([]byte, error) {
 	if l.failed != nil {
 		return nil, errFailedFold
@@ -63,8 +62,7 @@ func (w *Worker) Snapshot() ([]byte, error) {
 	return encode(w.FoldVersion(), w, (*codec).worker)
 }
 
-// Restore implements journal.Snapshotter. What led to the state is told to no
-// observer.
+// Restore implements journal.Snapshotter. Observers get no transition for it.
 func (l *Leader) Restore(b []byte) error {
 	fresh := NewLeader(nil)
 	if err := decode(b, l.FoldVersion(), fresh, (*codec).leader); err != nil {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// snapshotFormat is the version of how a snapshot is written. It rises when a function
-// of this file writes other bytes than before. What a snapshot holds has versions of its
-// own (leaderFold, workerFold) and a shape.
+// snapshotFormat is the version of the encoding of a snapshot. It rises when a function of this
+// file writes other bytes than before. The contents have versions of their own (leaderFold,
+// workerFold) and a shape.
 const snapshotFormat = 2
 
 var errSnapshot = errors.New("snapshot: it is cut or is of something else")
@@ -26,11 +26,11 @@ var errSnapshot = errors.New("snapshot: it is cut or is of something else")
 // something has the next free number, and what it points to follows. The same fold gives
 // the same bytes.
 type codec struct {
-	out []byte         // what was written
+	out []byte         // the encoded bytes
 	ids map[any]uint64 // the numbers of the pointers that were written
 
 	reading bool
-	in      string // what is still to be read; texts that were read are parts of it
+	in      string // the bytes still to decode; decoded texts are parts of it
 	ptrs    []any  // the pointers that were read, number 1 first
 	err     error
 }
@@ -57,7 +57,7 @@ func decode[T any](b []byte, version string, x *T, fields func(*codec, *T)) erro
 	return c.err
 }
 
-// fail ends reading: what follows is read as zeros.
+// fail ends the decoding: the rest decodes as zeros.
 func (c *codec) fail() { c.err, c.in = errSnapshot, "" }
 
 func (c *codec) uvarint() uint64 {
@@ -157,8 +157,8 @@ func (c *codec) raw(x *json.RawMessage) {
 	}
 }
 
-// size is the length of a list or a map. Each item takes at least one byte, so that a
-// length beyond what is left is refused before anything is made of it.
+// size is the length of a list or a map. Each item takes at least one byte, so that a length beyond
+// the rest is refused before memory is allocated.
 func (c *codec) size(have int, isNil bool) (n int, null bool) {
 	if c.reading {
 		m := c.uvarint()
@@ -245,7 +245,7 @@ func writeSorted[K comparable, V any](c *codec, m map[K]V, key func(*codec, *K),
 	}
 }
 
-// shared is a pointer: what several point to is there once, as it was.
+// shared encodes a pointer: a value with several pointers to it is encoded once and decoded once.
 func shared[T any](c *codec, x **T, fields func(*codec, *T)) {
 	if c.reading {
 		readShared(c, x, fields)

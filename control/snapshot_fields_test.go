@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// TestSnapshotListsEveryField: each type that a fold holds has one function in the
-// snapshot codec, which lists each of its fields once, in the order of the type. A field
-// that somebody adds and forgets there is missing here.
+// TestSnapshotListsEveryField: each type that a fold holds has one function in the snapshot codec,
+// which lists each of its fields once, in the order of the type. The test fails for a new field
+// that is not listed there.
 func TestSnapshotListsEveryField(t *testing.T) {
 	listed := listedFields(t)
 	unkept := map[string][]string{
-		"Leader": {"failed", "told"}, // a fold that has failed has no snapshot; an observer is given by whoever restores
+		"Leader": {"failed", "told"}, // a fold that has failed has no snapshot; the caller of Restore sets the observer
 		"Worker": {"failed", "told"},
 	}
 	seen := map[reflect.Type]bool{timeType: true}

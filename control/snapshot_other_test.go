@@ -14,8 +14,8 @@ import (
 	"waggle/journal"
 )
 
-// TestSnapshotOfAnother: a snapshot of other types, of another version or form, or of
-// nothing at all is refused, and the fold is as fresh as before.
+// TestSnapshotOfAnother: a snapshot of other types, of another version or format, or an empty one
+// is refused, and the fold stays fresh.
 func TestSnapshotOfAnother(t *testing.T) {
 	w := aLife(t)
 	leader, err := w.l.Snapshot()

@@ -77,8 +77,8 @@ func aLife(t *testing.T) *world {
 	return w
 }
 
-// TestSnapshots: a fold that went through its snapshot is the same, with all that
-// is in it, and goes on in the same way.
+// TestSnapshots: a fold that went through its snapshot equals the original, and later records have
+// the same effect.
 func TestSnapshots(t *testing.T) {
 	w := aLife(t)
 	l := keptLeader(t, w.l)
@@ -90,7 +90,7 @@ func TestSnapshots(t *testing.T) {
 			t.Errorf("%s: %s", m.name, d)
 		}
 	}
-	// At every cut: the first half through a snapshot, then the rest.
+	// At every record: the first part through a snapshot, then the rest.
 	for _, j := range []struct {
 		recs  []journal.Record
 		whole journal.Fold
@@ -123,8 +123,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotIsNotTrusted: what is cut, changed or of another fold restores
-// nothing and breaks nothing; a fold that has failed has none.
+// TestSnapshotIsNotTrusted: a snapshot that is cut, changed or of another fold restores nothing and
+// does no harm; a fold that has failed has none.
 func TestSnapshotIsNotTrusted(t *testing.T) {
 	w := aLife(t)
 	b, err := w.l.Snapshot()
@@ -162,9 +162,9 @@ func TestSnapshotIsNotTrusted(t *testing.T) {
 	}
 }
 
-// TestFoldVersion: what the same records fold to is the same as it was, or the
-// fold has a new version: an old snapshot is never taken for what it is not. Types
-// that change give it one by themselves, and this file is written again.
+// TestFoldVersion: the same records fold to the same state as before, or the fold has a new
+// version, so that an old snapshot is never restored into another type. A changed type gets a new
+// version automatically, and this file is then written again.
 func TestFoldVersion(t *testing.T) {
 	w := aLife(t)
 	leader, err := w.l.Snapshot()

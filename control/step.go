@@ -75,7 +75,7 @@ func (in Incoming) deny(why string) []journal.Draft {
 		Text: in.SHA256(), Why: clip(why)}}}
 }
 
-// clip keeps what a stranger chose to a size that a line of the journal can hold.
+// clip shortens a text of another process so that it fits into a line of the journal.
 func clip(s string) string {
 	const most = 512
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -97,8 +97,8 @@ func first(warnings []string) string {
 	return warnings[0]
 }
 
-// compose writes a payload as the exact envelope that a record will hold. What
-// its receiver could not read is refused by Encode: nobody would ever answer it.
+// compose encodes a payload as the exact envelope that a record will hold. Encode refuses what its
+// receiver could not decode, because that would never be answered.
 func compose(from waggle.MemberName, color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
 	text, err := waggle.Encode(p, waggle.DialectWire)
 	if err != nil {
@@ -138,10 +138,10 @@ func (m *Mail) Open() (waggle.Envelope, error) { return waggle.ParseEnvelope(m.E
 // Errors of the steps. Callers branch on them; each text says what is so and
 // what to do next.
 var (
-	// ErrShuttingDown: nothing starts and nothing is asked now. The gate waits:
-	// a rejected shutdown reopens it.
+	// ErrShuttingDown: no call starts and none is asked now. The gate waits: a rejected shutdown
+	// reopens it.
 	ErrShuttingDown = errors.New("the worker is shutting down")
-	// ErrUnsaid: words were taken back before they were given to anybody.
+	// ErrUnsaid: words were withdrawn before they were delivered.
 	ErrUnsaid = errors.New("the words were taken back")
 	// ErrDiverged: a worker's journal proves a decision that the leader's lacks.
 	ErrDiverged = errors.New("the journals disagree and nothing is decided until the operator has looked")
@@ -164,7 +164,7 @@ func (e *ExpiredError) Error() string {
 	return fmt.Sprintf("request %s expired at %s and is denied; the worker may ask again", e.Request.ID, waggle.FormatTime(*e.Request.Expires))
 }
 
-// DigestError: what was shown is not what is asked.
+// DigestError: the digest in the answer is not the request's.
 type DigestError struct {
 	ID         waggle.RequestID
 	Want, Have Digest
@@ -174,7 +174,7 @@ func (e *DigestError) Error() string {
 	return fmt.Sprintf("request %s has digest %.16s, not %s: look at it again before you decide", e.ID, e.Have, e.Want)
 }
 
-// RefusedError: the policy does not let this principal decide this.
+// RefusedError: the policy does not allow this principal this decision.
 type RefusedError struct{ Why string }
 
 func (e *RefusedError) Error() string { return e.Why }

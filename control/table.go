@@ -96,15 +96,14 @@ type Transition struct {
 	To   State
 }
 
-// WorkerTable is every move a worker may make. A state after a request is
-// answered depends on what else blocks it, so a row can share From and On with
-// another. Until its journal is opened a worker is booting and nothing else can
-// happen: its mail waits.
+// WorkerTable has every transition of a worker. The state after an answered request depends on what
+// else blocks the worker, so a row can share From and On with another. Until its journal is opened
+// a worker is booting and has no other transition: its mail waits.
 var WorkerTable = []Transition{
 	{"W1", Booting, EvReady, Idle},
 	{"W2", Idle, EvTakenPlan, PlanProposed},
 	{"W2", PlanProposed, EvAskedPlan, PlanProposed},
-	{"W2", Executing, EvAskedPlan, PlanProposed}, // nobody required it; from here on it is a gate
+	{"W2", Executing, EvAskedPlan, PlanProposed}, // not required; from here on it is a gate
 	{"W2", BlockedPermission, EvAskedPlan, BlockedPermission},
 	{"W2", BlockedSandbox, EvAskedPlan, BlockedSandbox},
 	{"W3", Idle, EvTaken, Executing},
@@ -142,8 +141,8 @@ var WorkerTable = []Transition{
 	{"W12", Executing, EvShutdownAsked, ShuttingDown},
 	{"W12", BlockedPermission, EvShutdownAsked, ShuttingDown},
 	{"W12", BlockedSandbox, EvShutdownAsked, ShuttingDown},
-	// While it is shutting down the turn that runs may still end, ask nothing
-	// new, and be answered.
+	// While it is shutting down the current turn may still end and get answers, and asks nothing
+	// new.
 	{"W12", ShuttingDown, EvTurnEnded, ShuttingDown},
 	{"W12", ShuttingDown, EvTurnFailed, ShuttingDown},
 	{"W12", ShuttingDown, EvAnswered, ShuttingDown},
@@ -156,7 +155,7 @@ var WorkerTable = []Transition{
 	{"W14", ShuttingDown, EvShutdownRejected, Executing},
 	{"W14", ShuttingDown, EvShutdownRejected, BlockedPermission},
 	{"W14", ShuttingDown, EvShutdownRejected, BlockedSandbox},
-	// Nothing leads out of terminated; what still comes in is only recorded.
+	// Terminated has no transition to another state; later messages are only recorded.
 	{"W15", Terminated, EvReopened, Terminated},
 	{"W15", Terminated, EvTurnEnded, Terminated},
 	{"W15", Terminated, EvTurnFailed, Terminated},
@@ -171,7 +170,7 @@ var WorkerTable = []Transition{
 	{"W16", BlockedPermission, EvApplied, BlockedPermission},
 	{"W16", BlockedSandbox, EvApplied, BlockedSandbox},
 	{"W16", ShuttingDown, EvApplied, ShuttingDown},
-	// What nobody may have said changes nothing; that it was said is on record.
+	// An unverified message changes no state; it is recorded.
 	{"W17", Idle, EvUnverified, Idle},
 	{"W17", PlanProposed, EvUnverified, PlanProposed},
 	{"W17", Executing, EvUnverified, Executing},
@@ -241,12 +240,12 @@ var LeaderTable = []Transition{
 	{"L12", ShutdownRequested, EvGone, Terminated},
 	{"L12", Terminated, EvGone, Terminated},
 	{"L12", Terminated, EvProcess, Terminated},
-	// A restart of a member's process changes nothing that it was doing.
+	// A restart of a member's process does not change its state.
 	{"L12", Idle, EvProcess, Idle},
 	{"L12", Busy, EvProcess, Busy},
 	{"L12", AwaitingDecision, EvProcess, AwaitingDecision},
 	{"L12", ShutdownRequested, EvProcess, ShutdownRequested},
-	// A process that died may be started again: what it was doing waits.
+	// A process that died may be started again: its work waits.
 	{"L12", Spawning, EvDied, Spawning},
 	{"L12", Idle, EvDied, Idle},
 	{"L12", Busy, EvDied, Busy},
@@ -254,9 +253,8 @@ var LeaderTable = []Transition{
 	{"L12", ShutdownRequested, EvDied, ShutdownRequested},
 }
 
-// RequestTable is every move of one question in the leader's journal. A request
-// only moves forward; asking again moves nothing, it only has the answer sent
-// again.
+// RequestTable has every transition of one request in the leader's journal. A request never goes
+// back; asking again is no transition, it only has the answer sent again.
 var RequestTable = []Transition{
 	{"L5", "", EvAsked, RequestPending},
 	{"L5", RequestPending, EvAsked, RequestPending},
@@ -276,8 +274,8 @@ var RequestTable = []Transition{
 	{"L8", RequestSent, EvGone, RequestClosed},
 }
 
-// TeamTable is the life of a team in its leader's journal. A leader that exits
-// without ending the team leaves it as it is: the next one goes on (L14).
+// TeamTable has the states of a team in its leader's journal. A leader that exits without ending
+// the team leaves the state as it is: the next one continues (L14).
 var TeamTable = []Transition{
 	{"L14", "", EvOpened, Leading},
 	{"L14", Leading, EvOpened, Leading},
@@ -318,7 +316,7 @@ var (
 	teamMoves    = index(TeamTable)
 )
 
-// The machines that an Observer hears of.
+// The machines that an Observer observes.
 const (
 	MachineWorker  = "worker"  // WorkerTable, in a member's journal
 	MachineLeader  = "leader"  // LeaderTable, in the leader's
@@ -326,10 +324,10 @@ const (
 	MachineTeam    = "team"    // TeamTable, in the leader's
 )
 
-// Observer is told of every transition, in the order of the journal, while its
-// fold applies the record that makes it. It gets identities and names of states,
-// never the body of a message. It is called again when another fold reads the
-// same journal: Machine, Instance, Seq and Request then tell the same transition.
+// Observer gets every transition, in the order of the journal, while its fold applies the record
+// that makes it. It gets identities and names of states, never the body of a message. It is called
+// again when another fold reads the same journal: Machine, Instance, Seq and Request then identify
+// the same transition.
 type Observer func(Observation)
 
 // Observation is one transition.

@@ -17,7 +17,7 @@ import (
 	"waggle/policy"
 )
 
-// move is a record that would move a machine, and the event it stands for.
+// tried is a record that would move a machine, and its event.
 type tried struct {
 	on   control.Event
 	kind string
@@ -32,9 +32,8 @@ type explored struct {
 	refused map[string]bool // "state: event" that only the table refused
 }
 
-// explore applies every move to every state that can be reached, and checks each
-// against the table: what the table has no row for is refused, or changes nothing
-// and is reported to nobody.
+// explore applies every move to every reachable state, and checks each against the table: a move
+// without a row is refused, or changes nothing and is not observed.
 func explore(t *testing.T, machine string, table []control.Transition, open func(control.Observer) (journal.Fold, func() control.State),
 	signature func(journal.Fold) string, moves func([]tried) []tried, depth int) explored {
 	t.Helper()
@@ -109,8 +108,8 @@ func explore(t *testing.T, machine string, table []control.Transition, open func
 	return ex
 }
 
-// alias lists records that stand for another event in some states: a second
-// shutdown is only one more command, a late answer to a plan is only an answer.
+// alias lists records that have another event in some states: a second shutdown is only one more
+// command, a late answer to a plan is only an answer.
 func alias(tried, seen control.Event) bool {
 	return tried == control.EvShutdownAsked && seen == control.EvApplied ||
 		(tried == control.EvPlanApproved || tried == control.EvPlanRejected) && seen == control.EvAnswered
@@ -219,9 +218,8 @@ func TestWorkerTable(t *testing.T) {
 	}
 }
 
-// wasteful drops moves that only make the same states again: one restart and one
-// second shutdown show all there is to see, and so do two questions of one kind
-// when nothing else was asked.
+// wasteful drops moves that only reach the same states again: one restart and one second shutdown
+// are enough, and so are two requests of one kind when nothing else was asked.
 func wasteful(path []tried, m tried) bool {
 	n := map[control.Event]int{}
 	for _, p := range path {

@@ -11,8 +11,8 @@ var (
 	_ journal.Tentative = (*Worker)(nil)
 )
 
-// setAside are the kinds of record that may be left out when they contradict the fold:
-// without one of them nobody is allowed anything (trust §4).
+// setAside are the kinds of record that may be left out when they contradict the fold: the absence
+// of one of them allows nothing (trust §4).
 var setAside = []string{RecJoined, RecProcess, RecSent, RecClosed, RecSeen, RecSaid}
 
 // MaySetAside implements journal.Tentative.
@@ -51,14 +51,13 @@ func (l *Leader) Keep() { l.told.keep() }
 // Keep implements journal.Tentative.
 func (w *Worker) Keep() { w.told.keep() }
 
-// teller tells an observer what a fold does: each transition once, and none before
-// it is on disk.
+// teller notifies an observer: of each transition once, and of none before it is on disk.
 type teller struct {
 	observe Observer
 	holding bool
 	held    []Observation
 	last    uint64 // seq of what was told last
-	past    uint64 // what is folded again up to here was told
+	past    uint64 // transitions up to here were notified before
 }
 
 func (t *teller) tell(o Observation) {

@@ -107,7 +107,7 @@ func TestContradictionIsSetAside(t *testing.T) {
 	}
 }
 
-// A record that a repaired record names is left out also by a fold that would take it.
+// A fold leaves out a record that a repaired record names, even when it would accept it.
 func TestSetAsideByName(t *testing.T) {
 	d := opened(t)
 	raw(t, d, journal.Leader, journal.Draft{Kind: journal.KindRepaired, Body: journal.Repaired{Aside: 3, Kind: control.RecJoined, Why: "an earlier fold said so"}})
@@ -120,7 +120,7 @@ func TestSetAsideByName(t *testing.T) {
 	}
 }
 
-// Nothing that gives or takes a right is ever left out.
+// A record that gives or takes a right is never left out.
 func TestNotSetAside(t *testing.T) {
 	older := control.PolicySet{}
 	for name, ds := range map[string][]journal.Draft{
@@ -153,8 +153,8 @@ func version(p control.PolicySet, n uint64) control.PolicySet {
 	return p
 }
 
-// TestFailedWriteIsNotFolded: what a full disk refused is in no fold, told to no
-// observer, and there once when the disk has room again.
+// TestFailedWriteIsNotFolded: records that a full disk refused are in no fold and are not observed,
+// and are there once when the disk has room again.
 func TestFailedWriteIsNotFolded(t *testing.T) {
 	d := opened(t)
 	full := false

@@ -16,12 +16,12 @@ import (
 // told is what observers of all processes were told in one walk.
 type told struct {
 	rt  *rapid.T
-	all map[string]control.Observation // by what tells a transition from another
+	all map[string]control.Observation // by the identity of a transition
 	at  map[string]control.State       // of each machine
 }
 
-// observe checks that a transition continues where its machine was, and that one
-// that is told again, by a process that folds the journal anew, is the same.
+// observe checks that a transition continues from its machine's state, and that a transition that
+// another process's fold reports again is the same.
 func (s told) observe(o control.Observation) {
 	id := fmt.Sprint(o.Machine, " ", o.Instance, " ", o.Seq, " ", o.Request)
 	if old, ok := s.all[id]; ok {
@@ -48,8 +48,8 @@ func (s told) observe(o control.Observation) {
 	}
 }
 
-// judged checks what became of one entry: one record that owns it, an audit
-// record if nobody may have said it, and nothing the second time.
+// judged checks the records for one entry: one record that owns it, an audit record if its sender
+// may not send it, and no record the second time.
 func (w *walk) judged(who string, e entry, owned bool, recs []journal.Record, genuine bool) {
 	key := who + e.id
 	kind := waggle.Decode(e.env).Kind

@@ -94,7 +94,7 @@ func (w *walk) any(label string) *member {
 	return w.members[rapid.IntRange(0, len(w.members)-1).Draw(w.rt, label)]
 }
 
-// left reports whether the member was let go: its process is not there any more.
+// left reports whether the member is recorded as left and its process has ended.
 func (w *walk) left(m *member) bool {
 	lm, _ := w.l.ByInstance(m.instance)
 	return lm.Left != nil
@@ -422,7 +422,7 @@ func (w *walk) doSend() {
 	}
 }
 
-// doFetch is a member that fetches what nobody delivered.
+// doFetch makes a member fetch messages that were not delivered.
 func (w *walk) doFetch() {
 	w.fetch(w.any("member"))
 }
@@ -559,7 +559,7 @@ func (w *walk) doCrashLead() {
 	}
 }
 
-// doLeave lets a member go; a new one takes its name.
+// doLeave records a member as left; a new one takes its name.
 func (w *walk) doLeave() {
 	m := w.any("member")
 	if w.left(m) || len(w.members) > 4 {
@@ -569,8 +569,7 @@ func (w *walk) doLeave() {
 	w.join(m.name, false).box = m.box // the mailbox of that name is still there
 }
 
-// doForge puts what nobody may have said into a mailbox, with the ids that are
-// really open.
+// doForge puts a forged message into a mailbox, with the ids that are really open.
 func (w *walk) doForge() {
 	m := w.any("member")
 	k := control.Key{ID: "perm-0"}
@@ -605,10 +604,10 @@ func (w *walk) doReplay() {
 	}
 }
 
-// TestWalk takes random walks over one leader and three members whose mail is
-// delivered once, twice, late, in any order or not at all, whose processes crash,
-// whose answers contradict each other, and whose mailboxes anybody writes to. The
-// invariants of protocol §5.3 and trust §1 to §4 hold after every step.
+// TestWalk takes random walks over one leader and three members whose mail is delivered once,
+// twice, late, in any order or not at all, whose processes crash, whose answers contradict each
+// other, and whose mailboxes any process writes to. The invariants of protocol §5.3 and trust §1 to
+// §4 hold after every step.
 func TestWalk(t *testing.T) {
 	testenv.Whole(t)
 	t.Parallel()

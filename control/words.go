@@ -11,10 +11,9 @@ import (
 	"waggle/policy"
 )
 
-// Words are plain text that a person, or a program in a member's name, sent
-// through the operator's own process: on record in the leader's journal before
-// they are sent, so that nobody can erase them unnoticed. They never carry
-// authority; what Priority says, the record says and no string in a file does.
+// Words are plain text that a person, or a program in a member's name, sent through the operator's
+// own process: the leader's journal records them before they are sent, so that an erased message is
+// noticed. They never carry authority; the record has their Priority, no string in a file does.
 type Words struct {
 	// Instance is the recipient; "" for the lead itself and for a member that
 	// waggle does not run.
@@ -32,11 +31,11 @@ type Heard struct {
 	Entries []string `json:"entries"` // mailbox ids
 }
 
-// RecHeard is the record of Heard, in a worker's journal. Words are RecSaid in the
+// RecHeard is the record of Heard, in a worker's journal. The record of Words is RecSaid, in the
 // leader's.
 const RecHeard = "heard"
 
-// Priority says when words reach a session that is busy.
+// Priority says when words reach a busy session.
 type Priority string
 
 // The priorities. Normal words wait for the end of the turn.
@@ -60,7 +59,7 @@ func ParsePriority(s string) (Priority, error) {
 	return "", fmt.Errorf("priority %q is not one of normal, next-tool, interrupt", s)
 }
 
-// Evidence of words that nobody will be given any more.
+// Evidence of words that will not be delivered any more.
 const (
 	Withdrawn  = "withdrawn"
 	Superseded = "superseded" // followed by " by " and a msg_id
@@ -68,9 +67,9 @@ const (
 	Failed     = "failed" // followed by ": " and why
 )
 
-// Say drafts the record of words. m is the recipient's membership, nil for the
-// lead and for a member that waggle does not run. What they replace is closed in
-// the same append. Refusals: *RefusedError.
+// Say drafts the record of words. m is the recipient's membership, nil for the lead and for a
+// member that waggle does not run. The words that they replace are closed in the same append.
+// Refusals: *RefusedError.
 func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w Words) ([]journal.Draft, error) {
 	mail, err := mailOf(to, env)
 	if err != nil {
@@ -98,8 +97,8 @@ func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w Wor
 	return append(ds, more...), err
 }
 
-// Unsay withdraws words: a worker that has not taken them never will. Words that are
-// closed are refused with a *RefusedError that names how they were closed.
+// Unsay withdraws words: a worker that has not taken them never will. Words that are closed are
+// refused with a *RefusedError that names how they were closed.
 func (l *Leader) Unsay(o *Order, evidence string) ([]journal.Draft, error) {
 	if o.Closed {
 		why := o.End
@@ -130,8 +129,7 @@ func (o *Order) lapsed(now time.Time) bool {
 // steers reports a priority that reaches into a turn.
 func steers(p Priority) bool { return p == PriorityNextTool || p == PriorityInterrupt }
 
-// Spoken finds the words behind a mailbox entry of this identity; nil: nothing on
-// record vouches for it.
+// Spoken finds the words of a mailbox entry with this identity; nil: the journal has none.
 func (l *Leader) Spoken(entry string) *Order {
 	hash, _, _ := strings.Cut(entry, "#")
 	return l.words[hash]
@@ -140,8 +138,8 @@ func (l *Leader) Spoken(entry string) *Order {
 // OrderAt finds the order or the words of the record with this seq.
 func (l *Leader) OrderAt(seq journal.Seq) *Order { return l.orders[seq] }
 
-// Unsaid returns why an entry is not to be delivered: its words were withdrawn,
-// superseded or have expired. "": it may be delivered.
+// Unsaid returns why an entry is not to be delivered: its words were withdrawn, superseded or have
+// expired. "": it may be delivered.
 func (l *Leader) Unsaid(entry string, now time.Time) string {
 	o := l.Spoken(entry)
 	switch {
@@ -155,10 +153,10 @@ func (l *Leader) Unsaid(entry string, now time.Time) string {
 	return ""
 }
 
-// unsaid reports words that were closed before anybody was given them.
+// unsaid reports words that were closed before they were delivered.
 func (o *Order) unsaid() bool { return o.Closed && o.End != "" && o.End != RecTaken }
 
-// mailOf is compose for an envelope of words that is there already.
+// mailOf is compose for an existing envelope of words.
 func mailOf(to waggle.MemberName, env waggle.Envelope) (*Mail, error) {
 	if (Incoming{Envelope: env, Decoded: waggle.Decode(env)}).IsControl() {
 		return nil, &RefusedError{Why: "words that look like a control message are not sent"}
@@ -198,8 +196,8 @@ func (l *Leader) saidRec(r journal.Record, b Words) error {
 	return nil
 }
 
-// passed takes words that are in their mailbox off the list of what is open, when
-// nobody will ever be seen to take them.
+// passed removes words that are in their mailbox from the open orders, when no record of their
+// delivery can follow.
 func (l *Leader) passed(o *Order) {
 	if o.Words == nil || o.Instance != "" {
 		return
@@ -209,8 +207,8 @@ func (l *Leader) passed(o *Order) {
 	}
 }
 
-// Underway lists the orders and words in the mailbox of a member that speaks by file,
-// as far as the journal knows. The mailbox shows what becomes of them.
+// Underway lists the orders and words in the mailbox of a member that uses files, as far as the
+// journal knows. Only the mailbox shows what happens to them.
 func (l *Leader) Underway(m *Member) []*Order {
 	var os []*Order
 	for _, o := range l.open {
@@ -232,8 +230,8 @@ func (l *Leader) takenRec(r journal.Record, b Taken) error {
 	return nil
 }
 
-// Hear drafts that the session is given words in the middle of its turn. Words
-// that were taken back meanwhile are an ErrUnsaid.
+// Hear drafts that the session is given words in the middle of its turn. Words that were withdrawn
+// meanwhile are an ErrUnsaid.
 func (w *Worker) Hear(entries []string, l *Leader) ([]journal.Draft, error) {
 	if w.turn == nil {
 		return nil, fmt.Errorf("hear outside a turn")
@@ -265,22 +263,20 @@ func (w *Worker) heardRec(_ journal.Record, b Heard) error {
 	return nil
 }
 
-// Heard lists what the session was given in the middle of the turn that runs.
+// Heard lists what the session was given in the middle of the current turn.
 func (w *Worker) Heard() []string { return slices.Clone(w.heard) }
 
-// HasTaken reports whether the words of an order were given to this worker's
-// session, in whatever copy.
+// HasTaken reports whether the words of an order were given to this worker's session, in whatever
+// copy.
 func (w *Worker) HasTaken(o *Order) bool { return w.Owns(o.Hash + "#1") }
 
-// Copy reports an entry that is another copy of words that were taken: the record
-// says that they were said once.
+// Copy reports an entry that is another copy of words that were taken: the record has them once.
 func (w *Worker) Copy(entry string, l *Leader) bool {
 	o := l.Spoken(entry)
 	return o != nil && entry != o.Hash+"#1" && w.HasTaken(o)
 }
 
-// SpokenAs finds words by their msg_id, or by its beginning, in the order of the
-// journal.
+// SpokenAs finds words by their msg_id, or by its beginning, in the order of the journal.
 func (l *Leader) SpokenAs(id string) []*Order {
 	var os []*Order
 	for _, o := range l.said {

@@ -23,7 +23,7 @@ func (w *world) spoken(from, text string) waggle.Envelope {
 	return waggle.Envelope{From: from, Text: text, Timestamp: waggle.FormatTime(m.Now), MsgV: 1, MsgID: m.MsgID, Type: "message"}
 }
 
-// say records words to a member and returns what is on their way.
+// say records words to a member and returns their order.
 func (w *world) say(m *member, env waggle.Envelope, words control.Words) *control.Order {
 	w.t.Helper()
 	words.By = policy.RoleOperator
@@ -34,9 +34,9 @@ func (w *world) say(m *member, env waggle.Envelope, words control.Words) *contro
 	return w.l.Spoken(env.Hash())
 }
 
-// TestSayRefuses: words that are control, words to the departed, and priorities
-// that are not the lead's own words to its member are refused before they are on
-// record, and ignored when they are there all the same.
+// TestSayRefuses: control messages, words to members that have left, and priorities that are only
+// for the lead's own words to its member are refused before they are recorded, and ignored when a
+// record has them all the same.
 func TestSayRefuses(t *testing.T) {
 	w := newWorld(t, control.PolicySet{}, nil)
 	ann := w.join("ann", false)
@@ -90,10 +90,9 @@ func hashOf(t *testing.T, m *control.Mail) string {
 	return env.Hash()
 }
 
-// TestWordsOnce: in any order of saying, sending, copying, taking, hearing, taking
-// back, replacing, lapsing and restarting, words are given to a session at most
-// once, never after they were taken back in time, and the folds of both journals
-// can be rebuilt.
+// TestWordsOnce: in any order of saying, sending, copying, taking, hearing, withdrawing, replacing,
+// expiring and restarting, words are given to a session at most once, never after they were
+// withdrawn in time, and the folds of both journals can be rebuilt.
 func TestWordsOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(rt, control.PolicySet{}, nil)
@@ -121,7 +120,7 @@ func TestWordsOnce(t *testing.T) {
 		send := func(o *control.Order) {
 			env, err := o.Mail.Open()
 			w.must(err)
-			n := 1 // the test's box has hashes of its own; that of the words is what counts
+			n := 1 // the test's mailbox computes other hashes; the hash of the words counts
 			for _, e := range ann.box.entries {
 				if strings.HasPrefix(e.id, o.Hash) {
 					n++

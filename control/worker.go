@@ -32,20 +32,20 @@ type Worker struct {
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
 	Outbox     []Sending
-	Told       journal.Seq // of the leader's journal: news up to it were given to this session of the lead
+	Told       journal.Seq // of the leader's journal: events up to it were given to this session of the lead
 
 	base     State
 	turn     *Taken
 	turnTask *TaskState    // the task of turn, nil for chat
 	heard    []string      // what the turn's session was given since
 	untold   journal.Seq   // Told before the turn
-	asked    map[Key]*Call // what the session waits for
+	asked    map[Key]*Call // the calls for which the session waits
 	byKey    map[Key]*Call
 	byAsk    map[question]*Call // the newest call that asks for this
 	entries  map[string]bool    // mailbox entries that this journal owns
 	commands map[uint64]bool    // leader seqs that were applied
 	applied  []Applied
-	spoke    map[waggle.MemberName]time.Time // to whom words were said, and when last
+	spoke    map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
 	vouched  map[voucher][]*Vouched
 	leaving  bool
 	gone     bool
@@ -103,12 +103,12 @@ type Call struct {
 // Open reports whether the question waits for an answer from the leader.
 func (c *Call) Open() bool { return c.AskedSeq != 0 && (c.Answer == nil || c.Answer.Waited) }
 
-// allowed reports an allow that somebody gave, used or not.
+// allowed reports an allow that was given, used or not.
 func (c *Call) allowed() bool {
 	return c.Answer != nil && !c.Answer.Waited && c.Answer.Decision == DecisionAllow && !c.lost
 }
 
-// Input is what runs: what was asked, unless the answer changed it.
+// Input is the input that runs: the one that was asked, unless the answer changed it.
 func (c *Call) Input() string {
 	if c.Answer != nil && c.Answer.UpdatedInput != "" {
 		return c.Answer.UpdatedInput
@@ -116,7 +116,7 @@ func (c *Call) Input() string {
 	return c.Ask.Input
 }
 
-// Run is what runs: what was asked, unless the answer changed its input.
+// Run is the call that runs: the one that was asked, unless the answer changed its input.
 func (c *Call) Run() Ask {
 	if c.Answer != nil && c.Answer.UpdatedInput != "" {
 		return c.Ask.With(c.Answer.UpdatedInput)
@@ -134,11 +134,11 @@ func (c *Call) RunDigest() Digest {
 
 // question is what two calls have in common that ask for the same.
 type question struct {
-	sum int // what an older program asked is asked again
+	sum int // the call of an older program is asked again
 	is  Digest
 }
 
-// questionOf is what a call asks for, whoever asks it when: its digest without a name.
+// questionOf is the content of a call without its sender and time: its digest without a name.
 func questionOf(kind waggle.Kind, a Ask) question {
 	return question{a.Sum(), DigestOf("", Key{Kind: kind}, a)}
 }
@@ -232,8 +232,8 @@ func (w *Worker) outdated(c *Commanded) bool {
 	return (c.What == CommandMode || c.What == CommandPolicy) && w.replaced(c.What, c.Version)
 }
 
-// replaced reports whether a version is older than what was applied. Several frames
-// tell of one version of the policy; a mode has one of its own.
+// replaced reports whether a version is older than what was applied. Several frames carry one
+// version of the policy; a mode has one of its own.
 func (w *Worker) replaced(what string, version uint64) bool {
 	return version < w.PolicyVersion || version == w.PolicyVersion && what == CommandMode
 }
@@ -258,8 +258,8 @@ func (w *Worker) Vouches(kind waggle.Kind, id waggle.RequestID, sha string) []*V
 	return w.vouched[voucher{kind, id, sha}]
 }
 
-// ErrSuperseded: a newer start of this instance has taken over, and an older one
-// does nothing any more. Journals refuse its appends (journal.StaleError).
+// ErrSuperseded: a newer start of this instance has taken over, and an older one does nothing any
+// more. Journals refuse its appends (journal.StaleError).
 var ErrSuperseded = errors.New("another process of this member has taken over")
 
 // task finds the newest assignment of a task.
@@ -292,10 +292,10 @@ func (w *Worker) Waiting() []*TaskState {
 	return ts
 }
 
-// readOnly are the tools that policy.ModePlan lets run.
+// readOnly are the tools that policy.ModePlan allows.
 var readOnly = []string{"Read", "NotebookRead", "Glob", "Grep", "LS",
 	"TaskList", "TaskGet", "ListAgents", "EnterPlanMode", "ExitPlanMode"}
 
-// ReadOnly reports whether a tool cannot change anything: what a worker may run
-// before its plan is approved.
+// ReadOnly reports whether a tool cannot change anything: a worker may run it before its plan is
+// approved.
 func ReadOnly(tool string) bool { return slices.Contains(readOnly, tool) }

@@ -174,8 +174,8 @@ func (w *Worker) vouch(m *Mail, id waggle.RequestID, v *Vouched) {
 	w.vouched[k] = append(w.vouched[k], v)
 }
 
-// waits reports whether a session of this process waits for the answer. After a
-// restart nobody does until the question is asked again.
+// waits reports whether a session of this process waits for the answer. After a restart none does
+// until the call is asked again.
 func (w *Worker) waits(c *Call) bool { return w.asked[c.Key] == c && c.Epoch == w.Epoch }
 
 func (w *Worker) answeredRec(r journal.Record, b Answered) error {
@@ -366,8 +366,7 @@ func (w *Worker) takenRec(r journal.Record, b Taken) error {
 	return w.did(from, ev, r, b.Task)
 }
 
-// sayable are the kinds of a Said: what a worker tells the lead of itself, and
-// plain words to anybody.
+// sayable are the kinds of a Said: a worker's reports to the lead, and plain words to any member.
 var sayable = []waggle.Kind{waggle.KindText, waggle.KindIdleNotification, waggle.KindTaskProgress,
 	waggle.KindTaskCompleted, waggle.KindShutdownApproved, waggle.KindShutdownRejected}
 
@@ -388,7 +387,7 @@ func (w *Worker) saidRec(r journal.Record, b Said) error {
 			return nil // a repeated notice: harmless
 		}
 		w.turn, w.turnTask, w.base = nil, nil, Idle
-		clear(w.asked) // the session waits for nothing; open questions stay in Calls
+		clear(w.asked) // the session waits for nothing; open requests stay in Calls
 		if b.Failed {
 			return w.did(from, EvTurnFailed, r, b.Task)
 		}

@@ -19,13 +19,12 @@ import (
 // ErrNoTurn: questions and starts belong to a turn, and none runs.
 var ErrNoTurn = errors.New("no turn runs")
 
-// Ask takes a question from the agent. What the rules allow or deny outright is
-// answered at once and recorded with the rule; the rest is asked. A question that
-// this worker has open already, or whose grant nobody claimed, is not asked
-// twice: the key that is returned is the first one's.
+// Ask takes a call from the agent. A call that the rules allow or deny outright is answered at once
+// and recorded with the rule; any other call is asked. A call that this worker has open already, or
+// whose grant is not claimed, is not asked twice: Ask returns the key of the first one.
 //
-// A plan takes the place of every plan before it: those are withdrawn, and no
-// answer to them has an effect any more.
+// A plan replaces every plan before it: those are withdrawn, and answers to them have no effect any
+// more.
 func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal.Draft, error) {
 	switch {
 	case w.leaving || w.gone:
@@ -126,8 +125,8 @@ func (c *Call) claimable(now time.Time) bool {
 	return c.AskedSeq != 0 && c.allowed() && !c.Started && !c.used && c.Answer.UseBy != nil && now.Before(*c.Answer.UseBy)
 }
 
-// Withdraw takes an open question back: it is answered here, no answer to it has
-// an effect any more, and the leader closes it. Nothing when it is not open.
+// Withdraw closes an open request: it is answered here, a later answer has no effect, and the
+// leader closes it. Nothing when it is not open.
 func (w *Worker) Withdraw(k Key, why string) []journal.Draft {
 	c, ok := w.byKey[k]
 	if !ok || !c.Open() {
@@ -137,7 +136,7 @@ func (w *Worker) Withdraw(k Key, why string) []journal.Draft {
 		Decision: DecisionDeny, By: policy.RoleWorker, Reason: "withdrawn: " + why}}}
 }
 
-// withdrawPlans takes back the plans that are open.
+// withdrawPlans withdraws the open plans.
 func (w *Worker) withdrawPlans() []journal.Draft {
 	var ds []journal.Draft
 	for _, c := range w.Calls {
@@ -148,10 +147,9 @@ func (w *Worker) withdrawPlans() []journal.Draft {
 	return ds
 }
 
-// Effective is the policy that holds for this worker at a time: the newest of the
-// team with the rules that are for this member, a mode that it was set to, and
-// plan mode until its plan is approved. Only the operator's word makes a mode
-// wider than the team's.
+// Effective is the policy of this worker at a time: the newest of the team with the rules for this
+// member, a mode that it was given, and plan mode until its plan is approved. Only the operator
+// makes a mode wider than the team's.
 func (w *Worker) Effective(l *Leader, now time.Time) policy.Policy {
 	p := l.policyOf(w.Instance).For(w.Instance, now)
 	p.Mode = w.mode(l)
@@ -166,11 +164,10 @@ func (w *Worker) mode(l *Leader) policy.Mode {
 	return mode
 }
 
-// ModeOf is the mode of a member apart from the plan that it may owe: the team's,
-// or its own. The operator's word makes that as wide as it says; the lead's no
-// wider than the team's mode, or than the lead's own where the policy gives it one
-// (PolicySet.Lead), until the operator sets the policy anew.
-// None is wider than the user's ceiling.
+// ModeOf is the mode of a member apart from the plan that it may owe: the team's, or its own. The
+// operator may set any mode; the lead one no wider than the team's mode, or than the lead's own
+// where the policy gives it one (PolicySet.Lead), until the operator sets the policy anew. None is
+// wider than the user's ceiling.
 func (l *Leader) ModeOf(i Instance) policy.Mode {
 	p := l.Policy
 	p.Policy.Mode = l.policyOf(i).Policy.Mode
@@ -278,9 +275,9 @@ type GrantError struct{ Why string }
 
 func (e *GrantError) Error() string { return e.Why }
 
-// Start claims the grant of a tool call (trust §3, the moment of truth): the
-// caller appends the draft before the tool runs and runs nothing when that fails.
-// It looks again at everything that may have changed since the answer.
+// Start claims the grant of a tool call (trust §3, the moment of truth): the caller appends the
+// draft before the tool runs and runs nothing when that fails. It checks again everything that may
+// have changed since the answer.
 func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal.Draft, error) {
 	c, ok := w.byKey[k]
 	switch {

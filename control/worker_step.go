@@ -17,10 +17,9 @@ func (w *Worker) Open(o Opened) ([]journal.Draft, error) {
 	return []journal.Draft{{Kind: RecOpened, Must: true, Body: o}}, nil
 }
 
-// Receive judges a control entry of this worker's mailbox. Only what the
-// leader's journal vouches for, for this instance and with this very text, has
-// an effect; the rest gets one audit record (trust §1). An entry that is owned
-// already, or is only words, yields nothing.
+// Receive judges a control entry of this worker's mailbox. Only an entry that the leader's journal
+// has, for this instance and with this very text, has an effect; any other gets one audit record
+// (trust §1). An entry that is owned already, or has only words, yields no draft.
 func (w *Worker) Receive(in Incoming, l *Leader) []journal.Draft {
 	if w.Owns(in.Entry) || !in.IsControl() {
 		return nil
@@ -70,9 +69,9 @@ func (w *Worker) obey(in Incoming, o *Order) []journal.Draft {
 		UpdatedInput: b.UpdatedInput, UpdatedDigest: b.UpdatedDigest, UseBy: b.UseBy, Entry: in.Entry}}}
 }
 
-// Take hands the next turn's work to the session: a task that was assigned and
-// not taken yet, or chat. The turn begins with a plan when the task or the member
-// requires one. Words that were taken back meanwhile are an ErrUnsaid.
+// Take hands the next turn's work to the session: a task that was assigned and not taken yet, or
+// chat. The turn begins with a plan when the task or the member requires one. Words that were
+// withdrawn meanwhile are an ErrUnsaid.
 func (w *Worker) Take(t Taken, l *Leader) ([]journal.Draft, error) {
 	if w.State() != Idle || w.turn != nil {
 		return nil, fmt.Errorf("take work while %s", w.State())
@@ -115,8 +114,8 @@ func (w *Worker) say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Dra
 	return []journal.Draft{{Kind: RecSaid, Must: true, Body: s}}, nil
 }
 
-// Tell records plain words to the lead or a peer. Words that would be read as
-// control are refused.
+// Tell records plain words to the lead or a peer. Words that would be parsed as control are
+// refused.
 func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m Mint) ([]journal.Draft, error) {
 	mail, err := w.spelled(composeText(w.Name, w.color(l), to, text, summary, m))
 	if err != nil {

@@ -48,8 +48,8 @@ func (h Home) Dir(root string, team waggle.TeamName, uid control.TeamUID) Dir {
 	return Dir{Path: filepath.Join(h.Path, "teams", string(team)+"-"+id8(root, uid)), UID: uid}
 }
 
-// Create makes a team's directory. STATE is private: what is already there with
-// other rights is tightened.
+// Create makes a team's directory. STATE is private: wider permissions of existing directories are
+// removed.
 func (h Home) Create(root string, team waggle.TeamName, uid control.TeamUID) (Dir, error) {
 	d := h.Dir(root, team, uid)
 	for _, p := range []string{filepath.Join(d.Path, "journal"), filepath.Join(d.Path, "processes"), filepath.Join(d.Path, "archive")} {
@@ -91,9 +91,9 @@ func (h Home) Find(root string, team waggle.TeamName) ([]Dir, error) {
 type Known struct {
 	Dir    Dir
 	Team   waggle.TeamName
-	Root   string // URL of its wire tree; "" when nothing tells
+	Root   string // URL of its wire tree; "" when it is unknown
 	Opened string // when, as its first record says; "" when that cannot be read
-	// Broken says that nothing tells whose the directory is; nil otherwise.
+	// Broken says that the team of the directory is unknown; nil otherwise.
 	Broken *BrokenError
 }
 
@@ -146,7 +146,7 @@ func (h Home) glob(team string) ([]Known, error) {
 		case errors.As(err, &broken):
 			base := filepath.Base(p)
 			k := Known{Dir: Dir{Path: p}.aside(), Team: waggle.TeamName(base[:len(base)-len("-12345678")])}
-			if !k.Dir.Aside { // that team has ended, and keeps its name from nobody
+			if !k.Dir.Aside { // that team has ended, so its name is free
 				k.Broken = broken
 			}
 			ks = append(ks, k)
@@ -158,8 +158,8 @@ func (h Home) glob(team string) ([]Known, error) {
 	return ks, nil
 }
 
-// Operator is the journal of what was done from here in a team that another program
-// leads: who was registered there, and the operator's words.
+// Operator is the operator's journal of a team that another program leads: its registered members,
+// and the operator's words.
 const Operator journal.Name = "operator"
 
 // Journals are the team's journals.
@@ -187,14 +187,13 @@ func (d Dir) ProcessLease(i control.Instance) string {
 // Tools has a record of each command that a member's process runs.
 func (d Dir) Tools() string { return filepath.Join(d.Path, "tools") }
 
-// Processes is where what is known of the members' processes lies.
+// Processes is the directory of the records of the members' processes.
 func (d Dir) Processes() string { return filepath.Join(d.Path, "processes") }
 
-// Bridges is where the mailboxes of editors lie.
+// Bridges is the directory of the mailboxes of editors.
 func (d Dir) Bridges() string { return filepath.Join(d.Path, "bridges") }
 
-// BridgeEndpoint is the file that says where editors connect and what they must
-// know.
+// BridgeEndpoint is the file with the address for editors and their token.
 func (d Dir) BridgeEndpoint() string { return filepath.Join(d.Path, "bridge.json") }
 
 // BridgeLease is the file whose lock makes a process the bridge of the team.
@@ -216,7 +215,8 @@ func (d Dir) Worktrees() string { return filepath.Join(d.Path, "worktrees") }
 // Tokens is the directory with the join tokens.
 func (d Dir) Tokens() string { return filepath.Join(d.Path, "tokens") }
 
-// Sockets is where the team's sockets lie: below RUN, their leases and keys here.
+// Sockets are the directories of the team's sockets: the sockets are below RUN, their leases and
+// keys here.
 func (d Dir) Sockets(run string) transport.SocketDirs {
 	return transport.SocketDirs{Dir: filepath.Join(run, filepath.Base(d.Path)), Keys: filepath.Join(d.Path, "sockets")}
 }
@@ -250,17 +250,17 @@ func (h Home) NameLease(root string, team waggle.TeamName) string {
 	return filepath.Join(h.Path, "names", name+"-"+id8(root, control.TeamUID(name))+".lock")
 }
 
-// Making is the file that is there while the team is being made: until the first
-// record, nothing else says that what lies in the wire tree is ours.
+// Making is a file that exists while the team is being made: until the first record, only this file
+// says that the team's directory in the wire tree is ours.
 func (d Dir) Making() string { return filepath.Join(d.Path, "making") }
 
-// Unmade reports that the file is there: unless a record is there too, nothing is.
+// Unmade reports whether the file exists: then, without a record, the team is not made.
 func (d Dir) Unmade() bool {
 	_, err := os.Lstat(d.Making())
 	return err == nil
 }
 
-// Made takes that file away: the first record is there.
+// Made removes that file: the first record is written.
 func (d Dir) Made() error {
 	if err := os.Remove(d.Making()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -57,9 +57,9 @@ func (d Dir) identify(root string, team waggle.TeamName) error {
 	return atomicfile.WriteFile(d.Identity(), append(data, '\n'), atomicfile.Options{Sync: atomicfile.SyncData})
 }
 
-// whose tells whose a directory is and when its leader's journal began; nil without an
-// error: nothing was ever written there by a leader. The claims are checked against the
-// directory's name, and the journal against its chain by whoever opens it.
+// whose returns the team of a directory and the beginning of its leader's journal; nil without an
+// error when no leader has written there. The claims are checked against the directory's name;
+// opening the journal checks its chain.
 func (h Home) whose(dir string) (*opened, error) {
 	broken := func(err error) (*opened, error) { return nil, &BrokenError{dir, err} }
 	leader := Dir{Path: dir}.aside().LeaderJournal()
@@ -74,7 +74,7 @@ func (h Home) whose(dir string) (*opened, error) {
 		if (Dir{Path: dir}).Unmade() || h.abroad(dir) != nil || !members(dir) && segments(leader) == 0 {
 			return nil, nil
 		}
-		if (Dir{Path: dir}).Begun() { // whoever opens the leader's journal says that it is lost
+		if (Dir{Path: dir}).Begun() { // opening the leader's journal reports that it is lost
 			for _, other := range others(dir) {
 				if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
 					return known, nil
@@ -88,7 +88,7 @@ func (h Home) whose(dir string) (*opened, error) {
 	}
 	for _, other := range others(dir) {
 		if known, oerr := other(); oerr == nil && known != nil && h.fits(dir, known) {
-			return known, nil // whoever opens the leader's journal says what is wrong with it
+			return known, nil // opening the leader's journal reports the damage
 		}
 	}
 	if o != nil {
@@ -115,13 +115,13 @@ func (h Home) fits(dir string, o *opened) bool {
 	return h.Dir(o.Body.Root, o.Body.Team, o.Body.UID).Path == dir
 }
 
-// starved reports an error that says nothing of the file.
+// starved reports an error that is about a missing resource and not about the file.
 func starved(err error) bool {
 	var path *fs.PathError
 	return errors.As(err, &path) && !errors.Is(err, fs.ErrNotExist)
 }
 
-// others lists what else tells whose a directory is.
+// others lists the other sources for the team of a directory.
 func others(dir string) (ways []func() (*opened, error)) {
 	ways = append(ways, func() (*opened, error) {
 		data, err := atomicfile.ReadFile(Dir{Path: dir}.Identity(), atomicfile.Options{MaxSize: maxIdentity})
@@ -199,7 +199,7 @@ func first(dir string) (*opened, error) {
 // Claims lists the directories of teams of this name whose leader's journal is lost, and
 // of which something else in them says that they are of this root.
 func (h Home) Claims(root string, team waggle.TeamName) (ds []Dir) {
-	ks, _ := h.glob(string(team)) // of what cannot be listed nothing is claimed
+	ks, _ := h.glob(string(team)) // a directory that cannot be listed has no claim
 	for _, k := range ks {
 		if k.Broken == nil {
 			continue

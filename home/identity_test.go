@@ -12,9 +12,9 @@ import (
 	"waggle/home"
 )
 
-// TestBrokenIsNotNobody: a journal whose first line cannot be read is found by what else
-// says whose it is; where nothing does, that is an error, which names the directory, and
-// never "there is no such team".
+// TestBrokenIsNotNobody: a journal whose first line cannot be read is found by the other sources
+// for its team. Without any, that is an error which names the directory, and never "there is no
+// such team".
 func TestBrokenIsNotNobody(t *testing.T) {
 	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())
@@ -68,8 +68,8 @@ func TestBrokenIsNotNobody(t *testing.T) {
 	}
 }
 
-// TestHalfOpened: whoever makes a team may be stopped in the middle of its first record.
-// There is no team then, whatever else says whose the directory is.
+// TestHalfOpened: a process that makes a team may be stopped in the middle of its first record.
+// There is no team then, whatever other sources name the directory.
 func TestHalfOpened(t *testing.T) {
 	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	d := open(t, h, "file:///a", "api", "uid-1", time.Now())

@@ -26,7 +26,7 @@ func (d Dir) TryLead() (release func() error, held bool, err error) {
 	return release, true, nil
 }
 
-// Led reports whether a process leads. It takes nothing, and makes and changes no file.
+// Led reports whether a process leads. It takes no lease, and makes and changes no file.
 func (d Dir) Led() (bool, error) {
 	if by, ok := d.leads(); ok && by.PID != os.Getpid() && by.Alive() {
 		return true, nil
@@ -34,8 +34,8 @@ func (d Dir) Led() (bool, error) {
 	return d.Leased(d.LeaderLease())
 }
 
-// Leased reports whether a process holds the lease at path, without taking it. What has the
-// place of the lease file and is none is held by nobody.
+// Leased reports whether a process holds the lease at path, without taking it. A path that is not a
+// regular file is held by no process.
 func (d Dir) Leased(path string) (bool, error) {
 	held, err := atomicfile.Flocked(path)
 	if errors.Is(err, atomicfile.ErrNotRegular) {
@@ -44,8 +44,8 @@ func (d Dir) Leased(path string) (bool, error) {
 	return held, err
 }
 
-// TryLease takes the lease at path without waiting. What has the place of the lease file
-// is set aside.
+// TryLease takes the lease at path without waiting. A file at path that is not regular is set
+// aside.
 func (d Dir) TryLease(path string) (release func() error, held bool, err error) {
 	return atomicfile.TryFlock(path, atomicfile.Options{Rank: atomicfile.RankLease, Aside: d.Quarantine()})
 }

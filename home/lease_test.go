@@ -13,9 +13,9 @@ import (
 	"waggle/spawn"
 )
 
-// TestTryLead: whoever has said beside the journal that it leads does so while it lives,
-// although the file of its lease is gone, or is something else; when it has let the lead
-// go, or has ended, the lease is free. What had the place of the file is kept.
+// TestTryLead: a process that has recorded beside the journal that it leads keeps the lead while it
+// runs, although the file of its lease was removed or replaced. After it has released the lead, or
+// has ended, the lease is free. A file at the lease's path that is not regular is kept.
 func TestTryLead(t *testing.T) {
 	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	take := func(want bool) {
@@ -80,8 +80,8 @@ func TestTryLead(t *testing.T) {
 	take(false)
 }
 
-// TestNoteStartedAside: what has the place of a record does not keep a process from
-// saying that it has started.
+// TestNoteStartedAside: a file at the path of a record that is not regular does not prevent the
+// record of a start.
 func TestNoteStartedAside(t *testing.T) {
 	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	path := filepath.Join(d.Path, "started", "ann.json")

@@ -8,14 +8,13 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// parts are the directories of a team's state that are made anew when they are needed.
-// The journals are not: what they say is authority.
+// parts are the directories of a team's state that are made again when they are needed. The
+// journals are not, because they have authority.
 var parts = []string{"set-aside", "processes", "archive", "started", "tools", "sockets", "tokens", "bridges", "cgroups", "worktrees"}
 
-// Mend repairs the team's directories: whatever stands in the place of a directory and
-// is none is set aside, and missing directories are made. It checks before it changes
-// anything; a link to a directory counts as a directory. A directory that cannot be
-// repaired fails where it is needed.
+// Mend repairs the team's directories: a path of one that is not a directory is set aside, and
+// missing directories are made. It checks before it changes anything; a link to a directory counts
+// as a directory. A directory that cannot be repaired causes an error where it is needed.
 func (d Dir) Mend(now time.Time) {
 	if d.Aside {
 		return

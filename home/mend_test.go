@@ -9,8 +9,8 @@ import (
 	"waggle/home"
 )
 
-// TestMend: what has the place of a directory of the state is set aside, whole; what is
-// a directory stays, behind a link too; what every team has is there again.
+// TestMend: a path of a directory of the state that is not a directory is set aside, whole;
+// directories stay, also behind a link; missing directories are made again.
 func TestMend(t *testing.T) {
 	d := open(t, home.Home{Path: filepath.Join(t.TempDir(), "state")}, "file:///a", "api", "uid", time.Now())
 	elsewhere := t.TempDir()

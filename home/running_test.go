@@ -11,8 +11,8 @@ import (
 	"waggle/spawn"
 )
 
-// TestRunning: of every team, whatever its wire tree, the processes that live are listed,
-// by team; those that ended, or whose pid is another's now, are not.
+// TestRunning: the running processes of every team are listed by team, whatever its wire tree;
+// processes that ended, or whose pid another process has now, are not.
 func TestRunning(t *testing.T) {
 	h := home.Home{Path: filepath.Join(t.TempDir(), "state")}
 	if got, err := h.Running(); err != nil || len(got) > 0 {

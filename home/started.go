@@ -30,7 +30,7 @@ type Started struct {
 // maxStarted is the size up to which a record is read.
 const maxStarted = 64 << 10
 
-// started is where these records lie, one file each.
+// started is the directory of these records, one file each.
 func (d Dir) started() string { return filepath.Join(d.Path, "started") }
 
 // NoteStarted writes s in the place of what an earlier process has written.
@@ -49,8 +49,8 @@ func (d Dir) NoteStarted(s Started) error {
 	return atomicfile.WriteFile(path, append(b, '\n'), atomicfile.Options{Aside: d.Quarantine()})
 }
 
-// Started lists what the processes of a team have written of themselves. What cannot be
-// read is left out.
+// Started lists the records that the processes of a team have written of themselves. A record that
+// cannot be read is left out.
 func (d Dir) Started() (all []Started, err error) {
 	ents, err := os.ReadDir(d.started())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -68,7 +68,7 @@ func (d Dir) Started() (all []Started, err error) {
 
 // Begun reports that a process of the team has run.
 func (d Dir) Begun() bool {
-	all, _ := d.Started() // of what cannot be read nothing is known
+	all, _ := d.Started() // records that cannot be read are unknown
 	return len(all) > 0
 }
 
@@ -76,8 +76,8 @@ func (d Dir) Begun() bool {
 // break: a directory each.
 func (d Dir) Kept() string { return filepath.Join(d.Path, "journal-kept") }
 
-// asideName is where the journals of a team lie that was ended although they could not
-// be read.
+// asideName is the directory for the journals of a team that was ended although they could not be
+// read.
 const asideName = "journal-aside"
 
 // SetAside moves a team's journals, whole, to where they are only looked at: its name is

@@ -10,8 +10,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Append implements Journal. An append that is whole in its segment and could not be
-// flushed is waited for (Options.FlushWait), without the lock.
+// Append implements Journal. When an append is whole in its segment and its flush failed, Append
+// waits for the flush without holding the lock (Options.FlushWait).
 func (j *File) Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
 	if j.sticky != nil {
 		if err := j.mend(ctx); err != nil {
@@ -45,8 +45,8 @@ func (j *File) appendLocked(ctx context.Context, w Writer, propose func() ([]Dra
 	return j.append(ctx, w, propose)
 }
 
-// prepare makes the journal's directory, unless there was one: a directory that is
-// gone is not made again.
+// prepare makes the journal's directory before the first append. It does not make a directory again
+// that existed and was removed.
 func (j *File) prepare(ctx context.Context) error {
 	if j.at.seq > 0 || j.least.seq > 0 {
 		if _, err := os.Lstat(j.dir); err != nil {
@@ -62,7 +62,7 @@ func (j *File) prepare(ctx context.Context) error {
 
 // append is Append under the lock.
 func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error) {
-	j.doubt = true // a time may not tell: look at the last line
+	j.doubt = true // the modification time may be unchanged: compare the last line
 	if err := j.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -80,10 +80,10 @@ func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, er
 	repairs := len(drafts)
 	proposed, err := propose()
 	if err != nil {
-		// The cut must be on record even when nothing else is.
+		// The journal records the cut even when propose drafts nothing.
 		if _, werr := j.write(ctx, w, drafts); werr != nil {
 			if j.owed != nil {
-				j.owed.recs = nil // nothing waits for it
+				j.owed.recs = nil // no caller waits for these records
 			}
 			return nil, errors.Join(err, werr)
 		}
@@ -96,8 +96,8 @@ func (j *File) append(ctx context.Context, w Writer, propose func() ([]Draft, er
 	return recs[repairs:], err
 }
 
-// cutRest removes an unfinished append and keeps its bytes. The lock is held, so
-// its writer is dead or has failed.
+// cutRest removes an unfinished append and keeps its bytes. The caller holds the lock, so the
+// append's writer is dead or has failed.
 func (j *File) cutRest() error {
 	if j.size <= j.at.off {
 		return nil
@@ -134,8 +134,8 @@ func (j *File) cutRest() error {
 
 var errNotAlone = errors.New("another program writes to the segment without the lock")
 
-// write folds the drafts and appends them as one write. Of what is written and not
-// flushed it returns the records with the error, and folds none.
+// write folds the drafts and appends them as one write. When the lines are written and the flush
+// fails, it returns the records with the error and folds none.
 func (j *File) write(ctx context.Context, w Writer, drafts []Draft) ([]Record, error) {
 	if len(drafts) == 0 {
 		return nil, nil
@@ -211,7 +211,7 @@ func try(fold Tentative, recs []Record) error {
 	return nil
 }
 
-// end opens the segment to write at its end, which must be where it was read to.
+// end opens the segment for writing and checks that it still ends where it was read to.
 func (j *File) end(at position) (_ *os.File, id fileID, err error) {
 	f, err := atomicfile.OpenFile(j.segPath(at.seg), os.O_WRONLY|os.O_APPEND|os.O_CREATE|openFlags, 0o600)
 	if err != nil {
@@ -229,7 +229,8 @@ func (j *File) end(at position) (_ *os.File, id fileID, err error) {
 	if !st.Mode().IsRegular() || st.Size() != at.off || at.off > 0 && identify(st) != j.id {
 		return nil, id, errNotAlone
 	}
-	// Whatever has a line in it is found again after a power cut.
+	// The directory entry of a new segment is flushed, so that the segment exists after a power
+	// cut.
 	if at.off == 0 {
 		if err := j.syncDirs(at.seg); err != nil {
 			return nil, id, err

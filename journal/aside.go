@@ -11,17 +11,17 @@ import (
 	"time"
 )
 
-// maxAgain bounds how often a journal is read from its first line to find what
-// contradicts what: leaving one record out may make another one stand alone.
+// maxAgain bounds how often a journal is read from its first line to find records that contradict
+// the fold. Leaving one record out may make a later one contradict the fold too.
 const maxAgain = 8
 
 // asides are the records that are not folded: they link to the one before and
 // contradict the fold (trust §4). All of one reading are found in one go, and then the
 // journal is folded once more without them.
 type asides struct {
-	skip  map[Seq]Repaired // what is left out
-	named map[Seq]bool     // of those, what a repaired record names
-	again bool             // the fold holds what is to be left out
+	skip  map[Seq]Repaired // records that are left out
+	named map[Seq]bool     // those of them that a repaired record names
+	again bool             // the fold holds a record that must be left out: fold again
 }
 
 func (a *asides) add(b Repaired, named bool) {
@@ -56,7 +56,7 @@ func (j *File) fold1(r Record) error {
 	return nil
 }
 
-// named takes note of a record that sets another one aside.
+// named keeps the number of the record that a repaired record sets aside.
 func (j *File) named(r Record) {
 	var b Repaired
 	if r.Kind == KindRepaired && json.Unmarshal(r.Body, &b) == nil && b.Aside > 0 && b.Aside < r.Seq {
@@ -64,7 +64,7 @@ func (j *File) named(r Record) {
 	}
 }
 
-// unnamed drafts what names the records that this reading has set aside.
+// unnamed drafts the repaired records that name what this reading has set aside.
 func (j *File) unnamed() (ds []Draft) {
 	for _, b := range slices.SortedFunc(maps.Values(j.aside.skip), func(a, b Repaired) int { return cmp.Compare(a.Aside, b.Aside) }) {
 		if !j.aside.named[b.Aside] {
@@ -80,8 +80,8 @@ func (j *File) Aside() []Repaired {
 	return slices.SortedFunc(maps.Values(j.aside.skip), func(a, b Repaired) int { return cmp.Compare(a.Aside, b.Aside) })
 }
 
-// contradicted ends the use of a journal whose fold refuses a record that nothing may
-// leave out.
+// contradicted ends the use of a journal whose fold refuses a record of a kind that may not be left
+// out.
 func (j *File) contradicted(seg, line int, r Record, err error) error {
 	var future *FutureError
 	switch {
@@ -101,8 +101,8 @@ func (j *File) tentative() Tentative {
 	return t
 }
 
-// rebuild makes the fold again from what is on disk. What cannot be read now is read
-// by the next call, which says so.
+// rebuild makes the fold again from the disk. After a read error the next call reads again and
+// returns that error.
 func (j *File) rebuild() {
 	if j.sticky != nil {
 		return
@@ -116,7 +116,7 @@ func (j *File) rebuild() {
 	_ = j.Refresh(context.Background()) // the next call reads on and returns the error
 }
 
-// fresh begins at the first line. What must be left out stays left out.
+// fresh restarts the reading at the first line. The list of records to leave out is kept.
 func (j *File) fresh() {
 	j.tentative().Reset()
 	if j.at.seq > j.least.seq {
@@ -126,7 +126,7 @@ func (j *File) fresh() {
 	j.id, j.size, j.mod, j.folded, j.aside.again = fileID{}, 0, time.Time{}, 0, false
 }
 
-// reached makes sure that a journal which was read again is not less than it was.
+// reached checks that a journal that was read again has all records that it had before.
 func (j *File) reached() error {
 	was := j.least
 	switch {

@@ -9,7 +9,7 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// picky is a fold that lets records of one kind be left out.
+// picky is a fold that allows records of one kind to be left out.
 type picky struct {
 	seqs []journal.Seq
 	may  string
@@ -21,8 +21,8 @@ func (*picky) Hold()                          {}
 func (*picky) Keep()                          {}
 func (p *picky) MaySetAside(kind string) bool { return kind == p.may }
 
-// TestSetAside: a repaired record leaves out the record that it names when the fold lets
-// records of that kind be left out; else the journal is broken.
+// TestSetAside: a repaired record leaves out the record that it names when the fold allows that for
+// records of that kind. Otherwise the journal is broken.
 func TestSetAside(t *testing.T) {
 	d := newDir(t)
 	j, err := d.Open(journal.Leader, nil, quick)

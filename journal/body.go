@@ -36,8 +36,8 @@ func (j *File) storeBody(ref Ref, b []byte) error {
 		return err
 	}
 	if _, err := j.readBody(ref); err != nil {
-		// One name will do: there is one writer, and what a dead one left is
-		// of no use.
+		// One fixed name is enough: the lock admits one writer, and the file of a dead writer is
+		// overwritten.
 		temp := j.bodyPath(".new")
 		if err := j.writeTemp(temp, b); err != nil {
 			return err
@@ -46,7 +46,7 @@ func (j *File) storeBody(ref Ref, b []byte) error {
 			return err
 		}
 	}
-	return syncDir(dir, j.o.Sync) // who wrote the body may have died before this
+	return syncDir(dir, j.o.Sync) // the process that wrote the body may have died before this flush
 }
 
 func (j *File) writeTemp(path string, b []byte) error {
@@ -76,8 +76,8 @@ func (j *File) writeSynced(f *os.File, p []byte) error {
 	return j.o.Sync(f)
 }
 
-// readBody reads a body file. What is wrong with the file is a break; a read that
-// only failed may succeed later.
+// readBody reads a body file. A body file with the wrong content is a break. A failed read is not:
+// it may succeed later.
 func (j *File) readBody(ref Ref) ([]byte, error) {
 	b, err := atomicfile.ReadFile(j.bodyPath(ref.SHA256), atomicfile.Options{MaxSize: MaxBody})
 	found := &breach{file: path.Join(bodiesDir, ref.SHA256)}

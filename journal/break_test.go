@@ -47,7 +47,7 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// TestNewline puts a newline in place of every byte: what follows is no line.
+// TestNewline replaces every byte with a newline: the reader finds a bad line there.
 func TestNewline(t *testing.T) {
 	s := newSample(t, 5)
 	for off, c := range s.bytes {
@@ -94,8 +94,8 @@ func TestLines(t *testing.T) {
 			}
 		}
 	}
-	// Without its last append a journal is whole, as before that append. Whoever
-	// has it open knows better.
+	// A journal without its last append is whole. A File that has read the last append notices that
+	// it is missing.
 	s.put(t, s.bytes)
 	j, _ := open(t, s.dir, quick)
 	last := s.ends[len(s.ends)-2]
@@ -132,8 +132,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestFuture: a line of a newer version ends reading and appending, whatever keys
-// it has; what is before it is folded.
+// TestFuture: a line of a newer version ends reading and appending, whatever keys it has. The lines
+// before it are folded.
 func TestFuture(t *testing.T) {
 	s := newSample(t, 5)
 	for _, newer := range []string{`{"v":2,"shape":"new"}`, `{"v":10}`, `{"v":2,"must":false,` + string(s.lines[0][14:len(s.lines[0])-1])} {

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// chain is how far a journal was read or written.
+// chain is the position in the chain of lines up to which a journal was read or written.
 type chain struct {
 	name    Name
 	genesis string // head of the empty journal
-	seq     Seq    // of the last record
+	seq     Seq    // number of the last record
 	head    string // hash of the last line
 	epochs  epochs
 }
@@ -43,18 +43,18 @@ func (c chain) follows(l line) error {
 	return c.stale(l.Writer)
 }
 
-// pass goes on behind a line. Its epoch counts once the whole append does.
+// pass moves the chain behind a line. The line's epoch counts once the whole append does.
 func (c *chain) pass(l line) { c.seq, c.head = l.Seq, l.hash }
 
-// count notes the epoch of a record that counts.
+// count keeps the epoch of a record whose append is complete.
 func (c chain) count(r Record) {
 	if r.Writer.Epoch > 0 {
 		c.epochs[r.Writer.Instance] = r.Writer.Epoch
 	}
 }
 
-// draw makes the lines of an append that follows c. keep stores a large body. What
-// would not be read back is refused here, before it is written.
+// draw makes the lines of an append that follows c. keep stores a large body. draw refuses records
+// that a reader would refuse, before anything is written.
 func (c chain) draw(now time.Time, w Writer, drafts []Draft, keep func([]byte) (Ref, error)) (lines []line, raw []byte, err error) {
 	for i, d := range drafts {
 		l, b, err := c.drawOne(now, w, d, i < len(drafts)-1, keep)

@@ -10,8 +10,8 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// TestChangedBehindTheReader: a byte is changed in a line that was folded long ago. Who
-// has the journal open finds it with its next append, and acts no more from memory.
+// TestChangedBehindTheReader changes a byte in a line that an open File folded earlier. The next
+// append of that File finds the change and refuses.
 func TestChangedBehindTheReader(t *testing.T) {
 	d := newDir(t)
 	j, _ := open(t, d, quick)

@@ -12,8 +12,8 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// contest is a process that tries to decide every key, and appends a note of its
-// own after each. It says on its output what was acknowledged to it.
+// contest is a process that tries to decide every key and appends a note after each. It prints
+// every append that was acknowledged to it.
 type contest struct {
 	Path string
 	Keys int

@@ -18,10 +18,10 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Break is where a journal is broken, and what lies behind.
+// Break is the place where a journal is broken, and the lines behind it.
 type Break struct {
 	Err    *BrokenError
-	Prefix Seq // the last record before the break: what can be read whole ends with its append
+	Prefix Seq // the last record before the break: the readable part ends with its append
 	// Records are the lines behind that, the bad one included, and Bytes their size.
 	// SHA256 is over these bytes, segment after segment.
 	Records int
@@ -31,8 +31,8 @@ type Break struct {
 	at position
 }
 
-// FindBreak reads a journal from its first line, and what stands before a break into the
-// fold, which must be fresh. Nil: the journal is whole, or there is none.
+// FindBreak reads a journal from its first line and folds the records before a break into fold,
+// which must be fresh. It returns nil when the journal is whole or does not exist.
 func (d Dir) FindBreak(name Name, fold Fold, o Options) (*Break, error) {
 	o.SnapshotAfter = -1
 	j, err := d.Open(name, fold, o)
@@ -56,7 +56,7 @@ func (d Dir) FindBreak(name Name, fold Fold, o Options) (*Break, error) {
 	return f, d.weigh(f)
 }
 
-// weigh counts and sums what lies behind the break.
+// weigh counts and hashes the lines behind the break.
 func (d Dir) weigh(b *Break) error {
 	sum := sha256.New()
 	later, err := d.behind(b.Err.Journal, b.at.seg)
@@ -77,7 +77,7 @@ func (d Dir) weigh(b *Break) error {
 	return nil
 }
 
-// add reads one file from an offset. What is no file holds nothing.
+// add reads one file from an offset. It counts nothing for a path that is not a regular file.
 func (b *Break) add(sum hash.Hash, path string, from int64) error {
 	if st, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
 		return nil
@@ -132,19 +132,18 @@ func (d Dir) behind(name Name, seg int) (ns []int, err error) {
 	return ns, err
 }
 
-// Continue makes a broken journal go on behind what can be read of it: what propose
-// drafts are its next records, and what lay behind the break is cut. keep is a directory
-// that is not there, to which the whole journal is copied first, as it is. The fold must
-// be fresh; it holds the continued journal then.
+// Continue repairs a broken journal: it cuts the lines behind the break and appends the records
+// that propose drafts. Before that it copies the whole journal to keep, a directory that does not
+// exist yet. The fold must be fresh; it holds the continued journal afterwards.
 //
-// Nobody else may use the journal meanwhile but to read it. A Continue that is cut short
-// leaves a journal that is broken, or one that goes on: never one that is only shorter. A
-// journal of which nothing can be read does not go on.
+// Other processes may read the journal during Continue, but not append. A Continue that is
+// interrupted leaves a journal that is broken or one that is continued, never one that is only
+// shorter. A journal without a readable record cannot be continued.
 func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative, o Options, w Writer, propose func() ([]Draft, error)) error {
 	name := b.Err.Journal
 	dir := filepath.Join(d.Path, string(name))
 	if b.Prefix == 0 {
-		return fmt.Errorf("%w: nothing stands before the break to go on from", b.Err)
+		return fmt.Errorf("%w: there is no record before the break to continue from", b.Err)
 	}
 	if err := copyDir(dir, keep, func(string) int64 { return math.MaxInt64 }); err != nil {
 		return fmt.Errorf("journal %s: keep it as it is: %w", name, err)
@@ -154,7 +153,7 @@ func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative
 	if err := errors.Join(os.RemoveAll(next.Path), copyDir(dir, filepath.Join(next.Path, string(name)), b.readable)); err != nil {
 		return fmt.Errorf("journal %s: %w", name, err)
 	}
-	o.SnapshotAfter, o.Segment = -1, math.MaxInt64/2 // all that is new lies in one segment
+	o.SnapshotAfter, o.Segment = -1, math.MaxInt64/2 // all new lines go into one segment
 	j, err := next.Open(name, fold, o)
 	if err == nil && (j.at.seq != b.Prefix || j.at.head != b.at.head) {
 		err = fmt.Errorf("journal %s was changed meanwhile", name)
@@ -168,8 +167,8 @@ func (d Dir) Continue(ctx context.Context, b *Break, keep string, fold Tentative
 	return d.install(ctx, b, keep, next, j.at.seg)
 }
 
-// readable says how much of a file of the journal is part of what can be read: -1 is
-// nothing.
+// readable returns how many bytes of a file of the journal belong to the readable part; -1 means
+// none.
 func (b *Break) readable(file string) int64 {
 	n, segment := segmentNumber(file)
 	switch {
@@ -181,8 +180,7 @@ func (b *Break) readable(file string) int64 {
 	return math.MaxInt64
 }
 
-// install puts the continued journal, whose last segment is seg, in the place of the
-// broken one.
+// install replaces the broken journal with the continued one, whose last segment is seg.
 func (d Dir) install(ctx context.Context, b *Break, keep string, next Dir, seg int) (err error) {
 	name := b.Err.Journal
 	dir := filepath.Join(d.Path, string(name))
@@ -208,7 +206,7 @@ func (d Dir) install(ctx context.Context, b *Break, keep string, next Dir, seg i
 	if err := syncDir(dir, (*os.File).Sync); err != nil {
 		return err
 	}
-	// The first of them is the last to go: until then the journal is broken.
+	// The first of these segments is removed last: until then the journal is broken.
 	later, err := d.behind(name, seg)
 	if err != nil {
 		return err
@@ -227,7 +225,7 @@ func (d Dir) install(ctx context.Context, b *Break, keep string, next Dir, seg i
 	return syncDir(dir, (*os.File).Sync)
 }
 
-// drop removes a segment of which keep has a copy, and moves there what is no file.
+// drop removes a segment that was copied to keep. What is not a regular file is moved to keep.
 func (d Dir) drop(name Name, n int, keep string) error {
 	path := d.segment(name, n)
 	st, err := os.Lstat(path)
@@ -242,8 +240,8 @@ func (d Dir) drop(name Name, n int, keep string) error {
 	return err
 }
 
-// copyDir copies the files of a directory and of those in it, each up to a size, and
-// flushes them. What is neither is left out.
+// copyDir copies the regular files of a directory and of its subdirectories, each up to a size, and
+// flushes them. It leaves out everything else.
 func copyDir(from, to string, size func(file string) int64) error {
 	ents, err := os.ReadDir(from)
 	if err != nil {
@@ -276,7 +274,7 @@ func copyFile(from, to string, size int64) error {
 	}
 	defer in.Close()
 	if st, err := in.Stat(); err == nil && size == math.MaxInt64 && st.Size() > maxRead {
-		return os.Link(from, to) // no segment: it is kept, and nobody writes to it any more
+		return os.Link(from, to) // not a segment: nothing writes to it any more, so a link is enough
 	}
 	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|openFlags, 0o600)
 	if err != nil {

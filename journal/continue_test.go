@@ -11,8 +11,8 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// TestContinue breaks a journal of several segments in every way and lets it go on: it
-// is whole then, begins with what stood before the break, and the old one is kept.
+// TestContinue breaks a journal of several segments in every way and continues it. The result is
+// whole, begins with the records before the break, and the old journal is kept.
 func TestContinue(t *testing.T) {
 	damage := map[string]struct {
 		harm   func(t *testing.T, d journal.Dir)
@@ -77,7 +77,7 @@ func TestContinue(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(keep, "00000001.jsonl")); err != nil {
 				t.Errorf("the broken one is not kept: %v", err)
 			}
-			// Who has read what lay behind the break takes nothing of the new one.
+			// A File that has read lines behind the break refuses the continued journal.
 			if err := j.Refresh(context.Background()); !errors.As(err, new(*journal.BrokenError)) {
 				t.Errorf("refresh of one that had read it all: %v", err)
 			}
@@ -85,8 +85,8 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// TestContinueCutShort ends a Continue after each file it has changed: the journal is
-// broken then, or goes on, and never only shorter.
+// TestContinueCutShort interrupts Continue after each file that it changes: the journal is then
+// broken or continued, and never only shorter.
 func TestContinueCutShort(t *testing.T) {
 	d := newDir(t)
 	o := quick
@@ -103,7 +103,7 @@ func TestContinueCutShort(t *testing.T) {
 	must(t, err)
 	ack := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "acknowledged", Must: true}}, nil }
 	must(t, d.Continue(t.Context(), b, filepath.Join(t.TempDir(), "kept"), &redo{}, quick, someone, ack))
-	for _, back := range [][]int{{3, 4}, {3}} { // in the order in which they go, the last first
+	for _, back := range [][]int{{3, 4}, {3}} { // in the order of removal: the last first
 		for _, n := range back {
 			write(t, segment(d, n), had[n])
 		}
@@ -117,7 +117,7 @@ func TestContinueCutShort(t *testing.T) {
 	}
 }
 
-// TestContinueChanged refuses to cut what nobody has looked at.
+// TestContinueChanged: Continue refuses to cut lines that were appended after FindBreak.
 func TestContinueChanged(t *testing.T) {
 	s := newSample(t, 6)
 	s.put(t, flipped(s.bytes, s.ends[3]+10))

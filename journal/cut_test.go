@@ -14,9 +14,9 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// TestCut cuts a journal behind every byte, as a writer that died leaves it: the
-// complete appends fold, the next append records the rest as cut (small sizes try
-// the repair of every byte near the end of a line, and of every fifth otherwise).
+// TestCut cuts a journal behind every byte, as a writer that died leaves it. The complete appends
+// fold, and the next append records the rest as cut. Small sizes try the repair of every byte near
+// the end of a line, and of every fifth byte otherwise.
 func TestCut(t *testing.T) {
 	testenv.Whole(t)
 	s := newSample(t, 22) // 30 lines
@@ -84,7 +84,7 @@ func repaired(t tester, d journal.Dir, r journal.Record, cut []byte) {
 	}
 }
 
-// TestCutAndRefused: a cut is on record even when propose refuses, or has nothing.
+// TestCutAndRefused: the journal records a cut even when propose refuses or drafts nothing.
 func TestCutAndRefused(t *testing.T) {
 	for _, no := range []error{nil, os.ErrPermission} {
 		s := newSample(t, 3)
@@ -104,8 +104,8 @@ func TestCutAndRefused(t *testing.T) {
 	}
 }
 
-// TestDiedBeforeLine: a body whose line was never written, and what is left of one
-// that was not published, are in nobody's way.
+// TestDiedBeforeLine: a body whose line was never written, and the temporary file of a body, do not
+// disturb later appends.
 func TestDiedBeforeLine(t *testing.T) {
 	s := newSample(t, 11) // the large body is the 6th append
 	for _, tail := range [][]byte{nil, s.bytes[s.ends[5] : s.ends[5]+40]} {
@@ -125,8 +125,8 @@ func TestDiedBeforeLine(t *testing.T) {
 	}
 }
 
-// TestGrowing feeds a journal to a reader in pieces of any size: it folds each
-// append when its last byte is there, and never takes a piece for a break.
+// TestGrowing feeds a journal to a reader in pieces of any size. The reader folds each append when
+// its last byte arrives, and never reports a break.
 func TestGrowing(t *testing.T) {
 	s := newSample(t, 30)
 	rapid.Check(t, func(t *rapid.T) {

@@ -10,7 +10,7 @@ import (
 	"waggle/journal"
 )
 
-// answers is a fold: what was decided about each request.
+// answers is a fold: the decision about each request.
 type answers map[string]string
 
 func (a answers) Apply(r journal.Record) error {
@@ -28,7 +28,7 @@ func (a answers) Apply(r journal.Record) error {
 	return nil
 }
 
-// A request is decided once, whoever asks.
+// Each request is decided once, whichever process asks.
 func Example() {
 	path, err := os.MkdirTemp("", "journal")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// For tests of lines that nothing but a fault writes.
+// These names give tests lines that the package itself never writes.
 var (
 	DecodeLine = func(b []byte) (Record, bool, error) {
 		l, err := decodeLine(b)
@@ -28,7 +28,8 @@ func Line(seq Seq, prev string, w Writer, kind, body string) []byte {
 		Writer: w, Kind: kind, Body: json.RawMessage(body)}, false)
 }
 
-// ReadOnce reads from r what follows in the segment, of which at is what lies there then.
+// ReadOnce reads new lines of the segment from r; at reads the bytes that are in the segment at
+// that moment.
 func (j *File) ReadOnce(r io.Reader, at io.ReaderAt) error {
 	return j.readLines(bufio.NewReader(r), at)
 }

@@ -19,7 +19,7 @@ import (
 
 // faults counts the file operations of a journal and fails one of them.
 type faults struct {
-	calls      []string // what was called, in order
+	calls      []string // file operations in the order of their calls
 	at         int      // index of the call that fails
 	how        string
 	long       bool // and all calls of that kind after it
@@ -82,10 +82,10 @@ var faultModes = map[string][]string{
 	"truncate": {"EIO"},
 }
 
-// TestFaults makes every file operation of every kind of append fail, once and from then
-// on. An append that is not whole on disk has no effect, and the next one is as if it had
-// not been. One that is whole and could not be flushed is flushed again, and stays: its
-// writer folds nothing before that has worked.
+// TestFaults makes every file operation of every kind of append fail, once and from then on. An
+// append that is not whole on disk has no effect, and the next append works as if it had not been
+// tried. An append that is whole and not flushed stays and is flushed again; its writer folds
+// nothing before the flush has worked.
 func TestFaults(t *testing.T) {
 	testenv.Whole(t)
 	large := journal.Draft{Kind: "large", Body: strings.Repeat("large ", 2000)}
@@ -202,8 +202,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestUnflushed: an append that a reader has folded when its flush fails is not taken back.
-// Its writer goes on when the flush works, the reader all the time.
+// TestUnflushed: an append that a reader has folded is not taken back when its flush fails. Its
+// writer continues once the flush works; the reader is not interrupted.
 func TestUnflushed(t *testing.T) {
 	for _, next := range []int{0, 1, 2} {
 		d := newDir(t)
@@ -245,8 +245,8 @@ func TestUnflushed(t *testing.T) {
 	}
 }
 
-// TestFlushAwaited: an append whose flush works after a while has worked, whoever appended
-// meanwhile; its records are folded once, in their order.
+// TestFlushAwaited: an append whose flush works after some tries succeeds, even when others
+// appended in between. Its records are folded once, in their order.
 func TestFlushAwaited(t *testing.T) {
 	d := newDir(t)
 	j0, _ := open(t, d, quick)
@@ -279,8 +279,8 @@ func TestFlushAwaited(t *testing.T) {
 	}
 }
 
-// TestUnflushedIsGone: what another program has taken away before its flush worked was not
-// appended.
+// TestUnflushedIsGone: an append fails when another program removes its lines before the flush
+// worked.
 func TestUnflushedIsGone(t *testing.T) {
 	for _, gone := range []int{1, 3, 6} {
 		d := newDir(t)
@@ -302,8 +302,8 @@ func TestUnflushedIsGone(t *testing.T) {
 	}
 }
 
-// TestTakenBack: a reader finds out that lines which it has folded were cut off by another
-// program, whatever was appended since. It never goes on as if nothing had been.
+// TestTakenBack: a reader notices that another program cut off lines which it has folded, whatever
+// was appended since, and refuses to continue.
 func TestTakenBack(t *testing.T) {
 	for _, next := range []int{0, 1, 2} {
 		d := newDir(t)
@@ -350,7 +350,7 @@ func TestRollRefused(t *testing.T) {
 	same(t, "on disk", verified(t, d), fold.Records)
 }
 
-// TestBodyCannotBeStored: nothing is written when a body cannot be.
+// TestBodyCannotBeStored: an append writes no line when its body cannot be stored.
 func TestBodyCannotBeStored(t *testing.T) {
 	d := newDir(t)
 	j, fold := open(t, d, quick)

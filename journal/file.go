@@ -33,12 +33,12 @@ type Options struct {
 	// a fold that is a Snapshotter; 0 means 1000. Negative: snapshots are neither
 	// used nor saved, every line is read.
 	SnapshotAfter int
-	// Whole reads every line at first, whatever snapshot there is: that is for a process
-	// which acts on what it reads. It may use one that it has saved itself later.
+	// Whole makes Open read every line and ignore a snapshot, for a process that acts on the
+	// journal. The File may later use a snapshot that it saved itself.
 	Whole bool
-	// FlushWait is how long Append waits for a flush that fails, while the bytes are in
-	// the segment; 0 means 5 s, negative: until its context ends. That is for a process
-	// whose effects hang on its own records: one that it has given up counts all the same.
+	// FlushWait is how long Append retries a flush that fails while the lines are in the segment; 0
+	// means 5 s, negative: until its context ends. A process that acts on its own records needs a
+	// long wait: records of an append that it gave up count all the same.
 	FlushWait time.Duration
 	// Write, Sync and Truncate replace the file operations of an append, for
 	// tests that make them fail. Nil in production.
@@ -77,10 +77,10 @@ type File struct {
 	at      position
 	id      fileID    // of the segment, to notice a replaced one
 	size    int64     // of the segment when it was last read
-	mod     time.Time // and when it had been changed; zero: look again
-	doubt   bool      // look at the last line, whatever the time says
+	mod     time.Time // modification time of the segment at that size; zero: read it again
+	doubt   bool      // compare the last line, whatever the modification time is
 	folded  int       // records, by this File
-	cut     []Ref     // what was cut and is not yet on record
+	cut     []Ref     // bodies of cuts that no record names yet
 	sticky  error     // BrokenError, FutureError, or what the fold said
 	mending mending   // when sticky is a BrokenError
 	aside   asides    // records that are not folded
@@ -102,7 +102,7 @@ type position struct {
 	line  int   // lines before off
 }
 
-// pass goes on behind a line.
+// pass moves the position behind a line.
 func (p *position) pass(l line) {
 	p.chain.pass(l)
 	p.start, p.off, p.line = p.off, p.off+int64(l.size), p.line+1
@@ -114,9 +114,9 @@ func (p position) next() position {
 	return p
 }
 
-// Open opens a journal and folds what it holds. A journal that does not exist is
-// empty; the first Append creates it. The File is returned with an error, too:
-// what was folded up to there can be looked at.
+// Open opens a journal and folds its records. A journal that does not exist is empty; the first
+// Append creates it. Open returns the File with an error too: the records that were folded before
+// the error can be read from the fold.
 func (d Dir) Open(name Name, fold Fold, o Options) (*File, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
@@ -160,9 +160,8 @@ func checkName(n Name) error {
 	return nil
 }
 
-// checkDir looks at the journal's directory: whether it can be trusted, and
-// whether the segments in it are numbered without gaps. A gap would look like the
-// end of the journal.
+// checkDir checks the journal's directory: its owner and permissions, and that its segments are
+// numbered without gaps. A gap would look like the end of the journal.
 func (j *File) checkDir() error {
 	st, err := os.Lstat(j.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,7 +212,7 @@ func (j *File) Head() string { return j.at.head }
 
 func (j *File) failed(err error) error { return fmt.Errorf("journal %s: %w", j.at.name, err) }
 
-// breach is a break as it is found, before it is believed.
+// breach is a break that one reading found. A second reading must find it too.
 type breach struct {
 	file string
 	line int

@@ -16,7 +16,7 @@ import (
 // no waiting for the other end of a FIFO.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// fileID tells one file from another that took its name.
+// fileID identifies a file, so that a new file under the same name is noticed.
 type fileID struct{ dev, ino uint64 }
 
 func identify(st fs.FileInfo) fileID {
@@ -26,7 +26,7 @@ func identify(st fs.FileInfo) fileID {
 	return fileID{}
 }
 
-// othersWrite reports whether somebody else than the owner may write.
+// othersWrite reports whether users other than the owner may write.
 func othersWrite(st fs.FileInfo) bool { return st.Mode()&0o022 != 0 }
 
 // syncDir flushes a directory's entries, where the file system can do that.

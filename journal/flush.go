@@ -22,17 +22,17 @@ const (
 	flushWait  = 5 * time.Second
 )
 
-// unflushed is an append that is whole in its segment and whose flush failed. It cannot be taken
-// back: who reads without the lock may have folded it.
+// unflushed is an append that is whole in its segment and whose flush failed. It cannot be
+// withdrawn: a reader without the lock may have folded it.
 type unflushed struct {
 	at   position
 	raw  []byte
 	recs []Record // of it, while Append waits
 }
 
-// put writes an append to the end of its segment and flushes it. What could not be
-// written whole is withdrawn. What is whole stays, whatever the flush says: until it is
-// flushed, Refresh of this File fails.
+// put writes an append to the end of its segment and flushes it. An append that was not written
+// whole is withdrawn. One that is whole stays even when the flush fails; until it is flushed,
+// Refresh of this File fails.
 func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) error {
 	n, err := j.o.Write(f, raw)
 	if err == nil && n < len(raw) {
@@ -59,8 +59,8 @@ func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) err
 	return err
 }
 
-// awaitFlush tries until what is owed is flushed and folded, or the time is over: cause is
-// why it was not flushed at first. Whoever gives up reads it with a later Refresh.
+// awaitFlush retries until the owed append is flushed and folded, or the time is over; cause is the
+// first flush error. After the time is over a later Refresh reads the append.
 func (j *File) awaitFlush(ctx context.Context, cause error) error {
 	patience := ctx
 	if j.o.FlushWait >= 0 {
@@ -83,8 +83,8 @@ func (j *File) awaitFlush(ctx context.Context, cause error) error {
 	return j.Refresh(ctx)
 }
 
-// settle flushes what this File owes. The same bytes are written again first: after a
-// flush that failed, the system may believe that what it holds is on the disk.
+// settle flushes the append that this File owes. It writes the same bytes again first: after a
+// failed flush the system may report the cached pages as written.
 func (j *File) settle() error {
 	if j.owed == nil {
 		return nil
@@ -127,8 +127,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// withdraw takes back an append that is not whole. The descriptor that appends is of no
-// use: on Windows it may not truncate. Should that fail too, the next writer cuts it.
+// withdraw cuts off an append that is not whole. It opens the file again because a descriptor for
+// appending may not truncate on Windows. If the cut fails too, the next writer makes it.
 func (j *File) withdraw(at position) error {
 	f, err := atomicfile.OpenFile(j.segPath(at.seg), os.O_WRONLY|openFlags, 0)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// part is the body of a record that knows its place in its append.
+// part is the body of a record: its position within its append.
 type part struct {
 	Append int `json:"append"`
 	Part   int `json:"part"`
@@ -70,9 +70,9 @@ func slowly(o journal.Options, rnd *rand.Rand) journal.Options {
 	return o
 }
 
-// TestFollow lets readers follow a writer that writes in pieces, fails, is cut and
-// rolls its segments. At every moment a reader's fold is a prefix of the writer's
-// that ends with a whole append; no moment looks broken.
+// TestFollow runs readers beside a writer that writes in pieces, fails, is cut and starts new
+// segments. At every moment a reader's fold is a prefix of the writer's that ends with a whole
+// append, and no read reports a break.
 func TestFollow(t *testing.T) {
 	appends := soak(250)
 	d := newDir(t)

@@ -13,9 +13,8 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// FuzzDecodeLine: no bytes make it panic, and a line has one spelling: what is
-// read is written again byte for byte. The sum is put right, so that the fuzzer
-// gets past it.
+// FuzzDecodeLine: decodeLine never panics, and a line has one spelling: a decoded line encodes to
+// the same bytes. The test corrects the sum, so that the fuzzer gets past it.
 func FuzzDecodeLine(f *testing.F) {
 	s := newSample(f, 9)
 	for _, l := range s.lines {
@@ -42,9 +41,8 @@ func FuzzDecodeLine(f *testing.F) {
 	})
 }
 
-// FuzzRefresh: whatever a segment holds, only lines that are chained from the
-// genesis on are folded, and only whole appends; nothing panics; what can be
-// appended to is whole afterwards.
+// FuzzRefresh: Refresh folds only whole appends whose lines are chained from the genesis, and never
+// panics. A journal that accepts an append is whole afterwards.
 func FuzzRefresh(f *testing.F) {
 	s := newSample(f, 9)
 	f.Add(s.bytes, uint16(0), false)

@@ -28,7 +28,7 @@ const uid = "00112233445566778899aabbccddeeff"
 
 var someone = journal.Writer{Instance: "feed", Epoch: 1, PID: 1}
 
-// TestMain lets the test binary be one of several processes.
+// TestMain runs the test binary as a child process of a test when the environment asks for it.
 func TestMain(m *testing.M) {
 	if args := os.Getenv("WAGGLE_JOURNAL_CHILD"); args != "" {
 		os.Exit(child(args))
@@ -106,7 +106,7 @@ func same(t tester, what string, got, want []journal.Record) {
 	if len(got) != len(want) {
 		t.Fatalf("%s: %d records, want %d", what, len(got), len(want))
 	}
-	if len(got) > 0 && !reflect.DeepEqual(got, want) { // Diff takes its time
+	if len(got) > 0 && !reflect.DeepEqual(got, want) { // compare first: Diff is slow
 		t.Fatalf("%s (-want +got):\n%s", what, cmp.Diff(want, got))
 	}
 }
@@ -220,8 +220,8 @@ func (s sample) put(t tester, b []byte) {
 	write(t, segment(s.dir, 1), b)
 }
 
-// refused opens the journal, which must fail, and checks that nothing is appended
-// to it. It returns what was folded and the error.
+// refused opens the journal, which must fail, and checks that an append fails too. It returns the
+// folded records and the error.
 func refused(t testing.TB, d journal.Dir) ([]journal.Record, error) {
 	t.Helper()
 	var fold journaltest.Recorder

@@ -19,14 +19,14 @@ type Fold interface {
 // Drafts for any other Fold are written first.
 type Tentative interface {
 	Fold
-	// Reset makes the fold fresh. What an observer was told stays told.
+	// Reset empties the fold. What observers have received is not undone.
 	Reset()
-	// Hold keeps from observers what is folded from now on, and Keep tells it: it is
-	// on disk.
+	// Hold makes the fold queue its calls of observers, and Keep makes the queued calls: the
+	// records are on disk.
 	Hold()
 	Keep()
-	// MaySetAside reports a kind that widens nothing by not being there: a record of
-	// it that contradicts the fold is left out, and the journal goes on.
+	// MaySetAside reports whether records of a kind may be left out when they contradict the fold:
+	// their absence must not widen what anyone may do. The rest of the journal is then still used.
 	MaySetAside(kind string) bool
 }
 
@@ -46,22 +46,21 @@ type Snapshotter interface {
 // a time: its owner holds a mutex around calls and around reads of the fold.
 // Several Journals, in several processes, may be open on the same record.
 type Journal interface {
-	// Refresh hands every record that was appended since to the fold. It takes
-	// no lock and ignores an unfinished append at the end.
+	// Refresh folds every record that was appended since. It takes no lock and ignores an
+	// unfinished append at the end.
 	Refresh(ctx context.Context) error
-	// Append locks the journal, refreshes, and calls propose, whose drafts are
-	// folded (Tentative), written as one write, flushed and returned. propose sees a fold
-	// that is current and must only compare and draft: nothing is sent, run or
-	// locked under the journal's lock (trust §6). Its error is returned as it is.
-	// No drafts: nothing is written. The drafts count together: no reader sees a
-	// part of them. After any error nothing may be assumed: the next call reads
-	// again.
+	// Append locks the journal, refreshes, and calls propose. The drafts are folded (Tentative),
+	// written as one write, flushed and returned. propose sees a current fold; it must only compare
+	// and draft, and must not send, run or lock anything (trust §6). Append returns the error of
+	// propose unchanged. Without drafts it writes nothing. A reader sees all drafts of an append or
+	// none. After an error the caller does not know whether the records are written; the next call
+	// reads again.
 	Append(ctx context.Context, w Writer, propose func() ([]Draft, error)) ([]Record, error)
 }
 
-// BrokenError locates a break in the chain. Nothing is appended and nothing is folded
-// until the break is undone: a Journal with a Tentative fold reads a broken journal again
-// from time to time, and goes on when every line is back.
+// BrokenError locates a break in the chain. The journal appends and folds nothing until the break
+// is undone. A Journal with a Tentative fold reads a broken journal again from time to time and
+// continues when every line is back.
 type BrokenError struct {
 	Journal Name
 	File    string // segment or body file, below the journal's directory
@@ -69,7 +68,7 @@ type BrokenError struct {
 	Seq     Seq    // that was expected there
 	Why     string
 	Err     error // what the fold said of a record that contradicts it; nil for any other break
-	Gone    bool  // the directory of the team's journals is gone: nothing can be put back there
+	Gone    bool  // the directory of the team's journals was removed: the break cannot be undone
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }
@@ -84,8 +83,8 @@ func (e *BrokenError) Error() string {
 		e.Journal, e.Seq, path.Join(string(e.Journal), at), e.Why)
 }
 
-// DraftError refuses an append: the journal's own fold would not take the record.
-// Nothing was written, and the journal is as good as before.
+// DraftError refuses an append whose record the journal's fold would refuse. Nothing was written,
+// and the journal can be used.
 type DraftError struct {
 	Journal Name
 	Kind    string
@@ -94,7 +93,7 @@ type DraftError struct {
 
 // Error says what the fold said.
 func (e *DraftError) Error() string {
-	return fmt.Sprintf("journal %s: %s is not recorded, for it contradicts what is on record: %v", e.Journal, e.Kind, e.Err)
+	return fmt.Sprintf("journal %s: %s is not recorded: it contradicts the records before it: %v", e.Journal, e.Kind, e.Err)
 }
 
 func (e *DraftError) Unwrap() error { return e.Err }

@@ -23,7 +23,7 @@ const (
 	moreMark  = `,"more":true`
 )
 
-// line is a record as it stands in a segment.
+// line is a record with the bytes and the hash of its line in a segment.
 type line struct {
 	Record
 	more bool   // the next line belongs to the same append
@@ -80,8 +80,8 @@ func lineSum(b []byte) (digits [sumDigits]byte) {
 	return digits
 }
 
-// decodeLine reads a line with its newline. Journals are written by us alone, so
-// there is one spelling: anything else is a break, not an extension.
+// decodeLine decodes a line with its newline. Only this package writes journals, so a line has one
+// spelling: any other spelling is a break, not an extension.
 func decodeLine(b []byte) (line, error) {
 	p := parser{rest: string(b)}
 	p.want(`{"v":`)
@@ -105,7 +105,7 @@ func decodeLine(b []byte) (line, error) {
 	return l, nil
 }
 
-// parser takes a line apart from the left. The first error stays.
+// parser decodes a line from left to right. It keeps the first error.
 type parser struct {
 	rest string
 	err  error

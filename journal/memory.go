@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Memory is a journal that lives in this process, for in-process members and
-// tests. Open returns a handle with its own fold; handles share the records.
+// Memory is a journal in memory, for in-process members and tests. Open returns a handle with a
+// fold of its own; handles share the records.
 type Memory struct {
 	now func() time.Time
 
@@ -65,7 +65,7 @@ func (h *Handle) catchUp() error {
 	return h.sticky
 }
 
-// apply folds a record. What the fold says stays.
+// apply folds a record and returns the fold's error.
 func apply(fold Fold, r Record) error {
 	if fold == nil {
 		return nil

@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// A broken journal is read again from its first line after a pause that grows from the
-// first of these to the second. A break is undone when somebody puts the bytes back.
+// A broken journal is read again from its first line after a pause, which grows from the first of
+// these to the second. A break is undone when the original bytes are back in place.
 const (
 	mendFirst = 250 * time.Millisecond
 	mendMost  = 4 * time.Second
 )
 
-// mending is the clock of a broken journal.
+// mending is the retry state of a broken journal.
 type mending struct {
 	pause time.Duration // 0: the journal is not broken
-	next  time.Time     // the journal is not read before
+	next  time.Time     // no retry before this time
 }
 
-// later sets the time of the next try.
+// later sets the time of the next retry.
 func (m *mending) later(now time.Time) {
 	m.pause = min(max(2*m.pause, mendFirst), mendMost)
 	m.next = now.Add(m.pause)
 }
 
-// mend returns the error that ended the use of this File. Of a break it returns nil when
-// the journal is whole again: the fold is fresh then, and must be made again up to where
-// it was. While the journal is broken the fold stays as it was.
+// mend returns the error that ended the use of this File. For a break it returns nil when the
+// journal is whole again; the fold is then fresh and must be folded up to where it was. While the
+// journal is broken the fold does not change.
 func (j *File) mend(ctx context.Context) error {
 	b, ok := errors.AsType[*BrokenError](j.sticky)
 	if !ok || j.tentative() == nil {
@@ -53,8 +53,8 @@ func (j *File) mend(ctx context.Context) error {
 	return nil
 }
 
-// whole reads the journal from its first line and makes sure that it goes on from what
-// this File has folded. It folds nothing.
+// whole reads the journal from its first line and checks that it contains every line that this File
+// has folded. It folds nothing.
 func (j *File) whole(ctx context.Context) error {
 	was := j.at
 	if j.least.seq > was.seq {
@@ -69,7 +69,7 @@ func (j *File) whole(ctx context.Context) error {
 		return err
 	}
 	if n.at.seq < was.seq || n.at.seq == was.seq && n.at.head != was.head {
-		return fmt.Errorf("journal %s does not hold what was read of it", j.at.name)
+		return fmt.Errorf("journal %s lacks lines that were read before", j.at.name)
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (w *witness) Apply(r Record) error {
 	return nil
 }
 
-// gone reports that the directory of the team's journals is not there any more.
+// gone reports that the directory of the team's journals does not exist any more.
 func (j *File) gone() bool {
 	_, err := os.Lstat(filepath.Dir(j.dir))
 	return errors.Is(err, fs.ErrNotExist)

@@ -12,7 +12,7 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// redo is a Recorder that can be thrown away.
+// redo is a Recorder with Reset.
 type redo struct {
 	journaltest.Recorder
 	resets int
@@ -25,8 +25,9 @@ func (*redo) MaySetAside(k string) bool { return false }
 
 var _ journal.Tentative = (*redo)(nil)
 
-// TestBreakUndone breaks a journal under two that have it open, and puts the bytes back:
-// both refuse everything meanwhile, keep their folds, and go on by themselves.
+// TestBreakUndone breaks a journal that two Files have open and puts the bytes back: both refuse
+// everything while it is broken, keep their folds, and continue afterwards without being opened
+// again.
 func TestBreakUndone(t *testing.T) {
 	damage := map[string]func(t *testing.T, path string, b []byte){
 		"a byte":    func(t *testing.T, path string, b []byte) { write(t, path, flipped(b, len(b)/3)) },
@@ -86,8 +87,8 @@ func TestBreakUndone(t *testing.T) {
 	}
 }
 
-// TestBreakNotUndone puts another journal of the same team in the place of a broken one:
-// who has read the first takes none of it.
+// TestBreakNotUndone replaces a broken journal with another journal of the same team: a File that
+// has read the first one folds nothing of it.
 func TestBreakNotUndone(t *testing.T) {
 	for name, other := range map[string]int{"shorter": 3, "as long": 6, "longer": 9} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +121,7 @@ func TestBreakNotUndone(t *testing.T) {
 	}
 }
 
-// TestBreakGone: nothing can be put back where the team's journals are gone.
+// TestBreakGone: a break is final when the directory of the team's journals was removed.
 func TestBreakGone(t *testing.T) {
 	now := fixed()
 	o := journal.Options{Now: func() time.Time { return now }, Sync: noSync}
@@ -154,7 +155,7 @@ func without(b []byte, line int) []byte {
 	return bytes.Join(append(lines[:line:line], lines[line+1:]...), nil)
 }
 
-// touch lets a file be one that was changed, whatever its clock says.
+// touch changes a file's modification time to one that it did not have.
 func touch(path string) error {
 	err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0))
 	if errors.Is(err, os.ErrNotExist) {

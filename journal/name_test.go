@@ -9,8 +9,8 @@ import (
 	"waggle/journal"
 )
 
-// TestNameLimits: a journal's name is no path: nothing outside of the directory is opened or
-// salvaged, and a name of 64 bytes is the longest.
+// TestNameLimits: a journal's name is not a path: Open and Salvage refuse names that leave the
+// directory. The longest name has 64 bytes.
 func TestNameLimits(t *testing.T) {
 	d := newDir(t)
 	_, err := d.Open("member-1", nil, quick)

@@ -91,7 +91,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestLocked: an append that cannot have the lock fails and calls nobody.
+// TestLocked: an append that cannot take the lock fails and does not call propose.
 func TestLocked(t *testing.T) {
 	d := newDir(t)
 	o := quick

@@ -15,7 +15,7 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// TestPrivate: everything is made for the owner alone.
+// TestPrivate: only the owner may read the files and directories of a journal.
 func TestPrivate(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -82,8 +82,8 @@ func TestUntrusted(t *testing.T) {
 	}
 }
 
-// TestUntrustedNew: an append does not go through what was put where its file is
-// to be; a lock is made anew.
+// TestUntrustedNew: an append follows no link that was put at a file's path. What is at the lock's
+// path is set aside and the lock is made again.
 func TestUntrustedNew(t *testing.T) {
 	o := quick
 	o.Segment = 100
@@ -99,7 +99,7 @@ func TestUntrustedNew(t *testing.T) {
 		must(t, os.Symlink(target, filepath.Join(d.Path, "leader", name)))
 		_, err := j.Append(t.Context(), someone, func() ([]journal.Draft, error) { return []journal.Draft{journaltest.Note(1)}, nil })
 		var b *journal.BrokenError
-		if name == "lock" { // nobody can hold it, so it is set aside
+		if name == "lock" { // a file that is not regular cannot be locked, so it is set aside
 			kept, _ := filepath.Glob(filepath.Join(d.Path, "leader", "lock-*"))
 			if to, lerr := os.Readlink(strings.Join(kept, "")); err != nil || lerr != nil || to != target {
 				t.Errorf("%s: %v; set aside %v, %v", name, err, kept, lerr)

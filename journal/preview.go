@@ -6,17 +6,17 @@ import (
 	"maps"
 )
 
-// Preview returns a Journal whose appends are folded into the fold of j and written
-// nowhere: what would be so if they were. It begins where j stands. The next Refresh or
-// Append of j makes the fold again from what is on disk, and ends the use of the Preview. A
-// fold that is not Tentative cannot be made again: then the Preview refuses every append.
+// Preview returns a Journal whose appends are folded into the fold of j and not written: it shows
+// what an append would change. It begins at the last record that j has folded. The next Refresh or
+// Append of j makes the fold again from the disk and ends the use of the Preview. A fold that is
+// not Tentative cannot be reset: then the Preview refuses every append.
 func (j *File) Preview() *Preview {
 	at := j.at.chain
 	at.epochs = maps.Clone(at.epochs)
 	return &Preview{of: j, at: at}
 }
 
-// Preview is a Journal in memory that goes on from a File (File.Preview).
+// Preview is a Journal in memory that continues a File (File.Preview).
 type Preview struct {
 	of   *File
 	at   chain
@@ -27,10 +27,10 @@ var _ Journal = (*Preview)(nil)
 
 var errPreview = errors.New("journal: a preview needs a fold that can be made again")
 
-// Records are those that were appended to the preview. No journal holds them.
+// Records are the records that were appended to the preview. They are in no journal.
 func (p *Preview) Records() []Record { return p.recs }
 
-// Refresh implements Journal: a preview stays what it was when it began.
+// Refresh implements Journal. It does nothing: a preview does not read records that others append.
 func (p *Preview) Refresh(ctx context.Context) error { return ctx.Err() }
 
 // Append implements Journal. After an error the preview cannot be used any more.
@@ -71,8 +71,8 @@ func (p *Preview) Append(ctx context.Context, w Writer, propose func() ([]Draft,
 	return recs, nil
 }
 
-// unpreview makes the fold fresh when it holds what a Preview folded: the read that follows
-// makes it again.
+// unpreview resets the fold when it holds records of a Preview; the read that follows makes it
+// again.
 func (j *File) unpreview() {
 	if !j.previewed {
 		return

@@ -6,8 +6,8 @@ import (
 	"waggle/journal"
 )
 
-// TestPreview: what is appended to a preview is folded after what stands in the journal and
-// written nowhere, and the journal's next use folds what is on disk alone.
+// TestPreview: records appended to a preview are folded after those of the journal and not written.
+// The journal's next call folds only the records on disk.
 func TestPreview(t *testing.T) {
 	d := newDir(t)
 	fold := &redo{}
@@ -39,8 +39,8 @@ func TestPreview(t *testing.T) {
 	same(t, "the journal", verified(t, d), fold.Records)
 }
 
-// TestPreviewRefuses: a fold that cannot be made again takes no preview, and an earlier
-// start of a writer appends to none.
+// TestPreviewRefuses: Preview refuses appends for a fold that cannot be reset and for a writer with
+// an older epoch.
 func TestPreviewRefuses(t *testing.T) {
 	d := newDir(t)
 	draft := func() ([]journal.Draft, error) { return []journal.Draft{{Kind: "one"}}, nil }

@@ -18,7 +18,7 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// acks is what processes were told to be on record.
+// acks are the appends that were acknowledged to the processes.
 type acks struct {
 	mu    sync.Mutex
 	won   map[string]string
@@ -52,10 +52,10 @@ func (a *acks) hear(as, line string) {
 
 func scan(line, format string, v any) bool { n, _ := fmt.Sscanf(line, format, v); return n == 1 }
 
-// TestProcesses lets six processes decide the same keys while they are killed at
-// random. Each key is decided once, by whom it was acknowledged to; nothing that
-// was acknowledged is missing; no append fails because of another; a follower
-// never sees a break or a part of an append.
+// TestProcesses runs six processes that decide the same keys and are killed at random. Each key is
+// decided once, by the process to which the append was acknowledged. No acknowledged append is
+// missing, no append fails because of another, and a follower never reads a break or a part of an
+// append.
 func TestProcesses(t *testing.T) {
 	testenv.Whole(t)
 	const processes = 6
@@ -138,7 +138,7 @@ func startContest(t *testing.T, wg *sync.WaitGroup, a *acks, c contest) *exec.Cm
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			a.hear(c.As, lines.Text())
 		}
-		_ = cmd.Wait() // killed, or it said why on its output
+		_ = cmd.Wait() // killed, or its output has the reason
 	})
 	return cmd
 }

@@ -14,7 +14,7 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Refresh implements Journal. With nothing new it costs two stats.
+// Refresh implements Journal. When nothing was appended it costs two stats.
 func (j *File) Refresh(ctx context.Context) error {
 	if err := j.settle(); err != nil {
 		return j.failed(err)
@@ -41,7 +41,7 @@ func (j *File) Refresh(ctx context.Context) error {
 	return j.broken(j.breach(j.at, nil, "its records contradict each other in every order of setting them aside"))
 }
 
-// read folds what was appended since.
+// read folds the records that were appended since.
 func (j *File) read(ctx context.Context) error {
 	for {
 		if j.sticky != nil {
@@ -69,9 +69,9 @@ func (j *File) read(ctx context.Context) error {
 	}
 }
 
-// readSegment folds the appends that are new in the current segment. A break is
-// believed when it looks the same again: a reader without the lock can meet the
-// moment in which an unfinished append is replaced by another.
+// readSegment folds the new appends of the current segment. It reports a break only when a second
+// reading finds the same one: a reader without the lock can read while an unfinished append is
+// replaced by another.
 func (j *File) readSegment() error {
 	var before *breach
 	for try := 0; ; try++ {
@@ -96,7 +96,7 @@ func (j *File) scan() error {
 	st, err := os.Lstat(j.segPath(j.at.seg))
 	if errors.Is(err, fs.ErrNotExist) {
 		if j.at.seq > 0 {
-			return j.breach(j.at, nil, "the segment is gone")
+			return j.breach(j.at, nil, "the segment does not exist any more")
 		}
 		return nil
 	}
@@ -147,7 +147,7 @@ func (j *File) scan() error {
 	return nil
 }
 
-// trust says whether a segment can be what was read up to here.
+// trust checks that a segment can be the one that was read up to here.
 func (j *File) trust(st fs.FileInfo) error {
 	switch {
 	case !st.Mode().IsRegular():
@@ -164,8 +164,8 @@ func (j *File) trust(st fs.FileInfo) error {
 	return nil
 }
 
-// checkTail makes sure that the last line that was folded is still there. It may
-// have been withdrawn, and another one of the same length be in its place.
+// checkTail checks that the last folded line is still in the segment. It may have been withdrawn
+// and replaced by another of the same length.
 func (j *File) checkTail(f *os.File) error {
 	if j.at.off == 0 {
 		return nil
@@ -182,8 +182,8 @@ func (j *File) checkTail(f *os.File) error {
 	return nil
 }
 
-// checkLines makes sure that the lines that were folded are still there: something was
-// written to the segment, and nothing was appended.
+// checkLines checks that all folded lines are still in the segment. It is called when the segment
+// was changed and nothing was appended.
 func (j *File) checkLines(f *os.File) error {
 	br := bufio.NewReaderSize(io.NewSectionReader(f, 0, j.at.off), 64<<10)
 	at, first := position{chain: j.at.chain, seg: j.at.seg}, true
@@ -205,7 +205,7 @@ func (j *File) checkLines(f *os.File) error {
 		}
 		if err != nil {
 			if first {
-				at.seq = 0 // unknown: the line that says it is the one that is broken
+				at.seq = 0 // unknown: the error names the broken line itself
 			}
 			return j.breach(at, raw, err.Error())
 		}
@@ -216,8 +216,7 @@ func (j *File) checkLines(f *os.File) error {
 	}
 }
 
-// readLines folds every append that is complete in br, which reads the segment behind
-// what was folded.
+// readLines folds every complete append in br, which reads the segment behind the folded lines.
 func (j *File) readLines(br *bufio.Reader, segment io.ReaderAt) error {
 	at := j.at
 	var recs []Record
@@ -241,9 +240,9 @@ func (j *File) readLines(br *bufio.Reader, segment io.ReaderAt) error {
 		if l.more {
 			continue
 		}
-		// A reader without the lock may have read the beginning of an append that was not
-		// whole and the end of the one in its place: each line but the last shows it by the
-		// hash in the next. The last is read once more; what is whole stays.
+		// A reader without the lock may have read the beginning of an unfinished append and the end
+		// of the append that replaced it. The hash in the next line detects that for every line but
+		// the last, so the last line is read once more and must be the same.
 		again = append(again[:0], raw...)
 		if n, err := segment.ReadAt(again, at.start); n < len(raw) || !bytes.Equal(again, raw) {
 			if err != nil && err != io.EOF {
@@ -259,8 +258,8 @@ func (j *File) readLines(br *bufio.Reader, segment io.ReaderAt) error {
 	}
 }
 
-// rest judges what follows the last newline. A writer that died leaves the
-// beginning of a line; a whole line and one byte more is a changed newline.
+// rest checks the bytes behind the last newline. The beginning of a line is left by a writer that
+// died. A whole line followed by another byte is a line whose newline was changed.
 func (j *File) rest(at position, raw []byte) error {
 	if n := len(raw) - 1; n > 0 {
 		if _, err := decodeLine(append(raw[:n:n], '\n')); err == nil {
@@ -305,7 +304,7 @@ func (j *File) accept(at position, raw []byte) (line, error) {
 	return l, err
 }
 
-// take folds the records of one append, which ends at at.
+// take folds the records of one append that ends at at.
 func (j *File) take(at position, recs []Record) error {
 	for i, r := range recs {
 		if err := j.fold1(r); err != nil {

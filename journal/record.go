@@ -21,27 +21,26 @@ const Leader Name = "leader"
 // Seq numbers the records of one journal from 1 without gaps.
 type Seq uint64
 
-// Writer says who appended a record.
+// Writer identifies the process that appended a record.
 type Writer struct {
 	Instance string `json:"instance,omitempty"` // the member instance, or
 	Operator bool   `json:"operator,omitempty"` // a process of the operator
-	Epoch    uint64 `json:"epoch,omitempty"`    // which start of that instance; 0: none, not checked
+	Epoch    uint64 `json:"epoch,omitempty"`    // the start of that instance; 0: none, not checked
 	PID      int    `json:"pid"`
 }
 
 // Record is one line of a journal.
 type Record struct {
 	V       int       `json:"v"`
-	Must    bool      `json:"must"` // a reader that does not know Kind must not go on
+	Must    bool      `json:"must"` // a reader that does not understand Kind must stop
 	Journal Name      `json:"journal"`
 	Seq     Seq       `json:"seq"`
 	Prev    string    `json:"prev"` // hex SHA-256 of the previous line's bytes; of the genesis for seq 1
 	Time    time.Time `json:"time"`
 	Writer  Writer    `json:"writer"`
 	Kind    string    `json:"kind"`
-	// Body is the record's body as JSON. A body over MaxInline lies in a file
-	// of its own, which Ref names, and is read back before the record is folded.
-	// It is not to be changed.
+	// Body is the record's body as JSON. A body over MaxInline is in a file of its own, which Ref
+	// names, and is read before the record is folded. The caller must not change it.
 	Body json.RawMessage `json:"body,omitempty"`
 	Ref  *Ref            `json:"ref,omitempty"`
 }
@@ -54,7 +53,7 @@ type Ref struct {
 
 func refOf(b []byte) Ref { return Ref{SHA256: hexSum(b), Size: len(b)} }
 
-// Draft is a record that is about to be appended.
+// Draft is a record to append.
 type Draft struct {
 	Kind string
 	Must bool
@@ -66,8 +65,8 @@ const (
 	MaxInline  = 8 << 10 // bytes of a body in its line
 	MaxBody    = 16 << 20
 	MaxAppend  = 8 << 20 // bytes of all lines of one append
-	maxSegment = 8 << 20 // a segment that has as much gets a successor
-	// segmentSlack is more than the append that reaches maxSegment can add to it.
+	maxSegment = 8 << 20 // a segment of this size gets a successor
+	// segmentSlack is more than what the append that reaches maxSegment can add beyond it.
 	segmentSlack = 256 << 20
 	maxLine      = MaxInline + 4<<10
 )

@@ -10,10 +10,10 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Salvage calls look with every record of a journal that is whole in itself: its line
-// has its sum and its body is in it, whatever became of the lines around it. Nothing is
-// decided from that. It is for ending what a broken journal names, and for showing what
-// is still there.
+// Salvage calls look with every record of a journal that is intact by itself: its line matches its
+// sum and its body is there, whatever the state of the lines around it. Nothing is decided from
+// such records. They serve to end the processes that a broken journal names, and to show what can
+// still be read.
 func (d Dir) Salvage(name Name, look func(Record)) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -29,8 +29,7 @@ func (d Dir) Salvage(name Name, look func(Record)) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// maxRead is how much is read of a segment that is broken: more is in none that was written
-// here.
+// maxRead bounds how much of a broken segment is read. This package writes no larger segment.
 const maxRead = 64 << 20
 
 func salvage(path string, name Name, look func(Record)) error {
@@ -40,7 +39,7 @@ func salvage(path string, name Name, look func(Record)) error {
 	}
 	defer f.Close()
 	br := bufio.NewReaderSize(io.LimitReader(f, maxRead), 64<<10)
-	long := false // this is the rest of a line that is too long to be one
+	long := false // the bytes are the rest of a line that exceeds the limit
 	for {
 		raw, err := br.ReadSlice('\n')
 		if l, derr := decodeLine(raw); derr == nil && !long && l.Journal == name && l.Ref == nil {

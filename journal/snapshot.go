@@ -12,8 +12,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// snapshot is the second line of a snapshot file. The first is the SHA-256 of all
-// that follows, in hex; the third and what comes after is what the fold saved.
+// snapshot is the second line of a snapshot file. The first line is the SHA-256 of the rest, in
+// hex; the third line and the rest are the state that the fold saved.
 type snapshot struct {
 	Fold    string `json:"fold"`
 	Journal Name   `json:"journal"`
@@ -37,11 +37,11 @@ func (j *File) snapshotter() (s Snapshotter, path string, ok bool) {
 	return s, filepath.Join(j.dir, "snapshot-"+hexSum([]byte(s.FoldVersion()))[:16]), true
 }
 
-// restore starts from the snapshot if there is one that fits. It is a cache: one
-// that does not is removed, and every line is read.
+// restore restores the fold from a snapshot that fits the journal. A snapshot that does not fit is
+// removed, and every line is read.
 func (j *File) restore() {
 	s, path, ok := j.snapshotter()
-	if !ok || len(j.aside.skip) > 0 { // it may hold what is to be left out
+	if !ok || len(j.aside.skip) > 0 { // it may contain a record that must be left out
 		return
 	}
 	if j.o.Whole && j.saved == "" {
@@ -83,8 +83,8 @@ func (j *File) restoreFrom(s Snapshotter, b []byte) error {
 	return nil
 }
 
-// checkLine makes sure that the line a snapshot was taken behind is in its place
-// and ends an append.
+// checkLine checks that the line behind which a snapshot was taken is in its place and ends an
+// append.
 func (j *File) checkLine(h snapshot) error {
 	n := h.End - h.Start
 	if h.Start < 0 || n <= 0 || n > int64(maxLine) {
@@ -116,8 +116,8 @@ func (j *File) checkLine(h snapshot) error {
 	return nil
 }
 
-// save keeps the fold's state when much had to be read for it. It is worth
-// nothing when it fails, so that is not reported.
+// save writes the fold's state when many lines had to be read for it. A failure is not reported:
+// the snapshot is only a cache.
 func (j *File) save() {
 	s, path, ok := j.snapshotter()
 	if !ok || j.folded < j.o.SnapshotAfter || len(j.unnamed()) > 0 {
@@ -140,8 +140,8 @@ func (j *File) save() {
 	}
 }
 
-// CheckSnapshot folds a journal from its first line and compares the snapshot that is
-// saved of such a fold with what the fold is there. there is false when there is none.
+// CheckSnapshot folds a journal from its first line and compares the saved snapshot of such a fold
+// with the fold's state at that line. there is false when no snapshot exists.
 func (d Dir) CheckSnapshot(name Name, fold Snapshotter, o Options) (there bool, err error) {
 	o.SnapshotAfter = -1
 	j := &File{dir: filepath.Join(d.Path, string(name)), fold: fold, o: Options{}.withDefaults(), at: position{chain: newChain(d.UID, name), seg: 1}}
@@ -166,7 +166,7 @@ func (d Dir) CheckSnapshot(name Name, fold Snapshotter, o Options) (there bool, 
 	f, err := d.Open(name, w, o)
 	switch {
 	case w.state == nil && err != nil:
-		return true, nil // what is wrong with the journal is said of the journal
+		return true, nil // errors of the journal itself are reported elsewhere
 	case w.state == nil:
 		return true, fmt.Errorf("%s is of seq %d, and the journal ends at %d", filepath.Base(path), h.Seq, f.Seq())
 	case !bytes.Equal(w.state, state):
@@ -175,7 +175,7 @@ func (d Dir) CheckSnapshot(name Name, fold Snapshotter, o Options) (there bool, 
 	return true, nil
 }
 
-// watched is a fold of which the state at one record is kept.
+// watched is a fold that keeps its state at one record.
 type watched struct {
 	Snapshotter
 	at    Seq
@@ -190,7 +190,7 @@ func (w *watched) Apply(r Record) error {
 	return err
 }
 
-// The rest of Tentative, where the fold is one.
+// These methods implement Tentative when the fold does.
 func (w *watched) Reset() {
 	w.state = nil
 	if t, ok := w.Snapshotter.(Tentative); ok {

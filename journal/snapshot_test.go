@@ -16,7 +16,7 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// tally is a fold with snapshots. Applied counts what it was given itself.
+// tally is a fold with snapshots. Applied counts the records that were folded and not restored.
 type tally struct {
 	journaltest.Decisions
 	Notes   int
@@ -73,8 +73,8 @@ func openTally(t *testing.T, d journal.Dir, f *tally, o journal.Options) *journa
 	return j
 }
 
-// TestSnapshot: Open saves one when it had to read much, and the next Open reads
-// only what came after, with the same result.
+// TestSnapshot: Open saves a snapshot after it had to read many lines. The next Open reads only the
+// later lines and has the same result.
 func TestSnapshot(t *testing.T) {
 	d := newDir(t)
 	o := quick
@@ -114,7 +114,7 @@ func TestSnapshot(t *testing.T) {
 	if got := snapshots(t, d); len(got) != 1 {
 		t.Fatalf("snapshots: %v", got)
 	}
-	// What was restored goes on: epochs are known, appends fit.
+	// A restored fold accepts appends: it has the epochs and the chain.
 	f := &tally{}
 	j = openTally(t, d, f, o)
 	if f.applied > 12 {
@@ -127,7 +127,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	journaltest.Append(t, j, someoneElse, journaltest.Note(7), journal.Draft{Kind: "large", Body: strings.Repeat("x", 10000)})
 	verified(t, d)
-	// Another version has its own.
+	// A fold of another version has a snapshot of its own.
 	other := &tally{version: "2"}
 	openTally(t, d, other, o)
 	if other.applied != int(j.Seq()) || len(snapshots(t, d)) != 2 {
@@ -137,8 +137,8 @@ func TestSnapshot(t *testing.T) {
 
 var someoneElse = journal.Writer{Operator: true, PID: 2}
 
-// TestSnapshotUnfit: a snapshot that is changed, cut, of another journal or of
-// lines that are not there is not used, and removed.
+// TestSnapshotUnfit: a snapshot that is changed, cut, of another journal or of missing lines is not
+// used, and is removed.
 func TestSnapshotUnfit(t *testing.T) {
 	testenv.Whole(t)
 	d := newDir(t)
@@ -200,8 +200,8 @@ func TestSnapshotUnfit(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAnotherFold: the state of a fold of another version or of other types is
-// not restored, whatever the name of its file says, and the file is removed.
+// TestSnapshotOfAnotherFold: the state of a fold of another version or of other types is not
+// restored, whatever its file's name, and the file is removed.
 func TestSnapshotOfAnotherFold(t *testing.T) {
 	d := newDir(t)
 	o := quick
@@ -233,7 +233,7 @@ func TestSnapshotOfAnotherFold(t *testing.T) {
 	}
 }
 
-// TestSnapshotHides: what lies before a snapshot is checked by who reads all.
+// TestSnapshotHides: only a reader that ignores the snapshot checks the lines before it.
 func TestSnapshotHides(t *testing.T) {
 	d := newDir(t)
 	o := quick

@@ -8,8 +8,8 @@ import (
 	"waggle/journal"
 )
 
-// TestTornWhileRead: a reader without the lock meets an append that lacks its newline, and
-// the newline of the one that was put in its place. What was never whole is not folded.
+// TestTornWhileRead: a reader without the lock reads an append without its newline and then the
+// newline of the append that replaced it. It folds only lines that were once whole in the file.
 func TestTornWhileRead(t *testing.T) {
 	d := newDir(t)
 	j, seen := open(t, d, journal.Options{})

@@ -10,9 +10,8 @@ import (
 	"waggle/journal"
 )
 
-// guard looks into the mailboxes of members that obey files, which waggle does not
-// run, for what somebody wrote in the lead's name. A mailbox that cannot be read
-// now is read by the next pass.
+// guard checks the mailboxes of members that obey files, which waggle does not run, for forged
+// messages in the lead's name. A mailbox that cannot be read now is read by the next pass.
 func (l *Leader) guard(ctx context.Context) error {
 	var others []waggle.MemberName
 	if l.p.Others != nil {
@@ -71,7 +70,7 @@ func (l *Leader) alarm(ctx context.Context, name waggle.MemberName, in control.I
 		return fmt.Errorf("alarm: %w", err)
 	}
 	if found {
-		l.p.Log.Warn("ALARM: somebody wrote in the lead's name; the member may obey it", "member", name, "kind", in.Decoded.Kind)
+		l.p.Log.Warn("ALARM: a forged message in the lead's name; the member may obey it", "member", name, "kind", in.Decoded.Kind)
 	}
 	return nil
 }

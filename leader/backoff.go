@@ -18,9 +18,9 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// pause is what a leader waits for after a pass that failed: a disk that is full, too
-// few descriptors. Trying at every nudge would make it worse, and nothing can be decided
-// as long as nothing can be recorded. passing guards it.
+// pause is the back-off after a pass that failed for lack of a resource: a full disk, too few
+// descriptors. A retry at every nudge would make it worse, and nothing can be decided while nothing
+// can be recorded. passing guards it.
 type pause struct {
 	why   error
 	until time.Time
@@ -46,7 +46,7 @@ func (l *Leader) paused() error {
 	return &PausedError{l.pause.why}
 }
 
-// passed takes note of how a pass went, and says so when that changes.
+// passed records how a pass went, and logs it when that changes.
 func (l *Leader) passed(err error) {
 	if !l.p.Writer.Operator { // a command says it itself
 		l.trouble.Note("pass", err, "pass failed: nothing is decided until one succeeds, will retry")

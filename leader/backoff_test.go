@@ -33,9 +33,9 @@ func (s *starved) Append(ctx context.Context, w journal.Writer, propose func() (
 	return nil, fmt.Errorf("append: %w", syscall.ENOSPC)
 }
 
-// TestBacksOff: a leader whose journal takes no record tries again after pauses that
-// grow up to a bound and are no two alike, says so once, does nothing meanwhile, and goes
-// on by itself when there is room.
+// TestBacksOff: a leader whose journal accepts no record retries after pauses that grow up to a
+// bound and are randomised, logs the failure once, does nothing meanwhile, and continues when there
+// is room.
 func TestBacksOff(t *testing.T) {
 	r := newRig(t, "ann")
 	fold := control.NewLeader(nil)

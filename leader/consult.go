@@ -13,8 +13,8 @@ import (
 	"waggle/policy"
 )
 
-// consult has the lead agent answer what is its to answer, one question at a time
-// and beside the passes: an agent may think for long, and nobody else waits for it.
+// consult asks the lead agent for its answers, one request at a time and in a goroutine beside the
+// passes: an agent may need long, and the passes must not wait for it.
 func (l *Leader) consult() {
 	if l.p.Agent == nil {
 		return
@@ -84,9 +84,8 @@ func (l *Leader) ask(q agent.Question) (answer agent.Decision, err error) {
 	return l.p.Agent.Decide(l.ctx, q)
 }
 
-// rule records what the lead agent answered, in the lead's name. What it may not
-// allow, what it will not say, and an answer to something else than it was shown
-// are passed on to the operator.
+// rule records the lead agent's answer, in the lead's name. The operator gets the request when the
+// lead agent may not allow it, gives no answer, or answers another digest than it was shown.
 func (l *Leader) rule(k control.Key, digest control.Digest, r agent.Decision, failed error) error {
 	why := r.Reason
 	switch {

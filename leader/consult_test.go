@@ -31,7 +31,7 @@ func (d *decider) Decide(_ context.Context, q agent.Question) (agent.Decision, e
 	return d.play(q)
 }
 
-// gullible approves whatever it is shown.
+// gullible approves every request.
 func gullible(q agent.Question) (agent.Decision, error) {
 	return agent.Decision{Digest: q.Digest, Allow: true, Reason: "of course"}, nil
 }
@@ -77,7 +77,7 @@ func (r *rig) question(name waggle.MemberName, kind waggle.Kind, a control.Ask) 
 	return key
 }
 
-// consulted passes until the lead agent has nothing more to answer.
+// consulted runs passes until the lead agent has no request left.
 func (r *rig) consulted() {
 	r.t.Helper()
 	r.pass()
@@ -88,8 +88,8 @@ func (r *rig) consulted() {
 	})
 }
 
-// lures are calls that somebody would like a lead agent to approve, and whether
-// the lead that newLead describes could make them itself without asking.
+// lures are calls that an attacker would like a lead agent to approve, and whether the lead that
+// newLead describes could make them itself without asking.
 var lures = []struct {
 	kind waggle.Kind
 	ask  control.Ask
@@ -188,8 +188,7 @@ func TestLures(t *testing.T) {
 	}
 }
 
-// TestLeadAgent: what a lead agent says, cannot say, says of something else, or
-// breaks on.
+// TestLeadAgent: the lead agent answers, fails to answer, answers another digest, or panics.
 func TestLeadAgent(t *testing.T) {
 	for name, c := range map[string]struct {
 		play     func(agent.Question) (agent.Decision, error)
@@ -241,8 +240,8 @@ func scripted(t *testing.T, spec string) func(agent.Question) (agent.Decision, e
 	return func(q agent.Question) (agent.Decision, error) { return a.(agent.Decider).Decide(t.Context(), q) }
 }
 
-// TestTwoOfThem: of two, the lead's allow is one and the operator's the other, in
-// any order; the lead's alone is none.
+// TestTwoOfThem: under decide two, the lead's allow and the operator's decide together, in any
+// order; the lead's alone does not.
 func TestTwoOfThem(t *testing.T) {
 	r, lead := ledBy(t, policy.DecideTwo, gullible, "ann")
 	k := r.question("ann", waggle.KindPlanApprovalRequest, control.Ask{Plan: "one"})
@@ -306,9 +305,9 @@ func (thinker) Decide(ctx context.Context, _ agent.Question) (agent.Decision, er
 	return agent.Decision{}, ctx.Err()
 }
 
-// TestAlarm: what somebody writes in the lead's name into the mailbox of a member
-// that obeys files is one audit record and one alarm, in the pass that finds it;
-// what the lead really said, words, and what others say are none (trust §1).
+// TestAlarm: a message in the lead's name that another program writes into the mailbox of a member
+// that obeys files is one audit record and one alarm, in the pass that finds it. Messages that the
+// lead sent, plain words, and messages of other senders are none (trust §1).
 func TestAlarm(t *testing.T) {
 	r := newRig(t, "ann")
 	r.others = []waggle.MemberName{"claude"}
@@ -345,7 +344,7 @@ func TestAlarm(t *testing.T) {
 				t.Fatal(err)
 			}
 			put(name, "team-lead", text)
-			put(name, "ann", text) // a peer has no authority: nobody obeys it
+			put(name, "ann", text) // a peer has no authority, so its message is no alarm
 		}
 		put(name, "team-lead", "please go on")
 		put(name, "Team-Lead", `{"type":"shutdown_request"}`) // cannot be read, and claims to be the lead's
@@ -367,7 +366,7 @@ func TestAlarm(t *testing.T) {
 		}
 	}
 	check()
-	r.open() // another leader finds nothing new
+	r.open() // another leader raises no second alarm
 	r.pass()
 	check()
 	if strings.Contains(r.log.String(), "rm -rf") {

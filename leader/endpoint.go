@@ -13,8 +13,8 @@ import (
 	"waggle/transport"
 )
 
-// endpoint is the leader behind the lead's socket and the operator's: what comes
-// in lies in a mailbox before it is answered, and wakes the leader.
+// endpoint is the host of the lead's socket and the operator's: it puts each message into a mailbox
+// before it answers, and wakes the leader.
 type endpoint struct{ l *Leader }
 
 var _ transport.Host = endpoint{}
@@ -75,16 +75,15 @@ func (l *Leader) wake() {
 // never closed.
 func (l *Leader) Nudges() <-chan struct{} { return l.nudge }
 
-// listen serves the lead's socket and the operator's until Close; a command's pass
-// serves none. They only make messages faster, so a leader without them goes on
-// with the mailbox files.
+// listen serves the lead's socket and the operator's until Close; a command's pass serves none.
+// Sockets only make messages faster, so a leader without them uses the mailbox files alone.
 func (l *Leader) listen(o Options) {
 	if o.Sockets == (transport.SocketDirs{}) || o.Writer.Operator {
 		return
 	}
 	mail := boxes.Of(o.Root, o.Team)
 	var mu sync.Mutex
-	open := map[waggle.MemberName]mailbox.Store{} // a mailbox that stays open is not read anew for each message
+	open := map[waggle.MemberName]mailbox.Store{} // a mailbox that stays open is not read again for each message
 	l.post = func(name waggle.MemberName) (mailbox.Store, error) {
 		mu.Lock()
 		defer mu.Unlock()

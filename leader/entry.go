@@ -13,7 +13,7 @@ import (
 func Entry(name waggle.TeamName, m *control.Member) team.Member {
 	backend := m.Backend
 	if backend == "tmux-window" {
-		backend = "tmux" // the word that other programs know
+		backend = "tmux" // the name that other programs know
 	}
 	e := team.Member{AgentID: waggle.NewAgentID(m.Name, name), Name: m.Name, AgentType: "general-purpose", Model: cmp.Or(m.Model, "none"),
 		Color: m.Color, PlanModeRequired: m.PlanRequired, JoinedAt: m.JoinedAt, Cwd: m.Cwd, Subscriptions: []string{}, BackendType: backend}

@@ -9,24 +9,24 @@ import (
 	"waggle/mailbox"
 )
 
-// hearFile takes in what a member says that waggle does not run. Nothing vouches for
-// it but the entry itself. The caller holds mu.
+// hearFile handles a message of a member that waggle does not run. The entry itself is its only
+// evidence. The caller holds mu.
 func (l *Leader) hearFile(ctx context.Context, in control.Incoming) error {
 	now := l.p.Minter.Now()
 	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.SeeFile(in, now), nil })
 }
 
-// agreedGrace is how long a member that said by file that it ends has for it, when
-// nobody sees its process and no command waits for it.
+// agreedGrace is how long a member that agreed by file to end may take, when nobody sees its
+// process and no command waits for it.
 const agreedGrace = 10 * time.Second
 
-// overdue reports a member that said so and whose time is over: it is let go.
+// overdue reports a member that agreed to end and whose time is over: it is recorded as left.
 func (l *Leader) overdue(m *control.Member) bool {
 	return m.Trust == control.FileTrust && !m.AgreedAt.IsZero() && !l.p.Minter.Now().Before(m.AgreedAt.Add(agreedGrace))
 }
 
-// readers looks what the readers of other programs did with what was sent to them,
-// orders and words: what they took is closed, what was erased goes out once more under
+// readers checks what the members of other programs did with orders and words that were sent to
+// them: a message that its reader took is closed, and one that was erased is sent once more under
 // the same id.
 func (l *Leader) readers(ctx context.Context) error {
 	l.mu.Lock()
@@ -45,7 +45,7 @@ func (l *Leader) readers(ctx context.Context) error {
 	return nil
 }
 
-// reader looks at what was sent to one member.
+// reader checks the messages that were sent to one member.
 func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 	box, err := l.p.Member(m.Name)
 	var entries []mailbox.Entry
@@ -90,7 +90,7 @@ func evidenceOf(t mailbox.Trace) string {
 	}[t]
 }
 
-// again sends once more what somebody erased.
+// again sends an erased message once more.
 func (l *Leader) again(ctx context.Context, m *control.Member, o *control.Order) error {
 	l.p.Log.Warn("a message was erased from a mailbox before its reader took it; it is sent again", "member", m.Name, "kind", o.Mail.Kind)
 	err := l.put(ctx, o)

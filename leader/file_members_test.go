@@ -28,7 +28,7 @@ func newFileRig(t *testing.T) *rig {
 	return r
 }
 
-// wrote puts a text into the lead's mailbox in somebody's name, as any writer can.
+// wrote puts a text into the lead's mailbox in a member's name, as any program can.
 func (r *rig) wrote(from, text string) {
 	r.t.Helper()
 	es, err := r.box.Entries(r.t.Context())
@@ -57,7 +57,7 @@ func (r *rig) answer(allow bool) error {
 	return err
 }
 
-// texts are what lies in a member's mailbox.
+// texts are the texts in a member's mailbox.
 func (r *rig) texts(name waggle.MemberName) (texts []string) {
 	r.t.Helper()
 	es, err := r.boxes[name].Entries(r.t.Context())
@@ -70,7 +70,7 @@ func (r *rig) texts(name waggle.MemberName) (texts []string) {
 	return texts
 }
 
-// empty is what a reader of another program does: it takes what it has read out.
+// empty does what a reader of another program does: it removes what it has read.
 func (r *rig) empty(name waggle.MemberName) {
 	r.t.Helper()
 	es, err := r.boxes[name].Entries(r.t.Context())
@@ -98,9 +98,9 @@ func (r *rig) only() (req control.Request) {
 	return req
 }
 
-// TestFileMemberIsAnswered: what a member asks that waggle does not run opens a
-// question over its own bytes, is answered in its own dialect with exactly these bytes,
-// and is closed when its reader has taken the answer.
+// TestFileMemberIsAnswered: a request of a member that waggle does not run is shown with its own
+// bytes, is answered in its own dialect with exactly these bytes, and is closed when its reader has
+// taken the answer.
 func TestFileMemberIsAnswered(t *testing.T) {
 	r := newFileRig(t)
 	const input = `{"command": "ls  -l",  "n": 1.0}`
@@ -133,8 +133,8 @@ func TestFileMemberIsAnswered(t *testing.T) {
 	}
 }
 
-// TestFileMemberErasedAnswer: an answer that is gone beside older unread mail was not
-// taken. It goes out once more under the same id, and that is said.
+// TestFileMemberErasedAnswer: an answer that disappears while older mail is unread was not taken.
+// It is sent once more under the same id, and that is reported.
 func TestFileMemberErasedAnswer(t *testing.T) {
 	r := newFileRig(t)
 	put := func() {
@@ -152,7 +152,7 @@ func TestFileMemberErasedAnswer(t *testing.T) {
 	}
 	r.pass()
 	r.pass()
-	for i, want := range []int{2, 1} { // the second time it is given up
+	for i, want := range []int{2, 1} { // after the second time it is given up
 		r.empty("bob")
 		r.now = r.now.Add(-time.Second)
 		put()
@@ -170,8 +170,8 @@ func TestFileMemberErasedAnswer(t *testing.T) {
 	}
 }
 
-// TestFileMemberContested: one id with two inputs is answered by nobody, in whichever
-// order and whenever they come; the same input again opens nothing.
+// TestFileMemberContested: one id with two inputs is not answered, in whichever order and whenever
+// they come; the same input again opens no second request.
 func TestFileMemberContested(t *testing.T) {
 	ask := func(cmd string) string {
 		return `{"type":"permission_request","request_id":"perm-1","agent_id":"bob","tool_name":"Bash","tool_use_id":"t","description":"","input":{"command":"` + cmd + `"},"permission_suggestions":[]}`
@@ -207,8 +207,8 @@ func TestFileMemberContested(t *testing.T) {
 	}
 }
 
-// TestFileMemberIsDecidedByAPerson: rules, a lead agent and auto answer a member that
-// speaks by file only where a rule was made for it; what the team denies is denied.
+// TestFileMemberIsDecidedByAPerson: rules, a lead agent and auto answer a member that sends files
+// only where a rule allows that; what the team denies is denied.
 func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	r := newFileRig(t)
 	rules := control.PolicySet{By: policy.RoleOperator, Policy: policy.Policy{Version: 2, Mode: policy.ModeBypassPermissions, Allow: []policy.Rule{{Tool: "Bash", Pattern: "ls:*"}}, Deny: []policy.Rule{{Tool: "Bash", Pattern: "rm:*"}}},
@@ -257,9 +257,9 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	}
 }
 
-// TestFileMemberForged: whoever writes in that member's name, with all ids that there
-// are, changes what is shown of that member and nothing else: no task is done, nobody is
-// let go, and nothing is sent.
+// TestFileMemberForged: a program that writes in that member's name, with every id that exists,
+// changes what is shown of that member and nothing else: no task is done, no member is recorded as
+// left, and nothing is sent.
 func TestFileMemberForged(t *testing.T) {
 	r := newFileRig(t)
 	r.assign("ann", "1")
@@ -301,7 +301,7 @@ func TestFileMemberForged(t *testing.T) {
 	}
 	before := r.texts("bob")
 	for _, from := range []string{"bob", "ann", "team-lead", "eve"} {
-		for _, text := range kinds("ann") { // about others, in whoever's name
+		for _, text := range kinds("ann") { // about others, in anybody's name
 			r.wrote(from, text)
 		}
 	}
@@ -334,7 +334,7 @@ func TestFileMemberForged(t *testing.T) {
 	if got := r.texts("bob"); !slices.Equal(got, before) {
 		t.Errorf("sent to bob: %s", got)
 	}
-	// Only the time that it has to end lets it go.
+	// Only the end of the grace time records it as left.
 	r.tick(9 * time.Second)
 	r.pass()
 	if how := r.left("bob"); how != "" {

@@ -7,9 +7,8 @@ import (
 	"waggle/journal"
 )
 
-// home looks whether the team's directory is where it was. What happened to it goes
-// on record and into the log; nobody ends because of it: what is decided, and what
-// the lead orders, is in the journals.
+// home checks whether the team's directory is still in its place. It records and logs a change. No
+// process ends because of it: decisions and orders are in the journals.
 func (l *Leader) home(ctx context.Context) {
 	if l.p.Look == nil {
 		return
@@ -25,5 +24,5 @@ func (l *Leader) home(ctx context.Context) {
 		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
 	})
 	l.mu.Unlock()
-	l.trouble.Note("noticed", err, "what happened to the team's directory is not on record")
+	l.trouble.Note("noticed", err, "the change of the team's directory is not recorded")
 }

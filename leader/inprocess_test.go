@@ -32,8 +32,8 @@ func (r *rig) inside(name waggle.MemberName, b spawn.Backend) *spawn.Process {
 	return p
 }
 
-// A member that lives in the leader's process is stopped, and the leader is not,
-// nor its other members.
+// Stopping a member that runs in the leader's process ends neither the leader nor its other
+// members.
 func TestStopInProcess(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	b := spawn.InProcess(spawntest.Inside)
@@ -55,8 +55,8 @@ func TestStopInProcess(t *testing.T) {
 	}
 }
 
-// A member that lives in the leader's process and is stopped by another one is told to
-// end by the leader: nobody else can.
+// When another process stops a member that runs in the leader's process, the leader ends it: no
+// other process can.
 func TestStopInProcessFromOutside(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	b := spawn.InProcess(spawntest.Inside)
@@ -78,8 +78,8 @@ func TestStopInProcessFromOutside(t *testing.T) {
 	}
 }
 
-// A panic of a member is its end and nobody else's: it is on record with what it
-// said, and what it had asked can no longer be allowed.
+// A panic of a member ends that member and no other: it is recorded with its text, and its open
+// request can no longer be allowed.
 func TestPanicInProcess(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	fall := make(chan struct{})
@@ -124,8 +124,8 @@ func TestPanicInProcess(t *testing.T) {
 	}
 }
 
-// A leader that leaves takes along who lives in its process, in order, and lets nobody
-// go: they can be brought back.
+// A leader that closes ends the members in its process, in order, and records none as left: they
+// can be restarted.
 func TestCloseInProcess(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	b := spawn.InProcess(spawntest.Inside)

@@ -11,9 +11,9 @@ import (
 
 var _ poll.Sharing = (*Leader)(nil)
 
-// Mine implements poll.Sharing. The lead's mailbox has two readers: words to the lead,
-// and orders for the lead's agent, belong to the agent's worker; Mine reports what
-// remains for the leader.
+// Mine implements poll.Sharing. The lead's mailbox has two readers: the worker of the lead's agent
+// takes words to the lead and orders for the agent; Mine reports the entries that remain for the
+// leader.
 func (l *Leader) Mine(in control.Incoming) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,8 +44,8 @@ func told(ds []journal.Draft, spoken bool) []journal.Draft {
 	return ds
 }
 
-// LeadSettled reports that the lead's agent was given everything that was for it and
-// works on nothing, or that the team has none that runs. busy says that a turn of it runs.
+// LeadSettled reports whether the lead's agent was given everything that is for it and works on
+// nothing, or no lead's agent runs. busy reports whether a turn of it runs.
 func (l *Leader) LeadSettled(ctx context.Context) (settled, busy bool, err error) {
 	l.mu.Lock()
 	m, ok := l.p.Fold.LeadAgent()

@@ -1,16 +1,16 @@
-// Package leader is the runtime of a team's lead: it polls the lead's mailbox,
-// steps the leader's machine, sends what is decided, watches the members'
-// processes, and lets the departed go. A program that leads holds the leader
-// lease; a command that needs one pass takes it for that pass (trust §5).
+// Package leader is the runtime of a team's lead: it polls the lead's mailbox, steps the leader's
+// machine, sends what is decided, watches the members' processes, and records members that have
+// ended as left. A program that leads holds the leader lease; a command that needs one pass takes
+// it for that pass (trust §5).
 //
-//	l, err := leader.Open(ctx, leader.Options{…}) // ErrLeading: somebody leads
+//	l, err := leader.Open(ctx, leader.Options{…}) // ErrLeading: another process leads
 //	defer l.Close()
 //	err = l.Pass(ctx)
 //
-// A pass may be repeated and may be cut short anywhere: what was decided before
-// is sent by the next one, once. One member never holds up another: not by a
-// locked mailbox, not by a broken journal, not by a registry that cannot be
-// written. Only an error of the leader's own journal or mailbox fails a pass.
+// A pass may be repeated and may be interrupted anywhere: the next one sends, once, what was
+// decided before. One member never delays another: not by a locked mailbox, not by a broken
+// journal, not by a registry that cannot be written. Only an error of the leader's own journal or
+// mailbox fails a pass.
 package leader
 
 import (
@@ -38,8 +38,8 @@ import (
 // Peers opens the journals of members, read only.
 type Peers func(control.Instance) (journal.Journal, *control.Worker, error)
 
-// Parts are what a leader is made of. New takes them ready made, so that a
-// leader can run over memory; Open makes them from files.
+// Parts are the dependencies of a leader. New takes them from its caller, so that a leader can run
+// in memory; Open makes them from files.
 type Parts struct {
 	Journal journal.Journal
 	Fold    *control.Leader
@@ -51,43 +51,40 @@ type Parts struct {
 	// Alive reports whether a member's process runs; nil: spawn.Identity.Check,
 	// where a process that cannot be looked at counts as running.
 	Alive func(spawn.Identity) bool
-	// Lost is told of a member that has died and that nobody starts again, after the
-	// record: its task-status.json follows. forsaken says that whoever runs this leader
-	// has started the members that it starts (Begun), and not this one: the member's tasks
-	// are for others. It is told again by later leaders, and when it returned an error.
-	// nil: nobody is told.
+	// Lost is called for a member that has died and is not started again, after the record: it
+	// updates task-status.json. forsaken says that the program that runs this leader has started
+	// its members (Begun), and not this one: the member's tasks are for others. Later leaders call
+	// Lost again, and so does the next pass after an error. nil: not called.
 	Lost func(ctx context.Context, m *control.Member, forsaken bool) error
-	// Gone is told of a member that has ended, after the record: the registry
-	// and the board follow. It is called again by the next pass after an error,
-	// and for every departed member by the first pass of a leader, whose
-	// predecessor may not have come to it. Nil: nobody wants to know.
+	// Gone is called for a member that has ended, after the record: it updates the registry and the
+	// board. The next pass calls it again after an error, and the first pass of a leader calls it
+	// for every departed member, because the leader before may not have done so. nil: not called.
 	Gone func(ctx context.Context, m *control.Member) error
-	// Agent answers what the policy gives to the lead; nil: nobody does, and it
-	// waits for the operator.
+	// Agent answers the requests that the policy gives to the lead; nil: they wait for the
+	// operator.
 	Agent agent.Decider
 	// Others lists names that may be of members that no journal here has: other
 	// programs run those, and they obey files. Nil: there are none.
 	Others func(context.Context) ([]waggle.MemberName, error)
-	// Follow tells observers what is new on record, at the end of each pass. Its
-	// error does not fail the pass. Nil: nobody observes.
+	// Follow passes new records to observers, at the end of each pass. Its error does not fail the
+	// pass. nil: no observers.
 	Follow func(context.Context) error
-	// Tend keeps the registry in step with the record, and says what somebody had done to
-	// it; nil: it is nobody's here.
+	// Tend makes the registry agree with the record, and reports what other programs changed in it;
+	// nil: the registry is not checked.
 	Tend func(ctx context.Context, live func() []*control.Member) *Edited
-	// Look tells what happened to the team's directory since it was called last;
-	// nil: nothing happens to it.
+	// Look reports what happened to the team's directory since the last call; nil: it is not
+	// checked.
 	Look func() *boxes.News
-	// Dismiss lets a member go whose process has died; without it, it stays, and may
-	// be started again.
+	// Dismiss records a member whose process has died as left. Without it such a member stays and
+	// may be restarted.
 	Dismiss bool
-	// Supervise says that whoever runs this leader starts such a member again when
-	// its restart policy says so: the record of its death then says when.
+	// Supervise says that the program that runs this leader restarts such a member as its restart
+	// policy says: the record of its death then has the time.
 	Supervise bool
-	// Input tells a process of a member that its input ends; nil, or an error: it
-	// cannot be told.
+	// Input ends the standard input of a member's process. nil, or an error: that is not possible.
 	Input func(context.Context, spawn.Identity) error
-	// Rest ends what else there is of a member, when its processes are gone, and says
-	// what that took; nil: nothing is looked for.
+	// Rest ends the remaining processes of a member after its own process, and reports the hardest
+	// step; nil: there is no search for them.
 	Rest func(context.Context, *control.Member) (rung string, err error)
 	// Mark is false when another program leads this team.
 	Mark bool
@@ -100,13 +97,13 @@ type Leader struct {
 	p      Parts
 	poller poll.Poller
 	began  time.Time
-	// preview: nothing is overdue by itself (Preview).
+	// preview: deadlines do not decide (Preview).
 	preview bool
 
 	passing sync.Mutex                 // held for a pass
 	pause   pause                      // after one that failed; with passing
 	sending sync.Mutex                 // held while mail goes out, in the order of the journal
-	parting sync.Mutex                 // held while Gone is told
+	parting sync.Mutex                 // held while Gone is called
 	held    atomic.Bool                // an end has found a file locked for longer than it waits
 	late    map[waggle.MemberName]bool // whose mailbox failed last time; with sending
 	tried   map[journal.Seq]bool       // orders that may be in their mailbox and are not on record as sent; with sending
@@ -117,19 +114,19 @@ type Leader struct {
 	mu     sync.Mutex
 	peers  map[control.Instance]*peer
 	procs  map[control.Instance]*spawn.Process
-	gone   map[control.Instance]bool           // found gone; let go by the pass after
-	found  bool                                // gone grew in this pass
+	gone   map[control.Instance]bool           // found dead; the next pass records them as left
+	found  bool                                // this pass added to gone
 	lost   map[control.Instance]*spawn.Process // whose end is on record, of those that stay
 	ending map[control.Instance]int            // Stops at work
-	owed   []*control.Member                   // departed, and Gone has not heard of it
-	told   map[control.Instance]notice         // what Lost has heard; with parting
+	owed   []*control.Member                   // departed members for which Gone has not succeeded yet
+	told   map[control.Instance]notice         // the calls of Lost that succeeded; with parting
 	begun  atomic.Bool                         // Begun was called
 	asked  bool                                // owed holds those that departed before this leader
 	close  []func() error
 
 	sockets []*transport.Socket // set by Open
 	nudge   chan struct{}
-	post    func(waggle.MemberName) (mailbox.Store, error) // where what comes by a socket goes, with the limits of strangers
+	post    func(waggle.MemberName) (mailbox.Store, error) // the mailbox for messages from a socket, with the limits for strangers
 
 	ctx        context.Context // of the lead agent; ends with Close
 	cancel     context.CancelFunc
@@ -165,17 +162,17 @@ func New(p Parts) *Leader {
 	return l
 }
 
-// running reports a process as gone only when that is certain: a member that is
-// let go does not come back.
+// running reports a process as ended only when that is certain: a member that is recorded as left
+// does not come back.
 func running(id spawn.Identity) bool {
 	alive, err := id.Check()
 	return alive || err != nil
 }
 
-// Pass runs one leader pass: take in what members reported, decide by deadlines and
-// rules, send what is decided, and record members that have ended as left. Before it
-// records a member as left it reads the mailbox once more. After a pass that failed
-// for lack of a resource the next ones wait (PausedError); the failure is logged once.
+// Pass runs one leader pass: it handles the members' reports, decides by deadlines and rules, sends
+// what is decided, and records members that have ended as left. Before it records a member as left
+// it reads the mailbox once more. After a pass that failed for lack of a resource the next ones
+// wait (PausedError); the failure is logged once.
 func (l *Leader) Pass(ctx context.Context) error {
 	l.passing.Lock()
 	defer l.passing.Unlock()
@@ -205,10 +202,10 @@ func (l *Leader) pass(ctx context.Context) error {
 	return err
 }
 
-// follow tells observers what is new on record.
+// follow passes new records to the observers.
 func (l *Leader) follow(ctx context.Context) {
 	if l.p.Follow != nil {
-		l.trouble.Note("follow", l.p.Follow(ctx), "observers are not told of everything, will retry")
+		l.trouble.Note("follow", l.p.Follow(ctx), "observers did not get all transitions, will retry")
 	}
 }
 
@@ -240,7 +237,7 @@ func (l *Leader) Refresh(ctx context.Context) error {
 		return err
 	}
 	for _, m := range l.p.Fold.Live() {
-		// One member's broken journal must not stop the others.
+		// A broken journal of one member must not stop the others.
 		_, err := l.peer(ctx, m.Instance)
 		l.trouble.Note("journal "+string(m.Instance), err, "journal of a member cannot be read", "member", m.Name)
 	}
@@ -271,8 +268,9 @@ func (l *Leader) Standing(entry string) poll.Standing {
 	return poll.New
 }
 
-// Receive implements poll.Machine. A member whose journal is broken, or cannot be read
-// now, is heard when it can be read again; one that has left vouches for nothing then.
+// Receive implements poll.Machine. A message of a member whose journal is broken, or cannot be read
+// now, waits until the journal can be read. The message of a member that has left has no evidence
+// then.
 func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -333,9 +331,8 @@ func (l *Leader) Apply(ctx context.Context) error {
 	return nil
 }
 
-// decide lets deadlines, rules and auto decide, ends words that nobody took in
-// time, and takes note of the effects
-// that members' journals show.
+// decide applies deadlines, rules and auto, expires words that were not taken in time, and records
+// the effects that members' journals show.
 func (l *Leader) decide(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -390,8 +387,8 @@ func (l *Leader) settle(ctx context.Context, m *control.Member) error {
 	return l.append(ctx, func() ([]journal.Draft, error) { return l.p.Fold.Settle(p.fold), nil })
 }
 
-// Deliver implements poll.Machine: chat stays unread until the operator reads it. Where
-// an agent leads, its worker takes it (Mine).
+// Deliver implements poll.Machine: chat stays unread until the operator reads it. When an agent
+// leads, its worker takes the chat (Mine).
 func (l *Leader) Deliver(context.Context, []control.Incoming) ([]mailbox.ID, error) { return nil, nil }
 
 // Assign orders a member to do a task and sends the order.
@@ -401,16 +398,15 @@ func (l *Leader) Assign(ctx context.Context, name waggle.MemberName, t control.T
 	})
 }
 
-// Shutdown asks a member to end. While an answer is outstanding a second call
-// changes nothing.
+// Shutdown asks a member to end. While an answer is outstanding a second call changes nothing.
 func (l *Leader) Shutdown(ctx context.Context, name waggle.MemberName, reason string, by policy.Role) error {
 	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
 		return l.p.Fold.AskShutdown(m, reason, by, mint)
 	})
 }
 
-// command records an order and sends it. What cannot be sent now goes out with a
-// later pass: the error is about the record.
+// command records an order and sends it. A later pass sends what cannot be sent now: the error is
+// only about the record.
 func (l *Leader) command(ctx context.Context, name waggle.MemberName, draft func(*control.Member, control.Mint) ([]journal.Draft, error)) error {
 	mint, err := l.p.Minter.Mint()
 	if err != nil {
@@ -443,9 +439,9 @@ func (l *Leader) End(ctx context.Context, how string) error {
 	})
 }
 
-// Close ends the lead agent and the members that run in this process, and releases
-// what Open took. Those members stay in the journal: the next leader finds their
-// process gone. Processes of other members go on. Closing again does nothing.
+// Close ends the lead agent and the members that run in this process, and releases what Open took.
+// The journal keeps those members: the next leader finds their process gone. Processes of other
+// members continue. Closing again does nothing.
 func (l *Leader) Close() error {
 	l.cancel()
 	l.agents.Wait()
@@ -460,8 +456,8 @@ func (l *Leader) Close() error {
 	return errors.Join(errs...)
 }
 
-// Decide answers a question in a leader's journal: from the leader itself and
-// from any process of the operator alike. The answer is sent by whoever leads.
+// Decide records the decision of a request in a leader's journal, from the leader itself and from
+// any process of the operator. The process that leads sends the answer.
 func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer) (control.Outcome, error) {
 	out, refused, err := decide(ctx, j, fold, w, mint, v)
 	if err = errors.Join(refused, err); err != nil {
@@ -470,8 +466,8 @@ func Decide(ctx context.Context, j journal.Journal, fold *control.Leader, w jour
 	return out, nil
 }
 
-// decide is Decide that tells an answer that the machine could not make an
-// answer of from a journal that failed.
+// decide is Decide, which distinguishes an answer that the machine refused from a journal that
+// failed.
 func decide(ctx context.Context, j journal.Journal, fold *control.Leader, w journal.Writer, mint poll.Minter, v control.Answer) (out control.Outcome, refused, err error) {
 	m, err := mint.Mint()
 	if err != nil {

@@ -21,8 +21,8 @@ import (
 	"waggle/spawn"
 )
 
-// TestPassAgain: a pass that has nothing to do does nothing, also in the next
-// process, and what was sent is not sent again.
+// TestPassAgain: a pass without work does nothing, also in the next process, and sends no message
+// twice.
 func TestPassAgain(t *testing.T) {
 	r := newRig(t, "ann")
 	r.assign("ann", "1")
@@ -50,7 +50,7 @@ func TestPassAgain(t *testing.T) {
 	}
 }
 
-// TestChatStaysUnread: the operator is the session; what is only words waits.
+// TestChatStaysUnread: plain words wait for the operator.
 func TestChatStaysUnread(t *testing.T) {
 	r := newRig(t, "ann")
 	if err := r.box.Append(t.Context(), waggle.Envelope{From: "ann", Text: "hello"}); err != nil {
@@ -92,8 +92,8 @@ func TestSentAndNotSaid(t *testing.T) {
 	}
 }
 
-// TestLockedMailbox: a mailbox that cannot be written holds up nobody else, is
-// tried once a pass and after the others, and keeps its order.
+// TestLockedMailbox: a mailbox that cannot be written delays no other, is tried once a pass and
+// after the others, and keeps its order.
 func TestLockedMailbox(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	r.boxes["ann"].err = &mailbox.LockedError{Path: "ann", Holder: "another program", Waited: time.Second}
@@ -128,7 +128,7 @@ func TestLockedMailbox(t *testing.T) {
 	}
 }
 
-// TestLateComesLast: who held up a pass comes last in the next one.
+// TestLateComesLast: a member that delayed a pass is last in the next one.
 func TestLateComesLast(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	r.boxes["ann"].err = errors.New("locked")
@@ -140,7 +140,7 @@ func TestLateComesLast(t *testing.T) {
 	r.boxes["bob"].err = errors.New("locked")
 	r.assign("bob", "2")
 	r.boxes["bob"].err, r.boxes["ann"].err = nil, nil
-	r.open() // a new process knows of nobody's lock: file order
+	r.open() // a new process has no record of delays: file order
 	r.pass()
 	if !slices.Equal(order, []string{"ann", "bob"}) {
 		t.Errorf("sent in order %q", order)
@@ -169,8 +169,8 @@ func (n noting) Append(ctx context.Context, es ...waggle.Envelope) error {
 	return n.Store.Append(ctx, es...)
 }
 
-// TestDeath: a member whose process is gone is let go by one pass, after what it
-// said last was read; one that said nothing is found as well.
+// TestDeath: one pass records a member whose process has died as left, after its last message was
+// read; a member that sent none is found as well.
 func TestDeath(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	r.assign("ann", "1")
@@ -198,7 +198,7 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// TestDeathNeedsTheMailbox: while the mailbox cannot be read nobody is let go.
+// TestDeathNeedsTheMailbox: while the mailbox cannot be read no member is recorded as left.
 func TestDeathNeedsTheMailbox(t *testing.T) {
 	r := newRig(t, "ann")
 	flaky := &unreadableBox{Store: r.box}
@@ -232,15 +232,15 @@ func (u *unreadableBox) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 	return u.Store.Entries(ctx)
 }
 
-// TestSuccessorProcess: a member that was found gone and came back before it was
-// let go is not let go, and has the same grace the next time.
+// TestSuccessorProcess: a member that was found dead and was started again before it was recorded
+// as left stays, and has the same grace the next time.
 func TestSuccessorProcess(t *testing.T) {
 	r := newRig(t, "ann")
 	flaky := &unreadableBox{Store: r.box, good: 1}
 	r.box = flaky
 	r.open()
 	r.dead[1] = true
-	_ = r.l.Pass(t.Context()) // found gone, and the second reading fails
+	_ = r.l.Pass(t.Context()) // found dead, and the second reading fails
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}}}, nil
 	})
@@ -263,10 +263,10 @@ func TestSuccessorProcess(t *testing.T) {
 	}
 }
 
-// TestHandshake: a member that said yes and is gone left by handshake.
+// TestHandshake: a member that approved its shutdown and has ended left by handshake.
 func TestHandshake(t *testing.T) {
 	r := newRig(t, "ann")
-	for range 2 { // the second changes nothing
+	for range 2 { // the second pass changes nothing
 		if err := r.l.Shutdown(t.Context(), "ann", "done", policy.RoleOperator); err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +316,7 @@ func TestGoneIsToldUntilItHears(t *testing.T) {
 	}
 	r.join("bob", "bb", 8)
 	r.gone = nil
-	r.open() // it cannot know whether the process before it came to it
+	r.open() // it does not know whether the process before it did that
 	r.pass()
 	r.pass()
 	if !slices.Equal(r.gone, []string{"ann died"}) {
@@ -324,8 +324,8 @@ func TestGoneIsToldUntilItHears(t *testing.T) {
 	}
 }
 
-// TestBrokenMember: one member's journal that is broken, or cannot be read now, stops
-// nobody else. What that member says waits until the journal can be read again.
+// TestBrokenMember: a member's journal that is broken, or cannot be read now, stops no other
+// member. Messages of that member wait until the journal can be read again.
 func TestBrokenMember(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	r.member["ann"].read = syscall.EMFILE
@@ -379,8 +379,7 @@ func TestBrokenMember(t *testing.T) {
 	}
 }
 
-// TestOwnJournalFails: an error of the leader's own journal fails the pass, and
-// nothing is sent.
+// TestOwnJournalFails: an error of the leader's own journal fails the pass, and nothing is sent.
 func TestOwnJournalFails(t *testing.T) {
 	r := newRig(t, "ann")
 	fold := control.NewLeader(nil)
@@ -415,8 +414,8 @@ func (f failing) Append(ctx context.Context, w journal.Writer, propose func() ([
 	})
 }
 
-// TestDecideOnce: whoever comes second is told who decided, and the answer goes
-// out once.
+// TestDecideOnce: a second decision gets an error that names the first, and the answer is sent
+// once.
 func TestDecideOnce(t *testing.T) {
 	r := newRig(t, "ann")
 	r.assign("ann", "1")
@@ -450,7 +449,7 @@ func TestDecideOnce(t *testing.T) {
 	}
 }
 
-// TestDenyAndEnd: a team that ends owes nobody an answer.
+// TestDenyAndEnd: the end of a team denies all open requests.
 func TestDenyAndEnd(t *testing.T) {
 	r := newRig(t, "ann")
 	r.assign("ann", "1")
@@ -474,7 +473,7 @@ func TestDenyAndEnd(t *testing.T) {
 	}
 }
 
-// TestViewMember: a member that has written nothing yet cannot be seen.
+// TestViewMember: a member without a record in its journal has no view.
 func TestViewMember(t *testing.T) {
 	r := newRig(t, "ann")
 	if r.l.ViewMember("a", func(*control.Worker) {}) {
@@ -490,8 +489,8 @@ func TestViewMember(t *testing.T) {
 	}
 }
 
-// TestPassesBesideEachOther: passes, orders and views from several goroutines do
-// not mix: everything is sent once. The race detector looks at the rest.
+// TestPassesBesideEachOther: passes, orders and views from several goroutines do not mix: every
+// message is sent once. The race detector checks the rest.
 func TestPassesBesideEachOther(t *testing.T) {
 	r := newRig(t, "ann", "bob")
 	errs := make(chan error)

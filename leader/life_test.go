@@ -10,7 +10,7 @@ import (
 	"waggle/spawn"
 )
 
-// restarts gives ann a restart policy; it needs a rig whose members are joined anew.
+// restarts gives ann a restart policy; it needs a rig whose members join again.
 func (r *rig) restarts(n waggle.MemberName, p control.Restart) *control.Member {
 	r.t.Helper()
 	m := r.member[n]
@@ -46,8 +46,8 @@ func (r *rig) starts(i control.Instance, epoch uint64, pid int) {
 	})
 }
 
-// TestDeadStays: without Dismiss a member whose process is gone stays, its death is
-// on record once, and its tasks, its questions and its place in the registry with it.
+// TestDeadStays: without Dismiss a member whose process has died stays, its death is recorded once,
+// and it keeps its tasks, its requests and its entry in the registry.
 func TestDeadStays(t *testing.T) {
 	r := newRig(t, "ann")
 	r.dismiss, r.supervise = false, false
@@ -81,9 +81,9 @@ func TestDeadStays(t *testing.T) {
 	}
 }
 
-// TestRestartBacksOff: the record of a death says when whoever leads starts it
-// again, later each time, and gives up at the most deaths within the window; a
-// death that nobody led through gets its restart from the next who leads.
+// TestRestartBacksOff: the record of a death has the time of the restart, later each time, and no
+// restart after the maximal number of deaths within the window. A death without a leader gets its
+// restart from the next leader.
 func TestRestartBacksOff(t *testing.T) {
 	r := newRig(t, "ann")
 	r.dismiss, r.supervise = false, false
@@ -121,9 +121,9 @@ func TestRestartBacksOff(t *testing.T) {
 	}
 }
 
-// TestStoppedIsNotDead: what the operator has said to stop leaves as stopped when it
-// is gone, and has no restart. Who stops it says what that took; nobody waits forever
-// for one that does not come back to say it.
+// TestStoppedIsNotDead: a member that the operator stops leaves as stopped once its process has
+// ended. The process that stops it records the step that it needed; the leader does not wait
+// without end for that record.
 func TestStoppedIsNotDead(t *testing.T) {
 	for _, c := range []struct {
 		name, want string

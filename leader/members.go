@@ -26,7 +26,7 @@ func (l *Leader) Start(ctx context.Context, i control.Instance, b spawn.Backend,
 	return p, nil
 }
 
-// Fail records that a member that has died, or never was, could not be started.
+// Fail records that a member that has died, or never ran, could not be started.
 func (l *Leader) Fail(ctx context.Context, i control.Instance, detail string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,9 +46,9 @@ func (l *Leader) Started(i control.Instance) bool {
 	return l.procs[i] != nil
 }
 
-// reap records what became of members whose process has ended. This pass read the
-// mailbox before it looked at the processes, so what a member said last may not have
-// been taken in yet: that is done by the pass after the one that found it gone.
+// reap records the end of members whose process has ended. This pass read the mailbox before it
+// checked the processes, so a member's last message may still be unread: the pass after the one
+// that found the process gone records the end.
 func (l *Leader) reap(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *Leader) reap(ctx context.Context) error {
 		case !gone:
 			delete(l.gone, m.Instance)
 			if p := l.procs[m.Instance]; p != nil && m.Stopping != nil {
-				p.Ask() // what lives in this process cannot be ended by anybody else
+				p.Ask() // other processes cannot end a member that runs in this one
 			}
 		case !l.gone[m.Instance]:
 			l.gone[m.Instance], l.found = true, true
@@ -81,8 +81,8 @@ func (l *Leader) reap(ctx context.Context) error {
 	return nil
 }
 
-// stopWait is how long whoever stops a member beside the process that leads may take
-// to say how that went, longer than it can last.
+// stopWait is how long a process that stops a member may take to record how that went, longer than
+// a stop can take.
 const stopWait = 20 * time.Second
 
 // awaits reports a member that another process is stopping and has not spoken of yet.
@@ -102,7 +102,7 @@ func (l *Leader) lose(ctx context.Context, m *control.Member, detail string) err
 	return l.append(ctx, func() ([]journal.Draft, error) { return draft(), nil })
 }
 
-// ended tells whether a member's process is gone, and how. The caller holds mu.
+// ended reports whether a member's process has ended, and how. The caller holds mu.
 func (l *Leader) ended(m *control.Member) (detail string, gone bool) {
 	p := l.procs[m.Instance]
 	switch {
@@ -111,14 +111,14 @@ func (l *Leader) ended(m *control.Member) (detail string, gone bool) {
 	case p != nil && !done(p), m.Process != nil && !same(m.Process.ID, p) && l.p.Alive(m.Process.ID):
 		return "", false
 	}
-	if p != nil && (m.Process == nil || same(m.Process.ID, p) || l.lost[m.Instance] != p) { // not one that died before the newest
+	if p != nil && (m.Process == nil || same(m.Process.ID, p) || l.lost[m.Instance] != p) { // not a process from before the newest start
 		detail = describe(p.Exit())
 	}
 	switch s := m.Stopping; {
 	case s != nil && s.Step != "":
 		detail = s.Step
 	case s != nil && p != nil && p.Identity().Inside && p.Exit().Panic == "":
-		detail = spawn.RungTerm // what it was told comes to the same
+		detail = spawn.RungTerm // the end of its context has the same meaning
 	}
 	return detail, true
 }
@@ -162,8 +162,8 @@ func (l *Leader) let(ctx context.Context, m *control.Member, how, detail string)
 	return nil
 }
 
-// part tells Gone of those that have departed, until it has heard. The record is
-// what counts, so an error waits for the next pass.
+// part calls Gone for departed members until it succeeds. The record decides, so after an error the
+// next pass tries again.
 func (l *Leader) part(ctx context.Context) {
 	l.parting.Lock()
 	defer l.parting.Unlock()
@@ -184,7 +184,7 @@ func (l *Leader) part(ctx context.Context) {
 		now, _ := l.p.Fold.Member(m.Name)
 		l.mu.Unlock()
 		if now == nil || now.Instance != m.Instance {
-			continue // somebody else has the name by now
+			continue // another member has the name now
 		}
 		err := l.p.Gone(ctx, m)
 		l.trouble.Note("gone "+string(m.Instance), err, "registry does not show that the member left, will retry", "member", m.Name)
@@ -196,9 +196,9 @@ func (l *Leader) part(ctx context.Context) {
 	}
 }
 
-// Begun tells the leader that its first members are started. Before that a dead member
-// may still be restarted with its orders, so its tasks stay; after it the leader
-// releases the tasks of a dead member that has no restart left.
+// Begun tells the leader that its first members are started. Before that a dead member may still be
+// restarted with its orders, so its tasks stay; after it the leader releases the tasks of a dead
+// member that has no restart left.
 func (l *Leader) Begun() { l.begun.Store(true) }
 
 // notice is what Lost was told of a member.
@@ -207,7 +207,7 @@ type notice struct {
 	forsaken bool
 }
 
-// forsake tells Lost of members that have died and that nobody starts again.
+// forsake calls Lost for members that have died and are not started again.
 func (l *Leader) forsake(ctx context.Context) {
 	if l.p.Lost == nil {
 		return
@@ -245,9 +245,9 @@ func (l *Leader) forsake(ctx context.Context) {
 	}
 }
 
-// Stop ends a member's processes when the handshake did not, reads what it said
-// last, and records its end. When ctx ends first, the processes may have been
-// signalled: the pass that finds them gone records the member as stopped.
+// Stop ends a member's processes when the handshake did not, reads its last messages, and records
+// its end. When ctx ends first, the processes may have been signalled: the pass that finds them
+// gone records the member as stopped.
 func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace) (rung string, err error) {
 	l.mu.Lock()
 	m, ok := l.p.Fold.Member(name)
@@ -282,9 +282,9 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	if err != nil {
 		return rung, err
 	}
-	// It is over; now the record, whatever becomes of ctx.
+	// The processes have ended: the record follows, even when ctx has ended.
 	ctx = context.WithoutCancel(ctx)
-	l.trouble.Note("stop "+string(m.Instance), l.briefly(ctx, l.Pass), "what a stopped member said last was not read", "member", name)
+	l.trouble.Note("stop "+string(m.Instance), l.briefly(ctx, l.Pass), "the last messages of a stopped member were not read", "member", name)
 	l.mu.Lock()
 	err = l.let(ctx, m, m.How(), rung)
 	l.mu.Unlock()
@@ -295,8 +295,8 @@ func (l *Leader) Stop(ctx context.Context, name waggle.MemberName, g spawn.Grace
 	return rung, nil
 }
 
-// shortly is how long the end of a member waits for files that somebody else has
-// locked. What it could not do then the next pass does.
+// shortly is how long the end of a member waits for files that another process has locked. The next
+// pass does what remains.
 const shortly = 1500 * time.Millisecond
 
 // briefly calls f for a short time. When that was not enough for one end, the ends
@@ -314,7 +314,7 @@ func (l *Leader) briefly(ctx context.Context, f func(context.Context) error) err
 	return err
 }
 
-var errHeld = errors.New("somebody holds the lock of a file that it needs; the next pass does it")
+var errHeld = errors.New("another process holds the lock of a file; the next pass retries")
 
 // climb is one process, and how it is ended.
 type climb struct {
@@ -322,9 +322,9 @@ type climb struct {
 	stop func(context.Context, spawn.Grace) (rung string, err error)
 }
 
-// stops lists how to end what there is of a member: what was started here, in its
-// own way, and another process that is on record as its newest start. What somebody
-// else runs is not ended. The caller holds mu.
+// stops lists how to end the processes of a member: one that was started here, in its own way, and
+// another one that is recorded as its newest start. A process that another program runs is not
+// ended. The caller holds mu.
 func (l *Leader) stops(m *control.Member) (stops []climb) {
 	if m.Trust == control.FileTrust {
 		return nil

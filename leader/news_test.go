@@ -77,8 +77,8 @@ func crowd(t *testing.T, n int, fn func(r *rig, s *session, names []waggle.Membe
 	})
 }
 
-// TestNoNews: 8 members end 5 turns each that nobody gave them: the lead is woken
-// once at most, because all are idle.
+// TestNoNews: 8 members end 5 turns each without orders: the lead gets one turn at most, because
+// all are idle.
 func TestNoNews(t *testing.T) {
 	crowd(t, 8, func(r *rig, s *session, names []waggle.MemberName) {
 		var wg sync.WaitGroup
@@ -99,7 +99,7 @@ func TestNoNews(t *testing.T) {
 		if got := s.take(); len(got) > 1 {
 			r.t.Errorf("woken %d times: %q", len(got), got)
 		}
-		// A failure among them is told at once, and nothing else is.
+		// A failure among them begins a turn at once, and nothing else does.
 		before := time.Now()
 		for _, n := range names {
 			said := control.Said{Failed: n == "w3", Note: "out of luck"}
@@ -115,8 +115,8 @@ func TestNoNews(t *testing.T) {
 	})
 }
 
-// TestNews: the lead is woken for the first idle after what it gave out, for a
-// result, and when all are idle; what comes together is one wake-up.
+// TestNews: the lead gets a turn for the first idle after its orders, for a result, and when all
+// are idle; events that arrive together are one turn.
 func TestNews(t *testing.T) {
 	crowd(t, 2, func(r *rig, s *session, names []waggle.MemberName) {
 		time.Sleep(250 * time.Millisecond) // the bubble's clock: between two passes, here and from here on

@@ -39,16 +39,17 @@ type Options struct {
 	// Sockets is where a leader serves the lead's and the operator's sockets until
 	// Close; zero: nowhere.
 	Sockets transport.SocketDirs
-	// Who names the sessions whose words come to the sockets (transport.SocketOptions).
+	// Who names the sessions whose messages come to the sockets (transport.SocketOptions).
 	Who                func(transport.Peer) string
 	Log                *slog.Logger
 	Dismiss, Supervise bool // Parts
 	Input              func(context.Context, spawn.Identity) error
 	Rest               func(context.Context, *control.Member) (rung string, err error)
-	// Agent answers what the policy gives to the lead; nil: nobody does.
+	// Agent answers the requests that the policy gives to the lead; nil: they wait for the
+	// operator.
 	Agent agent.Decider
-	// Observe is told of every transition of the team's machines, once, by whoever
-	// leads; nil: nobody is (package telemetry).
+	// Observe gets every transition of the team's machines, once, from the process that leads; nil:
+	// no observer (package telemetry).
 	Observe control.Observer
 }
 
@@ -149,7 +150,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	}, func() error {
 		l.passing.Lock()
 		defer l.passing.Unlock()
-		l.follow(context.WithoutCancel(ctx)) // what was recorded after the last pass
+		l.follow(context.WithoutCancel(ctx)) // records after the last pass
 		return nil
 	}}
 	l.listen(o)
@@ -178,8 +179,8 @@ func registered(ctx context.Context, o Options) (names []waggle.MemberName, err 
 	return names, nil
 }
 
-// gone gives back a departed member's tasks, shows how it ended, and takes it out
-// of the registry, in this order: a registry that shows it as gone needs no second look.
+// gone gives back a departed member's tasks, shows how it ended, and removes its entry from the
+// registry, in this order: when the registry lacks the entry, everything is done.
 func gone(ctx context.Context, o Options, m *control.Member) error {
 	reg, err := team.Open(o.Root, o.Team, team.Options{Deadline: shortly})
 	var missing *team.NotFoundError
@@ -213,9 +214,9 @@ func gone(ctx context.Context, o Options, m *control.Member) error {
 	return reg.Remove(ctx, m.Name, o.Minter.Now())
 }
 
-// lost shows that a member has died and that nobody starts it again, and gives back the
-// tasks of one that is forsaken. It stays a member: one that a person brings back takes
-// what nobody else has taken by then (package worker).
+// lost shows that a member has died and is not started again, and gives back the tasks of a
+// forsaken one. It stays a member: one that a person restarts takes the tasks that nobody else has
+// taken by then (package worker).
 func lost(ctx context.Context, o Options, m *control.Member, forsaken bool) error {
 	board, err := task.Open(o.Root.TasksDir(o.Team), o.Team, task.Options{Deadline: shortly})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -263,8 +264,7 @@ func ending(l *control.Left) string {
 	return s
 }
 
-// lastStatus writes what a member whose process is gone can no longer write
-// itself.
+// lastStatus writes the last status of a member, whose own process has ended.
 func lastStatus(dir string, m *control.Member) error {
 	s, err := task.ReadState(dir)
 	switch {

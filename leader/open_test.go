@@ -162,12 +162,12 @@ func TestOpenGivesTheLeaseBack(t *testing.T) {
 	}
 }
 
-// TestDeathInFiles: a member whose process is gone is taken out of the registry,
-// its unfinished tasks are given back with the reason, and its status shows it.
+// TestDeathInFiles: a member whose process has died is removed from the registry, its unfinished
+// tasks are given back with the reason, and its status shows it.
 func TestDeathInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", exited(t))
-	f.join("bob", "bb", nil) // not started yet: nobody is gone
+	f.join("bob", "bb", nil) // not started yet: no member has died
 	for _, owner := range []string{"ann", "bob"} {
 		if _, err := f.board.Create(t.Context(), task.Task{Subject: owner, Owner: owner, Status: task.InProgress}); err != nil {
 			t.Fatal(err)
@@ -208,9 +208,9 @@ func TestDeathInFiles(t *testing.T) {
 	}
 }
 
-// TestForsakenInFiles: the tasks of a dead member that nobody starts again are given back
-// at once, and its status shows it, but not before the leader has started whom it starts,
-// nor by a command's pass. What is started again keeps its tasks.
+// TestForsakenInFiles: the tasks of a dead member that is not restarted are given back at once, and
+// its status shows it. That happens neither before the leader has started its members nor in a
+// command's pass. A member that is restarted keeps its tasks.
 func TestForsakenInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.o.Dismiss = false
@@ -277,8 +277,8 @@ func TestForsakenInFiles(t *testing.T) {
 	shows("later", "bob", "", "again")
 }
 
-// TestSuccessorInFiles: a departed member's name that somebody else has by now is
-// left alone, even before the journal knows the successor.
+// TestSuccessorInFiles: the entry of another member with a departed member's name is not touched,
+// even before the journal knows that member.
 func TestSuccessorInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
@@ -300,8 +300,8 @@ func TestSuccessorInFiles(t *testing.T) {
 	}
 }
 
-// TestTeamIsGone: a pass over a team whose files were archived lets its members
-// go all the same.
+// TestTeamIsGone: a pass over a team whose files were archived records its members as left all the
+// same.
 func TestTeamIsGone(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", exited(t))
@@ -351,8 +351,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestStopCutShort: when ctx ends before the process does, the pass that finds it
-// gone still records that we ended it.
+// TestStopCutShort: when ctx ends before the process does, the pass that finds it gone records that
+// the operator stopped it.
 func TestStopCutShort(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
@@ -383,7 +383,7 @@ func TestStopCutShort(t *testing.T) {
 	}
 }
 
-// TestStopOfOneThatNeverRan: there is nobody to end, and it is over.
+// TestStopOfOneThatNeverRan: there is no process to end, and the member is recorded as left.
 func TestStopOfOneThatNeverRan(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)

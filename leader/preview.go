@@ -15,11 +15,10 @@ import (
 	"waggle/mailbox"
 )
 
-// Preview folds into a leader's fold what a pass would find now. It records nothing, marks
-// nothing and sends nothing: j is a journal.File's Preview, and mailboxes and members'
-// journals are only read. Questions that are overdue stay open, so that they can be shown;
-// those that the rules answer are answered in the fold. It takes no lease: it is for a team
-// that nobody leads.
+// Preview folds into a leader's fold what a pass would find now. It records nothing, marks nothing
+// and sends nothing: j is a journal.File's Preview, and mailboxes and members' journals are only
+// read. Overdue requests stay open, so that they can be shown; requests that the rules answer are
+// answered in the fold. It takes no lease: it is for a team without a running leader.
 func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Leader) error {
 	mail := boxes.Of(o.Root, o.Team)
 	lead, err := mail.Open(waggle.Lead, mailbox.Options{Unmended: true})
@@ -68,8 +67,8 @@ func (l looked) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 	return list, err
 }
 
-// missing says that the team's directory is gone, or there again, when the fold has it
-// otherwise.
+// missing reports that the team's directory was removed, or is back, when the fold has the
+// opposite.
 func missing(dir string, fold *control.Leader) *boxes.News {
 	info, err := os.Lstat(dir)
 	gone := errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()

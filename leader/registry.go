@@ -25,7 +25,7 @@ type Edited struct {
 	Whom  string // the members that it changed
 	Why   string
 	Alarm bool // it is not put right any more
-	// Correct puts it right; nil: nothing can.
+	// Correct repairs it; nil: that is not possible.
 	Correct func(context.Context) error
 }
 
@@ -56,17 +56,16 @@ func (l *Leader) tend(ctx context.Context) {
 	}
 	switch {
 	case fresh && e.Alarm:
-		l.p.Log.Warn("ALARM: somebody keeps changing the registry; it is left as it is", "members", e.Whom)
+		l.p.Log.Warn("ALARM: another program keeps changing the registry; it is left as it is now", "members", e.Whom)
 	case fresh:
-		l.p.Log.Warn("the registry was changed by somebody else", "members", e.Whom, "why", e.Why)
+		l.p.Log.Warn("another program changed the registry", "members", e.Whom, "why", e.Why)
 	}
 	if e.Correct != nil {
-		l.trouble.Note("correct", e.Correct(ctx), "the registry cannot be put right, will retry")
+		l.trouble.Note("correct", e.Correct(ctx), "the registry cannot be corrected, will retry")
 	}
 }
 
-// live copies who is a member by the record now; nobody of a team that ends or has not
-// begun.
+// live copies the members that are on record now; none for a team that ends or has not begun.
 func (l *Leader) live() (ms []*control.Member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,8 +80,8 @@ func (l *Leader) live() (ms []*control.Member) {
 }
 
 const (
-	// tendEvery is how long a registry that could not be read, or put right, is left
-	// alone at least; it doubles up to tendMost.
+	// tendEvery is the shortest time before a registry that could not be read or corrected is tried
+	// again; it doubles up to tendMost.
 	tendEvery = time.Second
 	tendMost  = 4 * time.Second
 	// mostEdits within editsWithin are put right; the next is an alarm.
@@ -90,8 +89,8 @@ const (
 	editsWithin = time.Minute
 )
 
-// book compares the registry with the record. A process that leads corrects what others
-// did to members on record; whoever passes rebuilds a registry that cannot be read.
+// book compares the registry with the record. A process that leads corrects what other programs
+// changed about recorded members; a command's pass only rebuilds a registry that cannot be read.
 type book struct {
 	o   Options
 	log *slog.Logger
@@ -101,12 +100,12 @@ type book struct {
 	next  time.Time
 	wait  time.Duration
 	fixed []time.Time
-	quiet bool   // the alarm was raised, and the file has not agreed since
+	quiet bool   // the alarm was raised, and the file has not agreed with the record since
 	edit  string // the last that was told, and the entry that it has on record
 	entry string
 }
 
-// tend looks. What it returns is done by whoever called it.
+// tend compares. Its caller makes the changes that it returns.
 func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited {
 	now, members := b.o.Minter.Now(), live()
 	path := b.o.Root.ConfigPath(b.o.Team)
@@ -133,17 +132,17 @@ func (b *book) tend(ctx context.Context, live func() []*control.Member) *Edited 
 		b.seen, b.wait, b.quiet, b.edit = key, 0, false, ""
 		return nil
 	case b.o.Writer.Operator || b.quiet:
-		return nil // who only passes does not take part in a quarrel
+		return nil // a command's pass does not correct what another program changed
 	}
 	b.later(now)
 	b.fixed = slices.DeleteFunc(b.fixed, func(t time.Time) bool { return now.Sub(t) >= editsWithin })
 	e := &Edited{Entry: b.named(string(cfg.AppendJSON(nil)), now), Whom: strings.Join(who, ", "), Why: how + " in " + path + "; the record has them as members"}
 	if len(b.fixed) >= mostEdits {
 		b.quiet, e.Alarm = true, true
-		e.Why += fmt.Sprintf("; it was put right %d times within a minute, and is left as it is now", len(b.fixed))
+		e.Why += fmt.Sprintf("; it was corrected %d times within a minute, and is left as it is now", len(b.fixed))
 		return e
 	}
-	e.Why += ", and it is put right"
+	e.Why += ", and it is corrected"
 	e.Correct = func(ctx context.Context) error {
 		err := reg.Update(ctx, func(c *team.Config) error { correct(c, live()); return nil })
 		if err == nil {
@@ -160,8 +159,8 @@ func (b *book) later(now time.Time) {
 	b.next = now.Add(b.wait)
 }
 
-// unusable is for a registry that cannot be read. A process that leads looks twice: who
-// deletes the directory may have begun with this file.
+// unusable handles a registry that cannot be read. A process that leads reads it twice: a program
+// that deletes the directory may have begun with this file.
 func (b *book) unusable(live func() []*control.Member, err error, now time.Time) *Edited {
 	b.later(now)
 	if _, gone := atomicfile.Identify(b.o.Root.TeamDir(b.o.Team)); errors.Is(gone, fs.ErrNotExist) {
@@ -218,7 +217,7 @@ func compare(cfg *team.Config, members []*control.Member) (who []string, how str
 	return who, strings.Join(what, ", ")
 }
 
-// correct makes the registry show the members on record. Nobody else is added.
+// correct makes the registry show the recorded members. It adds no other.
 func correct(c *team.Config, members []*control.Member) {
 	for _, m := range members {
 		if !ours(m) {

@@ -33,7 +33,7 @@ type rig struct {
 	member map[waggle.MemberName]*member
 	dead   map[int]bool // pids
 	gone   []string
-	parted error // what Gone returns
+	parted error // the error that Gone returns
 	log    *bytes.Buffer
 	agent  agent.Decider
 	others []waggle.MemberName // whom waggle does not run
@@ -180,7 +180,7 @@ func (r *rig) mintOf() control.Mint {
 	return m
 }
 
-// take lets a member read its mailbox and take its next task.
+// take makes a member read its mailbox and take its next task.
 func (r *rig) take(name waggle.MemberName) {
 	r.t.Helper()
 	m := r.member[name]

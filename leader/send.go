@@ -12,10 +12,9 @@ import (
 	"waggle/mailbox"
 )
 
-// flush puts decided and commanded mail into mailboxes and records it, in the
-// order of the journal for each member. A member whose mailbox is locked or gone
-// keeps its order and is tried again by the next pass, after the others. The
-// error is about the journal, or ctx.
+// flush puts decided and commanded mail into mailboxes and records it, in the order of the journal
+// for each member. A member whose mailbox is locked or missing keeps its order and is tried again
+// by the next pass, after the others. The error is about the journal, or ctx.
 func (l *Leader) flush(ctx context.Context) error {
 	l.sending.Lock()
 	defer l.sending.Unlock()
@@ -54,16 +53,16 @@ func (l *Leader) lateness(o *control.Order) int {
 	return 0
 }
 
-// others reports words that the process which said them is sending itself.
+// others reports words that the process which recorded them sends itself.
 func (l *Leader) others(o *control.Order) bool {
 	return o.Words != nil && l.p.Minter.Now().Sub(o.At) < sayGrace
 }
 
-// sayGrace is how long that process may take. A member that runs fetches the words
-// before it is over.
+// sayGrace is how long that process may take. A member that runs fetches the words before that.
 const sayGrace = 5 * time.Second
 
-// put puts an order's mail into its mailbox, unless it may lie there already.
+// put puts an order's mail into its mailbox. When an earlier attempt may have done so, it checks
+// the mailbox first.
 func (l *Leader) put(ctx context.Context, o *control.Order) error {
 	box, err := l.p.Member(o.Mail.To)
 	if err != nil {

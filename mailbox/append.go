@@ -9,12 +9,12 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// ErrTooLarge refuses an entry or a file over its limit before anything is
-// written. The text around it gives both sizes.
+// ErrTooLarge refuses an entry or a file over its limit before anything is written. The error text
+// has both sizes.
 var ErrTooLarge = errors.New("too large")
 
-// Limits on one entry: what Decode reads of its text, and room for everything
-// else in it. Encoded, a text may grow sixfold (\u0000).
+// Limits on one entry: the text that Decode reads, and room for the other fields. Encoded, a text
+// may grow sixfold (\u0000).
 const (
 	maxOverhead = 64 << 10
 	maxEntry    = 6*waggle.MaxText + 2*maxOverhead
@@ -22,7 +22,7 @@ const (
 
 const emptyArray = "[]"
 
-// encode writes entries as they stand in a file, without what separates them.
+// encode writes entries as they are in a file, without the separators.
 func encode(f format, entries []waggle.Envelope) ([][]byte, error) {
 	enc := make([][]byte, len(entries))
 	for i, e := range entries {
@@ -44,8 +44,8 @@ func encode(f format, entries []waggle.Envelope) ([][]byte, error) {
 	return enc, nil
 }
 
-// appendSplices adds encoded entries behind the last one as JSON.stringify(x,
-// null, 2) lays them out, and touches nothing before. The error is scanArray's.
+// appendSplices adds encoded entries behind the last one in the layout of JSON.stringify(x, null,
+// 2) and changes no earlier byte. The error is scanArray's.
 func appendSplices(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error) {
 	if !v.Exists() {
 		return []atomicfile.Splice{{Insert: []byte("[" + string(join(enc)) + "\n]")}}, nil
@@ -86,19 +86,18 @@ func join(enc [][]byte) []byte {
 	return b
 }
 
-// tail is where the next entry of an array goes.
+// tail is the place in an array where the next entry is inserted.
 type tail struct {
 	at    int64  // behind the last entry, or behind the opening bracket
 	gap   []byte // white space from there to the closing bracket
 	empty bool
 }
 
-// tailSize is how much of the end is looked at: white space behind an array is
-// short.
+// tailSize is how many bytes at the end are read: the white space behind an array is short.
 const tailSize = 4096
 
-// tailOf finds the tail of a file that is known to be valid because we left it
-// so: its last bytes then tell everything. Not ok: scan it.
+// tailOf finds the tail of a file that this process wrote, and that is therefore valid, from its
+// last bytes. When ok is false, the caller must scan the file.
 func tailOf(v atomicfile.View) (tail, bool) {
 	if !atomicfile.Ours(v) || v.Size() == 0 {
 		return tail{}, false

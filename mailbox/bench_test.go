@@ -12,8 +12,8 @@ import (
 	"waggle/mailbox/mailboxtest"
 )
 
-// What a mailbox costs beside the algorithm of other programs is in internal/bench;
-// here are its own ways beside each other.
+// internal/bench compares a mailbox with the algorithms of other programs. The benchmarks here
+// compare the mailbox's own code paths.
 var sizes = []int{10, 1000, 10_000}
 
 // filled returns a mailbox with n read messages of about 300 bytes.
@@ -46,8 +46,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// BenchmarkUnread reads one unread message behind n read ones: with nothing new,
-// after another process appended it, and in a process that knows nothing yet.
+// BenchmarkUnread reads one unread message behind n read ones: with nothing new, after another
+// process appended it, and in a process that has read nothing before.
 func BenchmarkUnread(b *testing.B) {
 	for _, n := range sizes {
 		prepare := func(b *testing.B) *mailbox.Box {

@@ -8,8 +8,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// whole drops a byte order mark with any change of the file: readers that parse JSON
-// strictly, Claude Code's among them, cannot read a file that begins with one.
+// whole removes a byte order mark with any change of the file: programs that parse JSON strictly,
+// such as Claude Code, cannot read a file that begins with one.
 func (arrayFormat) whole(v atomicfile.View, splices []atomicfile.Splice) ([]atomicfile.Splice, error) {
 	mark := int64(len(byteOrderMark))
 	if len(splices) == 0 || splices[0].Offset < mark || v.Size() < mark {
@@ -25,7 +25,7 @@ func (arrayFormat) whole(v atomicfile.View, splices []atomicfile.Splice) ([]atom
 	return append([]atomicfile.Splice{{Delete: mark}}, splices...), nil
 }
 
-// whole leaves marks where they are: each line may have one.
+// whole keeps byte order marks: each line may have one.
 func (lineFormat) whole(_ atomicfile.View, splices []atomicfile.Splice) ([]atomicfile.Splice, error) {
 	return splices, nil
 }

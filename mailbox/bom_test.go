@@ -8,7 +8,7 @@ import (
 	"waggle/mailbox"
 )
 
-// A byte order mark goes with the first change: strict readers cannot read it.
+// The first change of a file removes its byte order mark: strict programs cannot read it.
 func TestMarkingDropsTheByteOrderMark(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bob.json")

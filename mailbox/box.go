@@ -15,22 +15,22 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Box is a mailbox in one file of a known layout. It remembers what it read last, so that
-// reading again what did not change costs one stat.
+// Box is a mailbox in one file of a known layout. It caches the content that it read last, so that
+// reading an unchanged file costs one stat.
 type Box struct {
 	path   string
 	layout Layout
 	format format
 	o      Options
-	// Of a mailbox that may move to another layout: its file there, and whether it
-	// is still in this one, which is asked under the lock. Empty and nil otherwise.
+	// For a mailbox that may move to another layout: the path of its file there, and a check under
+	// the lock that the mailbox is still in this layout. Empty and nil otherwise.
 	other string
 	still func() error
 
-	mu          sync.Mutex // guards what follows; never held while waiting for the file's lock
+	mu          sync.Mutex // guards the fields below; never held while waiting for the file's lock
 	last        *contents
-	lastID      atomicfile.Identity // of last; zero when last may not be trusted
-	quarantined map[string]string   // broken contents, by hash: where they are
+	lastID      atomicfile.Identity // identity of last; zero when the file must be read again
+	quarantined map[string]string   // path of the quarantine file, by hash of the broken bytes
 	torn        tornLine
 }
 
@@ -54,11 +54,10 @@ func (b *Box) file() atomicfile.Options { return b.o.file() }
 
 func (b *Box) now() time.Time { return b.o.now() }
 
-// Append adds entries at the end, all or none; nil means that they are in the
-// file. It makes the inboxes directory if only that is missing. A file that is
-// broken is mended first (see Options.Report). Errors: *LockedError, ErrTooLarge,
-// *LimitError,
-// fs.ErrNotExist for a team that is gone, ErrNotRegular.
+// Append adds all entries at the end or none; nil means that they are in the file. It makes the
+// inboxes directory if only that is missing. It repairs a broken file first (see Options.Report).
+// Errors: *LockedError, ErrTooLarge, *LimitError, fs.ErrNotExist when the team was deleted,
+// ErrNotRegular.
 func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	if len(entries) == 0 {
 		return nil
@@ -81,7 +80,7 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 		err = b.edit(ctx, change)
 	}
 	if err == nil {
-		// A team that was deleted around us took the message with it (trust §6).
+		// A team that was deleted during the append lost the message with it (trust §6).
 		err = b.arrived()
 	}
 	if err != nil {
@@ -90,7 +89,7 @@ func (b *Box) Append(ctx context.Context, entries ...waggle.Envelope) error {
 	return nil
 }
 
-// makeDir makes the inboxes directory, never what is above it.
+// makeDir makes the inboxes directory, never its parents.
 func (b *Box) makeDir() error {
 	err := os.Mkdir(filepath.Dir(b.path), 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -99,10 +98,10 @@ func (b *Box) makeDir() error {
 	return err
 }
 
-// Entries returns every entry in file order; a mailbox without a file has none. It
-// takes no lock, unless the file stays broken for 30 ms: then Entries repairs it under
-// the lock (not with Options.Unmended), and returns a *LockedError when another process
-// holds the lock. A locked mailbox is never reported as empty.
+// Entries returns every entry in file order; a mailbox without a file has none. It takes no lock,
+// unless the file stays broken for 30 ms: then Entries repairs it under the lock (not with
+// Options.Unmended), and returns a *LockedError when another process holds the lock. A locked
+// mailbox is never reported as empty.
 func (b *Box) Entries(ctx context.Context) ([]Entry, error) {
 	c, err := b.load(ctx, true)
 	if err != nil {
@@ -122,9 +121,9 @@ func (b *Box) Unread(ctx context.Context) ([]Entry, error) {
 	return c.unreads(), nil
 }
 
-// MarkRead marks entries read or removes them, as Options.Retention says, and
-// changes no other byte of the file. Ids that are gone are ignored, and so are, for
-// Keep, entries that are not objects.
+// MarkRead marks entries read or removes them, as Options.Retention says, and changes no other byte
+// of the file. It ignores ids of entries that do not exist any more and, with Keep, of entries that
+// are not objects.
 func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 	if len(ids) == 0 {
 		return nil
@@ -160,8 +159,8 @@ func (b *Box) MarkRead(ctx context.Context, ids ...ID) error {
 	return nil
 }
 
-// remember keeps what an append had to read, so that the next one reads what is new;
-// of no use to a reader, and never in the place of what one has read.
+// remember caches the content that an append read, so that the next append reads only new bytes. It
+// never replaces the content that a reader cached.
 func (b *Box) remember(c *contents) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,16 +169,15 @@ func (b *Box) remember(c *contents) {
 	}
 }
 
-// cached returns what was read last, and whether a file of this identity is still
-// exactly that.
+// cached returns the content that was read last, and whether a file of this identity still has it.
 func (b *Box) cached(now atomicfile.Identity) (last *contents, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last, b.last != nil && now != (atomicfile.Identity{}) && now == b.lastID
 }
 
-// load reads the file without a lock, and mends it if it must. Unless all entries
-// are wanted, only what Unread needs is decoded.
+// load reads the file without a lock and repairs a broken one. Unless all is set, it decodes only
+// the entries that Unread needs.
 func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 	for try := 0; ; try++ {
 		if err := ctx.Err(); err != nil {
@@ -206,7 +204,7 @@ func (b *Box) load(ctx context.Context, all bool) (*contents, error) {
 	}
 }
 
-// unmended reads what mending a broken file would keep of it.
+// unmended returns the entries that a repair of a broken file would keep.
 func (b *Box) unmended(why error) (*contents, error) {
 	data, _, err := atomicfile.ReadIdentified(b.path, b.file())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -225,11 +223,11 @@ func (b *Box) unmended(why error) (*contents, error) {
 			return nil, fmt.Errorf("read %s: %w", b.path, err)
 		}
 	}
-	b.tell([]Report{{Path: b.path, What: fmt.Sprintf("%s is broken (%v): its %d readable entries are shown, and who writes there next mends it", b.path, why, len(a.elems))}})
+	b.tell([]Report{{Path: b.path, What: fmt.Sprintf("%s is broken (%v): its %d readable entries are shown, and the next write to it repairs it", b.path, why, len(a.elems))}})
 	return parse(data, a, nil, nil), nil
 }
 
-// probe changes nothing, but finds out whether the file is whole.
+// probe checks whether the file is whole and changes nothing.
 func (b *Box) probe(v atomicfile.View) ([]atomicfile.Splice, error) {
 	if !v.Exists() {
 		return nil, nil
@@ -272,7 +270,7 @@ func (b *Box) read(all bool) (*contents, error) {
 		return nil, err
 	}
 	var need func([]byte, element) bool
-	if !all && (last == nil || !last.full) { // who once wanted all will want them again
+	if !all && (last == nil || !last.full) { // after one call for all entries, later calls decode all too
 		need = needUnread(data, a)
 	}
 	c := parse(data, a, last, need)

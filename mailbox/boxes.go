@@ -16,21 +16,19 @@ import (
 	"waggle/layout"
 )
 
-// MixedError reports a member with messages in both layouts. Boxes.Migrate puts
-// them together.
+// MixedError reports a member with messages in both layouts. Boxes.Migrate merges them.
 type MixedError = layout.MixedError
 
-// Boxes are the mailboxes of one team, each in whichever layout it has: the file
-// that exists is the mailbox, and a member without one gets the layout of the lead.
-// Where both exist, the one with messages counts, which is reported; messages in
-// both are a *MixedError.
+// Boxes are the mailboxes of one team in either layout. The file that exists is the mailbox; a
+// member without a file gets the layout of the lead. Where both files exist, the one with messages
+// is used and the other is reported; messages in both are a *MixedError.
 type Boxes struct {
 	Team    string // the team's directory
-	Inboxes string // of the arrays; "" means Team/inboxes
-	// Retention is what the team's dialect does with read entries of arrays, in
-	// place of Options.Retention. What is taken from lines is removed.
+	Inboxes string // directory of the arrays; "" means Team/inboxes
+	// Retention is what the team's dialect does with read entries of arrays; it replaces
+	// Options.Retention. Read entries in lines are always removed.
 	Retention Retention
-	// Queue is Options.Queue of these mailboxes, where it is set.
+	// Queue is Options.Queue of these mailboxes, when it is set.
 	Queue string
 }
 
@@ -39,7 +37,7 @@ func (b Boxes) dirs() layout.Dirs { return layout.Dirs{Team: b.Team, Inboxes: b.
 // Dirs are the directories to watch for mail. Either may be missing.
 func (b Boxes) Dirs() []string { return []string{b.dirs().Dir(Array), b.dirs().Dir(JSONL)} }
 
-// Open returns a member's mailbox. Like Dir.Open it makes nothing.
+// Open returns a member's mailbox. Like Dir.Open it creates nothing.
 func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
 	if _, err := waggle.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
@@ -60,11 +58,10 @@ func (b Boxes) Open(name waggle.MemberName, o Options) (*Located, error) {
 	return l, nil
 }
 
-// Layout is the layout of a mailbox that is still to be made.
+// Layout is the layout that a new mailbox gets.
 func (b Boxes) Layout() (Layout, error) { return b.dirs().Default() }
 
-// Moving returns the layout that a migration under way, or one that was cut short,
-// moves the team to.
+// Moving returns the target layout of a migration that is running or was interrupted.
 func (b Boxes) Moving() (to Layout, ok bool, err error) { return b.dirs().Moving() }
 
 // Names lists the members that have a mailbox in either layout, sorted.
@@ -81,8 +78,8 @@ func (b Boxes) Names() ([]waggle.MemberName, error) {
 	return slices.Compact(all), nil
 }
 
-// Located is a member's mailbox in whichever layout it has at the moment: a team
-// may be migrated while it is open.
+// Located is a member's mailbox in the layout that it has at the moment: a team may be migrated
+// while it is open.
 type Located struct {
 	boxes Boxes
 	name  waggle.MemberName
@@ -90,28 +87,28 @@ type Located struct {
 	as    [2]*Box // by layout
 
 	mu   sync.Mutex
-	told map[string]bool // empty files beside the mailbox that were reported
+	told map[string]bool // empty files of the other layout that were reported
 }
 
 var _ Store = (*Located)(nil)
 
-// errMoved says that the mailbox has another layout than it had a moment ago.
+// errMoved says that the mailbox changed its layout during an operation.
 var errMoved = errors.New("the mailbox was moved to another layout meanwhile")
 
-// follow counts the moves that one operation follows: as many as there are before the
-// deadline of its lock is over, for a program that moves a team to and fro must stop
-// nobody's mail.
+// follow limits how long one operation follows a mailbox that moves between layouts: until the
+// deadline of its lock, so that a program that migrates a team again and again cannot block readers
+// and senders.
 type follow struct {
 	l     *Located
 	moves int
 	until time.Time
 }
 
-// quickMoves are followed without a pause.
+// quickMoves is the number of moves that are followed without a pause.
 const quickMoves = 3
 
-// next waits before an operation goes where its mailbox is now. It returns cause, which
-// stopped the operation, when its time is over.
+// next waits before an operation is tried again where the mailbox is now. It returns cause, the
+// error of the last attempt, when the time is over.
 func (f *follow) next(ctx context.Context, cause error) error {
 	f.moves++
 	now := f.l.as[Array].now()
@@ -127,19 +124,19 @@ func (f *follow) next(ctx context.Context, cause error) error {
 	return pause(ctx)
 }
 
-// Path returns the file where the mailbox is, or would be made.
+// Path returns the path of the mailbox file, or the path that a new file would get.
 func (l *Located) Path() (string, error) {
 	f, err := l.boxes.dirs().Of(string(l.name))
 	return l.as[f.Layout].path, err
 }
 
-// Layout returns the layout that the mailbox has, or would be made in.
+// Layout returns the layout of the mailbox, or the layout that a new one would get.
 func (l *Located) Layout() (Layout, error) {
 	f, err := l.boxes.dirs().Of(string(l.name))
 	return f.Layout, err
 }
 
-// find looks where the mailbox is, and finishes a migration that was cut short.
+// find locates the mailbox and finishes a migration that was interrupted.
 func (l *Located) find(ctx context.Context) (*Box, error) {
 	again := follow{l: l}
 	for {
@@ -172,12 +169,12 @@ func (l *Located) tell(f layout.Found) {
 	l.mu.Unlock()
 	if !again {
 		l.o.Report(Report{Path: f.Empty, What: fmt.Sprintf(
-			"%s is a second mailbox of %s, and empty: what is written there while the other has messages will not be read", f.Empty, l.name)})
+			"%s is a second mailbox of %s, and empty: messages that are written there while the other has messages will not be read", f.Empty, l.name)})
 	}
 }
 
-// still reports errMoved when the mailbox is not, or no longer, in a layout. It is
-// called under the lock of its file there.
+// still returns errMoved when the mailbox is not in the given layout. It is called under the lock
+// of the file of that layout.
 func (l *Located) still(as Layout) error {
 	f, err := l.boxes.dirs().Of(string(l.name))
 	var cut *layout.UnfinishedError
@@ -187,7 +184,7 @@ func (l *Located) still(as Layout) error {
 	return err
 }
 
-// do runs one operation where the mailbox is.
+// do runs one operation on the file that is the mailbox now.
 func (l *Located) do(ctx context.Context, op func(*Box) error) error {
 	again := follow{l: l}
 	for {
@@ -204,8 +201,8 @@ func (l *Located) do(ctx context.Context, op func(*Box) error) error {
 	}
 }
 
-// read is do for what takes no lock: it looks afterwards whether the mailbox was
-// where it read.
+// read is do for an operation without a lock: it checks afterwards that the mailbox was in the file
+// that was read.
 func (l *Located) read(ctx context.Context, op func(*Box) error) error {
 	return l.do(ctx, func(box *Box) error {
 		if err := op(box); err != nil {
@@ -251,7 +248,7 @@ func (l *Located) MarkRead(ctx context.Context, ids ...ID) error {
 	})
 }
 
-// Create makes the mailbox, empty, when there is none.
+// Create makes an empty mailbox when there is none.
 func (b Boxes) Create(ctx context.Context, name waggle.MemberName, o Options) (*Located, error) {
 	l, err := b.Open(name, o)
 	if err != nil {
@@ -260,8 +257,7 @@ func (b Boxes) Create(ctx context.Context, name waggle.MemberName, o Options) (*
 	return l, l.do(ctx, func(box *Box) error { return box.create(ctx) })
 }
 
-// create makes the file with nothing in it when it is not there, and its directory
-// when only that is missing.
+// create makes an empty file when there is none, and its directory when only that is missing.
 func (b *Box) create(ctx context.Context) error {
 	if _, err := atomicfile.Identify(b.path); err == nil {
 		return nil
@@ -287,7 +283,7 @@ func (b *Box) create(ctx context.Context) error {
 	return nil
 }
 
-// here asks whether the mailbox is in this file.
+// here returns errMoved when the mailbox is not in this file any more.
 func (b *Box) here() error {
 	if b.still == nil {
 		return nil
@@ -295,8 +291,7 @@ func (b *Box) here() error {
 	return b.still()
 }
 
-// arrived reports that the file is where it was published, or was moved on from
-// there to another layout.
+// arrived checks that the file is at its path, or that a migration moved it on to the other layout.
 func (b *Box) arrived() error {
 	_, err := os.Lstat(b.path)
 	if errors.Is(err, fs.ErrNotExist) && b.other != "" {

@@ -52,7 +52,7 @@ func TestLocatedConformance(t *testing.T) {
 	})
 }
 
-// A mailbox is where its file is; a new one is made in the lead's layout.
+// The mailbox is the file that exists; a new one gets the lead's layout.
 func TestLocated(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "mailbox/bob.jsonl": line("a") + "\n"})
 	bob, ann := openIn(t, b, "bob", mailbox.Options{}), openIn(t, b, "ann", mailbox.Options{})
@@ -77,8 +77,8 @@ func TestLocated(t *testing.T) {
 	}
 }
 
-// Messages in both layouts are an error that says what to do; migrating puts them
-// together. An empty second file is reported once and changes nothing.
+// Messages in both layouts are an error that names the next step; a migration merges them. An empty
+// second file is reported once and changes nothing.
 func TestBothLayouts(t *testing.T) {
 	b := team(t, map[string]string{
 		"inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/bob.jsonl": line("x") + "\n" + e1 + "\n",
@@ -111,8 +111,8 @@ func TestBothLayouts(t *testing.T) {
 	}
 }
 
-// What a migration takes along: order, read flags, foreign keys, what cannot be
-// read, file modes; a torn line goes to quarantine.
+// A migration keeps order, read flags, foreign keys, unreadable entries and file modes; a torn line
+// goes to quarantine.
 func TestMigrate(t *testing.T) {
 	foreign := "{\"lead_sig\":\"\\u0073\",\n\t\"from\" : \"f\",\"text\":\"a  b\",\"timestamp\":\"t\",\"n\":1.0,\"read\":true}"
 	flat := `{"lead_sig":"\u0073","from":"f","text":"a  b","timestamp":"t","n":1.0,"read":true}`
@@ -163,7 +163,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// Nothing of what a mailbox held stays where it was moved from.
+// A migration leaves no content in the old file.
 func TestMigrateLeavesNothing(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	bob := openIn(t, b, "bob", mailbox.Options{})
@@ -180,8 +180,8 @@ func TestMigrateLeavesNothing(t *testing.T) {
 	}
 }
 
-// Senders and a receiver go on while a team is migrated to and fro: every message
-// comes once, in its sender's order.
+// Senders and a receiver work while a team is migrated back and forth: every message arrives once,
+// in its sender's order.
 func TestMigrateUnderWay(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	b.Retention = mailbox.Prune
@@ -249,8 +249,8 @@ func TestMigrateUnderWay(t *testing.T) {
 	}
 }
 
-// Whoever waits for a mailbox that is moved to and fro follows it until the deadline of its
-// lock, and then says so.
+// An operation follows a mailbox that is migrated again and again until the deadline of its lock,
+// and then fails with an error that says so.
 func TestMovedAgainAndAgain(t *testing.T) {
 	for moves, deadline := range map[int]time.Duration{30: 0, math.MaxInt: 300 * time.Millisecond} {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "]", "mailbox/x": ""})
@@ -282,8 +282,8 @@ func TestMovedAgainAndAgain(t *testing.T) {
 	}
 }
 
-// Whoever waited for the lock of a file that was moved meanwhile goes where it is
-// now, and makes no second mailbox.
+// An operation that waited for the lock of a file that was moved continues in the new file and
+// makes no second mailbox.
 func TestMovedWhileWaiting(t *testing.T) {
 	for _, op := range []string{"append", "mark"} {
 		b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/bob.json": "[" + e1 + "," + e2 + "]", "mailbox/x": ""})

@@ -22,7 +22,7 @@ const (
 var broken = map[string]struct {
 	file string
 	kept []string
-	left string // after a repair alone
+	left string // the content after a repair and nothing else
 }{
 	"cut in an entry":    {"[\n  " + e1 + ",\n  " + e2[:30], []string{"1"}, "[\n  " + e1 + "\n]"},
 	"cut behind a comma": {"[" + e1 + ",", []string{"1"}, "[" + e1 + "\n]"},
@@ -43,8 +43,8 @@ var broken = map[string]struct {
 	"empty":              {"", nil, "[]"},
 }
 
-// Whatever operation meets a broken file first keeps the readable entries and a
-// copy of everything, and says so.
+// Every operation that meets a broken file keeps the readable entries and a copy of the whole file,
+// and reports it.
 func TestBrokenFiles(t *testing.T) {
 	for name, c := range broken {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestBrokenFiles(t *testing.T) {
 					t.Errorf("left %q, want %q", got, c.left)
 				}
 				check(b, *reports)
-				wantTexts(t, entriesOf(t, b), c.kept...) // and it is well now
+				wantTexts(t, entriesOf(t, b), c.kept...) // and the file is valid now
 				check(b, *reports)
 
 				b, reports = boxWith(t, c.file, o)
@@ -96,14 +96,14 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// A file that is broken only while somebody writes it is left alone.
+// A file that is broken only while a program writes it is not repaired.
 func TestTornFileIsReadAgain(t *testing.T) {
 	for _, torn := range []string{"", "[" + e1[:20], "[" + e1 + ","} {
 		b, reports := boxWith(t, torn, mailbox.Options{})
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			time.Sleep(5 * time.Millisecond) // real clock: a writer that takes its time is what the test is about
+			time.Sleep(5 * time.Millisecond) // real clock: the test needs a slow writer
 			_ = os.WriteFile(b.Path(), []byte("["+e1+"]"), 0o600)
 		}()
 		wantTexts(t, entriesOf(t, b), "1")
@@ -120,7 +120,7 @@ func TestTornFileIsReadAgain(t *testing.T) {
 				if s != "read" {
 					return
 				}
-				if tries++; tries == 2 { // the second look comes after this
+				if tries++; tries == 2 { // the second read comes after this
 					must(t, os.WriteFile(b.Path(), []byte("["+e1+"]"), 0o600))
 				}
 			},
@@ -133,8 +133,7 @@ func TestTornFileIsReadAgain(t *testing.T) {
 	}
 }
 
-// Nothing that exists is overwritten by a quarantine file, and the same bytes are
-// kept once.
+// A quarantine file never overwrites a file, and the same bytes are kept once.
 func TestQuarantineIsUnique(t *testing.T) {
 	now := time.Date(2026, 11, 20, 18, 15, 43, 0, time.UTC)
 	b, reports := boxWith(t, "junk", mailbox.Options{Now: func() time.Time { return now }})
@@ -153,7 +152,7 @@ func TestQuarantineIsUnique(t *testing.T) {
 	}
 }
 
-// Locked never looks like empty: not for a reader who must repair, and not for a
+// A locked mailbox is never reported as empty, neither to a reader that must repair it nor to a
 // writer.
 func TestLockedIsAnError(t *testing.T) {
 	b, reports := boxWith(t, "[", mailbox.Options{Deadline: 30 * time.Millisecond})
@@ -171,12 +170,12 @@ func TestLockedIsAnError(t *testing.T) {
 	if get(t, b.Path()) != "[" || len(*reports) > 0 {
 		t.Error("changed without the lock")
 	}
-	// A whole file is read in spite of the lock.
+	// A whole file is read although it is locked.
 	put(t, b.Path(), "["+e1+"]")
 	wantTexts(t, entriesOf(t, b), "1")
 }
 
-// A repair that cannot keep a copy does not happen.
+// Without a copy in quarantine a file is not repaired.
 func TestNoRepairWithoutQuarantine(t *testing.T) {
 	b, _ := boxWith(t, "junk", mailbox.Options{})
 	dir := filepath.Dir(b.Path())
@@ -204,7 +203,7 @@ func TestBombs(t *testing.T) {
 	for _, e := range unreadOf(t, b) {
 		must(t, b.MarkRead(t.Context(), e.ID))
 	}
-	wantTexts(t, unreadOf(t, b), "!") // the array has no flag to set
+	wantTexts(t, unreadOf(t, b), "!") // the array entry has no flag that could be set
 
 	huge := `{"from":"a","text":"` + strings.Repeat("x", mailbox.MaxEntry) + `","timestamp":"t"}`
 	b, _ = boxWith(t, "["+huge+","+e1+"]", mailbox.Options{})
@@ -230,8 +229,8 @@ func TestBombs(t *testing.T) {
 	}
 }
 
-// Links, FIFOs and directories in the place of a mailbox are refused, and what a
-// link leads to is not touched.
+// Links, FIFOs and directories at the path of a mailbox are refused, and the target of a link is
+// not touched.
 func TestPlantedLink(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(t.TempDir(), "target")
@@ -251,8 +250,8 @@ func TestPlantedLink(t *testing.T) {
 	}
 }
 
-// What another program does between our read and our write is in the file
-// afterwards, and so is ours.
+// When another program changes the file between the read and the write of an append, the file has
+// both changes afterwards.
 func TestForeignChangeMeanwhile(t *testing.T) {
 	change := map[string]func(path, content string) error{
 		"mv": func(path, content string) error {
@@ -269,7 +268,7 @@ func TestForeignChangeMeanwhile(t *testing.T) {
 		for how, write := range change {
 			for _, step := range []string{"read", "temp-created", "temp-written", "synced", "checked"} {
 				if tier == mailbox.TierRename && step == "checked" {
-					continue // what that tier cannot see, and says so
+					continue // that tier cannot detect the change, and reports so
 				}
 				if !needTierOnce {
 					needTier(t, tier)

@@ -20,10 +20,9 @@ type Dir struct {
 	Layout Layout
 }
 
-// Open returns the mailbox of a member. Nothing is created until Append; a
-// mailbox without a file is empty. Append never creates the inboxes directory's
-// parent: a deleted team stays deleted. The name is validated again, wherever it
-// came from.
+// Open returns the mailbox of a member. It creates nothing; a mailbox without a file is empty.
+// Append never creates the inboxes directory's parent: a deleted team stays deleted. Open validates
+// the name, whatever its source.
 func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
 	if _, err := waggle.ParseMember(string(name)); err != nil {
 		return nil, fmt.Errorf("mailbox: %w", err)
@@ -31,9 +30,8 @@ func (d Dir) Open(name waggle.MemberName, o Options) (*Box, error) {
 	return newBox(filepath.Join(d.Path, string(name)+d.Layout.Extension()), d.Layout, o), nil
 }
 
-// Create makes an empty mailbox, exactly "[]" or in lines nothing, when there is
-// none, and the directory when only that is missing. It waits for the mailbox's lock
-// until the deadline of o.
+// Create makes an empty mailbox ("[]", or an empty file of lines) when there is none, and the
+// directory when only that is missing. It waits for the mailbox's lock until the deadline of o.
 func (d Dir) Create(name waggle.MemberName, o Options) (*Box, error) {
 	b, err := d.Open(name, o)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"waggle"
 )
 
-// For tests of what is not to be seen from outside.
+// Names for tests of unexported code.
 
 // Scan returns where the elements of an array begin and end and which are marked
 // read, those before the error if there is one.
@@ -19,7 +19,7 @@ func Scan(data []byte) (elems [][2]int, read []bool, err error) {
 	return elems, read, err
 }
 
-// Rescan is Scan of data by somebody who scanned old before.
+// Rescan is Scan of data after a scan of old.
 func Rescan(old, data []byte) (elems [][2]int, read []bool, err error) {
 	was, err := scanArray(old)
 	if err != nil {
@@ -54,7 +54,7 @@ func Mend(data []byte) []byte {
 	return mended
 }
 
-// LineScan returns the entries of lines that somebody reads who has read old.
+// LineScan returns the entries of a file of lines, read after old was read.
 func LineScan(t testing.TB, old, data []byte) [][]byte {
 	var was *contents
 	if a, err := (lineFormat{}).scan(old, nil); err == nil {

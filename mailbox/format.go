@@ -22,19 +22,18 @@ const (
 // ParseLayout reads what Layout's String writes.
 func ParseLayout(s string) (Layout, error) { return layout.Parse(s) }
 
-// format is what differs between layouts: where entries begin and end, and what
-// stands between them. What an entry is, and what its read flag means, does not.
+// format is one layout of a mailbox file: where its entries begin and end, and the bytes between
+// them. The entry and its read flag are the same in each layout.
 type format interface {
 	// empty is the content of a mailbox without entries.
 	empty() string
-	// encode writes an entry as it stands in a file, without what separates it.
+	// encode writes an entry as it is in a file, without its separators.
 	encode(waggle.Envelope) ([]byte, error)
 	// scan finds the entries of data, which may begin like old.
 	scan(data []byte, old *contents) (array, error)
 	// add is the change that appends encoded entries.
 	add(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error)
-	// without removes entries, and what separates them from their neighbours.
-	// flags are splices within entries that stay.
+	// without removes entries and their separators. flags are splices within entries that stay.
 	without(c *contents, remove []bool, flags []atomicfile.Splice) []atomicfile.Splice
 	// mend turns broken data, as scan found it, into what any reader can read,
 	// and returns the bytes that have to go into quarantine first.
@@ -77,8 +76,8 @@ func (arrayFormat) mend(data []byte, a array) (mended, bad []byte) {
 	return append(slices.Clone(data[:a.lastEnd()]), "\n]"...), data
 }
 
-// compact is raw, one valid JSON value, without white space between its tokens:
-// what makes one line of an entry that stands on several. Tokens keep their bytes.
+// compact removes the white space between the tokens of raw, one valid JSON value, so that it fits
+// on one line. The bytes of each token stay.
 func compact(raw json.RawMessage) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); {

@@ -22,7 +22,7 @@ const (
 	end   = "\n]"
 )
 
-// What stands in the file stays where it is, byte for byte, whatever its style.
+// An append keeps the bytes of the file as they are, whatever their formatting.
 func TestAppendBytes(t *testing.T) {
 	cases := map[string]struct{ old, want string }{
 		"empty":                {"[]", begin + ours + end},
@@ -53,7 +53,7 @@ func TestAppendBytes(t *testing.T) {
 				t.Errorf("%s:\ngot  %q\nwant %q", name, got, c.want)
 			}
 			n := len(validArray(t, get(t, b.Path())))
-			// The second append knows the file and looks at its tail only.
+			// The second append knows the file's content and reads only its tail.
 			must(t, b.Append(t.Context(), text("x"), text("x")))
 			if got := len(validArray(t, get(t, b.Path()))); got != n+2 {
 				t.Errorf("%s: %d entries", name, got)
@@ -178,8 +178,8 @@ func TestUnreadIsWhatIsNotTrue(t *testing.T) {
 	wantTexts(t, entriesOf(t, b2), "true")
 }
 
-// An entry is found again after another program formatted the file anew, in
-// another order of keys and with other escapes.
+// An entry keeps its identity when another program rewrites the file with another formatting, order
+// of keys and escapes.
 func TestIdentityAcrossForeignRewrites(t *testing.T) {
 	b, _ := boxWith(t, `[{"from":"a","text":"h\u00e9","timestamp":"t","read":false,"x":1},{"from":"a","text":"2","timestamp":"t"},null,{"x": [1, 2],"read":false}]`, mailbox.Options{})
 	before := entriesOf(t, b)
@@ -225,7 +225,7 @@ func TestTwinsInDisguise(t *testing.T) {
 	}
 }
 
-// In the captured files every byte that was not changed is kept.
+// In the captured files every byte outside a change is kept.
 func TestCaptures(t *testing.T) {
 	root := os.Getenv("WAGGLE_CAPTURES")
 	if root == "" {

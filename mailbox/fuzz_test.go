@@ -25,7 +25,7 @@ func FuzzScan(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if bytes.HasPrefix(data, []byte("\ufeff")) || bytes.Count(data, []byte("["))+bytes.Count(data, []byte("{")) > 9000 {
-			return // where we know more than encoding/json
+			return // here the scanner is stricter than encoding/json
 		}
 		elems, read, err := mailbox.Scan(data)
 		var want []json.RawMessage
@@ -127,11 +127,11 @@ func FuzzMark(f *testing.F) {
 				t.Fatalf("entry %d: more than read changed: %q to %q", i, before[i], after[i])
 			}
 		}
-		// What is between the entries stays.
+		// The bytes between the entries stay.
 		if a, b := gaps(t, data), gaps(t, kept); !bytes.Equal(a, b) {
 			t.Fatalf("the space between entries changed: %q to %q", a, b)
 		}
-		// What is not marked is never removed, and what remains of nothing is [].
+		// An entry that is not marked is never removed, and an array without entries is [].
 		pruned := mailbox.Mark(bytes.Clone(data), mailbox.Prune, at...)
 		left := map[string]int{}
 		for _, raw := range rawList(t, pruned) {

@@ -113,7 +113,7 @@ func wantTexts(t testing.TB, got []mailbox.Entry, texts ...string) {
 	}
 }
 
-// quarantined returns what lies in the quarantine files of a mailbox.
+// quarantined returns the contents of the quarantine files of a mailbox.
 func quarantined(t testing.TB, b *mailbox.Box) []string {
 	t.Helper()
 	names, err := filepath.Glob(b.Path() + ".corrupt-*")

@@ -37,8 +37,8 @@ func ParseID(s string) (ID, error) {
 // HashOf is the Hash of an entry's ID: waggle.Envelope.Hash.
 func HashOf(e waggle.Envelope) string { return e.Hash() }
 
-// hashRaw stands in for HashOf where an entry cannot be read: white space and a
-// read flag do not change it.
+// hashRaw replaces HashOf for an entry that cannot be decoded: white space and the read flag do not
+// change it.
 func hashRaw(raw []byte) string {
 	if spans, ok := members(raw); ok {
 		raw = cutMembers(raw, spans, "read")

@@ -9,14 +9,13 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Limits bound what may wait in a mailbox, against a sender that does not stop.
-// They are looked at under the mailbox's lock, before an append; an append of
-// several entries is refused as a whole. Control messages are never refused: no
-// answer, order or shutdown is lost because a mailbox is full of words. A field
-// that is zero bounds nothing, and so does the zero value.
+// Limits bound the unread entries of a mailbox, against a sender that does not stop. Append checks
+// them under the mailbox's lock and refuses all of its entries together. Control messages are never
+// refused, so that a mailbox full of text loses no answer, order or shutdown. A zero field sets no
+// limit.
 //
-// They count what the mailbox shows. A sender that gives others' names, or writes
-// files itself, is not stopped by them.
+// The limits count the entries in the mailbox by their from field. They do not stop a sender that
+// uses other members' names or writes files itself.
 type Limits struct {
 	Entry       int   // bytes of one entry as it is stored
 	Count       int   // unread entries
@@ -34,8 +33,7 @@ const RateWindow = time.Minute
 // DefaultLimits are those of waggle send and of members that write to each other.
 var DefaultLimits = Limits{Entry: 2 << 20, Count: 10_000, Bytes: 64 << 20, SenderCount: 2_000, SenderBytes: 16 << 20, Rate: 600}
 
-// LimitError refuses an append that would go over a limit (exit code 6). Nothing
-// was written.
+// LimitError refuses an append that would exceed a limit (exit code 6). Nothing was written.
 type LimitError struct {
 	What   string // Limits' field
 	Sender string // of the entry; "" when the limit is the mailbox's
@@ -75,9 +73,9 @@ func limited(e waggle.Envelope) bool {
 // amount is how much of something there is.
 type amount struct{ count, bytes, lately int64 }
 
-// admit returns a *LimitError when entries, stored as enc, do not go into what v
-// holds. last is what was read before; read is what was read now, nil when nothing
-// had to be.
+// admit returns a *LimitError when entries, encoded as enc, would exceed a limit of the mailbox in
+// v. last is the cached content; read is the content that was read now, nil when nothing had to be
+// read.
 func (l Limits) admit(f format, v atomicfile.View, last *contents, entries []waggle.Envelope, enc [][]byte, now time.Time) (read *contents, err error) {
 	if l == (Limits{}) {
 		return nil, nil

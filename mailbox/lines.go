@@ -39,7 +39,7 @@ func (lineFormat) scan(data []byte, old *contents) (array, error) {
 	s := newScanner(nil)
 	i := 0
 	if done := old.common(data); len(done) > 0 {
-		// What follows the last of them on its line may be new: it is scanned again.
+		// The rest of the last line may be new, so that line is scanned again.
 		a.elems = append(make([]element, 0, len(done)+16), done[:len(done)-1]...)
 		i = done[len(done)-1].start
 	}
@@ -77,8 +77,7 @@ func (lineFormat) scan(data []byte, old *contents) (array, error) {
 	return a, nil
 }
 
-// add never looks at more than the last line: what stands before it is whole or
-// garbage, and either is behind a line end.
+// add reads only the last line: every earlier line is whole or garbage and ends with a newline.
 func (f lineFormat) add(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, error) {
 	var list []byte
 	for _, e := range enc {
@@ -106,8 +105,8 @@ func (f lineFormat) add(v atomicfile.View, enc [][]byte) ([]atomicfile.Splice, e
 	return []atomicfile.Splice{{Offset: int64(len(data)), Insert: slices.Concat([]byte{'\n'}, list)}}, nil
 }
 
-// without takes whole lines out. When no entry remains, and nothing that may
-// become one, the file is cut to nothing.
+// without removes whole lines. When no entry and no unfinished line remains, the file becomes
+// empty.
 func (lineFormat) without(c *contents, remove []bool, flags []atomicfile.Splice) []atomicfile.Splice {
 	if !slices.Contains(remove, true) {
 		return flags
@@ -142,8 +141,8 @@ type tornLine struct {
 	told  bool
 }
 
-// tornPatience is how long a line may take to be written before somebody is told
-// of it: as long as a lock of its writer would last.
+// tornPatience is how long an unfinished line may stay unchanged before it is reported: the stale
+// time of its writer's lock.
 const tornPatience = atomicfile.DefaultStale
 
 // noteTorn reports an unfinished last line that does not grow, once. Its writer was
@@ -165,7 +164,7 @@ func (b *Box) noteTorn(c *contents) {
 	b.mu.Unlock()
 	if tell {
 		b.tell([]Report{{Path: b.path, What: fmt.Sprintf(
-			"the last line of %s is not complete and has not grown for %v: it is kept for its writer, and nobody can read it", b.path, tornPatience)}})
+			"the last line of %s is not complete and has not grown for %v: it stays for its writer to complete, and is not delivered", b.path, tornPatience)}})
 	}
 }
 
@@ -179,7 +178,7 @@ func (c *contents) line(i int) (from, to int) {
 	return from, len(c.data)
 }
 
-// mend takes the garbage out; every other line keeps its bytes.
+// mend removes the lines that are not JSON; every other line keeps its bytes.
 func (lineFormat) mend(data []byte, a array) (mended, bad []byte) {
 	at := 0
 	for _, b := range a.bad {

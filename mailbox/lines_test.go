@@ -65,8 +65,7 @@ func TestLinesOnDisk(t *testing.T) {
 	wantTexts(t, unreadOf(t, b), "d")
 }
 
-// Other people's lines are taken as they are, and keep their bytes whatever is
-// done to the lines around them.
+// Lines of other programs are read, and keep their bytes when lines around them change.
 func TestForeignLines(t *testing.T) {
 	odd := `  {"lead_sig": "s","from":"f","extra":{"read":false , "n":1.50},"text":"\u0066oreign","timestamp":"t"}  `
 	crlf := line("crlf") + "\r"
@@ -94,7 +93,7 @@ func TestForeignLines(t *testing.T) {
 			t.Errorf("reports: %v", *reports)
 		}
 	}
-	// Keeping changes the flag and nothing else.
+	// Retention Keep changes the flag and no other byte.
 	b, _ := linesWith(t, content, mailbox.Options{})
 	must(t, b.MarkRead(t.Context(), entriesOf(t, b)[1].ID))
 	if got, want := get(t, b.Path()), strings.Replace(content, `"timestamp":"t"}  `, `"timestamp":"t","read":true}  `, 1); got != want {
@@ -102,8 +101,7 @@ func TestForeignLines(t *testing.T) {
 	}
 }
 
-// A torn last line stays last, for the one who is writing it, and nothing is
-// joined to it.
+// A torn last line stays last, so that its writer can complete it; nothing is appended to it.
 func TestTornLine(t *testing.T) {
 	whole := line("torn")
 	for cut := 1; cut < len(whole); cut++ {
@@ -118,7 +116,7 @@ func TestTornLine(t *testing.T) {
 		if got := get(t, b.Path()); got != whole[:cut] {
 			t.Fatalf("cut at %d, the rest taken: %q", cut, got)
 		}
-		// Its writer goes on, behind what it wrote.
+		// Its writer continues behind the bytes that it wrote.
 		f, err := os.OpenFile(b.Path(), os.O_WRONLY|os.O_APPEND, 0)
 		must(t, err)
 		_, err = f.WriteString(whole[cut:] + "\n")
@@ -128,7 +126,7 @@ func TestTornLine(t *testing.T) {
 			t.Fatalf("reports: %v", *reports)
 		}
 	}
-	// One that lies there for long is told of, once.
+	// A torn line that stays for long is reported once.
 	b, reports := linesWith(t, line("a")+"\n"+whole[:20], mailbox.Options{})
 	wantTexts(t, entriesOf(t, b), "a")
 	if len(*reports) > 0 {
@@ -160,8 +158,8 @@ var garbage = map[string]struct {
 	"garbage and torn": {"x\n" + line("a") + "\n{\"fr", "x\n", []string{"a"}},
 }
 
-// Whoever meets a line that is not JSON puts it into quarantine, says so, and
-// changes nothing else.
+// Every operation that meets a line that is not JSON moves it to quarantine, reports it, and
+// changes no other line.
 func TestGarbageLines(t *testing.T) {
 	for name, c := range garbage {
 		t.Run(name, func(t *testing.T) {
@@ -186,8 +184,8 @@ func TestGarbageLines(t *testing.T) {
 	}
 }
 
-// Values that are JSON and no messages are entries that cannot be read: they block
-// nobody, and a receiver that never marks them never loses them.
+// Lines that are JSON but no messages are entries that cannot be read: they do not stop a receiver,
+// and a receiver that never marks them never loses them.
 func TestLinesThatAreNoEntries(t *testing.T) {
 	b, reports := linesWith(t, "null\n12\n\"x\"\n[]\n{}\n{\"from\":1}\n"+line("a")+"\n", mailbox.Options{Retention: mailbox.Prune})
 	wantTexts(t, unreadOf(t, b), "!", "!", "!", "!", "!", "!", "a")
@@ -198,8 +196,8 @@ func TestLinesThatAreNoEntries(t *testing.T) {
 	}
 }
 
-// Whatever is in a file of lines, mending takes out garbage and nothing else, an
-// append adds its line and nothing else, and taking removes exactly the taken lines.
+// For any content of a file of lines: a repair removes only garbage, an append adds only its line,
+// and taking removes exactly the taken lines.
 func FuzzLines(f *testing.F) {
 	for _, c := range garbage {
 		f.Add([]byte(c.file), uint16(0xffff))
@@ -246,8 +244,8 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// A mailbox that is filled by one and emptied by another never has anything torn
-// by us, and nothing comes twice.
+// One program fills a mailbox and another empties it: no operation tears a line, and no message
+// arrives twice.
 func TestLinesTakenWhileWritten(t *testing.T) {
 	dir := t.TempDir()
 	const n = 200

@@ -11,16 +11,16 @@ import (
 // Store is one member's messages. All methods may be called from several
 // goroutines and several processes at once.
 type Store interface {
-	// Append adds entries at the end, all or none: one lock and one publication,
-	// however many they are. It fails with *LockedError, ErrTooLarge, *LimitError,
-	// or fs.ErrNotExist when the mailbox's team is gone.
+	// Append adds all entries at the end or none: one lock and one publication for any number of
+	// entries. It fails with *LockedError, ErrTooLarge, *LimitError, or fs.ErrNotExist when the
+	// mailbox's team was deleted.
 	Append(ctx context.Context, entries ...waggle.Envelope) error
 	// Entries returns every entry in file order. It takes no lock.
 	Entries(ctx context.Context) ([]Entry, error)
 	// Unread returns the entries whose read flag is not true, in file order.
 	Unread(ctx context.Context) ([]Entry, error)
-	// MarkRead marks or, where retention is Prune, removes the entries with
-	// these ids. Ids that are gone are ignored.
+	// MarkRead marks the entries with these ids or, where retention is Prune, removes them. It
+	// ignores ids of entries that do not exist any more.
 	MarkRead(ctx context.Context, ids ...ID) error
 }
 
@@ -54,7 +54,7 @@ func (r Retention) String() string {
 	}
 }
 
-// Report is something a person should hear about.
+// Report describes a repair or another state of the mailbox for a person.
 type Report struct {
 	Path       string
 	What       string // one sentence

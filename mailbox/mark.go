@@ -66,7 +66,7 @@ func (c *contents) flag(mark []bool) []atomicfile.Splice {
 			continue
 		}
 		for _, m := range spans {
-			// Every one of several, so that no parser believes another.
+			// Every duplicate of the key is set, so that all parsers read the same value.
 			if isKey(raw[m.Key:m.KeyEnd], "read") && string(raw[m.Value:m.End]) != "true" {
 				list = append(list, atomicfile.Splice{
 					Offset: int64(el.start + m.Value), Delete: int64(m.End - m.Value), Insert: []byte("true"),
@@ -91,8 +91,7 @@ func addRead(raw []byte, spans []jsonscan.Member, base int64) atomicfile.Splice 
 	return atomicfile.Splice{Offset: base + int64(last.End), Insert: text}
 }
 
-// without removes elements and what separates them from their neighbours. flags
-// are splices within elements that stay.
+// without removes elements and their separators. flags are splices within elements that stay.
 func (c *contents) without(remove []bool, flags []atomicfile.Splice) []atomicfile.Splice {
 	if !slices.Contains(remove, true) {
 		return flags

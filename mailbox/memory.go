@@ -10,8 +10,7 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// NewMemory returns a Store that lives in this process: the same bytes and the
-// same rules as a Box, without a file.
+// NewMemory returns a Store in memory: the same bytes and the same rules as a Box, without a file.
 func NewMemory(o Options) Store { return &memory{o: o} }
 
 type memory struct {

@@ -17,19 +17,19 @@ import (
 	"waggle/layout"
 )
 
-// Migrate moves every mailbox of the team to a layout, and puts together what a
-// member has in both. It may be killed anywhere and called again: an intent beside
-// the mailboxes says where it was going, each member is moved by one publication
-// and one removal, and a member found in between is finished by whoever wants its
-// mail, under the lock of the file it is leaving. Receivers and senders of ours may
-// go on meanwhile. No entry is lost or doubled, and read stays read.
+// Migrate moves every mailbox of the team to a layout, and merges what a member has in both. It may
+// be killed at any point and called again: an intent file beside the mailboxes names the target
+// layout, each member is moved by one publication and one removal, and the next operation on a
+// half-moved mailbox finishes its move under the lock of the old file. Receivers and senders that
+// use this package may work during a migration. No entry is lost or doubled, and read entries stay
+// read.
 //
-// What another program writes into the old file without its lock in the
-// microseconds between a last look and the removal is lost; what it writes there
-// later is a second mailbox. Claude Code reads and writes arrays only.
+// An entry that another program writes into the old file without its lock in the microseconds
+// between the last check and the removal is lost; an entry that it writes later makes a second
+// mailbox. Claude Code reads and writes arrays only.
 //
-// The caller holds config.json's lock: two migrations must not meet. changed is
-// false when there was nothing to do.
+// The caller holds config.json's lock: two migrations must not run at once. changed is false when
+// nothing had to be moved.
 func (b Boxes) Migrate(ctx context.Context, to Layout, o Options) (changed bool, err error) {
 	if info, err := os.Lstat(b.Team); err != nil || !info.IsDir() {
 		return false, fmt.Errorf("migrate: %s: %w", b.Team, errors.Join(err, fs.ErrNotExist))
@@ -81,7 +81,7 @@ func (b Boxes) migrate(ctx context.Context, to Layout, o Options) error {
 			}
 		}
 	}
-	// The lead's mailbox is what tells new ones their layout from now on.
+	// The layout of the lead's mailbox is the layout of new mailboxes, so it is moved first.
 	if _, err := b.Create(ctx, waggle.Lead, o); err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Op
 	from := newBox(b.dirs().Path(to.Other(), string(name)), to.Other(), o)
 	into := newBox(b.dirs().Path(to, string(name)), to, o)
 	for try := 0; ; try++ {
-		// What is broken is mended before: the locks are taken one after the other.
+		// Broken files are repaired first: the locks are taken one after the other.
 		for _, box := range []*Box{from, into} {
 			if _, err := box.load(ctx, true); err != nil {
 				return err
@@ -105,7 +105,7 @@ func (b Boxes) move(ctx context.Context, name waggle.MemberName, to Layout, o Op
 		}
 		release, err := atomicfile.Lock(ctx, from.path, from.file())
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // somebody else was faster
+			return nil // another process has moved it
 		}
 		if err != nil {
 			return err
@@ -171,7 +171,7 @@ func (b Boxes) moveLocked(from, into *Box) (done bool, reports []Report, err err
 	if err := atomicfile.WriteFile(into.path, into.build(list, tail), o); err != nil {
 		return false, nil, err
 	}
-	if id == (atomicfile.Identity{}) { // too new to be told from a change: look again
+	if id == (atomicfile.Identity{}) { // the file is too new to detect a later change: read it again
 		return false, nil, nil
 	}
 	done, err = atomicfile.Remove(from.path, id, o)
@@ -232,9 +232,9 @@ func (b *Box) build(list []json.RawMessage, tail []byte) []byte {
 	return slices.Concat([]byte{'['}, join(enc), []byte("\n]"))
 }
 
-// ReadArchived reads an archived mailbox file, of either layout by its extension. It
-// takes no lock and repairs nothing: of a broken file it returns the entries that can
-// be read, and an error that says so.
+// ReadArchived reads an archived mailbox file, of either layout by its extension. It takes no lock
+// and repairs nothing: from a broken file it returns the entries that can be read, and an error
+// that says so.
 func ReadArchived(path string) ([]Entry, error) {
 	as := Array
 	if strings.HasSuffix(path, JSONL.Extension()) {
@@ -251,9 +251,9 @@ func ReadArchived(path string) ([]Entry, error) {
 	return parse(data, a, nil, nil).entries, err
 }
 
-// WriteLines writes entries to a file of lines of which the caller is the only
-// writer, as they stand in their mailbox up to white space between tokens. A
-// Dir with the layout JSONL reads it. Its data is flushed to the disk.
+// WriteLines writes entries to a file of lines that only the caller writes. The entries are as in
+// their mailbox, except for white space between tokens. A Dir with the layout JSONL reads the file.
+// Its data is flushed to the disk.
 func WriteLines(path string, entries []Entry) error {
 	var out []byte
 	for _, e := range entries {

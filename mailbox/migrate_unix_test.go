@@ -20,8 +20,8 @@ import (
 	"waggle/mailbox"
 )
 
-// mover is a process that migrates a team, or takes the first messages of a
-// mailbox, and kills itself at a step of the way.
+// mover is a process that migrates a team, or takes the first messages of a mailbox, and kills
+// itself at a given step.
 type mover struct {
 	Team string
 	To   mailbox.Layout
@@ -112,9 +112,8 @@ func (m mover) start(t testing.TB) (killed bool) {
 	return err != nil
 }
 
-// Whatever step a migration, or the taking of messages, is killed at: every message
-// is there once, in order, a taking is whole or has not happened, and the next
-// migration finishes.
+// A process is killed at each step of a migration and of taking messages. Every message is there
+// once, in order; a taking is complete or has not happened; the next migration finishes.
 func TestMoverKilled(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	b.Retention = mailbox.Prune
@@ -164,8 +163,8 @@ func TestMoverKilled(t *testing.T) {
 	}
 }
 
-// Whatever step a rotation is killed at: once the next one is done, every message is
-// there once, in the mailbox or in the archive, and what is unread is in the mailbox.
+// A process is killed at each step of a rotation. After the next rotation every message is there
+// once, in the mailbox or in the archive, and every unread one is in the mailbox.
 func TestRotationKilled(t *testing.T) {
 	dir := t.TempDir()
 	b := openBox(t, dir, mailbox.Options{Deadline: 60 * time.Second})

@@ -6,15 +6,14 @@ import (
 	"waggle"
 )
 
-// Missing returns the envelopes of sent that the store does not hold, in their order;
-// an envelope that was appended twice and is there once is missing once. It takes no
-// lock.
+// Missing returns the envelopes of sent that the store does not hold, in their order. An envelope
+// that was appended twice and is there once is missing once. Missing takes no lock.
 //
-// A sender uses it to find lost messages. A program that holds the lock never removes
-// an unread entry, so a missing envelope that its receiver has not taken was
-// overwritten by a program that writes without the lock. Append cannot detect that:
-// such a program may have read the file before and replace it long after. In a store
-// with Prune, entries that were read are missing too.
+// A sender uses it to find lost messages. A program that holds the lock never removes an unread
+// entry, so an envelope that is missing and that its receiver has not taken was overwritten by a
+// program that writes without the lock. Append cannot detect that: such a program may have read the
+// file before the append and replace it long after. In a store with Prune, read entries are missing
+// too.
 func Missing(ctx context.Context, s Store, sent ...waggle.Envelope) ([]waggle.Envelope, error) {
 	if len(sent) == 0 {
 		return nil, nil

@@ -16,7 +16,7 @@ import (
 	"waggle/mailbox"
 )
 
-// nodeLock lets Node take a lock and returns what it said; free lets it go.
+// nodeLock runs Node, which takes a lock and prints a line; free makes it release the lock.
 func nodeLock(t *testing.T, path, retries string) (said string, pid int, free func() error) {
 	t.Helper()
 	cmd := nodeScript(t, "holder.js", path, retries)
@@ -39,8 +39,8 @@ func old(t *testing.T, path string) {
 	must(t, os.Chtimes(path, past, past))
 }
 
-// npm's proper-lockfile and we exclude each other, and take over from each other
-// what was abandoned.
+// npm's proper-lockfile and this package exclude each other, and each takes over locks that the
+// other abandoned.
 func TestNodeLockInterop(t *testing.T) {
 	requireTool(t, "node")
 	b := openBox(t, t.TempDir(), mailbox.Options{Deadline: 200 * time.Millisecond})

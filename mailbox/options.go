@@ -9,7 +9,7 @@ import (
 // Options are a mailbox's settings. The zero value works.
 type Options struct {
 	Retention Retention
-	Limits    Limits  // of Append; the zero value bounds nothing
+	Limits    Limits  // limits of Append; the zero value sets none
 	Archive   Archive // where read entries go when they are many
 	// Report is told what was repaired: a corrupt file whose bad bytes were
 	// quarantined, a foreign edit that could not be merged. It is called without
@@ -24,8 +24,8 @@ type Options struct {
 	MaxSize  int64         // a larger file is neither read nor written; 0: 256 MiB
 	Sync     Sync
 	Tier     Tier
-	// Queue is a private directory for the queue file of the mailbox's lock; "": it lies
-	// beside the mailbox. Boxes of a team say which.
+	// Queue is a private directory for the queue file of the mailbox's lock; "": the file is beside
+	// the mailbox. Boxes of a team set it.
 	Queue string
 	Now   func() time.Time // nil: time.Now
 	// Hook is called with a step's name between the file operations of an edit, for tests
@@ -36,7 +36,7 @@ type Options struct {
 // Sync says what is flushed to the disk before an edit is published.
 type Sync int
 
-// What is flushed.
+// Values of Sync: what is flushed.
 const (
 	SyncNone = Sync(atomicfile.SyncNone) // nothing; a power cut may lose or shorten the file
 	SyncData = Sync(atomicfile.SyncData) // the file's data
@@ -48,8 +48,8 @@ func (s Sync) String() string { return atomicfile.Sync(s).String() }
 // Tier says how a new content replaces the old one.
 type Tier int
 
-// Tiers. Only TierExchange notices the write of a program that takes no lock and comes
-// between the last check and the publication.
+// Tiers of publication. Only TierExchange detects a write by a program without the lock between the
+// last check and the publication.
 const (
 	TierAuto     = Tier(atomicfile.TierAuto)     // the best that the directory supports
 	TierExchange = Tier(atomicfile.TierExchange) // exchange the two names and compare

@@ -26,11 +26,10 @@ func (c *contents) unreads() []Entry {
 	return list
 }
 
-// parse decodes the entries of a scanned array that are needed; nil means all of
-// them. Needed are always the unread ones, and with each all of equal content, by
-// which its occurrence is counted. Entries that stand unchanged in old, with which
-// rescan compared, are taken from there: a file that grew by one entry costs one
-// decoding.
+// parse decodes the entries of a scanned array that need selects; nil selects all. need must select
+// all unread entries and, with each entry, all of equal content, because they are numbered by
+// occurrence. Entries that are unchanged since old, with which rescan compared, are reused: a file
+// that grew by one entry costs one decoding.
 func parse(data []byte, a array, old *contents, need func([]byte, element) bool) *contents {
 	c := &contents{data: data, array: a, entries: make([]Entry, len(a.elems)), full: need == nil}
 	begin := 0
@@ -118,7 +117,8 @@ func needUnread(data []byte, a array) func([]byte, element) bool {
 	return alike(data, a.elems, func(_ int, el element) bool { return el.read != readTrue })
 }
 
-// needIDs selects what marking ids needs, if last knows all of them; else all.
+// needIDs selects the entries that marking ids needs when last has decoded all of them; otherwise
+// it selects all.
 func needIDs(last *contents, ids []ID) func([]byte, element) bool {
 	if last == nil {
 		return nil
@@ -141,8 +141,8 @@ func needIDs(last *contents, ids []ID) func([]byte, element) bool {
 	return need
 }
 
-// knows reports whether everything that marking ids needs was decoded: they are
-// among the unread entries, with which every one of equal content is.
+// knows reports whether all entries that marking ids needs were decoded: they are unread entries,
+// which are decoded together with those of equal content.
 func (c *contents) knows(ids []ID) bool {
 	if c.full {
 		return true
@@ -157,8 +157,7 @@ func (c *contents) knows(ids []ID) bool {
 // lookahead is how many removed entries in a row parse still finds its way over.
 const lookahead = 64
 
-// find looks for a decoded entry of the same bytes at position from or a little
-// later.
+// find returns the index of a decoded entry with these bytes at position from or shortly behind it.
 func (c *contents) find(raw []byte, from int) int {
 	if c == nil {
 		return -1

@@ -26,7 +26,7 @@ import (
 	"waggle/mailbox"
 )
 
-// TestMain lets the test binary be one of several processes.
+// TestMain runs the test binary as a child process of a test when the environment asks for it.
 func TestMain(m *testing.M) {
 	if args := os.Getenv("WAGGLE_MAILBOX_CHILD"); args != "" {
 		var c child
@@ -141,9 +141,9 @@ func tally(t testing.TB, path string) (count map[string]int, twice int) {
 	return count, twice
 }
 
-// Eight processes append to one mailbox, and two Node writers with npm's
-// proper-lockfile among them: nothing is lost, nothing comes twice, and whoever
-// reads without a lock always sees a whole array that only grows.
+// Eight processes append to one mailbox together with two Node writers that use npm's
+// proper-lockfile: no message is lost or doubled, and a reader without a lock always reads a whole
+// array that only grows.
 func TestManyProcessesLoseNothing(t *testing.T) {
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
@@ -207,8 +207,7 @@ func TestManyProcessesLoseNothing(t *testing.T) {
 	}
 }
 
-// readAllTheTime reads as any program does and fails on half an array and on one
-// that shrank.
+// readAllTheTime reads the file in a loop and fails on half an array and on an array that shrank.
 func readAllTheTime(t *testing.T, path string, stop <-chan struct{}) (reads int) {
 	size := 0
 	for ; ; reads++ {
@@ -274,8 +273,8 @@ func killed(t *testing.T, dir, sender string, acked int) time.Duration {
 	return took
 }
 
-// A writer killed at any moment leaves a valid file with everything it
-// acknowledged, and nobody waits for its lock.
+// A writer that is killed at any moment leaves a valid file with every acknowledged message, and
+// its lock delays no other process.
 func TestKilledWriterLosesNothing(t *testing.T) {
 	testenv.Whole(t)
 	for _, tier := range tiers {
@@ -309,7 +308,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	}
 }
 
-// The same in the middle of others, who lose nothing either.
+// A writer is killed while others write: they lose no message either.
 func TestKilledAmongOthers(t *testing.T) {
 	for _, tier := range tiers {
 		t.Run(tier.String(), func(t *testing.T) {
@@ -389,7 +388,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			}
 			for _, round := range []int{0, 3} {
 				if round == 0 && (step == "compared" || step == "unlinked") {
-					continue // there is nothing to displace in a first message
+					continue // a first message displaces no file
 				}
 				dir := t.TempDir()
 				cmd := child{Dir: dir, Sender: "go", Count: 10, Tier: tier, What: syscall.SIGKILL, Step: step, Round: round}.command()
@@ -405,8 +404,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 	testenv.Measured(t, "kill -9 at each step of an append, %d kills: 0 invalid, 0 lost; next append max %v", n, worst)
 }
 
-// A writer stopped at any step for longer than the stale time, while Node takes its
-// lock over and writes, loses nothing of anybody's (trust §6).
+// A writer is stopped at each step for longer than the stale time while Node takes over its lock
+// and writes: no message of either is lost (trust §6).
 func TestStoppedWriterLosesNothing(t *testing.T) {
 	requireTool(t, "node")
 	needTier(t, mailbox.TierExchange)
@@ -441,7 +440,7 @@ func TestStoppedWriterLosesNothing(t *testing.T) {
 			if _, err := nodeScript(t, "sender.js", path, "node", strconv.Itoa(each), strconv.Itoa(stale)).Output(); err != nil {
 				t.Errorf("node: %v", err)
 			}
-			// Node goes on while the writer wakes up.
+			// Node writes again while the writer continues.
 			second := nodeScript(t, "sender.js", path, "node-b", strconv.Itoa(each), strconv.Itoa(stale))
 			must(t, second.Start())
 			must(t, cmd.Process.Signal(syscall.SIGCONT))

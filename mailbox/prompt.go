@@ -6,17 +6,16 @@ import (
 	"waggle"
 )
 
-// Prompt is unread mail as one message for an agent's session, and the entries that
-// are in it: mark them once the session has taken the text. Text is "" when nothing is
-// unread.
+// Prompt is unread mail as one message for an agent's session, with the ids of its entries: mark
+// them once the session has taken the text. Text is "" when nothing is unread.
 type Prompt struct {
 	Text string
 	IDs  []ID
 }
 
-// ReadPrompt formats what is unread in a mailbox as Claude Code formats a teammate's
-// mail (protocol §6.3): one block an entry, in file order. It takes nothing. Frames stand
-// as their JSON text; an entry that cannot be read is left out.
+// ReadPrompt formats the unread entries of a mailbox as Claude Code formats a teammate's mail
+// (protocol §6.3): one block per entry, in file order. It marks nothing. Control messages appear as
+// their JSON text; an entry that cannot be read is left out.
 //
 //	p, err := mailbox.ReadPrompt(ctx, box)
 //	… give p.Text to the session …
@@ -29,8 +28,8 @@ func ReadPrompt(ctx context.Context, s Store) (Prompt, error) {
 	return PromptOf(unread, nil), nil
 }
 
-// PromptOf is ReadPrompt for entries that were read already. unverified, when it is not
-// nil, reports entries in the lead's name that nothing vouches for: they are marked.
+// PromptOf is ReadPrompt for entries that were read already. unverified, when it is not nil,
+// reports entries in the lead's name without a matching journal record: the text marks them.
 func PromptOf(entries []Entry, unverified func(Entry) bool) Prompt {
 	var p Prompt
 	var mails []waggle.Mail

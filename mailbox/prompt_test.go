@@ -8,8 +8,8 @@ import (
 	"waggle/mailbox"
 )
 
-// Unread mail is one message for anybody's agent; reading it takes nothing, and what
-// was given is marked by its ids (seed 003, attachTeammateMailbox).
+// Unread mail is one message for any agent. Reading it marks nothing; its entries are marked by
+// their ids (seed 003, attachTeammateMailbox).
 func TestReadPrompt(t *testing.T) {
 	ctx := t.Context()
 	box := mailbox.NewMemory(mailbox.Options{})

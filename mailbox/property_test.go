@@ -13,7 +13,7 @@ import (
 	"waggle/mailbox"
 )
 
-// model is a mailbox as it should be: entries by content, which may be equal.
+// model is the expected state of a mailbox: entries by content, which may be equal.
 type model struct {
 	retention mailbox.Retention
 	list      []modelEntry
@@ -88,7 +88,7 @@ func fatal(t *rapid.T, err error) {
 	}
 }
 
-// Any sequence of appends, markings and fresh openings does what the model says.
+// Any sequence of appends, markings and fresh openings has the model's result.
 func TestStoresFollowTheModel(t *testing.T) {
 	stores := map[string]func(dir string, o mailbox.Options) (mailbox.Store, error){
 		"memory": func(_ string, o mailbox.Options) (mailbox.Store, error) { return mailbox.NewMemory(o), nil },

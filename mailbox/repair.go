@@ -11,8 +11,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// A file that is not what it should be may be one that a program is writing right now
-// without care, so it is read again a few times before anything is done about it.
+// A broken file may be one that a program is writing at the moment, so it is read again a few times
+// before it is repaired.
 const (
 	tornTries = 3
 	tornDelay = 10 * time.Millisecond
@@ -31,11 +31,11 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// repair is one file that was mended.
+// repair describes one file that was repaired.
 type repair struct {
 	why        error
 	kept       int
-	bytes      int // of what went into quarantine
+	bytes      int // number of bytes in quarantine
 	quarantine string
 }
 
@@ -52,8 +52,8 @@ func (r repair) report(path string) Report {
 	return Report{Path: path, What: what, Quarantine: r.quarantine}
 }
 
-// quarantine copies the bytes of a broken file, or of its broken lines, to "<path>.corrupt-<time>", never over
-// another one. The same bytes are copied once.
+// quarantine copies the bytes of a broken file, or of its broken lines, to "<path>.corrupt-<time>". It
+// overwrites no file and copies the same bytes once.
 func (b *Box) quarantine(data []byte) (string, error) {
 	sum := hashRaw(data)
 	b.mu.Lock()
@@ -77,7 +77,7 @@ func (b *Box) quarantine(data []byte) (string, error) {
 			return "", fmt.Errorf("quarantine: %w", err)
 		}
 		_, err = atomicfile.Write(f, data)
-		// What it is a copy of is about to be replaced, so it is flushed.
+		// The broken bytes are about to be replaced, so their copy is flushed first.
 		if err = errors.Join(err, atomicfile.Flush(f), f.Close()); err != nil {
 			return "", fmt.Errorf("quarantine: %w", errors.Join(err, os.Remove(at)))
 		}
@@ -89,9 +89,8 @@ func (b *Box) quarantine(data []byte) (string, error) {
 	}
 }
 
-// edit is one locked change of the file. A broken file is first given time to
-// become whole, then mended, and the change is made to what remains: both are
-// published at once.
+// edit makes one change of the file under its lock. It gives a broken file time to become whole,
+// then repairs it and applies the change to the result; both are published at once.
 func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfile.Splice, error)) error {
 	var reports []Report
 	o := b.file()
@@ -137,7 +136,7 @@ func (b *Box) edit(ctx context.Context, change func(atomicfile.View) ([]atomicfi
 	}
 }
 
-// mend replaces the whole of a broken file.
+// mend replaces the whole content of a broken file.
 func (b *Box) mend(v atomicfile.View, why error, change func(atomicfile.View) ([]atomicfile.Splice, error)) (repair, []atomicfile.Splice, error) {
 	r := repair{why: why}
 	data, err := v.Bytes()
@@ -159,7 +158,7 @@ func (b *Box) mend(v atomicfile.View, why error, change func(atomicfile.View) ([
 	return r, []atomicfile.Splice{{Delete: v.Size(), Insert: apply(mended, splices)}}, nil
 }
 
-// tell passes reports on. It is called without any lock.
+// tell passes reports to Options.Report. The caller holds no lock.
 func (b *Box) tell(reports []Report) {
 	if b.o.Report == nil {
 		return

@@ -11,12 +11,11 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Archive is where the read entries of a mailbox go when it has become large, for
-// mailboxes that only we mark and that keep what was read. The zero value keeps
-// everything in the mailbox.
+// Archive is where the read entries of a large mailbox are moved, for mailboxes that only this
+// package marks and that keep read entries. The zero value keeps everything in the mailbox.
 type Archive struct {
-	Dir  string // private; <8 digits>.jsonl are made in it, and it itself when it is missing
-	Over int64  // the size of the mailbox from which on; 0 means 1 MiB
+	Dir  string // private directory of the files <8 digits>.jsonl; it is made when it is missing
+	Over int64  // rotate when the mailbox is larger than this; 0 means 1 MiB
 }
 
 const defaultOver = 1 << 20
@@ -28,12 +27,12 @@ func (a Archive) over() int64 {
 	return a.Over
 }
 
-// rotate moves what was read into a new file of the archive, if there is enough of
-// it. The copy is flushed before the mailbox is published without it. Whoever is
-// killed in between leaves the newest file with entries that are still in the
-// mailbox: the next one replaces it. Nothing unread moves, nor what has an unread
-// twin, which would take its identity. What cannot be archived stays and is
-// reported.
+// rotate moves read entries into a new file of the archive when there are enough of them. The copy
+// is flushed before the mailbox is published without them. A process that is killed in between
+// leaves a newest archive file with entries that are still in the mailbox: the next rotation
+// replaces it. Unread entries stay, and so do read entries with the same content as an unread one,
+// whose identity would change otherwise. When the archive cannot be written, the entries stay and
+// Report is called.
 func (b *Box) rotate(ctx context.Context) {
 	if b.o.Archive.Dir == "" || b.o.Retention != Keep {
 		return
@@ -57,7 +56,7 @@ func (b *Box) rotate(ctx context.Context) {
 		c := parse(data, a, last, nil)
 		remove, moved := c.old()
 		if int64(len(moved)) < b.o.Archive.over()/4 {
-			return nil, nil // most of it waits to be read
+			return nil, nil // most entries are unread
 		}
 		if err := b.o.Archive.put(moved); err != nil {
 			return nil, err
@@ -65,11 +64,11 @@ func (b *Box) rotate(ctx context.Context) {
 		return b.format.without(c, remove, nil), nil
 	})
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errMoved) {
-		b.tell([]Report{{Path: b.path, What: fmt.Sprintf("%s has become large, and what was read could not be moved to the archive: %v", b.path, err)}})
+		b.tell([]Report{{Path: b.path, What: fmt.Sprintf("%s has become large, and its read messages could not be moved to the archive: %v", b.path, err)}})
 	}
 }
 
-// old selects what may move, and returns it as lines.
+// old selects the entries that may move, and returns them as lines.
 func (c *contents) old() (remove []bool, lines []byte) {
 	unread := map[string]bool{}
 	for i, e := range c.entries {
@@ -87,8 +86,8 @@ func (c *contents) old() (remove []bool, lines []byte) {
 	return remove, lines
 }
 
-// put writes lines to the next file, or to the newest when everything in that is
-// among them. It may be repeated.
+// put writes lines to the next file, or to the newest one when all lines of that file are among
+// them. It may be repeated.
 func (a Archive) put(lines []byte) error {
 	if err := os.MkdirAll(a.Dir, 0o700); err != nil {
 		return fmt.Errorf("archive: %w", err)
@@ -132,7 +131,7 @@ func among(part, lines []byte) bool {
 	return true
 }
 
-// Keep copies entries into the archive, before whoever marks them removes them.
+// Keep copies entries into the archive, before its caller removes them by marking.
 func (a Archive) Keep(entries ...Entry) error {
 	var lines []byte
 	for _, e := range entries {
@@ -144,8 +143,8 @@ func (a Archive) Keep(entries ...Entry) error {
 	return a.put(lines)
 }
 
-// Entries reads what is in the archive, oldest first. Of a file that is broken the
-// entries that can be found are returned, with an error that says so.
+// Entries reads the archive, oldest first. From a broken file it returns the entries that can be
+// found, with an error that says so.
 func (a Archive) Entries() ([]Entry, error) {
 	files, err := filepath.Glob(filepath.Join(a.Dir, "*"+JSONL.Extension()))
 	if err != nil {

@@ -38,8 +38,8 @@ func remaining(t testing.TB, s mailbox.Store) (numbers []string) {
 	return numbers
 }
 
-// What was read goes to the archive when the mailbox is large; what is unread, and
-// a read twin of it, stays.
+// Read entries of a large mailbox move to the archive; unread entries and read ones of equal
+// content stay.
 func TestRotate(t *testing.T) {
 	dir := t.TempDir()
 	arch := filepath.Join(dir, "mail", "tester")
@@ -83,8 +83,8 @@ func TestRotate(t *testing.T) {
 		}
 	}
 
-	// Nothing moves where nothing is to be kept elsewhere, from a mailbox of
-	// somebody who prunes, or from one that mostly waits to be read.
+	// No entry moves without an archive, from a mailbox with Prune, or from one whose entries are
+	// mostly unread.
 	for _, o := range []mailbox.Options{{}, {Retention: mailbox.Prune, Archive: o.Archive}} {
 		other := t.TempDir()
 		if o.Archive.Dir != "" {
@@ -101,7 +101,7 @@ func TestRotate(t *testing.T) {
 	}
 }
 
-// An archive that cannot be written is reported, and nothing leaves the mailbox.
+// When the archive cannot be written, that is reported and no entry leaves the mailbox.
 func TestRotateFails(t *testing.T) {
 	dir := t.TempDir()
 	put(t, filepath.Join(dir, "mail"), "in the way")

@@ -9,13 +9,13 @@ import (
 	"waggle/internal/jsonscan"
 )
 
-// This file checks a whole file against RFC 8259 and finds where its entries begin and
-// end and whether they are marked read, without building anything. It accepts exactly
-// what encoding/json accepts, up to a byte order mark in front and the depth.
+// This file checks a whole file against RFC 8259 and finds where its entries begin and end and
+// whether they are marked read, without building values. It accepts exactly what encoding/json
+// accepts, except for a byte order mark in front and the depth.
 
 const (
-	// maxElements keeps a file of "0,0,0,…" from costing a hundred times its size
-	// in memory.
+	// maxElements bounds the memory for a file of "0,0,0,…", which would be a hundred times its
+	// size.
 	maxElements = 1 << 20
 	maxDepth    = 1 << 20
 )
@@ -27,13 +27,13 @@ var (
 	byteOrderMark = []byte("\xef\xbb\xbf")
 )
 
-// brokenError says where a file stops being a JSON array.
+// brokenError is the offset where a file stops being a JSON array.
 type brokenError struct{ at int }
 
 func (e *brokenError) Error() string { return fmt.Sprintf("not valid JSON from byte %d on", e.at) }
 
-// readFlag is what an entry's top-level key read says. Of several, JSON.parse and
-// therefore we believe the last.
+// readFlag is the value of an entry's top-level key read. Of several, the last counts, as in
+// JSON.parse.
 type readFlag byte
 
 const (
@@ -45,19 +45,18 @@ const (
 type element struct {
 	start, end int
 	read       readFlag
-	// The bytes between the quotes of its timestamp, by which entries of equal
-	// content are looked for; 0, 0 if it has none. wild: these bytes do not tell,
-	// because of escapes or a second timestamp.
+	// The bytes between the quotes of its timestamp, by which entries of equal content are found;
+	// 0, 0 if it has none. wild: these bytes cannot be compared, because of escapes or a second
+	// timestamp.
 	stamp, stampEnd int
 	wild            bool
 }
 
-// array is what a scan found. After an error elems are the complete elements
-// before it.
+// array is the result of a scan. After an error elems are the complete elements before it.
 type array struct {
 	open, close int // offsets of the brackets; of a layout of lines -1
 	elems       []element
-	same        int      // so many of them are, byte for byte, those of the content that rescan compared with
+	same        int      // the number of leading elements that equal, byte for byte, those of the content that rescan compared with
 	bad         [][2]int // of a layout of lines: where garbage begins and ends
 	torn        int      // of a layout of lines: where an unfinished last line begins, or -1
 }
@@ -75,8 +74,7 @@ func (a array) lastEnd() int {
 // errTooMany or a *brokenError.
 func scanArray(data []byte) (array, error) { return rescan(data, nil) }
 
-// rescan is scanArray for data that may begin like old: what is the same is not
-// looked at again.
+// rescan is scanArray for data that may begin like old: the equal part is not scanned again.
 func rescan(data []byte, old *contents) (array, error) {
 	a := array{open: -1, close: -1, torn: -1}
 	s := newScanner(data)
@@ -111,7 +109,7 @@ func rescan(data []byte, old *contents) (array, error) {
 	return more(s, a)
 }
 
-// more scans what follows the last element of a.
+// more scans the bytes behind the last element of a.
 func more(s *scanner, a array) (array, error) {
 	data := s.Text
 	for {
@@ -135,8 +133,8 @@ func more(s *scanner, a array) (array, error) {
 	}
 }
 
-// invalid reports an error that says the file is broken, which a writer in the
-// middle of its work may be about to change.
+// invalid reports whether an error means that the file is broken; a writer in progress may complete
+// it.
 func invalid(err error) bool {
 	var broken *brokenError
 	var garbage *garbageError
@@ -148,7 +146,7 @@ type scanner = jsonscan.Scanner[[]byte]
 
 func newScanner(b []byte) *scanner { return &scanner{Text: b, MaxDepth: maxDepth} }
 
-// end is an error unless nothing but white space follows.
+// end returns an error unless only white space follows.
 func end(b []byte, i int) error {
 	if i = jsonscan.Space(b, i); i != len(b) {
 		return &brokenError{i}
@@ -156,7 +154,7 @@ func end(b []byte, i int) error {
 	return nil
 }
 
-// elementAt scans one element and looks for read among its own keys.
+// elementAt scans one element and finds the value of its own key read.
 func elementAt(s *scanner, i int) (element, bool) {
 	b := s.Text
 	e := element{start: i}
@@ -193,7 +191,7 @@ func members(raw []byte) ([]jsonscan.Member, bool) {
 	return all, ok && end == len(raw)
 }
 
-// isKey compares a key as it stands, quotes included, with a plain name.
+// isKey compares a key literal, with its quotes, with a plain name.
 func isKey(lit []byte, name string) bool {
 	if len(lit) == len(name)+2 {
 		return string(lit[1:len(lit)-1]) == name

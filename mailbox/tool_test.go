@@ -44,7 +44,7 @@ func nodeScript(t testing.TB, script string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// haveNode is for tests that have more to show than what needs node.
+// haveNode is for tests of which only a part needs node.
 func haveNode(t *testing.T) (ok bool) {
 	t.Run("node", func(t *testing.T) {
 		requireTool(t, "node")

@@ -15,12 +15,12 @@ type Trace string
 const (
 	Lies   Trace = "lies"   // unread
 	Marked Trace = "marked" // its reader has marked it read
-	Taken  Trace = "taken"  // gone, and nothing older waits: who reads there removes what was read
-	Erased Trace = "erased" // gone beside older unread messages, or with the file: nobody has read it
+	Taken  Trace = "taken"  // not in the mailbox, and no older entry is unread: its reader removes read entries
+	Erased Trace = "erased" // not in the mailbox while older entries are unread, or the file is gone: nobody has read it
 )
 
-// FileTime is when the file of a mailbox was last written, Unix nanoseconds; 0: it has
-// none, or its store is no file.
+// FileTime is when the file of a mailbox was last written, Unix nanoseconds; 0: the file does not
+// exist, or the store has no file.
 func FileTime(s Store) int64 {
 	var path string
 	var err error
@@ -39,15 +39,15 @@ func FileTime(s Store) int64 {
 	return st.ModTime().UnixNano()
 }
 
-// Written is how a message was put into a mailbox.
+// Written describes a message at the time when it was put into a mailbox.
 type Written struct {
 	Envelope waggle.Envelope
 	File     int64 // FileTime right after; 0: not known
 }
 
-// TraceOf reports what became of a message, from the entries that its mailbox has now
-// and the time of the mailbox file. A reader takes messages in order: when an older
-// entry is unread, the message was not taken either.
+// TraceOf reports what happened to a message, from the current entries of its mailbox and the time
+// of the mailbox file. A reader takes messages in order: when an older entry is unread, the message
+// was not taken either.
 func TraceOf(w Written, entries []Entry, file int64) Trace {
 	older := false
 	for _, e := range entries {
@@ -67,8 +67,8 @@ func TraceOf(w Written, entries []Entry, file int64) Trace {
 	return Taken
 }
 
-// Same reports two envelopes of one message: programs that know no msg_id drop it when
-// they rewrite a mailbox, and tell messages apart by the rest (protocol §2.1).
+// Same reports whether two envelopes are one message: programs that do not know msg_id drop it when
+// they rewrite a mailbox, so Same compares the other fields (protocol §2.1).
 func Same(a, b waggle.Envelope) bool {
 	return a.From == b.From && a.Timestamp == b.Timestamp && a.Text == b.Text && (a.MsgID == b.MsgID || a.MsgID == "" || b.MsgID == "")
 }

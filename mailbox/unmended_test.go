@@ -8,8 +8,9 @@ import (
 	"waggle/mailbox"
 )
 
-// TestUnmended: who only looks is shown what mending would keep of a broken file, hears of
-// it, and leaves it as it is with nothing beside it; who writes mends it all the same.
+// TestUnmended: a reader with Unmended gets the entries that a repair of a broken file would keep,
+// and a report; the file does not change and no file appears beside it. A writer repairs it all the
+// same.
 func TestUnmended(t *testing.T) {
 	for name, c := range broken {
 		t.Run(name, func(t *testing.T) {

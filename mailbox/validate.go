@@ -12,13 +12,13 @@ import (
 
 // Problem is one violation that Validate or ValidateLines found.
 type Problem struct {
-	Pointer string // RFC 6901, of the value that is wrong or of where it is missing
+	Pointer string // RFC 6901, of the wrong value or of the place where it is missing
 	Message string
 }
 
 func (p Problem) String() string { return jsonobj.Fault(p).String() }
 
-// problems is the first maxProblems faults.
+// problems are the first maxProblems violations.
 func problems(c jsonobj.Checker) []Problem {
 	var list []Problem
 	for _, f := range c.Faults[:min(len(c.Faults), maxProblems)] {
@@ -27,15 +27,14 @@ func problems(c jsonobj.Checker) []Problem {
 	return list
 }
 
-// maxProblems is how many problems of one file are worth reading.
+// maxProblems bounds the problems that are reported for one file.
 const maxProblems = 1000
 
-// Validate checks a mailbox that is a JSON array against its schema (protocol §2.1,
-// seed 002): an array of objects with from, text, an ISO 8601 timestamp and a
-// boolean read; the optional keys of the right types; no key twice; and no text
-// that is a control message which contradicts itself. Unknown keys are fine. It is
-// stricter than reading: what it reports is still read where it can be. Nil means
-// valid.
+// Validate checks a mailbox that is a JSON array against its schema (protocol §2.1, seed 002): an
+// array of objects with from, text, an ISO 8601 timestamp and a boolean read; the optional keys of
+// the right types; no key twice; and no text that is a control message which contradicts itself.
+// Unknown keys are allowed. It is stricter than reading: an entry that it reports is still read
+// where possible. Nil means valid.
 func Validate(data []byte) []Problem {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	var c jsonobj.Checker
@@ -58,9 +57,9 @@ func Validate(data []byte) []Problem {
 	return problems(c)
 }
 
-// ValidateLines is Validate for a mailbox of one message a line: the pointer of the
-// first line is /0, and blank lines are not counted. A last line without its end
-// that is not whole is one that its writer may still complete, and no problem.
+// ValidateLines is Validate for a mailbox of one message per line: the pointer of the first line is
+// /0, and blank lines are not counted. An unfinished last line is not a problem: its writer may
+// still complete it.
 func ValidateLines(data []byte) []Problem {
 	var c jsonobj.Checker
 	n := 0

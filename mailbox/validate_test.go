@@ -66,8 +66,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// TestValidateAcceptsOurs: what Append writes is valid, in every mailbox that
-// holds it.
+// TestValidateAcceptsOurs: the output of Append is valid, in every mailbox of the tests.
 func TestValidateAcceptsOurs(t *testing.T) {
 	dir := mailbox.Dir{Path: filepath.Join(t.TempDir(), "inboxes")}
 	box, err := dir.Open("w", mailbox.Options{})
@@ -95,7 +94,7 @@ func FuzzValidate(f *testing.F) {
 		if len(mailbox.Validate(data)) > 0 {
 			return
 		}
-		// What is valid is read whole.
+		// A valid mailbox is read without an error.
 		path := filepath.Join(t.TempDir(), "w.json")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)

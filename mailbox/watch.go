@@ -22,7 +22,8 @@ import (
 func Watch(ctx context.Context, o WatchOptions, dirs ...string) (<-chan struct{}, error) {
 	w := &watch{o: o, nudges: make(chan struct{}, 1), seen: map[string]os.FileInfo{}}
 	for _, d := range dirs {
-		// What changes with the working directory is not what was meant.
+		// The path is made absolute: the watch must not follow a later change of the working
+		// directory.
 		abs, err := filepath.Abs(d)
 		if err != nil {
 			return nil, err
@@ -41,7 +42,7 @@ type watch struct {
 	o      WatchOptions
 	dirs   []string
 	nudges chan struct{}
-	events *fsnotify.Watcher // nil: by the clock alone
+	events *fsnotify.Watcher // nil: only the interval
 	seen   map[string]os.FileInfo
 }
 
@@ -87,7 +88,7 @@ func (w *watch) run(ctx context.Context) {
 			if !ok {
 				errs = nil
 			} else {
-				w.nudge() // events were lost
+				w.nudge() // events may have been lost
 			}
 		}
 	}
@@ -104,8 +105,8 @@ func (w *watch) matters(e fsnotify.Event) bool {
 	return e.Op != fsnotify.Chmod && w.o.match(filepath.Base(e.Name))
 }
 
-// look adds directories that appeared, or that are others by now. Directories are
-// watched, never files: a file's watch ends when it is replaced.
+// look adds directories that appeared or were replaced. It watches directories, never files: the
+// watch of a file ends when the file is replaced.
 func (w *watch) look() {
 	if w.events == nil {
 		return
@@ -117,12 +118,12 @@ func (w *watch) look() {
 			continue
 		}
 		if old != nil {
-			_ = w.events.Remove(dir) // it may be gone already
+			_ = w.events.Remove(dir) // the watch may have ended already
 			delete(w.seen, dir)
 		}
 		if err == nil && w.events.Add(dir) == nil {
 			w.seen[dir] = fi
-			w.nudge() // for what came before the first event
+			w.nudge() // for changes before the first event
 		}
 	}
 }

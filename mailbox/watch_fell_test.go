@@ -10,7 +10,7 @@ import (
 	"waggle/mailbox"
 )
 
-// TestWatchFalls: a panic in a watch ends it and is told.
+// TestWatchFalls: a panic in a watch ends it and is reported.
 func TestWatchFalls(t *testing.T) {
 	dir := t.TempDir()
 	fell := make(chan error, 1)

@@ -13,7 +13,7 @@ import (
 	"waggle/mailbox"
 )
 
-// long is an interval that no test waits for: what comes, comes from an event.
+// long is an interval that no test waits for: every value of the channel is caused by an event.
 const long = time.Hour
 
 func watch(t *testing.T, o mailbox.WatchOptions, dirs ...string) (nudges <-chan struct{}, stop func()) {
@@ -46,7 +46,7 @@ func await(t *testing.T, nudges <-chan struct{}, what string) {
 	}
 }
 
-// drain takes what is pending and what was on its way.
+// drain receives the values that are pending or on their way.
 func drain(nudges <-chan struct{}) {
 	for {
 		select {
@@ -91,7 +91,7 @@ func TestWatchEvents(t *testing.T) {
 	}
 }
 
-// A watcher is not woken by locks and temporary files, its own least of all.
+// Lock files and temporary files wake no watcher.
 func TestWatchFilters(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
@@ -130,7 +130,7 @@ func TestWatchClockAndLateDirectories(t *testing.T) {
 	const interval = 500 * time.Millisecond
 	slow, stop2 := watch(t, mailbox.WatchOptions{Interval: interval}, dir)
 	defer stop2()
-	// At a tick the directory is found; well before the next one events come from it.
+	// The directory is found at a tick; events from it arrive well before the next tick.
 	for _, what := range []string{"new", "replaced"} {
 		must(t, os.MkdirAll(dir, 0o700))
 		await(t, slow, "the clock")
@@ -144,7 +144,7 @@ func TestWatchClockAndLateDirectories(t *testing.T) {
 	}
 }
 
-// Many changes and nobody listening are one nudge.
+// Many changes without a receiver are one value.
 func TestWatchCoalesces(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 type WatchOptions struct {
 	Interval time.Duration          // of the slow poll; 0 means 2 s
 	Match    func(name string) bool // which file names matter; nil means all that end in .json or .jsonl
-	// Fell is told of a panic in the watch, which has ended then: the error is it, with
-	// its stack. nil: a panic ends the program.
+	// Fell receives a panic of the watch, which has ended then, as an error with its stack. nil: a
+	// panic ends the program.
 	Fell func(error)
 }
 
@@ -21,8 +21,8 @@ func (o WatchOptions) interval() time.Duration {
 	return o.Interval
 }
 
-// match leaves out locks, temporary files and everything else that is not mail:
-// a watcher must not be woken by its own locking.
+// match excludes locks, temporary files and everything else that is not mail: a watcher must not be
+// woken by its own lock.
 func (o WatchOptions) match(name string) bool {
 	if o.Match != nil {
 		return o.Match(name)

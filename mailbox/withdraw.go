@@ -9,13 +9,12 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Withdrawer is a Store that can take an unread entry back.
+// Withdrawer is a Store that can remove unread entries.
 type Withdrawer interface {
-	// Withdraw removes those of the entries with these ids that are unread,
-	// whatever the retention, and returns the ids of those that it removed. An
-	// entry that is read, or gone, stays as it is: it is too late. Equal entries
-	// behind a removed one move up in number, so only an entry with a msg_id of
-	// its own should be withdrawn. Errors as of MarkRead.
+	// Withdraw removes the unread ones of the entries with these ids, whatever the retention, and
+	// returns the ids of those that it removed. An entry that is read or removed stays as it is.
+	// Equal entries behind a removed one get a lower occurrence number, so only an entry with a
+	// msg_id of its own should be withdrawn. Errors as of MarkRead.
 	Withdraw(ctx context.Context, ids ...ID) ([]ID, error)
 }
 

@@ -10,7 +10,7 @@ import (
 	"waggle/mailbox"
 )
 
-// withdrawers are the stores that can take an entry back.
+// withdrawers are the stores that implement Withdrawer.
 func withdrawers(t *testing.T) map[string]mailbox.Store {
 	t.Helper()
 	box, err := mailbox.Dir{Path: t.TempDir()}.Open("ann", mailbox.Options{})
@@ -24,8 +24,7 @@ func withdrawers(t *testing.T) map[string]mailbox.Store {
 	return map[string]mailbox.Store{"box": box, "lines": lines, "memory": mailbox.NewMemory(mailbox.Options{})}
 }
 
-// TestWithdraw: unread entries go, whatever the retention; read ones stay, and the
-// others are untouched.
+// TestWithdraw removes unread entries, whatever the retention; read entries and all others stay.
 func TestWithdraw(t *testing.T) {
 	for name, box := range withdrawers(t) {
 		t.Run(name, func(t *testing.T) {
@@ -63,8 +62,7 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
-// TestWithdrawOrRead: of a reader that marks and a sender that withdraws, one
-// gets each entry.
+// TestWithdrawOrRead: a reader marks and a sender withdraws; each entry goes to one of them.
 func TestWithdrawOrRead(t *testing.T) {
 	for name, box := range withdrawers(t) {
 		t.Run(name, func(t *testing.T) {

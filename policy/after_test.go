@@ -6,9 +6,9 @@ import (
 	"waggle/policy"
 )
 
-// TestNothingIsAllowedBehindAChange: behind a command after which words may mean
-// something else, or a directory outside the working directory, no rule allows.
-// The same command in front of it, or without it, is allowed.
+// TestNothingIsAllowedBehindAChange: no rule allows a command that follows one after which words
+// may mean something else or the directory is outside the working directory. The same command
+// before it, or without it, is allowed.
 func TestNothingIsAllowedBehindAChange(t *testing.T) {
 	p := policy.Policy{Allow: policy.MustRules("Bash(ls:*)", "Bash(go test:*)", "Bash(git:*)", "Bash(cd:*)", "Bash(pushd:*)", "Bash(popd:*)", "Bash(printf:*)",
 		"Bash(export:*)", "Bash(declare:*)", "Bash(typeset:*)", "Bash(readonly:*)", "Bash(alias:*)", "Bash(hash:*)", "Bash(enable:*)", "Bash(set:*)", "Bash(shopt:*)",

@@ -59,8 +59,8 @@ func carrierOf(text string) string {
 	return text
 }
 
-// TestDenyCorpus judges every way around rm -rf that the deny corpora know: none is
-// allowed, whatever else is.
+// TestDenyCorpus judges every disguise of rm -rf in the deny corpora: none is allowed, whatever
+// other rules allow.
 func TestDenyCorpus(t *testing.T) {
 	testenv.Whole(t)
 	for _, file := range denyCorpora {
@@ -152,8 +152,8 @@ func judgeAllowCorpus(t *testing.T, file string, least int) {
 	}
 }
 
-// TestDenyLooksIntoItsOwnProgram: a rule with more words than a name is found in
-// the words of the program itself, where they do not stand as arguments.
+// TestDenyLooksIntoItsOwnProgram: a rule with more words than a name is also searched in the words
+// of the program itself, at other places than as its first arguments.
 func TestDenyLooksIntoItsOwnProgram(t *testing.T) {
 	p := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(git push:*)", "Bash(npm publish:*)", "Bash(docker run --privileged:*)")}
 	for text, want := range map[string]policy.Decision{

@@ -58,9 +58,9 @@ var optional = regexp.MustCompile(`\b(python3(\.12)?|perl|mawk|git|make|vim?|ed|
 // privileged are programs that only root may use so.
 var privileged = regexp.MustCompile(`\b(su|sg|runuser|newgrp|chroot|nsenter|unshare|setpriv|chrt|bwrap|prlimit|perf|valgrind|strace|gdb|ip|start-stop-daemon)\b`)
 
-// TestDenyCorpusReaches proves that each text of the deny corpus runs rm -rf: with
-// a fake rm first on PATH it leaves a mark. Without WAGGLE_SOAK every sixteenth text
-// is run, and none that takes seconds.
+// TestDenyCorpusReaches proves that each text of the deny corpus runs rm -rf: a fake rm, first on
+// PATH, leaves a mark. Without WAGGLE_SOAK every sixteenth text is run, and none that takes
+// seconds.
 func TestDenyCorpusReaches(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash")
@@ -119,8 +119,8 @@ func TestDenyCorpusReaches(t *testing.T) {
 	}
 }
 
-// scratchEnv returns the environment of a text below a directory: its own bin
-// first, its own home, nothing of the person who runs the test.
+// scratchEnv returns the environment of a text below a directory: its own bin first, its own home,
+// no variable of the person who runs the test.
 func scratchEnv(t *testing.T) func(dir string) []string {
 	cache := ""
 	if out, err := exec.Command("go", "env", "GOCACHE").Output(); err == nil {

@@ -72,23 +72,22 @@ func joined[S ~string](all []S) string {
 	return strings.Join(texts, ", ")
 }
 
-// MayDecide reports whether a principal of role by may decide a request of gate g
-// that a team's policy gives to decider d; why says who may when it may not, or
-// what is left to check when it may (trust §3, §9).
+// MayDecide reports whether a principal of role by may decide a request of gate g that a team's
+// policy gives to decider d; why says who may when it may not, or what is left to check when it may
+// (trust §3, §9).
 //
 //	operator   always, under every decider
-//	rules      under DecideRules, for tools and network; rules say nothing of plans
+//	rules      under DecideRules, for tools and network; there are no rules for plans
 //	leader     under DecideLeader
 //	system     denies always (expiry); allows only plans under DecideAuto
 //	worker     never
 //
 // An unknown decider, and auto for anything but plans, counts as DecideOperator.
 //
-// It cannot see the request, so this is left to the caller: nobody decides for
-// themselves, so a leader never decides its own request; a leader allows a tool
-// call only if LeaderMayAllow says so, and with the digest. Under DecideTwo an
-// operator's allow is one vote and not yet the decision: the caller counts the
-// votes that MayVote admits. A deny takes effect alone.
+// MayDecide does not see the request, so the caller must check the rest: no principal decides its
+// own request; a leader allows a tool call only if LeaderMayAllow says so, and with the digest.
+// Under DecideTwo an operator's allow is one vote and not yet the decision: the caller counts the
+// votes that MayVote admits. A single deny decides.
 func MayDecide(g Gate, d Decider, by Role, allow bool) (ok bool, why string) {
 	if _, err := ParseGate(string(g)); err != nil {
 		return false, err.Error()
@@ -123,16 +122,15 @@ func MayDecide(g Gate, d Decider, by Role, allow bool) (ok bool, why string) {
 	case RoleWorker:
 		return false, "a worker never decides"
 	}
-	return false, fmt.Sprintf("%q is no role that decides", by)
+	return false, fmt.Sprintf("%q is not a role that decides", by)
 }
 
 const oneOfTwo = "one vote of two: the other must come from another principal, and one of them is the operator"
 
-// MayVote reports whether a principal of role by may cast one of the votes that
-// DecideTwo takes. An allow takes two votes from different principals, one of them
-// an operator, on the same digest; one person on two faces counts once (trust §3).
-// That is the caller's to count, as are MayDecide's conditions on a leader. It is
-// false under every other decider.
+// MayVote reports whether a principal of role by may cast one of the votes that DecideTwo takes. An
+// allow takes two votes from different principals, one of them an operator, on the same digest; one
+// person on two faces counts once (trust §3). The caller counts them and checks MayDecide's
+// conditions on a leader. MayVote is false under every other decider.
 func MayVote(g Gate, d Decider, by Role) (ok bool, why string) {
 	if _, err := ParseGate(string(g)); err != nil {
 		return false, err.Error()

@@ -7,8 +7,8 @@ import (
 	"waggle/policy"
 )
 
-// Who may decide, every cell. A cell is "allow/deny": y may, n may not, v may and
-// is one vote of two. Columns: operator, leader, rules, system, worker.
+// deciders has a row for each decider: who may decide. A cell is "allow/deny": y may, n may not, v
+// may and is one vote of two. Columns: operator, leader, rules, system, worker.
 var deciders = map[string]string{
 	"tool operator": "y/y n/n n/n n/y n/n",
 	"tool rules":    "y/y n/n y/y n/y n/n",

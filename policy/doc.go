@@ -1,7 +1,6 @@
-// Package policy holds the rules of a team and answers questions about them: may
-// this tool call run, who may send this kind, who may decide this request, how
-// risky is it. It is pure: no I/O, no clock, no environment, no goroutines, no
-// state. The same question always gets the same answer.
+// Package policy holds the rules of a team and answers questions about them: may this tool call run, who
+// may send this kind, who may decide this request, how risky is it. It is pure: no I/O, no clock, no
+// environment, no goroutines, no state. The same question always gets the same answer.
 //
 // Two calls carry most programs:
 //
@@ -10,38 +9,33 @@
 //
 // # How a call is judged
 //
-// Deny rules speak first, then what the mode forbids, then allow rules, then what
-// the mode allows; what nobody spoke about asks. Modes lists what each mode does
-// with each area of work, and is the table that Judge itself reads.
+// Deny rules are applied first, then what the mode forbids, then allow rules, then what the mode allows; a
+// call that none of them decides asks. Modes lists what each mode does with each area of work, and is the
+// table that Judge itself reads.
 //
-// Nothing is allowed on a guess. A deny rule that might match, a path that cannot
-// be resolved from the text alone, a shell text with a part that is not
-// understood: each makes the call ask, under every mode and every allow rule. An
-// input that two readers could read differently (duplicate keys, two spellings
-// of one key, invalid UTF-8, lone surrogates) is denied.
+// Nothing is allowed on a guess. A deny rule that might match, a path that cannot be resolved from the
+// text alone, a shell text with a part that cannot be parsed: each makes the call ask, under every mode
+// and every allow rule. An input that two readers could read differently (duplicate keys, two spellings of
+// one key, invalid UTF-8, lone surrogates) is denied.
 //
 // # Guarantees
 //
-// Adding a deny rule never widens, removing an allow rule never widens, quoting a
-// word differently never changes the answer, a && b is never freer than a and b,
-// and a policy made by Within never allows what its ceiling does not, with one
-// exception: ModePlan allows a shell text that only reads (OnlyReads) what Read and
-// Grep may read, where other modes ask. The package's tests state each as a
-// property.
+// Adding a deny rule never widens, removing an allow rule never widens, quoting a word differently never
+// changes the answer, a && b is never freer than a and b, and a policy made by Within never allows what
+// its ceiling does not, with one exception: ModePlan allows a shell text that only reads (OnlyReads) what
+// Read and Grep may read, where other modes ask. The package's tests state each as a property.
 //
 // # Limits
 //
-// A rule is a judgement about a text, not a sandbox. Bash(git:*) allows
-// git -c core.pager=x log, and Bash(go test:*) allows whatever code the agent has
-// just written into a test. A deny rule finds a command in the text of one call:
-// every command that cmdline.LookUp does not list as pure is a carrier, and the denied
-// program anywhere in its words asks. It does not find what a script, a Makefile
-// or an earlier call has written. Without Call.Links paths are cleaned as text,
-// and a symbolic link inside the working directory may lead out of it; with Links a
-// path is judged as it led when it was resolved, and whoever runs the call must hold
-// it to that path. Only the literal part of a pattern is resolved: Read(**/.env) does
-// not deny the file that a link named .env leads to under its own name. Host names are compared as
-// text: a redirect leads elsewhere. The boundary is the sandbox (trust §8).
+// A rule judges a text; it is not a sandbox. Bash(git:*) allows git -c core.pager=x log, and Bash(go
+// test:*) allows whatever code the agent has just written into a test. A deny rule finds a command in the
+// text of one call: every command that cmdline.LookUp does not list as pure is a carrier, and the denied
+// program anywhere in its words asks. It does not find what a script, a Makefile or an earlier call has
+// written. Without Call.Links paths are cleaned as text, and a symbolic link inside the working directory
+// may lead out of it; with Links a path is judged by the target that it had when it was resolved, and the
+// program that runs the call must hold it to that path. Only the literal part of a pattern is resolved:
+// Read(**/.env) does not deny the file that a link named .env leads to under its own name. Host names are
+// compared as text: a redirect leads elsewhere. The boundary is the sandbox (trust §8).
 //
 // Sources: protocol §1.0, §1.7, §1.8, §5.3; trust §1, §3, §8; trust §9.
 package policy

@@ -78,7 +78,7 @@ func ExampleMaySend() {
 	fmt.Println(ok, why)
 	// Output:
 	// true
-	// false permission_response from leader to worker by file has no effect; the table has: leader to worker by journal; operator to worker by journal or operator; operator to leader by journal or operator
+	// false permission_response from leader to worker by file has no effect; the table has: leader to worker by journal
 }
 
 func ExampleMayDecide() {

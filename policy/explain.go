@@ -8,10 +8,9 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// PatternOf names what a call has in common with calls like it: the widest rule
-// that Suggest proposes for it. A call for which it proposes none is like nothing
-// but itself: its pattern is its tool and its input. It is a name for people and
-// for grouping, never a permission.
+// PatternOf names the group of similar calls to which a call belongs: the widest rule that Suggest
+// proposes for it. A call without a proposal is a group by itself: its pattern is its tool and its
+// input. The name is for people and for grouping, never a permission.
 func PatternOf(c Call) string {
 	if rules := Suggest(c); len(rules) > 0 {
 		return rules[len(rules)-1].String()
@@ -19,8 +18,8 @@ func PatternOf(c Call) string {
 	return c.Tool + " " + string(c.Input)
 }
 
-// LikeOf names the calls that one answer may cover together with c, and what they
-// share. Calls with the same name have the same input; or
+// LikeOf names the calls that one answer may cover together with c, and what they share. Calls with
+// the same name have the same input; or
 //
 //   - each is one plain command of Bash, they begin with the same words, and every
 //     option of theirs is the same, with the word behind it unless that is a number:
@@ -53,8 +52,8 @@ func LikeOf(c Call) (name, pattern string) {
 	return "equal " + exact, exact
 }
 
-// options are the words of a plain command that calls which are alike have in
-// common, besides how they begin.
+// options are the words of a plain command, besides its beginning, that calls must share to be
+// alike.
 func options(command json.RawMessage) (same []string, ok bool) {
 	var text string
 	if json.Unmarshal(command, &text) != nil {
@@ -73,21 +72,21 @@ func options(command json.RawMessage) (same []string, ok bool) {
 	return same, true
 }
 
-// option reports a word that may change what a command is: an option, a file of
-// options, an assignment.
+// option reports a word that may change what a command does: an option, a file of options, an
+// assignment.
 func option(word string) bool {
 	return word != "" && strings.ContainsRune("-+@", rune(word[0])) || strings.Contains(word, "=")
 }
 
-// takesWord reports an option that the next word may belong to.
+// takesWord reports an option whose value may be the next word.
 func takesWord(word string) bool {
 	return strings.HasPrefix(word, "-") && word != "--" && !strings.Contains(word, "=")
 }
 
 func number(word string) bool { return word != "" && strings.Trim(word, "0123456789") == "" }
 
-// Covers reports whether the rule as an allow rule alone is enough for a call,
-// deny rules and modes aside.
+// Covers reports whether the rule, as the only allow rule, allows a call, deny rules and modes
+// aside.
 func (r Rule) Covers(c Call) bool {
 	q, err := newQuestion(c)
 	if err != nil || q.doubt != "" {
@@ -101,7 +100,7 @@ func (r Rule) Covers(c Call) bool {
 type Explanation struct {
 	Verdict  Verdict
 	Area     Area
-	Readable bool // false: the input cannot be judged, and Area says nothing
+	Readable bool // false: the input cannot be judged, and Area is not set
 	Mode     ModeInfo
 	Risk     Risk
 	Rules    []RuleMatch // deny rules first, as they are looked at
@@ -112,13 +111,13 @@ type RuleMatch struct {
 	Rule  Rule
 	Deny  bool
 	Match string // Matches, MayMatch or NoMatch
-	Mute  bool   // an allow rule that the mode does not let count
+	Mute  bool   // an allow rule that the mode disables
 }
 
-// What a rule makes of a call.
+// The effects of a rule on a call.
 const (
 	Matches  = "matches"
-	MayMatch = "may match" // a deny rule; what is not known before it runs
+	MayMatch = "may match" // a deny rule; whether it matches is known only when the call runs
 	NoMatch  = "does not match"
 )
 
@@ -142,7 +141,7 @@ func (p Policy) Explain(c Call) Explanation {
 		}
 		e.Rules = append(e.Rules, m)
 	}
-	together, _ := q.allowed(p.Allow) // a compound text may take several rules
+	together, _ := q.allowed(p.Allow) // a compound text may need several rules
 	for _, r := range p.Allow {
 		m := RuleMatch{Rule: r, Match: NoMatch, Mute: !e.Mode.rulesReach(q.area)}
 		if alone, _ := q.allowed([]Rule{r}); len(alone) > 0 || slices.Contains(together, r.String()) {

@@ -36,7 +36,7 @@ func TestPatternOf(t *testing.T) {
 	}
 }
 
-// A rule covers a call exactly when it alone makes an asking policy allow it.
+// A rule covers a call exactly when it makes a policy that asks allow it.
 func TestCovers(t *testing.T) {
 	rules := policy.MustRules("Bash(go test:*)", "Bash(go vet ./...)", "Edit(src/**)", "Read(docs/**)", "WebFetch(domain:x.org)", "Bash", "mcp__a")
 	calls := []policy.Call{callOf("Bash", "command", "go test ./..."), callOf("Bash", "command", "go test ./... && go vet ./..."),

@@ -10,9 +10,9 @@ import (
 	"waggle/policy"
 )
 
-// FuzzJudge reads any text as a shell command. An allow under one prefix rule must
-// stand before a scanner that shares nothing with the judge; a deny rule must hold
-// at the start of any text; nothing panics.
+// FuzzJudge parses any text as a shell command. A text that one prefix rule allows must pass a
+// scanner that shares no code with Judge; a deny rule must match at the start of any text; nothing
+// panics.
 func FuzzJudge(f *testing.F) {
 	for _, g := range shellCorpus {
 		for _, c := range g.cases {
@@ -56,8 +56,8 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-// FuzzInput reads any bytes as a tool input. What is allowed must be read alike by
-// a reader that minds the case of keys and by one that does not.
+// FuzzInput parses any bytes as a tool input. An allowed input must decode alike with
+// case-sensitive keys and without.
 func FuzzInput(f *testing.F) {
 	for _, s := range []string{
 		`{"command":"ls"}`, `{"command":"ls","Command":"rm"}`, `{"command":"ls","command":"rm"}`, `{"command":"\ud800"}`, `{"comm\u0061nd":"ls"}`,
@@ -96,8 +96,7 @@ func FuzzInput(f *testing.F) {
 	})
 }
 
-// FuzzRule reads any text as a rule. What is read is written the same again, and
-// can be judged.
+// FuzzRule parses any text as a rule. A parsed rule prints as the same text, and can be judged.
 func FuzzRule(f *testing.F) {
 	for _, s := range rulePool {
 		f.Add(s)
@@ -139,8 +138,8 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
-// scan says why a text is not, beyond doubt, "go test ..." commands joined by
-// && || ; | or newline, with nothing but literal words, or sh -c of such a text.
+// scan returns why a text is not certainly a sequence of "go test ..." commands joined by && || ; |
+// or newline, with only literal words, or sh -c of such a text.
 func scan(text string, depth int) string {
 	if depth > 10 {
 		return "too deep"
@@ -209,7 +208,7 @@ func scan(text string, depth int) string {
 				return why
 			}
 			for i+1 < len(text) && strings.IndexByte(" \t\n", text[i+1]) >= 0 {
-				i++ // the next command may stand on the next line
+				i++ // the next command may be on the next line
 			}
 			if i+1 == len(text) {
 				return "nothing follows"

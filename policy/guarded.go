@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// GuardedGroup is guarded names of one reason. A name is a file or directory at any
-// depth, two names with a slash the second below the first; * at one end stands for
-// the rest of the name. Names are compared without regard to case.
+// GuardedGroup is guarded names with one reason. A name is a file or directory at any depth; of two
+// names with a slash the second is directly below the first; * at one end matches the rest of the
+// name. Names are compared without regard to case.
 type GuardedGroup struct {
-	Why   string // for a person: what such a file does
+	Why   string // for a person: the effect of such a file
 	Names []string
 }
 
@@ -55,11 +55,10 @@ type guardedName struct {
 	parts []string
 }
 
-// GuardedGroups are the file and directory names, at any depth, that acceptEdits does
-// not edit silently and that a wildcard in an allow rule for edits does not match, with
-// the reasons, as people write the names: what lies there later runs as code or sets
-// rules. Call.Guarded adds the paths of one call. Documents are
-// generated from GuardedGroups.
+// GuardedGroups are the file and directory names, at any depth, that acceptEdits does not edit
+// silently and that a wildcard in an allow rule for edits does not match, with the reasons, as
+// people write the names: such files are later run as code or set rules. Call.Guarded adds the
+// paths of one call. Documents are generated from GuardedGroups.
 func GuardedGroups() []GuardedGroup {
 	all := slices.Clone(guardedGroups)
 	for i := range all {

@@ -122,8 +122,8 @@ func hex4(b []byte) int {
 	return n
 }
 
-// misspelled finds a key that differs from a wanted one only in case: a reader
-// that ignores case would take it for the wanted one.
+// misspelled finds a key that differs from a wanted one only in case: a decoder that ignores case
+// would read it as the wanted one.
 func misspelled(fields map[string]json.RawMessage, wanted []string) (key, as string, found bool) {
 	for k := range fields {
 		for _, w := range wanted {

@@ -9,30 +9,29 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// JudgeVersion is of what Judge says of the same call under the same policy: it rises with
-// every change of that. A record of what it said holds it, so that an audit knows which
-// of them it can judge again.
+// JudgeVersion is the version of Judge's answers: it rises with every change of an answer for the
+// same call and policy. A record of a verdict holds it, so that an audit knows which verdicts it
+// can compute again.
 const JudgeVersion = 2
 
-// Call is a tool call to be judged. Input is the raw JSON object; for Bash its
-// "command" is the shell text, for file tools "file_path", "notebook_path" or
-// "path" the path, for WebFetch "url" the address. Cwd is the absolute directory
-// that relative paths and patterns start from; without one they cannot be judged
-// and ask.
+// Call is a tool call to be judged. Input is the raw JSON object; for Bash its "command" is the
+// shell text, for file tools "file_path", "notebook_path" or "path" the path, for WebFetch "url"
+// the address. Cwd is the absolute directory that relative paths and patterns start from; without
+// one they cannot be judged and ask.
 //
-// With Links a path is judged in two spellings, as it stands and with its symbolic
-// links followed: a deny rule that matches either denies, an allow rule or a mode
-// allows what it allows in both. The working directory and the literal part of every
-// pattern are resolved alike. Without Links paths are judged as text.
+// With Links a path is judged in two spellings, as it is written and with its symbolic links
+// resolved: a deny rule that matches either denies, an allow rule or a mode allows what it allows
+// in both. The working directory and the literal part of every pattern are resolved alike. Without
+// Links paths are judged as text.
 //
-// Stdin is what the command reads, Env what is added to its environment (NAME=VALUE).
-// An input that has a "stdin" of its own says what is read.
+// Stdin is the command's standard input, Env is added to its environment (NAME=VALUE). An input
+// with a "stdin" of its own supplies the standard input itself.
 type Call struct {
 	Tool  string
 	Input json.RawMessage
 	Cwd   string
 	Links Links
-	// Home is what "~" may stand for: deny rules are looked for there too. A path
+	// Home is a directory that "~" may stand for: deny rules are checked against it too. A path
 	// with "~" asks all the same, since not every tool resolves it.
 	Home string
 	// Guarded are absolute paths that are guarded beside the Guarded names: the team
@@ -114,25 +113,22 @@ func (d Decision) rank() int {
 	return 0
 }
 
-// Judge decides a call: deny rules first, then what the mode forbids, then allow
-// rules, then what the mode allows, else ask; a silent mode turns ask into deny.
-// Modes is the table of modes.
+// Judge decides a call: deny rules first, then what the mode forbids, then allow rules, then what
+// the mode allows, else ask; a silent mode turns ask into deny. Modes is the table of modes.
 //
-// Shell text is judged on its parsed grammar. It is allowed when a rule is for
-// every command, when an exact rule is this very text, or when it is plain
-// commands of literal words joined by && || ; | or newline and rules allow each;
-// sh -c TEXT is judged as TEXT. Redirections other than to /dev/null and copies of
-// the standard streams, variables set before a command, expansions, wildcards, background jobs,
-// subshells, loops, comments, continued lines, and texts over 16 KiB ask. A deny
-// rule is looked for in every command that the text may run, also inside
-// substitutions, functions, wrappers (sudo, env, xargs, timeout, ...) and sh -c;
-// where it may match but need not, or where a command is not known before it
-// runs, the call asks and nothing allows it.
+// Shell text is judged on its parsed grammar. It is allowed when a rule covers every command, when
+// an exact rule is this very text, or when it is plain commands of literal words joined by && || ;
+// | or newline and rules allow each; sh -c TEXT is judged as TEXT. Redirections other than to
+// /dev/null and copies of the standard streams, variables set before a command, expansions,
+// wildcards, background jobs, subshells, loops, comments, continued lines, and texts over 16 KiB
+// ask. A deny rule is looked for in every command that the text may run, also inside substitutions,
+// functions, wrappers (sudo, env, xargs, timeout, ...) and sh -c; where it may match but need not,
+// or where a command is not known before it runs, the call asks and nothing allows it.
 //
-// An input that is not one JSON object read alike by every reader, and a key that
-// differs from a known one only in case, are denied. Control characters ask.
+// An input that is not one JSON object that every decoder reads alike, and a key that differs from
+// a known one only in case, are denied. Control characters ask.
 //
-// Judge never fails; what it cannot read it does not allow (protocol §1.7, §1.8).
+// Judge never fails; it does not allow what it cannot parse (protocol §1.7, §1.8).
 func (p Policy) Judge(c Call) Verdict {
 	mode, known := lookupMode(p.Mode)
 	if !known {
@@ -206,12 +202,12 @@ type question struct {
 	text    string          // the shell text
 	hasText bool            // there is one
 	stdin   string          // what it reads
-	script  *cmdline.Script // what it may run; made when first needed
+	script  *cmdline.Script // the parsed commands; made when first needed
 	targets []target        // the paths
 	search  bool            // Grep with content: files below the first target would be shown
 	url     string
 	host    string // "" when the URL cannot be read
-	doubt   string // why nothing may allow this without asking
+	doubt   string // why the call must ask; no rule and no mode may allow it
 }
 
 // Keys of the inputs that are read.
@@ -294,8 +290,8 @@ func (q *question) readShell(fields map[string]json.RawMessage) {
 	}
 }
 
-// leadsBelow reports whether a directory lies below the working directory when its
-// links are followed.
+// leadsBelow reports whether a directory is below the working directory when its links are
+// resolved.
 func (q *question) leadsBelow(dir string) bool {
 	t := q.resolve(dir)
 	return t.inside && t.doubt == ""

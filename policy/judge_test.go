@@ -137,7 +137,7 @@ func TestFileTools(t *testing.T) {
 	}
 }
 
-// A working directory that is not known, or that holds wildcards, widens nothing.
+// A working directory that is unknown, or that contains wildcards, allows nothing more.
 func TestWorkingDirectory(t *testing.T) {
 	p := policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Edit(src/**)", "Read(/etc/*)"), Deny: policy.MustRules("Edit(src/secret)")}
 	for _, c := range []struct {

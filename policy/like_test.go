@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLikeOf: calls are alike when their inputs are equal, or begin with the same words
-// and have the same options, or the same pattern of paths.
+// TestLikeOf: calls are alike when their inputs are equal, or begin with the same words and have
+// the same options, or have the same pattern of paths.
 func TestLikeOf(t *testing.T) {
 	bash := func(command string) Call {
 		in, err := json.Marshal(map[string]string{"command": command})

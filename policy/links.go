@@ -29,7 +29,7 @@ type RealPath struct {
 type Recorded []RealPath
 
 var (
-	errNotRecorded = errors.New("the record does not say where the path leads")
+	errNotRecorded = errors.New("the record does not have the target of the path")
 	errUnresolved  = errors.New("the path could not be resolved when it was asked")
 )
 
@@ -102,7 +102,7 @@ func RealPaths(c Call, under ...Policy) []RealPath {
 	}
 	t := &trace{links: c.Links}
 	if strings.HasPrefix(c.Home, "/") && strings.Contains(string(c.Input), "~") {
-		t.found = Recorded{{"~", path.Clean(c.Home)}} // what "~" was read as
+		t.found = Recorded{{"~", path.Clean(c.Home)}} // the directory that "~" was replaced with
 	}
 	c.Links = t
 	RiskOf(c)
@@ -220,9 +220,9 @@ func (pl place) resolve(cwd, p string) target {
 	return t
 }
 
-// follow adds where a target's spellings lead. A path with ".." is read twice: as
-// the kernel does it and as a program does that cleans the text first. Where the two
-// differ, nobody can say which file it is.
+// follow adds the targets of a path's spellings. A path with ".." is resolved twice: as the kernel
+// does it and as a program does that cleans the text first. Where the two differ, the file is
+// unknown.
 func (pl place) follow(t *target, p string) {
 	doubt := func(why string) {
 		if t.doubt == "" {
@@ -253,7 +253,7 @@ func (pl place) follow(t *target, p string) {
 	}
 }
 
-// patterns are the absolute globs that a rule's glob stands for.
+// patterns are the absolute globs of a rule's glob.
 type patterns struct {
 	text  string   // as it is spelled
 	real  []string // with the links of its literal part followed
@@ -261,10 +261,10 @@ type patterns struct {
 	doubt bool     // the literal part cannot be resolved
 }
 
-// patterns resolves the literal part of a glob. In an allow rule links below the
-// working directory, by whatever name, are not followed: their content is the
-// repository's, and who can replace one would choose what the rule allows. Links at and
-// above the working directory, and elsewhere, are.
+// patterns resolves the literal part of a glob. In an allow rule links below the working directory,
+// by whatever name, are not followed: the repository controls them, and a process that can replace
+// one would choose what the rule allows. Links at and above the working directory, and elsewhere,
+// are followed.
 func (pl place) patterns(glob, cwd string) patterns {
 	out := patterns{text: anchored(glob, cwd)}
 	if pl.links == nil {
@@ -301,7 +301,7 @@ func (pl place) patterns(glob, cwd string) patterns {
 		out.allow = joinGlob(escapeGlob(text), rest)
 	case len(out.real) == 1 && !out.doubt:
 		out.allow = out.real[0]
-		if out.allow != out.text { // a link stands in it
+		if out.allow != out.text { // the path contains a link
 			if at := pl.entered(text); at != "" {
 				out.allow = joinGlob(escapeGlob(at), rest)
 			}
@@ -354,8 +354,7 @@ func literalPart(glob string) (dir, rest string) {
 	return dir, rest
 }
 
-// unescapeSegment takes the backslashes out of a segment; ok is false when it holds
-// a wildcard.
+// unescapeSegment removes the backslashes of a segment; ok is false when it contains a wildcard.
 func unescapeSegment(seg string) (text string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(seg); i++ {

@@ -53,10 +53,9 @@ func growRandom(t *rapid.T, root string) {
 	}
 }
 
-// reaches is an oracle of where a path leads that shares nothing with realpath: the
-// deepest ancestor that filepath.EvalSymlinks resolves, and the rest. A link that leads
-// nowhere is read, and ".." behind what is missing takes it away again. Of a circle it
-// knows nothing.
+// reaches is an oracle for the target of a path that shares no code with realpath: the deepest
+// ancestor that filepath.EvalSymlinks resolves, and the rest. The target of a dangling link is
+// added, and ".." behind a missing name removes that name. It does not handle cycles.
 func reaches(p string) (real string, known bool) { return reachesFrom(p, 0) }
 
 func reachesFrom(p string, links int) (real string, known bool) {
@@ -85,10 +84,10 @@ func reachesFrom(p string, links int) (real string, known bool) {
 	}
 }
 
-// TestLinksProperty: an allow rule allows only what lies, links resolved, in what its
-// resolved pattern covers; a deny rule denies every spelling of a file that it
-// covers; acceptEdits stays in the resolved working directory; and the record of the
-// resolved paths gives the verdict that the disk gives.
+// TestLinksProperty: an allow rule allows only files that its resolved pattern covers, links
+// resolved; a deny rule denies every spelling of a file that it covers; acceptEdits stays in the
+// resolved working directory; and the record of the resolved paths gives the verdict that the disk
+// gives.
 func TestLinksProperty(t *testing.T) {
 	testenv.Whole(t)
 	if runtime.GOOS == "windows" {

@@ -8,8 +8,8 @@ import (
 	"waggle/policy"
 )
 
-// TestLinkedDirectoryIsLeft: cd through a link of the repository leaves the working
-// directory, and what stands behind it is not allowed by rule.
+// TestLinkedDirectoryIsLeft: cd through a link of the repository leaves the working directory, and
+// no rule allows the commands behind it.
 func TestLinkedDirectoryIsLeft(t *testing.T) {
 	root := realTemp(t)
 	grow(t, root, linkTree...)
@@ -27,8 +27,8 @@ func TestLinkedDirectoryIsLeft(t *testing.T) {
 	}
 }
 
-// TestPlanReadsFollowLinks: what plan mode lets a shell text read is judged like Read,
-// links followed.
+// TestPlanReadsFollowLinks: the files that plan mode lets a shell text read are judged like Read,
+// with links resolved.
 func TestPlanReadsFollowLinks(t *testing.T) {
 	root := realTemp(t)
 	grow(t, root, linkTree...)
@@ -44,7 +44,7 @@ func TestPlanReadsFollowLinks(t *testing.T) {
 	}
 }
 
-// TestGuardedInOtherSpellings: names that Windows takes for a guarded one.
+// TestGuardedInOtherSpellings: names that Windows resolves to a guarded one.
 func TestGuardedInOtherSpellings(t *testing.T) {
 	p := policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Edit(src/**)")}
 	for _, file := range []string{".git /hooks/x", ".git./config", ".git::$INDEX_ALLOCATION/hooks/x", "GIT~1/hooks/x", "src/.git /x", "src/GIT~1/hooks/x", ".cargo/config.toml", ".yarnrc.yml"} {

@@ -13,8 +13,8 @@ import (
 	"waggle/policy"
 )
 
-// grow makes a tree below root: a name that ends in / is a directory, "a -> b" a
-// link, anything else a file. {T} stands for root.
+// grow makes a tree below root: a name that ends in / is a directory, "a -> b" a link, anything
+// else a file. {T} is replaced with root.
 func grow(t testing.TB, root string, entries ...string) {
 	t.Helper()
 	for _, e := range entries {
@@ -56,12 +56,12 @@ func fileCall(tool, file, cwd string) policy.Call {
 var linkTree = []string{
 	"proj/a.go", "proj/src/a.go", "proj/src/deep/b.go", "proj/.git/hooks/", "proj/.git/config", "proj/secret/key", "proj/.github/workflows/ci.yml",
 	"home/.bashrc", "home/.ssh/id", "home/notes/n.md", "home/proj2/a.go", "rtmp/x/a.go", "lib/a.go", "teams/t.yml",
-	// What a repository can hold.
+	// Links that a repository can contain.
 	"proj/file -> a.go", "proj/in -> src", "proj/rc -> ../home/.bashrc", "proj/out -> ../home", "proj/abs -> {T}/home/notes",
 	"proj/hooks -> .git/hooks", "proj/ci -> .github/workflows", "proj/loop -> pool", "proj/pool -> loop", "proj/chain -> chain2", "proj/chain2 -> out",
 	"proj/new -> ../home/new", "proj/newin -> src/new", "proj/door -> secret", "proj/src/up -> ..", "proj/team -> ../teams/t.yml", "proj/~ -> ../home",
 	"proj/self -> ../linkproj", "proj/dot -> .", "proj/deny -> secret/key",
-	// What a machine has.
+	// Links of the machine.
 	"linkproj -> proj", "linkhome -> home", "linktmp -> rtmp", "linkup -> .", "home/link2 -> proj2",
 }
 
@@ -74,7 +74,7 @@ type pathCase struct {
 
 // pathCases: cwd, path and rules are below the root of linkTree where they say {T}.
 var pathCases = []pathCase{
-	// No links at all.
+	// A tree without links.
 	{"plain", "{T}/proj", "a.go", "", "Write(src/**)", allow, allow},
 	{"plain, denied", "{T}/proj", "src/a.go", "", "Write(src/**)", allow, deny},
 	{"new file", "{T}/proj", "src/none/x", "", "Write(src/none/*)", allow, deny},
@@ -145,9 +145,8 @@ var pathCases = []pathCase{
 	{"linked tmp, elsewhere", "{T}/proj", "{T}/linktmp/x/a.go", "Write({T}/lib/**)", "Write({T}/lib/**)", ask, allow},
 }
 
-// TestPathCases: what an allowing and a denying policy say of paths that lead
-// through links, on a real tree; and that the record of the resolved paths gives the
-// same answers when the tree is gone.
+// TestPathCases: verdicts of an allowing and a denying policy on paths through links, on a real
+// tree; the record of the resolved paths gives the same verdicts when the tree is gone.
 func TestPathCases(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("paths with a drive letter are not judged")

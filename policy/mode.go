@@ -45,7 +45,7 @@ type Area int
 const (
 	AreaReadInside  Area = iota // Read, NotebookRead, Glob, Grep, LS under the working directory
 	AreaReadOutside             // the same elsewhere, or where the path cannot be resolved
-	AreaTeam                    // TaskList, TaskGet, ListAgents, EnterPlanMode: looks at the team's lists, or narrows
+	AreaTeam                    // TaskList, TaskGet, ListAgents, EnterPlanMode: reads the team's lists, or narrows
 	AreaSubmitPlan              // ExitPlanMode: a plan that wants a verdict
 	AreaEditInside              // Edit, Write, MultiEdit, NotebookEdit under the working directory
 	AreaEditGuarded             // the same on a Guarded name: what later runs as code or sets rules
@@ -91,7 +91,7 @@ type ModeInfo struct {
 	Mode    Mode
 	Meaning string // one sentence for a person
 	Rules   Reach  // where allow rules count
-	// Silent modes never ask: what would ask is denied.
+	// Silent modes never ask: a call that would ask is denied.
 	Silent bool
 	cells  [numAreas]Decision
 }
@@ -145,12 +145,11 @@ func lookupMode(m Mode) (ModeInfo, bool) {
 	return ModeInfo{}, false
 }
 
-// Meet returns the widest mode that is not wider than m nor than o. Modes are
-// ordered locked-down, plan, safe, default = auto, acceptEdits,
-// bypassPermissions; dontAsk lies below default and beside safe and plan, and
-// meets those in locked-down. An unknown mode denies everything, so it lies below
-// all and is what they meet in. The order leaves out shell texts that only read
-// (OnlyReads), which plan allows and the modes above it ask about.
+// Meet returns the widest mode that is not wider than m nor than o. Modes are ordered locked-down,
+// plan, safe, default = auto, acceptEdits, bypassPermissions; dontAsk is below default and not
+// comparable with safe and plan, and its meet with those is locked-down. An unknown mode denies
+// everything, so it is below all, and the meet with it is that mode. The order leaves out shell
+// texts that only read (OnlyReads), which plan allows and the modes above it ask about.
 func (m Mode) Meet(o Mode) Mode {
 	a, okA := lookupMode(m)
 	b, okB := lookupMode(o)

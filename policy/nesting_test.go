@@ -10,8 +10,8 @@ import (
 	"waggle/policy"
 )
 
-// TestJudgeNesting: a command of brackets alone is not understood, and that is found
-// without parsing it: 16 KB of them took four seconds, for every rule of a file too.
+// TestJudgeNesting: a command of many brackets and nothing else is refused without parsing it: 16
+// KB of them took four seconds, once for every rule of a file.
 func TestJudgeNesting(t *testing.T) {
 	p := policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(ls:*)")}
 	for _, part := range []string{"(", "((", "$(", "$((a?", "$[", "{ ", "${a[", "f()", "if "} {

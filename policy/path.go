@@ -18,10 +18,9 @@ const (
 	maxPath       = 4096
 )
 
-// compileGlob checks a path pattern and cleans it. It is a doublestar glob: * and
-// ? stay within a name, ** spans directories when it is a whole segment, [a-z] is
-// a class of letters and digits, {a,b} alternatives, \ takes the next character as
-// it is.
+// compileGlob checks a path pattern and cleans it. It is a doublestar glob: * and ? match within a
+// name, ** matches any number of directories when it is a whole segment, [a-z] is a class of
+// letters and digits, {a,b} alternatives, \ makes the next character literal.
 func compileGlob(p string) (string, error) {
 	if err := checkGlob(p); err != nil {
 		return "", err
@@ -47,7 +46,7 @@ func checkGlob(p string) error {
 	case strings.Count(p, "(") != strings.Count(p, ")"):
 		return errors.New("unbalanced parentheses")
 	case len(p) > 1 && strings.HasSuffix(p, "/"):
-		return fmt.Errorf("a path does not end in /; write %s** for what lies below", p)
+		return fmt.Errorf("a path does not end in /; write %s** for the files below", p)
 	}
 	_, rest := splitGlob(p)
 	for _, seg := range strings.Split(rest, "/") {
@@ -78,8 +77,8 @@ func isDrive(p string) bool {
 	return letter && len(p) >= 2 && p[1] == ':' && (len(p) == 2 || p[2] == '/' || p[2] == '\\')
 }
 
-// plainClasses reports whether every class of a valid glob is of letters, digits
-// and underscores: doublestar lets a class match the separator.
+// plainClasses reports whether every class of a valid glob contains only letters, digits and
+// underscores: doublestar lets a class match the separator.
 func plainClasses(p string) bool {
 	for i := 0; i < len(p); i++ {
 		switch p[i] {
@@ -125,14 +124,14 @@ func cleanRest(rest string) string {
 // target is one path that a call is about.
 type target struct {
 	abs     string // cleaned, absolute; a best guess when doubt is set
-	doubt   string // why nobody can say which file this is
+	doubt   string // why the file is unknown
 	inside  bool   // at or under the working directory, in every spelling
 	guarded []string
 	spelled []string // abs, and what "~" makes of it
 	real    []string // with links followed: one, or more with a doubt; none without Links
 }
 
-// lostCwd stands for a working directory that is not known; no rule can name it.
+// lostCwd stands for an unknown working directory; no rule can name it.
 const lostCwd = "/\x00"
 
 // resolve cleans a path as text: symbolic links are place.resolve's to follow.

@@ -32,10 +32,9 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return marshal(out)
 }
 
-// UnmarshalJSON reads a policy and refuses what another reader could read
-// otherwise or what this version does not know: duplicate keys, keys in another
-// case, unknown keys, an unknown mode, a rule that cannot be judged. An absent
-// mode stays empty, which counts as default.
+// UnmarshalJSON decodes a policy. It refuses texts that another decoder could read differently and
+// those that this version does not know: duplicate keys, keys in another case, unknown keys, an
+// unknown mode, a rule that cannot be judged. An absent mode stays empty, which counts as default.
 func (p *Policy) UnmarshalJSON(raw []byte) error {
 	fields, err := readInput(raw)
 	if err != nil {
@@ -78,17 +77,16 @@ func union[T comparable](a, b []T) []T {
 	return out
 }
 
-// Within returns the policy that is effective under a ceiling: for every call it
-// answers nothing freer than p and nothing freer than the ceiling (protocol §1.8,
-// trust §4), except that ModePlan allows shell texts that only read
-// (OnlyReads). The mode is where the two modes meet, the deny rules of
-// both hold, and an allow rule of one stays when the rules or the mode of the
-// other surely cover it. The second result names what of p was cut, for a person:
-// "allow Bash", "mode bypassPermissions".
+// Within returns the policy that is effective under a ceiling: for every call it answers nothing
+// freer than p and nothing freer than the ceiling (protocol §1.8, trust §4), except that ModePlan
+// allows shell texts that only read (OnlyReads). The mode is the meet of the two modes, the deny
+// rules of both hold, and an allow rule of one stays when the rules or the mode of the other surely
+// cover it. The second result names what of p was cut, for a person: "allow Bash", "mode
+// bypassPermissions".
 //
-// Cover is judged from the rules alone and fails closed: a rule that the ceiling
-// happens to allow in another way may be cut. An unknown mode on either side
-// stays, and denies everything. The version is p's.
+// Cover is judged from the rules alone and fails closed: a rule that the ceiling happens to allow
+// in another way may be cut. An unknown mode on either side stays, and denies everything. The
+// version is p's.
 func (p Policy) Within(ceiling Policy) (Policy, []string) {
 	out := Policy{Version: p.Version, Mode: p.Mode.Meet(ceiling.Mode), Deny: union(p.Deny, ceiling.Deny)}
 	var cut []string
@@ -128,7 +126,7 @@ func (p Policy) covers(r Rule) bool {
 	return false
 }
 
-// covers reports whether the mode alone allows all that a rule does.
+// covers reports whether the mode alone allows all calls that a rule allows.
 func (m ModeInfo) covers(r matcher) bool {
 	if m.Mode == ModeBypassPermissions {
 		return true

@@ -46,7 +46,7 @@ var wordPool = []string{
 	"sh", "-c", "sudo", "xargs", "env", "X=1", "timeout", "5", "/bin/rm", "curl", "x", "out", "$X", "*.go", "-C", "--", "src/a.go", "",
 }
 
-// quoted writes a word in one of the ways that leave it the same.
+// quoted writes a word with quotes that do not change it.
 func quoted(t *rapid.T, w string) string {
 	if strings.ContainsAny(w, "$*") {
 		return w // an expansion: quoting would change it
@@ -288,8 +288,8 @@ func TestWithinNeverExceeds(t *testing.T) {
 	})
 }
 
-// planReads is the one thing in which mode plan is freer than the modes above it: a
-// shell text that only reads what Read and Grep may read in every mode.
+// planReads is the one case in which mode plan is freer than the modes above it: a shell text that
+// only reads what Read and Grep may read in every mode.
 func planReads(p policy.Policy, c policy.Call, v policy.Verdict) bool {
 	return p.Mode == policy.ModePlan && v.Rule == "mode plan" && policy.OnlyReads(c)
 }

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// schemePorts are the ports that a scheme stands for.
+// schemePorts are the default ports of schemes.
 var schemePorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443"}
 
-// ReadHost parses and normalises what an agent names when it asks for the network, the
-// one time that this is done: what is judged, shown, bound and opened is the result. It
-// takes a host, HOST:PORT, and a URL of a scheme that it knows without a path. The name
-// comes back in ASCII and lower case, without a final dot; an address in its one
-// spelling; a port as a number without zeros in front, "" where none is said. Whatever
-// some reader could take for another host is an error. toASCII writes an international
-// name (IDNA); without it such a name is an error too.
+// ReadHost parses and normalises the host that an agent names when it asks for the network. It is
+// called once: its result is judged, shown, recorded and opened. It takes a host, HOST:PORT, and a
+// URL of a scheme that it knows without a path. The name comes back in ASCII and lower case,
+// without a final dot; an address in its one spelling; a port as a number without leading zeros, ""
+// when there is none. A text that some reader could resolve to another host is an error. toASCII
+// converts an international name (IDNA); without it such a name is an error too.
 func ReadHost(asked string, toASCII func(string) (string, error)) (host, port string, err error) {
 	bad := func(why string) (string, string, error) {
 		return "", "", fmt.Errorf("%.80q is no host that can be asked for: %s; write HOST or HOST:PORT", asked, why)
@@ -69,7 +68,7 @@ func ReadHost(asked string, toASCII func(string) (string, error)) (host, port st
 	if numeric(host) {
 		return bad("some programs read it as another address")
 	}
-	if toASCII != nil && !strings.Contains(host, "_") { // IDNA knows no such names
+	if toASCII != nil && !strings.Contains(host, "_") { // IDNA does not allow these names
 		ascii, err := toASCII(host)
 		if err != nil {
 			return bad("it is no valid international name")
@@ -82,8 +81,8 @@ func ReadHost(asked string, toASCII func(string) (string, error)) (host, port st
 	return host, port, nil
 }
 
-// numeric reports a name whose last part is a number, in whatever base: readers of
-// 127.1, 0x7f000001 or 010.0.0.1 make different addresses of it.
+// numeric reports a name whose last part is a number, in any base: programs resolve 127.1,
+// 0x7f000001 or 010.0.0.1 to different addresses.
 func numeric(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	_, err := strconv.ParseUint(last, 0, 64)

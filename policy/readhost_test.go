@@ -7,7 +7,7 @@ import (
 	"waggle/policy"
 )
 
-// TestReadHost: what is asked for is one host and one port, or an error.
+// TestReadHost: a text is one host and one port, or an error.
 func TestReadHost(t *testing.T) {
 	ascii := func(s string) (string, error) {
 		if s == "müll.example" {
@@ -24,7 +24,7 @@ func TestReadHost(t *testing.T) {
 		"WSS://example.org:8443": "example.org:8443", "localhost": "localhost", "a_b.example": "a_b.example", "müll.example:1": "xn--mll-hoa.example:1",
 		"127.0.0.1": "127.0.0.1", "127.0.0.1:65535": "127.0.0.1:65535", "::1": "::1", "[::1]": "::1", "[::1]:80": "::1:80",
 		"::ffff:127.0.0.1": "127.0.0.1", "[::1]:1": "::1:1",
-		// What some reader takes for another host.
+		// Texts that some reader resolves to another host.
 		"": "", "example.org:": "", "example.org:0": "", "example.org:+1": "", "example.org:65536": "", "example.org:x": "",
 		"[::1": "", "[::1]80": "", "[::1]:": "", "[::1]:0": "", "fe80::1%eth0": "", "[fe80::1%eth0]:80": "", "a:b:c": "",
 		"ftp://example.org": "", "http://u@example.org": "", "http://example.org/x": "", "http://example.org?x": "", "http://example.org#x": "",

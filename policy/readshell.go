@@ -8,11 +8,10 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// OnlyReads reports whether a call is a shell text that only reads: plain commands
-// of RiskLow that print files or the state of the repository, with literal words
-// and wildcards, joined by && || ; | or newline; echo and its kin may stand between
-// them. ModePlan allows it where it allows
-// Read and Grep of every path that the text names.
+// OnlyReads reports whether a call is a shell text that only reads: plain commands of RiskLow that
+// print files or the state of the repository, with literal words and wildcards, joined by && || ; |
+// or newline; echo and similar commands may be among them. ModePlan allows it where it allows Read
+// and Grep of every path that the text names.
 func OnlyReads(c Call) bool {
 	q, err := newQuestion(c)
 	if err != nil {
@@ -22,10 +21,10 @@ func OnlyReads(c Call) bool {
 	return ok
 }
 
-// searchers show files that their words need not name.
+// searchers print files that are not among their arguments.
 var searchers = cmdline.Names(`git rg ag`)
 
-// reads returns the paths that a text reads, when it does nothing else.
+// reads returns the paths that a text reads, when it has no other effect.
 func (q *question) reads() (paths []string, ok bool) {
 	if !q.hasText || q.doubt != "" || q.shellRisk() != RiskLow {
 		return nil, false
@@ -67,7 +66,7 @@ func (j *shellJudge) read(words []cmdline.Word) error {
 // judgeReads is what a mode says of reading paths: the strictest answer to Read
 // and to Grep of each.
 func (p Policy) judgeReads(q *question, paths []string) Verdict {
-	v := Verdict{Allow, "mode " + string(p.Mode), fmt.Sprintf("Mode %s allows what only reads in the working directory.", p.Mode)}
+	v := Verdict{Allow, "mode " + string(p.Mode), fmt.Sprintf("Mode %s allows commands that only read in the working directory.", p.Mode)}
 	for _, file := range paths {
 		dir := file
 		if i := strings.IndexAny(file, "*?["); i >= 0 {

@@ -9,7 +9,7 @@ import (
 // Risk grades a call for display and for grouping.
 type Risk string
 
-// The risks: what a command line may do (cmdline.Risk), and what any other call may.
+// The risks of command lines (cmdline.Risk), used for all other calls too.
 const (
 	RiskLow    = Risk(cmdline.RiskLow)    // reads
 	RiskMedium = Risk(cmdline.RiskMedium) // writes, builds, tests
@@ -23,18 +23,16 @@ func worse(a, b Risk) Risk {
 	return Risk(cmdline.Worse(cmdline.Risk(a), cmdline.Risk(b)))
 }
 
-// RiskOf grades a call: low for reads and the team's own lists; medium for edits
-// under the working directory, for builds and tests, and for talking to the team;
-// high for everything else. A shell text is low or medium only when cmdline.LookUp
-// lists each of its commands with its options; every other command, a variable
-// outside a short list of harmless ones, reading credentials, writing outside the
-// working directory or to Guarded names, MCP and unknown tools, leaving the
-// sandbox, and whatever cannot be parsed or is not known before it runs is high. A
-// shell text has the risk of its worst command, wherever it stands.
+// RiskOf grades a call: low for reads and the team's own lists; medium for edits under the working
+// directory, for builds and tests, and for messages to the team; high for everything else. A shell
+// text is low or medium only when cmdline.LookUp lists each of its commands with its options; every
+// other command, a variable outside a short list of harmless ones, reading credentials, writing
+// outside the working directory or to Guarded names, MCP and unknown tools, leaving the sandbox,
+// and a text that cannot be parsed or is not known before it runs is high. A shell text has the
+// risk of its worst command.
 //
-// It is a grade for people and for batching, never a permission: a call of low
-// risk asks like any other (trust §3 on decide: leader), except that
-// ModePlan allows what OnlyReads.
+// The grade is for people and for batching, never a permission: a call of low risk asks like any
+// other (trust §3 on decide: leader), except that ModePlan allows what OnlyReads.
 func RiskOf(c Call) Risk {
 	q, err := newQuestion(c)
 	if err != nil {
@@ -101,12 +99,12 @@ func (q *question) shellRisk() Risk {
 		}
 	}
 	if out && risk == RiskMedium {
-		return RiskHigh // what it writes or runs lies elsewhere
+		return RiskHigh // the file or program is elsewhere
 	}
 	return risk
 }
 
-// writeRisk grades writing a file that a word names.
+// writeRisk grades a write to the file that a word names.
 func (q *question) writeRisk(w cmdline.Word) Risk {
 	if w.Sure != cmdline.Literal {
 		return RiskHigh

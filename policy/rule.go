@@ -45,12 +45,11 @@ const (
 	maxPattern  = 4096
 )
 
-// ParseRule reads a rule and refuses what could not be judged, so that nobody
-// believes in a rule that never matches: an empty or overlong rule, unbalanced
-// parentheses, control and invisible characters, a tool name in the wrong case, a
-// pattern for a tool that has none, a wildcard in a shell pattern other than a
-// final ":*", a shell prefix that is not plain words, a glob that cannot be read,
-// "~", "..", after a wildcard, a host that is not one.
+// ParseRule parses a rule and refuses one that could not be judged, so that no rule in force can
+// never match: an empty or overlong rule, unbalanced parentheses, control and invisible characters,
+// a tool name in the wrong case, a pattern for a tool that has none, a wildcard in a shell pattern
+// other than a final ":*", a shell prefix that is not plain words, a glob that cannot be read, "~",
+// "..", after a wildcard, a host that is not one.
 func ParseRule(s string) (Rule, error) {
 	r, err := splitRule(strings.TrimSpace(s))
 	if err != nil {

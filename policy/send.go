@@ -31,7 +31,7 @@ type Channel string
 const (
 	ChannelJournal  Channel = "journal"  // backed by the right journal's record
 	ChannelOperator Channel = "operator" // a command, prompt or socket of the operator
-	ChannelFile     Channel = "file"     // a mailbox entry that nothing vouches for
+	ChannelFile     Channel = "file"     // a mailbox entry without a matching journal record
 )
 
 // Channels lists the channels.
@@ -44,8 +44,8 @@ type SendRow struct {
 	Kinds    []waggle.Kind
 	From, To Role
 	By       []Channel
-	// FileTrust marks rows that hold only for members recorded as trust: file, by
-	// ChannelFile (trust §1). MaySend ignores them, MaySendFile reads nothing else.
+	// FileTrust marks rows that hold only for members recorded as trust: file, by ChannelFile
+	// (trust §1). MaySend ignores them, and MaySendFile uses no others.
 	FileTrust bool
 }
 
@@ -54,7 +54,7 @@ var (
 	verdicts = []waggle.Kind{
 		waggle.KindPermissionResponse, waggle.KindSandboxPermissionResponse, waggle.KindPlanApprovalResponse,
 	}
-	// commands change a member's mode, rules, life or work.
+	// commands change a member's mode, rules, state or work.
 	commands = []waggle.Kind{
 		waggle.KindModeSetRequest, waggle.KindTeamPermissionUpdate,
 		waggle.KindShutdownRequest, waggle.KindTaskAssignment,
@@ -67,7 +67,7 @@ var (
 	}
 	// words are delivered, whoever sends them, and never have an effect.
 	words = []waggle.Kind{waggle.KindText, waggle.KindSystemInit}
-	// inert kinds have an effect from nobody.
+	// inert kinds never have an effect, whoever sends them.
 	inert = []waggle.Kind{
 		waggle.KindTeammateTerminated, waggle.KindJoinRequest, waggle.KindJoinApproved, waggle.KindJoinRejected,
 		waggle.KindUnknown, waggle.KindInvalid,
@@ -78,18 +78,16 @@ var sendTable = []SendRow{
 	{"leader decides", verdicts, RoleLeader, RoleWorker, []Channel{ChannelJournal}, false},
 	{"leader commands", commands, RoleLeader, RoleWorker, []Channel{ChannelJournal}, false},
 	{"worker reports", reports, RoleWorker, RoleLeader, []Channel{ChannelJournal}, false},
-	{"leader reports", reports, RoleLeader, RoleOperator, []Channel{ChannelJournal}, false},
-	{"operator decides", verdicts, RoleOperator, RoleWorker, []Channel{ChannelJournal, ChannelOperator}, false},
-	{"operator commands", commands, RoleOperator, RoleWorker, []Channel{ChannelJournal, ChannelOperator}, false},
-	{"operator decides for the leader", verdicts, RoleOperator, RoleLeader, []Channel{ChannelJournal, ChannelOperator}, false},
-	{"operator commands the leader", commands, RoleOperator, RoleLeader, []Channel{ChannelJournal, ChannelOperator}, false},
+	{"operator commands", commands, RoleOperator, RoleWorker, []Channel{ChannelJournal}, false},
 	{"leader decides, unvouched", verdicts, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
 	{"leader ends, unvouched", []waggle.Kind{waggle.KindShutdownRequest}, RoleLeader, RoleWorker, []Channel{ChannelFile}, true},
 	{"worker reports, unvouched", reports, RoleWorker, RoleLeader, []Channel{ChannelFile}, true},
 }
 
 // SendTable is the table of who may send what; documents are generated from it
-// and MaySend reads it (trust §1, protocol §1.0, §5.3 invariants 6 and 7).
+// and MaySend reads it (trust §1, protocol §1.0, §5.3 invariants 6 and 7). The
+// operator decides in the leader's journal (MayDecide), and the leader sends that
+// answer; the operator sends no verdict and gets no report as a message.
 func SendTable() []SendRow {
 	out := slices.Clone(sendTable)
 	for i := range out {
@@ -135,12 +133,11 @@ func MaySend(k waggle.Kind, from, to Role, by Channel) (ok bool, why string) {
 		k, from, to, by, strings.Join(rows, "; "))
 }
 
-// MaySendFile is MaySend for an entry that nothing vouches for, to or from a
-// member recorded as trust: file, where waggle cannot do better (trust §1): a
-// verdict may answer one request with its own input inside the local ceiling, a
-// leader may ask a member to end, and a foreign worker may ask and report. Modes,
-// rules and assignments from files never have an effect. That the member is
-// recorded so, and that the request is open, is the caller's to check.
+// MaySendFile is MaySend for an entry without a matching journal record, to or from a member
+// recorded as trust: file, where no better evidence exists (trust §1): a verdict may answer one
+// request with its own input inside the local ceiling, a leader may ask a member to end, and a
+// foreign worker may ask and report. Modes, rules and assignments from files never have an effect.
+// The caller checks that the member is recorded so, and that the request is open.
 func MaySendFile(k waggle.Kind, from, to Role) (ok bool, why string) {
 	if slices.Contains(words, k) {
 		return MaySend(k, from, to, ChannelFile)

@@ -38,16 +38,16 @@ func compileShell(p string) (cmdline.ShellRule, error) {
 	return cmdline.ShellRule{Text: p, Printed: cmdline.PrintShell(file)}, nil
 }
 
-// shellJudge finds out whether allow rules cover a whole shell text. It fails
-// closed: what it does not know is a reason to ask.
+// shellJudge decides whether allow rules cover a whole shell text. It fails closed: every part that
+// it cannot judge is a reason to ask.
 type shellJudge struct {
 	rules   []matcher // allow rules for Bash
 	used    []string  // the rules that allowed a part
 	cwd     string
 	dir     string                // where cd has led, below cwd
-	leads   func(dir string) bool // whether a directory lies below cwd, links followed
+	leads   func(dir string) bool // whether a directory is below cwd, links resolved
 	moved   bool                  // an earlier part changed the directory
-	after   string                // the part after which nothing is allowed by rule
+	after   string                // the part after which no rule allows anything
 	reading bool                  // no rules: commands that only read are allowed
 	looked  bool                  // one of them reads
 	paths   []string              // what they read
@@ -208,8 +208,8 @@ func (j *shellJudge) readCommand(c syntax.Command, read []cmdline.Word, depth in
 	return j.read(read)
 }
 
-// follow notes what a command does to those behind it: another directory, or a
-// shell in which words no longer mean what they say.
+// follow records the effect of a command on later ones: another directory, or a shell in which
+// words have another meaning.
 func (j *shellJudge) follow(words []string) {
 	for len(words) > 1 && (words[0] == "command" || words[0] == "builtin") {
 		words = words[1:]

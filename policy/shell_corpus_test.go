@@ -151,7 +151,7 @@ var shellCorpus = []struct {
 			{"go test ./... >&-", ask},
 			{"> /dev/null", ask},
 			{"git status | git apply > x", ask},
-			// Everything that is not a plain command.
+			// Texts that are not plain commands.
 			{"go test ./... &", ask},
 			{"go test ./... & rm -rf /", ask},
 			{"(go test ./...)", ask},
@@ -255,7 +255,7 @@ var shellCorpus = []struct {
 			{"eval git status", ask},
 			{"xargs git status", ask},
 			{"git ls-files | xargs git rm", ask},
-			// What a rule cannot know: it is no sandbox.
+			// Effects that a rule cannot see: it is no sandbox.
 			{"go test -exec 'rm -rf /' ./...", allow},
 			{"git -c core.pager='rm -rf /' log", allow},
 		},
@@ -461,7 +461,7 @@ var shellCorpus = []struct {
 			{"alias ll='rm -rf /'", deny},
 			{"parallel 'rm -rf {}' ::: a", deny},
 			{"chroot /mnt rm -rf /", deny},
-			// It may match: nothing allows it, a person is asked.
+			// A deny rule may match: no rule allows the call, and it asks.
 			{"$X -rf /", ask},
 			{"$(echo rm) -rf /", ask},
 			{"`echo rm` -rf /", ask},

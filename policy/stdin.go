@@ -11,13 +11,13 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// What a command is given beside its words: what it reads on its standard input, and
-// what is added to its environment. A text that a shell reads is judged as a shell
-// text. Of what anything else reads only a rule for this very command says enough, and
-// of what an interpreter reads as code not even that.
+// The supplies of a command beside its words: its standard input, and what is added to its
+// environment. A text that a shell reads is judged as a shell text. For an input that another
+// program reads, only a rule for this very command is enough, and for one that an interpreter reads
+// as code not even that.
 
-// readSupplied takes what the call supplies. An input that says what is read, and a call
-// that says something else, are two stories of one command.
+// readSupplied reads the supplies of the call. It is an error when the input and the call supply
+// different ones.
 func (q *question) readSupplied(fields map[string]json.RawMessage) error {
 	q.stdin = q.call.Stdin
 	text, present, ok := stringField(fields, "stdin")
@@ -25,7 +25,7 @@ func (q *question) readSupplied(fields map[string]json.RawMessage) error {
 	case present && !ok:
 		return errors.New(`the "stdin" of the input is not a text`)
 	case present && q.call.Stdin != "" && text != q.call.Stdin:
-		return errors.New(`the "stdin" of the input is not what the command would read`)
+		return errors.New(`the "stdin" of the input differs from the standard input of the call`)
 	case present:
 		q.stdin = text
 	}
@@ -37,7 +37,7 @@ type reader int
 
 const (
 	inputIsData  reader = iota // it is data, as far as is known
-	inputIsCode                // an interpreter, or a program that takes its arguments from it
+	inputIsCode                // an interpreter, or a program that takes its arguments from its input
 	inputIsShell               // a shell
 )
 
@@ -74,7 +74,7 @@ func (q *question) walked() cmdline.Script {
 func (q *question) allowsSupplied(j *shellJudge) error {
 	for _, m := range j.rules {
 		if m.rule.Pattern == "" {
-			return nil // every command, whatever it is given
+			return nil // allows every command, whatever its input is
 		}
 	}
 	for _, kv := range q.call.Env {
@@ -105,7 +105,7 @@ func (q *question) allowsSupplied(j *shellJudge) error {
 	return nil
 }
 
-// deniedSupplied looks for what a deny rule names in what a command reads.
+// deniedSupplied looks for the command of a deny rule in a command's standard input.
 func (q *question) deniedSupplied(r cmdline.ShellRule) cmdline.Match {
 	if q.stdin == "" {
 		return cmdline.No
@@ -124,7 +124,7 @@ func (q *question) deniedSupplied(r cmdline.ShellRule) cmdline.Match {
 		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("_-+./", c)
 	}) {
 		if cmdline.BaseName(w) == cmdline.BaseName(want[0]) {
-			return cmdline.Maybe // whatever reads it may do something else with it
+			return cmdline.Maybe // the program that reads it may have other effects
 		}
 	}
 	return cmdline.No
@@ -157,8 +157,8 @@ func (q *question) suppliedRisk() Risk {
 	return risk
 }
 
-// onlyArguments reports a script whose only reader takes words from its input, and
-// instructions from none of it.
+// onlyArguments reports a script in which one command reads the input, as arguments and not as
+// instructions.
 func onlyArguments(s cmdline.Script) bool {
 	for _, c := range s.Commands {
 		if len(c) > 0 && cmdline.ReadsAsCode(c) && !cmdline.Wrappers[cmdline.BaseName(c[0].Text)].Stdin {
@@ -168,7 +168,7 @@ func onlyArguments(s cmdline.Script) bool {
 	return !s.Stdin
 }
 
-// argumentsRisk grades words that a command takes from its input.
+// argumentsRisk grades arguments that a command takes from its input.
 func (q *question) argumentsRisk() Risk {
 	risk := RiskMedium
 	for _, w := range strings.FieldsFunc(q.stdin, func(c rune) bool { return unicode.IsSpace(c) || c == 0 }) {
@@ -186,8 +186,8 @@ var (
 	loaderPrefixes = []string{"LD_", "DYLD_", "GIT_", "SSH_", "BASH_FUNC_", "npm_config_"}
 )
 
-// envRisk grades a variable that is set for a command: what waggle tells a command of
-// its task is low, what decides which code runs is high.
+// envRisk grades a variable that is set for a command: the variables with which waggle describes a
+// task are low, those that select the code to run are high.
 func envRisk(kv string) (name string, r Risk) {
 	name, _, _ = strings.Cut(kv, "=")
 	switch {

@@ -8,9 +8,8 @@ import (
 	"waggle/policy"
 )
 
-// TestWhatIsRead: what a command reads is judged with it. A rule for a shell, an
-// interpreter or a program that takes its arguments from what it reads says nothing of
-// that text.
+// TestWhatIsRead: the standard input of a command is judged with it. A rule for a shell, an
+// interpreter or a program that takes its arguments from its input does not allow that text.
 func TestWhatIsRead(t *testing.T) {
 	for _, c := range []struct {
 		allow, deny, text, stdin string
@@ -33,7 +32,7 @@ func TestWhatIsRead(t *testing.T) {
 		{"Bash(node:*)", "", "node -", "1", policy.Ask, policy.RiskHigh},
 		{"Bash(bash /dev/stdin)", "", "bash /dev/stdin", "touch x", policy.Ask, policy.RiskHigh},
 		{"Bash(cat)", "", "cat", "words", policy.Allow, policy.RiskLow},
-		{"", "", "ls $X | xargs touch", "/etc/passwd", policy.Ask, policy.RiskHigh}, // an expansion lowers nothing
+		{"", "", "ls $X | xargs touch", "/etc/passwd", policy.Ask, policy.RiskHigh}, // an expansion lowers no risk
 		{"Bash(cat:*)", "", "cat", "words", policy.Ask, policy.RiskLow},
 		{"Bash(cat:*)", "", "cat", "", policy.Allow, policy.RiskLow},
 		{"Bash(cat)", "Bash(rm:*)", "cat", "please rm it", policy.Ask, policy.RiskLow},

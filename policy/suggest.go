@@ -8,13 +8,12 @@ import (
 	"waggle/internal/cmdline"
 )
 
-// Suggest proposes allow rules for a call, narrowest first, for a person who wants
-// to be asked less often. Each rule alone allows the call under
-// ModeDefault when no deny rule speaks; what no single rule could allow, or no rule
-// should, gets none. It proposes exact commands and short prefixes, single files
-// and their directories, single hosts; never a shell, an interpreter, a wrapper
-// such as sudo or xargs as a prefix, never a prefix or a directory for a call of
-// RiskHigh, never a whole tool that takes patterns, never a plan's approval.
+// Suggest proposes allow rules for a call, narrowest first, for a person who wants to be asked less
+// often. Each rule alone allows the call under ModeDefault when no deny rule matches; a call that
+// no single rule could or should allow gets no proposal. It proposes exact commands and short
+// prefixes, single files and their directories, single hosts; never a shell, an interpreter, a
+// wrapper such as sudo or xargs as a prefix, never a prefix or a directory for a call of RiskHigh,
+// never a whole tool that takes patterns, never a plan's approval.
 func Suggest(c Call) []Rule {
 	q, err := newQuestion(c)
 	if err != nil || q.doubt != "" {

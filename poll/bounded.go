@@ -2,8 +2,8 @@ package poll
 
 import "waggle/control"
 
-// Bounded is a Machine that is given a part of the chat at a time. What it does not want
-// stays as it is, for a later pass.
+// Bounded is a Machine that takes a part of the chat at a time. Chat that it does not want stays
+// unread, for a later pass.
 type Bounded interface {
 	Machine
 	// Wants reports whether chat is to be delivered, when so many bytes of text before it

@@ -10,7 +10,7 @@ import (
 	"waggle/poll"
 )
 
-// reader is the least machine: it judges nothing and takes all chat.
+// reader is the smallest machine: it judges nothing and takes all chat.
 type reader struct{ taken map[string]bool }
 
 func (reader) Refresh(context.Context) error                   { return nil }
@@ -46,7 +46,7 @@ func Example() {
 		return
 	}
 	p := poll.Poller{Name: "ann", Box: box, Machine: reader{map[string]bool{}}, Mark: true}
-	for range 2 { // the second pass finds nothing new
+	for range 2 { // the second pass finds no new entry
 		if err := p.Pass(ctx); err != nil {
 			fmt.Println(err)
 		}

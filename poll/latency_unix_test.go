@@ -90,7 +90,7 @@ func sender(how []string) error {
 	return in.Err()
 }
 
-// waiter is a machine that takes chat and notes how long it was on its way.
+// waiter is a machine that takes chat and records its latency.
 type waiter struct {
 	mu    sync.Mutex
 	taken map[string]int
@@ -182,7 +182,7 @@ func serveWay(tb testing.TB, way, dir string, e endpoint) (at, key string) {
 	return filepath.Join(dir, "inboxes"), ""
 }
 
-// fill puts read messages into a mailbox, which the receiver knows.
+// fill puts read messages into a mailbox; the receiver's machine owns them.
 func fill(tb testing.TB, box mailbox.Store, kept int, w *waiter) {
 	tb.Helper()
 	var envs []waggle.Envelope

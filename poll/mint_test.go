@@ -123,7 +123,7 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// TestTold: what a mailbox reports is logged.
+// TestTold: the reports of a mailbox are logged.
 func TestTold(t *testing.T) {
 	var log bytes.Buffer
 	poll.Told(slog.New(slog.NewTextHandler(&log, nil)))(mailbox.Report{Path: "ann.json", What: "it was broken", Quarantine: "ann.json.corrupt"})

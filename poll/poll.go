@@ -28,36 +28,35 @@ import (
 type Machine interface {
 	// Refresh brings the machine's journals up to date.
 	Refresh(ctx context.Context) error
-	// Standing says what the machine knows of an entry.
+	// Standing is the machine's state of an entry.
 	Standing(entry string) Standing
 	// Receive judges one control entry and journals what it means. After nil
 	// the journal owns the entry. ErrLater puts it off.
 	Receive(ctx context.Context, in control.Incoming) error
-	// Apply carries out what the journal calls for: mail to send, members to
-	// let go. It is called once a pass, after every control entry and before
-	// any chat, also when there was no mail.
+	// Apply carries out what the journal calls for: mail to send, members to record as left. It is
+	// called once a pass, after every control entry and before any chat, also when there was no
+	// mail.
 	Apply(ctx context.Context) error
 	// Deliver is given the chat of a batch in file order and returns the ids of
 	// the entries that the session has taken; none when it is busy.
 	Deliver(ctx context.Context, chat []control.Incoming) (taken []mailbox.ID, err error)
 }
 
-// ErrLater is what Receive returns, or wraps, when an entry cannot be judged
-// now although others can. The entry stays as it is, and so does what the same
-// sender put behind it; the pass goes on. The machine has said why.
+// ErrLater is what Receive returns, or wraps, when an entry cannot be judged now although others
+// can. The entry stays as it is, and so do later entries of the same sender; the pass continues.
+// The machine has logged the reason.
 var ErrLater = errors.New("not now")
 
-// Standing is what a machine knows of an entry of its mailbox.
+// Standing is a machine's state of an entry of its mailbox.
 type Standing int
 
 const (
-	// New: nobody has judged or taken it.
+	// New: the entry was neither judged nor taken.
 	New Standing = iota
 	// Owned: the journal has it. It is marked read when it is not yet: a crash
 	// came between.
 	Owned
-	// Old: it lay there before the member joined. It is nobody's: never
-	// delivered, never marked.
+	// Old: the entry is from before the member joined. It is never delivered and never marked.
 	Old
 )
 
@@ -85,8 +84,7 @@ type Poller struct {
 	settled []settled // the entries that a mailbox begins with and that need no look any more
 }
 
-// settled is an entry that is nothing to do: nobody un-reads or un-owns it, unless
-// the file says so.
+// settled is an entry without work: it is marked and owned, unless the file changes it.
 type settled struct {
 	id   mailbox.ID
 	read bool // it is settled only as long as it is marked
@@ -119,13 +117,13 @@ func (p *Poller) Pass(ctx context.Context) error {
 	return errors.Join(err, p.mark(ctx, append(done, taken...)))
 }
 
-// receive hands over control and adds what is to be marked to done.
+// receive hands over control and adds the entries to mark to done.
 func (p *Poller) receive(ctx context.Context, ctl []item, done []mailbox.ID) ([]mailbox.ID, error) {
 	later := map[string]bool{}
 	for _, it := range ctl {
 		from := it.in.Envelope.From
 		if later[from] {
-			continue // what one sender says keeps its order
+			continue // keep the order of each sender
 		}
 		err := p.Machine.Receive(ctx, it.in)
 		if errors.Is(err, ErrLater) {
@@ -169,7 +167,7 @@ func (p *Poller) sort(entries []mailbox.Entry) (ctl []item, chat []control.Incom
 	for i, e := range entries[begin:] {
 		if e.Err != nil {
 			p.settle(begin+i, e.ID, false)
-			continue // blocks nobody; inbox and doctor show it
+			continue // it delays no other entry; inbox and doctor show it
 		}
 		id := e.ID.String()
 		switch p.Machine.Standing(id) {
@@ -253,7 +251,7 @@ func (p *Poller) Run(ctx context.Context, nudges <-chan struct{}, retry func(err
 func Final(err error) bool {
 	var draft *journal.DraftError
 	if errors.As(err, &draft) {
-		return false // nothing was written: only this one record cannot be
+		return false // nothing was written: only this one record is refused
 	}
 	var broken *journal.BrokenError
 	var future *journal.FutureError

@@ -154,8 +154,8 @@ func TestPassBusy(t *testing.T) {
 	}
 }
 
-// TestPassStanding: the journal says what is new, never the read flag. What it
-// owns is marked late, what lay there before the member joined never.
+// TestPassStanding: the journal decides which entries are new, never the read flag. Owned entries
+// are marked late, entries from before the member joined never.
 func TestPassStanding(t *testing.T) {
 	read := func(e waggle.Envelope) waggle.Envelope { e.Read = true; return e }
 	p, m := setup(t, read(say("new but read", "bob")), say("owned", "bob"), read(say("owned and read", "bob")), say("old", "bob"))
@@ -166,7 +166,7 @@ func TestPassStanding(t *testing.T) {
 	m.want(t, "refresh", "apply", "deliver new but read", "mark owned", "mark new but read")
 }
 
-// TestPassUnreadable: an entry that cannot be read blocks nobody.
+// TestPassUnreadable: an entry that cannot be read delays no other.
 func TestPassUnreadable(t *testing.T) {
 	p, m := setup(t, say("chat1", "bob"))
 	p.Box = broken{p.Box}
@@ -196,8 +196,8 @@ func TestPassNotOurs(t *testing.T) {
 	}
 }
 
-// TestPassErrors: what follows an error is left for the next pass; what is on
-// record is marked all the same.
+// TestPassErrors: the entries behind an error are left for the next pass; owned entries are marked
+// all the same.
 func TestPassErrors(t *testing.T) {
 	bad := errors.New("no room")
 	for _, tt := range []struct {
@@ -234,8 +234,7 @@ func TestPassMarkFails(t *testing.T) {
 	}
 }
 
-// TestPassLater: one sender is put off with everything it said after, the others
-// are heard.
+// TestPassLater: all later entries of one sender wait, those of other senders are judged.
 func TestPassLater(t *testing.T) {
 	p, m := setup(t, mixed(t)...)
 	m.refuse["idle1"] = fmt.Errorf("journal of bob: %w", poll.ErrLater)

@@ -13,8 +13,8 @@ import (
 	"waggle/poll"
 )
 
-// ledger is a machine that owns whatever it was given, counts how often it was
-// asked, and holds some entries to be older than its member.
+// ledger is a machine that owns every entry that it was given, counts its calls, and treats some
+// entries as older than its member.
 type ledger struct {
 	owned, old map[string]bool
 	given      map[string]int
@@ -55,7 +55,7 @@ func (l *ledger) Deliver(ctx context.Context, chat []control.Incoming) (taken []
 	return taken, nil
 }
 
-// shelf is a store whose file anybody rewrites as they like.
+// shelf is a store whose file the test rewrites.
 type shelf struct{ entries []mailbox.Entry }
 
 func (s *shelf) Append(context.Context, ...waggle.Envelope) error { return nil }
@@ -72,9 +72,8 @@ func (s *shelf) MarkRead(_ context.Context, ids ...mailbox.ID) (err error) {
 	return nil
 }
 
-// TestSettled: whatever becomes of the file between two passes, a pass does what it
-// would do had it looked at every entry: each entry is given once, those that are
-// owned are marked, those that are old are neither.
+// TestSettled: whatever happens to the file between two passes, a pass has the result of reading
+// every entry: each entry is given once, owned entries are marked, old ones are neither.
 func TestSettled(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, l := &shelf{}, &ledger{owned: map[string]bool{}, old: map[string]bool{}, given: map[string]int{}}

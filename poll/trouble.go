@@ -32,8 +32,8 @@ func (t *Troubles) Note(key string, err error, msg string, args ...any) {
 	}
 }
 
-// Told returns what a mailbox is to call with its reports (mailbox.Options): what
-// was repaired, and where the rest is kept, goes into the log. A nil log is none.
+// Told returns the function for a mailbox's reports (mailbox.Options): it logs each repair and the
+// path of the copy. A nil log logs nothing.
 func Told(log *slog.Logger) func(mailbox.Report) {
 	if log == nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 // in-process. Its methods may be called from several goroutines. Package
 // spawntest holds the tests that every backend passes.
 type Backend interface {
-	// Name is the word for it in the team file and in the records.
+	// Name is the backend's name in the team file and in the records.
 	Name() string
 	// Start runs spec.Argv directly, never through a shell, in a process group
 	// of its own, and returns once the process exists (InProcess calls a func
@@ -31,8 +31,8 @@ type Spec struct {
 	Argv []string
 	// Dir is the working directory, which must exist; "" is ours.
 	Dir string
-	// Env is the whole environment, nothing is inherited; of two entries with
-	// the same name the last one counts. (Windows adds SYSTEMROOT.)
+	// Env is the whole environment, nothing is inherited; of two entries with the same name the
+	// last one counts. (Windows adds SYSTEMROOT.)
 	Env []string
 	// Log is the file that gets stdout and stderr, appended; the process keeps
 	// writing to it when we die. Required. It is made with mode 0600 and set to
@@ -42,8 +42,8 @@ type Spec struct {
 	// Title is a name for people: a pane's title. The process backend has no
 	// use for it.
 	Title string
-	// Color is a colour that the terminal knows by name, for a pane's border; "" is
-	// the multiplexer's own. The process backend has no use for it.
+	// Color is a colour that the terminal supports by name, for a pane's border; "" is the
+	// multiplexer's own. The process backend ignores it.
 	Color string
 }
 

@@ -15,9 +15,9 @@ import (
 
 func init() { scenarios["blind"] = blind }
 
-// TestUninspectable: a process that cannot be looked at, here because the program has no
-// file descriptor left, does not count as gone: it is waited for, it makes no orphan of
-// what it runs, and what lives inside of it is not taken for ended.
+// TestUninspectable: a process that cannot be inspected, here because the program has no file
+// descriptor left, does not count as gone: it is waited for, its children are no orphans, and a
+// member inside it has not ended.
 func TestUninspectable(t *testing.T) {
 	cmd, in, _ := scenario(t, "blind")
 	_ = in.Close()
@@ -26,7 +26,7 @@ func TestUninspectable(t *testing.T) {
 	}
 }
 
-// blind is a scenario: it looks at its parent, which runs, without a file descriptor.
+// blind is a scenario: it inspects its parent, which runs, without a free file descriptor.
 func blind() error {
 	id, err := spawn.Identify(os.Getppid())
 	if err != nil {

@@ -20,39 +20,36 @@ type Command struct {
 	Dir string
 	// Env is the whole environment; nothing is inherited, nil is empty.
 	Env []string
-	// Stdin is read from; nil is /dev/null. A Read that blocks for longer than
-	// the command lives holds one goroutine until it returns; Run does not wait
-	// for it.
+	// Stdin is the command's input; nil is /dev/null. A Read that blocks after the command has
+	// ended holds one goroutine until it returns; Run does not wait for it.
 	Stdin io.Reader
 	// Output gets stdout and stderr together, from one goroutine that has ended
 	// when Run returns; nil drops it. An *os.File is given to the command
 	// itself. When a Write fails the command gets SIGPIPE and Run the error.
 	Output io.Writer
-	// Grace is how long the rungs take when the group has to be ended.
+	// Grace has the time limits of the steps by which the group is ended.
 	Grace Grace
-	// Linger is how long the group may go on, or its output stay open, after
-	// the first process has exited; then it is ended as by ctx, but without an
-	// error. 0 means as long as ctx lets it.
+	// Linger is how long the group may run, or its output stay open, after the first process has
+	// exited; then it is ended as by ctx, but without an error. 0 means until ctx ends.
 	Linger time.Duration
-	// Started is told who the first process is, right after it was started; nil: nobody.
+	// Started gets the identity of the first process right after its start; nil: not called.
 	Started func(Identity)
-	// Reap also ends the descendants that left the group, by setsid for
-	// instance, once the group is gone. This program should be a Subreaper:
-	// orphans are looked for below it. On Linux they are known by the variable
-	// WAGGLE_COMMAND, which Reap adds to Env, and a program that removes it
-	// escapes once its parents are dead. Elsewhere only those are ended that
-	// still had living parents when the ending began.
+	// Reap also ends the descendants that left the group, by setsid for instance, once the group is
+	// gone. This program should be a Subreaper, because orphans are looked for below it. On Linux
+	// they are found by the variable WAGGLE_COMMAND, which Reap adds to Env; a program that removes
+	// it escapes once its parents are dead. Elsewhere only those are ended that still had living
+	// parents when the ending began.
 	Reap bool
 }
 
-// Run runs it and waits for the whole output and until nothing of the group is
-// left, background jobs included. The error is about starting or waiting; a
-// non-zero status is in Exit, which is that of the first process.
+// Run runs the command and waits for the whole output and until no process of the group is left,
+// background jobs included. The error is about starting or waiting; a non-zero status is in Exit,
+// which is that of the first process.
 //
-// When ctx ends, the group gets SIGTERM, then SIGKILL as Grace says, and the
-// error matches ctx.Err(); Exit is valid then too. Processes outside the group
-// that keep the output open are waited for until ctx ends or Linger is over, and
-// for one second then; what they write later is lost.
+// When ctx ends, the group gets SIGTERM, then SIGKILL as Grace says, and the error matches
+// ctx.Err(); Exit is valid then too. Processes outside the group that keep the output open are
+// waited for until ctx ends or Linger is over, and for one second after that; their later output is
+// lost.
 //
 // Run may be called from several goroutines, as far as Stdin and Output allow it.
 func (c Command) Run(ctx context.Context) (Exit, error) {
@@ -78,7 +75,7 @@ type run struct {
 	Command
 	id   Identity
 	mark string
-	tree tree // who was seen below, for Reap
+	tree tree // the descendants that were seen, for Reap
 
 	exited  chan struct{} // closed when the first process was reaped
 	exit    Exit          // before exited is closed
@@ -158,7 +155,7 @@ func (r *run) finish(ctx context.Context) (Exit, error) {
 	return r.exit, errors.Join(err, r.waitErr)
 }
 
-// lingering is ctx for what goes on after the first process has exited.
+// lingering is ctx for the time after the first process has exited.
 func (r *run) lingering(ctx context.Context) (context.Context, context.CancelFunc) {
 	if r.Linger > 0 {
 		return context.WithTimeout(ctx, r.Linger)
@@ -186,9 +183,9 @@ func (r *run) end(ctx context.Context) error {
 	return errors.Join(err, err2, err3)
 }
 
-// strays returns the descendants that left the group. Who was once seen with the
-// mark is remembered, since a process that is ending cannot be asked for it; the
-// look for marks comes last, to find the children of those who ended since.
+// strays returns the descendants that left the group. A process that once had the mark is
+// remembered, since the environment of an ending process cannot be read; the search for marks comes
+// last, to find the children of those that ended since.
 func (r *run) strays() ([]stat, error) {
 	left, err := r.tree.live()
 	if err != nil {

@@ -120,7 +120,7 @@ func TestRunExactly(t *testing.T) {
 	}
 }
 
-// Nothing of our environment gets in, with an empty one neither.
+// No variable of this process's environment is inherited, also when Env is empty.
 func TestEmptyEnvironment(t *testing.T) {
 	env, err := exec.LookPath("env")
 	if err != nil {
@@ -136,8 +136,7 @@ func TestEmptyEnvironment(t *testing.T) {
 	}
 }
 
-// All of the output arrives, far more than a pipe holds, and goes where it is
-// sent, to a file without a copy.
+// All of the output arrives, far more than a pipe holds; output to a file is not copied.
 func TestRunOutput(t *testing.T) {
 	const n = 3<<20 + 17
 	var out bytes.Buffer
@@ -171,11 +170,11 @@ func TestRunStdin(t *testing.T) {
 	if out.String() != in {
 		t.Errorf("cat of %d bytes gave %d", len(in), out.Len())
 	}
-	// Nobody reads it.
+	// A command that does not read it.
 	c = helper(t, nil, spawntest.ModeExit, "4")
 	c.Stdin = strings.NewReader(in)
 	runs(t, c, spawn.Exit{Code: 4})
-	// It never ends.
+	// An input that never ends.
 	r, w := io.Pipe()
 	c.Stdin = r
 	runs(t, c, spawn.Exit{Code: 4})
@@ -188,7 +187,7 @@ var errFull = errors.New("full")
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-// A writer that fails ends the command, which would fill the pipe for ever.
+// A writer that fails ends the command, which would otherwise block on a full pipe.
 func TestRunOutputFails(t *testing.T) {
 	got, err := helper(t, full{}, spawntest.ModeFlood, "1000000000").Run(t.Context())
 	if !errors.Is(err, errFull) || got != (spawn.Exit{Code: -1, Signal: "broken pipe"}) {
@@ -200,7 +199,7 @@ type falling struct{}
 
 func (falling) Write([]byte) (int, error) { panic("out of ink") }
 
-// A panic of whoever takes the output ends the run, not the program.
+// A panic of the output writer ends the run, not the program.
 func TestRunOutputPanics(t *testing.T) {
 	if _, err := helper(t, falling{}, spawntest.ModeFlood, "1000").Run(t.Context()); caught.Of(err) == nil {
 		t.Errorf("%v", err)
@@ -280,7 +279,7 @@ func TestRunGrandchild(t *testing.T) {
 	}
 	dead(t, id)
 
-	// One without the pipe is waited for as well: the group is ours.
+	// A process without the pipe is waited for as well: it is in the group.
 	out = output{}
 	c = helper(t, &out, spawntest.ModeParent, "block,silent")
 	cancel = running(t, c)
@@ -306,7 +305,7 @@ func TestRunLinger(t *testing.T) {
 			}
 		}
 	}
-	// It does not cut a command short.
+	// Linger does not cut a command short.
 	var out output
 	c := helper(t, &out, spawntest.ModeBlock)
 	c.Linger = time.Millisecond
@@ -328,7 +327,7 @@ func TestRunOtherSession(t *testing.T) {
 	}
 	alive(t, id)
 
-	// With its parents alive it is found without any mark.
+	// While its parents live it is found without a mark.
 	for _, child := range []spawntest.Mode{spawntest.ModeBlock, spawntest.ModeStubborn} {
 		out := output{}
 		c := helper(t, &out, spawntest.ModeParent, string(child)+",stay,setsid,clean")

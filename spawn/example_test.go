@@ -12,7 +12,7 @@ import (
 	"waggle/spawn"
 )
 
-// A member's process is started, recorded, and ended by whoever has the record.
+// A member's process is started and recorded; any process that has the record can end it.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "spawn")

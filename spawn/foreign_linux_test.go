@@ -14,9 +14,8 @@ import (
 	"waggle/spawn/spawntest"
 )
 
-// A process with a mark in its environment, and what runs below it, is not ours while
-// somebody without the mark has it below; it is when that has ended, and when that is
-// on record.
+// A marked process below a process without the mark is foreign as long as that one runs. It is ours
+// when that one has ended, or is recorded.
 func TestMarkedBelowAnother(t *testing.T) {
 	owner := fmt.Sprintf("foreign-%d/ann", os.Getpid())
 	// An unmarked shell that starts a marked one, which starts a third.
@@ -79,8 +78,8 @@ func TestMarkedBelowAnother(t *testing.T) {
 	}
 }
 
-// An orphan that was given to a subreaper above this program is ours; a child of that
-// subreaper that somebody else started there cannot be told from one.
+// An orphan that was given to a subreaper above this program is ours. A child of that subreaper
+// that another program started there cannot be distinguished from one.
 func TestMarkedBelowASubreaper(t *testing.T) {
 	if !isolated(t) {
 		return

@@ -6,20 +6,18 @@ import (
 	"time"
 )
 
-// WaitGone waits until exactly this process does not run any more, whoever started
-// it: it has ended, or was never there. It need not be a child of this program. A
-// recycled pid is another process and is not waited for. The error is that of ctx.
+// WaitGone waits until exactly this process does not run any more, whoever started it: it has
+// ended, or was never there. It need not be a child of this program. A recycled pid is another
+// process and is not waited for. The error is that of ctx.
 //
-// On Linux and macOS the kernel tells of the end. Elsewhere, and where the kernel
-// has no handle to give, it is looked for every 50 ms. A process that cannot be
-// looked at counts as running.
+// On Linux and macOS the kernel reports the end. Elsewhere, and where the kernel has no handle, it
+// is polled every 50 ms. A process that cannot be inspected counts as running.
 func WaitGone(ctx context.Context, id Identity) error {
 	if gone(id) {
 		return nil
 	}
 	told(ctx, id)
-	// Also after the news: the kernel may tell a moment before the process is a
-	// zombie.
+	// Polled after the kernel's report too: it may come a moment before the process is a zombie.
 	const longest = 50 * time.Millisecond
 	pause := time.Millisecond
 	t := time.NewTimer(pause)
@@ -36,7 +34,7 @@ func WaitGone(ctx context.Context, id Identity) error {
 	return nil
 }
 
-// gone reports a process that certainly does not run.
+// gone reports whether a process certainly does not run.
 func gone(id Identity) bool {
 	alive, err := id.Check()
 	return !alive && err == nil

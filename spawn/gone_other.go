@@ -4,5 +4,5 @@ package spawn
 
 import "context"
 
-// told has nobody to be told by.
+// told does nothing: this system does not report the end of a process.
 func told(context.Context, Identity) {}

@@ -65,8 +65,8 @@ func TestWaitGone(t *testing.T) {
 	}
 }
 
-// Somebody who is not its parent sees it too, also while nobody reaps it: a zombie
-// does not run.
+// A process that is not the parent notices the end too, also while the zombie is not reaped: a
+// zombie does not run.
 func TestWaitGoneZombie(t *testing.T) {
 	parent, child := family(t, spawntest.ModeBlock, ",stay")
 	w := waiting(t, child)
@@ -84,7 +84,7 @@ func TestWaitGoneZombie(t *testing.T) {
 	}
 }
 
-// Who has the pid now is not waited for.
+// A later process with the same pid is not waited for.
 func TestWaitGoneRecycled(t *testing.T) {
 	p := spawntest.Start(t, processBackend, spawntest.Spec(t, spawntest.ModeBlock))
 	before := withStart(t, p.Identity(), -1)
@@ -105,7 +105,7 @@ func TestWaitGoneContext(t *testing.T) {
 	}
 }
 
-// Nothing is left open by waits that ended, one way or the other.
+// WaitGone leaves no descriptor open, however it ends.
 func TestWaitGoneCloses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("counts the entries of /proc/self/fd")

@@ -45,7 +45,7 @@ func (g group) live() ([]stat, error) {
 	return members, g.noElders(members)
 }
 
-// table is the process table, or nothing when the group is certainly empty.
+// table is the process table, or empty when the group is certainly empty.
 func (g group) table() ([]stat, error) {
 	if errors.Is(unix.Kill(-g.id.PGID, 0), unix.ESRCH) {
 		return nil, nil
@@ -53,9 +53,9 @@ func (g group) table() ([]stat, error) {
 	return allStats()
 }
 
-// members picks who runs in a group of that number, in the recorded session. A
-// session of which nothing can be told is another one: Linux says 0 of one whose
-// leader is outside of this process namespace.
+// members selects the processes in a group of that number, in the recorded session. An unknown
+// session counts as another one: Linux reports 0 when the session's leader is outside of this
+// process namespace.
 func (g group) members(all []stat) []stat {
 	var members []stat
 	for _, s := range all {
@@ -67,8 +67,7 @@ func (g group) members(all []stat) []stat {
 	return members
 }
 
-// noElders refuses a group whose leader is gone when somebody in it is older than
-// the leader was.
+// noElders refuses a group whose leader is gone when a member of it is older than the leader was.
 func (g group) noElders(members []stat) error {
 	start, err := g.id.startTime()
 	if err != nil {

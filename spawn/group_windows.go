@@ -7,14 +7,13 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group stands for the process group that Windows does not have: a process and
-// what runs below it.
+// group replaces the process group, which Windows does not have: a process and its descendants.
 type group struct{ id Identity }
 
 var _ target = group{}
 
-// live returns the recorded process and what runs below it. A dead parent keeps
-// its place above its children as long as its pid is not taken.
+// live returns the recorded process and its descendants. A dead parent is still the parent of its
+// children as long as its pid is not taken.
 func (g group) live() ([]stat, error) {
 	if g.id.Start == "" || g.id.Boot != bootID() {
 		return nil, nil

@@ -14,8 +14,8 @@ import (
 // ownGroup makes the child the leader of a new process group before it runs.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// OpenLog opens the log for appending. What an agent may have planted there, a
-// link to another file or a FIFO that blocks, is refused untouched.
+// OpenLog opens the log for appending. It refuses a link to another file and a FIFO that blocks,
+// which an agent may have put there, without touching them.
 func OpenLog(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE | unix.O_NOFOLLOW | unix.O_NONBLOCK
 	f, err := os.OpenFile(path, flags, 0o600)

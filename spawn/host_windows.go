@@ -13,8 +13,7 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
 }
 
-// OpenLog opens the log for appending. Who may read it follows from its
-// directory.
+// OpenLog opens the log for appending. The directory's permissions decide who may read it.
 func OpenLog(path string) (*os.File, error) {
 	if fi, err := os.Lstat(path); err == nil && !fi.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", path)

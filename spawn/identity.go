@@ -18,23 +18,21 @@ var ErrGone = errors.New("no such process")
 type Identity struct {
 	PID  int `json:"pid"`
 	PGID int `json:"pgid"`
-	// SID is the session of the process, one more thing that a recycled group
-	// does not share; 0 where unknown.
+	// SID is the session of the process, which a recycled group does not share; 0 where unknown.
 	SID   int    `json:"sid,omitempty"`
 	Start string `json:"start"` // kernel start time, opaque; compared for equality
 	Boot  string `json:"boot"`  // boot id, opaque; "" where unknown
-	// Inside marks a member that lives in this process and is not the process: who
-	// looks at it sees whether that program runs, and nobody ends it (Stop).
+	// Inside marks a member that runs inside this process: its state is that of the process, and
+	// Stop does not end the process for it.
 	Inside bool `json:"inside,omitempty"`
-	// Theirs marks a process that somebody else started and that was only taken note
-	// of: it is watched, and nobody ends it (Stop).
+	// Theirs marks a process that another program started and that is only recorded: it is watched,
+	// and Stop does not end it.
 	Theirs bool `json:"theirs,omitempty"`
 }
 
-// Identify reads the identity of the process with this pid, whoever started it.
-// The error matches ErrGone when there is none. A process that ended but was not
-// yet reaped by its parent still has an identity, since its pid cannot be given
-// away before that; Alive is false for it.
+// Identify reads the identity of the process with this pid, whoever started it. The error matches
+// ErrGone when there is none. A process that ended but was not yet reaped by its parent still has
+// an identity, since its pid cannot be given away before that; Alive is false for it.
 func Identify(pid int) (Identity, error) {
 	s, err := readStat(pid)
 	if err != nil {
@@ -43,9 +41,9 @@ func Identify(pid int) (Identity, error) {
 	return s.identity(), nil
 }
 
-// Alive reports whether exactly this process runs. It is false for a zombie, for
-// a recycled pid, for a process of another boot, and when the system does not
-// say; Check tells the last case apart.
+// Alive reports whether exactly this process runs. It is false for a zombie, for a recycled pid,
+// for a process of another boot, and when the state cannot be read; Check reports that last case as
+// an error.
 func (id Identity) Alive() bool {
 	alive, _ := id.Check()
 	return alive
@@ -60,20 +58,20 @@ func (id Identity) Check() (bool, error) {
 	return l == Running || l == Stopped, err
 }
 
-// Life is how a recorded process is.
+// Life is the state of a recorded process.
 type Life string
 
-// The lives. A stopped process (SIGSTOP, a debugger) runs again when it is
-// continued; on Windows nobody can tell, and it counts as running.
+// The states. A stopped process (SIGSTOP, a debugger) runs again when it is continued; on Windows
+// that state cannot be read, and it counts as running.
 const (
 	Running Life = "running"
 	Stopped Life = "stopped"
 	Gone    Life = "gone" // exactly this process does not run any more
 )
 
-// Life reads the state of the process. It uses no clock, so that a machine that was
-// suspended changes nothing. With an error (for instance when this program has no file
-// descriptor left) the state is unknown, and Life is "".
+// Life reads the state of the process. It uses no clock, so that a machine that was suspended
+// changes nothing. With an error (for instance when this program has no file descriptor left) the
+// state is unknown, and Life is "".
 func (id Identity) Life() (Life, error) {
 	if id.PID <= 0 || id.Start == "" || id.Boot != bootID() {
 		return Gone, nil

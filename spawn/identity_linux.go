@@ -79,7 +79,7 @@ func parseStat(pid int, b []byte) (stat, error) {
 	// A first thread that ended while others go on is shown as Z too.
 	s.zombie = f[state] == "X" || f[state] == "Z" && s.threads <= 1
 	s.stopped = f[state] == "T" || f[state] == "t"
-	// What these say is for people: a field that is not a number counts as 0.
+	// These values are for people: a field that is not a number counts as 0.
 	for i := utime; i <= cstime; i++ {
 		n, _ := strconv.ParseInt(f[i], 10, 64)
 		s.cpu += time.Duration(n) * clockTick
@@ -99,10 +99,9 @@ func statFields(b []byte) []string {
 	return append(make([]string, 3, 64), strings.Fields(string(rest))...)
 }
 
-// allStats reads the process table, as far as this user may see it. It is not one
-// moment, but nobody slips through by a fork: who was born before its parent was
-// read is listed again at the end, and who lost its parent meanwhile is read
-// again.
+// allStats reads the process table, as far as this user may see it. The reading is not atomic, but
+// finds every process: processes that were forked before their parent was read are listed again at
+// the end, and those that lost their parent meanwhile are read again.
 func allStats() ([]stat, error) {
 	const passes = 10 // against a machine that forks faster than this reads
 	all := map[int]stat{}
@@ -130,7 +129,7 @@ func allStats() ([]stat, error) {
 	return slices.SortedFunc(maps.Values(all), func(a, b stat) int { return cmp.Compare(a.pid, b.pid) }), nil
 }
 
-// readNew adds who is not in the table yet, and says whether somebody was not.
+// readNew adds the processes that are not in the table yet, and reports whether there were any.
 func readNew(all map[int]stat) (fresh bool, err error) {
 	pids, err := listPids()
 	if err != nil {

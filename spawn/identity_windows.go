@@ -10,7 +10,7 @@ import (
 // An orphan keeps the pid of its dead parent, which may be recycled.
 const orphansKeepParent = true
 
-// readBootID has nothing to add: the creation time is absolute.
+// readBootID returns "": creation times on Windows are absolute.
 func readBootID() string { return "" }
 
 func readStat(pid int) (stat, error) {

@@ -11,19 +11,17 @@ import (
 	"waggle/internal/caught"
 )
 
-// InProcess is the backend "in-process": run is called in a goroutine of this
-// program that the Process owns. spec.Env and spec.Dir are for run to go by: the
-// program's own environment and directory are everybody's. spec.Argv may be empty.
-// out is the log, appended, an *os.File as long as run is at work.
+// InProcess is the backend "in-process": run is called in a goroutine of this program that the
+// Process owns. run should use spec.Env and spec.Dir: the program's own environment and directory
+// are shared by all. spec.Argv may be empty. out is the log, appended, an *os.File while run runs.
 //
-// What run lives in is this program. So its Identity is the program's own with
-// Inside set, and no Stop of an Identity ends it, here or elsewhere: Process.Stop
-// ends its context. It ends with this program, whatever way that goes.
+// Its Identity is this program's own with Inside set, so no Stop of an Identity ends it, here or
+// elsewhere: Process.Stop ends its context. It ends with this program, in whatever way the program
+// ends.
 //
-// A panic of run ends run alone: it is written to the log with its stack and is in
-// Exit.Panic. The same holds for runtime.Goexit. A panic in a goroutine that run has
-// started cannot be caught here and ends the program, as a fatal error of the Go
-// runtime does anywhere.
+// A panic of run ends run and not the program: it is written to the log with its stack and is in
+// Exit.Panic. The same holds for runtime.Goexit. A panic in a goroutine that run has started cannot
+// be recovered here and ends the program, like a fatal error of the Go runtime.
 func InProcess(run func(ctx context.Context, spec Spec, out io.Writer) Exit) Backend {
 	return inProcess{run}
 }
@@ -36,8 +34,8 @@ var _ Backend = inProcess{}
 
 func (inProcess) Name() string { return "in-process" }
 
-// Inside is the identity of what lives in this program: its own, with Inside set,
-// and without a group or a session, which are not for anybody to signal.
+// Inside is the identity of a member inside this program: the program's own, with Inside set, and
+// without a group or a session, so that nothing can be signalled.
 func Inside() (Identity, error) {
 	id, err := Identify(os.Getpid())
 	return Identity{PID: id.PID, Start: id.Start, Boot: id.Boot, Inside: true}, err
@@ -109,7 +107,7 @@ func (p *Process) stopInside(ctx context.Context, g Grace) (rung string, err err
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case <-late.C:
-		return "", fmt.Errorf("%w: it runs in this process and does not end when it is told to; it ends with this process at the latest", ErrStillAlive)
+		return "", fmt.Errorf("%w: it runs in this process and has not ended when its context did; it ends with this process at the latest", ErrStillAlive)
 	}
 }
 

@@ -22,7 +22,7 @@ var inProcess = spawn.InProcess(spawntest.Inside)
 
 func TestInProcess(t *testing.T) { spawntest.TestBackend(t, inProcess) }
 
-// A panic ends what panicked and nothing else, and the log says where it was.
+// A panic ends only the func that panicked, and the log has its stack.
 func TestInProcessPanics(t *testing.T) {
 	for mode, want := range map[spawntest.Mode]string{
 		spawntest.ModePanic:  "it panicked: out of luck",
@@ -78,8 +78,8 @@ func TestInProcessStubborn(t *testing.T) {
 
 func init() { scenarios["stop"] = stopScenario }
 
-// stopScenario is a scenario: it tries to end the identity on its stdin, as
-// somebody who read it in a record, and says what came of it.
+// stopScenario is a scenario: it tries to end the identity on its stdin, as a program that read it
+// in a record, and prints the result.
 func stopScenario() error {
 	var id spawn.Identity
 	if err := json.NewDecoder(os.Stdin).Decode(&id); err != nil {
@@ -92,8 +92,8 @@ func stopScenario() error {
 	return nil
 }
 
-// Nobody ends a program because a member lives in it: not the program itself, and
-// not another one that has read the record, which is no descendant of it.
+// A program is not ended because of a member inside it: neither by itself nor by another program
+// that has read the record and is not its descendant.
 func TestInsideIsNotEnded(t *testing.T) {
 	// host is a program, which leads a group, with a member inside; its helper is a
 	// process of ours so that it may die if this is broken.

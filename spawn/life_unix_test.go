@@ -14,7 +14,7 @@ import (
 	"waggle/spawn/spawntest"
 )
 
-// lives waits until a process is as it should be.
+// lives waits until a process has a state.
 func lives(t *testing.T, id spawn.Identity, want spawn.Life) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) { // real clock: the system stops and continues a process
@@ -28,8 +28,8 @@ func lives(t *testing.T, id spawn.Identity, want spawn.Life) {
 	}
 }
 
-// A stopped process is told from one that runs and from one that is gone, and is
-// alive all the time.
+// Life distinguishes a stopped process from one that runs and from one that is gone; a stopped
+// process is alive.
 func TestLife(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -58,7 +58,7 @@ func TestLife(t *testing.T) {
 	lives(t, id, spawn.Gone)
 }
 
-// What somebody else started is not ended from here, by whatever way it is asked.
+// No call ends a process that another program started.
 func TestTheirsIsNotEnded(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)

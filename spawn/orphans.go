@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// MemberVar is the environment variable that names the member a process belongs to.
-// Who starts a member's process sets it (MemberMark); everything below inherits it.
+// MemberVar is the environment variable that names the member to which a process belongs. The
+// starter of a member's process sets it (MemberMark); all descendants inherit it.
 const MemberVar = "WAGGLE_MEMBER"
 
 // MemberMark is the entry of an environment that says whose process it is.
@@ -31,10 +31,9 @@ func (m Mark) Alive() (bool, error) {
 
 func (m Mark) String() string { return fmt.Sprintf("%d.%s.%d", m.PID, m.Start, m.Run) }
 
-// Marked is a process that was started with marks in its environment. A process may
-// have changed or removed what it was started with, and an environment is copied
-// easily, into a terminal multiplexer for one: marks find what was lost, and prove
-// nothing. Ours tells which may be ended.
+// Marked is a process that was started with marks in its environment. A process may have changed or
+// removed them, and an environment is copied easily, into a terminal multiplexer for example: marks
+// find lost processes and prove nothing. Ours reports which may be ended.
 type Marked struct {
 	ID     Identity
 	Parent int
@@ -43,26 +42,25 @@ type Marked struct {
 	Owner string
 	// Commands are the runs that it runs below, the outermost first.
 	Commands []Mark
-	// Foreign is the process without the mark that it lives below: its parent, or that
-	// of the topmost of its parents with the same mark. It is the zero Identity when
-	// that is gone, as of what a member left behind: then this program is its parent, or
-	// one that orphans are given to, process 1, the user's service manager or a
-	// subreaper above this program.
+	// Foreign is the process without the mark above it: its parent, or that of the topmost of its
+	// parents with the same mark. It is the zero Identity when that has ended, as for a process
+	// that a member left running: then its parent is this program, or one that gets orphans,
+	// process 1, the user's service manager or a subreaper above this program.
 	Foreign Identity
 
 	above []Identity // its ancestors, the nearest first
 }
 
-// Ours reports a marked process that may be ended for its mark: nobody without the
-// mark has started it, or it lives below one of those that were recorded.
+// Ours reports whether a marked process may be ended for its mark: no process without the mark has
+// started it, or it is below one of the recorded ones.
 func (m Marked) Ours(recorded ...Identity) bool {
 	return m.Foreign == Identity{} || slices.ContainsFunc(m.above, func(up Identity) bool {
 		return slices.ContainsFunc(recorded, func(id Identity) bool { return up.PID == id.PID && up.Start == id.Start && up.Boot == id.Boot })
 	})
 }
 
-// Orphan reports a process that a command left behind: the program that ran the
-// innermost of its commands is dead. by is that run.
+// Orphan reports whether a command left this process running: the program that ran the innermost of
+// its commands is dead. by is that run.
 func (m Marked) Orphan() (by Mark, orphan bool) {
 	if len(m.Commands) == 0 {
 		return Mark{}, false
@@ -72,11 +70,10 @@ func (m Marked) Orphan() (by Mark, orphan bool) {
 	return by, !alive && err == nil
 }
 
-// AllMarked lists the running processes of this user with a mark, but for this one
-// and its ancestors, by pid. Those of another PID namespace, a container's for one, are
-// left out: the numbers in their marks mean other processes there. It is a picture of
-// one moment: what a listed process starts meanwhile may be missing. Linux reads /proc, macOS KERN_PROCARGS2, which
-// hides programs of the system itself; elsewhere the error matches
+// AllMarked lists the running processes of this user with a mark, except for this one and its ancestors, by pid.
+// Those of another PID namespace, such as a container's, are left out: the pids in their marks mean other processes
+// here. The list is of one moment: a process that a listed one starts meanwhile may be missing. Linux reads /proc,
+// macOS KERN_PROCARGS2, which hides programs of the system itself; elsewhere the error matches
 // errors.ErrUnsupported.
 func AllMarked() ([]Marked, error) {
 	found, err := allMarked()
@@ -96,8 +93,8 @@ func Orphans(match func(Marked) bool) ([]Marked, error) {
 	}), err
 }
 
-// nobodySeen is the error of a walk up that saw nobody. One that saw some, or met a parent
-// that ended, shows all that can be seen.
+// nobodySeen is the error of a walk to the ancestors that saw none. A walk that saw some, or met a
+// parent that ended, has shown all that can be seen.
 func nobodySeen(up []stat, err error) error {
 	if len(up) > 0 || errors.Is(err, ErrGone) {
 		return nil
@@ -150,9 +147,9 @@ type lineage struct {
 	keep  []stat // ancestors of this program
 }
 
-// trace fills in what a marked process lives below.
+// trace fills in the process above a marked one.
 func (t lineage) trace(m *Marked) {
-	known := false // who it lives below
+	known := false // the processes above it
 	for child := t.all[m.ID.PID]; child.ppid > 0 && len(m.above) < len(t.all); {
 		parent, seen := t.all[child.ppid]
 		if seen && parent.start > child.start {

@@ -21,8 +21,8 @@ func Argv(pid int) []string {
 	return strings.Split(string(bytes.TrimRight(b, "\x00")), "\x00")
 }
 
-// serviceManager reports the service manager of this user: systemd gives it a control
-// group of its own, which nothing else is in.
+// serviceManager reports the service manager of this user: systemd gives it a control group of its
+// own without other processes.
 func serviceManager(s stat) bool {
 	if s.ppid != 1 || !ownUser(s) {
 		return false
@@ -41,10 +41,9 @@ func managesUser(cgroups []byte, uid int) bool {
 	return false
 }
 
-// adopter is the process that this program's orphans are given to, the nearest
-// subreaper above it, or 1. The kernel tells of no other process whether it is a
-// subreaper, so an orphan is made: a shell starts another, which reads a pipe until it
-// is closed, and ends.
+// adopter is the process to which the kernel gives this program's orphans, the nearest subreaper
+// above it, or 1. The kernel does not tell whether another process is a subreaper, so an orphan is
+// made: a shell starts another, which reads a pipe until it is closed, and ends.
 var adopter = sync.OnceValue(func() int {
 	hold, let, err := os.Pipe()
 	if err != nil {
@@ -93,9 +92,8 @@ func sameNamespace(pid int) bool {
 	return err == nil && its == own
 }
 
-// environAt reads the environment a process was started with, none when it may not
-// be read or the process is gone. One that is just between two programs is waited
-// for, but not long.
+// environAt reads the environment that a process was started with, none when it may not be read or
+// the process is gone. For a process that is just between two programs it waits shortly.
 func environAt(s stat) ([]string, error) {
 	const tries = 20
 	for range tries {

@@ -11,8 +11,8 @@ import (
 	"waggle/spawn/spawntest"
 )
 
-// The pids in the marks of another namespace mean other processes here: nothing of a
-// container is an orphan.
+// The pids in the marks of another namespace mean other processes here: no process of a container
+// is an orphan.
 func TestOrphansOfAnotherNamespace(t *testing.T) {
 	unshare := testenv.Require(t, "unshare")
 	if err := exec.Command(unshare, "-rpf", "--mount-proc", "true").Run(); err != nil {

@@ -49,8 +49,8 @@ func commander() error {
 	return err
 }
 
-// What a killed program's commands leave behind is found with its owner and its run,
-// also where it left its group and its parent, and nothing else is.
+// Processes that a killed program's commands left running are found with their owner and their run,
+// also when they left their group and their parent. No other process is found.
 func TestOrphans(t *testing.T) {
 	owner := fmt.Sprintf("test-%d/ann", os.Getpid())
 	ours := func(m spawn.Marked) bool { return m.Owner == owner }
@@ -94,7 +94,7 @@ func TestOrphans(t *testing.T) {
 	if none, err := spawn.Orphans(func(spawn.Marked) bool { return false }); err != nil || len(none) > 0 {
 		t.Errorf("%+v, %v", none, err)
 	}
-	// As gc does: each is ended by its own identity, whoever else ends meanwhile.
+	// As gc does: each is ended by its own identity, whichever others end meanwhile.
 	var wg sync.WaitGroup
 	for _, m := range found {
 		wg.Go(func() {
@@ -135,7 +135,7 @@ func descendant() error {
 	return err
 }
 
-// Nobody finds itself or what it runs below.
+// A program does not find itself or its descendants.
 func TestMarkedIsNotOurselves(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {

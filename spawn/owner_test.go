@@ -22,7 +22,7 @@ func TestMine(t *testing.T) {
 			t.Errorf("%d: %v, %v", pid, mine, err)
 		}
 	}
-	// Process 1 is root's on every system; who is not root is told so.
+	// Process 1 belongs to root on every system, so Mine is false for other users.
 	if os.Getuid() == 0 {
 		return
 	}

@@ -55,7 +55,7 @@ func (p *pipes) handedOver() {
 	p.theirs = nil
 }
 
-// close closes our ends, when nothing was started.
+// close closes our ends, when no process was started.
 func (p *pipes) close() {
 	for _, f := range []*os.File{p.in, p.out} {
 		if f != nil {
@@ -77,7 +77,7 @@ func (p *pipes) start(stdin io.Reader, output io.Writer) {
 	}
 }
 
-// feed copies stdin until it ends or nobody wants more.
+// feed copies stdin until it ends or the command does not read any more.
 func (p *pipes) feed(stdin io.Reader) {
 	defer close(p.fed)
 	defer p.in.Close()
@@ -96,8 +96,8 @@ func copied(to io.Writer, from io.Reader) error {
 	})
 }
 
-// drain copies the output until the last process that writes it is gone. When a
-// Write fails our end is closed, so that the next write of the command fails too.
+// drain copies the output until the last process that writes it has ended. When a Write fails our
+// end is closed, so that the next write of the command fails too.
 func (p *pipes) drain(output io.Writer) {
 	defer close(p.drained)
 	defer p.out.Close()

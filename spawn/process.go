@@ -25,7 +25,7 @@ type Place struct {
 	// Holder is the process that holds its terminal; it ends by itself when the
 	// process has ended.
 	Holder *Identity `json:"holder,omitempty"`
-	// Socket is where somebody can attach to that terminal.
+	// Socket is where viewers can attach to that terminal.
 	Socket string `json:"socket,omitempty"`
 	// Pane is the pane of a multiplexer that shows it.
 	Pane *Pane `json:"pane,omitempty"`
@@ -72,8 +72,8 @@ func (p *Process) Place() Place { return p.place }
 // Done is closed when the process has ended and was reaped.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Exit says how it ended. Before Done is closed, and when nobody knows, it is a
-// Code of -1 without a Signal.
+// Exit returns how it ended. Before Done is closed, and when that is unknown, it is a Code of -1
+// without a Signal.
 func (p *Process) Exit() Exit {
 	select {
 	case <-p.done:
@@ -83,10 +83,10 @@ func (p *Process) Exit() Exit {
 	}
 }
 
-// Stop ends it in the way that is right for its kind. For a process that is StopTree
-// of its Identity. What runs in this program is asked by the end of its context, and
-// given g.Term and g.Kill together: a goroutine cannot be killed, so the error matches
-// ErrStillAlive when it has not ended by then. It is a RungTerm when it has.
+// Stop ends it in the way of its kind. For a process that is StopTree of its Identity. A func in
+// this program gets the end of its context, and has g.Term and g.Kill together: a goroutine cannot
+// be killed, so the error matches ErrStillAlive when it has not ended by then. It is a RungTerm
+// when it has.
 func (p *Process) Stop(ctx context.Context, g Grace) (rung string, err error) {
 	if p.cancel == nil {
 		return StopTree(ctx, p.id, g)
@@ -97,8 +97,8 @@ func (p *Process) Stop(ctx context.Context, g Grace) (rung string, err error) {
 	return rung, nil
 }
 
-// Ask tells a member that runs in this program to end, and does not wait for it. It
-// does nothing for a process of its own; Stop ends that.
+// Ask ends the context of a member that runs in this program, and does not wait. For a process it
+// does nothing; Stop ends that.
 func (p *Process) Ask() {
 	if p.cancel != nil {
 		p.cancel()
@@ -112,7 +112,7 @@ type Exit struct {
 	Panic  string // InProcess: what it panicked with; the stack is in the log
 }
 
-// exitOf reads what Wait left; nil when somebody else took the status.
+// exitOf reads the status from Wait; nil when another caller took it.
 func exitOf(ps *os.ProcessState) Exit {
 	if ps == nil {
 		return Exit{Code: -1}
@@ -128,9 +128,9 @@ type processBackend struct{}
 
 var _ Backend = processBackend{}
 
-// ProcessBackend is the backend "process": a child of this program in a process
-// group of its own, with /dev/null for stdin and the log's descriptor itself for
-// stdout and stderr, so that nothing of it needs this program to live.
+// ProcessBackend is the backend "process": a child of this program in a process group of its own,
+// with /dev/null for stdin and the log's descriptor itself for stdout and stderr, so that it keeps
+// running without this program.
 func ProcessBackend() Backend { return processBackend{} }
 
 func (processBackend) Name() string { return "process" }
@@ -169,9 +169,8 @@ func startProcess(ctx context.Context, spec Spec) (*Process, error) {
 	}), nil
 }
 
-// launch starts cmd and identifies the child. Until somebody waits for it the
-// child keeps its pid even when it has ended already, so that the identity is
-// certainly its own.
+// launch starts cmd and identifies the child. Until it is waited for, the child keeps its pid even
+// after its end, so that the identity is certainly its own.
 func launch(cmd *exec.Cmd) (Identity, error) {
 	if err := cmd.Start(); err != nil {
 		return Identity{}, err
@@ -185,5 +184,5 @@ func launch(cmd *exec.Cmd) (Identity, error) {
 	return s.identity(), nil
 }
 
-// exactly keeps an empty environment empty; os/exec takes nil for ours.
+// exactly returns a non-nil empty environment for an empty one; os/exec inherits ours for nil.
 func exactly(env []string) []string { return append([]string{}, env...) }

@@ -64,8 +64,8 @@ func scenario(t *testing.T, name string) (cmd *exec.Cmd, in io.WriteCloser, out 
 	return cmd, in, json.NewDecoder(r)
 }
 
-// A process survives a starter that is killed, goes on writing its log, and can
-// be ended by whoever knows its identity.
+// A process survives a starter that is killed, continues to write its log, and can be ended by any
+// process that has its identity.
 func TestSurvivesStarter(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "go")
 	spec := spawntest.Spec(t, spawntest.ModeFollow, file)
@@ -104,7 +104,7 @@ func TestSurvivesStarter(t *testing.T) {
 	}
 }
 
-// What an agent may plant in place of its log is refused and left as it was.
+// A file that an agent put in place of its log is refused and not changed.
 func TestPlantedLog(t *testing.T) {
 	for name, plant := range map[string]func(victim, log string) error{
 		"symlink":  os.Symlink,

@@ -8,7 +8,7 @@ import (
 	"waggle/spawn"
 )
 
-// TestRunWithoutAProcess: what was not started has no exit code, and -1 says so.
+// TestRunWithoutAProcess: the exit code of a process that was not started is -1.
 func TestRunWithoutAProcess(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -19,7 +19,7 @@ var ErrStillAlive = errors.New("still alive")
 
 // The rungs of Stop: which step ended the process.
 const (
-	RungGone  = "gone"  // nothing was left to end
+	RungGone  = "gone"  // no process was left to end
 	RungInput = "stdin" // it ended when its input was closed
 	RungTerm  = "term"  // it ended by SIGTERM
 	RungKill  = "kill"  // it ended by SIGKILL
@@ -36,8 +36,8 @@ func Harder(a, b string) string {
 
 // Grace is how long each rung of Stop waits.
 type Grace struct {
-	// Input tells the process that its input ends, the rung before SIGTERM; an error
-	// means that it cannot be told. nil: there is no such rung.
+	// Input ends the process's input, the step before SIGTERM; an error means that this is not
+	// possible. nil: there is no such step.
 	Input     func(context.Context) error
 	InputWait time.Duration // between that and SIGTERM; 0 means 500 ms
 	Term      time.Duration // between SIGTERM and SIGKILL; 0 means 5 s
@@ -49,28 +49,25 @@ func (g Grace) filled() Grace {
 	return Grace{Input: g.Input, InputWait: cmp.Or(g.InputWait, usual/10), Term: cmp.Or(g.Term, usual), Kill: cmp.Or(g.Kill, usual)}
 }
 
-// Stop ends the process group of id by the end of its input, where g has that, by
-// SIGTERM, then SIGKILL, and verifies that it is gone; zombies count as gone. rung
-// tells which step ended it: RungGone, RungInput, RungTerm or RungKill; it is "" with
-// an error. A stopped process (SIGSTOP) is continued so that it can end by SIGTERM.
+// Stop ends the process group of id by the end of its input, where g has that, by SIGTERM, then
+// SIGKILL, and verifies that it is gone; zombies count as gone. rung is the step that ended it:
+// RungGone, RungInput, RungTerm or RungKill; it is "" with an error. A stopped process (SIGSTOP) is
+// continued so that it can end by SIGTERM.
 //
-// It signals only what was recorded, and looks again before each signal. While
-// the recorded process runs its group is the one to end. After its death the
-// group is ended as long as it still has members, in the same session and not
-// older than the recorded process, and the pid was not given to another process;
-// else there is nothing to do. What this cannot see is a number that went round
-// completely: a later group of the same number and session whose leader died too.
-// Of a group that the recorded process did not lead, only that process and its
-// descendants are ended, one by one.
+// It signals only recorded processes, and checks again before each signal. While the recorded
+// process runs, its group is ended. After its death the group is ended as long as it still has
+// members, in the same session and not older than the recorded process, and the pid was not given
+// to another process; else there is nothing to do. It cannot detect a pid number that wrapped
+// around completely: a later group of the same number and session whose leader died too. Of a group
+// that the recorded process did not lead, only that process and its descendants are ended, one by
+// one.
 //
-// The error matches ErrNotOurs, and nothing was signalled, when the group holds
-// this process or one of its ancestors, when pid or pgid is 1 or less, or when
-// the leader is dead and somebody older is in the group, or when what was recorded
-// only lives inside of the process (Identity.Inside), or when somebody else started
-// it (Identity.Theirs). It matches ErrStillAlive
-// when the last rung did not help, and ctx.Err() when ctx ended first; the
-// process may then have been signalled already. Several Stops of one process may
-// run at once.
+// The error matches ErrNotOurs, and nothing was signalled, when the group holds this process or one
+// of its ancestors, when pid or pgid is 1 or less, when the leader is dead and an older process is
+// in the group, when the record is of a member inside the process (Identity.Inside), or when
+// another program started it (Identity.Theirs). It matches ErrStillAlive when the last step did not
+// help, and ctx.Err() when ctx ended first; the process may then have been signalled already.
+// Several Stops of one process may run at once.
 func Stop(ctx context.Context, id Identity, g Grace) (rung string, err error) {
 	rung, err = stop(ctx, id, groupOf(id), g.filled())
 	if err != nil {
@@ -79,14 +76,13 @@ func Stop(ctx context.Context, id Identity, g Grace) (rung string, err error) {
 	return rung, nil
 }
 
-// StopTree is Stop for a whole member: it first ends the group of id as Stop
-// does, so that a process that handles SIGTERM can end its own children in order,
-// then whatever was seen below it and outlived it in other groups and sessions,
-// by SIGTERM and after g.Kill by SIGKILL. It takes at most g.InputWait, g.Term and
-// three times g.Kill. rung is the hardest step that was needed.
+// StopTree is Stop for a whole member: it first ends the group of id as Stop does, so that a
+// process that handles SIGTERM can end its own children in order, then the descendants that
+// outlived it in other groups and sessions, by SIGTERM and after g.Kill by SIGKILL. It takes at
+// most g.InputWait, g.Term and three times g.Kill. rung is the hardest step that was needed.
 //
-// Descendants are known only while the chain of parents above them lives: when
-// the recorded process is dead already, StopTree does what Stop does.
+// Descendants are found only while the chain of parents above them lives: when the recorded process
+// is dead already, StopTree does what Stop does.
 func StopTree(ctx context.Context, id Identity, g Grace) (rung string, err error) {
 	g = g.filled()
 	t := &tree{root: id}
@@ -101,8 +97,7 @@ func StopTree(ctx context.Context, id Identity, g Grace) (rung string, err error
 	return rung, nil
 }
 
-// GroupOf lists the processes that run and that Stop would end for id, whose own process
-// may be dead.
+// GroupOf lists the running processes that Stop would end for id, whose own process may be dead.
 func GroupOf(id Identity) ([]Identity, error) {
 	if id.PID <= 1 || id.PGID <= 1 || id.Inside || id.Theirs {
 		return nil, nil
@@ -150,10 +145,11 @@ func stop(ctx context.Context, id Identity, t target, g Grace) (string, error) {
 	return ladder(ctx, t, g)
 }
 
-// byInput is the rung before the signals. A process that is stopped hears nothing.
+// byInput is the step before the signals. It is left out for a stopped process, which does not
+// read.
 func byInput(ctx context.Context, id Identity, t target, g Grace) (gone bool, err error) {
 	if life, err := id.Life(); g.Input == nil || err != nil || life != Running {
-		return false, nil // the signals look for themselves
+		return false, nil // the signal steps check for themselves
 	}
 	told, cancel := context.WithTimeout(ctx, g.InputWait)
 	defer cancel()
@@ -163,8 +159,8 @@ func byInput(ctx context.Context, id Identity, t target, g Grace) (gone bool, er
 	return waitGone(ctx, t, false, g.InputWait)
 }
 
-// outside refuses to end a process for what lives inside of it, and one that
-// somebody else started. When that process does not run, nothing does.
+// outside refuses to end a process for a member inside it, and a process that another program
+// started. When that process does not run, neither does the member.
 func outside(id Identity) error {
 	alive, err := id.Check()
 	switch {
@@ -173,11 +169,11 @@ func outside(id Identity) error {
 	case id.Theirs:
 		return errors.Join(fmt.Errorf("%w: process %d was started by somebody else", ErrNotOurs, id.PID), err)
 	}
-	return errors.Join(fmt.Errorf("%w: what was recorded lives inside of process %d, which goes on", ErrNotOurs, id.PID), err)
+	return errors.Join(fmt.Errorf("%w: the record is of a member inside process %d, which continues", ErrNotOurs, id.PID), err)
 }
 
-// keepOff refuses the groups that this process and its ancestors are in. An
-// ancestor that cannot be seen belongs to another user and is not considered.
+// keepOff refuses the groups of this process and its ancestors. An ancestor that cannot be seen
+// belongs to another user and is not considered.
 func keepOff(id Identity) error {
 	self, err := readStat(os.Getpid())
 	if err != nil {
@@ -204,7 +200,7 @@ type target interface {
 	signal(live []stat, kill bool) error
 }
 
-// ladder signals t until nothing of it lives, and tells the last rung needed.
+// ladder signals t until none of its processes runs, and returns the last step needed.
 func ladder(ctx context.Context, t target, g Grace) (string, error) {
 	rung := RungGone
 	var refused error
@@ -239,8 +235,8 @@ func ladder(ctx context.Context, t target, g Grace) (string, error) {
 	return "", errors.Join(fmt.Errorf("%w: %s", ErrStillAlive, pids(live)), refused)
 }
 
-// waitGone waits until nothing of t lives, at most d. When it is being killed,
-// those who were born between the look and the signal are killed as they show up.
+// waitGone waits until no process of t runs, at most d. While it is being killed, processes that
+// were started between the check and the signal are killed as they appear.
 func waitGone(ctx context.Context, t target, kill bool, d time.Duration) (bool, error) {
 	wait, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -311,7 +307,7 @@ func (e each) signal(live []stat, kill bool) error {
 func holdProcess(id Identity, f func(*os.Process) error) error {
 	p, err := os.FindProcess(id.PID)
 	if err != nil {
-		return nil // gone
+		return nil // it has ended
 	}
 	defer func() { _ = p.Release() }()
 	alive, err := id.Check()

@@ -46,7 +46,7 @@ func family(t *testing.T, child spawntest.Mode, flags string) (*spawn.Process, s
 	return p, id
 }
 
-// kill ends one process, whatever group it is in.
+// kill ends one process, whatever its group.
 func kill(t *testing.T, id spawn.Identity) {
 	t.Helper()
 	if id.Alive() {
@@ -92,7 +92,7 @@ func TestStopPolite(t *testing.T) {
 	}
 }
 
-// A stopped process is not deaf to SIGTERM for ever.
+// A stopped process gets the SIGTERM too: it is continued.
 func TestStopContinues(t *testing.T) {
 	spec := spawntest.Spec(t, spawntest.ModePolite)
 	p := spawntest.Start(t, processBackend, spec)
@@ -104,8 +104,8 @@ func TestStopContinues(t *testing.T) {
 	stops(t, p.Identity(), patient, spawn.RungTerm)
 }
 
-// The group is ended when its leader ends by SIGTERM and a member does not, and
-// when the leader has been gone and reaped for long.
+// The group is ended when its leader ends by SIGTERM and a member does not, and when the leader was
+// reaped long before.
 func TestStopGroup(t *testing.T) {
 	p, child := family(t, spawntest.ModeStubborn, ",stay")
 	stops(t, p.Identity(), impatient, spawn.RungKill)
@@ -123,7 +123,7 @@ func TestStopGroup(t *testing.T) {
 	dead(t, child)
 }
 
-// A zombie that its parent leaves lying is gone.
+// A zombie that its parent does not reap counts as gone.
 func TestStopZombie(t *testing.T) {
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -142,8 +142,8 @@ func TestStopZombie(t *testing.T) {
 	}
 }
 
-// What looks like the recorded process but is not it is never signalled: an
-// earlier holder of the pid, a later one, one of another boot or session.
+// A process that differs from the recorded one is never signalled: an earlier holder of the pid, a
+// later one, one of another boot or session.
 func TestStopRecycled(t *testing.T) {
 	p, child := family(t, spawntest.ModeBlock, ",stay")
 	id := p.Identity()
@@ -163,7 +163,7 @@ func TestStopRecycled(t *testing.T) {
 		})
 	}
 
-	// The leader is gone, so that only the members are left to judge by.
+	// The leader is gone, so only the members can be compared.
 	p, child = family(t, spawntest.ModeBlock, "")
 	id = p.Identity()
 	session := id
@@ -199,9 +199,8 @@ func refuses(t *testing.T, id spawn.Identity) {
 	}
 }
 
-// A process in the group of another one does not make that group ours: it is
-// ended with what runs below it, and nobody else, also when it has a group of its
-// own by now.
+// A process in the group of another one does not make that group ours: it is ended with its
+// descendants, and no other process, also when it has a group of its own by now.
 func TestStopMember(t *testing.T) {
 	for _, flags := range []string{",stay", ",stay,setsid"} {
 		p, child := family(t, spawntest.ModeBlock, flags)
@@ -221,13 +220,13 @@ func TestStopRefusesNumbers(t *testing.T) {
 		{}, {PID: 1, PGID: 1}, {PID: 1, PGID: 4711}, {PID: 4711, PGID: 1}, {PID: 4711},
 		{PID: 4711, PGID: -1}, {PID: -1, PGID: 4711}, {PID: 4711, PGID: -4711},
 	} {
-		id.Start, id.Boot = "1", "never" // nothing would be signalled anyway
+		id.Start, id.Boot = "1", "never" // no signal would be sent anyway
 		refuses(t, id)
 	}
 }
 
-// In processes of its own, which are all that a broken guard could end: this
-// process, its parent and its grandparent, each the leader of its own group.
+// In processes of its own, so that a broken guard could only end these: this process, its parent
+// and its grandparent, each the leader of its own group.
 func TestStopRefusesOwn(t *testing.T) {
 	const generation = "WAGGLE_SPAWN_GENERATION"
 	n, _ := strconv.Atoi(os.Getenv(generation))
@@ -254,7 +253,7 @@ func TestStopRefusesOwn(t *testing.T) {
 		}
 		refuses(t, id)
 	}
-	// One of our own children that was left in our group.
+	// A child of this process that stayed in its group.
 	argv, env := spawntest.Helper(t, spawntest.ModeBlock)
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env = env
@@ -367,9 +366,8 @@ func TestOrphansOfKilledStarter(t *testing.T) {
 	}
 }
 
-// TestStopByInput: the end of the input comes before SIGTERM; when it is enough no
-// signal is sent, when it is not, or cannot be said, the ladder goes on. A stopped
-// process would not hear it.
+// TestStopByInput: the end of the input comes before SIGTERM. When it is enough no signal is sent;
+// when it is not, or is not possible, the signals follow. A stopped process would not read it.
 func TestStopByInput(t *testing.T) {
 	for _, c := range []struct {
 		name    string

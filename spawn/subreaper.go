@@ -2,10 +2,10 @@ package spawn
 
 import "fmt"
 
-// Subreaper makes this process the one that orphaned descendants are given to
-// (Linux; elsewhere it does nothing), so that they stay recognisable as ours: a
-// daemonised child of a member keeps the member among its [Ancestors]. It lasts
-// until this process ends, is not inherited by children, and can be called again.
+// Subreaper makes the kernel give orphaned descendants to this process (Linux; elsewhere it does
+// nothing), so that they stay recognisable as ours: a daemonised child of a member keeps the member
+// among its [Ancestors]. It lasts until this process ends, is not inherited by children, and can be
+// called again.
 //
 // An orphan that ends stays a zombie of this process until [ReapOrphans].
 func Subreaper() error {
@@ -15,14 +15,12 @@ func Subreaper() error {
 	return nil
 }
 
-// ReapOrphans removes the zombies among the orphans that this process was given,
-// and returns how many. It never takes the status of a process that was started
-// through os or os/exec, by this package or any other, and that somebody may
-// still wait for; a child started by a bare system call is taken for an orphan.
-// A subreaper calls it now and then, say every few seconds; it does not block and
-// may be called from several goroutines. Where the system cannot tell the two
-// apart (Linux before 5.4) it removes nothing and the error matches
-// errors.ErrUnsupported. On other systems there is nothing to reap.
+// ReapOrphans removes the zombies among the orphans that this process was given, and returns how
+// many. It never takes the status of a process that was started through os or os/exec, by this
+// package or any other, and that may still be waited for; a child started by a bare system call
+// counts as an orphan. A subreaper calls it every few seconds; it does not block and may be called
+// from several goroutines. Where the system cannot distinguish the two (Linux before 5.4) it
+// removes nothing and the error matches errors.ErrUnsupported. On other systems it does nothing.
 func ReapOrphans() (int, error) {
 	n, err := reapOrphans()
 	if err != nil {

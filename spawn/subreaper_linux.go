@@ -20,12 +20,12 @@ func subreaper() error {
 	return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 }
 
-// reapOrphans tells orphans from the children of os/exec by their handles: Go
-// holds a pidfd of each process that it started and that was not waited for yet;
-// the kernel puts it in place before the child runs. The zombies are listed
-// before the handles, so that one whose Wait is just finishing is either still
-// held or already gone. Whether there is any zombie at all the kernel says at once: the
-// table of processes is read only then, or a team that idles pays the square of its size.
+// reapOrphans distinguishes orphans from the children of os/exec by their handles: Go holds a pidfd
+// of each process that it started and that was not waited for yet; the kernel sets it before the
+// child runs. The zombies are listed before the handles, so that one whose Wait is just finishing
+// is either still held or already gone. The kernel reports at once whether there is any zombie; the
+// table of processes is read only then, because reading it for every member of an idle team would
+// cost the square of its size.
 func reapOrphans() (int, error) {
 	if ended, err := childEnded(); err != nil || !ended {
 		return 0, err
@@ -159,10 +159,10 @@ func lookForMark(mark string) (marked []stat, sure bool, err error) {
 	return marked, sure, nil
 }
 
-// environ returns the environment that a process was started with; none when it
-// may not be read. It is not known while execve has closed the descriptors of the
-// old program, which the starter takes for success, and has not laid out the new
-// one, nor between the last breath of a process and its being a zombie.
+// environ returns the environment that a process was started with; none when it may not be read. It
+// is not known while execve has closed the descriptors of the old program, which the starter takes
+// for success, and has not laid out the new one, nor while a process is ending and not yet a
+// zombie.
 func environ(pid int) (env []string, known bool) {
 	const envEnd = 51
 	dir := "/proc/" + strconv.Itoa(pid)
@@ -171,7 +171,7 @@ func environ(pid int) (env []string, known bool) {
 		return strings.Split(string(b), "\x00"), true
 	}
 	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return nil, true // gone, or another user's
+		return nil, true // it has ended, or is another user's
 	}
 	b, err = os.ReadFile(dir + "/stat")
 	if err != nil {

@@ -53,8 +53,8 @@ func reaps(t *testing.T, want int) {
 	}
 }
 
-// Orphans come to the subreaper, with it among their ancestors, and are reaped by
-// it; a child that somebody will wait for is not.
+// Orphans become children of the subreaper, have it among their ancestors, and are reaped by it; a
+// child that will be waited for is not.
 func TestReapOrphans(t *testing.T) {
 	if !isolated(t) {
 		return
@@ -82,7 +82,7 @@ func TestReapOrphans(t *testing.T) {
 		t.Fatal(err)
 	}
 	spawntest.Await(t, "the children to be zombies", func() bool { return !child.Alive() && !dropped.Alive() })
-	reaps(t, 1) // the one that nobody can wait for any more
+	reaps(t, 1) // the process that can be waited for no longer
 
 	id := orphan(t, spawntest.ModeBlock)
 	self, err := spawn.Identify(os.Getpid())
@@ -130,7 +130,7 @@ func TestReapOrphansCost(t *testing.T) {
 	}
 }
 
-// Under constant reaping no command loses its status.
+// No command loses its status while orphans are reaped all the time.
 func TestReapOrphansBesideCommands(t *testing.T) {
 	if !isolated(t) {
 		return

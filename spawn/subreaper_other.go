@@ -6,5 +6,5 @@ func subreaper() error { return nil }
 
 func reapOrphans() (int, error) { return 0, nil }
 
-// markedBelow finds nobody: an orphan is not below this program here.
+// markedBelow returns none: an orphan is not below this program here.
 func markedBelow(string) ([]stat, error) { return nil, nil }

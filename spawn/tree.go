@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Ancestors returns the identities from pid's parent up to init, or to the last
-// process that has a parent in this PID namespace. When an ancestor is not
-// visible to this user (a hidepid mount) it returns those below it and an error.
-// The error matches ErrGone, and there are none, when pid itself is gone.
+// Ancestors returns the identities from pid's parent up to init, or to the last process that has a
+// parent in this PID namespace. When an ancestor is not visible to this user (a hidepid mount) it
+// returns those below it and an error. The error matches ErrGone, without any ancestor, when pid
+// itself is gone.
 func Ancestors(pid int) ([]Identity, error) {
 	up, err := ancestors(pid)
 	ids := identities(up)
@@ -58,12 +58,11 @@ func walkUp(read func(pid int) (stat, error), pid int) ([]stat, error) {
 	return up, nil
 }
 
-// Descendants returns the running processes below pid, parents before their
-// children, whatever their group or session. It is a picture of one moment: a
-// process that starts while it is taken may be missing. A descendant whose
-// parents died belongs to whoever inherited it: to the nearest [Subreaper] above
-// on Linux, else to init, and is then no longer found here. The error matches
-// ErrGone when there is no process with this pid.
+// Descendants returns the running processes below pid, parents before their children, whatever
+// their group or session. The list is of one moment: a process that starts meanwhile may be
+// missing. A descendant whose parents died is a child of the process that the kernel gave it to,
+// the nearest [Subreaper] above on Linux, else init, and is then no longer found here. The error
+// matches ErrGone when there is no process with this pid.
 func Descendants(pid int) ([]Identity, error) {
 	below, err := descendants(pid)
 	if err != nil {
@@ -98,7 +97,7 @@ func below(all []stat, roots ...stat) []stat {
 	for next := slices.Clone(roots); len(next) > 0; next = next[1:] {
 		parent := next[0]
 		for _, child := range children[parent.pid] {
-			// Nobody is older than its parent; only a recycled pid looks so.
+			// No process is older than its parent; only a recycled pid looks so.
 			if seen[child.pid] || child.start < parent.start {
 				continue
 			}
@@ -127,13 +126,13 @@ type tree struct {
 	seen map[int]stat // by pid
 }
 
-// refresh takes a new picture: it forgets who ended and adds who is below the
-// root or below one of those seen before.
+// refresh reads the table again: it removes the processes that ended and adds those below the root
+// or below one of those seen before.
 func (t *tree) refresh() error {
 	if len(t.seen) == 0 {
 		root, err := readStat(t.root.PID)
 		if errors.Is(err, ErrGone) || err == nil && !root.is(t.root) {
-			return nil // nobody to look below
+			return nil // no process to look below
 		}
 	}
 	all, err := allStats()

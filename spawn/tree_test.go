@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// processes is a table of processes: the parent of each. The looks at missing ones are
-// counted, and fail as why says.
+// processes is a table of processes: the parent of each. Reads of missing ones are counted, and
+// fail as why says.
 type processes struct {
 	parents map[int]int
 	missed  int
@@ -57,7 +57,7 @@ func TestAncestors(t *testing.T) {
 	}
 }
 
-// TestNobodySeen: what could be seen is enough.
+// TestNobodySeen: the ancestors that could be seen are enough.
 func TestNobodySeen(t *testing.T) {
 	other := errors.New("other")
 	if nobodySeen(nil, other) == nil || nobodySeen(nil, ErrGone) != nil || nobodySeen([]stat{{}}, other) != nil || nobodySeen(nil, nil) != nil {

@@ -8,16 +8,15 @@ import (
 // Usage is what a process and all that runs below it use.
 type Usage struct {
 	CPU       time.Duration // since they started, of ended children too that were waited for
-	RSS       uint64        // bytes in memory; what several share is counted for each
-	Processes int           // 0: nothing runs
+	RSS       uint64        // bytes in memory; shared memory is counted for each process
+	Processes int           // 0: no process runs
 	Threads   int           // 0 where the system does not say
 }
 
-// UsageOf looks at the process table once and says what each of the processes uses,
-// in their order. One that does not run uses nothing; one that only lives inside of
-// a process (Identity.Inside) is given what that process uses, without what runs
-// below it. Elsewhere than on Linux and macOS the error matches
-// errors.ErrUnsupported.
+// UsageOf reads the process table once and reports what each of the processes uses, in their order.
+// A process that does not run uses nothing; a member inside a process (Identity.Inside) has the
+// usage of that process, without its descendants. Elsewhere than on Linux and macOS the error
+// matches errors.ErrUnsupported.
 func UsageOf(ids ...Identity) ([]Usage, error) {
 	used := make([]Usage, len(ids))
 	if len(ids) == 0 {

@@ -13,8 +13,8 @@ import (
 	"waggle/spawn/spawntest"
 )
 
-// What is below a process counts for it; what is inside of a process is given that
-// process alone; what does not run uses nothing.
+// A process's usage includes its descendants; a member inside a process has the usage of that
+// process without them; a process that does not run uses nothing.
 func TestUsage(t *testing.T) {
 	parent, child := family(t, spawntest.ModeBlock, ",stay,setsid")
 	inside, err := spawn.Inside()
@@ -35,7 +35,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What children used that have ended is not forgotten.
+// The usage of ended children still counts.
 func TestUsageTime(t *testing.T) {
 	self, err := spawn.Identify(os.Getpid())
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // it, the newest first.
 const LogName = "output.log"
 
-// Log is a member's log: what is written is appended, and the file is rotated when
-// it has grown. A write never fails: what cannot be written is reported.
+// Log is a member's log: a write appends, and the file is rotated when it has grown. A write never
+// fails: errors are reported to LogOptions.
 type Log struct{ f *logfile.Log }
 
 // LogOptions are the settings of a Log. The zero value works: parts of 8 MiB, three
@@ -36,8 +36,8 @@ type LogOptions struct {
 	Hook func(step string)
 }
 
-// OpenLog opens, or makes (0600), the log in a member's directory. What is not a
-// plain file of its own there, such as a link, is refused.
+// OpenLog opens, or makes (0600), the log in a member's directory. It refuses a path that is not a
+// regular file of its own, such as a link.
 func OpenLog(dir string, o LogOptions) (*Log, error) {
 	l, err := logfile.Open(filepath.Join(dir, LogName), logfile.Options(o))
 	if err != nil {
@@ -52,13 +52,13 @@ func (l *Log) Write(p []byte) (int, error) { return l.f.Write(p) }
 // Is reports whether f is the log's file.
 func (l *Log) Is(f *os.File) bool { return l.f.Is(f) }
 
-// Close closes the file. What is written later is reported and lost.
+// Close closes the file. A later write is reported and lost.
 func (l *Log) Close() error { return l.f.Close() }
 
 // ArtifactsName is the directory, in a member's, for the files it makes.
 const ArtifactsName = "artifacts"
 
-// What a member's file is.
+// Kinds of a member's file.
 const (
 	KindArtifact = "artifact"
 	KindLog      = "log"
@@ -73,8 +73,7 @@ type Artifact struct {
 	Modified time.Time
 }
 
-// Limits of a listing: what a member makes is its own affair, and must not hold
-// up whoever looks.
+// Limits of a listing: a member may make any number of files, and a listing must end all the same.
 const (
 	maxArtifacts = 10_000
 	maxDepth     = 32
@@ -115,7 +114,7 @@ func Files(dir string) ([]Artifact, error) {
 	return append(out, made...), err
 }
 
-// artifacts lists the regular files below artifacts/. What vanishes meanwhile is
+// artifacts lists the regular files below artifacts/. Files that disappear during the listing are
 // left out.
 func artifacts(root *os.Root) (out []Artifact, err error) {
 	if info, err := root.Lstat(ArtifactsName); err != nil || !info.IsDir() {
@@ -176,5 +175,5 @@ func (l *List) Members() ([]waggle.MemberName, error) {
 	return names, nil
 }
 
-// MemberDir is where a member's files lie. The name comes from ParseMember.
+// MemberDir is the directory of a member's files. The name comes from ParseMember.
 func (l *List) MemberDir(name waggle.MemberName) string { return filepath.Join(l.dir, string(name)) }

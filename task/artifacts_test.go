@@ -67,7 +67,7 @@ func TestFiles(t *testing.T) {
 			r.Close()
 		}
 	}
-	// A directory behind a link is nobody's.
+	// A directory behind a link is refused.
 	if err := os.Symlink(dir, dir+"-link"); err != nil {
 		t.Fatal(err)
 	}

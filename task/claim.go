@@ -13,10 +13,10 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// Claim makes owner the owner of a task that nobody has and sets in_progress, in
-// one step under the list's lock: of many that claim a task, one gets it. It is
-// idempotent for that owner. A *StateError says why not: task_not_found,
-// already_claimed, already_resolved, blocked (protocol §4).
+// Claim makes owner the owner of a task without an owner and sets in_progress, in one step under
+// the list's lock: when many claim a task, one gets it. It is idempotent for that owner. A
+// *StateError gives the reason of a refusal: task_not_found, already_claimed, already_resolved,
+// blocked (protocol §4).
 func (l *List) Claim(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
 	return l.claim(ctx, id, owner, false)
 }
@@ -31,8 +31,8 @@ func (l *List) claim(ctx context.Context, id ID, owner waggle.MemberName, idle b
 	if _, err := waggle.ParseMember(string(owner)); err != nil {
 		return Task{}, fmt.Errorf("task: claim %.20q: %w", string(id), err)
 	}
-	// A look first: whoever comes too late need not wait for the lock to hear it.
-	// What it sees was so while this call ran.
+	// The task is read without the lock first: a claim that is too late need not wait for the lock.
+	// The answer was true at some time during this call.
 	if t, err := l.Get(ctx, id); err == nil && t.claimable(owner) != nil && t.Status != Deleted {
 		return Task{}, t.claimable(owner)
 	}
@@ -48,7 +48,7 @@ func (l *List) claim(ctx context.Context, id ID, owner waggle.MemberName, idle b
 	return t, err
 }
 
-// claimable says why t is not owner's for the asking, whatever it waits for.
+// claimable returns why owner may not claim t, leaving its blockers aside.
 func (t *Task) claimable(owner waggle.MemberName) error {
 	switch {
 	case t.Status == Completed:
@@ -59,7 +59,7 @@ func (t *Task) claimable(owner waggle.MemberName) error {
 	return nil
 }
 
-// take is the claim itself. The caller holds the list's lock.
+// take makes the claim. The caller holds the list's lock.
 func (l *List) take(ctx context.Context, id ID, owner waggle.MemberName) (Task, error) {
 	return l.step(ctx, "claim", id, func(t *Task) error {
 		if err := t.claimable(owner); err != nil {
@@ -102,10 +102,10 @@ func busy(all []Task, id ID, owner waggle.MemberName) error {
 	return nil
 }
 
-// ClaimNext claims the task with the lowest id that is pending, nobody's and not
-// blocked, for an owner that has none in progress (protocol §4). A *StateError
-// refuses with agent_busy, or nothing_to_claim when there is no such task. Tasks
-// of the harness itself (metadata _internal) are never offered.
+// ClaimNext claims the task with the lowest id that is pending, without an owner and not blocked,
+// for an owner that has none in progress (protocol §4). A *StateError refuses with agent_busy, or
+// nothing_to_claim when there is no such task. Tasks of Claude Code itself (metadata _internal) are
+// never claimed.
 func (l *List) ClaimNext(ctx context.Context, owner waggle.MemberName) (t Task, err error) {
 	if _, err := waggle.ParseMember(string(owner)); err != nil {
 		return Task{}, fmt.Errorf("task: claim: %w", err)

@@ -34,7 +34,7 @@ const (
 	AlreadyResolved = "already_resolved" // it is completed
 	IsBlocked       = "blocked"
 	AgentBusy       = "agent_busy" // the claimant has Tasks in progress
-	Delisted        = "delisted"   // the claimant is not on the team's roster; for callers that know it
+	Delisted        = "delisted"   // the claimant is not on the team's roster; only callers that read the roster use it
 	NothingToClaim  = "nothing_to_claim"
 	NotOwner        = "not_owner"       // it has no owner
 	UnknownBlocker  = "unknown_blocker" // Tasks are not on the list

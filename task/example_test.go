@@ -93,7 +93,7 @@ func ExampleForest() {
 	//     Release [2 3]
 }
 
-// Members that run by themselves take the next task that is ready.
+// Members without orders claim the next task that is ready.
 func ExampleList_ClaimNext() {
 	dir, err := os.MkdirTemp("", "waggle")
 	if err != nil {

@@ -2,18 +2,18 @@ package task
 
 import "slices"
 
-// Branch is a task where it stands in the forest of dependencies.
+// Branch is a task at its place in the forest of dependencies.
 type Branch struct {
 	Task    Task
 	Waits   []ID   // its open blockers
 	Last    []bool // one for each level below the roots: whether that level ends here
 	Cyclic  bool   // its blockers wait for it: such a file was written by another program
-	Missing []ID   // blockers that are gone, and so count as done
+	Missing []ID   // blockers that do not exist any more, which count as done
 }
 
-// Forest arranges tasks for people: each once, below the blocker with the highest
-// id, so that what it waits for mostly stands above it. Tasks that wait for none
-// are roots, in order of id. Tasks that are gone (deleted) are left out.
+// Forest arranges tasks for people: each once, below the blocker with the highest id, so that a
+// task is mostly below the tasks that it waits for. Tasks without blockers are roots, in order of
+// id. Deleted tasks are left out.
 func Forest(all []Task) []Branch {
 	f := forest{at: map[ID]Task{}, below: map[ID][]ID{}, drawn: map[ID]bool{}}
 	for _, t := range all {
@@ -33,7 +33,7 @@ func Forest(all []Task) []Branch {
 	for _, id := range roots {
 		f.draw(id, nil, false)
 	}
-	for _, t := range f.all { // what is left waits in a circle
+	for _, t := range f.all { // the rest are tasks in a cycle
 		if !f.drawn[t.ID] {
 			f.draw(t.ID, nil, true)
 		}

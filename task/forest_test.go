@@ -52,7 +52,7 @@ func TestForest(t *testing.T) {
 	}
 }
 
-// TestForestHoldsEverything: whatever the files say, each task stands there once.
+// TestForestHoldsEverything: each task is in the forest once, whatever the files contain.
 func TestForestHoldsEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(t, "tasks")

@@ -44,7 +44,8 @@ func (l *List) Create(ctx context.Context, t Task) (Task, error) {
 	return created, err
 }
 
-// checkChange validates what is new in t; what was in the file may stay.
+// checkChange validates the fields of t that are new; invalid fields that the file had before may
+// stay.
 func (t *Task) checkChange(old *Task) error {
 	if t.Status != old.Status {
 		switch t.Status {
@@ -96,11 +97,11 @@ func (l *List) place(ctx context.Context, t Task) (Task, error) {
 	}
 }
 
-// Update edits one task under its own lock, and under the list's lock when
-// dependencies change; then the other side of each link follows. fn may be
-// called again and must have no other effect; its error is returned and nothing
-// is written. When fn changes nothing, nothing is written. The id cannot be
-// changed. A *StateError refuses a new blocker that is not there and a cycle.
+// Update edits one task under its own lock, and under the list's lock when dependencies change;
+// then the other side of each link follows. Update may call fn again, so fn must have no other
+// effect; an error of fn is returned and nothing is written. When fn changes nothing, nothing is
+// written. The id cannot be changed. A *StateError refuses a new blocker that does not exist and a
+// cycle.
 func (l *List) Update(ctx context.Context, id ID, fn func(*Task) error) (Task, error) {
 	t, err := l.edit(ctx, "update", id, func(t *Task) error {
 		blocks, blockedBy := slices.Clone(t.Blocks), slices.Clone(t.BlockedBy)
@@ -195,9 +196,9 @@ func unique(ids []ID) []ID {
 	return out
 }
 
-// mirror writes the other side of id's links, one file at a time: first the
-// blockedBy of others, which decides what is blocked, then own, then the blocks
-// of others. A task that is gone has no other side.
+// mirror writes the other side of id's links, one file at a time: first the blockedBy of others,
+// which decides what is blocked, then own, then the blocks of others. A deleted task has no other
+// side.
 func (l *List) mirror(ctx context.Context, id ID, blocks, blockedBy change, own func() error) error {
 	each := func(others, drop []ID, at func(*Task) *[]ID) error {
 		for _, other := range append(slices.Clone(others), drop...) {
@@ -232,8 +233,8 @@ func (l *List) mirror(ctx context.Context, id ID, blocks, blockedBy change, own 
 // graph is who waits for whom: the tasks that are there, each with its blockers.
 type graph map[ID][]ID
 
-// graph reads the list's. Without need it is empty. A file that cannot be read
-// is left out: its links are not known, and nothing new can be linked to it.
+// graph reads the links of the list's tasks. Without need it is empty. A file that cannot be read
+// is left out: its links are unknown, and no new link to it is possible.
 func (l *List) graph(ctx context.Context, need bool) (graph, error) {
 	g := graph{}
 	if !need {

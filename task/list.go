@@ -30,7 +30,7 @@ type List struct {
 const maxTask = 16 << 20
 
 const (
-	lockName = ".lock"          // an empty file: what the list's lock is taken on
+	lockName = ".lock"          // an empty file: the list's lock is taken on it
 	highName = ".highwatermark" // the highest id that was ever given
 )
 
@@ -83,10 +83,9 @@ func (l *List) ids() (ids []ID, highest int64, err error) {
 	return ids, highest, nil
 }
 
-// All returns every task in order of id, those with status deleted too.
-// Subdirectories and foreign files are ignored; a file that cannot be read is
-// reported in problems, never dropped silently, and so is one that is read but
-// has something wrong.
+// All returns every task in order of id, including those with status deleted. It ignores
+// subdirectories and foreign files. problems lists the files that cannot be read and those with
+// errors.
 func (l *List) All(ctx context.Context) (tasks []Task, problems []string, err error) {
 	ids, _, err := l.ids()
 	if err != nil {
@@ -213,7 +212,7 @@ func (l *List) edit(ctx context.Context, op string, id ID, fn func(*Task) error)
 		if err := fn(&t); err != nil {
 			return nil, err
 		}
-		t.kept = kept // whatever fn assigned, this file's keys stay
+		t.kept = kept // the keys of this file stay, whatever fn assigned
 		if t.ID != id {
 			return nil, fmt.Errorf("the id cannot be changed to %.20q", string(t.ID))
 		}

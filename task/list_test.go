@@ -371,7 +371,7 @@ func TestUpdate(t *testing.T) {
 		}
 	}
 	got, err := l.Update(t.Context(), "1", func(t *task.Task) error {
-		*t = task.Task{ID: t.ID, Subject: "b", Status: task.InProgress} // keys it does not know stay all the same
+		*t = task.Task{ID: t.ID, Subject: "b", Status: task.InProgress} // keys that it does not know stay
 		return nil
 	})
 	if err != nil || got.Subject != "b" {
@@ -431,7 +431,7 @@ func TestUpdateLinks(t *testing.T) {
 	if diff := cmp.Diff(want, links(t, l)); diff != "" {
 		t.Errorf("a refused change was written: %s", diff)
 	}
-	// What was taken away makes room for the other way round.
+	// After a link is removed, the opposite link is possible.
 	if err := set("3", nil, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,7 @@ func TestDelete(t *testing.T) {
 	if err := l.Delete(t.Context(), "1"); err != nil {
 		t.Fatal(err)
 	}
-	// The blockedBy of the others stays, as in the real client: gone is done.
+	// The blockedBy of the other tasks stays, as in Claude Code: a deleted blocker counts as done.
 	if diff := cmp.Diff([]string{"2 blocks [] by [1]"}, links(t, l)); diff != "" {
 		t.Error(diff)
 	}

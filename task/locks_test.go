@@ -12,8 +12,8 @@ import (
 	"waggle/task"
 )
 
-// TestLocksOfTheRealClient holds the locks that real Claude Code processes take
-// and looks who waits for them (protocol §4).
+// TestLocksOfTheRealClient holds the locks that Claude Code processes take and checks which calls
+// wait for them (protocol §4).
 func TestLocksOfTheRealClient(t *testing.T) {
 	_, dir := newList(t)
 	l, err := task.Open(dir, "api", task.Options{Deadline: 40 * time.Millisecond})
@@ -68,7 +68,7 @@ func TestLocksOfTheRealClient(t *testing.T) {
 		if c.task {
 			hold("1.json", true, c.call, c.name)
 		}
-		// Where a lock is not waited for, the call succeeds beside it.
+		// A call that does not need the lock succeeds while it is held.
 		if c.list {
 			if err := c.call(); err != nil {
 				t.Errorf("%s: %v", c.name, err)
@@ -101,8 +101,8 @@ func TestCreateStepsAside(t *testing.T) {
 	}
 }
 
-// TestReadRetries: a write that takes no lock is torn for two reads, and somebody
-// holds the lock for good. Every read asks for the time once.
+// TestReadRetries: a write without the lock is torn for two reads, or another process holds the
+// lock for good. Every read calls the clock once.
 func TestReadRetries(t *testing.T) {
 	_, dir := newList(t)
 	path := filepath.Join(dir, "1.json")

@@ -49,7 +49,7 @@ func TestLogRotates(t *testing.T) {
 	dir := t.TempDir()
 	var wrong []error
 	l := openLog(t, dir, task.LogOptions{Size: 10, Keep: 2, Report: func(err error) { wrong = append(wrong, err) }})
-	// What holds the file open for appending goes on in the new part.
+	// A process that has the file open for appending writes on in the new part.
 	stderr, err := os.OpenFile(filepath.Join(dir, task.LogName), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func TestLogRotates(t *testing.T) {
 	if got := parts(t, dir); fmt.Sprint(got) != "[ccc a very long line de!]" || len(wrong) > 0 {
 		t.Errorf("%q, %v", got, wrong)
 	}
-	// A new process goes on where the old one was.
+	// A new process continues the log of the old one.
 	again := openLog(t, dir, task.LogOptions{Size: 10, Keep: 2})
 	if _, err := again.Write([]byte("12345678")); err != nil {
 		t.Fatal(err)
@@ -79,8 +79,7 @@ func TestLogRotates(t *testing.T) {
 	}
 }
 
-// TestLogGoesOn: what cannot be rotated or written is reported, and the work that
-// is logged goes on.
+// TestLogGoesOn: a failed rotation or write is reported, and does not stop the work that is logged.
 func TestLogGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	var wrong []error
@@ -139,8 +138,7 @@ func TestLogOfManyWriters(t *testing.T) {
 	}
 }
 
-// TestLogRefuses: whoever can write the directory does not choose what is written
-// to.
+// TestLogRefuses: a process that can write the directory cannot redirect the log to another file.
 func TestLogRefuses(t *testing.T) {
 	elsewhere := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(elsewhere, []byte("secret"), 0o600); err != nil {
@@ -168,7 +166,7 @@ func TestLogRefuses(t *testing.T) {
 		t.Error("a directory behind a link was opened")
 		l.Close()
 	}
-	// A link that stands where a part goes is replaced, not followed.
+	// A link at the path of a part is replaced, not followed.
 	l := openLog(t, dir, task.LogOptions{Size: 4, Keep: 1})
 	for _, name := range []string{"output.log.1", "output.log.rotating"} {
 		if err := os.Symlink(elsewhere, filepath.Join(dir, name)); err != nil {
@@ -217,9 +215,8 @@ func helperLog(arg string) error {
 	return errors.New("it lived")
 }
 
-// TestLogIsWholeAfterAKill kills the writer at every step of a rotation: what was
-// written is there, in order, at most with one part twice, and the next process
-// goes on.
+// TestLogIsWholeAfterAKill kills the writer at every step of a rotation: every written line is
+// there, in order, with at most one part twice, and the next process continues.
 func TestLogIsWholeAfterAKill(t *testing.T) {
 	for _, step := range []string{"shifted", "part-created", "part-written", "part-named", "cut"} {
 		dir := t.TempDir()

@@ -12,8 +12,8 @@ type Options struct {
 	Deadline time.Duration // of each lock; 0: 5 s
 	Stale    time.Duration // age of another program's lock that counts as abandoned; 0: 10 s
 	MaxSize  int64         // a larger file is neither read nor written; 0: 16 MiB
-	// Queue is a private directory for the queue files of the list's locks; "": they lie
-	// beside the tasks. team.Root.Queue says which.
+	// Queue is a private directory for the queue files of the list's locks; "": they are beside the
+	// tasks. team.Root.Queue returns it.
 	Queue string
 	Now   func() time.Time // nil: time.Now
 	// Hook is called with a step's name between the file operations of an edit, for tests

@@ -150,7 +150,7 @@ func TestNoDoubleClaim(t *testing.T) {
 	}
 }
 
-// helperNext takes the next task until none is left and prints what it got.
+// helperNext claims the next task until none is left and prints each.
 func helperNext(me string) error {
 	l, err := helperList(task.Options{})
 	if err != nil {
@@ -175,8 +175,8 @@ func helperNext(me string) error {
 	}
 }
 
-// TestIdleMembersClaim: members that take the next task until there is none do
-// each task once, a chain of dependencies in order.
+// TestIdleMembersClaim: members that claim the next task until none is left do each task once, a
+// chain of dependencies in order.
 func TestIdleMembersClaim(t *testing.T) {
 	l, dir := newList(t)
 	const tasks = 20

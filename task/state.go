@@ -15,7 +15,7 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// What a member's State can be (seed 002).
+// The states of a member (seed 002).
 const (
 	MemberRunning  = "running"  // it has a turn
 	MemberIdle     = "idle"     // it waits for work

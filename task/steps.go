@@ -13,10 +13,10 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Assign sets the owner and returns the task_assignment that the owner's mailbox
-// should get; nil when the owner was already that member, or is nobody (""),
-// which gives the task back: pending. Blocked tasks can be assigned. A completed
-// one is a *StateError, already_resolved.
+// Assign sets the owner and returns the task_assignment that the owner's mailbox should get. It is
+// nil when that member was the owner already, or for the owner "", which makes the task pending
+// without an owner. Blocked tasks can be assigned. A completed one is a *StateError,
+// already_resolved.
 func (l *List) Assign(ctx context.Context, id ID, owner, by waggle.MemberName, now time.Time) (Task, *waggle.TaskAssignment, error) {
 	return l.assign(ctx, id, owner, by, now, nil)
 }
@@ -165,8 +165,8 @@ func (l *List) begin(ctx context.Context, t *Task) error {
 	return nil
 }
 
-// Blockers returns what a task still waits for: its blockers that are neither
-// completed nor gone. One that cannot be read counts as open.
+// Blockers returns the tasks for which a task waits: its blockers that exist and are not completed.
+// A blocker that cannot be read counts as open.
 func (l *List) Blockers(ctx context.Context, id ID) ([]ID, error) {
 	t, err := l.Get(ctx, id)
 	if err != nil {
@@ -190,7 +190,7 @@ func (l *List) blockers(ctx context.Context, t *Task) (open []ID, err error) {
 	return open, nil
 }
 
-// step is edit for a change of state: a task that is gone is a *StateError.
+// step is edit for a change of state: a task that does not exist is a *StateError.
 func (l *List) step(ctx context.Context, op string, id ID, fn func(*Task) error) (Task, error) {
 	t, err := l.edit(ctx, op, id, func(t *Task) error {
 		if t.Status == Deleted {
@@ -212,8 +212,8 @@ func (l *List) Release(ctx context.Context, owner waggle.MemberName) ([]ID, erro
 	return l.ReleaseNoted(ctx, owner, nil)
 }
 
-// ReleaseNoted is Release that leaves why on the tasks: their metadata gets the
-// key MetaReleased, until somebody owns them. A nil note leaves nothing.
+// ReleaseNoted is Release that leaves a note on the tasks: their metadata gets the key
+// MetaReleased, until they have an owner again. A nil note leaves none.
 func (l *List) ReleaseNoted(ctx context.Context, owner waggle.MemberName, note *Released) ([]ID, error) {
 	if _, err := waggle.ParseMember(string(owner)); err != nil {
 		return nil, fmt.Errorf("task: release: %w", err)
@@ -248,10 +248,10 @@ func (l *List) ReleaseNoted(ctx context.Context, owner waggle.MemberName, note *
 	return released, errors.Join(failed...)
 }
 
-// Delete removes a task as Claude Code does (protocol §4): .highwatermark is
-// written, so that the id is not given again, the id goes from the blocks of the
-// others, their blockedBy stays (a blocker that is gone counts as done), and the
-// file is removed. A *NotFoundError when there is none.
+// Delete removes a task as Claude Code does (protocol §4): .highwatermark is written, so that the
+// id is not given again, the id is removed from the blocks of the others, their blockedBy stays (a
+// blocker that does not exist counts as done), and the file is removed. A *NotFoundError when there
+// is no such task.
 func (l *List) Delete(ctx context.Context, id ID) error {
 	return l.locked(ctx, "delete", func() error {
 		if !id.valid() {
@@ -291,6 +291,6 @@ func (l *List) unlink(ctx context.Context, id ID) error {
 		return l.failed("delete", id, err)
 	}
 	err = os.Remove(l.path(id))
-	_ = release() // what it guarded is gone
+	_ = release() // the locked file does not exist any more
 	return l.failed("delete", id, err)
 }

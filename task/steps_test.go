@@ -122,7 +122,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestUnreadableBlockerBlocks: what cannot be read may be open.
+// TestUnreadableBlockerBlocks: a blocker that cannot be read may be open.
 func TestUnreadableBlockerBlocks(t *testing.T) {
 	l, dir := newList(t)
 	create(t, l, task.Task{})

@@ -1,7 +1,7 @@
-// Package task is a team's shared task list, tasks/<team>/<n>.json, in the
-// format and under the locks of Claude Code (protocol §4), and what each member
-// leaves in its directory beside it: its log, its status, its artifacts. It
-// returns the payloads that a change calls for and sends nothing.
+// Package task is a team's shared task list, tasks/<team>/<n>.json, in the format and under the
+// locks of Claude Code (protocol §4), and what each member leaves in its directory beside it: its
+// log, its status, its artifacts. A change returns the payloads to send; the package sends nothing
+// itself.
 //
 //	list, err := task.Open(root.TasksDir(name), name, task.Options{})
 //	t, err := list.Create(ctx, task.Task{Subject: "Run the tests"})
@@ -11,14 +11,13 @@
 //	log, err := task.OpenLog(list.MemberDir("tester"), task.LogOptions{})
 //	files, err := task.Files(list.MemberDir("tester"))
 //
-// Guarantees: a task has one owner, however many claim it; an id is given once;
-// a rewrite changes only what was changed, so that unknown keys and key order
-// stay; files appear and change whole. Task files are a board, not an authority:
-// they say what people and programs wrote there (trust §1).
+// Guarantees: a task has one owner, however many claim it; an id is given once; a rewrite changes
+// only the fields that were changed, so that unknown keys and key order stay; files appear and
+// change whole. Task files have no authority: any program may have written them (trust §1).
 //
-// Locks: tasks/<team>/.lock.lock for what concerns several tasks (create,
-// dependencies, claim, delete), <n>.json.lock for one. They are the locks that
-// real Claude Code processes take (protocol §2.4, §4).
+// Locks: tasks/<team>/.lock.lock for operations on several tasks (create, dependencies, claim,
+// delete), <n>.json.lock for one. They are the locks that Claude Code processes take (protocol
+// §2.4, §4).
 package task
 
 import (
@@ -39,8 +38,8 @@ type ID string
 // maxDigits keeps ids exact in programs that read them as floating point.
 const maxDigits = 15
 
-// number returns the id's value; 0 when it is not one: no sign, no leading zero,
-// at most 15 digits.
+// number returns the id's value; 0 when the id is invalid: a valid one has no sign, no leading
+// zero, and at most 15 digits.
 func (id ID) number() int64 {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	if err != nil || n <= 0 || len(id) > maxDigits || string(id) != strconv.FormatInt(n, 10) {
@@ -58,7 +57,7 @@ const (
 	Pending    Status = "pending"
 	InProgress Status = "in_progress"
 	Completed  Status = "completed"
-	Deleted    Status = "deleted" // read only: counts as gone
+	Deleted    Status = "deleted" // read only: counts as deleted
 )
 
 // Task is one task file (protocol §4). Unknown keys and key order survive a rewrite.
@@ -66,8 +65,8 @@ type Task struct {
 	ID          ID
 	Subject     string
 	Description string
-	ActiveForm  string // what is shown while it is in progress: "Running the tests"
-	Owner       string // member name; "" is nobody
+	ActiveForm  string // shown while the task is in progress: "Running the tests"
+	Owner       string // member name; "": no owner
 	Status      Status
 	Blocks      []ID
 	BlockedBy   []ID
@@ -214,10 +213,9 @@ func (t *Task) checkMetadata() error {
 	return nil
 }
 
-// Parse reads a task file. It fails with a *CorruptError without Path when data
-// is not a JSON object. What else is wrong is listed in problems and leaves its
-// field empty. Keys are compared exactly; of duplicates the last one counts; ids
-// may be numbers. data is not kept.
+// Parse reads a task file. It fails with a *CorruptError without Path when data is not a JSON
+// object. Other errors are listed in problems and leave their field empty. Keys are compared
+// exactly; of duplicates the last one counts; ids may be numbers. data is not kept.
 func Parse(data []byte) (t Task, problems []string, err error) {
 	object, err := jsonobj.Parse(data)
 	if err != nil {
@@ -249,9 +247,9 @@ func Parse(data []byte) (t Task, problems []string, err error) {
 	return t, problems, nil
 }
 
-// AppendJSON writes the task as JSON.stringify(x, null, 2) does, without a final
-// newline. What was not changed since Parse keeps its bytes; a new task has the
-// key order of protocol §4. Metadata that is not valid JSON is left out.
+// AppendJSON writes the task as JSON.stringify(x, null, 2) does, without a final newline. Fields
+// that were not changed since Parse keep their bytes; a new task has the key order of protocol §4.
+// Metadata that is not valid JSON is left out.
 func (t Task) AppendJSON(dst []byte) []byte {
 	object := &jsonobj.Object{}
 	var old *Task
@@ -262,8 +260,8 @@ func (t Task) AppendJSON(dst []byte) []byte {
 	return object.Append(dst, 0)
 }
 
-// Blocked returns the blockers of t that are neither completed nor gone. A
-// blocker that is not in all is gone (protocol §4).
+// Blocked returns the blockers of t that exist and are not completed. A blocker that is not in all
+// does not exist (protocol §4).
 func Blocked(t Task, all []Task) []ID {
 	var open []ID
 	for _, id := range t.BlockedBy {

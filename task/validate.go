@@ -107,8 +107,8 @@ func parseChecked(c *jsonobj.Checker, data []byte) *jsonobj.Object {
 	return o
 }
 
-// Circles returns the tasks that depend on themselves, in order of id. A task in a
-// cycle of dependencies is blocked for ever. Completed tasks block nothing.
+// Circles returns the tasks that depend on themselves, in order of id. A task in a cycle of
+// dependencies stays blocked. Completed tasks block no other.
 func Circles(all []Task) []ID {
 	byID := map[ID]Task{}
 	for _, t := range all {

@@ -34,7 +34,7 @@ type Header struct {
 	Taken   time.Time       `json:"taken"`
 }
 
-// What a backup says it is.
+// The marks of a backup.
 const (
 	BackupFormat  = "waggle team backup"
 	BackupVersion = 1
@@ -140,13 +140,13 @@ func (b *backup) add(name string, data []byte) error {
 	return err
 }
 
-// tree adds the files of a directory, or one file, that are not in it yet. What is
-// not there adds nothing.
+// tree adds the regular files of a directory, or one file, that the backup does not have yet. A
+// path that does not exist adds nothing.
 func (b *backup) tree(ctx context.Context, dir, as string) error {
 	return filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil // gone meanwhile, or never there
+			return nil // removed meanwhile, or never there
 		case err != nil:
 			return err
 		case ctx.Err() != nil:
@@ -186,8 +186,8 @@ func (b *backup) tree(ctx context.Context, dir, as string) error {
 	})
 }
 
-// momentary reports what belongs to the snapshot: when it is not in it, it was made
-// after that moment.
+// momentary reports whether a name belongs to the files of the snapshot: a file of these that the
+// snapshot lacks was made after it.
 func (b *backup) momentary(name string) bool {
 	for _, box := range boxes {
 		if path.Dir(name) == path.Join("teams", string(b.t.name), box.dir) && path.Ext(name) == box.extension {

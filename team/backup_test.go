@@ -168,7 +168,8 @@ func TestRestoreKeepsWhatIsThere(t *testing.T) {
 	}
 }
 
-// TestRestoreOfAnotherProgramsTar: what seed 002 makes, wherever it lies in the tar.
+// TestRestoreOfAnotherProgramsTar restores the tar that seed 002 makes, with its directories
+// anywhere in the tar.
 func TestRestoreOfAnotherProgramsTar(t *testing.T) {
 	for _, prefix := range []string{"", "./", "home/somebody/.claude/"} {
 		data := tarOf(t,
@@ -194,7 +195,7 @@ func TestRestoreOfAnotherProgramsTar(t *testing.T) {
 type entry struct {
 	name, data, link string
 	kind             byte
-	size             int64 // when it lies
+	size             int64 // the path in the tar
 }
 
 func tarOf(t testing.TB, entries ...entry) []byte {
@@ -216,7 +217,7 @@ func tarOf(t testing.TB, entries ...entry) []byte {
 			t.Fatal(err)
 		}
 	}
-	_ = w.Close() // an entry that lies about its size
+	_ = w.Close() // an entry whose header has the wrong size
 	return b.Bytes()
 }
 
@@ -347,7 +348,7 @@ func TestRestoreRefusesDamage(t *testing.T) {
 	}
 }
 
-// TestBackupLeavesOut: what is no regular file is listed, not followed.
+// TestBackupLeavesOut: paths that are not regular files are listed and not followed.
 func TestBackupLeavesOut(t *testing.T) {
 	r, tm := deletable(t)
 	outside := filepath.Join(t.TempDir(), "secret")
@@ -482,8 +483,8 @@ func TestKilledWhileRestoring(t *testing.T) {
 	}
 }
 
-// TestRestoreLeavesLocks: a lock that an archive has is not restored; what members made
-// is, whatever its name.
+// TestRestoreLeavesLocks: lock files of an archive are not restored; files that members made are,
+// whatever their names.
 func TestRestoreLeavesLocks(t *testing.T) {
 	files := []entry{config}
 	for _, name := range []string{"teams/api/config.json.lock", "teams/api/inboxes/ann.json.lock/x", "teams/api/inboxes/.ann.json.flk",
@@ -508,8 +509,8 @@ func TestRestoreLeavesLocks(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusedLeavesNothing: beside a team that lives, a restore that is refused
-// leaves no file and no directory.
+// TestRestoreRefusedLeavesNothing: a refused restore beside an existing team leaves no file and no
+// directory.
 func TestRestoreRefusedLeavesNothing(t *testing.T) {
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
@@ -537,7 +538,7 @@ func TestRestoreRefusedLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestRestoreAir: what unpacks to far more than it is is refused before it is all
+// TestRestoreAir: a backup that unpacks to many times its size is refused before all of it is
 // written.
 func TestRestoreAir(t *testing.T) {
 	var b bytes.Buffer

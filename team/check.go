@@ -13,11 +13,11 @@ import (
 	"waggle"
 )
 
-// Check lists what others could do to a team: directories and files of the root
-// and the team that a group or anybody may write, that belong to somebody else,
-// or that are symbolic links. Whoever can write a mailbox can speak as the lead
-// (protocol §2.5). Nil means none was found. What is not there is no problem. On
-// Windows, where permissions are not mode bits, only links are found.
+// Check lists permissions of a team's files that let other users change them: directories and files
+// of the root and the team that a group or anybody may write, that another user owns, or that are
+// symbolic links. A process that can write a mailbox can write messages in the lead's name
+// (protocol §2.5). Nil means that none was found. Missing files are no problem. On Windows, where
+// permissions are not mode bits, only links are found.
 func (r Root) Check(t waggle.TeamName) []string {
 	var problems []string
 	look := func(path string) bool {

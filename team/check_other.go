@@ -6,9 +6,9 @@ import "io/fs"
 
 func foreignOwner(fs.FileInfo) (uid int, other bool) { return 0, false }
 
-// syncDir does nothing: directories cannot be flushed here.
+// syncDir does nothing: this system cannot flush directories.
 func syncDir(string) error { return nil }
 
-// foreignDevice reports that a rename failed because the two places may not be on
-// one volume: what else it can be is found by copying.
+// foreignDevice reports whether a rename may have failed because the two paths are on different
+// volumes. It is always true here: a copy then fails with the real error.
 func foreignDevice(error) bool { return true }

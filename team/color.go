@@ -9,8 +9,8 @@ import (
 // Palette is the order in which colours are given to members (protocol §3).
 var Palette = []string{"blue", "green", "yellow", "purple", "orange", "pink", "cyan", "red"}
 
-// SeedPalette is the palette of the file format document (seed 002): what members
-// of a team in that form are given.
+// SeedPalette is the palette of the file format document (seed 002), for members of a team in that
+// form.
 var SeedPalette = []string{"blue", "green", "yellow", "magenta", "cyan", "red"}
 
 // sgr are the terminal codes of the colours of both palettes. The six of seed 002
@@ -20,10 +20,9 @@ var sgr = map[string]string{
 	"orange": "38;5;208", "pink": "38;5;213",
 }
 
-// SGR returns the parameters that select a member's colour on a terminal: "34"
-// for blue, to be written as ESC [ 34 m and ended by ESC [ 39 m. It knows the
-// colours of both palettes and #rgb and #rrggbb, and no others: a colour comes
-// from a file that anybody may have written.
+// SGR returns the parameters that select a member's colour on a terminal: "34" for blue, to be
+// written as ESC [ 34 m and ended by ESC [ 39 m. It accepts the colours of both palettes and #rgb
+// and #rrggbb, and no others: other programs may write the registry's colours.
 func SGR(color string) (params string, ok bool) {
 	if s, ok := sgr[color]; ok {
 		return s, true

@@ -16,7 +16,7 @@ import (
 // Config is config.json (protocol §3). Unknown keys, key order and the form of times
 // survive a rewrite. A Config is a snapshot for one goroutine.
 type Config struct {
-	Name          waggle.TeamName // as it stands in the file; "" when that is not a valid name
+	Name          waggle.TeamName // the name in the file; "" when that is not a valid name
 	Description   string
 	CreatedAt     time.Time // epoch ms or ISO 8601 on disk; written as it was, new ones as ms
 	LeadAgentID   waggle.AgentID
@@ -44,7 +44,7 @@ type Member struct {
 	Mode             string
 	Subscriptions    []string
 	BackendType      string
-	IsActive         *bool           // nil: absent, counts as active; false is idle, not dead
+	IsActive         *bool           // nil: absent, counts as active; false is idle, not ended
 	SpawnedAt        time.Time       // ISO on disk (seed 002); a file without joinedAt has it in its place
 	ShutdownAt       time.Time       // zero: has not left
 	Metadata         json.RawMessage // an object, or nil (seed 002)
@@ -123,7 +123,7 @@ func (c *Config) Near(name string) []string {
 	return near(name, names, map[string]string{"lead": string(waggle.Lead), "leader": string(waggle.Lead)})
 }
 
-// Dialect tells named from session.
+// Dialect returns named or session, from the team's name.
 func (c *Config) Dialect() Dialect { return DialectOf(c.Name) }
 
 // Unknown returns the raw value of a key Config has no field for, such as
@@ -144,8 +144,8 @@ func (c *Config) Problems() []string {
 	return slices.Clone(c.kept.problems)
 }
 
-// Notes returns what is unusual about the file and nothing to put right, such as a name
-// that a real client made.
+// Notes returns unusual facts about the file that need no repair, such as a name that Claude Code
+// made.
 func (c *Config) Notes() []string {
 	if c.kept == nil {
 		return nil
@@ -381,9 +381,9 @@ func parseMember(raw json.RawMessage, index int, team string, report func(string
 	return m, true
 }
 
-// AppendJSON writes the config as JSON.stringify(x, null, 2) does, without a
-// final newline. What was not changed since ParseConfig keeps its bytes; a new
-// config has the key order of Era B.
+// AppendJSON writes the config as JSON.stringify(x, null, 2) does, without a final newline. Fields
+// that were not changed since ParseConfig keep their bytes; a new config has the key order of Era
+// B.
 func (c *Config) AppendJSON(dst []byte) []byte {
 	object := &jsonobj.Object{}
 	var old *Config

@@ -53,7 +53,7 @@ func TestUnchangedRewriteIsIdentity(t *testing.T) {
 	for name, data := range fixtures(t) {
 		c := mustParse(t, data)
 		sameBytes(t, name, c.AppendJSON(nil), data)
-		// Another layout is put right, and nothing else.
+		// Only the layout of the file is corrected.
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, data); err != nil {
 			t.Fatal(err)

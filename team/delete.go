@@ -14,15 +14,13 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// Delete removes the team's directory, and its tasks when tasks is set. It does
-// not look whether members live: that is the caller's to know. Tasks go first, so
-// that whoever is killed on the way leaves a team that can be deleted again; each
-// directory is renamed under its lock before it is removed, so that nobody sees
-// half of it. Only directories of this name below teams/ and tasks/ are touched,
-// and the mailboxes of a team of 2.1.150 under its name's old spelling (see
-// InboxesDir). A symbolic link in their place and a directory that belongs to
-// another user are refused, and no link inside them is followed. A team that is
-// gone is a *NotFoundError.
+// Delete removes the team's directory, and its tasks when tasks is set. It does not check whether
+// members run: the caller must. Tasks are removed first, so that after a kill the team is still
+// there and can be deleted again; each directory is renamed under its lock before it is removed, so
+// that no process sees half of it. Only directories of this name below teams/ and tasks/ are
+// touched, and the mailboxes of a team of 2.1.150 under its name's old spelling (see InboxesDir). A
+// symbolic link in their place and a directory that belongs to another user are refused, and no
+// link inside them is followed. A team that does not exist is a *NotFoundError.
 func (t *Team) Delete(ctx context.Context, tasks bool) error {
 	return t.failed("delete", t.dispose(ctx, tasks, func(root *os.Root, name, _ string) (func() error, error) {
 		doomed := leaving(t.name) + suffix()
@@ -33,10 +31,10 @@ func (t *Team) Delete(ctx context.Context, tasks bool) error {
 	}))
 }
 
-// MoveTo is Delete that keeps what the team leaves: as dir/team, dir/tasks and, if
-// there are any under an old spelling, dir/inboxes. dir must exist; it may be on
-// another file system, to which everything is copied before it is removed. What a
-// process that was killed while it copied left is taken along.
+// MoveTo is Delete that keeps the team's files: as dir/team, dir/tasks and, if there are any under
+// an old spelling, dir/inboxes. dir must exist; it may be on another file system, to which
+// everything is copied before it is removed. MoveTo also finishes the move of a process that was
+// killed while it copied.
 func (t *Team) MoveTo(ctx context.Context, dir string, tasks bool) error {
 	return t.failed("move", t.dispose(ctx, tasks, func(root *os.Root, name, what string) (func() error, error) {
 		source, to := filepath.Join(root.Name(), name), filepath.Join(dir, what)
@@ -46,7 +44,7 @@ func (t *Team) MoveTo(ctx context.Context, dir string, tasks bool) error {
 				return t.finishMoves(root, dir, what)
 			}, err
 		}
-		// Out of everybody's sight, but where no sweep takes it for rubbish.
+		// The new name hides the directory from other processes, and sweep does not remove it.
 		if err := root.Rename(name, moving(t.name)+suffix()); err != nil {
 			return nil, err
 		}
@@ -54,16 +52,17 @@ func (t *Team) MoveTo(ctx context.Context, dir string, tasks bool) error {
 	}))
 }
 
-// disposal takes the directory name below root, which was what, out of everybody's
-// sight. It is called under the directory's lock; what it returns is called after.
+// disposal moves the directory name below root, which is the given part of the team, to a place
+// where no process looks. It is called under the directory's lock; the function that it returns is
+// called after the lock is released.
 type disposal func(root *os.Root, name, what string) (after func() error, err error)
 
-// dispose takes the team's directories out of the tree one by one and hands each
-// to away, as a name below root, with what it was.
+// dispose passes the team's directories one by one to away, as a name below root with the part that
+// it is.
 func (t *Team) dispose(ctx context.Context, tasks bool, away disposal) error {
 	if info, err := os.Lstat(t.root.TeamDir(t.name)); err == nil {
 		if err := owned(t.root.TeamDir(t.name), info); err != nil {
-			return err // before the tasks are gone
+			return err // before the tasks are removed
 		}
 	}
 	if tasks {
@@ -158,7 +157,7 @@ func (t *Team) remove(ctx context.Context, parent, lock, what string, rank atomi
 	return after()
 }
 
-// step tells a test where an operation is.
+// step reports to a test which step an operation has reached.
 func (t *Team) step(name string) {
 	if t.o.Hook != nil {
 		t.o.Hook(name)

@@ -14,7 +14,7 @@ import (
 	"waggle/team"
 )
 
-// deletable is a team with mail, tasks and a neighbour whose name begins alike.
+// deletable is a team with mail and tasks, beside a team whose name has the same beginning.
 func deletable(t *testing.T) (team.Root, *team.Team) {
 	t.Helper()
 	r := newRoot(t)
@@ -105,9 +105,8 @@ func helperDispose(role string) error {
 	return tm.MoveTo(context.Background(), filepath.Join(root, "kept"), true)
 }
 
-// TestKilledWhileDisposing kills a process at every step of deleting and moving a
-// team: the next one finishes it, nothing that was to be kept is lost, and nothing
-// else is touched.
+// TestKilledWhileDisposing kills a process at every step of deleting and moving a team: the next
+// process finishes it, keeps all files that the move keeps, and touches no other file.
 func TestKilledWhileDisposing(t *testing.T) {
 	testenv.Whole(t)
 	for _, role := range []string{"delete", "move"} {

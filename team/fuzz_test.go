@@ -124,8 +124,8 @@ func TestConfigRoundTrip(t *testing.T) {
 	})
 }
 
-// TestNoNameLeavesTheRoot tries any string as a name: nothing is made outside
-// the root, and inside it only under the names that were accepted.
+// TestNoNameLeavesTheRoot tries any string as a name: no file is made outside the root, and inside
+// it only under accepted names.
 func TestNoNameLeavesTheRoot(t *testing.T) {
 	outer := t.TempDir()
 	r := team.Root{Path: filepath.Join(outer, "root")}
@@ -134,7 +134,7 @@ func TestNoNameLeavesTheRoot(t *testing.T) {
 	tries := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if tries++; tries > 60 {
-			return // each takes some file operations
+			return // each string needs several file operations
 		}
 		hostile := rapid.OneOf(
 			rapid.SampledFrom([]string{"..", ".", "../../x", "/etc/x", `..\x`, "a/../b", "con", "x\x00", "-rf", ".hidden", "config.json", strings.Repeat("a", 65), "42"}),

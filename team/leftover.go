@@ -33,8 +33,8 @@ func (r Root) Leftovers() ([]waggle.TeamName, error) {
 	return names, nil
 }
 
-// Leftover opens such a directory, to move it away. A team with a registry, and a name
-// that nothing has, are a *NotFoundError.
+// Leftover opens such a directory, to move it away. A team with a registry, and a name without a
+// directory, are a *NotFoundError.
 func Leftover(r Root, name waggle.TeamName, o Options) (*Team, error) {
 	if _, err := waggle.ParseTeam(string(name)); err != nil {
 		return nil, fmt.Errorf("team: open: %w", err)
@@ -46,9 +46,9 @@ func Leftover(r Root, name waggle.TeamName, o Options) (*Team, error) {
 	return t, nil
 }
 
-// Rebuild writes config.json anew when the one that is there cannot be read: it counts
-// as absent, and what lies there is set aside in kept, whose new place is returned. A
-// registry that can be read stays as it is, and so does a team whose directory is gone.
+// Rebuild writes config.json anew when the existing one cannot be read: the broken file is moved to
+// kept, and its new path is returned. A registry that can be read stays as it is, and so does a
+// team whose directory does not exist.
 func Rebuild(ctx context.Context, r Root, c Config, kept string, o Options) (place string, changed bool, err error) {
 	t := newTeam(r, c.Name, o)
 	if !isDir(r.TeamDir(c.Name)) {

@@ -2,14 +2,14 @@ package team
 
 import "fmt"
 
-// Life is where a team is between create and delete. It is never stored: it
-// follows from what is there (Facts.Life).
+// Life is the state of a team between create and delete. It is not stored: Facts.Life derives it
+// from the files.
 type Life string
 
 // States of a team's life.
 const (
 	Absent   Life = "absent"   // no registry
-	Empty    Life = "empty"    // nobody but the lead
+	Empty    Life = "empty"    // no member but the lead
 	Staffed  Life = "staffed"  // members, none of whom has work
 	Assigned Life = "assigned" // a member owns an unfinished task
 	Live     Life = "live"     // a process of the team runs
@@ -34,17 +34,17 @@ const (
 	OnGone    LifeEvent = "gone" // the files are away
 )
 
-// LifeMove is a move that a team's life may make.
+// LifeMove is a transition of a team's state.
 type LifeMove struct {
 	From Life
 	On   LifeEvent
 	To   Life
 }
 
-// LifeTable is every move of a team's life: what May answers from, and what the tests
-// compare the moves of a model with. A row can share From and On with
-// another: what remains decides. There is no way from live to deleting: what runs
-// is ended first. A deletion that has begun can only be finished, by anybody.
+// LifeTable has every transition of a team's state: May answers from it, and the tests compare it
+// with a model. Two rows may share From and On: the remaining facts decide between them. There is
+// no row from live to deleting: the members are ended first. Any process may finish a deletion that
+// has begun, and nothing else is allowed then.
 var LifeTable = []LifeMove{
 	{Absent, OnCreate, Empty},
 	{Absent, OnCreate, Staffed},
@@ -70,7 +70,7 @@ var LifeTable = []LifeMove{
 	{Staffed, OnDelete, Deleting},
 	{Assigned, OnDelete, Deleting},
 	{Deleting, OnGone, Absent},
-	// What leaves it where it is.
+	// Events that do not change the state.
 	{Empty, OnFinish, Empty},
 	{Staffed, OnJoin, Staffed},
 	{Staffed, OnLeave, Staffed},
@@ -92,7 +92,7 @@ var LifeTable = []LifeMove{
 	{Deleting, OnEndAll, Deleting},
 }
 
-// Facts are what a team's life follows from.
+// Facts are what a team's state is derived from.
 type Facts struct {
 	Exists   bool // config.json is there
 	Deleting bool // its end is on record
@@ -101,7 +101,7 @@ type Facts struct {
 	Running  int  // processes of it that run, its leader included
 }
 
-// Life says where a team with these facts is.
+// Life returns the state of a team with these facts.
 func (f Facts) Life() Life {
 	switch {
 	case !f.Exists:
@@ -128,9 +128,9 @@ func (e *LifeError) Error() string {
 	return fmt.Sprintf("team: it is %s, which allows no %s", e.From, e.On)
 }
 
-// May reports whether LifeTable has a row for an event where a team is: nil, or a
-// *LifeError. It is for what acts on a team as a whole, a deletion or a restore. What
-// changes members and tasks has checks of its own.
+// May returns nil when LifeTable has a row for this state and event, otherwise a *LifeError. It
+// serves operations on a whole team, a deletion or a restore. Operations on members and tasks have
+// checks of their own.
 func (l Life) May(on LifeEvent) error {
 	for _, m := range LifeTable {
 		if m.From == l && m.On == on {

@@ -24,7 +24,7 @@ var lifeModel = map[team.LifeEvent]func(t *rapid.T, f team.Facts) team.Facts{
 	},
 	team.OnJoin: func(t *rapid.T, f team.Facts) team.Facts { f.Members++; return f },
 	team.OnLeave: func(t *rapid.T, f team.Facts) team.Facts {
-		// Who leaves gives its unfinished tasks back.
+		// A member that leaves gives its unfinished tasks back.
 		if f.Members > 0 {
 			f.Members--
 			f.Open = rapid.IntRange(0, f.Open).Draw(t, "open")
@@ -48,9 +48,9 @@ var lifeModel = map[team.LifeEvent]func(t *rapid.T, f team.Facts) team.Facts{
 	team.OnGone:   func(t *rapid.T, f team.Facts) team.Facts { return team.Facts{} },
 }
 
-// TestLife walks at random: whatever may happen leads somewhere that the table
-// has, what may not is refused, nothing is deleted while it runs, and what is being
-// deleted comes back only as a new team.
+// TestLife makes random moves: every allowed move leads to a state of the table, every other one is
+// refused, a team is not deleted while members run, and after a deletion has begun only a new team
+// can follow.
 func TestLife(t *testing.T) {
 	walked := map[team.LifeMove]bool{}
 	var events []team.LifeEvent

@@ -13,16 +13,14 @@ import (
 	"waggle/layout"
 )
 
-// Create makes the team's directories (0700), config.json (0600), the lead's
-// entry and mailbox, and tasks/<team>/. The team appears whole or not at all. It
-// fails with ErrExists when the directory, or one that differs only in case, is
-// there.
+// Create makes the team's directories (0700), config.json (0600), the lead's entry and mailbox, and
+// tasks/<team>/. The team appears whole or not at all. It fails with ErrExists when the directory,
+// or one that differs only in case, exists.
 //
-// c needs a Name. Members may hold the lead's entry (its cwd, its model) and
-// further members; what is missing in them is filled in as Add does it. A zero
-// CreatedAt is now; an empty LeadSessionID is not written; a config that was
-// parsed keeps its unknown keys and its members as they are. tasks/<team> may be
-// there already and is left as it is.
+// c needs a Name. Members may hold the lead's entry (its cwd, its model) and further members;
+// Create fills in missing fields as Add does. A zero CreatedAt is now; an empty LeadSessionID is
+// not written; a config that was parsed keeps its unknown keys and its members as they are.
+// tasks/<team> may exist and is left as it is.
 func Create(ctx context.Context, r Root, c Config, o Options) (*Team, error) {
 	return CreateAs(ctx, r, c, layout.Array, o)
 }

@@ -9,8 +9,8 @@ import (
 	"waggle"
 )
 
-// Limits of what waggle makes. Files that other programs wrote are read up to
-// the size that a registry may have, whatever they hold.
+// Limits for what waggle makes. A registry that another program wrote is read up to the maximal
+// file size, whatever it contains.
 const (
 	MinName        = 3         // characters of a new team's name (seed 002)
 	MaxDescription = 500       // characters (seed 002)

@@ -9,12 +9,11 @@ import (
 	"waggle"
 )
 
-// Add registers a member: a free name (see waggle.Unique when dedupe is set,
-// else a taken one is ErrTaken), a colour from the palette when it has none, its
-// agent id, the time it joined when that is zero, and an empty mailbox. An entry
-// of a member of that name that has left is replaced; what is in a mailbox of that
-// name, of either layout, is moved to the archive first (see KeepIn), and its new
-// place is returned, also when registering fails after that: a new member never
+// Add registers a member: a free name (see waggle.Unique when dedupe is set, else a taken one is
+// ErrTaken), a colour from the palette when it has none, its agent id, the time it joined when that
+// is zero, and an empty mailbox. It replaces an entry of that name whose member has left. The
+// content of an old mailbox of that name, of either layout, is moved to the archive first (see
+// KeepIn), and its new path is returned, also when registering fails after that: a new member never
 // reads old mail. Order: mailbox, then entry, both under the config's lock.
 func (t *Team) Add(ctx context.Context, m Member, dedupe bool) (added Member, archived string, err error) {
 	if _, err := waggle.ParseNewMember(string(m.Name)); err != nil {
@@ -72,10 +71,9 @@ func (c *Config) add(team waggle.TeamName, m Member, dedupe bool, now time.Time)
 	return m, nil
 }
 
-// Remove takes a member out: removed in a session team, kept with shutdownAt and
-// isActive false in a named one (protocol §9 row 23). A zero at means now. Removing
-// one that has left changes nothing; an unknown one is a *NotFoundError, the
-// lead is ErrLead. The mailbox stays.
+// Remove removes a member's entry in a session team, and keeps it with shutdownAt and isActive
+// false in a named one (protocol §9 row 23). A zero at means now. Removing a member that has left
+// changes nothing; an unknown one is a *NotFoundError, the lead is ErrLead. The mailbox stays.
 func (t *Team) Remove(ctx context.Context, name waggle.MemberName, at time.Time) error {
 	if at.IsZero() {
 		at = t.now()

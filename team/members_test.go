@@ -130,7 +130,7 @@ func TestAddMovesALeftoverMailboxAside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// An empty one has nothing to keep, and a broken one is kept as it is.
+	// An empty mailbox is not archived, and a broken one is archived as it is.
 	if _, archived := add(t, tm, team.Member{Name: "w"}, false); archived != "" {
 		t.Errorf("archived an empty mailbox: %s", archived)
 	}

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// SchemaVersion is the version of a team's files after every step of a migration.
-// A registry says which one it has in schemaVersion; one that does not say has that
-// of nobody, and every step looks at it.
+// SchemaVersion is the version of a team's files after every step of a migration. A registry names
+// its version in schemaVersion; for a registry without one, every step is tried.
 var SchemaVersion = steps[len(steps)-1].version
 
-// step is one numbered change of a team's files. It looks for what it changes, so
-// that doing it again does nothing. Each step has a file and a test of its own and
-// is never changed once it was released: there is always a next one.
+// step is one numbered change of a team's files. It checks what it changes, so that it may be
+// repeated. Each step has a file and a test of its own and is never changed after its release: a
+// later change is a new step.
 type step struct {
 	version string // that the files have after it
 	what    string
@@ -39,7 +38,7 @@ type StepDone struct {
 	Number  int      `json:"number"`
 	Version string   `json:"version"`
 	What    string   `json:"what"`
-	Changes []string `json:"changes"` // empty: there was nothing to change but the version
+	Changes []string `json:"changes"` // empty: only the version changed
 }
 
 // Migration is what Migrate did.
@@ -57,12 +56,12 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("team: schemaVersion %s %s", show(e.Version), e.Why)
 }
 
-// changeable refuses a registry of a newer version: it is read as far as it is
-// understood, and never written by a program that does not know what it means.
+// changeable refuses a registry of a newer version. This program reads what it understands of such
+// a file and never writes it.
 func (c *Config) changeable() error {
 	have, err := parseVersion(c.SchemaVersion)
 	if err != nil {
-		return nil // it says nothing that is understood, as one without a version
+		return nil // it is treated as a file without a version
 	}
 	newest, _ := parseVersion(SchemaVersion)
 	if less(newest, have) {
@@ -71,12 +70,11 @@ func (c *Config) changeable() error {
 	return nil
 }
 
-// Migrate brings a team's files to SchemaVersion, step by step: a step changes its
-// files, then the registry with the version, in one edit. Whoever is killed on the
-// way has done some of the steps, and the next call does the rest. With dry nothing
-// is changed. A newer version, and one that is none, is a *VersionError. The team
-// may be at work; a session's team is not migrated, for it belongs to another
-// program, which knows its own version.
+// Migrate brings a team's files to SchemaVersion, step by step: a step changes its files, then the
+// registry with the version, in one edit. After a kill some of the steps are done, and the next
+// call does the rest. With dry nothing is changed. A newer version, and an invalid one, is a
+// *VersionError. Members may run during a migration. A session's team is not migrated, because it
+// belongs to another program with its own versions.
 func (t *Team) Migrate(ctx context.Context, dry bool) (*Migration, error) {
 	c, err := t.Load(ctx)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// step002 brings the mailboxes of a team of 2.1.150 whose name was not all small
-// letters to the team's own directory (protocol §9.2 row 56): two directories are found
-// by nobody else. Two mailboxes with messages are not merged: the step stops. That
-// version writes to the old place as long as it runs, so its team is ended first.
+// step002 moves the mailboxes of a team of 2.1.150 whose name was not all lower case to the team's
+// own directory (protocol §9.2 row 56): other programs look only there. Two mailboxes with messages
+// are not merged: the step stops. A running client of that version writes to the old directory, so
+// its team must be ended first.
 var step002 = step{
 	version: "1.1.0",
 	what:    "put the mailboxes under the team's own name",

@@ -13,7 +13,7 @@ func TestMigrate002(t *testing.T) {
 	}
 }
 
-// TestMigrate002Conflict: two mailboxes with messages are nobody's to merge.
+// TestMigrate002Conflict: two mailboxes with messages are not merged.
 func TestMigrate002Conflict(t *testing.T) {
 	r, tm := thawed(t, filepath.Join("testdata", "migrate", "002", "before"))
 	write(t, filepath.Join(r.InboxesDir("my-team"), "w.json"), oldMail)
@@ -27,7 +27,7 @@ func TestMigrate002Conflict(t *testing.T) {
 			t.Errorf("%s was %q, is %q", name, data, after[name])
 		}
 	}
-	// An empty one is in nobody's way.
+	// An empty mailbox is no conflict.
 	write(t, filepath.Join(r.InboxesDir("my-team"), "w.json"), "[]")
 	if _, err := tm.Migrate(t.Context(), false); err != nil {
 		t.Error(err)

@@ -10,8 +10,8 @@ import (
 	"waggle/layout"
 )
 
-// step003 gives a team of seed 002, which has none, a lead: leadAgentId, an entry,
-// and a mailbox. Without them nobody can be asked, and Claude Code finds no leader.
+// step003 gives a lead to a team of seed 002, which has none: leadAgentId, an entry, and a mailbox.
+// Without them members have nobody to ask, and Claude Code finds no leader.
 var step003 = step{
 	version: "1.2.0",
 	what:    "give the team a lead",

@@ -12,10 +12,9 @@ import (
 	"waggle/team"
 )
 
-// What a reader makes of each field of the registry that is missing, spelled in another
-// case, or of another type: the file stays readable, nothing foreign is lost, and a
-// value of another type is said. Only the two keys without which there is nobody to
-// talk of hide an entry.
+// Each field of the registry is removed, spelled in another case, or given another type: the file
+// stays readable, no foreign key is lost, and a value of another type is reported. Only the two
+// keys that name the member hide an entry when they are missing.
 func TestRegistryMutations(t *testing.T) {
 	const member = `{"agentId":"w@api","name":"w","color":"blue","joinedAt":1795193125905,"tmuxPaneId":"%1","subscriptions":[],"agentType":"general-purpose","model":"none","prompt":"p","planModeRequired":true,"cwd":"/w","backendType":"tmux","isActive":true,"spawnedAt":"2026-11-20T18:15:43.000Z","metadata":{"k":1}}`
 	const config = `{"name":"api","description":"d","createdAt":1795193125905,"leadAgentId":"team-lead@api","leadSessionId":"s","schemaVersion":"1.4.0","metadata":{"k":1}}`

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// near returns the names that resemble query, best first and at most three: the
-// same but for case, an alias, the same but for - and _, a prefix, a small edit
-// distance, a part. Equal ones are in alphabetical order.
+// near returns the names that resemble query, best first and at most three: equal except for case,
+// an alias, equal except for - and _, a prefix, a small edit distance, a part. Equally good names
+// are in alphabetical order.
 func near(query string, names []string, aliases map[string]string) []string {
 	q := strings.ToLower(strings.TrimSpace(query))
 	q = strings.TrimPrefix(q, "@")
@@ -67,8 +67,8 @@ func resemblance(q, name string, alias bool) (score int, ok bool) {
 	return 0, false
 }
 
-// distance is the number of insertions, deletions, substitutions and swaps of
-// neighbours that make b of a.
+// distance is the number of insertions, deletions, substitutions and swaps of adjacent characters
+// that turn a into b.
 func distance(a, b string) int {
 	s, t := []rune(a), []rune(b)
 	rows := [3][]int{make([]int, len(t)+1), make([]int, len(t)+1), make([]int, len(t)+1)}

@@ -10,10 +10,10 @@ import (
 	"waggle"
 )
 
-// PutFilesAway archives the files of an earlier member: it moves the log, the status
-// and the artifacts in the member's directory below tasks/ to the archive, and returns
-// the archive's path, "" when there is nothing. The next member of that name then
-// starts with an empty directory. The name must not be in use.
+// PutFilesAway archives the files of an earlier member: it moves the log, the status and the
+// artifacts in the member's directory below tasks/ to the archive, and returns the archive's path,
+// "" when there are none. The next member of that name then starts with an empty directory. No
+// member may use the name.
 func (t *Team) PutFilesAway(name waggle.MemberName) (place string, err error) {
 	place, err = t.putFilesAway(name)
 	return place, t.failed("put files away", err)

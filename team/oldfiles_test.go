@@ -8,8 +8,8 @@ import (
 	"waggle/team"
 )
 
-// What an earlier member of a name left is moved whole, a link as a link, and an empty
-// directory stays where it is.
+// The files of an earlier member of a name are moved whole, a link as a link, and an empty
+// directory is not moved.
 func TestPutFilesAway(t *testing.T) {
 	r := newRoot(t)
 	kept := filepath.Join(t.TempDir(), "archive")

@@ -15,9 +15,9 @@ import (
 	"waggle/layout"
 )
 
-// KeepIn returns the same team with another place for old mail than
-// teams/<team>/archive: a directory that outlives the team's own, such as STATE's
-// (FORMAT, "The tree"). It is made when it is needed; what is above it must be there.
+// KeepIn returns the same team with dir as the archive for old mail instead of
+// teams/<team>/archive: a directory that outlives the team's own, such as STATE's (FORMAT, "The
+// tree"). It is made when it is needed; its parent must exist.
 func (t *Team) KeepIn(dir string) *Team {
 	u := *t
 	u.kept = dir
@@ -35,7 +35,7 @@ var boxes = [...]box{
 // maxBox is the largest mailbox that is put away.
 const maxBox = atomicfile.DefaultMaxSize
 
-// freshInbox makes an empty mailbox. What is in one of that name is put into the
+// freshInbox makes an empty mailbox. It moves the content of an existing one of that name to the
 // archive first. The caller holds the config's lock.
 func (t *Team) freshInbox(ctx context.Context, name waggle.MemberName) (archived string, err error) {
 	home, err := os.OpenRoot(filepath.Dir(t.InboxesDir()))
@@ -48,7 +48,7 @@ func (t *Team) freshInbox(ctx context.Context, name waggle.MemberName) (archived
 		file := filepath.Join(b.dir, string(name)+b.extension)
 		info, err := home.Lstat(file)
 		if errors.Is(err, fs.ErrNotExist) {
-			if _, err := t.nameCopy(name, b); err != nil { // of one that is gone since
+			if _, err := t.nameCopy(name, b); err != nil { // the copy of a mailbox that was removed since
 				return archived, err
 			}
 			continue
@@ -80,10 +80,9 @@ func (t *Team) freshInbox(ctx context.Context, name waggle.MemberName) (archived
 	return archived, err
 }
 
-// putAway moves a mailbox's content into the archive and leaves it empty: it is
-// copied to a file of a fixed name, then the mailbox is emptied, then the copy gets
-// its own name. Whoever is killed on the way leaves a copy of what is still in the
-// mailbox, which is made anew, or the only copy, which is finished (pending).
+// putAway moves a mailbox's content into the archive: it copies it to a file of a fixed name,
+// empties the mailbox, and then renames the copy. After a kill there is either a copy of what is
+// still in the mailbox, which is made anew, or the only copy, which is finished (pending).
 func (t *Team) putAway(ctx context.Context, path string, name waggle.MemberName, b box) (archived string, err error) {
 	o := t.o
 	o.Rank, o.MaxSize = atomicfile.RankInbox, maxBox

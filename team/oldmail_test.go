@@ -48,8 +48,8 @@ func TestOldMailInLines(t *testing.T) {
 	}
 }
 
-// TestOldMailAfterAKill: what a killed process had copied is neither lost nor taken
-// for something else, whatever happened to the mailbox since.
+// TestOldMailAfterAKill: the copy of a killed process is neither lost nor taken for another
+// mailbox's, whatever happened to the mailbox since.
 func TestOldMailAfterAKill(t *testing.T) {
 	for what, mailbox := range map[string]string{"not emptied": oldMail, "emptied": "[]", "gone": "", "other mail since": strings.Replace(oldMail, "old", "new", 1)} {
 		r := newRoot(t)

@@ -19,9 +19,9 @@ func (t *Team) Move(ctx context.Context, name waggle.MemberName, cwd, worktree s
 	})
 }
 
-// Place records where a member's process is shown: the word of its backend and, for
-// a multiplexer, the id of its pane. It is a note for other programs (protocol §3);
-// waggle itself never acts on it. An unknown member is a *NotFoundError.
+// Place records where a member's process is shown: the name of its backend and, for a multiplexer,
+// the id of its pane. It is for other programs (protocol §3); waggle itself never acts on it. An
+// unknown member is a *NotFoundError.
 func (t *Team) Place(ctx context.Context, name waggle.MemberName, backend, pane string) error {
 	return t.update(ctx, "place", func(c *Config) error {
 		m, ok := c.Member(name)

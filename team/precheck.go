@@ -13,9 +13,9 @@ import (
 	"waggle"
 )
 
-// precheck reads the names and sizes of a backup that can be read twice, packed or not,
-// before anything is unpacked: one that will be refused is refused at once, and costs no
-// disk. What it passes is checked again as it is unpacked. done is false for a pipe.
+// precheck reads the names and sizes of a backup that can be read twice, packed or not, before it
+// is unpacked: a bad backup is refused at once and uses no disk space. A backup that passes is
+// checked again as it is unpacked. done is false for a pipe.
 func precheck(ctx context.Context, in io.Reader) (done bool, err error) {
 	f, ok := in.(io.ReadSeeker)
 	if !ok {
@@ -49,7 +49,7 @@ func plainOf(f io.ReadSeeker, start int64) (io.Reader, error) {
 	return f, nil
 }
 
-// headers looks for what a backup needs and what none may have.
+// headers checks for entries that a backup must have and for entries that it must not have.
 func headers(ctx context.Context, tr *tar.Reader) error {
 	x := &unpacker{u: &Unpacked{}, names: map[string]bool{}}
 	registry, ours, sums := false, false, false
@@ -89,8 +89,7 @@ func isRegistry(name string) bool {
 	return base == configName && path.Base(above) == "teams" && err == nil
 }
 
-// How much of a packed backup may be nothing: what says so many times more than it has
-// is not made of messages and tasks.
+// Bounds on the compression ratio of a packed backup: messages and tasks do not compress that far.
 const (
 	mostRatio = 200
 	ratioFrom = 64 << 20

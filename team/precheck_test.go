@@ -29,8 +29,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestRefusedUnread: a backup of many entries and no registry is refused by its names:
-// packed or not, nothing of it comes onto the disk, and of a stream a part is read.
+// TestRefusedUnread: a backup of many entries and no registry is refused by its names: packed or
+// not, none of it is written to the disk, and of a stream only a part is read.
 func TestRefusedUnread(t *testing.T) {
 	testenv.Whole(t)
 	var plain, packed bytes.Buffer
@@ -44,7 +44,7 @@ func TestRefusedUnread(t *testing.T) {
 	if err := errors.Join(w.Close(), z.Close()); err != nil {
 		t.Fatal(err)
 	}
-	nowhere := filepath.Join(t.TempDir(), "file") // whoever wants to make something below it fails
+	nowhere := filepath.Join(t.TempDir(), "file") // creating a file below this path fails
 	if err := os.WriteFile(nowhere, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -132,12 +132,11 @@ func torn(err error) bool {
 	return errors.As(err, &corrupt)
 }
 
-// Load reads the config without a lock, retrying a torn foreign write for about
-// 100 ms and at last under the lock. It fails with a *CorruptError that names
-// the path and the byte offset, with a *NotFoundError when the team is gone, and
-// with a *LockedError when a broken file is locked by somebody else.
-// Config.Name is the name of the team's directory, whatever the file says;
-// Config.Problems tells what else is wrong with the file.
+// Load reads the config without a lock, retrying a torn foreign write for about 100 ms and at last
+// under the lock. It fails with a *CorruptError that names the path and the byte offset, with a
+// *NotFoundError when the team does not exist, and with a *LockedError when another process holds
+// the lock of a broken file. Config.Name is the name of the team's directory, whatever the file
+// says; Config.Problems lists other errors in the file.
 func (t *Team) Load(ctx context.Context) (*Config, error) {
 	var c *Config
 	err := atomicfile.Settle(ctx, torn, func() error {
@@ -200,11 +199,11 @@ func (t *Team) failed(op string, err error) error {
 	return fmt.Errorf("team: %s %s: %w", op, t.name, err)
 }
 
-// Update edits the config under its lock and replaces the file whole; its mode
-// is kept. fn may be called again and must have no other effect. When fn changes
-// nothing, nothing is written, not even to put another layout right. An error
-// from fn is returned and nothing is written. fn cannot rename the team, and
-// members it adds or renames need valid names that no other present member has.
+// Update edits the config under its lock and replaces the file whole; its mode is kept. Update may
+// call fn again, so fn must have no other effect. When fn changes nothing, nothing is written, not
+// even to correct another layout. An error from fn is returned and nothing is written. fn cannot
+// rename the team, and members it adds or renames need valid names that no other present member
+// has.
 func (t *Team) Update(ctx context.Context, fn func(*Config) error) error {
 	return t.update(ctx, "update", fn)
 }
@@ -247,14 +246,15 @@ func (t *Team) update(ctx context.Context, op string, fn func(*Config) error) er
 	return t.failed(op, err)
 }
 
-// Hold takes config.json's lock, for what must not meet another change of the team,
-// and returns its release. A team that is gone is a *NotFoundError.
+// Hold takes config.json's lock and returns its release, for an operation that must exclude other
+// changes of the team. A team that does not exist is a *NotFoundError.
 func (t *Team) Hold(ctx context.Context) (release func() error, err error) {
 	release, err = atomicfile.Lock(ctx, t.path(), t.o)
 	return release, t.failed("hold", err)
 }
 
-// checkEdit validates what a caller changed; what was in the file may stay.
+// checkEdit validates the fields that a caller changed; invalid fields that the file had before may
+// stay.
 func (t *Team) checkEdit(c *Config) error {
 	if c.Name != t.name {
 		return fmt.Errorf("the team cannot be renamed to %s", show(string(c.Name)))

@@ -498,8 +498,8 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestLoadRetries: a write that takes no lock is torn for two reads, and somebody
-// holds the lock for good. Every read asks for the time once.
+// TestLoadRetries: a write without the lock is torn for two reads, or another process holds the
+// lock for good. Every read calls the clock once.
 func TestLoadRetries(t *testing.T) {
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
@@ -554,7 +554,7 @@ func TestAddTriedAgain(t *testing.T) {
 	}
 }
 
-// TestAddWaitsForAMailbox: somebody is writing to the leftover mailbox.
+// TestAddWaitsForAMailbox: another process writes to the leftover mailbox.
 func TestAddWaitsForAMailbox(t *testing.T) {
 	r := newRoot(t)
 	create(t, r, team.Config{Name: "api"})
@@ -576,8 +576,8 @@ func TestAddWaitsForAMailbox(t *testing.T) {
 	}
 }
 
-// TestSweep: what killed processes left is removed by the next create and delete
-// of that team, and nothing else.
+// TestSweep: the next create and delete of a team remove the temporary files of killed processes,
+// and nothing else.
 func TestSweep(t *testing.T) {
 	r := newRoot(t)
 	teams := filepath.Dir(r.TeamDir("x"))

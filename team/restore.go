@@ -70,7 +70,7 @@ func (u *Unpacked) place(ctx context.Context, t *Team, edit func(*Config)) error
 	}
 	t.step("tasks placed")
 	if err := os.Rename(u.part("team"), t.root.TeamDir(t.name)); err != nil {
-		if !there { // they are nobody's without the team
+		if !there { // without the team they belong to nobody
 			err = errors.Join(err, os.Rename(tasks, u.part("tasks")))
 		}
 		if exists(t.root.TeamDir(t.name)) {
@@ -143,8 +143,8 @@ func (c *Config) rename(from, to waggle.TeamName) {
 	}
 }
 
-// KeepState moves what the backup has of the team's STATE to dir, which must not
-// be there, for people to read; false when it has nothing.
+// KeepState moves the part of the backup that was the team's STATE to dir, which must not exist,
+// for people to read; false when the backup has none.
 func (u *Unpacked) KeepState(dir string) (kept bool, err error) {
 	from := u.part(stateName)
 	if !isDir(from) {

@@ -1,20 +1,18 @@
-// Package team is the registry of a team: teams/<team>/config.json with its
-// members, colours and identity, as Claude Code writes and reads it (protocol §3).
-// It is a phone book, not an authority: who leads, which process is whose and
-// what is trusted comes from the journal (trust §1).
+// Package team is the registry of a team: teams/<team>/config.json with its members, colours and
+// identity, as Claude Code writes and reads it (protocol §3). It has no authority: the journal says
+// who leads, which process belongs to a member, and what is trusted (trust §1).
 //
 //	t, err := team.Create(ctx, root, team.Config{Name: "api"}, team.Options{})
 //	m, _, err := t.Add(ctx, team.Member{Name: "tester"}, true)
 //	c, err := t.Load(ctx)
 //
-// Guarantees: a rewrite changes only what was changed; key order, unknown keys,
-// entries that cannot be read and the form of times stay as they were. Writers
-// take config.json.lock, which real Claude Code processes take too, and replace
-// the file whole. A file that cannot be read is reported and left as it is.
+// Guarantees: a rewrite changes only the fields that were changed; key order, unknown keys, entries
+// that cannot be read and the form of times stay as they were. Writers take config.json.lock, which
+// Claude Code processes take too, and replace the file whole. A file that cannot be read is
+// reported and left as it is.
 //
-// Both eras of Claude Code are read, and the schema of the file format document
-// (seed 002). Names that come from disk are validated like any other: what is
-// not a valid name never becomes a path.
+// The package reads both eras of Claude Code and the schema of the file format document (seed 002).
+// It validates names from disk like any other: an invalid name never becomes a path.
 package team
 
 import (
@@ -33,19 +31,19 @@ import (
 // Root is the wire tree: the directory that holds teams/ and tasks/.
 type Root struct {
 	Path string
-	// Locks is the one directory of this user and machine for the lock files of teams that
-	// another program leads, whose tree is not ours to litter; "": they lie beside what they
-	// lock everywhere.
+	// Locks is the directory of this user and machine for the lock files of teams that another
+	// program leads, so that their tree has none of our files; "": each lock file is beside the
+	// file that it locks.
 	Locks string
 	// Led says which teams waggle leads; nil: all but those of a session.
 	Led Led
 }
 
-// Led knows which teams waggle leads.
+// Led reports which teams waggle leads.
 type Led interface{ Leads(waggle.TeamName) bool }
 
-// Queue is the directory for the queue files of the locks of a team, Locks where another
-// program leads it; "": they lie beside what they lock.
+// Queue is the directory for the queue files of a team's locks: Locks for a team that another
+// program leads; "": they are beside the locked files.
 func (r Root) Queue(t waggle.TeamName) string {
 	if r.Locks != "" && (DialectOf(t) == DialectSession || r.Led != nil && !r.Led.Leads(t)) {
 		return r.Locks
@@ -109,7 +107,7 @@ func (r Root) Names() ([]waggle.TeamName, error) {
 	return names, nil
 }
 
-// Dialect is which of the two families of the wire tree a team belongs to.
+// Dialect is the family of the wire tree to which a team belongs.
 type Dialect string
 
 const (
@@ -119,7 +117,7 @@ const (
 
 var sessionName = regexp.MustCompile(`^session-[0-9a-f]{8}$`)
 
-// DialectOf tells the dialect from a team's name.
+// DialectOf returns the dialect of a team by its name.
 func DialectOf(name waggle.TeamName) Dialect {
 	if sessionName.MatchString(string(name)) {
 		return DialectSession
@@ -132,7 +130,7 @@ func DialectOf(name waggle.TeamName) Dialect {
 type NotFoundError struct {
 	What string // "team", "member"
 	Name string
-	Near []string // what was probably meant, best first; at most three
+	Near []string // names that the caller may have meant, best first; at most three
 }
 
 func (e *NotFoundError) Error() string {

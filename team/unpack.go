@@ -24,8 +24,7 @@ import (
 	"waggle"
 )
 
-// Limits of a backup that is read. They are on what comes out of it, whatever it
-// says of itself.
+// Limits of a backup that is read. They count the unpacked bytes, whatever the headers say.
 const (
 	maxEntry   = 256 << 20 // bytes of one file
 	maxList    = 64 << 20  // bytes of the list of sums
@@ -36,8 +35,7 @@ const (
 	maxDeep    = 16     // its parts
 )
 
-// BackupError reports a file that is no backup that may be restored (exit code 6).
-// Nothing of it was kept.
+// BackupError reports a file that is not a valid backup (exit code 6). No part of it was kept.
 type BackupError struct {
 	Entry string // the entry that is wrong; "" when it is the whole
 	Why   string
@@ -62,13 +60,12 @@ type Unpacked struct {
 	made     []string // directories that were not there before, deepest first
 }
 
-// Unpack reads a backup, plain or gzipped, into a new private directory below
-// r/teams; Close removes it. It refuses with a *BackupError, and keeps nothing of,
-// a tar with anything but regular files and directories, names that are absolute,
-// climb, or are not plain, two entries with one name, or more than the limits; one
-// without a config.json; and one of ours that was changed or cut. A tar of
-// teams/<team> and tasks/<team> that another program made (seed 002) is read too,
-// wherever in it they are.
+// Unpack reads a backup, plain or gzipped, into a new private directory below r/teams; Close
+// removes it. It refuses with a *BackupError, and keeps nothing of, a tar with anything but regular
+// files and directories, names that are absolute, contain "..", or are not plain, two entries with
+// one name, or more than the limits; one without a config.json; and a backup of waggle that was
+// changed or cut. It also reads a tar of teams/<team> and tasks/<team> that another program made
+// (seed 002), with these directories anywhere in it.
 func Unpack(ctx context.Context, r Root, in io.Reader, now time.Time) (*Unpacked, error) {
 	twice, err := precheck(ctx, in)
 	if err != nil {
@@ -161,7 +158,7 @@ func (u *Unpacked) read(ctx context.Context, in io.Reader, twice bool) error {
 			return &BackupError{Why: fmt.Sprintf("holds no teams/<team>/%s among its first %d entries", configName, maxBefore)}
 		}
 	}
-	// A gzip stream has its checksum at its end, which nobody has read yet.
+	// The checksum of a gzip stream is at its end: read up to it.
 	if _, err := io.Copy(io.Discard, io.LimitReader(plain, 1<<20)); err != nil {
 		return &BackupError{Why: err.Error()}
 	}
@@ -192,7 +189,7 @@ func gunzip(in io.Reader) (io.Reader, error) {
 type unpacker struct {
 	u       *Unpacked
 	names   map[string]bool // without regard to case
-	dirs    map[string]bool // places in which something lies
+	dirs    map[string]bool // directories that contain a file
 	files   map[string]bool // places of files
 	sums    map[string]string
 	listed  []byte // SHA256SUMS
@@ -270,7 +267,7 @@ func (x *unpacker) admit(h *tar.Header) (string, error) {
 	return name, nil
 }
 
-// entry takes one entry.
+// entry reads one entry.
 func (x *unpacker) entry(h *tar.Header, r io.Reader) error {
 	name, err := x.admit(h)
 	if err != nil || name == "" {
@@ -280,7 +277,7 @@ func (x *unpacker) entry(h *tar.Header, r io.Reader) error {
 	return x.file(name, h.Size, r)
 }
 
-// file takes one file: to its place, or nowhere.
+// file reads one file and writes it to its path, or skips it.
 func (x *unpacker) file(name string, size int64, r io.Reader) error {
 	hash := sha256.New()
 	r = io.TeeReader(io.LimitReader(r, size), hash)
@@ -313,7 +310,7 @@ func (x *unpacker) file(name string, size int64, r io.Reader) error {
 	return nil
 }
 
-// own takes the header or the sums.
+// own reads the header or the sums of a backup of waggle.
 func (x *unpacker) own(name string, data []byte) error {
 	if name == sumsName {
 		x.listed = data
@@ -382,8 +379,8 @@ func (x *unpacker) place(name string) string {
 	return ""
 }
 
-// lockFile reports a lock, or what lies in the directory that is one. A list's file .lock
-// is what its lock is beside, and files that members have made are never locks of ours.
+// lockFile reports whether a path is a lock, or is within the directory that is one. A task list's
+// .lock is the file that its lock is for, and files that members made are never locks.
 func lockFile(parts []string) bool {
 	if slices.Contains(parts, "artifacts") {
 		return false
@@ -394,7 +391,8 @@ func lockFile(parts []string) bool {
 	return slices.ContainsFunc(parts[1:], func(p string) bool { return strings.HasSuffix(p, ".lock") && p != ".lock" })
 }
 
-// hiddenLock reports what lies beside a locked file, which another program's tar has.
+// hiddenLock reports whether a name is one of the dot files beside a locked file; another program's
+// tar may have them.
 func hiddenLock(base string) bool {
 	return strings.HasPrefix(base, ".") && (strings.HasSuffix(base, ".flk") || strings.HasSuffix(base, ".shadow"))
 }

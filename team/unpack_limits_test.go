@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUnpackLimits: what is exactly as large as a limit is restored, and one more is not.
+// TestUnpackLimits: a backup exactly at a limit is restored, and one more is refused.
 func TestUnpackLimits(t *testing.T) {
 	part := strings.Repeat("a", 255)
 	name := func(n int) string { // of n bytes, more than 402

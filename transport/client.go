@@ -46,10 +46,9 @@ type NotSocketError struct {
 
 func (e *NotSocketError) Error() string { return fmt.Sprintf("%s is %s, not a socket", e.Path, e.What) }
 
-// Dial connects to a socket and says hello with a token. The token is only said to
-// a process of this user. Errors: *NotFoundError when nobody serves there,
-// *NotSocketError when something else lies there, *RefusedError when the hello was
-// not accepted.
+// Dial connects to a socket and says hello with a token. It sends the token only to a process of
+// this user. Errors: *NotFoundError when no process serves there, *NotSocketError when the path is
+// not a socket, *RefusedError when the hello was not accepted.
 func Dial(ctx context.Context, path, token string) (*Client, error) {
 	addr := waggle.Address{Scheme: waggle.SchemeUDS, Target: path}
 	if err := isSocket(addr); err != nil {
@@ -58,7 +57,7 @@ func Dial(ctx context.Context, path, token string) (*Client, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, fs.ErrNotExist):
-		return nil, &NotFoundError{To: addr, Why: "nobody serves this socket any more", Hint: nameInstead}
+		return nil, &NotFoundError{To: addr, Why: "no process serves this socket any more", Hint: nameInstead}
 	case err != nil:
 		return nil, err
 	}
@@ -71,9 +70,9 @@ func Dial(ctx context.Context, path, token string) (*Client, error) {
 }
 
 // nameInstead is what to do when a socket is not served.
-const nameInstead = "use the member's name: its mailbox takes messages while it is away"
+const nameInstead = "use the member's name: its mailbox takes messages while it does not run"
 
-// isSocket says what lies at an address when it is no socket.
+// isSocket returns an error when the path of an address is not a socket.
 func isSocket(a waggle.Address) error {
 	fi, err := os.Stat(a.Target)
 	switch {
@@ -98,7 +97,7 @@ func (c *Client) hello(ctx context.Context, token string) error {
 		return fmt.Errorf("%s: %w", c.addr, err)
 	}
 	if other.UID != os.Geteuid() {
-		return &RefusedError{To: c.addr, Why: fmt.Sprintf("it is served by uid %d: it is told nothing", other.UID)}
+		return &RefusedError{To: c.addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
 	}
 	c.c.SetDeadline(time.Now().Add(helloTimeout))
 	stop := context.AfterFunc(ctx, func() { c.c.SetDeadline(time.Now()) })
@@ -107,7 +106,7 @@ func (c *Client) hello(ctx context.Context, token string) error {
 	if err != nil {
 		return err
 	}
-	_, werr := c.c.Write(b) // who will not listen may have said why
+	_, werr := c.c.Write(b) // a server that hung up may have sent the reason before
 	r := bufio.NewReader(c.c)
 	line, err := readLine(r, maxFrame)
 	if err != nil {
@@ -217,7 +216,7 @@ func (c *Client) ask(ctx context.Context, req request) (reply, error) {
 	_, err = c.c.Write(b)
 	c.writing.Unlock()
 	if err != nil {
-		c.c.Close() // half a line may be out
+		c.c.Close() // half a line may have been written
 		return reply{}, fmt.Errorf("%s: %w", c.addr, err)
 	}
 	select {
@@ -287,8 +286,7 @@ func (c *Client) Watch(ctx context.Context) (<-chan struct{}, error) {
 	return ch, err
 }
 
-// Close ends the connection and waits for the client's goroutine. Closing again
-// does nothing.
+// Close ends the connection and waits for the client's goroutine. Closing again does nothing.
 func (c *Client) Close() error {
 	err := c.c.Close()
 	<-c.ended
@@ -300,8 +298,8 @@ func (c *Client) Close() error {
 
 // Sockets sends to uds addresses: one connection for each message.
 type Sockets struct {
-	// Keys are the directories of keys, the SocketDirs.Keys of the teams that this process
-	// knows. A path that none of them names is told no token.
+	// Keys are the directories of keys, the SocketDirs.Keys of the teams that this process knows.
+	// No token is sent to a path without a key there.
 	Keys []string
 }
 

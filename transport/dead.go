@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Dead lists the sockets of a place on which no process listens any more. Files that
-// are no sockets are not listed.
+// Dead lists the sockets of a team on which no process listens any more. Files that are not sockets
+// are not listed.
 func (p SocketDirs) Dead() ([]string, error) {
 	dirs := []string{p.Dir}
 	if short := filepath.Dir(p.Path(strings.Repeat("x", maxSocketPath))); short != p.Dir {
@@ -37,9 +37,9 @@ func (p SocketDirs) Dead() ([]string, error) {
 	return dead, nil
 }
 
-// RemoveDead removes a socket that Dead has listed, with its key, and its directory
-// when that becomes empty. It looks again first, and returns false when the socket is
-// gone already or a process listens on it.
+// RemoveDead removes a socket that Dead has listed, with its key, and its directory when that
+// becomes empty. It checks again first, and returns false when the socket does not exist any more
+// or a process listens on it.
 func (p SocketDirs) RemoveDead(path string) (bool, error) {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +59,7 @@ func (p SocketDirs) RemoveDead(path string) (bool, error) {
 	return true, err
 }
 
-// answers reports a socket that somebody may listen at.
+// answers reports whether a process may listen on a socket.
 func answers(path string) bool {
 	const patience = time.Second
 	c, err := net.DialTimeout("unix", path, patience)

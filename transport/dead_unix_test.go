@@ -12,8 +12,8 @@ import (
 	"waggle/transport"
 )
 
-// TestDead: the socket of a program that was killed is found and removed with its key;
-// one at which somebody answers, and what is no socket, is left alone.
+// TestDead: the socket of a program that was killed is found and removed with its key; a socket
+// with a listener, and a file that is not a socket, stay.
 func TestDead(t *testing.T) {
 	p := newDirs(t)
 	s := serve(t, p, "ann", newHost("ann"))

@@ -15,8 +15,8 @@ import (
 	"waggle/internal/jsonobj"
 )
 
-// SocketDirs are where a team's sockets lie and where the keys to them are. Both
-// directories are private (0700) and are made when they are needed.
+// SocketDirs are the directories of a team's sockets and of their keys. Both are private (0700) and
+// are made when they are needed.
 type SocketDirs struct {
 	Dir  string // of the sockets: RUN/<team>-<id8>
 	Keys string // of their leases and keys: STATE/teams/<team>-<id8>/sockets
@@ -29,9 +29,8 @@ const OperatorSocket = "operator"
 // sun_path has 104 bytes on macOS and 108 on Linux, one of them for the end.
 const maxSocketPath = 103
 
-// Path is where the socket of a name lies. A path that is too long for a socket is
-// replaced by one below /tmp/waggle-<uid>, named by a hash of the directory: every
-// process comes to the same.
+// Path is the path of the socket of a name. A path that is too long for a socket is replaced by one
+// below /tmp/waggle-<uid>, named by a hash of the directory: every process computes the same.
 func (p SocketDirs) Path(name string) string {
 	path := filepath.Join(p.Dir, name+".sock")
 	if len(path) <= maxSocketPath {
@@ -46,8 +45,8 @@ func shortDir() string { return "/tmp/waggle-" + strconv.Itoa(os.Geteuid()) }
 func (p SocketDirs) lease(name string) string { return filepath.Join(p.Keys, name+".lock") }
 func (p SocketDirs) key(name string) string   { return filepath.Join(p.Keys, name+".json") }
 
-// key opens one socket. It is a private file (0600) for as long as the socket is
-// served, and names the path, so that a token is shown to nobody else.
+// key is the token of one socket. It is a private file (0600) for as long as the socket is served,
+// and names the path, so that the token is sent to no other socket.
 type key struct {
 	V     int    `json:"v"`
 	Path  string `json:"path"`
@@ -120,8 +119,8 @@ func realPath(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
-// privateDir makes a directory that only this user can enter, and refuses one that
-// somebody else has put there.
+// privateDir makes a directory that only this user can enter, and refuses an existing one with
+// another owner or other permissions.
 func privateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -142,8 +141,8 @@ func privateDir(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// clearStale removes what a dead server left at a path. The caller holds the lease
-// of the name: nobody serves there.
+// clearStale removes the socket of a dead server at a path. The caller holds the lease of the name:
+// no process serves there.
 func clearStale(path string) error {
 	fi, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,7 +16,7 @@ import (
 	"waggle/transport"
 )
 
-// desk is a program that takes messages: every message goes into one mailbox.
+// desk is a host that puts every message into one mailbox.
 type desk struct{ box mailbox.Store }
 
 func (d desk) Take(ctx context.Context, _ transport.Peer, _ waggle.Address, env waggle.Envelope) (transport.Receipt, error) {

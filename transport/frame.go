@@ -12,11 +12,11 @@ import (
 	"waggle"
 )
 
-// Version is the version of the socket protocol, and of the path under which HTTP
-// endpoints take messages.
+// Version is the version of the socket protocol, and of the path under which HTTP endpoints take
+// messages.
 const Version = 1
 
-// Code says in one word why something was not done. It is part of the protocols.
+// Code is the reason of a refusal in one word. It is part of the protocols.
 type Code string
 
 // Codes.

@@ -16,13 +16,13 @@ import (
 	"waggle/mailbox"
 )
 
-// Host is what stands behind an endpoint: the runtime of a member or of a leader,
-// or a command. Its methods are called from several goroutines.
+// Host receives the messages of an endpoint: the runtime of a member or of a leader, or a command.
+// Its methods are called from several goroutines.
 type Host interface {
-	// Take puts a message into the mailbox that its address leads to and wakes who
-	// waits there. Who sent it proves nothing about who it says it is from.
+	// Take puts a message into the mailbox of its address and wakes its reader. The peer's identity
+	// does not prove who the message is from.
 	Take(ctx context.Context, from Peer, to waggle.Address, env waggle.Envelope) (Receipt, error)
-	// Refused is told of somebody who was turned away, for the record.
+	// Refused gets each connection or message that was refused, for the record.
 	Refused(ctx context.Context, r Refusal)
 }
 
@@ -82,7 +82,7 @@ func answer(to waggle.Address, code Code, message string) error {
 	return &RefusedError{To: to, Why: message}
 }
 
-// codeOf says in one word what became of a message.
+// codeOf returns the code for an error of Take.
 func codeOf(err error) Code {
 	var locked *atomicfile.LockedError
 	var missing *NotFoundError
@@ -127,8 +127,7 @@ type arrival struct {
 	sum [sha256.Size]byte // of its bytes
 }
 
-// parseMessage reads an envelope as an endpoint takes it. One without a time gets
-// now.
+// parseMessage decodes an envelope that an endpoint received. One without a time gets now.
 func parseMessage(raw []byte, now time.Time) (arrival, error) {
 	a := arrival{sum: sha256.Sum256(raw)}
 	o, err := jsonobj.Parse(raw)
@@ -184,8 +183,8 @@ type taking struct {
 
 const maxRemembered = 1024
 
-// take gives the host a message that was not taken before, and returns the receipt
-// of then for one that was. The same msg_id on another message is refused.
+// take gives the host a message that was not taken before, and returns the earlier receipt for one
+// that was. The same msg_id on another message is refused.
 func (o *once) take(ctx context.Context, h Host, from Peer, to waggle.Address, a arrival) (Receipt, error) {
 	id := to.String() + " " + a.env.MsgID
 	o.mu.Lock()
@@ -231,8 +230,8 @@ func (o *once) forget(id string, t *taking) {
 	}
 }
 
-// recorder passes refusals on to the record, a limited number a minute: nobody
-// fills a journal by knocking.
+// recorder records refusals, a limited number a minute, so that repeated connections cannot fill a
+// journal.
 type recorder struct {
 	host Host
 	now  func() time.Time

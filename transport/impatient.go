@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// maxSilent is how many connections may be open that have asked for nothing yet.
+// maxSilent is how many connections may be open that have sent no request yet.
 const maxSilent = 128
 
 // Impatient is the ConnState of an http.Server that limits idle connections: when a

@@ -12,7 +12,8 @@ import (
 	"waggle/transport"
 )
 
-// TestWebOrigins: whoever sends an Origin is a web page, also behind an empty one.
+// TestWebOrigins: a request with an Origin comes from a web page, also when the first Origin is
+// empty.
 func TestWebOrigins(t *testing.T) {
 	h := transport.NewWeb(transport.WebOptions{Token: webToken, Now: time.Now, Host: newHost("ann")})
 	for _, list := range [][]string{{"https://evil.example"}, {"", "https://evil.example"}, {""}} {
@@ -35,7 +36,7 @@ func TestWebOrigins(t *testing.T) {
 	}
 }
 
-// TestIdleConnections: whoever connects and says nothing keeps nobody away.
+// TestIdleConnections: connections that send nothing do not block others.
 func TestIdleConnections(t *testing.T) {
 	ln := listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for range 300 {

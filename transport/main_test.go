@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// deadline is for what should take no time and may, on a loaded machine.
+// deadline is for operations that are fast except on a loaded machine.
 const deadline = 30 * time.Second
 
 // host is a member's runtime as an endpoint sees it: mailboxes in memory, and a
@@ -83,7 +83,7 @@ func (h *host) Refused(_ context.Context, r transport.Refusal) {
 	h.record <- struct{}{}
 }
 
-// entries returns what lies in a mailbox.
+// entries returns the entries of a mailbox.
 func (h *host) entries(t *testing.T, name waggle.MemberName) []mailbox.Entry {
 	t.Helper()
 	e, err := h.boxes[name].Entries(context.Background())

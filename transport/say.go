@@ -19,8 +19,8 @@ import (
 	"waggle/internal/peer"
 )
 
-// SessionSocket is the messaging socket of a Claude Code session. It takes words and
-// answers nothing (docs/sockets.md).
+// SessionSocket is the messaging socket of a Claude Code session. It takes words and sends no
+// answer (docs/sockets.md).
 type SessionSocket struct {
 	Path  string
 	Token string // of the session's key file; "": it is told none
@@ -29,11 +29,10 @@ type SessionSocket struct {
 	Owns func(pid int) (bool, error)
 }
 
-// Speaker names the sender of words to a session. Its fields are claims and prove
-// nothing.
+// Speaker names the sender of words to a session. Its fields are claims and prove nothing.
 type Speaker struct {
 	Name    string
-	Answers string // path of the socket that takes an answer; "": there is none
+	Answers string // path of the socket for an answer; "": there is none
 }
 
 // sayTimeout bounds connecting and writing; hearTimeout the wait for the client to
@@ -43,10 +42,10 @@ const (
 	hearTimeout = 3 * time.Second
 )
 
-// Say writes words to the session, by one connection. read reports that its client has
-// read them to the end; that they were shown to anybody is never confirmed. Errors:
-// *NotFoundError when nobody answers there, *RefusedError when what is there is not the
-// session's own socket, others after which it may or may not have the words.
+// Say writes words to the session, by one connection. read reports that its client has read them to
+// the end; it is never confirmed that the session showed them. Errors: *NotFoundError when no
+// process listens there, *RefusedError when the path is not the session's own socket; after other
+// errors the session may or may not have the words.
 func (s SessionSocket) Say(ctx context.Context, by Speaker, msgID, text string) (read bool, err error) {
 	addr := waggle.Address{Scheme: waggle.SchemeUDS, Target: s.Path}
 	if err := s.check(addr); err != nil {
@@ -96,8 +95,8 @@ func unreachable(addr waggle.Address, err error) error {
 	return &NotFoundError{To: addr, Why: "the session is unreachable: " + err.Error(), Missing: MissingSession}
 }
 
-// check looks at what lies at the path before anything connects to it: a socket of this
-// user in a directory that only this user can enter, by no link.
+// check verifies the path before a connection: a socket of this user in a directory that only this
+// user can enter, and no link.
 func (s SessionSocket) check(addr waggle.Address) error {
 	refuse := func(format string, args ...any) error {
 		return &RefusedError{To: addr, Why: fmt.Sprintf(format, args...)}
@@ -136,14 +135,14 @@ func (s SessionSocket) verify(addr waggle.Address, c *net.UnixConn) error {
 		return fmt.Errorf("%s: %w", addr, err)
 	}
 	if other.UID != os.Geteuid() {
-		return &RefusedError{To: addr, Why: fmt.Sprintf("it is served by uid %d: it is told nothing", other.UID)}
+		return &RefusedError{To: addr, Why: fmt.Sprintf("uid %d serves it: nothing was sent", other.UID)}
 	}
 	ours, err := s.Owns(other.PID)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: who serves it cannot be told: %w", addr, err)
+		return fmt.Errorf("%s: the process that serves it is unknown: %w", addr, err)
 	case !ours:
-		return &RefusedError{To: addr, Why: fmt.Sprintf("it is served by process %d, which is not the session's: it is told nothing", other.PID)}
+		return &RefusedError{To: addr, Why: fmt.Sprintf("process %d serves it, which is not the session's: nothing was sent", other.PID)}
 	}
 	return nil
 }
@@ -182,7 +181,7 @@ func (s SessionSocket) frames(by Speaker, msgID, text string) ([]byte, error) {
 	return append(out, user...), err
 }
 
-// attribute escapes what could end an attribute, a tag or a line, and what nobody sees.
+// attribute escapes characters that could end an attribute, a tag or a line, and invisible ones.
 func attribute(s string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, "\uFFFD") {

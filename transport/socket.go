@@ -28,8 +28,8 @@ type SocketOptions struct {
 	Host Host
 	Rand io.Reader // of the token
 	Now  func() time.Time
-	// Who names the session that a process belongs to, by what the system says of it,
-	// for words that come in another client's frames; nil, or "": it is unverified.
+	// Who names the session to which a process belongs, from the peer's credentials, for words in
+	// another client's frames; nil, or "": it is unverified.
 	Who func(Peer) string
 }
 
@@ -59,16 +59,16 @@ type Socket struct {
 const (
 	maxSessions  = 64
 	helloTimeout = 5 * time.Second
-	idleTimeout  = 5 * time.Minute // between requests of a connection that watches nothing
+	idleTimeout  = 5 * time.Minute // between requests of a connection that does not watch
 	writeTimeout = 10 * time.Second
 )
 
-// Listen takes the lease of a name, clears away what a dead server left, binds the
-// socket and writes its key. ErrServed: a live process serves it; it is left
-// alone. Serve then answers, and Close gives back.
+// Listen takes the lease of a name, removes the socket of a dead server, binds the socket and
+// writes its key. ErrServed: a live process serves it, and its socket stays. Serve then answers,
+// and Close releases everything.
 //
-// The lease is a lock that ends with its process: who holds it knows that a socket
-// at the path is stale, without asking it.
+// The lease is a lock that ends with its process: its holder knows that a socket at the path is
+// stale, without a connection.
 func Listen(o SocketOptions) (_ *Socket, err error) {
 	release, err := o.Dirs.take(o.Name)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Socket) bind() (err error) {
 	return os.Chmod(s.path, 0o600)
 }
 
-// Path is where the socket lies.
+// Path is the path of the socket.
 func (s *Socket) Path() string { return s.path }
 
 // Serve answers connections until ctx ends or Close is called; then it ends them,
@@ -126,7 +126,7 @@ func (s *Socket) Path() string { return s.path }
 func (s *Socket) Serve(ctx context.Context) (err error) {
 	s.mu.Lock()
 	over := s.over
-	if !over { // else nobody waits for it
+	if !over { // otherwise no goroutine waits for it
 		s.serving.Add(1)
 	}
 	s.mu.Unlock()
@@ -197,8 +197,8 @@ func (s *Socket) admit(ss *session) bool {
 	return true
 }
 
-// crowd puts out the oldest connection that has not said hello: whoever only connects
-// keeps nobody away. s.mu is held.
+// crowd closes the oldest connection that has not said hello, so that idle connections do not block
+// others. s.mu is held.
 func (s *Socket) crowd() bool {
 	var oldest *session
 	for ss := range s.sessions {
@@ -231,8 +231,8 @@ func (s *Socket) hangUp() {
 	}
 }
 
-// Changed tells everybody who watches that something has changed: pushes that
-// nobody waited for are one push. It does not wait.
+// Changed notifies every watching client of a change: notifications that were not sent yet are
+// merged. It does not wait.
 func (s *Socket) Changed() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,8 +247,8 @@ func (s *Socket) Changed() {
 	}
 }
 
-// Close stops serving, waits for Serve, removes socket, key and a directory that is
-// then empty, and gives back the lease. Closing again does nothing.
+// Close stops serving, waits for Serve, removes socket, key and a directory that is then empty, and
+// releases the lease. Closing again does nothing.
 func (s *Socket) Close() error {
 	s.mu.Lock()
 	lease := s.lease
@@ -319,14 +319,13 @@ func (ss *session) run(ctx context.Context) {
 	}
 }
 
-// hello lets in who may come in: a process of this user that has the token. Words of
-// another client's session need none and end with their connection.
-// Anybody else is told so, recorded, and has no effect. Who connects and says
-// nothing is not worth a record.
+// hello accepts a process of this user that has the token. Words of another client's session need
+// no token and end with their connection. Any other peer gets an error, is recorded, and has no
+// effect. A connection that sends nothing is not recorded.
 func (ss *session) hello(ctx context.Context) bool {
 	other, err := peer.Of(ss.c)
 	if err != nil {
-		ss.turnAway(ctx, "who it is cannot be told: "+err.Error())
+		ss.turnAway(ctx, "the peer cannot be identified: "+err.Error())
 		return false
 	}
 	ss.peer = Peer{Channel: "uds", UID: other.UID, PID: other.PID}
@@ -372,7 +371,7 @@ func (ss *session) hello(ctx context.Context) bool {
 }
 
 func (ss *session) turnAway(ctx context.Context, why string) {
-	ss.fail(0, CodeDenied, "this socket is for who has its token: "+why)
+	ss.fail(0, CodeDenied, "this socket needs its token: "+why)
 	ss.s.rec.refused(ctx, Refusal{Peer: ss.peer, Team: ss.s.o.Team, At: ss.s.path, Why: why})
 }
 
@@ -436,7 +435,7 @@ func (ss *session) watch(id uint64) {
 	ss.write(reply{ID: id, Op: opOK})
 }
 
-// push tells a watching client of changes until ctx ends.
+// push notifies a watching client of changes until ctx ends.
 func (ss *session) push(ctx context.Context) {
 	for {
 		select {

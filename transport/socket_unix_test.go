@@ -66,8 +66,8 @@ func TestSocketSend(t *testing.T) {
 	}
 }
 
-// TestSocketFailures: what the host says comes out at the other end as what it is,
-// and the same message may be tried again.
+// TestSocketFailures: an error of the host arrives at the client with its type, and the same
+// message may be tried again.
 func TestSocketFailures(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	c := dial(t, p, serve(t, p, transport.OperatorSocket, h))
@@ -113,7 +113,7 @@ func TestSocketFailures(t *testing.T) {
 	}
 }
 
-// raw speaks to a socket line by line.
+// raw reads and writes a socket line by line.
 type raw struct {
 	t *testing.T
 	c net.Conn
@@ -144,7 +144,7 @@ func (r raw) hear() string {
 	return strings.TrimSpace(line)
 }
 
-// TestSocketWithoutToken: whoever has no token has no effect, and is recorded once.
+// TestSocketWithoutToken: a peer without the token has no effect, and is recorded once.
 func TestSocketWithoutToken(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
@@ -177,7 +177,7 @@ func TestSocketWithoutToken(t *testing.T) {
 			t.Errorf("%.50s: and then %q", first, rest)
 		}
 	}
-	connect(t, s.Path()).c.Close() // says nothing: is nothing
+	connect(t, s.Path()).c.Close() // a connection without a line is not recorded
 	got := h.refusals(t, len(firsts))
 	if len(got) != len(firsts) {
 		t.Errorf("%d records, want %d", len(got), len(firsts))
@@ -192,8 +192,8 @@ func TestSocketWithoutToken(t *testing.T) {
 	}
 }
 
-// TestSocketRefusalsAreLimited: nobody fills a journal by knocking, and what went
-// unrecorded is counted.
+// TestSocketRefusalsAreLimited: repeated refusals do not fill a journal, and the unrecorded ones
+// are counted.
 func TestSocketRefusalsAreLimited(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	at := time.Now()
@@ -229,7 +229,7 @@ func TestSocketRefusalsAreLimited(t *testing.T) {
 	wg.Wait()
 }
 
-// TestSocketLines: what is not the protocol is said to be so.
+// TestSocketLines: a line outside of the protocol gets an error.
 func TestSocketLines(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	s := serve(t, p, "ann", h)
@@ -386,7 +386,7 @@ func TestListenTwice(t *testing.T) {
 	}
 }
 
-// TestListenInTheWay: what is not a socket of ours is neither removed nor used.
+// TestListenInTheWay: a path that is not a socket of ours is neither removed nor used.
 func TestListenInTheWay(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	if err := os.Mkdir(p.Dir, 0o755); err != nil {
@@ -508,8 +508,8 @@ func helper(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestStaleSocket: a killed server's socket is taken over at once, a live one's is
-// not, also while it is stopped and answers nobody.
+// TestStaleSocket: a killed server's socket is taken over at once; a live one's is not, also while
+// its process is stopped and does not answer.
 func TestStaleSocket(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	cmd := helper("serve", p.Dir, p.Keys)
@@ -549,7 +549,7 @@ func TestStaleSocket(t *testing.T) {
 	}
 }
 
-// TestPlaceRemove: what dead servers left is cleared, what is served stays.
+// TestPlaceRemove: the sockets of dead servers are removed, served ones stay.
 func TestPlaceRemove(t *testing.T) {
 	p, h := newDirs(t), newHost("ann", "bob")
 	live := serve(t, p, "bob", h)

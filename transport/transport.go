@@ -1,18 +1,16 @@
-// Package transport carries messages to addresses. A Sender serves one scheme; a
-// Router holds one for each and is a Sender itself.
+// Package transport carries messages to addresses. A Sender serves one scheme; a Router holds one
+// for each and is a Sender itself.
 //
 //	r := transport.Router{waggle.SchemeMember: transport.Mailboxes{Open: open}}
 //	receipt, err := r.Send(ctx, to, envelope)
 //
-// Whatever the way, a message ends in its receiver's mailbox: that is what is
-// durable, what keeps order, and what the receiver's journal is compared with. A
-// socket or a URL only carries it there and wakes the receiver. No transport gives
-// a message authority (trust §1).
+// By every transport a message ends in its receiver's mailbox: the mailbox is durable, keeps the
+// order, and is what the receiver's journal is compared with. A socket or a URL only carries the
+// message there and wakes the receiver. No transport gives a message authority (trust §1).
 //
-// Delivery: nil from Send means that the message is where Receipt.State says. An
-// error means that it may or may not be: sending the same envelope again is
-// harmless for control, which acts on journals, and for chat the receiver's
-// dedupe is its msg_id.
+// Delivery: nil from Send means that the message is where Receipt.State says. An error means that
+// it may or may not be: sending the same envelope again is harmless for control, which acts on
+// journals, and a receiver detects repeated chat by its msg_id.
 package transport
 
 import (
@@ -29,9 +27,9 @@ import (
 // Sender brings envelopes to the addresses of its scheme. Its methods may be
 // called from several goroutines.
 type Sender interface {
-	// Send brings one envelope to an address and returns when the other side has
-	// it, or ctx ends. A receiver that is not there is an error of type
-	// *NotFoundError; one that will not take the message, *RefusedError.
+	// Send carries one envelope to an address and returns when the receiver has it, or ctx ends. A
+	// receiver that does not exist is an error of type *NotFoundError; one that refuses the
+	// message, *RefusedError.
 	Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (Receipt, error)
 }
 
@@ -47,11 +45,11 @@ type Receipt struct {
 	MsgID string // the envelope's
 	State State
 	Ahead int // unread messages that were there before it
-	// Detail says in words what the state does not; may be empty.
+	// Detail adds in words what State lacks; may be empty.
 	Detail string
 }
 
-// SchemeError says that nothing here sends to addresses of a scheme.
+// SchemeError reports a scheme without a Sender.
 type SchemeError struct {
 	Scheme waggle.Scheme
 	Known  []waggle.Scheme
@@ -68,26 +66,25 @@ func (e *SchemeError) Error() string {
 // Missing is something that is not there.
 type Missing string
 
-// What a face can say more of.
+// Kinds of missing receivers for which a face can suggest a command.
 const (
 	MissingEndpoint Missing = "endpoint" // an HTTP endpoint
 	MissingSession  Missing = "session"  // a session of an agent that waggle does not run
 	MissingEditor   Missing = "editor"   // an editor at a bridge
 )
 
-// NotFoundError reports an address at which nothing listens or no such member exists.
+// NotFoundError reports an address without a listener or a member that does not exist.
 type NotFoundError struct {
 	To   waggle.Address
 	Why  string // what was found instead
-	Hint string // what to do; may be empty
-	// Missing is what is not there, where a face knows how to get one.
+	Hint string // the next step; may be empty
+	// Missing is the kind of the missing receiver, when a face can suggest a command for it.
 	Missing Missing
 }
 
 func (e *NotFoundError) Error() string { return fmt.Sprintf("%s: %s", e.To, e.Why) }
 
-// RefusedError says that the other side will not take a message. Trying the same
-// again does not help.
+// RefusedError says that the receiver refuses the message. Sending the same again does not help.
 type RefusedError struct {
 	To  waggle.Address
 	Why string
@@ -111,8 +108,8 @@ func (r Router) Send(ctx context.Context, to waggle.Address, env waggle.Envelope
 	return s.Send(ctx, to, env)
 }
 
-// Mailboxes sends to members: it appends to the file (or the memory, or the
-// stream) that is their mailbox. Whoever waits there is woken by its watch.
+// Mailboxes sends to members: it appends to their mailbox, a file, a memory or a stream. The
+// reader's watch wakes it.
 type Mailboxes struct {
 	// Open returns the mailbox of a member address. It says so when there is no
 	// such member: a message must not make a mailbox.
@@ -130,8 +127,8 @@ func (s Mailboxes) Send(ctx context.Context, to waggle.Address, env waggle.Envel
 	return Deposit(ctx, box, env)
 }
 
-// Deposit appends a message to a mailbox and says what lies ahead of it. A mailbox
-// that cannot be read now but takes the message is no error: Ahead is then 0.
+// Deposit appends a message to a mailbox and counts the unread entries before it. A mailbox that
+// cannot be read now but takes the message is no error: Ahead is then 0.
 func Deposit(ctx context.Context, box mailbox.Store, env waggle.Envelope) (Receipt, error) {
 	r := Receipt{MsgID: env.MsgID, State: Written}
 	if unread, err := box.Unread(ctx); err == nil {

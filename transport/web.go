@@ -36,9 +36,9 @@ type web struct {
 	busy chan struct{} // a place for each request that is being answered
 }
 
-// NewWeb returns an HTTP endpoint: who has the token may POST an envelope to
-// /v1/TEAM/MEMBER and is answered when it is in that member's mailbox. Anybody else
-// has no effect and is recorded. It may be mounted beside other handlers.
+// NewWeb returns an HTTP endpoint: a client with the token may POST an envelope to /v1/TEAM/MEMBER
+// and gets a response when it is in that member's mailbox. Any other request has no effect and is
+// recorded. It may be mounted beside other handlers.
 func NewWeb(o WebOptions) http.Handler {
 	w := &web{o: o, rec: recorder{host: o.Host, now: o.Now}, busy: make(chan struct{}, maxSessions)}
 	mux := http.NewServeMux()
@@ -71,12 +71,12 @@ func (w *web) admit(rw http.ResponseWriter, r *http.Request) bool {
 	if err != nil {
 		team = ""
 	}
-	fail(rw, CodeDenied, "this endpoint is for who has its token: "+why)
+	fail(rw, CodeDenied, "this endpoint needs its token: "+why)
 	w.rec.refused(r.Context(), Refusal{Peer: Peer{Channel: "http", UID: -1, Remote: r.RemoteAddr}, Team: team, At: cut(r.URL.Path), Why: why})
 	return false
 }
 
-// cut shortens what a stranger wrote for the record.
+// cut shortens a text of an unknown peer for the record.
 func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxFrom)], "?") }
 
 func (w *web) named(hostport string) bool {
@@ -100,7 +100,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// post takes one message.
+// post handles one message.
 func (w *web) post(rw http.ResponseWriter, r *http.Request) {
 	if !w.admit(rw, r) {
 		return
@@ -190,7 +190,7 @@ func respond(rw http.ResponseWriter, status int, v any) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	rw.WriteHeader(status)
-	_, _ = rw.Write(b) // a client that has gone needs no answer
+	_, _ = rw.Write(b) // a client that hung up needs no response
 }
 
 // Limits of an HTTP server, and how long it waits at its end for what it is doing.
@@ -201,9 +201,9 @@ const (
 	webClose         = 5 * time.Second
 )
 
-// ServeWeb serves a handler on a listener until ctx ends, gives what is being
-// answered a moment to end, and returns. certFile and keyFile may be "": then it
-// speaks plain HTTP, which is for the loopback only.
+// ServeWeb serves a handler on a listener until ctx ends, gives running requests a moment to end,
+// and returns. certFile and keyFile may be "": then it speaks plain HTTP, which is for the loopback
+// only.
 func ServeWeb(ctx context.Context, ln net.Listener, h http.Handler, certFile, keyFile string) error {
 	server := &http.Server{Handler: h, ReadHeaderTimeout: webHeaderTimeout, ReadTimeout: webTimeout, WriteTimeout: webTimeout, IdleTimeout: webIdle, MaxHeaderBytes: 16 << 10, ConnState: Impatient()}
 	var wg sync.WaitGroup

@@ -92,8 +92,8 @@ func TestWebSend(t *testing.T) {
 	}
 }
 
-// TestWebRefusals: who may not use the endpoint has no effect and is recorded once;
-// what is no message is said to be none.
+// TestWebRefusals: a request that is not allowed has no effect and is recorded once; a body that is
+// not a message gets an error.
 func TestWebRefusals(t *testing.T) {
 	h := newHost("ann")
 	s := newWeb(t, h)

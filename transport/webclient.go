@@ -14,9 +14,9 @@ import (
 	"waggle"
 )
 
-// Web sends to http and https addresses: a POST of the envelope to a waggle
-// endpoint of another process. It follows no redirect and uses no proxy, and says
-// its token to nobody but the address it was given for.
+// Web sends to http and https addresses: a POST of the envelope to a waggle endpoint of another
+// process. It follows no redirect and uses no proxy, and sends its token only to the address that
+// it belongs to.
 type Web struct {
 	// Token returns the token for an endpoint; "" when there is none.
 	Token func(*url.URL) (string, error)
@@ -85,5 +85,5 @@ func (s Web) Send(ctx context.Context, to waggle.Address, env waggle.Envelope) (
 	if r, ok := parseWebReply(answered); ok && res.StatusCode == http.StatusOK {
 		return r, nil
 	}
-	return Receipt{}, &NotFoundError{To: to, Why: fmt.Sprintf("what answers there is no waggle endpoint (HTTP %d)", res.StatusCode), Hint: "an endpoint's URL ends in /v1/TEAM/MEMBER"}
+	return Receipt{}, &NotFoundError{To: to, Why: fmt.Sprintf("the server there is not a waggle endpoint (HTTP %d)", res.StatusCode), Hint: "an endpoint's URL ends in /v1/TEAM/MEMBER"}
 }

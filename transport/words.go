@@ -13,19 +13,18 @@ import (
 	"waggle"
 )
 
-// Words are what a session of another client, Claude Code, writes to a socket: JSON
-// lines without answers (docs/sockets.md). They come to the same
-// sockets as frames of ours, need no token, and are only ever text: no field of theirs
-// reaches a reader that acts on it.
+// Words are the lines that a session of another client, Claude Code, writes to a socket: JSON lines
+// without answers (docs/sockets.md). They come to the same sockets as our frames, need no token,
+// and are only ever text: no field of theirs has an effect.
 
 // The frames of a session.
 const (
-	frameAuth = "auth" // its token is nobody's here
+	frameAuth = "auth" // its token is not checked
 	frameUser = "user"
 )
 
-// takePatience is how long a mailbox may keep words waiting. The client gives up after
-// five seconds, and its model then sends them again under another id.
+// takePatience is how long a mailbox may delay words. The client gives up after five seconds, and
+// its model then sends them again under another id.
 const takePatience = 3 * time.Second
 
 // isWords reports whether a first line is a session's and not one of ours.
@@ -97,13 +96,13 @@ func contentText(raw json.RawMessage) (string, error) {
 const (
 	elementBegin = "<cross-session-message"
 	elementEnd   = "</cross-session-message>"
-	// elementQuoted is how the client writes an end that stands in a text.
+	// elementQuoted is how the client escapes the end tag within a text.
 	elementQuoted = `<\/cross-session-message`
 )
 
-// unwrap takes a text out of the element that sessions put it in. The element's
-// attributes say who it is from; that is the kernel's to say, so they are dropped.
-// What is not exactly one element is left as it is.
+// unwrap extracts a text from the element in which sessions put it. The element's attributes name
+// the sender; the kernel's credentials decide that, so the attributes are dropped. A text that is
+// not exactly one element is left as it is.
 func unwrap(content string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(content), elementBegin)
 	if !ok || rest == "" || rest[0] != ' ' && rest[0] != '>' {
@@ -126,7 +125,7 @@ func unwrap(content string) string {
 	return content
 }
 
-// notice stands before words that a reader would take for a frame.
+// notice is put before words that a reader would parse as a frame.
 const notice = "(words of another session, quoted because they look like a protocol message; they have no effect)\n"
 
 // asWords makes a text that every reader decodes as text.
@@ -137,10 +136,10 @@ func asWords(text string) string {
 	return notice + text
 }
 
-// words takes a session's frames until it hangs up. It writes nothing: the client
-// reads nothing. Frames that are none, and words that could not be taken, are put on
-// record. After a failure the connection stays open for as long as the client
-// does: that it is not closed after its end is how the client notices.
+// words reads a session's frames until it hangs up. It writes nothing: the client reads nothing.
+// Invalid frames, and words that could not be put into the mailbox, are recorded. After a failure
+// the connection stays open for as long as the client keeps it: the client notices the failure
+// because the connection is not closed.
 func (ss *session) words(ctx context.Context, line []byte) {
 	from := fmt.Sprintf("uds:unverified pid %d", ss.peer.PID)
 	if who := ss.s.o.Who; who != nil {

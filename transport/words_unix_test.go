@@ -38,8 +38,8 @@ func element(text string) string {
 	return "<cross-session-message from=\"uds:/x>y.sock\" from-name=\"team-lead\" from-mode=\"prompting\">\n" + text + "\n</cross-session-message>"
 }
 
-// tell writes lines as the client does, in one connection whose end it then waits for.
-// It reports whether the other side closed without a word.
+// tell writes lines as the client does, in one connection whose end it then waits for. It reports
+// whether the other side closed without an answer.
 func tell(t *testing.T, path string, lines ...string) bool {
 	t.Helper()
 	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
@@ -56,7 +56,7 @@ func tell(t *testing.T, path string, lines ...string) bool {
 	return n == 0 && err != nil && !errors.Is(err, os.ErrDeadlineExceeded)
 }
 
-// serveWho is serve with a name for whoever connects.
+// serveWho is serve with a name for each peer.
 func serveWho(t *testing.T, p transport.SocketDirs, name string, h transport.Host, who func(transport.Peer) string) *transport.Socket {
 	t.Helper()
 	o := options(p, name, h)
@@ -80,8 +80,8 @@ func serveWho(t *testing.T, p transport.SocketDirs, name string, h transport.Hos
 	return s
 }
 
-// TestWordsArrive: a session's frames become text from whom the kernel names, whatever
-// the frame claims, and a repeated one arrives once.
+// TestWordsArrive: a session's frames become text from the session that the kernel's credentials
+// name, whatever the frame claims, and a repeated one arrives once.
 func TestWordsArrive(t *testing.T) {
 	p, h := newDirs(t), newHost("ann", waggle.Lead)
 	s := serveWho(t, p, "ann", h, func(peer transport.Peer) string {
@@ -152,7 +152,7 @@ func controls(t *testing.T) []string {
 	return texts
 }
 
-// TestWordsForged: whatever a frame holds, it ends as text or as one record.
+// TestWordsForged: a frame with any content becomes text or one record.
 func TestWordsForged(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, func(transport.Peer) string { return "@x" })
@@ -178,8 +178,8 @@ func TestWordsForged(t *testing.T) {
 	}
 }
 
-// TestWordsRefused: what is no words leaves one record and nothing else; the connection
-// of such a frame is not closed at once, which is how its client notices.
+// TestWordsRefused: an invalid frame leaves one record and nothing else; its connection is not
+// closed at once, which is how its client notices.
 func TestWordsRefused(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, nil)
@@ -233,7 +233,7 @@ func TestWordsRefused(t *testing.T) {
 	}
 }
 
-// TestWordsWait: a locked mailbox is tried again, so that nothing is lost.
+// TestWordsWait: a locked mailbox is tried again, so that no words are lost.
 func TestWordsWait(t *testing.T) {
 	p, h := newDirs(t), newHost("ann")
 	s := serveWho(t, p, "ann", h, nil)
@@ -389,7 +389,7 @@ func TestSayMany(t *testing.T) {
 	}
 }
 
-// TestSayRefuses: nothing is said to what is not certainly the session's own socket.
+// TestSayRefuses: no words are written to a path that is not certainly the session's own socket.
 func TestSayRefuses(t *testing.T) {
 	f := newFake(t)
 	close(f.busy)

@@ -12,8 +12,8 @@ import (
 	"waggle/internal/testenv"
 )
 
-// kinds are the things that can fail, by process. What only reads cannot change
-// anything by dying after it.
+// kinds are the operations that can fail, by process. Operations that only read are left out: a
+// death after them changes nothing.
 var kinds = map[waggle.MemberName][]string{
 	waggle.Lead: {"append leader", "send", "mark", "gone", "entries", "refresh leader", "refresh peer"},
 	"ann":       {"append leader", "append own", "send", "mark", "board", "run", "entries", "refresh leader", "refresh own", "board read"},
@@ -24,7 +24,7 @@ func reads(kind string) bool {
 	return kind == "entries" || kind == "board read" || strings.HasPrefix(kind, "refresh")
 }
 
-// point is one place where one thing goes wrong.
+// point is one operation at which one fault happens.
 type point struct {
 	process waggle.MemberName
 	kind    string
@@ -34,7 +34,7 @@ type point struct {
 
 func (p point) String() string { return fmt.Sprintf("%s %s %d %s", p.process, p.kind, p.n, p.what) }
 
-// points lists every place of a life that went well, once for each way to fail.
+// points lists every operation of a run without faults, once for each fault.
 func points(counts map[string]int) (ps []point) {
 	for _, name := range []waggle.MemberName{waggle.Lead, "ann", "bob"} {
 		for _, kind := range kinds[name] {
@@ -52,10 +52,9 @@ func points(counts map[string]int) (ps []point) {
 	return ps
 }
 
-// TestEveryPoint plays the story again and again, and each time one thing goes
-// wrong: a process dies just before or just after it writes a record, sends,
-// marks, runs or reads, or that fails with an error that may or may not have left
-// it done. Whatever it is, the team comes to the same end.
+// TestEveryPoint runs the story many times, each time with one fault: a process dies just before or
+// just after it writes a record, sends, marks, runs or reads, or that operation fails and may or
+// may not have had its effect. With every fault the team reaches the same end.
 func TestEveryPoint(t *testing.T) {
 	testenv.Whole(t)
 	var counts map[string]int

@@ -207,7 +207,7 @@ func (c *crew) recordKinds(name waggle.MemberName) (kinds []string) {
 	return kinds
 }
 
-// held is a play that waits until the test lets it go.
+// held is a play that returns when the test closes the gate.
 func held(gate <-chan struct{}) play {
 	return func(ctx context.Context, _ agent.Host, _ agent.Work) (agent.Result, error) {
 		select {

@@ -12,8 +12,8 @@ import (
 	"waggle/transport"
 )
 
-// endpoint is the worker behind its socket: what comes in lies in the mailbox
-// before it is answered, and wakes the worker.
+// endpoint is the socket's host: it puts each message into the mailbox before it answers, and wakes
+// the worker.
 type endpoint struct{ w *Worker }
 
 var _ transport.Host = endpoint{}
@@ -41,8 +41,8 @@ func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 	e.w.trouble.Note("refusal", err, "a refused connection is not on record", "from", r.Peer.String())
 }
 
-// listen opens the member's socket. It only makes messages faster, so a worker
-// without one goes on with its mailbox file.
+// listen opens the member's socket. The socket only makes messages faster, so a worker without one
+// uses its mailbox file alone.
 func (w *Worker) listen(o Options) {
 	if o.Sockets == (transport.SocketDirs{}) {
 		return

@@ -10,9 +10,9 @@ import (
 	"waggle/worker"
 )
 
-// TestEndpoint: what comes by the socket lies in the mailbox and is taken up at
-// once, not at the next tick of the clock; it is control only if the leader's
-// journal vouches for it; and who is turned away is on record once.
+// TestEndpoint: a message from the socket is in the mailbox and taken at once, not at the next tick
+// of the clock. It is control only if the leader's journal has a matching record. A refused
+// connection is recorded once.
 func TestEndpoint(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()

@@ -5,5 +5,5 @@ import "waggle/transport"
 // ReadHost is readHost.
 var ReadHost = readHost
 
-// Endpoint is what stands behind a worker's socket.
+// Endpoint is the host of a worker's socket.
 func Endpoint(w *Worker) transport.Host { return endpoint{w} }

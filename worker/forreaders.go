@@ -15,7 +15,7 @@ import (
 	"waggle/team"
 )
 
-// What messages say for readers of files. Nothing here decides anything.
+// Parts of messages for programs that read the files. No decision depends on them.
 
 // keepPlan writes a plan into the member's directory, under a name that the text
 // gives, and returns its absolute path. The same plan is the same file.
@@ -38,8 +38,8 @@ func keepPlan(dir, plan string) (string, error) {
 	return path, atomicfile.WriteFile(path, []byte(plan), atomicfile.Options{Perm: 0o600})
 }
 
-// shownAt is where the registry says that this member is shown; nothing when it cannot
-// be read.
+// shownAt is where the registry says that this member is shown; empty when the registry cannot be
+// read.
 func shownAt(ctx context.Context, o Options, name waggle.MemberName) control.Shown {
 	reg, err := team.Open(o.Root, o.Team, team.Options{})
 	if err != nil {

@@ -59,7 +59,7 @@ func (h host) appendNow(ctx context.Context, propose func() ([]journal.Draft, er
 	return h.w.changed, err
 }
 
-// Tool implements agent.Gate: hear what the lead wants known first, ask, wait, claim the grant, run once, record.
+// Tool implements agent.Gate: deliver the lead's next-tool words, ask, wait, claim the grant, run once, record.
 func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, json.RawMessage) agent.Ran) (agent.Outcome, error) {
 	ctx, leave := h.within(ctx)
 	defer leave()
@@ -170,8 +170,8 @@ func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (ag
 	return call.Answer, err
 }
 
-// withdraw takes a plan back that the agent gave up on while its turn goes on:
-// nobody is asked any more for what will not be done.
+// withdraw takes back a plan that the agent gave up while its turn continues: its request is not
+// asked any more.
 func (h host) withdraw(k control.Key) error {
 	return h.reopen(h.t.ctx, func() ([]journal.Draft, error) {
 		return h.w.p.Fold.Withdraw(k, "the agent gave it up"), nil
@@ -184,7 +184,8 @@ type answered struct {
 	ran *agent.Ran // it ran already, before a crash
 }
 
-// errLookAgain: somebody has to be asked after all, and is to be shown all of it.
+// errLookAgain: the rules do not answer the call, so somebody is asked, who must be shown the
+// contents too.
 var errLookAgain = errors.New("the rules do not answer it any more")
 
 // ask answers a question from the record of the turn that was taken up, or puts
@@ -230,9 +231,8 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask, whole bo
 	return answered{Answer: ans, key: key}, err
 }
 
-// replay answers a question of a turn that was taken up from the record: what an
-// earlier process ran is never run again, and what it started without an end is
-// unknown.
+// replay answers a call of a turn that was taken up from the record: a call that an earlier process
+// ran is never run again, and one that it started without a recorded end has an unknown end.
 func (h host) replay(c *control.Call) answered {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
@@ -252,10 +252,10 @@ func answerOf(a *control.Answered) agent.Answer {
 	return agent.Answer{Allowed: a.Decision == control.DecisionAllow, Reason: a.Reason, By: string(a.By)}
 }
 
-// reopen appends as soon as that can be: a rejected shutdown reopens the gate, a
-// lock is let go, a disk has room again, a broken journal is put back. Until then nothing
-// is asked or started. Of a journal that stays broken the agent hears after GateWait.
-// An error may leave the drafts on record, so propose looks for them.
+// reopen appends as soon as the journal accepts it: after a rejected shutdown, a released lock,
+// room on the disk, a repaired journal. Until then no call is asked or started. When the journal
+// stays broken, the agent gets an error after GateWait. An append with an error may have recorded
+// the drafts, so propose must check for them.
 func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error)) error {
 	began := h.w.p.Minter.Now().UnixNano()
 	for again := newBackoff(); ; {
@@ -337,7 +337,7 @@ func (h host) stopWaiting(ctx context.Context, k control.Key) (agent.Answer, err
 var (
 	// errTaken: another call of this turn used the grant.
 	errTaken = errors.New("the grant was used by another call")
-	// errUnconfirmed: the start may be on disk, or not yet. Nothing runs then.
+	// errUnconfirmed: the start may or may not be on disk. No call runs then.
 	errUnconfirmed = errors.New("its start could not be put on record for sure, so it was not run")
 )
 
@@ -372,8 +372,8 @@ func (h host) start(ctx context.Context, k control.Key, l looked) (input string,
 	return input, err
 }
 
-// Say implements agent.Voice: it appends plain words to the journal before it sends
-// them. When the mailbox is locked, a later pass delivers them.
+// Say implements agent.Voice: it appends plain words to the journal before it sends them. When the
+// mailbox is locked, a later pass delivers them.
 func (h host) Say(ctx context.Context, to, text, summary string) error {
 	name, err := waggle.ParseMember(to)
 	if err != nil {
@@ -390,7 +390,7 @@ func (h host) Say(ctx context.Context, to, text, summary string) error {
 		return errToItself
 	}
 	if _, err := w.boxOf(name); err != nil {
-		return err // nobody of that name: nothing to keep on record
+		return err // no such recipient: no record is made
 	}
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
@@ -401,7 +401,7 @@ func (h host) Say(ctx context.Context, to, text, summary string) error {
 	})
 }
 
-// words is what makes two messages the same for whoever says them.
+// words identify a message: two messages with equal words are one.
 type words struct {
 	to      waggle.MemberName
 	kind    waggle.Kind
@@ -425,8 +425,8 @@ func wordsOf(m *control.Mail) (words, bool) {
 	return words{}, false
 }
 
-// saidBefore counts what an earlier process said in the turn that runs: every
-// word since the notice that ended the turn before. The caller holds mu.
+// saidBefore counts the messages that an earlier process sent in the current turn: all since the
+// notice that ended the turn before. The caller holds mu.
 func (w *Worker) saidBefore() map[words]int {
 	said := map[words]int{}
 	out := w.p.Fold.Outbox
@@ -438,8 +438,8 @@ func (w *Worker) saidBefore() map[words]int {
 	return said
 }
 
-// tell puts a message on record, once, and sends it. What an earlier process said
-// in this turn is not said again.
+// tell records a message, once, and sends it. A message that an earlier process sent in this turn
+// is not sent again.
 func (h host) tell(ctx context.Context, say words, draft func() ([]journal.Draft, error)) error {
 	ctx, leave := h.within(ctx)
 	defer leave()

@@ -59,7 +59,7 @@ func TestLateApproval(t *testing.T) {
 		again <- struct{}{}
 		c.until("patience ends again", told(2))
 		c.answer(true, "")
-		time.Sleep(time.Minute) // the bubble's clock: nobody asks
+		time.Sleep(time.Minute) // the bubble's clock: no request arrives meanwhile
 		if c.runs("make it") != 0 {
 			t.Error("it ran by itself")
 		}
@@ -76,8 +76,8 @@ func TestLateApproval(t *testing.T) {
 	}, "ann")
 }
 
-// TestPlanIsTakenBack: an agent that gives a plan up takes it back; nobody can
-// approve it any more, and the next one is asked for.
+// TestPlanIsTakenBack: a plan that its agent gave up is withdrawn; it cannot be approved any more,
+// and the next plan is asked for.
 func TestPlanIsTakenBack(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -130,7 +130,7 @@ func TestAnswerJustInTime(t *testing.T) {
 	}, "ann")
 }
 
-// TestDenialReachesTheAgent: the agent is told in the words of whoever denied.
+// TestDenialReachesTheAgent: the agent gets the words of the one who denied.
 func TestDenialReachesTheAgent(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -159,7 +159,7 @@ func TestDenialReachesTheAgent(t *testing.T) {
 	}, "ann")
 }
 
-// TestShutdownHoldsTheGate: while a shutdown is being answered nothing is asked or
+// TestShutdownHoldsTheGate: while a shutdown request waits for its answer no call is asked or
 // started; the rejection reopens the gate.
 func TestShutdownHoldsTheGate(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
@@ -192,8 +192,8 @@ func TestShutdownHoldsTheGate(t *testing.T) {
 	}, "ann")
 }
 
-// TestAgentPanics: a panic is a failed turn, also inside a tool call, and the
-// worker goes on.
+// TestAgentPanics: a panic of the agent is a failed turn, also inside a tool call, and the worker
+// continues.
 func TestAgentPanics(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -222,8 +222,8 @@ func TestAgentPanics(t *testing.T) {
 	}, "ann")
 }
 
-// TestHostAfterTheTurn: an agent that goes on after its turn, or forgets the
-// turn's ctx, gets errors and holds up nothing.
+// TestHostAfterTheTurn: an agent that continues after its turn, or ignores the turn's ctx, gets
+// errors and blocks nobody.
 func TestHostAfterTheTurn(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -248,7 +248,7 @@ func TestHostAfterTheTurn(t *testing.T) {
 			t.Error("it had an effect")
 		}
 		c.order("ann", "2", func(_ context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			_, err := c.bash(bg, h, "make it") // would wait for ever
+			_, err := c.bash(bg, h, "make it") // would wait without end
 			return agent.Result{}, err
 		})
 		c.until("asked", c.pending(1))
@@ -259,8 +259,8 @@ func TestHostAfterTheTurn(t *testing.T) {
 	}, "ann", "bob")
 }
 
-// TestSayToNobody: words for a name that nobody has are an error of the agent's
-// and hold up nothing that it says to others.
+// TestSayToNobody: a message to a name that no member has is an error for the agent and does not
+// delay its messages to others.
 func TestSayToNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -283,8 +283,7 @@ func TestSayToNobody(t *testing.T) {
 	}, "ann")
 }
 
-// TestTwinCalls: two calls of one turn that ask for the same are two runs, and
-// each takes an approval.
+// TestTwinCalls: two equal calls of one turn are two runs, and each needs an approval.
 func TestTwinCalls(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -314,8 +313,8 @@ func TestTwinCalls(t *testing.T) {
 	}, "ann")
 }
 
-// TestOvertaken: a process that was stopped while a successor started does nothing
-// any more: the call runs once, and the old process says why it ends.
+// TestOvertaken: a process that was stopped while a successor started does nothing any more: the
+// call runs once, and the old process returns the reason.
 func TestOvertaken(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -341,7 +340,7 @@ func TestOvertaken(t *testing.T) {
 			return agent.Result{Summary: "me first"}, nil
 		})
 		synctest.Wait()
-		c.works("ann") // in life its lease would keep it from starting
+		c.works("ann") // a real process could not start without this lease
 		c.until("asked", c.pending(1))
 		c.answer(true, "")
 		c.until("over", c.finished("ann", "1"))

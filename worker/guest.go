@@ -17,9 +17,9 @@ import (
 	"waggle/team"
 )
 
-// A guest is a member in a team that another program leads. Of that team it uses its own
-// mailbox, the lead's to write to, and of the registry its own entry: there it says in
-// isActive whether a turn runs. Its own files lie in STATE.
+// A guest is a member of a team that another program leads. In that team it uses its own mailbox,
+// the lead's mailbox to write to, and its own entry in the registry, where isActive says whether a
+// turn runs. Its own files are in STATE.
 
 // Guest says what a guest is.
 type Guest struct {
@@ -79,8 +79,8 @@ func (r registry) Active(ctx context.Context, active bool) error {
 	return t.SetActive(ctx, r.name, active)
 }
 
-// active says in the registry of another program's team whether a turn runs. What
-// cannot be written at once is not written.
+// active writes into the registry of another program's team whether a turn runs. It tries once and
+// does not wait.
 func (w *Worker) active(active bool) {
 	if w.p.Abroad == nil {
 		return
@@ -125,8 +125,8 @@ var _ poll.Reader = (*Worker)(nil)
 // Words implements poll.Reader.
 func (w *Worker) Words(in control.Incoming) bool { return w.p.Fold.Guest && in.IsWords() }
 
-// errNotLead refuses words of a guest to other members.
-var errNotLead = errors.New("a guest writes to the lead alone: say it to team-lead")
+// errNotLead refuses messages of a guest to other members.
+var errNotLead = errors.New("a guest writes only to the lead: send it to team-lead")
 
 // guestFiles opens what a guest uses of the wire tree and starts watching it.
 func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error) {
@@ -194,8 +194,8 @@ func (k keeping) MarkRead(ctx context.Context, ids ...mailbox.ID) error {
 	return k.Store.MarkRead(ctx, ids...)
 }
 
-// onWords gives words as a task to an agent that a guest has: a command reads them as
-// it reads a task's instructions, and asks before it runs as it does for a task.
+// onWords gives plain words as a task to a guest's agent: a command agent reads them as it reads a
+// task's instructions, and asks before it runs as it does for a task.
 type onWords struct{ agent.Agent }
 
 func (a onWords) Turn(ctx context.Context, h agent.Host, work agent.Work) (agent.Result, error) {

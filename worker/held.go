@@ -7,9 +7,9 @@ import (
 	"waggle/journal"
 )
 
-// ill returns the break of a journal, this member's or the leader's, that an error is
-// about; nil when it is about none. A worker whose journal is broken asks, starts and
-// sends nothing, and goes on when the break is undone (journal.File).
+// ill returns the journal break behind an error, of this member's journal or the leader's; nil when
+// there is none. A worker whose journal is broken asks, starts and sends nothing, and continues
+// when the break is undone (journal.File).
 func ill(err error) *journal.BrokenError {
 	b, _ := errors.AsType[*journal.BrokenError](err)
 	return b

@@ -41,9 +41,9 @@ func (b breaking) Append(ctx context.Context, w journal.Writer, propose func() (
 	return b.Journal.Append(ctx, w, propose)
 }
 
-// TestBrokenJournalHolds breaks the leader's journal, or the member's own, while a turn
-// runs: what is allowed already does not start, the agent is told no when its patience
-// ends, the worker stays, and the same call runs when the journal is whole again.
+// TestBrokenJournalHolds breaks the leader's journal, or the member's own, while a turn runs. A
+// call that was allowed does not start, the agent is denied after its wait, the worker stays, and
+// the same call runs when the journal is whole again.
 func TestBrokenJournalHolds(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		inBubble(t, func(t *testing.T, c *crew) {

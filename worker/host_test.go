@@ -6,8 +6,8 @@ import (
 	"waggle/worker"
 )
 
-// What an agent names is normalised once, before anybody judges, shows or opens it, or
-// it is denied (issue: hosts at the gate).
+// The host that an agent names is normalised once, before it is judged, shown or opened, or it is
+// denied.
 func TestReadHost(t *testing.T) {
 	for _, c := range []struct{ in, host, port string }{
 		{"example.com", "example.com", ""},

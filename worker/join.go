@@ -18,11 +18,10 @@ import (
 	"waggle/spawn"
 )
 
-// Join runs a member in this process until its shutdown is approved (nil) or ctx ends: it
-// takes the member's process lease and its next epoch (Open), runs it, reaps what its
-// commands leave behind, and gives the lease back. Who o names must be a member already:
-// by a token (operator.Operator.Work does both), or as the program that a backend has
-// started (Invoked).
+// Join runs a member in this process until its shutdown is approved (nil) or ctx ends: it takes the
+// member's process lease and its next epoch (Open), runs it, reaps the processes that its commands
+// leave, and releases the lease. The member must exist already: by a token (operator.Operator.Work
+// does both), or because a backend started this program for it (Invoked).
 func Join(ctx context.Context, o Options) (err error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -49,7 +48,7 @@ func Join(ctx context.Context, o Options) (err error) {
 	return w.Run(ctx)
 }
 
-// command is the word behind the program in what a backend starts for a member.
+// command is the first argument of a program that a backend starts for a member.
 const command = "worker"
 
 // Argv is what a backend starts to run the member that o names in a process of its own:
@@ -119,8 +118,8 @@ func rootPath(root string) (string, error) {
 	return filepath.Clean(path), nil
 }
 
-// joinGroup puts this process into a control group of its own, where there can be
-// one, so that all it starts can be found when it has died.
+// joinGroup puts this process into a control group of its own, where possible, so that all
+// processes that it starts can be found after its death.
 func joinGroup(o Options) {
 	self, err := spawn.Identify(os.Getpid())
 	if err == nil {

@@ -123,7 +123,7 @@ func mortalMain(args string) error {
 	return m.work(ctx)
 }
 
-// lead runs passes for ever. A member's process that is gone comes back.
+// lead runs passes until ctx ends. A member's process that died is started again.
 func (m *mortal) lead(ctx context.Context) error {
 	fold := control.NewLeader(nil)
 	j, err := m.state().Journals().Open(journal.Leader, fold, m.journalOptions())
@@ -230,8 +230,8 @@ func (d *doomed) start(role string, killAt int, count string) {
 	d.procs[role] = p
 }
 
-// live plays the life of one task, which asks once, and answers. What dies is
-// started again. It checks what was open before and after.
+// live runs one task, which asks once, and answers. A process that dies is started again. It checks
+// the open requests before and after.
 func (d *doomed) live(victim string, killAt int, count string) {
 	d.t.Helper()
 	for _, role := range []string{"leader", "worker"} {
@@ -279,7 +279,7 @@ func (d *doomed) approve(r *control.Request) {
 	})
 }
 
-// check looks at what is on record at the end.
+// check verifies the records at the end.
 func (d *doomed) check() (unknown bool) {
 	fold := control.NewLeader(nil)
 	d.journal(fold, journal.Leader)
@@ -321,10 +321,9 @@ func (u *unverified) Apply(r journal.Record) error {
 	return err
 }
 
-// TestKilledEverywhere kills a leader or a member with SIGKILL between any two
-// operations on the files of journals and mailboxes. After a restart the same
-// question is open or answered, the answer is the same, nothing runs twice, and
-// nothing real is taken for forged.
+// TestKilledEverywhere kills a leader or a member with SIGKILL between any two operations on the
+// files of journals and mailboxes. After a restart the same request is open or decided, the
+// decision is the same, no call runs twice, and no real message is taken for a forged one.
 func TestKilledEverywhere(t *testing.T) {
 	testenv.Whole(t)
 	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
@@ -343,7 +342,7 @@ func TestKilledEverywhere(t *testing.T) {
 				}
 				kills += d.kills
 				for _, p := range d.procs {
-					_, _ = spawn.StopTree(context.Background(), p.Identity(), spawn.Grace{Term: time.Millisecond}) // cleanup looks again
+					_, _ = spawn.StopTree(context.Background(), p.Identity(), spawn.Grace{Term: time.Millisecond}) // the cleanup checks again
 				}
 			})
 		}

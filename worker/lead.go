@@ -11,10 +11,10 @@ import (
 	"waggle/poll"
 )
 
-// The agent behind the lead is a worker whose mailbox is the lead's. It takes the words
-// in it, and the orders that the leader's journal has for it; what members ask and report
-// is the leader's process to judge, which reads the same mailbox. Of that the agent is
-// told in words what is worth a turn: the news of the leader's journal.
+// The agent behind the lead runs in a worker whose mailbox is the lead's. The worker takes plain
+// words and the orders that the leader's journal has for it; the leader's process, which reads the
+// same mailbox, handles the requests and reports of members. From those the agent gets, as text,
+// the events of the leader's journal that deserve a turn.
 
 var _ poll.Sharing = (*Worker)(nil)
 
@@ -28,11 +28,11 @@ func (w *Worker) Mine(in control.Incoming) bool {
 	return w.p.Fold.Addressed(in, w.p.Lead)
 }
 
-// gather is how long news waits for more before it begins a turn by itself: what members
-// report together is one turn of the lead. Mail does not wait, and news goes with it.
+// gather is how long events wait for more before they begin a turn by themselves: reports that
+// arrive together are one turn of the lead. Mail does not wait, and events go with it.
 const gather = 500 * time.Millisecond
 
-// news is what the lead's agent has to be told now. The caller holds mu.
+// news are the events that the lead's agent has to be given now. The caller holds mu.
 func (w *Worker) news() []control.News {
 	if !w.leads || w.p.Lead.Closing != nil {
 		return nil
@@ -40,14 +40,14 @@ func (w *Worker) news() []control.News {
 	return w.p.Lead.NewsAfter(w.p.Fold.Told)
 }
 
-// newsDue reports news that has waited. The caller holds mu.
+// newsDue reports whether events have waited for gather. The caller holds mu.
 func (w *Worker) newsDue() bool {
 	news := w.news()
 	if len(news) == 0 {
 		return false
 	}
 	age := w.p.Minter.Now().Sub(news[0].Time)
-	return age < 0 || age >= gather // a clock that was set back holds up nothing
+	return age < 0 || age >= gather // a clock that was set back delays nothing
 }
 
 // newsAgain is what the session before was told in the turn that is taken up.
@@ -60,11 +60,11 @@ func (w *Worker) newsAgain() []waggle.Mail {
 	return nil
 }
 
-// errToItself refuses words of the lead's agent to the lead.
+// errToItself refuses messages of the lead's agent to the lead.
 var errToItself = errors.New("the lead's own mailbox is where it would be read: name the member to whom this goes")
 
-// newsMail is news as the session of the lead reads it. The name of its sender is
-// reserved, so that it is no member's.
+// newsMail formats events for the session of the lead. The name of its sender is reserved, so that
+// no member has it.
 func newsMail(news []control.News) waggle.Mail {
 	lines := make([]string, len(news))
 	for i, n := range news {

@@ -55,7 +55,7 @@ func (l *led) taken() [][]string {
 	return slices.Clone(l.turns)
 }
 
-// unread lists the words in the lead's mailbox that are not marked.
+// unread lists the plain messages in the lead's mailbox that are not marked.
 func (l *led) unread() (texts []string) {
 	l.t.Helper()
 	entries, err := l.boxes[waggle.Lead].Entries(l.ctx)
@@ -72,9 +72,9 @@ func (l *led) unread() (texts []string) {
 
 func (l *led) gave(n int) func() bool { return func() bool { return len(l.taken()) >= n } }
 
-// TestLeadAgentReceives: mail reaches the agent behind the lead as turns, is held while
-// one runs and marked after it was taken; what members report comes with it, in one turn;
-// control never does, whoever wrote it.
+// TestLeadAgentReceives: mail reaches the agent behind the lead as turns, waits while one runs, and
+// is marked after it was taken. Reports of members come with it, in one turn. A control message
+// never does, whoever wrote it.
 func TestLeadAgentReceives(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		l := leadCrew(c)
@@ -110,8 +110,8 @@ func TestLeadAgentReceives(t *testing.T) {
 	}, "ann", "bob")
 }
 
-// TestLeadAgentNews: a failure wakes the lead, so does the first idle after its own
-// words, and what changes nothing does not.
+// TestLeadAgentNews: a failure begins a turn of the lead, and so does the first idle after its own
+// words; an event that changes nothing does not.
 func TestLeadAgentNews(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		l := leadCrew(c)
@@ -160,8 +160,8 @@ func wantErr(err error) error {
 	return nil
 }
 
-// TestLeadAgentRestart: the session that follows a crash in the middle of a turn is given
-// the same mail and news, once.
+// TestLeadAgentRestart: the session that follows a crash in the middle of a turn gets the same mail
+// and events, once.
 func TestLeadAgentRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		l := leadCrew(c)
@@ -202,9 +202,9 @@ func TestLeadAgentRestart(t *testing.T) {
 	}, "ann")
 }
 
-// TestLeadAgentAsks: what the lead's agent asks is the operator's to answer, also where
-// the policy gives questions to the lead; its answer reaches it through the mailbox that
-// it shares with the leader.
+// TestLeadAgentAsks: the operator answers the requests of the lead's agent, also where the policy
+// gives requests to the lead; the answer arrives through the mailbox that the agent shares with the
+// leader.
 func TestLeadAgentAsks(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {

@@ -10,7 +10,8 @@ import (
 	"waggle/policy"
 )
 
-// looked is a tool call with what its words name, as they were when it was asked.
+// looked is a tool call with the files and programs that its text names, as they were when it was
+// asked.
 type looked struct {
 	call  agent.Call
 	at    program.Call
@@ -19,15 +20,15 @@ type looked struct {
 	paths []control.RealPath // where what it is judged by leads
 }
 
-// changedError refuses a call that was allowed: what would run is not what was shown.
+// changedError refuses a call that was allowed: what it would run differs from what was shown.
 type changedError struct{ what string }
 
 func (e *changedError) Error() string {
 	return "changed since it was allowed, ask again: " + e.what
 }
 
-// look finds what the words of a call name. The content of scripts is summed up only
-// where somebody will be asked: what the rules answer records the paths.
+// look finds what the text of a call names. It hashes the contents of scripts only when somebody
+// will be asked; for calls that the rules answer it records the paths.
 func (h host) look(c agent.Call) looked {
 	l := looked{call: c, paths: h.realPaths(c)}
 	if len(c.Argv) == 0 {
@@ -45,7 +46,7 @@ func (h host) look(c agent.Call) looked {
 	return l
 }
 
-// again looks at the same call another time; whole, because somebody is asked.
+// again is look for the same call once more, with contents, because somebody is asked.
 func (h host) again(l looked) looked {
 	l.whole, l.paths = true, h.realPaths(l.call)
 	l.found = h.w.finder.Look(l.at, true)
@@ -72,8 +73,8 @@ func (l looked) ask(added []string) control.Ask {
 	return a
 }
 
-// unchanged looks once more at what somebody has allowed. An input that the answer has
-// changed names what it names when it starts: nothing of that was shown.
+// unchanged compares a call that was allowed with the current state. A new input from the answer is
+// resolved when it starts: nothing of it was shown.
 func (h host) unchanged(k control.Key, l looked) error {
 	h.w.mu.Lock()
 	c, ok := h.w.p.Fold.Call(k)

@@ -10,9 +10,9 @@ import (
 	"waggle/mailbox"
 )
 
-// unheard is a message that was put into the lead's mailbox and that the lead's
-// journal does not own yet. A program that writes without the lock may take it
-// away before the lead has read it, and nobody but its sender can notice.
+// unheard is a message that is in the lead's mailbox and not yet in the lead's journal. A program
+// that writes without the lock may remove it before the lead has read it, and only its sender can
+// notice.
 type unheard struct {
 	seq  uint64
 	kind waggle.Kind
@@ -76,7 +76,7 @@ func (w *Worker) resend(ctx context.Context) {
 		}
 		u.look = now.Add(u.wait)
 	}
-	w.trouble.Note("resend", err, "cannot look whether the lead's mailbox still holds what was sent, will retry")
+	w.trouble.Note("resend", err, "cannot check whether the lead's mailbox still has the sent messages, will retry")
 }
 
 // forget drops what the lead has read. The caller holds sending.

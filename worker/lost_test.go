@@ -13,12 +13,11 @@ import (
 	"waggle/policy"
 )
 
-// TestResendLost: what another program takes out of the lead's mailbox before the
-// lead has read it is sent again, as often as it takes, and said; what the lead
-// has read is not.
+// TestResendLost: a message that another program removes from the lead's mailbox before the lead
+// has read it is sent again, every time, and logged. A message that the lead has read is not.
 func TestResendLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune}) // so that marking takes away
+		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune}) // so that marking removes entries
 		c.boxes[waggle.Lead] = box
 		empty := func() int {
 			es, err := box.Entries(c.ctx)
@@ -66,8 +65,8 @@ func TestResendLost(t *testing.T) {
 	}, "ann")
 }
 
-// TestResendBacksOff: the time between two looks for a message that is taken away each
-// time doubles, and stays at a minute.
+// TestResendBacksOff: the time between two checks for a message that is removed each time doubles,
+// up to a minute.
 func TestResendBacksOff(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{Retention: mailbox.Prune})

@@ -36,12 +36,12 @@ var modes = map[policy.Mode][5]string{
 	policy.ModeLockedDown:        {"allow", "deny", "deny", "deny", "deny"},
 }
 
-// TestModesForReal: a mode that the operator sets holds for the next call of a turn
-// that already runs, in every mode there is; the member says which version it has
-// applied, and an older one that is played again changes nothing.
+// TestModesForReal: a mode that the operator sets applies to the next call of a turn that already
+// runs, for every mode. The member reports which version it has applied, and a replayed older one
+// changes nothing.
 func TestModesForReal(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.gateWait = time.Second // a question that nobody answers is not what is tried here
+		c.gateWait = time.Second // no test here waits for an unanswered request
 		c.leads()
 		c.works("ann")
 		next, tried := make(chan int), make(chan [5]string)

@@ -16,8 +16,8 @@ import (
 	"waggle/task"
 )
 
-// process is one life of a leader or a worker. Once it has died, nothing that it
-// still does has an effect.
+// process is one process of a leader or a worker. After its death none of its operations has an
+// effect.
 type process struct {
 	w    *world
 	name waggle.MemberName
@@ -52,7 +52,7 @@ func (p *process) isDead() bool {
 	return p.dead
 }
 
-// do does one thing that others can see, or what the faults say instead.
+// do runs one operation that others can see, or the fault that is set for it.
 func (p *process) do(kind string, thing func() error) error {
 	if p.isDead() {
 		return errDead
@@ -76,17 +76,17 @@ func (p *process) do(kind string, thing func() error) error {
 	return err
 }
 
-// fault is what happens to one thing that a process does.
+// fault is what happens to one operation of a process.
 type fault int
 
 func (f fault) String() string {
 	return [...]string{"none", "die before", "die after", "fail before", "fail after"}[f]
 }
 
-// faults says what happens to what. The zero value lets everything happen.
+// faults maps operations to faults. The zero value has none.
 type faults struct {
 	mu    sync.Mutex
-	count map[string]int   // process and kind: things done
+	count map[string]int   // process and kind: number of operations
 	at    map[string]fault // process, kind and number
 	draw  func() fault     // random faults, when not nil
 	hit   int
@@ -179,7 +179,7 @@ func (m mortalBox) Append(ctx context.Context, entries ...waggle.Envelope) error
 		}
 		err := m.s.Append(ctx, entries...)
 		if err == nil {
-			m.p.w.poke() // what fails changes no file, so nobody is nudged
+			m.p.w.poke() // a failed operation changes no file, so no nudge follows
 		}
 		return err
 	})

@@ -8,15 +8,15 @@ import (
 	"waggle/control"
 )
 
-// Enforcer opens the network for this member's tools, as far as it is told. It is
-// told everything that holds now, not what has changed, and may be told the same
-// again; what is not among it is closed. It is called by one goroutine at a time.
+// Enforcer opens the network for this member's tools. It is given all grants that are valid now,
+// not the changes, and may be given the same again; it closes everything else. One goroutine at a
+// time calls it.
 type Enforcer interface {
 	Enforce(ctx context.Context, grants []control.Grant) error
 }
 
-// enforce tells the enforcer what holds now, if that has changed. An error means
-// that it may not hold: the next pass tries again.
+// enforce gives the enforcer the valid grants when they have changed. After an error they may not
+// be in force: the next pass tries again.
 func (w *Worker) enforce(ctx context.Context) error {
 	if w.p.Network == nil {
 		return nil
@@ -31,7 +31,7 @@ func (w *Worker) enforce(ctx context.Context) error {
 	}
 	w.enforced = false
 	err := w.p.Network.Enforce(ctx, grants)
-	w.trouble.Note("network", err, "what is granted of the network does not hold yet, will retry")
+	w.trouble.Note("network", err, "the granted hosts are not open yet, will retry")
 	if err == nil {
 		w.grants, w.enforced = grants, true
 	}

@@ -45,7 +45,7 @@ func (r *recorder) set(err error) {
 	r.fail = err
 }
 
-// policy sets the team's policy anew.
+// policy changes the team's policy.
 func (c *crew) policy(change func(*control.PolicySet)) {
 	c.t.Helper()
 	c.operate(func(l *control.Leader) ([]journal.Draft, error) {
@@ -59,10 +59,9 @@ func (c *crew) policy(change func(*control.PolicySet)) {
 	})
 }
 
-// TestNetworkGrants: three calls at once for one host are one prompt and one
-// answer, and the enforcer holds the grant before the agent hears of it and until
-// the turn ends. Standing answers hold from turn to turn, until their time, and a
-// denial closes at once.
+// TestNetworkGrants: three calls at once for one host are one prompt and one answer. The enforcer
+// has the grant before the agent gets the answer and until the turn ends. Standing answers hold
+// from turn to turn, until their time, and a denial closes the host at once.
 func TestNetworkGrants(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		net := &recorder{}
@@ -120,7 +119,7 @@ func TestNetworkGrants(t *testing.T) {
 		net.set(errors.New("no rules left"))
 		var told agent.Answer
 		c.order("ann", "2", func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
-			a, err := h.Network(ctx, "api.example.com:443", "") // by the standing answer: nobody is asked
+			a, err := h.Network(ctx, "api.example.com:443", "") // the standing answer decides: nobody is asked
 			told = a
 			<-go2
 			return agent.Result{}, err
@@ -140,8 +139,8 @@ func TestNetworkGrants(t *testing.T) {
 	}, "ann")
 }
 
-// TestAlarmInTime: a member that obeys files is told something in the lead's name;
-// that is on record within five seconds, whatever else goes on.
+// TestAlarmInTime: a member that obeys files receives a forged message in the lead's name. That is
+// recorded within five seconds, whatever else runs.
 func TestAlarmInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.join(control.Joined{Name: "cleo"})

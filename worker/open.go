@@ -36,8 +36,7 @@ type Options struct {
 	Instance control.Instance
 	Minter   poll.Minter
 	Environ  []string
-	// Output is shown what is written to output.log, unless it is that file; nil:
-	// nothing is.
+	// Output gets a copy of what is written to output.log, unless it is that file; nil: no copy.
 	Output io.Writer
 	// Terminal says that Output is a terminal whose holder writes output.log.
 	Terminal bool
@@ -45,11 +44,11 @@ type Options struct {
 
 	// Sockets is where the member's socket is served; zero: nowhere.
 	Sockets transport.SocketDirs
-	// Who names the sessions whose words come to the socket (transport.SocketOptions).
+	// Who names the sessions whose messages come to the socket (transport.SocketOptions).
 	Who     func(transport.Peer) string
 	Backend string // how this process was started, for the record
-	// Inside says that the worker shares this process with others, the leader for
-	// one: nobody may end the process for it (spawn.Inside).
+	// Inside says that the worker shares this process with others, for example the leader: the
+	// process must not be ended to end this worker (spawn.Inside).
 	Inside   bool
 	GateWait time.Duration
 	Log      *slog.Logger
@@ -64,7 +63,7 @@ type Options struct {
 	// Begun is called by Join when the member is this process's, before it runs; may be nil.
 	Begun func(waggle.MemberName)
 
-	alone bool // this process is the member's and nobody else's (Invoked)
+	alone bool // this process belongs to the member alone (Invoked)
 }
 
 // record is the journal that has the membership.
@@ -75,10 +74,10 @@ func (o Options) record() journal.Name {
 	return journal.Leader
 }
 
-// What the program that Options.Argv starts exits with when it does not become the member.
+// Exit codes of the program that Options.Argv starts, when it does not become the member.
 const (
 	ExitFailed  = 1
-	ExitRunning = 8 // ErrRunning: whoever started it waits for the one that runs
+	ExitRunning = 8 // ErrRunning: the starter waits for the process that runs
 )
 
 // ErrRunning: another process runs this instance. There is never a second one.
@@ -117,7 +116,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	if err != nil {
 		return nil, err
 	}
-	// Beside the record, for whoever ends this process when that cannot be read.
+	// Written beside the record, for ending this process when the record cannot be read.
 	if err := o.State.NoteStarted(home.Started{Team: o.Team, Root: lead.Root, Instance: o.Instance, Name: m.Name, ID: m.Process.ID}); err != nil {
 		return nil, err
 	}
@@ -182,7 +181,7 @@ func identify(inside bool) (spawn.Identity, error) {
 	return spawn.Identify(os.Getpid())
 }
 
-// files opens what lies in the wire tree and starts watching it.
+// files opens the member's files in the wire tree and starts watching them.
 func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	mail := boxes.Of(o.Root, o.Team)
 	own, err := mail.Open(m.Name, mailbox.Options{Report: poll.Told(o.Log), Archive: boxes.Kept(o.Team, o.State.Archive(), m.Name)})
@@ -193,8 +192,8 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
 	p.Box, p.Look = home, home.Look
-	// What cannot be sent within this is sent by a later pass: a mailbox that
-	// somebody holds must not keep this member from hearing.
+	// A message that cannot be sent within this time is sent by a later pass: a locked mailbox must
+	// not delay reading.
 	box := mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}
 	if p.LeadBox, err = mail.Open(waggle.Lead, box); err != nil {
 		return nil, err
@@ -279,8 +278,7 @@ func (p *Parts) place(o Options, dir string) (shut func()) {
 	}
 }
 
-// both writes to the log, and shows the same where somebody may look; what looks
-// on may end at any time.
+// both writes to the log and copies to shown, whose errors are ignored.
 type both struct{ log, shown io.Writer }
 
 func (b both) Write(p []byte) (int, error) {

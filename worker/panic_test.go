@@ -10,9 +10,8 @@ import (
 	"waggle/task"
 )
 
-// TestPanics: a panic in the loop or in a turn, outside of the agent, ends the worker,
-// which says so, and not the program that runs it. The turn has failed; the next
-// process goes on.
+// TestPanics: a panic in the loop or in a turn, outside of the agent, ends the worker with an error
+// and not the program that runs it. The turn has failed; the next process continues.
 func TestPanics(t *testing.T) {
 	for name, at := range map[string]string{"loop": task.MemberIdle, "turn": task.MemberRunning} {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"waggle/policy"
 )
 
-// realPaths resolves every path that the call may be judged by: what the agent has
-// resolved for the files that it touches itself, and the rest on the disk.
+// realPaths resolves every path by which the call may be judged: those that the agent has resolved
+// for the files that it opens itself, and the others on the disk.
 func (h host) realPaths(c agent.Call) []control.RealPath {
 	w := h.w
 	if w.p.Links == nil {
@@ -34,8 +34,8 @@ func homeIn(environ []string) string {
 	return ""
 }
 
-// moved names a path that leads elsewhere than it did when the call was asked: what
-// was shown and judged is not what the call would touch.
+// moved names a path that resolves to another file than when the call was asked: the call would
+// touch a file that was not judged.
 func (h host) moved(paths []control.RealPath) string {
 	if h.w.p.Links == nil {
 		return ""

@@ -23,8 +23,8 @@ const linkWriter = `{"steps": [
  {"tool":{"name":"Write","input":{"file_path":"lib/a.go","content":"ours"}}},
  {"tool":{"name":"Write","input":{"file_path":"docs/note","content":"ours"}}}]}`
 
-// TestLinkOfARepository: under acceptEdits a link of the repository makes a Write
-// ask, with where it leads on record; what was allowed is written there or nowhere.
+// TestLinkOfARepository: under acceptEdits a Write through a link of the repository asks, with the
+// link's target in the record; an allowed write goes to that target or fails.
 func TestLinkOfARepository(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -110,7 +110,7 @@ func (g *gated) answer(r *control.Request, allow bool, reason string) (out contr
 	return out
 }
 
-// untouched checks that nothing was written and the plan is not approved.
+// untouched checks that no file was written and the plan is not approved.
 func (g *gated) untouched(what string) {
 	g.t.Helper()
 	if now := g.tree(); now != g.before {
@@ -121,8 +121,7 @@ func (g *gated) untouched(what string) {
 	}
 }
 
-// done waits for the end of the turn and checks that the approved work was done,
-// and nothing else.
+// done waits for the end of the turn and checks that the approved work was done, and nothing else.
 func (g *gated) done() {
 	g.t.Helper()
 	g.passing("the turn ends", over)
@@ -148,8 +147,8 @@ func (g *gated) failed(why string) {
 	g.untouched("after the turn")
 }
 
-// TestPlanGate: until that revision of the plan is approved, no tool that writes
-// runs, whatever happens meanwhile: the working tree is the same, byte for byte.
+// TestPlanGate: until that revision of the plan is approved, no tool that writes runs, whatever
+// happens meanwhile: the working tree stays the same, byte for byte.
 func TestPlanGate(t *testing.T) {
 	t.Run("approved", func(t *testing.T) {
 		g := newGated(t, nil)
@@ -200,9 +199,9 @@ func TestPlanGate(t *testing.T) {
 		stop := g.here()
 		g.assign("do it")
 		r := g.proposed(1)
-		_ = stop() // what it ended with is no matter
+		_ = stop() // its result does not matter
 		g.untouched("after an interrupt")
-		g.answer(r, true, "") // too late: nobody carries it out
+		g.answer(r, true, "") // too late: no process carries it out
 		g.untouched("after a late approval")
 	})
 	t.Run("killed, and another goes on", func(t *testing.T) {

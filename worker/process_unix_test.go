@@ -39,7 +39,7 @@ import (
 // memberEnv makes this test binary a member's process.
 const memberEnv = "WAGGLE_TEST_MEMBER"
 
-// place is where a member's files lie.
+// place has the directories of a member's files.
 type place struct{ Root, State, UID string }
 
 func TestMain(m *testing.M) {
@@ -251,7 +251,7 @@ func (f *files) assign(cmd string) {
 	}
 }
 
-// await waits for a condition, without passes: they would let the dead go.
+// await waits for a condition without leader passes, which would release dead processes.
 func (f *files) await(what string, cond func() bool) { f.t.Helper(); spawntest.Await(f.t, what, cond) }
 
 // passing waits for a condition of the leader's journal, with passes.
@@ -271,7 +271,7 @@ func (f *files) passing(what string, cond func(*control.Leader, *control.Member)
 
 func over(_ *control.Leader, m *control.Member) bool { return m.Turns["1"] != nil }
 
-// freeze stops a process while it holds no journal's lock: nobody else could go on.
+// freeze stops a process while it holds no journal's lock, so that others can continue.
 func (f *files) freeze(pid int) {
 	f.t.Helper()
 	for _, j := range []string{string(journal.Leader), "aa"} {
@@ -311,8 +311,8 @@ func (f *files) lines(name string) int {
 	return strings.Count(string(b), "\n")
 }
 
-// TestOneProcess: an instance has one process, whoever starts it, and each start
-// has an epoch of its own.
+// TestOneProcess: an instance has one process, whoever starts it, and each start has an epoch of
+// its own.
 func TestOneProcess(t *testing.T) {
 	f := newFiles(t)
 	stop := f.here()
@@ -338,7 +338,7 @@ func TestOneProcess(t *testing.T) {
 	}
 }
 
-// TestOpenOfNobody: what is no member, or not any more, does not start.
+// TestOpenOfNobody: Open fails for a name that is not a member, or not any more.
 func TestOpenOfNobody(t *testing.T) {
 	f := newFiles(t)
 	o := f.at.options()
@@ -361,8 +361,8 @@ func TestOpenOfNobody(t *testing.T) {
 	}
 }
 
-// TestKilledMidRun: SIGKILL while a command runs: the next process knows that
-// it does not know how it ended, and does not run it again.
+// TestKilledMidRun: SIGKILL while a command runs. The next process records its end as unknown and
+// does not run it again.
 func TestKilledMidRun(t *testing.T) {
 	f := newFiles(t, "Bash")
 	p := f.start()
@@ -435,10 +435,9 @@ func TestTermMidRun(t *testing.T) {
 	})
 }
 
-// TestStoppedAndOvertaken: a process that is stopped keeps its lease, so that no
-// other starts. If the lease is lost all the same, a successor takes the turn
-// over; the old process does nothing when it goes on, and ends. The command runs
-// once (trust §2).
+// TestStoppedAndOvertaken: a stopped process keeps its lease, so that no other starts. If the lease
+// is lost all the same, a successor takes the turn over; the old process does nothing when it
+// continues, and ends. The command runs once (trust §2).
 func TestStoppedAndOvertaken(t *testing.T) {
 	f := newFiles(t)
 	p := f.start()

@@ -10,8 +10,8 @@ import (
 	"waggle/journal"
 )
 
-// ready puts on record, once, what this process found itself to be: from then on it
-// takes work. It waits until the modes and policies that it was given are applied.
+// ready records, once, the properties that this process found; from then on it takes work. It waits
+// until the modes and policies that it was given are applied.
 func (w *Worker) ready(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -14,10 +14,9 @@ import (
 	"waggle/task"
 )
 
-// flush puts every message that is on record and not known to be sent into its
-// mailbox, in order for each recipient, the lead's first. A mailbox that is
-// locked or gone keeps its messages for the next pass and holds up no other. It
-// reports whether the lead was told everything, or cannot be any more.
+// flush puts every recorded message that is not known to be sent into its mailbox, in order for
+// each recipient, the lead's first. A mailbox that is locked or missing keeps its messages for the
+// next pass and delays no other. told reports whether the lead has everything, or cannot get more.
 func (w *Worker) flush(ctx context.Context) (told bool) {
 	w.sending.Lock()
 	defer w.sending.Unlock()
@@ -61,8 +60,8 @@ func rank(s control.Sending) int {
 	return 1
 }
 
-// put puts one message into its mailbox, unless it may lie there already and
-// does. The caller holds sending.
+// put puts one message into its mailbox. When an earlier attempt may have done so, it checks the
+// mailbox first. The caller holds sending.
 func (w *Worker) put(ctx context.Context, s control.Sending, there map[waggle.MemberName][]mailbox.Entry) error {
 	env, err := s.Mail.Open()
 	if err != nil {
@@ -172,9 +171,9 @@ func (w *Worker) showOne(ctx context.Context, s shown) error {
 	return err
 }
 
-// fetch delivers to this worker's own mailbox what the leader's journal has for
-// it and nobody delivered: a leader may have died between the two (trust §3). The
-// mailbox stays the record of what was received.
+// fetch puts messages into this worker's own mailbox that the leader's journal has for it and that
+// were not delivered: a leader may have died between the two (trust §3). So the mailbox has every
+// message that was received.
 func (w *Worker) fetch(ctx context.Context) {
 	overdue := w.overdue()
 	if len(overdue) == 0 {
@@ -202,8 +201,7 @@ func (w *Worker) overdue() (os []*control.Order) {
 	return os
 }
 
-// copies is how often an order may lie in the mailbox: as it was sent, and as it
-// was fetched.
+// copies is how many copies of an order may be in the mailbox: the sent one and the fetched one.
 const copies = 2
 
 func (w *Worker) fetchAll(ctx context.Context, os []*control.Order) error {

@@ -18,10 +18,9 @@ import (
 // beatEvery is how often a running turn shows that it is alive.
 const beatEvery = 10 * time.Second
 
-// bulletin keeps task-status.json current. It is for people, and nothing here
-// reads it.
+// bulletin keeps task-status.json current. The file is for people; this package does not read it.
 type bulletin struct {
-	write func(task.State) error // nil: nobody wants it
+	write func(task.State) error // nil: no status file
 
 	mu    sync.Mutex
 	s     task.State
@@ -101,7 +100,7 @@ func (w *Worker) ended(err error) {
 	switch {
 	case err == nil, errors.Is(err, control.ErrSuperseded), errors.Is(err, ErrLeft), errors.As(err, &stale):
 	case errors.Is(err, context.Canceled):
-		w.status(task.MemberError, "the process was told to end")
+		w.status(task.MemberError, "the process was asked to end")
 	case poll.Final(err) || errors.Is(err, context.DeadlineExceeded) || caught.Of(err) != nil:
 		w.status(task.MemberError, tidy(err.Error()))
 	}

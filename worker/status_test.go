@@ -18,7 +18,7 @@ import (
 	"waggle/worker"
 )
 
-// told is what the statuses of a member were, one word each, without beats.
+// told lists the statuses that a member wrote, one word each, without beats.
 func (d *desk) told(name waggle.MemberName) (words []string, last task.State) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -35,8 +35,8 @@ func (d *desk) told(name waggle.MemberName) (words []string, last task.State) {
 	return words, last
 }
 
-// TestStatus: task-status.json follows a member's life, through a restart, and a
-// long turn shows that it is alive.
+// TestStatus: task-status.json follows a member's state, through a restart, and is updated during a
+// long turn.
 func TestStatus(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()

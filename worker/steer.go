@@ -14,14 +14,13 @@ import (
 	"waggle/poll"
 )
 
-// steered reports whether chat that waits has words by which the lead stops the
-// turn that runs. Only the leader's journal says so: a text in a file never does.
-// The caller holds mu.
+// steered reports whether the waiting chat has words with which the lead stops the current turn.
+// Only the leader's journal decides that, never the text of a file. The caller holds mu.
 func (w *Worker) steered(chat []control.Incoming) bool {
 	return slices.ContainsFunc(chat, func(in control.Incoming) bool { return w.priority(in.Entry) == control.PriorityInterrupt })
 }
 
-// priority is what the leader's journal says of the words of an entry. The caller
+// priority is the priority that the leader's journal has for the words of an entry. The caller
 // holds mu.
 func (w *Worker) priority(entry string) control.Priority {
 	if o := w.p.Lead.Spoken(entry); o != nil && o.Instance == w.p.Fold.Instance {
@@ -30,8 +29,8 @@ func (w *Worker) priority(entry string) control.Priority {
 	return control.PriorityNormal
 }
 
-// hear gives an agent that listens the words that the lead sent by next-tool. What
-// cannot be given now is given with the next call, or as chat when the turn is over.
+// hear gives the words that the lead sent by next-tool to an agent that implements agent.Listener.
+// If that fails, the next call gives them, or the chat after the turn.
 func (h host) hear(ctx context.Context) {
 	l, ok := h.w.p.Agent.(agent.Listener)
 	if !ok {
@@ -56,8 +55,8 @@ func (h host) listen(ctx context.Context, l agent.Listener) error {
 	return errors.Join(l.Hear(ctx, mails), w.p.Box.MarkRead(ctx, ids...))
 }
 
-// catch finds what is to be heard and puts it on record. Calls of one turn that are
-// asked at the same time catch one after another.
+// catch finds the words for the next tool call and records them as given. Concurrent calls of one
+// turn catch one after another.
 func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID, err error) {
 	h.t.catching.Lock()
 	defer h.t.catching.Unlock()
@@ -91,7 +90,7 @@ func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID,
 	if len(fresh) == 0 {
 		return nil, nil, nil
 	}
-	// What is on record is given: the try that failed may have left it there.
+	// Recorded words count as given: a failed append may have recorded them.
 	err = h.reopen(ctx, func() ([]journal.Draft, error) {
 		if w.p.Fold.Owns(fresh[0]) {
 			return nil, nil
@@ -104,9 +103,9 @@ func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID,
 	return mails, ids, err
 }
 
-// heardBefore is what an earlier process gave its session in the turn that is taken
-// up: the one that follows has not heard it. It is in the leader's journal,
-// whatever became of the mailbox. The caller holds mu.
+// heardBefore are the words that an earlier process gave its session in the turn that is taken up:
+// the new session has not got them. They are in the leader's journal, whatever happened to the
+// mailbox. The caller holds mu.
 func (w *Worker) heardBefore() []waggle.Mail {
 	var mails []waggle.Mail
 	for _, id := range w.p.Fold.Heard() {

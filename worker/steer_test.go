@@ -21,14 +21,13 @@ import (
 	"waggle/policy"
 )
 
-// told is words as the operator's process records them.
+// told identifies words that the operator's process recorded.
 type told struct {
 	seq uint64
 	env waggle.Envelope
 }
 
-// say records words of the lead and, unless they are to get lost, puts them into
-// the mailbox.
+// say records words of the lead and puts them into the mailbox, unless the test wants them lost.
 func (w *world) say(to waggle.MemberName, text string, words control.Words, sent bool) told {
 	w.t.Helper()
 	ctx := context.Background()
@@ -59,8 +58,8 @@ func (w *world) say(to waggle.MemberName, text string, words control.Words, sent
 	return tt
 }
 
-// unsay takes words back, as the operator does: on record first, then it looks
-// into the worker's journal under its lock. It reports whether that was in time.
+// unsay withdraws words as the operator does: it records that first, then reads the worker's
+// journal under its lock. It reports whether that was in time.
 func (c *crew) unsay(name waggle.MemberName, w told) bool {
 	c.t.Helper()
 	hash := w.env.Hash()
@@ -85,7 +84,7 @@ func (c *crew) unsay(name waggle.MemberName, w told) bool {
 	return !taken
 }
 
-// took reports whether words are in a member's journal as taken.
+// took reports whether a member's journal has the words as taken.
 func (c *crew) took(name waggle.MemberName, w told) func() bool {
 	return func() (took bool) {
 		c.look(name, func(l *control.Leader, own *control.Worker) { took = own.HasTaken(l.Spoken(w.env.Hash())) })
@@ -93,8 +92,8 @@ func (c *crew) took(name waggle.MemberName, w told) func() bool {
 	}
 }
 
-// TestInterrupt: words that the lead's record calls an interrupt stop the turn
-// that runs, once, and are then given as the next turn.
+// TestInterrupt: words that the lead's record calls an interrupt stop the current turn, once, and
+// are then given as the next turn.
 func TestInterrupt(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -123,8 +122,8 @@ func TestInterrupt(t *testing.T) {
 	}, "ann")
 }
 
-// TestInterruptAfterRestart: a process that dies between the interrupt and the
-// end of its turn does not take the turn up again.
+// TestInterruptAfterRestart: when a process dies between the interrupt and the end of its turn, the
+// next one does not take the turn up again.
 func TestInterruptAfterRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -149,7 +148,7 @@ func TestInterruptAfterRestart(t *testing.T) {
 	}, "ann")
 }
 
-// freeze ends a process so that nothing of its end is on record.
+// freeze ends a process so that its end is not recorded.
 func (c *crew) freeze(name waggle.MemberName) {
 	c.mu.Lock()
 	p := c.procs[name]
@@ -158,9 +157,9 @@ func (c *crew) freeze(name waggle.MemberName) {
 	<-c.ended[name]
 }
 
-// TestWordsHaveNoAuthority: whatever a text in a file says of itself, and whoever
-// it names as its sender, it stops nothing and reaches into no turn. Nor do words
-// on record that do not go by it, or that are another member's.
+// TestWordsHaveNoAuthority: a text in a file stops no turn and enters none, whatever it claims and
+// whatever sender it names. Recorded words of another priority, or for another member, do not
+// either.
 func TestWordsHaveNoAuthority(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -194,8 +193,8 @@ func TestWordsHaveNoAuthority(t *testing.T) {
 	}, "ann", "bob")
 }
 
-// TestNextTool: such words reach the session before its next tool call, once, and
-// not again as chat; a session that follows after a crash is given them again.
+// TestNextTool: such words reach the session before its next tool call, once, and not again as
+// chat; a session that follows after a crash gets them again.
 func TestNextTool(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -244,8 +243,8 @@ func TestNextTool(t *testing.T) {
 	}, "ann")
 }
 
-// TestUnsaidWords: words that were taken back, replaced or are too old never
-// reach a session, and their entries do not stay unread.
+// TestUnsaidWords: words that were withdrawn, replaced or are too old never reach a session, and
+// their entries are marked read.
 func TestUnsaidWords(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -280,13 +279,13 @@ func TestUnsaidWords(t *testing.T) {
 	}, "ann")
 }
 
-// TestErasedWords: words that another program erased are fetched from the record,
-// and copies of words are one message.
+// TestErasedWords: words that another program erased are fetched from the record, and copies of
+// words are one message.
 func TestErasedWords(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
 		good := c.boxes["ann"]
-		c.boxes["ann"] = mailbox.NewMemory(mailbox.Options{}) // what goes in here is gone
+		c.boxes["ann"] = mailbox.NewMemory(mailbox.Options{}) // a message that is sent here is lost
 		lost := c.say("ann", "erased", control.Words{}, true)
 		never := c.say("ann", "never sent", control.Words{}, false)
 		c.boxes["ann"] = good
@@ -314,8 +313,8 @@ func TestErasedWords(t *testing.T) {
 	}, "ann")
 }
 
-// TestWithdrawBetween: words that are taken back after a pass has looked at the
-// journals, and before it takes them, are not taken.
+// TestWithdrawBetween: words that are withdrawn after a pass has read the journals, and before it
+// takes them, are not taken.
 func TestWithdrawBetween(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -335,8 +334,8 @@ func TestWithdrawBetween(t *testing.T) {
 	}, "ann")
 }
 
-// TestWithdrawRace: whenever words are taken back, either the session got them and
-// whoever takes them back is told so, or it never gets them.
+// TestWithdrawRace: whenever words are withdrawn, either the session got them and Withdraw says so,
+// or it never gets them.
 func TestWithdrawRace(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -359,9 +358,8 @@ func TestWithdrawRace(t *testing.T) {
 	}
 }
 
-// TestTakenUpChat: the chat of a turn that a crash cut short reaches the session
-// that follows, although its mailbox cannot be read at first and words of it were
-// erased.
+// TestTakenUpChat: the chat of a turn that a crash interrupted reaches the next session, although
+// its mailbox cannot be read at first and words of it were erased.
 func TestTakenUpChat(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -376,7 +374,7 @@ func TestTakenUpChat(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		peers := mailbox.NewMemory(mailbox.Options{}) // what the lead wrote is gone
+		peers := mailbox.NewMemory(mailbox.Options{}) // the lead's messages are erased
 		if err := peers.Append(c.ctx, es[0].Envelope); err != nil {
 			t.Fatal(err)
 		}

@@ -19,9 +19,9 @@ import (
 	"waggle/policy"
 )
 
-// story is a scripted life of a team: two members, four tasks, every kind of
-// question, chat, a shutdown that is refused and one that is not. What is
-// expected of it does not depend on what fails in between.
+// story is a scripted run of a team: two members, four tasks, every kind of request, chat, a
+// shutdown that is rejected and one that is approved. Its expected end does not depend on the
+// faults in between.
 type story struct {
 	*world
 	over  chan struct{}
@@ -137,8 +137,8 @@ func (s *story) network(ctx context.Context, h agent.Host, host string) error {
 	return err
 }
 
-// run plays the story to its end, restarting what dies. It reports whether it
-// came to an end in an hour of the bubble's time.
+// run runs the story to its end and restarts processes that die. It reports whether the end came
+// within an hour of the bubble's time.
 func (s *story) run(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Hour)
 	defer cancel()
@@ -188,7 +188,7 @@ func (s *story) lead(ctx context.Context) bool {
 // drive is what a program that leads does between passes: assign, and end the
 // team when the work is done.
 func (s *story) drive(ctx context.Context, l *leader.Leader) bool {
-	// What was ordered is read from the record: the process before may have died.
+	// Orders are read from the record: the process that gave them may have died.
 	recs := s.world.lead.Records()
 	for _, r := range recs[s.looked:] {
 		var c control.Commanded
@@ -256,7 +256,7 @@ func content(a control.Ask) string {
 	return in.Command
 }
 
-// done reports whether every task is over and every word was read.
+// done reports whether every task has ended and every message was read.
 func (s *story) done(l *control.Leader) bool {
 	for id, owner := range owners {
 		m, _ := l.Member(owner)
@@ -336,7 +336,7 @@ func (s *story) decide(ctx context.Context, j journal.Journal, fold *control.Lea
 	s.poke()
 }
 
-// check holds the story against what must be so whatever failed.
+// check verifies the invariants that hold with every fault.
 func (s *story) check(ended bool) []string {
 	var bad []string
 	badf := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
@@ -396,8 +396,8 @@ func (s *story) checkRequests(l *control.Leader, badf func(string, ...any)) {
 	}
 }
 
-// checkRuns: nothing ran twice or without an allow, and what did not run is on
-// record as not known.
+// checkRuns: no call ran twice or without an allow, and a call that did not run is recorded as
+// unknown.
 func (s *story) checkRuns(badf func(string, ...any)) {
 	for cmd, n := range s.ran {
 		if n > 1 || !slices.Contains(commands, cmd) && !strings.HasPrefix(cmd, "echo read") {
@@ -424,7 +424,7 @@ func (s *story) checkRuns(badf func(string, ...any)) {
 	}
 }
 
-// checkChat: every word reached its member, once a session and in order.
+// checkChat: every message reached its member, once a session and in order.
 func (s *story) checkChat(badf func(string, ...any)) {
 	n := map[reading]int{}
 	var last map[string]int
@@ -455,8 +455,7 @@ func (s *story) checkChat(badf func(string, ...any)) {
 	}
 }
 
-// checkBoxes: everything is there once and marked, and nothing was taken for a
-// forgery.
+// checkBoxes: every message is there once and marked, and none was taken for a forgery.
 func (s *story) checkBoxes(l *control.Leader, badf func(string, ...any)) {
 	for name, box := range s.boxes {
 		es, err := box.Entries(context.Background())
@@ -464,7 +463,7 @@ func (s *story) checkBoxes(l *control.Leader, badf func(string, ...any)) {
 			badf("%s: %v", name, err)
 		}
 		for _, e := range es {
-			// What the lead sends may be sent late and fetched at the same moment.
+			// A message of the lead may be sent late and fetched at the same moment.
 			fetched := name != waggle.Lead && e.Envelope.From == string(waggle.Lead) && e.ID.Occurrence == 2
 			if e.ID.Occurrence > 1 && !fetched {
 				badf("%s has a copy of %s", name, e.Envelope.Text)
@@ -486,7 +485,7 @@ func (s *story) checkBoxes(l *control.Leader, badf func(string, ...any)) {
 		es, err := s.boxes[name].Unread(context.Background())
 		for _, e := range es {
 			if waggle.Decode(e.Envelope).Kind == waggle.KindShutdownRequest {
-				continue // the last thing that it marks: it may fail, and nobody is there to try again
+				continue // the last mark may fail, and no process is left to retry it
 			}
 			badf("%s: unread at the end: %s", name, e.Envelope.Text)
 		}
@@ -496,7 +495,7 @@ func (s *story) checkBoxes(l *control.Leader, badf func(string, ...any)) {
 	}
 }
 
-// TestLife plays the story with nothing failing.
+// TestLife runs the story without faults.
 func TestLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStory(t)

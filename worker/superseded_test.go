@@ -10,8 +10,8 @@ import (
 	"waggle/journal"
 )
 
-// TestSupersededByOneJournal: a worker whose member has a newer process ends, whichever
-// of the two journals says so first, and whoever is idle too.
+// TestSupersededByOneJournal: a worker whose member has a newer process ends, whichever of the two
+// journals says so first, also when it is idle.
 func TestSupersededByOneJournal(t *testing.T) {
 	for name, newer := range map[string]func(c *crew, m *control.Member){
 		"the leader's": func(c *crew, m *control.Member) {

@@ -25,8 +25,8 @@ import (
 	"waggle/worker"
 )
 
-// TestChatWaitsForIdle: a busy session is left alone; when it is idle it gets
-// everything that waits, once, in file order, as one turn, and then its next task.
+// TestChatWaitsForIdle: a busy session gets no chat; when it is idle it gets all waiting chat,
+// once, in file order, as one turn, and then its next task.
 func TestChatWaitsForIdle(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		var batches [][]string
@@ -105,8 +105,8 @@ func TestControlBeforeChat(t *testing.T) {
 	}, "ann", "bob")
 }
 
-// TestReadFlagIsOutput: entries that somebody else marked are delivered, and what
-// could not be marked is not delivered again, not even to the next process.
+// TestReadFlagIsOutput: entries that another program marked are delivered, and entries that could
+// not be marked are not delivered again, not even to the next process.
 func TestReadFlagIsOutput(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		e := waggle.Envelope{From: "team-lead", Text: "seen by a stranger", Timestamp: waggle.FormatTime(time.Now()), Read: true}
@@ -133,7 +133,7 @@ type unmarkable struct{ mailbox.Store }
 
 func (unmarkable) MarkRead(context.Context, ...mailbox.ID) error { return errors.New("not now") }
 
-// TestBaseline: what lay in the mailbox before the member joined is nobody's.
+// TestBaseline: entries from before the member joined are not delivered.
 func TestBaseline(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		box := mailbox.NewMemory(mailbox.Options{})
@@ -198,7 +198,7 @@ func TestFetchLost(t *testing.T) {
 		c.leads()
 		good := c.boxes["ann"]
 		c.boxes["ann"] = mailbox.NewMemory(mailbox.Options{})
-		c.order("ann", "1", nil) // goes into the box that will be gone
+		c.order("ann", "1", nil) // goes into a mailbox that is removed
 		synctest.Wait()
 		c.boxes["ann"] = good
 		c.works("ann")
@@ -270,8 +270,8 @@ func TestDoneJustBeforeTheEnd(t *testing.T) {
 	}, "ann")
 }
 
-// TestLockedMailboxes: a mailbox that is locked keeps its messages waiting in
-// order and holds up nobody else; nothing is lost or sent twice.
+// TestLockedMailboxes: the messages for a locked mailbox wait in order and delay no other mailbox;
+// no message is lost or sent twice.
 func TestLockedMailboxes(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		lead, bob := &lockable{Store: c.boxes[waggle.Lead]}, &lockable{Store: c.boxes["bob"]}
@@ -316,7 +316,7 @@ func TestLockedMailboxes(t *testing.T) {
 	}, "ann", "bob")
 }
 
-// lockable is a mailbox that somebody may hold.
+// lockable is a mailbox whose lock a test can hold.
 type lockable struct {
 	mailbox.Store
 	mu     sync.Mutex
@@ -397,8 +397,8 @@ func TestBoardWithoutSpace(t *testing.T) {
 	}, "ann")
 }
 
-// TestBlockedTaskWaits: a task that waits for another member's is not begun, and
-// holds up nothing; it is begun when the board shows the other as completed.
+// TestBlockedTaskWaits: a task that waits for another member's is not begun, and does not delay
+// other work; it is begun when the board shows the other as completed.
 func TestBlockedTaskWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -427,8 +427,8 @@ func TestBlockedTaskWaits(t *testing.T) {
 	}, "ann", "bob")
 }
 
-// TestFailedTaskIsPending: a task whose turn failed is pending again and still its
-// owner's; assigned again it is done, and a restart changes nothing.
+// TestFailedTaskIsPending: a task whose turn failed is pending again and keeps its owner; it is
+// done when it is assigned again, and a restart changes nothing.
 func TestFailedTaskIsPending(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
@@ -526,7 +526,7 @@ func TestMembershipEnds(t *testing.T) {
 		if err := <-c.ended["ann"]; !errors.Is(err, worker.ErrLeft) {
 			t.Errorf("ann ended with %v", err)
 		}
-		// Somebody wrote what nobody may write.
+		// Another program writes a forged record.
 		m := c.instance("bob")
 		if _, err := c.own["bob"].Open(nil).Append(c.ctx, journal.Writer{Instance: string(m), Epoch: 1}, func() ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: "future", Must: true}}, nil

@@ -26,8 +26,8 @@ type turn struct {
 	past     map[control.Key]bool // calls that were answered from the record
 	claimed  map[control.Key]*int // calls that were started here, and by which of those that asked
 	stop     context.CancelCauseFunc
-	catching sync.Mutex               // held while words for it are caught
-	heard    []waggle.Mail            // words that an earlier process gave its session in it
+	catching sync.Mutex               // held while words for the turn are caught
+	heard    []waggle.Mail            // words that an earlier process gave its session in this turn
 	said     map[words]int            // what an earlier process said in it, and this one has not said again
 	over     bool                     // its host has no say any more
 	before   map[string]task.Artifact // artifacts when it began
@@ -39,7 +39,7 @@ type turnEnd struct {
 	res         agent.Result
 	err         error
 	interrupted bool
-	steered     bool // by words of the lead
+	steered     bool // stopped by words of the lead
 }
 
 var (
@@ -49,9 +49,9 @@ var (
 	errSteered = errors.New("interrupted by words of the lead")
 )
 
-// Deliver implements poll.Machine: an idle session takes the chat of the batch
-// and, of the agent behind the lead, the news of the members as one turn, else its next task that waits for no other; a busy one takes
-// nothing. A turn that an earlier process left is taken up first.
+// Deliver implements poll.Machine. An idle session takes the chat of the batch as one turn, with the events of the
+// members for the agent behind the lead; without chat it takes its next task whose blockers are done. A busy session
+// takes nothing. A turn that an earlier process left is taken up first.
 func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
 	w.trouble.Note("pass", nil, "")
 	next := w.unblocked(ctx)
@@ -88,7 +88,7 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 // of any size at once. The rest is for the turns that follow.
 const maxChat = 2 << 20
 
-// Wants implements poll.Bounded. What the lead wants to be read at once is always wanted.
+// Wants implements poll.Bounded. Interrupts of the lead are always wanted.
 func (w *Worker) Wants(in control.Incoming, before int) bool {
 	if before < maxChat {
 		return true
@@ -98,10 +98,9 @@ func (w *Worker) Wants(in control.Incoming, before int) bool {
 	return w.priority(in.Entry) != control.PriorityNormal
 }
 
-// unblocked is the first waiting task that waits for no other on the board, nil
-// when there is none. The board decides on the order of work, never on what work
-// there is. A task whose blockers cannot be read is not held up: its turn looks
-// again and says what is wrong.
+// unblocked is the first waiting task without an open blocker on the board, nil when there is none.
+// The board decides the order of work, never the work itself. A task whose blockers cannot be read
+// may start: its turn reads them again and reports the error.
 func (w *Worker) unblocked(ctx context.Context) *control.TaskState {
 	w.mu.Lock()
 	var waiting []*control.TaskState
@@ -120,8 +119,8 @@ func (w *Worker) unblocked(ctx context.Context) *control.TaskState {
 // take records the next turn's work. The caller holds mu.
 func (w *Worker) take(ctx context.Context, t control.Taken) error {
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		// Words that were taken back by now are not taken: who takes them back
-		// looks at this journal after it has said so (operator/mail, Withdraw).
+		// Words that were withdrawn by now are not taken: Withdraw records the withdrawal and then
+		// reads this journal (operator/mail, Withdraw).
 		if err := w.p.Leader.Refresh(ctx); err != nil {
 			return nil, err
 		}
@@ -165,8 +164,8 @@ func mailOf(e waggle.Envelope) waggle.Mail {
 	return waggle.Mail{From: e.From, Color: e.Color, Summary: e.Summary, Text: e.Text}
 }
 
-// takeUp begins the turn of an earlier process again, for a session that has seen
-// nothing of it, unless the lead has stopped it meanwhile. The caller holds mu.
+// takeUp begins the turn of an earlier process again, for a session that has seen nothing of it,
+// unless the lead has stopped it meanwhile. The caller holds mu.
 func (w *Worker) takeUp(work control.Taken, stop bool) {
 	t := &turn{work: work, said: w.saidBefore(), heard: w.heardBefore()}
 	for _, ts := range w.p.Fold.Tasks {
@@ -231,8 +230,7 @@ func (w *Worker) readChat(t *turn, mails []waggle.Mail) (agent.Result, error) {
 	return w.p.Agent.Turn(t.ctx, host{w, t}, agent.Work{Mail: mails, Cwd: w.p.Cwd})
 }
 
-// readAgain gives the chat of an interrupted turn to the session that follows:
-// what it was shown died with its process.
+// readAgain gives the chat of an interrupted turn to the new session, which has seen nothing of it.
 func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 	entries, err := w.entries(t.ctx)
 	if err != nil {
@@ -266,8 +264,8 @@ func (w *Worker) readAgain(t *turn) (agent.Result, error) {
 	return w.readChat(t, mails)
 }
 
-// entries reads the mailbox for a turn that cannot go on without: what it was given
-// is owned already, and nobody else would give it. It tries until ctx ends.
+// entries reads the mailbox for a turn that needs its chat: the journal has the chat as taken, and
+// no other process would give it. It tries until ctx ends.
 func (w *Worker) entries(ctx context.Context) ([]mailbox.Entry, error) {
 	for again := newBackoff(); ; {
 		es, err := w.p.Box.Entries(ctx)
@@ -279,8 +277,8 @@ func (w *Worker) entries(ctx context.Context) ([]mailbox.Entry, error) {
 	}
 }
 
-// spoken is what the leader's record holds of an entry that is gone from the
-// mailbox.
+// spoken is the message that the leader's record has for an entry that is not in the mailbox any
+// more.
 func (w *Worker) spoken(entry string) (waggle.Envelope, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -310,9 +308,8 @@ func (w *Worker) doTask(t *turn) (agent.Result, error) {
 // errTampered refuses a task whose board entry is not what was assigned.
 var errTampered = errors.New("its instructions on the board are not the ones that were assigned")
 
-// onBoard marks the task in progress. Task files are a board that anybody can
-// write: a task whose instructions are not those of the assignment is refused
-// (trust §1).
+// onBoard marks the task in progress. Any program can write task files: a task whose instructions
+// differ from those of the assignment is refused (trust §1).
 func (w *Worker) onBoard(t *turn) error {
 	again := newBackoff()
 	for try := 1; ; try++ {
@@ -328,7 +325,7 @@ func (w *Worker) onBoard(t *turn) error {
 		if errors.Is(err, errTampered) || errors.As(err, &state) || errors.As(err, &missing) || try >= boardTries && !short || t.ctx.Err() != nil {
 			return fmt.Errorf("task %s: %w", t.task.ID, err)
 		}
-		again.wait(t.ctx) // a lock, or half a file: it may pass
+		again.wait(t.ctx) // a lock, or a half-written file: it may pass
 	}
 }
 
@@ -353,17 +350,17 @@ func (w *Worker) begun(ctx context.Context, t *control.TaskState) error {
 	return err
 }
 
-// givenBack reports a task that the leader gave back when nobody was to start this member
-// again, and that nobody has taken since. The order for it stands: a member that was
-// brought back claims it, and of several that claim it one gets it.
+// givenBack reports a task that the leader gave back when it gave up restarting this member, and
+// that has no owner since. The order for it is still valid: a restarted member claims it, and of
+// several that claim it one gets it.
 func (w *Worker) givenBack(t task.Task) bool {
 	r, ok := t.Released()
 	return ok && t.Owner == "" && waggle.SameName(r.From, w.p.Fold.Name)
 }
 
-// end puts the end of a turn on record, shows it on the board and tells the lead:
-// task_completed when the task is done, then idle_notification. The turn is over
-// when it is on record; until then the worker stays busy.
+// end records the end of a turn, shows it on the board and sends it to the lead: task_completed
+// when the task is done, then idle_notification. The turn has ended when that is recorded; until
+// then the worker stays busy.
 func (w *Worker) end(t *turn, end turnEnd) {
 	w.mu.Lock()
 	t.over = true
@@ -374,8 +371,8 @@ func (w *Worker) end(t *turn, end turnEnd) {
 	w.active(false)
 	err := w.record(w.ctx, w.ending(t, idle, said, end.res))
 	if err != nil && !final(err) && w.ctx.Err() == nil {
-		// What the agent returned does not make a message: say only that.
-		said.Failed, said.Note, idle.Result, idle.FailureReason = true, "its result cannot be told: "+err.Error(), "", "its result cannot be told"
+		// The agent's result is no valid message: report only that.
+		said.Failed, said.Note, idle.Result, idle.FailureReason = true, "its result is not valid in a message: "+err.Error(), "", "its result is not valid in a message"
 		err = w.record(w.ctx, w.ending(t, idle, said, agent.Result{}))
 	}
 	if err != nil {
@@ -393,15 +390,15 @@ func (w *Worker) end(t *turn, end turnEnd) {
 		w.show(ctx)
 	}
 	w.flush(ctx)
-	_ = w.enforce(ctx) // what was granted for this turn is over
+	_ = w.enforce(ctx) // the grants of this turn have ended
 	w.status(task.MemberIdle, said.Note)
 	w.mu.Lock()
 	w.turn = nil
 	w.mu.Unlock()
 }
 
-// ending drafts the records of a turn's end, together or not at all. Once they
-// are there it drafts nothing.
+// ending drafts the records of a turn's end, all together. Once they are recorded it drafts
+// nothing.
 func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said, res agent.Result) func() ([]journal.Draft, error) {
 	return func() (ds []journal.Draft, err error) {
 		if w.turn != t || w.p.Fold.Turn() == nil {
@@ -428,8 +425,8 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said
 // interrupted is the idleReason of a turn that was cut short: its task stays open.
 const interrupted = "interrupted"
 
-// toPeer tells the lead of the last words to a peer in the turn that ends, not what
-// they are about beyond their summary (protocol §1.12). "" when there were none.
+// toPeer names the recipient of the last message to a peer in the turn that ends, with its summary
+// and not its text (protocol §1.12). "" when there was none.
 func (w *Worker) toPeer() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -493,7 +490,7 @@ func (w *Worker) say(payload func(now string) waggle.Payload, s control.Said) ([
 // longest is how much of what an agent says of its turn goes into a message.
 const longest = agent.TailSize
 
-// tidy makes an agent's words fit for a message.
+// tidy makes an agent's text valid for a message.
 func tidy(s string) string {
 	if len(s) > longest {
 		s = s[:longest] + "…"

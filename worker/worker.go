@@ -1,18 +1,17 @@
-// Package worker is the runtime of a member: it takes its epoch and lease, polls
-// its mailbox, steps its machine, and gives its agent turns of work behind the
-// gate. It is what `waggle worker` runs, and what an in-process backend calls.
+// Package worker is the runtime of a member: it takes its epoch and lease, polls its mailbox, steps
+// its machine, and gives its agent turns of work behind the gate. `waggle worker` runs it, and an
+// in-process backend calls it.
 //
 //	w, err := worker.Open(ctx, worker.Options{…})
 //	defer w.Close()
 //	err = w.Run(ctx) // until an approved shutdown, or ctx ends
 //
-// Guarantees: nothing is sent, run or shown to the agent before the record of it
-// is on disk; control is applied before any chat, shutdown requests first; chat
-// reaches an idle session once, as one turn, in file order. A restart takes up
-// the turn that ran: its work is given to the new session, its calls are answered
-// from the record, and one whose end is unknown is not run again. A process that
-// was overtaken by a later start of its instance, or whose membership has ended,
-// does nothing any more and Run says so.
+// Guarantees: nothing is sent, run or shown to the agent before the record of it is on disk;
+// control is applied before any chat, shutdown requests first; chat reaches an idle session once,
+// as one turn, in file order. After a restart the worker takes up the turn that ran: the new
+// session gets its work, its calls are answered from the record, and a call whose end is unknown is
+// not run again. A process that a later start of its instance has overtaken, or whose membership
+// has ended, does nothing any more, and Run returns that as an error.
 package worker
 
 import (
@@ -46,15 +45,15 @@ type Board interface {
 	// Blockers are the tasks that one still waits for.
 	Blockers(ctx context.Context, id task.ID) ([]task.ID, error)
 	Start(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
-	// Claim makes owner the owner of a task that nobody has, and starts it.
+	// Claim makes owner the owner of a task without an owner, and starts it.
 	Claim(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 	Complete(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 	// Pause sets a task that failed back to pending.
 	Pause(ctx context.Context, id task.ID, owner waggle.MemberName) (task.Task, error)
 }
 
-// Parts are what a worker is made of. New takes them ready made, so that a
-// worker can run over memory; Open makes them from files.
+// Parts are the dependencies of a worker. New takes them from its caller, so that a worker can run
+// in memory; Open makes them from files.
 type Parts struct {
 	Journal journal.Journal // this instance's
 	Fold    *control.Worker
@@ -62,16 +61,15 @@ type Parts struct {
 	Lead    *control.Leader // its fold
 	Box     mailbox.Store   // this member's mailbox
 	LeadBox mailbox.Store   // the lead's
-	// LeadPrunes: what the lead has read goes from its mailbox, and no journal
-	// says so. Then a message that is missing there is not one that was lost.
+	// LeadPrunes: the lead's mailbox loses read entries, and no journal records that they were
+	// read. Then a message that is missing there does not count as lost.
 	LeadPrunes bool
-	// Peer opens another member's mailbox. It may look at Lead, and waits for
-	// nothing.
+	// Peer opens another member's mailbox. It may read Lead, and must not wait.
 	Peer    func(waggle.MemberName) (mailbox.Store, error)
 	Board   Board
 	Agent   agent.Agent
 	Exec    agent.Exec
-	Network Enforcer  // nil: nobody enforces what is granted of the network
+	Network Enforcer  // nil: network grants are not enforced
 	Output  io.Writer // output.log; nil: discard
 	Environ []string
 	// Added are those of Environ that the member adds for every command: they are part
@@ -83,25 +81,25 @@ type Parts struct {
 	// Worktree is the member's own checkout, in which Cwd is; nil: it has none.
 	Worktree *control.Worktree
 	Backend  string // how this process was started
-	// Where looks where this process really is; nil: in Cwd.
+	// Where reports where this process runs; nil: in Cwd.
 	Where  func(context.Context) (Location, error)
 	Minter poll.Minter
 	Writer journal.Writer
-	// Nudges say that something may have changed, at least at every tick of the
-	// clock: what has to be retried is retried then.
+	// Nudges say that something may have changed, at least at every tick of the clock: failed
+	// operations are retried then.
 	Nudges <-chan struct{}
 	// Fell gets the error of a panic in what nudges, which then ends the worker; nil:
 	// that has no goroutine of its own.
 	Fell <-chan error
-	// Look tells what happened to the team's directory since it was called last;
-	// nil: nothing happens to it.
+	// Look reports what happened to the team's directory since the last call; nil: it is not
+	// checked.
 	Look func() *boxes.News
-	// Status keeps task-status.json current; nil: nobody wants it.
+	// Status keeps task-status.json current; nil: there is no such file.
 	Status func(task.State) error
-	// Files lists what the member's directory holds, so that task_completed can
-	// name what a turn has made; nil: nothing.
+	// Files lists the files in the member's directory, so that task_completed can name those that a
+	// turn has made; nil: none.
 	Files func() ([]task.Artifact, error)
-	// Shown looks where this process is shown; nil: nobody knows.
+	// Shown reports where this process is shown; nil: unknown.
 	Shown func(context.Context) control.Shown
 	// KeepPlan writes a copy of a plan for readers of files and returns its path; nil:
 	// there is none.
@@ -144,7 +142,7 @@ type Worker struct {
 	finder  program.Finder
 
 	enforcing sync.Mutex      // held while the enforcer is told; guards what follows
-	grants    []control.Grant // what it was told last
+	grants    []control.Grant // the grants that it was given last
 	enforced  bool            // and holds
 
 	sending sync.Mutex           // held while mail goes out; guards what follows
@@ -159,7 +157,7 @@ type Worker struct {
 	fell     atomic.Pointer[caught.Error] // the first panic in a goroutine of this worker
 
 	socket *transport.Socket // nil: none
-	post   mailbox.Store     // where what comes by the socket goes: this member's mailbox, with the limits of strangers
+	post   mailbox.Store     // the mailbox for messages from the socket: this member's own, with the limits for strangers
 	close  []func() error
 }
 
@@ -172,9 +170,8 @@ var ErrLeft = errors.New("this membership has ended")
 // errApproved ends the loop after an approved shutdown.
 var errApproved = errors.New("shutdown approved")
 
-// New returns a worker over ready-made parts. The journal must be opened, with
-// its opened record for this epoch appended, and the leader's must know the
-// member.
+// New returns a worker over given parts. The journal must be opened, with its opened record for
+// this epoch appended, and the leader's must know the member.
 func New(p Parts) *Worker {
 	if p.Overdue == 0 {
 		p.Overdue = 2 * time.Second
@@ -202,13 +199,12 @@ func New(p Parts) *Worker {
 	return w
 }
 
-// Run polls until a shutdown is approved (nil), ctx ends (its error), or this
-// process may not go on: its journal is a newer program's or gone, a later start of
-// the member has taken over (control.ErrSuperseded, journal.StaleError), or the
-// membership has ended (ErrLeft). While a journal is broken it starts nothing and waits. A panic in one of its goroutines ends it too and is
-// in the error, a *PanicError; one of the agent's in a turn is a failed turn. When ctx ends, so does the turn that runs, and
-// its end is recorded and sent. Run returns after that, and leaves no goroutine.
-// It is called once.
+// Run polls until a shutdown is approved (nil), ctx ends (its error), or this process must stop: its journal is a newer
+// program's or was removed, a later start of the member has taken over (control.ErrSuperseded, journal.StaleError), or
+// the membership has ended (ErrLeft). While a journal is broken it starts nothing and waits. A panic in one of its
+// goroutines ends it too and is in the error, a *PanicError; one of the agent's in a turn is a failed turn. When ctx
+// ends, so does the current turn, and its end is recorded and sent. Run returns after that, and leaves no goroutine. It
+// is called once.
 func (w *Worker) Run(ctx context.Context) (err error) {
 	turns, stop := context.WithCancel(ctx)
 	w.stop = stop
@@ -257,8 +253,8 @@ func (w *Worker) guard(f func()) {
 	})))
 }
 
-// fall ends a worker that has panicked: what it was about may be half done. It takes
-// no lock, for the one that panicked may have left one held.
+// fall ends a worker that has panicked, because its operation may be half done. It takes no lock,
+// because the goroutine that panicked may hold one.
 func (w *Worker) fall(p *caught.Error) {
 	if p == nil {
 		return
@@ -268,8 +264,8 @@ func (w *Worker) fall(p *caught.Error) {
 	w.stop()
 }
 
-// begin records that calls which an earlier process left running have an unknown
-// end, and looks for tasks whose end the board may not show.
+// begin records an unknown end for the calls that an earlier process left running, and looks for
+// tasks whose end the board may not show.
 func (w *Worker) begin(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,8 +296,8 @@ func (w *Worker) supersede(ctx context.Context) error {
 	return err
 }
 
-// retry accepts what may pass: a lock held by somebody, a torn foreign write, a
-// directory that is gone for a moment, a full disk. The next nudge tries again.
+// retry reports whether an error may pass: a lock that another process holds, a torn foreign write,
+// a directory that is missing for a moment, a full disk. The next nudge tries again.
 func (w *Worker) retry(err error) bool {
 	if errors.Is(err, errApproved) || final(err) {
 		return false
@@ -356,8 +352,8 @@ func (w *Worker) wake() {
 	}
 }
 
-// append appends to this worker's journal and wakes who waits for a change. An
-// epoch that is not the newest appends nothing. The caller holds mu.
+// append appends to this worker's journal and wakes the goroutines that wait for a change. It fails
+// for a process with an older epoch. The caller holds mu.
 func (w *Worker) append(ctx context.Context, propose func() ([]journal.Draft, error)) error {
 	_, err := w.p.Journal.Append(ctx, w.p.Writer, func() ([]journal.Draft, error) {
 		if w.p.Fold.Epoch != w.p.Writer.Epoch {
@@ -388,18 +384,17 @@ func refuse(ds []journal.Draft, err error) ([]journal.Draft, error) {
 	return ds, nil
 }
 
-// passes reports an error of a journal that may be over soon: nothing was done,
-// as far as can be seen, and the same can be tried again.
+// passes reports an error of a journal that may be over soon: nothing was done, as far as can be
+// seen, and the same can be tried again.
 func passes(err error) bool {
 	var refused *refusal
 	var draft *journal.DraftError
 	return err != nil && !errors.As(err, &refused) && !errors.As(err, &draft) && !final(err)
 }
 
-// record appends what has happened and cannot be taken back. It tries until that
-// is on record, the journal is of no use any more, or ctx has ended and one more
-// try has failed. An error may leave it on record all the same, so what propose
-// drafts is nothing once it is there.
+// record appends a fact that cannot be undone. It retries until the fact is recorded, the journal
+// cannot be used any more, or ctx has ended and one more try has failed. A failed append may have
+// recorded it, so propose must draft nothing once it is there.
 func (w *Worker) record(ctx context.Context, propose func() ([]journal.Draft, error)) error {
 	for again := newBackoff(); ; {
 		ended := ctx.Err() != nil
@@ -459,8 +454,8 @@ func (w *Worker) standing() error {
 	return nil
 }
 
-// unsayGrace is how long an entry that was taken back may lie in the mailbox
-// before it is marked read.
+// unsayGrace is how long an entry that was withdrawn may be in the mailbox before it is marked
+// read.
 const unsayGrace = 10 * time.Second
 
 // Standing implements poll.Machine.
@@ -474,7 +469,7 @@ func (w *Worker) Standing(entry string) poll.Standing {
 		return poll.Old
 	case w.p.Lead.Unsaid(entry, w.p.Minter.Now()) != "":
 		if o := w.p.Lead.Spoken(entry); o.Closed && w.p.Minter.Now().Sub(o.EndAt) < unsayGrace {
-			return poll.Old // who took it back takes it out of the mailbox too
+			return poll.Old // the process that withdrew it also removes it from the mailbox
 		}
 		return poll.Owned
 	case w.p.Fold.Copy(entry, w.p.Lead):
@@ -516,7 +511,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 		w.status(task.MemberComplete, "")
 		return errApproved
 	case gone:
-		return nil // the lead has to hear of it first, and the last turn be done with
+		return nil // the lead must get it first, and the last turn must have ended
 	}
 	if err := w.ready(ctx); err != nil {
 		return err
@@ -571,8 +566,7 @@ func (w *Worker) busyWith() string {
 	return fmt.Sprintf("busy: %s is not finished", what)
 }
 
-// Close releases what Open took. It is called after Run has returned; closing
-// again does nothing.
+// Close releases what Open took. It is called after Run has returned; closing again does nothing.
 func (w *Worker) Close() error {
 	w.mu.Lock()
 	steps := w.close

@@ -13,8 +13,7 @@ import (
 	"waggle/task"
 )
 
-// ErrNotIsolated: a member that was given a worktree does not work in it. It takes no
-// work then.
+// ErrNotIsolated: a member that was given a worktree does not run in it. It takes no work then.
 var ErrNotIsolated = errors.New("this member has a worktree of its own and is not in it")
 
 // isolated looks from inside of this process whether a member that was given a

@@ -32,8 +32,8 @@ import (
 	"waggle/worker"
 )
 
-// world is a team in memory: what survives its processes, the processes, and
-// what an observer saw. It lives in a synctest bubble.
+// world is a team in memory: the state that survives its processes, the processes, and what an
+// observer saw. It runs in a synctest bubble.
 type world struct {
 	t      testing.TB
 	minter poll.Minter
@@ -54,7 +54,7 @@ type world struct {
 	mu        sync.Mutex
 	nudges    []chan struct{}
 	epochs    map[waggle.MemberName]int
-	plays     map[string]play                // what an agent does for a task
+	plays     map[string]play                // the agent's actions for a task
 	onChat    play                           // and for chat
 	onRefresh atomic.Pointer[func()]         // after a worker has read the leader's journal
 	ran       map[string]int                 // command: how often it was run
@@ -82,7 +82,7 @@ const teamName waggle.TeamName = "sim"
 
 const leadInstance control.Instance = "1ead"
 
-// newWorld makes a team with members and a policy. What its faults say is done.
+// newWorld makes a team with members and a policy, whose operations have the given faults.
 func newWorld(t testing.TB, set control.PolicySet, members ...control.Joined) *world {
 	w := &world{t: t, minter: poll.Minter{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}, own: map[waggle.MemberName]*journal.Memory{},
 		boxes: map[waggle.MemberName]mailbox.Store{waggle.Lead: mailbox.NewMemory(mailbox.Options{})}, board: &board{tasks: map[task.ID]*task.Task{}},
@@ -238,8 +238,7 @@ type audit struct {
 	ownJ  map[waggle.MemberName]*journal.Handle
 }
 
-// look brings an observer up to date and lets fn see what the journals of the
-// leader and of one member hold.
+// look refreshes an observer and passes the folded journals of the leader and of one member to fn.
 func (w *world) look(name waggle.MemberName, fn func(*control.Leader, *control.Worker)) {
 	a := &w.audit
 	a.mu.Lock()
@@ -295,7 +294,7 @@ func (w *world) checkMarked(name waggle.MemberName, ids []mailbox.ID) {
 	w.look(name, func(l *control.Leader, own *control.Worker) {
 		for _, id := range ids {
 			if l.Unsaid(id.String(), w.minter.Now()) != "" || own != nil && own.Copy(id.String(), l) {
-				continue // nobody is given it any more
+				continue // it is not given again
 			}
 			if !(name == waggle.Lead && l.Owns(id.String())) && !(own != nil && own.Owns(id.String())) {
 				w.wrongf("%s marked an entry read that its journal does not own", name)
@@ -384,7 +383,7 @@ func (b *board) Claim(_ context.Context, id task.ID, owner waggle.MemberName) (t
 	return *t, nil
 }
 
-// giveBack is what the leader does when it gives up a member that has the task.
+// giveBack does what the leader does when it gives up a member that has the task.
 func (b *board) giveBack(id task.ID, from waggle.MemberName) {
 	note, err := json.Marshal(task.NewReleased(from, "died", time.Unix(0, 0)))
 	if err != nil {
@@ -444,7 +443,7 @@ func (s *session) Hear(_ context.Context, mails []waggle.Mail) error {
 	return nil
 }
 
-// hear notes what a session was answered.
+// hear keeps the answer that a session got.
 func (w *world) hear(what string, a agent.Answer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

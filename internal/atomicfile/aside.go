@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// SetAside moves what lies at path into dir, under its name and the time, and returns
-// where it is. It is moved as it is, whatever it is: nothing is opened and no link is
-// followed. Where dir cannot be made, or is on another file system, it stays beside path,
-// under that name.
-// What is gone already is no error, and has no place.
+// SetAside moves the file at path into dir, under its name and the time, and returns its new path.
+// Files of any type are moved unchanged: nothing is opened and no link is followed. When dir cannot
+// be made, or is on another file system, the file is moved to that name beside path. When path does
+// not exist, SetAside returns "" and no error.
 func SetAside(path, dir string, now time.Time) (place string, err error) {
 	places := []string{dir, filepath.Dir(path)}
 	if os.MkdirAll(dir, 0o700) != nil {

@@ -9,8 +9,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestSetAside: whatever lies at a path is moved as it is, twice in one moment too, and
-// what is gone is no error.
+// TestSetAside: a file of any type is moved unchanged, also twice at one time; a path that does not
+// exist is no error.
 func TestSetAside(t *testing.T) {
 	dir := t.TempDir()
 	path, kept := filepath.Join(dir, "config.json"), filepath.Join(dir, "kept", "here")

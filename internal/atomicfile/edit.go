@@ -13,18 +13,16 @@ type Splice struct {
 	Insert []byte
 }
 
-// Edit takes the lock of path, shows fn the content, publishes the splices it
-// returns (in ascending order, offsets into the old content) as one new content,
-// and releases the lock. No splices: nothing is written. fn may be called again
-// when a program that does not lock changed the file meanwhile, and must not
-// have effects of its own. The file is created when it does not exist and fn
-// inserts at 0; its directory is never created.
+// Edit takes the lock of path, shows fn the content, publishes the splices it returns (in ascending
+// order, offsets into the old content) as one new content, and releases the lock. No splices:
+// nothing is written. Edit calls fn again when a program without the lock changed the file
+// meanwhile, so fn must not have effects of its own. The file is created when it does not exist and
+// fn inserts at 0; its directory is never created.
 //
-// A nil error means that the new content was published and that nothing foreign
-// was displaced by it. An error of fn is returned as it is, and nothing is
-// written. Otherwise: *LockedError at the deadline, fs.ErrNotExist without the
-// directory, ErrNotRegular, ErrTooLarge. A process that was stopped for longer
-// than the stale time, and so lost its lock, starts over with a new deadline.
+// A nil error means that the new content was published and that it replaced no change of another
+// program. Edit returns an error of fn unchanged and writes nothing. Otherwise: *LockedError at the
+// deadline, fs.ErrNotExist without the directory, ErrNotRegular, ErrTooLarge. A process that was
+// stopped for longer than the stale time, and so lost its lock, starts over with a new deadline.
 func Edit(ctx context.Context, path string, o Options, fn func(View) ([]Splice, error)) error {
 	for try := 0; ; try++ {
 		l, err := acquire(ctx, path, o)
@@ -38,9 +36,9 @@ func Edit(ctx context.Context, path string, o Options, fn func(View) ([]Splice, 
 	}
 }
 
-// editAndRelease releases the lock also when fn panics: somebody may catch that, and
-// the program goes on. What could go wrong with the release changes nothing that was
-// published; the next operation on the lock says what is in its way.
+// editAndRelease releases the lock also when fn panics: a caller may recover the panic and
+// continue. An error of the release changes nothing that was published; the next operation on the
+// lock reports it.
 func (l *lock) editAndRelease(fn func(View) ([]Splice, error)) error {
 	defer func() { _ = l.release() }()
 	return l.edit(fn)

@@ -184,8 +184,8 @@ func TestWriteFile(t *testing.T) {
 	if len(names) != 1 {
 		t.Errorf("left behind: %v", names)
 	}
-	// What a killed writer left is removed by the next process, here by the first
-	// write of another name.
+	// The next process removes the temporary files of a killed writer, here with the first write of
+	// another name.
 	q := filepath.Join(dir, "q.json")
 	old := filepath.Join(dir, ".q.json.0123abcd.new")
 	must(t, os.WriteFile(old, nil, 0o600))
@@ -197,8 +197,8 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// What other programs do without a lock is not lost. After "checked" only the
-// exchange tier can see it.
+// Changes of other programs without a lock are kept. After "checked" only the exchange tier can
+// detect them.
 func TestForeignChangeBetweenReadAndPublish(t *testing.T) {
 	kinds := map[string]func(p string) error{
 		"mv": func(p string) error { return unlockedAppend(p, "foreign") },
@@ -254,7 +254,7 @@ func TestForeignChangeBetweenReadAndPublish(t *testing.T) {
 	})
 }
 
-// Where times cannot tell, contents are compared.
+// When the modification times are equal, contents are compared.
 func TestForeignChangeWithinOneTick(t *testing.T) {
 	p := newFile(t, "0000000\n")
 	atomicfile.MakeCoarse(filepath.Dir(p))
@@ -296,7 +296,7 @@ func TestForeignWriterWithOpenDescriptor(t *testing.T) {
 	if got := content(t, p); got != "old\nforeign\nours\n" {
 		t.Errorf("got %q", got)
 	}
-	// One that never closes it does not stop us for long.
+	// A writer that never closes the file does not delay an edit for long.
 	f, err = os.OpenFile(p, os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	defer f.Close()
@@ -454,7 +454,7 @@ func TestConcurrentEdits(t *testing.T) {
 	})
 }
 
-// Ours is true exactly while nobody else wrote.
+// Ours is true exactly while no other program has written.
 func TestOurs(t *testing.T) {
 	p := newFile(t, "x\n")
 	if !atomicfile.FineTimes(filepath.Dir(p)) {
@@ -472,7 +472,7 @@ func TestOurs(t *testing.T) {
 	}
 	for range 50 {
 		must(t, appendLine(p, "y", atomicfile.Options{}))
-		for range 2 { // looking changes nothing
+		for range 2 { // reading changes nothing
 			if !look() {
 				t.Fatal("not ours after our edit")
 			}

@@ -23,7 +23,7 @@ var (
 type LockedError struct {
 	Path   string        // the file whose lock it is
 	Age    time.Duration // of the holder's lock; 0 when unknown
-	Holder string        // what is known of the holder: "pid 4711 (waggle)" or "another program"
+	Holder string        // the holder, as far as it is known: "pid 4711 (waggle)" or "another program"
 	Waited time.Duration
 	Cause  error // context.DeadlineExceeded when the caller's context ended first, else nil
 }

@@ -1,6 +1,6 @@
 package atomicfile
 
-// For tests of what is not to be seen from outside.
+// Names for tests of unexported code.
 var (
 	DecodeRecord = func(b []byte) []byte { r := decodeRecord(b); return r.encode() }
 	FineTimes    = fineTimes

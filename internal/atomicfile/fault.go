@@ -14,7 +14,7 @@ const (
 	OpOpen     Op = "open"   // of a file that is there
 	OpCreate   Op = "create" // of one that may not be
 	OpMkdir    Op = "mkdir"
-	OpWrite    Op = "write" // half of it is written when it fails
+	OpWrite    Op = "write" // half of the data is written before it fails
 	OpSync     Op = "sync"
 	OpTruncate Op = "truncate"
 	OpRename   Op = "rename"
@@ -22,9 +22,8 @@ const (
 
 var failing atomic.Pointer[func(op Op, path string) error]
 
-// FailOps has file operations fail with what fail returns, in all of this program, until
-// undo is called: a full disk, a broken one, too few descriptors. It is for tests, and
-// nothing else calls it.
+// FailOps makes file operations of the whole program fail with the error that fail returns, until
+// undo is called: a full disk, a broken one, too few descriptors. Only tests call it.
 func FailOps(fail func(op Op, path string) error) (undo func()) {
 	failing.Store(&fail)
 	return func() { failing.Store(nil) }

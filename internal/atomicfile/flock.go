@@ -13,11 +13,11 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Flock takes an exclusive flock on path, creating it with mode 0600: a queue
-// among our own processes, no meaning to others, first come, first served where the
-// system has locks for that. It waits until o.Deadline, longer while those in front of
-// it get the lock, and then fails with *LockedError. Release is idempotent. The file is never removed:
-// who waits for it has it open. Goroutines of one process exclude each other too.
+// Flock takes an exclusive flock on path and creates the file with mode 0600. Only our own processes
+// use it; they get it first come, first served where the system has locks for that. It waits until
+// o.Deadline, longer while the waiters in front get the lock, and then fails with *LockedError.
+// Release is idempotent. The file is never removed, because waiting processes have it open. Goroutines
+// of one process exclude each other too.
 func Flock(ctx context.Context, path string, o Options) (release func() error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("flock %s: %w", path, err)
@@ -54,9 +54,8 @@ func Flock(ctx context.Context, path string, o Options) (release func() error, e
 	return nil, w.locked(holder, 0)
 }
 
-// TryFlock is Flock that does not wait: held reports whether it was taken. It is
-// what a process lease is made of; the kernel releases it when the holder dies,
-// and a child process does not inherit it.
+// TryFlock is Flock that does not wait: held reports whether it was taken. A process lease is such
+// a lock: the kernel releases it when the holder dies, and a child process does not inherit it.
 func TryFlock(path string, o Options) (release func() error, held bool, err error) {
 	path, err = canonical(path)
 	if err != nil {
@@ -89,8 +88,8 @@ func tryFlockAside(path string, o Options) (*flock.Flock, error) {
 	return tryFlock(path)
 }
 
-// tryFlock returns nil when somebody else holds the lock. A file that was removed
-// or replaced while we locked it locks nothing, so it is tried again.
+// tryFlock returns nil when another process holds the lock. It tries again when the file was
+// removed or replaced during the call: a lock on that file excludes nobody.
 func tryFlock(path string) (*flock.Flock, error) {
 	for range 100 {
 		if fi, err := os.Lstat(path); err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Flocked reports whether somebody holds the flock of path (Flock, TryFlock). It makes and
-// changes no file. While it looks, a moment, a TryFlock of another process fails.
+// Flocked reports whether a process holds the flock of path (Flock, TryFlock). It makes and changes
+// no file. During the call a TryFlock of another process fails.
 func Flocked(path string) (bool, error) {
 	path, err := canonical(path)
 	if errors.Is(err, fs.ErrNotExist) {

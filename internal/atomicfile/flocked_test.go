@@ -8,8 +8,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestFlocked: it says whether somebody holds the lock, makes no file, and does not read
-// what has the place of one.
+// TestFlocked: Flocked reports whether a process holds the lock, makes no file, and does not open a
+// path that is not a regular file.
 func TestFlocked(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.lock")

@@ -98,7 +98,7 @@ func clean(t testing.TB, path string) {
 	}
 }
 
-// foreignAppend is a program that follows proper-lockfile and knows nothing of us:
+// foreignAppend behaves like a program that uses proper-lockfile and nothing of this package:
 // mkdir, stale by mtime, rmdir and one mkdir, read, temp, rename, rmdir.
 func foreignAppend(path, line string, stale time.Duration) error {
 	lock := path + ".lock"

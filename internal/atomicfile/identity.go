@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Identity tells one state of a file from another without reading it: equal
-// while the file was neither replaced nor written to. Identities are compared
-// with ==. The zero Identity equals that of no file.
+// Identity identifies one state of a file without its content: it is equal while the file was
+// neither replaced nor written to. Identities are compared with ==. The zero Identity equals that
+// of no file.
 type Identity struct {
 	ino   uint64
 	size  int64
@@ -17,8 +17,8 @@ type Identity struct {
 	ctime int64 // Unix nanoseconds; 0 where the system has none
 }
 
-// coarse is how far apart two changes must lie to have different times on a file
-// system that stamps by the kernel's tick (at most 10 ms) and not by the clock.
+// coarse is the time between two changes after which their times surely differ, on a file system
+// that stamps by the kernel's tick (at most 10 ms) and not by the clock.
 const coarse = 20 * time.Millisecond
 
 // Identify returns the identity of path: one lstat, no lock, no read. It fails
@@ -70,8 +70,8 @@ type dirStat struct {
 	mode  fs.FileMode
 }
 
-// same reports whether two looks at a lock path saw the same directory. The inode
-// alone says nothing: ext4 gives the number to the next directory at once.
+// same reports whether d and other are the same directory at a lock path. The inode is not enough:
+// ext4 gives the number to the next directory at once.
 func (d dirStat) same(other dirStat) bool {
 	if d.ino != other.ino {
 		return false
@@ -82,7 +82,7 @@ func (d dirStat) same(other dirStat) bool {
 	return d.mtime == other.mtime
 }
 
-// born is when the directory was made, as far as that is known.
+// born is the time when the directory was made, 0 when it is unknown.
 func (d dirStat) born() int64 {
 	if d.btime != 0 {
 		return d.btime

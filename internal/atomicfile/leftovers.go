@@ -12,7 +12,7 @@ import (
 
 // Suffixes of temporary files, behind ".<base>.<8 hex>.".
 const (
-	tmpSuffix   = "tmp" // an edit under the flock: dead as soon as we hold the flock
+	tmpSuffix   = "tmp" // an edit under the flock: its writer is dead once we hold the flock
 	plainSuffix = "alt" // an edit under the lock directory alone
 	newSuffix   = "new" // WriteFile
 )
@@ -43,7 +43,7 @@ func (l *lock) settle(tmp string) {
 		return
 	}
 	if now, err := Identify(l.path); err == nil && now.sameContent(l.rec.next) && exchange(tmp, l.path) == nil {
-		_ = os.Remove(tmp) // the edit of the dead writer, which it acknowledged to nobody
+		_ = os.Remove(tmp) // the edit of the dead writer, which was not acknowledged
 		return
 	}
 	l.keep(tmp)

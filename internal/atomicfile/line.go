@@ -9,13 +9,13 @@ import (
 
 // How a line of waiters behaves.
 const (
-	// stuckAfter is how long those in front may neither go on nor let the lock go
-	// before one behind them tries as well: the first in line may have been stopped.
+	// stuckAfter is how long a waiter sees no change in front of it before it tries the lock
+	// itself: the first waiter may have been stopped.
 	stuckAfter = 250 * time.Millisecond
-	// perPlace and farDelay bound how often one looks who is not next.
+	// perPlace and farDelay bound the polling interval of a waiter that is not the first.
 	perPlace = time.Millisecond
 	farDelay = 20 * time.Millisecond
-	// longestLine is how long a wait may be while the line moves, in deadlines.
+	// longestLine bounds a wait while the line moves, in deadlines.
 	longestLine = 12
 )
 

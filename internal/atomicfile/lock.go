@@ -13,11 +13,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Lock takes the lock of path (which must exist and be a regular file, as
-// proper-lockfile wants it) and returns its release. It fails with *LockedError
-// at the deadline. Release is idempotent and reports ErrLost for a lock that was
-// lost meanwhile. The lock directory is renewed at least every 3 s while it is
-// held (protocol §2.4); our other processes wait for the release for their whole
+// Lock takes the lock of path (which must exist and be a regular file, as proper-lockfile requires)
+// and returns its release. It fails with *LockedError at the deadline. Release is idempotent and
+// reports ErrLost for a lock that was lost meanwhile. The lock directory is renewed at least every
+// 3 s while it is held (protocol §2.4); our other processes wait for the release for their whole
 // deadline.
 func Lock(ctx context.Context, path string, o Options) (release func() error, err error) {
 	if _, err := Identify(path); err != nil {
@@ -56,15 +55,15 @@ type lock struct {
 
 func (l *lock) dirPath() string { return l.path + ".lock" }
 
-// sibling names a dot file beside the locked file that no reader takes for an
-// inbox: it does not end in .json.
+// sibling names a dot file beside the locked file. Its name does not end in .json, so that no
+// program reads it as an inbox.
 func (l *lock) sibling(suffix string) string {
 	dir, base := filepath.Split(l.path)
 	return dir + "." + base + "." + suffix
 }
 
-// acquire takes queue, flock and lock directory in this order, one deadline for
-// all, and clears up what a killed writer left.
+// acquire takes queue, flock and lock directory in this order, one deadline for all, and removes
+// what a killed writer left.
 func acquire(ctx context.Context, path string, o Options) (*lock, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -142,7 +141,7 @@ func (l *lock) openRecord(flk *flock.Flock, path string) error {
 		tmp: l.prev.tmp, base: l.prev.base, next: l.prev.next,
 	}
 	if l.prev.boot == l.rec.boot && l.rec.boot != "-" {
-		// After a power cut an equal identity proves nothing.
+		// After a reboot equal identities do not prove equal contents.
 		l.rec.last, l.rec.shadow, l.rec.same = l.prev.last, l.prev.shadow, l.prev.same
 	}
 	return nil
@@ -153,10 +152,9 @@ var ownStart = sync.OnceValue(func() uint64 {
 	return n
 })
 
-// sleeper reports that the holder of the flock has neither written its record nor
-// renewed its lock directory for the stale time: it was stopped. Other programs
-// take its lock directory over now, so we do too, as one of them: an agent must
-// not stay deaf because another was stopped.
+// sleeper reports whether the holder of the flock was stopped: it has neither written its record
+// nor renewed its lock directory for the stale time. Other programs take over its lock directory
+// then, and we do so too, without the flock: a stopped process must not block the others.
 func (l *lock) sleeper(path string) bool {
 	if time.Since(l.w.start) < min(l.o.stale()/4, 500*time.Millisecond) {
 		return false
@@ -169,7 +167,7 @@ func (l *lock) sleeper(path string) bool {
 	return os.IsNotExist(err) || err == nil && l.age(d) > l.o.stale()
 }
 
-// age is how long ago the holder of a lock directory gave a sign of life.
+// age is the time since the holder of a lock directory renewed it.
 func (l *lock) age(d dirStat) time.Duration { return time.Duration(l.o.now().UnixNano() - d.mtime) }
 
 func (l *lock) flockHeld(path string) error {

@@ -66,7 +66,7 @@ func TestLiveForeignLockIsRespected(t *testing.T) {
 	if !os.SameFile(before, after) || before.ModTime() != after.ModTime() || content(t, p) != "old\n" {
 		t.Error("the foreign lock or its file was touched")
 	}
-	// It is had as soon as it is free.
+	// A waiter gets the lock as soon as it is free.
 	var wg sync.WaitGroup
 	wg.Go(func() { must(t, appendLine(p, "x", atomicfile.Options{})) })
 	must(t, os.Remove(p+".lock"))
@@ -152,7 +152,7 @@ func TestEditStartsOverWhenItsLockIsLost(t *testing.T) {
 				must(t, os.Remove(p+".lock"))
 				must(t, os.Mkdir(p+".lock", 0o755))
 				if step == "lock-made" {
-					time.Sleep(160 * time.Millisecond) // real clock: the holder sleeps for over half the stale time
+					time.Sleep(160 * time.Millisecond) // real clock: the holder must sleep for over half the stale time
 				}
 				must(t, unlockedAppend(p, "foreign"))
 				wg.Go(func() {
@@ -191,7 +191,7 @@ func TestFlock(t *testing.T) {
 	_, err = atomicfile.Flock(t.Context(), p, atomicfile.Options{Deadline: 30 * time.Millisecond})
 	isLocked(t, err)
 	must(t, release())
-	// A file that is removed while it is locked locks nothing any more.
+	// A lock on a file that is removed meanwhile locks nothing.
 	release, err = atomicfile.Flock(t.Context(), p, atomicfile.Options{})
 	must(t, err)
 	must(t, os.Remove(p))
@@ -282,7 +282,8 @@ func TestLockOrder(t *testing.T) {
 		}
 		must(t, first())
 	}
-	// Another goroutine may take what this one may not; a lease is only tried.
+	// Ranks are checked per goroutine: another goroutine may take the lower rank. A lease is tried
+	// without waiting, so it is not checked.
 	outer, _ := lock(atomicfile.RankJournal, path("j"))
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -318,7 +319,7 @@ func TestRecordRoundTrip(t *testing.T) {
 	if got := atomicfile.DecodeRecord(rec); string(got) != string(rec) {
 		t.Errorf("got  %s\nwant %s", got, rec)
 	}
-	// Any damage reads as a lock that nobody held.
+	// A damaged record decodes as that of a free lock.
 	free := string(atomicfile.DecodeRecord(nil))
 	for i := range rec[:strings.LastIndex(strings.TrimSpace(string(rec)), " ")] {
 		bad := append([]byte(nil), rec...)

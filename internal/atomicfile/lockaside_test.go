@@ -10,8 +10,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestFlockAside: nobody holds a lock on what is no regular file, so it is set aside,
-// whole, by whoever wants the lock and says where to; without that it is refused.
+// TestFlockAside: a path that is not a regular file cannot be locked. With Options.Aside it is
+// moved there whole; without that the lock is refused.
 func TestFlockAside(t *testing.T) {
 	dir := t.TempDir()
 	path, aside := filepath.Join(dir, "lock"), filepath.Join(dir, "aside")

@@ -20,8 +20,8 @@ const ownPerm fs.FileMode = 0o500
 
 const slack = int64(100 * time.Millisecond) // between our clock and file times
 
-// made reports whether d is the lock directory that the writer of r made. We hold
-// the flock, so that writer is dead or has let go.
+// made reports whether d is the lock directory that the writer of r made. We hold the flock, so
+// that writer is dead or has released it.
 func (r record) made(d dirStat) bool {
 	if !d.mode.IsDir() {
 		return false
@@ -77,8 +77,8 @@ func (l *lock) takeDir() error {
 	}
 }
 
-// makeDir tries to make the lock directory. Not made and no error: somebody else
-// has it.
+// makeDir tries to make the lock directory. made is false without an error when another process has
+// it.
 func (l *lock) makeDir(perm fs.FileMode) (made bool, err error) {
 	start := time.Now()
 	err = Mkdir(l.dirPath(), perm)
@@ -96,8 +96,8 @@ func (l *lock) makeDir(perm fs.FileMode) (made bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	// If we slept since the mkdir, another program may have taken the lock over, and
-	// what lies there now is its directory. The mode tells, or else the time.
+	// If this process was stopped since the mkdir, another program may have taken the lock over,
+	// and this directory is its own. The mode shows that, or else the time.
 	if (l.flk == nil || d.mode.Perm() != ownPerm) && time.Since(start) > l.o.stale()/2 {
 		return false, nil
 	}
@@ -108,7 +108,7 @@ func (l *lock) makeDir(perm fs.FileMode) (made bool, err error) {
 
 func (l *lock) parent() string { return l.path[:len(l.path)-len(filepath.Base(l.path))] }
 
-// giveUp takes back the announcement.
+// giveUp removes the announcement of the directory from the record.
 func (l *lock) giveUp(err error) error {
 	if l.flk != nil && l.prev.clean() {
 		l.note(stateFree)
@@ -116,7 +116,7 @@ func (l *lock) giveUp(err error) error {
 	return err
 }
 
-// adopt takes over the directory of a killed process of ours at once.
+// adopt takes over the lock directory of a killed process of ours at once.
 func (l *lock) adopt() bool {
 	if l.prev.clean() {
 		return false
@@ -134,9 +134,8 @@ func (l *lock) adopt() bool {
 	return true
 }
 
-// foreign looks at a lock directory that is not ours: who holds it and for how
-// long, and whether it is gone or was abandoned, so that making ours may be tried
-// again at once.
+// foreign reads the state of a lock directory that is not ours: its holder, its age, and whether it
+// was removed or abandoned, so that mkdir may be tried again at once.
 func (l *lock) foreign() (holder string, age time.Duration, again bool) {
 	holder = "another program"
 	d, err := statDir(l.dirPath())

@@ -85,8 +85,8 @@ func writeSpliced(f *os.File, v *view, splices []Splice, size int64) error {
 	return copyRange(f, v.f, at, v.Size()-at)
 }
 
-// errShrunk says that the file was cut while it was copied: somebody writes it
-// in place.
+// errShrunk says that the file became shorter while it was copied: another program writes it in
+// place.
 var errShrunk = errors.New("the file was cut short while it was read")
 
 func applySplices(old []byte, splices []Splice, size int64) []byte {

@@ -12,7 +12,7 @@ type Sync int
 
 // Sync policies (FORMAT, "How a shared file changes").
 const (
-	SyncNone Sync = iota // nothing; what every peer does
+	SyncNone Sync = iota // nothing, as in Claude Code
 	SyncData             // the file's data before it is published
 	SyncFull             // and the directory after
 )
@@ -54,9 +54,9 @@ func (t Tier) String() string {
 	}
 }
 
-// Rank orders nested locks (trust §6). A goroutine that holds a rank may only
-// take a higher one; in tests a violation panics (package ordertest). The zero rank is
-// not checked.
+// Rank orders nested locks (trust §6). A goroutine that holds a lock of some rank may only take
+// locks of higher ranks; in tests a violation panics (package ordertest). The zero rank is not
+// checked.
 type Rank int
 
 // Ranks, outermost first.
@@ -104,14 +104,12 @@ type Options struct {
 	Stale    time.Duration // age of a foreign lock that counts as abandoned; 0 means 10 s
 	Perm     fs.FileMode   // of a new file; 0 means 0600. An existing file keeps its mode
 	MaxSize  int64         // refuse to read or write more; 0 means 256 MiB
-	// Queue is a private directory in which the queue file of a lock lies, named after the
-	// locked file's real path; "": it lies beside the file. It only spares our processes
-	// from getting into each other's way: the lock directory alone keeps them apart, and
-	// from one that uses another queue.
+	// Queue is a private directory for the queue file of a lock, which is named after the locked
+	// file's real path; "": it is beside the file. The queue only reduces contention among our
+	// processes: the lock directory alone excludes them, also those with another queue.
 	Queue string
-	// Aside is the directory into which what lies at the path of a Flock or of WriteFile and
-	// is no regular file is moved (SetAside): nobody can hold a lock there, and nothing
-	// was written there. "": it is refused.
+	// Aside is the directory into which Flock and WriteFile move what is at their path and is not a
+	// regular file (SetAside). "": they refuse it.
 	Aside string
 	Now   func() time.Time
 	// Hook is called with a step's name between the file operations of an edit,

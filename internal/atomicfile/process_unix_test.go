@@ -17,7 +17,7 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestMain lets the test binary be one of several processes.
+// TestMain runs the test binary as a child process of a test when the environment asks for it.
 func TestMain(m *testing.M) {
 	if os.Getenv("WAGGLE_ATOMICFILE_CHILD") != "" {
 		os.Exit(child(os.Args[len(os.Args)-5:]))
@@ -83,7 +83,7 @@ func command(what, step string, round int, path string, tier atomicfile.Tier) *e
 	return cmd
 }
 
-// crash lets a process die at a step of an edit.
+// crash kills a process at a step of an edit.
 func crash(t *testing.T, path, step string) {
 	t.Helper()
 	out, err := command("kill", step, 0, path, atomicfile.TierAuto).Output()
@@ -92,8 +92,8 @@ func crash(t *testing.T, path, step string) {
 	}
 }
 
-// A process killed at any step loses nothing it acknowledged, leaves a whole file,
-// and keeps nobody waiting.
+// A process that is killed at any step loses no acknowledged change, leaves a whole file, and
+// delays no other process.
 func TestKilledAtEveryStep(t *testing.T) {
 	eachTier(t, func(t *testing.T, tier atomicfile.Tier) {
 		for _, step := range atomicfile.Steps(tier) {
@@ -121,7 +121,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	})
 }
 
-// The record of a dead holder never makes us break a lock that is not its own.
+// The record of a dead holder never makes us break another program's lock.
 func TestForeignLockAfterOurCrashIsRespected(t *testing.T) {
 	p := newFile(t, "")
 	crash(t, p, "locked")
@@ -130,7 +130,7 @@ func TestForeignLockAfterOurCrashIsRespected(t *testing.T) {
 	before, err := os.Lstat(p + ".lock")
 	must(t, err)
 	isLocked(t, appendLine(p, "x", atomicfile.Options{Deadline: 50 * time.Millisecond}))
-	// Once more: the waiter has rewritten the record.
+	// Again, now that the waiter has rewritten the record.
 	isLocked(t, appendLine(p, "x", atomicfile.Options{Deadline: 50 * time.Millisecond}))
 	after, err := os.Lstat(p + ".lock")
 	must(t, err)
@@ -173,8 +173,8 @@ func TestKilledAroundAForeignChange(t *testing.T) {
 	}
 }
 
-// A process stopped at any step for longer than the stale time loses nothing of
-// another program's and nothing of its own.
+// A process that is stopped at any step for longer than the stale time loses no change of another
+// program and none of its own.
 func TestStoppedAtEveryStep(t *testing.T) {
 	if !canExchange(t) {
 		t.Skip("only the exchange tier sees this")
@@ -189,7 +189,7 @@ func TestStoppedAtEveryStep(t *testing.T) {
 			must(t, cmd.Start())
 			waitStopped(t, cmd)
 			must(t, foreignAppend(p, "foreign", stopStale))
-			// And one of us, to which the stopped process must not be a wall.
+			// One of our processes writes too: the stopped process must not block it.
 			must(t, appendLine(p, "neighbour", atomicfile.Options{Stale: stopStale}))
 			must(t, cmd.Process.Signal(syscall.SIGCONT))
 			line, _ := bufio.NewReader(out).ReadString('\n')
@@ -202,7 +202,7 @@ func TestStoppedAtEveryStep(t *testing.T) {
 					t.Errorf("%q: %d times in %q", want, strings.Count(got, want), got)
 				}
 			}
-			// The next one clears up whatever is left.
+			// The next process removes all temporary files.
 			must(t, appendLine(p, "last", atomicfile.Options{Stale: stopStale}))
 			clean(t, p)
 		})

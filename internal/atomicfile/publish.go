@@ -15,7 +15,7 @@ import (
 // publication is a new content on its way to the file's name.
 type publication struct {
 	l    *lock
-	v    *view // what it was made from
+	v    *view // the content that the edit has read
 	tmp  *os.File
 	size int64
 	same int64 // so many bytes at the start are those of v
@@ -72,7 +72,7 @@ func (p *publication) publish() (done bool, err error) {
 		return false, fmt.Errorf("edit: %w", err)
 	}
 	if runtime.GOOS == "windows" {
-		p.tmp.Close() // what is open cannot be renamed there, nor replaced
+		p.tmp.Close() // an open file cannot be renamed or replaced on Windows
 		p.v.close()
 	}
 	if !p.v.Exists() {
@@ -134,9 +134,9 @@ func (p *publication) replace(next Identity) (bool, error) {
 	return true, nil
 }
 
-// exchange swaps the two names, then looks at what it displaced. If that is not
-// what was read, the swap is undone at once: the file is again what the other
-// program made of it, and the edit starts over from there.
+// exchange swaps the two names and then checks the displaced file. If that is not the file that was
+// read, it undoes the swap at once: the path has the other program's file again, and the edit
+// starts over from that.
 func (p *publication) exchange(next Identity) (bool, error) {
 	l, tmp := p.l, p.tmp.Name()
 	l.rec.tmp, l.rec.base, l.rec.next = filepath.Base(tmp), p.v.id, next
@@ -159,8 +159,8 @@ func (p *publication) exchange(next Identity) (bool, error) {
 	return false, p.undo(next)
 }
 
-// displacedAsRead reports whether the displaced file is what this edit read, and
-// nobody is about to change it through a descriptor.
+// displacedAsRead reports whether the displaced file is the one that this edit read, and no process
+// has it open for writing.
 func (p *publication) displacedAsRead(tmp string) bool {
 	id, err := Identify(tmp)
 	if err != nil || !id.sameContent(p.v.id) || p.sameBytes() != nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// queuePath names the queue file of the lock. Not ok: there is no directory for it that
-// is only ours, and the lock directory has to do alone.
+// queuePath names the queue file of the lock. When ok is false there is no directory that belongs
+// to us alone, and only the lock directory is used.
 func (l *lock) queuePath() (path string, ok bool) {
 	if l.o.Queue == "" {
 		return l.sibling("flk"), true

@@ -12,8 +12,8 @@ import (
 	"waggle/internal/atomicfile"
 )
 
-// TestQueueElsewhere: in a tree that is not ours, a lock leaves nothing beside what it
-// locked; its queue file lies in one private directory under a name made of the real path.
+// TestQueueElsewhere: with Options.Queue a lock leaves no file beside the locked one; its queue
+// file is in that private directory under a name made from the real path.
 func TestQueueElsewhere(t *testing.T) {
 	p, queue := newFile(t, "first\n"), filepath.Join(t.TempDir(), "run", "locks")
 	o := atomicfile.Options{Queue: queue}
@@ -36,7 +36,8 @@ func TestQueueElsewhere(t *testing.T) {
 	if must(t, err); len(files) != 1 || len(files[0].Name()) != 64+len(".flk") {
 		t.Errorf("queue files: %v", files)
 	}
-	// One that anybody may enter, or that is none, is not used; the edit works.
+	// A queue directory that others may enter, or that is not a directory, is not used; the edit
+	// works without it.
 	must(t, os.WriteFile(queue+"-file", nil, 0o600))
 	must(t, appendLine(p, "fourth", atomicfile.Options{Queue: queue + "-file"}))
 	must(t, os.Chmod(queue, 0o755))
@@ -47,8 +48,8 @@ func TestQueueElsewhere(t *testing.T) {
 	clean(t, p)
 }
 
-// TestOldAndNewQueue: a program that queues beside the file, as older ones do, and one
-// that queues elsewhere lose nothing of each other: the lock directory is what counts.
+// TestOldAndNewQueue: a program that queues beside the file, as older versions do, and one that
+// queues elsewhere lose no change of each other: the lock directory excludes them.
 func TestOldAndNewQueue(t *testing.T) {
 	p := newFile(t, "first\n")
 	queue := filepath.Join(t.TempDir(), "locks")

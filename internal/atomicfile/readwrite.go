@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// ReadFile reads path without a lock. It refuses what is not a regular file of
-// at most o.MaxSize (ErrNotRegular, ErrTooLarge), follows no symlink in the last
-// component, and never blocks on a FIFO. A file that another program rewrites in
-// place may be read half; one of ours is always read whole.
+// ReadFile reads path without a lock. It refuses a path that is not a regular file of at most
+// o.MaxSize (ErrNotRegular, ErrTooLarge), follows no symlink in the last component, and never
+// blocks on a FIFO. A file that another program rewrites in place may be read half; a file that
+// this package writes is always read whole.
 func ReadFile(path string, o Options) ([]byte, error) {
 	data, _, err := ReadIdentified(path, o)
 	return data, err
@@ -112,10 +112,9 @@ func fill(f *os.File, data []byte, o Options) error {
 	return f.Close()
 }
 
-// Remove removes a regular file whose lock the caller holds, if it is still what
-// was identified as id, with the content that its last edit displaced, and with
-// SyncFull flushes its directory. removed is false
-// when the file is another by now. A file that is gone already is removed.
+// Remove removes a regular file whose lock the caller holds, if its identity is still id, together
+// with the shadow of its last edit; with SyncFull it flushes the directory. removed is false when
+// the path is another file now. It is true when the path does not exist any more.
 func Remove(path string, id Identity, o Options) (removed bool, err error) {
 	now, err := Identify(path)
 	switch {

@@ -9,11 +9,10 @@ import (
 	"strings"
 )
 
-// A record says who holds a lock and how far it came. It lies in the flock file,
-// because the lock directory must stay empty (protocol §2.4), and is written only
-// under the flock. Whoever gets the flock and finds a record that does not say
-// free knows that its writer is dead, what lock directory that writer made, and
-// which temporary file it was about to exchange.
+// A record names the holder of a lock and the step that it reached. It is in the flock file,
+// because the lock directory must stay empty (protocol §2.4), and is written only under the flock.
+// A process that gets the flock and reads a record that is not free knows that its writer is dead,
+// which lock directory that writer made, and which temporary file it was about to exchange.
 type record struct {
 	boot    string // run of the kernel
 	pid     int
@@ -23,16 +22,16 @@ type record struct {
 	dir     dirStat  // the lock directory it made
 	foreign int64    // when a lock of another program was last seen
 	tmp     string   // base name of the temporary file in an exchange
-	base    Identity // what the exchange was to displace
-	next    Identity // what it was to publish
+	base    Identity // the file that the exchange replaces
+	next    Identity // the file that it publishes
 	last    Identity // the file as our last edit left it
-	shadow  Identity // what that edit displaced, as it lies beside; zero: nothing does
+	shadow  Identity // the file that edit replaced, which is kept as the shadow; zero: no shadow
 	same    int64    // so many bytes at the start of the two are the same
 }
 
 // States of a record.
 const (
-	stateFree       = "free"       // nothing held, nothing left behind
+	stateFree       = "free"       // no lock directory and no temporary file
 	stateTaking     = "taking"     // about to make the lock directory
 	stateHeld       = "held"       // has made it
 	statePublishing = "publishing" // about to exchange tmp with the file
@@ -43,7 +42,7 @@ const (
 	recordSize  = 768
 )
 
-// clean reports a record whose writer left nothing behind.
+// clean reports whether the writer left no lock directory and no temporary file.
 func (r record) clean() bool { return r.state == stateFree }
 
 func (r record) encode() []byte {
@@ -85,8 +84,7 @@ func dash(s string) string {
 	return s
 }
 
-// decodeRecord reads a record; whatever is not one, such as an empty file, is
-// that of a lock nobody held.
+// decodeRecord decodes a record; anything else, such as an empty file, decodes as a free lock.
 func decodeRecord(b []byte) record {
 	free := record{state: stateFree}
 	b = bytes.TrimRight(b, " \n")
@@ -143,7 +141,7 @@ func (r record) holder() string {
 		return "another waggle process"
 	}
 	if start, ok := procStart(r.pid); ok && (start != r.start || r.boot != bootID()) {
-		return "another waggle process" // the number was given to somebody else
+		return "another waggle process" // another process has that pid now
 	}
 	return fmt.Sprintf("pid %d (waggle)", r.pid)
 }

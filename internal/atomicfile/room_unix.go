@@ -11,8 +11,8 @@ import (
 // least is how many bytes must be free for a record and the file that it is in.
 const least = 4 << 10
 
-// Room tells why nothing can be written below a directory now, as the file system says it:
-// it is full, or read-only. It writes nothing, so a quota is not noticed.
+// Room returns an error when the file system below dir reports that it is full or read-only. It
+// writes nothing, so it does not notice a quota.
 func Room(dir string) error {
 	no := func(err error) error { return &fs.PathError{Op: "write", Path: dir, Err: err} }
 	var st unix.Statfs_t

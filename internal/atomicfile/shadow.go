@@ -2,18 +2,16 @@ package atomicfile
 
 import "os"
 
-// A file of some size is not copied for every edit. The content that an edit displaced
-// stays beside it as ".<base>.shadow": it is the file as it was one edit before,
-// so only what lies behind the first difference has to be written into it to make
-// it the next content, which is then exchanged like any other. What an edit costs
-// is what it changes, not what the file holds.
+// Large files are not copied for every edit. The content that an edit displaced stays beside the
+// file as ".<base>.shadow": it is the file as it was one edit before. The next edit writes only the
+// bytes behind the first difference into it and exchanges it with the file. So an edit costs what
+// it changes, not the size of the file.
 //
-// The displaced file may still be open somewhere, and whoever reads it must not
-// see it change. So it is written only under a write lease, which the kernel gives
-// when nobody has it open; who opens it then, by a name that has just gone, waits
-// until the content is whole. Without the lease it is copied as before. A shadow
-// counts only if it and the file are, by their identities, exactly what the last
-// edit of ours left: deleting or changing it costs speed and nothing else.
+// The displaced file may still be open in a process that reads it, and that process must not see a
+// change. So it is written only under a write lease, which the kernel gives when no process has it
+// open; a process that opens it then, by its old name, waits until the content is whole. Without
+// the lease the file is copied. A shadow is used only if it and the file have exactly the
+// identities that our last edit left; deleting or changing it costs only speed.
 
 // shadowFrom is the size from which a file is worth it. Below, making a file and
 // removing one costs little more than keeping one, and most files stay below.
@@ -93,8 +91,7 @@ func rewriteFrom(f *os.File, v *view, splices []Splice, keep, size int64) error 
 	return Truncate(f, size)
 }
 
-// retire is what becomes of the displaced content, which lies at tmp: the shadow of
-// what took its place, or nothing.
+// retire handles the displaced content at tmp: it becomes the shadow of the new file or is removed.
 func (p *publication) retire(tmp string) {
 	l, shadow := p.l, p.l.shadowPath()
 	if l.flk == nil || l.o.Queue != "" || p.size <= shadowFrom || !canLease || !dirOf(l.path).fine() {
@@ -113,8 +110,8 @@ func (p *publication) retire(tmp string) {
 	}
 }
 
-// dropShadow removes a shadow that is of no use any more: what a mailbox held must
-// not outlive it.
+// dropShadow removes a shadow that cannot be used any more: the old content of a mailbox must not
+// stay on disk.
 func (l *lock) dropShadow() {
 	if l.flk != nil && canLease {
 		_ = os.Remove(l.shadowPath())

@@ -44,7 +44,8 @@ func needShadow(t testing.TB) {
 	}
 }
 
-// An edit of a large file writes what it changes: the two contents take turns.
+// An edit of a large file writes only what it changes: the file and its shadow are exchanged each
+// time.
 func TestShadowIsUsedAgain(t *testing.T) {
 	needShadow(t)
 	p := newFile(t, large)
@@ -70,7 +71,7 @@ func TestShadowIsUsedAgain(t *testing.T) {
 		}
 	}
 	clean(t, p)
-	// What becomes small leaves nothing behind.
+	// A file that becomes small has no shadow any more.
 	must(t, edit(p, atomicfile.Splice{Delete: int64(len(want)), Insert: []byte("small")}))
 	if _, err := os.Lstat(shadowOf(p)); err == nil || content(t, p) != "small" {
 		t.Error("the old content outlives the file")
@@ -151,7 +152,8 @@ func TestShadowMayBeSpoiled(t *testing.T) {
 	}
 }
 
-// Who has the file open, or mapped, keeps what it opened, whatever comes after.
+// A process that has the file open, or mapped, keeps the content that it opened, whatever edits
+// follow.
 func TestShadowIsNobodysFile(t *testing.T) {
 	needShadow(t)
 	for _, mapped := range []bool{false, true} {
@@ -184,8 +186,8 @@ func TestShadowIsNobodysFile(t *testing.T) {
 	}
 }
 
-// Whoever reads without a lock, in one piece, slowly, or with the file open for
-// long, never sees a content that was not published.
+// A process that reads without a lock, at once, slowly, or with the file open for long, never reads
+// content that was not published.
 func TestShadowReadersSeeWholeFiles(t *testing.T) {
 	testenv.Whole(t)
 	needShadow(t)
@@ -256,8 +258,8 @@ func wholeLines(data []byte) bool {
 	return ok
 }
 
-// A process killed at any step of the edit of a large file loses nothing, and one
-// that is stopped there loses nothing of anybody's.
+// A process that is killed at any step of the edit of a large file loses nothing; one that is
+// stopped there loses nothing of its own or of other programs.
 func TestShadowKilledAndStopped(t *testing.T) {
 	needShadow(t)
 	for _, step := range atomicfile.Steps(atomicfile.TierExchange) {

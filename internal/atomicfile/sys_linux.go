@@ -87,10 +87,9 @@ func hasWriter(f *os.File) bool {
 // canLease says whether writeLease can ever be true.
 const canLease = true
 
-// writeLease makes sure that nobody else has f's file open, and that who opens it
-// from now on waits for endLease. It is false when somebody has, and where leases
-// are not to be had. The signal that the kernel sends to say that somebody waits is
-// one that Go programs ignore.
+// writeLease takes a write lease on f: no other process has the file open, and one that opens it
+// from now on waits for endLease. It is false when another process has it open, and where leases
+// are not available. Go programs ignore the signal with which the kernel reports a waiting process.
 func writeLease(f *os.File) bool {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
 	return err == nil

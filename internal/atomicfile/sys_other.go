@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// recordOffset is where a holder's record lies in the flock file: behind the
-// first bytes, which a Windows lock makes unreadable for everybody else.
+// recordOffset is the offset of the holder's record in the flock file: behind the first bytes,
+// which other processes cannot read while a Windows lock is held.
 const recordOffset = 64
 
 // openFlags has no equivalent here.

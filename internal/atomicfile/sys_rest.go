@@ -9,8 +9,8 @@ import (
 
 func busy(error) bool { return false }
 
-// statDir knows the modification time only: an orphan of ours waits out the
-// stale time here.
+// statDir returns only the modification time here, so that an abandoned lock directory of ours is
+// taken over only after the stale time.
 func statDir(path string) (dirStat, error) {
 	fi, err := os.Lstat(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// recordOffset is where a holder's record lies in the flock file.
+// recordOffset is the offset of the holder's record in the flock file.
 const recordOffset = 0
 
 // openFlags are added to every open: no symbolic link in the last component, and
@@ -34,8 +34,8 @@ func unsupported(err error) bool {
 		errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP)
 }
 
-// noFlock reports a file system, or a flock file of another user, that leaves us
-// with the lock directory alone, as every other program has it.
+// noFlock reports whether err means that flock cannot be used: on this file system, or because
+// another user owns the flock file. Then only the lock directory is used, as other programs do.
 func noFlock(err error) bool {
 	return unsupported(err) || errors.Is(err, unix.ENOLCK) || errors.Is(err, fs.ErrPermission)
 }
@@ -44,8 +44,8 @@ func noFlock(err error) bool {
 func keepOwner(f *os.File, old fs.FileInfo) {
 	st, ok := old.Sys().(*syscall.Stat_t)
 	if ok && (int(st.Uid) != os.Geteuid() || int(st.Gid) != os.Getegid()) {
-		// Only root may, and nobody else needs to: an ordinary user's copy of
-		// somebody else's file is that user's.
+		// Only root may change the owner, and only root needs to: an ordinary user's copy of
+		// another user's file belongs to that user.
 		_ = f.Chown(int(st.Uid), int(st.Gid))
 	}
 }

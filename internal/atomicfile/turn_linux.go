@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A turn is a place in the line of processes that wait for a flock: a lock of one byte
-// of the same file, whose offset is the number of the place. The kernel gives it up with
-// the process, so the line has no dead in it. The file's first bytes hold the number
-// that is tried next; two that read it at once take the next free ones.
+// A turn is a place in the line of processes that wait for a flock: a lock of one byte of the same
+// file, whose offset is the number of the place. The kernel releases it when the process ends, so
+// dead processes have no place. The file's first bytes hold the number that is tried next; two
+// processes that read it at once take the next free ones.
 type turn struct {
 	f *os.File
 	n int64
 }
 
-// lineUp takes a place at the end of the line. Without such locks there is no line.
+// lineUp takes a place at the end of the line. It returns nil when the system has no such locks.
 func lineUp(path string) *turn {
 	f, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *turn) leave() {
 	}
 }
 
-// lined reports that somebody waits for the flock of path.
+// lined reports whether a process waits for the flock of path.
 func lined(path string) bool {
 	f, err := os.OpenFile(path, os.O_RDWR|openFlags, 0)
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package atomicfile
 
-// turn is a place in a line that this system has no locks for: whoever waits tries.
+// turn is a place in a line. This system has no locks for it: every waiter just tries.
 type turn struct{ n int64 }
 
 func lineUp(string) *turn    { return nil }

@@ -16,9 +16,9 @@ type View interface {
 	Bytes() ([]byte, error) // all of it; read once and kept; not to be changed
 }
 
-// Ours reports whether v shows a file exactly as the last Edit of ours left it,
-// whatever process that was: then what that edit made sure of still holds. It is
-// false whenever that cannot be proven, as on file systems whose times are coarse.
+// Ours reports whether v shows a file exactly as the last Edit of any of our processes left it:
+// then what that edit has checked still holds. It is false when that cannot be proven, as on file
+// systems with coarse times.
 func Ours(v View) bool {
 	w, ok := v.(*view)
 	return ok && w.ours
@@ -106,8 +106,8 @@ func openView(l *lock) (*view, error) {
 	return v, nil
 }
 
-// openRegular opens a regular file of at most limit bytes, following no symbolic
-// link and waiting for nobody.
+// openRegular opens a regular file of at most limit bytes. It follows no symbolic link and never
+// blocks.
 func openRegular(path string, limit int64) (*os.File, fs.FileInfo, error) {
 	f, err := openRead(path)
 	if err != nil {

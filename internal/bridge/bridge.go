@@ -1,22 +1,20 @@
-// Package bridge shows a team in editors. It is an endpoint on this machine's
-// loopback that an editor's extension connects to over a WebSocket, registers an id
-// with, and from then on is pushed the team's messages, what is sent to bridge:ID,
-// the members' state and the questions that wait for the operator, which it can
-// answer.
+// Package bridge shows a team in editors. It is an endpoint on this machine's loopback to which an
+// editor's extension connects over a WebSocket. The extension registers an id and then receives the
+// team's messages, the messages to bridge:ID, the members' state and the requests that wait for the
+// operator, which it can answer.
 //
 //	b := bridge.New(bridge.Options{Desk: desk, Token: token})
 //	server := &http.Server{Handler: b}
-//	go b.Run(ctx, nudges) // or nothing is pushed
+//	go b.Run(ctx, nudges) // without it nothing is pushed
 //	err := server.Serve(loopback)
 //
-// Who may: whoever holds the token is the operator, as with any other face, so the
-// token lies in a private file; and no web page may, whatever it holds: a request
-// with an Origin that was not allowed, or for a host that is not this loopback, is
-// refused before it is read. What is answered is bound to the digest of what was
-// shown.
+// A client with the token acts as the operator, as in any other face, so the token is in a private
+// file. Web pages are refused, also with the token: a request with an Origin that was not allowed,
+// or for a host that is not this loopback, is refused before it is read. An answer is bound to the
+// digest of what was shown.
 //
-// What is sent to bridge:ID is durable and pushed until the editor says that it took
-// it: at least once. Everything else is a view, sent anew on each connection.
+// Messages to bridge:ID are durable and pushed until the editor confirms them: at least once.
+// Everything else is a view that is sent again on each connection.
 //
 // docs/sockets.md has the frames.
 package bridge
@@ -87,7 +85,7 @@ type View struct {
 // Options are a bridge's settings.
 type Options struct {
 	Desk Desk
-	// Token is what an editor must know; "" lets nobody in.
+	// Token is the editors' secret; with "" all are refused.
 	Token string
 	// Origins are the web origins that may connect, as a browser spells them. A
 	// request without an origin is no browser's.
@@ -104,13 +102,13 @@ type Bridge struct {
 	mu      sync.Mutex
 	conns   map[*conn]bool
 	came    uint64         // connections so far
-	closing bool           // nobody is let in any more
+	closing bool           // new connections are refused
 	running sync.WaitGroup // of connections
 }
 
 var _ http.Handler = (*Bridge)(nil)
 
-// New makes a bridge that nobody is connected to.
+// New makes a bridge without connections.
 func New(o Options) *Bridge {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -118,8 +116,8 @@ func New(o Options) *Bridge {
 	return &Bridge{o: o, conns: map[*conn]bool{}}
 }
 
-// Run tells every editor to look again whenever nudges has a value. It returns
-// when nudges is closed or ctx ends.
+// Run makes every connection read the team again whenever nudges has a value. It returns when
+// nudges is closed or ctx ends.
 func (b *Bridge) Run(ctx context.Context, nudges <-chan struct{}) {
 	for {
 		select {
@@ -134,7 +132,7 @@ func (b *Bridge) Run(ctx context.Context, nudges <-chan struct{}) {
 	}
 }
 
-// Nudge tells every editor's connection to look again.
+// Nudge makes every editor's connection read the team again.
 func (b *Bridge) Nudge() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +141,7 @@ func (b *Bridge) Nudge() {
 	}
 }
 
-// ServeHTTP speaks with one editor until it leaves.
+// ServeHTTP serves one editor until it leaves.
 func (b *Bridge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if why := b.refuse(r); why != "" {
 		b.o.Log.Warn("bridge: refused", "why", why, "origin", r.Header.Get("Origin"), "host", r.Host)
@@ -204,8 +202,8 @@ func (b *Bridge) add(c *conn) bool {
 	return true
 }
 
-// crowd puts out the oldest connection that has not said who it is, when there are many
-// of them: whoever only connects keeps no editor away. b.mu is held.
+// crowd closes the oldest connection without a hello when there are many of them, so that idle
+// connections do not block editors. b.mu is held.
 func (b *Bridge) crowd() {
 	var oldest *conn
 	n := 0

@@ -13,7 +13,7 @@ import (
 	"waggle/operator/mail"
 )
 
-// Nobody is let in without the token, and nothing that they say has an effect.
+// A client without the token is refused, and its frames have no effect.
 func TestStrangers(t *testing.T) {
 	decide := `{"op":"decide","ref":"1","id":"r","digest":"` + strings.Repeat("a", 64) + `","decision":"allow"}`
 	for name, first := range map[string]string{
@@ -46,7 +46,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// A bridge without a token lets nobody in.
+// A bridge without a token refuses all clients.
 func TestNoToken(t *testing.T) {
 	r := newRigWith(t, bridge.Options{})
 	e, _, err := r.dial(nil, "")
@@ -57,8 +57,8 @@ func TestNoToken(t *testing.T) {
 	e.next("error")
 }
 
-// No web page gets in, whatever it knows, unless its origin was allowed; nor does
-// a name that leads here.
+// Web pages are refused, even with the token, unless their origin was allowed; so is another host
+// name that resolves to the loopback.
 func TestOrigins(t *testing.T) {
 	r := newRig(t, "http://localhost:3000")
 	for _, c := range []struct {
@@ -96,7 +96,7 @@ func TestSeveralOrigins(t *testing.T) {
 	}
 }
 
-// Whoever connects and says nothing keeps no editor away.
+// Connections that send nothing do not block an editor.
 func TestIdleStrangers(t *testing.T) {
 	r := newRig(t)
 	for range 80 {
@@ -107,7 +107,7 @@ func TestIdleStrangers(t *testing.T) {
 	r.connect("ed")
 }
 
-// What was sent to an editor is pushed until it says that it took it.
+// A message to an editor is pushed until the editor confirms it.
 func TestMail(t *testing.T) {
 	r := newRig(t)
 	e := r.connect("ed")
@@ -118,8 +118,7 @@ func TestMail(t *testing.T) {
 	if f := e.next("message"); f["entry"].(map[string]any)["text"] != "first" {
 		t.Errorf("%v", f)
 	}
-	// It was not taken: another connection of the id is sent it again, and the
-	// first one ends.
+	// It was not confirmed: another connection of the id gets it again, and the first one ends.
 	again := r.connect("ed")
 	if f := again.next("message"); f["entry"].(map[string]any)["id"] != "one" {
 		t.Errorf("%v", f)
@@ -163,7 +162,7 @@ func TestViews(t *testing.T) {
 	if f := e.next("team"); f["member"] != "ann" || len(f["entries"].([]any)) != 2 {
 		t.Errorf("%v", f)
 	}
-	// A question that only grew older is no news; what follows it is.
+	// A request in which only the age has changed is not pushed; a real change is.
 	r.desk.set(func(v *bridge.View) {
 		v.At = asked.Add(2 * time.Second)
 		v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1", Digest: "d", Asked: asked, Input: []byte(`{"n":9007199254740993}`)}}}
@@ -185,7 +184,7 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// An answer needs all that it is about; anything else decides nothing.
+// An answer needs the id and the digest; any other decides nothing.
 func TestDecide(t *testing.T) {
 	r := newRig(t)
 	r.desk.set(func(v *bridge.View) { v.Pending = []decide.Question{{PendingItem: decide.PendingItem{ID: "r1"}}} })

@@ -15,8 +15,8 @@ import (
 	"waggle/operator/mail"
 )
 
-// conn is one editor's connection. One goroutine reads and does what the editor
-// asks; a second one looks at the team and pushes what is new.
+// conn is one editor's connection. One goroutine reads and carries out the editor's frames; a
+// second one reads the team and pushes changes.
 type conn struct {
 	b    *Bridge
 	ws   *websocket.Conn
@@ -28,13 +28,13 @@ type conn struct {
 	number uint64             // in the order of arrival; guarded by b.mu
 	out    bool               // it was put out; guarded by b.mu
 
-	// What the editor has been sent on this connection; of the pushing goroutine.
+	// What the editor has been sent on this connection; only the pushing goroutine uses it.
 	sent    map[string]map[string]bool // by member, "" for its own: the entries that are there
 	waits   string
 	members string
 }
 
-// nudge asks for another look; asks that nobody has taken up are one.
+// nudge requests another reading of the team; pending requests are merged.
 func (c *conn) nudge() {
 	select {
 	case c.look <- struct{}{}:
@@ -42,8 +42,8 @@ func (c *conn) nudge() {
 	}
 }
 
-// leave tells the editor why its connection ends. One that cannot be told finds
-// out when it ends.
+// leave sends the editor the reason for the end of its connection. A failure is ignored, because
+// the connection ends anyway.
 func (c *conn) leave(ctx context.Context, why error) { _ = c.write(ctx, c.b.failed(opError, "", why)) }
 
 // serve runs until the editor leaves, is put out, or ctx ends.
@@ -59,7 +59,7 @@ func (c *conn) serve(ctx context.Context) {
 	c.b.replace(ctx, c)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		defer cancel() // an editor that takes nothing is not read either
+		defer cancel() // an editor that does not read is not read either
 		c.pushes(ctx)
 	})
 	c.reads(ctx)
@@ -68,8 +68,7 @@ func (c *conn) serve(ctx context.Context) {
 	_ = c.ws.CloseNow()
 }
 
-// hello lets an editor in that knows the token. Nothing else it says before is
-// looked at.
+// hello accepts an editor that has the token. Frames before that are ignored.
 func (c *conn) hello(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, helloWait)
 	defer cancel()
@@ -126,7 +125,7 @@ func (c *conn) reads(ctx context.Context) {
 	}
 }
 
-// do carries one frame out. Its error is the editor's to know.
+// do carries out one frame. The editor gets its error.
 func (c *conn) do(ctx context.Context, f frame) error {
 	switch f.op {
 	case opTook:
@@ -170,7 +169,7 @@ func (c *conn) pushes(ctx context.Context) {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	for {
-		// A lock that is not free now is not news.
+		// A lock that is held at the moment is not reported.
 		if err := c.push(ctx); err != nil && operator.KindOf(err) != operator.Locked {
 			if ctx.Err() == nil {
 				c.b.o.Log.Warn("bridge: editor is put out", "id", c.id, "why", err)

@@ -11,7 +11,7 @@ import (
 	"waggle/internal/view"
 )
 
-// What an editor sends.
+// Frames from an editor.
 const (
 	opHello  = "hello"  // version, token, id
 	opTook   = "took"   // entry: a message to this editor was shown
@@ -19,7 +19,7 @@ const (
 	opSend   = "send"   // ref, to, text
 )
 
-// What it is sent.
+// Frames to an editor.
 const (
 	opWelcome = "welcome" // version, team, id
 	opMessage = "message" // entry: sent to this editor; again until it is took

@@ -167,7 +167,7 @@ func (r *rig) dial(header http.Header, host string) (*editor, int, error) {
 	return &editor{r.t, ws, map[string]frame{}}, 0, nil
 }
 
-// connect is an editor that was let in.
+// connect is an editor with an accepted connection.
 func (r *rig) connect(id string) *editor {
 	r.t.Helper()
 	e, _, err := r.dial(nil, "")

@@ -24,8 +24,8 @@ import (
 	"waggle/transport"
 )
 
-// Endpoint is where editors connect, and what they must know to be let in. Its
-// file is private: who can read it is the operator.
+// Endpoint is the address for editors and their secret. Its file is private: a process that can
+// read it acts as the operator.
 type Endpoint struct {
 	V     int    `json:"v"`
 	Team  string `json:"team"`
@@ -50,7 +50,7 @@ type ServeOptions struct {
 // closeWait is how long Serve waits for answers that are being given.
 const closeWait = 2 * time.Second
 
-// lookWait is longer than anybody looks.
+// lookWait is longer than a call of Find holds the lease.
 const lookWait = 200 * time.Millisecond
 
 // Serve serves a team's editors until ctx ends. There is one bridge for a team at
@@ -89,8 +89,8 @@ func Serve(ctx context.Context, op operator.Operator, team waggle.TeamName, o Se
 	})
 }
 
-// lease makes this process the team's bridge. Somebody who only looks whether one
-// runs holds it for a moment (Find), so it is tried twice.
+// lease makes this process the team's bridge. A call of Find holds the lease for a moment, so lease
+// tries twice.
 func lease(ctx context.Context, dir home.Dir) (release func() error, held bool, err error) {
 	for range 2 {
 		release, held, err = atomicfile.TryFlock(dir.BridgeLease(), atomicfile.Options{Rank: atomicfile.RankLease})
@@ -109,8 +109,8 @@ func lease(ctx context.Context, dir home.Dir) (release func() error, held bool, 
 	return nil, false, nil
 }
 
-// serve answers on the listener, looks again whenever one of the directories
-// changes, and waits for all that it started.
+// serve serves the listener, reads the team again whenever one of the directories changes, and
+// waits for every goroutine that it started.
 func (b *Bridge) serve(ctx context.Context, listener net.Listener, dirs []string, ready func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -134,8 +134,7 @@ func (b *Bridge) serve(ctx context.Context, listener net.Listener, dirs []string
 	return server.Close()
 }
 
-// wait lets nobody in any more and gives connections, whose context has ended, a
-// moment to go.
+// wait refuses new connections and gives the others, whose context has ended, a moment to end.
 func (b *Bridge) wait(limit time.Duration) {
 	b.mu.Lock()
 	b.closing = true
@@ -165,7 +164,7 @@ func Find(ctx context.Context, op operator.Operator, team waggle.TeamName) (Endp
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("bridge: %w", err)
 	}
-	if free { // what a killed one left behind is no endpoint
+	if free { // the file of a killed bridge is no endpoint
 		return Endpoint{}, errors.Join(none, release())
 	}
 	data, err := os.ReadFile(dir.BridgeEndpoint())

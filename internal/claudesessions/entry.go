@@ -36,7 +36,7 @@ type Entry struct {
 // maxFile is the largest session file that is read; real ones are below 1 KiB.
 const maxFile = 64 << 10
 
-// File is where the entry of a process lies.
+// File is the path of a process's entry.
 func File(dir string, pid int) string { return filepath.Join(dir, strconv.Itoa(pid)+".json") }
 
 // Read reads the entry of one process, which may have ended (Alive).
@@ -91,7 +91,7 @@ func moment(o *jsonobj.Object, key string) time.Time {
 		return time.Time{}
 	}
 	if s, ok := jsonobj.String(raw); ok {
-		t, _ := time.Parse(time.RFC3339Nano, s) // what is no time is zero
+		t, _ := time.Parse(time.RFC3339Nano, s) // an invalid time is zero
 		return t
 	}
 	ms, err := strconv.ParseInt(string(raw), 10, 64)

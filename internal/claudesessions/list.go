@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// maxFiles is how many files of a registry are looked at. Dead sessions leave theirs
-// behind, so there may be many more files than sessions.
+// maxFiles bounds the files of a registry that are read. Dead sessions leave theirs, so there may
+// be many more files than sessions.
 const maxFiles = 16384
 
 // List returns the sessions in dir whose process runs, by pid. problems are the files

@@ -59,8 +59,8 @@ func TestListReadsAWholeEntry(t *testing.T) {
 	}
 }
 
-// A session whose process is gone, or whose pid another process has now, is no
-// session, and its file no problem.
+// A session whose process has ended, or whose pid another process has now, is not listed, and its
+// file is no problem.
 func TestListDropsDeadProcesses(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")

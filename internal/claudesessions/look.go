@@ -7,8 +7,7 @@ import (
 	"waggle/spawn"
 )
 
-// gone reports that no process has this pid: what is wrong with its file is then
-// nobody's problem.
+// gone reports whether no process has this pid: then an error in its file is not reported.
 func gone(pid int) bool {
 	_, err := spawn.Identify(pid)
 	return errors.Is(err, spawn.ErrGone)

@@ -18,7 +18,7 @@ import (
 // How says what a change does.
 type How string
 
-// What changes do.
+// Kinds of changes.
 const (
 	Unchanged How = "unchanged"
 	Installed How = "installed" // entries were added or brought up to date
@@ -36,7 +36,7 @@ type Change struct {
 	After  []byte
 
 	existed, noDir bool
-	record         *Record // what the store keeps afterwards, nil for nothing
+	record         *Record // the record that the store keeps afterwards; nil: none
 	earlier        *Record // what it keeps until then
 }
 
@@ -156,9 +156,9 @@ func (f *file) has(event, recorded string) bool {
 	return false
 }
 
-// Apply makes a change, if the file is still what the change was made from. Before the
-// file is written the store keeps what it needs to take the change back, so that a crash
-// between the two leaves nothing that cannot be undone.
+// Apply makes a change, if the file still is the one that the change was made from. The store keeps
+// the old bytes before the file is written, so that a crash between the two leaves nothing that
+// cannot be undone.
 func (s Store) Apply(ctx context.Context, c *Change) (err error) {
 	if c.How == Unchanged && c.record == c.earlier {
 		return nil
@@ -196,7 +196,7 @@ func (s Store) Apply(ctx context.Context, c *Change) (err error) {
 }
 
 func changed(path string) error {
-	return &RefusedError{path, "was changed by another program since it was shown; nothing was written", "give the command again and look at the new difference", ErrChanged}
+	return &RefusedError{path, "was changed by another program since it was shown; nothing was written", "run the command again and check the new difference", ErrChanged}
 }
 
 // publish gives the file its new content.
@@ -222,10 +222,10 @@ func (c *Change) publish(ctx context.Context) error {
 	})
 	c.tidy(dir)
 	if err != nil && c.noDir {
-		_ = os.Remove(dir) // empty, or somebody else uses it
+		_ = os.Remove(dir) // fails when it is not empty
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return &RefusedError{c.Path, "cannot be written: " + err.Error(), "look at who owns " + dir + " and its mode", err}
+		return &RefusedError{c.Path, "cannot be written: " + err.Error(), "check the owner of " + dir + " and its mode", err}
 	}
 	return err
 }
@@ -256,8 +256,8 @@ func (c *Change) delete(dir string) error {
 	return nil
 }
 
-// tidy removes what the edit keeps beside the file for its next one. Who edits the file
-// with this package holds the store's lock, so nobody waits on them.
+// tidy removes the files that the edit keeps beside the file for the next edit. Every editor of the
+// file in this package holds the store's lock, so no process waits on them.
 func (c *Change) tidy(dir string) {
 	for _, suffix := range []string{"flk", "shadow"} {
 		_ = os.Remove(filepath.Join(dir, "."+filepath.Base(c.Real)+"."+suffix))

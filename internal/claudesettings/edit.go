@@ -7,10 +7,10 @@ import (
 	"waggle/internal/jsonc"
 )
 
-// Install returns settings with exactly one entry of ours for every event, for program.
-// Entries that are there keep their place; those of another program, or with another
-// time-out, are changed where they stand, and second ones of an event are removed.
-// recorded is a program whose entries are ours whatever its name.
+// Install returns settings with exactly one entry of ours for every event, for program. Existing
+// entries keep their place; those of another program, or with another time-out, are changed in
+// place, and second ones of an event are removed. recorded is a program whose entries are ours
+// whatever its name.
 func Install(data []byte, program, recorded string) ([]byte, error) {
 	f, err := parse(data)
 	if err != nil {
@@ -130,8 +130,8 @@ func removeEntries(data, original []byte, recorded string, which func(Entry) boo
 	return f.doc.Bytes()
 }
 
-// removeGroups removes handlers of one event, and the groups that have no others. With
-// whole nothing was removed, because the event is to go.
+// removeGroups removes handlers of one event, and the groups that have no others. whole says that it
+// removed nothing because the caller must remove the whole event.
 func (f *file) removeGroups(ev jsonc.Item, old *file, gone map[int]map[int]bool) (whole bool) {
 	var groups []int
 	for g, handlers := range gone {
@@ -153,7 +153,7 @@ func (f *file) removeGroups(ev jsonc.Item, old *file, gone map[int]map[int]bool)
 	return false
 }
 
-// plain reports whether a group holds nothing that an install does not write.
+// plain reports whether a group contains only fields that an install writes.
 func plain(group *jsonc.Value) bool {
 	for _, it := range group.Items {
 		if it.Key != "matcher" && it.Key != "hooks" {
@@ -163,8 +163,8 @@ func plain(group *jsonc.Value) bool {
 	return !group.Commented() && !group.Get("hooks").Commented()
 }
 
-// remove removes items of a list. A list that holds nothing any more becomes as empty as
-// it was in the old file.
+// remove removes items of a list. A list that becomes empty gets the form that it had when it was
+// empty in the old file.
 func (f *file) remove(v *jsonc.Value, old *file, before *jsonc.Value, which func(i int) bool) {
 	all := len(v.Items) > 0
 	for i := range v.Items {

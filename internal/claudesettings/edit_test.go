@@ -50,8 +50,8 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// Every settings file comes out as its .after has it; a second install is none; and an
-// uninstall that knows the original gives back every byte.
+// The install of every settings file gives its .after file; a second install changes nothing; and
+// an uninstall with the original bytes restores every byte.
 func TestInstallAndUninstallFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/settings/*.before")
 	if err != nil || len(files) < 10 {
@@ -84,7 +84,7 @@ func TestInstallAndUninstallFiles(t *testing.T) {
 	}
 }
 
-// What is there already is brought up to date where it stands, and second entries go.
+// Existing entries are updated in place, and second entries are removed.
 func TestInstallUpdatesInPlace(t *testing.T) {
 	path := "testdata/settings/ours-old-path.again"
 	after := install(t, read(t, path), waggle)
@@ -148,8 +148,7 @@ func TestInstallWritesThePublishedFormat(t *testing.T) {
 	}
 }
 
-// An uninstall of a file that was edited after the install takes out the entries of ours
-// and nothing else.
+// An uninstall of a file that was edited after the install removes our entries and nothing else.
 func TestUninstallAfterEdits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before string
@@ -201,7 +200,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 	}
 }
 
-// Only the exact shape of a command is ours.
+// Only commands of the exact form are ours.
 func TestForeignCommandsStay(t *testing.T) {
 	for command, ours := range map[string]bool{
 		"/usr/bin/waggle hook claude Stop":                true,

@@ -33,8 +33,8 @@ var Events = []Event{
 // short is the time-out of hooks that only report.
 const short = 10
 
-// Command is the command of an event. A program that is missing makes the shell exit
-// 127, which the client takes as no answer: only exit 2 would block a tool.
+// Command is the command of an event. When the program is missing the shell exits 127, which the
+// client takes as no answer: only exit 2 would block a tool.
 func Command(program, event string) string { return quote(program) + " hook claude " + event }
 
 // group is the entry of an event.
@@ -58,7 +58,7 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// unquote reads what quote wrote, and nothing else.
+// unquote parses the output of quote, and nothing else.
 func unquote(s string) (string, bool) {
 	word := s
 	if len(s) >= 2 && s[0] == '\'' && s[len(s)-1] == '\'' {
@@ -67,8 +67,8 @@ func unquote(s string) (string, bool) {
 	return word, quote(word) == s
 }
 
-// program is the program of a command of ours for an event; false for a command of
-// somebody else. recorded is a program that counts whatever its name.
+// program is the program of a command of ours for an event; false for another program's command.
+// recorded is a program that counts whatever its name.
 func program(command, event, recorded string) (string, bool) {
 	word, ok := strings.CutSuffix(command, " hook claude "+event)
 	if !ok {

@@ -25,7 +25,7 @@ type file struct {
 	hooks *jsonc.Value // nil when there is no such key
 }
 
-// parse refuses what the client would not take for settings either.
+// parse refuses texts that the client refuses too.
 func parse(data []byte) (*file, error) {
 	d, err := jsonc.Parse(data)
 	if err != nil {
@@ -61,8 +61,8 @@ func (f *file) text(v *jsonc.Value) string {
 	return s
 }
 
-// entries lists the hooks in the order of the file. What is no group or no handler is
-// somebody else's mistake, and no entry.
+// entries lists the hooks in the order of the file. A value that is not a group or not a handler is
+// skipped.
 func (f *file) entries(recorded string) []Entry {
 	var list []Entry
 	if f.hooks == nil {

@@ -13,7 +13,7 @@ type Look struct {
 	Exists  bool
 	Entries []Entry   // all hooks of the file
 	Missing []string  // events without an entry of ours
-	Since   time.Time // of the install; zero when the store does not know of one
+	Since   time.Time // of the install; zero when the store has no record of one
 }
 
 // Installed reports whether the hook that answers questions is there.

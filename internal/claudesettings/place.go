@@ -26,7 +26,7 @@ func (e *RefusedError) Unwrap() error { return e.Err }
 // shown.
 var ErrChanged = errors.New("changed since it was shown")
 
-// place is a settings file as it lies there.
+// place is the state of a settings file on disk.
 type place struct {
 	path   string // as it was named
 	real   string // behind all links
@@ -46,7 +46,7 @@ func find(path string) (*place, error) {
 			return nil, &RefusedError{path, "cannot be made: " + err.Error(), "make the directory first, or start Claude Code once", err}
 		}
 		if _, err := os.Lstat(filepath.Dir(path)); err == nil {
-			return nil, &RefusedError{path, "lies in a directory that is a link to nothing", "mend the link " + filepath.Dir(path), nil}
+			return nil, &RefusedError{path, "is in a directory that is a dangling link", "mend the link " + filepath.Dir(path), nil}
 		}
 		p.noDir, p.real = true, filepath.Join(above, filepath.Base(filepath.Dir(path)), filepath.Base(path))
 		return p, nil
@@ -71,7 +71,7 @@ func find(path string) (*place, error) {
 	}
 	p.data, err = atomicfile.ReadFile(p.real, atomicfile.Options{MaxSize: jsonc.MaxSize})
 	if errors.Is(err, atomicfile.ErrTooLarge) {
-		return nil, &RefusedError{path, fmt.Sprintf("is larger than %d bytes, which no settings file is", jsonc.MaxSize), "look at what it holds", err}
+		return nil, &RefusedError{path, fmt.Sprintf("is larger than %d bytes, which no settings file is", jsonc.MaxSize), "check its content", err}
 	}
 	if err != nil {
 		return nil, &RefusedError{path, "cannot be read: " + err.Error(), "", err}
@@ -81,8 +81,8 @@ func find(path string) (*place, error) {
 	return p, err
 }
 
-// writable refuses a file that its owner has closed to writers, although replacing it
-// would succeed: who made it read-only wants it to stay as it is.
+// writable refuses a file without write permission for its owner, although replacing it would
+// succeed: its owner made it read-only on purpose.
 func (p *place) writable() error {
 	dir := filepath.Dir(p.real)
 	if p.noDir {

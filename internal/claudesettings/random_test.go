@@ -11,8 +11,8 @@ import (
 	"waggle/internal/jsonc"
 )
 
-// author writes settings files as people might: any space and comments between tokens,
-// trailing commas or none, hooks of others or of nobody.
+// author writes settings files as people might: any space and comments between tokens, trailing
+// commas or none, hooks of other programs or none.
 type author struct {
 	t *rapid.T
 	strings.Builder
@@ -24,7 +24,7 @@ func (a *author) pick(label string, of ...string) string {
 	return rapid.SampledFrom(of).Draw(a.t, label)
 }
 
-// gap writes what may stand between two tokens.
+// gap writes white space and comments between two tokens.
 func (a *author) gap() {
 	for range rapid.IntRange(0, 2).Draw(a.t, "gap") {
 		g := a.pick("trivia", " ", "\n", "\n  ", "\r\n\t", "/* c, */", "/* \" { */", "// , ]\n", "// c\r\n", "//\n    ")
@@ -150,7 +150,7 @@ func TestRandomSettings(t *testing.T) {
 		if err != nil || string(back) != before {
 			t.Fatalf("%v: an uninstall left\n%q\nof\n%q\nwhich was\n%q", err, back, after, before)
 		}
-		// Who does not know the original leaves a file without entries, and valid.
+		// Without the original bytes an uninstall leaves a valid file without our entries.
 		blind, err := claudesettings.Uninstall(after, nil, "")
 		if err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestRandomSettings(t *testing.T) {
 	})
 }
 
-// Whatever bytes: a refusal, or a file that comes back.
+// Any bytes are refused or restored.
 func FuzzInstall(f *testing.F) {
 	for _, s := range []string{"", "{}", "// c", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/x/waggle hook claude Stop"}]}]}}`,
 		"{\r\n\"a\": [1, /* c */ 2,], // d\r\n}", `{"hooks": {"Stop": [ /* c */ ]}}`, "\xef\xbb\xbf{\"a\":1}\n"} {

@@ -42,7 +42,7 @@ func TestInstalls(t *testing.T) {
 			t.Errorf("by a link: %q, %v, %v", got, err, gerr)
 		}
 	}
-	if err := os.Remove(w.path); err != nil { // somebody else did it
+	if err := os.Remove(w.path); err != nil { // another program removed it
 		t.Fatal(err)
 	}
 	if got, err := w.store.Installs(waggle); err != nil || len(got) > 0 {

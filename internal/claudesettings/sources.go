@@ -64,7 +64,7 @@ func (s Store) InstalledSince(sources Sources) (since time.Time, installed bool)
 	for _, path := range sources.Files {
 		l, err := s.Look(path)
 		if err != nil || !l.Installed() {
-			continue // what cannot be read has no hooks; whoever looks at the file says it
+			continue // a file that cannot be read has no hooks; another check reports it
 		}
 		if !installed || !l.Since.IsZero() && (since.IsZero() || l.Since.Before(since)) {
 			since = l.Since

@@ -68,7 +68,7 @@ func (w *world) uninstall(want claudesettings.How) {
 	}
 }
 
-// only checks that a directory holds these names and nothing else.
+// only checks that a directory contains exactly these names.
 func (w *world) only(dir string, want ...string) {
 	w.t.Helper()
 	list, err := os.ReadDir(dir)
@@ -92,8 +92,8 @@ func (w *world) noRecords() {
 	}
 }
 
-// Every settings file, through the store: byte for byte, with its mode, and nothing left
-// beside it.
+// Install and uninstall through the store restore every settings file byte for byte, with its mode,
+// and leave no other file.
 func TestStoreRestoresEveryFile(t *testing.T) {
 	files, err := filepath.Glob("testdata/settings/*.before")
 	if err != nil || len(files) < 10 {
@@ -191,7 +191,7 @@ func TestStoreFileChangedSinceTheInstall(t *testing.T) {
 	}
 }
 
-// Who writes between the look and the write is not overwritten.
+// Apply does not overwrite a change that was made after Install read the file.
 func TestApplyRefusesAChangedFile(t *testing.T) {
 	for name, other := range map[string]string{"edited": "{\"b\": 1}", "removed": "", "as before": "{ }"} {
 		w := newWorld(t)
@@ -232,7 +232,7 @@ func TestApplyRefusesAChangedFile(t *testing.T) {
 	}
 }
 
-// The link stays a link, and its target is edited where it lies.
+// A link stays a link, and its target is edited in place.
 func TestStoreFollowsLinks(t *testing.T) {
 	w := newWorld(t)
 	dotfiles := t.TempDir()

@@ -9,20 +9,19 @@ import (
 	"strings"
 )
 
-// carried is what may run although no command of the text shows it: the words of
-// every command that knownTable does not list as pure, values of variables,
-// subscripts, documents, and the output of pure commands that goes into a file or
-// into a command that is not pure. A denied program that is named in there may
-// run, so a deny rule may match. It is never a reason to allow.
+// carried is everything that may run although no command of the text shows it: the words of every
+// command that knownTable does not list as pure, values of variables, subscripts, documents, and
+// the output of pure commands that goes into a file or into a command that is not pure. A denied
+// program that is named in there may run, so a deny rule may match. It is never a reason to allow.
 type carried struct {
 	tokens  []string   // the texts, cut at blanks, quotes and separators, in every reading
-	phrases [][]string // options that stand in one word with blanks: text for another program
+	phrases [][]string // options within one word that has blanks: text for another program
 	copied  []string   // names of files that are copied, linked or moved
 	names   []string   // commands that are not pure: git -c alias.p=push p is git and push
 	unknown bool       // the text does not show what runs
-	wild    bool       // a pattern of wildcards alone stands where a program may: bin/*
+	wild    bool       // a pattern of wildcards alone is where a program may be: bin/*
 	args    bool       // a command that is not pure gets words that the text does not show
-	events             // what is written, and what runs after it
+	events             // the writes, and the commands that run after them
 
 	said   *carried // the words of pure commands: file names, messages
 	retold bool     // the output of a command that may print them goes to one that is not pure
@@ -83,7 +82,7 @@ func (c *carried) hides(text string) (hidden, other bool) {
 	return !w.Unparsed && (w.Opaque || w.carried.blind()), w.Unparsed
 }
 
-// code looks for hidden commands in a text for another program, or in what goes into a file.
+// code finds hidden commands in a text for another program, or in a text that goes into a file.
 func (c *carried) code(text string, loud bool) {
 	if !loud {
 		hidden, other := c.hides(text)
@@ -116,7 +115,7 @@ type events struct {
 	now    uint // where the walk is
 	first  uint // where what is written here may be written at the earliest
 	late   uint // where what runs here may run at the latest
-	data   bool // what is written here goes into files that no build reads
+	data   bool // the text goes into files that no build reads
 	nested bool
 
 	wrote, stored         bool // a file gets content that the text does not show; one that builds may read
@@ -178,18 +177,18 @@ func (e *events) build() {
 	e.built, e.builtAt = true, max(e.builtAt, at)
 }
 
-// maxTokens bounds the words looked at; a text with more is unknown.
+// maxTokens bounds the words that are examined; a text with more is unknown.
 const maxTokens = 1 << 16
 
-// blind reports whether nothing is known of what runs.
+// blind reports whether it is unknown which commands run.
 func (c carried) blind() bool {
 	return c.unknown || c.wrote && c.ran && c.wroteAt < c.ranAt || c.stored && c.built && c.storedAt < c.builtAt || c.copiesAny && c.ran ||
 		c.moves && c.wrote && c.built && c.wroteAt < c.builtAt || c.coded && c.interprets && c.codedAt < c.interpretsAt || c.supplies() ||
 		c.said != nil && c.said.unknown && (c.retold || c.listed && (c.ran || c.built))
 }
 
-// mentions reports whether the carried words name the rule's command with all
-// that the rule requires beside it.
+// mentions reports whether the carried words name the rule's command with all words that the rule
+// requires beside it.
 func (r ShellRule) mentions(c carried) bool {
 	if c.blind() {
 		return true
@@ -212,8 +211,8 @@ func (r ShellRule) mentions(c carried) bool {
 	return r.required(c, tokens)
 }
 
-// required looks for what the rule wants beside the program's name. Options may stand in
-// the words of pure commands too: a variable may make another program of one.
+// required looks for the words that the rule requires beside the program's name. Options among the
+// words of pure commands count too: a variable may turn one into another program.
 func (r ShellRule) required(c carried, tokens []string) bool {
 	all := c.tokens
 	if c.said != nil {
@@ -257,7 +256,7 @@ func mayBeOption(token, want string) bool {
 	})
 }
 
-// spellsOut reports whether the letters of a name stand in a token in their order.
+// spellsOut reports whether a token contains the letters of a name in their order.
 func spellsOut(token, name string) bool {
 	for i := 0; i < len(token) && name != ""; i++ {
 		if token[i] == name[0] {
@@ -267,8 +266,8 @@ func spellsOut(token, name string) bool {
 	return name == ""
 }
 
-// phrased reports whether a text for another program holds, in one word, all
-// options that the rule requires: what stands before them may spell the program.
+// phrased reports whether a text for another program contains, in one word, all options that the
+// rule requires: the part before them may spell the program.
 func (r ShellRule) phrased(c carried) bool {
 	return slices.ContainsFunc(c.phrases, func(ts []string) bool {
 		found := false
@@ -312,8 +311,8 @@ func namesProgram(token, denied string) bool {
 	return false
 }
 
-// separatorsOfTokens cut a text into tokens: blanks, quotes, and what separates
-// words in any of the languages that a carrier may read.
+// separatorsOfTokens separate the tokens of a text: blanks, quotes, and the word separators of the
+// languages that a carrier may read.
 const separatorsOfTokens = " \t\r\n\v\f'\"`=,;:()[]{}<>|&!@#$%^+~\\\x00"
 
 func tokensOf(text string) []string {
@@ -392,12 +391,12 @@ func (c *carried) doubt(loud bool) {
 	}
 }
 
-// bracketed is a pattern that stands for one character: [a-z], [[:alpha:]], [!x].
+// bracketed matches a pattern for one character: [a-z], [[:alpha:]], [!x].
 var bracketed = regexp.MustCompile(`\[(\[:[a-z]+:\]|[^\]\[\s])+\]`)
 
 var bareQuotes = strings.NewReplacer("\\\r\n", "", "\\\n", "", "'", "", `"`, "", `\`, "")
 
-// joinedLiterals is what stands between two texts that a program joins: "r"+"m".
+// joinedLiterals matches the text between two literals that a program joins: "r"+"m".
 var joinedLiterals = regexp.MustCompile(`["'][ \t]*[+.&|]{0,2}[ \t]*["']`)
 
 // escapes are written alike in printf, echo -e, $'..', sed, C, Python and JavaScript.
@@ -483,7 +482,7 @@ func expandBraces(s string) ([]string, bool) {
 	return out, true
 }
 
-// isPure reports whether a command runs nothing that its words name.
+// isPure reports whether a command runs no program that its words name.
 func isPure(words []Word) bool {
 	fit, ok := LookUp(words)
 	if !ok {
@@ -522,8 +521,8 @@ func Transparent(words []Word) bool {
 	return ok
 }
 
-// transforms reports whether a pure command's output is not its input and not its
-// words: what it puts out is not known.
+// transforms reports whether a pure command's output differs from its input and its words, so that
+// it is unknown.
 func transforms(words []Word) bool {
 	switch name := BaseName(words[0].Text); name {
 	case "tr", "rev", "tac", "base64", "base32", "xxd", "sed", "gsed", "awk", "gawk", "mawk", "nawk", "cut", "paste", "join", "fold", "jq", "od",
@@ -581,8 +580,8 @@ func ProgramName(text string) string {
 	return name[:end]
 }
 
-// CodeReaders are interpreters: their code stands in an option, or comes from
-// their input when no file is named.
+// CodeReaders are interpreters: their code is the value of an option, or their input when no file
+// is named.
 var CodeReaders = Names(`sed gsed python pypy ipython jython perl ruby irb node nodejs deno bun php lua luajit awk gawk mawk nawk tclsh wish expect osascript
 	guile racket scheme clojure ghci runghc scala julia r rscript octave jshell groovy elixir erl swift pwsh powershell cmd gjs qjs
 	at batch crontab ed ex red vi vim nvim view rview rvim gvim vimdiff emacs gdb lldb m4 dc bc sqlite sqlite3 psql mysql gnuplot make gmake
@@ -604,7 +603,7 @@ func readsCode(words []Word) bool {
 		return false
 	}
 	if name == "sed" || name == "gsed" {
-		return true // a script with more than it knows
+		return true // a script with commands that fitSed does not accept
 	}
 	for i, w := range words[1:] {
 		switch {

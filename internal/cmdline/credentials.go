@@ -24,8 +24,8 @@ var credentialTails = []string{
 	"rclone/rclone.conf", "hub", ".config/op", "Library/Keychains",
 }
 
-// CredentialPath reports whether a path names a file that holds credentials. A
-// wildcard that may stand for one counts.
+// CredentialPath reports whether a path names a file with credentials. A wildcard that may match
+// one counts.
 func CredentialPath(p string) bool {
 	clean := path.Clean(strings.ReplaceAll(p, `\`, "/"))
 	base := path.Base(clean)

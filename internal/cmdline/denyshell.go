@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Match is a deny rule's answer: no, maybe (then nothing may allow), yes.
+// Match is a deny rule's answer: no, maybe (then the call must ask), yes.
 type Match int
 
 const (
@@ -49,9 +49,8 @@ func (r ShellRule) Denies(s Script, text, cwd string) Match {
 	return best
 }
 
-// Hits matches one command: its name behind any path, then the pattern's other
-// words in order among the words that are no options, then the pattern's options
-// anywhere and in any spelling.
+// Hits matches one command: its name behind any path, then the pattern's other words in order among
+// the words that are not options, then the pattern's options anywhere and in any spelling.
 func (r ShellRule) Hits(c []Word, cwd string) Match {
 	if len(c) == 0 {
 		return No
@@ -67,8 +66,8 @@ func (r ShellRule) Hits(c []Word, cwd string) Match {
 	return min(r.argsHit(wantArgs, args), r.optionsHit(wantOpts, opts, c[1:]))
 }
 
-// operand is a word that is no option; after says that it follows one, so that it
-// may be that option's value.
+// operand is a word that is not an option; after says that it follows one, so that it may be that
+// option's value.
 type operand struct {
 	Word
 	after bool
@@ -94,7 +93,7 @@ func (r ShellRule) argsHit(want, have []operand) Match {
 			break
 		}
 		if have[i].Sure == Unknown {
-			return Maybe // from here on nothing is known
+			return Maybe // the rest is unknown
 		}
 		if have[i].Text != want[i].Text {
 			strict = No
@@ -154,8 +153,8 @@ func (r ShellRule) optionsHit(want, have, all []Word) Match {
 	return Yes
 }
 
-// hasOption looks for an option in any spelling: -rf is -fr, -r -f, -Rf,
-// --recursive --force, --recurs.
+// hasOption looks for an option in any spelling: -rf is -fr, -r -f, -Rf, --recursive --force,
+// --recurs.
 func hasOption(have []Word, want string) bool {
 	if slices.ContainsFunc(have, func(w Word) bool { return sameOption(w.Text, want) }) {
 		return true
@@ -191,7 +190,7 @@ func sameOption(have, want string) bool {
 	return false
 }
 
-// longOptions are the options whose short and long forms deny rules take for one.
+// longOptions are the options whose short and long forms are equal for deny rules.
 var longOptions = map[rune]string{'r': "recursive", 'R': "recursive", 'f': "force"}
 
 // cluster reports whether an option is a few letters behind one dash.
@@ -212,7 +211,7 @@ func hasLetter(have string, letter rune) bool {
 		name, _, _ := strings.Cut(long, "=")
 		return name != "" && longOptions[letter] != "" && strings.HasPrefix(longOptions[letter], name)
 	}
-	if !cluster(have, len(have)) { // a letter may stand many times
+	if !cluster(have, len(have)) { // a letter may be repeated
 		return false
 	}
 	if letter == 'r' || letter == 'R' {
@@ -240,7 +239,7 @@ func sameCommand(want, have, cwd string) bool {
 	return abs(want) == abs(have)
 }
 
-// WordByte reports whether a byte may stand inside of a word of letters and digits.
+// WordByte reports whether a byte is a letter or digit of a word.
 func WordByte(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }

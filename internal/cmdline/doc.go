@@ -1,11 +1,11 @@
-// Package cmdline reads a command line as a shell would, without running it: the
-// commands that it starts, also those that other commands carry (sh -c, env, xargs,
-// find -exec), their words and how certain each is, where output flows, which of them
-// are known to be pure, and how risky each is. It is pure: it looks at no file.
+// Package cmdline reads a command line as a shell would, without running it: the commands that it
+// starts, also those that other commands carry (sh -c, env, xargs, find -exec), their words and how
+// certain each is, where output flows, which of them are known to be pure, and how risky each is.
+// It is pure: it reads no file.
 //
 //	s := cmdline.Walk(`git log | xargs -n1 sh -c 'rm "$1"'`) // s.Commands
 //	f, ok := cmdline.LookUp(s.Commands[0])                    // what is known of it
 //
-// Whatever is not understood is reported as such (Script.Opaque, Script.Unparsed,
-// Unknown), so that whoever judges asks a person. Package policy does.
+// Whatever cannot be parsed or is unknown is reported as such (Script.Opaque, Script.Unparsed,
+// Unknown), so that the caller, package policy, asks a person.
 package cmdline

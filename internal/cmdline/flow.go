@@ -25,13 +25,13 @@ type flow struct {
 
 type span struct{ from, to uint }
 
-// pipeEnd is the right side of a pipe: what it writes is written while the left side runs.
+// pipeEnd is the right side of a pipe: it writes while the left side runs.
 type pipeEnd struct {
 	first uint
 	span
 }
 
-// everywhere is the span of a text whose whole output goes on.
+// everywhere is the span of a text whose whole output flows on.
 var everywhere = span{0, math.MaxUint}
 
 // place notes where the walk is.
@@ -39,7 +39,7 @@ func (f *flow) place(n syntax.Node) {
 	at := spanOf(n)
 	e := &f.w.carried.events
 	e.now, e.first, e.late = at.from+2, at.from+2, 0
-	for _, l := range f.loops { // what stands behind it in a loop runs before it, too
+	for _, l := range f.loops { // a command behind it in a loop runs before it, too
 		if l.holds(at) {
 			e.first = min(e.first, l.from+1)
 			e.late = max(e.late, l.to)
@@ -58,7 +58,7 @@ func (f *flow) place(n syntax.Node) {
 
 func spanOf(n syntax.Node) span { return span{n.Pos().Offset(), n.End().Offset()} }
 
-// holds reports whether the other span lies inside this one, or is it.
+// holds reports whether the other span is within this one, or equal to it.
 func (s span) holds(o span) bool { return s.from <= o.from && o.to <= s.to }
 
 func within(n syntax.Node, spans []span) bool {
@@ -139,8 +139,8 @@ func (f *flow) visit(node syntax.Node) {
 	}
 }
 
-// arithm carries the words of an arithmetic expression: bash evaluates
-// subscripts in it, also those in the values of variables.
+// arithm carries the words of an arithmetic expression: bash evaluates subscripts in it, also those
+// in the values of variables.
 func (f *flow) arithm(x syntax.ArithmExpr) {
 	if x == nil {
 		return
@@ -160,8 +160,7 @@ func (f *flow) literals(ws []Word, loud bool) {
 	}
 }
 
-// words carries the words of a command that is not pure; one that is not known is
-// a doubt.
+// words carries the words of a command that is not pure; an unknown word is a doubt.
 func (f *flow) words(ws []Word, loud bool) {
 	for _, w := range ws {
 		if w.Sure == Unknown && !w.Pattern {
@@ -188,7 +187,7 @@ func (f *flow) stmt(s *syntax.Stmt) {
 		if r.Hdoc != nil || r.Op == syntax.WordHdoc {
 			reads = true
 		}
-		if r.Op == syntax.RdrIn { // what is read may be written
+		if r.Op == syntax.RdrIn { // the file may be written too
 			f.reads(ReadWord(r.Word))
 		}
 		if writesFile(r) {
@@ -263,7 +262,7 @@ func takesInput(words []Word) bool {
 	return ok && (f.Write || f.Risk == RiskMedium && BaseName(words[0].Text) == "git")
 }
 
-// documentWord reads a here-document: brackets and braces mean nothing in it.
+// documentWord reads a here-document, in which brackets and braces have no meaning.
 func documentWord(w *syntax.Word) Word {
 	out := Word{Sure: Literal}
 	var b strings.Builder
@@ -285,8 +284,8 @@ func documentWord(w *syntax.Word) Word {
 	return out
 }
 
-// writesOperands reports whether a command writes what it reads into files that
-// its words name: tee, sort -o, cp /dev/stdin.
+// writesOperands reports whether a command writes its input into files that its words name: tee,
+// sort -o, cp /dev/stdin.
 func writesOperands(words []Word) bool {
 	if len(words) == 0 {
 		return false
@@ -356,7 +355,7 @@ func (f *flow) pipe(b *syntax.BinaryCmd) {
 	}
 }
 
-// call carries a command that is not pure, or whose output goes on.
+// call carries a command that is not pure, or whose output flows on.
 func (f *flow) call(n *syntax.CallExpr) {
 	words := readWords(n.Args)
 	if len(words) == 0 {
@@ -442,7 +441,7 @@ func (f *flow) name(n syntax.Node, words []Word) {
 		c.edits++
 		c.pieces = c.pieces || strings.ContainsAny(joinTexts(words), ";\n") || Spells(words, "-e", "--expression")
 	case name == "xargs" && HasAny(words[1:], "-I", "-i", "--replace") || name == "xargs" && slices.ContainsFunc(words[1:], func(w Word) bool { return strings.HasPrefix(w.Text, "-I") }):
-		c.unknown = c.unknown || !isPure(words) // its input stands anywhere in what it runs
+		c.unknown = c.unknown || !isPure(words) // its input may be anywhere in the commands that it runs
 	case name == "chmod":
 		if slices.ContainsFunc(words[1:], func(w Word) bool { return strings.Contains(w.Text, "x") || strings.ContainsAny(w.Text, "7531") }) {
 			c.runAnywhere()
@@ -496,15 +495,15 @@ func behind(words []Word) []Word {
 // copies are the programs that give a file another name or place.
 var copies = Names(`cp mv ln install dd link split csplit rsync`)
 
-// repeats are the commands whose output is their words or the files that they name, and
-// selects those of whose words the output holds nothing.
+// repeats are the commands whose output is their words or the files that they name, with a function
+// that selects those of their words that the output does not contain.
 var (
 	repeats = Names(`echo printf cat tee true false :`)
 	selects = Names(`grep egrep fgrep rg wc du ls sort uniq`)
 )
 
-// say keeps the words of a pure command: another command may print them. stores says that
-// the command keeps them: git commit -m, touch.
+// say keeps the words of a pure command: another command may print them. stores says that the
+// command keeps them: git commit -m, touch.
 func (f *flow) say(ws []Word, stores bool) {
 	c := &f.w.carried
 	if c.said == nil {

@@ -200,9 +200,8 @@ func readKnown(table string) (commands map[string][]known, groups map[string]kno
 			k.risk = Risk(class)
 		}
 		rest := fields[1:]
-		// The words of the command: alternatives may hold a blank behind the first
-		// word, as in "git stash list|stash show", so a field without an option's
-		// mark belongs to the name.
+		// The words of the command: alternatives may contain a blank behind the first word, as in
+		// "git stash list|stash show", so a field without an option's mark belongs to the name.
 		var name []string
 		for len(rest) > 0 && !isTableOption(rest[0], len(name)) {
 			name, rest = append(name, rest[0]), rest[1:]
@@ -231,8 +230,8 @@ func readKnown(table string) (commands map[string][]known, groups map[string]kno
 	return commands, groups
 }
 
-// isTableOption tells an option of a table line from a word of the command;
-// "-m pytest|-m mypy" are words of a command.
+// isTableOption distinguishes an option of a table line from a word of the command; "-m pytest|-m
+// mypy" are words of a command.
 func isTableOption(field string, words int) bool {
 	if field == "-m" && words == 1 {
 		return false
@@ -369,8 +368,8 @@ func (k known) fits(c []Word, from int) (Fit, bool) {
 	return f, k.operandsFit(f.Operands, len(c)-from, Spells(c, "-l", "--list", "-S", "--staged"))
 }
 
-// command returns where a wrapper's command begins: behind the time that timeout
-// takes and the variables that env sets.
+// command returns the index at which a wrapper's command begins: behind the time of timeout and the
+// variables of env.
 func (k known) command(c []Word, i int) int {
 	switch BaseName(c[0].Text) {
 	case "timeout":
@@ -383,7 +382,7 @@ func (k known) command(c []Word, i int) int {
 	return i
 }
 
-// attached is the value that stands with an option: -ofile, --output=file.
+// attached is the value within an option's word: -ofile, --output=file.
 func attached(option string) string {
 	if _, value, ok := strings.Cut(option, "="); ok {
 		return value

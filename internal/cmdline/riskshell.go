@@ -50,7 +50,7 @@ func systemPath(p string) bool {
 	return false
 }
 
-// Names is a set of the words of a list.
+// Names is the set of the words of a list.
 func Names(list string) map[string]bool {
 	m := map[string]bool{}
 	for _, n := range strings.Fields(list) {
@@ -59,7 +59,7 @@ func Names(list string) map[string]bool {
 	return m
 }
 
-// HasAny reports whether the words hold one of the options, in any spelling.
+// HasAny reports whether the words contain one of the options, in any spelling.
 func HasAny(args []Word, options ...string) bool {
 	return slices.ContainsFunc(options, func(o string) bool { return hasOption(args, o) })
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRoughCommands: a text that cannot be parsed is cut at separators outside quotes, and
-// its words are whole.
+// TestRoughCommands: a text that cannot be parsed is cut at separators outside quotes, and its
+// words are whole.
 func TestRoughCommands(t *testing.T) {
 	for text, want := range map[string][][]string{
 		"":                  {nil},

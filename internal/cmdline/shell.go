@@ -41,7 +41,7 @@ func opens(text string) (most int) {
 			open++
 			most = max(most, open)
 		case ')', ']', '}':
-			open = max(0, open-1) // case patterns close what nothing opened
+			open = max(0, open-1) // a case pattern has a closing parenthesis without an opening one
 		}
 	}
 	return most
@@ -82,8 +82,8 @@ func PlainCommand(text string) ([]string, error) {
 	return words, nil
 }
 
-// CommandWords returns the words of a simple command, export and its kin included;
-// false for everything else and for a command with variables set before it.
+// CommandWords returns the words of a simple command, export and similar builtins included; false
+// for everything else and for a command with variables set before it.
 func CommandWords(c syntax.Command) ([]Word, bool) {
 	switch c := c.(type) {
 	case *syntax.CallExpr:
@@ -94,7 +94,7 @@ func CommandWords(c syntax.Command) ([]Word, bool) {
 	return nil, false
 }
 
-// declWords reads export X=1 and its kin as the words that they are.
+// declWords returns the words of export X=1 and similar builtins.
 func declWords(d *syntax.DeclClause) []Word {
 	words := []Word{Lit(d.Variant.Value)}
 	for _, a := range d.Args {
@@ -156,9 +156,8 @@ func (r ShellRule) Allows(words []string) bool {
 	return slices.Equal(r.Words, words[:len(r.Words)])
 }
 
-// ShellText returns TEXT of sh -c TEXT, which is judged as TEXT (commands §7):
-// exactly three words, a shell by its plain name or in /bin, and -c alone
-// or with the letters e, l, u, x before it.
+// ShellText returns TEXT of sh -c TEXT, which is judged as TEXT (commands §7): exactly three words,
+// a shell by its plain name or in /bin, and -c alone or with the letters e, l, u, x before it.
 func ShellText(words []string) (string, bool) {
 	if len(words) != 3 {
 		return "", false
@@ -171,7 +170,7 @@ func ShellText(words []string) (string, bool) {
 	letters, ok := strings.CutPrefix(words[1], "-")
 	letters, c := strings.CutSuffix(letters, "c")
 	if !ok || !c || strings.Trim(letters, "elux") != "" || strings.HasPrefix(words[2], "-") || strings.HasPrefix(words[2], "+") {
-		return "", false // what begins with - or + is one more option
+		return "", false // a word that begins with - or + is another option
 	}
 	return words[2], true
 }

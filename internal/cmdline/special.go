@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// specialCommands are known commands whose words need a reader of their own. A
-// reader that does not understand the words says that the command is not known.
+// specialCommands are known commands whose words need a parser of their own. A parser that cannot
+// parse the words reports the command as unknown.
 var specialCommands map[string]func(c []Word) (Fit, bool)
 
-// fitSed knows sed with options from a list and scripts without w, e, r and their kin.
+// fitSed parses sed with options from a list and scripts without w, e, r and similar commands.
 func fitSed(c []Word) (Fit, bool) {
 	f, scripts := Fit{Risk: RiskLow}, 0
 	for i := 1; i < len(c); i++ {
@@ -100,7 +100,7 @@ func afterReplace(s string) (string, bool) {
 	return "", false
 }
 
-// fitAwk knows awk programs that hold nothing that runs, reads or writes.
+// fitAwk parses awk programs that run, read and write nothing.
 func fitAwk(c []Word) (Fit, bool) {
 	f, program := Fit{Risk: RiskLow}, false
 	for i := 1; i < len(c); i++ {
@@ -149,7 +149,7 @@ var findOptions = Names(`-name -iname -path -ipath -wholename -regex -iregex -re
 	-user -group -follow -L -H -P -xdev -mount -readable -writable -executable -links -inum -samefile -true -false -quit -ls -d
 	-daystart -noleaf -warn -nowarn -lname -ilname -used -fstype`)
 
-// findRuns are the words of find behind which a command stands.
+// findRuns are the words of find before a command.
 var findRuns = []string{"-exec", "-execdir", "-ok", "-okdir"}
 
 func fitFind(c []Word) (Fit, bool) {
@@ -159,7 +159,7 @@ func fitFind(c []Word) (Fit, bool) {
 		case w.Sure == Unknown && !w.Pattern:
 			return Fit{}, false
 		case slices.Contains(findRuns, w.Text):
-			f.Carrier, f.Risk = true, RiskMedium // what it runs is judged for itself
+			f.Carrier, f.Risk = true, RiskMedium // the command that it runs is judged by itself
 			i += 2
 			for ; i < len(c) && c[i].Text != ";" && c[i].Text != "+"; i++ {
 			}
@@ -205,7 +205,7 @@ var tarLine = func() known {
 	return lines["tar"][0]
 }()
 
-// fitTar knows tar czf with letters from a list; listing an archive is low.
+// fitTar parses tar czf with letters from a list; listing an archive is low.
 func fitTar(c []Word) (Fit, bool) {
 	if len(c) < 2 || c[1].Sure != Literal {
 		return Fit{}, false
@@ -221,7 +221,7 @@ func fitTar(c []Word) (Fit, bool) {
 	return f, ok
 }
 
-// subscript reports whether a shell builtin might run what stands in brackets.
+// subscript reports whether a shell builtin might run the text in brackets.
 func subscript(w Word) bool {
 	return w.Sure == Unknown && strings.Contains(w.Text, "[") || strings.Contains(w.Text, "[") && strings.ContainsAny(w.Text, "$`")
 }
@@ -251,7 +251,7 @@ func fitCommand(c []Word) (Fit, bool) {
 	return Fit{Risk: RiskLow, Carrier: true}, c[1].Text[0] != '-' || c[1].Text == "--" || c[1].Text == "-p"
 }
 
-// FitSet knows set -euo pipefail and its kin: options that run nothing.
+// FitSet parses set -euo pipefail and similar: options that run nothing.
 func FitSet(c []Word) (Fit, bool) {
 	for _, w := range c[1:] {
 		if w.Sure != Literal || w.Text != "pipefail" && (len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' || strings.Trim(w.Text[1:], "eufo") != "") {
@@ -263,7 +263,7 @@ func FitSet(c []Word) (Fit, bool) {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// fitRead knows read -r with plain names of variables that change no command.
+// fitRead parses read -r with plain names of variables that change no command.
 func fitRead(c []Word) (Fit, bool) {
 	for _, w := range c[1:] {
 		if w.Sure != Literal || w.Text != "-r" && (!identifier.MatchString(w.Text) || changesCommands(w.Text)) {

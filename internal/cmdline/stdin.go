@@ -2,12 +2,10 @@ package cmdline
 
 import "strings"
 
-// instructed are programs beside interpreters that take instructions from their
-// standard input.
+// instructed are programs, not interpreters, that take instructions from their standard input.
 var instructed = Names(`ssh docker podman kubectl nc ncat socat ghci sqlite3 psql mysql make gmake at batch crontab ed ex red expect gdb lldb r rscript`)
 
-// ReadsAsCode reports whether a command takes what it reads from standard input as
-// instructions.
+// ReadsAsCode reports whether a command takes its standard input as instructions.
 func ReadsAsCode(c []Word) bool {
 	name, args := ProgramName(c[0].Text), c[1:]
 	for _, w := range args {
@@ -27,8 +25,8 @@ func ReadsAsCode(c []Word) bool {
 	return !ok || codeOnInput(args, options)
 }
 
-// CodeOptions are the options behind which an interpreter takes code. With one of them,
-// or with a file to run, what it reads is data.
+// CodeOptions are the options whose value is an interpreter's code. With one of them, or with a
+// file to run, its standard input is data.
 var CodeOptions = map[string][]string{
 	"python": {"-c"}, "pypy": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"},
 	"node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"}, "php": {"-r"}, "lua": {"-e"},

@@ -116,7 +116,7 @@ func (w *walker) redirect(r *syntax.Redirect) {
 	w.Writes = append(w.Writes, ReadWord(r.Word))
 }
 
-// run notes a command and looks for the commands inside it.
+// run records a command and looks for the commands inside it.
 func (w *walker) run(words []Word, depth int) {
 	if len(words) == 0 {
 		return
@@ -149,7 +149,7 @@ func (w *walker) run(words []Word, depth int) {
 		return
 	}
 	if BaseName(words[0].Text) == "run-parts" {
-		w.Opaque = true // it runs whatever a directory holds
+		w.Opaque = true // it runs files that are not named
 	}
 	switch name {
 	case "eval":

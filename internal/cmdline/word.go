@@ -6,7 +6,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Certainty says how far the text of a word can be known without running it.
+// Certainty says how far the text of a word is known without running it.
 type Certainty int
 
 const (
@@ -15,7 +15,7 @@ const (
 	Literal                  // exactly this text
 )
 
-// Word is one shell word with its quotes taken off.
+// Word is one shell word without its quotes.
 type Word struct {
 	Text    string
 	Sure    Certainty
@@ -42,8 +42,8 @@ func readWords(ws []*syntax.Word) []Word {
 	return out
 }
 
-// ReadWord unquotes a word as bash, dash and zsh all would; where they differ the
-// word is not literal.
+// ReadWord unquotes a word as bash, dash and zsh all would; where they differ the word is not
+// literal.
 func ReadWord(w *syntax.Word) Word {
 	var b strings.Builder
 	if v := w.Lit(); v == "[" || v == "]" {
@@ -76,8 +76,7 @@ func ReadWord(w *syntax.Word) Word {
 	return Word{Text: b.String(), Sure: sure, Pattern: pattern && sure == Unknown}
 }
 
-// bareText takes the backslashes off an unquoted stretch. first is true at the
-// start of the word.
+// bareText removes the backslashes of an unquoted part. first is true at the start of the word.
 func bareText(v string, first bool) (string, Certainty) {
 	var b strings.Builder
 	sure := Literal

@@ -116,7 +116,7 @@ func conduct() string {
 func acceptedFrom(k waggle.Kind) string {
 	var from []string
 	for _, r := range policy.SendTable() {
-		if !slices.Contains(r.Kinds, k) || r.FileTrust || r.To == policy.RoleOperator || r.From == policy.RoleOperator {
+		if !slices.Contains(r.Kinds, k) || r.FileTrust || r.From == policy.RoleOperator {
 			continue
 		}
 		from = appendNew(from, fmt.Sprintf("the %s, when its journal has it", r.From))

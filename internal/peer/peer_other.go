@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// Of: here the kernel does not say who is at the other end, so nobody is let in by
-// it.
+// Of returns an error: this kernel does not report the credentials of the other end, so every peer
+// is refused.
 func Of(*net.UnixConn) (Cred, error) {
-	return Cred{}, errors.New("this system does not say who is at the other end of a socket")
+	return Cred{}, errors.New("this system does not report the process at the other end of a socket")
 }

@@ -10,12 +10,12 @@ import (
 	"waggle/internal/peer"
 )
 
-// Both ends of a socket of this process are this process's.
+// Both ends of a socket of this process have this process's credentials.
 func TestOf(t *testing.T) {
 	if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 		t.Skip("the kernel does not say")
 	}
-	dir, err := os.MkdirTemp("", "wp") // short: a socket lies in it
+	dir, err := os.MkdirTemp("", "wp") // a short path: it has a socket
 	if err != nil {
 		t.Fatal(err)
 	}

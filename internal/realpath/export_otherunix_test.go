@@ -4,5 +4,5 @@ package realpath
 
 import "testing"
 
-// WithoutOpenat2 runs nothing again: this system never has openat2.
+// WithoutOpenat2 does nothing: this system never has openat2.
 func WithoutOpenat2(*testing.T, func(*testing.T)) {}

@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WriteFile writes data to the file at real, an absolute path as Real returns it,
-// and makes the file when there is none. It opens the directories from the root on
-// and the file in the last of them, and follows no link in any component: where one
-// has come to stand since, it fails with ErrLink and has written nothing. It makes
-// no directories. It refuses what is not a plain file of one name (ErrKind).
+// WriteFile writes data to the file at real, an absolute path as Real returns it, and makes the
+// file when there is none. It opens the directories from the root on and the file in the last of
+// them, and follows no link in any component: when a component is a link by now, it fails with
+// ErrLink and has written nothing. It makes no directories. It refuses a file that is not regular
+// or has several names (ErrKind).
 func WriteFile(real string, data []byte, perm fs.FileMode) error {
 	f, err := openForWriting(real, perm)
 	if err != nil {

@@ -1,13 +1,12 @@
-// Package realpath answers which file a path reaches once its symbolic links are
-// followed, and opens exactly that file without following any.
+// Package realpath answers which file a path reaches once its symbolic links are followed, and
+// opens exactly that file without following any.
 //
-// Two calls carry it: Real resolves a path when a question is asked, and WriteFile
-// writes the path that Real returned when the question is allowed. Between the two
-// anything may have been replaced by a link; WriteFile then fails and writes
-// nothing.
+// It has two calls: Real resolves a path when a request is asked, and WriteFile writes the path
+// that Real returned when the request is allowed. Between the two any component may have been
+// replaced by a link; WriteFile then fails and writes nothing.
 //
-// Real looks at names and links only (lstat, readlink): it opens nothing, so that a
-// FIFO or a device does not hold it up.
+// Real reads names and links only (lstat, readlink): it opens nothing, so that a FIFO or a device
+// does not block it.
 package realpath
 
 import (
@@ -29,7 +28,7 @@ var (
 	// ErrLinks is the error of a path that leads through too many links, or in a circle.
 	ErrLinks = errors.New("the path leads through too many symbolic links")
 	// ErrLink is the error of a path that holds a link where it must hold none.
-	ErrLink = errors.New("a symbolic link stands in the path")
+	ErrLink = errors.New("the path contains a symbolic link")
 	// ErrKind is the error of a file that is not written: a FIFO, a device, a socket,
 	// a directory, or a file with more than one name.
 	ErrKind = errors.New("the file is not written")
@@ -38,14 +37,14 @@ var (
 	errRelative = errors.New("the path is not absolute")
 )
 
-// mayWrite refuses what is not a plain file of one name. A write to the second name
-// of a file changes the first, which may lie anywhere on the file system.
+// mayWrite refuses a file that is not regular or has several names. A write to a second name of a
+// file changes the first, which may be anywhere on the file system.
 func mayWrite(mode fs.FileMode, names uint64) error {
 	switch {
 	case !mode.IsRegular():
 		return fmt.Errorf("%w: it is %s", ErrKind, kindOf(mode))
 	case names > 1:
-		return fmt.Errorf("%w: it has %d names (hard links), and the others may lie elsewhere; replace it by a copy first", ErrKind, names)
+		return fmt.Errorf("%w: it has %d names (hard links), and the others may be elsewhere; replace it by a copy first", ErrKind, names)
 	}
 	return nil
 }

@@ -29,10 +29,9 @@ func Real(p string) (string, error) {
 	}
 }
 
-// WriteFile writes data to the file at real, a path as Real returns it, and makes
-// the file when there is none. This system has no way to open a path without
-// following links, so the path is resolved again before and after the file is
-// opened, and nothing is written when it leads elsewhere.
+// WriteFile writes data to the file at real, a path as Real returns it, and makes the file when
+// there is none. This system cannot open a path without following links, so the path is resolved
+// again before and after the file is opened, and nothing is written when its target has changed.
 func WriteFile(real string, data []byte, perm fs.FileMode) error {
 	fail := func(err error) error { return &fs.PathError{Op: "open", Path: real, Err: err} }
 	if err := unmoved(real); err != nil {

@@ -85,7 +85,7 @@ func TestReal(t *testing.T) {
 	}
 }
 
-// TestRealWithoutPermission: what cannot be looked at is not guessed.
+// TestRealWithoutPermission: Real fails when a component cannot be read.
 func TestRealWithoutPermission(t *testing.T) {
 	if os.Getuid() == 0 {
 		t.Skip("root looks everywhere")
@@ -145,8 +145,8 @@ func writeFiles(t *testing.T) {
 	}
 }
 
-// TestSwappedDirectory: a directory becomes a link out between the question and the
-// write, and also while it is written; nothing lands outside.
+// TestSwappedDirectory: a directory is replaced by a link between the request and the write, and
+// also during the write; no file is written outside.
 func TestSwappedDirectory(t *testing.T) {
 	swapDirectory(t)
 	realpath.WithoutOpenat2(t, swapDirectory)

@@ -13,16 +13,15 @@ type Client string
 
 // The clients.
 const (
-	// Claude runs its PermissionRequest hook beside its own dialog: whoever answers first
-	// decides (client §2).
+	// Claude runs its PermissionRequest hook beside its own dialog: the first answer decides
+	// (client §2).
 	Claude Client = "claude"
-	// Codex has the same hook with the same answer, but runs it before its own prompt: as
-	// long as the hook waits, the person at the terminal cannot answer. So it waits a
-	// short time only. It takes no changed input: an answer with one fails closed
-	// (developers.openai.com/codex/hooks).
+	// Codex has the same hook with the same answer, but runs it before its own prompt: while the
+	// hook waits, the person at the terminal cannot answer. So it waits a short time only. It takes
+	// no changed input: an answer with one fails closed (developers.openai.com/codex/hooks).
 	Codex Client = "codex"
-	// Gemini has hooks that tell of a permission dialog and none that answers it: its
-	// sessions are rows, and their questions are answered in their own dialogs
+	// Gemini has hooks that report a permission dialog and none that answers it: its sessions are
+	// rows, and their requests are answered in their own dialogs
 	// (geminicli.com/docs/hooks/reference).
 	Gemini Client = "gemini"
 )
@@ -47,7 +46,7 @@ const (
 	MateWait = 2 * time.Minute
 )
 
-// eventOf gives a client's event the name that is used here; "" when it says nothing.
+// eventOf maps a client's event to its name in this package; "" for an event that is not used.
 func (c Client) eventOf(event string) string {
 	if c != Gemini {
 		return event
@@ -77,9 +76,8 @@ func (c Client) formOf(tool string) Form {
 	return FormTool
 }
 
-// reply is what a hook prints for a decision, as Claude Code documents it. Tools that
-// need their user (a plan, a question) take an allow only with their input
-// (client §2).
+// reply is what a hook prints for a decision, as Claude Code documents it. Tools that need their
+// user (a plan, a question) take an allow only with their input (client §2).
 func reply(r Request) ([]byte, error) {
 	d := r.Decided
 	out := []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":`)

@@ -10,7 +10,7 @@ import (
 	"waggle/policy"
 )
 
-// Answer is an answer that somebody gives to one request.
+// Answer is an answer to one request.
 type Answer struct {
 	Key    control.Key
 	Digest control.Digest // of what was shown
@@ -21,7 +21,7 @@ type Answer struct {
 	Reason string
 	// UpdatedInput runs instead of what was asked; a JSON object.
 	UpdatedInput string
-	// Answers are the words for a question, one for each of its questions.
+	// Answers are the texts for an AskUserQuestion call, one for each of its questions.
 	Answers []Reply
 }
 
@@ -31,7 +31,7 @@ type RefusedError struct {
 	Why     string
 }
 
-// Error says what to know.
+// Error names the request and the reason.
 func (e *RefusedError) Error() string { return fmt.Sprintf("request %s: %s", e.Request, e.Why) }
 
 // ErrUnknown: there is no such request.
@@ -43,9 +43,9 @@ type Outcome struct {
 	Request Request
 }
 
-// Decide records an answer, once, by compare-and-set on the request's state. Live says
-// whether a process runs; a request whose hook process has ended takes no answer: only
-// that process can give it to the client.
+// Decide records an answer, once, by compare-and-set on the request's state. Live says whether a
+// process runs; a request whose hook process has ended takes no answer: only that process can give
+// it to the client.
 func (s *Session) Decide(ctx context.Context, w journal.Writer, v Answer, live Liveness) (Outcome, error) {
 	var out Outcome
 	err := s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
@@ -84,7 +84,7 @@ func refused(req *Request, why string) error {
 	return &RefusedError{Request: req.Handle, Why: why}
 }
 
-// taken says what became of a request that takes no answer any more.
+// taken returns why a request takes no answer any more.
 func taken(req *Request) string {
 	switch {
 	case req.Decided != nil:
@@ -108,8 +108,8 @@ func same(a, b Decided) bool {
 	return true
 }
 
-// ChangedDigest is the digest of a request with another input: what an approver who
-// changes it is shown, and what is recorded.
+// ChangedDigest is the digest of a request with another input: an approver who changes the input is
+// shown it, and it is recorded.
 func ChangedDigest(r Request, input string) control.Digest {
 	r.Ask.Input = input
 	return control.DigestOf(uidOf(ID(r.Instance)), r.Key, r.Ask)
@@ -121,7 +121,7 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 		Via: v.Via, Rule: v.Rule, Reason: v.Reason}
 	switch {
 	case v.Digest != req.Digest:
-		return d, refused(req, "the digest is not that of what was asked; look again")
+		return d, refused(req, "the digest is not that of the request; show it again")
 	case req.Why != "":
 		return d, refused(req, "unverified, it takes no answer: "+req.Why)
 	case !v.Allow && (v.UpdatedInput != "" || len(v.Answers) > 0):
@@ -140,7 +140,7 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 	d.Decision = control.DecisionAllow
 	if v.UpdatedInput != "" {
 		if req.Form != FormTool || !req.Client.Changes() {
-			return d, refused(req, "its client takes no other input here")
+			return d, refused(req, "its client accepts no changed input here")
 		}
 		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, ChangedDigest(*req, v.UpdatedInput)
 	}

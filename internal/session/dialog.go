@@ -6,13 +6,13 @@ import (
 	"waggle/internal/claudesessions"
 )
 
-// sureAfter is how long a dialog must be gone to be taken for answered: between two
-// dialogs a session is busy for a moment.
+// sureAfter is how long a dialog must be closed to count as answered: between two dialogs a session
+// is busy for a moment.
 const sureAfter = 500 * time.Millisecond
 
-// dialog is what the client's own registry says of the dialog of one request. A call
-// that was allowed there may run for hours before PostToolUse tells of it, and for one
-// that was denied there some clients run no hook at all.
+// dialog is the state of one request's dialog in the client's own registry. A call that was allowed
+// there may run for hours before PostToolUse reports it, and for one that was denied there some
+// clients run no hook at all.
 type dialog struct {
 	dir, file string
 	of        Request
@@ -30,9 +30,9 @@ func (h Hook) dialog(r Request) *dialog {
 	return d
 }
 
-// gone reports whether the session, after it asked, waits no more although it did, or is
-// idle. That it waits may be written a moment before its hook asks; what cannot be read
-// says nothing.
+// gone reports whether the session waited after it asked and waits no more, or is idle. The
+// registry may say that it waits a moment before its hook asks; an entry that cannot be read proves
+// nothing.
 func (d *dialog) gone() bool {
 	if d.file == "" {
 		return false
@@ -53,5 +53,5 @@ func (d *dialog) gone() bool {
 	return true
 }
 
-// since is how long the dialog has been gone.
+// since is how long the dialog has been closed.
 func (d *dialog) since(now time.Time) time.Duration { return now.Sub(d.left) }

@@ -39,8 +39,7 @@ func (r registry) ask() *asking {
 	return r.w.ask(h, bash("sleep 60"))
 }
 
-// turns lets the session wait for its person and do so no more, until the hook has seen
-// both.
+// turns makes the session wait for its person and stop waiting, until the hook has seen both.
 func (r registry) turns(a *asking, key, after string) {
 	r.t.Helper()
 	for range 100 {
@@ -60,9 +59,9 @@ func (r registry) turns(a *asking, key, after string) {
 	}
 }
 
-// TestDialogGone: a session that waited for its person after it asked, and does so no
-// more, was answered there, although no hook tells of it: the call runs for long, or it
-// was denied and the client runs no hook then (2.1.150).
+// TestDialogGone: a session that waited for its person after it asked, and waits no more, was
+// answered there, although no hook reports it: the call runs for long, or it was denied and the
+// client runs no hook then (2.1.150).
 func TestDialogGone(t *testing.T) {
 	for _, key := range []string{"statusUpdatedAt", "updatedAt"} {
 		for _, after := range []string{"busy", "idle"} {
@@ -97,13 +96,13 @@ func TestDialogGone(t *testing.T) {
 	}
 }
 
-// TestDialogStands: nothing else in the registry closes a request.
+// TestDialogStands: no other change in the registry closes a request.
 func TestDialogStands(t *testing.T) {
 	now := time.Now().Add(2 * time.Second) // after every ask
 	for name, says := range map[string]func(registry, session.ID){
 		"the dialog of the call before is gone": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now().Add(-time.Minute))
-			time.Sleep(20 * time.Millisecond) // real clock: who watches the file looks at it meanwhile
+			time.Sleep(20 * time.Millisecond) // real clock: the watcher of the file reads it meanwhile
 			r.says(id, "busy", "updatedAt", time.Now().Add(-time.Second))
 		},
 		"idle of before":                  func(r registry, id session.ID) { r.says(id, "idle", "updatedAt", time.Now().Add(-time.Minute)) },
@@ -112,9 +111,9 @@ func TestDialogStands(t *testing.T) {
 		"a status that is not known here": func(r registry, id session.ID) { r.says(id, "shelling", "updatedAt", now) },
 		"busy for a moment between two dialogs": func(r registry, id session.ID) {
 			r.says(id, "waiting", "updatedAt", time.Now())
-			time.Sleep(20 * time.Millisecond) // real clock: who watches the file looks at it meanwhile
+			time.Sleep(20 * time.Millisecond) // real clock: the watcher of the file reads it meanwhile
 			r.says(id, "busy", "updatedAt", time.Now())
-			time.Sleep(20 * time.Millisecond) // real clock: who watches the file looks at it meanwhile
+			time.Sleep(20 * time.Millisecond) // real clock: the watcher of the file reads it meanwhile
 			r.says(id, "waiting", "updatedAt", time.Now())
 		},
 	} {
@@ -127,7 +126,7 @@ func TestDialogStands(t *testing.T) {
 			select {
 			case <-a.done:
 				t.Errorf("the hook ended: %+v", w.last().Closed)
-			case <-time.After(time.Second): // longer than a dialog must be gone
+			case <-time.After(time.Second): // longer than a dialog must be closed
 			}
 			if q := w.last(); q.State != session.StateOpen {
 				t.Errorf("%s, %+v", q.State, q.Closed)

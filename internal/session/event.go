@@ -11,7 +11,7 @@ import (
 // MaxEvent is how many bytes a hook reads from its client.
 const MaxEvent = 8 << 20
 
-// Event is what a client tells a hook, read by exact field name.
+// Event is the input of a hook from a client, decoded by exact field name.
 type Event struct {
 	Name      string // hook_event_name
 	Session   ID

@@ -13,14 +13,14 @@ import (
 	"waggle/journal"
 )
 
-// What hooks saw lies beside the journal in small files without a flush: it names
-// calls and says how a row looks. Losing it loses no answer.
+// The hooks' evidence is beside the journal in small files without a flush: it names calls and
+// describes rows. Losing it loses no answer.
 const (
 	callsDir  = "calls"  // tool_use_id of calls that were announced, by the hash of the call
 	agentsDir = "agents" // the last event of the session ("self") and of each teammate
 )
 
-// Seen is the last thing that a hook told of a session or of a teammate in it.
+// Seen is the last event of a session, or of a teammate in it, that a hook saw.
 type Seen struct {
 	Event   string    `json:"event"`
 	At      time.Time `json:"at"`
@@ -149,8 +149,8 @@ func (h Hook) note(e Event, event string) error {
 	return quick(filepath.Join(h.Store.dir(e.Session), agentsDir), of, b)
 }
 
-// LastSeen reads what hooks last told of a session and of its teammates. What cannot
-// be read is left out.
+// LastSeen reads the last events of a session and of its teammates. A file that cannot be read is
+// left out.
 func (s *Session) LastSeen() []Seen {
 	ents, err := os.ReadDir(filepath.Join(s.Dir, agentsDir))
 	if err != nil {
@@ -193,7 +193,7 @@ func quick(dir, name string, data []byte) error {
 		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // what failed is what is reported
+		_ = os.Remove(f.Name()) // the error above is reported
 	}
 	return err
 }

@@ -33,8 +33,8 @@ type Request struct {
 	EndAt   time.Time // closed
 }
 
-// Answerable says why a request takes no answer, "" when it does, as far as the
-// journal says: whether its hook process lives is for Live to find out.
+// Answerable returns why a request takes no answer, "" when it does, as far as the journal says;
+// Live also checks whether its hook process runs.
 func (r *Request) Answerable() string {
 	switch {
 	case r.State != StateOpen && r.Closed != nil:
@@ -83,8 +83,8 @@ func (f *Fold) Request(k control.Key) (*Request, bool) {
 	return r, ok
 }
 
-// Apply implements journal.Fold. A record that does not fit has no effect: nothing
-// that somebody appends may make a session unreadable.
+// Apply implements journal.Fold. A record that does not fit has no effect: no appended record may
+// make a session unreadable.
 func (f *Fold) Apply(r journal.Record) error {
 	switch r.Kind {
 	case recOpened:

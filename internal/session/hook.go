@@ -29,11 +29,11 @@ type Hook struct {
 	Self     spawn.Identity
 	Live     Liveness
 	Sessions func() []Registered // the client's own registry of sessions
-	Registry string              // the directory of that registry, "" without one: what it says of a session's dialog is evidence
+	Registry string              // the client's registry directory, "" without one: its entry for a session is evidence about the dialog
 	Pane     string              // tmux pane of the session's environment
 	Nonce    func() (string, error)
 	Links    policy.Links          // where paths lead; nil: they are judged as text
-	Rules    func() *policy.Policy // the user's rules for sessions; nil: they answer nothing
+	Rules    func() *policy.Policy // the user's rules for sessions; nil: none
 	// Tick is how often a waiting hook looks by itself; 0 means a second.
 	Tick time.Duration
 	// Wait is how long it waits for an answer; 0: to the client's own time-out, or
@@ -47,18 +47,18 @@ type Registered struct {
 	Process spawn.Identity
 }
 
-// Run handles one event. It writes to out only the answer to a request, in one write.
-// Whoever calls it ignores the error but for a log: a client must never notice it.
+// Run handles one event. It writes to out only the answer to a request, in one write. Its caller
+// only logs the error: a client must never notice it.
 func (h Hook) Run(ctx context.Context, event string, in io.Reader, out io.Writer) error {
 	e, err := ReadEvent(in)
 	if err != nil {
 		return err
 	}
 	if e.Name != "" && e.Name != event {
-		return fmt.Errorf("the hook was started for %s and was told of %s", event, e.Name)
+		return fmt.Errorf("the hook was started for %s and got the event %s", event, e.Name)
 	}
 	if fi, err := os.Stat(filepath.Dir(h.Store.Dir)); err != nil || !fi.IsDir() {
-		return nil // no STATE: nobody uses waggle here
+		return nil // no STATE: this user does not use waggle
 	}
 	switch event = h.Client.eventOf(event); event {
 	case "PermissionRequest":
@@ -112,7 +112,7 @@ func (h Hook) process(s *Session, e Event) (spawn.Identity, string) {
 			}
 		}
 	}
-	return spawn.Identity{}, "the hook was not started by the session that it speaks for"
+	return spawn.Identity{}, "the session did not start this hook"
 }
 
 // began records the session's process at its start: the nearest ancestor that the
@@ -173,7 +173,7 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 	if err != nil {
 		watch = nil // the tick looks too
 	} else {
-		defer func() { _ = watch.Close() }() // nothing is to be done about it
+		defer func() { _ = watch.Close() }() // a failure changes nothing
 	}
 	r, err := h.record(ctx, s, e)
 	if err != nil {
@@ -185,8 +185,8 @@ func (h Hook) ask(ctx context.Context, e Event, out io.Writer) error {
 	return h.wait(ctx, s, r, watch, out)
 }
 
-// record appends the request. A request of the same agent that is still open was
-// answered at home: an agent asks one thing at a time (client §2).
+// record appends the request. An open request of the same agent was answered in the client's
+// dialog: an agent asks one thing at a time (client §2).
 func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) {
 	nonce, err := h.Nonce()
 	if err != nil {
@@ -229,7 +229,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	return req, nil
 }
 
-// policy is what the user's rules say; nil: they answer nothing.
+// policy is the user's rules; nil: there are none.
 func (h Hook) policy() *policy.Policy {
 	if h.Rules == nil {
 		return nil
@@ -237,8 +237,8 @@ func (h Hook) policy() *policy.Policy {
 	return h.Rules()
 }
 
-// paths is where the paths that the call is judged by lead: what is recorded is what it
-// is judged by later, too.
+// paths are the resolved paths by which the call is judged; they are recorded, so that a later
+// judgement uses the same.
 func (h Hook) paths(a control.Ask, rules *policy.Policy) []control.RealPath {
 	if h.Links == nil {
 		return nil
@@ -251,14 +251,14 @@ func (h Hook) paths(a control.Ask, rules *policy.Policy) []control.RealPath {
 	return policy.RealPaths(call, *rules)
 }
 
-// judge lets the user's rules answer a tool call; nil: they do not.
+// judge answers a tool call by the user's rules; nil: they do not decide it.
 func judge(p *policy.Policy, b Asked) *Decided {
 	if p == nil || b.Form != FormTool || b.Why != "" {
 		return nil
 	}
 	v := p.Judge(b.Ask.Call())
 	d := Decided{Key: b.Key, Digest: b.Digest, By: policy.RoleRules, Channel: policy.ChannelJournal, Rule: v.Rule, Reason: v.Why}
-	switch { // only what the user's own rules say: what a mode would do is the client's affair
+	switch { // only the user's own rules decide: modes are the client's
 	case v.Decision == policy.Allow && strings.HasPrefix(v.Rule, "allow "):
 		d.Decision = control.DecisionAllow
 	case v.Decision == policy.Deny && strings.HasPrefix(v.Rule, "deny "):
@@ -323,7 +323,7 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 		case <-changed:
 		case <-sure.C:
 		case <-late:
-			return h.close(ctx, s, w, r, fmt.Sprintf("nobody answered within %s: it is asked in the session's own prompt", h.Wait))
+			return h.close(ctx, s, w, r, fmt.Sprintf("no answer within %s: it is asked in the session's own prompt", h.Wait))
 		case <-t.C:
 			if r.Why == "" && h.Live.dead(r.Session) {
 				return h.close(ctx, s, w, r, "its session has ended")
@@ -345,15 +345,15 @@ func (s *Session) find(k control.Key) (Request, bool) {
 	return Request{}, false
 }
 
-// closeHome closes a request whose dialog is gone. What was answered there is said by
-// what comes next (evidence.go).
+// closeHome closes a request whose dialog is closed. The next event tells what was answered there
+// (evidence.go).
 func (h Hook) closeHome(ctx context.Context, s *Session, w journal.Writer, r Request) error {
 	return s.append(ctx, w, func(f *Fold) ([]journal.Draft, error) {
 		now, ok := f.Request(r.Key)
 		if !ok || now.State != StateOpen {
 			return nil, nil
 		}
-		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is gone", Home: true, Unsaid: true}
+		b := Closed{Key: r.Key, Evidence: "it was answered in the session's own dialog, which is closed", Home: true, Unsaid: true}
 		return []journal.Draft{{Kind: recClosed, Must: true, Body: b}}, nil
 	})
 }
@@ -368,8 +368,8 @@ func (h Hook) close(ctx context.Context, s *Session, w journal.Writer, r Request
 	})
 }
 
-// give records that the client is given the answer and prints it. Nothing is printed
-// for a request that was closed meanwhile.
+// give records that the client gets the answer and prints it. It prints nothing for a request that
+// was closed meanwhile.
 func (h Hook) give(ctx context.Context, s *Session, w journal.Writer, r Request, out io.Writer) error {
 	answer, err := reply(r)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 // Liveness asks the system about processes.
 type Liveness struct {
-	// Check reports whether exactly this process runs; an error means that it is not
-	// known, and nothing is concluded then.
+	// Check reports whether exactly this process runs; with an error it is unknown, and nothing
+	// follows from it.
 	Check func(spawn.Identity) (bool, error)
 	// Ancestors are the processes above one.
 	Ancestors func(pid int) ([]spawn.Identity, error)
@@ -37,7 +37,7 @@ func (l Liveness) dead(id spawn.Identity) bool {
 	return !alive && err == nil
 }
 
-// gone says why an open request can be answered no more, "" when it can.
+// gone returns why an open request can be answered no more, "" when it can.
 func (l Liveness) gone(r *Request) string {
 	switch {
 	case l.dead(r.Hook):
@@ -48,8 +48,8 @@ func (l Liveness) gone(r *Request) string {
 	return ""
 }
 
-// Live lists the requests of a session that take an answer now, or could if they were
-// verified, oldest first. It appends nothing.
+// Live lists the requests of a session that take an answer now, or would if they were verified,
+// oldest first. It appends nothing.
 func (s *Session) Live(l Liveness) []Request {
 	var open []Request
 	for _, r := range s.Requests() {

@@ -9,8 +9,8 @@ import (
 	"waggle/internal/session"
 )
 
-// TestOver: a session that runs, one whose hook waits and one that cannot be read are
-// never over; a day's newest file decides for the others, and Remove takes one only.
+// TestOver: a session that runs, one whose hook waits and one that cannot be read are never over;
+// the newest file decides the age of a session; Remove removes one session and no other.
 func TestOver(t *testing.T) {
 	w := newWorld(t)
 	future := time.Now().Add(time.Hour) // later than all that is written here

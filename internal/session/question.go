@@ -44,7 +44,7 @@ func Questions(input json.RawMessage) ([]Question, error) {
 		}
 		q := Question{Text: text(f, "question"), Header: text(f, "header"), Multiple: string(f["multiSelect"]) == "true", Options: []Option{}}
 		if q.Text == "" || seen[q.Text] {
-			return nil, errors.New("questions: one has no text, or the text of another: its answer could not be told apart")
+			return nil, errors.New("questions: one has no text, or the text of another: their answers could not be distinguished")
 		}
 		seen[q.Text] = true
 		options, _ := jsonobj.Elements(f["options"])
@@ -60,9 +60,9 @@ func Questions(input json.RawMessage) ([]Question, error) {
 	return qs, nil
 }
 
-// Reply reads what a person typed for a question: a number chooses an option, several
-// separated by commas choose several where the question takes them, anything else is
-// the answer's text. An empty answer is none.
+// Reply parses the typed answer to a question: a number chooses an option, several separated by
+// commas choose several where the question takes them, anything else is the answer's text. An empty
+// text is no answer.
 func (q Question) Reply(typed string) (Reply, error) {
 	typed = strings.TrimSpace(typed)
 	if typed == "" {

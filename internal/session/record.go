@@ -94,7 +94,7 @@ type Decided struct {
 	// UpdatedInput is what runs instead of what was asked, under its own digest.
 	UpdatedInput  string         `json:"updated_input,omitempty"`
 	UpdatedDigest control.Digest `json:"updated_digest,omitempty"`
-	// Answers are the words for a question, by the question's text.
+	// Answers are the texts for a question, by the question's text.
 	Answers []Reply `json:"answers,omitempty"`
 }
 

@@ -63,8 +63,8 @@ func registered(configDir string) ([]claudesessions.Entry, []error) {
 	return claudesessions.List(filepath.Join(configDir, "sessions"))
 }
 
-// List lists the sessions that run: those that the client registered, and those whose
-// process a hook recorded. A session's teammates follow it. It appends nothing.
+// List lists the running sessions: those that the client registered, and those whose process a hook
+// recorded. A session's teammates follow it. It appends nothing.
 func (s Store) List(configDir string, live Liveness) View {
 	var v View
 	entries, problems := registered(configDir)
@@ -104,7 +104,7 @@ func (v *View) add(r Row, s *Session, live Liveness) {
 		return
 	}
 	seen := s.LastSeen()
-	r.Hooked = len(seen) > 0 // a journal may hold nothing but words to the session
+	r.Hooked = len(seen) > 0 // a journal may contain only words to the session
 	s.View(func(f *Fold) {
 		if f.Process != nil {
 			r.Pane = f.Process.Pane
@@ -150,7 +150,7 @@ func (v *View) add(r Row, s *Session, live Liveness) {
 	}
 }
 
-// event applies the last thing that a hook saw of a row without an open request.
+// event applies the last event that a hook saw to a row without an open request.
 func (r *Row) event(e Seen) {
 	if len(r.Open) > 0 {
 		return
@@ -198,7 +198,7 @@ func nameOf(name, cwd string, pid int) string {
 
 // RegisteredIn lists the session processes that a client's registry names.
 func RegisteredIn(configDir string) []Registered {
-	entries, _ := registered(configDir) // what cannot be read names nobody
+	entries, _ := registered(configDir) // without a readable registry there are no names
 	var out []Registered
 	for _, e := range entries {
 		id, err := ParseID(e.SessionID)
@@ -214,7 +214,7 @@ func RegisteredIn(configDir string) []Registered {
 	return out
 }
 
-// TidyAll closes what nobody can answer any more, in every session. It is for commands
+// TidyAll closes the requests that nobody can answer any more, in every session. It is for commands
 // that act.
 func (s Store) TidyAll(ctx context.Context, w journal.Writer, live Liveness) error {
 	all, problems := s.All()
@@ -230,8 +230,8 @@ func (s Store) TidyAll(ctx context.Context, w journal.Writer, live Liveness) err
 	return errors.Join(problems...)
 }
 
-// Over lists the sessions that have ended, with all their hooks, of which nothing was
-// written since a time. The error names those that cannot be read; they are not over.
+// Over lists the sessions that have ended, with all their hooks, and have no write since a time.
+// The error names those that cannot be read; they are not over.
 func (s Store) Over(before time.Time, live Liveness) ([]ID, error) {
 	all, problems := s.All()
 	var ids []ID

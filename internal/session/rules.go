@@ -16,8 +16,8 @@ import (
 	"waggle/policy"
 )
 
-// Rules are the user's learned rules for sessions. They answer nothing until the user
-// turns them on.
+// Rules are the user's learned rules for sessions. They have no effect until the user turns them
+// on.
 type Rules struct {
 	On    bool   `json:"on"`
 	Rules []Rule `json:"rules"`
@@ -39,8 +39,8 @@ const (
 
 func (s Store) rulesPath() string { return filepath.Join(s.Dir, rulesFile) }
 
-// Rules reads the rules; without a file there are none and they are off. A file that
-// cannot be read is an error: nothing is answered by it.
+// Rules reads the rules; without a file there are none and they are off. A file that cannot be read
+// is an error: then no rule answers.
 func (s Store) Rules() (Rules, error) {
 	b, err := atomicfile.ReadFile(s.rulesPath(), atomicfile.Options{MaxSize: maxRules})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -103,7 +103,7 @@ func (r *Rules) Add(n Rule) bool {
 	return true
 }
 
-// Remove takes a rule back; it reports whether it was there.
+// Remove removes a rule; it reports whether it was there.
 func (r *Rules) Remove(rule policy.Rule, deny bool) bool {
 	before := len(r.Rules)
 	r.Rules = slices.DeleteFunc(r.Rules, func(o Rule) bool { return o.Rule == rule && o.Deny == deny })

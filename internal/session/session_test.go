@@ -19,8 +19,7 @@ import (
 	"waggle/spawn"
 )
 
-// world is a session with hooks in it: processes are numbers, and those in dead have
-// ended.
+// world is a session with hooks in it: processes are numbers, and those in dead have ended.
 type world struct {
 	t     *testing.T
 	store session.Store
@@ -232,7 +231,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestNeverEmptyAnswer: a question gets words or nothing, whatever is tried.
+// TestNeverEmptyAnswer: every attempt to answer a question without a text fails.
 func TestNeverEmptyAnswer(t *testing.T) {
 	w := newWorld(t)
 	a := w.ask(w.hook(), `,"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which?","options":[{"label":"L"}]}]}`)
@@ -252,8 +251,7 @@ func TestNeverEmptyAnswer(t *testing.T) {
 	}
 }
 
-// TestOnce: the first decision counts; another is refused, the same again changes
-// nothing.
+// TestOnce: the first decision counts; another is refused, and the same again changes nothing.
 func TestOnce(t *testing.T) {
 	w := newWorld(t)
 	w.ask(w.hook(), bash("ls"))
@@ -285,7 +283,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestUnverified: a hook that the session did not start is shown and takes no answer.
+// TestUnverified: the request of a hook that the session did not start is shown and takes no
+// answer.
 func TestUnverified(t *testing.T) {
 	for name, parents := range map[string][]int{"another process": {700, 1}, "none": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -307,8 +306,8 @@ func TestUnverified(t *testing.T) {
 	}
 }
 
-// TestUnverifiedClosesNothing: what another process says under a session's id takes
-// no request of the session away.
+// TestUnverifiedClosesNothing: an event of another process under a session's id closes no request
+// of the session.
 func TestUnverifiedClosesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.ask(w.hook(), bash("ls"))
@@ -318,8 +317,8 @@ func TestUnverifiedClosesNothing(t *testing.T) {
 	}
 }
 
-// TestHome: what was answered in the session's own dialog closes the request, the hook
-// ends without a word, and a late answer is refused.
+// TestHome: an answer in the session's own dialog closes the request, the hook ends without output,
+// and a late answer is refused.
 func TestHome(t *testing.T) {
 	for _, c := range []struct{ name, event, extra string }{
 		{"it ran", "PostToolUse", bash("ls") + `,"tool_use_id":"toolu_1"`},
@@ -424,7 +423,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestSilent: with nothing to say a hook prints nothing, whatever it is given.
+// TestSilent: a hook without an answer prints nothing, whatever its input.
 func TestSilent(t *testing.T) {
 	w := newWorld(t)
 	var out bytes.Buffer
@@ -476,7 +475,7 @@ func TestCodex(t *testing.T) {
 	}
 }
 
-// TestGemini: its hooks tell and never answer.
+// TestGemini: its hooks report and never answer.
 func TestGemini(t *testing.T) {
 	w := newWorld(t)
 	run := func(name, extra string) {

@@ -25,18 +25,17 @@ func At(state string, now func() time.Time) Store {
 	return Store{Dir: filepath.Join(state, "sessions"), Now: now}
 }
 
-// troubleFile holds the last thing that went wrong in a hook, for doctor: a hook itself
-// says nothing.
+// troubleFile holds the last error of a hook, for doctor: a hook itself reports nothing.
 const troubleFile = ".trouble"
 
 // Trouble keeps what went wrong in a hook. It makes no store.
 func (s Store) Trouble(what string) {
 	if _, err := os.Stat(s.Dir); err == nil {
-		_ = quick(s.Dir, troubleFile, []byte(s.Now().UTC().Format(time.RFC3339)+" "+oneLine(what)+"\n")) // there is nobody to tell
+		_ = quick(s.Dir, troubleFile, []byte(s.Now().UTC().Format(time.RFC3339)+" "+oneLine(what)+"\n")) // no caller could handle this error
 	}
 }
 
-// LastTrouble is what went wrong last in a hook, "" when nothing did.
+// LastTrouble is the last error of a hook, "" when there was none.
 func (s Store) LastTrouble() string {
 	b, err := os.ReadFile(filepath.Join(s.Dir, troubleFile))
 	if err != nil || len(b) > 4096 {
@@ -79,8 +78,8 @@ func (s Store) IDs() ([]ID, error) {
 	return ids, nil
 }
 
-// Open opens the journal of a session and folds it; a session without one is empty.
-// Nothing is made.
+// Open opens the journal of a session and folds it; a session without one is empty. It creates
+// nothing.
 func (s Store) Open(id ID) (*Session, error) {
 	fold := NewFold(id)
 	j, err := journal.Dir{Path: s.dir(id), UID: string(uidOf(id))}.Open(journalName, fold, journal.Options{Now: s.Now})
@@ -90,7 +89,7 @@ func (s Store) Open(id ID) (*Session, error) {
 	return &Session{ID: id, Dir: s.dir(id), j: j, fold: fold}, nil
 }
 
-// Make is Open for whoever appends: it makes the directory, 0700.
+// Make is Open for appending: it makes the directory, 0700.
 func (s Store) Make(id ID) (*Session, error) {
 	if err := os.MkdirAll(s.dir(id), 0o700); err != nil {
 		return nil, fmt.Errorf("sessions: %w", err)
@@ -143,8 +142,8 @@ func (s *Session) Process() *Opened {
 	return &p
 }
 
-// All opens every session that has a directory. One that cannot be read is left out
-// and named in problems: it must not hide the others.
+// All opens every session that has a directory. A session that cannot be read is left out and named
+// in problems, so that it does not hide the others.
 func (s Store) All() (open []*Session, problems []error) {
 	ids, err := s.IDs()
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 	"waggle/spawn"
 )
 
-// Names calls the sessions that a client has registered by the names by which words
+// Names maps processes to the names of the sessions that a client has registered, by which words
 // reach them.
 type Names struct {
 	ConfigDir string
 	Live      Liveness
 }
 
-// Of is the name of the session that a process belongs to, "@NAME", or "@PID" where the
-// name is another's too or could be read as a member's; "" when it belongs to none. The
-// session is found by the process and those above it alone.
+// Of is the name of the session that a process belongs to, "@NAME", or "@PID" where another session
+// has the name too or it could be read as a member's; "" when it belongs to none. Only the process
+// and its ancestors decide which session it is.
 func (n Names) Of(pid int) string {
 	if pid <= 0 {
 		return ""
@@ -62,8 +62,8 @@ func address(e claudesessions.Entry, all []claudesessions.Entry) string {
 	return name
 }
 
-// Called finds the rows of sessions by name, pid or id; a whole id or a pid goes before
-// a name. Teammates within a session are not found: words go to the session.
+// Called finds the rows of sessions by name, pid or id; a whole id or a pid goes before a name. It
+// does not find teammates within a session: words go to the session.
 func (v View) Called(what string) []Row {
 	pid, _ := strconv.Atoi(what)
 	var named []Row
@@ -82,10 +82,10 @@ func (v View) Called(what string) []Row {
 // Token reads the token of a row's socket, "" when it has none.
 func (r Row) Token() (string, error) { return claudesessions.Entry{KeyPath: r.key}.Token() }
 
-// recSaid is about words that were said to a session. Older versions ignore it.
+// recSaid records words that were sent to a session. Older versions ignore it.
 const recSaid = "said"
 
-// Said is what became of words to a session. The text is not kept.
+// Said is the state of words to a session. The text is not kept.
 type Said struct {
 	MsgID  string `json:"msg_id"`
 	SHA256 string `json:"sha256"` // of the text
@@ -104,16 +104,15 @@ type SaidAt struct {
 	first   time.Time
 }
 
-// A Claude Code session drops what comes from one sender beyond 30 messages at once
-// and one every two seconds after that, and what it has not read yet beyond 50 (measured
-// with 2.1.329 and 2.1.330). The sender is not told. Words stay below both, so that none
-// is lost.
+// A Claude Code session drops messages of one sender beyond 30 at once and one every two seconds
+// after that, and beyond 50 unread ones (measured with 2.1.329 and 2.1.330). The sender is not
+// told. The limits here are below both, so that no words are lost.
 const (
 	sayBurst  = 25
 	sayEvery  = 2 * time.Second
 	sayUnread = 45
-	// sayPast is how far back words may be unread by a session that does not say since
-	// when it is busy.
+	// sayPast is how long words count as unread for a session that does not say since when it is
+	// busy.
 	sayPast = 10 * time.Minute
 )
 
@@ -126,7 +125,7 @@ type BusyError struct {
 // Error says when to try again.
 func (e *BusyError) Error() string {
 	if e.Wait == 0 {
-		return fmt.Sprintf("session %s is busy and may have %d messages that it has not read, and drops what is over 50: try again when it is idle", e.Session, sayUnread)
+		return fmt.Sprintf("session %s is busy and may have %d unread messages, and drops those over 50: try again when it is idle", e.Session, sayUnread)
 	}
 	return fmt.Sprintf("session %s takes %d messages at once and then one every %v, and drops the others: try again in %v", e.Session, sayBurst, sayEvery, e.Wait.Round(time.Second))
 }
@@ -149,11 +148,11 @@ func (f *Fold) room(now time.Time) time.Duration {
 	return max(0, full.Sub(now)-(sayBurst-1)*sayEvery)
 }
 
-// maxSaid is how many words a fold remembers, the newest ones.
+// maxSaid is how many words a fold keeps, the newest ones.
 const maxSaid = 1024
 
-// unread is how many words a session that is not idle may not have read: those since it
-// stopped being so.
+// unread counts the words that a session that is not idle may not have read: those since it was
+// idle last.
 func (f *Fold) unread(r Row, now time.Time) int {
 	since := r.statusAt
 	if since.IsZero() {
@@ -168,8 +167,8 @@ func (f *Fold) unread(r Row, now time.Time) int {
 	return n
 }
 
-// BeginSaying puts words to a session on record before they are written. A *BusyError
-// says that the session would drop them now; nothing is on record then.
+// BeginSaying records words to a session before they are written. A *BusyError says that the
+// session would drop them now; then there is no record.
 func (s Store) BeginSaying(ctx context.Context, w journal.Writer, r Row, b Said) error {
 	one, err := s.Make(r.ID)
 	if err != nil {
@@ -187,7 +186,7 @@ func (s Store) BeginSaying(ctx context.Context, w journal.Writer, r Row, b Said)
 	})
 }
 
-// Say puts on record what became of words to a session.
+// Say records the result of words to a session.
 func (s Store) Say(ctx context.Context, w journal.Writer, id ID, b Said) error {
 	one, err := s.Make(id)
 	if err != nil {

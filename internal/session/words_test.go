@@ -31,8 +31,8 @@ func register(t *testing.T, config string, pid int, name, more string) {
 	}
 }
 
-// A process is called by the session that it or one above it is, by that session's
-// name if the name says nothing else.
+// A process has the name of the session that it or one of its ancestors is, unless the name could
+// mean something else.
 func TestNamesOf(t *testing.T) {
 	self, parent := os.Getpid(), os.Getppid()
 	live := session.Processes()
@@ -78,8 +78,8 @@ func TestNamesOf(t *testing.T) {
 	}
 }
 
-// Words to a session are on record, by their newest state, and make no session that
-// has no hook look as if it had one.
+// Words to a session are recorded with their newest state, and a session without a hook does not
+// get the row of one with a hook.
 func TestSaid(t *testing.T) {
 	w := newWorld(t)
 	for _, state := range []string{"queued", "written"} {
@@ -101,8 +101,8 @@ func TestSaid(t *testing.T) {
 	}
 }
 
-// A session gets no more words than it takes: what is over that is not on record, and
-// there is room again later.
+// BeginSaying refuses more words than a session takes and records nothing then; later there is room
+// again.
 func TestSayingIsPaced(t *testing.T) {
 	now := time.Unix(1763800000, 0)
 	store := session.Store{Dir: filepath.Join(t.TempDir(), "sessions"), Now: func() time.Time { return now }}
@@ -139,7 +139,7 @@ func TestSayingIsPaced(t *testing.T) {
 	if len(said) != 25+1+10+25+2 {
 		t.Errorf("%d on record", len(said))
 	}
-	// While it is busy it reads none: what it has not read may not grow too long.
+	// A busy session reads none: the number of its unread words is limited.
 	now, row.State = now.Add(time.Hour), session.RowBusy
 	for i := range 45 {
 		now = now.Add(2 * time.Second)

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Changed lists the files that a member edited: committed, staged, not staged or
-// untracked, but for ignored ones. What came with commits of the branch that the
-// worktree was made from is not the member's. The files are relative to the top level
-// and sorted. At most limit are listed; more says that there are others. It takes two
-// calls of git, whatever the size of the history.
+// Changed lists the files that a member edited: committed, staged, not staged or untracked, but for
+// ignored ones. Changes in commits of the branch that the worktree was made from are not the
+// member's. The files are relative to the top level and sorted. At most limit are listed; more says
+// that there are others. It takes two calls of git, whatever the size of the history.
 func (g Git) Changed(ctx context.Context, t Tree, limit int) (files []string, more bool, err error) {
 	diff := []string{"diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}
 	var out string
@@ -18,7 +17,7 @@ func (g Git) Changed(ctx context.Context, t Tree, limit int) (files []string, mo
 	if t.From != "" {
 		out, cut, err = g.bounded(ctx, t.Path, 1, outLimit, append(slices.Clone(diff), "--merge-base", refOf(t.From), "--")...)
 	}
-	if t.From == "" || exit(err) > 0 { // that branch is gone, or has nothing in common any more
+	if t.From == "" || exit(err) > 0 { // that branch does not exist any more, or has no common commit
 		out, cut, err = g.bounded(ctx, t.Path, 1, outLimit, append(diff, t.Base, "--")...)
 	}
 	if err != nil {
@@ -43,8 +42,7 @@ type Overlap struct {
 	Members []string // sorted
 }
 
-// Overlaps finds the files that stand under more than one member, in the order of
-// their names.
+// Overlaps finds the files that more than one member has changed, in the order of their names.
 func Overlaps(files map[string][]string) []Overlap {
 	by := map[string][]string{}
 	for member, fs := range files {

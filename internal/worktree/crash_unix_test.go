@@ -75,9 +75,9 @@ kill -9 $(ps -o ppid= -p $leader)
 kill -9 0
 `
 
-// TestKilledCreate kills Create, and git in the middle of its work, at each step. The
-// next Create gives the owner a whole worktree, and somebody else one under the same
-// name; nothing else is left.
+// TestKilledCreate kills Create, and git in the middle of its work, at each step. The next Create
+// gives the owner a whole worktree, and another owner one under the same name; nothing else is
+// left.
 func TestKilledCreate(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -196,7 +196,7 @@ func TestKilledRemove(t *testing.T) {
 		}
 		w.quiet()
 	}
-	// What a person did meanwhile counts.
+	// A change that a person made meanwhile counts.
 	w := newWorld(t, "repo")
 	tree := w.create("bob")
 	w.killed(job{Tree: &tree, At: "removing"})
@@ -210,7 +210,7 @@ func TestKilledRemove(t *testing.T) {
 	}
 }
 
-// TestLeftAlone has an interrupted Create whose directory somebody else filled.
+// TestLeftAlone: an interrupted Create whose directory another program filled is not removed.
 func TestLeftAlone(t *testing.T) {
 	w := newWorld(t, "repo")
 	want := worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: w.repo}
@@ -226,8 +226,8 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
-// TestSlow ends a git that takes too long, with all that it started, and takes away
-// what it made.
+// TestSlow ends a git that takes too long, with all processes that it started, and removes what it
+// made.
 func TestSlow(t *testing.T) {
 	w := newWorld(t, "repo")
 	pipe := filepath.Join(t.TempDir(), "pipe")

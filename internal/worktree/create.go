@@ -27,16 +27,15 @@ type Want struct {
 // most is how many worktrees of one name are tried.
 const most = 1000
 
-// Create makes a worktree on a branch of its own, waggle/<team>/<member>, and returns
-// the directory in it that corresponds to Cwd. Names that are taken get a number: a
-// branch that is there already is never used, nor changed.
+// Create makes a worktree on a branch of its own, waggle/<team>/<member>, and returns the directory
+// in it that corresponds to Cwd. Names that are taken get a number: an existing branch is never
+// used, nor changed.
 //
-// What an interrupted Create left is taken up or taken away. When the owner's
-// worktree is there, it is returned as it is; when somebody has removed its directory,
-// it is made again from its branch.
+// Create finishes or removes the worktree of an interrupted Create. An existing worktree of the
+// owner is returned as it is; when its directory was removed, it is made again from its branch.
 //
-// Errors: ErrNoGit, ErrNotRepository, ErrBare, ErrNoCommit, ErrNoSpace, ErrInside,
-// *ExistsError, *GitError with what git said, *atomicfile.LockedError.
+// Errors: ErrNoGit, ErrNotRepository, ErrBare, ErrNoCommit, ErrNoSpace, ErrInside, *ExistsError,
+// *GitError with git's output, *atomicfile.LockedError.
 func (s Store) Create(ctx context.Context, w Want) (tree Tree, cwd string, err error) {
 	if s.Git.Program == "" {
 		return Tree{}, "", ErrNoGit
@@ -74,7 +73,7 @@ type checkout struct {
 	prefix string // of cwd below the top level
 }
 
-// checkout looks at the checkout that a directory is in.
+// checkout returns the checkout that contains a directory.
 func (g Git) checkout(ctx context.Context, cwd string) (checkout, error) {
 	var c checkout
 	bare, err := g.line(ctx, cwd, "rev-parse", "--is-bare-repository")
@@ -160,8 +159,8 @@ func (s Store) place(from checkout) (string, error) {
 	return place, nil
 }
 
-// again finds the owner's worktree, and takes away what an interrupted Create for
-// that member has left.
+// again finds the owner's worktree, and removes what an interrupted Create for that member has
+// left.
 func (s Store) again(ctx context.Context, w Want) (tree Tree, found bool, err error) {
 	rs, err := s.List()
 	if err != nil {
@@ -229,9 +228,9 @@ func (s Store) create(ctx context.Context, w Want, from checkout, place string) 
 	return Tree{}, fmt.Errorf("worktree: there are %d worktrees or branches for %s", most, w.Member)
 }
 
-// add tells git to make what a record says.
+// add runs git to make the worktree of a record.
 func (s Store) add(ctx context.Context, r Record) error {
-	if err := os.Mkdir(r.Tree.Path, 0o700); err != nil { // git takes an empty directory, and this one is ours
+	if err := os.Mkdir(r.Tree.Path, 0o700); err != nil { // git accepts an empty directory, and this one is ours
 		if errors.Is(err, fs.ErrExist) {
 			err = &ExistsError{r.Tree.Path}
 		}
@@ -257,11 +256,11 @@ func (s Store) whole(ctx context.Context, r Record) (bool, error) {
 	return err == nil && st.Clean() && st.Head == r.Tree.Base, nil
 }
 
-// undo takes away what was being made and given to nobody.
+// undo removes an unfinished worktree that has no owner.
 func (s Store) undo(ctx context.Context, r Record) error {
 	t := r.Tree
 	all, err := s.Git.worktrees(ctx, t.Common)
-	if errors.Is(err, fs.ErrNotExist) { // the repository is gone
+	if errors.Is(err, fs.ErrNotExist) { // the repository does not exist any more
 		return errors.Join(removeEmpty(t.Path), s.forget(r))
 	}
 	if err != nil {
@@ -278,7 +277,7 @@ func (s Store) undo(ctx context.Context, r Record) error {
 			}
 		}
 	}
-	// What git does not know of has nothing in it that git has put there.
+	// A directory that git does not list has no files of git in it.
 	if err := removeEmpty(t.Path); err != nil {
 		return err
 	}
@@ -288,7 +287,7 @@ func (s Store) undo(ctx context.Context, r Record) error {
 	return s.forget(r)
 }
 
-// removeEmpty removes a directory if nothing is in it.
+// removeEmpty removes a directory if it is empty.
 func removeEmpty(path string) error {
 	err := os.Remove(path)
 	if entries, rerr := os.ReadDir(path); err == nil || errors.Is(err, fs.ErrNotExist) || rerr == nil && len(entries) > 0 {
@@ -316,8 +315,8 @@ func (s Store) dropBranch(ctx context.Context, t Tree) error {
 	return err
 }
 
-// Restore makes a worktree that is on record again when its directory is gone, from
-// its branch, for the session that follows. One that is there is looked at only.
+// Restore makes a recorded worktree again when its directory does not exist any more, from its
+// branch, for the next session. It does not change one that exists.
 func (s Store) Restore(ctx context.Context, t Tree) (err error) {
 	release, err := s.lock(ctx)
 	if err != nil {
@@ -336,7 +335,7 @@ func (s Store) Restore(ctx context.Context, t Tree) (err error) {
 	return &UnknownError{t.Path}
 }
 
-// restore makes a worktree again whose directory somebody has removed.
+// restore makes a worktree again whose directory was removed.
 func (s Store) restore(ctx context.Context, r Record) error {
 	t := r.Tree
 	if _, err := os.Lstat(t.Path); err == nil {

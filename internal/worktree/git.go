@@ -18,16 +18,16 @@ import (
 // Git is how git is run.
 type Git struct {
 	Program string   // absolute
-	Environ []string // what redirects git is dropped, see Environ
-	// Limit is how long one call may take; 0 means 30 s. Making a worktree, which
-	// writes all of its files and runs a hook, may take 20 times that.
+	Environ []string // without the variables that redirect git, see Environ
+	// Limit is how long one call may take; 0 means 30 s. Making a worktree, which writes all of its
+	// files and runs a hook, may take 20 times that.
 	Limit time.Duration
 
 	gitDir string // named to git; "": git finds it from the directory it runs in
 }
 
-// of is g for what concerns the repository and no checkout: its git directory is named,
-// for git may be told to take none that it comes across (safe.bareRepository).
+// of is g for calls about the repository and no checkout: it names its git directory, because git
+// may be configured to use none that it finds by itself (safe.bareRepository).
 func (g Git) of(common string) Git {
 	g.gitDir = common
 	return g
@@ -95,8 +95,8 @@ const (
 	endWait = 5 * time.Second
 )
 
-// always are options of every call: nothing that only looks takes the index's lock
-// from a member who works, or starts a file monitor for its directory.
+// always are options of every call: a call that only reads must not take the index's lock from a
+// member who works, nor start a file monitor for its directory.
 var always = []string{"--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "advice.detachedHead=false"}
 
 // run runs git in dir and returns what it wrote to stdout.
@@ -190,7 +190,7 @@ func said(err error, text string) bool {
 	return errors.As(err, &g) && strings.Contains(g.Said, text)
 }
 
-// fields splits a NUL-separated list. What stands behind the last NUL was cut.
+// fields splits a NUL-separated list. Bytes behind the last NUL are a truncated field and dropped.
 func fields(out string) []string {
 	parts := strings.Split(out, "\x00")
 	return parts[:len(parts)-1]
@@ -219,7 +219,7 @@ type listed struct {
 // worktrees lists the worktrees of a repository, the main checkout first.
 func (g Git) worktrees(ctx context.Context, common string) ([]listed, error) {
 	out, err := g.of(common).run(ctx, common, "worktree", "list", "--porcelain", "-z")
-	if exit(err) == 129 { // git before 2.36 knows no -z here, and cannot tell of a path with a newline
+	if exit(err) == 129 { // git before 2.36 has no -z here, and cannot list a path with a newline
 		out, err = g.of(common).run(ctx, common, "worktree", "list", "--porcelain")
 		out = strings.ReplaceAll(out, "\n", "\x00")
 	}

@@ -7,5 +7,5 @@ import "os/exec"
 // inGroup leaves a command as it is: here only git itself is ended.
 func inGroup(*exec.Cmd) {}
 
-// full is what git says, where the system has other words for it.
+// full returns false: this system reports a full disk with other errors.
 func full(error) bool { return false }

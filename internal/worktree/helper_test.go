@@ -18,8 +18,7 @@ func environ(t testing.TB) []string {
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 }
 
-// strict is a configuration with which git takes no directory for a repository that it
-// has only come across.
+// strict is a configuration with which git uses no repository that it finds by itself.
 func strict(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gitconfig")
@@ -139,8 +138,8 @@ func (w *world) gone(path string) {
 	}
 }
 
-// quiet checks that nothing of a worktree is left: no record, no directory, no branch,
-// nothing that git knows.
+// quiet checks that nothing of a worktree is left: no record, no directory, no branch, no entry in
+// git's list.
 func (w *world) quiet() {
 	w.t.Helper()
 	rs, err := w.store.List()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// maxComponent is how long a name may become as a directory and as a part of a
-// branch; what is longer is cut and gets a hash.
+// maxComponent bounds the length of a name as a directory and as a part of a branch; a longer name
+// is cut and gets a hash.
 const maxComponent = 120
 
 // component spells a name so that it is one part of a branch and one directory

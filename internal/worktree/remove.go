@@ -10,13 +10,13 @@ import (
 	"slices"
 )
 
-// Remove takes a worktree away, if nothing in it may be wanted: otherwise it is left
-// as it is, and the error is a *KeptError that says what there is. There is no way to
-// force it; who wants to throw work away uses git. Nobody may work in it any more.
+// Remove removes a worktree if that loses no work: otherwise it stays as it is, and the error is a
+// *KeptError that lists the work. There is no way to force it; a person who wants to throw work
+// away uses git. No process may work in it any more.
 //
-// Its branch goes when it holds no commit of its own, and stays otherwise. A worktree
-// that is not on record is an *UnknownError. One whose directory is gone already, or
-// whose repository is, is forgotten.
+// Its branch is deleted when it holds no commit of its own, and stays otherwise. A worktree that is
+// not recorded is an *UnknownError. When its directory or its repository does not exist any more,
+// only the record is removed.
 func (s Store) Remove(ctx context.Context, t Tree) (err error) {
 	release, err := s.lock(ctx)
 	if err != nil {
@@ -46,9 +46,9 @@ func (s Store) remove(ctx context.Context, r Record) error {
 	}
 	if _, err := os.Lstat(t.Common); errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
-			return s.forget(r) // nothing is left of either
+			return s.forget(r) // neither exists any more
 		}
-		return &KeptError{Tree: t, Why: "its repository is gone"}
+		return &KeptError{Tree: t, Why: "its repository does not exist any more"}
 	}
 	st, err := s.Git.Status(ctx, t)
 	if err == nil && !st.Missing {
@@ -99,7 +99,7 @@ func (s Store) halfGone(t Tree, st *Status) bool {
 	return true
 }
 
-// drop tells git to remove a worktree. Git looks itself once more, unless forced.
+// drop runs git to remove a worktree. Git itself checks once more, unless forced.
 func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 	all, err := s.Git.worktrees(ctx, t.Common)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s Store) drop(ctx context.Context, t Tree, force bool) error {
 		if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
 			return nil // git is done with it
 		}
-		return &KeptError{Tree: t, Why: "git does not know it as a worktree any more"}
+		return &KeptError{Tree: t, Why: "git does not list it as a worktree any more"}
 	}
 	args := []string{"worktree", "remove"}
 	if force {

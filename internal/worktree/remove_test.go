@@ -152,7 +152,7 @@ func TestRemoveOnlyOurs(t *testing.T) {
 	}
 }
 
-// TestIgnored: what git ignores goes with its worktree.
+// TestIgnored: ignored files are removed with their worktree.
 func TestIgnored(t *testing.T) {
 	w := newWorld(t, "repo")
 	tree := w.create("bob")

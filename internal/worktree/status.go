@@ -13,16 +13,16 @@ import (
 
 // Status is what there is in a worktree besides what it began with.
 type Status struct {
-	Head    string // the commit that it is at; "" when its directory is gone
+	Head    string // the commit that it is at; "" when its directory does not exist
 	Branch  string // the branch that it is on; "" when it is on none
-	Missing bool   // its directory is gone
+	Missing bool   // its directory does not exist
 
 	Changed   []string // tracked files with changes that are not committed, a submodule's included
 	Untracked []string // files and directories that are neither tracked nor ignored
-	Hidden    []string // files that git was told not to look at, but which are there
+	Hidden    []string // files that exist and that git was told to ignore changes of
 	Commits   []Commit // on it or on its branch and nowhere else, newest first
 	Stashes   []string // of its branch; they are the repository's and stay when it goes
-	Operation string   // what is in progress: merge, rebase, …; "" when nothing is
+	Operation string   // the operation in progress: merge, rebase, …; "" for none
 	Locked    bool     // by git worktree lock
 	Reason    string   // why
 	// More says that a list was cut: there is more than it shows.
@@ -84,8 +84,8 @@ func (s Status) Lines(n int) []string {
 	return lines
 }
 
-// Status looks at a worktree. It is an error if what lies there is not what was
-// recorded; a directory that is gone is not one.
+// Status reads the state of a worktree. A directory that differs from the record is an error; one
+// that does not exist is not.
 func (g Git) Status(ctx context.Context, t Tree) (Status, error) {
 	var s Status
 	if _, err := os.Lstat(t.Path); errors.Is(err, fs.ErrNotExist) {
@@ -235,7 +235,7 @@ func (g Git) stashes(ctx context.Context, t Tree, s *Status) error {
 	return nil
 }
 
-// locked fills in whether somebody has locked it.
+// locked fills in whether the worktree is locked.
 func (g Git) locked(ctx context.Context, t Tree, s *Status) error {
 	all, err := g.worktrees(ctx, t.Common)
 	if err != nil {
@@ -249,8 +249,8 @@ func (g Git) locked(ctx context.Context, t Tree, s *Status) error {
 	return nil
 }
 
-// hidden fills in files that git was told to take for unchanged or absent, and which
-// are there: git would delete them with the worktree and not look.
+// hidden fills in files that git was told to treat as unchanged or absent, and which exist: git
+// would delete them with the worktree without a check.
 func (g Git) hidden(ctx context.Context, t Tree, s *Status) error {
 	out, more, err := g.bounded(ctx, t.Path, slow, 8*outLimit, "ls-files", "-v", "-z", "--cached")
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 // Store makes and removes the worktrees of one team.
 type Store struct {
 	Git Git
-	// Place is the directory that they lie in. It is made, 0700, and must not be in
-	// the repository: what builds there would find its go.mod and node_modules.
+	// Place is the directory of the worktrees. It is made, 0700, and must not be in the repository:
+	// builds there would use its go.mod and node_modules.
 	Place string
 	// Records is a private directory, where members' tools cannot write.
 	Records string
@@ -35,12 +35,12 @@ type Store struct {
 
 // states of a record.
 const (
-	making   = "making"   // nobody has been given it yet
+	making   = "making"   // it has no owner yet
 	made     = "made"     // its owner works in it, or has
 	removing = "removing" // it was found clean, and is being taken away
 )
 
-// Record is what a Store knows of one worktree.
+// Record is what a Store has recorded of one worktree.
 type Record struct {
 	V      int    `json:"v"`
 	State  string `json:"state"`

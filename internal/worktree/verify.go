@@ -12,15 +12,14 @@ type Effective struct {
 	Branch string `json:"branch,omitempty"` // "" when HEAD is on none
 }
 
-// Verify looks from inside of a process that works in dir with this environment
-// whether it works in the worktree: the top level and the git directory are those
-// that were recorded, it is a linked worktree and not the main checkout, and nothing
-// in the environment sends git elsewhere. What it finds is returned with the error,
-// as far as it is known.
+// Verify checks from inside of a process that works in dir with this environment whether it works
+// in the worktree: the top level and the git directory are those that were recorded, it is a linked
+// worktree and not the main checkout, and no variable of the environment redirects git. Its
+// findings are returned with the error, as far as they are known.
 //
-// With branch, HEAD must be on the recorded branch too, as it is before the member
-// has worked. Afterwards it may be elsewhere for good reasons, in a rebase for
-// instance, and is not less isolated for it.
+// With branch, HEAD must be on the recorded branch too, as it is before the member has worked.
+// Afterwards it may be elsewhere for good reasons, in a rebase for instance, and the worktree is
+// still isolated.
 //
 // It fails closed: any doubt is an error, *MismatchError when something is different.
 func Verify(ctx context.Context, environ []string, dir string, want Tree, branch bool) (Effective, error) {

@@ -1,6 +1,5 @@
-// Package worktree gives each member of a team a checkout of its own: a git
-// worktree on a branch of its own, so that members who edit the same files do not
-// destroy each other's work.
+// Package worktree gives each member of a team a checkout of its own: a git worktree on a branch of its
+// own, so that members who edit the same files do not destroy each other's work.
 //
 //	g, err := worktree.Find(environ)
 //	s := worktree.Store{Git: g, Place: place, Records: dir}
@@ -8,25 +7,22 @@
 //	err = worktree.Verify(ctx, environ, cwd, tree) // from inside the member's process
 //	err = s.Remove(ctx, tree)                      // *KeptError while there is work in it
 //
-// Guarantees. Nothing that somebody may want is deleted: a worktree goes only while
-// git, asked at that moment, shows no changed and no untracked file, no commit that
-// is nowhere else, no operation in progress and no stash of it; a branch only while
-// it holds no commit of its own. What git ignores goes with its worktree. The main
-// checkout is never touched, nor a worktree that this Store has no record of.
+// Guarantees. No work is deleted: a worktree is removed only while git, asked at that moment, shows no
+// changed and no untracked file, no commit that is nowhere else, no operation in progress and no stash of
+// it; a branch only while it holds no commit of its own. Ignored files are removed with their worktree.
+// The main checkout is never touched, nor a worktree that this Store has no record of.
 //
-// Every worktree is on record before git is told to make it, with its owner. A
-// process that is killed at any moment leaves something that the next Create or
-// Remove of the same Store takes up or takes away.
+// Every worktree is recorded with its owner before git is told to make it. When a process is killed at any
+// moment, the next Create or Remove of the same Store finishes or removes what it left.
 //
-// git is run by argv and not through a shell, in its own process group, with a limit
-// on time and on what it may say; its formats are read NUL-separated, so that no file
-// name can be mistaken for two. Variables that would point it at another repository
-// are dropped. The repository's own configuration holds as it does for its user:
-// making a worktree runs the hook post-checkout, and filters run when a file's content
-// has to be compared.
+// git is run by argv and not through a shell, in its own process group, with a limit on time and on its
+// output; its formats are read NUL-separated, so that no file name can be mistaken for two. Variables that
+// would point it at another repository are dropped. The repository's own configuration applies as it does
+// for its user: making a worktree runs the hook post-checkout, and filters run when a file's content has
+// to be compared.
 //
-// A Store may be used by many processes: what it changes it changes under one lock in
-// Records. Everything else reads.
+// A Store may be used by many processes: it makes its changes under one lock in Records. All other calls
+// only read.
 package worktree
 
 import (
@@ -44,7 +40,7 @@ type Tree struct {
 	Common string `json:"common"`         // the git directory that both share
 }
 
-// Errors of Create that callers tell apart.
+// Errors of Create that callers distinguish.
 var (
 	ErrNoGit         = errors.New("git is not installed")
 	ErrNotRepository = errors.New("not in a git repository")
@@ -54,8 +50,7 @@ var (
 	ErrInside        = errors.New("worktrees inside of the repository would be part of its builds")
 )
 
-// ExistsError: something lies where a worktree should, and no record says that it is
-// ours.
+// ExistsError: the path of a new worktree exists, and no record says that it is ours.
 type ExistsError struct{ Path string }
 
 func (e *ExistsError) Error() string {

@@ -78,7 +78,7 @@ func TestNamesTaken(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(mine, "precious")); err != nil {
 		t.Error(err)
 	}
-	late := filepath.Join(w.store.Place, "max") // made by somebody after Create has looked
+	late := filepath.Join(w.store.Place, "max") // made by another program after Create's check
 	_, _, err = w.store.Stop(func(step string) {
 		if step == "recorded" {
 			w.write(late, "precious", "x")
@@ -164,7 +164,7 @@ func TestFromWorktree(t *testing.T) {
 	w.quiet()
 }
 
-// TestFullDisk has git fail as on a full disk: it is said, and nothing is left.
+// TestFullDisk has git fail as on a full disk: that is reported, and nothing is left.
 func TestFullDisk(t *testing.T) {
 	w := newWorld(t, "repo")
 	fake := filepath.Join(t.TempDir(), "git")
@@ -241,8 +241,8 @@ func TestVerifyFailsClosed(t *testing.T) {
 	}
 }
 
-// TestConcurrent has eight members commit in one repository at once: each commit is on
-// its own branch, and nobody's is on another's (need 24).
+// TestConcurrent has eight members commit in one repository at once: each commit is on its member's
+// branch only (need 24).
 func TestConcurrent(t *testing.T) {
 	w := newWorld(t, "repo")
 	const members, commits = 8, 5

@@ -35,7 +35,7 @@ func (s *screen) has(text string) func() bool {
 	}
 }
 
-// view is somebody attached, who types what is sent to them.
+// view is an attached viewer, who types what is sent to them.
 type view struct {
 	screen
 	keys *io.PipeWriter
@@ -65,8 +65,8 @@ func (v *view) end(t *testing.T) error {
 	}
 }
 
-// Two people see the same terminal, its past included; what one types both see; one
-// leaves, and the process goes on until its input ends.
+// Two viewers see the same terminal with its recent output; both see what one types; one leaves,
+// and the process runs until its input ends.
 func TestAttach(t *testing.T) {
 	p := spawntest.Start(t, terminal.Process(options(t)), spawntest.Spec(t, spawntest.ModeCat))
 	one := attach(t, p, terminal.Screen{})
@@ -106,8 +106,8 @@ func TestAttach(t *testing.T) {
 	}
 }
 
-// The end of input, told once: who reads lines to their end ends, who does not read
-// goes on, and who reads keys cannot be told.
+// CloseInput ends the input once: a process that reads lines to their end ends, one that does not
+// read continues, and one that reads single keys is refused.
 func TestCloseInput(t *testing.T) {
 	b := terminal.Process(options(t))
 	read := func(log, text string) {
@@ -182,7 +182,7 @@ func TestAttachSize(t *testing.T) {
 	spawntest.Await(t, "the new size", v.has("22 44"))
 }
 
-// A viewer who reads nothing holds nobody up.
+// A viewer that does not read delays no one.
 func TestAttachStuck(t *testing.T) {
 	spec := spawntest.Spec(t, spawntest.ModeFlood, "8000000")
 	p := spawntest.Start(t, terminal.Process(options(t)), spec)

@@ -23,17 +23,17 @@ import (
 	"waggle/spawn/terminal"
 )
 
-// fakeITerm names, for the two programs below, the directory that stands for a Mac:
-// its socket, its profiles, what is to go wrong, and what it2 was called with.
+// fakeITerm names, for the two programs below, the directory that replaces a Mac: its socket, its
+// profiles, its faults, and the arguments that it2 was called with.
 const fakeITerm = "WAGGLE_FAKE_ITERM"
 
-// What goes wrong: files in that directory.
+// The faults: files in that directory.
 const (
 	goneAPI   = "no-api"   // it2 cannot reach iTerm2
 	nonsense  = "nonsense" // it2 says something else of a split
-	noCommand = "no-run"   // iTerm2 makes the split and runs nothing
+	noCommand = "no-run"   // iTerm2 makes the split and runs no command
 	homeAsNew = "home"     // it2 names the home session as the new one
-	late      = "late"     // iTerm2 takes its time to take up a profile
+	late      = "late"     // iTerm2 loads a profile late
 )
 
 const homeSession = "11111111-2222-3333-4444-555555555555"
@@ -149,8 +149,7 @@ func (f *iterm) calls() (all [][]string) {
 	return all
 }
 
-// last is what iTerm2 last read from the directory of profiles, for a profile that is
-// gone again.
+// last is the last content of a removed profile that iTerm2 read from the directory of profiles.
 func (f *iterm) last() map[string]any {
 	f.t.Helper()
 	b, err := os.ReadFile(filepath.Join(f.dir, "last"))
@@ -296,7 +295,7 @@ func (a *fakeApp) do(args []string) answer {
 			return answer{0, "Variable 'pid' not set"}
 		}
 		return answer{0, fmt.Sprint(a.sessions[at].pid)}
-	case "session restart": // a person starts another thing in it
+	case "session restart": // a person starts another program in it
 		a.sessions[at].pid = os.Getpid()
 		return answer{0, "Session restarted"}
 	case "session close":
@@ -333,8 +332,8 @@ func (a *fakeApp) split(at int, name string) answer {
 	return answer{0, "Created new pane: " + s.ID}
 }
 
-// run starts a command like iTerm2: split into words by its own rules, in a terminal
-// that it reads, in its own environment.
+// run starts a command like iTerm2: split into words by its own rules, in a terminal that it reads,
+// in its own environment.
 func (s *fakeSession) run(command string) error {
 	argv := itermWords(command)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -388,8 +387,8 @@ func (a *fakeApp) profile(name string) (found map[string]any, ok bool) {
 	return found, ok
 }
 
-// itermWords splits a command as iTerm2 does: at spaces, outside of quotes, with
-// backslashes for single characters; a ~ at the start of a bare word is the home.
+// itermWords splits a command as iTerm2 does: at spaces, outside of quotes, with backslashes for
+// single characters; a ~ at the start of a bare word is the home directory.
 func itermWords(s string) (words []string) {
 	var word []rune
 	in, quoted, escaped := false, false, false

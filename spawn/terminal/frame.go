@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// What goes over the socket of a holder: frames of a type, a length of four bytes,
-// big endian, and that many bytes.
+// Frames on the socket of a holder: a type, a length of four bytes, big endian, and that many
+// bytes.
 const (
 	frameHello  = 'h' // to the holder, first: version and size
-	frameInput  = 'i' // to the holder: what was typed
+	frameInput  = 'i' // to the holder: typed input
 	frameResize = 'r' // to the holder: size
 	frameOutput = 'o' // from the holder
-	// To the holder instead of a hello: version; from it: whether it did.
+	// To the holder instead of a hello: version; from it: whether it ended the input.
 	frameEndInput = 'd'
 	frameEnd      = 'x' // from the holder, last: the process has ended
 )

@@ -27,8 +27,8 @@ type Options struct {
 	// Dir is a private directory (0700) for what is handed over and for what is
 	// known of each process (List). Required, absolute.
 	Dir string
-	// Socket is where those attach who look at the process of an id; its directory
-	// is made, private, when it is missing. nil puts it into Dir.
+	// Socket is where viewers of the process of an id attach; its directory is made, private, when
+	// it is missing. nil puts it into Dir.
 	Socket func(id string) string
 	// Rand names the files. Required.
 	Rand io.Reader
@@ -60,7 +60,7 @@ type handover struct {
 type hold struct {
 	Process spawn.Identity `json:"process"`
 	Place   spawn.Place    `json:"place"`
-	Error   string         `json:"error,omitempty"` // why nothing was started
+	Error   string         `json:"error,omitempty"` // why no process was started
 	Ended   bool           `json:"ended"`
 	Exit    spawn.Exit     `json:"exit"`
 }
@@ -96,13 +96,13 @@ func (p paths) lay(o Options, spec spawn.Spec, pane *spawn.Pane) error {
 		socket = o.Socket(filepath.Base(p.base))
 	}
 	if len(socket) >= maxSocket || os.MkdirAll(filepath.Dir(socket), 0o700) != nil {
-		socket = "" // nobody can attach; the log is there all the same
+		socket = "" // viewers cannot attach; the log is written all the same
 	}
 	return writeJSON(p.handover(), handover{Spec: spec, Pane: pane, Socket: socket})
 }
 
-// promise says who will lay the hand-over, so that a holder does not wait for a process
-// that is dead.
+// promise names the process that will write the hand-over, so that a holder does not wait for a
+// dead one.
 func (p paths) promise() error {
 	self, err := spawn.Identify(os.Getpid())
 	if err != nil {
@@ -117,8 +117,8 @@ const takeWait = 20 * time.Second
 // errNoStarter is why a holder waits no longer.
 var errNoStarter = errors.New("the process that was to hand over is dead")
 
-// take waits for a hand-over, reads it and removes it: it holds an environment, and
-// is for one holder. It does not wait for a starter that is dead.
+// take waits for a hand-over, reads it and removes it: it contains an environment, and is for one
+// holder. It does not wait for a starter that is dead.
 func take(ctx context.Context, path string) (handover, error) {
 	ctx, cancel := context.WithTimeout(ctx, takeWait)
 	defer cancel()
@@ -175,7 +175,7 @@ func (p paths) wait(ctx context.Context, alive func() bool) (hold, error) {
 	}
 }
 
-// notStarted is why a holder started nothing, in its own words.
+// notStarted is a holder's error text when it started no process.
 type notStarted string
 
 func (e notStarted) Error() string { return string(e) }
@@ -234,8 +234,8 @@ func (h Held) Gone() bool {
 	return !h.Process.Alive() && (h.Place.Holder == nil || !h.Place.Holder.Alive())
 }
 
-// Close closes the pane of a process that is gone and forgets it. program is that of
-// the pane's multiplexer, tmux or it2, needed for a pane only; env is what it is run
+// Close closes the pane of a process that is gone and removes its record. program is that of the
+// pane's multiplexer, tmux or it2, needed for a pane only; env is the environment that it is run
 // with.
 func (h Held) Close(ctx context.Context, program string, env []string) error {
 	if !h.Gone() {

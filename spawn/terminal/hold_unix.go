@@ -26,18 +26,17 @@ import (
 	"waggle/spawn"
 )
 
-// Hold is a holder's whole life: it reads the hand-over at path, starts the process
-// in a new pseudo-terminal, carries its output to the log and to everybody who is
-// attached, and returns when the process has ended, with the status that its own
-// program should exit with. screen is the holder's own terminal, for a pane; nil
-// when it has none.
+// Hold runs a holder: it reads the hand-over at path, starts the process in a new pseudo-terminal,
+// copies its output to the log and to every attached viewer, and returns when the process has
+// ended, with the status that its own program should exit with. screen is the holder's own
+// terminal, for a pane; nil when it has none.
 //
-// It ends with its process and never before, except when it is killed: then the
-// process's terminal hangs up.
+// It ends with its process and never before, except when it is killed: then the process's terminal
+// hangs up.
 func Hold(ctx context.Context, path string, screen *os.File) (code int, err error) {
 	base, ok := strings.CutSuffix(path, startSuffix)
 	if !ok {
-		return 1, fmt.Errorf("hold: %s is no hand-over", path)
+		return 1, fmt.Errorf("hold: %s is not a hand-over", path)
 	}
 	p := paths{base}
 	h, err := take(ctx, path)
@@ -52,7 +51,7 @@ func Hold(ctx context.Context, path string, screen *os.File) (code int, err erro
 	if err != nil {
 		return 1, errors.Join(fmt.Errorf("hold: %w", err), writeJSON(p.hold(), hold{Error: err.Error()}))
 	}
-	// Before anybody is told of it.
+	// Bound before the process is reported.
 	if held.listener = bind(h.Socket); held.listener == nil {
 		held.hold.Place.Socket = ""
 	}
@@ -78,13 +77,13 @@ type holder struct {
 	cmd  *exec.Cmd
 	tty  *os.File // our side of the pseudo-terminal
 
-	listener net.Listener // nil: nobody can attach
+	listener net.Listener // nil: viewers cannot attach
 	log      *logfile.Log
 
 	mu       sync.Mutex
-	recent   []byte // what was written last, for those who attach later
+	recent   []byte // the newest output, for viewers that attach later
 	viewers  map[*viewer]bool
-	carriage bool // the log ends in a \r that may be half a line end
+	carriage bool // the log ends in a \r that may be the first half of a line end
 }
 
 func start(h handover) (*holder, error) {
@@ -116,8 +115,8 @@ func start(h handover) (*holder, error) {
 	return &holder{hold: hold{Process: id, Place: spawn.Place{Holder: &self, Socket: h.Socket, Pane: h.Pane}}, cmd: cmd, tty: tty, log: log, viewers: map[*viewer]bool{}}, nil
 }
 
-// run carries output until the process has ended and nothing of it is left to
-// carry, then waits for everything that it started.
+// run copies output until the process has ended and all of its output is copied, then waits for
+// every goroutine that it started.
 func (h *holder) run(ctx context.Context, ho handover, screen *os.File, signals <-chan os.Signal) spawn.Exit {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -136,8 +135,7 @@ func (h *holder) run(ctx context.Context, ho handover, screen *os.File, signals 
 		h.carry()
 	})
 	_ = h.cmd.Wait() // its error repeats the state
-	// What runs on in the background may keep the terminal open: it is told by
-	// the hang-up that closing brings.
+	// A background process may keep the terminal open: closing it hangs up and ends that.
 	select {
 	case <-drained:
 	case <-time.After(drainWait):
@@ -173,7 +171,7 @@ func (h *holder) carry() {
 			h.output(buf[:n])
 		}
 		if err != nil {
-			return // EIO: nobody has the other side open
+			return // EIO: no process has the other side open
 		}
 	}
 }
@@ -218,13 +216,13 @@ func (h *holder) signalled(done <-chan struct{}, screen *os.File, signals <-chan
 	}
 }
 
-// show makes the holder's own terminal the first viewer. What is typed there goes
-// to the process as it is; the goroutine that reads it ends with the program, for a
-// read of a terminal cannot be called off.
+// show makes the holder's own terminal the first viewer and sends its typed input to the process
+// unchanged. The goroutine that reads it ends with the program, because a read of a terminal cannot
+// be cancelled.
 func (h *holder) show(screen *os.File) (restore func()) {
 	old, err := term.MakeRaw(int(screen.Fd()))
 	if err != nil {
-		return func() {} // no terminal: nobody looks
+		return func() {} // not a terminal: no viewer
 	}
 	h.fit(screen)
 	v := h.join(screen, nil)
@@ -269,7 +267,7 @@ func bind(path string) net.Listener {
 	return l
 }
 
-// serve lets in those who attach until ctx ends.
+// serve accepts viewers until ctx ends.
 func (h *holder) serve(ctx context.Context, wg *sync.WaitGroup, l net.Listener) {
 	stop := context.AfterFunc(ctx, func() { _ = l.Close() })
 	wg.Go(func() {
@@ -337,7 +335,7 @@ func (h *holder) attached(ctx context.Context, c *net.UnixConn) {
 	}
 }
 
-// helloWait is how long somebody who attaches has to say so.
+// helloWait is how long a connection may take to send its hello.
 const helloWait = 5 * time.Second
 
 // frames writes output as frames to one who attached.
@@ -347,8 +345,8 @@ type frames struct {
 	ended bool
 }
 
-// viewWait is how long a viewer may take to read one piece; then it is left out.
-// Once the process has ended lastWait is all that it has.
+// viewWait is how long a viewer may take to read one piece; then it is disconnected. After the end
+// of the process it has lastWait altogether.
 const (
 	viewWait = 10 * time.Second
 	lastWait = time.Second
@@ -359,7 +357,8 @@ func (f *frames) Write(b []byte) (int, error) {
 	return len(b), writeFrame(f.c, frameOutput, b)
 }
 
-// end says that the process has ended; who does not hear it finds out.
+// end tells the viewer that the process has ended; an error is ignored, because the connection
+// closes anyway.
 func (f *frames) end() {
 	f.patience()
 	if writeFrame(f.c, frameEnd, nil) == nil {

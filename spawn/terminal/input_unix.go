@@ -15,13 +15,12 @@ import (
 	"waggle/spawn"
 )
 
-// CloseInput tells a held process once that its input ends, as a person does with
-// Control-D: who reads lines sees the end of a file, after what is typed of a line
-// already only the end of that read. Nobody can tell whether the process takes it as
-// a wish to end; who does not read does not notice.
+// CloseInput ends the input of a held process once, as a person does with Control-D: a process that
+// reads lines gets an end of file; after a half-typed line only the end of that read. Whether the
+// process ends because of it is its own decision; a process that does not read does not notice.
 //
-// The error is ErrNoLines for a process that cannot be told so, and matches
-// fs.ErrNotExist, or is a refused connection, when no holder is there.
+// The error is ErrNoLines for a process that reads no lines, and matches fs.ErrNotExist, or is a
+// refused connection, when there is no holder.
 func CloseInput(ctx context.Context, p spawn.Place) error {
 	if p.Socket == "" {
 		return errors.New("close input: it has no terminal that can be reached")
@@ -64,14 +63,14 @@ func closeInput(ctx context.Context, socket string) error {
 	return ErrNoLines
 }
 
-// What a holder answers.
+// Answers of a holder.
 const (
 	inputEnded = 'y'
 	inputRaw   = 'n'
 )
 
-// endInput types the terminal's own sign for the end of input, if it has one now,
-// and says whether it did.
+// endInput types the terminal's end-of-input character, if it has one now, and reports whether it
+// did.
 func (h *holder) endInput() byte {
 	t, err := unix.IoctlGetTermios(int(h.tty.Fd()), getTermios)
 	if err != nil || t.Lflag&unix.ICANON == 0 {

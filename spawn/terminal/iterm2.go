@@ -18,11 +18,11 @@ type ITerm2Options struct {
 	// Home is the session that members get splits beside: ours, as InITerm says.
 	// Required.
 	Home string
-	// Profiles is the directory whose profiles iTerm2 takes up at once; "" is
-	// iTerm2's own below the HOME of Env.
+	// Profiles is the directory whose profiles iTerm2 loads at once; "" is iTerm2's own below the
+	// HOME of Env.
 	Profiles string
-	// Patience is how long iTerm2 may take to take up a profile, and again to run
-	// a holder in a new split; 0 is 20 s.
+	// Patience is how long iTerm2 may take to load a profile, and again to run a holder in a new
+	// split; 0 is 20 s.
 	Patience time.Duration
 }
 
@@ -80,11 +80,10 @@ func sessionID(s string) bool {
 	return true
 }
 
-// itermCommand spells an argv as the command of a profile. iTerm2 splits that text
-// itself and starts the result without a shell: words end at spaces and are kept
-// together by double quotes. Before, it expands \(…) and asks the person for what
-// stands between two $$, so that words with such signs are refused rather than
-// escaped.
+// itermCommand encodes an argv as the command of a profile. iTerm2 splits that text itself and
+// starts the result without a shell: words end at spaces and are kept together by double quotes.
+// Before, it expands \(…) and asks the person for the text between two $$, so that words with such
+// signs are refused rather than escaped.
 func itermCommand(argv []string) (string, error) {
 	words := make([]string, 0, len(argv))
 	for _, a := range argv {
@@ -108,14 +107,14 @@ func itermName(s string) string {
 	}, s)
 }
 
-// itermProfile is one profile as iTerm2 reads it. What is not said is as in the
-// person's default profile, so that everything that starts or types something is.
+// itermProfile is one profile as iTerm2 reads it. A field that is left out has the value of the
+// person's default profile, so every field that starts or types something is set.
 type itermProfile struct {
 	Name    string `json:"Name"`
 	GUID    string `json:"Guid"`
 	Custom  string `json:"Custom Command"` // "Yes": Command, without a login shell
 	Command string `json:"Command"`
-	Initial string `json:"Initial Text"` // nothing is typed
+	Initial string `json:"Initial Text"` // no typed text
 	// Close is what happens when the command ends: the split stays, to be read.
 	Close    bool        `json:"Close Sessions On End"`
 	Prompt   int         `json:"Prompt Before Closing 2"` // 0: never

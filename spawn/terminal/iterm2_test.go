@@ -100,9 +100,8 @@ func TestITerm2Team(t *testing.T) {
 	}
 }
 
-// Only the split that was made for a process is closed: not the one that a record
-// names otherwise, not our own, not one in which a person has started something
-// again, not one of another run of iTerm2.
+// Only the split that was made for a process is closed: not one with another id in the record, not
+// our own, not one in which a person has started another program, not one of another run of iTerm2.
 func TestITerm2ClosesOnlyOurs(t *testing.T) {
 	f := newITerm(t)
 	o := f.options()
@@ -167,8 +166,7 @@ func TestITerm2HangsUp(t *testing.T) {
 	}
 }
 
-// What can go wrong is said, and nothing is left behind: no split, no profile, no
-// process.
+// Each failure is reported and leaves no split, no profile and no process.
 func TestITerm2Fails(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -218,8 +216,7 @@ func TestITerm2Fails(t *testing.T) {
 	}
 }
 
-// What a starter that was killed has left in the directory of profiles goes with the
-// next start; what others have there stays.
+// A start removes the profiles of starters that were killed; other profiles in the directory stay.
 func TestITerm2Sweeps(t *testing.T) {
 	f := newITerm(t)
 	keep := []string{"person.json", "waggle-notes.json"}

@@ -21,11 +21,10 @@ import (
 	"waggle/spawn"
 )
 
-// ITerm2 is the backend "iterm2": each process in a split of iTerm2, beside Home,
-// started as the command of a profile of its own and never typed. The profile
-// carries the Title of the Spec, as name and badge, and its Color, as the colour of
-// the tab, and is gone again once the process runs. A split whose process has ended
-// stays, for people to read, until ClosePane.
+// ITerm2 is the backend "iterm2": each process in a split of iTerm2, beside Home, started as the
+// command of a profile of its own and never typed. The profile carries the Title of the Spec, as
+// name and badge, and its Color, as the colour of the tab, and is removed once the process runs. A
+// split whose process has ended stays, for people to read, until ClosePane.
 //
 // It needs it2 (https://github.com/mkusaka/it2) and iTerm2's Python API switched on.
 func ITerm2(o ITerm2Options) spawn.Backend { return &itermBackend{o: o} }
@@ -90,8 +89,7 @@ func (p paths) report(ctx context.Context, o ITerm2Options, it it2, spec spawn.S
 	}
 	within, cancel := context.WithTimeout(ctx, o.Patience)
 	defer cancel()
-	// Who runs the holder is known once it reports; until then a split that was
-	// closed is all that can be noticed.
+	// The holder's process is known once it reports; until then only a closed split can be noticed.
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	h, err := p.wait(within, func() bool {
@@ -112,8 +110,8 @@ func (p paths) report(ctx context.Context, o ITerm2Options, it it2, spec spawn.S
 	return h, err
 }
 
-// revoke takes a hand-over back. A holder that has it already is waited for, and
-// ended.
+// revoke removes a hand-over. When a holder has taken it already, revoke waits for its report and
+// ends it.
 func (p paths) revoke(ctx context.Context) error {
 	if err := os.Remove(p.handover()); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		p.clear()
@@ -124,7 +122,7 @@ func (p paths) revoke(ctx context.Context) error {
 	defer p.clear()
 	h, err := p.wait(ctx, func() bool { return true })
 	if err != nil {
-		return nil // it said that it started nothing, or it ended
+		return nil // it reported that it started no process, or it ended
 	}
 	_, err = spawn.StopTree(ctx, h.Process, spawn.Grace{Term: time.Millisecond})
 	return err
@@ -138,8 +136,8 @@ type profileFile struct{ path, name string }
 
 const profilePrefix = "waggle-"
 
-// profile hands iTerm2 the profile in which a holder waits for p. Its file is named
-// after this process, so that whoever comes next can tell what a crash has left.
+// profile writes the profile in which a holder waits for p. Its file is named after this process,
+// so that a later process can remove the file of a dead one.
 func (o ITerm2Options) profile(p paths, spec spawn.Spec) (profileFile, error) {
 	if _, err := os.Stat(o.Profiles); err != nil {
 		return profileFile{}, fmt.Errorf("iTerm2's directory of dynamic profiles: %w", err)
@@ -193,7 +191,7 @@ func (b *itermBackend) split(ctx context.Context, it it2, o ITerm2Options, profi
 		return "", fmt.Errorf("iTerm2 has no session %s any more: start from one of its windows", o.Home)
 	}
 	args := []string{"session", "split", "-s", o.Home, "-v"}
-	held, _ := List(o.Dir) // what cannot be read has no place in the layout
+	held, _ := List(o.Dir) // a record that cannot be read has no place in the layout
 	for _, s := range before {
 		_, ours := splits.Load(s.ID)
 		if ours || slices.ContainsFunc(held, func(h Held) bool { return h.Place.Pane != nil && h.Place.Pane.ID == s.ID }) {
@@ -215,7 +213,7 @@ func (b *itermBackend) split(ctx context.Context, it it2, o ITerm2Options, profi
 	return id, nil
 }
 
-// splitWith splits as soon as iTerm2 knows the profile.
+// splitWith splits as soon as iTerm2 has loaded the profile.
 func (it it2) splitWith(ctx context.Context, args []string, patience time.Duration) (string, error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -307,7 +305,7 @@ func (it it2) close(ctx context.Context, id string) error {
 	return err
 }
 
-// drop closes a split that was made for nothing, if it is still there.
+// drop closes a split whose start failed, if it is still there.
 func (it it2) drop(ctx context.Context, id string) error {
 	sessions, err := it.sessions(ctx)
 	if err != nil || !has(sessions, id) {

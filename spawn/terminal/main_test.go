@@ -31,7 +31,7 @@ func options(t testing.TB) terminal.Options {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "wt") // short: a socket lies in it
+	dir, err := os.MkdirTemp("", "wt") // a short path: it has a socket
 	if err != nil {
 		t.Fatal(err)
 	}

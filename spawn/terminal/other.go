@@ -57,5 +57,5 @@ func TmuxFits(context.Context, string, []string) (bool, error) { return false, e
 // ITermHere needs Unix.
 func ITermHere(context.Context, string, []string) error { return errors.ErrUnsupported }
 
-// ClosePane has nothing to close.
+// ClosePane does nothing here.
 func ClosePane(context.Context, string, []string, spawn.Place) error { return nil }

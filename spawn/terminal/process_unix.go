@@ -48,7 +48,7 @@ func (b processBackend) start(ctx context.Context, spec spawn.Spec) (*spawn.Proc
 	if err := p.lay(b.o, spec, nil); err != nil {
 		return nil, err
 	}
-	// A session of its own: what ends our terminal does not end it.
+	// A session of its own: the end of our terminal does not end it.
 	cmd := exec.Command(b.o.Holder[0], append(b.o.Holder[1:len(b.o.Holder):len(b.o.Holder)], p.handover())...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	// A holder that is lost is known by the same mark as its process.
@@ -120,8 +120,8 @@ func (p paths) begin(ctx context.Context, o Options, spec spawn.Spec, pane spawn
 	return p.wait(ctx, holder.Alive)
 }
 
-// ended waits until a process whose holder has ended is gone too, and says how: a
-// killed holder's process is hung up on and may take a while.
+// ended waits until a process whose holder has ended is gone too, and returns how: a killed
+// holder's process is hung up on and may take a while.
 func (p paths) ended(h hold) spawn.Exit {
 	_ = spawn.WaitGone(context.Background(), h.Process) // it has no other end
 	exit, _ := p.exit()

@@ -8,7 +8,7 @@ import (
 // Detach is what a person types to leave a terminal: Control and ].
 const Detach = 0x1d
 
-// ErrDetached means that the person left and the process goes on.
+// ErrDetached means that the viewer left and the process continues.
 var ErrDetached = errors.New("detached")
 
 // Screen is what a terminal is shown on.
@@ -21,11 +21,11 @@ type Screen struct {
 	Resized <-chan Size
 }
 
-// defaultSize is a terminal's size until somebody with a screen attaches.
+// defaultSize is a terminal's size until a viewer with a screen attaches.
 var defaultSize = Size{Cols: 120, Rows: 40}
 
-// DefaultSize is a terminal's size until somebody with a screen attaches.
+// DefaultSize is a terminal's size until a viewer with a screen attaches.
 func DefaultSize() Size { return defaultSize }
 
-// Recent is how many bytes of the past somebody who attaches is shown.
+// Recent is how many bytes of earlier output a new viewer gets.
 const Recent = 64 << 10

@@ -167,9 +167,8 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// What each backend costs, one after the other and ten at once, for the record: the
-// sources of this design claim 500 ms for tmux, 800 ms for iTerm2 and under 10 ms
-// in-process.
+// The start time of each backend, one after the other and ten at once, is logged. The sources of
+// this design claim 500 ms for tmux, 800 ms for iTerm2 and under 10 ms in-process.
 func TestStartCost(t *testing.T) {
 	n, many := testenv.Scale(1, 60), testenv.Scale(2, 10)
 	holder := options(t).Holder
@@ -224,9 +223,9 @@ var claims = map[string]string{
 	"iterm2-fake": "; claimed 800 ms; without iTerm2's and it2's own time",
 }
 
-// Members that start all at once on a machine whose shells take ten seconds to
-// start: every one starts, and none through a shell. tmux has such shells as its
-// default, and every file that shells read at the start has such lines.
+// Members start all at once on a machine whose shells take ten seconds to start: every one starts,
+// and none through a shell. tmux has such shells as its default, and every file that shells read at
+// the start has such lines.
 func TestStartBesideSlowShells(t *testing.T) {
 	n := testenv.Scale(6, 20)
 	for _, c := range []struct {
@@ -284,8 +283,8 @@ func TestStartBesideSlowShells(t *testing.T) {
 	}
 }
 
-// slowShells is a home in which every shell says that it ran and then sleeps, and the
-// environment of a person who lives there.
+// slowShells makes a home directory in which every shell records its start and then sleeps, and the
+// environment of a person there.
 func slowShells(t *testing.T) (home string, env []string) {
 	t.Helper()
 	home = t.TempDir()

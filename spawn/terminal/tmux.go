@@ -15,10 +15,10 @@ type TmuxOptions struct {
 	// Socket is the server's socket, an absolute path. Without Home the server is
 	// ours and made when it is not there.
 	Socket string
-	// Home is a pane ("%0"), ours when we run inside tmux: members get panes
-	// beside it if it is alone in its window, else a window of their own, in its
-	// session when the pane is gone. "" puts them into a session of their own.
-	// When Env has the variable TMUX of that server, only that run of it will do.
+	// Home is a pane ("%0"), ours when we run inside tmux: members get panes beside it if no other
+	// pane is in its window, else a window of their own, in its session when the pane is gone. ""
+	// puts them into a session of their own. When Env has the variable TMUX of that server, only
+	// that run of it will do.
 	Home string
 	// Session names that session, and the window; required.
 	Session string

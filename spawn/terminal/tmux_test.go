@@ -171,7 +171,7 @@ func TestTmuxInside(t *testing.T) {
 	if got := s.panes(); !slices.Equal(got, want) {
 		t.Errorf("panes %v, want %v", got, want)
 	}
-	// Closed twice, or by somebody who was told another id, nothing happens.
+	// A second close, or one with another id, does nothing.
 	at := func(pane string) spawn.Place {
 		place := ps[1].Place()
 		other := *place.Pane
@@ -295,8 +295,8 @@ func TestTmuxFits(t *testing.T) {
 	}
 }
 
-// When the home pane is gone members come to its session; when its server is, or
-// another one runs there, that is said.
+// When the home pane is gone members get panes in its session; when its server is gone, or another
+// one runs there, that is an error.
 func TestTmuxHomeGone(t *testing.T) {
 	s := newServer(t)
 	s.run("-f", "/dev/null", "new-session", "-d", "-s", "other")
@@ -342,8 +342,8 @@ func TestTmuxHomeGone(t *testing.T) {
 	}
 }
 
-// A person goes on in a server of ours when all members' panes are closed: the next
-// members come to them.
+// A person continues in our server after all members' panes are closed: the next members get panes
+// there.
 func TestTmuxKeptByPerson(t *testing.T) {
 	s := newServer(t)
 	o := s.options(terminal.TmuxOptions{})

@@ -118,7 +118,7 @@ func (b *tmuxBackend) split(ctx context.Context, spec spawn.Spec, argv []string)
 		return "", err
 	}
 	if at.window == "" {
-		// It is there for people to come to, so that it lives without them.
+		// The session is for people to attach to, so that it stays without them.
 		made = append(made, ";", "set-option", "-t", "="+b.o.Session+":", "destroy-unattached", "off", ";", "set-option", "-s", "exit-unattached", "off")
 		return b.run(ctx, append([]string{"new-session", "-s", b.o.Session, "-n", plain(b.o.Session), "-x", "200", "-y", "50"}, made...)...)
 	}
@@ -161,13 +161,13 @@ func TmuxHere(ctx context.Context, program string, env []string) error {
 	return err
 }
 
-// room is where the next member goes: behind a pane, or behind a window; a session
-// stands for its current window.
+// room is the place for the next member: after a pane, or after a window; a session stands for its
+// current window.
 type room struct{ window, pane string }
 
-// room looks for it: behind the last pane of the newest window that has one of ours,
-// behind Home when Home is alone in its window, else behind that window, else in a
-// session. The zero room is a server of ours that does not run.
+// room finds it: after the last pane of the newest window that has one of ours, after Home when
+// Home is alone in its window, else after that window, else in a session. The zero room is a server
+// of ours that does not run.
 func (b *tmuxBackend) room(ctx context.Context) (room, error) {
 	out, err := b.run(ctx, "list-panes", "-a", "-F", "#{window_id} #{pane_id} #{window_panes} #{session_id} #{session_attached} #{pid} #{@waggle-session}")
 	switch {
@@ -196,7 +196,7 @@ func (b *tmuxBackend) room(ctx context.Context) (room, error) {
 				home.pane = f[1]
 			}
 		}
-		// Of several sessions Home's, else one that somebody looks at.
+		// Of several sessions Home's, else one with an attached client.
 		if ofHome := f[3] == "$"+session; other == (room{}) || ofHome || f[4] != "0" && other.window != "$"+session+":" {
 			other = room{window: f[3] + ":"}
 		}
@@ -213,8 +213,8 @@ func (b *tmuxBackend) serverGone() error {
 	return fmt.Errorf("the tmux server at %s that this was started in has ended: start again from a tmux that runs, or outside of tmux", b.o.Socket)
 }
 
-// dress titles and colours a pane, lets it stay when its process ends, and gives
-// its neighbours their room.
+// dress titles and colours a pane, keeps it when its process ends, and evens out the layout of its
+// window.
 func (b *tmuxBackend) dress(ctx context.Context, p spawn.Pane, holder spawn.Identity, spec spawn.Spec) error {
 	title, color := plain(spec.Title), plain(spec.Color)
 	if color == "" {
@@ -274,7 +274,7 @@ func (b *tmuxBackend) firstWidth(ctx context.Context, window string) string {
 // was names the option in which a window remembers what one of its own options was.
 func was(option string) string { return "@waggle-was-" + option }
 
-// unset stands for an option that a window does not have itself.
+// unset stands for an option that a window does not set itself.
 const unset = "-"
 
 // change sets an option of a window, the first time remembering what it was.
@@ -361,11 +361,10 @@ func isClosed(err error) bool {
 	return strings.Contains(err.Error(), "can't find pane") || strings.Contains(err.Error(), "can't find window") || strings.Contains(err.Error(), "no such window")
 }
 
-// ClosePane closes the pane of a process that has ended: only if its server still is
-// the one that was recorded, and the pane the one that was made for that holder.
-// Anything else is left alone, without an error, and so is the pane in which env says
-// that we run ourselves. program is that of the pane's multiplexer, tmux or it2, and
-// env what it is run with.
+// ClosePane closes the pane of a process that has ended, if its server and the pane have the
+// recorded identity. Otherwise it does nothing and returns no error, also for the pane in which, by
+// env, this program runs. program is that of the pane's multiplexer, tmux or it2, and env the
+// environment that it is run with.
 func ClosePane(ctx context.Context, program string, env []string, p spawn.Place) error {
 	if p.Pane == nil || p.Holder == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What the pane that members are shown beside keeps, and what is left for them.
+// The sizes of the home pane and of the panes beside it.
 const (
 	homeWidth, homeHeight = 80, 20
 	besideWidth           = 40
@@ -24,7 +24,7 @@ type home struct {
 	others, ours        int // other panes of the window; those of them that are members'
 }
 
-// home looks at a pane.
+// home reads the state of a pane.
 func (t tmux) home(ctx context.Context, pane string) (home, error) {
 	out, err := t.run(ctx, "list-panes", "-t", pane, "-F",
 		"#{pane_id} #{window_id} #{pane_width} #{pane_height} #{pane_left} #{window_width} #{window_height} #{@waggle-session}")

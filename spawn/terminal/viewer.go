@@ -6,18 +6,18 @@ import (
 	"io"
 )
 
-// viewer is somebody who looks at a terminal. What it cannot take in time it does
-// not see: the process never waits for it.
+// viewer is an attached viewer. Output that it does not read in time is lost to it: the process
+// never waits for it.
 type viewer struct {
 	out  chan []byte
-	done chan struct{} // closed when it sees nothing more
+	done chan struct{} // closed when the viewer gets no more output
 }
 
 // viewerQueue is how many pieces of output may wait for one viewer.
 const viewerQueue = 256
 
-// join shows the terminal to w from now on, beginning with its recent past, and calls
-// end, if there is one, when there is nothing more to show.
+// join sends the terminal's output to w from now on, beginning with its recent output, and calls
+// end, if there is one, when there is no more.
 func (h *holder) join(w io.Writer, end func()) *viewer {
 	v := &viewer{out: make(chan []byte, viewerQueue), done: make(chan struct{})}
 	h.mu.Lock()

@@ -39,7 +39,7 @@ type Change string
 const (
 	PaneOpened    Change = "opened"  // it was there when the watch began, is new, or runs again
 	PaneExited    Change = "exited"  // its process has ended; the pane stays, to be read
-	PaneClosed    Change = "closed"  // it is gone, with its window or without, whoever closed it
+	PaneClosed    Change = "closed"  // the pane is gone, with its window or without, whoever closed it
 	PaneMoved     Change = "moved"   // it, or its window, is somewhere else
 	WindowRenamed Change = "renamed" // its window has another name
 	Watching      Change = "watching"

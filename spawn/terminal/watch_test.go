@@ -58,7 +58,7 @@ func (e *events) took() (words []string) {
 	return words
 }
 
-// tells waits until exactly these have been told since the last time.
+// tells waits until exactly these events have been reported since the last call.
 func (e *events) tells(want ...string) {
 	e.t.Helper()
 	var got []string
@@ -97,8 +97,7 @@ func (s *server) watched() terminal.WatchOptions {
 	return terminal.WatchOptions{Program: s.program, Env: s.env, Socket: s.socket, Server: s.identity()}
 }
 
-// What happens to panes is told once each, in every session of the server, until it
-// ends.
+// Each event of a pane is reported once, in every session of the server, until it ends.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -139,8 +138,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// Nobody notices a watch: the person's window keeps its size, their session its
-// environment, and no client is left.
+// A watch has no visible effect: the person's window keeps its size, their session its environment,
+// and no client is left.
 func TestWatchUnnoticed(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -236,8 +235,8 @@ func TestWatchLetsSessionsLive(t *testing.T) {
 	}
 }
 
-// What a later tmux may say is no trouble: notifications that nobody knows, a line
-// without end, an answer to a question that was not asked. What is refused is said.
+// Output of a later tmux does no harm: unknown notifications, a line without end, an answer to a
+// command that was not sent. A refused command is an error.
 func TestWatchStrangeTmux(t *testing.T) {
 	t.Parallel()
 	self, err := spawn.Identify(os.Getpid())

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Watch tells on of what happens to the panes of a tmux server, in order, until ctx
-// ends (its error), or the server does (nil, after ServerGone). It begins with
-// PaneOpened for every pane that is there, and then Watching: who is not told of by
-// then is gone. An end that nothing else reports is told within about a second.
+// Watch calls on with the events of the panes of a tmux server, in order, until ctx ends (its
+// error), or the server does (nil, after ServerGone). It begins with PaneOpened for every pane that
+// is there, and then Watching: a pane that was not reported by then is gone. An end that tmux does
+// not notify is reported within about a second.
 //
-// It is a client in control mode, which looks only: it has no size, gets no output,
-// changes no session's environment and is gone when Watch returns. It attaches to a
-// session where somebody is, or to one that does not end when the last client
-// leaves. on is called by the goroutine that called Watch, and holds it up.
+// It is a client in control mode that changes nothing: it has no size, gets no output, changes no
+// session's environment and is gone when Watch returns. It attaches to a session with other
+// clients, or to one that does not end when the last client leaves. The goroutine that called Watch
+// calls on, and waits for it.
 func Watch(ctx context.Context, o WatchOptions, on func(Event)) error {
 	w := &watch{tmux: tmux{o.Program, o.Socket, unnested(o.Env)}, on: on, pid: o.Server.PID}
 	for failed := 0; ; {
@@ -77,7 +77,7 @@ type watch struct {
 	told  bool // Watching
 }
 
-// attach is one client's life. looked says that it saw the panes at least once.
+// attach runs one client. looked reports whether it saw the panes at least once.
 func (w *watch) attach(ctx context.Context) (looked bool, err error) {
 	session, err := w.session(ctx)
 	if err != nil {
@@ -142,14 +142,14 @@ func (w *watch) session(ctx context.Context) (string, error) {
 	return quiet, nil
 }
 
-// everyPane is what tmux looks at once a second: it changes when a pane comes, goes,
-// ends or moves, in whatever session.
+// everyPane is the format that tmux evaluates once a second: it changes when a pane comes, goes,
+// ends or moves, in any session.
 const everyPane = "waggle::#{S:#{session_id}#{W:#{window_index}#{window_id}#{P:#{pane_id}#{pane_dead}}}}"
 
-// follow looks at the panes, and again whenever tmux says that something happened.
-// What it says in detail is not needed, so that it may say what is not known here.
+// follow lists the panes, and again whenever tmux notifies of a change. The details of a
+// notification are not used, so that unknown ones do no harm.
 func (w *watch) follow(c *client) error {
-	// Its first answer is that it is attached; before, it is nobody's client.
+	// Its first answer says that it is attached; before that it is not a client.
 	for lines, err := c.next(); lines == nil; lines, err = c.next() {
 		if err == io.EOF {
 			return nil
@@ -186,13 +186,13 @@ func (w *watch) follow(c *client) error {
 		if again && !asked {
 			asked, again = true, false
 			if err := c.command(list); err != nil {
-				return nil // it has left: what it still said is of no use
+				return nil // it has left: the rest of its output is ignored
 			}
 		}
 	}
 }
 
-// seen tells of what has changed.
+// seen reports what has changed.
 func (w *watch) seen(lines []string) error {
 	pid, panes, err := looks(lines)
 	if err != nil {
@@ -224,8 +224,8 @@ func (c *client) command(text string) error {
 	return err
 }
 
-// next is the lines of an answer, or nil for a notification. An answer of nothing is
-// an empty slice; one that is an error is one.
+// next is the lines of an answer, or nil for a notification. An empty answer is an empty slice; an
+// answer that is an error is one too.
 func (c *client) next() ([]string, error) {
 	line, err := c.line()
 	if err != nil {
