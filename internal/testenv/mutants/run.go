@@ -15,6 +15,7 @@ import (
 // tried is one mutant and what became of it.
 type tried struct {
 	place
+	group    string // the packages it was drawn from, as they stand in the settings
 	survived bool
 	by       string // the test that failed
 	took     time.Duration
@@ -23,15 +24,18 @@ type tried struct {
 // run tries the mutants, package by package in turn, and returns how many survived.
 func run(ctx context.Context, s settings) (int, error) {
 	queues := make([][]place, len(s.packages))
-	for i, dir := range s.packages {
-		found, err := places(dir)
-		if err != nil {
-			return 0, err
+	for i, group := range s.packages {
+		for dir := range strings.SplitSeq(group, ",") {
+			found, err := places(dir)
+			if err != nil {
+				return 0, err
+			}
+			queues[i] = append(queues[i], found...)
 		}
-		queues[i] = drawn(found, s.seed)
+		queues[i] = drawn(queues[i], s.seed)
 		if !s.list {
-			if out, ok := test(ctx, s, dir, ""); !ok {
-				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", dir, out)
+			if out, ok := test(ctx, s, group, ""); !ok {
+				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", group, out)
 			}
 		}
 	}
@@ -69,7 +73,7 @@ func tryAll(ctx context.Context, s settings, queues [][]place, temp string) ([]t
 					p := queues[q][0]
 					queues[q] = queues[q][1:]
 					mu.Unlock()
-					t, ok, err := try(ctx, s, p, filepath.Join(temp, fmt.Sprint(job)))
+					t, ok, err := try(ctx, s, p, s.packages[q], filepath.Join(temp, fmt.Sprint(job)))
 					mu.Lock()
 					if err != nil {
 						done = err
@@ -93,10 +97,10 @@ func tryAll(ctx context.Context, s settings, queues [][]place, temp string) ([]t
 	return all, done
 }
 
-// try builds one mutant and runs its package's tests; ok is false when it does not compile.
-func try(ctx context.Context, s settings, p place, temp string) (t tried, ok bool, err error) {
+// try builds one mutant and runs its group's tests; ok is false when it does not compile.
+func try(ctx context.Context, s settings, p place, group, temp string) (t tried, ok bool, err error) {
 	if s.list {
-		return tried{place: p}, true, nil
+		return tried{place: p, group: group}, true, nil
 	}
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return t, false, err
@@ -120,11 +124,21 @@ func try(ctx context.Context, s settings, p place, temp string) (t tried, ok boo
 		return t, false, ctx.Err()
 	}
 	began := time.Now()
-	out, passed := test(ctx, s, p.pkg, overlay)
+	out, passed := test(ctx, s, group, overlay, "-short")
+	if passed {
+		out, passed = test(ctx, s, group, overlay)
+	}
 	if !passed && (strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]")) {
 		return t, false, ctx.Err() // the tests do not compile with it, so none of them found it
 	}
-	return tried{p, passed, foundBy(out), time.Since(began)}, true, ctx.Err()
+	by := foundBy(out)
+	if !passed && strings.HasPrefix(by, "Test") {
+		if _, alone := test(ctx, s, group, overlay, "-run", "^"+strings.Split(by, "/")[0]+"$"); alone {
+			out, passed = test(ctx, s, group, overlay, "-count=1")
+			by = foundBy(out)
+		}
+	}
+	return tried{p, group, passed, by, time.Since(began)}, true, ctx.Err()
 }
 
 // foundBy names the first test that failed, or says that none came to its end.
@@ -146,16 +160,19 @@ func foundBy(out string) string {
 	return "the run"
 }
 
-// test runs the tests of one package, without vet: a mutant that only vet finds is not
-// found by a test.
-func test(ctx context.Context, s settings, dir, overlay string) (string, bool) {
-	args := []string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}
+// test runs the tests of a group of packages, without vet: a mutant that only vet finds is
+// not found by a test.
+func test(ctx context.Context, s settings, group, overlay string, flags ...string) (string, bool) {
+	args := append([]string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}, flags...)
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.timeout+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(args, "./"+dir)...)
+	for dir := range strings.SplitSeq(group, ",") {
+		args = append(args, "./"+dir)
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), "WAGGLE_SEED=1")
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
