@@ -6,7 +6,7 @@
 //	go run ./internal/testenv/mutants -list                 // only which ones
 //
 // Packages with a comma between them count as one: their places are drawn together, and
-// the tests of each of them run.
+// the tests of the first find mutants of the others too.
 //
 // A mutant is a condition negated or made false, a comparison or && and || swapped, a
 // number one more or one less (also in constants), a statement, an assignment or a defer

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +36,7 @@ func run(ctx context.Context, s settings) (int, error) {
 		}
 		queues[i] = drawn(queues[i], s.seed)
 		if !s.list {
-			if out, ok := test(ctx, s, group, ""); !ok {
+			if out, ok := test(ctx, s, group); !ok {
 				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", group, out)
 			}
 		}
@@ -120,21 +122,19 @@ func try(ctx context.Context, s settings, p place, group, temp string) (t tried,
 	if err := os.WriteFile(overlay, data, 0o600); err != nil {
 		return t, false, err
 	}
-	if err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "./"+p.pkg).Run(); err != nil {
-		return t, false, ctx.Err()
-	}
 	began := time.Now()
-	out, passed := test(ctx, s, group, overlay, "-short")
-	if passed {
-		out, passed = test(ctx, s, group, overlay)
+	tests, ok, err := compile(ctx, group, p.pkg, overlay, temp)
+	if !ok || err != nil {
+		return t, false, errors.Join(err, ctx.Err())
 	}
-	if !passed && (strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]")) {
-		return t, false, ctx.Err() // the tests do not compile with it, so none of them found it
+	out, passed := tests.run(ctx, s, "-test.short")
+	if passed {
+		out, passed = tests.run(ctx, s)
 	}
 	by := foundBy(out)
 	if !passed && strings.HasPrefix(by, "Test") {
-		if _, alone := test(ctx, s, group, overlay, "-run", "^"+strings.Split(by, "/")[0]+"$"); alone {
-			out, passed = test(ctx, s, group, overlay, "-count=1")
+		if _, alone := tests.run(ctx, s, "-test.run", "^"+strings.Split(by, "/")[0]+"$"); alone {
+			out, passed = tests.run(ctx, s)
 			by = foundBy(out)
 		}
 	}
@@ -160,20 +160,60 @@ func foundBy(out string) string {
 	return "the run"
 }
 
-// test runs the tests of a group of packages, without vet: a mutant that only vet finds is
-// not found by a test.
-func test(ctx context.Context, s settings, group, overlay string, flags ...string) (string, bool) {
-	args := append([]string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}, flags...)
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.timeout+time.Minute)
-	defer cancel()
+// test runs the tests of a group of packages as they are.
+func test(ctx context.Context, s settings, group string) (string, bool) {
+	args := []string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}
 	for dir := range strings.SplitSeq(group, ",") {
 		args = append(args, "./"+dir)
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), "WAGGLE_SEED=1")
+	return command(ctx, s, ".", "go", args...)
+}
+
+// binary is the compiled tests of a package.
+type binary struct{ dir, path string }
+
+type binaries []binary
+
+// compile makes the tests that may find a mutant of pkg: those of the group's first
+// package and its own. They are not vetted: what only vet finds is not found by a test. ok
+// is false when the mutant or a test does not compile with it.
+func compile(ctx context.Context, group, pkg, overlay, temp string) (tests binaries, ok bool, err error) {
+	first, _, _ := strings.Cut(group, ",")
+	for _, dir := range slices.Compact([]string{pkg, first}) {
+		path, err := filepath.Abs(filepath.Join(temp, filepath.Base(dir)+".test"))
+		if err != nil {
+			return nil, false, err
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return nil, false, err
+		}
+		if err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", path, "./"+dir).Run(); err != nil {
+			return nil, false, nil
+		}
+		if _, err := os.Stat(path); err == nil { // else it has no tests
+			tests = append(tests, binary{dir, path})
+		}
+	}
+	return tests, true, nil
+}
+
+// run runs the tests; those of several packages one after the other, until some fail.
+func (b binaries) run(ctx context.Context, s settings, flags ...string) (out string, passed bool) {
+	for _, b := range b {
+		flags := append([]string{"-test.failfast", "-test.timeout", s.timeout.String()}, flags...)
+		if out, passed = command(ctx, s, filepath.FromSlash(b.dir), b.path, flags...); !passed {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// command runs a program of the tests.
+func command(ctx context.Context, s settings, dir, program string, args ...string) (string, bool) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WAGGLE_SEED=1")
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
