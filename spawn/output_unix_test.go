@@ -24,10 +24,12 @@ func (w *slowWriter) Write(b []byte) (int, error) {
 // TestRunWaitsForOutput: Run returns when the output was written, not when its command
 // has ended.
 func TestRunWaitsForOutput(t *testing.T) {
-	var w slowWriter
-	exit, err := spawn.Command{Argv: []string{"/bin/sh", "-c", "echo hello"}, Output: &w}.Run(t.Context())
-	if got := w.got.Load(); got != 6 || exit.Code != 0 || err != nil {
-		t.Errorf("%d bytes of 6 when Run returned: %+v, %v", got, exit, err)
+	for _, linger := range []time.Duration{0, time.Millisecond} { // for ever; over before the output is
+		var w slowWriter
+		exit, err := spawn.Command{Argv: []string{"/bin/sh", "-c", "echo hello"}, Output: &w, Linger: linger}.Run(t.Context())
+		if got := w.got.Load(); got != 6 || exit.Code != 0 || err != nil {
+			t.Errorf("linger %s: %d bytes of 6 when Run returned: %+v, %v", linger, got, exit, err)
+		}
 	}
 }
 
