@@ -352,15 +352,14 @@ func (w *Worker) wake() {
 	}
 }
 
-// append appends to this worker's journal and wakes the goroutines that wait for a change. It fails
-// for a process with an older epoch. The caller holds mu.
+// append appends to this worker's journal and wakes who waits for a change. The journal
+// refuses an epoch that is not the newest, before it asks propose: that is ErrSuperseded,
+// and nothing to try again. The caller holds mu.
 func (w *Worker) append(ctx context.Context, propose func() ([]journal.Draft, error)) error {
-	_, err := w.p.Journal.Append(ctx, w.p.Writer, func() ([]journal.Draft, error) {
-		if w.p.Fold.Epoch != w.p.Writer.Epoch {
-			return nil, control.ErrSuperseded
-		}
-		return propose()
-	})
+	_, err := w.p.Journal.Append(ctx, w.p.Writer, propose)
+	if _, older := errors.AsType[*journal.StaleError](err); older {
+		err = fmt.Errorf("%w: %w", control.ErrSuperseded, err)
+	}
 	close(w.changed)
 	w.changed = make(chan struct{})
 	if w.socket != nil {

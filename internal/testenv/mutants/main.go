@@ -1,9 +1,12 @@
 // Mutants breaks one place of the code after the other and runs the tests of its
 // package: a mutant that no test fails survives, and shows a line that nothing holds.
 //
-//	go run ./internal/testenv/mutants                      // the forty of make mutants
-//	go run ./internal/testenv/mutants -n 12 -seed 7 policy // others, of one package
-//	go run ./internal/testenv/mutants -list                // only which ones
+//	go run ./internal/testenv/mutants                       // the forty of make mutants
+//	go run ./internal/testenv/mutants -n 12 -seed 7 journal // others, of one package
+//	go run ./internal/testenv/mutants -list                 // only which ones
+//
+// Packages with a comma between them count as one: their places are drawn together, and
+// the tests of the first find mutants of the others too.
 //
 // A mutant is a condition negated or made false, a comparison or && and || swapped, a
 // number one more or one less (also in constants), a statement, an assignment or a defer
@@ -12,8 +15,13 @@
 // The places are drawn with a seed: the same code gives the same mutants, and a change of
 // the code moves only its own. The checkout is not touched: a mutant is an overlay of go
 // build. One that does not compile is drawn again; one whose tests reach the time limit
-// is found. With -write the table goes into docs/measured.md, each survivor with its
-// reason from reasons.txt. The exit code is 1 when more survive than -most allows.
+// is found. The short tests run first, and all of them when those pass. A test that fails
+// runs again by itself; when it passes then, a second run of all decides, so that a busy
+// machine finds no mutant.
+//
+// With -write the table goes into docs/measured.md, each survivor with its reason from
+// reasons.txt. The exit code is 1 when more survive than -most allows; a survivor that is
+// equivalent counts too.
 package main
 
 import (
@@ -25,8 +33,9 @@ import (
 	"time"
 )
 
-// packages are those whose tests must hold every line by themselves.
-var packages = []string{"control", "policy", "journal", "mailbox", "internal/atomicfile", "spawn"}
+// packages are those whose tests must hold every line by themselves. The corpora of policy
+// are the tests of internal/cmdline, which reads the commands for it.
+var packages = []string{"control", "policy,internal/cmdline", "journal", "mailbox", "internal/atomicfile", "spawn"}
 
 // settings are the flags.
 type settings struct {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"waggle/internal/testenv"
 )
 
 const sample = `package p
@@ -128,13 +130,28 @@ func TestFoundBy(t *testing.T) {
 // TestRun: a mutant that a test fails on is found, one that no test sees survives, and
 // the checkout stays as it was.
 func TestRun(t *testing.T) {
-	dir := t.TempDir()
 	code := "package p\n\nfunc Held(a int) bool { return a < 3 }\n\nfunc Loose(a int) bool { return a < 3 }\n"
-	for name, text := range map[string]string{
-		"go.mod":      "module p\n\ngo 1.26\n",
+	program(t, map[string]string{
 		"q/q.go":      strings.Replace(code, "package p", "package q", 1),
 		"q/q_test.go": "package q\n\nimport \"testing\"\n\nfunc TestHeld(t *testing.T) {\n\tif !Held(2) || Held(3) || Held(4) {\n\t\tt.Error()\n\t}\n}\n",
-	} {
+	})
+	// Three mutants a function: the operator, and the number one more and one less.
+	survived, err := run(t.Context(), settings{n: 8, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"q"}})
+	if err != nil || survived != 3 {
+		t.Errorf("%d survived, %v; want the three of Loose", survived, err)
+	}
+	if data, _ := os.ReadFile("q/q.go"); !strings.HasSuffix(string(data), code[len("package p"):]) {
+		t.Errorf("the checkout was changed: %s", data)
+	}
+}
+
+// program writes a module, and the test runs in its directory.
+func program(t *testing.T, files map[string]string) {
+	t.Helper()
+	testenv.Whole(t)
+	dir := t.TempDir()
+	files["go.mod"] = "module p\n\ngo 1.26\n"
+	for name, text := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -144,12 +161,44 @@ func TestRun(t *testing.T) {
 		}
 	}
 	t.Chdir(dir)
-	// Three mutants a function: the operator, and the number one more and one less.
-	survived, err := run(t.Context(), settings{n: 8, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"q"}})
-	if err != nil || survived != 3 {
-		t.Errorf("%d survived, %v; want the three of Loose", survived, err)
+}
+
+// TestRunBeside: the tests of a package that counts with another find its mutants.
+func TestRunBeside(t *testing.T) {
+	program(t, map[string]string{
+		"low/low.go":     "package low\n\nfunc Held(a int) bool { return a < 3 }\n",
+		"high/high.go":   "package high\n\nimport \"p/low\"\n\nfunc Held(a int) bool { return low.Held(a) }\n",
+		"high/h_test.go": "package high\n\nimport \"testing\"\n\nfunc TestHeld(t *testing.T) {\n\tif !Held(2) || Held(3) {\n\t\tt.Error()\n\t}\n}\n",
+	})
+	s := settings{n: 10, jobs: 2, seed: 1, timeout: time.Minute, packages: []string{"high,low"}}
+	if survived, err := run(t.Context(), s); err != nil || survived != 0 {
+		t.Errorf("%d survived, %v; want none", survived, err)
 	}
-	if data, _ := os.ReadFile("q/q.go"); !strings.HasSuffix(string(data), code[len("package p"):]) {
-		t.Errorf("the checkout was changed: %s", data)
+}
+
+// TestRunAgain: a test that fails once is not what found a mutant.
+func TestRunAgain(t *testing.T) {
+	program(t, map[string]string{
+		"q/q.go": "package q\n\nfunc Loose(a int) bool { return a < 3 }\n",
+		"q/q_test.go": `package q
+
+import (
+	"os"
+	"testing"
+)
+
+func TestOnce(t *testing.T) {
+	if Loose(1) == Loose(2) && Loose(3) == Loose(2) { // the number and the operator are broken
+		if f, err := os.OpenFile("../failed", os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			f.Close()
+			t.Error("once")
+		}
+	}
+}
+`,
+	})
+	survived, err := run(t.Context(), settings{n: 10, jobs: 1, seed: 1, timeout: time.Minute, packages: []string{"q"}})
+	if _, missing := os.Stat("failed"); missing != nil || err != nil || survived != 3 {
+		t.Errorf("%d survived, %v, %v; want all three", survived, err, missing)
 	}
 }

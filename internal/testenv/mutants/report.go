@@ -38,28 +38,32 @@ func report(s settings, all []tried, took time.Duration) (int, error) {
 	if s.list {
 		return 0, nil
 	}
-	survived := 0
+	survived, equivalent := 0, 0
+	why := reasons()
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n    go run ./internal/testenv/mutants -seed %d -n %d %s\n\n%s on %s.\n\n",
 		heading(s.as), s.seed, s.n, strings.Join(s.packages, " "), took.Round(time.Second), machine())
-	b.WriteString("| package | mutants | survived |\n|---|---:|---:|\n")
-	for _, dir := range s.packages {
-		n, left := 0, 0
+	b.WriteString("| package | mutants | survived | of them equivalent |\n|---|---:|---:|---:|\n")
+	for _, group := range s.packages {
+		n, left, same := 0, 0, 0
 		for _, t := range all {
-			if t.pkg == dir {
-				n++
-				if t.survived {
-					left++
+			if t.group != group {
+				continue
+			}
+			n++
+			if t.survived {
+				left++
+				if strings.HasPrefix(why[t.key()], "equivalent: ") {
+					same++
 				}
 			}
 		}
-		survived += left
-		fmt.Fprintf(&b, "| %s | %d | %d |\n", dir, n, left)
+		survived, equivalent = survived+left, equivalent+same
+		fmt.Fprintf(&b, "| %s | %d | %d | %d |\n", strings.ReplaceAll(group, ",", ", "), n, left, same)
 	}
-	fmt.Fprintf(&b, "| together | %d | %d |\n\n", len(all), survived)
+	fmt.Fprintf(&b, "| together | %d | %d | %d |\n\n", len(all), survived, equivalent)
 	b.WriteString("| mutant | found by |\n|---|---|\n")
 	slices.SortFunc(all, func(a, b tried) int { return strings.Compare(a.key(), b.key()) })
-	why := reasons()
 	for _, t := range all {
 		by := "`" + t.by + "`"
 		if t.survived {

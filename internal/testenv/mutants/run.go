@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +17,7 @@ import (
 // tried is one mutant and what became of it.
 type tried struct {
 	place
+	group    string // the packages it was drawn from, as they stand in the settings
 	survived bool
 	by       string // the test that failed
 	took     time.Duration
@@ -23,15 +26,18 @@ type tried struct {
 // run tries the mutants, package by package in turn, and returns how many survived.
 func run(ctx context.Context, s settings) (int, error) {
 	queues := make([][]place, len(s.packages))
-	for i, dir := range s.packages {
-		found, err := places(dir)
-		if err != nil {
-			return 0, err
+	for i, group := range s.packages {
+		for dir := range strings.SplitSeq(group, ",") {
+			found, err := places(dir)
+			if err != nil {
+				return 0, err
+			}
+			queues[i] = append(queues[i], found...)
 		}
-		queues[i] = drawn(found, s.seed)
+		queues[i] = drawn(queues[i], s.seed)
 		if !s.list {
-			if out, ok := test(ctx, s, dir, ""); !ok {
-				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", dir, out)
+			if out, ok := test(ctx, s, group); !ok {
+				return 0, fmt.Errorf("the tests of %s fail as they are:\n%s", group, out)
 			}
 		}
 	}
@@ -69,7 +75,7 @@ func tryAll(ctx context.Context, s settings, queues [][]place, temp string) ([]t
 					p := queues[q][0]
 					queues[q] = queues[q][1:]
 					mu.Unlock()
-					t, ok, err := try(ctx, s, p, filepath.Join(temp, fmt.Sprint(job)))
+					t, ok, err := try(ctx, s, p, s.packages[q], filepath.Join(temp, fmt.Sprint(job)))
 					mu.Lock()
 					if err != nil {
 						done = err
@@ -93,10 +99,10 @@ func tryAll(ctx context.Context, s settings, queues [][]place, temp string) ([]t
 	return all, done
 }
 
-// try builds one mutant and runs its package's tests; ok is false when it does not compile.
-func try(ctx context.Context, s settings, p place, temp string) (t tried, ok bool, err error) {
+// try builds one mutant and runs its group's tests; ok is false when it does not compile.
+func try(ctx context.Context, s settings, p place, group, temp string) (t tried, ok bool, err error) {
 	if s.list {
-		return tried{place: p}, true, nil
+		return tried{place: p, group: group}, true, nil
 	}
 	if err := os.MkdirAll(temp, 0o700); err != nil {
 		return t, false, err
@@ -116,15 +122,23 @@ func try(ctx context.Context, s settings, p place, temp string) (t tried, ok boo
 	if err := os.WriteFile(overlay, data, 0o600); err != nil {
 		return t, false, err
 	}
-	if err := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "./"+p.pkg).Run(); err != nil {
-		return t, false, ctx.Err()
-	}
 	began := time.Now()
-	out, passed := test(ctx, s, p.pkg, overlay)
-	if !passed && (strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]")) {
-		return t, false, ctx.Err() // the tests do not compile with it, so none of them found it
+	tests, ok, err := compile(ctx, group, p.pkg, overlay, temp)
+	if !ok || err != nil {
+		return t, false, errors.Join(err, ctx.Err())
 	}
-	return tried{p, passed, foundBy(out), time.Since(began)}, true, ctx.Err()
+	out, passed := tests.run(ctx, s, "-test.short")
+	if passed {
+		out, passed = tests.run(ctx, s)
+	}
+	by := foundBy(out)
+	if !passed && strings.HasPrefix(by, "Test") {
+		if _, alone := tests.run(ctx, s, "-test.run", "^"+strings.Split(by, "/")[0]+"$"); alone {
+			out, passed = tests.run(ctx, s)
+			by = foundBy(out)
+		}
+	}
+	return tried{p, group, passed, by, time.Since(began)}, true, ctx.Err()
 }
 
 // foundBy names the first test that failed, or says that none came to its end.
@@ -146,17 +160,60 @@ func foundBy(out string) string {
 	return "the run"
 }
 
-// test runs the tests of one package, without vet: a mutant that only vet finds is not
-// found by a test.
-func test(ctx context.Context, s settings, dir, overlay string) (string, bool) {
+// test runs the tests of a group of packages as they are.
+func test(ctx context.Context, s settings, group string) (string, bool) {
 	args := []string{"test", "-failfast", "-vet=off", "-timeout", s.timeout.String()}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
+	for dir := range strings.SplitSeq(group, ",") {
+		args = append(args, "./"+dir)
 	}
+	return command(ctx, s, ".", "go", args...)
+}
+
+// binary is the compiled tests of a package.
+type binary struct{ dir, path string }
+
+type binaries []binary
+
+// compile makes the tests that may find a mutant of pkg: those of the group's first
+// package and its own. They are not vetted: what only vet finds is not found by a test. ok
+// is false when the mutant or a test does not compile with it.
+func compile(ctx context.Context, group, pkg, overlay, temp string) (tests binaries, ok bool, err error) {
+	first, _, _ := strings.Cut(group, ",")
+	for _, dir := range slices.Compact([]string{pkg, first}) {
+		path, err := filepath.Abs(filepath.Join(temp, filepath.Base(dir)+".test"))
+		if err != nil {
+			return nil, false, err
+		}
+		if err := os.RemoveAll(path); err != nil {
+			return nil, false, err
+		}
+		if err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay, "-o", path, "./"+dir).Run(); err != nil {
+			return nil, false, nil
+		}
+		if _, err := os.Stat(path); err == nil { // else it has no tests
+			tests = append(tests, binary{dir, path})
+		}
+	}
+	return tests, true, nil
+}
+
+// run runs the tests; those of several packages one after the other, until some fail.
+func (b binaries) run(ctx context.Context, s settings, flags ...string) (out string, passed bool) {
+	for _, b := range b {
+		flags := append([]string{"-test.failfast", "-test.timeout", s.timeout.String()}, flags...)
+		if out, passed = command(ctx, s, filepath.FromSlash(b.dir), b.path, flags...); !passed {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// command runs a program of the tests.
+func command(ctx context.Context, s settings, dir, program string, args ...string) (string, bool) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout+time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(args, "./"+dir)...)
-	cmd.Env = append(os.Environ(), "WAGGLE_SEED=1")
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "WAGGLE_SEED=1")
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil

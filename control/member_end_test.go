@@ -1,0 +1,109 @@
+package control_test
+
+import (
+	"testing"
+	"time"
+
+	"waggle"
+	"waggle/control"
+	"waggle/journal"
+	"waggle/policy"
+)
+
+// TestStopRecords: the begin of a stop and the step that ended it are recorded once each,
+// the step only behind the begin, and neither for a member that has left.
+func TestStopRecords(t *testing.T) {
+	w := newWorld(t, control.PolicySet{}, nil)
+	ann := w.join("ann", false)
+	m, _ := w.l.ByInstance(ann.instance)
+	none := func(what string, ds []journal.Draft) {
+		t.Helper()
+		if len(ds) != 0 {
+			t.Errorf("%s: %+v", what, ds)
+		}
+	}
+	none("a step without a begin", w.l.Stopped(m, "kill"))
+	w.do(operator, func() ([]journal.Draft, error) { return w.l.Stop(m, "its work is over"), nil })
+	if m.Stopping == nil || m.Stopping.Why != "its work is over" || m.Stopping.Step != "" {
+		t.Fatalf("begun: %+v", m.Stopping)
+	}
+	none("begun again", w.l.Stop(m, "another reason"))
+	w.do(operator, func() ([]journal.Draft, error) { return w.l.Stopped(m, "kill"), nil })
+	if m.Stopping.Step != "kill" || m.Stopping.Why != "its work is over" {
+		t.Errorf("ended: %+v", m.Stopping)
+	}
+	none("ended again", w.l.Stopped(m, "term"))
+	w.append(w.lead(), control.RecLeft, control.Left{Instance: ann.instance, How: control.LeftStopped})
+	if m.Left == nil {
+		t.Fatal("it has not left")
+	}
+	none("begun after it left", w.l.Stop(m, "x"))
+	none("ended after it left", w.l.Stopped(m, "x"))
+}
+
+// TestLapse: words expire at their time and not before, once; an order has no such time.
+func TestLapse(t *testing.T) {
+	w := newWorld(t, control.PolicySet{}, nil)
+	ann := w.join("ann", false)
+	soon := w.now.Add(10 * time.Second)
+	words := w.say(ann, w.spoken("team-lead", "soon"), control.Words{Expires: &soon})
+	w.say(ann, w.spoken("team-lead", "for ever"), control.Words{})
+	w.assign(ann, control.Task{ID: "1", Subject: "one", Instructions: "do 1"})
+	if ds := w.l.Lapse(soon.Add(-1)); len(ds) != 0 {
+		t.Errorf("before its time: %+v", ds)
+	}
+	ds := w.l.Lapse(soon)
+	if len(ds) != 1 || ds[0].Body.(control.Closed).Ref != uint64(words.Seq) || ds[0].Body.(control.Closed).Evidence != control.Expired {
+		t.Fatalf("at its time: %+v", ds)
+	}
+	w.do(w.lead(), func() ([]journal.Draft, error) { return ds, nil })
+	if ds := w.l.Lapse(soon.Add(time.Hour)); len(ds) != 0 || !words.Closed {
+		t.Errorf("afterwards: %+v, closed: %v", ds, words.Closed)
+	}
+}
+
+// TestUnderway: what is in the mailbox of a member that speaks by file is its own: orders
+// to its instance, and words to its name from before it joined.
+func TestUnderway(t *testing.T) {
+	w := newWorld(t, control.PolicySet{}, nil)
+	file := func(name waggle.MemberName) *control.Member {
+		i := control.Instance(name + "-file")
+		w.append(operator, control.RecJoined, control.Joined{Instance: i, Name: name, Agent: "claude", Cwd: "/work", Trust: control.FileTrust})
+		m, ok := w.l.ByInstance(i)
+		if !ok {
+			t.Fatalf("%s has not joined", name)
+		}
+		return m
+	}
+	say := func(to waggle.MemberName, m *control.Member, text string) {
+		t.Helper()
+		env := w.spoken("bob", text)
+		w.do(operator, func() ([]journal.Draft, error) { return w.l.Say(m, to, env, control.Words{By: policy.RoleOperator}) })
+	}
+	ann, eve := file("ann"), file("eve")
+	say("ann", nil, "to the name")
+	say("ann", ann, "to the instance")
+	say("eve", nil, "to another")
+	under := func(m *control.Member) (texts []string) {
+		for _, o := range w.l.Underway(m) {
+			env, err := o.Mail.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts = append(texts, env.Text)
+		}
+		return texts
+	}
+	if got := under(ann); len(got) != 0 {
+		t.Errorf("before they are sent: %q", got)
+	}
+	for _, o := range w.l.Outbox() {
+		w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(o.Seq)})
+	}
+	if got := under(ann); len(got) != 2 || got[0] != "to the name" || got[1] != "to the instance" {
+		t.Errorf("ann has %q", got)
+	}
+	if got := under(eve); len(got) != 1 || got[0] != "to another" {
+		t.Errorf("eve has %q", got)
+	}
+}

@@ -1,0 +1,40 @@
+package mailbox_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"waggle/mailbox"
+)
+
+// TestMigrateInterrupted: a migration whose caller gives up while it waits for a torn
+// mailbox says so, and what it did not move is there.
+func TestMigrateInterrupted(t *testing.T) {
+	b := team(t, map[string]string{"inboxes/team-lead.json": "[]", "inboxes/zed.json": "[]"})
+	path := filepath.Join(b.Team, "inboxes", "zed.json")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	hook := func(step string) {
+		if step == "read" {
+			if _, err := os.Stat(path); err == nil {
+				put(t, path, `[{"from":"a","text":"`)
+			}
+		}
+		if step == "unlocked" {
+			if data, err := os.ReadFile(path); err == nil && string(data) != "[]" {
+				cancel()
+			}
+		}
+	}
+	put(t, path, `[{"from":"a","text":"`)
+	_, err := b.Migrate(ctx, mailbox.JSONL, mailbox.Options{Hook: hook})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("what was not moved is gone: %v", err)
+	}
+}

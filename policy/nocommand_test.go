@@ -1,0 +1,20 @@
+package policy_test
+
+import (
+	"strconv"
+	"testing"
+
+	"waggle/policy"
+)
+
+// TestNoCommand: a text without a command is not allowed, and neither is a shell that is
+// given one; the verdict says that it is this that is missing.
+func TestNoCommand(t *testing.T) {
+	p := policy.Policy{Allow: policy.MustRules("Bash(ls:*)")}
+	for _, text := range []string{"", " ", "\n", "sh -c ''", "bash -c ' '", "ls && sh -c ''"} {
+		v := p.Judge(policy.Call{Tool: "Bash", Cwd: "/work/api", Input: []byte(`{"command":` + strconv.Quote(text) + `}`)})
+		if v.Decision != ask || v.Why != "There is no command." {
+			t.Errorf("%q: %+v", text, v)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+//go:build unix
+
+package spawn_test
+
+import (
+	"context"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"waggle/spawn"
+)
+
+// slowWriter takes its time for each piece, longer than the command lives.
+type slowWriter struct{ got atomic.Int64 }
+
+func (w *slowWriter) Write(b []byte) (int, error) {
+	time.Sleep(300 * time.Millisecond) // the real clock: the command has ended by then
+	w.got.Add(int64(len(b)))
+	return len(b), nil
+}
+
+// TestRunWaitsForOutput: Run returns when the output was written, not when its command
+// has ended.
+func TestRunWaitsForOutput(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Millisecond} { // for ever; over before the output is
+		var w slowWriter
+		exit, err := spawn.Command{Argv: []string{"/bin/sh", "-c", "echo hello"}, Output: &w, Linger: linger}.Run(t.Context())
+		if got := w.got.Load(); got != 6 || exit.Code != 0 || err != nil {
+			t.Errorf("linger %s: %d bytes of 6 when Run returned: %+v, %v", linger, got, exit, err)
+		}
+	}
+}
+
+// TestRunInNoDirectory: the error names the directory, and nothing is started.
+func TestRunInNoDirectory(t *testing.T) {
+	for dir, why := range map[string]string{t.TempDir() + "/missing": "working directory: ", "/dev/null": "is not a directory"} {
+		exit, err := spawn.Command{Argv: []string{"/bin/true"}, Dir: dir}.Run(context.Background())
+		if err == nil || exit.Code != -1 || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %+v, %v", dir, exit, err)
+		}
+	}
+}
