@@ -543,7 +543,7 @@ func TestRestoreAir(t *testing.T) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
-	const size = 200 << 20
+	const size = 80 << 20
 	if err := w.WriteHeader(&tar.Header{Name: "teams/api/artifacts/air", Size: size, Mode: 0o600}); err != nil {
 		t.Fatal(err)
 	}
