@@ -50,7 +50,8 @@ func TestBoundYAMLCheap(t *testing.T) {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				var err error
 				bytes, took := cost(func() { err = read("x.yaml", []byte(text)) })
-				for range 5 { // other programs take the time of this one
+				const most = 100 * time.Millisecond * slack * testenv.Slow
+				for n := 0; n < 5 && took > most; n++ { // other programs take the time of this one
 					_, again := cost(func() { err = read("x.yaml", []byte(text)) })
 					took = min(took, again)
 				}
@@ -58,7 +59,7 @@ func TestBoundYAMLCheap(t *testing.T) {
 					t.Errorf("%.300v", err)
 				}
 				t.Logf("%d bytes, %s", bytes, took)
-				if bytes > 50e6 || took > 100*time.Millisecond*slack*testenv.Slow {
+				if bytes > 50e6 || took > most {
 					t.Errorf("%d bytes, %s", bytes, took)
 				}
 			})
@@ -275,7 +276,7 @@ func TestBoundYAMLWorst(t *testing.T) {
 // more than the bound to read, whether it is refused or not.
 func FuzzBoundYAML(f *testing.F) {
 	for i, p := range worstParts {
-		if i%12 == 0 { // all of them are TestBoundYAMLWorst's
+		if i%24 == 0 { // all of them are TestBoundYAMLWorst's
 			f.Add(p[0], p[1], p[2])
 		}
 	}
