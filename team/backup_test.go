@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"waggle"
+	"waggle/internal/testenv"
 	"waggle/team"
 )
 
@@ -540,6 +541,7 @@ func TestRestoreRefusedLeavesNothing(t *testing.T) {
 // TestRestoreAir: what unpacks to far more than it is is refused before it is all
 // written.
 func TestRestoreAir(t *testing.T) {
+	testenv.Whole(t)
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
