@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"waggle/internal/testenv"
 )
 
 type archRow struct {
@@ -182,6 +184,7 @@ var archSystems = []string{"linux", "darwin", "windows"}
 
 func archList(t *testing.T, env []string, args ...string) []listed {
 	t.Helper()
+	testenv.Whole(t)
 	cmd := exec.Command("go", append([]string{"list"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	var stderr bytes.Buffer
@@ -447,7 +450,7 @@ var archFiles = sync.OnceValues(func() ([]archFile, error) {
 			return nil
 		}
 		fset := token.NewFileSet()
-		syntax, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
+		syntax, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return err
 		}

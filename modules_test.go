@@ -5,7 +5,10 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"waggle/internal/testenv"
 )
 
 // TestArchModuleWithoutOpenTelemetry: whoever depends on waggle gets OpenTelemetry only
@@ -22,11 +25,27 @@ func TestArchModuleWithoutOpenTelemetry(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range archList(t, nil, "-deps", "-test", "-json=ImportPath", "./...") {
-		if strings.Contains(l.ImportPath, "opentelemetry") {
-			t.Errorf("a package of the core imports %s", l.ImportPath)
+	for _, name := range strings.Fields(listedTests(t)) {
+		if strings.Contains(name, "opentelemetry") {
+			t.Errorf("a package of the core imports %s", name)
 		}
 	}
+}
+
+// listTests lists the packages of the core, their tests and all that these need, one a line;
+// behind a program stands what it is linked from.
+var listTests = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("go", "list", "-deps", "-test", "-f", `{{.ImportPath}}{{if eq .Name "main"}} {{join .Deps " "}}{{end}}`, "./...").Output()
+})
+
+func listedTests(t *testing.T) string {
+	t.Helper()
+	testenv.Whole(t)
+	out, err := listTests()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 // TestArchBinaryWithoutTesting: the binary does not link the package testing.
@@ -45,12 +64,8 @@ func TestArchBinaryWithoutTesting(t *testing.T) {
 // TestArchLockOrder: every test binary that can lock files checks the order of the locks.
 func TestArchLockOrder(t *testing.T) {
 	const locks, checker = "waggle/internal/atomicfile", "waggle/internal/atomicfile/ordertest"
-	out, err := exec.Command("go", "list", "-deps", "-test", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`, "./...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	seen := 0
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(listedTests(t)) {
 		words := strings.Fields(line)
 		if len(words) == 0 || !strings.HasSuffix(words[0], ".test") {
 			continue

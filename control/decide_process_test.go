@@ -89,7 +89,7 @@ func decideForever(args string) error {
 func TestDecidingProcesses(t *testing.T) {
 	testenv.Whole(t)
 	t.Parallel()
-	questions := testenv.Scale(60, 4000)
+	questions := testenv.Scale(25, 4000)
 	f := newDeciders(t)
 	runs := map[control.Key]int{}
 	for n := 0; n < questions; n++ {

@@ -372,7 +372,7 @@ func TestOneDecision(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	outcomes := map[string]int{}
-	for range testenv.Scale(1_500, 10_000) {
+	for range testenv.Scale(300, 10_000) {
 		outcomes[oneDecision(t, rng)]++
 		if t.Failed() {
 			return

@@ -205,7 +205,7 @@ func TestMutatedJournals(t *testing.T) {
 	w, m := fullLife(t)
 	rng := rand.New(rand.NewPCG(3, 4))
 	accepted := 0
-	for range soak(3_000, 100_000) {
+	for range testenv.Scale(400, 100_000) {
 		recs := slices.Clone(w.mem.Records())
 		if rng.IntN(2) == 0 {
 			recs = slices.Clone(m.mem.Records())

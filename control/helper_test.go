@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
-	"strconv"
 	"testing"
 	"time"
 
@@ -20,14 +18,6 @@ import (
 	"waggle/policy"
 	"waggle/spawn"
 )
-
-// soak multiplies the sizes of the long tests when WAGGLE_SOAK is set.
-func soak(small, large int) int {
-	if n, _ := strconv.Atoi(os.Getenv("WAGGLE_SOAK")); n > 0 {
-		return large * n
-	}
-	return small
-}
 
 const uid = control.TeamUID("0123456789abcdef0123456789abcdef")
 

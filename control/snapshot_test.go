@@ -200,7 +200,7 @@ func TestFoldVersion(t *testing.T) {
 // TestPending100k: after 100,000 decisions the list of what is open is there at
 // once. Without a snapshot everything is read, which is the same list.
 func TestPending100k(t *testing.T) {
-	n := testenv.Scale(2_000, 100_000)
+	n := testenv.Scale(1_000, 100_000)
 	d := journal.Dir{Path: t.TempDir(), UID: string(uid)}
 	w := os.Chmod(d.Path, 0o700)
 	if w != nil {

@@ -31,9 +31,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if os.Getenv("WAGGLE_SOAK") != "" { // the walk checks itself as often as it wants
-		_ = flag.Set("rapid.checks", strconv.Itoa(soak(100, 10_000)))
-	}
+	_ = flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(40, 10_000))) // the walk checks itself as often as it wants
 	os.Exit(m.Run())
 }
 
@@ -614,7 +612,7 @@ func TestWalk(t *testing.T) {
 	const shards = 4
 	checks := flag.Lookup("rapid.checks").Value.String()
 	steps := flag.Lookup("rapid.steps").Value.String()
-	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(soak(2_000, 100_000)/shards)), flag.Set("rapid.steps", "40")); err != nil {
+	if err := errors.Join(flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(240, 100_000)/shards)), flag.Set("rapid.steps", "40")); err != nil {
 		t.Fatal(err)
 	}
 	sum := &sum{total: map[string]int{}}

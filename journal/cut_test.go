@@ -14,9 +14,9 @@ import (
 	"waggle/journal/journaltest"
 )
 
-// TestCut cuts a journal behind every byte, as a writer that died leaves it. The complete appends
-// fold, and the next append records the rest as cut. Small sizes try the repair of every byte near
-// the end of a line, and of every fifth byte otherwise.
+// TestCut cuts a journal behind every byte, as a writer that died leaves it: the
+// complete appends fold, the next append records the rest as cut. Bytes near the end of a
+// line are tried in every size, a sample of the others but in soak.
 func TestCut(t *testing.T) {
 	testenv.Whole(t)
 	s := newSample(t, 22) // 30 lines
@@ -27,24 +27,26 @@ func TestCut(t *testing.T) {
 	f, err := os.OpenFile(segment(s.dir, 1), os.O_WRONLY|os.O_APPEND, 0)
 	must(t, err)
 	defer f.Close()
+	first, step := testenv.Sample(t, 40)
+	tried := func(off int) bool {
+		return off%step == first || bytes.IndexByte(s.bytes[max(0, off-2):min(off+2, len(s.bytes))], '\n') >= 0
+	}
 	for off := range len(s.bytes) + 1 {
-		n, _ := s.whole(off)
-		_, fold := open(t, s.dir, quick)
-		same(t, "prefix", fold.Records, s.recs[:n])
+		if tried(off) {
+			n, _ := s.whole(off)
+			_, fold := open(t, s.dir, quick)
+			same(t, "prefix", fold.Records, s.recs[:n])
+		}
 		if off < len(s.bytes) {
 			_, err := f.Write(s.bytes[off : off+1])
 			must(t, err)
 		}
 	}
-	step := 5
-	if soak(1) > 1 {
-		step = 1
-	}
 	for off := range len(s.bytes) + 1 {
-		n, end := s.whole(off)
-		if near := bytes.IndexByte(s.bytes[max(0, off-2):min(off+2, len(s.bytes))], '\n'); near < 0 && off%step > 0 {
+		if !tried(off) {
 			continue
 		}
+		n, end := s.whole(off)
 		s.put(t, s.bytes[:off])
 		j, fold := open(t, s.dir, quick)
 		same(t, "prefix", fold.Records, s.recs[:n])

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -74,7 +75,7 @@ func slowly(o journal.Options, rnd *rand.Rand) journal.Options {
 // segments. At every moment a reader's fold is a prefix of the writer's that ends with a whole
 // append, and no read reports a break.
 func TestFollow(t *testing.T) {
-	appends := soak(250)
+	appends := testenv.Scale(100, 5000)
 	d := newDir(t)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	o := slowly(journal.Options{Sync: noSync, Segment: 3000}, rnd)

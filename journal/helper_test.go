@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/journal/journaltest"
 )
@@ -33,18 +34,10 @@ func TestMain(m *testing.M) {
 	if args := os.Getenv("WAGGLE_JOURNAL_CHILD"); args != "" {
 		os.Exit(child(args))
 	}
-	if err := flag.Set("rapid.checks", strconv.Itoa(soak(60))); err != nil {
+	if err := flag.Set("rapid.checks", strconv.Itoa(testenv.Scale(20, 1200))); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
-}
-
-// soak multiplies the sizes of the long tests when WAGGLE_SOAK is set.
-func soak(n int) int {
-	if k, _ := strconv.Atoi(os.Getenv("WAGGLE_SOAK")); k > 0 {
-		return 20 * k * n
-	}
-	return n
 }
 
 func noSync(*os.File) error { return nil }

@@ -59,7 +59,7 @@ func scan(line, format string, v any) bool { n, _ := fmt.Sscanf(line, format, v)
 func TestProcesses(t *testing.T) {
 	testenv.Whole(t)
 	const processes = 6
-	keys, kills := soak(60), soak(30)
+	keys, kills := testenv.Scale(20, 1200), testenv.Scale(10, 600)
 	d := newDir(t)
 	a := &acks{won: map[string]string{}, noted: map[journal.Seq]string{}}
 	rnd := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))

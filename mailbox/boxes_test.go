@@ -186,7 +186,7 @@ func TestMigrateUnderWay(t *testing.T) {
 	b := team(t, map[string]string{"inboxes/team-lead.json": "[]"})
 	b.Retention = mailbox.Prune
 	const senders = 3
-	each := soak(25, 400)
+	each := soak(10, 400)
 	var writers, mover sync.WaitGroup
 	for s := range senders {
 		writers.Go(func() {

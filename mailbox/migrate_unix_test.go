@@ -122,7 +122,7 @@ func TestMoverKilled(t *testing.T) {
 	must(t, ann.Append(t.Context(), text("for ann")))
 	var want []string
 	sent, kills := 0, 0
-	for range soak(30, 400) {
+	for range soak(10, 400) {
 		for range rand.IntN(4) {
 			sent++
 			want = append(want, fmt.Sprint(sent))
@@ -169,7 +169,7 @@ func TestRotationKilled(t *testing.T) {
 	dir := t.TempDir()
 	b := openBox(t, dir, mailbox.Options{Deadline: 60 * time.Second})
 	sent, kills := 0, 0
-	for range soak(20, 300) {
+	for range soak(8, 300) {
 		for range 1 + rand.IntN(4) {
 			must(t, b.Append(t.Context(), fat(sent)))
 			sent++

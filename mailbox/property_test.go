@@ -107,7 +107,7 @@ func TestStoresFollowTheModel(t *testing.T) {
 				needTier(t, mailbox.TierExchange)
 			}
 			rapid.Check(t, func(t *rapid.T) {
-				o := mailbox.Options{Retention: rapid.SampledFrom([]mailbox.Retention{mailbox.Keep, mailbox.Prune}).Draw(t, "retention")}
+				o := mailbox.Options{Retention: rapid.SampledFrom([]mailbox.Retention{mailbox.Keep, mailbox.Prune}).Draw(t, "retention"), Sync: rapid.SampledFrom([]mailbox.Sync{mailbox.SyncNone, mailbox.SyncNone, mailbox.SyncData, mailbox.SyncFull}).Draw(t, "sync")}
 				dir, err := os.MkdirTemp("", "waggle-mailbox")
 				fatal(t, err)
 				defer os.RemoveAll(dir)

@@ -93,6 +93,7 @@ func TestLinksProperty(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("paths with a drive letter are not judged")
 	}
+	testenv.Checks(t, 25, 1000)
 	top, n := realTemp(t), 0
 	var allowed, denied, inside, linked int
 	rapid.Check(t, func(t *rapid.T) {

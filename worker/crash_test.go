@@ -64,7 +64,7 @@ func TestEveryPoint(t *testing.T) {
 		counts = s.faults.count
 	})
 	all := points(counts)
-	step := testenv.Scale(len(all)/120+1, 1)
+	step := testenv.Scale(len(all)/40+1, 1)
 	offset := int(testenv.Seed(t) % uint64(step))
 	runs, hit := 0, 0
 	for i := offset; i < len(all); i += step {
@@ -90,7 +90,7 @@ func TestEveryPoint(t *testing.T) {
 func TestRandomFaults(t *testing.T) {
 	testenv.Whole(t)
 	seed := testenv.Seed(t)
-	lives := testenv.Scale(30, 4000)
+	lives := testenv.Scale(10, 4000)
 	hit, processes := 0, 0
 	for n := range lives {
 		synctest.Test(t, func(t *testing.T) {

@@ -81,10 +81,12 @@ func TestAbandonedForeignLockIsTakenOver(t *testing.T) {
 	must(t, os.Mkdir(p+".lock", 0o755))
 	old := time.Now().Add(-11 * time.Second)
 	must(t, os.Chtimes(p+".lock", old, old))
+	slowest := testenv.Slowest()
 	start := time.Now()
 	must(t, appendLine(p, "x", atomicfile.Options{}))
-	if d := time.Since(start); d > time.Second {
-		t.Errorf("took %v", d)
+	d, machine := time.Since(start), slowest()
+	if d > time.Second+10*machine {
+		t.Errorf("took %v, while a program that does nothing took %v", d, machine)
 	}
 	clean(t, p)
 }

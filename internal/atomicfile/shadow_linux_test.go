@@ -125,7 +125,7 @@ func TestShadowMayBeSpoiled(t *testing.T) {
 		},
 		func(p, _ string) error { return unlockedAppend(p, "foreign") },
 	}
-	for range testenv.Scale(6, 60) {
+	for range testenv.Scale(2, 60) {
 		p := newFile(t, large)
 		want := []byte(large)
 		older = nil
@@ -211,7 +211,7 @@ func TestShadowReadersSeeWholeFiles(t *testing.T) {
 			}
 		})
 	}
-	edits := testenv.Scale(400, 20_000)
+	edits := testenv.Scale(120, 20_000)
 	for i := range edits {
 		must(t, appendLine(p, fmt.Sprint("n", i), atomicfile.Options{}))
 	}

@@ -76,7 +76,7 @@ func killsWanted(t *testing.T) int {
 		}
 		return n
 	}
-	return testenv.Scale(40, 1500)
+	return testenv.Scale(16, 1500)
 }
 
 // toll is what the teams of one mode went through.

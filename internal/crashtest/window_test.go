@@ -114,7 +114,7 @@ var windows = []window{
 // TestWindows kills whoever starts or ends something between two of its steps.
 func TestWindows(t *testing.T) {
 	rng := mrand.New(mrand.NewPCG(testenv.Seed(t), 0))
-	each, most := testenv.Scale(1, 5), testenv.Scale(4, len(windows))
+	each, most := testenv.Scale(1, 5), testenv.Scale(2, len(windows))
 	list := append([]window(nil), windows...)
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	t.Run("windows", func(t *testing.T) {

@@ -63,7 +63,7 @@ func (c *crew) arm(f fault, n int) (hit *atomic.Int64) {
 func TestEveryOperation(t *testing.T) {
 	lanes := testenv.Scale(1, 4)
 	var mu sync.Mutex
-	step := lanes * testenv.Scale(41, 1)
+	step := lanes * testenv.Scale(157, 1)
 	offset := 0
 	if step > lanes {
 		offset = rand.N(step)

@@ -20,9 +20,7 @@ const home = "example.com/x/waggle"
 // keeps the words that are in digests, and is the same bytes again when it is renamed
 // back. With WAGGLE_SOAK=1 all of it is built, vetted and generated anew as well.
 func TestRenameClone(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program a second time")
-	}
+	testenv.Whole(t)
 	from, err := modulePath("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +54,8 @@ func TestRenameClone(t *testing.T) {
 	for _, module := range modules {
 		run(t, module, "go", "list", "-deps", "-test", "./...") // fails on an import that is not there
 	}
-	run(t, dir, "go", "build", "-trimpath", "./journal", "./policy")
 	if testenv.Soak() { // minutes
+		run(t, dir, "go", "build", "-trimpath", "./journal", "./policy")
 		run(t, dir, "make", "rename", "MODULE="+home+"2")
 		for _, module := range modules {
 			run(t, module, "go", "build", "./...")

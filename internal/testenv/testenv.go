@@ -16,6 +16,7 @@ package testenv
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -90,6 +91,32 @@ func Scale(small, large int) int {
 		return large * n
 	}
 	return small
+}
+
+// Sample returns which cases of a long list a test takes: every n-th from the first one on,
+// which Seed draws, and in the soak sizes all of them.
+func Sample(t testing.TB, n int) (first, step int) {
+	if Soak() {
+		n = 1
+	}
+	return int(Seed(t) % uint64(n)), n
+}
+
+// Checks sets how many random cases a property of rapid is tried with in this test, which is
+// not parallel. Who sets -rapid.checks has that many.
+func Checks(t testing.TB, small, large int) {
+	t.Helper()
+	const name = "rapid.checks"
+	f, set := flag.Lookup(name), false
+	flag.Visit(func(f *flag.Flag) { set = set || f.Name == name })
+	if set {
+		return
+	}
+	was := f.Value.String()
+	if err := f.Value.Set(strconv.Itoa(Scale(small, large))); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Value.Set(was) }) // it was its value
 }
 
 func soak() int {

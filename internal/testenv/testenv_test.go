@@ -3,6 +3,8 @@
 package testenv_test
 
 import (
+	"crypto/sha256"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -134,6 +136,49 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// Together the places that runs may begin at are all of a list; the soak size takes all.
+func TestSample(t *testing.T) {
+	t.Setenv("WAGGLE_SOAK", "")
+	seen := map[int]bool{}
+	for seed := range 7 {
+		t.Setenv("WAGGLE_SEED", fmt.Sprint(seed))
+		first, step := testenv.Sample(t, 7)
+		if seen[first] = true; step != 7 || first < 0 || first >= step {
+			t.Errorf("from %d, every %d", first, step)
+		}
+	}
+	if len(seen) != 7 {
+		t.Errorf("the first ones are %v", seen)
+	}
+	t.Setenv("WAGGLE_SOAK", "1")
+	if first, step := testenv.Sample(t, 7); first != 0 || step != 1 {
+		t.Errorf("soak: from %d, every %d", first, step)
+	}
+}
+
+// The number of random cases is the test's, and afterwards what it was; not if it was set.
+func TestChecks(t *testing.T) {
+	n := flag.Int("rapid.checks", 100, "as the package has it")
+	for _, env := range []string{"", "2"} {
+		t.Setenv("WAGGLE_SOAK", env)
+		t.Run(env, func(t *testing.T) {
+			testenv.Checks(t, 5, 50)
+			if want := testenv.Scale(5, 50); *n != want {
+				t.Errorf("%d checks, want %d", *n, want)
+			}
+		})
+		if *n != 100 {
+			t.Errorf("%d checks are left", *n)
+		}
+	}
+	if err := flag.Set("rapid.checks", "9"); err != nil {
+		t.Fatal(err)
+	}
+	if testenv.Checks(t, 5, 50); *n != 9 {
+		t.Errorf("%d checks, and 9 were asked for", *n)
+	}
+}
+
 func TestSeed(t *testing.T) {
 	t.Setenv("WAGGLE_SEED", "")
 	o := &outcome{TB: t}
@@ -157,10 +202,11 @@ func TestSeed(t *testing.T) {
 // Waiting is not computing: what other programs take from this one is not counted.
 func TestCPU(t *testing.T) {
 	wait := testenv.CPU(func() { time.Sleep(300 * time.Millisecond) }) // real clock: a wait that is no work of the processor
-	n := 0
+	text := make([]byte, 1<<20)
 	busy := testenv.CPU(func() {
-		for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
-			n++
+		for range 50 { // not for a time: a busy machine gives none of it
+			sum := sha256.Sum256(text)
+			copy(text, sum[:])
 		}
 	})
 	if wait > 200*time.Millisecond || busy <= wait {

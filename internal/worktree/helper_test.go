@@ -18,11 +18,12 @@ func environ(t testing.TB) []string {
 		"GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.com", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.com")
 }
 
-// strict is a configuration with which git uses no repository that it finds by itself.
+// strict is a configuration with which git takes no directory for a repository that it
+// has only come across. It flushes nothing and does not tidy up after a command.
 func strict(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gitconfig")
-	if err := os.WriteFile(path, []byte("[safe]\n\tbareRepository = explicit\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("[safe]\n\tbareRepository = explicit\n[core]\n\tfsync = none\n[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -36,8 +37,15 @@ type world struct {
 	store worktree.Store
 }
 
-// newWorld makes a repository, with a commit, in a directory of that name.
+// newWorld makes a repository, with a commit, in a directory of that name. With -short one
+// test alone has a repository.
 func newWorld(t testing.TB, name string) *world {
+	t.Helper()
+	testenv.Whole(t)
+	return makeWorld(t, name)
+}
+
+func makeWorld(t testing.TB, name string) *world {
 	t.Helper()
 	testenv.Require(t, "git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -14,11 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"waggle/internal/testenv"
 	"waggle/internal/worktree"
 )
 
 func TestCreate(t *testing.T) {
-	w := newWorld(t, "re po\nline")
+	w := makeWorld(t, "re po\nline")
 	base := w.git(w.repo, "rev-parse", "HEAD")
 	tree, cwd, err := w.store.Create(t.Context(), worktree.Want{Team: "api", Member: "bob", Owner: "1", Cwd: filepath.Join(w.repo, "sub")})
 	if err != nil {
@@ -245,7 +246,7 @@ func TestVerifyFailsClosed(t *testing.T) {
 // branch only (need 24).
 func TestConcurrent(t *testing.T) {
 	w := newWorld(t, "repo")
-	const members, commits = 8, 5
+	members, commits := testenv.Scale(4, 8), testenv.Scale(3, 5)
 	var wg sync.WaitGroup
 	trees := make([]worktree.Tree, members)
 	for i := range members {

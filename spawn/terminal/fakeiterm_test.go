@@ -19,6 +19,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"waggle/internal/testenv"
 	"waggle/spawn/spawntest"
 	"waggle/spawn/terminal"
 )
@@ -48,6 +49,7 @@ type iterm struct {
 
 func newITerm(t testing.TB) *iterm {
 	t.Helper()
+	testenv.Whole(t)
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ type server struct {
 
 func newServer(t testing.TB) *server {
 	t.Helper()
+	testenv.Whole(t)
 	program := testenv.Require(t, "tmux")
 	dir, err := os.MkdirTemp("", "wt")
 	if err != nil {
@@ -239,7 +240,7 @@ func TestTmuxEnds(t *testing.T) {
 func TestTmuxMany(t *testing.T) {
 	s := newServer(t)
 	b := terminal.Tmux(s.options(terminal.TmuxOptions{}))
-	const n = 24
+	n := testenv.Scale(12, 24)
 	errs := make(chan error, n)
 	for i := range n {
 		spec := spawntest.Spec(t, spawntest.ModeBlock)

@@ -140,7 +140,7 @@ func longTests(fsys fs.FS) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		for _, mark := range []string{"WAGGLE_SOAK", "testenv.Soak(", "testenv.Scale("} {
+		for _, mark := range []string{"WAGGLE_SOAK", "testenv.Soak(", "testenv.Scale(", "testenv.Sample(", "testenv.Checks("} {
 			if strings.Contains(string(data), mark) && !seen[dir] {
 				seen[dir] = true
 				list = append(list, dir)
