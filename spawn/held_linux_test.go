@@ -70,7 +70,7 @@ func blindForAWhile() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	go func() { done <- spawn.WaitGone(ctx, id) }()
-	time.Sleep(200 * time.Millisecond) // the real clock: it has looked several times by then
+	time.Sleep(200 * time.Millisecond) // real clock: the kernel's, of a program that looks in vain meanwhile
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 type slowWriter struct{ got atomic.Int64 }
 
 func (w *slowWriter) Write(b []byte) (int, error) {
-	time.Sleep(300 * time.Millisecond) // the real clock: the command has ended by then
+	time.Sleep(300 * time.Millisecond) // real clock: the command's, which has ended by then
 	w.got.Add(int64(len(b)))
 	return len(b), nil
 }
