@@ -125,6 +125,7 @@ var archHelpers = map[string]archRow{
 	"internal/claudetest":      {1, "the real Claude Code client against a scripted model; it knows nothing of waggle"},
 	"internal/storetest":       {4, "the stores at their worst; the loop reads them there"},
 	"internal/faulttest":       {17, "teams of the whole program in one process, whose file operations fail"},
+	"internal/commandtest":     {17, "properties of single commands"},
 	"internal/crashtest":       {17, "teams of the whole program, killed"},
 	"internal/sessiontest":     {17, "sessions of the real client with hooks of the whole program"},
 	"internal/operatortest":    {14, "a team in one process, for the tests of the packages below operator"},

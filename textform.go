@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -69,7 +70,7 @@ func attribute(s string) string {
 // ownTag matches an opening or closing tag of the block, in any case and with
 // white space or invisible characters anywhere in it, and the same tag already
 // neutralised any number of times.
-var ownTag = func() *regexp.Regexp {
+var ownTag = sync.OnceValue(func() *regexp.Regexp {
 	const gap = `[\s\p{C}\p{Z}]*`
 	pattern := `(?i)(?:<|&(?:amp;)*lt;)[/\s\p{C}\p{Z}]*`
 	for _, c := range "teammate-message" {
@@ -80,7 +81,7 @@ var ownTag = func() *regexp.Regexp {
 		pattern += letter + gap
 	}
 	return regexp.MustCompile(strings.TrimSuffix(pattern, gap))
-}()
+})
 
 // neutralise makes text of the block's own tags. It can be undone, since a text
 // that held &lt; before gets &amp;lt;.
@@ -88,7 +89,7 @@ func neutralise(text string) string {
 	if !strings.ContainsRune(text, '<') && !strings.Contains(text, "&") {
 		return toValid(text)
 	}
-	return ownTag.ReplaceAllStringFunc(toValid(text), func(tag string) string {
+	return ownTag().ReplaceAllStringFunc(toValid(text), func(tag string) string {
 		if tag[0] == '<' {
 			return "&lt;" + tag[1:]
 		}

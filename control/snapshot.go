@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 	"time"
 
 	"waggle/journal"
@@ -27,21 +28,21 @@ var (
 // written, and the types that hold it. A snapshot begins with it.
 func (l *Leader) FoldVersion() string {
 	if l.brief {
-		return foldVersion("leader, brief", leaderFold, leaderShape)
+		return foldVersion("leader, brief", leaderFold, leaderShape())
 	}
-	return foldVersion("leader", leaderFold, leaderShape)
+	return foldVersion("leader", leaderFold, leaderShape())
 }
 
 // FoldVersion implements journal.Snapshotter.
-func (w *Worker) FoldVersion() string { return foldVersion("worker", workerFold, workerShape) }
+func (w *Worker) FoldVersion() string { return foldVersion("worker", workerFold, workerShape()) }
 
 func foldVersion(of string, fold int, shape string) string {
 	return fmt.Sprintf("%s %d, format %d, %s", of, fold, snapshotFormat, shape)
 }
 
 var (
-	leaderShape = shapeOf(reflect.TypeFor[Leader]())
-	workerShape = shapeOf(reflect.TypeFor[Worker]())
+	leaderShape = sync.OnceValue(func() string { return shapeOf(reflect.TypeFor[Leader]()) })
+	workerShape = sync.OnceValue(func() string { return shapeOf(reflect.TypeFor[Worker]()) })
 )
 
 var errFailedFold = errors.New("a fold that has failed has no snapshot")

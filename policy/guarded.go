@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // GuardedGroup is guarded names with one reason. A name is a file or directory at any depth; of two
@@ -40,7 +41,7 @@ var guardedGroups = []GuardedGroup{
 }
 
 // guardedNames are the names in lower case, and their parts.
-var guardedNames = func() (all []guardedName) {
+var guardedNames = sync.OnceValue(func() (all []guardedName) {
 	for _, g := range guardedGroups {
 		for _, n := range g.Names {
 			n = strings.ToLower(n)
@@ -48,7 +49,7 @@ var guardedNames = func() (all []guardedName) {
 		}
 	}
 	return all
-}()
+})
 
 type guardedName struct {
 	name  string
@@ -80,7 +81,7 @@ func guardedIn(p string) []string {
 	}
 	segs = slices.DeleteFunc(segs, func(s string) bool { return s == "" })
 	var found []string
-	for _, n := range guardedNames {
+	for _, n := range guardedNames() {
 		if n.in(segs) {
 			found = append(found, n.name)
 		}

@@ -31,7 +31,7 @@ func readStat(pid int) (stat, error) {
 	if pid <= 0 {
 		return stat{}, ErrGone
 	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	b, err := readProc("/proc/" + strconv.Itoa(pid) + "/stat")
 	switch {
 	case errors.Is(err, unix.ESRCH):
 		return stat{}, ErrGone

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -14,7 +13,7 @@ import (
 // owner reads the real user of a process from proc_pid_status(5): the owner of its
 // files in /proc is root's for a process that may not be dumped.
 func owner(pid int) (uint32, error) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	b, err := readProc("/proc/" + strconv.Itoa(pid) + "/status")
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
 		return 0, ErrGone
 	}

@@ -166,14 +166,14 @@ func lookForMark(mark string) (marked []stat, sure bool, err error) {
 func environ(pid int) (env []string, known bool) {
 	const envEnd = 51
 	dir := "/proc/" + strconv.Itoa(pid)
-	b, err := os.ReadFile(dir + "/environ")
+	b, err := readProc(dir + "/environ")
 	if len(b) > 0 {
 		return strings.Split(string(b), "\x00"), true
 	}
 	if err != nil && !errors.Is(err, unix.ESRCH) {
 		return nil, true // it has ended, or is another user's
 	}
-	b, err = os.ReadFile(dir + "/stat")
+	b, err = readProc(dir + "/stat")
 	if err != nil {
 		return nil, true
 	}

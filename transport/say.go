@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -197,7 +198,7 @@ func attribute(s string) string {
 
 // elementTag matches the beginning of a tag of the element, in any case and with white
 // space or invisible characters anywhere in it.
-var elementTag = func() *regexp.Regexp {
+var elementTag = sync.OnceValue(func() *regexp.Regexp {
 	const gap = `[\s\p{C}\p{Z}]*`
 	pattern := `(?i)<` + gap + `/?`
 	for _, c := range elementBegin[1:] {
@@ -208,10 +209,10 @@ var elementTag = func() *regexp.Regexp {
 		pattern += gap + letter
 	}
 	return regexp.MustCompile(pattern)
-}()
+})
 
 // keepInside writes tags of the element so that they are text: the client writes
 // <\/cross-session-message itself for an end in a text.
 func keepInside(text string) string {
-	return elementTag.ReplaceAllStringFunc(text, func(tag string) string { return `<\` + tag[1:] })
+	return elementTag().ReplaceAllStringFunc(text, func(tag string) string { return `<\` + tag[1:] })
 }

@@ -38,6 +38,7 @@ type App struct {
 	Rand    io.Reader
 	Version string
 
+	alone bool  // the process ends with this command
 	asker asker // the one reader of answers; see canAsk
 
 	flags struct {

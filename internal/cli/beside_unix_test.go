@@ -6,16 +6,20 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"waggle/internal/testenv"
 )
 
 // TestUpBesideStatus: who looks at a team that comes up is in nobody's way.
 func TestUpBesideStatus(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("api")
 	file := h.write("api.yaml", crew("api", "process", 2))
 	stop := filepath.Join(h.work, "stop")
 	looked := make(chan struct{})
-	for range 4 {
+	lookers := testenv.Scale(2, 4)
+	for range lookers {
 		go func() {
 			defer func() { looked <- struct{}{} }()
 			for {
@@ -26,7 +30,7 @@ func TestUpBesideStatus(t *testing.T) {
 			}
 		}()
 	}
-	for range 5 {
+	for range testenv.Scale(2, 5) {
 		if out, said, code := h.waggle("up", file, "--detach"); code != 0 {
 			t.Errorf("up: exit %d: %s%s", code, out, said)
 			break
@@ -36,7 +40,7 @@ func TestUpBesideStatus(t *testing.T) {
 	if err := os.WriteFile(stop, nil, 0o600); err != nil {
 		t.Error(err)
 	}
-	for range 4 {
+	for range lookers {
 		<-looked
 	}
 }

@@ -19,6 +19,7 @@ import (
 // found after a kill -9 of its worker, and ended by gc, stop and down, and before its
 // member starts again.
 func TestClearedEnvironment(t *testing.T) {
+	t.Parallel()
 	dir, err := cgroup.Here("/proc")
 	if err == nil {
 		var g cgroup.Group

@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"waggle/internal/cli"
+	"waggle/internal/testenv"
 	"waggle/internal/view"
 )
 
 // TestChecks runs examples/checks on a scratch module: as it is, and with each
 // kind of fault planted.
 func TestChecks(t *testing.T) {
+	t.Parallel()
 	example, err := os.ReadFile("../../examples/checks/waggle.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -27,14 +29,15 @@ func TestChecks(t *testing.T) {
 		"a.go":      "package scratch\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n",
 		"a_test.go": "package scratch\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n\tif Add(1, 2) != 3 {\n\t\tt.Fatal(\"sum\")\n\t}\n}\n",
 	}
-	for _, c := range []struct {
+	type fault struct {
 		name   string
 		path   string
 		text   string
 		edit   func(string) string
 		exit   int
 		worker string
-	}{
+	}
+	for _, c := range testenv.Rows(t, []fault{
 		{name: "clean", exit: 0},
 		{name: "unformatted", path: "b.go", text: "package scratch\n\nfunc  bad() {}\n", exit: cli.ExitIncomplete, worker: "formatter"},
 		{name: "vet", path: "b.go", text: "package scratch\n\nimport \"fmt\"\n\nfunc bad() { fmt.Printf(\"%d\\n\", \"x\") }\n", exit: cli.ExitIncomplete, worker: "vetter"},
@@ -42,7 +45,7 @@ func TestChecks(t *testing.T) {
 		{name: "not allowed", edit: func(s string) string {
 			return strings.Replace(s, `instructions: "go vet ./..."`, `instructions: "touch planted-by-vetter"`, 1)
 		}, exit: cli.ExitQuestion, worker: "vetter"},
-	} {
+	}, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()

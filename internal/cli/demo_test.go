@@ -21,6 +21,7 @@ import (
 // claims, done by processes that are not the leader's.
 func TestDemo(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), binary(t), "demo", "--json")
 	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), "WAGGLE_ROOT=/nonexistent", "WAGGLE_STATE=/nonexistent")
 	var out, errs bytes.Buffer

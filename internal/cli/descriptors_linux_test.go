@@ -29,6 +29,7 @@ func limit(t *testing.T, pid int, most uint64) (before uint64) {
 // It goes on, and when it may have more all is done that was taken, once, the member is
 // there again, and no start that failed for that counts.
 func TestFewDescriptors(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.must("up", h.write("few.yaml", "team: few\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec, restart: {most: 1, backoff: 100ms}}]\n"), "--detach", "--quiet")
 	leader := h.status("few").Leader.PID

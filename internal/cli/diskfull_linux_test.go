@@ -66,6 +66,7 @@ func fill(t *testing.T, dir string, pages int) (empty func()) {
 // tasks, words and answers are given. Nobody ends for it, whatever a command said was
 // done is done once, and the rest goes on when there is room, without a command.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")
 	small(t, full, "24m")
@@ -79,7 +80,7 @@ func TestDiskFull(t *testing.T) {
 	acked := map[string]bool{}
 	said := map[string]bool{}
 	noticed := 0
-	rounds := testenv.Scale(12, 60)
+	rounds := testenv.Scale(8, 60)
 	for i := range rounds {
 		empty := fill(t, full, i)
 		for j := range 2 {

@@ -74,6 +74,7 @@ func checkScreen(t *testing.T, what, out string) bool {
 // runs, with everything that cannot be seen written out, whatever escapes the
 // member that asks put into its JSON.
 func TestDisplayCases(t *testing.T) {
+	t.Parallel()
 	cases := displayCases(t)
 	c := newCrowd(t, 1)
 	for _, d := range cases {
@@ -134,6 +135,7 @@ func TestDisplayCases(t *testing.T) {
 // option is of a group without it.
 func TestGroupsArePrintedWhole(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	c := newCrowd(t, 2)
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	c.call(c.askers[1], "Bash", "command", "go test ./a")

@@ -19,6 +19,7 @@ import (
 // what a shell of theirs runs with it, outlive stop, down and gc, which say so; what
 // the member itself has left behind is ended, and pid and program are said.
 func TestDownKeepsForeign(t *testing.T) {
+	t.Parallel()
 	tmux := testenv.Require(t, "tmux")
 	h := newHome(t, "waggle")
 	h.ends("shared")
@@ -120,6 +121,7 @@ members: [{name: ann, agent: exec, backend: process}, {name: bob, agent: exec, b
 // TestSweepSays: what a killed worker left in another session is ended by down, which
 // says its pid and what it ran, or the process that leads has said so in its log.
 func TestSweepSays(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("swept")
 	h.must("up", h.write("swept.yaml", `

@@ -6,12 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"waggle/internal/testenv"
 	"waggle/spawn"
 )
 
 // TestEndsOnAFullDisk: no byte of STATE and of the wire tree can be written, and members
 // and whole teams are ended all the same, by their process records, in their time.
 func TestEndsOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	full := filepath.Join(h.dir, "full")
 	small(t, full, "8m")
@@ -21,17 +23,18 @@ func TestEndsOnAFullDisk(t *testing.T) {
 	h.env = []string{"WAGGLE_ROOT=" + filepath.Join(full, "root"), "WAGGLE_STATE=" + filepath.Join(full, "s")}
 	t.Cleanup(func() { h.waggle("down", "--force", "end") })
 	file := h.write("end.yaml", "team: end\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec, restart: never}, {name: bob, agent: exec}]\n")
-	for _, c := range []struct {
+	type way struct {
 		name string
 		args []string
 		who  []int // members that are gone then
 		also bool  // and who leads
-	}{
+	}
+	for _, c := range testenv.Rows(t, []way{
 		{"stop", []string{"stop", "ann", "--grace", "1s", "--team", "end"}, []int{0}, false},
 		{"stop --force", []string{"stop", "--force", "ann", "--team", "end"}, []int{0}, false},
 		{"down --force", []string{"down", "--force", "end"}, []int{0, 1}, true},
 		{"down", []string{"down", "--grace", "1s", "end"}, []int{0, 1}, true},
-	} {
+	}, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			h.must("up", file, "--detach", "--quiet")
 			st := h.status("end")

@@ -30,6 +30,7 @@ func delegated(t *testing.T) string {
 // TestGroupsOfThoseWhoLeft: the control group of a member that has ended goes with it, by
 // handshake or by force, while its team goes on.
 func TestGroupsOfThoseWhoLeft(t *testing.T) {
+	t.Parallel()
 	dir := delegated(t)
 	h := newHome(t, "waggle")
 	h.must("up", h.write("left.yaml", "team: left\nmembers: [{name: ann, agent: exec}, {name: bob, agent: exec}, {name: cy, agent: exec}]\n"), "--detach", "--quiet")
@@ -62,6 +63,7 @@ func TestGroupsOfThoseWhoLeft(t *testing.T) {
 // TestDownOfANewerRegistry: a team whose registry a newer program has written is ended,
 // and the registry stays as it is, byte for byte, to the archive.
 func TestDownOfANewerRegistry(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"down", "newer"}, {"down", "--force", "newer"}} {
 		t.Run(args[1], func(t *testing.T) {
 			h := newHome(t, "waggle")

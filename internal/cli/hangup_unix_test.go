@@ -15,6 +15,7 @@ import (
 // TestHangupDetaches: when the terminal of a foreground up goes away, a process in the
 // background leads, the members go on, and down ends the team.
 func TestHangupDetaches(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("hung")
 	cmd := h.command("up", h.write("hung.yaml", "team: hung\nmembers: [{name: ann, agent: exec, backend: process}]\n"))

@@ -157,6 +157,7 @@ var (
 // commands, none of high risk by a group.
 func TestHundredRequestsTwentyCommands(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	const workers, requests, most = 8, 100, 20
 	c := newCrowd(t, workers)
 	high := 0

@@ -22,9 +22,10 @@ import (
 // with no more than 28 descriptors. Only what needs such a lock may stay undone, and
 // is said.
 func TestEndKeepsItsTime(t *testing.T) {
+	t.Parallel()
 	const child = `for i in 1 2; do setsid sh -c 'trap "" TERM HUP; echo $$ >> left; while :; do sleep 0.2; done' </dev/null >/dev/null 2>&1 & done; wait`
 	testenv.Require(t, "setsid")
-	for _, led := range []bool{true, false} {
+	for _, led := range testenv.Rows(t, []bool{true, false}, 1) {
 		t.Run(fmt.Sprintf("led %v", led), func(t *testing.T) {
 			t.Parallel()
 			h := newHome(t, "waggle")

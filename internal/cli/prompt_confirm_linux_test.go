@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"waggle/internal/ask"
+	"waggle/internal/testenv"
 )
 
 // confirms are the questions that are answered by y or n. before is done first; done says
@@ -82,7 +83,9 @@ func (s *shellSession) pending() string {
 // TestConfirmMatrix: what was typed before a question of yes or no, a paste, a line and
 // other keys are no answer to it; Enter alone is no; y is yes.
 func TestConfirmMatrix(t *testing.T) {
-	for _, c := range confirms {
+	testenv.Whole(t)
+	t.Parallel()
+	for _, c := range testenv.Rows(t, confirms, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			yes := c.done

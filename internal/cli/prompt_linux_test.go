@@ -309,10 +309,9 @@ func (s *shellSession) die() {
 // TestPromptMatrix does everything to a prompt that is no answer, and then answers it, on
 // each command that asks. After each step the journal says what was decided.
 func TestPromptMatrix(t *testing.T) {
-	for _, c := range asking {
-		if testing.Short() && c.name != "run" {
-			continue
-		}
+	testenv.Whole(t)
+	t.Parallel()
+	for _, c := range testenv.Rows(t, asking, 1) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newShellSession(t)
@@ -453,10 +452,9 @@ func (s *shellSession) memberOf(handle string) string {
 // TestPromptDeadline: a question whose time is over is denied by the system; what is
 // typed for it does not answer the next one.
 func TestPromptDeadline(t *testing.T) {
-	for _, c := range asking {
-		if testing.Short() && c.name != "run" {
-			continue
-		}
+	testenv.Whole(t)
+	t.Parallel()
+	for _, c := range testenv.Rows(t, asking, 1) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newShellSession(t)
@@ -574,11 +572,14 @@ func TestPromptDemo(t *testing.T) {
 // TestPromptDemoElsewhere: what ends the demo's question apart from its terminal, and
 // what of the matrix it does not have.
 func TestPromptDemoElsewhere(t *testing.T) {
-	for _, c := range []struct {
+	testenv.Whole(t)
+	t.Parallel()
+	type end struct {
 		name, skip string
 		ends       string // what the prompt says; | is or
 		do         func(s *shellSession, handle string, at ...string)
-	}{
+	}
+	ends := testenv.Rows(t, []end{
 		{"another terminal allows", "", "allow by operator, from elsewhere", func(s *shellSession, handle string, at ...string) {
 			s.elsewhere(append([]string{"approve", handle}, at...)...)
 			s.verdict("allow")
@@ -594,10 +595,12 @@ func TestPromptDemoElsewhere(t *testing.T) {
 			s.next("ada ended too early")
 			s.next("[status ")
 		}},
+	}, 1)
+	for _, c := range append(ends, []end{
 		{"two queued", "the demo leaves one question to the person, and answers the others by its script", "", nil},
 		{"wrong handle", "the demo's question is of medium risk, and no handle is typed for it", "", nil},
 		{"riskier first", "the demo leaves one question to the person", "", nil},
-	} {
+	}...) {
 		t.Run(c.name, func(t *testing.T) {
 			if c.skip != "" {
 				t.Skip(c.skip)
@@ -660,6 +663,7 @@ func TestPromptDemoSilence(t *testing.T) {
 
 // TestPromptNoTerminal: input that is no terminal never answers.
 func TestPromptNoTerminal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []string{"run", "up"} {
 		t.Run(c, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/internal/testenv"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/policy"
@@ -36,7 +37,8 @@ var reading = []string{
 // wire tree as it was, whoever leads, while questions, words and forgeries wait in the
 // lead's mailbox, a question is overdue and a member has died.
 func TestReadingWritesNothing(t *testing.T) {
-	for _, led := range []bool{false, true} {
+	t.Parallel()
+	for _, led := range testenv.Rows(t, []bool{false, true}, 1) {
 		t.Run(fmt.Sprintf("led=%v", led), func(t *testing.T) {
 			t.Parallel()
 			c := waitingCrowd(t)
@@ -47,7 +49,7 @@ func TestReadingWritesNothing(t *testing.T) {
 				}
 				t.Cleanup(func() { c.must(release()) })
 			}
-			for _, line := range reading {
+			for _, line := range testenv.Rows(t, reading, 20) {
 				before := snapshot(t, c.op.Root.Path, c.op.Home.Path)
 				out, code := c.reads(line)
 				if after := snapshot(t, c.op.Root.Path, c.op.Home.Path); !slices.Equal(before, after) {
@@ -65,6 +67,7 @@ func TestReadingWritesNothing(t *testing.T) {
 // that is broken stay as they are while somebody reads; what can be read of the mailbox is
 // shown. The next command that acts sets aside and mends.
 func TestReadingMendsNothing(t *testing.T) {
+	t.Parallel()
 	c := waitingCrowd(t)
 	box := filepath.Join(c.op.Root.InboxesDir("crowd"), "team-lead.json")
 	whole, err := os.ReadFile(box)

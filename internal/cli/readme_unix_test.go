@@ -63,6 +63,7 @@ var stepForms = map[string][]played{
 
 // TestReadmeSteps runs every step that the guide names, in every way it may be written.
 func TestReadmeSteps(t *testing.T) {
+	t.Parallel()
 	table := guide(t, "| step | what it does |\n|---|---|\n", "\n\n")
 	var forms []played
 	rows := strings.Split(table, "\n")
@@ -112,6 +113,7 @@ func (h *homeTree) report(dir string) (r view.ReportDocument) {
 
 // TestReadmeWithdraw: a plan that nobody answers is taken back.
 func TestReadmeWithdraw(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("back")
 	h.write("file", "")
@@ -132,6 +134,7 @@ tasks: [{subject: a, owner: short}, {subject: b, owner: long}]
 // TestReadmeTeam runs the team file that the guide shows, with programs of its own for go
 // and make, and says yes to what it asks.
 func TestReadmeTeam(t *testing.T) {
+	t.Parallel()
 	var file string
 	for line := range strings.Lines(guide(t, "# Write a team file\n\n", "\n| key |")) {
 		file += strings.TrimPrefix(line, "    ")

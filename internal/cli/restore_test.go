@@ -108,6 +108,7 @@ func TestRestoreAuthority(t *testing.T) {
 // TestRestoreGoesOn: the team's files are lost, its journal is not: it is the same
 // team, and goes on.
 func TestRestoreGoesOn(t *testing.T) {
+	t.Parallel()
 	op := newOperator(t)
 	ctx := t.Context()
 	s, err := teams.Of(op).Create(ctx, "api", "", control.PolicySet{})

@@ -77,7 +77,7 @@ var commands = []func(*App) *cobra.Command{
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
-	a := &App{In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
+	a := &App{alone: true, In: os.Stdin, Environ: os.Environ(), Now: time.Now, Rand: rand.Reader, Version: version()}
 	a.Out, a.Err = ask.OutputTo(os.Stdout, a.asker.terminal), ask.OutputTo(os.Stderr, a.asker.terminal)
 	if err := ask.Repair(os.Stdin, os.Stderr); err != nil {
 		a.talk("%s %v", yellow("note:"), err)
@@ -174,11 +174,14 @@ func usageArgs(cmd *cobra.Command) {
 
 // Run runs one command line and returns its exit code.
 func (a *App) Run(ctx context.Context, args []string) int {
-	out := watchOutput(a.Out)
-	if !a.machinery(args) {
+	out, root := watchOutput(a.Out), a.Root()
+	if !machinery(root, args) {
 		a.Out = out
+		root.SetOut(out)
+		if a.alone {
+			collectLater()
+		}
 	}
-	root := a.Root()
 	root.SetArgs(args)
 	code := 0
 	keepErrors(root, func(err error) { code = a.fail(err) })
@@ -195,8 +198,8 @@ func (a *App) Run(ctx context.Context, args []string) int {
 
 // machinery reports a command that no person types, which writes no answer: what a
 // worker says goes into its log, and it lives on when that is full.
-func (a *App) machinery(args []string) bool {
-	cmd, _, err := a.Root().Find(args)
+func machinery(root *cobra.Command, args []string) bool {
+	cmd, _, err := root.Find(args)
 	return err == nil && cmd.Hidden
 }
 

@@ -47,10 +47,11 @@ func (h *homeTree) entriesOf(team, member string) map[string]int {
 // TestSendFlood: many commands at once send to one member. Each of them succeeds, and
 // every message is there once.
 func TestSendFlood(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("flood")
 	h.must("up", h.write("flood.yaml", crew("flood", "process", 1)), "--detach", "--quiet")
-	n := testenv.Scale(60, 200)
+	n := testenv.Scale(30, 200)
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	began := time.Now()
@@ -83,6 +84,7 @@ func TestSendFlood(t *testing.T) {
 // TestSendTwice: the same words under the same id are sent once, also by two commands
 // at once; other words under that id are refused.
 func TestSendTwice(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("twice")
 	h.must("up", h.write("twice.yaml", crew("twice", "process", 2)), "--detach", "--quiet")
@@ -117,6 +119,7 @@ func TestSendTwice(t *testing.T) {
 // TestSendOnRecord: what is on record has been sent, whatever the mailbox is; whoever
 // leads puts it there once it can.
 func TestSendOnRecord(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("later")
 	h.must("up", h.write("later.yaml", crew("later", "process", 1)), "--detach", "--quiet")
@@ -166,6 +169,7 @@ func TestSendOnRecord(t *testing.T) {
 // TestSendToTheDead: a member that waits for its restart is sent to; one that was given
 // up is not.
 func TestSendToTheDead(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("dead")
 	file := h.write("dead.yaml", `

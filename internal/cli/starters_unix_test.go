@@ -43,12 +43,13 @@ func at(t *testing.T, op operator.Operator, args ...string) (code int, out strin
 // others say who was first.
 func TestStarters(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	op := newOperator(t)
 	file := filepath.Join(t.TempDir(), "waggle.yaml")
 	if err := os.WriteFile(file, []byte("team: api\nmembers: [{name: ann, agent: exec}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for round := range testenv.Scale(4, 40) {
+	for round := range testenv.Scale(2, 40) {
 		codes, outs := make([]int, 6), make([]string, 6)
 		var wg sync.WaitGroup
 		for i := range codes {
@@ -80,11 +81,12 @@ func TestStarters(t *testing.T) {
 // TestHalfMade: whoever made a team was killed in the middle of its first record. The
 // name is free for the next one.
 func TestHalfMade(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("api")
 	file := h.write("api.yaml", crew("api", "process", 1))
 	h.must("team", "create", "api")
-	for _, part := range []float64{0, 0.2, 0.7, 1} {
+	for _, part := range testenv.Rows(t, []float64{0, 0.2, 0.7, 1}, 2) {
 		dirs, err := filepath.Glob(filepath.Join(h.dir, "s", "teams", "api-*"))
 		if err != nil || len(dirs) == 0 {
 			t.Fatal(dirs, err)

@@ -88,11 +88,12 @@ var backends = []string{"in-process", "process", "tmux", "tmux-window", "iterm2"
 // worker needs with the holder of its terminal. The sources of this design claim 500 ms
 // for a worker in tmux, 800 ms in iTerm2, and under 10 ms in-process.
 func TestTenWorkers(t *testing.T) {
+	t.Parallel()
 	program := ""
 	if testenv.Soak() {
 		program = shipped(t)
 	}
-	for _, backend := range backends {
+	for _, backend := range testenv.Rows(t, backends, 2) {
 		t.Run(backend, func(t *testing.T) {
 			if strings.HasPrefix(backend, "tmux") {
 				testenv.Require(t, "tmux")
@@ -238,13 +239,14 @@ func residence(pid int) (rss, pss uint64) {
 // somebody whose shells take ten seconds to start: all come up, and no shell is
 // waited for.
 func TestSlowShells(t *testing.T) {
-	for _, backend := range []string{"process", "tmux"} {
+	t.Parallel()
+	for _, backend := range testenv.Rows(t, []string{"process", "tmux"}, 1) {
 		t.Run(backend, func(t *testing.T) {
 			t.Parallel()
 			if backend == "tmux" {
 				testenv.Require(t, "tmux")
 			}
-			n := testenv.Scale(5, 20)
+			n := testenv.Scale(4, 20)
 			h := newHome(t, "waggle")
 			h.slowShells()
 			h.ends("slow")

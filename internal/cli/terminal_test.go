@@ -135,6 +135,7 @@ func (x *terminal) presses(key, brings string) {
 // TestPrompt: a run asks on the terminal, Enter is no answer, a allows.
 func TestPrompt(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: 'touch \"$(echo made)\"'}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(file), 0o600); err != nil {
@@ -161,6 +162,7 @@ func TestPrompt(t *testing.T) {
 // TestPromptDeny: the reason that is typed reaches the report.
 func TestPromptDeny(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
@@ -193,6 +195,7 @@ func TestPromptDeny(t *testing.T) {
 // TestConfirmNo: Enter is no for a file that was found.
 func TestConfirmNo(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	dir := t.TempDir()
 	file := "team: prompt\nmembers: [{name: alice, agent: exec}]\ntasks: [{subject: s, owner: alice, instructions: touch made}]\n"
 	if err := os.WriteFile(filepath.Join(dir, "waggle.yaml"), []byte(file), 0o600); err != nil {
@@ -211,6 +214,7 @@ func TestConfirmNo(t *testing.T) {
 // TestDemoKey: on a terminal the demo stops once; d denies, and it says so.
 func TestDemoKey(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	x := onTerminal(t, t.TempDir(), "demo")
 	x.wait("allow it?")
 	x.keysCount()

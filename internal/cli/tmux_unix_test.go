@@ -133,6 +133,7 @@ tasks:
 // down everything is as it was.
 func TestUpInTmux(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	u := newTmux(t, fourWorkers)
 	u.types("waggle up waggle.yaml")
 	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 4 ready") })
@@ -189,6 +190,7 @@ func TestUpInTmux(t *testing.T) {
 // TestInterruptTwice: Ctrl-C asks the members to end, a second one does not wait.
 func TestInterruptTwice(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	u := newTmux(t, strings.Replace(fourWorkers, `"echo one"`, `"sleep 600"`, 1))
 	u.types("waggle up waggle.yaml --grace 10m")
 	u.until("asked", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "allow it?") })
@@ -208,6 +210,7 @@ func TestInterruptTwice(t *testing.T) {
 // TestWindowsInTmux: backend tmux-window gives each member a window of its own.
 func TestWindowsInTmux(t *testing.T) {
 	testenv.Whole(t)
+	t.Parallel()
 	u := newTmux(t, "team: win\nsandbox: {mode: off}\nmembers: [{name: ann, agent: exec, backend: tmux-window}, {name: bob, agent: exec, backend: tmux-window}]\n")
 	u.types("waggle up waggle.yaml")
 	u.until("up", func() bool { return strings.Contains(u.tmux("capture-pane", "-p", "-J", "-t", "%0"), "is up: 2 ready") })

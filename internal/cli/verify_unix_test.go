@@ -25,6 +25,7 @@ import (
 // every line of the journal has its sum and the chain is whole, and a snapshot that is not
 // what the journal folds to.
 func TestVerifyTampered(t *testing.T) {
+	t.Parallel()
 	h := newHome(t, "waggle")
 	h.ends("told")
 	h.must("up", h.write("told.yaml", "team: told\npolicy: {allow: [Bash]}\nmembers: [{name: ann, agent: exec}]\n"), "--detach", "--quiet")

@@ -7,11 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"waggle/control"
 	"waggle/internal/testenv"
@@ -281,8 +280,8 @@ func TestOverlaps(t *testing.T) {
 		st, err := inspect.Of(f.op).Status(t.Context(), "api")
 		if err != nil {
 			t.Error(err)
-		} else if d := cmp.Diff([]inspect.Overlap{{File: "shared.txt", Repo: f.repo, Members: []string{"ann", "bob", "eve"}}}, st.Overlaps); d != "" {
-			t.Error(d)
+		} else if want := []inspect.Overlap{{File: "shared.txt", Repo: f.repo, Members: []string{"ann", "bob", "eve"}}}; !reflect.DeepEqual(st.Overlaps, want) {
+			t.Errorf("%+v, want %+v", st.Overlaps, want)
 		}
 		for _, m := range st.Members {
 			if has := m.Worktree != nil; has != (m.Name == "ann" || m.Name == "bob") {

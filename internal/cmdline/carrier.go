@@ -3,7 +3,6 @@ package cmdline
 import (
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,7 +57,7 @@ func (c *carried) doubtVariable(name string) {
 		c.unsure = map[string]bool{}
 	}
 	c.unsure[name] = true
-	if runsValue.MatchString(name) {
+	if runsValue().MatchString(name) {
 		c.unknown = true
 	}
 }
@@ -320,7 +319,7 @@ func tokensOf(text string) []string {
 }
 
 // expansion finds what another shell would expand in a literal text.
-var expansion = regexp.MustCompile("`|\\$[({\\['\"A-Za-z0-9_@*#?!-]")
+var expansion = pattern("`|\\$[({\\['\"A-Za-z0-9_@*#?!-]")
 
 // text carries one text. loud says that an expansion in it is a doubt by itself.
 func (c *carried) text(text string, loud bool) {
@@ -328,7 +327,7 @@ func (c *carried) text(text string, loud bool) {
 		c.unknown = true
 		return
 	}
-	if expansion.MatchString(text) {
+	if expansion().MatchString(text) {
 		c.doubt(loud)
 	}
 	if strings.HasSuffix(text, `\`) {
@@ -337,7 +336,7 @@ func (c *carried) text(text string, loud bool) {
 	readings := []string{text}
 	if strings.ContainsAny(text, "'\"\\") {
 		readings = append(readings, unescape(text), bareQuotes.Replace(text), bareQuotes.Replace(unescape(text)),
-			joinedLiterals.ReplaceAllString(unescape(text), ""))
+			joinedLiterals().ReplaceAllString(unescape(text), ""))
 	}
 	if loud || strings.ContainsAny(text, "|<(\n") {
 		c.code(text, loud)
@@ -359,7 +358,7 @@ func (c *carried) text(text string, loud bool) {
 		}
 		tokens := tokensOf(reading)
 		if strings.ContainsRune(reading, '[') {
-			tokens = append(tokens, tokensOf(bracketed.ReplaceAllString(reading, "?"))...)
+			tokens = append(tokens, tokensOf(bracketed().ReplaceAllString(reading, "?"))...)
 		}
 		c.tokens = append(c.tokens, tokens...)
 		phrase := strings.ContainsAny(text, " \t\n")
@@ -392,19 +391,19 @@ func (c *carried) doubt(loud bool) {
 }
 
 // bracketed matches a pattern for one character: [a-z], [[:alpha:]], [!x].
-var bracketed = regexp.MustCompile(`\[(\[:[a-z]+:\]|[^\]\[\s])+\]`)
+var bracketed = pattern(`\[(\[:[a-z]+:\]|[^\]\[\s])+\]`)
 
 var bareQuotes = strings.NewReplacer("\\\r\n", "", "\\\n", "", "'", "", `"`, "", `\`, "")
 
 // joinedLiterals matches the text between two literals that a program joins: "r"+"m".
-var joinedLiterals = regexp.MustCompile(`["'][ \t]*[+.&|]{0,2}[ \t]*["']`)
+var joinedLiterals = pattern(`["'][ \t]*[+.&|]{0,2}[ \t]*["']`)
 
 // escapes are written alike in printf, echo -e, $'..', sed, C, Python and JavaScript.
-var escapes = regexp.MustCompile(`\\(x\{?[0-9a-fA-F]{1,6}\}?|u\{?[0-9a-fA-F]{1,6}\}?|U[0-9a-fA-F]{1,8}|o?0?[0-7]{1,3}|[abefnrtv])`)
+var escapes = pattern(`\\(x\{?[0-9a-fA-F]{1,6}\}?|u\{?[0-9a-fA-F]{1,6}\}?|U[0-9a-fA-F]{1,8}|o?0?[0-7]{1,3}|[abefnrtv])`)
 
 // unescape decodes the escapes of a text.
 func unescape(text string) string {
-	return escapes.ReplaceAllStringFunc(text, func(e string) string {
+	return escapes().ReplaceAllStringFunc(text, func(e string) string {
 		switch e[1] {
 		case 'n', 'r', 'v', 'f':
 			return "\n"
@@ -544,11 +543,11 @@ func transforms(words []Word) bool {
 		format := joinTexts(words[1:min(len(words), 2)])
 		return strings.Contains(format, "%") || !strings.HasSuffix(format, `\n`)
 	}
-	return slices.ContainsFunc(words[1:], func(w Word) bool { return formatEscape.MatchString(w.Text) })
+	return slices.ContainsFunc(words[1:], func(w Word) bool { return formatEscape().MatchString(w.Text) })
 }
 
 // formatEscape is what a format prints as another character: %x6d, %6d, %%, \155.
-var formatEscape = regexp.MustCompile(`%%|%x?[0-9a-fA-F]{2}|\\`)
+var formatEscape = pattern(`%%|%x?[0-9a-fA-F]{2}|\\`)
 
 // cuts reports an option that prints parts of lines.
 func cuts(args []Word, letters string, long ...string) bool {

@@ -2,7 +2,6 @@ package cmdline
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -57,11 +56,11 @@ func CredentialPath(p string) bool {
 // credentialKey reports whether a key of git's configuration holds a credential.
 func credentialKey(key string) bool {
 	key = strings.ToLower(key)
-	return strings.HasPrefix(key, "credential") || strings.HasSuffix(key, "extraheader") || secretName.MatchString(key)
+	return strings.HasPrefix(key, "credential") || strings.HasSuffix(key, "extraheader") || secretName().MatchString(key)
 }
 
 // secretName matches names of variables and keys that hold secrets.
-var secretName = regexp.MustCompile(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$)`)
+var secretName = pattern(`(?i)(token|secret|passw|passphrase|credential|api_?key|access_?key|private_?key|(^|_)auth($|_)|(^|_)pw$|(^|_)pat$)`)
 
 // Talkers print their words and read no file.
 var Talkers = Names(`echo printf true false : test [ cd sleep basename dirname which type`)
@@ -80,7 +79,7 @@ func NamesCredential(c []Word) bool {
 		if name == "git" && Spells(c, "config", "var") && credentialKey(w.Text) {
 			return true
 		}
-		if name == "jq" && (strings.Contains(w.Text, "$ENV") || jqEnv.MatchString(w.Text)) {
+		if name == "jq" && (strings.Contains(w.Text, "$ENV") || jqEnv().MatchString(w.Text)) {
 			return true
 		}
 		for _, piece := range append(strings.FieldsFunc(w.Text, func(r rune) bool { return r == '=' || r == ':' || r == ',' || r == '@' }), w.Text) {
@@ -92,4 +91,4 @@ func NamesCredential(c []Word) bool {
 	return false
 }
 
-var jqEnv = regexp.MustCompile(`(^|[^."A-Za-z0-9_])env($|[^A-Za-z0-9_"])`)
+var jqEnv = pattern(`(^|[^."A-Za-z0-9_])env($|[^A-Za-z0-9_"])`)

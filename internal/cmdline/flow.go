@@ -3,7 +3,6 @@ package cmdline
 import (
 	"math"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -98,7 +97,8 @@ func (f *flow) visit(node syntax.Node) {
 		f.assign(n)
 	case *syntax.FuncDecl:
 		f.last = append(f.last, spanOf(n))
-		if _, ok := LookUp([]Word{Lit(n.Name.Value)}); ok || knownCommands[n.Name.Value] != nil || specialCommands[n.Name.Value] != nil {
+		commands, _ := knownLines()
+		if _, ok := LookUp([]Word{Lit(n.Name.Value)}); ok || commands[n.Name.Value] != nil || specialCommands[n.Name.Value] != nil {
 			c.unknown = true // a command of the table is another one from here on
 		}
 	case *syntax.WordIter:
@@ -545,7 +545,7 @@ func (f *flow) sets(name string, words []Word) {
 		}
 	case "read", "mapfile", "readarray", "getopts":
 		for _, w := range words[1:] {
-			if identifier.MatchString(w.Text) {
+			if identifier().MatchString(w.Text) {
 				c.doubtVariable(w.Text)
 			}
 		}
@@ -605,7 +605,7 @@ func (f *flow) assign(a *syntax.Assign) {
 	if w.Sure == Unknown && a.Value != nil || a.Append && a.Array == nil {
 		c.doubtVariable(a.Name.Value)
 	}
-	if changesCommands(a.Name.Value) || w.Sure == Unknown && runsValue.MatchString(a.Name.Value) {
+	if changesCommands(a.Name.Value) || w.Sure == Unknown && runsValue().MatchString(a.Name.Value) {
 		c.unknown = true
 	}
 }
@@ -621,4 +621,4 @@ func changesCommands(name string) bool {
 }
 
 // runsValue are variables whose value some program runs.
-var runsValue = regexp.MustCompile(`^(PS[0-9]|PROMPT_COMMAND|SHELL|VISUAL|BROWSER|HOME|XDG_.*|.*(PAGER|EDITOR|COMMAND|CMD|EXEC|OPTIONS|OPTS|FLAGS|SSH|ASKPASS|OPEN)|GIT_.*|PYTHON.*|PERL.*|RUBY.*|NODE_.*|CC|CXX|LD|AR)$`)
+var runsValue = pattern(`^(PS[0-9]|PROMPT_COMMAND|SHELL|VISUAL|BROWSER|HOME|XDG_.*|.*(PAGER|EDITOR|COMMAND|CMD|EXEC|OPTIONS|OPTS|FLAGS|SSH|ASKPASS|OPEN)|GIT_.*|PYTHON.*|PERL.*|RUBY.*|NODE_.*|CC|CXX|LD|AR)$`)

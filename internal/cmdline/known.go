@@ -3,6 +3,7 @@ package cmdline
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // knownTable is the one list of commands whose effect is known from their words.
@@ -181,7 +182,10 @@ type known struct {
 	options  map[string]byte
 }
 
-var knownCommands, knownGroups = readKnown(knownTable)
+// knownLines is knownTable as it is looked up.
+var knownLines = sync.OnceValues(func() (commands map[string][]known, groups map[string]known) {
+	return readKnown(knownTable)
+})
 
 func readKnown(table string) (commands map[string][]known, groups map[string]known) {
 	commands, groups = map[string][]known{}, map[string]known{}
@@ -278,7 +282,8 @@ func LookUp(c []Word) (Fit, bool) {
 		return own(c)
 	}
 	at := 1
-	if g, ok := knownGroups[name]; ok {
+	commands, groups := knownLines()
+	if g, ok := groups[name]; ok {
 		at = g.skip(c)
 	}
 	for n := 3; n > 0; n-- { // the longest name first
@@ -297,7 +302,7 @@ func LookUp(c []Word) (Fit, bool) {
 		if n == 1 {
 			from = 1
 		}
-		lines := knownCommands[path]
+		lines := commands[path]
 		for _, k := range lines {
 			if f, ok := k.fits(c, from); ok {
 				return f, true

@@ -1,9 +1,9 @@
 package cmdline
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // specialCommands are known commands whose words need a parser of their own. A parser that cannot
@@ -32,7 +32,7 @@ func fitSed(c []Word) (Fit, bool) {
 				return Fit{}, false
 			}
 		case slices.Contains([]string{"-n", "-E", "-r", "-s", "-u", "-z", "-nE", "-nr", "-En", "--quiet", "--silent", "--regexp-extended"}, w.Text):
-		case regexp.MustCompile(`^(-i|-i\.[a-z]+|-Ei|-ri|--in-place(=\.[a-z]+)?)$`).MatchString(w.Text):
+		case sedInPlace().MatchString(w.Text):
 			f.Risk, f.Write = RiskMedium, true
 		default:
 			return Fit{}, false
@@ -44,9 +44,10 @@ func fitSed(c []Word) (Fit, bool) {
 // sedAddress and sedCommand read one command of a sed script that prints, deletes
 // or replaces.
 var (
-	sedAddress = regexp.MustCompile(`^([0-9]+|\$|/([^/\\]|\\.)*/I?)([,~+]([0-9]+|\$|\+[0-9]+|/([^/\\]|\\.)*/I?))?[ ]*!?[ ]*`)
-	sedCommand = regexp.MustCompile(`^([pdqQ=nNgGhHxDP]|q[0-9]*)?[ ]*$`)
-	sedFlags   = regexp.MustCompile(`^[gIip0-9]*[ ]*`)
+	sedAddress = pattern(`^([0-9]+|\$|/([^/\\]|\\.)*/I?)([,~+]([0-9]+|\$|\+[0-9]+|/([^/\\]|\\.)*/I?))?[ ]*!?[ ]*`)
+	sedCommand = pattern(`^([pdqQ=nNgGhHxDP]|q[0-9]*)?[ ]*$`)
+	sedInPlace = pattern(`^(-i|-i\.[a-z]+|-Ei|-ri|--in-place(=\.[a-z]+)?)$`)
+	sedFlags   = pattern(`^[gIip0-9]*[ ]*`)
 )
 
 // plainSed reads a script: commands of the list joined by ";".
@@ -55,7 +56,7 @@ func plainSed(script string) bool {
 		return false
 	}
 	for rest := strings.Trim(script, " ;"); rest != ""; rest = strings.TrimLeft(rest, " ;") {
-		rest = rest[len(sedAddress.FindString(rest)):]
+		rest = rest[len(sedAddress().FindString(rest)):]
 		if rest != "" && (rest[0] == 's' || rest[0] == 'y') {
 			var ok bool
 			if rest, ok = afterReplace(rest); !ok {
@@ -67,7 +68,7 @@ func plainSed(script string) bool {
 			return true // text to the end
 		}
 		one, more, _ := strings.Cut(rest, ";")
-		if !sedCommand.MatchString(one) {
+		if !sedCommand().MatchString(one) {
 			return false
 		}
 		rest = more
@@ -91,7 +92,7 @@ func afterReplace(s string) (string, bool) {
 			if seen++; seen == 3 {
 				rest := s[i+1:]
 				if s[0] == 's' {
-					rest = rest[len(sedFlags.FindString(rest)):]
+					rest = rest[len(sedFlags().FindString(rest)):]
 				}
 				return rest, rest == "" || rest[0] == ';' || rest[0] == ' ' && !class
 			}
@@ -130,8 +131,11 @@ func fitAwk(c []Word) (Fit, bool) {
 	return f, program
 }
 
+// awkPrintsTo is a print into a file.
+var awkPrintsTo = pattern(`print[^}]*>`)
+
 // awkRegexp is a regular expression where no division can stand.
-var awkRegexp = regexp.MustCompile(`(^|[~(!,;{&|])\s*/[^/"{};]*/`)
+var awkRegexp = pattern(`(^|[~(!,;{&|])\s*/[^/"{};]*/`)
 
 func plainAwk(program string) bool {
 	for _, bad := range []string{"system", "getline", "|&", "@", "`", "ENVIRON", "PROCINFO", "close", "include"} {
@@ -139,8 +143,8 @@ func plainAwk(program string) bool {
 			return false
 		}
 	}
-	bare := strings.ReplaceAll(awkRegexp.ReplaceAllString(program, "$1 "), "||", "")
-	return !strings.Contains(bare, "|") && !regexp.MustCompile(`print[^}]*>`).MatchString(program)
+	bare := strings.ReplaceAll(awkRegexp().ReplaceAllString(program, "$1 "), "||", "")
+	return !strings.Contains(bare, "|") && !awkPrintsTo().MatchString(program)
 }
 
 // findOptions are the words of find that only select and print.
@@ -179,12 +183,12 @@ func fitFind(c []Word) (Fit, bool) {
 }
 
 // fdLine is fd with the options that select and print.
-var fdLine = func() known {
+var fdLine = sync.OnceValue(func() known {
 	lines, _ := readKnown(`low fd -H -I -i -s -a -l -0 -p -F -g -t= -e= -d= -E= --type= --extension= --hidden --no-ignore --max-depth= --exclude= --glob --full-path --color= -1 -u -L --follow`)
 	return lines["fd"][0]
-}()
+})
 
-func fitFd(c []Word) (Fit, bool) { return fdLine.fits(c, 1) }
+func fitFd(c []Word) (Fit, bool) { return fdLine().fits(c, 1) }
 
 func fitChmod(c []Word) (Fit, bool) {
 	f := Fit{Risk: RiskMedium, Write: true}
@@ -200,10 +204,10 @@ func fitChmod(c []Word) (Fit, bool) {
 	return f, true
 }
 
-var tarLine = func() known {
+var tarLine = sync.OnceValue(func() known {
 	lines, _ := readKnown(`write tar -c -x -t -v -z -j -J -p -k -O -a -f= -C= -r -u --exclude= --strip-components= --create --extract --list --gzip --xz --zstd --verbose --file= --directory= --no-same-owner`)
 	return lines["tar"][0]
-}()
+})
 
 // fitTar parses tar czf with letters from a list; listing an archive is low.
 func fitTar(c []Word) (Fit, bool) {
@@ -214,7 +218,7 @@ func fitTar(c []Word) (Fit, bool) {
 	if c[1].Text != "" && c[1].Text[0] != '-' { // tar xzf archive, letters without a dash
 		words[1].Text = "-" + c[1].Text
 	}
-	f, ok := tarLine.fits(words, 1)
+	f, ok := tarLine().fits(words, 1)
 	if ok && strings.Contains(words[1].Text, "t") && strings.Trim(words[1].Text, "-tvzjJaf") == "" {
 		f.Risk, f.Write = RiskLow, false
 	}
@@ -261,12 +265,12 @@ func FitSet(c []Word) (Fit, bool) {
 	return Fit{Risk: RiskLow}, len(c) > 1
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = pattern(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // fitRead parses read -r with plain names of variables that change no command.
 func fitRead(c []Word) (Fit, bool) {
 	for _, w := range c[1:] {
-		if w.Sure != Literal || w.Text != "-r" && (!identifier.MatchString(w.Text) || changesCommands(w.Text)) {
+		if w.Sure != Literal || w.Text != "-r" && (!identifier().MatchString(w.Text) || changesCommands(w.Text)) {
 			return Fit{}, false
 		}
 	}

@@ -90,7 +90,7 @@ func (w *walker) text(text string, depth int) {
 			w.redirect(n)
 		case *syntax.ParamExp:
 			w.Dynamic = true
-			w.Secret = w.Secret || n.Excl || n.Param != nil && secretName.MatchString(n.Param.Value)
+			w.Secret = w.Secret || n.Excl || n.Param != nil && secretName().MatchString(n.Param.Value)
 		case *syntax.ArithmExp, *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ExtGlob:
 			w.Dynamic = true
 		}

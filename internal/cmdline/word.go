@@ -1,7 +1,9 @@
 package cmdline
 
 import (
+	"regexp"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -145,4 +147,10 @@ func LiteralWords(ws []Word) ([]string, bool) {
 		out[i] = w.Text
 	}
 	return out, true
+}
+
+// pattern is a regular expression that is compiled when it is first asked for: most
+// commands of the program read no command line.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -10,7 +10,9 @@ import (
 // program does is waited for by a channel, or in a synctest bubble.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
+	pause := 2 * time.Millisecond
+	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(pause) {
+		pause = min(pause*5/4, 50*time.Millisecond) // a look may start a program, which what it waits for would miss
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}

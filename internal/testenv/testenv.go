@@ -3,6 +3,7 @@
 //
 //	tmux := testenv.Require(t, "tmux")   // skipped without tmux
 //	n := testenv.Scale(60, 10_000)       // 10,000 only in make soak
+//	rows := testenv.Rows(t, table, 2)  // all of them only there, and in .ci/run full
 //	r := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 //
 // The environment decides:
@@ -11,6 +12,7 @@
 //	                     them a test fails instead of being skipped (.ci/run)
 //	WAGGLE_NODE_MODULES  directory whose node_modules holds proper-lockfile
 //	WAGGLE_SOAK          a number from 1: the soak sizes, times that number
+//	WAGGLE_TABLES        "whole": every row of the tables of which a run takes a sample
 //	WAGGLE_SEED          the seed of random tests; without it each run draws one
 package testenv
 

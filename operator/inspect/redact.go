@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Redactor masks secrets in views: exports, reports, notifications. It never
@@ -23,40 +24,46 @@ const Redacted = "[redacted]"
 // one would mask half the text.
 const minSecret = 8
 
-var secretName = regexp.MustCompile(`(?i)(token|secret|passw|api_?key|access_?key|private_?key|credential|authorization)`)
+var secretName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(token|secret|passw|api_?key|access_?key|private_?key|credential|authorization)`)
+})
 
 // secretForms are tokens that are known by how they look.
-var secretForms = regexp.MustCompile(strings.Join([]string{
-	`(?:AKIA|ASIA)[0-9A-Z]{16}`,
-	`gh[pousr]_[A-Za-z0-9]{20,}`,
-	`github_pat_[A-Za-z0-9_]{20,}`,
-	`glpat-[A-Za-z0-9_-]{16,}`,
-	`sk-[A-Za-z0-9_-]{16,}`,
-	`xox[abeprs]-[A-Za-z0-9-]{10,}`,
-	`AIza[0-9A-Za-z_-]{30,}`,
-	`npm_[A-Za-z0-9]{30,}`,
-	`eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}`,
-	`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
-}, "|"))
+var secretForms = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(strings.Join([]string{
+		`(?:AKIA|ASIA)[0-9A-Z]{16}`,
+		`gh[pousr]_[A-Za-z0-9]{20,}`,
+		`github_pat_[A-Za-z0-9_]{20,}`,
+		`glpat-[A-Za-z0-9_-]{16,}`,
+		`sk-[A-Za-z0-9_-]{16,}`,
+		`xox[abeprs]-[A-Za-z0-9-]{10,}`,
+		`AIza[0-9A-Za-z_-]{30,}`,
+		`npm_[A-Za-z0-9]{30,}`,
+		`eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}`,
+		`-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
+	}, "|"))
+})
 
 // secretPairs are a word for a secret and what follows it: password=x, --token x,
 // "api_key": "x", also when quotes are escaped, Authorization: Bearer x, and the
 // password in a URL.
-var secretPairs = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)(?:\\*["'])?\s*[=:]\s*\\*")([^"\\]+)`),
-	regexp.MustCompile(`(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)(?:\\*["'])?\s*[=:]\s*\\*')([^'\\]+)`),
-	regexp.MustCompile(`(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)(?:\\*["'])?\s*[=:]\s*(?:\\*["'])?)([^\s"'\\,;&|}]+)`),
-	regexp.MustCompile(`(?i)(--?(?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)\s+(?:\\*["'])?)([^\s"'\\-][^\s"'\\]*)`),
-	regexp.MustCompile(`(?i)((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})`),
-	regexp.MustCompile(`(://[^/\s:@"']*:)([^/\s@"']+)(@)`),
-}
+var secretPairs = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)(?:\\*["'])?\s*[=:]\s*\\*")([^"\\]+)`),
+		regexp.MustCompile(`(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)(?:\\*["'])?\s*[=:]\s*\\*')([^'\\]+)`),
+		regexp.MustCompile(`(?i)((?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)(?:\\*["'])?\s*[=:]\s*(?:\\*["'])?)([^\s"'\\,;&|}]+)`),
+		regexp.MustCompile(`(?i)(--?(?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key)\s+(?:\\*["'])?)([^\s"'\\-][^\s"'\\]*)`),
+		regexp.MustCompile(`(?i)((?:bearer|basic)\s+)([A-Za-z0-9._~+/=-]{8,})`),
+		regexp.MustCompile(`(://[^/\s:@"']*:)([^/\s@"']+)(@)`),
+	}
+})
 
 // NewRedactor takes the environment whose secrets are to be masked by value.
 func NewRedactor(environ []string) *Redactor {
 	r := &Redactor{}
 	for _, kv := range environ {
 		name, value, ok := strings.Cut(kv, "=")
-		if ok && len(value) >= minSecret && secretName.MatchString(name) && !slices.Contains(r.known, value) {
+		if ok && len(value) >= minSecret && secretName().MatchString(name) && !slices.Contains(r.known, value) {
 			r.known = append(r.known, value)
 		}
 	}
@@ -70,8 +77,8 @@ func (r *Redactor) Text(s string) string {
 	for _, k := range r.known {
 		s = strings.ReplaceAll(s, k, Redacted)
 	}
-	s = secretForms.ReplaceAllString(s, Redacted)
-	for _, re := range secretPairs {
+	s = secretForms().ReplaceAllString(s, Redacted)
+	for _, re := range secretPairs() {
 		s = re.ReplaceAllString(s, "${1}"+Redacted+"${3}")
 	}
 	return s
@@ -98,7 +105,7 @@ func (r *Redactor) JSON(raw json.RawMessage) json.RawMessage {
 func (r *Redactor) value(key string, v any) any {
 	switch x := v.(type) {
 	case string:
-		if x != "" && secretName.MatchString(key) {
+		if x != "" && secretName().MatchString(key) {
 			return Redacted
 		}
 		return r.Text(x)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"waggle"
 	"waggle/control"
@@ -273,7 +274,7 @@ func (o Operator) spawn(ctx context.Context, s *operator.State, m *control.Membe
 			return err
 		}
 		sp.Task = string(r.Task.ID)
-		if err := s.Journal.Refresh(ctx); err != nil {
+		if err := o.awaitOrder(ctx, s, sp.Task); err != nil {
 			return err
 		}
 	}
@@ -289,6 +290,22 @@ func (o Operator) spawn(ctx context.Context, s *operator.State, m *control.Membe
 	}
 	sp.Ready = w.Ready
 	return nil
+}
+
+// orderWait is how long a start waits for its order to lie in the mailbox.
+const orderWait = 2 * time.Second
+
+// awaitOrder waits until the order of a task lies in its owner's mailbox: the process that
+// leads puts it there. When a lock holds that up the member gets its order once it runs.
+func (o Operator) awaitOrder(ctx context.Context, s *operator.State, id string) (err error) {
+	process.Of(o.Operator).Await(ctx, orderWait, func() bool {
+		if err = s.Journal.Refresh(ctx); err != nil {
+			return true
+		}
+		order, ok := s.Lead.Assignment(id)
+		return ok && order.Sent
+	})
+	return err
 }
 
 // firstLine is a subject for a prompt.

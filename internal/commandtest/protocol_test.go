@@ -1,4 +1,4 @@
-package cli_test
+package commandtest
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"waggle"
+	_ "waggle/internal/atomicfile/ordertest"
 	"waggle/internal/cli"
 	"waggle/internal/protocoltest"
 )

@@ -1,0 +1,25 @@
+package testenv
+
+import (
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+// Rows returns n rows of a table in the table's order, drawn by Seed, and every row
+// in the soak sizes or with WAGGLE_TABLES=whole: it is for a table whose rows cost
+// seconds each and ask the same of the same code.
+func Rows[T any](t testing.TB, table []T, n int) []T {
+	t.Helper()
+	if Soak() || os.Getenv("WAGGLE_TABLES") == "whole" || n >= len(table) {
+		return table
+	}
+	r := rand.New(rand.NewPCG(Seed(t), 0))
+	var drawn []T
+	for i, row := range table {
+		if r.IntN(len(table)-i) < n-len(drawn) {
+			drawn = append(drawn, row)
+		}
+	}
+	return drawn
+}

@@ -1,0 +1,37 @@
+package spawn
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// A file of /proc of any length is read whole, and one that is not there is said to be so.
+func TestReadProc(t *testing.T) {
+	for _, n := range []int{1, 1000, 5000, 70_000} {
+		cmd := exec.Command("cat")
+		cmd.Env = []string{"LONG=" + strings.Repeat("x", n)}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		path := fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)
+		got, err := readProc(path)
+		if want := []byte(cmd.Env[0] + "\x00"); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%d bytes: %d were read, %v", len(want), len(got), err)
+		}
+		if err := errors.Join(in.Close(), cmd.Wait()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := readProc("/proc/self/nothing"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
