@@ -8,6 +8,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // history is a leader's journal of n questions, decided, sent and closed.
@@ -16,21 +17,21 @@ func history(tb testing.TB, n int) []journal.Record {
 	lead := journal.Writer{Instance: "lead", Epoch: 1}
 	var recs []journal.Record
 	add := func(kind string, w journal.Writer, body any) {
-		recs = append(recs, record(tb, len(recs)+1, kind, w, body))
+		recs = append(recs, recordOf(tb, len(recs)+1, kind, w, body))
 	}
-	add(control.RecOpened, operator, control.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
-	add(control.RecPolicy, operator, control.PolicySet{Policy: policy.Policy{Version: 1}})
-	add(control.RecJoined, operator, control.Joined{Instance: "i", Name: "ada"})
+	add(record.KindOpened, operator, record.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
+	add(record.KindPolicy, operator, record.PolicySet{Policy: policy.Policy{Version: 1}})
+	add(record.KindJoined, operator, record.Joined{Instance: "i", Name: "ada"})
 	for i := range n {
-		k := control.Key{Instance: "i", Kind: tool, ID: waggle.RequestID(fmt.Sprint("perm-", i))}
-		d := control.DigestOf(uid, k, bash)
+		k := record.Key{Instance: "i", Kind: tool, ID: waggle.RequestID(fmt.Sprint("perm-", i))}
+		d := record.DigestOf(uid, k, bash)
 		m := mailOf(waggle.KindPermissionResponse, "ada")
-		m.SHA256, m.Envelope = control.HashText(string(k.ID)), []byte(`{"from":"team-lead","text":"{\"type\":\"permission_response\"}","timestamp":"2026-11-20T16:00:00.000Z"}`)
-		add(control.RecSeen, lead, control.Seen{Entry: fmt.Sprint("e", i), Ref: uint64(i), Instance: "i", Kind: tool, ID: k.ID, Digest: d, Ask: &bash})
-		add(control.RecDecided, operator, control.Decided{Key: k, Digest: d, Decision: control.DecisionAllow, By: policy.RoleOperator, Policy: 1, Mail: m})
+		m.SHA256, m.Envelope = record.HashText(string(k.ID)), []byte(`{"from":"team-lead","text":"{\"type\":\"permission_response\"}","timestamp":"2026-11-20T16:00:00.000Z"}`)
+		add(record.KindSeen, lead, record.Seen{Entry: fmt.Sprint("e", i), Ref: uint64(i), Instance: "i", Kind: tool, ID: k.ID, Digest: d, Ask: &bash})
+		add(record.KindDecided, operator, record.Decided{Key: k, Digest: d, Decision: record.DecisionAllow, By: policy.RoleOperator, Policy: 1, Mail: m})
 		ref := uint64(len(recs))
-		add(control.RecSent, lead, control.Sent{Ref: ref})
-		add(control.RecClosed, lead, control.Closed{Ref: ref, Evidence: control.RecAnswered})
+		add(record.KindSent, lead, record.Sent{Ref: ref})
+		add(record.KindClosed, lead, record.Closed{Ref: ref, Evidence: record.KindAnswered})
 	}
 	return recs
 }

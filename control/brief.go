@@ -1,13 +1,18 @@
 package control
 
-import "slices"
+import (
+	"slices"
+
+	"waggle/machine"
+	"waggle/record"
+)
 
 // NewBrief returns an empty fold that keeps only what is open: the roster, the policy, the requests
 // without an answer or whose answer is not delivered, the orders without a recorded effect. It is
 // for showing: after 100,000 decisions its snapshot is as small as after one. It forgets everything
 // closed, so no decision, verdict or message may come from it; Requests, Unverified and Ignored
 // lack the closed ones.
-func NewBrief(o Observer) *Leader {
+func NewBrief(o machine.Observer) *Leader {
 	l := NewLeader(o)
 	l.brief = true
 	return l
@@ -27,14 +32,14 @@ func (l *Leader) forget(kind string) {
 	clear(l.entries)
 	clear(l.heard)
 	l.Unverified, l.Ignored, l.news = nil, nil, nil
-	if kind != RecClosed && kind != RecLeft {
+	if kind != record.KindClosed && kind != record.KindLeft {
 		return
 	}
 	l.Requests = slices.DeleteFunc(l.Requests, func(r *Request) bool {
-		if r.State == RequestClosed {
+		if r.State == machine.RequestClosed {
 			delete(l.byKey, r.Key)
 		}
-		return r.State == RequestClosed
+		return r.State == machine.RequestClosed
 	})
 	over := func(o *Order) bool { return o.Closed }
 	for seq, o := range l.orders {

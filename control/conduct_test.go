@@ -8,7 +8,9 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // staged is a kind of message on a stage of its own.
@@ -29,7 +31,7 @@ func (s staged) put(env waggle.Envelope) []journal.Record {
 }
 
 // fate says what became of an entry.
-func (s staged) fate(env waggle.Envelope) control.Fate {
+func (s staged) fate(env waggle.Envelope) machine.Fate {
 	shape := func() string {
 		if lm, _ := s.w.l.ByInstance(s.m.instance); lm.Left != nil { // its last message is kept for the report
 			return fmt.Sprint(lm.State(), len(s.w.l.Pending()), len(s.w.l.Outbox()))
@@ -45,19 +47,19 @@ func (s staged) fate(env waggle.Envelope) control.Fate {
 	changed := shape() != before
 	switch {
 	case len(recs) == 0 && !changed:
-		return control.FateWords
-	case slices.Equal(kinds, []string{control.RecUnverified}) && !changed:
-		return control.FateUnverified
-	case slices.Equal(kinds, []string{control.RecSeen, control.RecClosed}):
-		return control.FateAbandoned
-	case slices.Equal(kinds, []string{control.RecSeen}) && !changed && isQuestion(waggle.Decode(env).Kind):
-		return control.FateAgain
-	case slices.Equal(kinds, []string{control.RecSeen}) && !changed:
-		return control.FateNoted
-	case len(recs) > 0 && changed && !slices.Contains(kinds, control.RecUnverified):
-		return control.FateEffect
+		return machine.FateWords
+	case slices.Equal(kinds, []string{record.KindUnverified}) && !changed:
+		return machine.FateUnverified
+	case slices.Equal(kinds, []string{record.KindSeen, record.KindClosed}):
+		return machine.FateAbandoned
+	case slices.Equal(kinds, []string{record.KindSeen}) && !changed && isQuestion(waggle.Decode(env).Kind):
+		return machine.FateAgain
+	case slices.Equal(kinds, []string{record.KindSeen}) && !changed:
+		return machine.FateNoted
+	case len(recs) > 0 && changed && !slices.Contains(kinds, record.KindUnverified):
+		return machine.FateEffect
 	}
-	return control.Fate(fmt.Sprint(kinds, changed))
+	return machine.Fate(fmt.Sprint(kinds, changed))
 }
 
 func isQuestion(k waggle.Kind) bool { return k == tool || k == host || k == plan }
@@ -66,9 +68,9 @@ func isQuestion(k waggle.Kind) bool { return k == tool || k == host || k == plan
 func stages(t *testing.T, kind waggle.Kind) staged {
 	s := staged{}
 	leave := func() {
-		s.w.command(s.m, func(lm *control.Member) ([]journal.Draft, error) { return s.w.l.Let(lm, control.LeftDied, ""), nil })
+		s.w.command(s.m, func(lm *control.Member) ([]journal.Draft, error) { return s.w.l.Let(lm, record.LeftDied, ""), nil })
 	}
-	open := func(mail *control.Mail) waggle.Envelope {
+	open := func(mail *record.Mail) waggle.Envelope {
 		env, err := mail.Open()
 		if err != nil {
 			t.Fatal(err)
@@ -77,12 +79,12 @@ func stages(t *testing.T, kind waggle.Kind) staged {
 	}
 	said := func() waggle.Envelope { return open(s.m.w.Outbox[len(s.m.w.Outbox)-1].Mail) }
 	ordered := func() waggle.Envelope { os := s.w.l.Outbox(); return open(os[len(os)-1].Mail) }
-	ask := map[waggle.Kind]control.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}
-	say := func(p waggle.Payload, sd control.Said) {
+	ask := map[waggle.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}
+	say := func(p waggle.Payload, sd record.Said) {
 		s.m.do(func() ([]journal.Draft, error) { return s.m.w.Say(p, sd, s.m.lead, s.m.mint()) })
 	}
 	answered := map[waggle.Kind]waggle.Kind{waggle.KindPermissionResponse: tool, waggle.KindSandboxPermissionResponse: host, waggle.KindPlanApprovalResponse: plan}
-	s.w, s.m = working(t, control.PolicySet{}, kind == plan || kind == waggle.KindPlanApprovalResponse)
+	s.w, s.m = working(t, record.PolicySet{}, kind == plan || kind == waggle.KindPlanApprovalResponse)
 	now := waggle.FormatTime(s.m.now)
 	switch kind {
 	case tool, host, plan:
@@ -96,7 +98,7 @@ func stages(t *testing.T, kind waggle.Kind) staged {
 		s.env = ordered()
 		s.late = func() {
 			if kind == waggle.KindPlanApprovalResponse {
-				s.m.ask(plan, control.Ask{Plan: "two"})
+				s.m.ask(plan, record.Ask{Plan: "two"})
 				return
 			}
 			s.m.do(func() ([]journal.Draft, error) { return s.m.w.Withdraw(k, "not needed any more"), nil })
@@ -131,7 +133,7 @@ func stages(t *testing.T, kind waggle.Kind) staged {
 		s.m.idle()
 		s.toLead, s.env, s.late = true, said(), leave
 	case waggle.KindTaskAssignment:
-		s.w.assign(s.m, control.Task{ID: "2", Subject: "more", Instructions: "make"})
+		s.w.assign(s.m, record.Task{ID: "2", Subject: "more", Instructions: "make"})
 		s.env = ordered()
 		s.late = func() {
 			s.w.shutdown(s.m, policy.RoleOperator)
@@ -139,11 +141,11 @@ func stages(t *testing.T, kind waggle.Kind) staged {
 			s.m.answer(true)
 		}
 	case waggle.KindTaskCompleted:
-		say(waggle.TaskCompleted{From: "ada", TaskID: "1", Timestamp: now}, control.Said{Task: "1"})
+		say(waggle.TaskCompleted{From: "ada", TaskID: "1", Timestamp: now}, record.Said{Task: "1"})
 		s.toLead, s.env = true, said()
-		s.late = func() { s.w.assign(s.m, control.Task{ID: "1", Instructions: "again"}) }
+		s.late = func() { s.w.assign(s.m, record.Task{ID: "1", Instructions: "again"}) }
 	case waggle.KindTaskProgress:
-		say(waggle.TaskProgress{RequestID: "1", Timestamp: now, Progress: waggle.Progress{Phase: "done"}}, control.Said{ID: "1", Task: "1"})
+		say(waggle.TaskProgress{RequestID: "1", Timestamp: now, Progress: waggle.Progress{Phase: "done"}}, record.Said{ID: "1", Task: "1"})
 		s.toLead, s.env, s.late = true, said(), leave
 	default:
 		s.env, s.late = envelope("team-lead", unsent(t, kind)), func() {}
@@ -181,28 +183,28 @@ func TestConduct(t *testing.T) {
 		kinds = append(kinds, k.Kind)
 	}
 	kinds = append(kinds, waggle.KindText, waggle.KindUnknown, waggle.KindInvalid)
-	for i, c := range control.Conducts() {
+	for i, c := range machine.Conducts() {
 		if i >= len(kinds) || c.Kind != kinds[i] {
 			t.Fatalf("row %d is %s", i, c.Kind)
 		}
-		cell := func(name string, want control.Fate, do func(s staged) control.Fate) {
+		cell := func(name string, want machine.Fate, do func(s staged) machine.Fate) {
 			t.Run(string(c.Kind)+"/"+name, func(t *testing.T) {
 				if got := do(stages(t, c.Kind)); got != want {
 					t.Errorf("got: %s; want: %s", got, want)
 				}
 			})
 		}
-		cell("first", c.First, func(s staged) control.Fate { return s.fate(s.env) })
-		cell("again", c.Again, func(s staged) control.Fate {
+		cell("first", c.First, func(s staged) machine.Fate { return s.fate(s.env) })
+		cell("again", c.Again, func(s staged) machine.Fate {
 			s.put(s.env)
 			return s.fate(s.env)
 		})
-		cell("late", c.Late, func(s staged) control.Fate {
+		cell("late", c.Late, func(s staged) machine.Fate {
 			s.late()
 			return s.fate(s.env)
 		})
 		for _, from := range []string{"mallory", "bob", "ada", "team-lead"} {
-			cell("forged by "+from, c.Forged, func(s staged) control.Fate {
+			cell("forged by "+from, c.Forged, func(s staged) machine.Fate {
 				s.w.join("bob", false)
 				env := s.env
 				env.From, env.Text = from, forgedText(env.Text)
@@ -210,8 +212,8 @@ func TestConduct(t *testing.T) {
 			})
 		}
 	}
-	if len(kinds) != len(control.Conducts()) {
-		t.Errorf("%d kinds, %d rows", len(kinds), len(control.Conducts()))
+	if len(kinds) != len(machine.Conducts()) {
+		t.Errorf("%d kinds, %d rows", len(kinds), len(machine.Conducts()))
 	}
 }
 

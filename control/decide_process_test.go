@@ -18,7 +18,9 @@ import (
 	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // deciderEnv makes this test binary a process that answers questions.
@@ -67,7 +69,7 @@ func decideForever(args string) error {
 			v.By, v.Channel, v.Allow, v.Via = policy.RoleSystem, policy.ChannelJournal, false, control.ViaExpiry
 			w = journal.Writer{Instance: "lead-instance", Epoch: 1}
 		}
-		m := control.Mint{Now: time.Now(), MsgID: fmt.Sprintf("%08x-0000-4000-8000-%012d", uint32(c.Seed), n), Nonce: "0000000"}
+		m := record.Mint{Now: time.Now(), MsgID: fmt.Sprintf("%08x-0000-4000-8000-%012d", uint32(c.Seed), n), Nonce: "0000000"}
 		var out control.Outcome
 		_, err := j.Append(context.Background(), w, func() (ds []journal.Draft, err error) {
 			out, err = l.Decide(v, w, m)
@@ -91,7 +93,7 @@ func TestDecidingProcesses(t *testing.T) {
 	t.Parallel()
 	questions := testenv.Scale(25, 4000)
 	f := newDeciders(t)
-	runs := map[control.Key]int{}
+	runs := map[record.Key]int{}
 	for n := 0; n < questions; n++ {
 		if f.rng.IntN(20) == 0 {
 			f.kill()
@@ -100,9 +102,9 @@ func TestDecidingProcesses(t *testing.T) {
 			f.m.boot()
 			f.turn()
 		}
-		a, kind := control.Ask{Tool: "Bash", Input: fmt.Sprintf(`{"command":"make %d"}`, n), Cwd: "/work"}, tool
+		a, kind := record.Ask{Tool: "Bash", Input: fmt.Sprintf(`{"command":"make %d"}`, n), Cwd: "/work"}, tool
 		if f.m.w.Planning() || f.rng.IntN(12) == 0 {
-			a, kind = control.Ask{Plan: fmt.Sprint("plan ", n)}, plan // it replaces the plan before
+			a, kind = record.Ask{Plan: fmt.Sprint("plan ", n)}, plan // it replaces the plan before
 		}
 		k := f.m.ask(kind, a)
 		f.m.flush()
@@ -147,7 +149,7 @@ func newDeciders(t *testing.T) *deciders {
 		}
 	}
 	must(os.Chmod(f.path, 0o700))
-	f.w = newWorldAt(t, journal.Dir{Path: f.path, UID: string(uid)}, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideOperator}})
+	f.w = newWorldAt(t, journal.Dir{Path: f.path, UID: string(uid)}, record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideOperator}})
 	f.m = f.w.join("ada", false)
 	f.turn()
 	for range 3 {
@@ -160,7 +162,7 @@ func newDeciders(t *testing.T) *deciders {
 func (f *deciders) turn() {
 	if f.m.w.Turn() == nil {
 		f.m.do(func() ([]journal.Draft, error) {
-			return f.m.w.Take(control.Taken{Entries: []string{"chat"}}, f.m.lead)
+			return f.m.w.Take(record.Taken{Entries: []string{"chat"}}, f.m.lead)
 		})
 	}
 }
@@ -237,7 +239,7 @@ func (f *deciders) see() {
 }
 
 // take delivers the decisions to the asker and starts the allowed calls.
-func (f *deciders) take(runs map[control.Key]int) {
+func (f *deciders) take(runs map[record.Key]int) {
 	f.w.must(f.w.j.Refresh(f.t.Context()))
 	for _, o := range f.w.l.Outbox() {
 		env, err := o.Mail.Open()
@@ -245,7 +247,7 @@ func (f *deciders) take(runs map[control.Key]int) {
 		for range 1 + f.rng.IntN(2) {
 			f.m.receive(f.m.box.put(env, false))
 		}
-		f.w.append(f.w.lead(), control.RecSent, control.Sent{Ref: uint64(o.Seq)})
+		f.w.append(f.w.lead(), record.KindSent, record.Sent{Ref: uint64(o.Seq)})
 	}
 	f.m.box.entries = nil
 	for _, c := range f.m.w.Calls {
@@ -264,7 +266,7 @@ func (f *deciders) take(runs map[control.Key]int) {
 }
 
 // settled waits until a question is answered.
-func (f *deciders) settled(k control.Key, runs map[control.Key]int) {
+func (f *deciders) settled(k record.Key, runs map[record.Key]int) {
 	for c, ok := f.m.w.Call(k); ok && c.Open(); {
 		f.see()
 		f.take(runs)
@@ -272,14 +274,14 @@ func (f *deciders) settled(k control.Key, runs map[control.Key]int) {
 }
 
 // check compares what ran and what was said with what is on record.
-func (f *deciders) check(runs map[control.Key]int) {
+func (f *deciders) check(runs map[record.Key]int) {
 	f.w.must(f.w.j.Refresh(f.t.Context()))
 	for _, bad := range f.bad {
 		f.t.Error(bad)
 	}
 	decided := map[waggle.RequestID]int{}
-	count := control.NewLeader(func(o control.Observation) {
-		if o.Machine == control.MachineRequest && o.On == control.EvDecided {
+	count := control.NewLeader(func(o machine.Observation) {
+		if o.Machine == machine.Request && o.On == machine.EvDecided {
 			decided[waggle.RequestID(o.Request)]++
 		}
 	})
@@ -295,7 +297,7 @@ func (f *deciders) check(runs map[control.Key]int) {
 		switch {
 		case !ok || decided[r.ID] > 1 || (r.Decided != nil) != (decided[r.ID] == 1):
 			f.t.Errorf("%s was decided %d times", r.ID, decided[r.ID])
-		case runs[r.Key] > 1 || runs[r.Key] == 1 && (r.Decided == nil || r.Decided.Decision != control.DecisionAllow):
+		case runs[r.Key] > 1 || runs[r.Key] == 1 && (r.Decided == nil || r.Decided.Decision != record.DecisionAllow):
 			f.t.Errorf("%s ran %d times and was decided %+v", r.ID, runs[r.Key], r.Decided)
 		case c.Answer != nil && c.Answer.Leader != 0 && c.Answer.Decision != r.Decided.Decision:
 			f.t.Errorf("%s: the asker took %s, on record is %s", r.ID, c.Answer.Decision, r.Decided.Decision)

@@ -16,11 +16,13 @@ import (
 	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // asked is a world whose member has one open question.
-func asked(t *testing.T, p control.PolicySet, kind waggle.Kind, a control.Ask) (*world, *member, *control.Request) {
+func asked(t *testing.T, p record.PolicySet, kind waggle.Kind, a record.Ask) (*world, *member, *control.Request) {
 	t.Helper()
 	w, m := working(t, p, kind == plan)
 	k := m.ask(kind, a)
@@ -29,7 +31,7 @@ func asked(t *testing.T, p control.PolicySet, kind waggle.Kind, a control.Ask) (
 }
 
 func TestDecidedOnce(t *testing.T) {
-	w, m, r := asked(t, control.PolicySet{}, tool, bash)
+	w, m, r := asked(t, record.PolicySet{}, tool, bash)
 	v := verdict(r, true)
 	v.Digest = v.Digest[:16]
 	if out := w.decide(v, operator); !out.Changed || out.Refusal != nil {
@@ -46,7 +48,7 @@ func TestDecidedOnce(t *testing.T) {
 		t.Error("a decision that changed nothing is on record")
 	}
 	w.round()
-	if c, _ := m.w.Call(r.Key); c.Answer.Decision != control.DecisionAllow {
+	if c, _ := m.w.Call(r.Key); c.Answer.Decision != record.DecisionAllow {
 		t.Errorf("%+v", c.Answer)
 	}
 }
@@ -74,12 +76,12 @@ func TestVerdictsThatDecideNothing(t *testing.T) {
 		"a denied change":  {func(v *control.Answer) { v.UpdatedInput = `{"command":"rm -rf x"}` }, operator, func(t *testing.T, err error) { refused[*control.RefusedError](t, err, "deny Bash(rm:*)") }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _, r := asked(t, control.PolicySet{Policy: policy.Policy{Deny: policy.MustRules("Bash(rm:*)")}}, tool, bash)
+			w, _, r := asked(t, record.PolicySet{Policy: policy.Policy{Deny: policy.MustRules("Bash(rm:*)")}}, tool, bash)
 			v := verdict(r, true)
 			c.verdict(&v)
 			out := w.decide(v, c.by)
 			c.check(t, out.Refusal)
-			if out.Changed || out.Drafts != nil || r.State != control.RequestPending {
+			if out.Changed || out.Drafts != nil || r.State != machine.RequestPending {
 				t.Errorf("%+v, request %s", out, r.State)
 			}
 		})
@@ -87,7 +89,7 @@ func TestVerdictsThatDecideNothing(t *testing.T) {
 }
 
 func TestChangedInputIsWhatRuns(t *testing.T) {
-	w, m, r := asked(t, control.PolicySet{}, tool, bash)
+	w, m, r := asked(t, record.PolicySet{}, tool, bash)
 	v := verdict(r, true)
 	v.UpdatedInput = `{"command":"go vet ./..."}`
 	w.decide(v, operator)
@@ -98,13 +100,13 @@ func TestChangedInputIsWhatRuns(t *testing.T) {
 	c, _ := m.w.Call(r.Key)
 	changed := r.Ask
 	changed.Input = v.UpdatedInput
-	if c.Input() != v.UpdatedInput || c.RunDigest() != control.DigestOf(uid, r.Key, changed) || c.RunDigest() == r.Digest {
+	if c.Input() != v.UpdatedInput || c.RunDigest() != record.DigestOf(uid, r.Key, changed) || c.RunDigest() == r.Digest {
 		t.Errorf("runs %s under %s", c.Input(), c.RunDigest())
 	}
 }
 
 func TestExpiry(t *testing.T) {
-	minute := control.PolicySet{Deadline: time.Minute.Milliseconds()}
+	minute := record.PolicySet{Deadline: time.Minute.Milliseconds()}
 	w, m, r := asked(t, minute, tool, bash)
 	if vs := w.l.Due(w.now.Add(time.Minute - 1)); len(vs) != 0 {
 		t.Errorf("due early: %+v", vs)
@@ -113,14 +115,14 @@ func TestExpiry(t *testing.T) {
 	// A late answer records the expiry and returns an error.
 	out := w.decide(verdict(r, true), operator)
 	refused[*control.ExpiredError](t, out.Refusal, "expired at 2026-11-20T16:01:00.000Z")
-	if out.Changed || r.Decided == nil || r.Decided.By != policy.RoleSystem || r.Decided.Decision != control.DecisionDeny || r.Decided.Via != control.ViaExpiry {
+	if out.Changed || r.Decided == nil || r.Decided.By != policy.RoleSystem || r.Decided.Decision != record.DecisionDeny || r.Decided.Via != control.ViaExpiry {
 		t.Fatalf("%+v", r.Decided)
 	}
 	// A clock that goes back does not reopen an expired request.
 	w.now = w.now.Add(-time.Hour)
 	refused[*control.DecidedError](t, w.decide(verdict(r, true), operator).Refusal, "deny by system")
 	w.round()
-	if c, _ := m.w.Call(r.Key); c.Answer.Decision != control.DecisionDeny {
+	if c, _ := m.w.Call(r.Key); c.Answer.Decision != record.DecisionDeny {
 		t.Errorf("%+v", c.Answer)
 	}
 	// A verdict cannot call itself the expiry.
@@ -129,7 +131,7 @@ func TestExpiry(t *testing.T) {
 	v := verdict(r, true)
 	v.Via = control.ViaExpiry
 	refused[*control.ExpiredError](t, w.decide(v, operator).Refusal, "expired")
-	if r.Decided.Decision != control.DecisionDeny {
+	if r.Decided.Decision != record.DecisionDeny {
 		t.Errorf("allowed after the deadline: %+v", r.Decided)
 	}
 }
@@ -138,26 +140,26 @@ func TestDue(t *testing.T) {
 	deny := policy.Policy{Deny: policy.MustRules("Bash(go test:*)", "WebFetch(domain:x.org)")}
 	allow := policy.Policy{Allow: policy.MustRules("Bash(go test:*)", "WebFetch(domain:x.org)")}
 	for name, c := range map[string]struct {
-		before control.PolicySet
+		before record.PolicySet
 		after  policy.Policy
 		kind   waggle.Kind
 		want   string // Via and decision
 	}{
-		"nobody":              {control.PolicySet{}, allow, tool, ""},
-		"rules allow":         {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, allow, tool, "rules true"},
-		"rules deny":          {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, deny, tool, "rules false"},
-		"rules say nothing":   {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, policy.Policy{}, tool, ""},
-		"rules allow a host":  {control.PolicySet{Decide: control.Deciders{policy.GateNetwork: policy.DecideRules}}, allow, host, "rules true"},
-		"rules deny a host":   {control.PolicySet{Decide: control.Deciders{policy.GateNetwork: policy.DecideRules}}, deny, host, "rules false"},
-		"rules of a plan":     {control.PolicySet{Decide: control.Deciders{policy.GatePlan: policy.DecideRules}}, allow, plan, ""},
-		"auto":                {control.PolicySet{Decide: control.Deciders{policy.GatePlan: policy.DecideAuto}}, policy.Policy{}, plan, "auto true"},
-		"auto is for plans":   {control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideAuto}}, policy.Policy{}, tool, ""},
-		"unattended":          {control.PolicySet{Unattended: true}, policy.Policy{}, tool, "headless false"},
-		"unattended by rules": {control.PolicySet{Unattended: true, Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, allow, tool, "rules true"},
+		"nobody":              {record.PolicySet{}, allow, tool, ""},
+		"rules allow":         {record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideRules}}, allow, tool, "rules true"},
+		"rules deny":          {record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideRules}}, deny, tool, "rules false"},
+		"rules say nothing":   {record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideRules}}, policy.Policy{}, tool, ""},
+		"rules allow a host":  {record.PolicySet{Decide: record.Deciders{policy.GateNetwork: policy.DecideRules}}, allow, host, "rules true"},
+		"rules deny a host":   {record.PolicySet{Decide: record.Deciders{policy.GateNetwork: policy.DecideRules}}, deny, host, "rules false"},
+		"rules of a plan":     {record.PolicySet{Decide: record.Deciders{policy.GatePlan: policy.DecideRules}}, allow, plan, ""},
+		"auto":                {record.PolicySet{Decide: record.Deciders{policy.GatePlan: policy.DecideAuto}}, policy.Policy{}, plan, "auto true"},
+		"auto is for plans":   {record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideAuto}}, policy.Policy{}, tool, ""},
+		"unattended":          {record.PolicySet{Unattended: true}, policy.Policy{}, tool, "headless false"},
+		"unattended by rules": {record.PolicySet{Unattended: true, Decide: record.Deciders{policy.GateTool: policy.DecideRules}}, allow, tool, "rules true"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, m := working(t, c.before, c.kind == plan)
-			k := m.ask(c.kind, map[waggle.Kind]control.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[c.kind])
+			k := m.ask(c.kind, map[waggle.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[c.kind])
 			w.setPolicy(c.after)
 			m.flush()
 			for _, e := range w.box.entries {
@@ -178,7 +180,7 @@ func TestDue(t *testing.T) {
 		})
 	}
 	// Rules that changed between Due and Decide decide nothing.
-	w, m := working(t, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, false)
+	w, m := working(t, record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideRules}}, false)
 	m.ask(tool, bash)
 	w.setPolicy(allow)
 	m.flush()
@@ -190,25 +192,25 @@ func TestDue(t *testing.T) {
 	refused[*control.RefusedError](t, w.decide(vs[0], w.lead()).Refusal, "any more")
 	w.setPolicy(deny)
 	w.decide(vs[0], w.lead())
-	if d := w.l.Requests[0].Decided; d.Decision != control.DecisionDeny || d.By != policy.RoleRules {
+	if d := w.l.Requests[0].Decided; d.Decision != record.DecisionDeny || d.By != policy.RoleRules {
 		t.Errorf("the rules deny by now, and %+v", d)
 	}
 }
 
 func TestEnding(t *testing.T) {
-	w, m, r := asked(t, control.PolicySet{}, tool, bash)
+	w, m, r := asked(t, record.PolicySet{}, tool, bash)
 	for _, v := range w.l.Ending() {
 		w.decide(v, w.lead())
 	}
 	w.round()
-	if r.Decided.Via != control.ViaEnding || r.Decided.Decision != control.DecisionDeny || len(w.l.Ending()) != 0 {
+	if r.Decided.Via != control.ViaEnding || r.Decided.Decision != record.DecisionDeny || len(w.l.Ending()) != 0 {
 		t.Errorf("%+v", r.Decided)
 	}
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 }
 
 func TestTwo(t *testing.T) {
-	two := control.PolicySet{Policy: policy.Policy{Version: 1}, Decide: control.Deciders{policy.GateTool: policy.DecideTwo},
+	two := record.PolicySet{Policy: policy.Policy{Version: 1}, Decide: record.Deciders{policy.GateTool: policy.DecideTwo},
 		Lead: &policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}}
 	lead := func(r *control.Request, allow bool) control.Answer {
 		v := verdict(r, allow)
@@ -222,7 +224,7 @@ func TestTwo(t *testing.T) {
 				t.Fatalf("%+v", out)
 			}
 		}
-		if len(r.Votes) != 1 || r.State != control.RequestPending {
+		if len(r.Votes) != 1 || r.State != machine.RequestPending {
 			t.Fatalf("%d votes, %s", len(r.Votes), r.State)
 		}
 		if out := w.decide(lead(r, true), w.lead()); !out.Changed {
@@ -243,7 +245,7 @@ func TestTwo(t *testing.T) {
 	t.Run("a deny takes effect alone", func(t *testing.T) {
 		w, _, r := asked(t, two, tool, bash)
 		w.decide(lead(r, true), w.lead())
-		if out := w.decide(verdict(r, false), operator); !out.Changed || r.Decided.Decision != control.DecisionDeny {
+		if out := w.decide(verdict(r, false), operator); !out.Changed || r.Decided.Decision != record.DecisionDeny {
 			t.Errorf("%+v", out)
 		}
 	})
@@ -274,9 +276,9 @@ func TestTwo(t *testing.T) {
 	})
 	t.Run("a record without a second", func(t *testing.T) {
 		w, _, r := asked(t, two, tool, bash)
-		w.append(operator, control.RecDecided, control.Decided{Key: r.Key, Digest: r.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator,
+		w.append(operator, record.KindDecided, record.Decided{Key: r.Key, Digest: r.Digest, Decision: record.DecisionAllow, By: policy.RoleOperator,
 			Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")})
-		if r.State != control.RequestPending || len(w.l.Ignored) != 1 {
+		if r.State != machine.RequestPending || len(w.l.Ignored) != 1 {
 			t.Errorf("%s, ignored %v", r.State, w.l.Ignored)
 		}
 	})
@@ -285,26 +287,26 @@ func TestTwo(t *testing.T) {
 // A lead agent allows only what it could do itself without asking, below high
 // risk; plans it may approve, the network it may not open (trust §3).
 func TestLeadAgent(t *testing.T) {
-	all := control.Deciders{policy.GateTool: policy.DecideLeader, policy.GatePlan: policy.DecideLeader, policy.GateNetwork: policy.DecideLeader}
+	all := record.Deciders{policy.GateTool: policy.DecideLeader, policy.GatePlan: policy.DecideLeader, policy.GateNetwork: policy.DecideLeader}
 	own := policy.Policy{Mode: policy.ModeBypassPermissions, Deny: policy.MustRules("Bash(git push:*)")}
 	for name, c := range map[string]struct {
 		kind  waggle.Kind
-		ask   control.Ask
+		ask   record.Ask
 		allow bool
 		own   *policy.Policy
 		ok    bool
 	}{
 		"its own":              {tool, bash, true, &own, true},
-		"not its own":          {tool, control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}, true, &own, false},
-		"high risk":            {tool, control.Ask{Tool: "Bash", Input: `{"command":"rm -rf x"}`, Cwd: "/work"}, true, &own, false},
-		"deny what it likes":   {tool, control.Ask{Tool: "Bash", Input: `{"command":"rm -rf x"}`, Cwd: "/work"}, false, &own, true},
+		"not its own":          {tool, record.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}, true, &own, false},
+		"high risk":            {tool, record.Ask{Tool: "Bash", Input: `{"command":"rm -rf x"}`, Cwd: "/work"}, true, &own, false},
+		"deny what it likes":   {tool, record.Ask{Tool: "Bash", Input: `{"command":"rm -rf x"}`, Cwd: "/work"}, false, &own, true},
 		"no policy of its own": {tool, bash, true, nil, false},
-		"a plan":               {plan, control.Ask{Plan: "one"}, true, &own, true},
-		"a host":               {host, control.Ask{Host: "x.org"}, true, &own, false},
-		"deny a host":          {host, control.Ask{Host: "x.org"}, false, &own, true},
+		"a plan":               {plan, record.Ask{Plan: "one"}, true, &own, true},
+		"a host":               {host, record.Ask{Host: "x.org"}, true, &own, false},
+		"deny a host":          {host, record.Ask{Host: "x.org"}, false, &own, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _, r := asked(t, control.PolicySet{Decide: all, Lead: c.own}, c.kind, c.ask)
+			w, _, r := asked(t, record.PolicySet{Decide: all, Lead: c.own}, c.kind, c.ask)
 			v := verdict(r, c.allow)
 			v.By, v.Channel = policy.RoleLeader, policy.ChannelJournal
 			if out := w.decide(v, w.lead()); out.Changed != c.ok {
@@ -320,44 +322,44 @@ func TestDecidedRecordsThatAreIgnored(t *testing.T) {
 	lead := journal.Writer{Instance: "lead-instance", Epoch: 1}
 	for name, c := range map[string]struct {
 		by     journal.Writer
-		change func(*control.Decided)
+		change func(*record.Decided)
 	}{
-		"by a member":           {journal.Writer{Instance: "ada-1", Epoch: 1}, func(d *control.Decided) {}},
-		"by an older lead":      {journal.Writer{Instance: "lead-instance", Epoch: 0}, func(d *control.Decided) { d.By = policy.RoleSystem; d.Decision = control.DecisionDeny }},
-		"operator, by the lead": {lead, func(d *control.Decided) {}},
-		"by a worker":           {operator, func(d *control.Decided) { d.By = policy.RoleWorker }},
-		"by the leader":         {lead, func(d *control.Decided) { d.By = policy.RoleLeader }},
-		"by the system":         {lead, func(d *control.Decided) { d.By = policy.RoleSystem }},
-		"by the rules":          {lead, func(d *control.Decided) { d.By = policy.RoleRules }},
-		"by nobody":             {operator, func(d *control.Decided) { d.By = "" }},
-		"another digest":        {operator, func(d *control.Decided) { d.Digest = d.Digest[1:] + "0" }},
-		"another instance":      {operator, func(d *control.Decided) { d.Instance = "else" }},
-		"another kind":          {operator, func(d *control.Decided) { d.Kind = plan }},
-		"another id":            {operator, func(d *control.Decided) { d.ID = "else" }},
-		"no decision":           {operator, func(d *control.Decided) { d.Decision = "" }},
-		"an older policy":       {operator, func(d *control.Decided) { d.Policy = 0 }},
-		"a newer policy":        {operator, func(d *control.Decided) { d.Policy = 2 }},
-		"no answer":             {operator, func(d *control.Decided) { d.Mail = nil }},
-		"another's answer":      {operator, func(d *control.Decided) { d.Mail = mailOf(waggle.KindPermissionResponse, "bob") }},
-		"another message":       {operator, func(d *control.Decided) { d.Mail = mailOf(waggle.KindShutdownRequest, "ada") }},
-		"input without digest":  {operator, func(d *control.Decided) { d.UpdatedInput = `{}` }},
-		"digest without input":  {operator, func(d *control.Decided) { d.UpdatedDigest = d.Digest }},
+		"by a member":           {journal.Writer{Instance: "ada-1", Epoch: 1}, func(d *record.Decided) {}},
+		"by an older lead":      {journal.Writer{Instance: "lead-instance", Epoch: 0}, func(d *record.Decided) { d.By = policy.RoleSystem; d.Decision = record.DecisionDeny }},
+		"operator, by the lead": {lead, func(d *record.Decided) {}},
+		"by a worker":           {operator, func(d *record.Decided) { d.By = policy.RoleWorker }},
+		"by the leader":         {lead, func(d *record.Decided) { d.By = policy.RoleLeader }},
+		"by the system":         {lead, func(d *record.Decided) { d.By = policy.RoleSystem }},
+		"by the rules":          {lead, func(d *record.Decided) { d.By = policy.RoleRules }},
+		"by nobody":             {operator, func(d *record.Decided) { d.By = "" }},
+		"another digest":        {operator, func(d *record.Decided) { d.Digest = d.Digest[1:] + "0" }},
+		"another instance":      {operator, func(d *record.Decided) { d.Instance = "else" }},
+		"another kind":          {operator, func(d *record.Decided) { d.Kind = plan }},
+		"another id":            {operator, func(d *record.Decided) { d.ID = "else" }},
+		"no decision":           {operator, func(d *record.Decided) { d.Decision = "" }},
+		"an older policy":       {operator, func(d *record.Decided) { d.Policy = 0 }},
+		"a newer policy":        {operator, func(d *record.Decided) { d.Policy = 2 }},
+		"no answer":             {operator, func(d *record.Decided) { d.Mail = nil }},
+		"another's answer":      {operator, func(d *record.Decided) { d.Mail = mailOf(waggle.KindPermissionResponse, "bob") }},
+		"another message":       {operator, func(d *record.Decided) { d.Mail = mailOf(waggle.KindShutdownRequest, "ada") }},
+		"input without digest":  {operator, func(d *record.Decided) { d.UpdatedInput = `{}` }},
+		"digest without input":  {operator, func(d *record.Decided) { d.UpdatedDigest = d.Digest }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _, r := asked(t, control.PolicySet{}, tool, bash)
-			d := control.Decided{Key: r.Key, Digest: r.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator, Channel: policy.ChannelOperator,
+			w, _, r := asked(t, record.PolicySet{}, tool, bash)
+			d := record.Decided{Key: r.Key, Digest: r.Digest, Decision: record.DecisionAllow, By: policy.RoleOperator, Channel: policy.ChannelOperator,
 				Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")}
 			c.change(&d)
-			w.append(c.by, control.RecDecided, d)
-			if r.State != control.RequestPending || r.Decided != nil || len(w.l.Ignored) != 1 || len(w.l.Outbox()) != 0 {
+			w.append(c.by, record.KindDecided, d)
+			if r.State != machine.RequestPending || r.Decided != nil || len(w.l.Ignored) != 1 || len(w.l.Outbox()) != 0 {
 				t.Errorf("request %s, ignored %v", r.State, w.l.Ignored)
 			}
 			if out := w.decide(verdict(r, false), operator); !out.Changed {
 				t.Errorf("the real decision: %+v", out)
 			}
 			n := len(w.l.Ignored)
-			w.append(operator, control.RecDecided, *r.Decided) // doubled
-			if len(w.l.Ignored) != n+1 || r.Decided.Decision != control.DecisionDeny {
+			w.append(operator, record.KindDecided, *r.Decided) // doubled
+			if len(w.l.Ignored) != n+1 || r.Decided.Decision != record.DecisionDeny {
 				t.Error("a doubled decision had an effect")
 			}
 		})
@@ -387,10 +389,10 @@ func TestOneDecision(t *testing.T) {
 }
 
 // quickAsked is a request on record with as few records as it takes.
-func quickAsked(t *testing.T, kind waggle.Kind, a control.Ask) (*world, *member, control.Key) {
-	w := newWorld(t, control.PolicySet{Deadline: 3000}, nil)
+func quickAsked(t *testing.T, kind waggle.Kind, a record.Ask) (*world, *member, record.Key) {
+	w := newWorld(t, record.PolicySet{Deadline: 3000}, nil)
 	m := w.join("ada", false)
-	m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Entries: []string{"chat"}}, m.lead) })
+	m.do(func() ([]journal.Draft, error) { return m.w.Take(record.Taken{Entries: []string{"chat"}}, m.lead) })
 	k := m.ask(kind, a)
 	m.flush()
 	w.see(w.box.entries[0])
@@ -400,7 +402,7 @@ func quickAsked(t *testing.T, kind waggle.Kind, a control.Ask) (*world, *member,
 func oneDecision(t *testing.T, rng *rand.Rand) string {
 	kind, a := tool, bash
 	if rng.IntN(3) == 0 {
-		kind, a = plan, control.Ask{Plan: "one"}
+		kind, a = plan, record.Ask{Plan: "one"}
 	}
 	w, m, k := quickAsked(t, kind, a)
 	old := m.writer() // of the first process
@@ -446,7 +448,7 @@ func oneDecision(t *testing.T, rng *rand.Rand) string {
 			if rng.IntN(4) == 0 {
 				act(w.lead(), func() ([]journal.Draft, error) {
 					lm, _ := folds[i].ByInstance(m.instance)
-					return folds[i].Let(lm, control.LeftDied, ""), nil
+					return folds[i].Let(lm, record.LeftDied, ""), nil
 				})
 			}
 		case 5:
@@ -459,7 +461,7 @@ func oneDecision(t *testing.T, rng *rand.Rand) string {
 			}
 		case 7: // superseded
 			if kind == plan && m.w.Turn() != nil {
-				m.ask(plan, control.Ask{Plan: "two"})
+				m.ask(plan, record.Ask{Plan: "two"})
 				m.flush()
 			} else if lm, _ := w.l.ByInstance(m.instance); lm.Left == nil {
 				m.boot()
@@ -487,8 +489,8 @@ func oneDecision(t *testing.T, rng *rand.Rand) string {
 	r := w.request(k)
 	decisions := 0
 	for _, rec := range w.mem.Records() {
-		var d control.Decided
-		if rec.Kind != control.RecDecided {
+		var d record.Decided
+		if rec.Kind != record.KindDecided {
 			continue
 		}
 		if w.must(json.Unmarshal(rec.Body, &d)); d.Key == k {
@@ -498,10 +500,10 @@ func oneDecision(t *testing.T, rng *rand.Rand) string {
 	if decisions > 1 || changed != decisions || len(w.l.Ignored) > 0 || (r.Decided != nil) != (decisions == 1) {
 		t.Errorf("%d decided records, %d said to have changed it, %d ignored", decisions, changed, len(w.l.Ignored))
 	}
-	if runs > 1 || runs == 1 && r.Decided.Decision != control.DecisionAllow {
+	if runs > 1 || runs == 1 && r.Decided.Decision != record.DecisionAllow {
 		t.Errorf("%d runs of %+v", runs, r.Decided)
 	}
-	if kind == plan && m.w.State() == control.Executing && (r.Decided == nil || r.Decided.Decision != control.DecisionAllow) {
+	if kind == plan && m.w.State() == machine.Executing && (r.Decided == nil || r.Decided.Decision != record.DecisionAllow) {
 		t.Errorf("the plan is carried out and was not approved: %+v", r.Decided)
 	}
 	if c, _ := m.w.Call(k); c.Answer != nil && c.Answer.Leader != 0 && (r.Decided == nil || c.Answer.Decision != r.Decided.Decision) {

@@ -14,8 +14,8 @@
 // nothing; a record that no correct program writes is an error, and the fold is not used any
 // further.
 //
-// The state of a machine follows from the contents of its fold. Each record that moves a machine is
-// looked up in the machine's table (WorkerTable, LeaderTable, RequestTable, TeamTable): a move
-// without a row is a TransitionError and fails the fold. The diagrams in docs/machines.md are
-// generated from the tables.
+// The state of a machine follows from what its fold holds. Each record that moves a
+// machine is looked up in the machine's table (package machine): a move that the table
+// lacks is a machine.TransitionError and fails the fold. What records hold is package
+// record.
 package control

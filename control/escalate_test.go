@@ -8,6 +8,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // escalate passes a question on.
@@ -24,8 +25,8 @@ func (w *world) escalate(r *control.Request, by policy.Role, writer journal.Writ
 // TestEscalate: only the operator answers an escalated request, whatever decider the policy names;
 // a request is escalated once, by a principal that may.
 func TestEscalate(t *testing.T) {
-	set := func(d policy.Decider) control.PolicySet {
-		return control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash(go vet:*)")}, Decide: control.Deciders{policy.GateTool: d, policy.GatePlan: d},
+	set := func(d policy.Decider) record.PolicySet {
+		return record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash(go vet:*)")}, Decide: record.Deciders{policy.GateTool: d, policy.GatePlan: d},
 			Lead: &policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}}
 	}
 	w, _, r := asked(t, set(policy.DecideLeader), tool, bash)
@@ -59,12 +60,12 @@ func TestEscalate(t *testing.T) {
 	}
 
 	// Rules and auto do not overtake the operator who took it.
-	_, _, r = asked(t, set(policy.DecideAuto), plan, control.Ask{Plan: "one"})
+	_, _, r = asked(t, set(policy.DecideAuto), plan, record.Ask{Plan: "one"})
 	if r.Decided == nil {
 		t.Fatal("auto did not decide")
 	}
 	w, m := working(t, set(policy.DecideAuto), true)
-	k := m.ask(plan, control.Ask{Plan: "one"})
+	k := m.ask(plan, record.Ask{Plan: "one"})
 	m.flush()
 	w.see(w.box.entries[len(w.box.entries)-1])
 	r = w.request(k)
@@ -79,24 +80,24 @@ func TestEscalate(t *testing.T) {
 
 // A record of an escalation that its writer had no right to has no effect.
 func TestEscalationsThatAreIgnored(t *testing.T) {
-	w, _, r := asked(t, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideLeader}}, tool, bash)
-	good := control.Decided{Key: r.Key, Digest: r.Digest, Decision: control.DecisionEscalate, By: policy.RoleLeader, Policy: 1}
+	w, _, r := asked(t, record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideLeader}}, tool, bash)
+	good := record.Decided{Key: r.Key, Digest: r.Digest, Decision: record.DecisionEscalate, By: policy.RoleLeader, Policy: 1}
 	for name, c := range map[string]struct {
 		by     journal.Writer
-		change func(*control.Decided)
+		change func(*record.Decided)
 	}{
-		"by a worker's name": {w.lead(), func(d *control.Decided) { d.By = policy.RoleWorker }},
-		"in another's name":  {operator, func(*control.Decided) {}},
-		"another digest":     {w.lead(), func(d *control.Decided) { d.Digest = "x" }},
-		"no such request":    {w.lead(), func(d *control.Decided) { d.ID = "perm-0" }},
+		"by a worker's name": {w.lead(), func(d *record.Decided) { d.By = policy.RoleWorker }},
+		"in another's name":  {operator, func(*record.Decided) {}},
+		"another digest":     {w.lead(), func(d *record.Decided) { d.Digest = "x" }},
+		"no such request":    {w.lead(), func(d *record.Decided) { d.ID = "perm-0" }},
 	} {
 		d, n := good, len(w.l.Ignored)
 		c.change(&d)
-		if w.append(c.by, control.RecVoted, d); len(w.l.Ignored) != n+1 || r.Escalated != nil {
+		if w.append(c.by, record.KindVoted, d); len(w.l.Ignored) != n+1 || r.Escalated != nil {
 			t.Errorf("%s: %+v", name, r.Escalated)
 		}
 	}
-	if w.append(w.lead(), control.RecVoted, good); r.Escalated == nil {
+	if w.append(w.lead(), record.KindVoted, good); r.Escalated == nil {
 		t.Error("the real one has no effect")
 	}
 }
@@ -104,24 +105,24 @@ func TestEscalationsThatAreIgnored(t *testing.T) {
 // TestOnePromptForAHost: one answer about a host goes to everybody in the member
 // who waits for it, each by its own id; other hosts, ports and members still wait.
 func TestOnePromptForAHost(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	bob := w.join("bob", false)
-	w.assign(bob, control.Task{ID: "2"})
+	w.assign(bob, record.Task{ID: "2"})
 	w.round()
 	bob.take()
-	first := m.ask(host, control.Ask{Host: "x.org", Port: "443", Reason: "to fetch"})
-	if twice := m.ask(host, control.Ask{Host: "x.org", Port: "443", Reason: "to fetch more"}); twice != first {
+	first := m.ask(host, record.Ask{Host: "x.org", Port: "443", Reason: "to fetch"})
+	if twice := m.ask(host, record.Ask{Host: "x.org", Port: "443", Reason: "to fetch more"}); twice != first {
 		t.Errorf("two prompts for one host: %s and %s", first.ID, twice.ID)
 	}
-	twin := m.ask(host, control.Ask{Host: "X.org", Port: "443"}) // other bytes, the same host
-	other := m.ask(host, control.Ask{Host: "x.org", Port: "80"})
-	peer := bob.ask(host, control.Ask{Host: "x.org", Port: "443"})
+	twin := m.ask(host, record.Ask{Host: "X.org", Port: "443"}) // other bytes, the same host
+	other := m.ask(host, record.Ask{Host: "x.org", Port: "80"})
+	peer := bob.ask(host, record.Ask{Host: "x.org", Port: "443"})
 	w.round()
 	if out := w.decide(verdict(w.request(first), true), operator); !out.Changed || out.Request.Key != first {
 		t.Fatalf("%+v", out)
 	}
 	w.round()
-	for k, want := range map[control.Key]bool{first: true, twin: true, other: false, peer: false} {
+	for k, want := range map[record.Key]bool{first: true, twin: true, other: false, peer: false} {
 		r := w.request(k)
 		if got := r.Decided != nil; got != want {
 			t.Errorf("%s %s:%s decided %t, want %t", r.Instance, r.Ask.Host, r.Ask.Port, got, want)
@@ -147,7 +148,7 @@ func TestOnePromptForAHost(t *testing.T) {
 // TestLeadSetsModes: a lead sets a member's mode within its own, and no operator's
 // narrower policy after that.
 func TestLeadSetsModes(t *testing.T) {
-	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Lead: &policy.Policy{Mode: policy.ModeAcceptEdits}}, false)
+	w, m := working(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Lead: &policy.Policy{Mode: policy.ModeAcceptEdits}}, false)
 	w.setMode(m, policy.ModeBypassPermissions, policy.RoleLeader, w.lead())
 	w.round()
 	if got := m.mode(); got != policy.ModeAcceptEdits {
@@ -164,7 +165,7 @@ func TestLeadSetsModes(t *testing.T) {
 	if got := m.mode(); got != policy.ModeSafe {
 		t.Errorf("after the operator's safe it is %s", got)
 	}
-	plain, n := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, false)
+	plain, n := working(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, false)
 	plain.setMode(n, policy.ModeAcceptEdits, policy.RoleLeader, plain.lead())
 	plain.round()
 	if got := n.mode(); got != policy.ModeDefault {

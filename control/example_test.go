@@ -9,6 +9,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // A request is asked in the worker's journal, seen and decided in the leader's, and claimed in the
@@ -20,7 +21,7 @@ func Example() {
 	leaderJournal := journal.NewMemory("team-uid", journal.Leader, clock).Open(lead)
 	adaJournal := journal.NewMemory("team-uid", "ada-1", clock).Open(ada)
 	operator, member := journal.Writer{Operator: true}, journal.Writer{Instance: "ada-1", Epoch: 1}
-	mint := control.Mint{Now: now, MsgID: "b6b2e0a4-7e0e-4c83-9d3a-0d8f4a3b1c2d", Nonce: "abc1234"}
+	mint := record.Mint{Now: now, MsgID: "b6b2e0a4-7e0e-4c83-9d3a-0d8f4a3b1c2d", Nonce: "abc1234"}
 	do := func(j journal.Journal, by journal.Writer, step func() ([]journal.Draft, error)) {
 		if _, err := j.Append(ctx, by, step); err != nil {
 			panic(err)
@@ -29,19 +30,19 @@ func Example() {
 
 	do(leaderJournal, operator, func() ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "api", UID: "team-uid", Instance: "lead-1", Epoch: 1}},
-			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1}}},
-			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "ada-1", Name: "ada"}},
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "team-uid", Instance: "lead-1", Epoch: 1}},
+			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1}}},
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "ada-1", Name: "ada"}},
 		}, nil
 	})
 	do(adaJournal, member, func() ([]journal.Draft, error) {
-		return ada.Open(control.Opened{Team: "api", UID: "team-uid", Instance: "ada-1", Name: "ada", Epoch: 1})
+		return ada.Open(record.Opened{Team: "api", UID: "team-uid", Instance: "ada-1", Name: "ada", Epoch: 1})
 	})
-	do(adaJournal, member, func() ([]journal.Draft, error) { return ada.Take(control.Taken{Entries: []string{"chat"}}, lead) })
+	do(adaJournal, member, func() ([]journal.Draft, error) { return ada.Take(record.Taken{Entries: []string{"chat"}}, lead) })
 
-	var key control.Key
+	var key record.Key
 	do(adaJournal, member, func() (ds []journal.Draft, err error) {
-		key, ds, err = ada.Ask(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}, lead, mint)
+		key, ds, err = ada.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}, lead, mint)
 		return ds, err
 	})
 	fmt.Println(key.ID, ada.State())

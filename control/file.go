@@ -7,7 +7,9 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Messages of a member with trust: file are judged on the channel "file" (trust §1): any process
@@ -16,23 +18,6 @@ import (
 
 // contested is why a request is closed for which there are two inputs.
 const contested = "contested: two different inputs came under this id, and nobody can tell which is meant"
-
-// Evidence of what the reader of another program did with a message, and why it was
-// sent a second time.
-const (
-	ReaderMarked = "its reader has marked it read"
-	ReaderTook   = "its reader has taken it out of the mailbox"
-	ReaderNever  = "another program erased it, twice"
-	ErasedOnce   = "another program erased it before its reader took it"
-)
-
-// ChannelOf returns the channel of a Seen record: journal or file.
-func (s Seen) ChannelOf() policy.Channel {
-	if s.Channel == "" {
-		return policy.ChannelJournal
-	}
-	return s.Channel
-}
 
 // SeeFile judges a control entry of the lead's mailbox that claims to come from a
 // member with trust: file. now is when it was found: the time that the entry itself
@@ -48,15 +33,15 @@ func (l *Leader) SeeFile(in Incoming, now time.Time) []journal.Draft {
 		return in.deny("cannot be read: " + first(d.Warnings))
 	case d.FromMismatch:
 		return in.deny("the payload names another sender than the envelope")
-	case m == nil || m.Trust != FileTrust:
+	case m == nil || m.Trust != record.FileTrust:
 		return in.deny("no member of that name speaks by file")
 	}
 	if ok, why := policy.MaySendFile(d.Kind, policy.RoleWorker, policy.RoleLeader); !ok {
 		return in.deny(why)
 	}
-	s := Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, Channel: policy.ChannelFile}
+	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, Channel: policy.ChannelFile}
 	s.ID, _ = waggle.RequestIDOf(d.Payload)
-	if isRequest(d.Kind) {
+	if record.IsRequest(d.Kind) {
 		return l.askedByFile(in, m, s, now)
 	}
 	switch p := d.Payload.(type) {
@@ -80,12 +65,12 @@ func (l *Leader) SeeFile(in Incoming, now time.Time) []journal.Draft {
 			s.Note = clip(p.FailureReason)
 		}
 	}
-	return []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
+	return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 }
 
 // askedByFile opens a question. Under an id that has another input already neither is
 // answered.
-func (l *Leader) askedByFile(in Incoming, m *Member, s Seen, now time.Time) []journal.Draft {
+func (l *Leader) askedByFile(in Incoming, m *Member, s record.Seen, now time.Time) []journal.Draft {
 	ask, why := fileAsk(in.Decoded.Payload, m.Cwd)
 	if why == "" && s.ID == "" {
 		why = "a request without an id cannot be answered"
@@ -93,13 +78,13 @@ func (l *Leader) askedByFile(in Incoming, m *Member, s Seen, now time.Time) []jo
 	if why != "" {
 		return in.deny(why)
 	}
-	k := Key{m.Instance, s.Kind, s.ID}
-	s.Digest = DigestOf(l.UID, k, ask)
+	k := record.Key{Instance: m.Instance, Kind: s.Kind, ID: s.ID}
+	s.Digest = record.DigestOf(l.UID, k, ask)
 	known := l.byKey[k]
 	switch {
 	case known != nil && known.Digest != s.Digest:
 		ds := in.deny(contested)
-		if known.State == RequestPending {
+		if known.State == machine.RequestPending {
 			ds = append(ds, closing(k, contested))
 		}
 		return ds
@@ -110,8 +95,8 @@ func (l *Leader) askedByFile(in Incoming, m *Member, s Seen, now time.Time) []jo
 			s.Expires = &t
 		}
 	}
-	ds := []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
-	if known == nil && m.State() == Terminated {
+	ds := []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
+	if known == nil && m.State() == machine.Terminated {
 		ds = append(ds, closing(k, "abandoned: its member has ended"))
 	}
 	return ds
@@ -119,15 +104,15 @@ func (l *Leader) askedByFile(in Incoming, m *Member, s Seen, now time.Time) []jo
 
 // fileAsk is what a message asks for, from its own bytes; why says what cannot be
 // bound to an answer.
-func fileAsk(p waggle.Payload, cwd string) (a Ask, why string) {
+func fileAsk(p waggle.Payload, cwd string) (a record.Ask, why string) {
 	switch p := p.(type) {
 	case waggle.PermissionRequest:
-		return Ask{N: SumN, Tool: p.ToolName, Input: string(p.Input), Cwd: cwd, Reason: clip(p.Description), ToolUseID: p.ToolUseID,
-			Bound: Bound{Stdin: stdinOf(string(p.Input))}}, ""
+		return record.Ask{N: record.SumN, Tool: p.ToolName, Input: string(p.Input), Cwd: cwd, Reason: clip(p.Description), ToolUseID: p.ToolUseID,
+			Bound: record.Bound{Stdin: record.StdinOf(string(p.Input))}}, ""
 	case waggle.PlanApprovalRequest:
-		return Ask{N: SumN, Plan: p.PlanContent}, ""
+		return record.Ask{N: record.SumN, Plan: p.PlanContent}, ""
 	case waggle.SandboxPermissionRequest:
-		a = Ask{N: SumN, Reason: clip(p.Reason)}
+		a = record.Ask{N: record.SumN, Reason: clip(p.Reason)}
 		asked, err := p.HostPattern.Host, error(nil)
 		if a.Host, a.Port, err = policy.ReadHost(asked, nil); a.Hostport() != asked {
 			a.Spelled = asked
@@ -147,15 +132,15 @@ func fileAsk(p waggle.Payload, cwd string) (a Ask, why string) {
 
 // saidByFile is the part of a seen record for what is no request: it moves what is
 // shown of the member.
-func (l *Leader) saidByFile(m *Member, r journal.Record, b Seen) error {
+func (l *Leader) saidByFile(m *Member, r journal.Record, b record.Seen) error {
 	from := m.State()
 	switch b.Kind {
 	case waggle.KindIdleNotification:
-		m.LastIdle, m.base = &b, Idle
-		return l.did(m, from, EvIdle, r, "")
+		m.LastIdle, m.base = &b, machine.Idle
+		return l.did(m, from, machine.EvIdle, r, "")
 	case waggle.KindTaskCompleted:
 		if m.Claimed == nil {
-			m.Claimed = map[string]*Seen{}
+			m.Claimed = map[string]*record.Seen{}
 		}
 		m.Claimed[b.Task] = &b
 	case waggle.KindShutdownApproved:
@@ -166,7 +151,7 @@ func (l *Leader) saidByFile(m *Member, r journal.Record, b Seen) error {
 		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && m.AgreedAt.IsZero() {
 			l.close(m.Shutdown)
 			m.Shutdown, m.Rejected = nil, b.Note
-			return l.did(m, from, EvShutdownNo, r, string(b.ID))
+			return l.did(m, from, machine.EvShutdownNo, r, string(b.ID))
 		}
 	}
 	return nil
@@ -175,28 +160,7 @@ func (l *Leader) saidByFile(m *Member, r journal.Record, b Seen) error {
 // byFile reports a request whose asker uses files.
 func (l *Leader) byFile(req *Request) bool {
 	m := l.byInst[req.Instance]
-	return m != nil && m.Trust == FileTrust
-}
-
-// own lists how the allowing rules of a member's own are named by an answer.
-func (p PolicySet) own(i Instance, now time.Time) (names []string) {
-	for _, s := range p.Rules {
-		if s.Instance == i && !s.Deny && !over(s.Until, now) {
-			names = append(names, "allow "+s.Rule.String())
-		}
-	}
-	for _, g := range p.Hosts {
-		if g.Instance == i && !g.Deny && !over(g.Until, now) {
-			names = append(names, "allow "+g.String())
-		}
-	}
-	return names
-}
-
-// hasOwn reports rules that were made for one member.
-func (p PolicySet) hasOwn(i Instance) bool {
-	return slices.ContainsFunc(p.Rules, func(s Scoped) bool { return s.Instance == i && !s.Deny }) ||
-		slices.ContainsFunc(p.Hosts, func(g HostGrant) bool { return g.Instance == i && !g.Deny })
+	return m != nil && m.Trust == record.FileTrust
 }
 
 // judgeFile judges a request that came by file: a person answers it, unless a rule denies it, or a
@@ -204,10 +168,10 @@ func (p PolicySet) hasOwn(i Instance) bool {
 // any process could have written the file.
 func (l *Leader) judgeFile(r *Request, now time.Time) policy.Verdict {
 	p := l.Policy
-	own := p.own(r.Instance, now)
+	own := p.Own(r.Instance, now)
 	p.Policy.Allow = nil
-	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(s Scoped) bool { return !s.Deny && s.Instance != r.Instance })
-	p.Hosts = slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !g.Deny && g.Instance != r.Instance })
+	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(s record.Scoped) bool { return !s.Deny && s.Instance != r.Instance })
+	p.Hosts = slices.DeleteFunc(slices.Clone(p.Hosts), func(g record.HostGrant) bool { return !g.Deny && g.Instance != r.Instance })
 	v := p.Judge(r.Instance, policy.ModeDefault, r.Kind, r.Ask, now)
 	if v.Decision == policy.Allow && !slices.ContainsFunc(own, func(name string) bool { return strings.HasPrefix(v.Rule, name) }) {
 		return policy.Verdict{Decision: policy.Ask, Rule: v.Rule, Why: "It came by file."}
@@ -220,7 +184,7 @@ func (l *Leader) mayDecideFile(req *Request, by policy.Role, allow bool) (ok boo
 	switch {
 	case by == policy.RoleRules && req.Gate() == policy.GatePlan:
 		return false, "rules say nothing of plans; the operator decides"
-	case by == policy.RoleRules && allow && !l.Policy.hasOwn(req.Instance):
+	case by == policy.RoleRules && allow && !l.Policy.HasOwn(req.Instance):
 		return false, "it came by file: a person decides it, or a rule that was made for this member"
 	case by == policy.RoleRules:
 		return true, ""
@@ -236,20 +200,20 @@ func (l *Leader) Finish(task string) []journal.Draft {
 		return nil
 	}
 	m := l.byInst[o.Instance]
-	if m.Trust != FileTrust || m.Left != nil || m.Done[task] != nil {
+	if m.Trust != record.FileTrust || m.Left != nil || m.Done[task] != nil {
 		return nil
 	}
-	return []journal.Draft{{Kind: RecDone, Body: Done{Ref: uint64(o.Seq), Task: task}}}
+	return []journal.Draft{{Kind: record.KindDone, Body: record.Done{Ref: uint64(o.Seq), Task: task}}}
 }
 
-func (l *Leader) doneRec(r journal.Record, b Done) error {
+func (l *Leader) doneRec(r journal.Record, b record.Done) error {
 	o := l.tasks[b.Task]
 	switch {
 	case !r.Writer.Operator:
 		return l.ignore(r, "only the operator sets a task done")
-	case o == nil || uint64(o.Seq) != b.Ref || l.byInst[o.Instance].Trust != FileTrust:
+	case o == nil || uint64(o.Seq) != b.Ref || l.byInst[o.Instance].Trust != record.FileTrust:
 		return l.ignore(r, "it is no task of a member that speaks by file")
 	}
-	l.byInst[o.Instance].Done[b.Task] = &Seen{Instance: o.Instance, Kind: waggle.KindTaskCompleted, Task: b.Task, Assignment: b.Ref}
+	l.byInst[o.Instance].Done[b.Task] = &record.Seen{Instance: o.Instance, Kind: waggle.KindTaskCompleted, Task: b.Task, Assignment: b.Ref}
 	return nil
 }

@@ -9,14 +9,16 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // TestEndedUnopened: a journal that ends a team which it never opened makes a move that
 // the table of the team does not have.
 func TestEndedUnopened(t *testing.T) {
 	l := control.NewLeader(nil)
-	err := l.Apply(record(t, 1, control.RecEnded, operator, control.Ended{How: "run"}))
+	err := l.Apply(recordOf(t, 1, record.KindEnded, operator, record.Ended{How: "run"}))
 	if err == nil {
 		t.Errorf("it was taken: the team is %q", l.State())
 	}
@@ -24,7 +26,7 @@ func TestEndedUnopened(t *testing.T) {
 
 // TestSnapshotNegative: a number below zero comes out of a snapshot as it went in.
 func TestSnapshotNegative(t *testing.T) {
-	w, _ := working(t, control.PolicySet{}, false)
+	w, _ := working(t, record.PolicySet{}, false)
 	lm, ok := w.l.Member("ada")
 	if !ok || lm.Process == nil {
 		t.Fatal("no process")
@@ -40,10 +42,10 @@ func TestSnapshotNegative(t *testing.T) {
 // TestSupersededStart: once a newer process of the member has opened its journal, an
 // older one starts no call, also while the leader's journal still names the older one.
 func TestSupersededStart(t *testing.T) {
-	_, m := working(t, control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, false)
+	_, m := working(t, record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, false)
 	k, old := m.ask(tool, bash), m.epoch
 	_, err := m.j.Append(context.Background(), journal.Writer{Instance: string(m.instance), Epoch: old + 1}, func() ([]journal.Draft, error) {
-		return m.w.Open(control.Opened{Team: "api", UID: uid, Instance: m.instance, Name: m.name, Epoch: old + 1})
+		return m.w.Open(record.Opened{Team: "api", UID: uid, Instance: m.instance, Name: m.name, Epoch: old + 1})
 	})
 	m.must(err)
 	if lm, _ := m.lead.ByInstance(m.instance); lm.Process.Epoch != old {
@@ -59,14 +61,14 @@ func TestSupersededStart(t *testing.T) {
 // TestReceiveFileOnce: a guest takes an order by file once; plain words are no order.
 func TestReceiveFileOnce(t *testing.T) {
 	j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
-	j.add(control.RecOpened, control.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
+	j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: true})
 	in := func(id, text string) control.Incoming {
 		env := waggle.Envelope{From: string(waggle.Lead), Text: text, Timestamp: "2026-11-20T16:00:00.000Z"}
 		return control.Incoming{Entry: id, Box: "gopher", Envelope: env, Decoded: waggle.Decode(env)}
 	}
 	order := in("e#1", `{"type":"shutdown_request","requestId":"s-1","from":"team-lead"}`)
 	ds := j.fold.ReceiveFile(order, control.NewLeader(nil), start)
-	if len(ds) != 1 || ds[0].Kind != control.RecApplied {
+	if len(ds) != 1 || ds[0].Kind != record.KindApplied {
 		t.Fatalf("the order drafts %+v", ds)
 	}
 	j.add(ds[0].Kind, ds[0].Body)
@@ -80,15 +82,15 @@ func TestReceiveFileOnce(t *testing.T) {
 
 // TestNoAllowForTheEnded: a request of a member that has ended cannot be allowed.
 func TestNoAllowForTheEnded(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	k := m.ask(tool, bash)
 	w.round()
-	w.append(w.lead(), control.RecLeft, control.Left{Instance: m.instance, How: control.LeftStopped})
+	w.append(w.lead(), record.KindLeft, record.Left{Instance: m.instance, How: record.LeftStopped})
 	r, ok := w.l.Request(k)
 	if !ok {
 		t.Fatal("the question is not on record")
 	}
-	if r.State != control.RequestPending {
+	if r.State != machine.RequestPending {
 		t.Fatalf("the question is %s", r.State)
 	}
 	out, err := w.l.Decide(verdict(r, true), operator, w.mint())
@@ -103,7 +105,7 @@ func TestNoAllowForTheEnded(t *testing.T) {
 
 // TestNoPolicyNoDecision: a team without a recorded policy decides nothing.
 func TestNoPolicyNoDecision(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	k := m.ask(tool, bash)
 	w.round()
 	r := w.request(k)

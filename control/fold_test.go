@@ -15,113 +15,115 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // A record that no correct program writes into a worker's journal is an error: the journal is not
 // used any further.
 func TestWorkerRecordsThatAreErrors(t *testing.T) {
 	by := journal.Writer{Instance: "i", Epoch: 2}
-	key := func(kind waggle.Kind, id string) control.Key {
-		return control.Key{Instance: "i", Kind: kind, ID: waggle.RequestID(id)}
+	key := func(kind waggle.Kind, id string) record.Key {
+		return record.Key{Instance: "i", Kind: kind, ID: waggle.RequestID(id)}
 	}
-	ask := func(k control.Key) control.Asked {
-		a := map[waggle.Kind]control.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[k.Kind]
-		return control.Asked{Key: k, Digest: control.DigestOf(uid, k, a), Ask: a, Mail: mailOf(k.Kind, waggle.Lead)}
+	ask := func(k record.Key) record.Asked {
+		a := map[waggle.Kind]record.Ask{tool: bash, host: {Host: "x.org"}, plan: {Plan: "one"}}[k.Kind]
+		return record.Asked{Key: k, Digest: record.DigestOf(uid, k, a), Ask: a, Mail: mailOf(k.Kind, waggle.Lead)}
 	}
 	useBy := start.Add(time.Hour)
-	answer := func(k control.Key, decision string) control.Answered {
-		return control.Answered{Key: k, Digest: ask(k).Digest, Decision: decision, By: policy.RoleOperator, Leader: 7, UseBy: &useBy}
+	answer := func(k record.Key, decision string) record.Answered {
+		return record.Answered{Key: k, Digest: ask(k).Digest, Decision: decision, By: policy.RoleOperator, Leader: 7, UseBy: &useBy}
 	}
-	run := func(k control.Key) control.Started {
-		return control.Started{Key: k, Digest: ask(k).Digest, Tool: "Bash"}
+	run := func(k record.Key) record.Started {
+		return record.Started{Key: k, Digest: ask(k).Digest, Tool: "Bash"}
 	}
-	said := func(k waggle.Kind, id string) control.Said {
-		return control.Said{Kind: k, ID: waggle.RequestID(id), Mail: mailOf(k, waggle.Lead)}
+	said := func(k waggle.Kind, id string) record.Said {
+		return record.Said{Kind: k, ID: waggle.RequestID(id), Mail: mailOf(k, waggle.Lead)}
 	}
 	a, p := key(tool, "a"), key(plan, "p")
-	allow := answer(a, control.DecisionAllow)
+	allow := answer(a, record.DecisionAllow)
 	changed := allow
 	changed.UpdatedInput = `{"command":"true"}`
-	ruled := control.Answered{Key: key(tool, "r"), Digest: ask(key(tool, "r")).Digest, Decision: control.DecisionAllow, By: policy.RoleRules, Ask: &bash}
-	opened := tried{kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 2}, by: by}
-	chat := tried{kind: control.RecTaken, body: control.Taken{Entries: []string{"e"}}, by: by}
-	planned := tried{kind: control.RecTaken, body: control.Taken{Plan: true}, by: by}
+	ruled := record.Answered{Key: key(tool, "r"), Digest: ask(key(tool, "r")).Digest, Decision: record.DecisionAllow, By: policy.RoleRules, Ask: &bash}
+	opened := tried{kind: record.KindOpened, body: record.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 2}, by: by}
+	chat := tried{kind: record.KindTaken, body: record.Taken{Entries: []string{"e"}}, by: by}
+	planned := tried{kind: record.KindTaken, body: record.Taken{Plan: true}, by: by}
 	rec := func(kind string, body any) tried { return tried{kind: kind, body: body, by: by} }
-	asks := rec(control.RecAsked, ask(a))
-	allows := rec(control.RecAnswered, allow)
-	starts := rec(control.RecStarted, run(a))
-	leaves := rec(control.RecApplied, control.Applied{What: control.CommandShutdown, Ref: 5, ID: "s"})
+	asks := rec(record.KindAsked, ask(a))
+	allows := rec(record.KindAnswered, allow)
+	starts := rec(record.KindStarted, run(a))
+	leaves := rec(record.KindApplied, record.Applied{What: record.CommandShutdown, Ref: 5, ID: "s"})
 	for name, c := range map[string]struct {
 		words string
 		tape  []tried
 	}{
 		"before it was opened":      {"before the journal was opened", []tried{chat}},
-		"opened by epoch 0":         {"after epoch 0", []tried{{kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "i"}, by: journal.Writer{Instance: "i"}}}},
-		"opened by another":         {"by epoch 2", []tried{{kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "j", Epoch: 2}, by: by}}},
+		"opened by epoch 0":         {"after epoch 0", []tried{{kind: record.KindOpened, body: record.Opened{UID: uid, Instance: "i"}, by: journal.Writer{Instance: "i"}}}},
+		"opened by another":         {"by epoch 2", []tried{{kind: record.KindOpened, body: record.Opened{UID: uid, Instance: "j", Epoch: 2}, by: by}}},
 		"opened by the same epoch":  {"after epoch 2", []tried{opened, opened}},
-		"opened for another":        {"in the journal of", []tried{opened, {kind: control.RecOpened, body: control.Opened{UID: uid, Instance: "j", Epoch: 3}, by: journal.Writer{Instance: "j", Epoch: 3}}}},
-		"opened for another team":   {"in the journal of", []tried{opened, {kind: control.RecOpened, body: control.Opened{UID: "x", Instance: "i", Epoch: 3}, by: journal.Writer{Instance: "i", Epoch: 3}}}},
-		"by an older epoch":         {"by epoch 1", []tried{opened, {kind: control.RecTaken, body: control.Taken{}, by: journal.Writer{Instance: "i", Epoch: 1}}}},
-		"by somebody else":          {`of "j"`, []tried{opened, {kind: control.RecTaken, body: control.Taken{}, by: journal.Writer{Instance: "j", Epoch: 2}}}},
-		"by the operator":           {"by epoch 0", []tried{opened, {kind: control.RecTaken, body: control.Taken{}, by: operator}}},
-		"a kind of the future":      {"newer waggle", []tried{opened, rec("voted", control.Decided{})}},
-		"a command of the future":   {"newer waggle", []tried{opened, rec(control.RecApplied, control.Applied{What: "dance", Ref: 1})}},
-		"no body":                   {"taken:", []tried{opened, rec(control.RecTaken, []int{1})}},
+		"opened for another":        {"in the journal of", []tried{opened, {kind: record.KindOpened, body: record.Opened{UID: uid, Instance: "j", Epoch: 3}, by: journal.Writer{Instance: "j", Epoch: 3}}}},
+		"opened for another team":   {"in the journal of", []tried{opened, {kind: record.KindOpened, body: record.Opened{UID: "x", Instance: "i", Epoch: 3}, by: journal.Writer{Instance: "i", Epoch: 3}}}},
+		"by an older epoch":         {"by epoch 1", []tried{opened, {kind: record.KindTaken, body: record.Taken{}, by: journal.Writer{Instance: "i", Epoch: 1}}}},
+		"by somebody else":          {`of "j"`, []tried{opened, {kind: record.KindTaken, body: record.Taken{}, by: journal.Writer{Instance: "j", Epoch: 2}}}},
+		"by the operator":           {"by epoch 0", []tried{opened, {kind: record.KindTaken, body: record.Taken{}, by: operator}}},
+		"a kind of the future":      {"newer waggle", []tried{opened, rec("voted", record.Decided{})}},
+		"a command of the future":   {"newer waggle", []tried{opened, rec(record.KindApplied, record.Applied{What: "dance", Ref: 1})}},
+		"no body":                   {"taken:", []tried{opened, rec(record.KindTaken, []int{1})}},
 		"asked outside a turn":      {"outside a turn", []tried{opened, asks}},
 		"asked twice":               {"asked twice", []tried{opened, chat, asks, asks}},
-		"asked again, still waits":  {"asked twice", []tried{opened, chat, asks, rec(control.RecAsked, func() control.Asked { b := ask(a); b.Mail = nil; return b }())}},
-		"asked without mail":        {"no message", []tried{opened, chat, rec(control.RecAsked, func() control.Asked { b := ask(a); b.Mail = nil; return b }())}},
-		"asked of another digest":   {"digest", []tried{opened, chat, rec(control.RecAsked, func() control.Asked { b := ask(a); b.Ask.Cwd = "/"; return b }())}},
-		"asked for another":         {`for "j"`, []tried{opened, chat, rec(control.RecAsked, ask(control.Key{Instance: "j", Kind: tool, ID: "a"}))}},
-		"asked no question":         {"of kind", []tried{opened, chat, rec(control.RecAsked, control.Asked{Key: key(waggle.KindShutdownRequest, "a"), Digest: control.DigestOf(uid, key(waggle.KindShutdownRequest, "a"), control.Ask{}), Mail: mailOf(tool, waggle.Lead)})}},
+		"asked again, still waits":  {"asked twice", []tried{opened, chat, asks, rec(record.KindAsked, func() record.Asked { b := ask(a); b.Mail = nil; return b }())}},
+		"asked without mail":        {"no message", []tried{opened, chat, rec(record.KindAsked, func() record.Asked { b := ask(a); b.Mail = nil; return b }())}},
+		"asked of another digest":   {"digest", []tried{opened, chat, rec(record.KindAsked, func() record.Asked { b := ask(a); b.Ask.Cwd = "/"; return b }())}},
+		"asked for another":         {`for "j"`, []tried{opened, chat, rec(record.KindAsked, ask(record.Key{Instance: "j", Kind: tool, ID: "a"}))}},
+		"asked no question":         {"of kind", []tried{opened, chat, rec(record.KindAsked, record.Asked{Key: key(waggle.KindShutdownRequest, "a"), Digest: record.DigestOf(uid, key(waggle.KindShutdownRequest, "a"), record.Ask{}), Mail: mailOf(tool, waggle.Lead)})}},
 		"asked while leaving":       {"shutting down", []tried{opened, chat, leaves, asks}},
 		"answered, never asked":     {"never asked", []tried{opened, chat, allows}},
 		"answered twice":            {"answered twice", []tried{opened, chat, asks, allows, allows}},
-		"answered with nothing":     {`answer ""`, []tried{opened, chat, asks, rec(control.RecAnswered, answer(a, ""))}},
-		"answered by another":       {"another request", []tried{opened, chat, asks, rec(control.RecAnswered, func() control.Answered { b := allow; b.Digest = ""; return b }())}},
-		"answered with a change":    {"changed input", []tried{opened, chat, asks, rec(control.RecAnswered, changed)}},
-		"stopped waiting with yes":  {"allows it", []tried{opened, chat, asks, rec(control.RecAnswered, func() control.Answered { b := allow; b.Waited = true; return b }())}},
-		"ruled by the operator":     {"by other than the rules", []tried{opened, chat, rec(control.RecAnswered, func() control.Answered { b := ruled; b.By = policy.RoleOperator; return b }())}},
-		"ruled by the leader's seq": {"by other than the rules", []tried{opened, chat, rec(control.RecAnswered, func() control.Answered { b := ruled; b.Leader = 3; return b }())}},
-		"ruled outside a turn":      {"outside a turn", []tried{opened, rec(control.RecAnswered, ruled)}},
-		"ruled twice":               {"answered twice", []tried{opened, chat, rec(control.RecAnswered, ruled), rec(control.RecAnswered, ruled)}},
+		"answered with nothing":     {`answer ""`, []tried{opened, chat, asks, rec(record.KindAnswered, answer(a, ""))}},
+		"answered by another":       {"another request", []tried{opened, chat, asks, rec(record.KindAnswered, func() record.Answered { b := allow; b.Digest = ""; return b }())}},
+		"answered with a change":    {"changed input", []tried{opened, chat, asks, rec(record.KindAnswered, changed)}},
+		"stopped waiting with yes":  {"allows it", []tried{opened, chat, asks, rec(record.KindAnswered, func() record.Answered { b := allow; b.Waited = true; return b }())}},
+		"ruled by the operator":     {"by other than the rules", []tried{opened, chat, rec(record.KindAnswered, func() record.Answered { b := ruled; b.By = policy.RoleOperator; return b }())}},
+		"ruled by the leader's seq": {"by other than the rules", []tried{opened, chat, rec(record.KindAnswered, func() record.Answered { b := ruled; b.Leader = 3; return b }())}},
+		"ruled outside a turn":      {"outside a turn", []tried{opened, rec(record.KindAnswered, ruled)}},
+		"ruled twice":               {"answered twice", []tried{opened, chat, rec(record.KindAnswered, ruled), rec(record.KindAnswered, ruled)}},
 		"started, never asked":      {"never asked", []tried{opened, chat, starts}},
 		"started unanswered":        {"without a matching allow", []tried{opened, chat, asks, starts}},
-		"started after a deny":      {"without a matching allow", []tried{opened, chat, asks, rec(control.RecAnswered, answer(a, control.DecisionDeny)), starts}},
+		"started after a deny":      {"without a matching allow", []tried{opened, chat, asks, rec(record.KindAnswered, answer(a, record.DecisionDeny)), starts}},
 		"started twice":             {"second start", []tried{opened, chat, asks, allows, starts, starts}},
-		"started of another digest": {"another digest", []tried{opened, chat, asks, allows, rec(control.RecStarted, control.Started{Key: a, Digest: "x", Tool: "Bash"})}},
-		"started as another tool":   {"another digest", []tried{opened, chat, asks, allows, rec(control.RecStarted, control.Started{Key: a, Digest: ask(a).Digest, Tool: "Read"})}},
+		"started of another digest": {"another digest", []tried{opened, chat, asks, allows, rec(record.KindStarted, record.Started{Key: a, Digest: "x", Tool: "Bash"})}},
+		"started as another tool":   {"another digest", []tried{opened, chat, asks, allows, rec(record.KindStarted, record.Started{Key: a, Digest: ask(a).Digest, Tool: "Read"})}},
 		"started while leaving":     {"shutting down", []tried{opened, chat, asks, allows, leaves, starts}},
-		"started outside a turn":    {"outside a turn", []tried{opened, chat, asks, allows, rec(control.RecSaid, said(waggle.KindIdleNotification, "")), starts}},
+		"started outside a turn":    {"outside a turn", []tried{opened, chat, asks, allows, rec(record.KindSaid, said(waggle.KindIdleNotification, "")), starts}},
 		"started before the plan":   {"before the plan", []tried{opened, planned, asks, allows, starts}},
-		"a plan claimed unasked":    {"without a matching allow", []tried{opened, planned, rec(control.RecAsked, ask(p)), rec(control.RecStarted, control.Started{Key: p, Digest: ask(p).Digest})}},
-		"a plan claimed twice":      {"second start", []tried{opened, planned, rec(control.RecAsked, ask(p)), rec(control.RecAnswered, answer(p, control.DecisionAllow)), rec(control.RecStarted, control.Started{Key: p, Digest: ask(p).Digest})}},
-		"ended, never started":      {"does not run", []tried{opened, chat, asks, allows, rec(control.RecFinished, control.Finished{Key: a})}},
-		"ended twice":               {"does not run", []tried{opened, chat, asks, allows, starts, rec(control.RecFinished, control.Finished{Key: a}), rec(control.RecFinished, control.Finished{Key: a})}},
-		"ended and unknown":         {"does not run", []tried{opened, chat, asks, allows, starts, rec(control.RecFinished, control.Finished{Key: a}), rec(control.RecUnknown, control.UnknownEnd{Key: a})}},
-		"unknown and ended":         {"does not run", []tried{opened, chat, asks, allows, starts, rec(control.RecUnknown, control.UnknownEnd{Key: a}), rec(control.RecFinished, control.Finished{Key: a})}},
+		"a plan claimed unasked":    {"without a matching allow", []tried{opened, planned, rec(record.KindAsked, ask(p)), rec(record.KindStarted, record.Started{Key: p, Digest: ask(p).Digest})}},
+		"a plan claimed twice":      {"second start", []tried{opened, planned, rec(record.KindAsked, ask(p)), rec(record.KindAnswered, answer(p, record.DecisionAllow)), rec(record.KindStarted, record.Started{Key: p, Digest: ask(p).Digest})}},
+		"ended, never started":      {"does not run", []tried{opened, chat, asks, allows, rec(record.KindFinished, record.Finished{Key: a})}},
+		"ended twice":               {"does not run", []tried{opened, chat, asks, allows, starts, rec(record.KindFinished, record.Finished{Key: a}), rec(record.KindFinished, record.Finished{Key: a})}},
+		"ended and unknown":         {"does not run", []tried{opened, chat, asks, allows, starts, rec(record.KindFinished, record.Finished{Key: a}), rec(record.KindUnknown, record.UnknownEnd{Key: a})}},
+		"unknown and ended":         {"does not run", []tried{opened, chat, asks, allows, starts, rec(record.KindUnknown, record.UnknownEnd{Key: a}), rec(record.KindFinished, record.Finished{Key: a})}},
 		"applied twice":             {"applied twice", []tried{opened, leaves, leaves}},
-		"no task":                   {"without a task", []tried{opened, rec(control.RecApplied, control.Applied{What: control.CommandAssigned, Ref: 1})}},
-		"an older policy":           {"after 4", []tried{opened, rec(control.RecApplied, control.Applied{What: control.CommandPolicy, Ref: 1, Version: 4}), rec(control.RecApplied, control.Applied{What: control.CommandMode, Ref: 2, Version: 4})}},
+		"no task":                   {"without a task", []tried{opened, rec(record.KindApplied, record.Applied{What: record.CommandAssigned, Ref: 1})}},
+		"an older policy":           {"after 4", []tried{opened, rec(record.KindApplied, record.Applied{What: record.CommandPolicy, Ref: 1, Version: 4}), rec(record.KindApplied, record.Applied{What: record.CommandMode, Ref: 2, Version: 4})}},
 		"taken twice":               {"while a turn runs", []tried{opened, chat, chat}},
-		"taken, not assigned":       {"not assigned", []tried{opened, rec(control.RecTaken, control.Taken{Task: "1"})}},
-		"taken without its plan":    {"without its plan", []tried{opened, rec(control.RecApplied, control.Applied{What: control.CommandAssigned, Ref: 1, Task: &control.Task{ID: "1", PlanRequired: true}}), rec(control.RecTaken, control.Taken{Task: "1"})}},
+		"taken, not assigned":       {"not assigned", []tried{opened, rec(record.KindTaken, record.Taken{Task: "1"})}},
+		"taken without its plan":    {"without its plan", []tried{opened, rec(record.KindApplied, record.Applied{What: record.CommandAssigned, Ref: 1, Task: &record.Task{ID: "1", PlanRequired: true}}), rec(record.KindTaken, record.Taken{Task: "1"})}},
 		"taken while leaving":       {"no transition", []tried{opened, leaves, chat}},
-		"said without mail":         {"was said", []tried{opened, rec(control.RecSaid, control.Said{Kind: waggle.KindText})}},
-		"said an authority":         {"was said", []tried{opened, rec(control.RecSaid, said(waggle.KindPermissionResponse, ""))}},
-		"said a question":           {"was said", []tried{opened, rec(control.RecSaid, said(tool, "a"))}},
-		"said with other mail":      {"was said", []tried{opened, rec(control.RecSaid, control.Said{Kind: waggle.KindText, Mail: mailOf(tool, waggle.Lead)})}},
-		"approved unasked":          {"not being decided", []tried{opened, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s"))}},
-		"approved another":          {"not being decided", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "t"))}},
-		"approved twice":            {"not being decided", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s")), rec(control.RecSaid, said(waggle.KindShutdownApproved, "s"))}},
-		"rejected after yes":        {"not being decided", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s")), rec(control.RecSaid, said(waggle.KindShutdownRejected, "s"))}},
-		"work after the end":        {"no transition", []tried{opened, leaves, rec(control.RecSaid, said(waggle.KindShutdownApproved, "s")), chat}},
+		"said without mail":         {"was said", []tried{opened, rec(record.KindSaid, record.Said{Kind: waggle.KindText})}},
+		"said an authority":         {"was said", []tried{opened, rec(record.KindSaid, said(waggle.KindPermissionResponse, ""))}},
+		"said a question":           {"was said", []tried{opened, rec(record.KindSaid, said(tool, "a"))}},
+		"said with other mail":      {"was said", []tried{opened, rec(record.KindSaid, record.Said{Kind: waggle.KindText, Mail: mailOf(tool, waggle.Lead)})}},
+		"approved unasked":          {"not being decided", []tried{opened, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s"))}},
+		"approved another":          {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "t"))}},
+		"approved twice":            {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), rec(record.KindSaid, said(waggle.KindShutdownApproved, "s"))}},
+		"rejected after yes":        {"not being decided", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), rec(record.KindSaid, said(waggle.KindShutdownRejected, "s"))}},
+		"work after the end":        {"no transition", []tried{opened, leaves, rec(record.KindSaid, said(waggle.KindShutdownApproved, "s")), chat}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := control.NewWorker(nil)
 			for i, r := range c.tape {
-				err := w.Apply(record(t, i+1, r.kind, r.by, r.body))
+				err := w.Apply(recordOf(t, i+1, r.kind, r.by, r.body))
 				if i < len(c.tape)-1 {
 					if err != nil {
 						t.Fatalf("record %d: %v", i+1, err)
@@ -131,7 +133,7 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), c.words) {
 					t.Errorf("%v, want %q", err, c.words)
 				}
-				if again := w.Apply(record(t, i+2, control.RecCheckpoint, by, nil)); again != err && !w.MaySetAside(r.kind) {
+				if again := w.Apply(recordOf(t, i+2, record.KindCheckpoint, by, nil)); again != err && !w.MaySetAside(r.kind) {
 					t.Errorf("and then %v", again)
 				}
 			}
@@ -141,7 +143,7 @@ func TestWorkerRecordsThatAreErrors(t *testing.T) {
 
 func TestUnknownKinds(t *testing.T) {
 	for _, fold := range []journal.Fold{control.NewWorker(nil), control.NewLeader(nil)} {
-		r := record(t, 1, "invented", operator, nil)
+		r := recordOf(t, 1, "invented", operator, nil)
 		r.Must = false
 		if err := fold.Apply(r); err != nil {
 			t.Errorf("a kind that may be left out: %v", err)
@@ -159,9 +161,9 @@ func TestUnknownKinds(t *testing.T) {
 func TestLeaderRecords(t *testing.T) {
 	lead := journal.Writer{Instance: "lead-instance", Epoch: 1}
 	ada := journal.Writer{Instance: "ada-1", Epoch: 1}
-	assigned := control.Commanded{What: control.CommandAssigned, Instance: "ada-1", By: policy.RoleLeader,
-		Task: &control.Task{ID: "2", SHA256: control.HashText("")}, Mail: mailOf(waggle.KindTaskAssignment, "ada")}
-	mode := control.Commanded{What: control.CommandMode, Instance: "ada-1", By: policy.RoleLeader, Mode: policy.ModePlan, Version: 2, Mail: mailOf(waggle.KindModeSetRequest, "ada")}
+	assigned := record.Commanded{What: record.CommandAssigned, Instance: "ada-1", By: policy.RoleLeader,
+		Task: &record.Task{ID: "2", SHA256: record.HashText("")}, Mail: mailOf(waggle.KindTaskAssignment, "ada")}
+	mode := record.Commanded{What: record.CommandMode, Instance: "ada-1", By: policy.RoleLeader, Mode: policy.ModePlan, Version: 2, Mail: mailOf(waggle.KindModeSetRequest, "ada")}
 	ignored := ""
 	for name, c := range map[string]struct {
 		by    journal.Writer
@@ -169,61 +171,61 @@ func TestLeaderRecords(t *testing.T) {
 		body  any
 		words string // of the error; "": it is ignored
 	}{
-		"joined by a member":         {ada, control.RecJoined, control.Joined{Instance: "x", Name: "x"}, ignored},
-		"commanded by a member":      {ada, control.RecCommanded, assigned, ignored},
-		"seen by a member":           {ada, control.RecSeen, control.Seen{Entry: "e", Instance: "ada-1", Kind: waggle.KindIdleNotification}, ignored},
-		"left by a member":           {ada, control.RecLeft, control.Left{Instance: "ada-1"}, ignored},
-		"sent by a member":           {ada, control.RecSent, control.Sent{Ref: 5}, ignored},
-		"closed by a member":         {ada, control.RecClosed, control.Closed{Ref: 5}, ignored},
-		"ended by a member":          {ada, control.RecEnded, control.Ended{}, ignored},
-		"policy by a member":         {ada, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 9}}, ignored},
-		"policy by the lead":         {lead, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 9}}, ignored},
-		"policy by an old lead":      {journal.Writer{Instance: "lead-instance"}, control.RecPolicy, control.PolicySet{}, ignored},
-		"diverged by a member":       {ada, control.RecDiverged, control.Diverged{}, ignored},
-		"unverified by a member":     {ada, control.RecUnverified, control.Unverified{Entry: "e"}, ignored},
-		"opened by a member":         {ada, control.RecOpened, control.Opened{UID: uid, Instance: "lead-instance", Epoch: 2}, ignored},
-		"process of another":         {ada, control.RecProcess, control.Process{Instance: "bob-2", Epoch: 9}, ignored},
-		"acknowledged by the lead":   {lead, control.RecAcknowledged, control.Acknowledged{Ref: 1}, ignored},
-		"acknowledged, nothing open": {operator, control.RecAcknowledged, control.Acknowledged{Ref: 1}, ignored},
-		"commanded by a worker":      {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.By = policy.RoleWorker; return b }(), ignored},
-		"closed, not open":           {lead, control.RecClosed, control.Closed{Key: &control.Key{Instance: "ada-1"}}, ignored},
-		"opened again":               {operator, control.RecOpened, control.Opened{UID: uid, Instance: "lead-instance", Epoch: 1}, "epoch 1 after epoch 1"},
-		"opened for another team":    {operator, control.RecOpened, control.Opened{UID: "x", Instance: "lead-instance", Epoch: 2}, "in the journal of"},
-		"policy of the same version": {operator, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 1}}, "after 1"},
-		"joined twice":               {operator, control.RecJoined, control.Joined{Instance: "ada-1", Name: "eve"}, "cannot join"},
-		"joined as the lead":         {operator, control.RecJoined, control.Joined{Instance: "lead-instance", Name: "eve"}, "cannot join"},
-		"joined as nobody":           {operator, control.RecJoined, control.Joined{Name: "eve"}, "cannot join"},
-		"joined under a live name":   {operator, control.RecJoined, control.Joined{Instance: "x", Name: "ada"}, "joined twice"},
-		"process of nobody":          {lead, control.RecProcess, control.Process{Instance: "x", Epoch: 1}, "unknown instance"},
-		"process of an old epoch":    {ada, control.RecProcess, control.Process{Instance: "ada-1", Epoch: 1}, "not newer"},
-		"left by nobody":             {lead, control.RecLeft, control.Left{Instance: "x"}, "unknown instance"},
-		"seen from nobody":           {lead, control.RecSeen, control.Seen{Entry: "e", Instance: "x"}, "unknown instance"},
-		"seen without its question":  {lead, control.RecSeen, control.Seen{Entry: "e", Instance: "ada-1", Kind: tool, ID: "x", Digest: "d"}, "digest"},
-		"seen of another digest":     {lead, control.RecSeen, control.Seen{Entry: "e", Instance: "ada-1", Kind: tool, ID: "x", Digest: "d", Ask: &bash}, "digest"},
-		"command to nobody":          {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Instance = "x"; return b }(), "no member"},
-		"command without mail":       {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Mail = nil; return b }(), "without its message"},
-		"command with other mail": {lead, control.RecCommanded, func() control.Commanded {
+		"joined by a member":         {ada, record.KindJoined, record.Joined{Instance: "x", Name: "x"}, ignored},
+		"commanded by a member":      {ada, record.KindCommanded, assigned, ignored},
+		"seen by a member":           {ada, record.KindSeen, record.Seen{Entry: "e", Instance: "ada-1", Kind: waggle.KindIdleNotification}, ignored},
+		"left by a member":           {ada, record.KindLeft, record.Left{Instance: "ada-1"}, ignored},
+		"sent by a member":           {ada, record.KindSent, record.Sent{Ref: 5}, ignored},
+		"closed by a member":         {ada, record.KindClosed, record.Closed{Ref: 5}, ignored},
+		"ended by a member":          {ada, record.KindEnded, record.Ended{}, ignored},
+		"policy by a member":         {ada, record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 9}}, ignored},
+		"policy by the lead":         {lead, record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 9}}, ignored},
+		"policy by an old lead":      {journal.Writer{Instance: "lead-instance"}, record.KindPolicy, record.PolicySet{}, ignored},
+		"diverged by a member":       {ada, record.KindDiverged, record.Diverged{}, ignored},
+		"unverified by a member":     {ada, record.KindUnverified, record.Unverified{Entry: "e"}, ignored},
+		"opened by a member":         {ada, record.KindOpened, record.Opened{UID: uid, Instance: "lead-instance", Epoch: 2}, ignored},
+		"process of another":         {ada, record.KindProcess, record.Process{Instance: "bob-2", Epoch: 9}, ignored},
+		"acknowledged by the lead":   {lead, record.KindAcknowledged, record.Acknowledged{Ref: 1}, ignored},
+		"acknowledged, nothing open": {operator, record.KindAcknowledged, record.Acknowledged{Ref: 1}, ignored},
+		"commanded by a worker":      {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.By = policy.RoleWorker; return b }(), ignored},
+		"closed, not open":           {lead, record.KindClosed, record.Closed{Key: &record.Key{Instance: "ada-1"}}, ignored},
+		"opened again":               {operator, record.KindOpened, record.Opened{UID: uid, Instance: "lead-instance", Epoch: 1}, "epoch 1 after epoch 1"},
+		"opened for another team":    {operator, record.KindOpened, record.Opened{UID: "x", Instance: "lead-instance", Epoch: 2}, "in the journal of"},
+		"policy of the same version": {operator, record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1}}, "after 1"},
+		"joined twice":               {operator, record.KindJoined, record.Joined{Instance: "ada-1", Name: "eve"}, "cannot join"},
+		"joined as the lead":         {operator, record.KindJoined, record.Joined{Instance: "lead-instance", Name: "eve"}, "cannot join"},
+		"joined as nobody":           {operator, record.KindJoined, record.Joined{Name: "eve"}, "cannot join"},
+		"joined under a live name":   {operator, record.KindJoined, record.Joined{Instance: "x", Name: "ada"}, "joined twice"},
+		"process of nobody":          {lead, record.KindProcess, record.Process{Instance: "x", Epoch: 1}, "unknown instance"},
+		"process of an old epoch":    {ada, record.KindProcess, record.Process{Instance: "ada-1", Epoch: 1}, "not newer"},
+		"left by nobody":             {lead, record.KindLeft, record.Left{Instance: "x"}, "unknown instance"},
+		"seen from nobody":           {lead, record.KindSeen, record.Seen{Entry: "e", Instance: "x"}, "unknown instance"},
+		"seen without its question":  {lead, record.KindSeen, record.Seen{Entry: "e", Instance: "ada-1", Kind: tool, ID: "x", Digest: "d"}, "digest"},
+		"seen of another digest":     {lead, record.KindSeen, record.Seen{Entry: "e", Instance: "ada-1", Kind: tool, ID: "x", Digest: "d", Ask: &bash}, "digest"},
+		"command to nobody":          {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Instance = "x"; return b }(), "no member"},
+		"command without mail":       {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Mail = nil; return b }(), "without its message"},
+		"command with other mail": {lead, record.KindCommanded, func() record.Commanded {
 			b := assigned
 			b.Mail = mailOf(waggle.KindPermissionResponse, "ada")
 			return b
 		}(), "without its message"},
-		"command to another box":  {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Mail = mailOf(waggle.KindTaskAssignment, "bob"); return b }(), "without its message"},
-		"command of the future":   {lead, control.RecCommanded, control.Commanded{What: "dance", Instance: "ada-1", Mail: mailOf(waggle.KindTaskAssignment, "ada")}, "newer waggle"},
-		"assigned without a task": {lead, control.RecCommanded, func() control.Commanded { b := assigned; b.Task = nil; return b }(), "without its task"},
-		"assigned other words": {lead, control.RecCommanded, func() control.Commanded {
+		"command to another box":  {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Mail = mailOf(waggle.KindTaskAssignment, "bob"); return b }(), "without its message"},
+		"command of the future":   {lead, record.KindCommanded, record.Commanded{What: "dance", Instance: "ada-1", Mail: mailOf(waggle.KindTaskAssignment, "ada")}, "newer waggle"},
+		"assigned without a task": {lead, record.KindCommanded, func() record.Commanded { b := assigned; b.Task = nil; return b }(), "without its task"},
+		"assigned other words": {lead, record.KindCommanded, func() record.Commanded {
 			b := assigned
-			b.Task = &control.Task{ID: "2", Instructions: "x", SHA256: control.HashText("y")}
+			b.Task = &record.Task{ID: "2", Instructions: "x", SHA256: record.HashText("y")}
 			return b
 		}(), "without its task"},
-		"an older mode":          {lead, control.RecCommanded, func() control.Commanded { b := mode; b.Version = 1; return b }(), "after 1"},
-		"an unknown mode":        {lead, control.RecCommanded, func() control.Commanded { b := mode; b.Mode = "yolo"; return b }(), "yolo"},
-		"news of another policy": {lead, control.RecCommanded, func() control.Commanded { b := mode; b.What, b.Version = control.CommandPolicy, 7; return b }(), "1 holds"},
-		"sent, not ordered":      {lead, control.RecSent, control.Sent{Ref: 999}, "no order"},
-		"closed, not ordered":    {lead, control.RecClosed, control.Closed{Ref: 999}, "no order"},
-		"no body":                {lead, control.RecSent, []int{}, "sent:"},
+		"an older mode":          {lead, record.KindCommanded, func() record.Commanded { b := mode; b.Version = 1; return b }(), "after 1"},
+		"an unknown mode":        {lead, record.KindCommanded, func() record.Commanded { b := mode; b.Mode = "yolo"; return b }(), "yolo"},
+		"news of another policy": {lead, record.KindCommanded, func() record.Commanded { b := mode; b.What, b.Version = record.CommandPolicy, 7; return b }(), "1 holds"},
+		"sent, not ordered":      {lead, record.KindSent, record.Sent{Ref: 999}, "no order"},
+		"closed, not ordered":    {lead, record.KindClosed, record.Closed{Ref: 999}, "no order"},
+		"no body":                {lead, record.KindSent, []int{}, "sent:"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := working(t, control.PolicySet{}, false)
+			w, _ := working(t, record.PolicySet{}, false)
 			w.join("bob", false)
 			before := len(w.l.Ignored)
 			_, err := w.j.Append(context.Background(), journal.Writer{Instance: c.by.Instance, Operator: c.by.Operator, Epoch: c.by.Epoch},
@@ -253,20 +255,20 @@ func TestDoubledRecords(t *testing.T) {
 			t.Errorf("%s: ignored %v", kind, w.l.Ignored)
 		}
 	}
-	again(control.RecSeen, control.Seen{Entry: w.box.entries[0].id, Instance: m.instance, Kind: waggle.KindIdleNotification})
-	again(control.RecUnverified, control.Unverified{Entry: w.box.entries[0].id})
-	again(control.RecVoted, control.Decided{Key: w.l.Requests[0].Key})
-	again(control.RecClosed, control.Closed{Ref: uint64(w.l.Requests[0].Order.Seq)})
+	again(record.KindSeen, record.Seen{Entry: w.box.entries[0].id, Instance: m.instance, Kind: waggle.KindIdleNotification})
+	again(record.KindUnverified, record.Unverified{Entry: w.box.entries[0].id})
+	again(record.KindVoted, record.Decided{Key: w.l.Requests[0].Key})
+	again(record.KindClosed, record.Closed{Ref: uint64(w.l.Requests[0].Order.Seq)})
 	for range 2 {
-		w.append(operator, control.RecLeft, control.Left{Instance: m.instance, How: control.LeftHandshake})
-		w.append(operator, control.RecEnded, control.Ended{How: "run"})
-		w.append(operator, control.RecDiverged, control.Diverged{Instance: m.instance})
+		w.append(operator, record.KindLeft, record.Left{Instance: m.instance, How: record.LeftHandshake})
+		w.append(operator, record.KindEnded, record.Ended{How: "run"})
+		w.append(operator, record.KindDiverged, record.Diverged{Instance: m.instance})
 	}
 	if n += 3; len(w.l.Ignored) != n || w.l.Ended.How != "run" {
 		t.Errorf("ignored %v", w.l.Ignored)
 	}
-	w, _, r := asked(t, control.PolicySet{}, tool, bash)
-	w.append(operator, control.RecVoted, control.Decided{Key: r.Key, Digest: r.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator, Policy: 1})
+	w, _, r := asked(t, record.PolicySet{}, tool, bash)
+	w.append(operator, record.KindVoted, record.Decided{Key: r.Key, Digest: r.Digest, Decision: record.DecisionAllow, By: policy.RoleOperator, Policy: 1})
 	if len(r.Votes) != 0 || len(w.l.Ignored) != 1 {
 		t.Errorf("a vote where none is taken: %+v", r.Votes)
 	}
@@ -278,10 +280,10 @@ func TestDoubledRecords(t *testing.T) {
 // A journal that begins with anything else than its opening is not used.
 func TestLeaderBeginsWithOpened(t *testing.T) {
 	for _, r := range []journal.Record{
-		record(t, 1, control.RecPolicy, journal.Writer{}, control.PolicySet{Policy: policy.Policy{Version: 1}}),
-		record(t, 1, control.RecOpened, operator, control.Opened{Instance: "i", Epoch: 1}),
-		record(t, 1, control.RecOpened, operator, control.Opened{UID: uid, Epoch: 1}),
-		record(t, 1, control.RecOpened, operator, control.Opened{UID: uid, Instance: "i"}),
+		recordOf(t, 1, record.KindPolicy, journal.Writer{}, record.PolicySet{Policy: policy.Policy{Version: 1}}),
+		recordOf(t, 1, record.KindOpened, operator, record.Opened{Instance: "i", Epoch: 1}),
+		recordOf(t, 1, record.KindOpened, operator, record.Opened{UID: uid, Epoch: 1}),
+		recordOf(t, 1, record.KindOpened, operator, record.Opened{UID: uid, Instance: "i"}),
 	} {
 		l := control.NewLeader(nil)
 		if err := l.Apply(r); err == nil {
@@ -291,8 +293,8 @@ func TestLeaderBeginsWithOpened(t *testing.T) {
 }
 
 func TestDivergence(t *testing.T) {
-	w, m, r := asked(t, control.PolicySet{}, tool, bash)
-	k2 := m.ask(host, control.Ask{Host: "x.org"})
+	w, m, r := asked(t, record.PolicySet{}, tool, bash)
+	k2 := m.ask(host, record.Ask{Host: "x.org"})
 	w.round()
 	w.decide(verdict(r, true), operator)
 	w.round()
@@ -301,7 +303,7 @@ func TestDivergence(t *testing.T) {
 	w.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w.now })
 	w.restart()
 	for _, rec := range recs {
-		if rec.Kind == control.RecDecided {
+		if rec.Kind == record.KindDecided {
 			break
 		}
 		w.append(rec.Writer, rec.Kind, json.RawMessage(rec.Body))
@@ -319,16 +321,16 @@ func TestDivergence(t *testing.T) {
 	if out := w.decide(verdict(q, true), operator); !errors.Is(out.Refusal, control.ErrDiverged) || out.Drafts != nil {
 		t.Errorf("decided while the journals disagree: %+v", out)
 	}
-	w.append(operator, control.RecDecided, control.Decided{Key: q.Key, Digest: q.Digest, Decision: control.DecisionAllow, By: policy.RoleOperator, Policy: 1,
+	w.append(operator, record.KindDecided, record.Decided{Key: q.Key, Digest: q.Digest, Decision: record.DecisionAllow, By: policy.RoleOperator, Policy: 1,
 		Mail: mailOf(waggle.KindSandboxPermissionResponse, "ada")})
 	if q.Decided != nil {
 		t.Error("a decision on record counts while the journals disagree")
 	}
-	w.append(w.lead(), control.RecAcknowledged, control.Acknowledged{Ref: uint64(d.Seq)})
+	w.append(w.lead(), record.KindAcknowledged, record.Acknowledged{Ref: uint64(d.Seq)})
 	if w.l.Divergence == nil {
 		t.Error("the lead acknowledged it")
 	}
-	w.append(operator, control.RecAcknowledged, control.Acknowledged{Ref: uint64(d.Seq)})
+	w.append(operator, record.KindAcknowledged, record.Acknowledged{Ref: uint64(d.Seq)})
 	w.settle()
 	if w.l.Divergence != nil {
 		t.Error("what the operator has looked at diverges again")
@@ -337,12 +339,12 @@ func TestDivergence(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	// A command that is not here diverges too.
-	w2, m2 := working(t, control.PolicySet{}, false)
+	w2, m2 := working(t, record.PolicySet{}, false)
 	recs = w2.mem.Records()
 	w2.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w2.now })
 	w2.restart()
 	for _, rec := range recs {
-		if rec.Kind == control.RecCommanded {
+		if rec.Kind == record.KindCommanded {
 			break
 		}
 		w2.append(rec.Writer, rec.Kind, json.RawMessage(rec.Body))
@@ -354,31 +356,31 @@ func TestDivergence(t *testing.T) {
 }
 
 func TestTakingWork(t *testing.T) {
-	w := newWorld(t, control.PolicySet{}, nil)
+	w := newWorld(t, record.PolicySet{}, nil)
 	m := w.join("ada", true)
-	if _, err := m.w.Take(control.Taken{Task: "1"}, m.lead); err == nil {
+	if _, err := m.w.Take(record.Taken{Task: "1"}, m.lead); err == nil {
 		t.Error("a task was taken that nobody assigned")
 	}
 	// Chat that a plan is required of begins with a plan as well (W2).
-	m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Entries: []string{"e"}}, m.lead) })
-	m.is(t, control.PlanProposed)
-	if _, err := m.w.Take(control.Taken{Entries: []string{"f"}}, m.lead); err == nil {
+	m.do(func() ([]journal.Draft, error) { return m.w.Take(record.Taken{Entries: []string{"e"}}, m.lead) })
+	m.is(t, machine.PlanProposed)
+	if _, err := m.w.Take(record.Taken{Entries: []string{"f"}}, m.lead); err == nil {
 		t.Error("work was taken while a turn runs")
 	}
 	m.idle()
 	m.idle() // a repeated notice is harmless
 	// The same task, assigned twice before it is taken, is done once.
-	w.assign(m, control.Task{ID: "1", Instructions: "old"})
-	w.assign(m, control.Task{ID: "1", Instructions: "new"})
+	w.assign(m, record.Task{ID: "1", Instructions: "old"})
+	w.assign(m, record.Task{ID: "1", Instructions: "new"})
 	w.round()
 	if next := m.w.NextTask(); next.Instructions != "new" {
 		t.Fatalf("%+v", next)
 	}
 	m.take()
 	// A task that is assigned again while it runs is done again.
-	w.assign(m, control.Task{ID: "1", Instructions: "newer"})
+	w.assign(m, record.Task{ID: "1", Instructions: "newer"})
 	w.round()
-	m.is(t, control.PlanProposed)
+	m.is(t, machine.PlanProposed)
 	m.idle()
 	lm, _ := w.l.Member("ada")
 	w.round()
@@ -391,28 +393,28 @@ func TestTakingWork(t *testing.T) {
 	m.take()
 	m.idle()
 	w.round()
-	if lm.Turns["1"] == nil || m.w.NextTask() != nil || lm.State() != control.Idle {
+	if lm.Turns["1"] == nil || m.w.NextTask() != nil || lm.State() != machine.Idle {
 		t.Errorf("turns %v, next %+v, %s", lm.Turns, m.w.NextTask(), lm.State())
 	}
 	// A task that requires no plan starts without one.
 	bob := w.join("bob", false)
-	w.assign(bob, control.Task{ID: "2", PlanRequired: true})
-	w.assign(bob, control.Task{ID: "3"})
+	w.assign(bob, record.Task{ID: "2", PlanRequired: true})
+	w.assign(bob, record.Task{ID: "3"})
 	w.round()
 	bob.take()
-	bob.is(t, control.PlanProposed)
+	bob.is(t, machine.PlanProposed)
 	bob.idle()
 	bob.take()
-	bob.is(t, control.Executing)
+	bob.is(t, machine.Executing)
 }
 
 func TestSupersededProcess(t *testing.T) {
-	_, m := working(t, control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, false)
+	_, m := working(t, record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, false)
 	k := m.ask(tool, bash)
 	old, writer := m.w, m.writer()
 	oldHandle := m.mem.Open(control.NewWorker(nil))
 	m.boot()
-	if _, err := m.w.Open(control.Opened{UID: uid, Instance: m.instance, Epoch: m.epoch}); !errors.Is(err, control.ErrSuperseded) {
+	if _, err := m.w.Open(record.Opened{UID: uid, Instance: m.instance, Epoch: m.epoch}); !errors.Is(err, control.ErrSuperseded) {
 		t.Errorf("the same epoch opens again: %v", err)
 	}
 	if _, err := m.w.Start(k, writer.Epoch, m.lead, m.now); err == nil {
@@ -449,7 +451,7 @@ func TestPrefixes(t *testing.T) {
 		want := map[uint64]bool{}
 		for _, r := range recs[:n] {
 			var b struct {
-				Mail *control.Mail
+				Mail *record.Mail
 				Ref  uint64
 			}
 			if err := json.Unmarshal(r.Body, &b); err != nil {
@@ -458,7 +460,7 @@ func TestPrefixes(t *testing.T) {
 			switch {
 			case b.Mail != nil:
 				want[uint64(r.Seq)] = true
-			case r.Kind == control.RecSent:
+			case r.Kind == record.KindSent:
 				delete(want, b.Ref)
 			}
 		}
@@ -506,14 +508,14 @@ func TestEveryEntryIsOwned(t *testing.T) {
 
 func TestErrorsSayWhatToDo(t *testing.T) {
 	at := start
-	r := &control.Request{Key: control.Key{ID: "perm-1"}, Expires: &at, At: start, Decided: &control.Decided{Decision: "allow", By: policy.RoleOperator}}
+	r := &control.Request{Key: record.Key{ID: "perm-1"}, Expires: &at, At: start, Decided: &record.Decided{Decision: "allow", By: policy.RoleOperator}}
 	for want, err := range map[string]error{
 		"request perm-1 was already decided: allow by operator at 2026-11-20T16:00:00.000Z":          &control.DecidedError{Request: r},
 		"request perm-1 expired at 2026-11-20T16:00:00.000Z and is denied; the worker may ask again": &control.ExpiredError{Request: r},
 		"request perm-1 has digest 0123456789abcdef, not ff: look at it again before you decide":     &control.DigestError{ID: "perm-1", Want: "ff", Have: "0123456789abcdef0"},
 		`no request "perm-2"; did you mean perm-1, perm-3?`:                                          &control.UnknownRequestError{ID: "perm-2", Near: []string{"perm-1", "perm-3"}},
 		`no request "perm-2"`: &control.UnknownRequestError{ID: "perm-2"},
-		`worker ada: no transition from "idle" to "executing" on "answered"`: &control.TransitionError{Machine: "worker ada", From: control.Idle, To: control.Executing, On: control.EvAnswered},
+		`worker ada: no transition from "idle" to "executing" on "answered"`: &machine.TransitionError{Machine: "worker ada", From: machine.Idle, To: machine.Executing, On: machine.EvAnswered},
 	} {
 		if fmt.Sprint(err) != want {
 			t.Errorf("%v, want %s", err, want)
@@ -524,14 +526,14 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 // A task belongs to the member of its newest assignment, and only a process of the operator assigns
 // in the operator's name.
 func TestAssignment(t *testing.T) {
-	w := newWorld(t, control.PolicySet{}, nil)
+	w := newWorld(t, record.PolicySet{}, nil)
 	ada, bob := w.join("ada", false), w.join("bob", false)
-	w.assign(ada, control.Task{ID: "7"})
-	w.assign(ada, control.Task{ID: "3"})
+	w.assign(ada, record.Task{ID: "7"})
+	w.assign(ada, record.Task{ID: "3"})
 	assign := func(by journal.Writer, as policy.Role) {
 		w.do(by, func() ([]journal.Draft, error) {
 			m, _ := w.l.ByInstance(bob.instance)
-			return w.l.Assign(m, control.Task{ID: "7", Instructions: "anew"}, as, w.mint())
+			return w.l.Assign(m, record.Task{ID: "7", Instructions: "anew"}, as, w.mint())
 		})
 	}
 	assign(w.lead(), policy.RoleOperator)

@@ -11,16 +11,18 @@ import (
 	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // kinds of both journals, and an unknown one.
 var kinds = []string{
-	control.RecOpened, control.RecPolicy, control.RecJoined, control.RecProcess, control.RecLeft, control.RecSeen, control.RecVoted,
-	control.RecDecided, control.RecCommanded, control.RecSent, control.RecClosed, control.RecUnverified, control.RecCheckpoint,
-	control.RecDiverged, control.RecAcknowledged, control.RecEnded,
-	control.RecAsked, control.RecSaid, control.RecAnswered, control.RecStarted, control.RecFinished, control.RecUnknown,
-	control.RecApplied, control.RecTaken, "invented",
+	record.KindOpened, record.KindPolicy, record.KindJoined, record.KindProcess, record.KindLeft, record.KindSeen, record.KindVoted,
+	record.KindDecided, record.KindCommanded, record.KindSent, record.KindClosed, record.KindUnverified, record.KindCheckpoint,
+	record.KindDiverged, record.KindAcknowledged, record.KindEnded,
+	record.KindAsked, record.KindSaid, record.KindAnswered, record.KindStarted, record.KindFinished, record.KindUnknown,
+	record.KindApplied, record.KindTaken, "invented",
 }
 
 // fuzzed is a record as the fuzzer writes it.
@@ -34,30 +36,30 @@ type fuzzed struct {
 // consistentLeader checks the invariants of every fold, whatever its records were.
 func consistentLeader(t *testing.T, l *control.Leader) {
 	t.Helper()
-	pending := map[control.Instance]int{}
+	pending := map[record.Instance]int{}
 	for _, r := range l.Pending() {
 		pending[r.Instance]++
-		if r.Decided != nil || r.State != control.RequestPending {
+		if r.Decided != nil || r.State != machine.RequestPending {
 			t.Fatalf("request %s is open and %s", r.ID, r.State)
 		}
 	}
 	for _, r := range l.Requests {
 		open := slices.Contains(l.Pending(), r)
-		if (r.State == control.RequestPending) != open || !open && r.Decided == nil && r.State != control.RequestClosed {
+		if (r.State == machine.RequestPending) != open || !open && r.Decided == nil && r.State != machine.RequestClosed {
 			t.Fatalf("request %s is %s: %+v", r.ID, r.State, r)
 		}
 		if d := r.Decided; d != nil && (r.Order == nil || d.Digest != r.Digest || d.Key != r.Key || d.Mail == nil) {
 			t.Fatalf("request %s is decided by %+v", r.ID, d)
 		}
-		if r.Digest != control.DigestOf(l.UID, r.Key, r.Ask) {
+		if r.Digest != record.DigestOf(l.UID, r.Key, r.Ask) {
 			t.Fatalf("request %s does not have its digest", r.ID)
 		}
 	}
 	names := map[waggle.MemberName]bool{}
 	for _, m := range l.Members {
-		known := map[control.State]bool{control.Spawning: true, control.Idle: true, control.Busy: true, control.AwaitingDecision: true,
-			control.ShutdownRequested: true, control.Terminated: true}
-		if !known[m.State()] || m.State() == control.AwaitingDecision && pending[m.Instance] == 0 {
+		known := map[machine.State]bool{machine.Spawning: true, machine.Idle: true, machine.Busy: true, machine.AwaitingDecision: true,
+			machine.ShutdownRequested: true, machine.Terminated: true}
+		if !known[m.State()] || m.State() == machine.AwaitingDecision && pending[m.Instance] == 0 {
 			t.Fatalf("member %s is %s with %d open questions", m.Name, m.State(), pending[m.Instance])
 		}
 		if m.Left == nil && names[m.Name] {
@@ -79,27 +81,27 @@ func consistentLeader(t *testing.T, l *control.Leader) {
 func consistentWorker(t *testing.T, w *control.Worker) {
 	t.Helper()
 	for _, c := range w.Calls {
-		if c.Started && (c.Answer == nil || c.Answer.Decision != control.DecisionAllow) {
+		if c.Started && (c.Answer == nil || c.Answer.Decision != record.DecisionAllow) {
 			t.Fatalf("call %s was started and %+v", c.ID, c.Answer)
 		}
-		if c.Digest != control.DigestOf(w.UID, c.Key, c.Ask) || c.Open() && c.Started || c.Finished != nil && !c.Started {
+		if c.Digest != record.DigestOf(w.UID, c.Key, c.Ask) || c.Open() && c.Started || c.Finished != nil && !c.Started {
 			t.Fatalf("call %+v", c)
 		}
 	}
 	switch s := w.State(); s {
-	case control.Idle, control.Booting:
+	case machine.Idle, machine.Booting:
 		if w.Turn() != nil || len(w.Blocking()) > 0 {
 			t.Fatalf("%s with a turn or a question", s)
 		}
-	case control.Executing, control.PlanProposed:
+	case machine.Executing, machine.PlanProposed:
 		if w.Turn() == nil {
 			t.Fatalf("%s without a turn", s)
 		}
-	case control.BlockedPermission, control.BlockedSandbox:
+	case machine.BlockedPermission, machine.BlockedSandbox:
 		if len(w.Blocking()) == 0 {
 			t.Fatalf("%s by nothing", s)
 		}
-	case control.ShuttingDown, control.Terminated:
+	case machine.ShuttingDown, machine.Terminated:
 		if w.Shutdown == nil {
 			t.Fatalf("%s and nobody asked for it", s)
 		}
@@ -253,7 +255,7 @@ func crossed(t *testing.T, rng *rand.Rand, body, other json.RawMessage) json.Raw
 
 // try calls every step; only that it returns matters, not its drafts.
 func try(l *control.Leader, w *control.Worker) {
-	mint := control.Mint{Now: start, MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "0000001"}
+	mint := record.Mint{Now: start, MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "0000001"}
 	e := entry{id: "e", env: envelope("team-lead", `{"type":"shutdown_request","requestId":"s","from":"team-lead","timestamp":"2026-11-20T16:00:00.000Z"}`)}
 	w.Receive(incoming(w.Name, e), l)
 	l.See(incoming(waggle.Lead, e), w)
@@ -262,23 +264,23 @@ func try(l *control.Leader, w *control.Worker) {
 		_, _ = l.Decide(v, operator, mint)
 	}
 	for _, m := range l.Members {
-		_, _ = l.Assign(m, control.Task{ID: "1"}, policy.RoleLeader, mint)
+		_, _ = l.Assign(m, record.Task{ID: "1"}, policy.RoleLeader, mint)
 		_, _ = l.AskShutdown(m, "", policy.RoleOperator, mint)
 		_, _ = l.SetMode(m, policy.ModePlan, policy.RoleOperator, operator, mint)
-		l.Let(m, control.LeftDied, "")
+		l.Let(m, record.LeftDied, "")
 	}
 	_, _ = l.SetPolicy(l.Policy, operator, mint)
 	w.Effective(l, start)
 	for _, k := range []waggle.Kind{tool, plan, host} {
-		_, _, _ = w.Ask(k, control.Ask{Tool: "Bash", Input: `{}`, Host: "x", Plan: "p"}, l, mint)
+		_, _, _ = w.Ask(k, record.Ask{Tool: "Bash", Input: `{}`, Host: "x", Plan: "p"}, l, mint)
 	}
 	for _, c := range w.Calls {
 		_, _ = w.Start(c.Key, w.Epoch, l, start)
-		w.Finish(control.Finished{Key: c.Key})
+		w.Finish(record.Finished{Key: c.Key})
 		w.StopWaiting(c.Key, "")
 	}
 	w.Lost("")
-	_, _ = w.Take(control.Taken{}, l)
+	_, _ = w.Take(record.Taken{}, l)
 	_, _ = w.AnswerShutdown(true, "", control.Shown{}, l, mint)
 	for _, o := range l.Outbox() {
 		w.Wants(o)

@@ -9,21 +9,23 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // working is a world with one member that has a turn.
-func working(t *testing.T, p control.PolicySet, planRequired bool) (*world, *member) {
+func working(t *testing.T, p record.PolicySet, planRequired bool) (*world, *member) {
 	t.Helper()
 	w := newWorld(t, p, nil)
 	m := w.join("ada", planRequired)
-	w.assign(m, control.Task{ID: "1", Subject: "Test", Instructions: "go test ./..."})
+	w.assign(m, record.Task{ID: "1", Subject: "Test", Instructions: "go test ./..."})
 	w.round()
 	m.take()
 	return w, m
 }
 
-func (m *member) is(t *testing.T, want control.State) {
+func (m *member) is(t *testing.T, want machine.State) {
 	t.Helper()
 	if got := m.w.State(); got != want {
 		t.Errorf("worker is %s, want %s", got, want)
@@ -39,9 +41,9 @@ func refused[E error](t *testing.T, err error, words string) {
 }
 
 func TestAllowedCallRunsOnce(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	k := m.ask(tool, bash)
-	m.is(t, control.BlockedPermission)
+	m.is(t, machine.BlockedPermission)
 	if err := m.start(k); err == nil {
 		t.Fatal("started before it was allowed")
 	}
@@ -51,7 +53,7 @@ func TestAllowedCallRunsOnce(t *testing.T) {
 		t.Fatalf("%+v", out)
 	}
 	w.round()
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 	if err := m.start(k); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func TestAllowedCallRunsOnce(t *testing.T) {
 	m.finish(k)
 	m.finish(k) // it changes nothing
 	refused[*control.GrantError](t, m.start(k), "used already")
-	if r.State != control.RequestClosed || r.Closed != control.RecAnswered {
+	if r.State != machine.RequestClosed || r.Closed != record.KindAnswered {
 		t.Errorf("request is %s (%s)", r.State, r.Closed)
 	}
 	// The next call asks the same: it is a question of its own.
@@ -71,18 +73,18 @@ func TestAllowedCallRunsOnce(t *testing.T) {
 // The gate wait ends: the agent is told to retry, the question stays open, and
 // the approval that comes late is a grant for the same question (trust §3).
 func TestGateWait(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	k := m.ask(tool, bash)
 	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(k, "retry when approved"), nil })
-	m.is(t, control.Executing)
-	if c, _ := m.w.Call(k); !c.Open() || c.Answer.Decision != control.DecisionDeny {
+	m.is(t, machine.Executing)
+	if c, _ := m.w.Call(k); !c.Open() || c.Answer.Decision != record.DecisionDeny {
 		t.Fatalf("%+v", c)
 	}
 	// A second ask waits for the first request; nothing is sent twice.
 	if again := m.ask(tool, bash); again != k {
 		t.Errorf("asked anew as %s", again.ID)
 	}
-	m.is(t, control.BlockedPermission)
+	m.is(t, machine.BlockedPermission)
 	if n := len(m.w.Outbox); n != 1 {
 		t.Errorf("%d messages are on record", n)
 	}
@@ -93,14 +95,14 @@ func TestGateWait(t *testing.T) {
 	w.round()
 	w.decide(verdict(w.request(k), true), operator)
 	w.round()
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 	if err := m.start(k); err != nil {
 		t.Fatalf("a late approval cannot be claimed: %v", err)
 	}
 }
 
 func TestGrantIsForTheSameQuestionAndForAWhile(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	k := m.ask(tool, bash)
 	w.round()
 	w.decide(verdict(w.request(k), true), operator)
@@ -123,7 +125,7 @@ func TestGrantIsForTheSameQuestionAndForAWhile(t *testing.T) {
 // Start checks again everything that may have changed since the answer.
 func TestStartLooksAgain(t *testing.T) {
 	for name, c := range map[string]struct {
-		policy control.PolicySet
+		policy record.PolicySet
 		change func(*testing.T, *world, *member)
 		words  string
 	}{
@@ -137,13 +139,13 @@ func TestStartLooksAgain(t *testing.T) {
 			w.setMode(m, policy.ModePlan, policy.RoleLeader, w.lead())
 		}, words: "mode plan"},
 		"another process": {change: func(t *testing.T, w *world, m *member) {
-			w.append(journal.Writer{Instance: string(m.instance)}, control.RecProcess, control.Process{Instance: m.instance, Epoch: m.epoch + 1})
+			w.append(journal.Writer{Instance: string(m.instance)}, record.KindProcess, record.Process{Instance: m.instance, Epoch: m.epoch + 1})
 		}, words: "no longer the member's"},
 		"it has left": {change: func(t *testing.T, w *world, m *member) {
-			w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, control.LeftStopped, ""), nil })
+			w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, record.LeftStopped, ""), nil })
 		}, words: "no longer the member's"},
 		"a rule that is gone": {
-			policy: control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}},
+			policy: record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}},
 			change: func(t *testing.T, w *world, m *member) { w.setPolicy(policy.Policy{}) }, words: "no rule"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,13 +180,13 @@ func (w *world) setMode(m *member, mode policy.Mode, by policy.Role, writer jour
 }
 
 func TestStartWhileShuttingDown(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	k := m.ask(tool, bash)
 	w.round()
 	w.decide(verdict(w.request(k), true), operator)
 	w.shutdown(m, policy.RoleOperator)
 	w.round()
-	m.is(t, control.ShuttingDown)
+	m.is(t, machine.ShuttingDown)
 	if err := m.start(k); !errors.Is(err, control.ErrShuttingDown) {
 		t.Errorf("start while shutting down: %v", err)
 	}
@@ -192,7 +194,7 @@ func TestStartWhileShuttingDown(t *testing.T) {
 		t.Errorf("question while shutting down: %v", err)
 	}
 	m.answer(false)
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 	if err := m.start(k); err != nil {
 		t.Errorf("a rejected shutdown does not reopen the gate: %v", err)
 	}
@@ -211,12 +213,12 @@ func (m *member) answer(yes bool) {
 }
 
 func TestNothingOutsideATurn(t *testing.T) {
-	w := newWorld(t, control.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, nil)
+	w := newWorld(t, record.PolicySet{Policy: policy.Policy{Allow: policy.MustRules("Bash")}}, nil)
 	m := w.join("ada", false)
 	if _, _, err := m.w.Ask(tool, bash, m.lead, m.mint()); !errors.Is(err, control.ErrNoTurn) {
 		t.Errorf("question of an idle worker: %v", err)
 	}
-	w.assign(m, control.Task{ID: "1"})
+	w.assign(m, record.Task{ID: "1"})
 	w.round()
 	m.take()
 	k := m.ask(tool, bash)
@@ -227,44 +229,44 @@ func TestNothingOutsideATurn(t *testing.T) {
 }
 
 func TestPlanIsAGate(t *testing.T) {
-	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeBypassPermissions}}, true)
-	m.is(t, control.PlanProposed)
+	w, m := working(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeBypassPermissions}}, true)
+	m.is(t, machine.PlanProposed)
 	// Reads are allowed and everything else is not, whatever the team's mode.
-	read := m.ask(tool, control.Ask{Tool: "Read", Input: `{"file_path":"a.go"}`, Cwd: "/work"})
+	read := m.ask(tool, record.Ask{Tool: "Read", Input: `{"file_path":"a.go"}`, Cwd: "/work"})
 	if err := m.start(read); err != nil {
 		t.Errorf("reading while planning: %v", err)
 	}
-	list := m.ask(tool, control.Ask{Tool: "TaskList", Input: `{}`, Cwd: "/work"})
+	list := m.ask(tool, record.Ask{Tool: "TaskList", Input: `{}`, Cwd: "/work"})
 	if err := m.start(list); err != nil {
 		t.Errorf("looking at the tasks while planning: %v", err)
 	}
-	write := control.Ask{Tool: "Write", Input: `{"file_path":"a.go","content":""}`, Cwd: "/work"}
+	write := record.Ask{Tool: "Write", Input: `{"file_path":"a.go","content":""}`, Cwd: "/work"}
 	if err := m.start(m.ask(tool, write)); err == nil {
 		t.Error("written before the plan was approved")
 	}
-	first := m.ask(plan, control.Ask{Plan: "one"})
+	first := m.ask(plan, record.Ask{Plan: "one"})
 	w.round()
 	w.decide(verdict(w.request(first), false), operator)
 	w.round()
-	m.is(t, control.PlanProposed)
-	second := m.ask(plan, control.Ask{Plan: "one"}) // equal text gets a new id too (W5)
+	m.is(t, machine.PlanProposed)
+	second := m.ask(plan, record.Ask{Plan: "one"}) // equal text gets a new id too (W5)
 	if second == first {
 		t.Fatal("a rejected plan was not asked anew")
 	}
 	w.round()
 	w.decide(verdict(w.request(second), true), operator)
 	w.round()
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 	if err := m.start(m.ask(tool, write)); err != nil {
 		t.Errorf("after the plan was approved: %v", err)
 	}
-	if again := m.ask(plan, control.Ask{Plan: "one"}); again != second {
+	if again := m.ask(plan, record.Ask{Plan: "one"}); again != second {
 		t.Error("the plan that is carried out was asked again")
 	}
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 	// Another plan closes the gate again, though none was required.
-	m.ask(plan, control.Ask{Plan: "two"})
-	m.is(t, control.PlanProposed)
+	m.ask(plan, record.Ask{Plan: "two"})
+	m.is(t, machine.PlanProposed)
 }
 
 // A newer plan withdraws those before it; an approval of an older one has no effect, whenever it
@@ -272,8 +274,8 @@ func TestPlanIsAGate(t *testing.T) {
 func TestOldPlanIsWithdrawn(t *testing.T) {
 	for name, when := range map[string]int{"decided before": 0, "decided between": 1, "decided after": 2} {
 		t.Run(name, func(t *testing.T) {
-			w, m := working(t, control.PolicySet{}, true)
-			old := m.ask(plan, control.Ask{Plan: "one"})
+			w, m := working(t, record.PolicySet{}, true)
+			old := m.ask(plan, record.Ask{Plan: "one"})
 			w.round()
 			m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(old, "retry"), nil })
 			approve := func(at int) {
@@ -283,7 +285,7 @@ func TestOldPlanIsWithdrawn(t *testing.T) {
 				}
 			}
 			approve(0)
-			next := m.ask(plan, control.Ask{Plan: "two"})
+			next := m.ask(plan, record.Ask{Plan: "two"})
 			if next == old {
 				t.Fatal("another plan has the same id")
 			}
@@ -294,67 +296,67 @@ func TestOldPlanIsWithdrawn(t *testing.T) {
 			w.pass()
 			approve(2)
 			w.round()
-			m.is(t, control.PlanProposed)
+			m.is(t, machine.PlanProposed)
 			r := w.request(old)
 			if when == 2 {
 				refused[*control.RefusedError](t, w.decide(verdict(r, true), operator).Refusal, "withdrawn")
 			}
-			if r.State != control.RequestClosed || r.Closed != "withdrawn" {
+			if r.State != machine.RequestClosed || r.Closed != "withdrawn" {
 				t.Errorf("the old plan is %s (%s)", r.State, r.Closed)
 			}
-			if again := m.ask(plan, control.Ask{Plan: "two"}); again != next {
+			if again := m.ask(plan, record.Ask{Plan: "two"}); again != next {
 				t.Error("the open plan was asked twice")
 			}
 			w.decide(verdict(w.request(next), true), operator)
 			w.round()
-			m.is(t, control.Executing)
+			m.is(t, machine.Executing)
 		})
 	}
 }
 
 func TestLatePlanIsClaimedByTheSamePlan(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, true)
-	k := m.ask(plan, control.Ask{Plan: "one"})
+	w, m := working(t, record.PolicySet{}, true)
+	k := m.ask(plan, record.Ask{Plan: "one"})
 	w.round()
 	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(k, "retry"), nil })
 	w.decide(verdict(w.request(k), true), operator)
 	w.round()
-	m.is(t, control.PlanProposed) // it never runs by itself
-	if m.ask(plan, control.Ask{Plan: "one"}) != k {
+	m.is(t, machine.PlanProposed) // it never runs by itself
+	if m.ask(plan, record.Ask{Plan: "one"}) != k {
 		t.Error("the approved plan was asked again")
 	}
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 }
 
 // An unclaimed approval is void once another plan was proposed.
 func TestReplacedPlanCannotBeClaimed(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, true)
-	old := m.ask(plan, control.Ask{Plan: "one"})
+	w, m := working(t, record.PolicySet{}, true)
+	old := m.ask(plan, record.Ask{Plan: "one"})
 	w.round()
 	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(old, "retry"), nil })
 	w.decide(verdict(w.request(old), true), operator)
 	w.round()
-	m.ask(plan, control.Ask{Plan: "two"})
-	if m.ask(plan, control.Ask{Plan: "one"}) == old {
+	m.ask(plan, record.Ask{Plan: "two"})
+	if m.ask(plan, record.Ask{Plan: "one"}) == old {
 		t.Error("the approval of a plan that was replaced is claimed")
 	}
-	m.is(t, control.PlanProposed)
+	m.is(t, machine.PlanProposed)
 }
 
 func TestPlanOfOtherWork(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, true)
-	k := m.ask(plan, control.Ask{Plan: "one"})
+	w, m := working(t, record.PolicySet{}, true)
+	k := m.ask(plan, record.Ask{Plan: "one"})
 	w.round()
 	m.do(func() ([]journal.Draft, error) { return m.w.StopWaiting(k, "retry"), nil })
 	m.idle()
 	w.decide(verdict(w.request(k), true), operator)
-	w.assign(m, control.Task{ID: "2"})
+	w.assign(m, record.Task{ID: "2"})
 	w.round()
 	m.take()
-	if m.ask(plan, control.Ask{Plan: "one"}) == k {
+	if m.ask(plan, record.Ask{Plan: "one"}) == k {
 		t.Error("a plan for one task was approved for another")
 	}
-	m.is(t, control.PlanProposed)
+	m.is(t, machine.PlanProposed)
 }
 
 // A process that ends while it waits leaves its question open. The answer that
@@ -362,16 +364,16 @@ func TestPlanOfOtherWork(t *testing.T) {
 func TestRestartWhileBlocked(t *testing.T) {
 	for name, q := range map[string]struct {
 		kind waggle.Kind
-		ask  control.Ask
-		in   control.State
+		ask  record.Ask
+		in   machine.State
 	}{
-		"tool":    {tool, bash, control.BlockedPermission},
-		"plan":    {plan, control.Ask{Plan: "one"}, control.PlanProposed},
-		"network": {host, control.Ask{Host: "x.org"}, control.BlockedSandbox},
+		"tool":    {tool, bash, machine.BlockedPermission},
+		"plan":    {plan, record.Ask{Plan: "one"}, machine.PlanProposed},
+		"network": {host, record.Ask{Host: "x.org"}, machine.BlockedSandbox},
 	} {
 		for _, asks := range []bool{false, true} { // before the answer comes
 			t.Run(name, func(t *testing.T) {
-				w, m := working(t, control.PolicySet{}, q.kind == plan)
+				w, m := working(t, record.PolicySet{}, q.kind == plan)
 				k := m.ask(q.kind, q.ask)
 				w.round()
 				m.boot()
@@ -385,7 +387,7 @@ func TestRestartWhileBlocked(t *testing.T) {
 					t.Error("the answer that came is not claimed")
 				}
 				if q.kind == plan || q.kind == tool {
-					m.is(t, control.Executing)
+					m.is(t, machine.Executing)
 				}
 				if q.kind == tool {
 					if err := m.start(k); err != nil {
@@ -408,14 +410,14 @@ func TestRestartWhileBlocked(t *testing.T) {
 // A process that takes a turn up again gets answers from the record for calls that ran, were denied
 // or were opened, and asks those that are open (trust §3).
 func TestReplay(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
-	deny := control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}
-	open := control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}
-	x := control.Ask{Host: "x.org"}
-	var keys []control.Key
+	w, m := working(t, record.PolicySet{}, false)
+	deny := record.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work"}
+	open := record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}
+	x := record.Ask{Host: "x.org"}
+	var keys []record.Key
 	for _, q := range []struct {
 		kind  waggle.Kind
-		ask   control.Ask
+		ask   record.Ask
 		allow bool
 	}{{tool, bash, true}, {tool, deny, false}, {host, x, true}} {
 		k := m.ask(q.kind, q.ask)
@@ -426,14 +428,14 @@ func TestReplay(t *testing.T) {
 	}
 	w.must(m.start(keys[0]))
 	k := m.ask(tool, open)
-	past := map[control.Key]bool{}
+	past := map[record.Key]bool{}
 	if c := m.w.Replay(tool, bash, past); c != nil {
 		t.Error("the same process is answered from the record")
 	}
 	m.boot()
 	for i, q := range []struct {
 		kind waggle.Kind
-		ask  control.Ask
+		ask  record.Ask
 	}{{tool, bash}, {tool, deny}, {host, x}} {
 		c := m.w.Replay(q.kind, q.ask, past)
 		if c == nil || c.Key != keys[i] {
@@ -451,7 +453,7 @@ func TestReplay(t *testing.T) {
 	if m.w.Replay(tool, bash, nil) != nil {
 		t.Error("replayed outside a turn")
 	}
-	w.assign(m, control.Task{ID: "2"})
+	w.assign(m, record.Task{ID: "2"})
 	w.round()
 	m.take()
 	if m.w.Replay(tool, bash, nil) != nil || m.w.Planning() {
@@ -487,8 +489,8 @@ func TestNetworkQuestions(t *testing.T) {
 		{"an address", "::1", "443", rules, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, m := working(t, control.PolicySet{Policy: c.policy}, c.plan)
-			k := m.ask(host, control.Ask{Host: c.host, Port: c.port})
+			w, m := working(t, record.PolicySet{Policy: c.policy}, c.plan)
+			k := m.ask(host, record.Ask{Host: c.host, Port: c.port})
 			got := ""
 			if call, _ := m.w.Call(k); call.Answer != nil {
 				got = call.Answer.Decision
@@ -507,7 +509,7 @@ func TestNetworkQuestions(t *testing.T) {
 			if p.Host != asked.HostPattern.Host || !p.Allow {
 				t.Errorf("asked for %q, answered for %q", asked.HostPattern.Host, p.Host)
 			}
-			if m.ask(host, control.Ask{Host: c.host, Port: c.port}) == k {
+			if m.ask(host, record.Ask{Host: c.host, Port: c.port}) == k {
 				t.Error("one answer opens the network twice")
 			}
 		})
@@ -517,24 +519,24 @@ func TestNetworkQuestions(t *testing.T) {
 // A request that does not fit into the journal and into a message is refused when it is asked,
 // because it could never be answered.
 func TestQuestionsNobodyCouldAnswer(t *testing.T) {
-	_, m := working(t, control.PolicySet{}, false)
+	_, m := working(t, record.PolicySet{}, false)
 	for name, q := range map[string]struct {
 		kind waggle.Kind
-		ask  control.Ask
+		ask  record.Ask
 	}{
-		"bytes in a path": {tool, control.Ask{Tool: "Bash", Input: bash.Input, Cwd: "/work/\xff"}},
-		"bytes in a plan": {plan, control.Ask{Plan: "\xff"}},
-		"too long":        {plan, control.Ask{Plan: strings.Repeat("x", waggle.MaxText)}},
-		"no plan":         {plan, control.Ask{}},
-		"a space behind":  {tool, control.Ask{Tool: "Bash", Input: bash.Input + " ", Cwd: "/work"}},
-		"no question":     {waggle.KindIdleNotification, control.Ask{}},
+		"bytes in a path": {tool, record.Ask{Tool: "Bash", Input: bash.Input, Cwd: "/work/\xff"}},
+		"bytes in a plan": {plan, record.Ask{Plan: "\xff"}},
+		"too long":        {plan, record.Ask{Plan: strings.Repeat("x", waggle.MaxText)}},
+		"no plan":         {plan, record.Ask{}},
+		"a space behind":  {tool, record.Ask{Tool: "Bash", Input: bash.Input + " ", Cwd: "/work"}},
+		"no question":     {waggle.KindIdleNotification, record.Ask{}},
 	} {
 		if _, ds, err := m.w.Ask(q.kind, q.ask, m.lead, m.mint()); err == nil || ds != nil {
 			t.Errorf("%s: asked", name)
 		}
 	}
-	k := m.ask(tool, control.Ask{Tool: "Bash", Input: `{"command":"a","command":"b"}`, Cwd: "/work"})
-	if c, _ := m.w.Call(k); c.Answer == nil || c.Answer.Decision != control.DecisionDeny || c.Answer.By != policy.RoleRules {
+	k := m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"a","command":"b"}`, Cwd: "/work"})
+	if c, _ := m.w.Call(k); c.Answer == nil || c.Answer.Decision != record.DecisionDeny || c.Answer.By != policy.RoleRules {
 		t.Errorf("an input with a key twice: %+v", c.Answer)
 	}
 	mint := m.mint()

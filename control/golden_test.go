@@ -16,7 +16,9 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -26,24 +28,24 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // allow, one that is denied, a host, a forged answer, a shutdown rejected and then approved.
 func TestLife(t *testing.T) {
 	var moves bytes.Buffer
-	w := newWorld(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(go vet:*)")}},
-		func(o control.Observation) {
+	w := newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(go vet:*)")}},
+		func(o machine.Observation) {
 			line := fmt.Sprintf("%-3s %-6s %s: %s --%s--> %s %s", o.Row, o.Machine, o.Member, o.From, o.On, o.To, o.Request)
 			fmt.Fprintln(&moves, strings.TrimSpace(line))
 		})
 	m := w.join("ada", true)
-	w.assign(m, control.Task{ID: "1", Subject: "Test", Instructions: "go test ./...", PlanRequired: true})
+	w.assign(m, record.Task{ID: "1", Subject: "Test", Instructions: "go test ./...", PlanRequired: true})
 	w.round()
 	m.take()
-	decide := func(k control.Key, allow bool, reason string) {
+	decide := func(k record.Key, allow bool, reason string) {
 		w.round()
 		v := verdict(w.request(k), allow)
 		v.Reason = reason
 		w.decide(v, operator)
 		w.round()
 	}
-	decide(m.ask(plan, control.Ask{Plan: "Run everything."}), false, "also say what you do when it fails")
-	decide(m.ask(plan, control.Ask{Plan: "Run everything; when it fails, report."}), true, "")
+	decide(m.ask(plan, record.Ask{Plan: "Run everything."}), false, "also say what you do when it fails")
+	decide(m.ask(plan, record.Ask{Plan: "Run everything; when it fails, report."}), true, "")
 
 	k := m.ask(tool, bash)
 	m.box.put(envelope("team-lead", encode(t, waggle.PermissionResponse{RequestID: string(k.ID), Subtype: waggle.SubtypeSuccess})), true)
@@ -52,11 +54,11 @@ func TestLife(t *testing.T) {
 	w.must(m.start(k))
 	m.finish(k)
 
-	vet := m.ask(tool, control.Ask{Tool: "Bash", Input: `{"command":"go vet ./..."}`, Cwd: "/work"})
+	vet := m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"go vet ./..."}`, Cwd: "/work"})
 	w.must(m.start(vet))
 	m.finish(vet)
-	decide(m.ask(host, control.Ask{Host: "packages.example", Port: "443"}), true, "")
-	decide(m.ask(tool, control.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work", ToolUseID: "toolu_3"}), false, "not today")
+	decide(m.ask(host, record.Ask{Host: "packages.example", Port: "443"}), true, "")
+	decide(m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"git push"}`, Cwd: "/work", ToolUseID: "toolu_3"}), false, "not today")
 
 	w.shutdown(m, policy.RoleOperator)
 	w.round()
@@ -64,7 +66,7 @@ func TestLife(t *testing.T) {
 	w.round()
 	m.do(func() ([]journal.Draft, error) {
 		return m.w.Say(waggle.TaskCompleted{From: "ada", TaskID: "1", TaskSubject: "Test", Timestamp: waggle.FormatTime(m.now)},
-			control.Said{Task: "1", Note: "done"}, m.lead, m.mint())
+			record.Said{Task: "1", Note: "done"}, m.lead, m.mint())
 	})
 	m.idle()
 	w.now = w.now.Add(1e9)
@@ -73,7 +75,7 @@ func TestLife(t *testing.T) {
 	m.answer(true)
 	w.round()
 	w.command(m, func(lm *control.Member) ([]journal.Draft, error) {
-		return w.l.Let(lm, control.LeftHandshake, "exit status 0"), nil
+		return w.l.Let(lm, record.LeftHandshake, "exit status 0"), nil
 	})
 
 	golden(t, "life.txtar", "A whole life; see TestLife.\n", []txtar.File{

@@ -11,6 +11,7 @@ import (
 	"waggle"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // A guest is a member of ours in a team that another program leads. That lead has no
@@ -56,12 +57,12 @@ func (w *Worker) askedToGo(in Incoming, id waggle.RequestID) []journal.Draft {
 	case id == "":
 		return in.deny("a request without an id cannot be answered")
 	}
-	return []journal.Draft{{Kind: RecApplied, Must: true, Body: Applied{What: CommandShutdown, Entry: in.Entry, ID: id, Channel: policy.ChannelFile}}}
+	return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandShutdown, Entry: in.Entry, ID: id, Channel: policy.ChannelFile}}}
 }
 
 func (w *Worker) answeredByFile(in Incoming, l *Leader, now time.Time) []journal.Draft {
 	v := verdictOf(in.Decoded.Payload)
-	c := w.byKey[Key{w.Instance, v.of, v.id}]
+	c := w.byKey[record.Key{Instance: w.Instance, Kind: v.of, ID: v.id}]
 	switch {
 	case c == nil || c.AskedSeq == 0:
 		return in.deny("it answers nothing that was asked")
@@ -72,19 +73,19 @@ func (w *Worker) answeredByFile(in Incoming, l *Leader, now time.Time) []journal
 	case v.host != "" && v.host != c.Ask.Host && v.host != c.Ask.Hostport() && v.host != net.JoinHostPort(c.Ask.Host, c.Ask.Port):
 		return in.deny("it names another host than the one that was asked for")
 	}
-	a := Answered{Key: c.Key, Digest: c.Digest, Decision: DecisionDeny, By: policy.RoleLeader, Reason: clip(v.reason), Policy: l.Policy.Policy.Version,
+	a := record.Answered{Key: c.Key, Digest: c.Digest, Decision: record.DecisionDeny, By: policy.RoleLeader, Reason: clip(v.reason), Policy: l.Policy.Policy.Version,
 		Entry: in.Entry, Channel: policy.ChannelFile}
 	switch {
 	case v.allow && !sameInput(v.input, c.Ask.Input):
 		a.Reason = "the answer changes the input, and by file only what was asked is allowed"
 	case v.allow:
 		until := now.Add(grant).UTC()
-		a.Decision, a.UseBy = DecisionAllow, &until
+		a.Decision, a.UseBy = record.DecisionAllow, &until
 		if v.more {
 			a.Reason = strings.TrimPrefix(a.Reason+"; what it allows beyond this request has no effect by file", "; ")
 		}
 	}
-	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: a}}
+	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: a}}
 }
 
 // fileVerdict is an answer as a file brings it.
@@ -140,12 +141,12 @@ func values(raw []byte) (v any, ok bool) {
 
 // composed writes a payload as this worker's envelope, without messageId, which a guest's lead does
 // not use.
-func (w *Worker) composed(color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
-	mail, err := compose(w.Name, color, to, p, m)
+func (w *Worker) composed(color string, to waggle.MemberName, p waggle.Payload, m record.Mint) (*record.Mail, error) {
+	mail, err := record.Compose(w.Name, color, to, p, m)
 	return w.spelled(mail, err)
 }
 
-func (w *Worker) spelled(mail *Mail, err error) (*Mail, error) {
+func (w *Worker) spelled(mail *record.Mail, err error) (*record.Mail, error) {
 	if err != nil || !w.Guest {
 		return mail, err
 	}

@@ -7,6 +7,7 @@ import (
 	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // TestFileChannelIsForGuests: in a team that waggle leads, a member's fold takes no order and no
@@ -14,12 +15,12 @@ import (
 func TestFileChannelIsForGuests(t *testing.T) {
 	for _, guest := range []bool{false, true} {
 		j := &memoryRecords{t: t, fold: control.NewWorker(nil)}
-		j.add(control.RecOpened, control.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: guest})
-		err := j.try(control.RecApplied, control.Applied{What: control.CommandShutdown, Entry: "e#1", ID: "shutdown-1@gopher", Channel: policy.ChannelFile})
+		j.add(record.KindOpened, record.Opened{Team: "session-1a2b3c4d", UID: "u", Instance: "i", Name: "gopher", Epoch: 1, Guest: guest})
+		err := j.try(record.KindApplied, record.Applied{What: record.CommandShutdown, Entry: "e#1", ID: "shutdown-1@gopher", Channel: policy.ChannelFile})
 		if (err == nil) != guest {
 			t.Errorf("guest %v: a shutdown by file: %v", guest, err)
 		}
-		if err := j.try(control.RecApplied, control.Applied{What: control.CommandMode, Version: 2, Channel: policy.ChannelFile}); err == nil {
+		if err := j.try(record.KindApplied, record.Applied{What: record.CommandMode, Version: 2, Channel: policy.ChannelFile}); err == nil {
 			t.Errorf("guest %v: a mode by file", guest)
 		}
 	}

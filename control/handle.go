@@ -1,50 +1,17 @@
 package control
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"strings"
 	"time"
 
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
-
-// handleAlphabet lacks 0, O, 1, I and L, which people mix up.
-const handleAlphabet = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
 
 const (
 	handleLength = 4              // characters of a handle whose beginning no other request shares
 	handleWindow = 24 * time.Hour // for how long after it was seen a closed request keeps its handle
 )
-
-// HandleCode is what a request's handle is a prefix of: SHA-256 over instance, kind,
-// id and digest, five bits a character. The alphabet has 31 characters, so a group of
-// five bits with the value 31 is skipped. The asker chooses the id, not the code
-// (trust §2).
-func HandleCode(k Key, d Digest) string {
-	h := sha256.New()
-	for _, p := range []string{string(k.Instance), string(k.Kind), string(k.ID), string(d)} {
-		var n [8]byte
-		binary.BigEndian.PutUint64(n[:], uint64(len(p)))
-		h.Write(n[:])
-		h.Write([]byte(p))
-	}
-	var b strings.Builder
-	var bits, have uint32
-	for _, c := range h.Sum(nil) {
-		bits, have = bits<<8|uint32(c), have+8
-		for have >= 5 {
-			have -= 5
-			if v := bits >> have & 31; int(v) < len(handleAlphabet) {
-				b.WriteByte(handleAlphabet[v])
-			}
-		}
-	}
-	return b.String()
-}
-
-// CleanHandle is a handle as it is compared: people type it in any case.
-func CleanHandle(s string) string { return strings.ToUpper(strings.TrimSpace(s)) }
 
 // Handles gives out handles: each the shortest prefix of its code, of at least four
 // characters, that no request of the last 24 hours has. A handle that was given out
@@ -56,12 +23,12 @@ type Handles struct {
 }
 
 type given struct {
-	key Key
+	key record.Key
 	at  time.Time
 }
 
 // Mint gives a request its handle. It depends only on what was minted before.
-func (h *Handles) Mint(k Key, d Digest, at time.Time) string {
+func (h *Handles) Mint(k record.Key, d record.Digest, at time.Time) string {
 	if h.given == nil {
 		h.given = map[string]given{}
 	}
@@ -73,7 +40,7 @@ func (h *Handles) Mint(k Key, d Digest, at time.Time) string {
 		}
 		h.swept = at
 	}
-	code := HandleCode(k, d)
+	code := record.HandleCode(k, d)
 	for n := handleLength; n < len(code); n++ {
 		if g, taken := h.given[code[:n]]; !taken || g.key == k {
 			h.given[code[:n]] = given{k, at}
@@ -84,13 +51,13 @@ func (h *Handles) Mint(k Key, d Digest, at time.Time) string {
 }
 
 // keep holds on to the handle of a request that is still open.
-func (h *Handles) keep(handle string, k Key, at time.Time) { h.given[handle] = given{k, at} }
+func (h *Handles) keep(handle string, k record.Key, at time.Time) { h.given[handle] = given{k, at} }
 
 // mintHandle gives a request its handle when it is seen. Handles of open requests
 // stay taken however old they are.
 func (l *Leader) mintHandle(req *Request, r journal.Record) {
 	for _, p := range l.pending {
-		if p.State == RequestPending && p.Handle != "" && r.Time.Sub(p.Seen) > handleWindow-time.Hour {
+		if p.State == machine.RequestPending && p.Handle != "" && r.Time.Sub(p.Seen) > handleWindow-time.Hour {
 			l.handles.keep(p.Handle, p.Key, r.Time)
 		}
 	}
@@ -100,7 +67,7 @@ func (l *Leader) mintHandle(req *Request, r journal.Record) {
 // ByHandle finds the request that a handle was given to: the newest, when a handle
 // was given out again after its time. Case does not count.
 func (l *Leader) ByHandle(handle string) (*Request, bool) {
-	handle = CleanHandle(handle)
+	handle = record.CleanHandle(handle)
 	for i := len(l.Requests) - 1; i >= 0 && handle != ""; i-- {
 		if l.Requests[i].Handle == handle {
 			return l.Requests[i], true

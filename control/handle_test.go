@@ -10,21 +10,22 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/record"
 )
 
 var handleStart = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-func handleKey(id string) control.Key {
-	return control.Key{Instance: "i1", Kind: waggle.KindPermissionRequest, ID: waggle.RequestID(id)}
+func handleKey(id string) record.Key {
+	return record.Key{Instance: "i1", Kind: waggle.KindPermissionRequest, ID: waggle.RequestID(id)}
 }
 
 // sharing finds n requests whose handle codes begin with the same four characters.
-func sharing(t *testing.T, n int) []control.Key {
+func sharing(t *testing.T, n int) []record.Key {
 	t.Helper()
-	found := map[string][]control.Key{}
+	found := map[string][]record.Key{}
 	for i := range 1 << 20 {
 		k := handleKey(fmt.Sprint("r", i))
-		code := control.HandleCode(k, "d")[:4]
+		code := record.HandleCode(k, "d")[:4]
 		if found[code] = append(found[code], k); len(found[code]) == n {
 			return found[code]
 		}
@@ -60,11 +61,11 @@ func TestHandlesDiffer(t *testing.T) {
 		at := handleStart
 		for _, id := range rapid.SliceOfNDistinct(rapid.StringN(1, 12, 40), 1, 200, rapid.ID[string]).Draw(t, "ids") {
 			at = at.Add(time.Duration(rapid.IntRange(0, 60).Draw(t, "seconds")) * time.Second)
-			got := h.Mint(handleKey(id), control.Digest(rapid.StringMatching(`[0-9a-f]{8}`).Draw(t, "digest")), at)
+			got := h.Mint(handleKey(id), record.Digest(rapid.StringMatching(`[0-9a-f]{8}`).Draw(t, "digest")), at)
 			if other, taken := seen[got]; taken {
 				t.Fatalf("%q and %q share %s", other, id, got)
 			}
-			if len(got) < 4 || strings.ContainsAny(got, "01OIL") || got != control.CleanHandle(strings.ToLower(got)) {
+			if len(got) < 4 || strings.ContainsAny(got, "01OIL") || got != record.CleanHandle(strings.ToLower(got)) {
 				t.Fatalf("handle %q", got)
 			}
 			seen[got] = id

@@ -15,11 +15,13 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
-const uid = control.TeamUID("0123456789abcdef0123456789abcdef")
+const uid = record.TeamUID("0123456789abcdef0123456789abcdef")
 
 var start = time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
 
@@ -34,7 +36,7 @@ var sameFold = cmp.Options{
 var tellerType = func() reflect.Type { f, _ := reflect.TypeFor[control.Leader]().FieldByName("told"); return f.Type }()
 
 // record makes a record as a journal would hand it to a fold.
-func record(t testing.TB, seq int, kind string, w journal.Writer, body any) journal.Record {
+func recordOf(t testing.TB, seq int, kind string, w journal.Writer, body any) journal.Record {
 	t.Helper()
 	b, err := json.Marshal(body)
 	if err != nil {
@@ -85,8 +87,8 @@ type world struct {
 	l       *control.Leader
 	box     box
 	members []*member
-	peers   map[control.Instance]*peer
-	observe control.Observer
+	peers   map[record.Instance]*peer
+	observe machine.Observer
 }
 
 type peer struct {
@@ -98,7 +100,7 @@ type peer struct {
 type member struct {
 	*world
 	name     waggle.MemberName
-	instance control.Instance
+	instance record.Instance
 	epoch    uint64
 	mem      *journal.Memory
 	j        *journal.Handle
@@ -115,16 +117,16 @@ func (w *world) lead() journal.Writer {
 	return journal.Writer{Instance: "lead-instance", Epoch: 1, PID: 2}
 }
 
-func newWorld(t tb, p control.PolicySet, o control.Observer) *world {
-	w := &world{t: t, now: start, peers: map[control.Instance]*peer{}, observe: o}
+func newWorld(t tb, p record.PolicySet, o machine.Observer) *world {
+	w := &world{t: t, now: start, peers: map[record.Instance]*peer{}, observe: o}
 	w.mem = journal.NewMemory(string(uid), journal.Leader, func() time.Time { return w.now })
 	w.open = func(l *control.Leader) journal.Journal { return w.mem.Open(l) }
 	return w.begin(p)
 }
 
 // newWorldAt is newWorld with the leader's journal in files.
-func newWorldAt(t tb, d journal.Dir, p control.PolicySet) *world {
-	w := &world{t: t, now: start, peers: map[control.Instance]*peer{}}
+func newWorldAt(t tb, d journal.Dir, p record.PolicySet) *world {
+	w := &world{t: t, now: start, peers: map[record.Instance]*peer{}}
 	w.open = func(l *control.Leader) journal.Journal {
 		j, err := d.Open(journal.Leader, l, journal.Options{})
 		w.must(err)
@@ -133,13 +135,13 @@ func newWorldAt(t tb, d journal.Dir, p control.PolicySet) *world {
 	return w.begin(p)
 }
 
-func (w *world) begin(p control.PolicySet) *world {
+func (w *world) begin(p record.PolicySet) *world {
 	w.restart()
 	if p.Policy.Version == 0 {
 		p.Policy.Version = 1
 	}
-	w.append(operator, control.RecOpened, control.Opened{Team: "api", UID: uid, Instance: "lead-instance", Name: waggle.Lead, Epoch: 1})
-	w.append(operator, control.RecPolicy, p)
+	w.append(operator, record.KindOpened, record.Opened{Team: "api", UID: uid, Instance: "lead-instance", Name: waggle.Lead, Epoch: 1})
+	w.append(operator, record.KindPolicy, p)
 	return w
 }
 
@@ -173,19 +175,19 @@ func (w *world) append(by journal.Writer, kind string, body any) {
 	w.do(by, func() ([]journal.Draft, error) { return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil })
 }
 
-func (w *world) mint() control.Mint {
+func (w *world) mint() record.Mint {
 	w.n++
-	return control.Mint{Now: w.now, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", w.n), Nonce: fmt.Sprintf("%07d", w.n)}
+	return record.Mint{Now: w.now, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", w.n), Nonce: fmt.Sprintf("%07d", w.n)}
 }
 
 // join makes a member and starts its first process.
 func (w *world) join(name waggle.MemberName, plan bool) *member {
 	w.t.Helper()
 	w.n++
-	m := &member{world: w, name: name, instance: control.Instance(fmt.Sprintf("%s-%d", name, w.n)), box: &box{}, sent: map[journal.Seq]bool{}}
+	m := &member{world: w, name: name, instance: record.Instance(fmt.Sprintf("%s-%d", name, w.n)), box: &box{}, sent: map[journal.Seq]bool{}}
 	m.mem = journal.NewMemory(string(uid), journal.Name(m.instance), func() time.Time { return w.now })
-	w.append(operator, control.RecJoined, control.Joined{Instance: m.instance, Name: name, Color: "blue", Agent: "exec", Cwd: "/work",
-		PlanRequired: plan, Backend: "process", Trust: control.Cooperative})
+	w.append(operator, record.KindJoined, record.Joined{Instance: m.instance, Name: name, Color: "blue", Agent: "exec", Cwd: "/work",
+		PlanRequired: plan, Backend: "process", Trust: record.Cooperative})
 	w.members = append(w.members, m)
 	m.boot()
 	return m
@@ -196,11 +198,11 @@ func (w *world) join(name waggle.MemberName, plan bool) *member {
 func (m *member) boot() {
 	m.t.Helper()
 	m.epoch++
-	m.world.append(journal.Writer{Instance: string(m.instance)}, control.RecProcess,
-		control.Process{Instance: m.instance, Epoch: m.epoch, ID: spawn.Identity{PID: 100 + int(m.epoch)}})
+	m.world.append(journal.Writer{Instance: string(m.instance)}, record.KindProcess,
+		record.Process{Instance: m.instance, Epoch: m.epoch, ID: spawn.Identity{PID: 100 + int(m.epoch)}})
 	m.open()
 	m.do(func() ([]journal.Draft, error) {
-		return m.w.Open(control.Opened{Team: "api", UID: uid, Instance: m.instance, Name: m.name, Epoch: m.epoch})
+		return m.w.Open(record.Opened{Team: "api", UID: uid, Instance: m.instance, Name: m.name, Epoch: m.epoch})
 	})
 	m.do(func() ([]journal.Draft, error) { return m.w.Lost("the process ended"), nil })
 }
@@ -278,7 +280,7 @@ func (w *world) of(name waggle.MemberName) *member {
 }
 
 // byInstance is the member of an instance.
-func (w *world) byInstance(i control.Instance) *member {
+func (w *world) byInstance(i record.Instance) *member {
 	for _, m := range w.members {
 		if m.instance == i {
 			return m
@@ -288,7 +290,7 @@ func (w *world) byInstance(i control.Instance) *member {
 }
 
 // peer is the leader's fold of a member's journal.
-func (w *world) peer(i control.Instance) *control.Worker {
+func (w *world) peer(i record.Instance) *control.Worker {
 	w.t.Helper()
 	m := w.byInstance(i)
 	if m == nil {
@@ -342,7 +344,7 @@ func (w *world) deliver() {
 		env, err := o.Mail.Open()
 		w.must(err)
 		w.byInstance(o.Instance).box.put(env, false)
-		w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(o.Seq)})
+		w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(o.Seq)})
 	}
 }
 
@@ -367,7 +369,7 @@ func verdict(r *control.Request, allow bool) control.Answer {
 }
 
 // assign gives a task and brings it to its member.
-func (w *world) assign(m *member, t control.Task) {
+func (w *world) assign(m *member, t record.Task) {
 	w.t.Helper()
 	w.command(m, func(lm *control.Member) ([]journal.Draft, error) {
 		return w.l.Assign(lm, t, policy.RoleLeader, w.mint())
@@ -386,9 +388,9 @@ func (w *world) command(m *member, step func(*control.Member) ([]journal.Draft, 
 }
 
 // ask asks a question and returns its key.
-func (m *member) ask(kind waggle.Kind, a control.Ask) control.Key {
+func (m *member) ask(kind waggle.Kind, a record.Ask) record.Key {
 	m.t.Helper()
-	var k control.Key
+	var k record.Key
 	m.do(func() (ds []journal.Draft, err error) {
 		k, ds, err = m.w.Ask(kind, a, m.lead, m.mint())
 		return ds, err
@@ -399,21 +401,21 @@ func (m *member) ask(kind waggle.Kind, a control.Ask) control.Key {
 // take begins a turn with the next task.
 func (m *member) take() {
 	m.t.Helper()
-	m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Task: m.w.NextTask().ID}, m.lead) })
+	m.do(func() ([]journal.Draft, error) { return m.w.Take(record.Taken{Task: m.w.NextTask().ID}, m.lead) })
 }
 
 // start claims a grant and reports why it could not.
-func (m *member) start(k control.Key) error {
+func (m *member) start(k record.Key) error {
 	m.t.Helper()
 	_, err := m.try(func() ([]journal.Draft, error) { return m.w.Start(k, m.epoch, m.lead, m.now) })
 	return err
 }
 
-func (m *member) finish(k control.Key) {
+func (m *member) finish(k record.Key) {
 	m.t.Helper()
 	code := 0
 	m.do(func() ([]journal.Draft, error) {
-		return m.w.Finish(control.Finished{Key: k, ExitCode: &code, Tail: "ok"}), nil
+		return m.w.Finish(record.Finished{Key: k, ExitCode: &code, Tail: "ok"}), nil
 	})
 }
 
@@ -426,7 +428,7 @@ func (m *member) idle() {
 	}
 	m.do(func() ([]journal.Draft, error) {
 		return m.w.Say(waggle.IdleNotification{From: string(m.name), Timestamp: waggle.FormatTime(m.now), IdleReason: "available"},
-			control.Said{Task: task}, m.lead, m.mint())
+			record.Said{Task: task}, m.lead, m.mint())
 	})
 }
 
@@ -443,7 +445,7 @@ func (w *world) round() {
 	w.settle()
 }
 
-var bash = control.Ask{Tool: "Bash", Input: `{"command":"go test ./..."}`, Cwd: "/work", Reason: "the task says so", ToolUseID: "toolu_1"}
+var bash = record.Ask{Tool: "Bash", Input: `{"command":"go test ./..."}`, Cwd: "/work", Reason: "the task says so", ToolUseID: "toolu_1"}
 
 const (
 	tool = waggle.KindPermissionRequest
@@ -452,7 +454,7 @@ const (
 )
 
 // request finds a question in the leader's fold.
-func (w *world) request(k control.Key) *control.Request {
+func (w *world) request(k record.Key) *control.Request {
 	w.t.Helper()
 	r, ok := w.l.Request(k)
 	if !ok {

@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Leads reports the membership of the agent that sits behind the lead: a worker like
@@ -41,16 +42,18 @@ func (w *Worker) Addressed(in Incoming, l *Leader) bool {
 }
 
 // ordered reports whether a control entry is an order of this journal to an instance.
-func (l *Leader) ordered(i Instance, in Incoming) bool {
+func (l *Leader) ordered(i record.Instance, in Incoming) bool {
 	return in.Envelope.From == string(waggle.Lead) && len(l.Vouches(i, in.Decoded.Kind, in.SHA256())) > 0
 }
 
 // policyOf is the policy that holds for one member.
-func (l *Leader) policyOf(i Instance) PolicySet { return l.Policy.of(l.byInst[i]) }
+func (l *Leader) policyOf(i record.Instance) record.PolicySet {
+	return policyFor(l.Policy, l.byInst[i])
+}
 
-// of is the policy for one member: the team's, or, for the agent behind the lead, the policy of the
+// policyFor is the policy for one member: the team's, or, for the agent behind the lead, the policy of the
 // lead itself (PolicySet.Lead). The team's deny rules hold for it too. The member may be nil.
-func (p PolicySet) of(m *Member) PolicySet {
+func policyFor(p record.PolicySet, m *Member) record.PolicySet {
 	if p.Lead == nil || m == nil || !m.Leads() {
 		return p
 	}

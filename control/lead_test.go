@@ -9,22 +9,23 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // leadFold folds a team of the lead's agent and one member, and what follows.
-func leadFold(t *testing.T, set control.PolicySet, more ...journal.Draft) *control.Leader {
+func leadFold(t *testing.T, set record.PolicySet, more ...journal.Draft) *control.Leader {
 	t.Helper()
 	set.Policy.Version, set.By = 1, policy.RoleOperator
 	fold := control.NewLeader(nil)
 	j := journal.NewMemory("uid", journal.Leader, nil).Open(fold)
 	_, err := j.Append(t.Context(), journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) {
 		return append([]journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "api", UID: "uid", Instance: "1ead", Name: waggle.Lead, Epoch: 1}},
-			{Kind: control.RecPolicy, Must: true, Body: set},
-			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "b055", Name: waggle.Lead, Lead: "boss", Agent: "exec", Trust: control.Cooperative}},
-			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "ada", Name: "ada", Agent: "exec", Trust: control.Cooperative}},
-			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: "ada", Epoch: 1}},
-			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: "b055", Epoch: 1}}}, more...), nil
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "1ead", Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindPolicy, Must: true, Body: set},
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "b055", Name: waggle.Lead, Lead: "boss", Agent: "exec", Trust: record.Cooperative}},
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "ada", Name: "ada", Agent: "exec", Trust: record.Cooperative}},
+			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "ada", Epoch: 1}},
+			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "b055", Epoch: 1}}}, more...), nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -40,16 +41,16 @@ func TestNewsOfEnds(t *testing.T) {
 		then []journal.Draft
 		want []string
 	}{
-		{"died", []journal.Draft{{Kind: control.RecDied, Must: true, Body: control.Died{Instance: "ada", Epoch: 1, GaveUp: true}}},
+		{"died", []journal.Draft{{Kind: record.KindDied, Must: true, Body: record.Died{Instance: "ada", Epoch: 1, GaveUp: true}}},
 			[]string{"ada failed it died too often, and is not started again"}},
-		{"died and let go", []journal.Draft{{Kind: control.RecDied, Must: true, Body: control.Died{Instance: "ada", Epoch: 1}},
-			{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: "ada", How: control.LeftDied}}}, []string{"ada failed it died"}},
-		{"left", []journal.Draft{{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: "ada", How: control.LeftStopped}}}, []string{"ada left stopped"}},
-		{"the lead", []journal.Draft{{Kind: control.RecDied, Must: true, Body: control.Died{Instance: "b055", Epoch: 1}},
-			{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: "b055", How: control.LeftDied}}}, nil},
+		{"died and let go", []journal.Draft{{Kind: record.KindDied, Must: true, Body: record.Died{Instance: "ada", Epoch: 1}},
+			{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "ada", How: record.LeftDied}}}, []string{"ada failed it died"}},
+		{"left", []journal.Draft{{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "ada", How: record.LeftStopped}}}, []string{"ada left stopped"}},
+		{"the lead", []journal.Draft{{Kind: record.KindDied, Must: true, Body: record.Died{Instance: "b055", Epoch: 1}},
+			{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "b055", How: record.LeftDied}}}, nil},
 	} {
 		var got []string
-		for _, n := range leadFold(t, control.PolicySet{}, c.then...).NewsAfter(0) {
+		for _, n := range leadFold(t, record.PolicySet{}, c.then...).NewsAfter(0) {
 			got = append(got, string(n.Member)+" "+string(n.What)+" "+n.Note)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {
@@ -61,10 +62,10 @@ func TestNewsOfEnds(t *testing.T) {
 // TestLeadPolicy: the lead's agent is judged by what the policy gives the lead, and by
 // what it denies the team; members are not.
 func TestLeadPolicy(t *testing.T) {
-	l := leadFold(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(make:*)"), Deny: policy.MustRules("Bash(rm:*)")},
+	l := leadFold(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(make:*)"), Deny: policy.MustRules("Bash(rm:*)")},
 		Lead: &policy.Policy{Mode: policy.ModeDefault, Allow: policy.MustRules("Bash(echo:*)")}})
 	for _, c := range []struct {
-		instance control.Instance
+		instance record.Instance
 		command  string
 		want     policy.Decision
 	}{
@@ -73,7 +74,7 @@ func TestLeadPolicy(t *testing.T) {
 	} {
 		w := control.NewWorker(nil)
 		w.Instance = c.instance
-		v := w.Judge(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: `{"command":"` + c.command + `"}`, Cwd: "/work"}, l, start)
+		v := w.Judge(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"` + c.command + `"}`, Cwd: "/work"}, l, start)
 		if v.Decision != c.want {
 			t.Errorf("%s of %s: %s, want %s", c.command, c.instance, v.Decision, c.want)
 		}

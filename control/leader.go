@@ -8,7 +8,9 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Leader is the fold of the leader's journal: the roster, every request and its
@@ -17,27 +19,27 @@ import (
 type Leader struct {
 	Team     waggle.TeamName
 	Root     string
-	UID      TeamUID
-	Instance Instance // the leader's own
+	UID      record.TeamUID
+	Instance record.Instance // the leader's own
 	Epoch    uint64
 
-	Policy     PolicySet // the newest
+	Policy     record.PolicySet // the newest
 	Requests   []*Request
 	Members    []*Member // in order of joining, the departed included
 	Unverified []UnverifiedAt
-	Continued  journal.Seq     // the newest record that continued this journal after a break; 0: it was never broken
-	Divergence *DivergedAt     // nil when the journals agree
-	Noticed    *Noticed        // the last; nil before the first
-	Led        *LeadingProcess // the last that said so; nil before the first
-	Closing    *Ending         // the operator wants the team to end, and no leader has begun since
-	Detached   bool            // the operator wants Led to go on without a terminal
-	Ended      *Ended
+	Continued  journal.Seq            // the newest record that continued this journal after a break; 0: it was never broken
+	Divergence *DivergedAt            // nil when the journals agree
+	Noticed    *record.Noticed        // the last; nil before the first
+	Led        *record.LeadingProcess // the last that said so; nil before the first
+	Closing    *record.Ending         // the operator wants the team to end, and no leader has begun since
+	Detached   bool                   // the operator wants Led to go on without a terminal
+	Ended      *record.Ended
 	Ignored    []IgnoredAt // records that had no effect
 
 	version uint64 // the newest of a policy or a mode
-	byInst  map[Instance]*Member
+	byInst  map[record.Instance]*Member
 	current map[waggle.MemberName]*Member
-	byKey   map[Key]*Request
+	byKey   map[record.Key]*Request
 	pending []*Request
 	handles Handles
 	entries map[string]bool
@@ -59,27 +61,27 @@ type Leader struct {
 // peerSeq names a record: one that a member's journal holds, or one that it
 // says the leader's holds.
 type peerSeq struct {
-	instance Instance
+	instance record.Instance
 	seq      uint64
 }
 
 // addressed identifies a message of the leader by what ties it to a record.
 type addressed struct {
-	to   Instance
+	to   record.Instance
 	kind waggle.Kind
 	sha  string
 }
 
 // UnverifiedAt is an audit record and when it was made.
 type UnverifiedAt struct {
-	Unverified
+	record.Unverified
 	Seq  journal.Seq
 	Time time.Time
 }
 
 // DivergedAt is an open divergence.
 type DivergedAt struct {
-	Diverged
+	record.Diverged
 	Seq journal.Seq
 }
 
@@ -93,34 +95,34 @@ type IgnoredAt struct {
 
 // Member is the leader's record of one membership.
 type Member struct {
-	Joined
+	record.Joined
 	JoinedAt time.Time
-	Process  *Process // newest start; nil before the first
+	Process  *record.Process // newest start; nil before the first
 	ProcAt   time.Time
-	Died     *Died // the end of its newest start, while there is no newer one
+	Died     *record.Died // the end of its newest start, while there is no newer one
 	DiedAt   time.Time
-	Deaths   []time.Time // of earlier starts too, oldest first
-	Stopping *Stopping   // its processes are being ended
-	StopAt   time.Time   // when a process that does not lead began that; zero when it was the one that leads
-	Left     *Left
+	Deaths   []time.Time      // of earlier starts too, oldest first
+	Stopping *record.Stopping // its processes are being ended
+	StopAt   time.Time        // when a process that does not lead began that; zero when it was the one that leads
+	Left     *record.Left
 	LeftAt   time.Time
 	Since    time.Time // of the present state
 	Shutdown *Order    // outstanding or approved
 	Approved bool      // the member said yes to it
 	Rejected string    // reason of the last no
-	LastIdle *Seen
+	LastIdle *record.Seen
 	IdleAt   time.Time // when that was seen
 	// AgreedAt is when a member that uses files approved its shutdown; zero: it has not. The author
 	// of the file is unknown, so it ends nothing by itself.
 	AgreedAt time.Time
-	Claimed  map[string]*Seen // task id: the completions that such a member reported; no effect follows from them
-	Done     map[string]*Seen // task id: its task_completed
-	Turns    map[string]*Seen // task id: the idle notice that ended its turn
-	Mode     policy.Mode      // set by a mode command; "" means the policy's own
-	ModeBy   policy.Role      // who set it
-	Broken   bool             // its journal is broken, and the operator has looked at that
+	Claimed  map[string]*record.Seen // task id: the completions that such a member reported; no effect follows from them
+	Done     map[string]*record.Seen // task id: its task_completed
+	Turns    map[string]*record.Seen // task id: the idle notice that ended its turn
+	Mode     policy.Mode             // set by a mode command; "" means the policy's own
+	ModeBy   policy.Role             // who set it
+	Broken   bool                    // its journal is broken, and the operator has looked at that
 
-	base        State
+	base        machine.State
 	modeVersion uint64 // under which Mode was set
 	told        bool   // words or work went to it, and its first idle after them has not come
 	pending     int
@@ -128,70 +130,51 @@ type Member struct {
 }
 
 // State is where the member is.
-func (m *Member) State() State {
+func (m *Member) State() machine.State {
 	switch {
 	case m.Left != nil || m.Approved:
-		return Terminated
+		return machine.Terminated
 	case m.Shutdown != nil:
-		return ShutdownRequested
+		return machine.ShutdownRequested
 	case m.pending > 0:
-		return AwaitingDecision
+		return machine.AwaitingDecision
 	}
 	return m.base
 }
 
-// How far a question has come. A request only moves forward through these.
-const (
-	RequestPending State = "pending"
-	RequestDecided State = "decided"
-	RequestSent    State = "sent"
-	RequestClosed  State = "closed"
-)
-
 // Request is a question and its one answer.
 type Request struct {
-	Key
-	Digest  Digest
+	record.Key
+	Digest  record.Digest
 	Handle  string // what people type for it (trust §2)
-	Ask     Ask
+	Ask     record.Ask
 	Task    string
 	Seq     journal.Seq // of the seen record
 	Seen    time.Time
 	Expires *time.Time
-	State   State
-	Decided *Decided
+	State   machine.State
+	Decided *record.Decided
 	At      time.Time // of the decision
 	Order   *Order
-	Closed  string    // evidence
-	Votes   []Decided // allows that wait for a second principal, one a principal
+	Closed  string           // evidence
+	Votes   []record.Decided // allows that wait for a second principal, one a principal
 	// Escalated is who escalated it to the operator, who alone decides it then; nil: it was not
 	// escalated.
-	Escalated *Decided
+	Escalated *record.Decided
 }
 
 // Gate is what the request is about.
-func (r *Request) Gate() policy.Gate { return GateOf(r.Kind) }
-
-// GateOf maps a request's kind to what decides it.
-func GateOf(k waggle.Kind) policy.Gate {
-	switch k {
-	case waggle.KindPlanApprovalRequest:
-		return policy.GatePlan
-	case waggle.KindSandboxPermissionRequest:
-		return policy.GateNetwork
-	}
-	return policy.GateTool
-}
+func (r *Request) Gate() policy.Gate { return record.GateOf(r.Kind) }
 
 // Order is a decision, a command or words being sent to a member.
 type Order struct {
 	Seq       journal.Seq
 	At        time.Time
-	Instance  Instance
-	Mail      *Mail
-	Decided   *Decided
-	Commanded *Commanded
-	Words     *Words
+	Instance  record.Instance
+	Mail      *record.Mail
+	Decided   *record.Decided
+	Commanded *record.Commanded
+	Words     *record.Words
 	Hash      string // of the entry, for words
 	MsgID     string // the same
 	Sent      bool
@@ -203,8 +186,8 @@ type Order struct {
 }
 
 // NewLeader returns an empty fold.
-func NewLeader(o Observer) *Leader {
-	return &Leader{byInst: map[Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[Key]*Request{},
+func NewLeader(o machine.Observer) *Leader {
+	return &Leader{byInst: map[record.Instance]*Member{}, current: map[waggle.MemberName]*Member{}, byKey: map[record.Key]*Request{},
 		entries: map[string]bool{}, heard: map[peerSeq]bool{}, excused: map[peerSeq]bool{}, orders: map[journal.Seq]*Order{}, tasks: map[string]*Order{},
 		vouched: map[addressed][]*Order{}, words: map[string]*Order{}, told: &teller{observe: o}}
 }
@@ -216,7 +199,7 @@ func (l *Leader) Member(name waggle.MemberName) (*Member, bool) {
 }
 
 // ByInstance finds a membership, departed ones included.
-func (l *Leader) ByInstance(i Instance) (*Member, bool) { m, ok := l.byInst[i]; return m, ok }
+func (l *Leader) ByInstance(i record.Instance) (*Member, bool) { m, ok := l.byInst[i]; return m, ok }
 
 // Live lists the members that have not ended.
 func (l *Leader) Live() []*Member {
@@ -230,7 +213,7 @@ func (l *Leader) Live() []*Member {
 }
 
 // Request finds a question by its key.
-func (l *Leader) Request(k Key) (*Request, bool) { r, ok := l.byKey[k]; return r, ok }
+func (l *Leader) Request(k record.Key) (*Request, bool) { r, ok := l.byKey[k]; return r, ok }
 
 // RequestsByID lists the questions with this id; ids are unique only within a
 // member and a kind.
@@ -263,7 +246,7 @@ func (l *Leader) Outbox() []*Order {
 }
 
 // Unclosed lists the orders to one member without a recorded effect, sent or not.
-func (l *Leader) Unclosed(i Instance) []*Order {
+func (l *Leader) Unclosed(i record.Instance) []*Order {
 	var os []*Order
 	for _, o := range l.open {
 		if o.Instance == i {
@@ -285,17 +268,8 @@ func (l *Leader) Assignments() []*Order {
 // Vouches lists the records behind a message of the leader to an instance: same
 // recipient, same kind, same text (trust §1). None: the message is unverified and
 // inert. Several: the same text was ordered as often, as a mode may be.
-func (l *Leader) Vouches(to Instance, kind waggle.Kind, sha string) []*Order {
+func (l *Leader) Vouches(to record.Instance, kind waggle.Kind, sha string) []*Order {
 	return l.vouched[addressed{to, kind, sha}]
-}
-
-// DeciderOf is who answers questions of a gate; the operator when the policy
-// does not say.
-func (p PolicySet) DeciderOf(g policy.Gate) policy.Decider {
-	if d, ok := p.Decide[g]; ok {
-		return d
-	}
-	return policy.DecideOperator
 }
 
 // Version is the newest version of a policy or of a member's mode: one sequence.

@@ -10,13 +10,15 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Answer is one principal's answer to a question.
 type Answer struct {
-	Key
-	Digest  Digest // the digest that was shown; at least its first 16 digits
+	record.Key
+	Digest  record.Digest // the digest that was shown; at least its first 16 digits
 	Allow   bool
 	By      policy.Role
 	Channel policy.Channel
@@ -26,7 +28,7 @@ type Answer struct {
 	// UpdatedInput, when set, is what runs instead; it must be a JSON object.
 	UpdatedInput string
 
-	judged Judged // of the rules
+	judged record.Judged // of the rules
 }
 
 // Outcome is what a Decide comes to. Drafts may have to be appended even when
@@ -44,7 +46,7 @@ const grant = time.Hour
 
 // Decide answers a request once (trust §3), in a record that w will write. The same decision again
 // changes nothing; a different one is refused with the first decision, its author and its time.
-func (l *Leader) Decide(v Answer, w journal.Writer, mint Mint) (Outcome, error) {
+func (l *Leader) Decide(v Answer, w journal.Writer, mint record.Mint) (Outcome, error) {
 	req := l.byKey[v.Key]
 	if req == nil {
 		return Outcome{Refusal: &UnknownRequestError{ID: v.ID}}, nil
@@ -78,17 +80,17 @@ func (l *Leader) Decide(v Answer, w journal.Writer, mint Mint) (Outcome, error) 
 		out.Voted = true
 		if !req.voted(d) {
 			d.Mail, d.UseBy = nil, nil
-			out.Drafts = []journal.Draft{{Kind: RecVoted, Must: true, Body: d}}
+			out.Drafts = []journal.Draft{{Kind: record.KindVoted, Must: true, Body: d}}
 		}
 		return out, nil
 	}
-	out.Drafts = []journal.Draft{{Kind: RecDecided, Must: true, Body: d}}
+	out.Drafts = []journal.Draft{{Kind: record.KindDecided, Must: true, Body: d}}
 	for i, twin := range l.twins(req, v, mint.Now) {
-		d, err := l.decision(twin, v, mint.nth(i+1))
+		d, err := l.decision(twin, v, mint.Nth(i+1))
 		if err != nil {
 			return Outcome{}, err
 		}
-		out.Drafts = append(out.Drafts, journal.Draft{Kind: RecDecided, Must: true, Body: d})
+		out.Drafts = append(out.Drafts, journal.Draft{Kind: record.KindDecided, Must: true, Body: d})
 	}
 	out.Changed = out.Refusal == nil
 	return out, nil
@@ -116,7 +118,7 @@ func (l *Leader) twins(req *Request, v Answer, now time.Time) []*Request {
 // decider the policy names. A lead agent that may not or will not answer does this; so may the
 // operator, so that rules do not answer first. A request that needs two votes already needs the
 // operator.
-func (l *Leader) Escalate(k Key, shown Digest, by policy.Role, reason string, w journal.Writer) (Outcome, error) {
+func (l *Leader) Escalate(k record.Key, shown record.Digest, by policy.Role, reason string, w journal.Writer) (Outcome, error) {
 	req := l.byKey[k]
 	if req == nil {
 		return Outcome{Refusal: &UnknownRequestError{ID: k.ID}}, nil
@@ -136,7 +138,7 @@ func (l *Leader) Escalate(k Key, shown Digest, by policy.Role, reason string, w 
 		return out, nil
 	}
 	out.Changed = true
-	out.Drafts = []journal.Draft{{Kind: RecVoted, Must: true, Body: Decided{Key: k, Digest: req.Digest, Decision: DecisionEscalate, By: by,
+	out.Drafts = []journal.Draft{{Kind: record.KindVoted, Must: true, Body: record.Decided{Key: k, Digest: req.Digest, Decision: record.DecisionEscalate, By: by,
 		Channel: policy.ChannelJournal, Policy: l.Policy.Policy.Version, Reason: reason, Trust: l.byInst[k.Instance].Trust}}}
 	return out, nil
 }
@@ -144,7 +146,7 @@ func (l *Leader) Escalate(k Key, shown Digest, by policy.Role, reason string, w 
 // mayEscalate returns why a principal may not escalate a request, "" when it may.
 func (l *Leader) mayEscalate(req *Request, by policy.Role, w journal.Writer) string {
 	switch {
-	case req.State != RequestPending || req.Escalated != nil:
+	case req.State != machine.RequestPending || req.Escalated != nil:
 		return "the request is not open to that"
 	case by != policy.RoleLeader && by != policy.RoleOperator:
 		return fmt.Sprintf("%q passes nothing on", by)
@@ -171,22 +173,22 @@ func (l *Leader) deciderOf(req *Request) policy.Decider {
 func (l *Leader) Asked() []*Request {
 	return slices.DeleteFunc(l.Pending(), func(r *Request) bool {
 		d := l.deciderOf(r)
-		voted := slices.ContainsFunc(r.Votes, func(v Decided) bool { return v.By == policy.RoleLeader && v.Policy == l.Policy.Policy.Version })
+		voted := slices.ContainsFunc(r.Votes, func(v record.Decided) bool { return v.By == policy.RoleLeader && v.Policy == l.Policy.Policy.Version })
 		return d != policy.DecideLeader && d != policy.DecideTwo || voted
 	})
 }
 
-// over reports an answer that decides nothing, whoever gives it: its digest differs from the
+// Past reports an answer that decides nothing, whoever gives it: its digest differs from the
 // request's, or the request is not open.
 func (l *Leader) over(req *Request, v Answer) (bool, error) {
 	switch d := req.Decided; {
 	case len(v.Digest) < 16 || len(v.Digest) > len(req.Digest) || req.Digest[:len(v.Digest)] != v.Digest:
 		return true, &DigestError{ID: v.ID, Want: v.Digest, Have: req.Digest}
-	case d != nil && (d.Decision == DecisionAllow) == v.Allow && d.UpdatedInput == v.UpdatedInput:
+	case d != nil && (d.Decision == record.DecisionAllow) == v.Allow && d.UpdatedInput == v.UpdatedInput:
 		return true, nil
 	case d != nil:
 		return true, &DecidedError{Request: req}
-	case req.State != RequestPending:
+	case req.State != machine.RequestPending:
 		return true, &RefusedError{Why: fmt.Sprintf("request %s is closed: %s", v.ID, req.Closed)}
 	case l.Divergence != nil:
 		return true, ErrDiverged
@@ -223,7 +225,7 @@ func (l *Leader) needsTwo(req *Request, allow bool) bool {
 }
 
 // voted reports whether the same vote is on record.
-func (req *Request) voted(d Decided) bool {
+func (req *Request) voted(d record.Decided) bool {
 	for _, v := range req.Votes {
 		if v.By == d.By && v.Policy == d.Policy && v.UpdatedDigest == d.UpdatedDigest {
 			return true
@@ -274,21 +276,21 @@ const (
 
 const expiredText = "nobody answered before the deadline; ask again if it is still needed"
 
-func (l *Leader) decision(req *Request, v Answer, mint Mint) (Decided, error) {
+func (l *Leader) decision(req *Request, v Answer, mint record.Mint) (record.Decided, error) {
 	m := l.byInst[req.Instance]
-	d := Decided{Key: req.Key, Digest: req.Digest, Decision: DecisionDeny, By: v.By, Channel: v.Channel, Via: v.Via,
+	d := record.Decided{Key: req.Key, Digest: req.Digest, Decision: record.DecisionDeny, By: v.By, Channel: v.Channel, Via: v.Via,
 		Policy: l.Policy.Policy.Version, Rule: v.Rule, Reason: v.Reason, Trust: m.Trust, Judged: v.judged}
 	if v.Allow {
-		d.Decision = DecisionAllow
+		d.Decision = record.DecisionAllow
 		t := mint.Now.Add(grant).UTC()
 		d.UseBy = &t
 	}
 	if v.UpdatedInput != "" {
-		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, DigestOf(l.UID, req.Key, req.Ask.With(v.UpdatedInput))
+		d.UpdatedInput, d.UpdatedDigest = v.UpdatedInput, record.DigestOf(l.UID, req.Key, req.Ask.With(v.UpdatedInput))
 	}
-	mail, err := compose(waggle.Lead, "", m.Name, answerTo(req, v, mint.Now), mint)
+	mail, err := record.Compose(waggle.Lead, "", m.Name, answerTo(req, v, mint.Now), mint)
 	if err != nil {
-		return Decided{}, err
+		return record.Decided{}, err
 	}
 	d.Mail = mail
 	return d, nil
@@ -356,7 +358,7 @@ func (l *Leader) byRules(r *Request, v *Answer, now time.Time) bool {
 		return false
 	}
 	v.By, v.Via, v.Rule, v.Reason, v.Allow = policy.RoleRules, ViaRules, j.Rule, j.Why, j.Decision == policy.Allow
-	v.judged = Judged{policy.JudgeVersion, l.ModeOf(r.Instance)}
+	v.judged = record.Judged{Judge: policy.JudgeVersion, Mode: l.ModeOf(r.Instance)}
 	return true
 }
 

@@ -7,7 +7,9 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Apply implements journal.Fold. After an error the fold is not used further: every later Apply
@@ -37,9 +39,9 @@ func (l *Leader) apply(r journal.Record) error {
 		return &journal.FutureError{What: fmt.Sprintf("record kind %q", r.Kind)}
 	case !ok:
 		return nil
-	case l.Instance == "" && r.Kind != RecOpened:
+	case l.Instance == "" && r.Kind != record.KindOpened:
 		return fmt.Errorf("%s before the journal was opened", r.Kind)
-	case l.Instance != "" && r.Kind != RecProcess && r.Kind != RecOpened && !l.fromLead(r.Writer):
+	case l.Instance != "" && r.Kind != record.KindProcess && r.Kind != record.KindOpened && !l.fromLead(r.Writer):
 		return l.ignore(r, "only the lead and the operator write it")
 	}
 	return fn(l, r)
@@ -56,81 +58,78 @@ func leaderRecord[T any](fn func(*Leader, journal.Record, T) error) func(*Leader
 }
 
 var leaderRecords = map[string]func(*Leader, journal.Record) error{
-	RecOpened:       leaderRecord((*Leader).openedRec),
-	RecPolicy:       leaderRecord((*Leader).policyRec),
-	RecJoined:       leaderRecord((*Leader).joinedRec),
-	RecProcess:      leaderRecord((*Leader).processRec),
-	RecLeft:         leaderRecord((*Leader).leftRec),
-	RecLeading:      leaderRecord((*Leader).leadingRec),
-	RecDied:         leaderRecord((*Leader).diedRec),
-	RecStopping:     leaderRecord((*Leader).stoppingRec),
-	RecEnding:       leaderRecord((*Leader).endingRec),
-	RecDetached:     leaderRecord((*Leader).detachedRec),
-	RecSeen:         leaderRecord((*Leader).seenRec),
-	RecDecided:      leaderRecord((*Leader).decidedRec),
-	RecVoted:        leaderRecord((*Leader).votedRec),
-	RecCommanded:    leaderRecord((*Leader).commandedRec),
-	RecSent:         leaderRecord((*Leader).sentRec),
-	RecClosed:       leaderRecord((*Leader).closedRec),
-	RecSaid:         leaderRecord((*Leader).saidRec),
-	RecTaken:        leaderRecord((*Leader).takenRec),
-	RecUnverified:   leaderRecord((*Leader).unverifiedRec),
-	RecNoticed:      leaderRecord((*Leader).noticedRec),
-	RecDiverged:     leaderRecord((*Leader).divergedRec),
-	RecAcknowledged: leaderRecord((*Leader).acknowledgedRec),
-	RecDone:         leaderRecord((*Leader).doneRec),
-	RecEnded:        leaderRecord((*Leader).endedRec),
+	record.KindOpened:       leaderRecord((*Leader).openedRec),
+	record.KindPolicy:       leaderRecord((*Leader).policyRec),
+	record.KindJoined:       leaderRecord((*Leader).joinedRec),
+	record.KindProcess:      leaderRecord((*Leader).processRec),
+	record.KindLeft:         leaderRecord((*Leader).leftRec),
+	record.KindLeading:      leaderRecord((*Leader).leadingRec),
+	record.KindDied:         leaderRecord((*Leader).diedRec),
+	record.KindStopping:     leaderRecord((*Leader).stoppingRec),
+	record.KindEnding:       leaderRecord((*Leader).endingRec),
+	record.KindDetached:     leaderRecord((*Leader).detachedRec),
+	record.KindSeen:         leaderRecord((*Leader).seenRec),
+	record.KindDecided:      leaderRecord((*Leader).decidedRec),
+	record.KindVoted:        leaderRecord((*Leader).votedRec),
+	record.KindCommanded:    leaderRecord((*Leader).commandedRec),
+	record.KindSent:         leaderRecord((*Leader).sentRec),
+	record.KindClosed:       leaderRecord((*Leader).closedRec),
+	record.KindSaid:         leaderRecord((*Leader).saidRec),
+	record.KindTaken:        leaderRecord((*Leader).takenRec),
+	record.KindUnverified:   leaderRecord((*Leader).unverifiedRec),
+	record.KindNoticed:      leaderRecord((*Leader).noticedRec),
+	record.KindDiverged:     leaderRecord((*Leader).divergedRec),
+	record.KindAcknowledged: leaderRecord((*Leader).acknowledgedRec),
+	record.KindDone:         leaderRecord((*Leader).doneRec),
+	record.KindEnded:        leaderRecord((*Leader).endedRec),
 }
 
 // did checks the move from the state before against the table and reports it.
-func (l *Leader) did(m *Member, from State, on Event, r journal.Record, request string) error {
-	to := m.State()
-	row, ok := leaderMoves[move{from, on, to}]
-	if !ok {
-		return &TransitionError{Machine: "leader's record of " + string(m.Name), From: from, To: to, On: on}
+func (l *Leader) did(m *Member, from machine.State, on machine.Event, r journal.Record, request string) error {
+	t, err := machine.LeaderMove("leader's record of "+string(m.Name), from, on, m.State())
+	if err != nil {
+		return err
 	}
-	if from != to {
+	if t.From != t.To {
 		m.Since = r.Time
 	}
-	l.tell(MachineLeader, m.Name, m.Instance, row, move{from, on, to}, r, request)
+	l.tell(machine.Leader, m.Name, m.Instance, t, r, request)
 	return nil
 }
 
-func (l *Leader) tell(machine string, member waggle.MemberName, i Instance, row string, m move, r journal.Record, request string) {
-	l.told.tell(Observation{Team: l.Team, Machine: machine, Member: string(member), Instance: i, Row: row, From: m.from, On: m.on, To: m.to,
+func (l *Leader) tell(of string, member waggle.MemberName, i record.Instance, t machine.Transition, r journal.Record, request string) {
+	l.told.tell(machine.Observation{Team: l.Team, Machine: of, Member: string(member), Instance: i, Row: t.Row, From: t.From, On: t.On, To: t.To,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 }
 
 // advance moves a request, checks the move against the table and reports it.
-func (l *Leader) advance(req *Request, on Event, to State, r journal.Record) error {
-	mv := move{req.State, on, to}
-	row, ok := requestMoves[mv]
-	if !ok {
-		return &TransitionError{Machine: "request " + string(req.ID), From: mv.from, To: to, On: on}
+func (l *Leader) advance(req *Request, on machine.Event, to machine.State, r journal.Record) error {
+	t, err := machine.RequestMove("request "+string(req.ID), req.State, on, to)
+	if err != nil {
+		return err
 	}
 	req.State = to
-	l.tell(MachineRequest, l.byInst[req.Instance].Name, req.Instance, row, mv, r, string(req.ID))
+	l.tell(machine.Request, l.byInst[req.Instance].Name, req.Instance, t, r, string(req.ID))
 	return nil
 }
 
 // moved moves the team itself.
-func (l *Leader) moved(from State, on Event, r journal.Record) error {
-	mv := move{from, on, l.State()}
-	row, ok := teamMoves[mv]
-	if !ok {
-		return &TransitionError{Machine: "team", From: from, To: mv.to, On: on}
+func (l *Leader) moved(from machine.State, on machine.Event, r journal.Record) error {
+	t, err := machine.TeamMove("team", from, on, l.State())
+	if err != nil {
+		return err
 	}
-	l.tell(MachineTeam, waggle.Lead, l.Instance, row, mv, r, "")
+	l.tell(machine.Team, waggle.Lead, l.Instance, t, r, "")
 	return nil
 }
 
 // State is where the team is: "" before its journal was opened.
-func (l *Leader) State() State {
+func (l *Leader) State() machine.State {
 	switch {
 	case l.Ended != nil:
-		return Over
+		return machine.Over
 	case l.Instance != "":
-		return Leading
+		return machine.Leading
 	}
 	return ""
 }
@@ -146,7 +145,7 @@ func (l *Leader) fromLead(w journal.Writer) bool {
 	return w.Operator || w.Instance == string(l.Instance) && w.Epoch == l.Epoch
 }
 
-func (l *Leader) openedRec(r journal.Record, b Opened) error {
+func (l *Leader) openedRec(r journal.Record, b record.Opened) error {
 	switch {
 	case !r.Writer.Operator && (r.Writer.Instance != string(b.Instance) || r.Writer.Epoch != b.Epoch):
 		return l.ignore(r, "only the lead and the operator write it")
@@ -165,10 +164,10 @@ func (l *Leader) openedRec(r journal.Record, b Opened) error {
 		}
 	}
 	l.Epoch = b.Epoch
-	return l.moved(from, EvOpened, r)
+	return l.moved(from, machine.EvOpened, r)
 }
 
-func (l *Leader) policyRec(r journal.Record, b PolicySet) error {
+func (l *Leader) policyRec(r journal.Record, b record.PolicySet) error {
 	if !r.Writer.Operator {
 		return l.ignore(r, "only the operator sets the policy")
 	}
@@ -179,7 +178,7 @@ func (l *Leader) policyRec(r journal.Record, b PolicySet) error {
 	return nil
 }
 
-func (l *Leader) joinedRec(r journal.Record, b Joined) error {
+func (l *Leader) joinedRec(r journal.Record, b record.Joined) error {
 	if b.Instance == "" || b.Instance == l.Instance || l.byInst[b.Instance] != nil {
 		return fmt.Errorf("instance %q cannot join", b.Instance)
 	}
@@ -189,15 +188,15 @@ func (l *Leader) joinedRec(r journal.Record, b Joined) error {
 	if old := l.current[b.Name]; old != nil && old.Left == nil {
 		return fmt.Errorf("member %s joined twice", b.Name)
 	}
-	m := &Member{Joined: b, JoinedAt: r.Time, Since: r.Time, base: Spawning,
-		Done: map[string]*Seen{}, Turns: map[string]*Seen{}, assigned: map[string]uint64{}}
+	m := &Member{Joined: b, JoinedAt: r.Time, Since: r.Time, base: machine.Spawning,
+		Done: map[string]*record.Seen{}, Turns: map[string]*record.Seen{}, assigned: map[string]uint64{}}
 	l.Members = append(l.Members, m)
 	l.byInst[b.Instance], l.current[b.Name] = m, m
 	l.stirred = l.stirred || !m.Leads()
-	return l.did(m, "", EvJoined, r, "")
+	return l.did(m, "", machine.EvJoined, r, "")
 }
 
-func (l *Leader) processRec(r journal.Record, b Process) error {
+func (l *Leader) processRec(r journal.Record, b record.Process) error {
 	if r.Writer.Instance != string(b.Instance) && !l.fromLead(r.Writer) {
 		return l.ignore(r, "it is about another instance than its writer's")
 	}
@@ -209,10 +208,10 @@ func (l *Leader) processRec(r journal.Record, b Process) error {
 		return fmt.Errorf("epoch %d of %s is not newer", b.Epoch, m.Name)
 	}
 	m.Process, m.ProcAt, m.Died = &b, r.Time, nil
-	return l.did(m, m.State(), EvProcess, r, "")
+	return l.did(m, m.State(), machine.EvProcess, r, "")
 }
 
-func (l *Leader) leftRec(r journal.Record, b Left) error {
+func (l *Leader) leftRec(r journal.Record, b record.Left) error {
 	m := l.byInst[b.Instance]
 	if m == nil {
 		return fmt.Errorf("unknown instance %q left", b.Instance)
@@ -233,14 +232,14 @@ func (l *Leader) leftRec(r journal.Record, b Left) error {
 		}
 		req := l.byKey[o.Decided.Key]
 		req.Closed = "its member has ended"
-		if err := l.advance(req, EvGone, RequestClosed, r); err != nil {
+		if err := l.advance(req, machine.EvGone, machine.RequestClosed, r); err != nil {
 			return err
 		}
 	}
-	return l.did(m, from, EvGone, r, "")
+	return l.did(m, from, machine.EvGone, r, "")
 }
 
-func (l *Leader) seenRec(r journal.Record, b Seen) error {
+func (l *Leader) seenRec(r journal.Record, b record.Seen) error {
 	m := l.byInst[b.Instance]
 	if m == nil {
 		return fmt.Errorf("message of unknown instance %q", b.Instance)
@@ -251,9 +250,9 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 	l.entries[b.Entry] = true
 	ref := peerSeq{b.Instance, b.Ref}
 	switch file := b.ChannelOf() == policy.ChannelFile; {
-	case file != (m.Trust == FileTrust):
+	case file != (m.Trust == record.FileTrust):
 		return l.ignore(r, "a member that waggle does not run, and no other, is heard by file")
-	case isRequest(b.Kind):
+	case record.IsRequest(b.Kind):
 		return l.requested(m, r, b)
 	case file:
 		return l.saidByFile(m, r, b)
@@ -264,12 +263,12 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 	from := m.State()
 	switch b.Kind {
 	case waggle.KindIdleNotification:
-		m.LastIdle, m.IdleAt, m.base = &b, r.Time, Idle
+		m.LastIdle, m.IdleAt, m.base = &b, r.Time, machine.Idle
 		if m.current(b) {
 			m.Turns[b.Task] = &b
 		}
 		l.report(m, r, b)
-		return l.did(m, from, EvIdle, r, "")
+		return l.did(m, from, machine.EvIdle, r, "")
 	case waggle.KindTaskCompleted:
 		if m.current(b) && !b.Failed { // how it failed is in the notice that follows
 			m.Done[b.Task] = &b
@@ -279,13 +278,13 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID {
 			m.Approved = true
 			l.close(m.Shutdown)
-			return l.did(m, from, EvShutdownYes, r, string(b.ID))
+			return l.did(m, from, machine.EvShutdownYes, r, string(b.ID))
 		}
 	case waggle.KindShutdownRejected:
 		if m.Shutdown != nil && m.Shutdown.Commanded.ID == b.ID && !m.Approved {
 			l.close(m.Shutdown)
 			m.Shutdown, m.Rejected = nil, b.Note
-			return l.did(m, from, EvShutdownNo, r, string(b.ID))
+			return l.did(m, from, machine.EvShutdownNo, r, string(b.ID))
 		}
 	}
 	return nil
@@ -293,11 +292,13 @@ func (l *Leader) seenRec(r journal.Record, b Seen) error {
 
 // current reports whether what a member says of a task is about its newest
 // assignment.
-func (m *Member) current(b Seen) bool { return b.Task != "" && b.Assignment == m.assigned[b.Task] }
+func (m *Member) current(b record.Seen) bool {
+	return b.Task != "" && b.Assignment == m.assigned[b.Task]
+}
 
 // requested opens a question. The first digest under an id owns it.
-func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
-	k := Key{b.Instance, b.Kind, b.ID}
+func (l *Leader) requested(m *Member, r journal.Record, b record.Seen) error {
+	k := record.Key{Instance: b.Instance, Kind: b.Kind, ID: b.ID}
 	if known := l.byKey[k]; known != nil {
 		if known.Digest != b.Digest {
 			return l.ignore(r, "another request owns this id")
@@ -306,15 +307,15 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 		if known.Order != nil && !known.Order.Closed {
 			known.Order.Sent = false
 		}
-		return l.advance(known, EvAsked, known.State, r)
+		return l.advance(known, machine.EvAsked, known.State, r)
 	}
 	if b.Ask == nil {
 		return l.unknown(fmt.Errorf("request %s has no question and no digest of one", b.ID))
 	}
-	if err := b.Ask.known(b.Kind); err != nil {
+	if err := b.Ask.CheckSum(b.Kind); err != nil {
 		return err
 	}
-	if b.Digest != DigestOf(l.UID, k, *b.Ask) {
+	if b.Digest != record.DigestOf(l.UID, k, *b.Ask) {
 		return fmt.Errorf("request %s does not have its digest", b.ID)
 	}
 	from := m.State()
@@ -323,61 +324,61 @@ func (l *Leader) requested(m *Member, r journal.Record, b Seen) error {
 	l.Requests, l.pending = append(l.Requests, req), append(l.pending, req)
 	l.byKey[k] = req
 	m.pending++
-	if m.base == Spawning {
-		m.base = Busy
+	if m.base == machine.Spawning {
+		m.base = machine.Busy
 	}
-	if err := l.advance(req, EvAsked, RequestPending, r); err != nil {
+	if err := l.advance(req, machine.EvAsked, machine.RequestPending, r); err != nil {
 		return err
 	}
-	return l.did(m, from, EvAsked, r, string(b.ID))
+	return l.did(m, from, machine.EvAsked, r, string(b.ID))
 }
 
 // misdecided says why an answer on record has no effect, "" when it has
 // (trust §3): the request is not open or is another one, its principal or its
 // writer had no right to it under the policy of that version, or it is not whole.
-func (l *Leader) misdecided(r journal.Record, b Decided) string {
+func (l *Leader) misdecided(r journal.Record, b record.Decided) string {
 	req := l.byKey[b.Key]
 	switch {
 	case req == nil:
 		return "there is no such request"
-	case req.State != RequestPending:
+	case req.State != machine.RequestPending:
 		return "the request is " + string(req.State)
 	case req.Digest != b.Digest:
 		return "it decides another request of this id"
-	case b.Decision != DecisionAllow && b.Decision != DecisionDeny:
+	case b.Decision != record.DecisionAllow && b.Decision != record.DecisionDeny:
 		return "it is neither allow nor deny"
-	case !updates(l.UID, b.Key, req.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
+	case !record.Updates(l.UID, b.Key, req.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
 		return "the changed input does not have its digest"
 	case l.Divergence != nil:
 		return "the journals disagree"
 	case b.Policy != l.Policy.Policy.Version:
 		return fmt.Sprintf("it was made under policy version %d", b.Policy)
 	}
-	if ok, why := l.mayDecide(req, b.By, b.Decision == DecisionAllow, r.Writer); !ok {
+	if ok, why := l.mayDecide(req, b.By, b.Decision == record.DecisionAllow, r.Writer); !ok {
 		return why
 	}
 	return ""
 }
 
-func (l *Leader) decidedRec(r journal.Record, b Decided) error {
+func (l *Leader) decidedRec(r journal.Record, b record.Decided) error {
 	if why := l.misdecided(r, b); why != "" {
 		return l.ignore(r, why)
 	}
 	req, m := l.byKey[b.Key], l.byInst[b.Instance]
 	switch {
-	case b.Mail == nil || b.Mail.To != m.Name || b.Mail.Kind != answerOf(b.Kind):
+	case b.Mail == nil || b.Mail.To != m.Name || b.Mail.Kind != record.AnswerKind(b.Kind):
 		return l.ignore(r, "it holds no answer to send")
-	case l.needsTwo(req, b.Decision == DecisionAllow) && req.second(b) == nil:
+	case l.needsTwo(req, b.Decision == record.DecisionAllow) && req.second(b) == nil:
 		return l.ignore(r, "it takes two, and nobody else has allowed it")
 	}
 	from := m.State()
 	req.Decided, req.At = &b, r.Time
 	l.settled(req, m)
 	req.Order = l.order(&Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Decided: &b})
-	if err := l.advance(req, EvDecided, RequestDecided, r); err != nil {
+	if err := l.advance(req, machine.EvDecided, machine.RequestDecided, r); err != nil {
 		return err
 	}
-	return l.did(m, from, EvDecided, r, string(b.ID))
+	return l.did(m, from, machine.EvDecided, r, string(b.ID))
 }
 
 // settled removes a request from the list of the open ones.
@@ -386,23 +387,23 @@ func (l *Leader) settled(req *Request, m *Member) {
 	m.pending--
 }
 
-func (l *Leader) votedRec(r journal.Record, b Decided) error {
-	if b.Decision == DecisionEscalate {
+func (l *Leader) votedRec(r journal.Record, b record.Decided) error {
+	if b.Decision == record.DecisionEscalate {
 		return l.escalatedRec(r, b)
 	}
 	if why := l.misdecided(r, b); why != "" {
 		return l.ignore(r, why)
 	}
 	req := l.byKey[b.Key]
-	if !l.needsTwo(req, b.Decision == DecisionAllow) {
+	if !l.needsTwo(req, b.Decision == record.DecisionAllow) {
 		return l.ignore(r, "it does not take two")
 	}
-	req.Votes = append(slices.DeleteFunc(req.Votes, func(v Decided) bool { return v.By == b.By }), b)
-	return l.advance(req, EvVoted, RequestPending, r)
+	req.Votes = append(slices.DeleteFunc(req.Votes, func(v record.Decided) bool { return v.By == b.By }), b)
+	return l.advance(req, machine.EvVoted, machine.RequestPending, r)
 }
 
 // escalatedRec passes a question on to the operator.
-func (l *Leader) escalatedRec(r journal.Record, b Decided) error {
+func (l *Leader) escalatedRec(r journal.Record, b record.Decided) error {
 	req := l.byKey[b.Key]
 	if req == nil || req.Digest != b.Digest {
 		return l.ignore(r, "there is no such request")
@@ -411,12 +412,12 @@ func (l *Leader) escalatedRec(r journal.Record, b Decided) error {
 		return l.ignore(r, why)
 	}
 	req.Escalated = &b
-	return l.advance(req, EvEscalated, RequestPending, r)
+	return l.advance(req, machine.EvEscalated, machine.RequestPending, r)
 }
 
 // second finds the vote that an allow completes: another principal's, under the
 // same policy, for the same input.
-func (req *Request) second(b Decided) *Decided {
+func (req *Request) second(b record.Decided) *record.Decided {
 	for i, v := range req.Votes {
 		if v.By != b.By && v.Policy == b.Policy && v.Digest == b.Digest && v.UpdatedDigest == b.UpdatedDigest &&
 			(v.By == policy.RoleOperator || b.By == policy.RoleOperator) {
@@ -442,19 +443,19 @@ func (l *Leader) close(o *Order) {
 
 // commandMail are the kinds of message that carry a command.
 var commandMail = map[string][]waggle.Kind{
-	CommandAssigned: {waggle.KindTaskAssignment},
-	CommandShutdown: {waggle.KindShutdownRequest},
-	CommandMode:     {waggle.KindModeSetRequest},
-	CommandPolicy:   {waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest},
+	record.CommandAssigned: {waggle.KindTaskAssignment},
+	record.CommandShutdown: {waggle.KindShutdownRequest},
+	record.CommandMode:     {waggle.KindModeSetRequest},
+	record.CommandPolicy:   {waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest},
 }
 
-func (l *Leader) commandedRec(r journal.Record, b Commanded) error {
+func (l *Leader) commandedRec(r journal.Record, b record.Commanded) error {
 	kinds, ok := commandMail[b.What]
 	if !ok {
 		return &journal.FutureError{What: fmt.Sprintf("command %q", b.What)}
 	}
 	m := l.byInst[b.Instance]
-	if m == nil || m.State() == Terminated {
+	if m == nil || m.State() == machine.Terminated {
 		return fmt.Errorf("command %s to %q, which is no member", b.What, b.Instance)
 	}
 	if b.Mail == nil || b.Mail.To != m.Name || !slices.Contains(kinds, b.Mail.Kind) {
@@ -466,26 +467,26 @@ func (l *Leader) commandedRec(r journal.Record, b Commanded) error {
 	from := m.State()
 	o := &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Commanded: &b}
 	switch b.What {
-	case CommandAssigned:
-		if b.Task == nil || b.Task.ID == "" || b.Task.SHA256 != HashText(b.Task.Instructions) {
+	case record.CommandAssigned:
+		if b.Task == nil || b.Task.ID == "" || b.Task.SHA256 != record.HashText(b.Task.Instructions) {
 			return fmt.Errorf("assignment to %s without its task", m.Name)
 		}
 		if b.By == policy.RoleOperator && !r.Writer.Operator {
 			return l.ignore(r, "only a process of the operator assigns in the operator's name")
 		}
 		l.tasks[b.Task.ID] = l.order(o)
-		m.base = Busy
+		m.base = machine.Busy
 		l.given(m)
 		m.assigned[b.Task.ID] = uint64(r.Seq)
 		delete(m.Done, b.Task.ID)
 		delete(m.Turns, b.Task.ID)
-		return l.did(m, from, EvWork, r, b.Task.ID)
-	case CommandShutdown:
+		return l.did(m, from, machine.EvWork, r, b.Task.ID)
+	case record.CommandShutdown:
 		if m.Shutdown != nil {
 			return fmt.Errorf("second shutdown of %s", m.Name) // a second call reuses the outstanding id (L9)
 		}
 		m.Shutdown = l.order(o)
-		return l.did(m, from, EvShutdownSent, r, string(b.ID))
+		return l.did(m, from, machine.EvShutdownSent, r, string(b.ID))
 	}
 	return l.commandedPolicy(r, m, o)
 }
@@ -493,7 +494,7 @@ func (l *Leader) commandedRec(r journal.Record, b Commanded) error {
 // commandedPolicy is a mode of one member's own, or a notification of a policy.
 func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
 	b := o.Commanded
-	if b.What == CommandPolicy {
+	if b.What == record.CommandPolicy {
 		if b.Version != l.Policy.Policy.Version {
 			return fmt.Errorf("news of policy version %d, and %d holds", b.Version, l.Policy.Policy.Version)
 		}
@@ -515,7 +516,7 @@ func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
 	return nil
 }
 
-func (l *Leader) sentRec(r journal.Record, b Sent) error {
+func (l *Leader) sentRec(r journal.Record, b record.Sent) error {
 	o := l.orders[journal.Seq(b.Ref)]
 	if o == nil {
 		return l.unknown(fmt.Errorf("sent: no order %d", b.Ref))
@@ -530,13 +531,13 @@ func (l *Leader) sentRec(r journal.Record, b Sent) error {
 	}
 	req := l.byKey[o.Decided.Key]
 	to := req.State
-	if to == RequestDecided {
-		to = RequestSent
+	if to == machine.RequestDecided {
+		to = machine.RequestSent
 	}
-	return l.advance(req, EvSent, to, r)
+	return l.advance(req, machine.EvSent, to, r)
 }
 
-func (l *Leader) closedRec(r journal.Record, b Closed) error {
+func (l *Leader) closedRec(r journal.Record, b record.Closed) error {
 	if b.Key != nil {
 		return l.abandoned(r, *b.Key, b.Evidence)
 	}
@@ -552,28 +553,28 @@ func (l *Leader) closedRec(r journal.Record, b Closed) error {
 	if o.Decided != nil {
 		req := l.byKey[o.Decided.Key]
 		req.Closed = b.Evidence
-		return l.advance(req, EvEffect, RequestClosed, r)
+		return l.advance(req, machine.EvEffect, machine.RequestClosed, r)
 	}
 	return nil
 }
 
 // abandoned closes an open request without a waiting session (L8).
-func (l *Leader) abandoned(r journal.Record, k Key, evidence string) error {
+func (l *Leader) abandoned(r journal.Record, k record.Key, evidence string) error {
 	req := l.byKey[k]
-	if req == nil || req.State != RequestPending {
+	if req == nil || req.State != machine.RequestPending {
 		return l.ignore(r, "there is no such open request")
 	}
 	m := l.byInst[k.Instance]
 	from := m.State()
 	req.Closed = evidence
 	l.settled(req, m)
-	if err := l.advance(req, EvRequestDropped, RequestClosed, r); err != nil {
+	if err := l.advance(req, machine.EvRequestDropped, machine.RequestClosed, r); err != nil {
 		return err
 	}
-	return l.did(m, from, EvRequestDropped, r, string(k.ID))
+	return l.did(m, from, machine.EvRequestDropped, r, string(k.ID))
 }
 
-func (l *Leader) unverifiedRec(r journal.Record, b Unverified) error {
+func (l *Leader) unverifiedRec(r journal.Record, b record.Unverified) error {
 	if l.entries[b.Entry] {
 		return l.ignore(r, "the entry was seen before")
 	}
@@ -582,12 +583,12 @@ func (l *Leader) unverifiedRec(r journal.Record, b Unverified) error {
 	return nil
 }
 
-func (l *Leader) noticedRec(_ journal.Record, b Noticed) error {
+func (l *Leader) noticedRec(_ journal.Record, b record.Noticed) error {
 	l.Noticed = &b
 	return nil
 }
 
-func (l *Leader) divergedRec(r journal.Record, b Diverged) error {
+func (l *Leader) divergedRec(r journal.Record, b record.Diverged) error {
 	if l.Divergence != nil {
 		return l.ignore(r, "the journals disagree already")
 	}
@@ -595,7 +596,7 @@ func (l *Leader) divergedRec(r journal.Record, b Diverged) error {
 	return nil
 }
 
-func (l *Leader) acknowledgedRec(r journal.Record, b Acknowledged) error {
+func (l *Leader) acknowledgedRec(r journal.Record, b record.Acknowledged) error {
 	d := l.Divergence
 	switch {
 	case !r.Writer.Operator:
@@ -603,7 +604,7 @@ func (l *Leader) acknowledgedRec(r journal.Record, b Acknowledged) error {
 	case b.Break != nil:
 		if b.Break.Journal == journal.Leader {
 			l.Continued = r.Seq
-		} else if m := l.byInst[Instance(b.Break.Journal)]; m != nil {
+		} else if m := l.byInst[record.Instance(b.Break.Journal)]; m != nil {
 			m.Broken = true
 		}
 		return nil
@@ -615,11 +616,11 @@ func (l *Leader) acknowledgedRec(r journal.Record, b Acknowledged) error {
 	return nil
 }
 
-func (l *Leader) endedRec(r journal.Record, b Ended) error {
+func (l *Leader) endedRec(r journal.Record, b record.Ended) error {
 	if l.Ended != nil {
 		return l.ignore(r, "the team had ended")
 	}
 	from := l.State()
 	l.Ended = &b
-	return l.moved(from, EvEnded, r)
+	return l.moved(from, machine.EvEnded, r)
 }

@@ -2,16 +2,17 @@ package control
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
 
 // deathsKept is how many ends of a member's processes are remembered.
 const deathsKept = 64
 
-func (l *Leader) leadingRec(_ journal.Record, b LeadingProcess) error {
+func (l *Leader) leadingRec(_ journal.Record, b record.LeadingProcess) error {
 	if l.Led == nil || l.Led.ID != b.ID { // a wish that another process did not fulfil is over
 		l.Closing, l.Detached = nil, false
 	}
@@ -20,7 +21,7 @@ func (l *Leader) leadingRec(_ journal.Record, b LeadingProcess) error {
 }
 
 // diedRec handles the death of the newest start only: the end of an older one changes nothing.
-func (l *Leader) diedRec(r journal.Record, b Died) error {
+func (l *Leader) diedRec(r journal.Record, b record.Died) error {
 	m := l.byInst[b.Instance]
 	switch {
 	case m == nil:
@@ -38,10 +39,10 @@ func (l *Leader) diedRec(r journal.Record, b Died) error {
 	}
 	m.Died = &b
 	l.fell(m, r, b)
-	return l.did(m, m.State(), EvDied, r, "")
+	return l.did(m, m.State(), machine.EvDied, r, "")
 }
 
-func (l *Leader) stoppingRec(r journal.Record, b Stopping) error {
+func (l *Leader) stoppingRec(r journal.Record, b record.Stopping) error {
 	m := l.byInst[b.Instance]
 	switch {
 	case m == nil:
@@ -56,7 +57,7 @@ func (l *Leader) stoppingRec(r journal.Record, b Stopping) error {
 	return nil
 }
 
-func (l *Leader) endingRec(r journal.Record, b Ending) error {
+func (l *Leader) endingRec(r journal.Record, b record.Ending) error {
 	if !r.Writer.Operator {
 		return l.ignore(r, "only the operator ends the team")
 	}
@@ -64,7 +65,7 @@ func (l *Leader) endingRec(r journal.Record, b Ending) error {
 	return nil
 }
 
-func (l *Leader) detachedRec(r journal.Record, _ Detached) error {
+func (l *Leader) detachedRec(r journal.Record, _ record.Detached) error {
 	if !r.Writer.Operator {
 		return l.ignore(r, "only the operator detaches")
 	}
@@ -85,7 +86,7 @@ func (m *Member) epoch() uint64 {
 // it again; failed, that a start after the recorded one ended before it came up.
 func (l *Leader) Lose(m *Member, detail string, supervised, failed bool, now time.Time) []journal.Draft {
 	again := supervised && m.Restart != nil && m.Stopping == nil && !m.Approved
-	d := Died{Instance: m.Instance, Epoch: m.epoch(), Detail: detail}
+	d := record.Died{Instance: m.Instance, Epoch: m.epoch(), Detail: detail}
 	fresh := m.Died == nil
 	if m.Died != nil {
 		d.Attempt = m.Died.Attempt
@@ -102,34 +103,9 @@ func (l *Leader) Lose(m *Member, detail string, supervised, failed bool, now tim
 		return nil
 	}
 	if again {
-		d.Again, d.GaveUp = m.Restart.next(m.Deaths, fresh, now)
+		d.Again, d.GaveUp = m.Restart.Next(m.Deaths, fresh, now)
 	}
-	return []journal.Draft{{Kind: RecDied, Must: true, Body: d}}
-}
-
-// next is the restart time of a process that died at now, after these deaths; fresh says that its
-// own death is not among them.
-func (r *Restart) next(deaths []time.Time, fresh bool, now time.Time) (at *time.Time, gaveUp bool) {
-	since := now.Add(-time.Duration(r.Window) * time.Millisecond)
-	n := 0
-	for _, d := range slices.Backward(deaths) {
-		if d.Before(since) {
-			break
-		}
-		n++
-	}
-	if !fresh {
-		n--
-	}
-	if n >= r.Most {
-		return nil, true
-	}
-	wait := r.First
-	for range n {
-		wait = min(2*wait, r.Longest)
-	}
-	t := now.Add(time.Duration(wait) * time.Millisecond)
-	return &t, false
+	return []journal.Draft{{Kind: record.KindDied, Must: true, Body: d}}
 }
 
 // Stop drafts that a member's processes are being ended. It drafts nothing when that record exists.
@@ -137,7 +113,7 @@ func (l *Leader) Stop(m *Member, why string) []journal.Draft {
 	if m.Left != nil || m.Stopping != nil {
 		return nil
 	}
-	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: why}}}
+	return []journal.Draft{{Kind: record.KindStopping, Must: true, Body: record.Stopping{Instance: m.Instance, Why: why}}}
 }
 
 // Stopped drafts the record of the step that ended a member's processes. The process
@@ -146,7 +122,7 @@ func (l *Leader) Stopped(m *Member, step string) []journal.Draft {
 	if m.Left != nil || m.Stopping == nil || m.Stopping.Step != "" {
 		return nil
 	}
-	return []journal.Draft{{Kind: RecStopping, Must: true, Body: Stopping{Instance: m.Instance, Why: m.Stopping.Why, Step: step}}}
+	return []journal.Draft{{Kind: record.KindStopping, Must: true, Body: record.Stopping{Instance: m.Instance, Why: m.Stopping.Why, Step: step}}}
 }
 
 // How is the way in which a member whose process is gone ends: it approved a shutdown, it was
@@ -154,15 +130,15 @@ func (l *Leader) Stopped(m *Member, step string) []journal.Draft {
 func (m *Member) How() string {
 	switch {
 	case m.Approved:
-		return LeftHandshake
-	case m.Trust == FileTrust && !m.AgreedAt.IsZero():
-		return LeftHandshake
-	case m.Trust == FileTrust && m.Died == nil:
-		return LeftReleased
+		return record.LeftHandshake
+	case m.Trust == record.FileTrust && !m.AgreedAt.IsZero():
+		return record.LeftHandshake
+	case m.Trust == record.FileTrust && m.Died == nil:
+		return record.LeftReleased
 	case m.Died != nil:
-		return LeftDied
+		return record.LeftDied
 	case m.Stopping != nil:
-		return LeftStopped
+		return record.LeftStopped
 	}
-	return LeftDied
+	return record.LeftDied
 }

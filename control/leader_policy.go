@@ -6,49 +6,51 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // SetMode orders a member into a mode of its own (protocol §1.7). The same mode again drafts
 // nothing. Only the operator makes it wider than the team's mode; nobody makes it wider than the
 // ceiling (*CeilingError), and nobody ends the plan that a member owes with it.
-func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.Writer, mint Mint) ([]journal.Draft, error) {
+func (l *Leader) SetMode(m *Member, mode policy.Mode, by policy.Role, w journal.Writer, mint record.Mint) ([]journal.Draft, error) {
 	switch _, err := policy.ParseMode(string(mode)); {
 	case err != nil:
 		return nil, &RefusedError{Why: err.Error()}
-	case m.State() == Terminated:
+	case m.State() == machine.Terminated:
 		return nil, &RefusedError{Why: string(m.Name) + " has ended"}
 	case by == policy.RoleOperator && !w.Operator:
 		return nil, &RefusedError{Why: "only a process of the operator sets a mode in the operator's name"}
 	case m.Mode == mode && m.ModeBy == by:
 		return nil, nil
 	case l.Policy.Ceiling.Meet(mode) != mode:
-		return nil, &CeilingError{Ceiling: l.Policy.Ceiling, Over: []string{"mode " + string(mode)}}
+		return nil, &record.CeilingError{Ceiling: l.Policy.Ceiling, Over: []string{"mode " + string(mode)}}
 	}
-	return l.command(m, Commanded{What: CommandMode, Mode: mode, Version: l.version + 1, By: by},
+	return l.command(m, record.Commanded{What: record.CommandMode, Mode: mode, Version: l.version + 1, By: by},
 		waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)}, mint)
 }
 
 // SetPolicy gives the team a policy, under the next version, and notifies every member. Expired rules and host grants
 // are left out. A member's policy is the one in this journal: the message to it only notifies it, and its applied
 // record says that it got the message. A policy that exceeds the ceiling is refused (*CeilingError).
-func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.Draft, error) {
+func (l *Leader) SetPolicy(p record.PolicySet, w journal.Writer, mint record.Mint) ([]journal.Draft, error) {
 	if !w.Operator {
 		return nil, &RefusedError{Why: "only the operator sets the policy"}
 	}
-	if err := p.beyond(l.Policy); err != nil {
+	if err := p.CheckCeiling(l.Policy); err != nil {
 		return nil, err
 	}
 	p = l.prune(p, mint.Now)
 	p.Policy.Version, p.By = l.version+1, policy.RoleOperator
-	ds := []journal.Draft{{Kind: RecPolicy, Must: true, Body: p}}
+	ds := []journal.Draft{{Kind: record.KindPolicy, Must: true, Body: p}}
 	n := 0
 	for _, m := range l.Members {
-		if m.State() == Terminated {
+		if m.State() == machine.Terminated {
 			continue
 		}
 		for _, news := range l.newsOf(m, p, mint.Now) {
-			c, err := l.command(m, Commanded{What: CommandPolicy, Version: p.Policy.Version, By: policy.RoleOperator}, news, mint.nth(n))
+			c, err := l.command(m, record.Commanded{What: record.CommandPolicy, Version: p.Policy.Version, By: policy.RoleOperator}, news, mint.Nth(n))
 			if err != nil {
 				return nil, err
 			}
@@ -64,10 +66,10 @@ func (l *Leader) SetPolicy(p PolicySet, w journal.Writer, mint Mint) ([]journal.
 // (protocol §1.7, §1.8). A removed rule has no form on the wire: a member of ours gets an update
 // without rules, whose record names the version; a member that uses files gets nothing, because
 // some readers would apply what such a frame says.
-func (l *Leader) newsOf(m *Member, next PolicySet, now time.Time) []waggle.Payload {
+func (l *Leader) newsOf(m *Member, next record.PolicySet, now time.Time) []waggle.Payload {
 	var news []waggle.Payload
-	old, next := l.Policy.of(m), next.of(m)
-	if mode := next.modeOf(m); mode != old.modeOf(m) {
+	old, next := policyFor(l.Policy, m), policyFor(next, m)
+	if mode := modeOf(next, m); mode != modeOf(old, m) {
 		news = append(news, waggle.ModeSetRequest{Mode: string(mode), From: string(waggle.Lead)})
 	}
 	before, after := old.For(m.Instance, now), next.For(m.Instance, now)
@@ -79,7 +81,7 @@ func (l *Leader) newsOf(m *Member, next PolicySet, now time.Time) []waggle.Paylo
 			news = append(news, waggle.TeamPermissionUpdate{ToolName: u.Rules[0].ToolName, PermissionUpdate: u})
 		}
 	}
-	if len(news) == 0 && m.Trust != FileTrust {
+	if len(news) == 0 && m.Trust != record.FileTrust {
 		news = append(news, waggle.TeamPermissionUpdate{PermissionUpdate: waggle.PermissionUpdate{Behavior: "allow", Rules: []waggle.PermissionRule{}}})
 	}
 	return news

@@ -7,7 +7,9 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // See judges a control entry of the lead's mailbox. peer is the journal of the member that the
@@ -43,14 +45,14 @@ func (l *Leader) See(in Incoming, peer *Worker) []journal.Draft {
 	if len(records) == 0 {
 		return in.deny("the sender's journal does not have it")
 	}
-	s := Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, ID: id, Ref: uint64(records[0].Seq)}
+	s := record.Seen{Entry: in.Entry, Instance: m.Instance, Kind: d.Kind, ID: id, Ref: uint64(records[0].Seq)}
 	if call := records[0].Call; call != nil {
 		return l.question(in, m, peer, call, s)
 	}
 	for _, v := range records {
 		if ref := uint64(v.Seq); !l.heard[peerSeq{m.Instance, ref}] {
 			s.Ref, s.Task, s.Assignment, s.Failed, s.Note = ref, v.Said.Task, v.Said.Assignment, v.Said.Failed, v.Said.Note
-			return []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
+			return []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 		}
 	}
 	return in.deny("a copy of a message that was seen before")
@@ -58,9 +60,9 @@ func (l *Leader) See(in Incoming, peer *Worker) []journal.Draft {
 
 // question is the part of See for requests. The request of a member that has ended is recorded and
 // closed (L8).
-func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s Seen) []journal.Draft {
+func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s record.Seen) []journal.Draft {
 	k := call.Key
-	if DigestOf(l.UID, k, call.Ask) != call.Digest {
+	if record.DigestOf(l.UID, k, call.Ask) != call.Digest {
 		return in.deny("the request's digest is not that of what it asks")
 	}
 	known := l.byKey[k]
@@ -75,11 +77,11 @@ func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s Se
 			s.Expires = &t
 		}
 	}
-	ds := []journal.Draft{{Kind: RecSeen, Must: true, Body: s}}
+	ds := []journal.Draft{{Kind: record.KindSeen, Must: true, Body: s}}
 	switch {
 	case known != nil:
 		return ds
-	case m.State() == Terminated:
+	case m.State() == machine.Terminated:
 		ds = append(ds, closing(k, "abandoned: its member has ended"))
 	case call.Answer != nil && call.Answer.Leader == 0 && !call.Open():
 		ds = append(ds, closing(k, call.given()))
@@ -87,8 +89,8 @@ func (l *Leader) question(in Incoming, m *Member, peer *Worker, call *Call, s Se
 	return append(ds, l.withdrawn(peer)...)
 }
 
-func closing(k Key, evidence string) journal.Draft {
-	return journal.Draft{Kind: RecClosed, Must: true, Body: Closed{Key: &k, Evidence: evidence}}
+func closing(k record.Key, evidence string) journal.Draft {
+	return journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Key: &k, Evidence: evidence}}
 }
 
 // withdrawn closes the open questions that their asker has taken back.
@@ -104,33 +106,33 @@ func (l *Leader) withdrawn(peer *Worker) []journal.Draft {
 
 // Assign orders a member to do a task, in the name of the lead or the operator. A task that was
 // assigned before is assigned anew.
-func (l *Leader) Assign(m *Member, t Task, by policy.Role, mint Mint) ([]journal.Draft, error) {
-	if m.State() == Terminated {
+func (l *Leader) Assign(m *Member, t record.Task, by policy.Role, mint record.Mint) ([]journal.Draft, error) {
+	if m.State() == machine.Terminated {
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and takes no work", m.Name)}
 	}
-	t.SHA256 = HashText(t.Instructions)
-	return l.command(m, Commanded{What: CommandAssigned, Task: &t, By: by},
+	t.SHA256 = record.HashText(t.Instructions)
+	return l.command(m, record.Commanded{What: record.CommandAssigned, Task: &t, By: by},
 		waggle.TaskAssignment{TaskID: t.ID, Subject: t.Subject, Description: t.Instructions,
 			AssignedBy: string(waggle.Lead), Timestamp: waggle.FormatTime(mint.Now), PlanModeRequired: t.PlanRequired}, mint)
 }
 
-func (l *Leader) command(m *Member, c Commanded, p waggle.Payload, mint Mint) ([]journal.Draft, error) {
-	mail, err := compose(waggle.Lead, "", m.Name, p, mint)
+func (l *Leader) command(m *Member, c record.Commanded, p waggle.Payload, mint record.Mint) ([]journal.Draft, error) {
+	mail, err := record.Compose(waggle.Lead, "", m.Name, p, mint)
 	if err != nil {
 		return nil, err
 	}
 	c.Instance, c.Mail = m.Instance, mail
-	return []journal.Draft{{Kind: RecCommanded, Must: true, Body: c}}, nil
+	return []journal.Draft{{Kind: record.KindCommanded, Must: true, Body: c}}, nil
 }
 
 // AskShutdown orders a member to end. A second call while one is outstanding reuses it (L9) and
 // drafts nothing.
-func (l *Leader) AskShutdown(m *Member, reason string, by policy.Role, mint Mint) ([]journal.Draft, error) {
-	if m.Shutdown != nil || m.State() == Terminated {
+func (l *Leader) AskShutdown(m *Member, reason string, by policy.Role, mint record.Mint) ([]journal.Draft, error) {
+	if m.Shutdown != nil || m.State() == machine.Terminated {
 		return nil, nil
 	}
 	id := waggle.RequestID("shutdown-" + strconv.FormatInt(mint.Now.UnixMilli(), 10) + "@" + string(m.Name))
-	return l.command(m, Commanded{What: CommandShutdown, ID: id, By: by},
+	return l.command(m, record.Commanded{What: record.CommandShutdown, ID: id, By: by},
 		waggle.ShutdownRequest{RequestID: string(id), From: string(waggle.Lead), Reason: reason, Timestamp: waggle.FormatTime(mint.Now)}, mint)
 }
 
@@ -145,7 +147,7 @@ func (l *Leader) Let(m *Member, how, detail string) []journal.Draft {
 			ds = append(ds, closing(r.Key, "abandoned: "+how))
 		}
 	}
-	return append(ds, journal.Draft{Kind: RecLeft, Must: true, Body: Left{Instance: m.Instance, How: how, Detail: detail}})
+	return append(ds, journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: m.Instance, How: how, Detail: detail}})
 }
 
 // Settle compares a member's journal with what was ordered: effects that it
@@ -155,7 +157,7 @@ func (l *Leader) Settle(peer *Worker) []journal.Draft {
 	var ds []journal.Draft
 	for _, o := range l.Unclosed(peer.Instance) {
 		if why := effect(o, peer); why != "" {
-			ds = append(ds, journal.Draft{Kind: RecClosed, Must: true, Body: Closed{Ref: uint64(o.Seq), Evidence: why}})
+			ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(o.Seq), Evidence: why}})
 		}
 	}
 	ds = append(ds, l.withdrawn(peer)...)
@@ -163,7 +165,7 @@ func (l *Leader) Settle(peer *Worker) []journal.Draft {
 		return ds
 	}
 	if seq, why := l.diverges(peer); why != "" {
-		ds = append(ds, journal.Draft{Kind: RecDiverged, Must: true, Body: Diverged{Instance: peer.Instance, Leader: seq, Why: why}})
+		ds = append(ds, journal.Draft{Kind: record.KindDiverged, Must: true, Body: record.Diverged{Instance: peer.Instance, Leader: seq, Why: why}})
 	}
 	return ds
 }
@@ -175,20 +177,20 @@ func effect(o *Order, peer *Worker) string {
 	case o.Words != nil && !peer.HasTaken(o):
 		return ""
 	case o.Words != nil:
-		return RecTaken
+		return record.KindTaken
 	case o.Decided != nil:
 		c, ok := peer.Call(o.Decided.Key)
 		switch {
 		case !ok || c.Open():
 			return ""
 		case c.Answer.Leader == uint64(o.Seq):
-			return RecAnswered
+			return record.KindAnswered
 		}
 		return c.given()
-	case o.Commanded.What == CommandShutdown:
+	case o.Commanded.What == record.CommandShutdown:
 		return ""
 	case peer.HasApplied(uint64(o.Seq)):
-		return RecApplied
+		return record.KindApplied
 	case peer.outdated(o.Commanded):
 		return "replaced by a newer one"
 	}

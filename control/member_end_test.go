@@ -8,12 +8,13 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // TestStopRecords: the begin of a stop and the step that ended it are recorded once each,
 // the step only behind the begin, and neither for a member that has left.
 func TestStopRecords(t *testing.T) {
-	w := newWorld(t, control.PolicySet{}, nil)
+	w := newWorld(t, record.PolicySet{}, nil)
 	ann := w.join("ann", false)
 	m, _ := w.l.ByInstance(ann.instance)
 	none := func(what string, ds []journal.Draft) {
@@ -33,7 +34,7 @@ func TestStopRecords(t *testing.T) {
 		t.Errorf("ended: %+v", m.Stopping)
 	}
 	none("ended again", w.l.Stopped(m, "term"))
-	w.append(w.lead(), control.RecLeft, control.Left{Instance: ann.instance, How: control.LeftStopped})
+	w.append(w.lead(), record.KindLeft, record.Left{Instance: ann.instance, How: record.LeftStopped})
 	if m.Left == nil {
 		t.Fatal("it has not left")
 	}
@@ -43,17 +44,17 @@ func TestStopRecords(t *testing.T) {
 
 // TestLapse: words expire at their time and not before, once; an order has no such time.
 func TestLapse(t *testing.T) {
-	w := newWorld(t, control.PolicySet{}, nil)
+	w := newWorld(t, record.PolicySet{}, nil)
 	ann := w.join("ann", false)
 	soon := w.now.Add(10 * time.Second)
-	words := w.say(ann, w.spoken("team-lead", "soon"), control.Words{Expires: &soon})
-	w.say(ann, w.spoken("team-lead", "for ever"), control.Words{})
-	w.assign(ann, control.Task{ID: "1", Subject: "one", Instructions: "do 1"})
+	words := w.say(ann, w.spoken("team-lead", "soon"), record.Words{Expires: &soon})
+	w.say(ann, w.spoken("team-lead", "for ever"), record.Words{})
+	w.assign(ann, record.Task{ID: "1", Subject: "one", Instructions: "do 1"})
 	if ds := w.l.Lapse(soon.Add(-1)); len(ds) != 0 {
 		t.Errorf("before its time: %+v", ds)
 	}
 	ds := w.l.Lapse(soon)
-	if len(ds) != 1 || ds[0].Body.(control.Closed).Ref != uint64(words.Seq) || ds[0].Body.(control.Closed).Evidence != control.Expired {
+	if len(ds) != 1 || ds[0].Body.(record.Closed).Ref != uint64(words.Seq) || ds[0].Body.(record.Closed).Evidence != record.Expired {
 		t.Fatalf("at its time: %+v", ds)
 	}
 	w.do(w.lead(), func() ([]journal.Draft, error) { return ds, nil })
@@ -65,10 +66,10 @@ func TestLapse(t *testing.T) {
 // TestUnderway: what is in the mailbox of a member that speaks by file is its own: orders
 // to its instance, and words to its name from before it joined.
 func TestUnderway(t *testing.T) {
-	w := newWorld(t, control.PolicySet{}, nil)
+	w := newWorld(t, record.PolicySet{}, nil)
 	file := func(name waggle.MemberName) *control.Member {
-		i := control.Instance(name + "-file")
-		w.append(operator, control.RecJoined, control.Joined{Instance: i, Name: name, Agent: "claude", Cwd: "/work", Trust: control.FileTrust})
+		i := record.Instance(name + "-file")
+		w.append(operator, record.KindJoined, record.Joined{Instance: i, Name: name, Agent: "claude", Cwd: "/work", Trust: record.FileTrust})
 		m, ok := w.l.ByInstance(i)
 		if !ok {
 			t.Fatalf("%s has not joined", name)
@@ -78,7 +79,7 @@ func TestUnderway(t *testing.T) {
 	say := func(to waggle.MemberName, m *control.Member, text string) {
 		t.Helper()
 		env := w.spoken("bob", text)
-		w.do(operator, func() ([]journal.Draft, error) { return w.l.Say(m, to, env, control.Words{By: policy.RoleOperator}) })
+		w.do(operator, func() ([]journal.Draft, error) { return w.l.Say(m, to, env, record.Words{By: policy.RoleOperator}) })
 	}
 	ann, eve := file("ann"), file("eve")
 	say("ann", nil, "to the name")
@@ -98,7 +99,7 @@ func TestUnderway(t *testing.T) {
 		t.Errorf("before they are sent: %q", got)
 	}
 	for _, o := range w.l.Outbox() {
-		w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(o.Seq)})
+		w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(o.Seq)})
 	}
 	if got := under(ann); len(got) != 2 || got[0] != "to the name" || got[1] != "to the instance" {
 		t.Errorf("ann has %q", got)

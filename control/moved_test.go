@@ -5,17 +5,18 @@ import (
 	"testing"
 
 	"waggle/journal"
+	"waggle/machine"
 )
 
 // TestMoved: a move of the team that its table does not have is an error.
 func TestMoved(t *testing.T) {
 	l := NewLeader(nil)
 	l.Instance = "i"
-	var wrong *TransitionError
-	if err := l.moved(Leading, EvEnded, journal.Record{}); !errors.As(err, &wrong) || wrong.From != Leading || wrong.To != Leading || wrong.On != EvEnded {
+	var wrong *machine.TransitionError
+	if err := l.moved(machine.Leading, machine.EvEnded, journal.Record{}); !errors.As(err, &wrong) || wrong.From != machine.Leading || wrong.To != machine.Leading || wrong.On != machine.EvEnded {
 		t.Errorf("the end of a team that goes on: %v", err)
 	}
-	if err := l.moved(Leading, EvOpened, journal.Record{}); err != nil {
+	if err := l.moved(machine.Leading, machine.EvOpened, journal.Record{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
 
 // Tiding is the reason why a member's status starts a turn of the lead's session.
@@ -73,7 +75,7 @@ func weight(t Tiding) int {
 }
 
 // report notes what a status message is worth.
-func (l *Leader) report(m *Member, r journal.Record, b Seen) {
+func (l *Leader) report(m *Member, r journal.Record, b record.Seen) {
 	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, Task: b.Task, Note: b.Note}
 	switch {
 	case m.Leads(): // the lead's agent gets no event about itself
@@ -102,10 +104,10 @@ func (l *Leader) rested(r journal.Record) {
 		return
 	}
 	for _, m := range l.Members {
-		if m.Trust == FileTrust {
+		if m.Trust == record.FileTrust {
 			continue // reports by file have no effect
 		}
-		if s := m.State(); s != Idle && s != Terminated && !m.Leads() {
+		if s := m.State(); s != machine.Idle && s != machine.Terminated && !m.Leads() {
 			return
 		}
 	}
@@ -114,10 +116,10 @@ func (l *Leader) rested(r journal.Record) {
 }
 
 // departed notes a member that has ended.
-func (l *Leader) departed(m *Member, r journal.Record, b Left) {
+func (l *Leader) departed(m *Member, r journal.Record, b record.Left) {
 	switch {
-	case m.Leads() || b.How == LeftDied && m.Died != nil: // an event about the lead's agent itself, or after that of the death
-	case b.How == LeftDied:
+	case m.Leads() || b.How == record.LeftDied && m.Died != nil: // an event about the lead's agent itself, or after that of the death
+	case b.How == record.LeftDied:
 		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingFailed, Note: "it died"})
 	default:
 		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingLeft, Note: b.How})
@@ -125,7 +127,7 @@ func (l *Leader) departed(m *Member, r journal.Record, b Left) {
 }
 
 // fell records that a member's process has died, and the member stays.
-func (l *Leader) fell(m *Member, r journal.Record, b Died) {
+func (l *Leader) fell(m *Member, r journal.Record, b record.Died) {
 	if m.Leads() {
 		return
 	}

@@ -7,7 +7,9 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 func (m *member) mode() policy.Mode { return m.w.Effective(m.lead, m.now).Mode }
@@ -15,7 +17,7 @@ func (m *member) mode() policy.Mode { return m.w.Effective(m.lead, m.now).Mode }
 // A mode's message carries no id and no time: the same one may be ordered again,
 // and every order has its effect.
 func TestModes(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	for i, mode := range []policy.Mode{policy.ModePlan, policy.ModeDefault, policy.ModePlan, policy.ModeAcceptEdits, policy.ModePlan} {
 		w.setMode(m, mode, policy.RoleOperator, operator)
 		w.round()
@@ -31,7 +33,7 @@ func TestModes(t *testing.T) {
 }
 
 func TestWhoSetsModes(t *testing.T) {
-	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, false)
+	w, m := working(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, false)
 	lm, _ := w.l.Member("ada")
 	_, err := w.l.SetMode(lm, policy.ModeBypassPermissions, policy.RoleOperator, w.lead(), w.mint())
 	refused[*control.RefusedError](t, err, "operator's name")
@@ -54,19 +56,19 @@ func TestWhoSetsModes(t *testing.T) {
 		t.Errorf("the operator could not widen: %s", m.mode())
 	}
 	// A record in the operator's name by another writer has no effect.
-	w.append(w.lead(), control.RecCommanded, control.Commanded{What: control.CommandMode, Instance: m.instance, Mode: policy.ModeBypassPermissions,
+	w.append(w.lead(), record.KindCommanded, record.Commanded{What: record.CommandMode, Instance: m.instance, Mode: policy.ModeBypassPermissions,
 		Version: 99, By: policy.RoleOperator, Mail: mailOf(waggle.KindModeSetRequest, "ada")})
 	if w.round(); m.mode() != policy.ModeAcceptEdits || len(w.l.Ignored) != 1 {
 		t.Errorf("mode %s, ignored %v", m.mode(), w.l.Ignored)
 	}
-	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, control.LeftDied, ""), nil })
+	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, record.LeftDied, ""), nil })
 	_, err = w.l.SetMode(lm, policy.ModePlan, policy.RoleOperator, operator, w.mint())
 	refused[*control.RefusedError](t, err, "has ended")
 }
 
 // A worker that owes a plan stays in plan mode, whatever mode it is given (protocol §1.7).
 func TestModeDoesNotEndAPlan(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, true)
+	w, m := working(t, record.PolicySet{}, true)
 	for _, mode := range []policy.Mode{policy.ModeBypassPermissions, policy.ModeLockedDown} {
 		w.setMode(m, mode, policy.RoleOperator, operator)
 		w.round()
@@ -74,12 +76,12 @@ func TestModeDoesNotEndAPlan(t *testing.T) {
 			t.Errorf("set to %s it is in %s, want %s", mode, m.mode(), want)
 		}
 	}
-	m.is(t, control.PlanProposed)
+	m.is(t, machine.PlanProposed)
 }
 
 func TestSetPolicy(t *testing.T) {
 	rules := policy.MustRules
-	w, m := working(t, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideRules}}, false)
+	w, m := working(t, record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideRules}}, false)
 	bob := w.join("bob", false)
 	w.setMode(bob, policy.ModePlan, policy.RoleOperator, operator)
 	w.round()
@@ -123,7 +125,7 @@ func TestSetPolicy(t *testing.T) {
 	}
 	_, err := w.l.SetPolicy(w.l.Policy, w.lead(), w.mint())
 	refused[*control.RefusedError](t, err, "only the operator")
-	w.append(w.lead(), control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 99, Mode: policy.ModeBypassPermissions}})
+	w.append(w.lead(), record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 99, Mode: policy.ModeBypassPermissions}})
 	if len(w.l.Ignored) != 1 || w.l.Policy.Policy.Version == 99 {
 		t.Error("the leader set the policy")
 	}
@@ -131,7 +133,7 @@ func TestSetPolicy(t *testing.T) {
 
 // Versions only rise: an older version has no effect and is closed.
 func TestOldPolicyIsOvertaken(t *testing.T) {
-	w, m := working(t, control.PolicySet{}, false)
+	w, m := working(t, record.PolicySet{}, false)
 	w.setPolicy(policy.Policy{Deny: policy.MustRules("Bash(rm:*)")})
 	w.setMode(m, policy.ModeSafe, policy.RoleOperator, operator)
 	w.deliver()
@@ -158,7 +160,7 @@ func TestOldPolicyIsOvertaken(t *testing.T) {
 // Other fields of an approval are not part of the answer: a mode, rule or scope in it has no effect
 // (trust §3).
 func TestAnswerWidensNothing(t *testing.T) {
-	w, m, r := asked(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeSafe}}, plan, control.Ask{Plan: "one"})
+	w, m, r := asked(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeSafe}}, plan, record.Ask{Plan: "one"})
 	w.decide(verdict(r, true), operator)
 	env, err := r.Order.Mail.Open()
 	if err != nil {
@@ -169,7 +171,7 @@ func TestAnswerWidensNothing(t *testing.T) {
 		t.Fatalf("the approval carries no mode: %+v", p)
 	}
 	w.round()
-	m.is(t, control.Executing)
+	m.is(t, machine.Executing)
 	if got := m.mode(); got != policy.ModeSafe {
 		t.Errorf("the approval made it %s", got)
 	}

@@ -1,9 +1,13 @@
 package control
 
-import "waggle"
+import (
+	"waggle"
+	"waggle/machine"
+	"waggle/record"
+)
 
 // Planning reports whether the turn that runs waits for its plan to be approved.
-func (w *Worker) Planning() bool { return w.base == PlanProposed }
+func (w *Worker) Planning() bool { return w.base == machine.PlanProposed }
 
 // Replay finds what an earlier process of this worker has recorded for a call of the turn that
 // runs, when this process takes that turn up again: the call ran, or was answered and the answer
@@ -12,11 +16,11 @@ func (w *Worker) Planning() bool { return w.base == PlanProposed }
 // program would have recorded it: a call that ran is not run again because more is bound now, and a
 // denial stays in force. The files that a call was found to name are not compared: a script that
 // has changed since it ran is not run again by itself. Nil: ask.
-func (w *Worker) Replay(kind waggle.Kind, a Ask, past map[Key]bool) *Call {
+func (w *Worker) Replay(kind waggle.Kind, a record.Ask, past map[record.Key]bool) *Call {
 	if w.turn == nil {
 		return nil
 	}
-	a.N = SumN
+	a.N = record.SumN
 	want := map[int]question{}
 	for _, c := range w.Calls {
 		if c.turn != w.turn || c.Epoch >= w.Epoch || past[c.Key] || c.Kind != kind || !c.settled() {
@@ -24,9 +28,9 @@ func (w *Worker) Replay(kind waggle.Kind, a Ask, past map[Key]bool) *Call {
 		}
 		n := c.Ask.Sum()
 		if _, ok := want[n]; !ok {
-			want[n] = questionOf(kind, a.as(n).bare())
+			want[n] = questionOf(kind, a.As(n).Bare())
 		}
-		if questionOf(c.Kind, c.Ask.bare()) == want[n] {
+		if questionOf(c.Kind, c.Ask.Bare()) == want[n] {
 			return c
 		}
 	}
@@ -42,7 +46,7 @@ func (c *Call) settled() bool {
 		return true
 	case c.AskedSeq == 0 || c.Answer == nil || c.Answer.Waited || c.Answer.Revoked:
 		return false
-	case c.Answer.Decision == DecisionDeny:
+	case c.Answer.Decision == record.DecisionDeny:
 		return true
 	}
 	return c.Kind == waggle.KindSandboxPermissionRequest && c.used

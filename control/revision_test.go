@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // TestRevisionAfterWithdrawal: a plan that was taken back keeps its number, and the next
@@ -13,19 +13,19 @@ import (
 // theirs.
 func TestRevisionAfterWithdrawal(t *testing.T) {
 	for _, seen := range []bool{true, false} {
-		w, m := working(t, control.PolicySet{}, true)
-		revision := func(k control.Key) int { c, _ := m.w.Call(k); return c.Ask.Revision }
-		first := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "one"})
+		w, m := working(t, record.PolicySet{}, true)
+		revision := func(k record.Key) int { c, _ := m.w.Call(k); return c.Ask.Revision }
+		first := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: "one"})
 		if seen {
 			m.flush()
 			w.pass()
 		}
 		m.do(func() ([]journal.Draft, error) { return m.w.Withdraw(first, "the agent gave it up"), nil })
-		second := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "two"})
+		second := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: "two"})
 		m.flush()
 		w.pass()
-		third := m.ask(waggle.KindPlanApprovalRequest, control.Ask{Plan: "three"}) // it replaces the second plan
-		for k, want := range map[control.Key]int{first: 1, second: 2, third: 3} {
+		third := m.ask(waggle.KindPlanApprovalRequest, record.Ask{Plan: "three"}) // it replaces the second plan
+		for k, want := range map[record.Key]int{first: 1, second: 2, third: 3} {
 			if got := revision(k); got != want {
 				t.Errorf("seen %v: the plan %s is revision %d, want %d", seen, k.ID, got, want)
 			}

@@ -4,6 +4,7 @@ import (
 	"waggle"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // supersededText is the reason of what an older program asked and a newer one closed.
@@ -13,7 +14,7 @@ const supersededText = "superseded: it was asked by an older waggle, which bound
 // has still to be closed.
 func (w *Worker) Older() bool {
 	for _, c := range w.Calls {
-		if c.Ask.Sum() < SumN && (c.Open() || c.revocable()) {
+		if c.Ask.Sum() < record.SumN && (c.Open() || c.revocable()) {
 			return true
 		}
 	}
@@ -26,7 +27,7 @@ func (w *Worker) Older() bool {
 func (w *Worker) Supersede(l *Leader) []journal.Draft {
 	var ds []journal.Draft
 	for _, c := range w.Calls {
-		if c.Ask.Sum() >= SumN {
+		if c.Ask.Sum() >= record.SumN {
 			continue
 		}
 		if r, ok := l.Request(c.Key); c.revocable() || c.Open() && (!ok || r.Decided == nil) {
@@ -38,7 +39,7 @@ func (w *Worker) Supersede(l *Leader) []journal.Draft {
 
 // Revoke revokes the allow of a call that was not started, because the facts that were recorded
 // with the request have changed. It drafts nothing when there is no such allow.
-func (w *Worker) Revoke(k Key, why string) []journal.Draft {
+func (w *Worker) Revoke(k record.Key, why string) []journal.Draft {
 	c, ok := w.byKey[k]
 	if !ok || !c.revocable() {
 		return nil
@@ -48,14 +49,14 @@ func (w *Worker) Revoke(k Key, why string) []journal.Draft {
 
 // outrun closes open requests for the same call without a waiting session, where the files that the
 // call names have changed: the new request replaces them.
-func (w *Worker) outrun(kind waggle.Kind, a Ask) []journal.Draft {
+func (w *Worker) outrun(kind waggle.Kind, a record.Ask) []journal.Draft {
 	if kind != waggle.KindPermissionRequest {
 		return nil
 	}
 	var ds []journal.Draft
-	want := questionOf(kind, a.bare())
+	want := questionOf(kind, a.Bare())
 	for _, c := range w.Calls {
-		if c.Kind == kind && c.Open() && !w.waits(c) && questionOf(kind, c.Ask.bare()) == want {
+		if c.Kind == kind && c.Open() && !w.waits(c) && questionOf(kind, c.Ask.Bare()) == want {
 			ds = append(ds, c.revoke("superseded: what it names has changed, and it is asked again"))
 		}
 	}
@@ -63,7 +64,7 @@ func (w *Worker) outrun(kind waggle.Kind, a Ask) []journal.Draft {
 }
 
 func (c *Call) revoke(why string) journal.Draft {
-	return journal.Draft{Kind: RecAnswered, Must: true, Body: Answered{Key: c.Key, Digest: c.Digest, Decision: DecisionDeny,
+	return journal.Draft{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: c.Key, Digest: c.Digest, Decision: record.DecisionDeny,
 		By: policy.RoleSystem, Reason: why, Revoked: true}}
 }
 

@@ -12,7 +12,9 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // elsewhere has the rows of protocol §5 that are no move of a machine: the test that shows each,
@@ -25,7 +27,7 @@ var elsewhere = map[string]string{
 // no others.
 func TestRowsOfTheProtocol(t *testing.T) {
 	rows := map[string]bool{}
-	for _, table := range [][]control.Transition{control.WorkerTable, control.LeaderTable, control.RequestTable, control.TeamTable} {
+	for _, table := range [][]machine.Transition{machine.WorkerTable, machine.LeaderTable, machine.RequestTable, machine.TeamTable} {
 		seen := map[string]bool{}
 		for _, r := range table {
 			rows[r.Row] = true
@@ -73,32 +75,32 @@ func TestRowsOfTheProtocol(t *testing.T) {
 // TestTeamTable: a leader that exits leaves the team as it is; the next one continues, and a team
 // that has ended stays so (L14).
 func TestTeamTable(t *testing.T) {
-	var rows []control.Transition
-	l := control.NewLeader(func(o control.Observation) {
-		if o.Machine == control.MachineTeam {
-			rows = append(rows, control.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To})
+	var rows []machine.Transition
+	l := control.NewLeader(func(o machine.Observation) {
+		if o.Machine == machine.Team {
+			rows = append(rows, machine.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To})
 		}
 	})
 	n := 0
 	add := func(kind string, body any, by journal.Writer) {
 		n++
-		if err := l.Apply(record(t, n, kind, by, body)); err != nil {
+		if err := l.Apply(recordOf(t, n, kind, by, body)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	opened := func(epoch uint64) {
-		add(control.RecOpened, control.Opened{Team: "t", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: epoch}, journal.Writer{Instance: "lead", Epoch: epoch})
+		add(record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: epoch}, journal.Writer{Instance: "lead", Epoch: epoch})
 	}
 	opened(1)
 	opened(2)
-	add(control.RecEnded, control.Ended{How: "down"}, operator)
-	add(control.RecEnded, control.Ended{How: "down"}, operator)
+	add(record.KindEnded, record.Ended{How: "down"}, operator)
+	add(record.KindEnded, record.Ended{How: "down"}, operator)
 	opened(3)
-	if l.State() != control.Over || l.Ended.How != "down" {
+	if l.State() != machine.Over || l.Ended.How != "down" {
 		t.Errorf("%s, %+v", l.State(), l.Ended)
 	}
-	want := control.TeamTable
-	want = []control.Transition{want[0], want[1], want[3], want[2]}
+	want := machine.TeamTable
+	want = []machine.Transition{want[0], want[1], want[3], want[2]}
 	if d := cmp.Diff(want, rows); d != "" {
 		t.Error(d)
 	}
@@ -107,10 +109,10 @@ func TestTeamTable(t *testing.T) {
 // TestRequestTable reaches every row of a request: answered at once and late, by
 // two, sent and fetched, asked again at every stage, abandoned and left behind.
 func TestRequestTable(t *testing.T) {
-	rows := map[control.Transition]bool{}
-	observe := func(o control.Observation) {
-		if o.Machine == control.MachineRequest {
-			rows[control.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
+	rows := map[machine.Transition]bool{}
+	observe := func(o machine.Observation) {
+		if o.Machine == machine.Request {
+			rows[machine.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
 		}
 	}
 	again := func(w *world, r *control.Request) { // its message is in the mailbox once more
@@ -122,10 +124,10 @@ func TestRequestTable(t *testing.T) {
 			}
 		}
 	}
-	open := func(set control.PolicySet) (*world, *member, *control.Request) {
+	open := func(set record.PolicySet) (*world, *member, *control.Request) {
 		w := newWorld(t, set, observe)
 		m := w.join("ada", false)
-		m.do(func() ([]journal.Draft, error) { return m.w.Take(control.Taken{Entries: []string{"chat"}}, m.lead) })
+		m.do(func() ([]journal.Draft, error) { return m.w.Take(record.Taken{Entries: []string{"chat"}}, m.lead) })
 		k := m.ask(tool, bash)
 		m.flush()
 		w.pass()
@@ -139,49 +141,49 @@ func TestRequestTable(t *testing.T) {
 		m.receive(m.box.put(env, false))
 	}
 	leave := func(w *world, m *member) {
-		w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, control.LeftDied, ""), nil })
+		w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, record.LeftDied, ""), nil })
 	}
 
-	w, m, r := open(control.PolicySet{}) // fetched before it was sent
+	w, m, r := open(record.PolicySet{}) // fetched before it was sent
 	w.decide(verdict(r, true), operator)
 	again(w, r)
 	fetch(m, r)
 	w.settle()
 	again(w, r)
-	w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(r.Order.Seq)})
+	w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(r.Order.Seq)})
 
-	w, m, r = open(control.PolicySet{}) // sent, asked again, sent again, taken
+	w, m, r = open(record.PolicySet{}) // sent, asked again, sent again, taken
 	w.decide(verdict(r, false), operator)
 	w.deliver()
 	again(w, r)
 	w.deliver()
 	m.poll()
 	w.settle()
-	if r.State != control.RequestClosed || len(m.box.entries) != 2 {
+	if r.State != machine.RequestClosed || len(m.box.entries) != 2 {
 		t.Errorf("%s, %d answers sent", r.State, len(m.box.entries))
 	}
 
-	w, m, _ = open(control.PolicySet{}) // without an answer
+	w, m, _ = open(record.PolicySet{}) // without an answer
 	leave(w, m)
 	for _, sent := range []bool{false, true} { // the answer came too late
-		w, m, r = open(control.PolicySet{})
+		w, m, r = open(record.PolicySet{})
 		w.decide(verdict(r, true), operator)
 		if sent {
 			w.deliver()
 		}
 		leave(w, m)
-		if r.State != control.RequestClosed || r.Closed != "its member has ended" || len(w.l.Outbox()) != 0 {
+		if r.State != machine.RequestClosed || r.Closed != "its member has ended" || len(w.l.Outbox()) != 0 {
 			t.Errorf("%s: %s", r.State, r.Closed)
 		}
 	}
 
-	w, _, r = open(control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideLeader}})
+	w, _, r = open(record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideLeader}})
 	w.escalate(r, policy.RoleLeader, w.lead())
-	w, _, r = open(control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideTwo}})
-	if w.decide(verdict(r, true), operator); r.State != control.RequestPending || len(r.Votes) != 1 {
+	w, _, r = open(record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideTwo}})
+	if w.decide(verdict(r, true), operator); r.State != machine.RequestPending || len(r.Votes) != 1 {
 		t.Errorf("%s after one of two", r.State)
 	}
-	for _, row := range control.RequestTable {
+	for _, row := range machine.RequestTable {
 		if !rows[row] {
 			t.Errorf("row %s: %s --%s--> %s is reached by nothing", row.Row, row.From, row.On, row.To)
 		}

@@ -1,130 +1,21 @@
 package control
 
 import (
-	"net"
 	"slices"
 	"time"
 
-	"waggle"
-	"waggle/policy"
+	"waggle/machine"
+	"waggle/record"
 )
-
-// Scoped is a rule beside the policy's own: for one member, for a time, or both. An answer with a
-// scope makes such a rule (trust §3: a separate act with its own authority), which is part of a
-// version of the policy like any other rule.
-type Scoped struct {
-	Rule     policy.Rule `json:"rule"`
-	Deny     bool        `json:"deny,omitempty"`
-	Instance Instance    `json:"instance,omitempty"`   // whom it is for; "": every member
-	Until    *time.Time  `json:"expires_at,omitempty"` // nil: until it is taken back
-	From     *Key        `json:"from,omitempty"`       // the request whose answer taught it
-}
-
-// HostGrant is a standing answer to questions about one host: what an enforcer of
-// network access consumes. An answer for one time is no grant: it is the decision
-// of its request.
-type HostGrant struct {
-	Host     string     `json:"host"`           // a name or IPv4 address in lower case; *.HOST: the hosts below it
-	Port     string     `json:"port,omitempty"` // "": every port, and requests that name none
-	Deny     bool       `json:"deny,omitempty"`
-	Instance Instance   `json:"instance,omitempty"`   // "": every member
-	Until    *time.Time `json:"expires_at,omitempty"` // nil: as long as the member
-	From     *Key       `json:"from,omitempty"`
-}
-
-// String is the grant as a rule is shown: "net db.internal:5432".
-func (g HostGrant) String() string {
-	if g.Port == "" {
-		return "net " + g.Host
-	}
-	return "net " + net.JoinHostPort(g.Host, g.Port)
-}
-
-// over reports whether a time has come. An expired rule does not come back: the next version of the
-// policy leaves it out.
-func over(until *time.Time, now time.Time) bool { return until != nil && !now.Before(*until) }
-
-func concerns(of, i Instance) bool { return of == "" || of == i }
-
-// For is the policy that the rules make for one member at a time under the ceiling, "" for the
-// rules of every member. Worker.Effective adds a member's own mode.
-func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
-	out := p.Policy
-	out.Allow, out.Deny = slices.Clip(out.Allow), slices.Clip(out.Deny)
-	for _, s := range p.Rules {
-		switch {
-		case !concerns(s.Instance, i) || over(s.Until, now):
-		case s.Deny:
-			out.Deny = append(out.Deny, s.Rule)
-		default:
-			out.Allow = append(out.Allow, s.Rule)
-		}
-	}
-	return p.Ceiling.Bound(out)
-}
-
-// HostsFor are the standing answers that hold for one member at a time.
-func (p PolicySet) HostsFor(i Instance, now time.Time) []HostGrant {
-	return slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !concerns(g.Instance, i) || over(g.Until, now) })
-}
-
-// Judge is the verdict of the rules on a member's request. There are none for plans. mode is the
-// member's mode.
-func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
-	own := p.For(i, now)
-	own.Mode = p.Ceiling.Meet(mode)
-	switch kind {
-	case waggle.KindPermissionRequest:
-		c := p.Call(a)
-		return p.Ceiling.hold(own.Judge(c), own.Mode, c)
-	case waggle.KindSandboxPermissionRequest:
-		return judgeHost(own, p.HostsFor(i, now), a)
-	}
-	return policy.Verdict{Decision: policy.Ask}
-}
-
-// judgeHost judges a host by the rules for WebFetch and the standing answers, a
-// denial first. The network has a gate of its own: no mode opens it, and a worker
-// that plans asks for it.
-func judgeHost(p policy.Policy, grants []HostGrant, a Ask) policy.Verdict {
-	switch p.Mode {
-	case policy.ModeBypassPermissions:
-		p.Mode = policy.ModeDefault
-	case policy.ModePlan:
-		p.Mode = policy.ModeSafe
-	}
-	call := policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + quote("https://"+a.Hostport()+"/") + `}`)}
-	granted := map[string]HostGrant{}
-	for _, g := range grants {
-		if g.Port != "" && g.Port != a.Port {
-			continue
-		}
-		rule := policy.Rule{Tool: "WebFetch", Pattern: "domain:" + g.Host}
-		if !g.Deny {
-			p.Allow = append(slices.Clip(p.Allow), rule)
-			granted["allow "+rule.String()] = g
-		} else if (policy.Policy{Mode: policy.ModeBypassPermissions, Deny: []policy.Rule{rule}}).Judge(call).Decision == policy.Deny {
-			return policy.Verdict{Decision: policy.Deny, Rule: "deny " + g.String(), Why: "The operator has denied this host."}
-		}
-	}
-	v := p.Judge(call)
-	if g, ok := granted[v.Rule]; ok {
-		v.Rule, v.Why = "allow "+g.String(), "The operator has allowed this host."
-	}
-	if _, err := policy.ParseHost(a.Host); err != nil && v.Decision == policy.Allow {
-		return policy.Verdict{Decision: policy.Ask, Rule: "input", Why: "It is not a plain host name."}
-	}
-	return v
-}
 
 // prune leaves out what has ended: rules and answers whose time is over, and
 // those of members that have left.
-func (l *Leader) prune(p PolicySet, now time.Time) PolicySet {
-	gone := func(i Instance) bool {
+func (l *Leader) prune(p record.PolicySet, now time.Time) record.PolicySet {
+	gone := func(i record.Instance) bool {
 		m := l.byInst[i]
-		return i != "" && (m == nil || m.State() == Terminated)
+		return i != "" && (m == nil || m.State() == machine.Terminated)
 	}
-	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(s Scoped) bool { return over(s.Until, now) || gone(s.Instance) })
-	p.Hosts = slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return over(g.Until, now) || gone(g.Instance) })
+	p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(s record.Scoped) bool { return record.Past(s.Until, now) || gone(s.Instance) })
+	p.Hosts = slices.DeleteFunc(slices.Clone(p.Hosts), func(g record.HostGrant) bool { return record.Past(g.Until, now) || gone(g.Instance) })
 	return p
 }

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"testing"
 	"time"
+
+	"waggle/internal/snapshot"
 )
 
 // TestShapes: types that hold something else have another shape, so that the snapshot of
@@ -21,11 +23,11 @@ func TestShapes(t *testing.T) {
 		reflect.TypeFor[struct{ A map[string]inner }](), reflect.TypeFor[struct{ A map[string]other }](), reflect.TypeFor[struct{ A map[int]inner }](),
 		reflect.TypeFor[struct{ A time.Time }](), reflect.TypeFor[loop](), reflect.TypeFor[Leader](), reflect.TypeFor[Worker](),
 	} {
-		s := shapeOf(typ)
+		s := snapshot.ShapeOf(typ)
 		if before, ok := shapes[s]; ok || len(s) != 16 {
 			t.Errorf("%v and %v have the shape %q", typ, before, s)
 		}
-		if again := shapeOf(typ); again != s {
+		if again := snapshot.ShapeOf(typ); again != s {
 			t.Errorf("%v has the shapes %q and %q", typ, s, again)
 		}
 		shapes[s] = typ
@@ -38,5 +40,5 @@ func TestShapes(t *testing.T) {
 }
 
 func deep(t reflect.Type) string {
-	return shapeOf(reflect.MapOf(reflect.TypeFor[string](), reflect.SliceOf(t)))
+	return snapshot.ShapeOf(reflect.MapOf(reflect.TypeFor[string](), reflect.SliceOf(t)))
 }

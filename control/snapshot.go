@@ -1,14 +1,12 @@
 package control
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
 	"sync"
-	"time"
 
+	"waggle/internal/snapshot"
 	"waggle/journal"
 )
 
@@ -37,12 +35,12 @@ func (l *Leader) FoldVersion() string {
 func (w *Worker) FoldVersion() string { return foldVersion("worker", workerFold, workerShape()) }
 
 func foldVersion(of string, fold int, shape string) string {
-	return fmt.Sprintf("%s %d, format %d, %s", of, fold, snapshotFormat, shape)
+	return fmt.Sprintf("%s %d, format %d, %s", of, fold, snapshot.Format, shape)
 }
 
 var (
-	leaderShape = sync.OnceValue(func() string { return shapeOf(reflect.TypeFor[Leader]()) })
-	workerShape = sync.OnceValue(func() string { return shapeOf(reflect.TypeFor[Worker]()) })
+	leaderShape = sync.OnceValue(func() string { return snapshot.ShapeOf(reflect.TypeFor[Leader]()) })
+	workerShape = sync.OnceValue(func() string { return snapshot.ShapeOf(reflect.TypeFor[Worker]()) })
 )
 
 var errFailedFold = errors.New("a fold that has failed has no snapshot")
@@ -52,7 +50,7 @@ func (l *Leader) Snapshot() ([]byte, error) {
 	if l.failed != nil {
 		return nil, errFailedFold
 	}
-	return encode(l.FoldVersion(), l, (*codec).leader)
+	return snapshot.Encode(l.FoldVersion(), l, leaderFields)
 }
 
 // Snapshot implements journal.Snapshotter.
@@ -60,17 +58,17 @@ func (w *Worker) Snapshot() ([]byte, error) {
 	if w.failed != nil {
 		return nil, errFailedFold
 	}
-	return encode(w.FoldVersion(), w, (*codec).worker)
+	return snapshot.Encode(w.FoldVersion(), w, workerFields)
 }
 
 // Restore implements journal.Snapshotter. Observers get no transition for it.
 func (l *Leader) Restore(b []byte) error {
 	fresh := NewLeader(nil)
-	if err := decode(b, l.FoldVersion(), fresh, (*codec).leader); err != nil {
+	if err := snapshot.Decode(b, l.FoldVersion(), fresh, leaderFields); err != nil {
 		return err
 	}
 	if fresh.brief != l.brief {
-		return errSnapshot
+		return snapshot.ErrInvalid
 	}
 	fresh.told = l.told
 	*l = *fresh
@@ -80,40 +78,10 @@ func (l *Leader) Restore(b []byte) error {
 // Restore implements journal.Snapshotter.
 func (w *Worker) Restore(b []byte) error {
 	fresh := NewWorker(nil)
-	if err := decode(b, w.FoldVersion(), fresh, (*codec).worker); err != nil {
+	if err := snapshot.Decode(b, w.FoldVersion(), fresh, workerFields); err != nil {
 		return err
 	}
 	fresh.told = w.told
 	*w = *fresh
 	return nil
 }
-
-// shapeOf names a type by the names and types of everything in it.
-func shapeOf(t reflect.Type) string {
-	h := sha256.New()
-	seen := map[reflect.Type]bool{}
-	var walk func(reflect.Type)
-	walk = func(t reflect.Type) {
-		fmt.Fprintf(h, "%s %s;", t, t.Kind())
-		if seen[t] || t == timeType {
-			return
-		}
-		seen[t] = true
-		switch t.Kind() {
-		case reflect.Struct:
-			for f := range t.Fields() {
-				fmt.Fprintf(h, "%s:", f.Name)
-				walk(f.Type)
-			}
-		case reflect.Map:
-			walk(t.Key())
-			walk(t.Elem())
-		case reflect.Slice, reflect.Array, reflect.Pointer:
-			walk(t.Elem())
-		}
-	}
-	walk(t)
-	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-var timeType = reflect.TypeFor[time.Time]()

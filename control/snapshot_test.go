@@ -16,6 +16,7 @@ import (
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // kept is a fold that went through its snapshot.
@@ -54,9 +55,9 @@ func keptWorker(t tb, w *control.Worker) *control.Worker {
 // aLife is a team with something of everything on record.
 func aLife(t *testing.T) *world {
 	t.Helper()
-	w, m := working(t, control.PolicySet{Decide: control.Deciders{policy.GateTool: policy.DecideLeader}, Deadline: 1000_000, Lead: &policy.Policy{Allow: policy.MustRules("Read")}}, false)
+	w, m := working(t, record.PolicySet{Decide: record.Deciders{policy.GateTool: policy.DecideLeader}, Deadline: 1000_000, Lead: &policy.Policy{Allow: policy.MustRules("Read")}}, false)
 	bob := w.join("bob", true)
-	one, two, three := m.ask(tool, bash), m.ask(host, control.Ask{Host: "x.org", Port: "443"}), m.ask(tool, control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"})
+	one, two, three := m.ask(tool, bash), m.ask(host, record.Ask{Host: "x.org", Port: "443"}), m.ask(tool, record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"})
 	w.round()
 	w.decide(verdict(w.request(one), true), operator)
 	w.escalate(w.request(three), policy.RoleLeader, w.lead())
@@ -70,7 +71,7 @@ func aLife(t *testing.T) *world {
 	w.shutdown(bob, policy.RoleOperator)
 	w.round()
 	bob.answer(true)
-	w.assign(m, control.Task{ID: "9", Instructions: "more"})
+	w.assign(m, record.Task{ID: "9", Instructions: "more"})
 	m.box.put(envelope("team-lead", `{"type":"shutdown_request","requestId":"s","from":"team-lead"}`), true)
 	w.box.put(envelope("ada", `{"type":"idle_notification","from":"ada"}`), true)
 	w.round()
@@ -154,7 +155,7 @@ func TestSnapshotIsNotTrusted(t *testing.T) {
 	if control.NewLeader(nil).Restore(own) == nil && control.NewLeader(nil).Restore(append(bytes.Clone(b), 0)) == nil {
 		t.Error("more than a snapshot is one")
 	}
-	if err := w.l.Apply(record(t, 999, control.RecPolicy, operator, control.PolicySet{})); err == nil {
+	if err := w.l.Apply(recordOf(t, 999, record.KindPolicy, operator, record.PolicySet{})); err == nil {
 		t.Fatal("a bad record was taken")
 	}
 	if _, err := w.l.Snapshot(); err == nil {
@@ -212,8 +213,8 @@ func TestPending100k(t *testing.T) {
 		t.Fatal(err)
 	}
 	recs := history(t, n)
-	k := control.Key{Instance: "i", Kind: tool, ID: "perm-open"}
-	recs = append(recs, record(t, 0, control.RecSeen, journal.Writer{Instance: "lead", Epoch: 1}, control.Seen{Entry: "open", Ref: 1 << 40, Instance: "i", Kind: tool, ID: k.ID, Digest: control.DigestOf(uid, k, bash), Ask: &bash}))
+	k := record.Key{Instance: "i", Kind: tool, ID: "perm-open"}
+	recs = append(recs, recordOf(t, 0, record.KindSeen, journal.Writer{Instance: "lead", Epoch: 1}, record.Seen{Entry: "open", Ref: 1 << 40, Instance: "i", Kind: tool, ID: k.ID, Digest: record.DigestOf(uid, k, bash), Ask: &bash}))
 	for len(recs) > 0 { // by runs of one writer
 		m := 1
 		for m < len(recs) && m < 500 && recs[m].Writer == recs[0].Writer {

@@ -1,95 +1,98 @@
 package control
 
-import "waggle"
+import (
+	"waggle"
+	"waggle/internal/snapshot"
+)
 
 // The fields of a worker's fold, in the order in which its snapshot has them.
 
-func (c *codec) worker(x *Worker) {
-	text(c, &x.Team)
-	text(c, &x.UID)
-	text(c, &x.Instance)
-	text(c, &x.Name)
-	unsigned(c, &x.Epoch)
-	c.flag(&x.Guest)
-	unsigned(c, &x.PolicyVersion)
-	shared(c, &x.Shutdown, (*codec).applied)
-	signed(c, &x.Unverified)
-	shared(c, &x.Noticed, (*codec).noticed)
-	c.moment(&x.Last)
-	c.instant(&x.TurnAt)
-	shared(c, &x.Ready, (*codec).ready)
-	c.instant(&x.ReadyAt)
-	list(c, &x.Tasks, to((*codec).taskState))
-	list(c, &x.Calls, to((*codec).call))
-	list(c, &x.Outbox, (*codec).sending)
-	unsigned(c, &x.Told)
-	text(c, &x.base)
-	shared(c, &x.turn, (*codec).taken)
-	shared(c, &x.turnTask, (*codec).taskState)
-	list(c, &x.heard, text[string])
-	unsigned(c, &x.untold)
-	dict(c, &x.asked, (*codec).key, to((*codec).call))
-	dict(c, &x.byKey, (*codec).key, to((*codec).call))
-	dict(c, &x.byAsk, (*codec).question, to((*codec).call))
-	dict(c, &x.entries, text[string], (*codec).flag)
-	dict(c, &x.commands, unsigned[uint64], (*codec).flag)
-	list(c, &x.applied, (*codec).applied)
-	dict(c, &x.spoke, text[waggle.MemberName], (*codec).instant)
-	dict(c, &x.vouched, (*codec).voucher, listOf(to((*codec).vouched)))
-	c.flag(&x.leaving)
-	c.flag(&x.gone)
+func workerFields(c *snapshot.Codec, x *Worker) {
+	snapshot.Text(c, &x.Team)
+	snapshot.Text(c, &x.UID)
+	snapshot.Text(c, &x.Instance)
+	snapshot.Text(c, &x.Name)
+	snapshot.Unsigned(c, &x.Epoch)
+	c.Flag(&x.Guest)
+	snapshot.Unsigned(c, &x.PolicyVersion)
+	snapshot.Shared(c, &x.Shutdown, snapshot.Applied)
+	snapshot.Signed(c, &x.Unverified)
+	snapshot.Shared(c, &x.Noticed, snapshot.Noticed)
+	momentFields(c, &x.Last)
+	c.Instant(&x.TurnAt)
+	snapshot.Shared(c, &x.Ready, snapshot.Ready)
+	c.Instant(&x.ReadyAt)
+	snapshot.List(c, &x.Tasks, snapshot.To(taskStateFields))
+	snapshot.List(c, &x.Calls, snapshot.To(callFields))
+	snapshot.List(c, &x.Outbox, sendingFields)
+	snapshot.Unsigned(c, &x.Told)
+	snapshot.Text(c, &x.base)
+	snapshot.Shared(c, &x.turn, snapshot.Taken)
+	snapshot.Shared(c, &x.turnTask, taskStateFields)
+	snapshot.List(c, &x.heard, snapshot.Text[string])
+	snapshot.Unsigned(c, &x.untold)
+	snapshot.Dict(c, &x.asked, snapshot.Key, snapshot.To(callFields))
+	snapshot.Dict(c, &x.byKey, snapshot.Key, snapshot.To(callFields))
+	snapshot.Dict(c, &x.byAsk, questionFields, snapshot.To(callFields))
+	snapshot.Dict(c, &x.entries, snapshot.Text[string], (*snapshot.Codec).Flag)
+	snapshot.Dict(c, &x.commands, snapshot.Unsigned[uint64], (*snapshot.Codec).Flag)
+	snapshot.List(c, &x.applied, snapshot.Applied)
+	snapshot.Dict(c, &x.spoke, snapshot.Text[waggle.MemberName], (*snapshot.Codec).Instant)
+	snapshot.Dict(c, &x.vouched, voucherFields, snapshot.ListOf(snapshot.To(vouchedFields)))
+	c.Flag(&x.leaving)
+	c.Flag(&x.gone)
 }
 
-func (c *codec) moment(x *Moment) {
-	text(c, &x.Kind)
-	c.instant(&x.At)
+func momentFields(c *snapshot.Codec, x *Moment) {
+	snapshot.Text(c, &x.Kind)
+	c.Instant(&x.At)
 }
 
-func (c *codec) taskState(x *TaskState) {
-	c.task(&x.Task)
-	unsigned(c, &x.Ref)
-	c.flag(&x.Taken)
-	c.flag(&x.Ended)
-	c.flag(&x.Failed)
-	text(c, &x.Note)
+func taskStateFields(c *snapshot.Codec, x *TaskState) {
+	snapshot.Task(c, &x.Task)
+	snapshot.Unsigned(c, &x.Ref)
+	c.Flag(&x.Taken)
+	c.Flag(&x.Ended)
+	c.Flag(&x.Failed)
+	snapshot.Text(c, &x.Note)
 }
 
-func (c *codec) call(x *Call) {
-	c.key(&x.Key)
-	text(c, &x.Digest)
-	c.ask(&x.Ask)
-	text(c, &x.Task)
-	unsigned(c, &x.AskedSeq)
-	c.instant(&x.Asked)
-	shared(c, &x.Answer, (*codec).answered)
-	unsigned(c, &x.Epoch)
-	c.flag(&x.Started)
-	c.instant(&x.StartedAt)
-	shared(c, &x.Finished, (*codec).finished)
-	c.flag(&x.Unknown)
-	shared(c, &x.turn, (*codec).taken)
-	c.flag(&x.used)
-	c.flag(&x.lost)
+func callFields(c *snapshot.Codec, x *Call) {
+	snapshot.Key(c, &x.Key)
+	snapshot.Text(c, &x.Digest)
+	snapshot.Ask(c, &x.Ask)
+	snapshot.Text(c, &x.Task)
+	snapshot.Unsigned(c, &x.AskedSeq)
+	c.Instant(&x.Asked)
+	snapshot.Shared(c, &x.Answer, snapshot.Answered)
+	snapshot.Unsigned(c, &x.Epoch)
+	c.Flag(&x.Started)
+	c.Instant(&x.StartedAt)
+	snapshot.Shared(c, &x.Finished, snapshot.Finished)
+	c.Flag(&x.Unknown)
+	snapshot.Shared(c, &x.turn, snapshot.Taken)
+	c.Flag(&x.used)
+	c.Flag(&x.lost)
 }
 
-func (c *codec) sending(x *Sending) {
-	unsigned(c, &x.Seq)
-	shared(c, &x.Mail, (*codec).mail)
+func sendingFields(c *snapshot.Codec, x *Sending) {
+	snapshot.Unsigned(c, &x.Seq)
+	snapshot.Shared(c, &x.Mail, snapshot.Mail)
 }
 
-func (c *codec) question(x *question) {
-	signed(c, &x.sum)
-	text(c, &x.is)
+func questionFields(c *snapshot.Codec, x *question) {
+	snapshot.Signed(c, &x.sum)
+	snapshot.Text(c, &x.is)
 }
 
-func (c *codec) voucher(x *voucher) {
-	text(c, &x.kind)
-	text(c, &x.id)
-	text(c, &x.sha)
+func voucherFields(c *snapshot.Codec, x *voucher) {
+	snapshot.Text(c, &x.kind)
+	snapshot.Text(c, &x.id)
+	snapshot.Text(c, &x.sha)
 }
 
-func (c *codec) vouched(x *Vouched) {
-	unsigned(c, &x.Seq)
-	shared(c, &x.Call, (*codec).call)
-	shared(c, &x.Said, (*codec).said)
+func vouchedFields(c *snapshot.Codec, x *Vouched) {
+	snapshot.Unsigned(c, &x.Seq)
+	snapshot.Shared(c, &x.Call, callFields)
+	snapshot.Shared(c, &x.Said, snapshot.Said)
 }

@@ -14,12 +14,14 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // tried is a record that would move a machine, and its event.
 type tried struct {
-	on   control.Event
+	on   machine.Event
 	kind string
 	body any
 	by   journal.Writer
@@ -27,48 +29,48 @@ type tried struct {
 
 // explored is what exploring a machine found.
 type explored struct {
-	rows    map[control.Transition]bool
-	states  map[control.State]bool
+	rows    map[machine.Transition]bool
+	states  map[machine.State]bool
 	refused map[string]bool // "state: event" that only the table refused
 }
 
 // explore applies every move to every reachable state, and checks each against the table: a move
 // without a row is refused, or changes nothing and is not observed.
-func explore(t *testing.T, machine string, table []control.Transition, open func(control.Observer) (journal.Fold, func() control.State),
+func explore(t *testing.T, of string, table []machine.Transition, open func(machine.Observer) (journal.Fold, func() machine.State),
 	signature func(journal.Fold) string, moves func([]tried) []tried, depth int) explored {
 	t.Helper()
 	rows := map[string]bool{}
 	for _, row := range table {
 		rows[fmt.Sprint(row.From, row.On)] = true
 	}
-	ex := explored{map[control.Transition]bool{}, map[control.State]bool{}, map[string]bool{}}
+	ex := explored{map[machine.Transition]bool{}, map[machine.State]bool{}, map[string]bool{}}
 	seen := map[string]bool{}
 	frontier := [][]tried{nil}
 	for range depth {
 		var next [][]tried
 		for _, path := range frontier {
 			for _, m := range moves(path) {
-				var last []control.Observation
-				fold, state := open(func(o control.Observation) {
-					if o.Machine == machine {
+				var last []machine.Observation
+				fold, state := open(func(o machine.Observation) {
+					if o.Machine == of {
 						last = append(last, o)
 					}
 				})
 				for i, p := range path {
-					if err := fold.Apply(record(t, i+1, p.kind, p.by, p.body)); err != nil {
+					if err := fold.Apply(recordOf(t, i+1, p.kind, p.by, p.body)); err != nil {
 						t.Fatalf("replay: %v", err)
 					}
 				}
 				from := state()
 				last = nil
-				err := fold.Apply(record(t, len(path)+1, m.kind, m.by, m.body))
+				err := fold.Apply(recordOf(t, len(path)+1, m.kind, m.by, m.body))
 				ex.states[from] = true
-				var te *control.TransitionError
+				var te *machine.TransitionError
 				if errors.As(err, &te) {
 					ex.refused[fmt.Sprintf("%s: %s", te.From, te.On)] = true
 				}
 				if err != nil {
-					if again := fold.Apply(record(t, len(path)+2, control.RecCheckpoint, m.by, nil)); again == nil {
+					if again := fold.Apply(recordOf(t, len(path)+2, record.KindCheckpoint, m.by, nil)); again == nil {
 						t.Errorf("%s from %s: the fold goes on after %v", m.on, from, err)
 					}
 					continue
@@ -83,7 +85,7 @@ func explore(t *testing.T, machine string, table []control.Transition, open func
 					t.Errorf("%s from %s leads to %s and nobody was told", m.on, from, state())
 				case len(last) == 1:
 					o := last[0]
-					ex.rows[control.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
+					ex.rows[machine.Transition{Row: o.Row, From: o.From, On: o.On, To: o.To}] = true
 					if o.From != from || o.On != m.on && o.On != "" && !alias(m.on, o.On) || o.To != state() {
 						t.Errorf("%s from %s to %s was reported as %+v", m.on, from, state(), o)
 					}
@@ -110,13 +112,13 @@ func explore(t *testing.T, machine string, table []control.Transition, open func
 
 // alias lists records that have another event in some states: a second shutdown is only one more
 // command, a late answer to a plan is only an answer.
-func alias(tried, seen control.Event) bool {
-	return tried == control.EvShutdownAsked && seen == control.EvApplied ||
-		(tried == control.EvPlanApproved || tried == control.EvPlanRejected) && seen == control.EvAnswered
+func alias(tried, seen machine.Event) bool {
+	return tried == machine.EvShutdownAsked && seen == machine.EvApplied ||
+		(tried == machine.EvPlanApproved || tried == machine.EvPlanRejected) && seen == machine.EvAnswered
 }
 
-func mailOf(k waggle.Kind, to waggle.MemberName) *control.Mail {
-	return &control.Mail{To: to, Kind: k, SHA256: "x", Envelope: []byte(`{}`)}
+func mailOf(k waggle.Kind, to waggle.MemberName) *record.Mail {
+	return &record.Mail{To: to, Kind: k, SHA256: "x", Envelope: []byte(`{}`)}
 }
 
 // workerMoves is one record for everything that can happen to a worker. Two tool
@@ -124,63 +126,63 @@ func mailOf(k waggle.Kind, to waggle.MemberName) *control.Mail {
 func workerMoves(path []tried) []tried {
 	epoch, ref := uint64(1), uint64(len(path)+1)
 	for _, p := range path {
-		if p.kind == control.RecOpened {
+		if p.kind == record.KindOpened {
 			epoch = p.by.Epoch + 1
 		}
 	}
 	by := journal.Writer{Instance: "i", Epoch: max(epoch-1, 1)}
 	opener := journal.Writer{Instance: "i", Epoch: epoch}
 	var ms []tried
-	add := func(on control.Event, kind string, body any) { ms = append(ms, tried{on, kind, body, by}) }
-	first := control.EvReopened
+	add := func(on machine.Event, kind string, body any) { ms = append(ms, tried{on, kind, body, by}) }
+	first := machine.EvReopened
 	if len(path) == 0 {
-		first = control.EvReady
+		first = machine.EvReady
 	}
 	if epoch <= 2 {
-		ms = append(ms, tried{first, control.RecOpened, control.Opened{Team: "t", UID: uid, Instance: "i", Name: "ada", Epoch: epoch}, opener})
+		ms = append(ms, tried{first, record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "i", Name: "ada", Epoch: epoch}, opener})
 	}
-	add(control.EvTaken, control.RecTaken, control.Taken{Entries: []string{"e"}})
-	add(control.EvTakenPlan, control.RecTaken, control.Taken{Plan: true})
+	add(machine.EvTaken, record.KindTaken, record.Taken{Entries: []string{"e"}})
+	add(machine.EvTakenPlan, record.KindTaken, record.Taken{Plan: true})
 	useBy := start.Add(time.Hour)
 	for _, q := range []struct {
 		id  string
 		k   waggle.Kind
-		on  control.Event
-		ask control.Ask
+		on  machine.Event
+		ask record.Ask
 	}{
-		{"a", tool, control.EvAskedTool, bash}, {"b", tool, control.EvAskedTool, bash},
-		{"h", host, control.EvAskedHost, control.Ask{Host: "x.org"}}, {"g", host, control.EvAskedHost, control.Ask{Host: "x.org"}}, {"p", plan, control.EvAskedPlan, control.Ask{Plan: "do it"}},
+		{"a", tool, machine.EvAskedTool, bash}, {"b", tool, machine.EvAskedTool, bash},
+		{"h", host, machine.EvAskedHost, record.Ask{Host: "x.org"}}, {"g", host, machine.EvAskedHost, record.Ask{Host: "x.org"}}, {"p", plan, machine.EvAskedPlan, record.Ask{Plan: "do it"}},
 	} {
-		k := control.Key{Instance: "i", Kind: q.k, ID: waggle.RequestID(q.id)}
-		d := control.DigestOf(uid, k, q.ask)
-		add(q.on, control.RecAsked, control.Asked{Key: k, Digest: d, Ask: q.ask, Mail: mailOf(q.k, waggle.Lead)})
-		yes, no := control.EvAnswered, control.EvAnswered
+		k := record.Key{Instance: "i", Kind: q.k, ID: waggle.RequestID(q.id)}
+		d := record.DigestOf(uid, k, q.ask)
+		add(q.on, record.KindAsked, record.Asked{Key: k, Digest: d, Ask: q.ask, Mail: mailOf(q.k, waggle.Lead)})
+		yes, no := machine.EvAnswered, machine.EvAnswered
 		if q.k == plan {
-			yes, no = control.EvPlanApproved, control.EvPlanRejected
+			yes, no = machine.EvPlanApproved, machine.EvPlanRejected
 		}
-		add(yes, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionAllow, By: policy.RoleOperator, Leader: 9, UseBy: &useBy})
+		add(yes, record.KindAnswered, record.Answered{Key: k, Digest: d, Decision: record.DecisionAllow, By: policy.RoleOperator, Leader: 9, UseBy: &useBy})
 		if q.k == tool {
-			add(control.EvDenied, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionDeny, By: policy.RoleOperator, Leader: 9})
+			add(machine.EvDenied, record.KindAnswered, record.Answered{Key: k, Digest: d, Decision: record.DecisionDeny, By: policy.RoleOperator, Leader: 9})
 		}
 		if q.k == plan {
-			add(no, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionDeny, By: policy.RoleOperator, Leader: 9})
-			add(no, control.RecAnswered, control.Answered{Key: k, Digest: d, Decision: control.DecisionDeny, By: policy.RoleSystem, Waited: true})
-			add(control.EvPlanApproved, control.RecStarted, control.Started{Key: k, Digest: d})
+			add(no, record.KindAnswered, record.Answered{Key: k, Digest: d, Decision: record.DecisionDeny, By: policy.RoleOperator, Leader: 9})
+			add(no, record.KindAnswered, record.Answered{Key: k, Digest: d, Decision: record.DecisionDeny, By: policy.RoleSystem, Waited: true})
+			add(machine.EvPlanApproved, record.KindStarted, record.Started{Key: k, Digest: d})
 		}
 	}
-	add(control.EvTurnEnded, control.RecSaid, control.Said{Kind: waggle.KindIdleNotification, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
-	add(control.EvTurnFailed, control.RecSaid, control.Said{Kind: waggle.KindIdleNotification, Failed: true, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
-	add(control.EvUnverified, control.RecUnverified, control.Unverified{Entry: fmt.Sprint("u", len(path))})
-	add(control.EvApplied, control.RecApplied, control.Applied{What: control.CommandAssigned, Ref: ref, Task: &control.Task{ID: "1"}})
-	add(control.EvShutdownAsked, control.RecApplied, control.Applied{What: control.CommandShutdown, Ref: ref, ID: "s"})
-	add(control.EvShutdownApproved, control.RecSaid, control.Said{Kind: waggle.KindShutdownApproved, ID: "s", Mail: mailOf(waggle.KindShutdownApproved, waggle.Lead)})
-	add(control.EvShutdownRejected, control.RecSaid, control.Said{Kind: waggle.KindShutdownRejected, ID: "s", Mail: mailOf(waggle.KindShutdownRejected, waggle.Lead)})
+	add(machine.EvTurnEnded, record.KindSaid, record.Said{Kind: waggle.KindIdleNotification, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
+	add(machine.EvTurnFailed, record.KindSaid, record.Said{Kind: waggle.KindIdleNotification, Failed: true, Mail: mailOf(waggle.KindIdleNotification, waggle.Lead)})
+	add(machine.EvUnverified, record.KindUnverified, record.Unverified{Entry: fmt.Sprint("u", len(path))})
+	add(machine.EvApplied, record.KindApplied, record.Applied{What: record.CommandAssigned, Ref: ref, Task: &record.Task{ID: "1"}})
+	add(machine.EvShutdownAsked, record.KindApplied, record.Applied{What: record.CommandShutdown, Ref: ref, ID: "s"})
+	add(machine.EvShutdownApproved, record.KindSaid, record.Said{Kind: waggle.KindShutdownApproved, ID: "s", Mail: mailOf(waggle.KindShutdownApproved, waggle.Lead)})
+	add(machine.EvShutdownRejected, record.KindSaid, record.Said{Kind: waggle.KindShutdownRejected, ID: "s", Mail: mailOf(waggle.KindShutdownRejected, waggle.Lead)})
 	return ms
 }
 
 func TestWorkerTable(t *testing.T) {
-	ex := explore(t, control.MachineWorker, control.WorkerTable,
-		func(o control.Observer) (journal.Fold, func() control.State) {
+	ex := explore(t, machine.Worker, machine.WorkerTable,
+		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			w := control.NewWorker(o)
 			return w, w.State
 		},
@@ -189,7 +191,7 @@ func TestWorkerTable(t *testing.T) {
 			var calls []string // tool calls and hosts show all they can while they block
 			for _, c := range w.Calls {
 				if c.Kind == plan {
-					calls = append(calls, fmt.Sprint(c.ID, c.Open(), c.Answer != nil && c.Answer.Decision == control.DecisionAllow))
+					calls = append(calls, fmt.Sprint(c.ID, c.Open(), c.Answer != nil && c.Answer.Decision == record.DecisionAllow))
 				}
 			}
 			var waits []string
@@ -211,7 +213,7 @@ func TestWorkerTable(t *testing.T) {
 	}, slices.Sorted(maps.Keys(ex.refused))); d != "" {
 		t.Errorf("what only the table refuses: %s", d)
 	}
-	for _, s := range states(control.WorkerTable) {
+	for _, s := range states(machine.WorkerTable) {
 		if !ex.states[s] {
 			t.Errorf("state %s was never tried", s)
 		}
@@ -221,33 +223,33 @@ func TestWorkerTable(t *testing.T) {
 // wasteful drops moves that only reach the same states again: one restart and one second shutdown
 // are enough, and so are two requests of one kind when nothing else was asked.
 func wasteful(path []tried, m tried) bool {
-	n := map[control.Event]int{}
+	n := map[machine.Event]int{}
 	for _, p := range path {
 		n[p.on]++
 	}
 	second := func(b any) bool {
-		a, ok := b.(control.Asked)
+		a, ok := b.(record.Asked)
 		return ok && (a.ID == "b" || a.ID == "g")
 	}
-	alone := n[control.EvAskedTool] == 0 && n[control.EvAskedPlan] == 0 || n[control.EvAskedHost] == 0 && n[control.EvAskedPlan] == 0
-	if second(m.body) && (!alone || n[m.on] == 0) || m.kind == control.RecAsked && slices.ContainsFunc(path, func(p tried) bool { return second(p.body) && p.on != m.on }) {
+	alone := n[machine.EvAskedTool] == 0 && n[machine.EvAskedPlan] == 0 || n[machine.EvAskedHost] == 0 && n[machine.EvAskedPlan] == 0
+	if second(m.body) && (!alone || n[m.on] == 0) || m.kind == record.KindAsked && slices.ContainsFunc(path, func(p tried) bool { return second(p.body) && p.on != m.on }) {
 		return true
 	}
 	switch m.on {
-	case control.EvReopened:
+	case machine.EvReopened:
 		return n[m.on] > 0
-	case control.EvShutdownAsked:
+	case machine.EvShutdownAsked:
 		return n[m.on] > 1
-	case control.EvTaken, control.EvTakenPlan:
-		return n[control.EvTaken]+n[control.EvTakenPlan] > 0
+	case machine.EvTaken, machine.EvTakenPlan:
+		return n[machine.EvTaken]+n[machine.EvTakenPlan] > 0
 	}
 	return false
 }
 
-func states(table []control.Transition) []control.State {
-	var ss []control.State
+func states(table []machine.Transition) []machine.State {
+	var ss []machine.State
 	for _, row := range table {
-		for _, s := range []control.State{row.From, row.To} {
+		for _, s := range []machine.State{row.From, row.To} {
 			if s != "" && !slices.Contains(ss, s) {
 				ss = append(ss, s)
 			}
@@ -259,54 +261,54 @@ func states(table []control.Transition) []control.State {
 func leaderMoves(path []tried) []tried {
 	by := journal.Writer{Instance: "lead", Epoch: 1}
 	var ms []tried
-	add := func(on control.Event, kind string, body any) { ms = append(ms, tried{on, kind, body, by}) }
+	add := func(on machine.Event, kind string, body any) { ms = append(ms, tried{on, kind, body, by}) }
 	n := len(path)
-	seen := func(k waggle.Kind, id waggle.RequestID) control.Seen {
-		return control.Seen{Entry: fmt.Sprint("e", n), Ref: uint64(n), Instance: "i", Kind: k, ID: id}
+	seen := func(k waggle.Kind, id waggle.RequestID) record.Seen {
+		return record.Seen{Entry: fmt.Sprint("e", n), Ref: uint64(n), Instance: "i", Kind: k, ID: id}
 	}
-	add(control.EvJoined, control.RecJoined, control.Joined{Instance: "i", Name: "ada", Trust: control.Cooperative})
-	add(control.EvProcess, control.RecProcess, control.Process{Instance: "i", Epoch: uint64(n + 1)})
-	add(control.EvIdle, control.RecSeen, seen(waggle.KindIdleNotification, ""))
-	add(control.EvWork, control.RecCommanded, control.Commanded{What: control.CommandAssigned, Instance: "i", By: policy.RoleLeader,
-		Task: &control.Task{ID: "1", SHA256: control.HashText("")}, Mail: mailOf(waggle.KindTaskAssignment, "ada")})
+	add(machine.EvJoined, record.KindJoined, record.Joined{Instance: "i", Name: "ada", Trust: record.Cooperative})
+	add(machine.EvProcess, record.KindProcess, record.Process{Instance: "i", Epoch: uint64(n + 1)})
+	add(machine.EvIdle, record.KindSeen, seen(waggle.KindIdleNotification, ""))
+	add(machine.EvWork, record.KindCommanded, record.Commanded{What: record.CommandAssigned, Instance: "i", By: policy.RoleLeader,
+		Task: &record.Task{ID: "1", SHA256: record.HashText("")}, Mail: mailOf(waggle.KindTaskAssignment, "ada")})
 	for _, id := range []waggle.RequestID{"a", "b"} {
-		k := control.Key{Instance: "i", Kind: tool, ID: id}
-		d := control.DigestOf(uid, k, bash)
+		k := record.Key{Instance: "i", Kind: tool, ID: id}
+		d := record.DigestOf(uid, k, bash)
 		s := seen(tool, id)
 		s.Digest, s.Ask = d, &bash
-		add(control.EvAsked, control.RecSeen, s)
-		ms = append(ms, tried{control.EvDecided, control.RecDecided, control.Decided{Key: k, Digest: d, Decision: control.DecisionDeny,
+		add(machine.EvAsked, record.KindSeen, s)
+		ms = append(ms, tried{machine.EvDecided, record.KindDecided, record.Decided{Key: k, Digest: d, Decision: record.DecisionDeny,
 			By: policy.RoleOperator, Policy: 1, Mail: mailOf(waggle.KindPermissionResponse, "ada")}, operator})
-		add(control.EvRequestDropped, control.RecClosed, control.Closed{Key: &k, Evidence: "withdrawn"})
+		add(machine.EvRequestDropped, record.KindClosed, record.Closed{Key: &k, Evidence: "withdrawn"})
 	}
-	add(control.EvShutdownSent, control.RecCommanded, control.Commanded{What: control.CommandShutdown, Instance: "i", ID: "s", By: policy.RoleLeader,
+	add(machine.EvShutdownSent, record.KindCommanded, record.Commanded{What: record.CommandShutdown, Instance: "i", ID: "s", By: policy.RoleLeader,
 		Mail: mailOf(waggle.KindShutdownRequest, "ada")})
-	add(control.EvShutdownYes, control.RecSeen, seen(waggle.KindShutdownApproved, "s"))
-	add(control.EvShutdownNo, control.RecSeen, seen(waggle.KindShutdownRejected, "s"))
-	add(control.EvGone, control.RecLeft, control.Left{Instance: "i", How: control.LeftDied})
+	add(machine.EvShutdownYes, record.KindSeen, seen(waggle.KindShutdownApproved, "s"))
+	add(machine.EvShutdownNo, record.KindSeen, seen(waggle.KindShutdownRejected, "s"))
+	add(machine.EvGone, record.KindLeft, record.Left{Instance: "i", How: record.LeftDied})
 	var epoch uint64
 	for i, p := range path {
-		if p.on == control.EvProcess {
+		if p.on == machine.EvProcess {
 			epoch = uint64(i + 1)
 		}
 	}
-	add(control.EvDied, control.RecDied, control.Died{Instance: "i", Epoch: epoch})
+	add(machine.EvDied, record.KindDied, record.Died{Instance: "i", Epoch: epoch})
 	return ms
 }
 
 func TestLeaderTable(t *testing.T) {
-	ex := explore(t, control.MachineLeader, control.LeaderTable,
-		func(o control.Observer) (journal.Fold, func() control.State) {
+	ex := explore(t, machine.Leader, machine.LeaderTable,
+		func(o machine.Observer) (journal.Fold, func() machine.State) {
 			l := control.NewLeader(o)
 			for i, r := range []tried{
-				{"", control.RecOpened, control.Opened{Team: "t", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1}, operator},
-				{"", control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 1}}, operator},
+				{"", record.KindOpened, record.Opened{Team: "t", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1}, operator},
+				{"", record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1}}, operator},
 			} {
-				if err := l.Apply(record(t, -i, r.kind, r.by, r.body)); err != nil {
+				if err := l.Apply(recordOf(t, -i, r.kind, r.by, r.body)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			return l, func() control.State {
+			return l, func() machine.State {
 				if m, ok := l.ByInstance("i"); ok {
 					return m.State()
 				}
@@ -327,18 +329,18 @@ func TestLeaderTable(t *testing.T) {
 			return fmt.Sprint(m.State(), m.Process != nil, m.LastIdle != nil, len(l.Unclosed("i")) > 0, m.Shutdown != nil, m.Approved, m.Left != nil, rs)
 		},
 		func(path []tried) []tried {
-			n := map[control.Event]int{}
+			n := map[machine.Event]int{}
 			for _, p := range path {
 				n[p.on]++
 			}
 			return slices.DeleteFunc(leaderMoves(path), func(m tried) bool {
-				return (m.on == control.EvWork || m.on == control.EvIdle || m.on == control.EvProcess) && n[m.on] > 1 || m.on == control.EvDied && n[m.on] > 0 || m.on == control.EvShutdownSent && n[m.on] > 1
+				return (m.on == machine.EvWork || m.on == machine.EvIdle || m.on == machine.EvProcess) && n[m.on] > 1 || m.on == machine.EvDied && n[m.on] > 0 || m.on == machine.EvShutdownSent && n[m.on] > 1
 			})
 		}, 14)
 	if len(ex.refused) > 0 {
 		t.Errorf("only the table refuses %v", slices.Sorted(maps.Keys(ex.refused)))
 	}
-	for _, s := range states(control.LeaderTable) {
+	for _, s := range states(machine.LeaderTable) {
 		if !ex.states[s] {
 			t.Errorf("state %s was never tried", s)
 		}
@@ -349,16 +351,16 @@ func TestTransitionError(t *testing.T) {
 	w := control.NewWorker(nil)
 	by := journal.Writer{Instance: "i", Epoch: 1}
 	for i, r := range []tried{
-		{"", control.RecOpened, control.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 1}, by},
-		{"", control.RecApplied, control.Applied{What: control.CommandShutdown, Ref: 1, ID: "s"}, by},
+		{"", record.KindOpened, record.Opened{UID: uid, Instance: "i", Name: "ada", Epoch: 1}, by},
+		{"", record.KindApplied, record.Applied{What: record.CommandShutdown, Ref: 1, ID: "s"}, by},
 	} {
-		if err := w.Apply(record(t, i+1, r.kind, r.by, r.body)); err != nil {
+		if err := w.Apply(recordOf(t, i+1, r.kind, r.by, r.body)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	err := w.Apply(record(t, 3, control.RecTaken, by, control.Taken{}))
-	var te *control.TransitionError
-	if !errors.As(err, &te) || te.From != control.ShuttingDown || te.On != control.EvTaken || !strings.Contains(err.Error(), "worker ada") {
+	err := w.Apply(recordOf(t, 3, record.KindTaken, by, record.Taken{}))
+	var te *machine.TransitionError
+	if !errors.As(err, &te) || te.From != machine.ShuttingDown || te.On != machine.EvTaken || !strings.Contains(err.Error(), "worker ada") {
 		t.Errorf("work taken while shutting down: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
 
 var (
@@ -13,7 +15,7 @@ var (
 
 // setAside are the kinds of record that may be left out when they contradict the fold: the absence
 // of one of them allows nothing (trust §4).
-var setAside = []string{RecJoined, RecProcess, RecSent, RecClosed, RecSeen, RecSaid}
+var setAside = []string{record.KindJoined, record.KindProcess, record.KindSent, record.KindClosed, record.KindSeen, record.KindSaid}
 
 // MaySetAside implements journal.Tentative.
 func (l *Leader) MaySetAside(kind string) bool {
@@ -53,14 +55,14 @@ func (w *Worker) Keep() { w.told.keep() }
 
 // teller notifies an observer: of each transition once, and of none before it is on disk.
 type teller struct {
-	observe Observer
+	observe machine.Observer
 	holding bool
-	held    []Observation
+	held    []machine.Observation
 	last    uint64 // seq of what was told last
 	past    uint64 // transitions up to here were notified before
 }
 
-func (t *teller) tell(o Observation) {
+func (t *teller) tell(o machine.Observation) {
 	switch {
 	case t.observe == nil || o.Seq <= t.past:
 	case t.holding:

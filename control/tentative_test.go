@@ -14,7 +14,9 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // opened is a leader's journal on disk with two members.
@@ -22,13 +24,13 @@ func opened(t *testing.T) journal.Dir {
 	t.Helper()
 	d := journal.Dir{Path: filepath.Join(t.TempDir(), "journal"), UID: string(uid)}
 	raw(t, d, journal.Leader,
-		journal.Draft{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "t", UID: uid, Instance: "lead-instance", Name: "team-lead", Epoch: 1}},
+		journal.Draft{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "t", UID: uid, Instance: "lead-instance", Name: "team-lead", Epoch: 1}},
 		joined("ada"), joined("bob"))
 	return d
 }
 
 func joined(name string) journal.Draft {
-	return journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: control.Instance(name + "-1"), Name: waggle.MemberName(name)}}
+	return journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(name + "-1"), Name: waggle.MemberName(name)}}
 }
 
 // raw appends records that no fold has looked at.
@@ -59,13 +61,13 @@ func (f each) Apply(r journal.Record) error { f(r); return nil }
 func TestContradictionIsSetAside(t *testing.T) {
 	d := opened(t)
 	twice := joined("ada")
-	b := twice.Body.(control.Joined)
+	b := twice.Body.(record.Joined)
 	b.Instance = "ada-2"
 	twice.Body = b
-	raw(t, d, journal.Leader, twice, joined("ada"), journal.Draft{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: 99}}, joined("eve"))
+	raw(t, d, journal.Leader, twice, joined("ada"), journal.Draft{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: 99}}, joined("eve"))
 
-	var told []control.Observation
-	l := control.NewLeader(func(o control.Observation) { told = append(told, o) })
+	var told []machine.Observation
+	l := control.NewLeader(func(o machine.Observation) { told = append(told, o) })
 	j, err := d.Open(journal.Leader, l, journal.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +83,7 @@ func TestContradictionIsSetAside(t *testing.T) {
 		t.Fatalf("reading wrote: %v", before)
 	}
 	if _, err := j.Append(t.Context(), operator, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{}}}, nil
+		return []journal.Draft{{Kind: record.KindNoticed, Body: record.Noticed{}}}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func TestContradictionIsSetAside(t *testing.T) {
 	if diff := cmp.Diff(l, fresh, sameFold); diff != "" {
 		t.Errorf("folded anew: %s", diff)
 	}
-	if a := again.Aside(); len(a) != 3 || a[0].Aside != 4 || a[0].Kind != control.RecJoined || !strings.Contains(a[0].Why, "joined twice") {
+	if a := again.Aside(); len(a) != 3 || a[0].Aside != 4 || a[0].Kind != record.KindJoined || !strings.Contains(a[0].Why, "joined twice") {
 		t.Errorf("aside: %v", a)
 	}
 }
@@ -110,7 +112,7 @@ func TestContradictionIsSetAside(t *testing.T) {
 // A fold leaves out a record that a repaired record names, even when it would accept it.
 func TestSetAsideByName(t *testing.T) {
 	d := opened(t)
-	raw(t, d, journal.Leader, journal.Draft{Kind: journal.KindRepaired, Body: journal.Repaired{Aside: 3, Kind: control.RecJoined, Why: "an earlier fold said so"}})
+	raw(t, d, journal.Leader, journal.Draft{Kind: journal.KindRepaired, Body: journal.Repaired{Aside: 3, Kind: record.KindJoined, Why: "an earlier fold said so"}})
 	l := control.NewLeader(nil)
 	if _, err := d.Open(journal.Leader, l, journal.Options{}); err != nil {
 		t.Fatal(err)
@@ -122,12 +124,12 @@ func TestSetAsideByName(t *testing.T) {
 
 // A record that gives or takes a right is never left out.
 func TestNotSetAside(t *testing.T) {
-	older := control.PolicySet{}
+	older := record.PolicySet{}
 	for name, ds := range map[string][]journal.Draft{
 		"a policy that contradicts": {
-			{Kind: control.RecPolicy, Must: true, Body: version(older, 2)}, {Kind: control.RecPolicy, Must: true, Body: version(older, 1)}},
+			{Kind: record.KindPolicy, Must: true, Body: version(older, 2)}, {Kind: record.KindPolicy, Must: true, Body: version(older, 1)}},
 		"a policy that is named": {
-			{Kind: control.RecPolicy, Must: true, Body: version(older, 2)}, {Kind: journal.KindRepaired, Body: journal.Repaired{Aside: 4, Kind: control.RecJoined}}},
+			{Kind: record.KindPolicy, Must: true, Body: version(older, 2)}, {Kind: journal.KindRepaired, Body: journal.Repaired{Aside: 4, Kind: record.KindJoined}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := opened(t)
@@ -148,7 +150,7 @@ func TestNotSetAside(t *testing.T) {
 	}
 }
 
-func version(p control.PolicySet, n uint64) control.PolicySet {
+func version(p record.PolicySet, n uint64) record.PolicySet {
 	p.Policy = policy.Policy{Version: n}
 	return p
 }
@@ -166,7 +168,7 @@ func TestFailedWriteIsNotFolded(t *testing.T) {
 		return f.Write(p)
 	}}
 	told := 0
-	l := control.NewLeader(func(control.Observation) { told++ })
+	l := control.NewLeader(func(machine.Observation) { told++ })
 	j, err := d.Open(journal.Leader, l, o)
 	if err != nil {
 		t.Fatal(err)

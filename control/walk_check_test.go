@@ -11,18 +11,20 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
 
 // told is what observers of all processes were told in one walk.
 type told struct {
 	rt  *rapid.T
-	all map[string]control.Observation // by the identity of a transition
-	at  map[string]control.State       // of each machine
+	all map[string]machine.Observation // by the identity of a transition
+	at  map[string]machine.State       // of each machine
 }
 
 // observe checks that a transition continues from its machine's state, and that a transition that
 // another process's fold reports again is the same.
-func (s told) observe(o control.Observation) {
+func (s told) observe(o machine.Observation) {
 	id := fmt.Sprint(o.Machine, " ", o.Instance, " ", o.Seq, " ", o.Request)
 	if old, ok := s.all[id]; ok {
 		if old != o {
@@ -32,12 +34,12 @@ func (s told) observe(o control.Observation) {
 	}
 	s.all[id] = o
 	which := fmt.Sprint(o.Machine, " ", o.Instance)
-	if o.Machine == control.MachineRequest {
+	if o.Machine == machine.Request {
 		which += " " + o.Request
 	}
 	at, ok := s.at[which]
-	if !ok && o.Machine == control.MachineWorker {
-		at = control.Booting
+	if !ok && o.Machine == machine.Worker {
+		at = machine.Booting
 	}
 	if o.From != at {
 		s.rt.Fatalf("%s was %q and moved from %q: %+v", which, at, o.From, o)
@@ -62,7 +64,7 @@ func (w *walk) judged(who string, e entry, owned bool, recs []journal.Record, ge
 		return
 	case len(recs) == 0:
 		w.t.Fatalf("%s judged %s and recorded nothing", who, e.env.Text)
-	case e.forged && !genuine && (len(recs) != 1 || recs[0].Kind != control.RecUnverified):
+	case e.forged && !genuine && (len(recs) != 1 || recs[0].Kind != record.KindUnverified):
 		w.t.Fatalf("%s: forged %s from %s became %s", who, e.env.Text, e.env.From, recs[0].Kind)
 	}
 	w.done[key] = true
@@ -99,22 +101,22 @@ func (w *walk) check() {
 	if len(w.l.Ignored) > 0 {
 		w.t.Fatalf("a step drafted what the fold ignores: %+v", w.l.Ignored)
 	}
-	pending := map[control.Instance]int{}
+	pending := map[record.Instance]int{}
 	for _, r := range w.l.Requests {
 		switch d := r.Decided; {
 		case d == nil && w.decided[r.Key] != "":
 			w.t.Fatalf("%s was decided and is not any more", r.ID)
 		case d != nil && d.Decision != w.decided[r.Key]:
 			w.t.Fatalf("%s was decided %q and is %q", r.ID, w.decided[r.Key], d.Decision)
-		case r.State == control.RequestPending:
+		case r.State == machine.RequestPending:
 			pending[r.Instance]++
 		}
 	}
 	for _, m := range w.l.Members {
-		if w.gone[m.Instance] = w.gone[m.Instance] || m.State() == control.Terminated; w.gone[m.Instance] && m.State() != control.Terminated {
+		if w.gone[m.Instance] = w.gone[m.Instance] || m.State() == machine.Terminated; w.gone[m.Instance] && m.State() != machine.Terminated {
 			w.t.Fatalf("%s was terminated and is %s", m.Name, m.State())
 		}
-		if m.State() == control.AwaitingDecision != (pending[m.Instance] > 0 && m.Shutdown == nil && !w.gone[m.Instance]) {
+		if m.State() == machine.AwaitingDecision != (pending[m.Instance] > 0 && m.Shutdown == nil && !w.gone[m.Instance]) {
 			w.t.Fatalf("%s is %s with %d open questions", m.Name, m.State(), pending[m.Instance])
 		}
 		if m.Left != nil && pending[m.Instance] > 0 {
@@ -127,7 +129,7 @@ func (w *walk) check() {
 }
 
 func (w *walk) checkMember(m *member) {
-	if w.over[m.instance] = w.over[m.instance] || m.w.State() == control.Terminated; w.over[m.instance] && m.w.State() != control.Terminated {
+	if w.over[m.instance] = w.over[m.instance] || m.w.State() == machine.Terminated; w.over[m.instance] && m.w.State() != machine.Terminated {
 		w.t.Fatalf("worker %s was terminated and is %s", m.name, m.w.State())
 	}
 	if m.w.PolicyVersion < w.versions[m.instance] {
@@ -147,14 +149,14 @@ func (w *walk) checkMember(m *member) {
 			r.Decided.Digest != c.Digest || uint64(r.Order.Seq) != c.Answer.Leader {
 			w.t.Fatalf("%s took %+v, the leader has %+v", m.name, c.Answer, r)
 		}
-		planned = planned || c.Kind == plan && c.Answer.Decision == control.DecisionAllow
+		planned = planned || c.Kind == plan && c.Answer.Decision == record.DecisionAllow
 		if planned && c.Kind == plan && m.w.Turn() != nil {
 			w.plans[m.instance] = c.Key
 		}
 	}
 	// Out of a turn that owes a plan there is only one way: a plan that was
 	// approved and asked in this turn.
-	if s := m.w.State(); s == control.Executing && m.w.Turn().Plan && !planned {
+	if s := m.w.State(); s == machine.Executing && m.w.Turn().Plan && !planned {
 		w.t.Fatalf("%s executes and no plan was approved", m.name)
 	}
 	if slices.ContainsFunc(m.w.Blocking(), func(c *control.Call) bool { return !c.Open() }) {
@@ -185,7 +187,7 @@ func (w *walk) settleAll() {
 	for _, r := range w.l.Requests {
 		m := w.byInstance(r.Instance)
 		c, ok := m.w.Call(r.Key)
-		if !ok || r.Decided != nil && !w.left(m) && m.w.State() != control.Terminated && c.Open() {
+		if !ok || r.Decided != nil && !w.left(m) && m.w.State() != machine.Terminated && c.Open() {
 			w.t.Fatalf("%s is decided and its member does not know", r.ID)
 		}
 	}
@@ -219,7 +221,7 @@ func openShape(l *control.Leader) string {
 // record, and none besides.
 func (w *walk) toldAll() {
 	n := 0
-	count := func(o control.Observation) {
+	count := func(o machine.Observation) {
 		n++
 		if id := fmt.Sprint(o.Machine, " ", o.Instance, " ", o.Seq, " ", o.Request); w.told.all[id] != o {
 			w.t.Fatalf("on record is %+v, and told was %+v", o, w.told.all[id])

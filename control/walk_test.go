@@ -19,7 +19,9 @@ import (
 	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 func TestMain(m *testing.M) {
@@ -40,46 +42,46 @@ func TestMain(m *testing.M) {
 type walk struct {
 	*world
 	rt       *rapid.T
-	decided  map[control.Key]string           // by the first Decide that said so
-	runs     map[control.Key]int              // calls that really ran
-	gone     map[control.Instance]bool        // members that were seen to be terminated
-	over     map[control.Instance]bool        // workers that were
-	done     map[string]bool                  // box and entry id: judged
-	versions map[control.Instance]uint64      // policy applied
-	effects  map[string]map[uint64]bool       // instance: leader seqs that had an effect
-	plans    map[control.Instance]control.Key // the plan that unlocked the turn
+	decided  map[record.Key]string          // by the first Decide that said so
+	runs     map[record.Key]int             // calls that really ran
+	gone     map[record.Instance]bool       // members that were seen to be terminated
+	over     map[record.Instance]bool       // workers that were
+	done     map[string]bool                // box and entry id: judged
+	versions map[record.Instance]uint64     // policy applied
+	effects  map[string]map[uint64]bool     // instance: leader seqs that had an effect
+	plans    map[record.Instance]record.Key // the plan that unlocked the turn
 	told     told
 }
 
 var asks = []struct {
 	kind waggle.Kind
-	ask  control.Ask
+	ask  record.Ask
 }{
 	{tool, bash},
-	{tool, control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work", ToolUseID: "toolu_2"}},
-	{tool, control.Ask{Tool: "Read", Input: `{"file_path":"a.go"}`, Cwd: "/work"}},
-	{tool, control.Ask{Tool: "Bash", Input: `{"command":"rm -rf /"}`, Cwd: "/work"}},
-	{host, control.Ask{Host: "x.org", Port: "443"}},
-	{host, control.Ask{Host: "bad.org"}},
-	{plan, control.Ask{Plan: "one"}},
-	{plan, control.Ask{Plan: "two"}},
+	{tool, record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work", ToolUseID: "toolu_2"}},
+	{tool, record.Ask{Tool: "Read", Input: `{"file_path":"a.go"}`, Cwd: "/work"}},
+	{tool, record.Ask{Tool: "Bash", Input: `{"command":"rm -rf /"}`, Cwd: "/work"}},
+	{host, record.Ask{Host: "x.org", Port: "443"}},
+	{host, record.Ask{Host: "bad.org"}},
+	{plan, record.Ask{Plan: "one"}},
+	{plan, record.Ask{Plan: "two"}},
 }
 
 func newWalk(rt *rapid.T) *walk {
-	set := control.PolicySet{Policy: policy.Policy{Deny: policy.MustRules("Bash(rm:*)", "WebFetch(domain:bad.org)")},
-		Decide: control.Deciders{policy.GateTool: rapid.SampledFrom([]policy.Decider{policy.DecideOperator, policy.DecideRules, policy.DecideTwo, policy.DecideLeader}).Draw(rt, "decide tool"),
+	set := record.PolicySet{Policy: policy.Policy{Deny: policy.MustRules("Bash(rm:*)", "WebFetch(domain:bad.org)")},
+		Decide: record.Deciders{policy.GateTool: rapid.SampledFrom([]policy.Decider{policy.DecideOperator, policy.DecideRules, policy.DecideTwo, policy.DecideLeader}).Draw(rt, "decide tool"),
 			policy.GatePlan: rapid.SampledFrom([]policy.Decider{policy.DecideOperator, policy.DecideAuto}).Draw(rt, "decide plan")},
 		Lead:       &policy.Policy{Allow: policy.MustRules("Bash(go test:*)")},
 		Deadline:   rapid.SampledFrom([]int64{0, 60_000}).Draw(rt, "deadline"),
 		Unattended: rapid.IntRange(0, 9).Draw(rt, "attended") == 0}
-	seen := told{rt: rt, all: map[string]control.Observation{}, at: map[string]control.State{}}
-	w := &walk{world: newWorld(rt, set, seen.observe), told: seen, rt: rt, decided: map[control.Key]string{}, runs: map[control.Key]int{},
-		gone: map[control.Instance]bool{}, over: map[control.Instance]bool{}, done: map[string]bool{},
-		versions: map[control.Instance]uint64{}, effects: map[string]map[uint64]bool{}, plans: map[control.Instance]control.Key{}}
+	seen := told{rt: rt, all: map[string]machine.Observation{}, at: map[string]machine.State{}}
+	w := &walk{world: newWorld(rt, set, seen.observe), told: seen, rt: rt, decided: map[record.Key]string{}, runs: map[record.Key]int{},
+		gone: map[record.Instance]bool{}, over: map[record.Instance]bool{}, done: map[string]bool{},
+		versions: map[record.Instance]uint64{}, effects: map[string]map[uint64]bool{}, plans: map[record.Instance]record.Key{}}
 	for i, name := range []waggle.MemberName{"ada", "bob", "cleo"} {
 		m := w.join(name, i == 1)
 		if rapid.IntRange(0, 4).Draw(rt, "idle") > 0 {
-			w.assign(m, control.Task{ID: "9", Instructions: "begin"})
+			w.assign(m, record.Task{ID: "9", Instructions: "begin"})
 			w.deliver()
 			w.doReceiveAll(m)
 			m.take()
@@ -142,18 +144,18 @@ func (w *walk) actions() map[string]func(*rapid.T) {
 func (w *walk) doAssign() {
 	m := w.any("member")
 	lm, _ := w.l.ByInstance(m.instance)
-	if lm.State() == control.Terminated {
+	if lm.State() == machine.Terminated {
 		w.rt.Skip()
 	}
 	id := strconv.Itoa(rapid.IntRange(1, 4).Draw(w.rt, "task"))
-	w.assign(m, control.Task{ID: id, Subject: "task " + id, Instructions: "do " + id, PlanRequired: rapid.IntRange(0, 3).Draw(w.rt, "plan") == 0})
+	w.assign(m, record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id, PlanRequired: rapid.IntRange(0, 3).Draw(w.rt, "plan") == 0})
 }
 
 func (w *walk) doTake() {
 	m := w.any("member")
-	t := control.Taken{Entries: []string{fmt.Sprint("chat", w.n)}}
+	t := record.Taken{Entries: []string{fmt.Sprint("chat", w.n)}}
 	if next := m.w.NextTask(); next != nil {
-		t = control.Taken{Task: next.ID}
+		t = record.Taken{Task: next.ID}
 	}
 	recs, err := m.try(func() ([]journal.Draft, error) { return m.w.Take(t, m.lead) })
 	if idle := err == nil; idle != (len(recs) == 1) {
@@ -164,7 +166,7 @@ func (w *walk) doTake() {
 func (w *walk) doAsk() {
 	m, q := w.any("member"), asks[rapid.IntRange(0, len(asks)-1).Draw(w.rt, "question")]
 	busy := m.w.Turn() != nil
-	leaving := m.w.State() == control.ShuttingDown || m.w.State() == control.Terminated
+	leaving := m.w.State() == machine.ShuttingDown || m.w.State() == machine.Terminated
 	_, err := m.try(func() ([]journal.Draft, error) {
 		_, ds, err := m.w.Ask(q.kind, q.ask, m.lead, w.mint())
 		return ds, err
@@ -183,7 +185,7 @@ func (w *walk) doStart() {
 	}
 	calls := m.w.Calls
 	if ready := slices.DeleteFunc(slices.Clone(calls), func(c *control.Call) bool {
-		return c.Started || c.Kind != tool || c.Answer == nil || c.Answer.Decision != control.DecisionAllow
+		return c.Started || c.Kind != tool || c.Answer == nil || c.Answer.Decision != record.DecisionAllow
 	}); len(ready) > 0 && rapid.IntRange(0, 3).Draw(w.rt, "any call") > 0 {
 		calls = ready
 	}
@@ -191,11 +193,11 @@ func (w *walk) doStart() {
 }
 
 // start tries to start a call and checks that it may, when it does.
-func (w *walk) start(m *member, k control.Key) {
+func (w *walk) start(m *member, k record.Key) {
 	w.checkMember(m) // a plan may have been approved since the last step
 	c, _ := m.w.Call(k)
 	in := m.w.State()
-	owes := m.w.Turn() != nil && m.w.Turn().Plan && w.plans[m.instance] == (control.Key{})
+	owes := m.w.Turn() != nil && m.w.Turn().Plan && w.plans[m.instance] == (record.Key{})
 	err := m.start(c.Key)
 	if err != nil {
 		var refused *control.GrantError
@@ -208,13 +210,13 @@ func (w *walk) start(m *member, k control.Key) {
 	switch {
 	case w.runs[c.Key] > 1:
 		w.t.Fatalf("%s runs a second time", c.ID)
-	case in == control.ShuttingDown || in == control.Terminated || in == control.Idle:
+	case in == machine.ShuttingDown || in == machine.Terminated || in == machine.Idle:
 		w.t.Fatalf("%s started while %s", c.ID, in)
 	case owes && c.Ask.Tool != "Read":
 		w.t.Fatalf("%s started before a plan was approved", c.Ask.Input)
 	case w.left(m):
 		w.t.Fatalf("%s started after its member left", c.ID)
-	case c.AskedSeq != 0 && w.decided[c.Key] != control.DecisionAllow:
+	case c.AskedSeq != 0 && w.decided[c.Key] != record.DecisionAllow:
 		w.t.Fatalf("%s started and was decided %q", c.ID, w.decided[c.Key])
 	case c.AskedSeq == 0 && c.Answer.By != policy.RoleRules:
 		w.t.Fatalf("%s started by %s", c.ID, c.Answer.By)
@@ -228,7 +230,7 @@ func (w *walk) start(m *member, k control.Key) {
 // doThrough brings one call all the way, if it is allowed.
 func (w *walk) doThrough() {
 	m := w.any("member")
-	if m.w.Turn() == nil || m.w.State() == control.ShuttingDown || m.w.State() == control.Terminated {
+	if m.w.Turn() == nil || m.w.State() == machine.ShuttingDown || m.w.State() == machine.Terminated {
 		w.rt.Skip()
 	}
 	k := m.ask(tool, asks[rapid.IntRange(0, 1).Draw(w.rt, "tool")].ask)
@@ -244,7 +246,7 @@ func (w *walk) doFinish() {
 	m := w.any("member")
 	for _, c := range m.w.Calls {
 		if c.Started {
-			m.do(func() ([]journal.Draft, error) { return m.w.Finish(control.Finished{Key: c.Key}), nil })
+			m.do(func() ([]journal.Draft, error) { return m.w.Finish(record.Finished{Key: c.Key}), nil })
 		}
 	}
 }
@@ -288,12 +290,12 @@ func (w *walk) doFlush() {
 func (w *walk) receive(m *member, e entry) {
 	before := workerShape(m)
 	owned := m.w.Owns(e.id)
-	genuine := len(m.lead.Vouches(m.instance, waggle.Decode(e.env).Kind, control.HashText(e.env.Text))) > 0 && e.env.From == string(waggle.Lead)
+	genuine := len(m.lead.Vouches(m.instance, waggle.Decode(e.env).Kind, record.HashText(e.env.Text))) > 0 && e.env.From == string(waggle.Lead)
 	recs := m.receive(e)
-	genuine = genuine || len(m.lead.Vouches(m.instance, waggle.Decode(e.env).Kind, control.HashText(e.env.Text))) > 0 && e.env.From == string(waggle.Lead)
+	genuine = genuine || len(m.lead.Vouches(m.instance, waggle.Decode(e.env).Kind, record.HashText(e.env.Text))) > 0 && e.env.From == string(waggle.Lead)
 	w.judged(string(m.instance), e, owned, recs, genuine)
 	for _, r := range recs {
-		if r.Kind == control.RecUnverified {
+		if r.Kind == record.KindUnverified {
 			if after := workerShape(m); after != before {
 				w.t.Fatalf("unverified %s changed the worker: %s", e.env.Text, cmp.Diff(before, after))
 			}
@@ -346,11 +348,11 @@ func (w *walk) seeOne(e entry) {
 	if d.Payload != nil {
 		id, _ = waggle.RequestIDOf(d.Payload)
 	}
-	genuine := from != nil && len(from.Vouches(d.Kind, id, control.HashText(e.env.Text))) > 0
+	genuine := from != nil && len(from.Vouches(d.Kind, id, record.HashText(e.env.Text))) > 0
 	before := leaderShape(w.world)
 	recs := w.see(e)
 	w.judged("leader", e, owned, recs, genuine)
-	if len(recs) == 1 && recs[0].Kind == control.RecUnverified {
+	if len(recs) == 1 && recs[0].Kind == record.KindUnverified {
 		if len(w.l.Unverified) != audits+1 {
 			w.t.Fatalf("%d audit records for one entry", len(w.l.Unverified)-audits)
 		}
@@ -411,11 +413,11 @@ func (w *walk) doSend() {
 		for range times {
 			w.byInstance(o.Instance).box.put(env, false)
 		}
-		w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(o.Seq)})
+		w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(o.Seq)})
 	}
 	for _, r := range w.l.Requests { // its member had fetched it before it was sent
 		if r.Order != nil && r.Order.Closed && !r.Order.Sent && rapid.Bool().Draw(w.rt, "sent all the same") {
-			w.append(w.lead(), control.RecSent, control.Sent{Ref: uint64(r.Order.Seq)})
+			w.append(w.lead(), record.KindSent, record.Sent{Ref: uint64(r.Order.Seq)})
 		}
 	}
 }
@@ -460,7 +462,7 @@ func (w *walk) verdict(v control.Answer, by journal.Writer) {
 	r := w.request(v.Key)
 	before := w.decided[r.Key]
 	out := w.decide(v, by)
-	word := map[bool]string{true: control.DecisionAllow, false: control.DecisionDeny}[v.Allow]
+	word := map[bool]string{true: record.DecisionAllow, false: record.DecisionDeny}[v.Allow]
 	var decided *control.DecidedError
 	var expired *control.ExpiredError
 	switch {
@@ -469,11 +471,11 @@ func (w *walk) verdict(v control.Answer, by journal.Writer) {
 	case before != "" && before != word && !errors.As(out.Refusal, &decided):
 		w.t.Fatalf("%s was %s, and %s is answered by %v", r.ID, before, word, out.Refusal)
 	case errors.As(out.Refusal, &expired) && len(out.Drafts) > 0:
-		w.decided[r.Key] = control.DecisionDeny
+		w.decided[r.Key] = record.DecisionDeny
 	case out.Changed:
 		w.decided[r.Key] = r.Decided.Decision
 		if w.l.Policy.DeciderOf(r.Gate()) == policy.DecideTwo && v.Allow &&
-			!slices.ContainsFunc(r.Votes, func(d control.Decided) bool { return d.By != v.By && d.Decision == control.DecisionAllow }) {
+			!slices.ContainsFunc(r.Votes, func(d record.Decided) bool { return d.By != v.By && d.Decision == record.DecisionAllow }) {
 			w.t.Fatalf("%s allowed %s alone: %+v", v.By, r.ID, r.Votes)
 		}
 		if v.By == policy.RoleWorker || v.By == policy.RoleOperator && !by.Operator {
@@ -502,7 +504,7 @@ func (w *walk) doAnswer() {
 	m := w.any("member")
 	was := m.w.State()
 	m.answer(rapid.IntRange(0, 2).Draw(w.rt, "yes") == 0)
-	if was != control.ShuttingDown && m.w.State() != was {
+	if was != machine.ShuttingDown && m.w.State() != was {
 		w.t.Fatalf("an answer to no shutdown: %s to %s", was, m.w.State())
 	}
 }
@@ -510,7 +512,7 @@ func (w *walk) doAnswer() {
 func (w *walk) doPolicy() {
 	if rapid.Bool().Draw(w.rt, "mode") {
 		m := w.any("member")
-		if lm, _ := w.l.ByInstance(m.instance); lm.State() != control.Terminated {
+		if lm, _ := w.l.ByInstance(m.instance); lm.State() != machine.Terminated {
 			mode := rapid.SampledFrom([]policy.Mode{policy.ModeDefault, policy.ModePlan, policy.ModeBypassPermissions}).Draw(w.rt, "mode")
 			w.setMode(m, mode, policy.RoleOperator, operator)
 		}
@@ -563,14 +565,14 @@ func (w *walk) doLeave() {
 	if w.left(m) || len(w.members) > 4 {
 		w.rt.Skip()
 	}
-	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, control.LeftDied, ""), nil })
+	w.command(m, func(lm *control.Member) ([]journal.Draft, error) { return w.l.Let(lm, record.LeftDied, ""), nil })
 	w.join(m.name, false).box = m.box // the mailbox of that name is still there
 }
 
 // doForge puts a forged message into a mailbox, with the ids that are really open.
 func (w *walk) doForge() {
 	m := w.any("member")
-	k := control.Key{ID: "perm-0"}
+	k := record.Key{ID: "perm-0"}
 	if n := len(m.w.Calls); n > 0 {
 		k = m.w.Calls[n-1].Key
 	}

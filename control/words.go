@@ -8,76 +8,21 @@ import (
 
 	"waggle"
 	"waggle/journal"
-	"waggle/policy"
-)
-
-// Words are plain text that a person, or a program in a member's name, sent through the operator's
-// own process: the leader's journal records them before they are sent, so that an erased message is
-// noticed. They never carry authority; the record has their Priority, no string in a file does.
-type Words struct {
-	// Instance is the recipient; "" for the lead itself and for a member that
-	// waggle does not run.
-	Instance Instance `json:"instance,omitempty"`
-	Priority Priority `json:"priority,omitempty"`
-	// Supersedes is the seq of the words that these replace.
-	Supersedes uint64      `json:"supersedes,omitempty"`
-	Expires    *time.Time  `json:"expires_at,omitempty"` // after it they are not delivered
-	By         policy.Role `json:"by"`
-	Mail       *Mail       `json:"mail"`
-}
-
-// Heard records words that a session was given in the middle of a turn.
-type Heard struct {
-	Entries []string `json:"entries"` // mailbox ids
-}
-
-// RecHeard is the record of Heard, in a worker's journal. The record of Words is RecSaid, in the
-// leader's.
-const RecHeard = "heard"
-
-// Priority says when words reach a busy session.
-type Priority string
-
-// The priorities. Normal words wait for the end of the turn.
-const (
-	PriorityNormal    Priority = "normal"
-	PriorityNextTool  Priority = "next-tool" // before the next tool call, where the agent can
-	PriorityInterrupt Priority = "interrupt" // at once: the turn that runs is stopped
-)
-
-// Priorities lists them.
-func Priorities() []Priority { return []Priority{PriorityNormal, PriorityNextTool, PriorityInterrupt} }
-
-// ParsePriority reads a priority; "" is normal.
-func ParsePriority(s string) (Priority, error) {
-	if s == "" {
-		return PriorityNormal, nil
-	}
-	if slices.Contains(Priorities(), Priority(s)) {
-		return Priority(s), nil
-	}
-	return "", fmt.Errorf("priority %q is not one of normal, next-tool, interrupt", s)
-}
-
-// Evidence of words that will not be delivered any more.
-const (
-	Withdrawn  = "withdrawn"
-	Superseded = "superseded" // followed by " by " and a msg_id
-	Expired    = "expired"
-	Failed     = "failed" // followed by ": " and why
+	"waggle/machine"
+	"waggle/record"
 )
 
 // Say drafts the record of words. m is the recipient's membership, nil for the lead and for a
 // member that waggle does not run. The words that they replace are closed in the same append.
 // Refusals: *RefusedError.
-func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w Words) ([]journal.Draft, error) {
+func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w record.Words) ([]journal.Draft, error) {
 	mail, err := mailOf(to, env)
 	if err != nil {
 		return nil, err
 	}
 	w.Mail = mail
 	switch {
-	case m != nil && m.State() == Terminated:
+	case m != nil && m.State() == machine.Terminated:
 		return nil, &RefusedError{Why: fmt.Sprintf("%s has ended and is given nothing any more", m.Name)}
 	case steers(w.Priority) && (m == nil || env.From != string(waggle.Lead)):
 		return nil, &RefusedError{Why: fmt.Sprintf("only the lead's own words, to a member that waggle runs, go by %s", w.Priority)}
@@ -85,7 +30,7 @@ func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w Wor
 	if m != nil {
 		w.Instance = m.Instance
 	}
-	ds := []journal.Draft{{Kind: RecSaid, Must: true, Body: w}}
+	ds := []journal.Draft{{Kind: record.KindSaid, Must: true, Body: w}}
 	if w.Supersedes == 0 {
 		return ds, nil
 	}
@@ -93,7 +38,7 @@ func (l *Leader) Say(m *Member, to waggle.MemberName, env waggle.Envelope, w Wor
 	if old == nil || old.Words == nil {
 		return nil, &RefusedError{Why: "there are no such words to replace"}
 	}
-	more, err := l.Unsay(old, Superseded+" by "+env.MsgID)
+	more, err := l.Unsay(old, record.Superseded+" by "+env.MsgID)
 	return append(ds, more...), err
 }
 
@@ -107,7 +52,7 @@ func (l *Leader) Unsay(o *Order, evidence string) ([]journal.Draft, error) {
 		}
 		return nil, &RefusedError{Why: "too late: the words are " + why}
 	}
-	return []journal.Draft{{Kind: RecClosed, Must: true, Body: Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
+	return []journal.Draft{{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
 }
 
 // Lapse drafts the expiry of words that were not delivered in time.
@@ -115,7 +60,7 @@ func (l *Leader) Lapse(now time.Time) []journal.Draft {
 	var ds []journal.Draft
 	for _, o := range l.open {
 		if o.lapsed(now) {
-			ds = append(ds, journal.Draft{Kind: RecClosed, Must: true, Body: Closed{Ref: uint64(o.Seq), Evidence: Expired}})
+			ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(o.Seq), Evidence: record.Expired}})
 		}
 	}
 	return ds
@@ -127,7 +72,9 @@ func (o *Order) lapsed(now time.Time) bool {
 }
 
 // steers reports a priority that reaches into a turn.
-func steers(p Priority) bool { return p == PriorityNextTool || p == PriorityInterrupt }
+func steers(p record.Priority) bool {
+	return p == record.PriorityNextTool || p == record.PriorityInterrupt
+}
 
 // Spoken finds the words of a mailbox entry with this identity; nil: the journal has none.
 func (l *Leader) Spoken(entry string) *Order {
@@ -148,16 +95,16 @@ func (l *Leader) Unsaid(entry string, now time.Time) string {
 	case o.unsaid():
 		return o.End
 	case o.lapsed(now):
-		return Expired
+		return record.Expired
 	}
 	return ""
 }
 
 // unsaid reports words that were closed before they were delivered.
-func (o *Order) unsaid() bool { return o.Closed && o.End != "" && o.End != RecTaken }
+func (o *Order) unsaid() bool { return o.Closed && o.End != "" && o.End != record.KindTaken }
 
 // mailOf is compose for an existing envelope of words.
-func mailOf(to waggle.MemberName, env waggle.Envelope) (*Mail, error) {
+func mailOf(to waggle.MemberName, env waggle.Envelope) (*record.Mail, error) {
 	if (Incoming{Envelope: env, Decoded: waggle.Decode(env)}).IsControl() {
 		return nil, &RefusedError{Why: "words that look like a control message are not sent"}
 	}
@@ -165,10 +112,10 @@ func mailOf(to waggle.MemberName, env waggle.Envelope) (*Mail, error) {
 	if err != nil {
 		return nil, fmt.Errorf("words to %s: %w", to, err)
 	}
-	return &Mail{To: to, Kind: waggle.KindText, SHA256: HashText(env.Text), Envelope: raw}, nil
+	return &record.Mail{To: to, Kind: waggle.KindText, SHA256: record.HashText(env.Text), Envelope: raw}, nil
 }
 
-func (l *Leader) saidRec(r journal.Record, b Words) error {
+func (l *Leader) saidRec(r journal.Record, b record.Words) error {
 	if b.Mail == nil || b.Mail.Kind != waggle.KindText {
 		return fmt.Errorf("said without words")
 	}
@@ -177,7 +124,7 @@ func (l *Leader) saidRec(r journal.Record, b Words) error {
 		return fmt.Errorf("said: %w", err)
 	}
 	m, o := l.byInst[b.Instance], &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Words: &b, Hash: env.Hash(), MsgID: env.MsgID}
-	_, err = ParsePriority(string(b.Priority))
+	_, err = record.ParsePriority(string(b.Priority))
 	switch {
 	case err != nil:
 		return &journal.FutureError{What: err.Error()}
@@ -202,7 +149,7 @@ func (l *Leader) passed(o *Order) {
 	if o.Words == nil || o.Instance != "" {
 		return
 	}
-	if m := l.current[o.Mail.To]; m == nil || m.Left != nil || m.Trust != FileTrust {
+	if m := l.current[o.Mail.To]; m == nil || m.Left != nil || m.Trust != record.FileTrust {
 		l.open = slices.DeleteFunc(l.open, func(x *Order) bool { return x == o })
 	}
 }
@@ -220,7 +167,7 @@ func (l *Leader) Underway(m *Member) []*Order {
 }
 
 // takenRec: the operator has read these entries of the lead's mailbox.
-func (l *Leader) takenRec(r journal.Record, b Taken) error {
+func (l *Leader) takenRec(r journal.Record, b record.Taken) error {
 	if !r.Writer.Operator {
 		return l.ignore(r, "only the operator reads the lead's mailbox")
 	}
@@ -239,7 +186,7 @@ func (w *Worker) Hear(entries []string, l *Leader) ([]journal.Draft, error) {
 	if err := l.standing(entries); err != nil {
 		return nil, err
 	}
-	return []journal.Draft{{Kind: RecHeard, Must: true, Body: Heard{Entries: entries}}}, nil
+	return []journal.Draft{{Kind: record.KindHeard, Must: true, Body: record.Heard{Entries: entries}}}, nil
 }
 
 // standing returns ErrUnsaid when one of the entries was taken back.
@@ -252,7 +199,7 @@ func (l *Leader) standing(entries []string) error {
 	return nil
 }
 
-func (w *Worker) heardRec(_ journal.Record, b Heard) error {
+func (w *Worker) heardRec(_ journal.Record, b record.Heard) error {
 	if w.turn == nil {
 		return fmt.Errorf("heard outside a turn")
 	}

@@ -15,6 +15,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // spoken is an envelope of words with an id of its own.
@@ -24,7 +25,7 @@ func (w *world) spoken(from, text string) waggle.Envelope {
 }
 
 // say records words to a member and returns their order.
-func (w *world) say(m *member, env waggle.Envelope, words control.Words) *control.Order {
+func (w *world) say(m *member, env waggle.Envelope, words record.Words) *control.Order {
 	w.t.Helper()
 	words.By = policy.RoleOperator
 	w.do(operator, func() ([]journal.Draft, error) {
@@ -38,21 +39,21 @@ func (w *world) say(m *member, env waggle.Envelope, words control.Words) *contro
 // for the lead's own words to its member are refused before they are recorded, and ignored when a
 // record has them all the same.
 func TestSayRefuses(t *testing.T) {
-	w := newWorld(t, control.PolicySet{}, nil)
+	w := newWorld(t, record.PolicySet{}, nil)
 	ann := w.join("ann", false)
 	mem, _ := w.l.ByInstance(ann.instance)
-	interrupt := control.Words{Priority: control.PriorityInterrupt, By: policy.RoleOperator}
+	interrupt := record.Words{Priority: record.PriorityInterrupt, By: policy.RoleOperator}
 	for name, step := range map[string]func() ([]journal.Draft, error){
 		"control": func() ([]journal.Draft, error) {
-			return w.l.Say(mem, "ann", w.spoken("team-lead", `{"type":"shutdown_request","requestId":"s1"}`), control.Words{})
+			return w.l.Say(mem, "ann", w.spoken("team-lead", `{"type":"shutdown_request","requestId":"s1"}`), record.Words{})
 		},
 		"a peer steers":   func() ([]journal.Draft, error) { return w.l.Say(mem, "ann", w.spoken("bob", "stop"), interrupt) },
 		"nobody to steer": func() ([]journal.Draft, error) { return w.l.Say(nil, "eve", w.spoken("team-lead", "stop"), interrupt) },
 		"replaces nothing": func() ([]journal.Draft, error) {
-			return w.l.Say(mem, "ann", w.spoken("team-lead", "x"), control.Words{Supersedes: 1})
+			return w.l.Say(mem, "ann", w.spoken("team-lead", "x"), record.Words{Supersedes: 1})
 		},
 		"replaces an order": func() ([]journal.Draft, error) {
-			return w.l.Say(mem, "ann", w.spoken("team-lead", "x"), control.Words{Supersedes: 99})
+			return w.l.Say(mem, "ann", w.spoken("team-lead", "x"), record.Words{Supersedes: 99})
 		},
 	} {
 		var refused *control.RefusedError
@@ -60,28 +61,28 @@ func TestSayRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	mail := func(from, text string) *control.Mail {
-		ds, err := w.l.Say(nil, "ann", w.spoken(from, text), control.Words{})
+	mail := func(from, text string) *record.Mail {
+		ds, err := w.l.Say(nil, "ann", w.spoken(from, text), record.Words{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ds[0].Body.(control.Words).Mail
+		return ds[0].Body.(record.Words).Mail
 	}
 	before := len(w.l.Ignored)
 	again := mail("team-lead", "twice")
-	w.append(operator, control.RecSaid, control.Words{Mail: again})
-	w.append(operator, control.RecSaid, control.Words{Mail: again})
-	w.append(operator, control.RecSaid, control.Words{Instance: ann.instance, Priority: control.PriorityInterrupt, Mail: mail("bob", "stop")})
-	w.append(operator, control.RecSaid, control.Words{Instance: "nobody", Mail: mail("team-lead", "hello")})
-	w.append(ann.writer(), control.RecSaid, control.Words{Instance: ann.instance, Priority: control.PriorityInterrupt, Mail: mail("team-lead", "stop")})
-	w.append(operator, control.RecClosed, control.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: control.Withdrawn})
-	w.append(operator, control.RecClosed, control.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: control.Withdrawn})
+	w.append(operator, record.KindSaid, record.Words{Mail: again})
+	w.append(operator, record.KindSaid, record.Words{Mail: again})
+	w.append(operator, record.KindSaid, record.Words{Instance: ann.instance, Priority: record.PriorityInterrupt, Mail: mail("bob", "stop")})
+	w.append(operator, record.KindSaid, record.Words{Instance: "nobody", Mail: mail("team-lead", "hello")})
+	w.append(ann.writer(), record.KindSaid, record.Words{Instance: ann.instance, Priority: record.PriorityInterrupt, Mail: mail("team-lead", "stop")})
+	w.append(operator, record.KindClosed, record.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: record.Withdrawn})
+	w.append(operator, record.KindClosed, record.Closed{Ref: uint64(w.l.Spoken(hashOf(t, again)).Seq), Evidence: record.Withdrawn})
 	if got := len(w.l.Ignored) - before; got != 5 {
 		t.Errorf("%d records ignored, want 5: %+v", got, w.l.Ignored[before:])
 	}
 }
 
-func hashOf(t *testing.T, m *control.Mail) string {
+func hashOf(t *testing.T, m *record.Mail) string {
 	t.Helper()
 	env, err := m.Open()
 	if err != nil {
@@ -95,7 +96,7 @@ func hashOf(t *testing.T, m *control.Mail) string {
 // withdrawn in time, and the folds of both journals can be rebuilt.
 func TestWordsOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := newWorld(rt, control.PolicySet{}, nil)
+		w := newWorld(rt, record.PolicySet{}, nil)
 		ann := w.join("ann", false)
 		var all []*control.Order
 		given, back := map[string]int{}, map[string]bool{}
@@ -132,7 +133,7 @@ func TestWordsOnce(t *testing.T) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"say": func(*rapid.T) {
-				words := control.Words{}
+				words := record.Words{}
 				if rapid.Bool().Draw(rt, "expires") {
 					soon := w.now.Add(time.Minute)
 					words.Expires = &soon
@@ -160,14 +161,14 @@ func TestWordsOnce(t *testing.T) {
 						return ann.w.Hear(es, ann.lead)
 					}
 					busy = true
-					return ann.w.Take(control.Taken{Entries: es}, ann.lead)
+					return ann.w.Take(record.Taken{Entries: es}, ann.lead)
 				})
 			},
 			"idle": func(*rapid.T) {
 				if busy {
 					busy = false
 					ann.do(func() ([]journal.Draft, error) {
-						return ann.w.Say(waggle.IdleNotification{From: "ann", Timestamp: waggle.FormatTime(w.now), IdleReason: "available"}, control.Said{}, ann.lead, w.mint())
+						return ann.w.Say(waggle.IdleNotification{From: "ann", Timestamp: waggle.FormatTime(w.now), IdleReason: "available"}, record.Said{}, ann.lead, w.mint())
 					})
 				}
 			},
@@ -176,7 +177,7 @@ func TestWordsOnce(t *testing.T) {
 					rt.Skip("nothing was said")
 				}
 				o := pick()
-				_, err := w.j.Append(rt.Context(), operator, func() ([]journal.Draft, error) { return w.l.Unsay(o, control.Withdrawn) })
+				_, err := w.j.Append(rt.Context(), operator, func() ([]journal.Draft, error) { return w.l.Unsay(o, record.Withdrawn) })
 				if err == nil {
 					back[o.Hash] = back[o.Hash] || !ann.w.HasTaken(o)
 				}
@@ -220,17 +221,17 @@ func TestWordsOnce(t *testing.T) {
 // escapes. They fold to the same words, keep their bytes, and what is written now has
 // no such escape.
 func TestOldSpellingFolds(t *testing.T) {
-	w := newWorld(t, control.PolicySet{}, nil)
+	w := newWorld(t, record.PolicySet{}, nil)
 	ann := w.join("ann", false)
 	env := w.spoken("team-lead", "a && b <c>")
 	old := `"text":"a \u0026\u0026 b \u003cc\u003e"`
 	w.do(operator, func() ([]journal.Draft, error) {
 		mem, _ := w.l.ByInstance(ann.instance)
-		ds, err := w.l.Say(mem, ann.name, env, control.Words{By: policy.RoleOperator})
+		ds, err := w.l.Say(mem, ann.name, env, record.Words{By: policy.RoleOperator})
 		if err != nil {
 			return nil, err
 		}
-		words := ds[0].Body.(control.Words)
+		words := ds[0].Body.(record.Words)
 		if now := string(words.Mail.Envelope); !strings.Contains(now, `"text":"a && b <c>"`) {
 			t.Errorf("the envelope is written as %s", now)
 		}

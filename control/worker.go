@@ -7,14 +7,16 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
 
 // Worker is the fold of a worker's journal. Reading it needs the same care as
 // the journal it is the fold of: one goroutine at a time.
 type Worker struct {
 	Team     waggle.TeamName
-	UID      TeamUID
-	Instance Instance
+	UID      record.TeamUID
+	Instance record.Instance
 	Name     waggle.MemberName
 	Epoch    uint64
 	Guest    bool // another program leads its team
@@ -22,29 +24,29 @@ type Worker struct {
 	// PolicyVersion is the newest policy or mode that was applied.
 	PolicyVersion uint64
 
-	Shutdown   *Applied  // the shutdown that is being decided, or was
-	Unverified int       // audit records
-	Noticed    *Noticed  // the last; nil before the first
-	Last       Moment    // the newest record
-	TurnAt     time.Time // when the turn that runs began
-	Ready      *Ready    // of this epoch; nil until it takes work
+	Shutdown   *record.Applied // the shutdown that is being decided, or was
+	Unverified int             // audit records
+	Noticed    *record.Noticed // the last; nil before the first
+	Last       Moment          // the newest record
+	TurnAt     time.Time       // when the turn that runs began
+	Ready      *record.Ready   // of this epoch; nil until it takes work
 	ReadyAt    time.Time
 	Tasks      []*TaskState
 	Calls      []*Call // in order of first record
 	Outbox     []Sending
 	Told       journal.Seq // of the leader's journal: events up to it were given to this session of the lead
 
-	base     State
-	turn     *Taken
-	turnTask *TaskState    // the task of turn, nil for chat
-	heard    []string      // what the turn's session was given since
-	untold   journal.Seq   // Told before the turn
-	asked    map[Key]*Call // the calls for which the session waits
-	byKey    map[Key]*Call
+	base     machine.State
+	turn     *record.Taken
+	turnTask *TaskState           // the task of turn, nil for chat
+	heard    []string             // what the turn's session was given since
+	untold   journal.Seq          // Told before the turn
+	asked    map[record.Key]*Call // the calls for which the session waits
+	byKey    map[record.Key]*Call
 	byAsk    map[question]*Call // the newest call that asks for this
 	entries  map[string]bool    // mailbox entries that this journal owns
 	commands map[uint64]bool    // leader seqs that were applied
-	applied  []Applied
+	applied  []record.Applied
 	spoke    map[waggle.MemberName]time.Time // the recipients of words, with the time of the last
 	vouched  map[voucher][]*Vouched
 	leaving  bool
@@ -77,27 +79,27 @@ func (w *Worker) Leaving() bool { return w.leaving || w.gone }
 // Sending is mail that a record of this journal calls for.
 type Sending struct {
 	Seq  journal.Seq
-	Mail *Mail
+	Mail *record.Mail
 }
 
 // Call is one gated question and what became of it.
 type Call struct {
-	Key
-	Digest    Digest
-	Ask       Ask
+	record.Key
+	Digest    record.Digest
+	Ask       record.Ask
 	Task      string
 	AskedSeq  journal.Seq // 0: the rules decided
 	Asked     time.Time
-	Answer    *Answered
+	Answer    *record.Answered
 	Epoch     uint64 // which start of the worker asked last, then which one started it
 	Started   bool   // a tool call was started
 	StartedAt time.Time
-	Finished  *Finished
+	Finished  *record.Finished
 	Unknown   bool
 
-	turn *Taken // in which it was asked last
-	used bool   // the answer to a plan or a host was acted on
-	lost bool   // the allow was taken back before anything started
+	turn *record.Taken // in which it was asked last
+	used bool          // the answer to a plan or a host was acted on
+	lost bool          // the allow was taken back before anything started
 }
 
 // Open reports whether the question waits for an answer from the leader.
@@ -105,7 +107,7 @@ func (c *Call) Open() bool { return c.AskedSeq != 0 && (c.Answer == nil || c.Ans
 
 // allowed reports an allow that was given, used or not.
 func (c *Call) allowed() bool {
-	return c.Answer != nil && !c.Answer.Waited && c.Answer.Decision == DecisionAllow && !c.lost
+	return c.Answer != nil && !c.Answer.Waited && c.Answer.Decision == record.DecisionAllow && !c.lost
 }
 
 // Input is the input that runs: the one that was asked, unless the answer changed it.
@@ -117,7 +119,7 @@ func (c *Call) Input() string {
 }
 
 // Run is the call that runs: the one that was asked, unless the answer changed its input.
-func (c *Call) Run() Ask {
+func (c *Call) Run() record.Ask {
 	if c.Answer != nil && c.Answer.UpdatedInput != "" {
 		return c.Ask.With(c.Answer.UpdatedInput)
 	}
@@ -125,7 +127,7 @@ func (c *Call) Run() Ask {
 }
 
 // RunDigest is the digest of what runs.
-func (c *Call) RunDigest() Digest {
+func (c *Call) RunDigest() record.Digest {
 	if c.Answer != nil && c.Answer.UpdatedDigest != "" {
 		return c.Answer.UpdatedDigest
 	}
@@ -135,17 +137,17 @@ func (c *Call) RunDigest() Digest {
 // question is what two calls have in common that ask for the same.
 type question struct {
 	sum int // the call of an older program is asked again
-	is  Digest
+	is  record.Digest
 }
 
 // questionOf is the content of a call without its sender and time: its digest without a name.
-func questionOf(kind waggle.Kind, a Ask) question {
-	return question{a.Sum(), DigestOf("", Key{Kind: kind}, a)}
+func questionOf(kind waggle.Kind, a record.Ask) question {
+	return question{a.Sum(), record.DigestOf("", record.Key{Kind: kind}, a)}
 }
 
 // TaskState is an assigned task as this worker has it.
 type TaskState struct {
-	Task
+	record.Task
 	Ref    uint64 // leader seq of the assignment
 	Taken  bool
 	Ended  bool
@@ -165,45 +167,45 @@ type voucher struct {
 type Vouched struct {
 	Seq  journal.Seq
 	Call *Call
-	Said *Said
+	Said *record.Said
 }
 
 // NewWorker returns an empty fold.
-func NewWorker(o Observer) *Worker {
-	return &Worker{base: Booting, asked: map[Key]*Call{}, byKey: map[Key]*Call{}, byAsk: map[question]*Call{},
+func NewWorker(o machine.Observer) *Worker {
+	return &Worker{base: machine.Booting, asked: map[record.Key]*Call{}, byKey: map[record.Key]*Call{}, byAsk: map[question]*Call{},
 		entries: map[string]bool{}, commands: map[uint64]bool{}, vouched: map[voucher][]*Vouched{}, spoke: map[waggle.MemberName]time.Time{}, told: &teller{observe: o}}
 }
 
 // State is where the worker is now.
-func (w *Worker) State() State {
+func (w *Worker) State() machine.State {
 	switch {
 	case w.gone:
-		return Terminated
+		return machine.Terminated
 	case w.leaving:
-		return ShuttingDown
+		return machine.ShuttingDown
 	}
 	return w.within()
 }
 
 // within is the state apart from shutting down.
-func (w *Worker) within() State {
+func (w *Worker) within() machine.State {
 	host := false
 	for k := range w.asked {
 		switch k.Kind {
 		case waggle.KindPermissionRequest:
-			return BlockedPermission
+			return machine.BlockedPermission
 		case waggle.KindSandboxPermissionRequest:
 			host = true
 		}
 	}
 	if host {
-		return BlockedSandbox
+		return machine.BlockedSandbox
 	}
 	return w.base
 }
 
 // Turn is the work of the turn that runs, nil when idle.
-func (w *Worker) Turn() *Taken { return w.turn }
+func (w *Worker) Turn() *record.Taken { return w.turn }
 
 // Owns reports whether a mailbox entry was taken, applied, answered by or found
 // unverified.
@@ -228,18 +230,18 @@ func (w *Worker) Wants(o *Order) bool {
 
 // outdated reports whether a command sets a policy or a mode that a newer one
 // has replaced.
-func (w *Worker) outdated(c *Commanded) bool {
-	return (c.What == CommandMode || c.What == CommandPolicy) && w.replaced(c.What, c.Version)
+func (w *Worker) outdated(c *record.Commanded) bool {
+	return (c.What == record.CommandMode || c.What == record.CommandPolicy) && w.replaced(c.What, c.Version)
 }
 
 // replaced reports whether a version is older than what was applied. Several frames carry one
 // version of the policy; a mode has one of its own.
 func (w *Worker) replaced(what string, version uint64) bool {
-	return version < w.PolicyVersion || version == w.PolicyVersion && what == CommandMode
+	return version < w.PolicyVersion || version == w.PolicyVersion && what == record.CommandMode
 }
 
 // Call finds a question by its key.
-func (w *Worker) Call(k Key) (*Call, bool) { c, ok := w.byKey[k]; return c, ok }
+func (w *Worker) Call(k record.Key) (*Call, bool) { c, ok := w.byKey[k]; return c, ok }
 
 // Blocking lists the questions that the session waits for, in order of asking.
 func (w *Worker) Blocking() []*Call {

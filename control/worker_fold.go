@@ -7,7 +7,9 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Apply implements journal.Fold. After an error the fold is not used further:
@@ -31,7 +33,7 @@ func (w *Worker) apply(r journal.Record) error {
 		}
 		return nil
 	}
-	if r.Kind != RecOpened {
+	if r.Kind != record.KindOpened {
 		switch {
 		case w.Epoch == 0:
 			return fmt.Errorf("%s before the journal was opened", r.Kind)
@@ -57,34 +59,33 @@ func workerRecord[T any](fn func(*Worker, journal.Record, T) error) func(*Worker
 }
 
 var workerRecords = map[string]func(*Worker, journal.Record) error{
-	RecOpened:     workerRecord((*Worker).openedRec),
-	RecAsked:      workerRecord((*Worker).askedRec),
-	RecSaid:       workerRecord((*Worker).saidRec),
-	RecAnswered:   workerRecord((*Worker).answeredRec),
-	RecStarted:    workerRecord((*Worker).startedRec),
-	RecFinished:   workerRecord((*Worker).finishedRec),
-	RecUnknown:    workerRecord((*Worker).unknownRec),
-	RecApplied:    workerRecord((*Worker).appliedRec),
-	RecTaken:      workerRecord((*Worker).takenRec),
-	RecHeard:      workerRecord((*Worker).heardRec),
-	RecUnverified: workerRecord((*Worker).unverifiedRec),
-	RecNoticed:    workerRecord((*Worker).noticedRec),
-	RecReady:      workerRecord((*Worker).readyRec),
+	record.KindOpened:     workerRecord((*Worker).openedRec),
+	record.KindAsked:      workerRecord((*Worker).askedRec),
+	record.KindSaid:       workerRecord((*Worker).saidRec),
+	record.KindAnswered:   workerRecord((*Worker).answeredRec),
+	record.KindStarted:    workerRecord((*Worker).startedRec),
+	record.KindFinished:   workerRecord((*Worker).finishedRec),
+	record.KindUnknown:    workerRecord((*Worker).unknownRec),
+	record.KindApplied:    workerRecord((*Worker).appliedRec),
+	record.KindTaken:      workerRecord((*Worker).takenRec),
+	record.KindHeard:      workerRecord((*Worker).heardRec),
+	record.KindUnverified: workerRecord((*Worker).unverifiedRec),
+	record.KindNoticed:    workerRecord((*Worker).noticedRec),
+	record.KindReady:      workerRecord((*Worker).readyRec),
 }
 
 // did checks the move from the state before against the table and reports it.
-func (w *Worker) did(from State, on Event, r journal.Record, request string) error {
-	to := w.State()
-	row, ok := workerMoves[move{from, on, to}]
-	if !ok {
-		return &TransitionError{Machine: "worker " + string(w.Name), From: from, To: to, On: on}
+func (w *Worker) did(from machine.State, on machine.Event, r journal.Record, request string) error {
+	t, err := machine.WorkerMove("worker "+string(w.Name), from, on, w.State())
+	if err != nil {
+		return err
 	}
-	w.told.tell(Observation{Team: w.Team, Machine: MachineWorker, Member: string(w.Name), Instance: w.Instance, Row: row, From: from, On: on, To: to,
+	w.told.tell(machine.Observation{Team: w.Team, Machine: machine.Worker, Member: string(w.Name), Instance: w.Instance, Row: t.Row, From: t.From, On: t.On, To: t.To,
 		Request: request, Seq: uint64(r.Seq), Time: r.Time})
 	return nil
 }
 
-func (w *Worker) openedRec(r journal.Record, b Opened) error {
+func (w *Worker) openedRec(r journal.Record, b record.Opened) error {
 	from := w.State()
 	switch {
 	case b.Instance == "" || r.Writer.Instance != string(b.Instance) || r.Writer.Epoch != b.Epoch:
@@ -97,14 +98,14 @@ func (w *Worker) openedRec(r journal.Record, b Opened) error {
 	first := w.Epoch == 0
 	w.Epoch, w.Ready = b.Epoch, nil
 	if !first {
-		return w.did(from, EvReopened, r, "")
+		return w.did(from, machine.EvReopened, r, "")
 	}
 	w.Team, w.UID, w.Instance, w.Name, w.Guest = b.Team, b.UID, b.Instance, b.Name, b.Guest
-	w.base = Idle
-	return w.did(from, EvReady, r, "")
+	w.base = machine.Idle
+	return w.did(from, machine.EvReady, r, "")
 }
 
-func (w *Worker) readyRec(r journal.Record, b Ready) error {
+func (w *Worker) readyRec(r journal.Record, b record.Ready) error {
 	if b.Epoch != w.Epoch {
 		return fmt.Errorf("epoch %d is ready in epoch %d", b.Epoch, w.Epoch)
 	}
@@ -113,8 +114,8 @@ func (w *Worker) readyRec(r journal.Record, b Ready) error {
 }
 
 // mayAsk is what holds for asking and for being answered by the rules alike.
-func (w *Worker) mayAsk(k Key, d Digest, a Ask) error {
-	if err := a.known(k.Kind); err != nil {
+func (w *Worker) mayAsk(k record.Key, d record.Digest, a record.Ask) error {
+	if err := a.CheckSum(k.Kind); err != nil {
 		return err
 	}
 	switch {
@@ -122,15 +123,15 @@ func (w *Worker) mayAsk(k Key, d Digest, a Ask) error {
 		return fmt.Errorf("request %s while shutting down", k.ID)
 	case w.turn == nil:
 		return fmt.Errorf("request %s outside a turn", k.ID)
-	case k.Instance != w.Instance || !isRequest(k.Kind):
+	case k.Instance != w.Instance || !record.IsRequest(k.Kind):
 		return fmt.Errorf("request %s of kind %q for %q", k.ID, k.Kind, k.Instance)
-	case d != DigestOf(w.UID, k, a):
+	case d != record.DigestOf(w.UID, k, a):
 		return fmt.Errorf("request %s does not have its digest", k.ID)
 	}
 	return nil
 }
 
-func (w *Worker) askedRec(r journal.Record, b Asked) error {
+func (w *Worker) askedRec(r journal.Record, b record.Asked) error {
 	from := w.State()
 	if err := w.mayAsk(b.Key, b.Digest, b.Ask); err != nil {
 		return err
@@ -148,13 +149,13 @@ func (w *Worker) askedRec(r journal.Record, b Asked) error {
 	}
 	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn
 	w.asked[b.Key] = c
-	ev := EvAskedTool
+	ev := machine.EvAskedTool
 	switch b.Kind {
 	case waggle.KindSandboxPermissionRequest:
-		ev = EvAskedHost
+		ev = machine.EvAskedHost
 	case waggle.KindPlanApprovalRequest:
-		ev = EvAskedPlan
-		w.base = PlanProposed
+		ev = machine.EvAskedPlan
+		w.base = machine.PlanProposed
 		for _, old := range w.Calls { // what it replaces cannot be claimed any more
 			old.used = old.used || old != c && old.Kind == b.Kind
 		}
@@ -168,7 +169,7 @@ func (w *Worker) add(c *Call) {
 	w.byAsk[questionOf(c.Kind, c.Ask)] = c
 }
 
-func (w *Worker) vouch(m *Mail, id waggle.RequestID, v *Vouched) {
+func (w *Worker) vouch(m *record.Mail, id waggle.RequestID, v *Vouched) {
 	w.Outbox = append(w.Outbox, Sending{v.Seq, m})
 	k := voucher{m.Kind, id, m.SHA256}
 	w.vouched[k] = append(w.vouched[k], v)
@@ -178,9 +179,9 @@ func (w *Worker) vouch(m *Mail, id waggle.RequestID, v *Vouched) {
 // until the call is asked again.
 func (w *Worker) waits(c *Call) bool { return w.asked[c.Key] == c && c.Epoch == w.Epoch }
 
-func (w *Worker) answeredRec(r journal.Record, b Answered) error {
+func (w *Worker) answeredRec(r journal.Record, b record.Answered) error {
 	from := w.State()
-	if b.Decision != DecisionAllow && b.Decision != DecisionDeny {
+	if b.Decision != record.DecisionAllow && b.Decision != record.DecisionDeny {
 		return fmt.Errorf("answer %q to %s", b.Decision, b.ID)
 	}
 	c, ok := w.byKey[b.Key]
@@ -190,7 +191,7 @@ func (w *Worker) answeredRec(r journal.Record, b Answered) error {
 	switch {
 	case b.Channel != "" && (!w.Guest || b.Channel != policy.ChannelFile || b.Leader != 0 || b.Waited || b.Revoked || b.UpdatedInput != ""):
 		return fmt.Errorf("answer to %s by %s", b.ID, b.Channel)
-	case b.Revoked && (b.Decision != DecisionDeny || b.By != policy.RoleSystem || b.Leader != 0 || b.Waited):
+	case b.Revoked && (b.Decision != record.DecisionDeny || b.By != policy.RoleSystem || b.Leader != 0 || b.Waited):
 		return fmt.Errorf("request %s is closed by other than the worker", b.ID)
 	case b.Revoked && c.revocable() && b.Digest == c.Digest:
 		c.lost = true
@@ -199,9 +200,9 @@ func (w *Worker) answeredRec(r journal.Record, b Answered) error {
 		return fmt.Errorf("request %s was answered twice", b.ID)
 	case b.Digest != c.Digest:
 		return fmt.Errorf("answer to another request than %s", b.ID)
-	case b.Waited && b.Decision != DecisionDeny:
+	case b.Waited && b.Decision != record.DecisionDeny:
 		return fmt.Errorf("the end of waiting for %s allows it", b.ID)
-	case !updates(w.UID, b.Key, c.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
+	case !record.Updates(w.UID, b.Key, c.Ask, b.Decision, b.UpdatedInput, b.UpdatedDigest):
 		return fmt.Errorf("the changed input of %s does not have its digest", b.ID)
 	}
 	waiting, blocked := w.waits(c), w.asked[b.Key] != nil
@@ -211,24 +212,24 @@ func (w *Worker) answeredRec(r journal.Record, b Answered) error {
 		return nil // the session had stopped waiting; the grant may be claimed later
 	}
 	delete(w.asked, b.Key)
-	ev := EvAnswered
-	if b.Kind == waggle.KindPermissionRequest && b.Decision == DecisionDeny {
-		ev = EvDenied
+	ev := machine.EvAnswered
+	if b.Kind == waggle.KindPermissionRequest && b.Decision == record.DecisionDeny {
+		ev = machine.EvDenied
 	}
 	if waiting && !b.Waited && b.Kind != waggle.KindPermissionRequest {
 		c.used = true // a tool call is used up by its start
 	}
 	if waiting && b.Kind == waggle.KindPlanApprovalRequest {
-		ev = EvPlanRejected
-		if b.Decision == DecisionAllow {
-			ev, w.base = EvPlanApproved, Executing
+		ev = machine.EvPlanRejected
+		if b.Decision == record.DecisionAllow {
+			ev, w.base = machine.EvPlanApproved, machine.Executing
 		}
 	}
 	return w.did(from, ev, r, string(b.ID))
 }
 
 // ruled records a question that the rules answered, so that none was sent.
-func (w *Worker) ruled(r journal.Record, b Answered) error {
+func (w *Worker) ruled(r journal.Record, b record.Answered) error {
 	switch {
 	case b.Ask == nil:
 		return fmt.Errorf("answer to %s, which was never asked", b.ID)
@@ -244,7 +245,7 @@ func (w *Worker) ruled(r journal.Record, b Answered) error {
 	return nil
 }
 
-func (w *Worker) startedRec(r journal.Record, b Started) error {
+func (w *Worker) startedRec(r journal.Record, b record.Started) error {
 	from := w.State()
 	c, ok := w.byKey[b.Key]
 	tool := b.Kind == waggle.KindPermissionRequest
@@ -261,7 +262,7 @@ func (w *Worker) startedRec(r journal.Record, b Started) error {
 		return fmt.Errorf("start of %s while shutting down", b.ID)
 	case w.turn == nil:
 		return fmt.Errorf("start of %s outside a turn", b.ID)
-	case tool && w.base == PlanProposed && !ReadOnly(b.Tool):
+	case tool && w.base == machine.PlanProposed && !ReadOnly(b.Tool):
 		return fmt.Errorf("start of %s before the plan was approved", b.ID)
 	}
 	c.Task, c.Epoch, c.turn = b.Task, w.Epoch, w.turn
@@ -273,11 +274,11 @@ func (w *Worker) startedRec(r journal.Record, b Started) error {
 	if b.Kind != waggle.KindPlanApprovalRequest {
 		return nil
 	}
-	w.base = Executing
-	return w.did(from, EvPlanApproved, r, string(b.ID))
+	w.base = machine.Executing
+	return w.did(from, machine.EvPlanApproved, r, string(b.ID))
 }
 
-func (w *Worker) finishedRec(_ journal.Record, b Finished) error {
+func (w *Worker) finishedRec(_ journal.Record, b record.Finished) error {
 	c, ok := w.byKey[b.Key]
 	if !ok || !c.running() {
 		return fmt.Errorf("end of %s, which does not run", b.ID)
@@ -286,7 +287,7 @@ func (w *Worker) finishedRec(_ journal.Record, b Finished) error {
 	return nil
 }
 
-func (w *Worker) unknownRec(_ journal.Record, b UnknownEnd) error {
+func (w *Worker) unknownRec(_ journal.Record, b record.UnknownEnd) error {
 	c, ok := w.byKey[b.Key]
 	if !ok || !c.running() {
 		return fmt.Errorf("unknown end of %s, which does not run", b.ID)
@@ -298,10 +299,10 @@ func (w *Worker) unknownRec(_ journal.Record, b UnknownEnd) error {
 // running reports whether the call was started and its end is not on record.
 func (c *Call) running() bool { return c.Started && c.Finished == nil && !c.Unknown }
 
-func (w *Worker) appliedRec(r journal.Record, b Applied) error {
+func (w *Worker) appliedRec(r journal.Record, b record.Applied) error {
 	from := w.State()
 	switch {
-	case b.Channel != "" && (!w.Guest || b.Channel != policy.ChannelFile || b.Ref != 0 || b.What != CommandShutdown):
+	case b.Channel != "" && (!w.Guest || b.Channel != policy.ChannelFile || b.Ref != 0 || b.What != record.CommandShutdown):
 		return fmt.Errorf("command %q by %s", b.What, b.Channel)
 	case b.Channel == "" && w.HasApplied(b.Ref):
 		return fmt.Errorf("command %d was applied twice", b.Ref)
@@ -310,16 +311,16 @@ func (w *Worker) appliedRec(r journal.Record, b Applied) error {
 	}
 	w.applied = append(w.applied, b)
 	w.own(b.Entry)
-	ev := EvApplied
+	ev := machine.EvApplied
 	switch b.What {
-	case CommandShutdown:
+	case record.CommandShutdown:
 		if !w.gone {
 			if !w.leaving {
-				ev = EvShutdownAsked
+				ev = machine.EvShutdownAsked
 			}
 			w.leaving, w.Shutdown = true, &b
 		}
-	case CommandAssigned:
+	case record.CommandAssigned:
 		if b.Task == nil || b.Task.ID == "" {
 			return fmt.Errorf("assignment without a task")
 		}
@@ -329,7 +330,7 @@ func (w *Worker) appliedRec(r journal.Record, b Applied) error {
 			}
 		}
 		w.Tasks = append(w.Tasks, &TaskState{Task: *b.Task, Ref: b.Ref})
-	case CommandMode, CommandPolicy:
+	case record.CommandMode, record.CommandPolicy:
 		if w.replaced(b.What, b.Version) {
 			return fmt.Errorf("policy version %d after %d", b.Version, w.PolicyVersion)
 		}
@@ -340,7 +341,7 @@ func (w *Worker) appliedRec(r journal.Record, b Applied) error {
 	return w.did(from, ev, r, string(b.ID))
 }
 
-func (w *Worker) takenRec(r journal.Record, b Taken) error {
+func (w *Worker) takenRec(r journal.Record, b record.Taken) error {
 	from := w.State()
 	t := w.task(b.Task)
 	switch {
@@ -355,10 +356,10 @@ func (w *Worker) takenRec(r journal.Record, b Taken) error {
 		w.own(e)
 	}
 	w.untold, w.Told = w.Told, max(w.Told, journal.Seq(b.News))
-	w.turn, w.turnTask, w.heard, w.base, w.TurnAt = &b, t, nil, Executing, r.Time
-	ev := EvTaken
+	w.turn, w.turnTask, w.heard, w.base, w.TurnAt = &b, t, nil, machine.Executing, r.Time
+	ev := machine.EvTaken
 	if b.Plan {
-		w.base, ev = PlanProposed, EvTakenPlan
+		w.base, ev = machine.PlanProposed, machine.EvTakenPlan
 	}
 	if t != nil {
 		t.Taken = true
@@ -370,7 +371,7 @@ func (w *Worker) takenRec(r journal.Record, b Taken) error {
 var sayable = []waggle.Kind{waggle.KindText, waggle.KindIdleNotification, waggle.KindTaskProgress,
 	waggle.KindTaskCompleted, waggle.KindShutdownApproved, waggle.KindShutdownRejected}
 
-func (w *Worker) saidRec(r journal.Record, b Said) error {
+func (w *Worker) saidRec(r journal.Record, b record.Said) error {
 	from := w.State()
 	if b.Mail == nil || b.Mail.Kind != b.Kind || !slices.Contains(sayable, b.Kind) {
 		return fmt.Errorf("%q was said", b.Kind)
@@ -386,28 +387,28 @@ func (w *Worker) saidRec(r journal.Record, b Said) error {
 		if w.turn == nil {
 			return nil // a repeated notice: harmless
 		}
-		w.turn, w.turnTask, w.base = nil, nil, Idle
+		w.turn, w.turnTask, w.base = nil, nil, machine.Idle
 		clear(w.asked) // the session waits for nothing; open requests stay in Calls
 		if b.Failed {
-			return w.did(from, EvTurnFailed, r, b.Task)
+			return w.did(from, machine.EvTurnFailed, r, b.Task)
 		}
-		return w.did(from, EvTurnEnded, r, b.Task)
+		return w.did(from, machine.EvTurnEnded, r, b.Task)
 	case waggle.KindShutdownApproved, waggle.KindShutdownRejected:
 		if !w.leaving || w.gone || w.Shutdown == nil || w.Shutdown.ID != b.ID {
 			return fmt.Errorf("%s of %s, which is not being decided", b.Kind, b.ID)
 		}
 		if b.Kind == waggle.KindShutdownApproved {
 			w.gone = true
-			return w.did(from, EvShutdownApproved, r, string(b.ID))
+			return w.did(from, machine.EvShutdownApproved, r, string(b.ID))
 		}
 		w.leaving = false
-		return w.did(from, EvShutdownRejected, r, string(b.ID))
+		return w.did(from, machine.EvShutdownRejected, r, string(b.ID))
 	}
 	return nil
 }
 
 // endTask marks the task that a message says has ended.
-func (w *Worker) endTask(b Said) {
+func (w *Worker) endTask(b record.Said) {
 	t := w.turnTask
 	if t == nil || t.ID != b.Task {
 		t = w.task(b.Task)
@@ -418,13 +419,13 @@ func (w *Worker) endTask(b Said) {
 	t.Ended, t.Failed, t.Note = true, t.Failed || b.Failed, b.Note
 }
 
-func (w *Worker) unverifiedRec(r journal.Record, b Unverified) error {
+func (w *Worker) unverifiedRec(r journal.Record, b record.Unverified) error {
 	if w.Owns(b.Entry) {
 		return nil
 	}
 	w.Unverified++
 	w.own(b.Entry)
-	return w.did(w.State(), EvUnverified, r, string(b.ID))
+	return w.did(w.State(), machine.EvUnverified, r, string(b.ID))
 }
 
 func (w *Worker) own(entry string) {
@@ -433,7 +434,7 @@ func (w *Worker) own(entry string) {
 	}
 }
 
-func (w *Worker) noticedRec(_ journal.Record, b Noticed) error {
+func (w *Worker) noticedRec(_ journal.Record, b record.Noticed) error {
 	w.Noticed = &b
 	return nil
 }

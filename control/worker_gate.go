@@ -5,15 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // ErrNoTurn: questions and starts belong to a turn, and none runs.
@@ -25,81 +25,55 @@ var ErrNoTurn = errors.New("no turn runs")
 //
 // A plan replaces every plan before it: those are withdrawn, and answers to them have no effect any
 // more.
-func (w *Worker) Ask(kind waggle.Kind, a Ask, l *Leader, m Mint) (Key, []journal.Draft, error) {
+func (w *Worker) Ask(kind waggle.Kind, a record.Ask, l *Leader, m record.Mint) (record.Key, []journal.Draft, error) {
 	switch {
 	case w.leaving || w.gone:
-		return Key{}, nil, ErrShuttingDown
+		return record.Key{}, nil, ErrShuttingDown
 	case w.turn == nil:
-		return Key{}, nil, ErrNoTurn
+		return record.Key{}, nil, ErrNoTurn
 	}
-	a.N = SumN
-	if err := a.check(kind); err != nil {
-		return Key{}, nil, err
+	a.N = record.SumN
+	if err := a.Check(kind); err != nil {
+		return record.Key{}, nil, err
 	}
 	if c := w.byAsk[questionOf(kind, a)]; c != nil {
 		if ds, ok := w.again(c, a, m.Now); ok {
 			return c.Key, ds, nil
 		}
 	}
-	k := Key{w.Instance, kind, w.newID(kind, m)}
+	k := record.Key{Instance: w.Instance, Kind: kind, ID: w.newID(kind, m)}
 	if w.byKey[k] != nil {
-		return Key{}, nil, fmt.Errorf("ask: id %s is taken", k.ID)
+		return record.Key{}, nil, fmt.Errorf("ask: id %s is taken", k.ID)
 	}
 	if kind == waggle.KindPlanApprovalRequest {
 		a.Revision = w.revision()
 	}
-	dig := DigestOf(w.UID, k, a)
+	dig := record.DigestOf(w.UID, k, a)
 	if v := w.judge(kind, a, l, m.Now); v.Decision != policy.Ask {
-		decision := DecisionDeny
+		decision := record.DecisionDeny
 		if v.Decision == policy.Allow {
-			decision = DecisionAllow
+			decision = record.DecisionAllow
 		}
-		return k, []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: k, Digest: dig, Decision: decision,
+		return k, []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: k, Digest: dig, Decision: decision,
 			By: policy.RoleRules, Rule: v.Rule, Reason: v.Why, Policy: l.Policy.Policy.Version, Ask: &a,
-			Judged: Judged{policy.JudgeVersion, w.mode(l)}}}}, nil
+			Judged: record.Judged{Judge: policy.JudgeVersion, Mode: w.mode(l)}}}}, nil
 	}
 	mail, err := w.composed(w.color(l), waggle.Lead, w.question(k, a, l, m), m)
 	if err != nil {
-		return Key{}, nil, err
+		return record.Key{}, nil, err
 	}
 	ds := w.outrun(kind, a)
 	if kind == waggle.KindPlanApprovalRequest {
 		ds = w.withdrawPlans()
 	}
-	return k, append(ds, journal.Draft{Kind: RecAsked, Must: true,
-		Body: Asked{Key: k, Digest: dig, Ask: a, Task: w.turn.Task, Mail: mail}}), nil
-}
-
-// check refuses what a journal and a message could not both hold byte for byte.
-func (a Ask) check(kind waggle.Kind) error {
-	if !isRequest(kind) {
-		return fmt.Errorf("ask: %s is not a question", kind)
-	}
-	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
-	for _, w := range a.Words {
-		texts = append(texts, w.Name, w.Path)
-	}
-	for _, s := range a.Scripts {
-		texts = append(texts, s.Path)
-	}
-	for _, p := range a.Paths {
-		texts = append(texts, p.Spelled, p.Real)
-	}
-	for _, s := range texts {
-		if !utf8.ValidString(s) {
-			return fmt.Errorf("ask: %.40q is not valid UTF-8", s)
-		}
-	}
-	if strings.TrimSpace(a.Input) != a.Input {
-		return errors.New("ask: the input has white space around it")
-	}
-	return nil
+	return k, append(ds, journal.Draft{Kind: record.KindAsked, Must: true,
+		Body: record.Asked{Key: k, Digest: dig, Ask: a, Task: w.turn.Task, Mail: mail}}), nil
 }
 
 // again answers a question that was asked before. When its first asking holds, ok
 // is true and the drafts are what is left to record: that the session waits
 // again, or that it claims an approval that came late.
-func (w *Worker) again(c *Call, a Ask, now time.Time) (ds []journal.Draft, ok bool) {
+func (w *Worker) again(c *Call, a record.Ask, now time.Time) (ds []journal.Draft, ok bool) {
 	plan := c.Kind == waggle.KindPlanApprovalRequest
 	if plan && c.turn != w.turn && (c.Task == "" || c.Task != w.turn.Task) {
 		return nil, false // the plan of other work
@@ -108,15 +82,15 @@ func (w *Worker) again(c *Call, a Ask, now time.Time) (ds []journal.Draft, ok bo
 	case c.Open() && w.waits(c):
 		return nil, true
 	case c.Open():
-		return []journal.Draft{{Kind: RecAsked, Must: true, Body: Asked{Key: c.Key, Digest: c.Digest, Ask: a, Task: w.turn.Task}}}, true
-	case plan && c.used && c.allowed() && c.turn == w.turn && w.base == Executing:
+		return []journal.Draft{{Kind: record.KindAsked, Must: true, Body: record.Asked{Key: c.Key, Digest: c.Digest, Ask: a, Task: w.turn.Task}}}, true
+	case plan && c.used && c.allowed() && c.turn == w.turn && w.base == machine.Executing:
 		return nil, true // the plan that is being carried out
-	case !c.claimable(now) || plan && w.base != PlanProposed:
+	case !c.claimable(now) || plan && w.base != machine.PlanProposed:
 		return nil, false
 	case c.Kind == waggle.KindPermissionRequest:
 		return nil, true
 	}
-	return []journal.Draft{{Kind: RecStarted, Must: true, Body: Started{Key: c.Key, Digest: c.Digest, Task: w.turn.Task}}}, true
+	return []journal.Draft{{Kind: record.KindStarted, Must: true, Body: record.Started{Key: c.Key, Digest: c.Digest, Task: w.turn.Task}}}, true
 }
 
 // claimable reports whether the leader's allow can still be claimed by the same
@@ -127,13 +101,13 @@ func (c *Call) claimable(now time.Time) bool {
 
 // Withdraw closes an open request: it is answered here, a later answer has no effect, and the
 // leader closes it. Nothing when it is not open.
-func (w *Worker) Withdraw(k Key, why string) []journal.Draft {
+func (w *Worker) Withdraw(k record.Key, why string) []journal.Draft {
 	c, ok := w.byKey[k]
 	if !ok || !c.Open() {
 		return nil
 	}
-	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: k, Digest: c.Digest,
-		Decision: DecisionDeny, By: policy.RoleWorker, Reason: "withdrawn: " + why}}}
+	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: k, Digest: c.Digest,
+		Decision: record.DecisionDeny, By: policy.RoleWorker, Reason: "withdrawn: " + why}}}
 }
 
 // withdrawPlans withdraws the open plans.
@@ -158,7 +132,7 @@ func (w *Worker) Effective(l *Leader, now time.Time) policy.Policy {
 
 func (w *Worker) mode(l *Leader) policy.Mode {
 	mode := l.ModeOf(w.Instance)
-	if w.base == PlanProposed {
+	if w.base == machine.PlanProposed {
 		return mode.Meet(policy.ModePlan)
 	}
 	return mode
@@ -168,17 +142,17 @@ func (w *Worker) mode(l *Leader) policy.Mode {
 // operator may set any mode; the lead one no wider than the team's mode, or than the lead's own
 // where the policy gives it one (PolicySet.Lead), until the operator sets the policy anew. None is
 // wider than the user's ceiling.
-func (l *Leader) ModeOf(i Instance) policy.Mode {
+func (l *Leader) ModeOf(i record.Instance) policy.Mode {
 	p := l.Policy
 	p.Policy.Mode = l.policyOf(i).Policy.Mode
 	if m, ok := l.byInst[i]; ok {
-		return p.ownMode(m)
+		return ownMode(p, m)
 	}
 	return p.Ceiling.Meet(p.Policy.Mode)
 }
 
 // ownMode is ModeOf under a policy that may not be on record yet.
-func (p PolicySet) ownMode(m *Member) policy.Mode {
+func ownMode(p record.PolicySet, m *Member) policy.Mode {
 	mode := p.Policy.Mode
 	switch {
 	case m.Mode == "":
@@ -193,33 +167,25 @@ func (p PolicySet) ownMode(m *Member) policy.Mode {
 }
 
 // modeOf is ownMode by its name on the wire.
-func (p PolicySet) modeOf(m *Member) policy.Mode {
-	if mode := p.ownMode(m); mode != "" {
+func modeOf(p record.PolicySet, m *Member) policy.Mode {
+	if mode := ownMode(p, m); mode != "" {
 		return mode
 	}
 	return policy.ModeDefault
 }
 
 // Judge is what the rules say of a question at this moment.
-func (w *Worker) Judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy.Verdict {
+func (w *Worker) Judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
 	return w.judge(kind, a, l, now)
 }
 
 // judge is what the rules say of a question.
-func (w *Worker) judge(kind waggle.Kind, a Ask, l *Leader, now time.Time) policy.Verdict {
+func (w *Worker) judge(kind waggle.Kind, a record.Ask, l *Leader, now time.Time) policy.Verdict {
 	return l.policyOf(w.Instance).Judge(w.Instance, w.mode(l), kind, a, now)
 }
 
-// Hostport is the host as the messages name it.
-func (a Ask) Hostport() string {
-	if a.Port == "" {
-		return a.Host
-	}
-	return net.JoinHostPort(a.Host, a.Port)
-}
-
 // newID makes a request id in the form that real clients use.
-func (w *Worker) newID(kind waggle.Kind, m Mint) waggle.RequestID {
+func (w *Worker) newID(kind waggle.Kind, m record.Mint) waggle.RequestID {
 	ms := strconv.FormatInt(m.Now.UnixMilli(), 10)
 	switch kind {
 	case waggle.KindPlanApprovalRequest:
@@ -232,7 +198,7 @@ func (w *Worker) newID(kind waggle.Kind, m Mint) waggle.RequestID {
 }
 
 // question is the wire form of what is asked.
-func (w *Worker) question(k Key, a Ask, l *Leader, m Mint) waggle.Payload {
+func (w *Worker) question(k record.Key, a record.Ask, l *Leader, m record.Mint) waggle.Payload {
 	switch k.Kind {
 	case waggle.KindPlanApprovalRequest:
 		return waggle.PlanApprovalRequest{From: string(w.Name), Timestamp: waggle.FormatTime(m.Now), PlanFilePath: a.PlanFile, PlanContent: a.Plan, RequestID: string(k.ID)}
@@ -278,7 +244,7 @@ func (e *GrantError) Error() string { return e.Why }
 // Start claims the grant of a tool call (trust §3, the moment of truth): the caller appends the
 // draft before the tool runs and runs nothing when that fails. It checks again everything that may
 // have changed since the answer.
-func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal.Draft, error) {
+func (w *Worker) Start(k record.Key, epoch uint64, l *Leader, now time.Time) ([]journal.Draft, error) {
 	c, ok := w.byKey[k]
 	switch {
 	case !ok || k.Kind != waggle.KindPermissionRequest || !c.allowed():
@@ -293,7 +259,7 @@ func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal
 		return nil, ErrNoTurn
 	case c.Answer.UseBy != nil && !now.Before(*c.Answer.UseBy):
 		return nil, &GrantError{"the grant was not used in time"}
-	case w.base == PlanProposed && !ReadOnly(c.Ask.Tool):
+	case w.base == machine.PlanProposed && !ReadOnly(c.Ask.Tool):
 		return nil, &GrantError{"the plan is not approved yet"}
 	}
 	m, ok := l.ByInstance(w.Instance)
@@ -304,25 +270,25 @@ func (w *Worker) Start(k Key, epoch uint64, l *Leader, now time.Time) ([]journal
 	if v.Decision == policy.Deny || v.Decision == policy.Ask && c.AskedSeq == 0 {
 		return nil, &GrantError{"no longer allowed: " + v.Rule}
 	}
-	return []journal.Draft{{Kind: RecStarted, Must: true, Body: Started{Key: k, Digest: c.RunDigest(), Tool: c.Ask.Tool, Task: w.turn.Task}}}, nil
+	return []journal.Draft{{Kind: record.KindStarted, Must: true, Body: record.Started{Key: k, Digest: c.RunDigest(), Tool: c.Ask.Tool, Task: w.turn.Task}}}, nil
 }
 
 // Finish ends a call that was started. A second end drafts nothing.
-func (w *Worker) Finish(f Finished) []journal.Draft {
+func (w *Worker) Finish(f record.Finished) []journal.Draft {
 	if c, ok := w.byKey[f.Key]; !ok || !c.running() {
 		return nil
 	}
-	return []journal.Draft{{Kind: RecFinished, Must: true, Body: f}}
+	return []journal.Draft{{Kind: record.KindFinished, Must: true, Body: f}}
 }
 
 // StopWaiting ends the session's patience with an open question: the agent is
 // told to retry, the question stays open (trust §3, gate wait).
-func (w *Worker) StopWaiting(k Key, reason string) []journal.Draft {
+func (w *Worker) StopWaiting(k record.Key, reason string) []journal.Draft {
 	c, ok := w.byKey[k]
 	if !ok || w.asked[k] == nil {
 		return nil
 	}
-	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: k, Digest: c.Digest, Decision: DecisionDeny,
+	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: k, Digest: c.Digest, Decision: record.DecisionDeny,
 		By: policy.RoleSystem, Reason: reason, Waited: true}}}
 }
 
@@ -332,7 +298,7 @@ func (w *Worker) Lost(why string) []journal.Draft {
 	var ds []journal.Draft
 	for _, c := range w.Calls {
 		if c.running() && c.Epoch < w.Epoch {
-			ds = append(ds, journal.Draft{Kind: RecUnknown, Must: true, Body: UnknownEnd{Key: c.Key, Why: why}})
+			ds = append(ds, journal.Draft{Kind: record.KindUnknown, Must: true, Body: record.UnknownEnd{Key: c.Key, Why: why}})
 		}
 	}
 	return ds

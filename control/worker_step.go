@@ -5,16 +5,18 @@ import (
 
 	"waggle"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Open drafts the record of this start of the instance. An epoch that is not
 // newer than the journal's is refused with ErrSuperseded.
-func (w *Worker) Open(o Opened) ([]journal.Draft, error) {
+func (w *Worker) Open(o record.Opened) ([]journal.Draft, error) {
 	if o.Epoch <= w.Epoch {
 		return nil, ErrSuperseded
 	}
-	return []journal.Draft{{Kind: RecOpened, Must: true, Body: o}}, nil
+	return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: o}}, nil
 }
 
 // Receive judges a control entry of this worker's mailbox. Only an entry that the leader's journal
@@ -57,14 +59,14 @@ func (w *Worker) Receive(in Incoming, l *Leader) []journal.Draft {
 // obey drafts the record of an order that has not had its effect yet.
 func (w *Worker) obey(in Incoming, o *Order) []journal.Draft {
 	if b := o.Commanded; b != nil {
-		return []journal.Draft{{Kind: RecApplied, Must: true, Body: Applied{What: b.What, Ref: uint64(o.Seq), Entry: in.Entry,
+		return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: b.What, Ref: uint64(o.Seq), Entry: in.Entry,
 			ID: b.ID, Version: b.Version, Task: b.Task}}}
 	}
 	b := o.Decided
 	if c := w.byKey[b.Key]; c.Digest != b.Digest {
 		return in.deny("it answers another request of that id")
 	}
-	return []journal.Draft{{Kind: RecAnswered, Must: true, Body: Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
+	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: record.Answered{Key: b.Key, Digest: b.Digest, Decision: b.Decision,
 		By: b.By, Rule: b.Rule, Reason: b.Reason, Policy: b.Policy, Leader: uint64(o.Seq),
 		UpdatedInput: b.UpdatedInput, UpdatedDigest: b.UpdatedDigest, UseBy: b.UseBy, Entry: in.Entry}}}
 }
@@ -72,8 +74,8 @@ func (w *Worker) obey(in Incoming, o *Order) []journal.Draft {
 // Take hands the next turn's work to the session: a task that was assigned and not taken yet, or
 // chat. The turn begins with a plan when the task or the member requires one. Words that were
 // withdrawn meanwhile are an ErrUnsaid.
-func (w *Worker) Take(t Taken, l *Leader) ([]journal.Draft, error) {
-	if w.State() != Idle || w.turn != nil {
+func (w *Worker) Take(t record.Taken, l *Leader) ([]journal.Draft, error) {
+	if w.State() != machine.Idle || w.turn != nil {
 		return nil, fmt.Errorf("take work while %s", w.State())
 	}
 	if err := l.standing(t.Entries); err != nil {
@@ -89,12 +91,12 @@ func (w *Worker) Take(t Taken, l *Leader) ([]journal.Draft, error) {
 		}
 		t.Plan = t.Plan || s.PlanRequired
 	}
-	return []journal.Draft{{Kind: RecTaken, Must: true, Body: t}}, nil
+	return []journal.Draft{{Kind: record.KindTaken, Must: true, Body: t}}, nil
 }
 
 // Say records a status message to the lead: an idle notice, progress, a completed
 // task. Everything else has a step of its own.
-func (w *Worker) Say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Draft, error) {
+func (w *Worker) Say(p waggle.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
 	switch p.Kind() {
 	case waggle.KindIdleNotification, waggle.KindTaskProgress, waggle.KindTaskCompleted:
 		return w.say(p, s, l, m)
@@ -102,7 +104,7 @@ func (w *Worker) Say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Dra
 	return nil, fmt.Errorf("say %s: it is not a status", p.Kind())
 }
 
-func (w *Worker) say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Draft, error) {
+func (w *Worker) say(p waggle.Payload, s record.Said, l *Leader, m record.Mint) ([]journal.Draft, error) {
 	mail, err := w.composed(w.color(l), waggle.Lead, p, m)
 	if err != nil {
 		return nil, err
@@ -111,17 +113,17 @@ func (w *Worker) say(p waggle.Payload, s Said, l *Leader, m Mint) ([]journal.Dra
 	if t := w.turnTask; t != nil && t.ID == s.Task {
 		s.Assignment = t.Ref
 	}
-	return []journal.Draft{{Kind: RecSaid, Must: true, Body: s}}, nil
+	return []journal.Draft{{Kind: record.KindSaid, Must: true, Body: s}}, nil
 }
 
 // Tell records plain words to the lead or a peer. Words that would be parsed as control are
 // refused.
-func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m Mint) ([]journal.Draft, error) {
-	mail, err := w.spelled(composeText(w.Name, w.color(l), to, text, summary, m))
+func (w *Worker) Tell(to waggle.MemberName, text, summary string, l *Leader, m record.Mint) ([]journal.Draft, error) {
+	mail, err := w.spelled(record.ComposeText(w.Name, w.color(l), to, text, summary, m))
 	if err != nil {
 		return nil, err
 	}
-	return []journal.Draft{{Kind: RecSaid, Must: true, Body: Said{Kind: waggle.KindText, Mail: mail}}}, nil
+	return []journal.Draft{{Kind: record.KindSaid, Must: true, Body: record.Said{Kind: waggle.KindText, Mail: mail}}}, nil
 }
 
 func (w *Worker) color(l *Leader) string {
@@ -140,7 +142,7 @@ type Shown struct {
 // AnswerShutdown answers the shutdown that is being decided; a yes names where the
 // process is shown. Nil when there is
 // none: a duplicate never restarts or ends anything (W15).
-func (w *Worker) AnswerShutdown(approve bool, reason string, at Shown, l *Leader, m Mint) ([]journal.Draft, error) {
+func (w *Worker) AnswerShutdown(approve bool, reason string, at Shown, l *Leader, m record.Mint) ([]journal.Draft, error) {
 	if !w.leaving || w.gone || w.Shutdown == nil {
 		return nil, nil
 	}
@@ -150,5 +152,5 @@ func (w *Worker) AnswerShutdown(approve bool, reason string, at Shown, l *Leader
 	if !approve {
 		p = waggle.ShutdownRejected{RequestID: string(id), From: string(w.Name), Reason: reason, Timestamp: waggle.FormatTime(m.Now)}
 	}
-	return w.say(p, Said{ID: id, Note: reason}, l, m)
+	return w.say(p, record.Said{ID: id, Note: reason}, l, m)
 }

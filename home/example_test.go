@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"waggle/control"
 	"waggle/home"
+	"waggle/record"
 )
 
 // Where the private files of a team lie, and how a process becomes the only one that runs a
@@ -23,7 +23,7 @@ func ExampleDir_TryLease() {
 	}
 	fmt.Println(filepath.Base(filepath.Dir(dir.Path)), filepath.Base(dir.Path)[:4])
 
-	lease := dir.ProcessLease(control.Instance("ann-1"))
+	lease := dir.ProcessLease(record.Instance("ann-1"))
 	release, held, err := dir.TryLease(lease)
 	fmt.Println(held, err)
 	_, again, err := dir.TryLease(lease)

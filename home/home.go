@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 	"waggle/transport"
 )
 
@@ -27,12 +27,12 @@ type Home struct{ Path string }
 // Dir is one team's directory in it.
 type Dir struct {
 	Path  string
-	UID   control.TeamUID
+	UID   record.TeamUID
 	Aside bool // its journals were set aside: the team has ended, and they are only looked at
 }
 
 // id8 is the first 8 hex digits of SHA-256(root URL, team uid) (trust §2).
-func id8(root string, uid control.TeamUID) string {
+func id8(root string, uid record.TeamUID) string {
 	h := sha256.New()
 	var n [8]byte
 	for _, p := range []string{root, string(uid)} {
@@ -44,13 +44,13 @@ func id8(root string, uid control.TeamUID) string {
 }
 
 // Dir names a team's directory; it need not exist.
-func (h Home) Dir(root string, team waggle.TeamName, uid control.TeamUID) Dir {
+func (h Home) Dir(root string, team waggle.TeamName, uid record.TeamUID) Dir {
 	return Dir{Path: filepath.Join(h.Path, "teams", string(team)+"-"+id8(root, uid)), UID: uid}
 }
 
 // Create makes a team's directory. STATE is private: wider permissions of existing directories are
 // removed.
-func (h Home) Create(root string, team waggle.TeamName, uid control.TeamUID) (Dir, error) {
+func (h Home) Create(root string, team waggle.TeamName, uid record.TeamUID) (Dir, error) {
 	d := h.Dir(root, team, uid)
 	for _, p := range []string{filepath.Join(d.Path, "journal"), filepath.Join(d.Path, "processes"), filepath.Join(d.Path, "archive")} {
 		if err := os.MkdirAll(p, 0o700); err != nil {
@@ -180,7 +180,7 @@ func (d Dir) JournalOf(name string) string { return filepath.Join(d.Journals().P
 func (d Dir) LeaderLease() string { return filepath.Join(d.Path, "leader.lock") }
 
 // ProcessLease is the file whose lock makes a process an instance's.
-func (d Dir) ProcessLease(i control.Instance) string {
+func (d Dir) ProcessLease(i record.Instance) string {
 	return filepath.Join(d.Path, "processes", string(i)+".lock")
 }
 
@@ -247,7 +247,7 @@ func (h Home) Run() string { return filepath.Join(h.Path, "run") }
 // this name in this root, in whichever case it is written.
 func (h Home) NameLease(root string, team waggle.TeamName) string {
 	name := strings.ToLower(string(team))
-	return filepath.Join(h.Path, "names", name+"-"+id8(root, control.TeamUID(name))+".lock")
+	return filepath.Join(h.Path, "names", name+"-"+id8(root, record.TeamUID(name))+".lock")
 }
 
 // Making is a file that exists while the team is being made: until the first record, only this file

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // BrokenError reports a team's directory whose owner cannot be read any more, or whose
@@ -36,7 +36,7 @@ type maker struct {
 	V    int             `json:"v"`
 	Team waggle.TeamName `json:"team"`
 	Root string          `json:"root"`
-	UID  control.TeamUID `json:"uid"`
+	UID  record.TeamUID  `json:"uid"`
 }
 
 // maxIdentity is the size up to which that file is read.
@@ -166,8 +166,8 @@ func segments(dir string) int {
 const firstSegment = "00000001.jsonl"
 
 type opened struct {
-	Time string         `json:"time"`
-	Body control.Opened `json:"body"`
+	Time string        `json:"time"`
+	Body record.Opened `json:"body"`
 }
 
 // maxFirst is the longest first line that is read.

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
 	"waggle/journal"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -22,7 +22,7 @@ import (
 type Started struct {
 	Team     waggle.TeamName   `json:"team"`
 	Root     string            `json:"root"`
-	Instance control.Instance  `json:"instance"` // "" of the process that leads
+	Instance record.Instance   `json:"instance"` // "" of the process that leads
 	Name     waggle.MemberName `json:"name"`
 	ID       spawn.Identity    `json:"id"`
 }

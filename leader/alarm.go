@@ -8,6 +8,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // guard checks the mailboxes of members that obey files, which waggle does not run, for forged
@@ -22,7 +23,7 @@ func (l *Leader) guard(ctx context.Context) error {
 	l.mu.Lock()
 	others = slices.DeleteFunc(slices.Clone(others), func(n waggle.MemberName) bool { _, known := l.p.Fold.Member(n); return known })
 	for _, m := range l.p.Fold.Live() {
-		if m.Trust == control.FileTrust {
+		if m.Trust == record.FileTrust {
 			others = append(others, m.Name)
 		}
 	}

@@ -14,7 +14,9 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/mailbox"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -45,7 +47,7 @@ func TestBacksOff(t *testing.T) {
 	}
 	r.l = leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: r.box, Minter: r.mint, Mark: true,
 		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
-		Peers: func(control.Instance) (journal.Journal, *control.Worker, error) {
+		Peers: func(record.Instance) (journal.Journal, *control.Worker, error) {
 			w := control.NewWorker(nil)
 			return r.member["ann"].mem.Open(w), w, nil
 		},
@@ -84,7 +86,7 @@ func TestBacksOff(t *testing.T) {
 	j.full = false
 	r.tick(2 * time.Second)
 	r.pass()
-	if req, ok := r.view().Request(key); !ok || req.State != control.RequestPending {
+	if req, ok := r.view().Request(key); !ok || req.State != machine.RequestPending {
 		t.Errorf("asked before there was room: %+v", req)
 	}
 	j.full = true

@@ -11,6 +11,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // consult asks the lead agent for its answers, one request at a time and in a goroutine beside the
@@ -86,7 +87,7 @@ func (l *Leader) ask(q agent.Question) (answer agent.Decision, err error) {
 
 // rule records the lead agent's answer, in the lead's name. The operator gets the request when the
 // lead agent may not allow it, gives no answer, or answers another digest than it was shown.
-func (l *Leader) rule(k control.Key, digest control.Digest, r agent.Decision, failed error) error {
+func (l *Leader) rule(k record.Key, digest record.Digest, r agent.Decision, failed error) error {
 	why := r.Reason
 	switch {
 	case failed != nil:
@@ -117,15 +118,15 @@ func (l *Leader) rule(k control.Key, digest control.Digest, r agent.Decision, fa
 
 func word(allow bool) string {
 	if allow {
-		return control.DecisionAllow
+		return record.DecisionAllow
 	}
-	return control.DecisionDeny
+	return record.DecisionDeny
 }
 
 // SetMode orders a member into a mode, in the lead's name: never wider than the
 // team's mode or the lead's own (control.Leader.ModeOf).
 func (l *Leader) SetMode(ctx context.Context, name waggle.MemberName, mode policy.Mode) error {
-	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
+	return l.command(ctx, name, func(m *control.Member, mint record.Mint) ([]journal.Draft, error) {
 		return l.p.Fold.SetMode(m, mode, policy.RoleLeader, l.p.Writer, mint)
 	})
 }

@@ -7,9 +7,9 @@ import (
 
 	"waggle"
 	"waggle/boxes"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 	"waggle/transport"
 )
 
@@ -56,7 +56,7 @@ func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 	if err == nil {
 		e.l.mu.Lock()
 		err = e.l.append(ctx, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
 				Entry: "socket#" + mint.MsgID, Box: string(waggle.Lead), Why: "connection refused: " + r.String()}}}, nil
 		})
 		e.l.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -24,7 +25,7 @@ func Entry(name waggle.TeamName, m *control.Member) team.Member {
 }
 
 // Book is the phone book of a team of which only the records are left.
-func Book(name waggle.TeamName, uid control.TeamUID, members []*control.Member, now time.Time) *team.Config {
+func Book(name waggle.TeamName, uid record.TeamUID, members []*control.Member, now time.Time) *team.Config {
 	for _, m := range members {
 		if m.JoinedAt.Before(now) {
 			now = m.JoinedAt
@@ -43,7 +44,7 @@ func Book(name waggle.TeamName, uid control.TeamUID, members []*control.Member, 
 }
 
 // session is a team's uid in the form of a session id, as the registry has it.
-func session(uid control.TeamUID) string {
+func session(uid record.TeamUID) string {
 	if len(uid) != 32 {
 		return ""
 	}

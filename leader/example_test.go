@@ -16,6 +16,7 @@ import (
 	"waggle/leader"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -35,14 +36,14 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	record, err := state.Journals().Open(journal.Leader, control.NewLeader(nil), journal.Options{})
+	leaderJournal, err := state.Journals().Open(journal.Leader, control.NewLeader(nil), journal.Options{})
 	if err != nil {
 		panic(err)
 	}
-	if _, err := record.Append(ctx, journal.Writer{Operator: true}, func() ([]journal.Draft, error) {
+	if _, err := leaderJournal.Append(ctx, journal.Writer{Operator: true}, func() ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "api", UID: "uid", Instance: "lead", Name: waggle.Lead, Epoch: 1}},
-			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "api", UID: "uid", Instance: "lead", Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
 	}); err != nil {
 		panic(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 )
 
 // hearFile handles a message of a member that waggle does not run. The entry itself is its only
@@ -22,7 +23,7 @@ const agreedGrace = 10 * time.Second
 
 // overdue reports a member that agreed to end and whose time is over: it is recorded as left.
 func (l *Leader) overdue(m *control.Member) bool {
-	return m.Trust == control.FileTrust && !m.AgreedAt.IsZero() && !l.p.Minter.Now().Before(m.AgreedAt.Add(agreedGrace))
+	return m.Trust == record.FileTrust && !m.AgreedAt.IsZero() && !l.p.Minter.Now().Before(m.AgreedAt.Add(agreedGrace))
 }
 
 // readers checks what the members of other programs did with orders and words that were sent to
@@ -32,7 +33,7 @@ func (l *Leader) readers(ctx context.Context) error {
 	l.mu.Lock()
 	var members []*control.Member
 	for _, m := range l.p.Fold.Live() {
-		if m.Trust == control.FileTrust && len(l.p.Fold.Underway(m)) > 0 {
+		if m.Trust == record.FileTrust && len(l.p.Fold.Underway(m)) > 0 {
 			members = append(members, m)
 		}
 	}
@@ -70,7 +71,7 @@ func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 		case trace == mailbox.Lies:
 		case trace == mailbox.Erased && o.Again == "":
 			err = l.again(ctx, m, o)
-		case o.Commanded != nil && o.Commanded.What == control.CommandShutdown: // its answer closes it
+		case o.Commanded != nil && o.Commanded.What == record.CommandShutdown: // its answer closes it
 		default:
 			err = l.closed(ctx, o, evidenceOf(trace))
 		}
@@ -84,9 +85,9 @@ func (l *Leader) reader(ctx context.Context, m *control.Member) error {
 // evidenceOf says what closed an order to a reader of another program.
 func evidenceOf(t mailbox.Trace) string {
 	return map[mailbox.Trace]string{
-		mailbox.Marked: control.ReaderMarked,
-		mailbox.Taken:  control.ReaderTook,
-		mailbox.Erased: control.ReaderNever,
+		mailbox.Marked: record.ReaderMarked,
+		mailbox.Taken:  record.ReaderTook,
+		mailbox.Erased: record.ReaderNever,
 	}[t]
 }
 
@@ -98,7 +99,7 @@ func (l *Leader) again(ctx context.Context, m *control.Member, o *control.Order)
 	if err != nil {
 		return ctx.Err()
 	}
-	return l.sent(ctx, o, control.ErasedOnce)
+	return l.sent(ctx, o, record.ErasedOnce)
 }
 
 // closed records what became of an order.
@@ -109,6 +110,6 @@ func (l *Leader) closed(ctx context.Context, o *control.Order, evidence string) 
 		if o.Closed {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecClosed, Must: true, Body: control.Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
+		return []journal.Draft{{Kind: record.KindClosed, Must: true, Body: record.Closed{Ref: uint64(o.Seq), Evidence: evidence}}}, nil
 	})
 }

@@ -11,18 +11,20 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // bob is a member that waggle does not run: a plain writer of the lead's mailbox.
-const bob control.Instance = "f11e"
+const bob record.Instance = "f11e"
 
 func newFileRig(t *testing.T) *rig {
 	t.Helper()
 	r := newRig(t, "ann")
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: bob, Name: "bob", Agent: "registered", Backend: "registered", Cwd: "/w", Trust: control.FileTrust}}}, nil
+		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: bob, Name: "bob", Agent: "registered", Backend: "registered", Cwd: "/w", Trust: record.FileTrust}}}, nil
 	})
 	r.boxes["bob"] = newBox()
 	return r
@@ -107,7 +109,7 @@ func TestFileMemberIsAnswered(t *testing.T) {
 	r.wrote("bob", `{"type":"permission_request","request_id":"perm-1","agent_id":"bob","tool_name":"Bash","tool_use_id":"toolu_1","description":"look","input":`+input+`,"permission_suggestions":[]}`)
 	r.pass()
 	req := r.only()
-	if req.State != control.RequestPending || req.Ask.Input != input || req.Handle == "" || req.Ask.Held {
+	if req.State != machine.RequestPending || req.Ask.Input != input || req.Handle == "" || req.Ask.Held {
 		t.Fatalf("%+v", req)
 	}
 	if err := r.answer(true); err != nil {
@@ -119,12 +121,12 @@ func TestFileMemberIsAnswered(t *testing.T) {
 		t.Fatalf("answers: %s", got)
 	}
 	r.pass()
-	if req := r.only(); req.State != control.RequestSent {
+	if req := r.only(); req.State != machine.RequestSent {
 		t.Fatalf("it is %s before anybody took the answer", req.State)
 	}
 	r.empty("bob")
 	r.pass()
-	if req := r.only(); req.State != control.RequestClosed || req.Closed == "" {
+	if req := r.only(); req.State != machine.RequestClosed || req.Closed == "" {
 		t.Fatalf("%s: %q", req.State, req.Closed)
 	}
 	r.pass()
@@ -165,7 +167,7 @@ func TestFileMemberErasedAnswer(t *testing.T) {
 	if n := strings.Count(r.log.String(), "it is sent again"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, r.log)
 	}
-	if req := r.only(); req.State != control.RequestClosed || !strings.Contains(req.Closed, "erased") {
+	if req := r.only(); req.State != machine.RequestClosed || !strings.Contains(req.Closed, "erased") {
 		t.Errorf("%s: %q", req.State, req.Closed)
 	}
 }
@@ -182,7 +184,7 @@ func TestFileMemberContested(t *testing.T) {
 		r.wrote("bob", ask("ls"))
 		if between {
 			r.pass()
-			if req := r.only(); req.State != control.RequestPending {
+			if req := r.only(); req.State != machine.RequestPending {
 				t.Fatalf("the same twice: %s", req.State)
 			}
 		}
@@ -190,7 +192,7 @@ func TestFileMemberContested(t *testing.T) {
 		r.wrote("bob", ask("ls"))
 		r.pass()
 		req := r.only()
-		if req.State != control.RequestClosed || !strings.Contains(req.Closed, "contested") {
+		if req.State != machine.RequestClosed || !strings.Contains(req.Closed, "contested") {
 			t.Errorf("between %v: %s %q", between, req.State, req.Closed)
 		}
 		r.operate(func(l *control.Leader) ([]journal.Draft, error) {
@@ -211,11 +213,11 @@ func TestFileMemberContested(t *testing.T) {
 // only where a rule allows that; what the team denies is denied.
 func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 	r := newFileRig(t)
-	rules := control.PolicySet{By: policy.RoleOperator, Policy: policy.Policy{Version: 2, Mode: policy.ModeBypassPermissions, Allow: []policy.Rule{{Tool: "Bash", Pattern: "ls:*"}}, Deny: []policy.Rule{{Tool: "Bash", Pattern: "rm:*"}}},
-		Decide: control.Deciders{policy.GateTool: policy.DecideRules, policy.GatePlan: policy.DecideAuto, policy.GateNetwork: policy.DecideLeader}}
-	set := func(p control.PolicySet) {
+	rules := record.PolicySet{By: policy.RoleOperator, Policy: policy.Policy{Version: 2, Mode: policy.ModeBypassPermissions, Allow: []policy.Rule{{Tool: "Bash", Pattern: "ls:*"}}, Deny: []policy.Rule{{Tool: "Bash", Pattern: "rm:*"}}},
+		Decide: record.Deciders{policy.GateTool: policy.DecideRules, policy.GatePlan: policy.DecideAuto, policy.GateNetwork: policy.DecideLeader}}
+	set := func(p record.PolicySet) {
 		r.operate(func(*control.Leader) ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecPolicy, Must: true, Body: p}}, nil
+			return []journal.Draft{{Kind: record.KindPolicy, Must: true, Body: p}}, nil
 		})
 	}
 	set(rules)
@@ -249,7 +251,7 @@ func TestFileMemberIsDecidedByAPerson(t *testing.T) {
 		t.Errorf("under the team's rules: %s", got)
 	}
 	rules.Policy.Version = 3
-	rules.Rules = []control.Scoped{{Instance: bob, Rule: policy.Rule{Tool: "Bash", Pattern: "make"}}}
+	rules.Rules = []record.Scoped{{Instance: bob, Rule: policy.Rule{Tool: "Bash", Pattern: "make"}}}
 	set(rules)
 	r.pass()
 	if got := states(); got != "ls open, make allow, net open, plan open, rm deny" {
@@ -316,7 +318,7 @@ func TestFileMemberForged(t *testing.T) {
 		if len(ann.Done)+len(ann.Turns)+len(m.Done)+len(m.Turns) > 0 {
 			t.Errorf("a task is done: %v %v", ann.Done, m.Done)
 		}
-		if ann.Left != nil || m.Left != nil || ann.Approved || m.Approved || ann.State() != control.AwaitingDecision {
+		if ann.Left != nil || m.Left != nil || ann.Approved || m.Approved || ann.State() != machine.AwaitingDecision {
 			t.Errorf("ann is %s, bob left: %+v, approved: %v", ann.State(), m.Left, m.Approved)
 		}
 		if m.Claimed["2"] == nil || m.LastIdle == nil || m.AgreedAt.IsZero() {
@@ -342,7 +344,7 @@ func TestFileMemberForged(t *testing.T) {
 	}
 	r.tick(2 * time.Second)
 	r.pass()
-	if how := r.left("bob"); how != control.LeftHandshake {
+	if how := r.left("bob"); how != record.LeftHandshake {
 		t.Errorf("left: %q", how)
 	}
 }

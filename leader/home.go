@@ -3,8 +3,8 @@ package leader
 import (
 	"context"
 
-	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // home checks whether the team's directory is still in its place. It records and logs a change. No
@@ -21,7 +21,7 @@ func (l *Leader) home(ctx context.Context) {
 	l.trouble.Note("home", n.Err, "not all of the team's mail could be kept")
 	l.mu.Lock()
 	err := l.append(ctx, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
+		return []journal.Draft{{Kind: record.KindNoticed, Body: record.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
 	})
 	l.mu.Unlock()
 	l.trouble.Note("noticed", err, "the change of the team's directory is not recorded")

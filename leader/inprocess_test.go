@@ -12,7 +12,9 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 )
@@ -27,7 +29,7 @@ func (r *rig) inside(name waggle.MemberName, b spawn.Backend) *spawn.Process {
 	}
 	r.t.Cleanup(func() { spawntest.EndProcess(r.t, p) })
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: m.inst, Epoch: 2, ID: p.Identity()}}}, nil
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: m.inst, Epoch: 2, ID: p.Identity()}}}, nil
 	})
 	return p
 }
@@ -68,7 +70,7 @@ func TestStopInProcessFromOutside(t *testing.T) {
 	r.pass()
 	spawntest.Wait(t, ann)
 	r.pass()
-	if m := r.memberNow(r.member["ann"].inst); m.Left == nil || m.Left.How != control.LeftStopped || m.Left.Detail != spawn.RungTerm {
+	if m := r.memberNow(r.member["ann"].inst); m.Left == nil || m.Left.How != record.LeftStopped || m.Left.Detail != spawn.RungTerm {
 		t.Errorf("left as %+v", m.Left)
 	}
 	select {
@@ -97,14 +99,14 @@ func TestPanicInProcess(t *testing.T) {
 	key := r.asks("ann", "ls")
 	r.pass()
 	req, ok := r.view().Request(key)
-	if !ok || req.State != control.RequestPending {
+	if !ok || req.State != machine.RequestPending {
 		t.Fatalf("asked: %+v", req)
 	}
 	close(fall)
 	spawntest.Wait(t, ann)
 	r.pass()
 	m, _ := r.view().Member("ann")
-	if m.Left == nil || m.Left.How != control.LeftDied || m.Left.Detail != "it panicked: out of luck" {
+	if m.Left == nil || m.Left.How != record.LeftDied || m.Left.Detail != "it panicked: out of luck" {
 		t.Fatalf("ann left as %+v", m.Left)
 	}
 	r.pass()

@@ -7,6 +7,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/poll"
+	"waggle/record"
 )
 
 var _ poll.Sharing = (*Leader)(nil)
@@ -36,7 +37,7 @@ func (l *Leader) spokenTo(in control.Incoming, from *control.Worker) bool {
 // told marks the idle notices among drafts.
 func told(ds []journal.Draft, spoken bool) []journal.Draft {
 	for i, d := range ds {
-		if s, ok := d.Body.(control.Seen); ok && s.Kind == waggle.KindIdleNotification {
+		if s, ok := d.Body.(record.Seen); ok && s.Kind == waggle.KindIdleNotification {
 			s.Told = spoken
 			ds[i].Body = s
 		}

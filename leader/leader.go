@@ -31,12 +31,13 @@ import (
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/transport"
 )
 
 // Peers opens the journals of members, read only.
-type Peers func(control.Instance) (journal.Journal, *control.Worker, error)
+type Peers func(record.Instance) (journal.Journal, *control.Worker, error)
 
 // Parts are the dependencies of a leader. New takes them from its caller, so that a leader can run
 // in memory; Open makes them from files.
@@ -112,16 +113,16 @@ type Leader struct {
 	// journal, and so while it waits for the journal's flock, which is a leaf; it is never
 	// held while another file is locked or a process is awaited.
 	mu     sync.Mutex
-	peers  map[control.Instance]*peer
-	procs  map[control.Instance]*spawn.Process
-	gone   map[control.Instance]bool           // found dead; the next pass records them as left
-	found  bool                                // this pass added to gone
-	lost   map[control.Instance]*spawn.Process // whose end is on record, of those that stay
-	ending map[control.Instance]int            // Stops at work
-	owed   []*control.Member                   // departed members for which Gone has not succeeded yet
-	told   map[control.Instance]notice         // the calls of Lost that succeeded; with parting
-	begun  atomic.Bool                         // Begun was called
-	asked  bool                                // owed holds those that departed before this leader
+	peers  map[record.Instance]*peer
+	procs  map[record.Instance]*spawn.Process
+	gone   map[record.Instance]bool           // found dead; the next pass records them as left
+	found  bool                               // this pass added to gone
+	lost   map[record.Instance]*spawn.Process // whose end is on record, of those that stay
+	ending map[record.Instance]int            // Stops at work
+	owed   []*control.Member                  // departed members for which Gone has not succeeded yet
+	told   map[record.Instance]notice         // the calls of Lost that succeeded; with parting
+	begun  atomic.Bool                        // Begun was called
+	asked  bool                               // owed holds those that departed before this leader
 	close  []func() error
 
 	sockets []*transport.Socket // set by Open
@@ -131,8 +132,8 @@ type Leader struct {
 	ctx        context.Context // of the lead agent; ends with Close
 	cancel     context.CancelFunc
 	agents     sync.WaitGroup
-	consulting bool                   // the lead agent is being asked; with mu
-	consulted  map[control.Key]uint64 // questions that it was asked, and under which policy; with mu
+	consulting bool                  // the lead agent is being asked; with mu
+	consulted  map[record.Key]uint64 // questions that it was asked, and under which policy; with mu
 
 	trouble poll.Troubles
 }
@@ -153,11 +154,11 @@ func New(p Parts) *Leader {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[control.Instance]*peer{},
-		procs: map[control.Instance]*spawn.Process{}, gone: map[control.Instance]bool{}, lost: map[control.Instance]*spawn.Process{}, ending: map[control.Instance]int{},
+	l := &Leader{p: p, began: p.Minter.Now(), late: map[waggle.MemberName]bool{}, tried: map[journal.Seq]bool{}, peers: map[record.Instance]*peer{},
+		procs: map[record.Instance]*spawn.Process{}, gone: map[record.Instance]bool{}, lost: map[record.Instance]*spawn.Process{}, ending: map[record.Instance]int{},
 		nudge: make(chan struct{}, 1), trouble: poll.Troubles{Log: p.Log}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
-	l.consulted = map[control.Key]uint64{}
+	l.consulted = map[record.Key]uint64{}
 	l.poller = poll.Poller{Name: waggle.Lead, Box: p.Box, Machine: l, Mark: p.Mark}
 	return l
 }
@@ -218,7 +219,7 @@ func (l *Leader) View(fn func(*control.Leader)) {
 
 // ViewMember calls fn with the fold of a member's journal, false when the member
 // has none yet.
-func (l *Leader) ViewMember(i control.Instance, fn func(*control.Worker)) bool {
+func (l *Leader) ViewMember(i record.Instance, fn func(*control.Worker)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	p := l.peers[i]
@@ -245,7 +246,7 @@ func (l *Leader) Refresh(ctx context.Context) error {
 }
 
 // peer returns a member's fold, up to date. The caller holds mu.
-func (l *Leader) peer(ctx context.Context, i control.Instance) (*control.Worker, error) {
+func (l *Leader) peer(ctx context.Context, i record.Instance) (*control.Worker, error) {
 	p := l.peers[i]
 	if p == nil {
 		j, fold, err := l.p.Peers(i)
@@ -275,7 +276,7 @@ func (l *Leader) Receive(ctx context.Context, in control.Incoming) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var from *control.Worker
-	if m, ok := l.p.Fold.Member(waggle.MemberName(in.Envelope.From)); ok && m.Trust == control.FileTrust {
+	if m, ok := l.p.Fold.Member(waggle.MemberName(in.Envelope.From)); ok && m.Trust == record.FileTrust {
 		return l.hearFile(ctx, in)
 	} else if ok {
 		w, err := l.peer(ctx, m.Instance)
@@ -392,22 +393,22 @@ func (l *Leader) settle(ctx context.Context, m *control.Member) error {
 func (l *Leader) Deliver(context.Context, []control.Incoming) ([]mailbox.ID, error) { return nil, nil }
 
 // Assign orders a member to do a task and sends the order.
-func (l *Leader) Assign(ctx context.Context, name waggle.MemberName, t control.Task) error {
-	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
+func (l *Leader) Assign(ctx context.Context, name waggle.MemberName, t record.Task) error {
+	return l.command(ctx, name, func(m *control.Member, mint record.Mint) ([]journal.Draft, error) {
 		return l.p.Fold.Assign(m, t, policy.RoleLeader, mint)
 	})
 }
 
 // Shutdown asks a member to end. While an answer is outstanding a second call changes nothing.
 func (l *Leader) Shutdown(ctx context.Context, name waggle.MemberName, reason string, by policy.Role) error {
-	return l.command(ctx, name, func(m *control.Member, mint control.Mint) ([]journal.Draft, error) {
+	return l.command(ctx, name, func(m *control.Member, mint record.Mint) ([]journal.Draft, error) {
 		return l.p.Fold.AskShutdown(m, reason, by, mint)
 	})
 }
 
 // command records an order and sends it. A later pass sends what cannot be sent now: the error is
 // only about the record.
-func (l *Leader) command(ctx context.Context, name waggle.MemberName, draft func(*control.Member, control.Mint) ([]journal.Draft, error)) error {
+func (l *Leader) command(ctx context.Context, name waggle.MemberName, draft func(*control.Member, record.Mint) ([]journal.Draft, error)) error {
 	mint, err := l.p.Minter.Mint()
 	if err != nil {
 		return err
@@ -435,7 +436,7 @@ func (l *Leader) End(ctx context.Context, how string) error {
 		if l.p.Fold.Ended != nil {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: how}}}, nil
+		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: how}}}, nil
 	})
 }
 

@@ -16,8 +16,10 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -150,7 +152,7 @@ func TestLateComesLast(t *testing.T) {
 	order = nil
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		m, _ := l.Member("bob")
-		return l.Assign(m, control.Task{ID: "4", Instructions: "x"}, policy.RoleOperator, r.mintOf())
+		return l.Assign(m, record.Task{ID: "4", Instructions: "x"}, policy.RoleOperator, r.mintOf())
 	})
 	r.boxes["ann"].err = nil
 	r.pass()
@@ -179,18 +181,18 @@ func TestDeath(t *testing.T) {
 	key := r.asks("ann", "make it")
 	r.dead[1], r.dead[2] = true, true
 	r.pass()
-	if a, b := r.left("ann"), r.left("bob"); a != control.LeftDied || b != control.LeftDied {
+	if a, b := r.left("ann"), r.left("bob"); a != record.LeftDied || b != record.LeftDied {
 		t.Errorf("ann left as %q, bob as %q; want died after one pass", a, b)
 	}
 	req, ok := r.fold.Request(key)
-	if !ok || req.State != control.RequestClosed {
+	if !ok || req.State != machine.RequestClosed {
 		t.Errorf("what ann asked last was not read, or is open: %+v", req)
 	}
 	kinds := map[string]int{}
 	for i, rec := range r.record.Records() {
 		kinds[rec.Kind] = i
 	}
-	if kinds[control.RecSeen] > kinds[control.RecLeft] {
+	if kinds[record.KindSeen] > kinds[record.KindLeft] {
 		t.Error("let go before its last words were read")
 	}
 	if !slices.Equal(r.gone, []string{"ann died", "bob died"}) {
@@ -215,7 +217,7 @@ func TestDeathNeedsTheMailbox(t *testing.T) {
 	flaky.good = 100
 	r.tick(2 * time.Second)
 	r.pass()
-	if r.left("ann") != control.LeftDied {
+	if r.left("ann") != record.LeftDied {
 		t.Error("not let go")
 	}
 }
@@ -242,7 +244,7 @@ func TestSuccessorProcess(t *testing.T) {
 	r.dead[1] = true
 	_ = r.l.Pass(t.Context()) // found dead, and the second reading fails
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}}}, nil
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: r.member["ann"].inst, Epoch: 2, ID: spawn.Identity{PID: 7}}}}, nil
 	})
 	flaky.good = 100
 	r.tick(2 * time.Second)
@@ -258,7 +260,7 @@ func TestSuccessorProcess(t *testing.T) {
 	flaky.good = 100
 	r.tick(2 * time.Second)
 	r.pass()
-	if r.left("ann") != control.LeftDied {
+	if r.left("ann") != record.LeftDied {
 		t.Error("not let go")
 	}
 }
@@ -282,10 +284,10 @@ func TestHandshake(t *testing.T) {
 	r.send(m)
 	r.dead[1] = true
 	r.pass()
-	if how := r.left("ann"); how != control.LeftHandshake {
+	if how := r.left("ann"); how != record.LeftHandshake {
 		t.Errorf("left as %q", how)
 	}
-	if err := r.l.Assign(t.Context(), "ann", control.Task{ID: "9"}); err == nil {
+	if err := r.l.Assign(t.Context(), "ann", record.Task{ID: "9"}); err == nil {
 		t.Error("a departed member was given work")
 	}
 	if err := r.l.Shutdown(t.Context(), "nobody", "", policy.RoleOperator); err == nil {
@@ -385,8 +387,8 @@ func TestOwnJournalFails(t *testing.T) {
 	fold := control.NewLeader(nil)
 	r.l = leader.New(leader.Parts{Journal: failing{r.record.Open(fold)}, Fold: fold, Box: r.box, Minter: r.mint, Mark: true,
 		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
-		Peers:  func(control.Instance) (journal.Journal, *control.Worker, error) { return nil, nil, errors.New("none") }})
-	if err := r.l.Assign(t.Context(), "ann", control.Task{ID: "1"}); !errors.Is(err, syscall.ENOSPC) {
+		Peers:  func(record.Instance) (journal.Journal, *control.Worker, error) { return nil, nil, errors.New("none") }})
+	if err := r.l.Assign(t.Context(), "ann", record.Task{ID: "1"}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("assign: %v", err)
 	}
 	if got := r.got("ann"); len(got) > 0 {
@@ -499,7 +501,7 @@ func TestPassesBesideEachOther(t *testing.T) {
 		go func() {
 			var err error
 			for n := range each {
-				err = errors.Join(err, r.l.Assign(t.Context(), name, control.Task{ID: fmt.Sprint(1 + n + i*each)}))
+				err = errors.Join(err, r.l.Assign(t.Context(), name, record.Task{ID: fmt.Sprint(1 + n + i*each)}))
 			}
 			errs <- err
 		}()

@@ -7,31 +7,33 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 	"waggle/spawn"
 )
 
 // restarts gives ann a restart policy; it needs a rig whose members join again.
-func (r *rig) restarts(n waggle.MemberName, p control.Restart) *control.Member {
+func (r *rig) restarts(n waggle.MemberName, p record.Restart) *control.Member {
 	r.t.Helper()
 	m := r.member[n]
 	r.operate(func(l *control.Leader) ([]journal.Draft, error) {
-		return l.Let(membership(l, m.inst), control.LeftReplaced, ""), nil
+		return l.Let(membership(l, m.inst), record.LeftReplaced, ""), nil
 	})
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "beef", Name: "ann", Agent: "exec", Cwd: "/", Trust: control.Cooperative, Restart: &p}},
-			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: "beef", Epoch: 1, ID: spawn.Identity{PID: 100}}},
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "beef", Name: "ann", Agent: "exec", Cwd: "/", Trust: record.Cooperative, Restart: &p}},
+			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "beef", Epoch: 1, ID: spawn.Identity{PID: 100}}},
 		}, nil
 	})
 	return r.memberNow("beef")
 }
 
-func membership(l *control.Leader, i control.Instance) *control.Member {
+func membership(l *control.Leader, i record.Instance) *control.Member {
 	m, _ := l.ByInstance(i)
 	return m
 }
 
-func (r *rig) memberNow(i control.Instance) (m *control.Member) {
+func (r *rig) memberNow(i record.Instance) (m *control.Member) {
 	r.t.Helper()
 	if err := r.l.Refresh(r.t.Context()); err != nil {
 		r.t.Fatal(err)
@@ -40,9 +42,9 @@ func (r *rig) memberNow(i control.Instance) (m *control.Member) {
 	return m
 }
 
-func (r *rig) starts(i control.Instance, epoch uint64, pid int) {
+func (r *rig) starts(i record.Instance, epoch uint64, pid int) {
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: epoch, ID: spawn.Identity{PID: pid}}}}, nil
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: epoch, ID: spawn.Identity{PID: pid}}}}, nil
 	})
 }
 
@@ -63,7 +65,7 @@ func TestDeadStays(t *testing.T) {
 	if m.Left != nil || m.Died == nil || len(m.Deaths) != 1 || m.Died.Again != nil || m.Died.GaveUp {
 		t.Fatalf("left %+v, died %+v, deaths %v", m.Left, m.Died, m.Deaths)
 	}
-	if q, ok := r.fold.Request(key); !ok || q.State != control.RequestPending {
+	if q, ok := r.fold.Request(key); !ok || q.State != machine.RequestPending {
 		t.Errorf("its question is %+v", q)
 	}
 	if len(r.gone) != 0 {
@@ -88,7 +90,7 @@ func TestRestartBacksOff(t *testing.T) {
 	r := newRig(t, "ann")
 	r.dismiss, r.supervise = false, false
 	r.open()
-	i := r.restarts("ann", control.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
+	i := r.restarts("ann", record.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
 	r.dead[100] = true
 	r.pass()
 	if m := r.memberNow(i); m.Died == nil || m.Died.Again != nil {
@@ -127,20 +129,20 @@ func TestRestartBacksOff(t *testing.T) {
 func TestStoppedIsNotDead(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
-		then       func(r *rig, i control.Instance)
+		then       func(r *rig, i record.Instance)
 	}{
-		{"said", spawn.RungKill, func(r *rig, i control.Instance) {
+		{"said", spawn.RungKill, func(r *rig, i record.Instance) {
 			r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 				return l.Stopped(membership(l, i), spawn.RungKill), nil
 			})
 		}},
-		{"not said", "", func(r *rig, _ control.Instance) { r.now = r.now.Add(20 * time.Second) }},
+		{"not said", "", func(r *rig, _ record.Instance) { r.now = r.now.Add(20 * time.Second) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, "ann")
 			r.dismiss, r.supervise = false, true
 			r.open()
-			i := r.restarts("ann", control.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
+			i := r.restarts("ann", record.Restart{Most: 3, Window: 600_000, First: 1000, Longest: 3000}).Instance
 			r.operate(func(l *control.Leader) ([]journal.Draft, error) {
 				return l.Stop(membership(l, i), "the operator stops it"), nil
 			})
@@ -152,7 +154,7 @@ func TestStoppedIsNotDead(t *testing.T) {
 			}
 			c.then(r, i)
 			r.pass()
-			if m := r.memberNow(i); m.Left == nil || m.Left.How != control.LeftStopped || m.Left.Detail != c.want || m.Died != nil {
+			if m := r.memberNow(i); m.Left == nil || m.Left.How != record.LeftStopped || m.Left.Detail != c.want || m.Died != nil {
 				t.Errorf("left %+v, died %+v", m.Left, m.Died)
 			}
 		})

@@ -11,11 +11,12 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 	"waggle/spawn"
 )
 
 // Start starts a member's process and remembers it.
-func (l *Leader) Start(ctx context.Context, i control.Instance, b spawn.Backend, s spawn.Spec) (*spawn.Process, error) {
+func (l *Leader) Start(ctx context.Context, i record.Instance, b spawn.Backend, s spawn.Spec) (*spawn.Process, error) {
 	p, err := b.Start(ctx, s)
 	if err != nil {
 		return nil, err
@@ -27,7 +28,7 @@ func (l *Leader) Start(ctx context.Context, i control.Instance, b spawn.Backend,
 }
 
 // Fail records that a member that has died, or never ran, could not be started.
-func (l *Leader) Fail(ctx context.Context, i control.Instance, detail string) error {
+func (l *Leader) Fail(ctx context.Context, i record.Instance, detail string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.append(ctx, func() ([]journal.Draft, error) {
@@ -40,7 +41,7 @@ func (l *Leader) Fail(ctx context.Context, i control.Instance, detail string) er
 }
 
 // Started reports whether this leader started a process for the instance.
-func (l *Leader) Started(i control.Instance) bool {
+func (l *Leader) Started(i record.Instance) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.procs[i] != nil
@@ -203,7 +204,7 @@ func (l *Leader) Begun() { l.begun.Store(true) }
 
 // notice is what Lost was told of a member.
 type notice struct {
-	died     control.Died
+	died     record.Died
 	forsaken bool
 }
 
@@ -238,7 +239,7 @@ func (l *Leader) forsake(ctx context.Context) {
 		l.trouble.Note("lost "+string(m.Instance), err, "the board does not show that a member has died, will retry", "member", m.Name)
 		if err == nil {
 			if l.told == nil {
-				l.told = map[control.Instance]notice{}
+				l.told = map[record.Instance]notice{}
 			}
 			l.told[m.Instance] = n.what
 		}
@@ -326,7 +327,7 @@ type climb struct {
 // another one that is recorded as its newest start. A process that another program runs is not
 // ended. The caller holds mu.
 func (l *Leader) stops(m *control.Member) (stops []climb) {
-	if m.Trust == control.FileTrust {
+	if m.Trust == record.FileTrust {
 		return nil
 	}
 	p := l.procs[m.Instance]

@@ -14,6 +14,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // session is a lead's session as far as status goes: after every pass it is woken
@@ -88,9 +89,9 @@ func TestNoNews(t *testing.T) {
 				for turn := range 5 {
 					time.Sleep(time.Duration(rng.IntN(5000)) * time.Millisecond) // the bubble's clock
 					r.says(n, waggle.TaskProgress{RequestID: "1", Timestamp: waggle.FormatTime(r.now),
-						Progress: waggle.Progress{Phase: "implementing", Message: fmt.Sprint(turn)}}, control.Said{ID: "1"})
+						Progress: waggle.Progress{Phase: "implementing", Message: fmt.Sprint(turn)}}, record.Said{ID: "1"})
 					r.says(n, waggle.IdleNotification{From: string(n), Timestamp: waggle.FormatTime(r.now), IdleReason: "available",
-						Result: fmt.Sprintf("thanks %d", turn)}, control.Said{})
+						Result: fmt.Sprintf("thanks %d", turn)}, record.Said{})
 				}
 			})
 		}
@@ -102,7 +103,7 @@ func TestNoNews(t *testing.T) {
 		// A failure among them begins a turn at once, and nothing else does.
 		before := time.Now()
 		for _, n := range names {
-			said := control.Said{Failed: n == "w3", Note: "out of luck"}
+			said := record.Said{Failed: n == "w3", Note: "out of luck"}
 			r.says(n, waggle.IdleNotification{From: string(n), Timestamp: waggle.FormatTime(r.now), IdleReason: "available"}, said)
 		}
 		time.Sleep(10 * time.Second) // the bubble's clock
@@ -131,7 +132,7 @@ func TestNews(t *testing.T) {
 		time.Sleep(2 * time.Second) // the bubble's clock
 		r.take("w1")
 		r.take("w2")
-		r.says("w1", waggle.TaskCompleted{From: "w1", TaskID: "1", Timestamp: waggle.FormatTime(r.now)}, control.Said{Task: "1", Note: "done"})
+		r.says("w1", waggle.TaskCompleted{From: "w1", TaskID: "1", Timestamp: waggle.FormatTime(r.now)}, record.Said{Task: "1", Note: "done"})
 		r.idle("w1", "1")
 		time.Sleep(2 * time.Second) // the bubble's clock
 		r.idle("w1", "")            // and again, without anything new

@@ -15,8 +15,10 @@ import (
 	"waggle/home"
 	"waggle/internal/telemetry"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/team"
@@ -50,7 +52,7 @@ type Options struct {
 	Agent agent.Decider
 	// Observe gets every transition of the team's machines, once, from the process that leads; nil:
 	// no observer (package telemetry).
-	Observe control.Observer
+	Observe machine.Observer
 }
 
 // ErrLeading: another process holds the leader lease.
@@ -123,7 +125,7 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), Deadline: sendDeadline})
 	}
-	p.Peers = func(i control.Instance) (journal.Journal, *control.Worker, error) {
+	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)
 		pj, err := o.State.Journals().Open(journal.Name(i), w, jopts)
 		return pj, w, err
@@ -252,13 +254,13 @@ func lost(ctx context.Context, o Options, m *control.Member, forsaken bool) erro
 }
 
 // ending says in words how a member ended.
-func ending(l *control.Left) string {
-	s := map[string]string{control.LeftHandshake: "ended", control.LeftStopped: "was stopped", control.LeftDied: "died",
-		control.LeftReplaced: "was replaced", control.LeftReleased: "was let go"}[l.How]
+func ending(l *record.Left) string {
+	s := map[string]string{record.LeftHandshake: "ended", record.LeftStopped: "was stopped", record.LeftDied: "died",
+		record.LeftReplaced: "was replaced", record.LeftReleased: "was let go"}[l.How]
 	switch {
 	case s == "":
 		s = "left: " + l.How
-	case l.Detail != "" && l.How != control.LeftHandshake:
+	case l.Detail != "" && l.How != record.LeftHandshake:
 		s += ": " + l.Detail
 	}
 	return s
@@ -276,7 +278,7 @@ func lastStatus(dir string, m *control.Member) error {
 		return nil
 	}
 	s.Status, s.CompletedAt = task.MemberComplete, waggle.FormatTime(m.LeftAt)
-	if m.Left.How != control.LeftHandshake {
+	if m.Left.How != record.LeftHandshake {
 		s.Status, s.CompletedAt, s.ErrorMessage = task.MemberError, "", ending(m.Left)
 	}
 	return task.WriteState(dir, s)

@@ -16,6 +16,7 @@ import (
 	"waggle/leader"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/task"
@@ -47,8 +48,8 @@ func newFiles(t *testing.T) *files {
 		t.Fatal(err)
 	}
 	f.operate(
-		journal.Draft{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
-		journal.Draft{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}})
+		journal.Draft{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+		journal.Draft{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}})
 	return f
 }
 
@@ -72,12 +73,12 @@ func (f *files) register(name waggle.MemberName) {
 }
 
 // join makes a member, with the process that it had.
-func (f *files) join(name waggle.MemberName, i control.Instance, id *spawn.Identity) {
+func (f *files) join(name waggle.MemberName, i record.Instance, id *spawn.Identity) {
 	f.t.Helper()
 	f.register(name)
-	ds := []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: control.Cooperative}}}
+	ds := []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}}}
 	if id != nil {
-		ds = append(ds, journal.Draft{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: *id}})
+		ds = append(ds, journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: *id}})
 	}
 	f.operate(ds...)
 }
@@ -97,7 +98,7 @@ func (f *files) open() *leader.Leader {
 }
 
 // left is the end of an instance as the journal has it.
-func left(l *leader.Leader, i control.Instance) (out control.Left) {
+func left(l *leader.Leader, i record.Instance) (out record.Left) {
 	l.View(func(fold *control.Leader) {
 		if m, ok := fold.ByInstance(i); ok && m.Left != nil {
 			out = *m.Left
@@ -186,7 +187,7 @@ func TestDeathInFiles(t *testing.T) {
 	if err := l.Pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := left(l, "aa"), left(l, "bb"); a.How != control.LeftDied || b.How != "" {
+	if a, b := left(l, "aa"), left(l, "bb"); a.How != record.LeftDied || b.How != "" {
 		t.Errorf("ann left as %+v, bob as %+v", a, b)
 	}
 	c, err := f.reg.Load(t.Context())
@@ -219,13 +220,13 @@ func TestForsakenInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.o.Dismiss = false
 	f.join("never", "aa", exited(t))
-	policies := map[control.Instance]control.Restart{"bb": {Most: 0, Window: 600_000}, "cc": {Most: 3, Window: 600_000, First: 600_000, Longest: 600_000}}
-	for i, name := range map[control.Instance]waggle.MemberName{"bb": "often", "cc": "again"} {
+	policies := map[record.Instance]record.Restart{"bb": {Most: 0, Window: 600_000}, "cc": {Most: 3, Window: 600_000, First: 600_000, Longest: 600_000}}
+	for i, name := range map[record.Instance]waggle.MemberName{"bb": "often", "cc": "again"} {
 		f.register(name)
 		p := policies[i]
 		f.operate(
-			journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: control.Cooperative, Restart: &p}},
-			journal.Draft{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: *exited(t)}})
+			journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative, Restart: &p}},
+			journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: *exited(t)}})
 	}
 	for _, owner := range []waggle.MemberName{"never", "often", "again"} {
 		if _, err := f.board.Create(t.Context(), task.Task{Subject: string(owner), Owner: string(owner), Status: task.InProgress}); err != nil {
@@ -286,7 +287,7 @@ func TestForsakenInFiles(t *testing.T) {
 func TestSuccessorInFiles(t *testing.T) {
 	f := newFiles(t)
 	f.join("ann", "aa", nil)
-	f.operate(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: "aa", How: control.LeftDied}})
+	f.operate(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: "aa", How: record.LeftDied}})
 	if err := f.reg.Remove(t.Context(), "ann", time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +317,7 @@ func TestTeamIsGone(t *testing.T) {
 	if err := l.Pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if how := left(l, "aa").How; how != control.LeftDied {
+	if how := left(l, "aa").How; how != record.LeftDied {
 		t.Errorf("ann left as %q", how)
 	}
 }
@@ -347,7 +348,7 @@ func TestStop(t *testing.T) {
 	if child.Alive() {
 		t.Error("a process below the member's outlived it")
 	}
-	if got := left(l, "aa"); got.How != control.LeftStopped {
+	if got := left(l, "aa"); got.How != record.LeftStopped {
 		t.Errorf("left as %+v", got)
 	}
 	if _, err := l.Stop(t.Context(), "ann", spawn.Grace{}); err == nil {
@@ -382,7 +383,7 @@ func TestStopCutShort(t *testing.T) {
 	if err := l.Pass(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := left(l, "aa"); got.How != control.LeftStopped || got.Detail == "" {
+	if got := left(l, "aa"); got.How != record.LeftStopped || got.Detail == "" {
 		t.Errorf("left as %+v", got)
 	}
 }
@@ -395,7 +396,7 @@ func TestStopOfOneThatNeverRan(t *testing.T) {
 	if rung, err := l.Stop(t.Context(), "ann", spawn.Grace{}); err != nil || rung != spawn.RungGone {
 		t.Errorf("stop: %q, %v", rung, err)
 	}
-	if got := left(l, "aa"); got.How != control.LeftStopped {
+	if got := left(l, "aa"); got.How != record.LeftStopped {
 		t.Errorf("left as %+v", got)
 	}
 }

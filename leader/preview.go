@@ -13,6 +13,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 )
 
 // Preview folds into a leader's fold what a pass would find now. It records nothing, marks nothing
@@ -31,7 +32,7 @@ func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Le
 		box, err := mail.Open(name, mailbox.Options{Unmended: true})
 		return unsent{box}, err
 	}
-	p.Peers = func(i control.Instance) (journal.Journal, *control.Worker, error) {
+	p.Peers = func(i record.Instance) (journal.Journal, *control.Worker, error) {
 		w := control.NewWorker(nil)
 		pj, err := o.State.Journals().Open(journal.Name(i), w, journal.Options{Now: o.Minter.Now})
 		return pj, w, err

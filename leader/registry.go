@@ -15,6 +15,7 @@ import (
 	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/journal"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -48,7 +49,7 @@ func (l *Leader) tend(ctx context.Context) {
 		if fresh = !l.p.Fold.Owns(e.Entry); !fresh {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: e.Entry, Box: RegistryBox, From: e.Whom, Why: e.Why}}}, nil
+		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: e.Entry, Box: RegistryBox, From: e.Whom, Why: e.Why}}}, nil
 	})
 	l.mu.Unlock()
 	if l.trouble.Note("edited", err, "an edit of the registry is not on record"); err != nil {
@@ -192,7 +193,7 @@ func onRecord(members []*control.Member) string {
 
 // ours reports a member whose entry is as the record says: what another program runs
 // writes its own, and the lead's entry is not a membership of its agent.
-func ours(m *control.Member) bool { return m.Trust != control.FileTrust && !m.Leads() }
+func ours(m *control.Member) bool { return m.Trust != record.FileTrust && !m.Leads() }
 
 // compare names the members on record that the registry shows otherwise, and how.
 func compare(cfg *team.Config, members []*control.Member) (who []string, how string) {

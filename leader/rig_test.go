@@ -18,6 +18,7 @@ import (
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -45,7 +46,7 @@ type rig struct {
 // member is the journal of one.
 type member struct {
 	name  waggle.MemberName
-	inst  control.Instance
+	inst  record.Instance
 	mem   *journal.Memory
 	j     journal.Journal
 	fold  *control.Worker
@@ -53,7 +54,7 @@ type member struct {
 	read  error // what reading its journal fails with
 }
 
-const leadInstance control.Instance = "1ead"
+const leadInstance record.Instance = "1ead"
 
 func newRig(t *testing.T, names ...waggle.MemberName) *rig {
 	t.Helper()
@@ -64,11 +65,11 @@ func newRig(t *testing.T, names ...waggle.MemberName) *rig {
 	r.record = journal.NewMemory("uid", journal.Leader, clock)
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
-			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault}, By: policy.RoleOperator}}}, nil
 	})
 	for i, n := range names {
-		r.join(n, control.Instance(strings.Repeat("a", i+1)), i+1)
+		r.join(n, record.Instance(strings.Repeat("a", i+1)), i+1)
 	}
 	r.open()
 	return r
@@ -85,7 +86,7 @@ func (r *rig) open() {
 		Agent:  r.agent,
 		Others: func(context.Context) ([]waggle.MemberName, error) { return r.others, nil },
 		Member: func(n waggle.MemberName) (mailbox.Store, error) { return r.boxes[n], nil },
-		Peers: func(i control.Instance) (journal.Journal, *control.Worker, error) {
+		Peers: func(i record.Instance) (journal.Journal, *control.Worker, error) {
 			for _, m := range r.member {
 				if m.inst == i {
 					w := control.NewWorker(nil)
@@ -143,7 +144,7 @@ func (r *rig) operate(propose func(l *control.Leader) ([]journal.Draft, error)) 
 }
 
 // join makes a member whose process runs.
-func (r *rig) join(name waggle.MemberName, inst control.Instance, pid int) {
+func (r *rig) join(name waggle.MemberName, inst record.Instance, pid int) {
 	r.t.Helper()
 	m := &member{name: name, inst: inst, fold: control.NewWorker(nil), epoch: 1,
 		mem: journal.NewMemory("uid", journal.Name(inst), func() time.Time { return r.now })}
@@ -154,11 +155,11 @@ func (r *rig) join(name waggle.MemberName, inst control.Instance, pid int) {
 	}
 	r.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: inst, Name: name, Agent: "exec", Backend: "process", Trust: control.Cooperative}},
-			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: inst, Epoch: 1, ID: spawn.Identity{PID: pid}}}}, nil
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: inst, Name: name, Agent: "exec", Backend: "process", Trust: record.Cooperative}},
+			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: inst, Epoch: 1, ID: spawn.Identity{PID: pid}}}}, nil
 	})
 	r.write(m, func() ([]journal.Draft, error) {
-		return m.fold.Open(control.Opened{Team: "sim", UID: "uid", Instance: inst, Name: name, Epoch: 1})
+		return m.fold.Open(record.Opened{Team: "sim", UID: "uid", Instance: inst, Name: name, Epoch: 1})
 	})
 }
 
@@ -171,7 +172,7 @@ func (r *rig) write(m *member, propose func() ([]journal.Draft, error)) {
 }
 
 // mintOf is a mint of the rig's.
-func (r *rig) mintOf() control.Mint {
+func (r *rig) mintOf() record.Mint {
 	r.t.Helper()
 	m, err := r.mint.Mint()
 	if err != nil {
@@ -193,7 +194,7 @@ func (r *rig) take(name waggle.MemberName) {
 		r.write(m, func() ([]journal.Draft, error) { return m.fold.Receive(in, r.view()), nil })
 	}
 	if t := m.fold.NextTask(); t != nil {
-		r.write(m, func() ([]journal.Draft, error) { return m.fold.Take(control.Taken{Task: t.ID}, r.view()) })
+		r.write(m, func() ([]journal.Draft, error) { return m.fold.Take(record.Taken{Task: t.ID}, r.view()) })
 	}
 }
 
@@ -208,7 +209,7 @@ func (r *rig) view() *control.Leader {
 }
 
 // says puts what a member says on record and into the lead's mailbox.
-func (r *rig) says(name waggle.MemberName, p waggle.Payload, s control.Said) {
+func (r *rig) says(name waggle.MemberName, p waggle.Payload, s record.Said) {
 	r.t.Helper()
 	m := r.member[name]
 	r.write(m, func() ([]journal.Draft, error) { return m.fold.Say(p, s, r.view(), r.mintOf()) })
@@ -228,12 +229,12 @@ func (r *rig) send(m *member) {
 }
 
 // asks asks for a tool.
-func (r *rig) asks(name waggle.MemberName, cmd string) control.Key {
+func (r *rig) asks(name waggle.MemberName, cmd string) record.Key {
 	r.t.Helper()
 	m := r.member[name]
-	var key control.Key
+	var key record.Key
 	r.write(m, func() (ds []journal.Draft, err error) {
-		key, ds, err = m.fold.Ask(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: `{"command":"` + cmd + `"}`, Cwd: "/"}, r.view(), r.mintOf())
+		key, ds, err = m.fold.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"` + cmd + `"}`, Cwd: "/"}, r.view(), r.mintOf())
 		return ds, err
 	})
 	r.send(m)
@@ -242,7 +243,7 @@ func (r *rig) asks(name waggle.MemberName, cmd string) control.Key {
 
 func (r *rig) idle(name waggle.MemberName, task string) {
 	r.t.Helper()
-	r.says(name, waggle.IdleNotification{From: string(name), Timestamp: waggle.FormatTime(r.now), IdleReason: "available"}, control.Said{Task: task})
+	r.says(name, waggle.IdleNotification{From: string(name), Timestamp: waggle.FormatTime(r.now), IdleReason: "available"}, record.Said{Task: task})
 }
 
 func (r *rig) pass() {
@@ -254,7 +255,7 @@ func (r *rig) pass() {
 
 func (r *rig) assign(name waggle.MemberName, id string) {
 	r.t.Helper()
-	if err := r.l.Assign(r.t.Context(), name, control.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
+	if err := r.l.Assign(r.t.Context(), name, record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 )
 
 // flush puts decided and commanded mail into mailboxes and records it, in the order of the journal
@@ -96,7 +97,7 @@ func (l *Leader) sent(ctx context.Context, o *control.Order, again string) error
 		if o.Closed || o.Sent && (again == "" || o.Again != "") {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(o.Seq), File: at, Again: again}}}, nil
+		return []journal.Draft{{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: uint64(o.Seq), File: at, Again: again}}}, nil
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"waggle/control"
+	"waggle/record"
 )
 
 // AuditEvent is one gated call as the journals have it: what was asked and shown,
@@ -37,7 +37,7 @@ type AuditEvent struct {
 	RunsDigest string
 	Outcome    string // done, failed, running, unknown; "": it did not start
 	ExitCode   *int
-	Key        control.Key
+	Key        record.Key
 }
 
 // AuditQuery narrows what is listed; its zero value is everything.

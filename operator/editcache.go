@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"waggle/control"
+	"waggle/record"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 // often. Its zero value is empty; it may be used by several goroutines.
 type EditCache struct {
 	mu    sync.Mutex
-	trees map[control.Worktree]editsAt
+	trees map[record.Worktree]editsAt
 }
 
 type editsAt struct {
@@ -25,7 +25,7 @@ type editsAt struct {
 }
 
 // Get returns what was put not long ago.
-func (c *EditCache) Get(t control.Worktree, now time.Time) ([]string, bool) {
+func (c *EditCache) Get(t record.Worktree, now time.Time) ([]string, bool) {
 	if c == nil {
 		return nil, false
 	}
@@ -36,14 +36,14 @@ func (c *EditCache) Get(t control.Worktree, now time.Time) ([]string, bool) {
 }
 
 // Put remembers what git said at a time.
-func (c *EditCache) Put(t control.Worktree, files []string, now time.Time) {
+func (c *EditCache) Put(t record.Worktree, files []string, now time.Time) {
 	if c == nil {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.trees == nil {
-		c.trees = map[control.Worktree]editsAt{}
+		c.trees = map[record.Worktree]editsAt{}
 	}
 	c.trees[t] = editsAt{files, now}
 }

@@ -8,6 +8,7 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/leader"
 	"waggle/mailbox"
+	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
 	"waggle/worker"
@@ -76,7 +77,7 @@ func KindOf(err error) Kind {
 	var decided *control.DecidedError
 	var expired *control.ExpiredError
 	var digest *control.DigestError
-	var ceiling *control.CeilingError
+	var ceiling *record.CeilingError
 	var full *mailbox.LimitError
 	var scheme *transport.SchemeError
 	var nobody *transport.NotFoundError

@@ -1,6 +1,8 @@
 package operator
 
-import "waggle/control"
+import (
+	"waggle/record"
+)
 
 // KeptWorktree is the worktree of a member that has left, and why it is still there.
 type KeptWorktree struct {
@@ -10,7 +12,7 @@ type KeptWorktree struct {
 	Why    string   // 2 uncommitted files, 1 unpushed commit
 	Files  []string // the first of them, and of the commits
 
-	Owner control.Instance
+	Owner record.Instance
 }
 
 // String says why and where: "2 uncommitted files: PATH".

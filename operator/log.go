@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sort"
 
-	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // LogRecord is a journal record and whose journal it is in.
@@ -63,7 +63,7 @@ func (l *Log) Next(ctx context.Context) ([]LogRecord, error) {
 		}
 		if err := l.read(ctx, n); err != nil {
 			l.bad[n] = true
-			if m, ok := l.r.Lead.ByInstance(control.Instance(n)); !ok || !m.Broken || !Broken(err) { // nobody has looked at it
+			if m, ok := l.r.Lead.ByInstance(record.Instance(n)); !ok || !m.Broken || !Broken(err) { // nobody has looked at it
 				errs = append(errs, err)
 			}
 		}

@@ -26,8 +26,10 @@ import (
 	"waggle/home"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -66,10 +68,10 @@ type Operator struct {
 	Agent agent.Decider
 	// Observe is told of the transitions of a team's machines whenever this
 	// program leads it; nil: nobody is.
-	Observe control.Observer
+	Observe machine.Observer
 	// Ceiling is the user's, as their file has it now; nil: there is no file, and a
 	// team keeps the one that it has.
-	Ceiling *control.Ceiling
+	Ceiling *record.Ceiling
 	// Ancestors finds the processes above one, so that a call which a member's process makes
 	// in the operator's name is refused; nil skips the guard, for programs that are no
 	// command line.
@@ -91,10 +93,10 @@ type State struct {
 	JournalOptions journal.Options
 	Tidied         bool // its worktrees were seen to, and what is kept was said
 	Kept           []KeptWorktree
-	Broken         error                     // of the leader's journal, where it is shown all the same (readable)
-	Dropped        map[control.Instance]bool // their control groups are gone
-	Found          []journal.Record          // what the last Preview folded into Lead and no journal holds
-	Claim          *Claim                    // of its name, while it is being raised; nil: nobody raises it here
+	Broken         error                    // of the leader's journal, where it is shown all the same (readable)
+	Dropped        map[record.Instance]bool // their control groups are gone
+	Found          []journal.Record         // what the last Preview folded into Lead and no journal holds
+	Claim          *Claim                   // of its name, while it is being raised; nil: nobody raises it here
 
 	Mu   sync.Mutex    // guards what follows: members are ended all at once
 	Tell func(Note)    // of sweeps; nil: nobody is
@@ -108,7 +110,7 @@ func (o Operator) State(ctx context.Context, name waggle.TeamName) (*State, erro
 }
 
 // state is State with another fold of the leader's journal.
-func (o Operator) state(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
+func (o Operator) state(name waggle.TeamName, fold func(machine.Observer) *control.Leader) (*State, error) {
 	dirs, unknown := o.Home.Find(o.RootURL, name)
 	for i := len(dirs) - 1; i >= 0; i-- {
 		s, err := o.openFold(dirs[i], name, journal.Leader, fold(nil))
@@ -154,7 +156,7 @@ func (o Operator) openFold(dir home.Dir, name waggle.TeamName, j journal.Name, f
 }
 
 // Worker opens a member's journal, read only.
-func (s *State) Worker(i control.Instance) (*control.Worker, error) {
+func (s *State) Worker(i record.Instance) (*control.Worker, error) {
 	w := control.NewWorker(nil)
 	_, err := s.Dir.Journals().Open(journal.Name(i), w, s.JournalOptions)
 	return w, err
@@ -166,7 +168,7 @@ func (o Operator) Led(ctx context.Context, name waggle.TeamName) (*State, error)
 }
 
 // LedAs is led with another fold of the leader's journal.
-func (o Operator) LedAs(name waggle.TeamName, fold func(control.Observer) *control.Leader) (*State, error) {
+func (o Operator) LedAs(name waggle.TeamName, fold func(machine.Observer) *control.Leader) (*State, error) {
 	s, err := o.state(name, fold)
 	if Broken(err) {
 		return nil, Unreadable("open", name, err)
@@ -238,7 +240,7 @@ func (o Operator) Guard(ctx context.Context, s *State, what string) error {
 	}
 	why := fmt.Sprintf("%s was called from inside %s", what, Names(ms))
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
 			Entry: fmt.Sprintf("command#%d-%d", o.PID, o.Minter.Now().UnixNano()), Box: "operator", From: string(ms[0].Name), Why: why}}}, nil
 	})
 	return errors.Join(&Error{Kind: Refused, Op: what, Msg: why + ": only the operator may do that",

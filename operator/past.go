@@ -10,6 +10,7 @@ import (
 	"waggle/control"
 	"waggle/home"
 	"waggle/journal"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -121,7 +122,7 @@ func (s *State) Owner(n journal.Name) string {
 	if n == journal.Leader || n == OwnJournal {
 		return string(n)
 	}
-	if m, ok := s.Lead.ByInstance(control.Instance(n)); ok {
+	if m, ok := s.Lead.ByInstance(record.Instance(n)); ok {
 		return string(m.Name)
 	}
 	return fmt.Sprintf("instance %.8s", string(n))

@@ -13,6 +13,7 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/task"
 )
 
@@ -21,7 +22,7 @@ import (
 // Beside who leads it is what is on record.
 func TestPreview(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
 		return agent.Result{Failed: !out.Allowed}, err
@@ -41,7 +42,7 @@ func TestPreview(t *testing.T) {
 	}
 	if _, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
 		m, _ := s.Lead.Member("ann")
-		return s.Lead.Assign(m, control.Task{ID: string(made.ID), Subject: "make it", Instructions: "make it"}, policy.RoleOperator, mint)
+		return s.Lead.Assign(m, record.Task{ID: string(made.ID), Subject: "make it", Instructions: "make it"}, policy.RoleOperator, mint)
 	}); err != nil {
 		t.Fatal(err)
 	}

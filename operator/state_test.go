@@ -19,6 +19,7 @@ import (
 	"waggle/leader"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 	"waggle/transport"
@@ -28,7 +29,7 @@ import (
 func newTeam(t *testing.T) (operator.Operator, *operatortest.Rig) {
 	t.Helper()
 	op := operatortest.New(t)
-	return op, operatortest.Team(t, op, "api", control.PolicySet{})
+	return op, operatortest.Team(t, op, "api", record.PolicySet{})
 }
 
 // breaks changes a line of a journal.
@@ -53,7 +54,7 @@ func TestKindOf(t *testing.T) {
 		operator.Usage:      {&operator.Error{Kind: operator.Usage}, &team.LimitError{}, &waggle.NameError{}, &transport.SchemeError{}, &transport.NotSocketError{}},
 		operator.Locked:     {&atomicfile.LockedError{}, leader.ErrLeading, worker.ErrRunning, &transport.RemoteError{Code: transport.CodeLocked}, &transport.RemoteError{Code: transport.CodeBusy}},
 		operator.NotFound:   {&team.NotFoundError{}, &control.UnknownRequestError{}, &transport.NotFoundError{}},
-		operator.Refused:    {&control.RefusedError{}, &mailbox.LimitError{}, &control.CeilingError{}, &transport.RefusedError{}, control.ErrDiverged, team.ErrTaken},
+		operator.Refused:    {&control.RefusedError{}, &mailbox.LimitError{}, &record.CeilingError{}, &transport.RefusedError{}, control.ErrDiverged, team.ErrTaken},
 		operator.Died:       {&operator.Error{Kind: operator.Died, Err: team.ErrTaken}},
 		operator.Question:   {&operator.Error{Kind: operator.Question}},
 		operator.Timeout:    {&operator.Error{Kind: operator.Timeout}},
@@ -85,7 +86,7 @@ func TestPick(t *testing.T) {
 	op := operatortest.New(t)
 	_, err := op.Pick("")
 	operatortest.Is(t, "none", err, operator.NotFound, "there is no team here")
-	rig := operatortest.Team(t, op, "api", control.PolicySet{})
+	rig := operatortest.Team(t, op, "api", record.PolicySet{})
 	for _, name := range []string{"", "api"} {
 		if got, err := op.Pick(name); got != "api" || err != nil {
 			t.Errorf("%q: %s, %v", name, got, err)
@@ -203,7 +204,7 @@ func TestPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	rig.Member("ann", operatortest.Idle)
-	rig.Joined("bob", control.Cooperative)
+	rig.Joined("bob", record.Cooperative)
 	if names, led, err := op.Live(rig.State()); led || err != nil || !slices.Equal(names, []waggle.MemberName{"ann"}) {
 		t.Errorf("%v, %v, %v", names, led, err)
 	}
@@ -215,10 +216,10 @@ func TestGuard(t *testing.T) {
 	op, rig := newTeam(t)
 	id := func(pid int) spawn.Identity { return spawn.Identity{PID: pid, Start: "s"} }
 	process := func(name waggle.MemberName, pid int) {
-		i := rig.Joined(name, control.Cooperative)
+		i := rig.Joined(name, record.Cooperative)
 		s := rig.State()
 		if _, err := s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: pid}, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: id(pid)}}}, nil
+			return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id(pid)}}}, nil
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -266,7 +267,7 @@ func TestGuard(t *testing.T) {
 // file says.
 func TestRegistry(t *testing.T) {
 	op, rig := newTeam(t)
-	rig.Joined("ann", control.Cooperative)
+	rig.Joined("ann", record.Cooperative)
 	cfg, err := op.Registry(t.Context(), "api")
 	if err != nil || !slices.Equal(cfg.Present(), []waggle.MemberName{"team-lead", "ann"}) {
 		t.Fatalf("%+v, %v", cfg, err)
@@ -375,8 +376,8 @@ func TestLog(t *testing.T) {
 	if err != nil || len(all) != len(recs) {
 		t.Errorf("%d records and %d, %v", len(all), len(recs), err)
 	}
-	s := rig.Write(journal.Draft{Kind: control.RecDetached, Must: true, Body: control.Detached{}})
-	if recs, err = l.Next(t.Context()); err != nil || len(recs) == 0 || recs[len(recs)-1].Kind != control.RecDetached {
+	s := rig.Write(journal.Draft{Kind: record.KindDetached, Must: true, Body: record.Detached{}})
+	if recs, err = l.Next(t.Context()); err != nil || len(recs) == 0 || recs[len(recs)-1].Kind != record.KindDetached {
 		t.Errorf("%+v, %v", recs, err)
 	}
 	if s.Owner(journal.Leader) != "leader" || s.Owner(operator.OwnJournal) != "operator" || s.Owner(journal.Name(rig.Instance("ann"))) != "ann" || s.Owner("0123456789") != "instance 01234567" {
@@ -404,8 +405,8 @@ func TestPast(t *testing.T) {
 	op := operatortest.New(t)
 	_, err := op.Past(t.Context(), "")
 	operatortest.Is(t, "none", err, operator.NotFound, "no record of any team")
-	first := operatortest.Team(t, op, "api", control.PolicySet{})
-	old := first.Write(journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "down"}})
+	first := operatortest.Team(t, op, "api", record.PolicySet{})
+	old := first.Write(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "down"}})
 	if err := os.RemoveAll(op.Root.TeamDir("api")); err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +419,7 @@ func TestPast(t *testing.T) {
 			t.Errorf("%q: %+v, %v", of, k, err)
 		}
 	}
-	second := operatortest.Team(t, op, "api", control.PolicySet{})
+	second := operatortest.Team(t, op, "api", record.PolicySet{})
 	if k, err := op.Past(t.Context(), "api"); err != nil || k.Dir.Path != second.State().Dir.Path {
 		t.Errorf("%+v, %v", k, err)
 	}
@@ -465,7 +466,7 @@ func TestAbroad(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	recs, err := r.Records()
-	if err != nil || !slices.ContainsFunc(recs, func(l operator.LogRecord) bool { return l.Kind == control.RecSaid && l.Name == "operator" }) {
+	if err != nil || !slices.ContainsFunc(recs, func(l operator.LogRecord) bool { return l.Kind == record.KindSaid && l.Name == "operator" }) {
 		t.Errorf("%+v, %v", recs, err)
 	}
 }
@@ -481,7 +482,7 @@ func TestCalled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rig.Write(journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: control.Instance(id), Name: waggle.Lead, Lead: "boss", Agent: "exec", Cwd: "/", Backend: operator.BackendInProcess, Trust: control.Cooperative}})
+	s := rig.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: waggle.Lead, Lead: "boss", Agent: "exec", Cwd: "/", Backend: operator.BackendInProcess, Trust: record.Cooperative}})
 	m, ok := s.Lead.LeadAgent()
 	if !ok || !operator.AgentLeads(s) || !operator.Called(m, "BOSS") || !operator.Called(m, "team-lead") || operator.Called(m, "ann") {
 		t.Errorf("%+v", m)
@@ -494,7 +495,7 @@ func TestCalled(t *testing.T) {
 // What git said of a worktree is remembered for a moment, by clocks that go forward.
 func TestEditCache(t *testing.T) {
 	var c operator.EditCache
-	tree, now := control.Worktree{Path: "/w"}, time.Unix(1000, 0)
+	tree, now := record.Worktree{Path: "/w"}, time.Unix(1000, 0)
 	if _, ok := c.Get(tree, now); ok {
 		t.Error("nothing was put")
 	}
@@ -504,7 +505,7 @@ func TestEditCache(t *testing.T) {
 			t.Errorf("after %s: %v, %v", after, files, ok)
 		}
 	}
-	if _, ok := c.Get(control.Worktree{Path: "/v"}, now); ok {
+	if _, ok := c.Get(record.Worktree{Path: "/v"}, now); ok {
 		t.Error("another worktree")
 	}
 	var none *operator.EditCache

@@ -9,7 +9,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"waggle/control"
+	"waggle/machine"
 	"waggle/otel"
 )
 
@@ -26,10 +26,10 @@ func Example() {
 	}
 
 	at := time.Date(2026, 11, 20, 16, 0, 0, 0, time.UTC)
-	turn := control.Observation{Team: "api", Machine: control.MachineWorker, Instance: "ada", Member: "ada"}
-	turn.On, turn.Time = control.EvTaken, at
+	turn := machine.Observation{Team: "api", Machine: machine.Worker, Instance: "ada", Member: "ada"}
+	turn.On, turn.Time = machine.EvTaken, at
 	observe(turn)
-	turn.On, turn.Time = control.EvTurnEnded, at.Add(3*time.Second)
+	turn.On, turn.Time = machine.EvTurnEnded, at.Add(3*time.Second)
 	observe(turn)
 
 	for _, s := range spans.Ended() {

@@ -18,7 +18,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"waggle/control"
+	"waggle/machine"
 )
 
 // scope names what is measured here.
@@ -44,7 +44,7 @@ type span struct {
 // the one that closed it, and of each turn of a worker. Times are those of the records.
 // What was open when the program started has no span. The observer is used by one
 // goroutine at a time.
-func New(tp trace.TracerProvider, mp metric.MeterProvider) (control.Observer, error) {
+func New(tp trace.TracerProvider, mp metric.MeterProvider) (machine.Observer, error) {
 	m := mp.Meter(scope)
 	transitions, err := m.Int64Counter("waggle.transitions", metric.WithDescription("Moves of the machines of a team."))
 	if err != nil {
@@ -58,18 +58,18 @@ func New(tp trace.TracerProvider, mp metric.MeterProvider) (control.Observer, er
 	return t.observe, nil
 }
 
-func (t *observer) observe(o control.Observation) {
+func (t *observer) observe(o machine.Observation) {
 	t.transitions.Add(context.Background(), 1, metric.WithAttributes(attribute.String("team", string(o.Team)), attribute.String("machine", o.Machine),
 		attribute.String("row", o.Row), attribute.String("event", string(o.On)), attribute.String("to", string(o.To))))
 	switch o.Machine {
-	case control.MachineRequest:
+	case machine.Request:
 		t.request(o)
-	case control.MachineWorker:
+	case machine.Worker:
 		t.turn(o)
 	}
 }
 
-func (t *observer) request(o control.Observation) {
+func (t *observer) request(o machine.Observation) {
 	key := "request " + string(o.Instance) + " " + o.Request
 	if o.From == "" {
 		t.begin(key, "request", o)
@@ -79,35 +79,35 @@ func (t *observer) request(o control.Observation) {
 		return
 	}
 	s.AddEvent(string(o.On), trace.WithTimestamp(o.Time))
-	if o.On == control.EvDecided {
+	if o.On == machine.EvDecided {
 		t.waits.Record(context.Background(), o.Time.Sub(s.began).Seconds(), metric.WithAttributes(attribute.String("team", string(o.Team))))
 	}
-	if o.To == control.RequestClosed {
+	if o.To == machine.RequestClosed {
 		t.end(key, o)
 	}
 }
 
-func (t *observer) turn(o control.Observation) {
+func (t *observer) turn(o machine.Observation) {
 	key := "turn " + string(o.Instance)
 	switch o.On {
-	case control.EvTaken, control.EvTakenPlan:
+	case machine.EvTaken, machine.EvTakenPlan:
 		t.begin(key, "turn", o)
-	case control.EvTurnEnded, control.EvTurnFailed:
+	case machine.EvTurnEnded, machine.EvTurnFailed:
 		if s := t.open[key]; s != nil {
-			s.SetAttributes(attribute.Bool("waggle.failed", o.On == control.EvTurnFailed))
+			s.SetAttributes(attribute.Bool("waggle.failed", o.On == machine.EvTurnFailed))
 			t.end(key, o)
 		}
 	}
 }
 
-func (t *observer) begin(key, name string, o control.Observation) {
+func (t *observer) begin(key, name string, o machine.Observation) {
 	_, s := t.tracer.Start(context.Background(), name, trace.WithNewRoot(), trace.WithTimestamp(o.Time), trace.WithAttributes(
 		attribute.String("waggle.team", string(o.Team)), attribute.String("waggle.member", o.Member), attribute.String("waggle.instance", string(o.Instance)),
 		attribute.String("waggle.request", o.Request), attribute.Int64("waggle.seq", int64(o.Seq))))
 	t.open[key] = &span{s, o.Time}
 }
 
-func (t *observer) end(key string, o control.Observation) {
+func (t *observer) end(key string, o machine.Observation) {
 	t.open[key].End(trace.WithTimestamp(o.Time))
 	delete(t.open, key)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"waggle/control"
+	"waggle/record"
 )
 
 // Minter makes what machines may not make themselves. Both fields are required and
@@ -18,16 +18,16 @@ type Minter struct {
 }
 
 // Mint returns the time and fresh names.
-func (m Minter) Mint() (control.Mint, error) {
+func (m Minter) Mint() (record.Mint, error) {
 	id, err := uuid.NewRandomFromReader(m.Rand)
 	if err != nil {
-		return control.Mint{}, fmt.Errorf("mint: %w", err)
+		return record.Mint{}, fmt.Errorf("mint: %w", err)
 	}
 	nonce, err := m.Nonce()
 	if err != nil {
-		return control.Mint{}, err
+		return record.Mint{}, err
 	}
-	return control.Mint{Now: m.Now().UTC(), MsgID: id.String(), Nonce: nonce}, nil
+	return record.Mint{Now: m.Now().UTC(), MsgID: id.String(), Nonce: nonce}, nil
 }
 
 // Nonce returns seven random base-36 characters.

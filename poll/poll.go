@@ -20,6 +20,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/mailbox"
 )
 
@@ -256,6 +257,6 @@ func Final(err error) bool {
 	var broken *journal.BrokenError
 	var future *journal.FutureError
 	var stale *journal.StaleError
-	var move *control.TransitionError
+	var move *machine.TransitionError
 	return errors.As(err, &broken) || errors.As(err, &future) || errors.As(err, &stale) || errors.As(err, &move)
 }

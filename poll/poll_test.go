@@ -14,12 +14,13 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/poll"
 )
 
 // machine notes what the loop does with it.
-type machine struct {
+type of struct {
 	did      []string
 	standing map[string]poll.Standing // by text
 	byID     map[string]string        // id: text
@@ -28,20 +29,20 @@ type machine struct {
 	busy     bool
 }
 
-func (m *machine) step(name string) error {
+func (m *of) step(name string) error {
 	m.did = append(m.did, name)
 	return m.fail[name]
 }
 
-func (m *machine) Refresh(context.Context) error       { return m.step("refresh") }
-func (m *machine) Apply(context.Context) error         { return m.step("apply") }
-func (m *machine) Standing(entry string) poll.Standing { return m.standing[m.byID[entry]] }
-func (m *machine) Receive(_ context.Context, in control.Incoming) error {
+func (m *of) Refresh(context.Context) error       { return m.step("refresh") }
+func (m *of) Apply(context.Context) error         { return m.step("apply") }
+func (m *of) Standing(entry string) poll.Standing { return m.standing[m.byID[entry]] }
+func (m *of) Receive(_ context.Context, in control.Incoming) error {
 	m.did = append(m.did, "receive "+label(in.Envelope))
 	return m.refuse[label(in.Envelope)]
 }
 
-func (m *machine) Deliver(_ context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
+func (m *of) Deliver(_ context.Context, chat []control.Incoming) ([]mailbox.ID, error) {
 	var texts []string
 	var taken []mailbox.ID
 	for _, in := range chat {
@@ -65,7 +66,7 @@ func label(e waggle.Envelope) string { return e.Summary }
 // recorder is a mailbox that notes what is marked.
 type recorder struct {
 	mailbox.Store
-	m    *machine
+	m    *of
 	fail error
 }
 
@@ -95,13 +96,13 @@ func ask(t *testing.T, label, from string, p waggle.Payload) waggle.Envelope {
 }
 
 // setup is a mailbox with entries and a poller over it.
-func setup(t *testing.T, entries ...waggle.Envelope) (*poll.Poller, *machine) {
+func setup(t *testing.T, entries ...waggle.Envelope) (*poll.Poller, *of) {
 	t.Helper()
 	box := mailbox.NewMemory(mailbox.Options{})
 	if err := box.Append(t.Context(), entries...); err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{standing: map[string]poll.Standing{}, byID: map[string]string{}, refuse: map[string]error{}, fail: map[string]error{}}
+	m := &of{standing: map[string]poll.Standing{}, byID: map[string]string{}, refuse: map[string]error{}, fail: map[string]error{}}
 	es, err := box.Entries(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +120,7 @@ func mixed(t *testing.T) []waggle.Envelope {
 		ask(t, "down", "team-lead", down), ask(t, "idle2", "eve", idle), ask(t, "idle3", "bob", idle)}
 }
 
-func (m *machine) want(t *testing.T, want ...string) {
+func (m *of) want(t *testing.T, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(want, m.did); diff != "" {
 		t.Errorf("the loop did (-want +got):\n%s", diff)
@@ -202,15 +203,15 @@ func TestPassErrors(t *testing.T) {
 	bad := errors.New("no room")
 	for _, tt := range []struct {
 		name string
-		fail func(*machine)
+		fail func(*of)
 		want []string
 	}{
-		{"refresh", func(m *machine) { m.fail["refresh"] = bad }, []string{"refresh"}},
-		{"receive", func(m *machine) { m.refuse["idle2"] = bad },
+		{"refresh", func(m *of) { m.fail["refresh"] = bad }, []string{"refresh"}},
+		{"receive", func(m *of) { m.refuse["idle2"] = bad },
 			[]string{"refresh", "receive down", "receive idle1", "receive idle2", "mark down", "mark idle1"}},
-		{"apply", func(m *machine) { m.fail["apply"] = bad },
+		{"apply", func(m *of) { m.fail["apply"] = bad },
 			[]string{"refresh", "receive down", "receive idle1", "receive idle2", "receive idle3", "apply", "mark down", "mark idle1", "mark idle2", "mark idle3"}},
-		{"deliver", func(m *machine) { m.fail["deliver chat1,chat2"] = bad },
+		{"deliver", func(m *of) { m.fail["deliver chat1,chat2"] = bad },
 			[]string{"refresh", "receive down", "receive idle1", "receive idle2", "receive idle3", "apply", "deliver chat1,chat2",
 				"mark down", "mark idle1", "mark idle2", "mark idle3"}},
 	} {
@@ -308,7 +309,7 @@ func TestFinal(t *testing.T) {
 		&journal.BrokenError{}:                     true,
 		&journal.FutureError{}:                     true,
 		&journal.StaleError{}:                      true,
-		&control.TransitionError{}:                 true,
+		&machine.TransitionError{}:                 true,
 		context.Canceled:                           false,
 		errors.New("anything else"):                false,
 		fmt.Errorf("x: %w", errors.ErrUnsupported): false,

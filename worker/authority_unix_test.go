@@ -19,6 +19,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn/spawntest"
 	"waggle/team"
 	"waggle/transport"
@@ -29,7 +30,7 @@ import (
 // and commanded really, with its envelopes.
 func (f *files) old() (mails []waggle.Envelope) {
 	at := journal.Writer{Operator: true}
-	step := func(do func(*control.Leader, control.Mint) ([]journal.Draft, error)) {
+	step := func(do func(*control.Leader, record.Mint) ([]journal.Draft, error)) {
 		f.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			m, err := f.at.options().Minter.Mint()
 			if err != nil {
@@ -39,30 +40,30 @@ func (f *files) old() (mails []waggle.Envelope) {
 		})
 	}
 	draft := func(kind string, body any) {
-		step(func(*control.Leader, control.Mint) ([]journal.Draft, error) {
+		step(func(*control.Leader, record.Mint) ([]journal.Draft, error) {
 			return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil
 		})
 	}
-	draft(control.RecJoined, control.Joined{Instance: "01d", Name: "ann", Agent: "exec", Cwd: f.work, Backend: "process", Trust: control.Cooperative})
+	draft(record.KindJoined, record.Joined{Instance: "01d", Name: "ann", Agent: "exec", Cwd: f.work, Backend: "process", Trust: record.Cooperative})
 	for kind, a := range questions {
-		k := control.Key{Instance: "01d", Kind: kind, ID: waggle.RequestID("old-" + string(kind))}
-		d := control.DigestOf(control.TeamUID(f.at.UID), k, a)
-		draft(control.RecSeen, control.Seen{Entry: string(kind), Instance: "01d", Ref: 1, Kind: kind, ID: k.ID, Digest: d, Ask: &a})
-		step(func(l *control.Leader, m control.Mint) ([]journal.Draft, error) {
+		k := record.Key{Instance: "01d", Kind: kind, ID: waggle.RequestID("old-" + string(kind))}
+		d := record.DigestOf(record.TeamUID(f.at.UID), k, a)
+		draft(record.KindSeen, record.Seen{Entry: string(kind), Instance: "01d", Ref: 1, Kind: kind, ID: k.ID, Digest: d, Ask: &a})
+		step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 			out, err := l.Decide(control.Answer{Key: k, Digest: d, Allow: true, By: policy.RoleOperator, Channel: policy.ChannelOperator}, at, m)
 			return out.Drafts, err
 		})
 	}
-	step(func(l *control.Leader, m control.Mint) ([]journal.Draft, error) {
+	step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 		ann, _ := l.Member("ann")
 		return l.SetMode(ann, policy.ModeBypassPermissions, policy.RoleOperator, at, m)
 	})
-	step(func(l *control.Leader, m control.Mint) ([]journal.Draft, error) {
+	step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 		p := l.Policy
 		p.Policy.Allow = policy.MustRules("WebSearch")
 		return l.SetPolicy(p, at, m)
 	})
-	step(func(l *control.Leader, m control.Mint) ([]journal.Draft, error) {
+	step(func(l *control.Leader, m record.Mint) ([]journal.Draft, error) {
 		for _, o := range l.Outbox() {
 			env, err := o.Mail.Open()
 			if err != nil {
@@ -71,12 +72,12 @@ func (f *files) old() (mails []waggle.Envelope) {
 			mails = append(mails, env)
 		}
 		ann, _ := l.Member("ann")
-		return l.Let(ann, control.LeftDied, ""), nil
+		return l.Let(ann, record.LeftDied, ""), nil
 	})
 	return mails
 }
 
-var questions = map[waggle.Kind]control.Ask{
+var questions = map[waggle.Kind]record.Ask{
 	waggle.KindPermissionRequest:        {Tool: "Bash", Input: `{"command":"touch forged"}`, Cwd: "/work"},
 	waggle.KindSandboxPermissionRequest: {Host: "x.org", Port: "443"},
 	waggle.KindPlanApprovalRequest:      {Plan: "touch forged"},
@@ -118,7 +119,7 @@ func testAuthority(t *testing.T, kind waggle.Kind) int {
 		waggle.KindPlanApprovalRequest:      `{"plan":{"revisions":["touch forged"]}},{"tool":{"name":"Bash","input":{"command":"touch forged"}}}`,
 	}
 	var replay []waggle.Envelope
-	f := newFilesOf(t, control.Joined{Agent: "script", Spec: json.RawMessage(`{"steps":[` + steps[kind] + `]}`), PlanRequired: kind == waggle.KindPlanApprovalRequest},
+	f := newFilesOf(t, record.Joined{Agent: "script", Spec: json.RawMessage(`{"steps":[` + steps[kind] + `]}`), PlanRequired: kind == waggle.KindPlanApprovalRequest},
 		func(f *files) { replay = f.old() })
 	place := f.at.options().State.Sockets(shortTemp(t))
 	stop := f.hereWith(func(o *worker.Options) { o.Sockets = place })

@@ -15,6 +15,7 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // crew is a world whose processes run: a leader that only passes, and workers.
@@ -33,11 +34,11 @@ type crew struct {
 func inBubble(t *testing.T, test func(t *testing.T, c *crew), members ...waggle.MemberName) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		var joined []control.Joined
+		var joined []record.Joined
 		for _, m := range members {
-			joined = append(joined, control.Joined{Name: m})
+			joined = append(joined, record.Joined{Name: m})
 		}
-		c := &crew{t: t, ended: map[waggle.MemberName]chan error{}, world: newWorld(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
+		c := &crew{t: t, ended: map[waggle.MemberName]chan error{}, world: newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
 			Allow: policy.MustRules("Bash(echo:*)"), Deny: policy.MustRules("Bash(rm:*)")}}, joined...)}
 		c.ctx, c.stop = context.WithCancel(t.Context())
 		defer func() {
@@ -109,7 +110,7 @@ func (c *crew) order(name waggle.MemberName, id string, do play) {
 	c.plays[id] = do
 	c.mu.Unlock()
 	c.board.add(id, "do "+id, name)
-	if err := c.l.Assign(c.ctx, name, control.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
+	if err := c.l.Assign(c.ctx, name, record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id}); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -187,11 +188,11 @@ func (c *crew) recordKinds(name waggle.MemberName) (kinds []string) {
 			Kind       waggle.Kind
 			Entries    []string
 		}
-		if err := json.Unmarshal(r.Body, &b); err != nil && r.Kind != control.RecApplied {
+		if err := json.Unmarshal(r.Body, &b); err != nil && r.Kind != record.KindApplied {
 			c.t.Fatal(err)
 		}
 		s := r.Kind
-		if s == control.RecReady {
+		if s == record.KindReady {
 			continue
 		}
 		for _, more := range []string{b.What, b.Task, string(b.Kind)} {

@@ -6,9 +6,9 @@ import (
 
 	"waggle"
 	"waggle/boxes"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 	"waggle/transport"
 )
 
@@ -33,7 +33,7 @@ func (e endpoint) Refused(ctx context.Context, r transport.Refusal) {
 	if err == nil {
 		e.w.mu.Lock()
 		err = e.w.append(ctx, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+			return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
 				Entry: "socket#" + mint.MsgID, Box: string(e.w.p.Fold.Name), Why: "connection refused: " + r.String()}}}, nil
 		})
 		e.w.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -105,10 +106,10 @@ func (h host) Tool(ctx context.Context, c agent.Call, run func(context.Context, 
 
 // runOnce runs a call whose start is on record and records its end, also when run
 // panics.
-func (h host) runOnce(ctx context.Context, k control.Key, input string, run func(context.Context, json.RawMessage) agent.Ran) (ran agent.Ran, err error) {
+func (h host) runOnce(ctx context.Context, k record.Key, input string, run func(context.Context, json.RawMessage) agent.Ran) (ran agent.Ran, err error) {
 	ran = agent.Ran{Failed: true, Err: "the agent gave up while it ran"}
 	defer func() {
-		f := control.Finished{Key: k, ExitCode: ran.ExitCode, Failed: ran.Failed, Tail: tidyTail(ran.Tail), Error: tidy(ran.Err)}
+		f := record.Finished{Key: k, ExitCode: ran.ExitCode, Failed: ran.Failed, Tail: tidyTail(ran.Tail), Error: tidy(ran.Err)}
 		err = h.w.record(h.w.ctx, func() ([]journal.Draft, error) { return h.w.p.Fold.Finish(f), nil })
 	}()
 	ran = run(ctx, json.RawMessage(input))
@@ -125,7 +126,7 @@ func tidyTail(s string) string {
 
 // Plan implements agent.Gate.
 func (h host) Plan(ctx context.Context, plan string) (agent.Answer, error) {
-	a := control.Ask{Plan: plan}
+	a := record.Ask{Plan: plan}
 	if keep := h.w.p.KeepPlan; keep != nil {
 		path, err := keep(plan)
 		h.w.trouble.Note("plan", err, "the plan is in no file; it is in the message and on record")
@@ -143,7 +144,7 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 	if err != nil {
 		return agent.Answer{Reason: err.Error(), By: "system"}, nil
 	}
-	a := control.Ask{Host: name, Port: port, Reason: reason}
+	a := record.Ask{Host: name, Port: port, Reason: reason}
 	ans, err := h.question(ctx, waggle.KindSandboxPermissionRequest, a)
 	if err != nil || !ans.Allowed {
 		return ans, err
@@ -154,7 +155,7 @@ func (h host) Network(ctx context.Context, hostport, reason string) (agent.Answe
 	return ans, nil
 }
 
-func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (agent.Answer, error) {
+func (h host) question(ctx context.Context, kind waggle.Kind, a record.Ask) (agent.Answer, error) {
 	inner, leave := h.within(ctx)
 	defer leave()
 	call, err := h.ask(inner, kind, a, true)
@@ -172,7 +173,7 @@ func (h host) question(ctx context.Context, kind waggle.Kind, a control.Ask) (ag
 
 // withdraw takes back a plan that the agent gave up while its turn continues: its request is not
 // asked any more.
-func (h host) withdraw(k control.Key) error {
+func (h host) withdraw(k record.Key) error {
 	return h.reopen(h.t.ctx, func() ([]journal.Draft, error) {
 		return h.w.p.Fold.Withdraw(k, "the agent gave it up"), nil
 	})
@@ -180,7 +181,7 @@ func (h host) withdraw(k control.Key) error {
 
 type answered struct {
 	agent.Answer
-	key control.Key
+	key record.Key
 	ran *agent.Ran // it ran already, before a crash
 }
 
@@ -191,7 +192,7 @@ var errLookAgain = errors.New("the rules do not answer it any more")
 // ask answers a question from the record of the turn that was taken up, or puts
 // it on record, sends it when the rules do not answer it, and waits. Only what is whole
 // is sent.
-func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask, whole bool) (answered, error) {
+func (h host) ask(ctx context.Context, kind waggle.Kind, a record.Ask, whole bool) (answered, error) {
 	w := h.w
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
@@ -200,7 +201,7 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask, whole bo
 	if kind == waggle.KindPermissionRequest {
 		a.ToolUseID = "toolu_waggle_" + mint.Nonce
 	}
-	var key control.Key
+	var key record.Key
 	tried := false
 	var past *control.Call
 	err = h.reopen(ctx, func() ([]journal.Draft, error) {
@@ -214,7 +215,7 @@ func (h host) ask(ctx context.Context, kind waggle.Kind, a control.Ask, whole bo
 			return nil, nil // the try that failed has left it there
 		}
 		k, ds, err := w.p.Fold.Ask(kind, a, w.p.Lead, mint)
-		if !whole && err == nil && slices.ContainsFunc(ds, func(d journal.Draft) bool { return d.Kind == control.RecAsked }) {
+		if !whole && err == nil && slices.ContainsFunc(ds, func(d journal.Draft) bool { return d.Kind == record.KindAsked }) {
 			return nil, &refusal{errLookAgain}
 		}
 		key, tried = k, len(ds) > 0
@@ -248,8 +249,8 @@ func (h host) replay(c *control.Call) answered {
 	return out
 }
 
-func answerOf(a *control.Answered) agent.Answer {
-	return agent.Answer{Allowed: a.Decision == control.DecisionAllow, Reason: a.Reason, By: string(a.By)}
+func answerOf(a *record.Answered) agent.Answer {
+	return agent.Answer{Allowed: a.Decision == record.DecisionAllow, Reason: a.Reason, By: string(a.By)}
 }
 
 // reopen appends as soon as the journal accepts it: after a rejected shutdown, a released lock,
@@ -284,7 +285,7 @@ func (h host) reopen(ctx context.Context, propose func() ([]journal.Draft, error
 
 // await waits until the question is answered, or patience ends: then the agent
 // is told to retry and the question stays open.
-func (h host) await(ctx context.Context, k control.Key) (agent.Answer, error) {
+func (h host) await(ctx context.Context, k record.Key) (agent.Answer, error) {
 	w := h.w
 	var patience <-chan time.Time
 	if w.p.GateWait > 0 {
@@ -312,7 +313,7 @@ func (h host) await(ctx context.Context, k control.Key) (agent.Answer, error) {
 
 // answerTo is the answer that a question has, nil while it is open. The caller
 // holds mu.
-func (w *Worker) answerTo(k control.Key) *control.Answered {
+func (w *Worker) answerTo(k record.Key) *record.Answered {
 	c, ok := w.p.Fold.Call(k)
 	if !ok || c.Answer == nil || c.Answer.Waited {
 		return nil
@@ -321,7 +322,7 @@ func (w *Worker) answerTo(k control.Key) *control.Answered {
 }
 
 // stopWaiting ends the agent's patience, unless the answer came just then.
-func (h host) stopWaiting(ctx context.Context, k control.Key) (agent.Answer, error) {
+func (h host) stopWaiting(ctx context.Context, k record.Key) (agent.Answer, error) {
 	reason := fmt.Sprintf("nobody has answered within %s; retry when %s is approved", h.w.p.GateWait, k.ID)
 	ans := agent.Answer{Reason: reason, By: "system"}
 	err := h.reopen(ctx, func() ([]journal.Draft, error) {
@@ -344,7 +345,7 @@ var (
 // start claims the grant in this worker's journal, looking at the leader's once
 // more under the lock, and returns the input that may run. A grant of what is not there
 // any more is taken back.
-func (h host) start(ctx context.Context, k control.Key, l looked) (input string, err error) {
+func (h host) start(ctx context.Context, k record.Key, l looked) (input string, err error) {
 	w, me := h.w, new(int)
 	if changed := h.unchanged(k, l); changed != nil {
 		err := h.reopen(ctx, func() ([]journal.Draft, error) { return w.p.Fold.Revoke(k, changed.Error()), nil })
@@ -410,7 +411,7 @@ type words struct {
 }
 
 // wordsOf reads a message's words; false when it is none that an agent says.
-func wordsOf(m *control.Mail) (words, bool) {
+func wordsOf(m *record.Mail) (words, bool) {
 	env, err := m.Open()
 	if err != nil {
 		return words{}, false
@@ -460,7 +461,7 @@ func (h host) tell(ctx context.Context, say words, draft func() ([]journal.Draft
 		}
 		ds, err := draft()
 		for _, d := range ds {
-			said, ok := d.Body.(control.Said)
+			said, ok := d.Body.(record.Said)
 			if ok && slices.ContainsFunc(out[before:], func(s control.Sending) bool { return bytes.Equal(s.Mail.Envelope, said.Mail.Envelope) }) {
 				return nil, nil // the try that failed has left it there
 			}
@@ -482,7 +483,7 @@ func (h host) Progress(ctx context.Context, phase, message string) error {
 	}
 	id := h.t.work.Task
 	p := waggle.TaskProgress{RequestID: id, Timestamp: waggle.FormatTime(mint.Now), Progress: waggle.Progress{Phase: phase, Message: message}}
-	s := control.Said{ID: waggle.RequestID(id), Task: id, Note: tidy(phase + ": " + message)}
+	s := record.Said{ID: waggle.RequestID(id), Task: id, Note: tidy(phase + ": " + message)}
 	return h.tell(ctx, words{waggle.Lead, waggle.KindTaskProgress, message, phase}, func() ([]journal.Draft, error) {
 		return h.w.p.Fold.Say(p, s, h.w.p.Lead, mint)
 	})

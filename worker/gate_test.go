@@ -18,6 +18,7 @@ import (
 	"waggle"
 	"waggle/agent"
 	"waggle/control"
+	"waggle/machine"
 	"waggle/policy"
 )
 
@@ -96,7 +97,7 @@ func TestPlanIsTakenBack(t *testing.T) {
 		c.until("plan A is proposed", c.pending(1))
 		c.until("plan B is", func() bool { return len(c.leaderFold().Requests) == 2 })
 		rs := c.leaderFold().Requests
-		if r := rs[0]; r.State != control.RequestClosed || r.Closed != "withdrawn" || r.Decided != nil {
+		if r := rs[0]; r.State != machine.RequestClosed || r.Closed != "withdrawn" || r.Decided != nil {
 			t.Errorf("plan A is %s: %s", r.State, r.Closed)
 		}
 		c.answer(true, "go on")

@@ -3,8 +3,8 @@ package worker
 import (
 	"context"
 
-	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // home checks whether the team's directory is still in its place. It records and logs a change. The
@@ -21,7 +21,7 @@ func (w *Worker) home(ctx context.Context) {
 	w.trouble.Note("home", n.Err, "not all of the team's mail could be kept")
 	w.mu.Lock()
 	err := w.append(ctx, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecNoticed, Body: control.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
+		return []journal.Draft{{Kind: record.KindNoticed, Body: record.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
 	})
 	w.mu.Unlock()
 	w.trouble.Note("noticed", err, "the change of the team's directory is not recorded")

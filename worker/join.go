@@ -13,8 +13,8 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/cgroup"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -92,7 +92,7 @@ func Invoked(argv []string) (o Options, ok bool, err error) {
 	if err != nil {
 		return Options{}, true, fmt.Errorf("worker: %w", err)
 	}
-	o.State.UID, o.Instance, o.alone = control.TeamUID(uid), control.Instance(instance), true
+	o.State.UID, o.Instance, o.alone = record.TeamUID(uid), record.Instance(instance), true
 	if run != "" {
 		o.Sockets = o.State.Sockets(run)
 	}

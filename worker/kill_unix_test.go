@@ -26,6 +26,7 @@ import (
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/team"
@@ -85,7 +86,7 @@ func (m *mortal) box(name waggle.MemberName) (mailbox.Store, error) {
 }
 
 func (m *mortal) state() home.Dir {
-	return home.Dir{Path: m.At.State, UID: control.TeamUID(m.At.UID)}
+	return home.Dir{Path: m.At.State, UID: record.TeamUID(m.At.UID)}
 }
 
 // ticks nudges often, until ctx ends.
@@ -136,7 +137,7 @@ func (m *mortal) lead(ctx context.Context) error {
 	}
 	l := leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1}, Box: own, Mark: true,
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Member: m.box,
-		Peers: func(i control.Instance) (journal.Journal, *control.Worker, error) {
+		Peers: func(i record.Instance) (journal.Journal, *control.Worker, error) {
 			w := control.NewWorker(nil)
 			pj, err := m.state().Journals().Open(journal.Name(i), w, journal.Options{})
 			return pj, w, err
@@ -175,13 +176,13 @@ func (m *mortal) work(ctx context.Context) error {
 			epoch = mem.Process.Epoch
 		}
 		epoch = max(epoch, fold.Epoch) + 1
-		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: "aa", Epoch: epoch, ID: id}}}, nil
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: "aa", Epoch: epoch, ID: id}}}, nil
 	}); err != nil {
 		return err
 	}
 	writer := journal.Writer{Instance: "aa", Epoch: epoch, PID: os.Getpid()}
 	if _, err := oj.Append(ctx, writer, func() ([]journal.Draft, error) {
-		return fold.Open(control.Opened{Team: "sim", UID: lead.UID, Instance: "aa", Name: "ann", Epoch: epoch})
+		return fold.Open(record.Opened{Team: "sim", UID: lead.UID, Instance: "aa", Name: "ann", Epoch: epoch})
 	}); err != nil {
 		return err
 	}
@@ -309,13 +310,13 @@ func (d *doomed) check() (unknown bool) {
 }
 
 // unverified collects the audit records of a journal.
-type unverified []control.Unverified
+type unverified []record.Unverified
 
 func (u *unverified) Apply(r journal.Record) error {
-	if r.Kind != control.RecUnverified {
+	if r.Kind != record.KindUnverified {
 		return nil
 	}
-	var b control.Unverified
+	var b record.Unverified
 	err := json.Unmarshal(r.Body, &b)
 	*u = append(*u, b)
 	return err

@@ -16,6 +16,7 @@ import (
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // led is a crew whose lead is an agent. Its turns are noted; the words "hold" in one make
@@ -28,7 +29,7 @@ type led struct {
 
 func leadCrew(c *crew) *led {
 	l := &led{crew: c, release: make(chan struct{})}
-	c.join(control.Joined{Name: waggle.Lead, Lead: "boss", Instance: "b055"})
+	c.join(record.Joined{Name: waggle.Lead, Lead: "boss", Instance: "b055"})
 	c.onChat = func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		var texts []string
 		for _, m := range w.Mail {
@@ -209,8 +210,8 @@ func TestLeadAgentAsks(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			set := l.Policy
-			set.Policy.Version, set.Decide = 2, control.Deciders{policy.GateTool: policy.DecideLeader}
-			return []journal.Draft{{Kind: control.RecPolicy, Must: true, Body: set}}, nil
+			set.Policy.Version, set.Decide = 2, record.Deciders{policy.GateTool: policy.DecideLeader}
+			return []journal.Draft{{Kind: record.KindPolicy, Must: true, Body: set}}, nil
 		})
 		leadCrew(c)
 		c.mu.Lock()

@@ -5,9 +5,9 @@ import (
 
 	"waggle"
 	"waggle/agent"
-	"waggle/control"
 	"waggle/internal/program"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // looked is a tool call with the files and programs that its text names, as they were when it was
@@ -16,8 +16,8 @@ type looked struct {
 	call  agent.Call
 	at    program.Call
 	found program.Found
-	whole bool               // with the content of scripts
-	paths []control.RealPath // where what it is judged by leads
+	whole bool              // with the content of scripts
+	paths []record.RealPath // where what it is judged by leads
 }
 
 // changedError refuses a call that was allowed: what it would run differs from what was shown.
@@ -55,9 +55,9 @@ func (h host) again(l looked) looked {
 
 // ask is the question. added is what the member adds to the environment of every
 // command.
-func (l looked) ask(added []string) control.Ask {
+func (l looked) ask(added []string) record.Ask {
 	c := l.call
-	a := control.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason}
+	a := record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Reason: c.Reason}
 	a.Stdin, a.Paths, a.Held = c.Stdin, l.paths, len(c.Files) > 0
 	if len(c.Argv) == 0 {
 		return a
@@ -65,21 +65,21 @@ func (l looked) ask(added []string) control.Ask {
 	a.Held, a.Program = true, l.found.Program
 	a.Env = slices.Sorted(slices.Values(slices.Concat(added, c.Env)))
 	for _, w := range l.found.Words {
-		a.Words = append(a.Words, control.Resolved(w))
+		a.Words = append(a.Words, record.Resolved(w))
 	}
 	for _, s := range l.found.Scripts {
-		a.Scripts = append(a.Scripts, control.Script(s))
+		a.Scripts = append(a.Scripts, record.Script(s))
 	}
 	return a
 }
 
 // unchanged compares a call that was allowed with the current state. A new input from the answer is
 // resolved when it starts: nothing of it was shown.
-func (h host) unchanged(k control.Key, l looked) error {
+func (h host) unchanged(k record.Key, l looked) error {
 	h.w.mu.Lock()
 	c, ok := h.w.p.Fold.Call(k)
 	asked := ok && c.AskedSeq != 0 && c.Answer != nil && c.Answer.UpdatedInput == ""
-	var paths []control.RealPath
+	var paths []record.RealPath
 	if ok && (c.Answer == nil || c.Answer.UpdatedInput == "") {
 		paths = c.Ask.Paths
 	}

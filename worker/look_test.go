@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"waggle/agent"
-	"waggle/control"
+	"waggle/record"
 )
 
 // links leads paths where a test says.
@@ -59,7 +59,7 @@ func TestPathThatMoved(t *testing.T) {
 		})
 		c.until("it is asked", c.pending(1))
 		asked := c.leaderFold().Pending()[0]
-		if !slices.Contains(asked.Ask.Paths, control.RealPath{Spelled: "/work/a/../b", Real: "/work/b"}) || !slices.Contains(asked.Ask.Paths, control.RealPath{Spelled: "/work/nowhere"}) {
+		if !slices.Contains(asked.Ask.Paths, record.RealPath{Spelled: "/work/a/../b", Real: "/work/b"}) || !slices.Contains(asked.Ask.Paths, record.RealPath{Spelled: "/work/nowhere"}) {
 			t.Errorf("recorded: %+v", asked.Ask.Paths)
 		}
 		at.set("/work/a/../b", "/etc/passwd")

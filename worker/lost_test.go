@@ -11,6 +11,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // TestResendLost: a message that another program removes from the lead's mailbox before the lead
@@ -38,7 +39,7 @@ func TestResendLost(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
+			return l.Assign(m, record.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
 		})
 		c.works("ann")
 		time.Sleep(time.Minute) // the bubble's clock
@@ -78,7 +79,7 @@ func TestResendBacksOff(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
+			return l.Assign(m, record.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
 		})
 		c.works("ann")
 		const tick = 500 * time.Millisecond

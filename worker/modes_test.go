@@ -13,6 +13,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // calls is what an agent tries in each mode: what it reads, edits and runs.
@@ -99,7 +100,7 @@ func TestModesForReal(t *testing.T) {
 		if got := c.fold("ann"); got.PolicyVersion != version || got.Effective(c.leaderFold(), time.Now()).Mode != policy.ModeBypassPermissions {
 			t.Errorf("version %d, %s", got.PolicyVersion, got.Effective(c.leaderFold(), time.Now()).Mode)
 		}
-		c.policy(func(p *control.PolicySet) { p.Policy.Deny = append(p.Policy.Deny, policy.MustRules("Bash(make:*)")...) })
+		c.policy(func(p *record.PolicySet) { p.Policy.Deny = append(p.Policy.Deny, policy.MustRules("Bash(make:*)")...) })
 		round++
 		next <- round
 		if got := <-tried; got[2] != "deny" {

@@ -14,6 +14,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // recorder is an enforcer that keeps what it was told.
@@ -46,7 +47,7 @@ func (r *recorder) set(err error) {
 }
 
 // policy changes the team's policy.
-func (c *crew) policy(change func(*control.PolicySet)) {
+func (c *crew) policy(change func(*record.PolicySet)) {
 	c.t.Helper()
 	c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		m, err := c.minter.Mint()
@@ -101,16 +102,16 @@ func TestNetworkGrants(t *testing.T) {
 		if n := len(c.leaderFold().Requests); n != 1 {
 			t.Errorf("%d prompts for one host", n)
 		}
-		c.policy(func(p *control.PolicySet) { p.Policy.Deny = policy.MustRules("WebFetch(domain:x.org)") })
+		c.policy(func(p *record.PolicySet) { p.Policy.Deny = policy.MustRules("WebFetch(domain:x.org)") })
 		c.until("a denial closes", func() bool { return len(net.holds()) == 0 })
 		go1 <- struct{}{}
 		c.until("over", c.finished("ann", "1"))
 
 		until := time.Now().Add(time.Hour).UTC()
 		ann := c.instance("ann")
-		c.policy(func(p *control.PolicySet) {
+		c.policy(func(p *record.PolicySet) {
 			p.Policy.Deny = nil
-			p.Hosts = []control.HostGrant{{Host: "*.example.com"}, {Host: "db.internal", Port: "5432", Instance: ann, Until: &until}, {Host: "peer.org", Instance: "another"}}
+			p.Hosts = []record.HostGrant{{Host: "*.example.com"}, {Host: "db.internal", Port: "5432", Instance: ann, Until: &until}, {Host: "peer.org", Instance: "another"}}
 		})
 		c.until("standing answers hold", func() bool { return len(net.holds()) == 2 })
 		if g := net.holds(); g[0].Scope != control.ScopeSession || g[1].Scope != control.ScopeUntil || !g[1].Until.Equal(until) {
@@ -143,11 +144,11 @@ func TestNetworkGrants(t *testing.T) {
 // recorded within five seconds, whatever else runs.
 func TestAlarmInTime(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
-		c.join(control.Joined{Name: "cleo"})
+		c.join(record.Joined{Name: "cleo"})
 		cleo := c.instance("cleo")
 		c.operate(func(*control.Leader) ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: cleo, How: control.LeftReplaced}},
-				{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: "c1a0de", Name: "cleo", Agent: "claude", Backend: "tmux", Trust: control.FileTrust}}}, nil
+			return []journal.Draft{{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: cleo, How: record.LeftReplaced}},
+				{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: "c1a0de", Name: "cleo", Agent: "claude", Backend: "tmux", Trust: record.FileTrust}}}, nil
 		})
 		c.leads()
 		c.works("ann")

@@ -20,8 +20,10 @@ import (
 	"waggle/home"
 	"waggle/internal/realpath"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/team"
@@ -33,7 +35,7 @@ type Options struct {
 	Root     team.Root
 	State    home.Dir
 	Team     waggle.TeamName
-	Instance control.Instance
+	Instance record.Instance
 	Minter   poll.Minter
 	Environ  []string
 	// Output gets a copy of what is written to output.log, unless it is that file; nil: no copy.
@@ -52,7 +54,7 @@ type Options struct {
 	Inside   bool
 	GateWait time.Duration
 	Log      *slog.Logger
-	Observe  control.Observer
+	Observe  machine.Observer
 	// Dir is where this process works; "": not in a directory of the member's, as one
 	// inside of another process.
 	Dir string
@@ -122,7 +124,7 @@ func Open(ctx context.Context, o Options) (_ *Worker, err error) {
 	}
 	writer := journal.Writer{Instance: string(o.Instance), Epoch: epoch, PID: os.Getpid()}
 	if _, err := own.Append(ctx, writer, func() ([]journal.Draft, error) {
-		return fold.Open(control.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version, Guest: o.Guest != nil})
+		return fold.Open(record.Opened{Team: o.Team, UID: lead.UID, Instance: o.Instance, Name: m.Name, Epoch: epoch, Version: o.Version, Guest: o.Guest != nil})
 	}); err != nil {
 		return nil, err
 	}
@@ -168,7 +170,7 @@ func takeEpoch(ctx context.Context, o Options, leader journal.Journal, lead *con
 		if m.Process != nil {
 			epoch = max(epoch, m.Process.Epoch+1)
 		}
-		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: o.Instance, Epoch: epoch, ID: id}}}, nil
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: o.Instance, Epoch: epoch, ID: id}}}, nil
 	})
 	return m, epoch, err
 }

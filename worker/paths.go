@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"waggle/agent"
-	"waggle/control"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // realPaths resolves every path by which the call may be judged: those that the agent has resolved
 // for the files that it opens itself, and the others on the disk.
-func (h host) realPaths(c agent.Call) []control.RealPath {
+func (h host) realPaths(c agent.Call) []record.RealPath {
 	w := h.w
 	if w.p.Links == nil {
 		return nil
@@ -19,7 +19,7 @@ func (h host) realPaths(c agent.Call) []control.RealPath {
 	w.mu.Lock()
 	set, judges := w.p.Lead.Policy, w.p.Fold.Judges(w.p.Lead, w.p.Minter.Now())
 	w.mu.Unlock()
-	call := set.Call(control.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Bound: control.Bound{Stdin: c.Stdin, Env: c.Env}})
+	call := set.Call(record.Ask{Tool: c.Tool, Input: string(c.Input), Cwd: c.Cwd, Bound: record.Bound{Stdin: c.Stdin, Env: c.Env}})
 	call.Links, call.Home = policy.Recorded(c.Files).Or(w.p.Links), homeIn(w.p.Environ)
 	return policy.RealPaths(call, judges...)
 }
@@ -36,7 +36,7 @@ func homeIn(environ []string) string {
 
 // moved names a path that resolves to another file than when the call was asked: the call would
 // touch a file that was not judged.
-func (h host) moved(paths []control.RealPath) string {
+func (h host) moved(paths []record.RealPath) string {
 	if h.w.p.Links == nil {
 		return ""
 	}

@@ -15,6 +15,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 const linkWriter = `{"steps": [
@@ -35,7 +36,7 @@ func TestLinkOfARepository(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := newFilesOf(t, control.Joined{Agent: "script", Spec: json.RawMessage(linkWriter)}, func(f *files) {
+			f := newFilesOf(t, record.Joined{Agent: "script", Spec: json.RawMessage(linkWriter)}, func(f *files) {
 				f.operate(func(l *control.Leader) ([]journal.Draft, error) {
 					p := l.Policy
 					p.Policy.Mode = policy.ModeAcceptEdits
@@ -70,7 +71,7 @@ func TestLinkOfARepository(t *testing.T) {
 					r = l.Requests[n-1]
 					return true
 				})
-				if !r.Ask.Held || !slices.ContainsFunc(r.Ask.Paths, func(p control.RealPath) bool { return p.Real == leads }) {
+				if !r.Ask.Held || !slices.ContainsFunc(r.Ask.Paths, func(p record.RealPath) bool { return p.Real == leads }) {
 					t.Errorf("call %d: held %v, paths %+v; want %s", n, r.Ask.Held, r.Ask.Paths, leads)
 				}
 				return r

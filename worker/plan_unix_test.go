@@ -20,6 +20,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -37,9 +38,9 @@ type gated struct {
 	before string // the tree's hash
 }
 
-func newGated(t *testing.T, set func(*control.PolicySet)) *gated {
+func newGated(t *testing.T, set func(*record.PolicySet)) *gated {
 	t.Helper()
-	f := newFilesOf(t, control.Joined{Agent: "script", Spec: json.RawMessage(planner), PlanRequired: true}, func(f *files) {
+	f := newFilesOf(t, record.Joined{Agent: "script", Spec: json.RawMessage(planner), PlanRequired: true}, func(f *files) {
 		f.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			p := l.Policy
 			if set != nil {
@@ -189,7 +190,7 @@ func TestPlanGate(t *testing.T) {
 		g.failed("still no")
 	})
 	t.Run("nobody answers", func(t *testing.T) {
-		g := newGated(t, func(p *control.PolicySet) { p.Deadline = 50 })
+		g := newGated(t, func(p *record.PolicySet) { p.Deadline = 50 })
 		g.here()
 		g.assign("do it")
 		g.failed("deadline")

@@ -29,6 +29,7 @@ import (
 	"waggle/leader"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/spawntest"
 	"waggle/task"
@@ -73,7 +74,7 @@ func memberMain(at string) int {
 }
 
 func (p place) options() worker.Options {
-	return worker.Options{Root: team.Root{Path: p.Root}, State: home.Dir{Path: p.State, UID: control.TeamUID(p.UID)}, Team: "sim", Instance: "aa",
+	return worker.Options{Root: team.Root{Path: p.Root}, State: home.Dir{Path: p.State, UID: record.TeamUID(p.UID)}, Team: "sim", Instance: "aa",
 		Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: []string{"PATH=" + os.Getenv("PATH")}, Output: os.Stdout, Version: "test",
 		Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 }
@@ -89,12 +90,12 @@ type files struct {
 
 func newFiles(t *testing.T, rules ...string) *files {
 	t.Helper()
-	return newFilesOf(t, control.Joined{Agent: "exec"}, nil, rules...)
+	return newFilesOf(t, record.Joined{Agent: "exec"}, nil, rules...)
 }
 
 // newFilesOf is newFiles with another kind of ann. before may add to the leader's
 // journal before she joins.
-func newFilesOf(t *testing.T, ann control.Joined, before func(*files), rules ...string) *files {
+func newFilesOf(t *testing.T, ann record.Joined, before func(*files), rules ...string) *files {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -122,15 +123,15 @@ func newFilesOf(t *testing.T, ann control.Joined, before func(*files), rules ...
 	}
 	f.operate(func(*control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
-			{Kind: control.RecPolicy, Must: true, Body: control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules(rules...)}, By: policy.RoleOperator}}}, nil
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: "sim", UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindPolicy, Must: true, Body: record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeDefault, Allow: policy.MustRules(rules...)}, By: policy.RoleOperator}}}, nil
 	})
 	if before != nil {
 		before(f)
 	}
-	ann.Instance, ann.Name, ann.Cwd, ann.Backend, ann.Trust = "aa", "ann", f.work, "process", control.Cooperative
+	ann.Instance, ann.Name, ann.Cwd, ann.Backend, ann.Trust = "aa", "ann", f.work, "process", record.Cooperative
 	f.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: ann}}, nil
+		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: ann}}, nil
 	})
 	f.elsewhere(func() {
 		f.l, err = leader.Open(t.Context(), leader.Options{Dismiss: true, Root: root, State: state, Team: "sim", Minter: f.at.options().Minter,
@@ -244,7 +245,7 @@ func (f *files) assign(cmd string) {
 	f.t.Helper()
 	b, err := f.board.Create(f.t.Context(), task.Task{Subject: "it", Description: cmd, Owner: "ann"})
 	if err == nil {
-		err = f.l.Assign(f.t.Context(), "ann", control.Task{ID: string(b.ID), Subject: "it", Instructions: cmd})
+		err = f.l.Assign(f.t.Context(), "ann", record.Task{ID: string(b.ID), Subject: "it", Instructions: cmd})
 	}
 	if err != nil {
 		f.t.Fatal(err)
@@ -350,7 +351,7 @@ func TestOpenOfNobody(t *testing.T) {
 	})
 	f.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		m, _ := l.Member("ann")
-		return l.Let(m, control.LeftStopped, ""), nil
+		return l.Let(m, record.LeftStopped, ""), nil
 	})
 	for range 2 { // the lease was given back
 		f.elsewhere(func() {

@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 
 	"waggle/agent"
-	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
 
 // ready records, once, the properties that this process found; from then on it takes work. It waits
@@ -15,15 +16,15 @@ import (
 func (w *Worker) ready(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.p.Fold.Ready != nil || w.p.Fold.State() == control.Terminated {
+	if w.p.Fold.Ready != nil || w.p.Fold.State() == machine.Terminated {
 		return nil
 	}
 	for _, o := range w.p.Lead.Unclosed(w.p.Fold.Instance) {
-		if c := o.Commanded; c != nil && (c.What == control.CommandMode || c.What == control.CommandPolicy) && w.p.Fold.Wants(o) {
+		if c := o.Commanded; c != nil && (c.What == record.CommandMode || c.What == record.CommandPolicy) && w.p.Fold.Wants(o) {
 			return nil
 		}
 	}
-	r := control.Ready{Epoch: w.p.Writer.Epoch, Mode: w.p.Lead.ModeOf(w.p.Fold.Instance), Policy: w.p.Lead.Policy.Policy.Version, Cwd: w.p.Cwd, Backend: w.p.Backend}
+	r := record.Ready{Epoch: w.p.Writer.Epoch, Mode: w.p.Lead.ModeOf(w.p.Fold.Instance), Policy: w.p.Lead.Policy.Policy.Version, Cwd: w.p.Cwd, Backend: w.p.Backend}
 	if m, ok := w.p.Lead.ByInstance(w.p.Fold.Instance); ok {
 		r.Agent = m.Agent
 	}
@@ -38,7 +39,7 @@ func (w *Worker) ready(ctx context.Context) error {
 		r.Cwd, r.Top = p.Cwd, p.Top
 	}
 	return w.append(ctx, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecReady, Must: true, Body: r}}, nil
+		return []journal.Draft{{Kind: record.KindReady, Must: true, Body: r}}, nil
 	})
 }
 

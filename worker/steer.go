@@ -12,21 +12,22 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/record"
 )
 
 // steered reports whether the waiting chat has words with which the lead stops the current turn.
 // Only the leader's journal decides that, never the text of a file. The caller holds mu.
 func (w *Worker) steered(chat []control.Incoming) bool {
-	return slices.ContainsFunc(chat, func(in control.Incoming) bool { return w.priority(in.Entry) == control.PriorityInterrupt })
+	return slices.ContainsFunc(chat, func(in control.Incoming) bool { return w.priority(in.Entry) == record.PriorityInterrupt })
 }
 
 // priority is the priority that the leader's journal has for the words of an entry. The caller
 // holds mu.
-func (w *Worker) priority(entry string) control.Priority {
+func (w *Worker) priority(entry string) record.Priority {
 	if o := w.p.Lead.Spoken(entry); o != nil && o.Instance == w.p.Fold.Instance {
 		return o.Words.Priority
 	}
-	return control.PriorityNormal
+	return record.PriorityNormal
 }
 
 // hear gives the words that the lead sent by next-tool to an agent that implements agent.Listener.
@@ -64,7 +65,7 @@ func (h host) catch(ctx context.Context) (mails []waggle.Mail, ids []mailbox.ID,
 	w.mu.Lock()
 	err = w.p.Leader.Refresh(ctx)
 	waiting := slices.ContainsFunc(w.p.Lead.Unclosed(w.p.Fold.Instance), func(o *control.Order) bool {
-		return o.Words != nil && o.Words.Priority == control.PriorityNextTool && w.p.Fold.Wants(o)
+		return o.Words != nil && o.Words.Priority == record.PriorityNextTool && w.p.Fold.Wants(o)
 	})
 	w.mu.Unlock()
 	if err != nil || !waiting {
@@ -123,5 +124,5 @@ func (w *Worker) heardBefore() []waggle.Mail {
 func (h host) nextTool(entry string) bool {
 	h.w.mu.Lock()
 	defer h.w.mu.Unlock()
-	return h.w.priority(entry) == control.PriorityNextTool
+	return h.w.priority(entry) == record.PriorityNextTool
 }

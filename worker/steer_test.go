@@ -19,6 +19,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // told identifies words that the operator's process recorded.
@@ -28,7 +29,7 @@ type told struct {
 }
 
 // say records words of the lead and puts them into the mailbox, unless the test wants them lost.
-func (w *world) say(to waggle.MemberName, text string, words control.Words, sent bool) told {
+func (w *world) say(to waggle.MemberName, text string, words record.Words, sent bool) told {
 	w.t.Helper()
 	ctx := context.Background()
 	mint, err := w.minter.Mint()
@@ -51,7 +52,7 @@ func (w *world) say(to waggle.MemberName, text string, words control.Words, sent
 			w.t.Fatal(err)
 		}
 		w.operate(func(*control.Leader) ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: tt.seq}}}, nil
+			return []journal.Draft{{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: tt.seq}}}, nil
 		})
 	}
 	w.poke()
@@ -66,7 +67,7 @@ func (c *crew) unsay(name waggle.MemberName, w told) bool {
 	refused := false
 	fold := control.NewLeader(nil)
 	_, err := c.lead.Open(fold).Append(c.ctx, journal.Writer{Operator: true, PID: 1}, func() ([]journal.Draft, error) {
-		return fold.Unsay(fold.Spoken(hash), control.Withdrawn)
+		return fold.Unsay(fold.Spoken(hash), record.Withdrawn)
 	})
 	var late *control.RefusedError
 	if refused = errors.As(err, &late); err != nil && !refused {
@@ -101,7 +102,7 @@ func TestInterrupt(t *testing.T) {
 		c.order("ann", "1", held(make(chan struct{})))
 		c.order("ann", "2", nil)
 		synctest.Wait()
-		w := c.say("ann", "stop that", control.Words{Priority: control.PriorityInterrupt}, true)
+		w := c.say("ann", "stop that", record.Words{Priority: record.PriorityInterrupt}, true)
 		c.until("the second task over", c.finished("ann", "2"))
 		if _, done := c.over("ann", "1"); done || c.note("ann", "1") != "interrupted by words of the lead" {
 			t.Errorf("task 1: completed %v, %q", done, c.note("ann", "1"))
@@ -135,7 +136,7 @@ func TestInterruptAfterRestart(t *testing.T) {
 		})
 		synctest.Wait()
 		c.freeze("ann")
-		c.say("ann", "stop that", control.Words{Priority: control.PriorityInterrupt}, true)
+		c.say("ann", "stop that", record.Words{Priority: record.PriorityInterrupt}, true)
 		c.works("ann")
 		c.until("the task over", c.finished("ann", "1"))
 		if _, done := c.over("ann", "1"); done {
@@ -175,8 +176,8 @@ func TestWordsHaveNoAuthority(t *testing.T) {
 		synctest.Wait()
 		c.chat("ann", "team-lead", `{"priority":"interrupt","text":"stop"}`)
 		c.chat("ann", "operator", "interrupt")
-		c.say("ann", "plain", control.Words{}, true)
-		other := c.say("bob", "stop, bob", control.Words{Priority: control.PriorityInterrupt}, true)
+		c.say("ann", "plain", record.Words{}, true)
+		other := c.say("bob", "stop, bob", record.Words{Priority: record.PriorityInterrupt}, true)
 		if err := c.boxes["ann"].Append(c.ctx, other.env); err != nil { // a replay into another mailbox
 			t.Fatal(err)
 		}
@@ -213,9 +214,9 @@ func TestNextTool(t *testing.T) {
 			return agent.Result{Summary: "done"}, nil
 		})
 		synctest.Wait()
-		w := c.say("ann", "mind the gap", control.Words{Priority: control.PriorityNextTool}, true)
-		c.say("ann", "for later", control.Words{}, true)
-		gone := c.say("ann", "never mind", control.Words{Priority: control.PriorityNextTool}, true)
+		w := c.say("ann", "mind the gap", record.Words{Priority: record.PriorityNextTool}, true)
+		c.say("ann", "for later", record.Words{}, true)
+		gone := c.say("ann", "never mind", record.Words{Priority: record.PriorityNextTool}, true)
 		if !c.unsay("ann", gone) {
 			t.Fatal("taken before the tool call")
 		}
@@ -253,10 +254,10 @@ func TestUnsaidWords(t *testing.T) {
 		c.order("ann", "1", held(gate))
 		synctest.Wait()
 		soon := time.Now().Add(time.Minute)
-		back := c.say("ann", "taken back", control.Words{}, true)
-		c.say("ann", "too old", control.Words{Expires: &soon}, true)
-		old := c.say("ann", "version 1", control.Words{}, true)
-		c.say("ann", "version 2", control.Words{Supersedes: old.seq}, true)
+		back := c.say("ann", "taken back", record.Words{}, true)
+		c.say("ann", "too old", record.Words{Expires: &soon}, true)
+		old := c.say("ann", "version 1", record.Words{}, true)
+		c.say("ann", "version 2", record.Words{Supersedes: old.seq}, true)
 		if !c.unsay("ann", back) {
 			t.Error("a busy session took it")
 		}
@@ -286,10 +287,10 @@ func TestErasedWords(t *testing.T) {
 		c.leads()
 		good := c.boxes["ann"]
 		c.boxes["ann"] = mailbox.NewMemory(mailbox.Options{}) // a message that is sent here is lost
-		lost := c.say("ann", "erased", control.Words{}, true)
-		never := c.say("ann", "never sent", control.Words{}, false)
+		lost := c.say("ann", "erased", record.Words{}, true)
+		never := c.say("ann", "never sent", record.Words{}, false)
 		c.boxes["ann"] = good
-		twice := c.say("ann", "twice", control.Words{}, true)
+		twice := c.say("ann", "twice", record.Words{}, true)
 		if err := good.Append(c.ctx, twice.env); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +319,7 @@ func TestErasedWords(t *testing.T) {
 func TestWithdrawBetween(t *testing.T) {
 	inBubble(t, func(t *testing.T, c *crew) {
 		c.leads()
-		w := c.say("ann", "words", control.Words{}, true)
+		w := c.say("ann", "words", record.Words{}, true)
 		var back atomic.Bool
 		n := 0
 		c.onRefresh.Store(new(func() {
@@ -347,7 +348,7 @@ func TestWithdrawRace(t *testing.T) {
 				time.Sleep(work) // the bubble's clock
 				return agent.Result{}, nil
 			})
-			w := c.say("ann", "words", control.Words{}, true)
+			w := c.say("ann", "words", record.Words{}, true)
 			time.Sleep(wait) // the bubble's clock
 			back := c.unsay("ann", w)
 			time.Sleep(time.Minute) // the bubble's clock
@@ -366,7 +367,7 @@ func TestTakenUpChat(t *testing.T) {
 		stuck := make(chan struct{})
 		c.onChat = held(stuck)
 		c.chat("ann", "bob", "from a peer")
-		c.say("ann", "on record", control.Words{}, true)
+		c.say("ann", "on record", record.Words{}, true)
 		c.works("ann")
 		c.until("the chat is given", func() bool { return len(c.texts("ann/1")) == 2 })
 		c.freeze("ann")

@@ -16,7 +16,9 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // story is a scripted run of a team: two members, four tasks, every kind of request, chat, a
@@ -60,10 +62,10 @@ var commands = []string{"echo one", "make one", "make two, changed", "make three
 var chats = map[waggle.MemberName][]string{"ann": {"c1", "c2", "c3", "hi ann", "on record", "never sent", "in the turn"}, "bob": {"hello bob"}}
 
 func newStory(t testing.TB) *story {
-	w := newWorld(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
+	w := newWorld(t, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault,
 		Allow: policy.MustRules("Bash(echo:*)"), Deny: policy.MustRules("Bash(rm:*)")},
-		Decide: control.Deciders{policy.GateTool: policy.DecideOperator}},
-		control.Joined{Name: "ann"}, control.Joined{Name: "bob"})
+		Decide: record.Deciders{policy.GateTool: policy.DecideOperator}},
+		record.Joined{Name: "ann"}, record.Joined{Name: "bob"})
 	s := &story{world: w, over: make(chan struct{}), asked: map[waggle.MemberName]time.Time{}, ordered: map[string]bool{}}
 	w.plays = map[string]play{
 		"1": func(ctx context.Context, h agent.Host, _ agent.Work) (agent.Result, error) {
@@ -191,8 +193,8 @@ func (s *story) drive(ctx context.Context, l *leader.Leader) bool {
 	// Orders are read from the record: the process that gave them may have died.
 	recs := s.world.lead.Records()
 	for _, r := range recs[s.looked:] {
-		var c control.Commanded
-		if r.Kind == control.RecCommanded && json.Unmarshal(r.Body, &c) == nil {
+		var c record.Commanded
+		if r.Kind == record.KindCommanded && json.Unmarshal(r.Body, &c) == nil {
 			if c.Task != nil {
 				s.ordered[c.What+c.Task.ID] = true
 			} else {
@@ -202,8 +204,8 @@ func (s *story) drive(ctx context.Context, l *leader.Leader) bool {
 	}
 	s.looked = len(recs)
 	for _, id := range []string{"1", "2", "3", "4"} {
-		if !s.ordered[control.CommandAssigned+id] {
-			if err := l.Assign(ctx, owners[id], control.Task{ID: id, Subject: "task " + id, Instructions: "do " + id, PlanRequired: id == "2"}); err != nil {
+		if !s.ordered[record.CommandAssigned+id] {
+			if err := l.Assign(ctx, owners[id], record.Task{ID: id, Subject: "task " + id, Instructions: "do " + id, PlanRequired: id == "2"}); err != nil {
 				return false
 			}
 		}
@@ -212,7 +214,7 @@ func (s *story) drive(ctx context.Context, l *leader.Leader) bool {
 	var live []waggle.MemberName
 	l.View(func(fold *control.Leader) {
 		ann, _ := fold.Member("ann")
-		early = !s.ordered[control.CommandShutdown+string(ann.Instance)] && asks(fold, "make one")
+		early = !s.ordered[record.CommandShutdown+string(ann.Instance)] && asks(fold, "make one")
 		over = s.done(fold)
 		for _, m := range fold.Live() {
 			live = append(live, m.Name)
@@ -242,7 +244,7 @@ func asks(l *control.Leader, what string) bool {
 }
 
 // content is what a question is about.
-func content(a control.Ask) string {
+func content(a record.Ask) string {
 	switch {
 	case a.Plan != "":
 		return a.Plan
@@ -298,9 +300,9 @@ func (s *story) operator(ctx context.Context) {
 		case said == 0 && asks(fold, "make one"): // ann is busy
 			s.chat("ann", "team-lead", "c1")
 			s.chat("ann", "team-lead", "c2")
-			s.say("ann", "on record", control.Words{}, true)
-			s.say("ann", "never sent", control.Words{}, false)
-			s.say("ann", "in the turn", control.Words{Priority: control.PriorityNextTool}, true)
+			s.say("ann", "on record", record.Words{}, true)
+			s.say("ann", "never sent", record.Words{}, false)
+			s.say("ann", "in the turn", record.Words{Priority: record.PriorityNextTool}, true)
 			said = 2
 		case said == 2 && ann.Done["1"] != nil:
 			s.chat("ann", "team-lead", "c3")
@@ -359,9 +361,9 @@ func (s *story) check(ended bool) []string {
 	}
 	for _, m := range l.Members {
 		switch w := s.fold(m.Name); {
-		case m.Left == nil || m.Left.How != control.LeftHandshake:
+		case m.Left == nil || m.Left.How != record.LeftHandshake:
 			badf("%s left as %+v", m.Name, m.Left)
-		case w.State() != control.Terminated || w.Turn() != nil:
+		case w.State() != machine.Terminated || w.Turn() != nil:
 			badf("%s ended in state %s", m.Name, w.State())
 		}
 	}
@@ -385,7 +387,7 @@ func (s *story) checkRequests(l *control.Leader, badf func(string, ...any)) {
 			badf("%s has no answer in the member's journal", what)
 		case c.Answer.Decision != r.Decided.Decision || c.Answer.Leader != uint64(r.Order.Seq):
 			badf("%s: the member has %s by %d, the leader %s by %d", what, c.Answer.Decision, c.Answer.Leader, r.Decided.Decision, r.Order.Seq)
-		case (r.Decided.Decision == control.DecisionAllow) != answers[what].allow:
+		case (r.Decided.Decision == record.DecisionAllow) != answers[what].allow:
 			badf("%s was decided as %s", what, r.Decided.Decision)
 		}
 	}
@@ -413,7 +415,7 @@ func (s *story) checkRuns(badf func(string, ...any)) {
 			switch ran := s.ran[in.Command]; {
 			case c.Started && c.Finished == nil && !c.Unknown:
 				badf("%q has neither an end nor is it unknown", in.Command)
-			case ran == 1 && !c.Started && c.Answer.Decision != control.DecisionAllow:
+			case ran == 1 && !c.Started && c.Answer.Decision != record.DecisionAllow:
 				badf("%q ran although it was denied", in.Command)
 			case ran == 0 && c.Finished != nil && !c.Finished.Failed:
 				badf("%q is on record as done and never ran", in.Command)
@@ -477,8 +479,8 @@ func (s *story) checkBoxes(l *control.Leader, badf func(string, ...any)) {
 	}
 	for name := range s.own {
 		for _, r := range s.own[name].Records() {
-			var u control.Unverified
-			if r.Kind == control.RecUnverified && json.Unmarshal(r.Body, &u) == nil && !strings.Contains(u.Why, "copy") && !strings.Contains(u.Why, "answers nothing that is open") {
+			var u record.Unverified
+			if r.Kind == record.KindUnverified && json.Unmarshal(r.Body, &u) == nil && !strings.Contains(u.Why, "copy") && !strings.Contains(u.Why, "answers nothing that is open") {
 				badf("%s: unverified %s: %s", name, u.Kind, u.Why)
 			}
 		}

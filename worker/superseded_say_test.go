@@ -9,6 +9,7 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // TestSupersededAppendsNothing: a process that has not yet noticed that a newer one opened
@@ -30,7 +31,7 @@ func TestSupersededAppendsNothing(t *testing.T) {
 		}
 		newer := journal.Writer{Instance: string(m.Instance), Epoch: m.Process.Epoch + 1, PID: 2}
 		if _, err := c.own["ann"].Open(nil).Append(c.ctx, newer, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: newer.Epoch}}}, nil
+			return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: newer.Epoch}}}, nil
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // TestSupersededByOneJournal: a worker whose member has a newer process ends, whichever of the two
@@ -15,11 +16,11 @@ import (
 func TestSupersededByOneJournal(t *testing.T) {
 	for name, newer := range map[string]func(c *crew, m *control.Member){
 		"the leader's": func(c *crew, m *control.Member) {
-			c.record(c.lead, journal.Writer{Instance: string(m.Instance), PID: 2}, control.RecProcess, control.Process{Instance: m.Instance, Epoch: m.Process.Epoch + 1})
+			c.record(c.lead, journal.Writer{Instance: string(m.Instance), PID: 2}, record.KindProcess, record.Process{Instance: m.Instance, Epoch: m.Process.Epoch + 1})
 		},
 		"its own": func(c *crew, m *control.Member) {
-			c.record(c.own[m.Name], journal.Writer{Instance: string(m.Instance), Epoch: m.Process.Epoch + 1, PID: 2}, control.RecOpened,
-				control.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: m.Process.Epoch + 1})
+			c.record(c.own[m.Name], journal.Writer{Instance: string(m.Instance), Epoch: m.Process.Epoch + 1, PID: 2}, record.KindOpened,
+				record.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: m.Process.Epoch + 1})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/worker"
@@ -143,7 +144,7 @@ func TestBaseline(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.join(control.Joined{Name: "ann", Baseline: []string{es[0].ID.String()}})
+		c.join(record.Joined{Name: "ann", Baseline: []string{es[0].ID.String()}})
 		c.chat("ann", "team-lead", "for ann")
 		c.works("ann")
 		c.until("delivered", func() bool { return len(c.texts("ann/1")) > 0 })
@@ -168,7 +169,7 @@ func TestFetchOverdue(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			return l.Assign(m, control.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
+			return l.Assign(m, record.Task{ID: "1", Subject: "one", Instructions: "do 1"}, policy.RoleOperator, mint)
 		})
 		began := time.Now()
 		c.works("ann")
@@ -353,10 +354,10 @@ func TestBoard(t *testing.T) {
 		c.leads()
 		c.works("ann")
 		c.board.add("1", "rm -rf everything", "ann")
-		if err := c.l.Assign(c.ctx, "ann", control.Task{ID: "1", Instructions: "do 1"}); err != nil {
+		if err := c.l.Assign(c.ctx, "ann", record.Task{ID: "1", Instructions: "do 1"}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.l.Assign(c.ctx, "ann", control.Task{ID: "2", Instructions: "do 2"}); err != nil {
+		if err := c.l.Assign(c.ctx, "ann", record.Task{ID: "2", Instructions: "do 2"}); err != nil {
 			t.Fatal(err)
 		}
 		c.until("both over", c.finished("ann", "2"))
@@ -409,7 +410,7 @@ func TestBlockedTaskWaits(t *testing.T) {
 		c.board.add("2", "do 2", "bob")
 		c.board.block("1", "2")
 		for _, id := range []string{"1", "3"} {
-			if err := c.l.Assign(c.ctx, "ann", control.Task{ID: id, Instructions: "do " + id}); err != nil {
+			if err := c.l.Assign(c.ctx, "ann", record.Task{ID: id, Instructions: "do " + id}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -444,7 +445,7 @@ func TestFailedTaskIsPending(t *testing.T) {
 		c.mu.Lock()
 		c.plays["1"] = nil
 		c.mu.Unlock()
-		if err := c.l.Assign(c.ctx, "ann", control.Task{ID: "1", Subject: "task 1", Instructions: "do 1"}); err != nil {
+		if err := c.l.Assign(c.ctx, "ann", record.Task{ID: "1", Subject: "task 1", Instructions: "do 1"}); err != nil {
 			t.Fatal(err)
 		}
 		c.until("done", func() bool { _, done := c.over("ann", "1"); return done })
@@ -467,7 +468,7 @@ func TestGivenBackIsTakenAgain(t *testing.T) {
 		ids := []string{"1", "2", "3", "4"}
 		for _, id := range ids {
 			c.board.add(id, "do "+id, "ann")
-			if err := c.l.Assign(c.ctx, "ann", control.Task{ID: id, Instructions: "do " + id}); err != nil {
+			if err := c.l.Assign(c.ctx, "ann", record.Task{ID: id, Instructions: "do " + id}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -521,7 +522,7 @@ func TestMembershipEnds(t *testing.T) {
 		synctest.Wait()
 		c.operate(func(l *control.Leader) ([]journal.Draft, error) {
 			m, _ := l.Member("ann")
-			return l.Let(m, control.LeftReplaced, ""), nil
+			return l.Let(m, record.LeftReplaced, ""), nil
 		})
 		if err := <-c.ended["ann"]; !errors.Is(err, worker.ErrLeft) {
 			t.Errorf("ann ended with %v", err)

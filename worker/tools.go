@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -39,7 +39,7 @@ func (t Tool) Forget() error {
 
 // Tools lists the recorded tools of a member: those that run, and those that a killed
 // process left. A record that cannot be read counts as absent.
-func Tools(dir home.Dir, i control.Instance) ([]Tool, error) {
+func Tools(dir home.Dir, i record.Instance) ([]Tool, error) {
 	entries, err := os.ReadDir(dir.Tools())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -71,7 +71,7 @@ const (
 // groups on record.
 type commands struct {
 	dir      home.Dir
-	instance control.Instance
+	instance record.Instance
 	log      *slog.Logger
 	n        *atomic.Uint64
 }

@@ -13,18 +13,20 @@ import (
 	"waggle/control"
 	"waggle/internal/caught"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/task"
 )
 
 // turn is one turn of the agent in this process.
 type turn struct {
 	ctx      context.Context
-	work     control.Taken
-	task     *control.TaskState   // nil: chat
-	past     map[control.Key]bool // calls that were answered from the record
-	claimed  map[control.Key]*int // calls that were started here, and by which of those that asked
+	work     record.Taken
+	task     *control.TaskState  // nil: chat
+	past     map[record.Key]bool // calls that were answered from the record
+	claimed  map[record.Key]*int // calls that were started here, and by which of those that asked
 	stop     context.CancelCauseFunc
 	catching sync.Mutex               // held while words for the turn are caught
 	heard    []waggle.Mail            // words that an earlier process gave its session in this turn
@@ -68,7 +70,7 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 		w.takeUp(*t, stop)
 		return nil, nil
 	}
-	if w.p.Fold.State() != control.Idle {
+	if w.p.Fold.State() != machine.Idle {
 		return nil, nil
 	}
 	if len(chat) > 0 || w.newsDue() {
@@ -77,7 +79,7 @@ func (w *Worker) Deliver(ctx context.Context, chat []control.Incoming) ([]mailbo
 	if next == nil || next.Taken || next.Ended {
 		return nil, nil
 	}
-	if err := w.take(ctx, control.Taken{Task: next.ID}); err != nil {
+	if err := w.take(ctx, record.Taken{Task: next.ID}); err != nil {
 		return nil, err
 	}
 	w.launch(&turn{work: *w.p.Fold.Turn(), task: next}, w.doTask)
@@ -95,7 +97,7 @@ func (w *Worker) Wants(in control.Incoming, before int) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.priority(in.Entry) != control.PriorityNormal
+	return w.priority(in.Entry) != record.PriorityNormal
 }
 
 // unblocked is the first waiting task without an open blocker on the board, nil when there is none.
@@ -104,7 +106,7 @@ func (w *Worker) Wants(in control.Incoming, before int) bool {
 func (w *Worker) unblocked(ctx context.Context) *control.TaskState {
 	w.mu.Lock()
 	var waiting []*control.TaskState
-	if w.turn == nil && w.p.Fold.State() == control.Idle {
+	if w.turn == nil && w.p.Fold.State() == machine.Idle {
 		waiting = w.p.Fold.Waiting()
 	}
 	w.mu.Unlock()
@@ -117,7 +119,7 @@ func (w *Worker) unblocked(ctx context.Context) *control.TaskState {
 }
 
 // take records the next turn's work. The caller holds mu.
-func (w *Worker) take(ctx context.Context, t control.Taken) error {
+func (w *Worker) take(ctx context.Context, t record.Taken) error {
 	return w.append(ctx, func() ([]journal.Draft, error) {
 		// Words that were withdrawn by now are not taken: Withdraw records the withdrawal and then
 		// reads this journal (operator/mail, Withdraw).
@@ -130,7 +132,7 @@ func (w *Worker) take(ctx context.Context, t control.Taken) error {
 
 // takeChat begins a turn with the chat of a batch. The caller holds mu.
 func (w *Worker) takeChat(ctx context.Context, chat []control.Incoming) (ids []mailbox.ID, err error) {
-	var taken control.Taken
+	var taken record.Taken
 	var mails []waggle.Mail
 	shown := map[*control.Order]bool{}
 	for _, in := range chat {
@@ -166,7 +168,7 @@ func mailOf(e waggle.Envelope) waggle.Mail {
 
 // takeUp begins the turn of an earlier process again, for a session that has seen nothing of it,
 // unless the lead has stopped it meanwhile. The caller holds mu.
-func (w *Worker) takeUp(work control.Taken, stop bool) {
+func (w *Worker) takeUp(work record.Taken, stop bool) {
 	t := &turn{work: work, said: w.saidBefore(), heard: w.heardBefore()}
 	for _, ts := range w.p.Fold.Tasks {
 		if ts.ID == work.Task && ts.Taken && !ts.Ended {
@@ -188,7 +190,7 @@ func (w *Worker) takeUp(work control.Taken, stop bool) {
 // launch runs a turn beside the loop. The caller holds mu.
 func (w *Worker) launch(t *turn, do func(*turn) (agent.Result, error)) {
 	ctx, stop := context.WithCancelCause(w.ctx)
-	t.stop, t.ctx, t.past, t.claimed = stop, ctx, map[control.Key]bool{}, map[control.Key]*int{}
+	t.stop, t.ctx, t.past, t.claimed = stop, ctx, map[record.Key]bool{}, map[record.Key]*int{}
 	w.turn = t
 	w.turns.Go(func() { w.guard(func() { w.play(t, do) }) })
 }
@@ -338,7 +340,7 @@ func (w *Worker) begun(ctx context.Context, t *control.TaskState) error {
 	switch {
 	case err != nil:
 		return err
-	case control.HashText(b.Description) != t.SHA256:
+	case record.HashText(b.Description) != t.SHA256:
 		return errTampered
 	case b.Status == task.InProgress && waggle.SameName(waggle.MemberName(b.Owner), w.p.Fold.Name):
 		return nil
@@ -399,7 +401,7 @@ func (w *Worker) end(t *turn, end turnEnd) {
 
 // ending drafts the records of a turn's end, all together. Once they are recorded it drafts
 // nothing.
-func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said, res agent.Result) func() ([]journal.Draft, error) {
+func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said record.Said, res agent.Result) func() ([]journal.Draft, error) {
 	return func() (ds []journal.Draft, err error) {
 		if w.turn != t || w.p.Fold.Turn() == nil {
 			return nil, nil
@@ -412,7 +414,7 @@ func (w *Worker) ending(t *turn, idle waggle.IdleNotification, said control.Said
 			ds, err = w.say(func(now string) waggle.Payload {
 				return waggle.TaskCompleted{From: string(w.p.Fold.Name), TaskID: t.task.ID, TaskSubject: t.task.Subject, Timestamp: now,
 					Result: &waggle.TaskResult{Summary: tidy(res.Summary), Artifacts: t.made, Errors: errs}}
-			}, control.Said{Task: t.task.ID, Failed: said.Failed, Note: note})
+			}, record.Said{Task: t.task.ID, Failed: said.Failed, Note: note})
 			if err != nil {
 				return refuse(nil, err)
 			}
@@ -454,9 +456,9 @@ func clip(s string, n int) string {
 }
 
 // idle is what a worker says when a turn has ended.
-func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, control.Said) {
+func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, record.Said) {
 	idle := waggle.IdleNotification{From: string(w.p.Fold.Name), IdleReason: "available", Summary: w.toPeer(), Result: tidy(end.res.Summary)}
-	said := control.Said{Failed: end.res.Failed || end.err != nil, Note: tidy(end.res.Reason)}
+	said := record.Said{Failed: end.res.Failed || end.err != nil, Note: tidy(end.res.Reason)}
 	switch {
 	case end.interrupted:
 		idle.IdleReason, idle.Result, said.Failed, said.Note = interrupted, "", true, interrupted
@@ -479,7 +481,7 @@ func (w *Worker) idle(t *turn, end turnEnd) (waggle.IdleNotification, control.Sa
 }
 
 // say drafts a status message. The caller holds mu.
-func (w *Worker) say(payload func(now string) waggle.Payload, s control.Said) ([]journal.Draft, error) {
+func (w *Worker) say(payload func(now string) waggle.Payload, s record.Said) ([]journal.Draft, error) {
 	mint, err := w.p.Minter.Mint()
 	if err != nil {
 		return nil, err

@@ -32,9 +32,11 @@ import (
 	"waggle/internal/caught"
 	"waggle/internal/program"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/task"
 	"waggle/transport"
 )
@@ -79,7 +81,7 @@ type Parts struct {
 	// Links resolves the paths that calls are judged by; nil: they are judged as text.
 	Links policy.Links
 	// Worktree is the member's own checkout, in which Cwd is; nil: it has none.
-	Worktree *control.Worktree
+	Worktree *record.Worktree
 	Backend  string // how this process was started
 	// Where reports where this process runs; nil: in Cwd.
 	Where  func(context.Context) (Location, error)
@@ -503,7 +505,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 	told := w.flush(ctx)
 	w.resend(ctx)
 	w.mu.Lock()
-	gone, busy := w.p.Fold.State() == control.Terminated, w.turn != nil
+	gone, busy := w.p.Fold.State() == machine.Terminated, w.turn != nil
 	w.mu.Unlock()
 	switch {
 	case gone && told && !busy:
@@ -529,7 +531,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 // does: the leader may ask again, or end the process.
 func (w *Worker) answerShutdown(ctx context.Context) error {
 	w.mu.Lock()
-	leaving := w.p.Fold.State() == control.ShuttingDown
+	leaving := w.p.Fold.State() == machine.ShuttingDown
 	w.mu.Unlock()
 	if !leaving {
 		return nil

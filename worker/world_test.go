@@ -27,6 +27,7 @@ import (
 	"waggle/mailbox"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/worker"
@@ -80,10 +81,10 @@ type reading struct {
 
 const teamName waggle.TeamName = "sim"
 
-const leadInstance control.Instance = "1ead"
+const leadInstance record.Instance = "1ead"
 
 // newWorld makes a team with members and a policy, whose operations have the given faults.
-func newWorld(t testing.TB, set control.PolicySet, members ...control.Joined) *world {
+func newWorld(t testing.TB, set record.PolicySet, members ...record.Joined) *world {
 	w := &world{t: t, minter: poll.Minter{Now: time.Now, Rand: rand.NewChaCha8([32]byte{1})}, own: map[waggle.MemberName]*journal.Memory{},
 		boxes: map[waggle.MemberName]mailbox.Store{waggle.Lead: mailbox.NewMemory(mailbox.Options{})}, board: &board{tasks: map[task.ID]*task.Task{}},
 		log: &bytes.Buffer{}, epochs: map[waggle.MemberName]int{}, plays: map[string]play{}, ran: map[string]int{}, stopped: map[waggle.MemberName]bool{}, procs: map[waggle.MemberName]*process{},
@@ -97,8 +98,8 @@ func newWorld(t testing.TB, set control.PolicySet, members ...control.Joined) *w
 	set.By = policy.RoleOperator
 	w.operate(func(l *control.Leader) ([]journal.Draft, error) {
 		return []journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: teamName, UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
-			{Kind: control.RecPolicy, Must: true, Body: set}}, nil
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: teamName, UID: "uid", Instance: leadInstance, Name: waggle.Lead, Epoch: 1}},
+			{Kind: record.KindPolicy, Must: true, Body: set}}, nil
 	})
 	for _, m := range members {
 		w.join(m)
@@ -106,17 +107,17 @@ func newWorld(t testing.TB, set control.PolicySet, members ...control.Joined) *w
 	return w
 }
 
-func (w *world) join(m control.Joined) {
+func (w *world) join(m record.Joined) {
 	if m.Instance == "" {
-		m.Instance = control.Instance("1" + strings.Repeat("0", 8-len(m.Name)) + string(m.Name))
+		m.Instance = record.Instance("1" + strings.Repeat("0", 8-len(m.Name)) + string(m.Name))
 	}
-	m.Agent, m.Cwd, m.Backend, m.Trust = "fake", "/work", "in-process", control.Cooperative
+	m.Agent, m.Cwd, m.Backend, m.Trust = "fake", "/work", "in-process", record.Cooperative
 	if w.boxes[m.Name] == nil {
 		w.boxes[m.Name] = mailbox.NewMemory(mailbox.Options{})
 	}
 	w.own[m.Name] = journal.NewMemory("uid", journal.Name(m.Instance), nil)
 	w.operate(func(*control.Leader) ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: m}}, nil
+		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: m}}, nil
 	})
 }
 
@@ -152,7 +153,7 @@ func (w *world) fold(name waggle.MemberName) *control.Worker {
 	return fold
 }
 
-func (w *world) instance(name waggle.MemberName) control.Instance {
+func (w *world) instance(name waggle.MemberName) record.Instance {
 	m, _ := w.leaderFold().Member(name)
 	return m.Instance
 }
@@ -264,7 +265,7 @@ func (w *world) look(name waggle.MemberName, fn func(*control.Leader, *control.W
 
 // checkSent: a message goes out only after the record of it.
 func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
-	same := func(m *control.Mail) bool {
+	same := func(m *record.Mail) bool {
 		env, err := m.Open()
 		return err == nil && m.To == to && mailbox.HashOf(env) == mailbox.HashOf(e)
 	}
@@ -277,7 +278,7 @@ func (w *world) checkSent(by, to waggle.MemberName, e waggle.Envelope) {
 	w.look(by, func(l *control.Leader, own *control.Worker) {
 		if by == waggle.Lead || by == to { // a worker fetches what the leader ordered
 			m, _ := l.Member(to)
-			ok = l.Spoken(mailbox.HashOf(e)) != nil || slices.ContainsFunc(l.Vouches(m.Instance, waggle.Decode(e).Kind, control.HashText(e.Text)), func(o *control.Order) bool { return same(o.Mail) })
+			ok = l.Spoken(mailbox.HashOf(e)) != nil || slices.ContainsFunc(l.Vouches(m.Instance, waggle.Decode(e).Kind, record.HashText(e.Text)), func(o *control.Order) bool { return same(o.Mail) })
 			if ok || by != waggle.Lead || own == nil { // own is the journal of the agent behind the lead
 				return
 			}
@@ -519,14 +520,14 @@ func (w *world) openWorker(p *process) (worker.Parts, error) {
 		if m.Process != nil {
 			epoch = max(epoch, m.Process.Epoch+1)
 		}
-		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: m.Instance, Epoch: epoch,
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: m.Instance, Epoch: epoch,
 			ID: spawn.Identity{PID: int(epoch), Start: string(p.name), Boot: "boot"}}}}, nil
 	}); err != nil {
 		return worker.Parts{}, err
 	}
 	writer := journal.Writer{Instance: string(m.Instance), Epoch: epoch, PID: int(epoch)}
 	if _, err := oj.Append(p.ctx, writer, func() ([]journal.Draft, error) {
-		return fold.Open(control.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: epoch})
+		return fold.Open(record.Opened{Team: teamName, UID: "uid", Instance: m.Instance, Name: m.Name, Epoch: epoch})
 	}); err != nil {
 		return worker.Parts{}, err
 	}
@@ -595,7 +596,7 @@ func (w *world) openLeader(p *process) (*leader.Leader, error) {
 	return leader.New(leader.Parts{Journal: j, Fold: fold, Writer: journal.Writer{Instance: string(leadInstance), Epoch: 1, PID: 1},
 		Box: mortalBox{p, w.boxes[waggle.Lead], waggle.Lead}, Mark: true, Minter: w.minter, Log: w.logger,
 		Member: func(n waggle.MemberName) (mailbox.Store, error) { return mortalBox{p, w.boxes[n], n}, nil },
-		Peers: func(i control.Instance) (journal.Journal, *control.Worker, error) {
+		Peers: func(i record.Instance) (journal.Journal, *control.Worker, error) {
 			m, ok := fold.ByInstance(i)
 			if !ok {
 				return nil, nil, fmt.Errorf("no instance %s", i)

@@ -17,12 +17,13 @@ import (
 	"golang.org/x/term"
 
 	"waggle"
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/telemetry"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -181,7 +182,7 @@ func (a *App) op() (operator.Operator, error) {
 	if err != nil {
 		return operator.Operator{}, err
 	}
-	var ceiling *control.Ceiling
+	var ceiling *record.Ceiling
 	if config != nil {
 		ceiling = &config.Ceiling
 	}
@@ -219,7 +220,7 @@ func (a *App) minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand
 
 // observer writes the transitions of the machines where WAGGLE_TRANSITIONS says: a
 // file, as JSON lines behind those that are there, or - for stderr. Nil without it.
-func (a *App) observer() (control.Observer, error) {
+func (a *App) observer() (machine.Observer, error) {
 	switch path := a.env("WAGGLE_TRANSITIONS"); path {
 	case "":
 		return nil, nil

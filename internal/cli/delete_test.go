@@ -17,6 +17,7 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -106,7 +107,7 @@ func TestDeleteWasStopped(t *testing.T) {
 	for _, how := range []string{"delete", "create", "join"} {
 		op := newOperator(t)
 		ctx := t.Context()
-		s, err := teams.Of(op).Create(ctx, "api", "", control.PolicySet{})
+		s, err := teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +125,7 @@ func TestDeleteWasStopped(t *testing.T) {
 		case "delete":
 			_, err = teams.Of(op).Delete(ctx, "api", teams.DeleteOptions{})
 		case "create":
-			_, err = teams.Of(op).Create(ctx, "api", "", control.PolicySet{})
+			_, err = teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
 		case "join":
 			_, _, err = mail.Of(op).Register(ctx, "api", team.Member{Name: "w"}, false)
 			var life *team.LifeError

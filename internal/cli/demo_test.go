@@ -15,6 +15,7 @@ import (
 	"waggle/home"
 	"waggle/internal/testenv"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // TestDemo folds the journals that the demo left and finds every flow that it
@@ -58,7 +59,7 @@ func TestDemo(t *testing.T) {
 			t.Fatal(err)
 		}
 		folds[string(m.Name)] = w
-		if m.Left == nil || m.Left.How != control.LeftHandshake {
+		if m.Left == nil || m.Left.How != record.LeftHandshake {
 			t.Errorf("%s: left %+v, want by handshake", m.Name, m.Left)
 		}
 		if m.Process == nil || m.Process.ID.PID != doc.PIDs[string(m.Name)] {
@@ -109,7 +110,7 @@ func checkFlows(t *testing.T, lead *control.Leader, folds map[string]*control.Wo
 		}
 	}
 	for _, c := range folds["bob"].Calls {
-		if c.Kind == waggle.KindPermissionRequest && c.Answer.Decision == control.DecisionDeny && c.Started {
+		if c.Kind == waggle.KindPermissionRequest && c.Answer.Decision == record.DecisionDeny && c.Started {
 			t.Errorf("%s ran although it was denied", c.Ask.Input)
 		}
 	}

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // displayCase is a command as an agent could write it, and what a person must be
@@ -80,7 +80,7 @@ func TestDisplayCases(t *testing.T) {
 	for _, d := range cases {
 		in, err := json.Marshal(map[string]string{"command": d.Command}) // with HTML escapes
 		c.must(err)
-		c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: string(in), Cwd: "/work", Reason: d.Command})
+		c.ask(c.askers[0], waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: string(in), Cwd: "/work", Reason: d.Command})
 	}
 	var doc struct {
 		Pending []struct {
@@ -236,7 +236,7 @@ func TestWireHasNoHTMLEscapes(t *testing.T) {
 	enc := json.NewEncoder(&in)
 	enc.SetEscapeHTML(false)
 	c.must(enc.Encode(map[string]string{"command": text}))
-	c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: strings.TrimSpace(in.String()), Cwd: "/work", Reason: text})
+	c.ask(c.askers[0], waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: strings.TrimSpace(in.String()), Cwd: "/work", Reason: text})
 	c.prints("send", "worker1", text)
 	c.prints("task", "add", text, "--instructions", text, "--owner", "worker1")
 	c.prints("policy", "add", "Bash(a && b <c)")

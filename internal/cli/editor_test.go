@@ -19,6 +19,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/record"
 )
 
 const editorTeam = `
@@ -193,7 +194,7 @@ func TestEditor(t *testing.T) {
 
 	r.lead.View(func(l *control.Leader) {
 		for _, q := range l.Requests {
-			want := map[string]string{"Bash": control.DecisionAllow, "Write": control.DecisionDeny}[q.Ask.Tool]
+			want := map[string]string{"Bash": record.DecisionAllow, "Write": record.DecisionDeny}[q.Ask.Tool]
 			if q.Decided == nil || q.Decided.Decision != want || q.Decided.By != policy.RoleOperator || q.Decided.Via != "bridge" {
 				t.Errorf("%s: %+v, want %s by the operator through the bridge", q.Ask.Tool, q.Decided, want)
 			}

@@ -18,6 +18,7 @@ import (
 	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 )
 
 // A group's id stands for what was shown under it: a request that joined later is
@@ -137,7 +138,7 @@ func TestOneAnswerPerHost(t *testing.T) {
 	c := newCrowd(t, 3)
 	ctx := t.Context()
 	host := func(a *asker, port, reason string) {
-		c.ask(a, waggle.KindSandboxPermissionRequest, control.Ask{Host: "db.internal", Port: port, Reason: reason})
+		c.ask(a, waggle.KindSandboxPermissionRequest, record.Ask{Host: "db.internal", Port: port, Reason: reason})
 	}
 	for _, a := range c.askers {
 		host(a, "5432", "data")
@@ -159,7 +160,7 @@ func TestOneAnswerPerHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range out.Results {
-		if !r.Changed || r.Decision != control.DecisionDeny {
+		if !r.Changed || r.Decision != record.DecisionDeny {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -250,7 +251,7 @@ func TestAcknowledge(t *testing.T) {
 // given; a deny is whole.
 func TestOneOfTwo(t *testing.T) {
 	lead := policy.Policy{Allow: policy.MustRules("Bash(go test:*)")}
-	c := newCrowdUnder(t, 1, control.PolicySet{Lead: &lead, Decide: control.Deciders{policy.GateTool: policy.DecideTwo}})
+	c := newCrowdUnder(t, 1, record.PolicySet{Lead: &lead, Decide: record.Deciders{policy.GateTool: policy.DecideTwo}})
 	ctx := t.Context()
 	a := c.askers[0]
 	c.call(a, "Bash", "command", "go test ./a")
@@ -277,7 +278,7 @@ func TestOneOfTwo(t *testing.T) {
 	}
 	rs, err := decide.Of(c.op).Decide(ctx, "crowd", []decide.Answer{vote, {ID: string(a.w.Calls[1].ID), Via: "deny"}})
 	c.must(err)
-	if rs[0].Changed || rs[0].Decision != control.DecisionAllow || !rs[1].Changed || rs[1].Decision != control.DecisionDeny {
+	if rs[0].Changed || rs[0].Decision != record.DecisionAllow || !rs[1].Changed || rs[1].Decision != record.DecisionDeny {
 		t.Errorf("%+v", rs)
 	}
 }

@@ -19,12 +19,12 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -234,7 +234,7 @@ type faulty struct {
 	s    *operator.State
 	dir  home.Dir
 	file string // the team file
-	ann  control.Instance
+	ann  record.Instance
 	hint hints
 	seen map[string][]outcome // of each command
 	cell string

@@ -15,10 +15,12 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/testenv"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/supervise"
+	"waggle/record"
 )
 
 // frozenRoot is the URL that the frozen journals name (testdata/frozen/README.md).
@@ -84,7 +86,7 @@ func TestFrozen(t *testing.T) {
 		}
 	}
 	verified("as it was left")
-	before := map[waggle.MemberName]control.Key{}
+	before := map[waggle.MemberName]record.Key{}
 	for _, r := range s.Lead.Requests {
 		m, _ := s.Lead.ByInstance(r.Instance)
 		if r.Ask.Sum() != 1 {
@@ -143,13 +145,13 @@ func TestFrozen(t *testing.T) {
 		l := look().Lead
 		for _, r := range l.Pending() {
 			m, _ := l.ByInstance(r.Instance)
-			if r.Ask.Sum() == control.SumN {
+			if r.Ask.Sum() == record.SumN {
 				again[m.Name] = r
 			}
 		}
 		closed := 0
 		for _, o := range before {
-			if r, ok := l.Request(o); ok && r.State == control.RequestClosed {
+			if r, ok := l.Request(o); ok && r.State == machine.RequestClosed {
 				closed++
 			}
 		}
@@ -161,9 +163,9 @@ func TestFrozen(t *testing.T) {
 		again              bool
 	}{
 		"open":    {"", "superseded", true},
-		"decided": {control.DecisionAllow, control.RecAnswered, true},
-		"granted": {control.DecisionAllow, control.RecAnswered, true},
-		"denied":  {control.DecisionDeny, control.RecAnswered, false},
+		"decided": {record.DecisionAllow, record.KindAnswered, true},
+		"granted": {record.DecisionAllow, record.KindAnswered, true},
+		"denied":  {record.DecisionDeny, record.KindAnswered, false},
 	} {
 		r, _ := l.Request(before[name])
 		decision := ""

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -38,7 +38,7 @@ func newLeavings(t *testing.T) *leavings {
 	t.Helper()
 	l := &leavings{t: t, op: newOperator(t)}
 	var err error
-	if l.s, err = teams.Of(l.op).Create(t.Context(), "gone", "", control.PolicySet{}); err != nil {
+	if l.s, err = teams.Of(l.op).Create(t.Context(), "gone", "", record.PolicySet{}); err != nil {
 		t.Fatal(err)
 	}
 	return l
@@ -81,12 +81,12 @@ func (l *leavings) member(name string, id spawn.Identity, left bool) {
 	}
 	w := journal.Writer{Instance: string(i), PID: id.PID}
 	if _, err := l.s.Journal.Append(l.t.Context(), w, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: id}}}, nil
+		return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
 	}); err != nil {
 		l.t.Fatal(err)
 	}
 	if left {
-		l.append(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: i, How: control.LeftDied}})
+		l.append(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftDied}})
 	}
 }
 
@@ -154,7 +154,7 @@ func TestGCOnlyOurs(t *testing.T) {
 		t.Errorf("again: %q", found)
 	}
 	// With the team all is over but what is not ours.
-	l.append(journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "test"}})
+	l.append(journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "test"}})
 	if _, found := l.gc(true); !slices.Equal(found, []string{fmt.Sprintf("process stays %d", stays.PID)}) || !recycled.Alive() || !theirs.Alive() {
 		t.Errorf("after the end: %q", found)
 	}

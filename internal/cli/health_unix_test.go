@@ -26,6 +26,7 @@ import (
 	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	term "waggle/spawn/terminal"
 )
@@ -169,7 +170,7 @@ func (w *ward) agree() {
 		if asking && (q.Asker != "") != dead {
 			w.t.Errorf("%s is %s, and pending says of its asker %q", m.Name, m.State, q.Asker)
 		}
-		if died := lastOf(recs, m.Name, w.op) == control.RecDied; died != dead {
+		if died := lastOf(recs, m.Name, w.op) == record.KindDied; died != dead {
 			w.t.Errorf("%s is %s, and the log's last word on its process is a death: %v", m.Name, m.State, died)
 		}
 	}
@@ -182,11 +183,11 @@ func lastOf(recs []operator.LogRecord, member string, op operator.Operator) (kin
 		if r.Name != "leader" {
 			continue
 		}
-		if r.Kind == control.RecJoined && bytes.Contains(r.Body, fmt.Appendf(nil, "%q:%q", "name", member)) {
+		if r.Kind == record.KindJoined && bytes.Contains(r.Body, fmt.Appendf(nil, "%q:%q", "name", member)) {
 			_, rest, _ := strings.Cut(string(r.Body), `"instance":"`)
 			inst, _, _ = strings.Cut(rest, `"`)
 		}
-		if (r.Kind == control.RecDied || r.Kind == control.RecProcess) && inst != "" && bytes.Contains(r.Body, []byte(inst)) {
+		if (r.Kind == record.KindDied || r.Kind == record.KindProcess) && inst != "" && bytes.Contains(r.Body, []byte(inst)) {
 			kind = r.Kind
 		}
 	}
@@ -423,7 +424,7 @@ func TestStallIsWatched(t *testing.T) {
 		time.Sleep(300 * time.Millisecond) // real clock: the watch of the system is half over
 		_, err := a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
 			id := waggle.RequestID(fmt.Sprintf("shutdown-%d@worker1", mint.Now.UnixMilli()))
-			return []journal.Draft{{Kind: control.RecApplied, Must: true, Body: control.Applied{What: control.CommandShutdown, Ref: uint64(recs[0].Seq), ID: id}}}, nil
+			return []journal.Draft{{Kind: record.KindApplied, Must: true, Body: record.Applied{What: record.CommandShutdown, Ref: uint64(recs[0].Seq), ID: id}}}, nil
 		})
 		applied <- err
 	}()

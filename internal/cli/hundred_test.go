@@ -20,6 +20,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -41,10 +42,10 @@ type crowd struct {
 
 func newCrowd(t *testing.T, n int) *crowd {
 	t.Helper()
-	return newCrowdUnder(t, n, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	return newCrowdUnder(t, n, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 }
 
-func newCrowdUnder(t *testing.T, n int, set control.PolicySet) *crowd {
+func newCrowdUnder(t *testing.T, n int, set record.PolicySet) *crowd {
 	t.Helper()
 	c := &crowd{t: t, op: newOperator(t)}
 	// Nobody takes note of a policy here: a clock that runs ahead ends the wait.
@@ -85,21 +86,21 @@ func (c *crowd) join(ctx context.Context, name string, id spawn.Identity) *asker
 			return []journal.Draft{{Kind: kind, Must: true, Body: body}}, nil
 		}
 	}
-	_, err = c.s.Journal.Append(ctx, a.writer, draft(control.RecProcess, control.Process{Instance: inst, Epoch: 1, ID: id}))
+	_, err = c.s.Journal.Append(ctx, a.writer, draft(record.KindProcess, record.Process{Instance: inst, Epoch: 1, ID: id}))
 	c.must(err)
 	a.j, err = c.s.Dir.Journals().Open(journal.Name(inst), a.w, journal.Options{})
 	c.must(err)
-	_, err = a.j.Append(ctx, a.writer, draft(control.RecOpened, control.Opened{Team: "crowd", UID: c.s.Dir.UID, Instance: inst, Name: m.Name, Epoch: 1}))
+	_, err = a.j.Append(ctx, a.writer, draft(record.KindOpened, record.Opened{Team: "crowd", UID: c.s.Dir.UID, Instance: inst, Name: m.Name, Epoch: 1}))
 	c.must(err)
 	_, err = a.j.Append(ctx, a.writer, func() ([]journal.Draft, error) {
-		return a.w.Take(control.Taken{Entries: []string{"words"}}, c.s.Lead)
+		return a.w.Take(record.Taken{Entries: []string{"words"}}, c.s.Lead)
 	})
 	c.must(err)
 	return a
 }
 
 // ask puts a question on record and into the lead's mailbox.
-func (c *crowd) ask(a *asker, kind waggle.Kind, ask control.Ask) {
+func (c *crowd) ask(a *asker, kind waggle.Kind, ask record.Ask) {
 	c.t.Helper()
 	ctx := c.t.Context()
 	mint, err := c.op.Minter.Mint()
@@ -118,7 +119,7 @@ func (c *crowd) call(a *asker, tool, key, value string) {
 	c.t.Helper()
 	in, err := json.Marshal(map[string]string{key: value})
 	c.must(err)
-	c.ask(a, waggle.KindPermissionRequest, control.Ask{Tool: tool, Input: string(in), Cwd: "/work"})
+	c.ask(a, waggle.KindPermissionRequest, record.Ask{Tool: tool, Input: string(in), Cwd: "/work"})
 }
 
 // waggle runs one command and returns what it prints.

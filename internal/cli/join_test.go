@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/record"
 )
 
 // TestTokenOnce: of many who use a token at once, one joins; STATE never holds the
 // token itself.
 func TestTokenOnce(t *testing.T) {
 	op := newOperator(t)
-	s, err := teams.Of(op).Create(t.Context(), "api", "", control.PolicySet{})
+	s, err := teams.Of(op).Create(t.Context(), "api", "", record.PolicySet{})
 	if err != nil {
 		t.Fatal(err)
 	}

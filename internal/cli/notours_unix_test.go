@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -32,8 +32,8 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 		how    string
 		down   bool // ends the team all the same
 	}{
-		{"recycled", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Start += "1"; return id }, 0, control.LeftStopped, true},
-		{"another boot", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Boot = "before"; return id }, 0, control.LeftStopped, true},
+		{"recycled", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Start += "1"; return id }, 0, record.LeftStopped, true},
+		{"another boot", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Boot = "before"; return id }, 0, record.LeftStopped, true},
 		{"theirs", func(_ *testing.T, id spawn.Identity) spawn.Identity { id.Theirs = true; return id }, operator.Refused, "", false},
 		{"inside", func(_ *testing.T, id spawn.Identity) spawn.Identity {
 			return spawn.Identity{PID: id.PID, Start: id.Start, Boot: id.Boot, Inside: true}
@@ -54,7 +54,7 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 				_ = other.Process.Kill()
 				<-ended
 			})
-			s, err := teams.Of(op).Create(t.Context(), "sim", "", control.PolicySet{})
+			s, err := teams.Of(op).Create(t.Context(), "sim", "", record.PolicySet{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -64,13 +64,13 @@ func TestStopLeavesOthersAlone(t *testing.T) {
 			}
 			id := c.record(t, identify(t, other.Process.Pid))
 			_, err = s.Journal.Append(t.Context(), journal.Writer{Instance: string(i), PID: id.PID}, func() ([]journal.Draft, error) {
-				return []journal.Draft{{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: id}}}, nil
+				return []journal.Draft{{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}}}, nil
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			end, err := process.Of(op).Stop(t.Context(), "sim", "ann", process.StopOptions{Force: true})
-			if got := operator.KindOf(err); got != c.kind || c.kind == operator.None && (end.How != c.how && end.How != control.LeftDied || end.Step != spawn.RungGone) {
+			if got := operator.KindOf(err); got != c.kind || c.kind == operator.None && (end.How != c.how && end.How != record.LeftDied || end.Step != spawn.RungGone) {
 				t.Errorf("stop: %+v, kind %s, %v; want %s, %s", end, got, err, c.kind, c.how)
 			}
 			_, err = process.Of(op).Down(t.Context(), "sim", process.StopOptions{Grace: 100 * time.Millisecond})

@@ -18,6 +18,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -103,10 +104,10 @@ func TestReadingMendsNothing(t *testing.T) {
 // digest, handle and group that they have on record afterwards; what the system answers is
 // not listed.
 func TestReadingShowsWhatAPassFinds(t *testing.T) {
-	c := newCrowdUnder(t, 2, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Decide: map[policy.Gate]policy.Decider{policy.GatePlan: policy.DecideAuto}})
+	c := newCrowdUnder(t, 2, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Decide: map[policy.Gate]policy.Decider{policy.GatePlan: policy.DecideAuto}})
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	c.call(c.askers[1], "Bash", "command", "go test ./b")
-	c.ask(c.askers[1], waggle.KindPlanApprovalRequest, control.Ask{Plan: "look, then leap"})
+	c.ask(c.askers[1], waggle.KindPlanApprovalRequest, record.Ask{Plan: "look, then leap"})
 	shown := func() (s []string) {
 		t.Helper()
 		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
@@ -167,7 +168,7 @@ func TestDigestShowsWhatAPassFinds(t *testing.T) {
 // TestReadingShowsOverdue: a question whose deadline passed while nobody led is listed as
 // expired until a command that acts records that.
 func TestReadingShowsOverdue(t *testing.T) {
-	c := newCrowdUnder(t, 1, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Deadline: 1})
+	c := newCrowdUnder(t, 1, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}, Deadline: 1})
 	c.call(c.askers[0], "Bash", "command", "go test ./a")
 	for range 2 {
 		qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
@@ -214,7 +215,7 @@ func waitingCrowd(t *testing.T) *crowd {
 	c.askers = append(c.askers, c.join(t.Context(), "worker2", id))
 	c.waggle("task", "add", "sweep", "--description", "rm -rf build")
 	c.call(c.askers[0], "Bash", "command", "go test ./...")
-	c.ask(c.askers[0], waggle.KindPlanApprovalRequest, control.Ask{Plan: "look, then leap"})
+	c.ask(c.askers[0], waggle.KindPlanApprovalRequest, record.Ask{Plan: "look, then leap"})
 	c.call(c.askers[1], "Bash", "command", "rm -rf /")
 	c.must(gone.Process.Kill())
 	_ = gone.Wait()

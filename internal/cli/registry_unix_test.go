@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/leader"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -195,7 +195,7 @@ func TestRegistryRebuilt(t *testing.T) {
 		e.give([]int{0}, "send", "ann", "on record", "--team", "api")
 		e.until(5*time.Second, "it is made again", func() bool { return json.Valid(had(path)) })
 		c, err := e.reg.Load(t.Context())
-		if err != nil || len(c.Present()) != 3 || len(c.Problems()) != 0 || string(control.TeamUID(strings.ReplaceAll(c.LeadSessionID, "-", ""))) != string(e.dir.UID) {
+		if err != nil || len(c.Present()) != 3 || len(c.Problems()) != 0 || string(record.TeamUID(strings.ReplaceAll(c.LeadSessionID, "-", ""))) != string(e.dir.UID) {
 			t.Errorf("%+v %v", c, err)
 		}
 	}

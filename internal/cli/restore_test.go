@@ -12,11 +12,13 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/internal/testenv"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -57,7 +59,7 @@ func TestRestoreAuthority(t *testing.T) {
 	if _, err := decide.Of(r.op).Decide(ctx, "api", []decide.Answer{{ID: id, Allow: true, Digest: q[0].Digest}}); err != nil {
 		t.Fatal(err)
 	}
-	r.until("it is closed", func(l *control.Leader) bool { return len(l.Live()) == 1 && l.Live()[0].State() == control.Idle })
+	r.until("it is closed", func(l *control.Leader) bool { return len(l.Live()) == 1 && l.Live()[0].State() == machine.Idle })
 	old := r.state.Dir.UID
 	data := r.backup().Bytes()
 
@@ -111,7 +113,7 @@ func TestRestoreGoesOn(t *testing.T) {
 	t.Parallel()
 	op := newOperator(t)
 	ctx := t.Context()
-	s, err := teams.Of(op).Create(ctx, "api", "", control.PolicySet{})
+	s, err := teams.Of(op).Create(ctx, "api", "", record.PolicySet{})
 	if err != nil {
 		t.Fatal(err)
 	}

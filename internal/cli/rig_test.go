@@ -21,6 +21,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -31,7 +32,7 @@ type rig struct {
 	file  *teamfile.File
 	state *operator.State
 	lead  *leader.Leader
-	inst  map[waggle.MemberName]control.Instance
+	inst  map[waggle.MemberName]record.Instance
 	pids  map[waggle.MemberName]int
 }
 
@@ -71,13 +72,13 @@ func newRig(t *testing.T, yaml string) *rig {
 func newRigOf(t *testing.T, op operator.Operator, yaml string) *rig {
 	t.Helper()
 	ctx := t.Context()
-	r := &rig{t: t, op: op, inst: map[waggle.MemberName]control.Instance{}, pids: map[waggle.MemberName]int{}}
+	r := &rig{t: t, op: op, inst: map[waggle.MemberName]record.Instance{}, pids: map[waggle.MemberName]int{}}
 	work := t.TempDir()
 	var err error
 	if r.file, err = teamfile.ParseFile(filepath.Join(work, "waggle.yaml"), []byte(yaml)); err != nil {
 		t.Fatal(err)
 	}
-	if r.state, err = teams.Of(r.op).Create(ctx, r.file.Team, "", control.PolicySet{Policy: r.file.Policy, Decide: r.file.Decide}); err != nil {
+	if r.state, err = teams.Of(r.op).Create(ctx, r.file.Team, "", record.PolicySet{Policy: r.file.Policy, Decide: r.file.Decide}); err != nil {
 		t.Fatal(err)
 	}
 	if r.lead, err = process.Of(r.op).Lead(ctx, r.state); err != nil {

@@ -22,6 +22,7 @@ import (
 	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -268,7 +269,7 @@ func (a *App) fail(err error) int {
 			b.Near = append(b.Near, unknown.Near...)
 		}
 	}
-	var ceiling *control.CeilingError
+	var ceiling *record.CeilingError
 	if errors.As(err, &ceiling) {
 		b.Hint = "the ceiling is yours: edit " + ceiling.Ceiling.File + ", then give the command again"
 	}

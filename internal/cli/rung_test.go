@@ -13,13 +13,13 @@ import (
 const busy = 100 * time.Millisecond
 
 // machine is how slow the machine was since a script asked for it.
-type machine struct{ slowest func() time.Duration }
+type of struct{ slowest func() time.Duration }
 
 type machineKey struct{}
 
 // cmdMeasure is: measure. From here on it is measured how slow the machine is.
 func cmdMeasure(ts *testscript.TestScript, neg bool, args []string) {
-	m := ts.Value(machineKey{}).(*machine)
+	m := ts.Value(machineKey{}).(*of)
 	if neg || len(args) != 0 || m.slowest != nil {
 		ts.Fatalf("usage: measure, once before rung")
 	}
@@ -39,7 +39,7 @@ func cmdMeasure(ts *testscript.TestScript, neg bool, args []string) {
 // machine that was too busy since measure to let a process end by SIGTERM in time,
 // "kill" is right as well.
 func cmdRung(ts *testscript.TestScript, neg bool, args []string) {
-	m := ts.Value(machineKey{}).(*machine)
+	m := ts.Value(machineKey{}).(*of)
 	if neg || len(args) != 3 || m.slowest == nil {
 		ts.Fatalf("usage: rung file path want, after measure")
 	}

@@ -63,7 +63,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("GOFLAGS", "-mod=mod")
 			e.Setenv("GOPATH", filepath.Join(e.WorkDir, "gopath"))
 			e.Defer(func() { testenv.DropGroups(filepath.Join(e.WorkDir, "state")) })
-			e.Values[machineKey{}] = &machine{}
+			e.Values[machineKey{}] = &of{}
 			return os.Mkdir(filepath.Join(e.WorkDir, "home"), 0o700)
 		},
 		Condition: func(cond string) (bool, error) {

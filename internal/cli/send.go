@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -76,7 +76,7 @@ stays open. Only the lead's own words have one, by the record and never by a tex
 	fl.StringVar(&f.file, "file", "", "read the text from a file")
 	fl.StringVar(&f.summary, "summary", "", "5 to 10 words for a notification (default: the first line)")
 	fl.StringVar(&f.color, "color", "", "the sender's colour")
-	fl.StringVar(&f.priority, "priority", string(control.PriorityNormal), "normal, next-tool or interrupt")
+	fl.StringVar(&f.priority, "priority", string(record.PriorityNormal), "normal, next-tool or interrupt")
 	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
 	fl.DurationVar(&f.expires, "expires", 0, "do not deliver it any more after this long")
 	fl.StringVar(&f.id, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
@@ -107,7 +107,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 			return err
 		}
 		if is {
-			return a.sendSession(ctx, op, what, mail.Message{Text: text, As: a.flags.as, ID: f.id, Priority: control.Priority(f.priority),
+			return a.sendSession(ctx, op, what, mail.Message{Text: text, As: a.flags.as, ID: f.id, Priority: record.Priority(f.priority),
 				Supersedes: f.supersedes, Expires: f.expires, Want: want, Metadata: metadata})
 		}
 	}
@@ -123,7 +123,7 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 		return err
 	}
 	results, err := mail.Of(op).Send(ctx, name, mail.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.flags.as,
-		Priority: control.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata})
+		Priority: record.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata})
 	if err != nil {
 		return err
 	}

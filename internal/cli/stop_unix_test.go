@@ -30,6 +30,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -168,19 +169,19 @@ type resistance struct {
 }
 
 var resistances = []resistance{
-	{name: "cooperative", member: "agent: exec", code: 0, how: control.LeftHandshake, steps: []string{"handshake"}},
-	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: cli.ExitRefused, how: control.LeftStopped, steps: []string{"term"}, said: "busy"},
-	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"term"}},
-	{name: "lines", member: "agent: exec", turn: "lines", code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"stdin", "gone", "term"}},
-	{name: "deaf", member: "agent: exec", turn: "deaf", code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"kill"}},
-	{name: "leaving", member: "agent: exec", turn: "leaving", code: cli.ExitTimeout, how: control.LeftStopped, steps: []string{"kill"}},
+	{name: "cooperative", member: "agent: exec", code: 0, how: record.LeftHandshake, steps: []string{"handshake"}},
+	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: cli.ExitRefused, how: record.LeftStopped, steps: []string{"term"}, said: "busy"},
+	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"term"}},
+	{name: "lines", member: "agent: exec", turn: "lines", code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"stdin", "gone", "term"}},
+	{name: "deaf", member: "agent: exec", turn: "deaf", code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
+	{name: "leaving", member: "agent: exec", turn: "leaving", code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
 	// Its worker would end it in order, but not within the ladder.
 	{name: "command", member: "agent: exec", prompt: `trap "" TERM HUP; (setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done' &) ; while :; do sleep 0.2; done`,
-		code: cli.ExitRefused, how: control.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
+		code: cli.ExitRefused, how: record.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
 	// What its command has started goes on without it, known by its mark alone.
 	{name: "killed", member: "agent: exec, restart: never", prompt: `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done'; true`, signal: syscall.SIGKILL,
-		code: cli.ExitDied, how: control.LeftDied, steps: []string{"gone"}},
-	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: cli.ExitDied, how: control.LeftDied, steps: []string{"gone"}},
+		code: cli.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
+	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: cli.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
 }
 
 // stubbornTeam is a team in which every kind of resistance is a member, and what runs
@@ -312,16 +313,16 @@ func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took
 		s.t.Helper()
 		s.t.Errorf("%s: %s (%+v, code %d, %s)", k.name, fmt.Sprintf(format, args...), end, code, took)
 	}
-	if k.signal == syscall.SIGSTOP && end.How == control.LeftHandshake {
+	if k.signal == syscall.SIGSTOP && end.How == record.LeftHandshake {
 		k.how, k.steps, k.code = end.How, []string{"handshake"}, 0 // once it goes on it may read what it was asked before it heeds the signal
 	}
 	steps := k.steps
-	if end.Step == "kill" && k.how == control.LeftStopped && slow > busy && took > gentle {
+	if end.Step == "kill" && k.how == record.LeftStopped && slow > busy && took > gentle {
 		// The machine had no time for a process that asked for some, and the steps before
 		// had theirs: SIGKILL is right then. On a machine with time to spare it is not.
 		steps = append(slices.Clone(steps), "kill")
 	}
-	if end.Step == spawn.RungGone && k.how == control.LeftStopped && slow > busy && took > grace+outOfTime {
+	if end.Step == spawn.RungGone && k.how == record.LeftStopped && slow > busy && took > grace+outOfTime {
 		// The process that led was ended in the middle of the steps, for the command had no
 		// more time for it: it has not told which it had come to.
 		steps = append(slices.Clone(steps), spawn.RungGone)
@@ -348,7 +349,7 @@ func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took
 	switch {
 	case !ok || m.Left == nil:
 		fail("it has not left on record")
-	case m.Left.How != k.how || k.how == control.LeftStopped && cmp.Or(m.Left.Detail, spawn.RungGone) != end.Step:
+	case m.Left.How != k.how || k.how == record.LeftStopped && cmp.Or(m.Left.Detail, spawn.RungGone) != end.Step:
 		fail("the journal says %+v", m.Left)
 	}
 }

@@ -20,10 +20,10 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/cli"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 	"waggle/worker"
@@ -68,10 +68,10 @@ func stubbornWorker(args []string) error {
 	if err != nil {
 		return err
 	}
-	state := home.Dir{Path: *dir, UID: control.TeamUID(*uid)}
+	state := home.Dir{Path: *dir, UID: record.TeamUID(*uid)}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	w, err := worker.Open(ctx, worker.Options{Root: team.Root{Path: at.Path}, Team: waggle.TeamName(*name), State: state, Sockets: state.Sockets(*run),
-		Instance: control.Instance(*instance), Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: os.Environ(), Dir: here,
+		Instance: record.Instance(*instance), Minter: poll.Minter{Now: time.Now, Rand: rand.Reader}, Environ: os.Environ(), Dir: here,
 		Output: os.Stdout, Version: "test", Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err

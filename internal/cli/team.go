@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/view"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -16,6 +15,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -96,7 +96,7 @@ func teamCreateCmd(a *App) *cobra.Command {
 			if err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: "team create", Err: err}
 			}
-			if _, err := teams.Of(op).CreateAs(cmd.Context(), name, teamfile.About{Description: description, Metadata: data}, as, control.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
+			if _, err := teams.Of(op).CreateAs(cmd.Context(), name, teamfile.About{Description: description, Metadata: data}, as, record.PolicySet{Policy: policy.Policy{Version: 1, Mode: m}}); err != nil {
 				return err
 			}
 			made := view.CreatedDocument{Path: op.Root.TeamDir(name), Team: string(name)}

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // TestUnheldIsSaid: of a call that waggle does not run no program and no script is bound,
@@ -14,8 +14,8 @@ import (
 func TestUnheldIsSaid(t *testing.T) {
 	c := newCrowd(t, 1)
 	in := func(cmd string) string { return `{"command":"` + cmd + `"}` }
-	c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: in("make theirs"), Cwd: "/work"})
-	c.ask(c.askers[0], waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: in("make ours"), Cwd: "/work", Bound: control.Bound{Held: true, Program: "/bin/sh"}})
+	c.ask(c.askers[0], waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: in("make theirs"), Cwd: "/work"})
+	c.ask(c.askers[0], waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: in("make ours"), Cwd: "/work", Bound: record.Bound{Held: true, Program: "/bin/sh"}})
 	qs, err := decide.Of(c.op).Pending(t.Context(), "crowd", false)
 	c.must(err)
 	if len(qs) != 2 {

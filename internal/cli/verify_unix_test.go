@@ -19,6 +19,7 @@ import (
 	"waggle/journal"
 	"waggle/operator/inspect"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // TestVerifyTampered: audit verify finds a decision that the rules did not make, although
@@ -91,7 +92,7 @@ func TestVerifyTampered(t *testing.T) {
 	changed := 0
 	for _, n := range names {
 		if n != journal.Leader {
-			changed += rewrite(t, d, n, control.RecAnswered, `"rule":"allow Bash"`, `"rule":"allow Bash(echo:*)"`)
+			changed += rewrite(t, d, n, record.KindAnswered, `"rule":"allow Bash"`, `"rule":"allow Bash(echo:*)"`)
 		}
 	}
 	if changed != 1 {
@@ -102,7 +103,7 @@ func TestVerifyTampered(t *testing.T) {
 	}
 	for _, n := range names {
 		if n != journal.Leader {
-			rewrite(t, d, n, control.RecAnswered, fmt.Sprintf(`"judge":%d`, policy.JudgeVersion), `"judge":9999`)
+			rewrite(t, d, n, record.KindAnswered, fmt.Sprintf(`"judge":%d`, policy.JudgeVersion), `"judge":9999`)
 		}
 	}
 	if v, code := verify(); code != 0 || v.Recomputed != 0 || v.NotRecomputed != 1 {

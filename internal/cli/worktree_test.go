@@ -22,6 +22,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/task"
 	"waggle/team"
 )
@@ -118,7 +119,7 @@ func TestWorkersCommitAtOnce(t *testing.T) {
 func TestForcedIntoTheMainCheckout(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +175,7 @@ func TestForcedIntoTheMainCheckout(t *testing.T) {
 func TestSessionsShareAWorktree(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestSessionsShareAWorktree(t *testing.T) {
 func TestJoinFails(t *testing.T) {
 	f := newForest(t)
 	file := f.file("team: api\nmembers:\n  - {name: bob, agent: exec, worktree: true}\n")
-	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	s, err := teams.Of(f.op).Create(t.Context(), file.Team, "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 	"waggle/internal/testenv"
 	"waggle/internal/view"
 	"waggle/operator/supervise"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -335,12 +336,12 @@ func (d *drama) dry(was *picture) {
 		d.t.Errorf("the plan is %+v, members %d", p, len(was.members))
 	}
 	for _, m := range p.Members {
-		if is := was.members[control.Instance(m.Session)]; is == nil || string(is.Name) != m.Name || m.Action == supervise.ResumeTake {
+		if is := was.members[record.Instance(m.Session)]; is == nil || string(is.Name) != m.Name || m.Action == supervise.ResumeTake {
 			d.t.Errorf("the plan says %+v", m)
 		}
 	}
 	for _, id := range p.Pending {
-		if !slices.ContainsFunc(keys(was.pending), func(k control.Key) bool { return string(k.ID) == id }) {
+		if !slices.ContainsFunc(keys(was.pending), func(k record.Key) bool { return string(k.ID) == id }) {
 			d.t.Errorf("the plan says that %s is open", id)
 		}
 	}

@@ -24,13 +24,13 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"waggle"
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/cli"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -366,13 +366,13 @@ func (c *crew) clean() (orphans int) {
 }
 
 // starts collects the processes of every instance from the leader's journal.
-type starts map[control.Instance][]spawn.Identity
+type starts map[record.Instance][]spawn.Identity
 
 func (s starts) Apply(r journal.Record) error {
-	if r.Kind != control.RecProcess {
+	if r.Kind != record.KindProcess {
 		return nil
 	}
-	var p control.Process
+	var p record.Process
 	err := json.Unmarshal(r.Body, &p)
 	s[p.Instance] = append(s[p.Instance], p.ID)
 	return err

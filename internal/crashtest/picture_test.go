@@ -13,6 +13,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/team"
@@ -21,16 +22,16 @@ import (
 // picture is what a team is by its files at one moment: nothing in it was said by a
 // process.
 type picture struct {
-	members  map[control.Instance]*control.Member // that have not ended
-	leaving  map[control.Instance]bool            // and are on their way out
-	alive    map[control.Instance]spawn.Identity
+	members  map[record.Instance]*control.Member // that have not ended
+	leaving  map[record.Instance]bool            // and are on their way out
+	alive    map[record.Instance]spawn.Identity
 	listed   map[waggle.MemberName]bool // in the registry
 	board    map[task.ID]task.Task
 	orders   map[string]order                      // by task
 	entries  map[waggle.MemberName]map[string]bool // of mailboxes: whether the journal owns it
-	pending  map[control.Key]control.Digest        // open questions, also those that only the asker's journal has
-	decided  map[control.Key]journal.Seq
-	calls    map[control.Key]*control.Call
+	pending  map[record.Key]record.Digest          // open questions, also those that only the asker's journal has
+	decided  map[record.Key]journal.Seq
+	calls    map[record.Key]*control.Call
 	unready  []string       // why it is not up, when it should be
 	takes    map[string]int // entries: how often they were given to a session
 	began    map[string]int // calls: how often they were started
@@ -39,16 +40,16 @@ type picture struct {
 
 // order is who is to do a task.
 type order struct {
-	to  control.Instance
+	to  record.Instance
 	sha string
 }
 
 // picture reads everything there is of the team.
 func (c *crew) picture() *picture {
 	c.t.Helper()
-	p := &picture{members: map[control.Instance]*control.Member{}, leaving: map[control.Instance]bool{}, alive: map[control.Instance]spawn.Identity{},
+	p := &picture{members: map[record.Instance]*control.Member{}, leaving: map[record.Instance]bool{}, alive: map[record.Instance]spawn.Identity{},
 		listed: map[waggle.MemberName]bool{}, board: map[task.ID]task.Task{}, orders: map[string]order{}, entries: map[waggle.MemberName]map[string]bool{},
-		pending: map[control.Key]control.Digest{}, decided: map[control.Key]journal.Seq{}, calls: map[control.Key]*control.Call{},
+		pending: map[record.Key]record.Digest{}, decided: map[record.Key]journal.Seq{}, calls: map[record.Key]*control.Call{},
 		takes: map[string]int{}, began: map[string]int{}}
 	s := c.state()
 	if s == nil {
@@ -143,11 +144,11 @@ func (p *picture) mail(c *crew, name waggle.MemberName, owns func(string) bool) 
 // count counts what may happen once.
 func (p *picture) count(c *crew, r journal.Record) {
 	var b struct {
-		control.Key
+		record.Key
 		Entries []string
 	}
 	switch r.Kind {
-	case control.RecTaken, control.RecStarted:
+	case record.KindTaken, record.KindStarted:
 		must(c.t, json.Unmarshal(r.Body, &b))
 	default:
 		return
@@ -155,7 +156,7 @@ func (p *picture) count(c *crew, r journal.Record) {
 	for _, e := range b.Entries {
 		p.takes[string(r.Journal)+" "+e]++
 	}
-	if r.Kind == control.RecStarted {
+	if r.Kind == record.KindStarted {
 		p.began[fmt.Sprintf("%s %s", r.Journal, b.ID)]++
 	}
 }

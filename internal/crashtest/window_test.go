@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/testenv"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -86,29 +86,29 @@ var (
 )
 
 var windows = []window{
-	{name: "the first member has joined", at: on(control.RecJoined), kill: everybody, next: resume},
-	{name: "the first task is ordered", at: on(control.RecCommanded), kill: everybody, next: resume},
-	{name: "somebody leads", at: on(control.RecLeading), kill: everybody, next: resume},
+	{name: "the first member has joined", at: on(record.KindJoined), kill: everybody, next: resume},
+	{name: "the first task is ordered", at: on(record.KindCommanded), kill: everybody, next: resume},
+	{name: "somebody leads", at: on(record.KindLeading), kill: everybody, next: resume},
 	{name: "a hand-over lies there", at: files(".start.json"), kill: starter, next: resume},
 	{name: "a hand-over lies there, and its holders die too", at: files(".start.json"), kill: everybody, next: resume},
 	{name: "a holder has told of its process", at: files(".hold.json"), kill: starter, next: resume},
 	{name: "a holder has told of its process, and all die", at: files(".hold.json"), kill: everybody, next: resume},
-	{name: "a process is on record", at: on(control.RecProcess), kill: starter, next: resume},
-	{name: "a process is on record, and the members die", at: on(control.RecProcess), kill: mine, next: down, codes: []int{0, 4, 6, 9}, gone: true}, // up ends what does not come up
-	{name: "a process is on record, and all die", at: on(control.RecProcess), kill: everybody, next: resume},
-	{name: "a member is ready, and all die", at: on(control.RecReady), kill: everybody, next: resume},
+	{name: "a process is on record", at: on(record.KindProcess), kill: starter, next: resume},
+	{name: "a process is on record, and the members die", at: on(record.KindProcess), kill: mine, next: down, codes: []int{0, 4, 6, 9}, gone: true}, // up ends what does not come up
+	{name: "a process is on record, and all die", at: on(record.KindProcess), kill: everybody, next: resume},
+	{name: "a member is ready, and all die", at: on(record.KindReady), kill: everybody, next: resume},
 
-	{name: "a member is being stopped", begin: run("stop", "w1", "--force"), at: on(control.RecStopping), kill: caller, next: []string{"stop", "w1", "--grace", "1s"}, codes: []int{0, 4, 5, 6, 9}, ends: "w1"},
-	{name: "a member is being stopped, and all die", begin: run("stop", "w1", "--force"), at: on(control.RecStopping), kill: everybody, next: resume},
-	{name: "a member was asked to end", begin: run("stop", "w2", "--grace", "5s"), at: on(control.RecCommanded), kill: caller, next: []string{"stop", "w2", "--grace", "1s"}, codes: []int{0, 4, 5, 6, 9}, ends: "w2"},
-	{name: "the end of the team is on record", begin: run(down...), at: on(control.RecEnding), kill: caller, next: down, codes: []int{0, 4, 6, 9}, gone: true},
-	{name: "the end of the team is on record, and all die", begin: run(down...), at: on(control.RecEnding), kill: everybody, next: down, codes: ending, gone: true},
-	{name: "the end of the team is on record, all die and come back", begin: run(down...), at: on(control.RecEnding), kill: everybody, next: resume},
-	{name: "the first member has left", begin: run(down...), at: on(control.RecLeft), kill: everybody, next: down, codes: []int{0, 4, 6, 9}, gone: true},
-	{name: "a new member has joined", begin: run("spawn", "extra", "./work prompt"), at: on(control.RecJoined), kill: caller, next: resume},
-	{name: "a new member has joined, and all die", begin: run("spawn", "extra", "./work prompt"), at: on(control.RecJoined), kill: everybody, next: resume},
-	{name: "a new member's work is ordered", begin: run("spawn", "extra", "./work prompt"), at: on(control.RecCommanded), kill: caller, next: resume},
-	{name: "a new member's process is on record", begin: run("spawn", "extra", "./work prompt"), at: on(control.RecProcess), kill: caller, next: resume},
+	{name: "a member is being stopped", begin: run("stop", "w1", "--force"), at: on(record.KindStopping), kill: caller, next: []string{"stop", "w1", "--grace", "1s"}, codes: []int{0, 4, 5, 6, 9}, ends: "w1"},
+	{name: "a member is being stopped, and all die", begin: run("stop", "w1", "--force"), at: on(record.KindStopping), kill: everybody, next: resume},
+	{name: "a member was asked to end", begin: run("stop", "w2", "--grace", "5s"), at: on(record.KindCommanded), kill: caller, next: []string{"stop", "w2", "--grace", "1s"}, codes: []int{0, 4, 5, 6, 9}, ends: "w2"},
+	{name: "the end of the team is on record", begin: run(down...), at: on(record.KindEnding), kill: caller, next: down, codes: []int{0, 4, 6, 9}, gone: true},
+	{name: "the end of the team is on record, and all die", begin: run(down...), at: on(record.KindEnding), kill: everybody, next: down, codes: ending, gone: true},
+	{name: "the end of the team is on record, all die and come back", begin: run(down...), at: on(record.KindEnding), kill: everybody, next: resume},
+	{name: "the first member has left", begin: run(down...), at: on(record.KindLeft), kill: everybody, next: down, codes: []int{0, 4, 6, 9}, gone: true},
+	{name: "a new member has joined", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindJoined), kill: caller, next: resume},
+	{name: "a new member has joined, and all die", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindJoined), kill: everybody, next: resume},
+	{name: "a new member's work is ordered", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindCommanded), kill: caller, next: resume},
+	{name: "a new member's process is on record", begin: run("spawn", "extra", "./work prompt"), at: on(record.KindProcess), kill: caller, next: resume},
 }
 
 // TestWindows kills whoever starts or ends something between two of its steps.

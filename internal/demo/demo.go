@@ -17,6 +17,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -26,6 +27,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/record"
 )
 
 //go:embed team.yaml
@@ -73,7 +75,7 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 	if err := os.WriteFile(f.Path, teamFile, 0o600); err != nil {
 		return nil, err
 	}
-	s, err := teams.Of(op).Create(ctx, f.Team, "a scripted team", control.PolicySet{Policy: f.Policy, Decide: f.Decide, File: f.SHA256})
+	s, err := teams.Of(op).Create(ctx, f.Team, "a scripted team", record.PolicySet{Policy: f.Policy, Decide: f.Decide, File: f.SHA256})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func Play(ctx context.Context, op operator.Operator, o Options) (*Result, error)
 		return nil, err
 	}
 	p := &play{op: op, o: o, f: f, s: s, l: l, told: map[string]int{}, did: map[string]bool{},
-		members: map[waggle.MemberName]control.Instance{}, pids: map[string]int{}}
+		members: map[waggle.MemberName]record.Instance{}, pids: map[string]int{}}
 	err = p.all(ctx)
 	return p.result(), errors.Join(err, l.Close())
 }
@@ -94,11 +96,11 @@ type play struct {
 	f       *teamfile.File
 	s       *operator.State
 	l       *leader.Leader
-	members map[waggle.MemberName]control.Instance
+	members map[waggle.MemberName]record.Instance
 	pids    map[string]int
 	told    map[string]int  // journal: records told
 	did     map[string]bool // what the script has done
-	turn    control.Key     // of the one question that the person gets
+	turn    record.Key      // of the one question that the person gets
 	asking  decide.Asking   // that question
 }
 
@@ -196,13 +198,13 @@ func (p *play) act(ctx context.Context) (done bool, err error) {
 		}
 	}
 	taken := false
-	p.l.ViewMember(p.members["cleo"], func(w *control.Worker) { taken = w.State() == control.Idle && p.did["chat taken"] })
+	p.l.ViewMember(p.members["cleo"], func(w *control.Worker) { taken = w.State() == machine.Idle && p.did["chat taken"] })
 	return taken, nil
 }
 
 func (p *play) busy(name waggle.MemberName) bool {
 	busy := false
-	p.l.ViewMember(p.members[name], func(w *control.Worker) { busy = w.State() == control.Executing })
+	p.l.ViewMember(p.members[name], func(w *control.Worker) { busy = w.State() == machine.Executing })
 	return busy
 }
 

@@ -6,9 +6,9 @@ import (
 	"sort"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // tell reads what is new in every journal and tells what matters of it.
@@ -54,7 +54,7 @@ func body[T any](r operator.LogRecord) T {
 	return b
 }
 
-func (p *play) name(i control.Instance) string {
+func (p *play) name(i record.Instance) string {
 	for n, have := range p.members {
 		if have == i {
 			return string(n)
@@ -65,19 +65,19 @@ func (p *play) name(i control.Instance) string {
 
 func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
 	switch r.Kind {
-	case control.RecProcess:
-		b := body[control.Process](r)
+	case record.KindProcess:
+		b := body[record.Process](r)
 		return p.name(b.Instance), fmt.Sprintf("runs as process %d (the leader is %d)", b.ID.PID, p.op.PID)
-	case control.RecCommanded:
-		b := body[control.Commanded](r)
-		if b.What == control.CommandAssigned {
+	case record.KindCommanded:
+		b := body[record.Commanded](r)
+		if b.What == record.CommandAssigned {
 			return "lead", fmt.Sprintf("assigns task %s to %s: %s", b.Task.ID, p.name(b.Instance), b.Task.Subject)
 		}
 		return "lead", fmt.Sprintf("asks %s to shut down", p.name(b.Instance))
-	case control.RecDecided:
-		b := body[control.Decided](r)
+	case record.KindDecided:
+		b := body[record.Decided](r)
 		word := "denies"
-		if b.Decision == control.DecisionAllow {
+		if b.Decision == record.DecisionAllow {
 			word = "allows"
 		}
 		text = fmt.Sprintf("%s %s (%s's), digest %.8s…", word, b.ID, p.name(b.Instance), b.Digest)
@@ -85,8 +85,8 @@ func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
 			text += ": " + b.Reason
 		}
 		return string(b.By), text
-	case control.RecLeft:
-		b := body[control.Left](r)
+	case record.KindLeft:
+		b := body[record.Left](r)
 		return p.name(b.Instance), fmt.Sprintf("has left by %s, %s", b.How, b.Detail)
 	}
 	return "", ""
@@ -94,37 +94,37 @@ func (p *play) leaderLine(r operator.LogRecord) (who, text string) {
 
 func (p *play) workerLine(r operator.LogRecord) string {
 	switch r.Kind {
-	case control.RecAsked:
-		b := body[control.Asked](r)
+	case record.KindAsked:
+		b := body[record.Asked](r)
 		if b.Kind == waggle.KindPlanApprovalRequest {
 			return fmt.Sprintf("proposes a plan (%s): %s", b.ID, b.Ask.Plan)
 		}
 		return fmt.Sprintf("asks for %s (%s)", decide.Describe(b.Kind, b.Ask), b.ID)
-	case control.RecAnswered:
-		b := body[control.Answered](r)
+	case record.KindAnswered:
+		b := body[record.Answered](r)
 		if b.Ask != nil {
 			return fmt.Sprintf("%s: %s, by rule: %s", decide.Describe(b.Kind, *b.Ask), b.Decision, b.Rule)
 		}
 		return fmt.Sprintf("takes the answer to %s: %s", b.ID, b.Decision)
-	case control.RecFinished:
-		b := body[control.Finished](r)
+	case record.KindFinished:
+		b := body[record.Finished](r)
 		return fmt.Sprintf("ran %s, once", b.ID)
-	case control.RecUnverified:
-		b := body[control.Unverified](r)
+	case record.KindUnverified:
+		b := body[record.Unverified](r)
 		return fmt.Sprintf("%s for %s has no effect: %s", b.Kind, b.ID, b.Why)
-	case control.RecTaken:
-		b := body[control.Taken](r)
+	case record.KindTaken:
+		b := body[record.Taken](r)
 		if len(b.Entries) > 0 {
 			p.did["chat taken"] = p.did["chat taken"] || r.Name == "cleo"
 			return "is idle and takes the held message"
 		}
-	case control.RecSaid:
-		return saidLine(body[control.Said](r))
+	case record.KindSaid:
+		return saidLine(body[record.Said](r))
 	}
 	return ""
 }
 
-func saidLine(b control.Said) string {
+func saidLine(b record.Said) string {
 	switch b.Kind {
 	case waggle.KindTaskCompleted:
 		return fmt.Sprintf("completes task %s", b.Task)

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"waggle/control"
 	"waggle/internal/cli"
+	"waggle/machine"
 )
 
 func TestSections(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTable(t *testing.T) {
 }
 
 func TestDiagram(t *testing.T) {
-	got := diagram([]control.Transition{
+	got := diagram([]machine.Transition{
 		{From: "", On: "joined", To: "new"},
 		{From: "new", On: "work", To: "busy"},
 		{From: "new", On: "again", To: "busy"},
@@ -55,7 +55,7 @@ func TestDiagram(t *testing.T) {
 }
 
 func TestDiagramNamesEveryMove(t *testing.T) {
-	for name, moves := range map[string][]control.Transition{"worker": control.WorkerTable, "leader": control.LeaderTable, "request": control.RequestTable} {
+	for name, moves := range map[string][]machine.Transition{"worker": machine.WorkerTable, "leader": machine.LeaderTable, "request": machine.RequestTable} {
 		text := diagram(moves)
 		for _, m := range moves {
 			if !strings.Contains(text, string(m.On)) || !strings.Contains(text, vertex(m.From)) || !strings.Contains(text, vertex(m.To)) {

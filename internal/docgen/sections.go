@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/docgen/fields"
+	"waggle/machine"
 	"waggle/policy"
 	"waggle/team"
 )
@@ -24,9 +24,9 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 	"send":           func(*cobra.Command) (string, error) { return send(), nil },
 	"modes":          func(*cobra.Command) (string, error) { return modes(), nil },
 	"guarded":        func(*cobra.Command) (string, error) { return guarded(), nil },
-	"worker states":  func(*cobra.Command) (string, error) { return diagram(control.WorkerTable), nil },
-	"leader states":  func(*cobra.Command) (string, error) { return diagram(control.LeaderTable), nil },
-	"request states": func(*cobra.Command) (string, error) { return diagram(control.RequestTable), nil },
+	"worker states":  func(*cobra.Command) (string, error) { return diagram(machine.WorkerTable), nil },
+	"leader states":  func(*cobra.Command) (string, error) { return diagram(machine.LeaderTable), nil },
+	"request states": func(*cobra.Command) (string, error) { return diagram(machine.RequestTable), nil },
 	"team states":    func(*cobra.Command) (string, error) { return diagram(teamLife()), nil },
 	"conduct":        func(*cobra.Command) (string, error) { return conduct(), nil },
 	"exit codes":     exitCodes,
@@ -34,10 +34,10 @@ var sections = map[string]func(root *cobra.Command) (string, error){
 }
 
 // teamLife is the life of a team as the diagrams want it.
-func teamLife() []control.Transition {
-	var moves []control.Transition
+func teamLife() []machine.Transition {
+	var moves []machine.Transition
 	for _, m := range team.LifeTable {
-		moves = append(moves, control.Transition{From: control.State(m.From), On: control.Event(m.On), To: control.State(m.To)})
+		moves = append(moves, machine.Transition{From: machine.State(m.From), On: machine.Event(m.On), To: machine.State(m.To)})
 	}
 	return moves
 }
@@ -102,7 +102,7 @@ func conduct() string {
 		sentBy[k.Kind] = k.From
 	}
 	rows := [][]string{{"kind", "sent by", "accepted from", "effect", "again", "late", "forged"}}
-	for _, c := range control.Conducts() {
+	for _, c := range machine.Conducts() {
 		late := string(c.Late)
 		if c.When != "" {
 			late = c.When + ": " + late
@@ -167,13 +167,13 @@ func guarded() string {
 
 // diagram draws a machine in Mermaid's language. Moves that change the state are
 // arrows; those that do not are listed below, where they do not hide the others.
-func diagram(moves []control.Transition) string {
-	type pair struct{ from, to control.State }
+func diagram(moves []machine.Transition) string {
+	type pair struct{ from, to machine.State }
 	var order []pair
 	arrows := map[pair][]string{}
-	var states []control.State
-	stays := map[control.State][]string{}
-	left := map[control.State]bool{} // states with a way out
+	var states []machine.State
+	stays := map[machine.State][]string{}
+	left := map[machine.State]bool{} // states with a way out
 	for _, m := range moves {
 		if m.From == m.To {
 			if stays[m.From] == nil {
@@ -194,7 +194,7 @@ func diagram(moves []control.Transition) string {
 	if len(moves) > 0 && moves[0].From != "" {
 		fmt.Fprintf(&b, "    [*] --> %s\n", moves[0].From)
 	}
-	ended := map[control.State]bool{}
+	ended := map[machine.State]bool{}
 	for _, p := range order {
 		fmt.Fprintf(&b, "    %s --> %s: %s\n", vertex(p.from), vertex(p.to), strings.Join(arrows[p], ", "))
 	}
@@ -215,7 +215,7 @@ func diagram(moves []control.Transition) string {
 	return b.String() + "\n" + table(rows)
 }
 
-func vertex(s control.State) string {
+func vertex(s machine.State) string {
 	if s == "" {
 		return "[*]"
 	}

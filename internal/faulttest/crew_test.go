@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/atomicfile"
 	"waggle/internal/testenv"
@@ -31,6 +30,7 @@ import (
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/task"
 	"waggle/team"
 )
@@ -163,7 +163,7 @@ func newCrew(t *testing.T) *crew {
 
 // fill makes the leader's journal long enough for a snapshot.
 func (c *crew) fill(s *operator.State) {
-	drafts := slices.Repeat([]journal.Draft{{Kind: control.RecCheckpoint, Body: struct{}{}}}, 1000)
+	drafts := slices.Repeat([]journal.Draft{{Kind: record.KindCheckpoint, Body: struct{}{}}}, 1000)
 	_, err := s.Journal.Append(c.t.Context(), journal.Writer{Operator: true, PID: c.op.PID}, func() ([]journal.Draft, error) { return drafts, nil })
 	must(c.t, err)
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -60,7 +60,7 @@ func TestDownAsksEverybodyAtOnce(t *testing.T) {
 	for _, e := range ended.Members {
 		got[e.Member] = e
 	}
-	for name, want := range map[string]string{"bob": control.LeftHandshake, "carol": control.LeftReleased, "dave": control.LeftReleased, "erin": "listed"} {
+	for name, want := range map[string]string{"bob": record.LeftHandshake, "carol": record.LeftReleased, "dave": record.LeftReleased, "erin": "listed"} {
 		if got[name].How != want || got[name].Kind() != operator.None {
 			t.Errorf("%s ended as %+v, want %s", name, got[name], want)
 		}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/control"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // What a member of another program asks for is the same host as anybody else's: judged
@@ -34,7 +34,7 @@ func TestForeignHosts(t *testing.T) {
 			}
 			continue
 		}
-		if len(qs) != 1 || (control.Ask{Host: qs[0].Host, Port: qs[0].Port}).Hostport() != c.shown {
+		if len(qs) != 1 || (record.Ask{Host: qs[0].Host, Port: qs[0].Port}).Hostport() != c.shown {
 			t.Errorf("%s is shown as %+v, want %s", c.asked, qs, c.shown)
 			continue
 		}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/home"
 	"waggle/internal/testenv"
 	"waggle/operator"
@@ -22,6 +21,7 @@ import (
 	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/task"
 	"waggle/team"
 )
@@ -54,7 +54,7 @@ func newStage(t *testing.T, role string) *stage {
 	ours := "bob"
 	if role == "worker" {
 		s.team, s.box = "api", "team-lead"
-		_, err = teams.Of(op).Create(t.Context(), s.team, "", control.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeBypassPermissions}})
+		_, err = teams.Of(op).Create(t.Context(), s.team, "", record.PolicySet{Policy: policy.Policy{Version: 1, Mode: policy.ModeBypassPermissions}})
 		s.them = foreign{filepath.Join(root, "teams", "api"), "bob"}
 	} else {
 		s.team, s.box, ours = "session-1a2b3c4d", "gopher", "gopher"

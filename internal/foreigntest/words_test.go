@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 // erases takes a text out of a mailbox without reading any of it.
@@ -74,7 +74,7 @@ func TestErasedWordsAreSentAgain(t *testing.T) {
 	}
 	st, err := s.op.State(t.Context(), s.team)
 	must(t, err)
-	if o := st.Lead.SpokenAs(id)[0]; o.Again != control.ErasedOnce || o.End != control.ReaderNever {
+	if o := st.Lead.SpokenAs(id)[0]; o.Again != record.ErasedOnce || o.End != record.ReaderNever {
 		t.Errorf("on record: again %q, end %q", o.Again, o.End)
 	}
 }
@@ -95,7 +95,7 @@ func TestTakenWordsAreClosed(t *testing.T) {
 	}
 	st, err := s.op.State(t.Context(), s.team)
 	must(t, err)
-	if o := st.Lead.SpokenAs(id)[0]; !o.Closed || o.End != control.ReaderTook {
+	if o := st.Lead.SpokenAs(id)[0]; !o.Closed || o.End != record.ReaderTook {
 		t.Errorf("on record: %+v", o)
 	}
 }

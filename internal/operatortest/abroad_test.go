@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
+	"waggle/record"
 )
 
 // A team of another program has no journal here; one of ours has the members that were made.
@@ -21,7 +21,7 @@ func TestAbroad(t *testing.T) {
 	if s, err := op.State(t.Context(), tm.Name); s != nil || err != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
-	own := operatortest.Team(t, op, "api", control.PolicySet{})
+	own := operatortest.Team(t, op, "api", record.PolicySet{})
 	own.Join("ann")
 	own.Task("ann", "build")
 	if order, ok := own.State().Lead.Assignment("1"); !ok || order.Instance != own.Instance("ann") {

@@ -3,7 +3,7 @@
 // test, and no process besides.
 //
 //	op := operatortest.New(t)
-//	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+//	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 //	ann := tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) { … })
 //	tm.Until("ann asks", func(l *control.Leader) bool { … })
 package operatortest
@@ -25,6 +25,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/worker"
 )
 
@@ -51,7 +52,7 @@ type Rig struct {
 }
 
 // Team makes a team without members. Of a zero p the mode is default.
-func Team(t testing.TB, op operator.Operator, name waggle.TeamName, p control.PolicySet) *Rig {
+func Team(t testing.TB, op operator.Operator, name waggle.TeamName, p record.PolicySet) *Rig {
 	t.Helper()
 	if p.Policy.Mode == "" {
 		p.Policy.Mode = "default"
@@ -118,7 +119,7 @@ func (r *Rig) Until(what string, cond func(l *control.Leader) bool) *operator.St
 }
 
 // Instance is the present membership of a name.
-func (r *Rig) Instance(name waggle.MemberName) control.Instance {
+func (r *Rig) Instance(name waggle.MemberName) record.Instance {
 	r.T.Helper()
 	m, ok := r.State().Lead.Member(name)
 	if !ok {

@@ -10,12 +10,13 @@ import (
 	"waggle/internal/operatortest"
 	"waggle/operator/board"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // A member works at a task, asks, is allowed by the operator, and runs its call once.
 func TestRig(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	ran := 0
 	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		out, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran {

@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -98,7 +99,7 @@ func (r *Rig) Runs(s *operator.State, m *control.Member, id spawn.Identity) {
 	if m.Process != nil {
 		epoch = m.Process.Epoch + 1
 	}
-	Append(r.T, r.Op, s, journal.Draft{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: m.Instance, Epoch: epoch, ID: id}})
+	Append(r.T, r.Op, s, journal.Draft{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: m.Instance, Epoch: epoch, ID: id}})
 }
 
 // Sleeper joins a member and puts on record a process of the test as its own.

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 // Foreign makes a team of another program: nothing but a config.json below op.Root, with
@@ -62,13 +62,13 @@ func (r *Rig) Write(drafts ...journal.Draft) *operator.State {
 }
 
 // Joined makes a member that nobody runs, by its record alone.
-func (r *Rig) Joined(name waggle.MemberName, trust control.Level) control.Instance {
+func (r *Rig) Joined(name waggle.MemberName, trust record.Level) record.Instance {
 	r.T.Helper()
 	id, err := r.Op.Minter.UID()
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	i := control.Instance(id)
-	r.Write(journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: name, Agent: "exec", Cwd: "/tmp", Backend: "process", Trust: trust}})
+	i := record.Instance(id)
+	r.Write(journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: name, Agent: "exec", Cwd: "/tmp", Backend: "process", Trust: trust}})
 	return i
 }

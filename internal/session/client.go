@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/jsonobj"
+	"waggle/record"
 )
 
 // Client is a program whose sessions have hooks of ours.
@@ -81,7 +81,7 @@ func (c Client) formOf(tool string) Form {
 func reply(r Request) ([]byte, error) {
 	d := r.Decided
 	out := []byte(`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":`)
-	if d.Decision == control.DecisionDeny {
+	if d.Decision == record.DecisionDeny {
 		reason := d.Reason
 		if reason == "" {
 			reason = "denied by your user, who gave no reason"

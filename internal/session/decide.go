@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 
-	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Answer is an answer to one request.
 type Answer struct {
-	Key    control.Key
-	Digest control.Digest // of what was shown
+	Key    record.Key
+	Digest record.Digest // of what was shown
 	Allow  bool
 	By     policy.Role
 	Via    string // which face
@@ -110,14 +110,14 @@ func same(a, b Decided) bool {
 
 // ChangedDigest is the digest of a request with another input: an approver who changes the input is
 // shown it, and it is recorded.
-func ChangedDigest(r Request, input string) control.Digest {
+func ChangedDigest(r Request, input string) record.Digest {
 	r.Ask.Input = input
-	return control.DigestOf(uidOf(ID(r.Instance)), r.Key, r.Ask)
+	return record.DigestOf(uidOf(ID(r.Instance)), r.Key, r.Ask)
 }
 
 // draft checks an answer against what was asked.
 func draft(f *Fold, req *Request, v Answer) (Decided, error) {
-	d := Decided{Key: req.Key, Digest: req.Digest, Decision: control.DecisionDeny, By: v.By, Channel: policy.ChannelOperator,
+	d := Decided{Key: req.Key, Digest: req.Digest, Decision: record.DecisionDeny, By: v.By, Channel: policy.ChannelOperator,
 		Via: v.Via, Rule: v.Rule, Reason: v.Reason}
 	switch {
 	case v.Digest != req.Digest:
@@ -137,7 +137,7 @@ func draft(f *Fold, req *Request, v Answer) (Decided, error) {
 	case len(v.Answers) > 0:
 		return d, refused(req, "it asks for permission, not for words: approve or deny it")
 	}
-	d.Decision = control.DecisionAllow
+	d.Decision = record.DecisionAllow
 	if v.UpdatedInput != "" {
 		if req.Form != FormTool || !req.Client.Changes() {
 			return d, refused(req, "its client accepts no changed input here")

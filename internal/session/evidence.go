@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // The hooks' evidence is beside the journal in small files without a flush: it names calls and
@@ -74,7 +74,7 @@ func (h Hook) ran(ctx context.Context, e Event) error {
 			switch {
 			case home:
 				why = "it was allowed in the session's own dialog, and ran"
-			case r.Decided.Decision == control.DecisionDeny:
+			case r.Decided.Decision == record.DecisionDeny:
 				why, home = "it ran: it was allowed in the session's own dialog before the denial came", true
 			}
 			ds = append(ds, closing(r, why, home))

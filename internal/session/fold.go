@@ -7,6 +7,7 @@ import (
 
 	"waggle/control"
 	"waggle/journal"
+	"waggle/record"
 )
 
 // State is how far a request has come. It only moves forward.
@@ -54,16 +55,16 @@ type Fold struct {
 	Ended    *Ended // of the newest process
 	Requests []*Request
 
-	byKey   map[control.Key]*Request
+	byKey   map[record.Key]*Request
 	handles control.Handles
 	id      ID
-	uid     control.TeamUID
+	uid     record.TeamUID
 	said    []SaidAt
 }
 
 // NewFold returns an empty fold of one session's journal.
 func NewFold(id ID) *Fold {
-	return &Fold{byKey: map[control.Key]*Request{}, id: id, uid: uidOf(id)}
+	return &Fold{byKey: map[record.Key]*Request{}, id: id, uid: uidOf(id)}
 }
 
 // Open lists the requests that wait for an answer, oldest first.
@@ -78,7 +79,7 @@ func (f *Fold) Open() []*Request {
 }
 
 // Request finds a request.
-func (f *Fold) Request(k control.Key) (*Request, bool) {
+func (f *Fold) Request(k record.Key) (*Request, bool) {
 	r, ok := f.byKey[k]
 	return r, ok
 }
@@ -143,7 +144,7 @@ func (f *Fold) Apply(r journal.Record) error {
 func decode(r journal.Record, into any) bool { return json.Unmarshal(r.Body, into) == nil }
 
 func (f *Fold) asked(r journal.Record, b Asked) {
-	if f.byKey[b.Key] != nil || b.Digest != control.DigestOf(f.uid, b.Key, b.Ask) {
+	if f.byKey[b.Key] != nil || b.Digest != record.DigestOf(f.uid, b.Key, b.Ask) {
 		return
 	}
 	req := &Request{Asked: b, At: r.Time, State: StateOpen, Handle: f.handles.Mint(b.Key, b.Digest, r.Time)}
@@ -163,11 +164,11 @@ func (f *Fold) decided(r journal.Record, b Decided) {
 // runs instead has its digest.
 func fits(req *Request, b Decided) bool {
 	switch {
-	case b.Decision == control.DecisionDeny:
+	case b.Decision == record.DecisionDeny:
 		return b.UpdatedInput == "" && len(b.Answers) == 0
 	case req.Form == FormQuestion:
 		return b.Decision == DecisionAnswer && b.UpdatedInput == "" && len(b.Answers) > 0
-	case b.Decision != control.DecisionAllow || len(b.Answers) > 0:
+	case b.Decision != record.DecisionAllow || len(b.Answers) > 0:
 		return false
 	case b.UpdatedInput == "":
 		return b.UpdatedDigest == ""

@@ -16,9 +16,9 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -193,7 +193,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 		return Request{}, err
 	}
 	k := keyOf(e.Session, waggle.RequestID("ask-"+nonce))
-	a := control.Ask{N: control.SumN, Tool: e.Tool, Input: string(e.Input), Cwd: e.Cwd, ToolUseID: h.recall(s, e)}
+	a := record.Ask{N: record.SumN, Tool: e.Tool, Input: string(e.Input), Cwd: e.Cwd, ToolUseID: h.recall(s, e)}
 	form := h.Client.formOf(e.Tool)
 	if form == FormPlan {
 		a.Plan = planOf(e.Input)
@@ -201,7 +201,7 @@ func (h Hook) record(ctx context.Context, s *Session, e Event) (Request, error) 
 	rules := h.policy()
 	a.Paths = h.paths(a, rules)
 	id, why := h.process(s, e)
-	b := Asked{Client: h.Client, Key: k, Digest: control.DigestOf(uidOf(e.Session), k, a), Ask: a, Form: form, Hook: h.Self, Session: id, Why: why,
+	b := Asked{Client: h.Client, Key: k, Digest: record.DigestOf(uidOf(e.Session), k, a), Ask: a, Form: form, Hook: h.Self, Session: id, Why: why,
 		Agent: e.Agent, AgentName: e.AgentType, Mode: e.Mode, Suggestions: e.Suggestions}
 	err = s.append(ctx, h.writer(e), func(f *Fold) ([]journal.Draft, error) {
 		var ds []journal.Draft
@@ -239,7 +239,7 @@ func (h Hook) policy() *policy.Policy {
 
 // paths are the resolved paths by which the call is judged; they are recorded, so that a later
 // judgement uses the same.
-func (h Hook) paths(a control.Ask, rules *policy.Policy) []control.RealPath {
+func (h Hook) paths(a record.Ask, rules *policy.Policy) []record.RealPath {
 	if h.Links == nil {
 		return nil
 	}
@@ -260,9 +260,9 @@ func judge(p *policy.Policy, b Asked) *Decided {
 	d := Decided{Key: b.Key, Digest: b.Digest, By: policy.RoleRules, Channel: policy.ChannelJournal, Rule: v.Rule, Reason: v.Why}
 	switch { // only the user's own rules decide: modes are the client's
 	case v.Decision == policy.Allow && strings.HasPrefix(v.Rule, "allow "):
-		d.Decision = control.DecisionAllow
+		d.Decision = record.DecisionAllow
 	case v.Decision == policy.Deny && strings.HasPrefix(v.Rule, "deny "):
-		d.Decision = control.DecisionDeny
+		d.Decision = record.DecisionDeny
 	default:
 		return nil
 	}
@@ -336,7 +336,7 @@ func (h Hook) wait(ctx context.Context, s *Session, r Request, watch *fsnotify.W
 	}
 }
 
-func (s *Session) find(k control.Key) (Request, bool) {
+func (s *Session) find(k record.Key) (Request, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r, ok := s.fold.byKey[k]; ok {

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -62,11 +62,11 @@ type Opened struct {
 
 // Asked is a request, appended by the hook process that waits for its answer.
 type Asked struct {
-	control.Key
-	Digest control.Digest `json:"digest"`
-	Ask    control.Ask    `json:"ask"`
-	Form   Form           `json:"form"`
-	Client Client         `json:"client"`
+	record.Key
+	Digest record.Digest `json:"digest"`
+	Ask    record.Ask    `json:"ask"`
+	Form   Form          `json:"form"`
+	Client Client        `json:"client"`
 	// Hook is the process that asked: only it can answer the client.
 	Hook spawn.Identity `json:"hook"`
 	// Session is the registered session process among the hook's ancestors. Why says
@@ -83,17 +83,17 @@ type Asked struct {
 
 // Decided is the one answer to a request.
 type Decided struct {
-	control.Key
-	Digest   control.Digest `json:"digest"`
-	Decision string         `json:"decision"` // control.DecisionAllow, control.DecisionDeny, DecisionAnswer
+	record.Key
+	Digest   record.Digest  `json:"digest"`
+	Decision string         `json:"decision"` // record.DecisionAllow, record.DecisionDeny, DecisionAnswer
 	By       policy.Role    `json:"by"`
 	Channel  policy.Channel `json:"channel"`
 	Via      string         `json:"via,omitempty"`
 	Rule     string         `json:"rule,omitempty"`
 	Reason   string         `json:"reason,omitempty"`
 	// UpdatedInput is what runs instead of what was asked, under its own digest.
-	UpdatedInput  string         `json:"updated_input,omitempty"`
-	UpdatedDigest control.Digest `json:"updated_digest,omitempty"`
+	UpdatedInput  string        `json:"updated_input,omitempty"`
+	UpdatedDigest record.Digest `json:"updated_digest,omitempty"`
 	// Answers are the texts for a question, by the question's text.
 	Answers []Reply `json:"answers,omitempty"`
 }
@@ -109,12 +109,12 @@ const DecisionAnswer = "answer"
 
 // Answered says that the hook process gave the decision to its client.
 type Answered struct {
-	control.Key
+	record.Key
 }
 
 // Closed says that a request needs no answer any more.
 type Closed struct {
-	control.Key
+	record.Key
 	Evidence string `json:"evidence"`
 	// Home: it was answered in the session's own dialog, as the evidence shows.
 	Home bool `json:"home,omitempty"`
@@ -130,12 +130,12 @@ type Ended struct {
 
 // keyOf names a request of a session. The kind is the same for every form, so that
 // the digest always covers the tool's whole input.
-func keyOf(id ID, request waggle.RequestID) control.Key {
-	return control.Key{Instance: control.Instance(id), Kind: waggle.KindPermissionRequest, ID: request}
+func keyOf(id ID, request waggle.RequestID) record.Key {
+	return record.Key{Instance: record.Instance(id), Kind: waggle.KindPermissionRequest, ID: request}
 }
 
 // uidOf is the uid of a session's journal and of its digests.
-func uidOf(id ID) control.TeamUID { return control.TeamUID("session/" + string(id)) }
+func uidOf(id ID) record.TeamUID { return record.TeamUID("session/" + string(id)) }
 
 // oneLine is the first line of a text, short.
 func oneLine(s string) string {

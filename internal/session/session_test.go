@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/session"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -269,7 +269,7 @@ func TestOnce(t *testing.T) {
 	r = w.last()
 	refused := 0
 	for i, err := range errs {
-		same := (r.Decided.Decision == control.DecisionAllow) == (i%2 == 0)
+		same := (r.Decided.Decision == record.DecisionAllow) == (i%2 == 0)
 		var no *session.RefusedError
 		if same != (err == nil) || err != nil && !errors.As(err, &no) {
 			t.Errorf("decision %d: %v (decided: %s)", i, err, r.Decided.Decision)

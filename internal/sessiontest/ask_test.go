@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/claudetest"
 	"waggle/internal/session"
 	"waggle/internal/testenv"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // soon is how long a request may stay in the list after its answer at home.
@@ -161,7 +161,7 @@ func (w *world) once(want int) {
 	if len(rs) != want {
 		w.t.Errorf("%d requests are on record, want %d", len(rs), want)
 	}
-	seen := map[control.Key]bool{}
+	seen := map[record.Key]bool{}
 	for _, r := range rs {
 		home := r.Closed != nil && r.Closed.Home
 		switch {

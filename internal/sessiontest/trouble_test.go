@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/claudetest"
 	"waggle/internal/session"
 	"waggle/internal/testenv"
+	"waggle/record"
 )
 
 // troubled are the versions for tests of what goes wrong: all with WAGGLE_SOAK, else
@@ -142,13 +142,13 @@ func TestTwoTerminals(t *testing.T) {
 			w.result(i)
 			r, _ = w.find(">>" + name)
 			want := [2]int{0, 6}
-			if r.Decided.Decision == control.DecisionDeny {
+			if r.Decided.Decision == record.DecisionDeny {
 				want = [2]int{6, 0}
 			}
 			if got := [2]int{answers[0].code, answers[1].code}; got != want {
 				t.Errorf("%s was decided as %s, approve and deny exit with %v: %+v", name, r.Decided.Decision, got, answers)
 			}
-			w.ran(name, map[string]int{control.DecisionAllow: 1}[r.Decided.Decision])
+			w.ran(name, map[string]int{record.DecisionAllow: 1}[r.Decided.Decision])
 		}
 		w.once(len(names))
 	})

@@ -13,6 +13,8 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
 	"waggle/journal"
+	"waggle/machine"
+	"waggle/record"
 )
 
 // Options say what to follow. All fields are required.
@@ -21,7 +23,7 @@ type Options struct {
 	// Cursor is the file that says how far was told. One process writes it: the
 	// one that leads.
 	Cursor string
-	To     control.Observer
+	To     machine.Observer
 }
 
 // Follower tells an observer what is new on record. It is used by one goroutine at
@@ -31,21 +33,21 @@ type Follower struct {
 	told  map[journal.Name]uint64 // up to which record
 	lead  *control.Leader
 	leadJ journal.Journal
-	own   map[control.Instance]journal.Journal
+	own   map[record.Instance]journal.Journal
 	fresh []heard // not told yet
 }
 
 // heard is a transition that is on record, and where it stands among those of
 // other journals: by its time, but never before what its own journal has before it.
 type heard struct {
-	control.Observation
+	machine.Observation
 	journal journal.Name
 	at      time.Time
 }
 
 // NewFollower opens the leader's journal and reads how far was told.
 func NewFollower(o Options) (*Follower, error) {
-	f := &Follower{o: o, told: map[journal.Name]uint64{}, own: map[control.Instance]journal.Journal{}}
+	f := &Follower{o: o, told: map[journal.Name]uint64{}, own: map[record.Instance]journal.Journal{}}
 	b, err := atomicfile.ReadFile(o.Cursor, atomicfile.Options{})
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("telemetry: %w", err)
@@ -66,9 +68,9 @@ func (f *Follower) open(name journal.Name, fold journal.Fold) (journal.Journal, 
 }
 
 // hear keeps what one journal has that was not told.
-func (f *Follower) hear(name journal.Name) control.Observer {
+func (f *Follower) hear(name journal.Name) machine.Observer {
 	var last time.Time
-	return func(o control.Observation) {
+	return func(o machine.Observation) {
 		if o.Time.After(last) {
 			last = o.Time
 		}
@@ -98,7 +100,7 @@ func (f *Follower) Pass(ctx context.Context) error {
 	return errors.Join(err, f.note())
 }
 
-func (f *Follower) member(ctx context.Context, i control.Instance) (err error) {
+func (f *Follower) member(ctx context.Context, i record.Instance) (err error) {
 	j := f.own[i]
 	if j == nil {
 		name := journal.Name(i)

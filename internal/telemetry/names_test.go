@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/control"
 	"waggle/internal/telemetry"
 	"waggle/internal/telemetry/telemetrytest"
+	"waggle/machine"
 )
 
 // TestRecordsNameTheTeam: every line says of which team it is. The spans and points of OpenTelemetry have the test of this name in
@@ -19,9 +19,9 @@ import (
 func TestRecordsNameTheTeam(t *testing.T) {
 	f := telemetrytest.New(t)
 	var out bytes.Buffer
-	var told []control.Observation
+	var told []machine.Observation
 	log := telemetry.Slog(slog.New(slog.NewJSONHandler(&out, nil)))
-	w := f.Follower(func(o control.Observation) {
+	w := f.Follower(func(o machine.Observation) {
 		told = append(told, o)
 		log(o)
 	})

@@ -4,13 +4,13 @@ import (
 	"context"
 	"log/slog"
 
-	"waggle/control"
+	"waggle/machine"
 )
 
 // Slog returns an observer that logs every transition at level Info, with the
 // time of its record.
-func Slog(l *slog.Logger) control.Observer {
-	return func(o control.Observation) {
+func Slog(l *slog.Logger) machine.Observer {
+	return func(o machine.Observation) {
 		ctx := context.Background()
 		if !l.Enabled(ctx, slog.LevelInfo) {
 			return

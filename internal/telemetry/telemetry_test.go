@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/control"
 	"waggle/internal/telemetry"
 	"waggle/internal/telemetry/telemetrytest"
+	"waggle/machine"
 )
 
 // TestFollower: wherever the program that leads is stopped and another goes on,
@@ -22,8 +22,8 @@ func TestFollower(t *testing.T) {
 	steps := len((&telemetrytest.Team{}).Life())
 	for restart := range steps {
 		f := telemetrytest.New(t)
-		var got []control.Observation
-		tell := func(o control.Observation) { got = append(got, o) }
+		var got []machine.Observation
+		tell := func(o machine.Observation) { got = append(got, o) }
 		w := f.Follower(tell)
 		for i, step := range f.Life() {
 			step()
@@ -68,7 +68,7 @@ func TestFollowerIsNotFooled(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := 0
-	w := f.Follower(func(control.Observation) { told++ })
+	w := f.Follower(func(machine.Observation) { told++ })
 	for _, step := range f.Life() {
 		step()
 	}

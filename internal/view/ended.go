@@ -1,9 +1,9 @@
 package view
 
 import (
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/record"
 )
 
 // EndedDocument is how a team ended.
@@ -70,7 +70,7 @@ func MemberEndPage(e process.MemberEnd) (p Page) {
 // EndedPage says how a team ended, and which members did not end as they were asked.
 func EndedPage(d *process.DownResult) (p Page) {
 	for _, m := range d.Members {
-		if m.Kind() != operator.None || m.How == control.LeftReleased || m.How == "listed" {
+		if m.Kind() != operator.None || m.How == record.LeftReleased || m.How == "listed" {
 			p = append(p, MemberEndPage(m)...)
 		}
 	}
@@ -85,11 +85,11 @@ func EndedPage(d *process.DownResult) (p Page) {
 // endText says how a member ended.
 func endText(e process.MemberEnd) string {
 	switch e.How {
-	case control.LeftHandshake:
+	case record.LeftHandshake:
 		return "ended by itself when it was asked"
-	case control.LeftDied:
+	case record.LeftDied:
 		return "was dead already"
-	case control.LeftReleased:
+	case record.LeftReleased:
 		return released(e) + "it was let go: waggle does not run it"
 	case "listed":
 		return "is only in the registry: it was not asked"

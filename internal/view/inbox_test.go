@@ -8,6 +8,7 @@ import (
 	"waggle/control"
 	"waggle/internal/view"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 func entry() mail.InboxEntry {
@@ -35,9 +36,9 @@ func TestInbox(t *testing.T) {
 }
 
 func TestMessages(t *testing.T) {
-	m := mail.StoredMessage{To: "ann", From: "team-lead", MsgID: "m-1", State: mail.Held, Ahead: 2, Priority: control.PriorityInterrupt, Entry: entry(), Raw: json.RawMessage("{\"a\":1,\n\"b\":2}\n"),
+	m := mail.StoredMessage{To: "ann", From: "team-lead", MsgID: "m-1", State: mail.Held, Ahead: 2, Priority: record.PriorityInterrupt, Entry: entry(), Raw: json.RawMessage("{\"a\":1,\n\"b\":2}\n"),
 		States: []mail.MessageState{{State: mail.Queued, At: at(1), Evidence: "journal leader, seq 7: said"}, {State: mail.Held, Evidence: "journal ann", Detail: "busy"}}}
-	theirs := mail.StoredMessage{To: "bob", State: mail.Written, Priority: control.PriorityNormal, Entry: mail.InboxEntry{Index: -1, Kind: "text"}, Raw: json.RawMessage(`{}`),
+	theirs := mail.StoredMessage{To: "bob", State: mail.Written, Priority: record.PriorityNormal, Entry: mail.InboxEntry{Index: -1, Kind: "text"}, Raw: json.RawMessage(`{}`),
 		States: []mail.MessageState{{State: mail.Written, Claimed: "some day", Evidence: "the mailbox"}}}
 	golden(t, "messages", view.Messages([]mail.StoredMessage{m, theirs}))
 	golden(t, "messages_empty", view.Messages(nil))

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"waggle/agent"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Meaning is what a team file says once it is read: who decides, what is allowed, what
@@ -168,7 +168,7 @@ func quoted(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-func restartText(r *control.Restart) string {
+func restartText(r *record.Restart) string {
 	if r == nil {
 		return "never"
 	}

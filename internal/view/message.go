@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"waggle/control"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 // MessagesDocument are messages and what became of each.
@@ -93,7 +93,7 @@ func MessagesPage(ms []mail.StoredMessage) (p Page) {
 // MessagePage shows a message whole, and its way.
 func MessagePage(m mail.StoredMessage) (p Page) {
 	head := string(m.State)
-	if m.Priority != control.PriorityNormal {
+	if m.Priority != record.PriorityNormal {
 		head += ", " + string(m.Priority)
 	}
 	if m.Ahead > 0 {

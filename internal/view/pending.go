@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // PendingPage has a row for each request.
@@ -131,7 +131,7 @@ func Asks(q decide.Question) string {
 	case q.Host != "":
 		return "network to " + decide.ShownHost(q.Host, q.Port)
 	}
-	return decide.Describe(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input)})
+	return decide.Describe(waggle.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input)})
 }
 
 // PlanPage has a row for each plan.

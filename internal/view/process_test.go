@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/doctor"
 	"waggle/operator/process"
+	"waggle/record"
 )
 
 func TestEnded(t *testing.T) {
 	kept := operator.KeptWorktree{Member: "ann", Path: "/w", Branch: "waggle/ann", Why: "1 unpushed commit", Files: []string{"abc"}}
-	refused := process.MemberEnd{Member: "ann", How: control.LeftStopped, Step: "term", Rejected: "busy", Answered: true, Worktree: &kept}
-	ends := []process.MemberEnd{refused, {Member: "bob", How: control.LeftHandshake, Step: "handshake", Answered: true}, {Member: "cleo", How: control.LeftDied, Step: "gone"},
-		{Member: "dan", How: control.LeftReleased}, {Member: "eve", How: control.LeftReleased, Forced: true}, {Member: "fay", How: control.LeftReleased, Rejected: "busy"},
-		{Member: "gus", How: "listed"}, {Member: "hal", How: control.LeftStopped, Step: "kill", Forced: true}, {Member: "ida", How: control.LeftStopped, Step: "stdin"},
-		{Member: "jon", How: control.LeftStopped, Step: "its pane was killed"}, {Member: "kim", How: control.LeftStopped, Step: "gone", Forced: true}}
+	refused := process.MemberEnd{Member: "ann", How: record.LeftStopped, Step: "term", Rejected: "busy", Answered: true, Worktree: &kept}
+	ends := []process.MemberEnd{refused, {Member: "bob", How: record.LeftHandshake, Step: "handshake", Answered: true}, {Member: "cleo", How: record.LeftDied, Step: "gone"},
+		{Member: "dan", How: record.LeftReleased}, {Member: "eve", How: record.LeftReleased, Forced: true}, {Member: "fay", How: record.LeftReleased, Rejected: "busy"},
+		{Member: "gus", How: "listed"}, {Member: "hal", How: record.LeftStopped, Step: "kill", Forced: true}, {Member: "ida", How: record.LeftStopped, Step: "stdin"},
+		{Member: "jon", How: record.LeftStopped, Step: "its pane was killed"}, {Member: "kim", How: record.LeftStopped, Step: "gone", Forced: true}}
 	d := &process.DownResult{Team: "api", State: "ended", Members: ends, Archive: "/a", Worktrees: []operator.KeptWorktree{kept}}
 	golden(t, "member_end", view.MemberEnd(refused))
 	golden(t, "ended", view.Ended(d))

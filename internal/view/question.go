@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"waggle/control"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // PendingDocument is a request as `pending --json` lists it (commands §4): these fields and
@@ -32,7 +32,7 @@ type PendingDocument struct {
 // QuestionDocument is a request whole, as `show --json` prints it.
 type QuestionDocument struct {
 	PendingDocument
-	control.Bound
+	record.Bound
 	Unheld    string          `json:"unheld,omitempty"`
 	Host      string          `json:"host,omitempty"`
 	Port      string          `json:"port,omitempty"`

@@ -3,9 +3,9 @@ package view
 import (
 	"fmt"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/supervise"
+	"waggle/record"
 )
 
 // ResumeDocument is what a resume of a team would do, and what it would find.
@@ -70,13 +70,13 @@ func short(id string) string { return id[:min(8, len(id))] }
 
 // SpawnedDocument is a member that was started.
 type SpawnedDocument struct {
-	Team    string         `json:"team"`
-	Name    string         `json:"name"`
-	Session string         `json:"session"`
-	PID     int            `json:"pid"`
-	Backend string         `json:"backend"`
-	Task    string         `json:"task"`
-	Ready   *control.Ready `json:"ready"` // as its journal has it
+	Team    string        `json:"team"`
+	Name    string        `json:"name"`
+	Session string        `json:"session"`
+	PID     int           `json:"pid"`
+	Backend string        `json:"backend"`
+	Task    string        `json:"task"`
+	Ready   *record.Ready `json:"ready"` // as its journal has it
 }
 
 // Spawned is the document of a member that was started.

@@ -3,9 +3,9 @@ package view_test
 import (
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/view"
 	"waggle/operator/supervise"
+	"waggle/record"
 )
 
 func TestResume(t *testing.T) {
@@ -19,6 +19,6 @@ func TestResume(t *testing.T) {
 }
 
 func TestSpawned(t *testing.T) {
-	golden(t, "spawned", view.Spawned(&supervise.Spawned{Team: "api", Name: "ann", Session: "0123", PID: 7, Backend: "process", Task: "1", Ready: &control.Ready{Epoch: 1, Agent: "exec"}}))
+	golden(t, "spawned", view.Spawned(&supervise.Spawned{Team: "api", Name: "ann", Session: "0123", PID: 7, Backend: "process", Task: "1", Ready: &record.Ready{Epoch: 1, Agent: "exec"}}))
 	golden(t, "spawned_empty", view.Spawned(&supervise.Spawned{}))
 }

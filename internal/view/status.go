@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // StatusDocument is a team at a glance (commands §4).
@@ -52,7 +52,7 @@ type MemberDocument struct {
 	Policy   uint64              `json:"policy_version"`
 	Socket   string              `json:"socket"`
 	Restarts uint64              `json:"restarts"`
-	Ready    *control.Ready      `json:"ready"` // as its journal has it; null: it takes no work yet
+	Ready    *record.Ready       `json:"ready"` // as its journal has it; null: it takes no work yet
 	Log      string              `json:"log"`
 	Worktree *WorktreeDocument   `json:"worktree"` // null: it has none
 	Usage    *UsageDocument      `json:"usage"`    // null: it has none, or the system does not say
@@ -143,7 +143,7 @@ func notice(st *inspect.Status) string {
 }
 
 // gone says where a team's directory went.
-func gone(n *control.Noticed) string {
+func gone(n *record.Noticed) string {
 	if n == nil {
 		return ""
 	}

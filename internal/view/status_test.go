@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/view"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/process"
+	"waggle/record"
 )
 
 // status is a team of which every field has a value.
 func status() *inspect.Status {
-	ann := inspect.MemberStatus{Name: "ann", State: inspect.StateWorking, Since: at(0), Why: "has a turn", PID: 17, Backend: "process", Trust: control.Cooperative,
-		Task: "1", Pending: 2, Policy: 3, Socket: "uds:/run/ann", Restarts: 1, Ready: &control.Ready{Epoch: 2, Agent: "script", Policy: 3, Cwd: "/w"}, Log: "/t/ann/output.log",
+	ann := inspect.MemberStatus{Name: "ann", State: inspect.StateWorking, Since: at(0), Why: "has a turn", PID: 17, Backend: "process", Trust: record.Cooperative,
+		Task: "1", Pending: 2, Policy: 3, Socket: "uds:/run/ann", Restarts: 1, Ready: &record.Ready{Epoch: 2, Agent: "script", Policy: 3, Cwd: "/w"}, Log: "/t/ann/output.log",
 		Worktree: &process.WorktreeView{Path: "/w/ann", Branch: "waggle/ann", Base: "abc"},
 		Usage:    &inspect.MemberUsage{CPU: 1500 * time.Millisecond, RSS: 4096, Processes: 2},
 		Evidence: &inspect.Signs{
@@ -30,7 +30,7 @@ func status() *inspect.Status {
 			Tools:    []process.ToolSign{{PID: 18, Argv: "make"}},
 			Stopping: "it was asked to end",
 		}}
-	return &inspect.Status{Team: "api", Gone: &control.Noticed{Path: "/t/api", Moved: "/t/web"}, Damage: []string{"set aside: x"},
+	return &inspect.Status{Team: "api", Gone: &record.Noticed{Path: "/t/api", Moved: "/t/web"}, Damage: []string{"set aside: x"},
 		Leader:      inspect.LeaderStatus{Led: true, PID: 7, Detached: true},
 		Members:     []inspect.MemberStatus{ann, {Name: "team-lead", Lead: "claude", State: inspect.StateDead}},
 		Interrupted: &inspect.Interrupted{At: at(7), Members: 1, Pending: 2},

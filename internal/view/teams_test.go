@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/view"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/task"
 	"waggle/team"
 )
@@ -44,7 +44,7 @@ func TestBackup(t *testing.T) {
 }
 
 func TestAdopted(t *testing.T) {
-	a := &teams.Adopted{Team: "api", Name: "ann", Instance: "i-1", PID: 17, Start: "99", Session: "s", Above: true, Trust: control.FileTrust,
+	a := &teams.Adopted{Team: "api", Name: "ann", Instance: "i-1", PID: 17, Start: "99", Session: "s", Above: true, Trust: record.FileTrust,
 		Controls: []teams.Control{{What: "watch", Can: true, How: "by its process", Do: operator.Next{Step: operator.NextAdoptedStatus}}, {What: "gate", How: "it is not ours"}}}
 	golden(t, "adopted", view.Adopted(a, spell))
 	golden(t, "adopted_empty", view.Adopted(&teams.Adopted{}, spell))

@@ -3,13 +3,13 @@ package view_test
 import (
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/view"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 func TestWhy(t *testing.T) {
-	y := &inspect.Why{Team: "api", Name: "ann", State: "left", Since: at(0), Why: "it left: stopped", Trust: control.Cooperative,
+	y := &inspect.Why{Team: "api", Name: "ann", State: "left", Since: at(0), Why: "it left: stopped", Trust: record.Cooperative,
 		Evidence: []inspect.Evidence{{Source: "process", At: at(1), Detail: "it is gone"}, {Source: "mailbox", Detail: "empty"}}}
 	golden(t, "why", view.Why(y))
 	golden(t, "why_empty", view.Why(&inspect.Why{}))

@@ -18,6 +18,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/mail"
+	"waggle/record"
 	"waggle/task"
 )
 
@@ -55,7 +56,7 @@ func busy() (turn operatortest.Turn, begun <-chan struct{}, free func()) {
 
 func TestAddTask(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	for _, c := range []struct {
 		n    board.NewTask
 		code operator.Kind
@@ -99,7 +100,7 @@ func TestAddTask(t *testing.T) {
 // files.
 func TestTasks(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	add(t, tm, board.NewTask{Subject: "build"})
 	add(t, tm, board.NewTask{Subject: "ship", After: []task.ID{"1"}})
 	dir := op.Root.TasksDir("api")
@@ -140,7 +141,7 @@ func TestTasks(t *testing.T) {
 // The steps of a task that a member by file claims: each says whether it changed something.
 func TestStepsOfATask(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	tm.ByFile("cas")
 	o, ctx := board.Of(op), t.Context()
@@ -182,7 +183,7 @@ func TestStepsOfATask(t *testing.T) {
 	step("start", res, err, true, "bob", task.InProgress)
 	res, err = o.FinishTask(ctx, "api", "1", "")
 	step("finish", res, err, true, "bob", task.Completed)
-	if order := show(t, tm, "1").Order; order == nil || order.Member != "bob" || order.By != "operator" || !order.Sent || order.SHA256 != control.HashText("") {
+	if order := show(t, tm, "1").Order; order == nil || order.Member != "bob" || order.By != "operator" || !order.Sent || order.SHA256 != record.HashText("") {
 		t.Errorf("the order: %+v", order)
 	}
 	_, err = o.AssignTask(ctx, "api", "1", "cas", board.Terms{})
@@ -197,7 +198,7 @@ func TestStepsOfATask(t *testing.T) {
 	}
 	_, err = o.ClaimTask(ctx, "api", "", "bob")
 	operatortest.Fails(t, err, operator.Refused, "no task is pending")
-	empty := operatortest.Team(t, op, "empty", control.PolicySet{})
+	empty := operatortest.Team(t, op, "empty", record.PolicySet{})
 	if err := os.RemoveAll(op.Root.TasksDir("empty")); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestStepsOfATask(t *testing.T) {
 
 func TestBlockAndRemove(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	for _, s := range []string{"one", "two", "three"} {
 		add(t, tm, board.NewTask{Subject: s})
 	}
@@ -255,7 +256,7 @@ func TestBlockAndRemove(t *testing.T) {
 // A member that waggle runs is ordered on record and does it; what it works on is left alone.
 func TestTasksOfAMemberThatRuns(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	turn, begun, free := busy()
 	tm.Member("ann", turn)
 	tm.ByFile("bob")
@@ -299,7 +300,7 @@ func TestTasksOfAMemberThatRuns(t *testing.T) {
 // An order that stands is not repeated, and keeps its terms; another one is.
 func TestAnOrderThatStandsIsNotRepeated(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Join("ann")
 	if res := add(t, tm, board.NewTask{Subject: "build", Owner: "ann", Terms: board.Terms{Timeout: time.Hour}}); !res.Ordered {
 		t.Fatalf("%+v", res)
@@ -330,7 +331,7 @@ func second(_ *board.TaskResult, err error) error { return err }
 // What the board does not say is in the note: how a task failed, and that nobody ordered it.
 func TestNotes(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", func(context.Context, agent.Host, agent.Work) (agent.Result, error) {
 		return agent.Result{Failed: true, Reason: "no such file"}, nil
 	})
@@ -406,7 +407,7 @@ func TestAssignAbroad(t *testing.T) {
 // directory is.
 func TestArtifacts(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	o, ctx := board.Of(op), t.Context()
 	for name, data := range map[string]string{"ann/output.log": "said", "ann/artifacts/report.md": "# Report", "bob/artifacts/a.txt": "a"} {

@@ -3,15 +3,15 @@ package board_test
 import (
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator/board"
+	"waggle/record"
 )
 
 // TestOpen: what is over is not offered; a list without tasks offers nothing.
 func TestOpen(t *testing.T) {
 	op := operatortest.New(t)
-	operatortest.Team(t, op, "api", control.PolicySet{})
+	operatortest.Team(t, op, "api", record.PolicySet{})
 	b := board.Of(op)
 	if got, err := b.Open(t.Context(), "api"); err != nil || len(got) != 0 {
 		t.Errorf("an empty list: %+v, %v", got, err)

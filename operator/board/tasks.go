@@ -16,6 +16,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/task"
 	"waggle/team"
 )
@@ -230,7 +231,7 @@ func (b *board) note(t task.Task) (string, operator.Next) {
 			return "failed: " + turn.Note, none
 		case m.Left != nil:
 			return "its owner has ended", none
-		case control.HashText(t.Description) != order.Commanded.Task.SHA256:
+		case record.HashText(t.Description) != order.Commanded.Task.SHA256:
 			return "its text is not the one that was assigned: it will not run", none
 		}
 		return "", none

@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/task"
 	"waggle/team"
 )
@@ -201,7 +202,7 @@ func (b *board) ours(name waggle.MemberName) *control.Member {
 // runs reports a member that waggle runs.
 func (b *board) runs(name waggle.MemberName) bool {
 	m := b.ours(name)
-	return m != nil && m.Trust != control.FileTrust
+	return m != nil && m.Trust != record.FileTrust
 }
 
 // assigner is in whose name a task is given. In a team that waggle leads that is the
@@ -231,8 +232,8 @@ func (o Operator) assigner(ctx context.Context, b *board, owner *team.Member, as
 
 // order records in the leader's journal that a member is to do a task, and sends
 // it. One that stands is not repeated, unless its turn has ended.
-func (o Operator) order(ctx context.Context, b *board, i control.Instance, t task.Task, terms Terms) (news bool, err error) {
-	want := control.Task{ID: string(t.ID), Subject: t.Subject, Instructions: t.Description, SHA256: control.HashText(t.Description),
+func (o Operator) order(ctx context.Context, b *board, i record.Instance, t task.Task, terms Terms) (news bool, err error) {
+	want := record.Task{ID: string(t.ID), Subject: t.Subject, Instructions: t.Description, SHA256: record.HashText(t.Description),
 		Cwd: terms.Cwd, TimeoutMS: terms.Timeout.Milliseconds(), PlanRequired: terms.Plan}
 	if had, ok := b.s.Lead.Assignment(want.ID); ok && terms == (Terms{As: terms.As}) {
 		old := had.Commanded.Task // whoever hands a task on does not change its terms

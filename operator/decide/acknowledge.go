@@ -6,9 +6,9 @@ import (
 	"strconv"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/record"
 )
 
 // Divergence is a disagreement of the journals that stops all deciding: a member
@@ -59,7 +59,7 @@ func (o Operator) Acknowledge(ctx context.Context, name waggle.TeamName, seq uin
 		case d.Seq != seq:
 			return nil, &operator.Error{Kind: operator.Refused, Op: "acknowledge", Msg: fmt.Sprintf("the open divergence is seq %d, not %d: look at it", d.Seq, seq), Near: []string{strconv.FormatUint(d.Seq, 10)}}
 		}
-		return []journal.Draft{{Kind: control.RecAcknowledged, Must: true, Body: control.Acknowledged{Ref: seq}}}, nil
+		return []journal.Draft{{Kind: record.KindAcknowledged, Must: true, Body: record.Acknowledged{Ref: seq}}}, nil
 	})
 	if err != nil {
 		return nil, err

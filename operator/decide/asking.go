@@ -9,6 +9,7 @@ import (
 
 	"waggle/control"
 	"waggle/operator"
+	"waggle/record"
 )
 
 // Asking puts the open questions of a team to the person at the terminal of the process
@@ -21,7 +22,7 @@ type Asking struct {
 	// Ask is RunOptions.Ask.
 	Ask func(ctx context.Context, q Question) (Answer, error)
 
-	open    map[control.Key]context.CancelCauseFunc
+	open    map[record.Key]context.CancelCauseFunc
 	replies chan Reply
 	over    chan struct{}
 	wg      sync.WaitGroup
@@ -29,7 +30,7 @@ type Asking struct {
 
 // Reply is what Ask returned for a question.
 type Reply struct {
-	key    control.Key
+	key    record.Key
 	Answer Answer
 	err    error
 }
@@ -40,9 +41,9 @@ var errOver = errors.New("this command ends or hands over")
 // Put asks each of these once, and takes away those that are not among them any more.
 func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
 	if a.open == nil {
-		a.open, a.replies, a.over = map[control.Key]context.CancelCauseFunc{}, make(chan Reply), make(chan struct{})
+		a.open, a.replies, a.over = map[record.Key]context.CancelCauseFunc{}, make(chan Reply), make(chan struct{})
 	}
-	still := map[control.Key]bool{}
+	still := map[record.Key]bool{}
 	for _, req := range pending {
 		still[req.Key] = true
 		if a.open[req.Key] == nil {
@@ -58,7 +59,7 @@ func (a *Asking) Put(ctx context.Context, pending []*control.Request) {
 
 // start asks one question. Its ctx outlives the loop's, so that its cause is always one
 // of ours; End cancels it.
-func (a *Asking) start(ctx context.Context, key control.Key, q Question) {
+func (a *Asking) start(ctx context.Context, key record.Key, q Question) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	a.open[key] = cancel
 	ask := a.Ask // the loop sets it anew at each Put
@@ -75,7 +76,7 @@ func (a *Asking) start(ctx context.Context, key control.Key, q Question) {
 }
 
 // closed says why a question is not open any more.
-func (a *Asking) closed(key control.Key) string {
+func (a *Asking) closed(key record.Key) string {
 	req, ok := a.State.Lead.Request(key)
 	switch {
 	case !ok:
@@ -108,7 +109,7 @@ func (a *Asking) Take(ctx context.Context, rep Reply) (refused string, err error
 	return refused, err
 }
 
-func (a *Asking) pending(key control.Key) bool {
+func (a *Asking) pending(key record.Key) bool {
 	for _, req := range a.State.Lead.Pending() {
 		if req.Key == key {
 			return true

@@ -15,6 +15,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // terminal is a person who answers when the test says so.
@@ -128,7 +129,7 @@ func TestDecideOpen(t *testing.T) {
 		t.Errorf("%+v", q)
 	}
 	d, err := o.DecideOpen(t.Context(), s, decide.Answer{ID: req.Handle, Allow: true, Via: "prompt"})
-	if err != nil || !d.Changed || d.Delivered || d.Decision != control.DecisionAllow {
+	if err != nil || !d.Changed || d.Delivered || d.Decision != record.DecisionAllow {
 		t.Fatalf("%+v, %v", d, err)
 	}
 	if q := o.Question(s, req); q.Status != decide.StatusDecided {
@@ -198,7 +199,7 @@ func TestDecideGroup(t *testing.T) {
 		t.Fatalf("%+v, %v", ds, err)
 	}
 	for _, d := range ds {
-		if d.Err() != nil || d.Decision != control.DecisionAllow {
+		if d.Err() != nil || d.Decision != record.DecisionAllow {
 			t.Errorf("%+v", d)
 		}
 	}
@@ -217,7 +218,7 @@ func TestAcknowledge(t *testing.T) {
 	operatortest.Is(t, "nothing to acknowledge", err, operator.NotFound, "the journals agree")
 	rig.Asks("ann", operatortest.Bash("make"))
 	req := rig.Pending(1)[0]
-	rig.Write(journal.Draft{Kind: control.RecDiverged, Must: true, Body: control.Diverged{Instance: req.Instance, Leader: 99, Why: "ann took an answer"}})
+	rig.Write(journal.Draft{Kind: record.KindDiverged, Must: true, Body: record.Diverged{Instance: req.Instance, Leader: 99, Why: "ann took an answer"}})
 	d, err := o.Divergence(t.Context(), "api")
 	if err != nil || d == nil || d.Member != "ann" || d.Leader != 99 || d.Why != "ann took an answer" || d.Lifted {
 		t.Fatalf("%+v, %v", d, err)
@@ -241,26 +242,26 @@ func TestAcknowledge(t *testing.T) {
 // member is gone, has its own status.
 func TestQuestionStatus(t *testing.T) {
 	o, rig := team(t)
-	i := rig.Joined("ann", control.FileTrust)
+	i := rig.Joined("ann", record.FileTrust)
 	past := time.Now().Add(-time.Minute)
-	ask := control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
-	key := control.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
-	s := rig.Write(journal.Draft{Kind: control.RecSeen, Must: true, Body: control.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
-		Digest: control.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Expires: &past, Channel: "file"}})
+	ask := record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
+	key := record.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	s := rig.Write(journal.Draft{Kind: record.KindSeen, Must: true, Body: record.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
+		Digest: record.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Expires: &past, Channel: "file"}})
 	r, ok := s.Lead.Request(key)
 	if !ok {
 		t.Fatal("the request is not on record")
 	}
 	q := o.Question(s, r)
-	if q.Status != decide.StatusExpired || q.File != string(control.FileTrust) || !q.Expires.Equal(past) || !strings.Contains(q.Unheld, "only a file says") {
+	if q.Status != decide.StatusExpired || q.File != string(record.FileTrust) || !q.Expires.Equal(past) || !strings.Contains(q.Unheld, "only a file says") {
 		t.Errorf("%+v", q)
 	}
 	for _, c := range []struct{ what, want string }{
 		{decide.Describe(waggle.KindPermissionRequest, ask), `Bash {"command":"make"}`},
-		{decide.Describe(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: "{"}), "Bash {"},
-		{decide.Describe(waggle.KindPlanApprovalRequest, control.Ask{Plan: "x"}), "plan"},
-		{decide.Describe(waggle.KindSandboxPermissionRequest, control.Ask{Host: "x.org"}), "network to x.org"},
-		{decide.Describe(waggle.KindSandboxPermissionRequest, control.Ask{Host: "x.org", Port: "1"}), "network to x.org:1"},
+		{decide.Describe(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: "{"}), "Bash {"},
+		{decide.Describe(waggle.KindPlanApprovalRequest, record.Ask{Plan: "x"}), "plan"},
+		{decide.Describe(waggle.KindSandboxPermissionRequest, record.Ask{Host: "x.org"}), "network to x.org"},
+		{decide.Describe(waggle.KindSandboxPermissionRequest, record.Ask{Host: "x.org", Port: "1"}), "network to x.org:1"},
 		{decide.ShownJSON(`{"a":"\u0026\u0007"}`), `{"a":"&\u0007"}`},
 		{decide.ShownJSON("{\x07"), `{\x07`},
 		{string(decide.RiskOf(r)), string(q.Risk)},

@@ -4,15 +4,15 @@ import (
 	"context"
 	"path/filepath"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // CeilingOf is the one that a new version of a policy gets: the user's file as it is
 // now. Where there is no file the one on record stays, so that a missing variable of
 // the environment lifts nothing.
-func (o Operator) CeilingOf(recorded *control.Ceiling) *control.Ceiling {
+func (o Operator) CeilingOf(recorded *record.Ceiling) *record.Ceiling {
 	switch {
 	case o.Ceiling == nil:
 		return recorded
@@ -27,7 +27,7 @@ func (o Operator) Adopt(ctx context.Context, s *operator.State) (bool, error) {
 	if o.CeilingOf(s.Lead.Policy.Ceiling).Same(s.Lead.Policy.Ceiling) {
 		return false, nil
 	}
-	c, err := o.changeOpen(ctx, s, func(*operator.State, *control.PolicySet) error { return nil })
+	c, err := o.changeOpen(ctx, s, func(*operator.State, *record.PolicySet) error { return nil })
 	return c != nil && c.Changed, err
 }
 
@@ -42,7 +42,7 @@ type CeilingView struct {
 }
 
 // ViewCeiling is the recorded ceiling for people, nil where there is none.
-func ViewCeiling(set control.PolicySet) *CeilingView {
+func ViewCeiling(set record.PolicySet) *CeilingView {
 	c := set.Ceiling
 	if !c.Bounds() {
 		return nil

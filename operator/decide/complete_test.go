@@ -10,13 +10,14 @@ import (
 	"waggle/internal/operatortest"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // TestOpen: what waits is named by the record alone, and only while it waits; a team that
 // is not there asks nothing, and so does no team.
 func TestOpen(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", func(ctx context.Context, h agent.Host, w agent.Work) (agent.Result, error) {
 		_, err := h.Tool(ctx, agent.Call{Tool: "Bash", Input: json.RawMessage(`{"command":"make"}`), Cwd: w.Task.Cwd}, func(context.Context, json.RawMessage) agent.Ran { return agent.Ran{} })
 		return agent.Result{}, err
@@ -55,7 +56,7 @@ func TestRulesOfTeam(t *testing.T) {
 		}
 		return r
 	}
-	var p control.PolicySet
+	var p record.PolicySet
 	p.Policy.Allow, p.Policy.Deny = []policy.Rule{rule("Read")}, []policy.Rule{rule("Bash(rm:*)")}
 	operatortest.Team(t, op, "api", p)
 	got := decide.Of(op).Rules(t.Context(), "api")

@@ -9,8 +9,10 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Answer is the operator's verdict on one request.
@@ -40,7 +42,7 @@ type Decided struct {
 	// Voted: the allow is one of two that it takes.
 	Voted bool
 	err   error
-	key   control.Key
+	key   record.Key
 }
 
 // Refused is what becomes of an answer that is refused before its request is known.
@@ -105,7 +107,7 @@ func (o Operator) decide(ctx context.Context, s *operator.State, a Answer) (Deci
 	if err != nil {
 		return Refused(a.ID, err), nil
 	}
-	v := control.Answer{Key: req.Key, Digest: control.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
+	v := control.Answer{Key: req.Key, Digest: record.Digest(a.Digest), Allow: a.Allow, By: policy.RoleOperator,
 		Channel: policy.ChannelOperator, Via: a.Via, Reason: a.Reason, UpdatedInput: a.UpdatedInput}
 	if v.Digest == "" {
 		v.Digest = req.Digest
@@ -141,7 +143,7 @@ func findRequest(l *control.Leader, id, digest string) (*control.Request, error)
 		case id != "" && strings.HasPrefix(string(r.ID), id):
 			begun = append(begun, r)
 		}
-		if r.State == control.RequestPending && len(near) < 3 {
+		if r.State == machine.RequestPending && len(near) < 3 {
 			near = append(near, string(r.ID))
 		}
 	}

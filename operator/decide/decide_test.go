@@ -5,10 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -30,7 +31,7 @@ func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Ans
 func team(t *testing.T) (decide.Operator, *operatortest.Rig) {
 	t.Helper()
 	op := operatortest.New(t)
-	rig := operatortest.Team(t, op, "api", control.PolicySet{})
+	rig := operatortest.Team(t, op, "api", record.PolicySet{})
 	return decide.Of(op), rig
 }
 
@@ -46,7 +47,7 @@ func TestDecideOnce(t *testing.T) {
 		if err != nil || len(ds) != 1 {
 			t.Fatalf("%d: %+v, %v", i, ds, err)
 		}
-		if d := ds[0]; d.Err() != nil || d.Changed != changed || d.Decision != control.DecisionAllow || d.By != "operator" || d.ID != string(req.ID) || !d.Delivered {
+		if d := ds[0]; d.Err() != nil || d.Changed != changed || d.Decision != record.DecisionAllow || d.By != "operator" || d.ID != string(req.ID) || !d.Delivered {
 			t.Errorf("%d: %+v", i, d)
 		}
 	}
@@ -86,10 +87,10 @@ func TestDecideEachByItself(t *testing.T) {
 	}
 	operatortest.Is(t, "an id that nobody has", ds[0].Err(), operator.NotFound, "no-such")
 	operatortest.Is(t, "another digest", ds[1].Err(), operator.Refused, "digest")
-	if ds[2].Err() != nil || ds[2].Decision != control.DecisionAllow || ds[2].Digest == "" || ds[2].Digest == string(rs[0].Digest) {
+	if ds[2].Err() != nil || ds[2].Decision != record.DecisionAllow || ds[2].Digest == "" || ds[2].Digest == string(rs[0].Digest) {
 		t.Errorf("a changed input: %+v", ds[2])
 	}
-	if ds[3].Err() != nil || ds[3].Decision != control.DecisionDeny {
+	if ds[3].Err() != nil || ds[3].Decision != record.DecisionDeny {
 		t.Errorf("a denial: %+v", ds[3])
 	}
 	for range 2 {
@@ -171,10 +172,10 @@ func TestPending(t *testing.T) {
 	if q := by["network to db.internal:5432"]; q.Host != "db.internal" || q.Port != "5432" || q.Reason != "to migrate" || string(q.Input) != `{"host":"db.internal","port":"5432"}` {
 		t.Errorf("%+v", q)
 	}
-	if q := by["plan, revision 1:\n1. look\n2. leap"]; q.Revision != 1 || q.Hash != control.HashText("1. look\n2. leap") || string(q.Input) != `{"plan":"1. look\n2. leap"}` {
+	if q := by["plan, revision 1:\n1. look\n2. leap"]; q.Revision != 1 || q.Hash != record.HashText("1. look\n2. leap") || string(q.Input) != `{"plan":"1. look\n2. leap"}` {
 		t.Errorf("%+v", q)
 	}
-	if q := by["make"]; len(q.Suggest) == 0 || q.Trust != string(control.Cooperative) || q.Asker != "" {
+	if q := by["make"]; len(q.Suggest) == 0 || q.Trust != string(record.Cooperative) || q.Asker != "" {
 		t.Errorf("%+v", q)
 	}
 	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: by["make"].ID, Via: "deny"}}); err != nil {
@@ -231,7 +232,7 @@ func TestDecideFromInside(t *testing.T) {
 	if got := len(s.Lead.Unverified) - before; got != 7 {
 		t.Errorf("%d of 7 are on record", got)
 	}
-	if r, ok := s.Lead.Request(req.Key); !ok || r.State != control.RequestPending {
+	if r, ok := s.Lead.Request(req.Key); !ok || r.State != machine.RequestPending {
 		t.Errorf("the request is %+v", r)
 	}
 }

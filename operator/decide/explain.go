@@ -9,6 +9,7 @@ import (
 	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -44,7 +45,7 @@ func (o Operator) Explain(ctx context.Context, name waggle.TeamName, id string) 
 		e.Decision, e.By, e.Rule, e.Reason, e.Version = a.Decision, string(a.By), a.Rule, a.Reason, a.Policy
 	}
 	mode, now := s.Lead.ModeOf(m.Instance), o.Minter.Now()
-	switch control.GateOf(c.Kind) {
+	switch record.GateOf(c.Kind) {
 	case policy.GatePlan:
 		return e, nil
 	case policy.GateNetwork:

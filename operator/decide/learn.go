@@ -10,6 +10,7 @@ import (
 	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Lesson is a rule that is learned from an allow. It is a separate act: the
@@ -27,12 +28,12 @@ const LessonTime = 24 * time.Hour
 
 // fits refuses a lesson that the answer does not teach, before anything is
 // decided.
-func (l Lesson) fits(lead *control.Leader, top *control.Ceiling, a Answer) error {
+func (l Lesson) fits(lead *control.Leader, top *record.Ceiling, a Answer) error {
 	if !a.Allow {
 		return &operator.Error{Kind: operator.Usage, Op: a.Via, Msg: "a rule is learned from an allow", Next: operator.NextDenyRule.With()}
 	}
 	if over := top.Beyond(policy.Policy{Mode: policy.ModeLockedDown, Allow: []policy.Rule{l.Rule}}); len(over) > 0 {
-		return &control.CeilingError{Ceiling: top, Over: over}
+		return &record.CeilingError{Ceiling: top, Over: over}
 	}
 	req, err := findRequest(lead, a.ID, a.Digest)
 	if err != nil {
@@ -61,13 +62,13 @@ func (l Lesson) fits(lead *control.Leader, top *control.Ceiling, a Answer) error
 // Learn makes a new version of the policy with the rule that allowed requests
 // taught. Results that are refusals or denials teach nothing.
 func (o Operator) Learn(ctx context.Context, name waggle.TeamName, results []Decided, l Lesson) (*PolicyChange, error) {
-	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *control.PolicySet) error {
+	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
 		for _, r := range results {
-			if r.err != nil || r.Decision != control.DecisionAllow {
+			if r.err != nil || r.Decision != record.DecisionAllow {
 				continue
 			}
 			key, end := r.key, l.End.UTC()
-			sc := control.Scoped{Rule: l.Rule, Until: &end, From: &key}
+			sc := record.Scoped{Rule: l.Rule, Until: &end, From: &key}
 			if !l.Team {
 				sc.Instance = key.Instance
 			}

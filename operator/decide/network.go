@@ -14,8 +14,10 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // NetQuestion is what one member asks of one host: one prompt, however many
@@ -56,7 +58,7 @@ func (o Operator) NetPending(ctx context.Context, name waggle.TeamName) ([]NetQu
 }
 
 // target is the host of a network request as messages and people name it.
-func target(a control.Ask) string {
+func target(a record.Ask) string {
 	if a.Port == "" {
 		return a.Host
 	}
@@ -66,7 +68,7 @@ func target(a control.Ask) string {
 // ShownHost writes a host so that nobody takes it for another: an international
 // name in both spellings.
 func ShownHost(host, port string) string {
-	shown := target(control.Ask{Host: host, Port: port})
+	shown := target(record.Ask{Host: host, Port: port})
 	if other := otherSpelling(host); other != "" {
 		shown += " (" + other + ")"
 	}
@@ -141,7 +143,7 @@ func (t NetTarget) String() string {
 }
 
 // covers reports whether a request is about the target.
-func (t NetTarget) covers(a control.Ask) bool {
+func (t NetTarget) covers(a record.Ask) bool {
 	host := strings.ToLower(a.Host)
 	return (t.Any || t.Port == "" || t.Port == a.Port) && (host == t.Host || policy.HostAllowed([]string{t.Host}, host))
 }
@@ -202,7 +204,7 @@ func (o Operator) DecideNet(ctx context.Context, name waggle.TeamName, a NetAnsw
 	}
 	if a.standing() || revokes {
 		// First what stands: who is answered may ask again at once.
-		out.Policy, err = o.changeOpen(ctx, s, func(_ *operator.State, p *control.PolicySet) error {
+		out.Policy, err = o.changeOpen(ctx, s, func(_ *operator.State, p *record.PolicySet) error {
 			p.Hosts = withGrants(p.Hosts, grants, a.standing())
 			return nil
 		})
@@ -239,7 +241,7 @@ func (a NetAnswer) name() string {
 // requestOf are the open requests that an answer is for. The id of one stands for all
 // that its member asks of that host.
 func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
-	var only control.Instance
+	var only record.Instance
 	if a.Member != "" && a.Member != everyone {
 		var err error
 		if only, err = scope(s, a.Member); err != nil {
@@ -255,14 +257,14 @@ func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 		case r.Gate() != policy.GateNetwork:
 			return nil, &operator.Error{Kind: operator.Usage, Op: "net", Msg: string(r.ID) + " does not ask for a host", Next: operator.Next{Step: operator.NextShow, ID: string(r.ID)}}
 		case a.Digest != "" && (len(a.Digest) < 16 || !strings.HasPrefix(string(r.Digest), a.Digest)):
-			return nil, &control.DigestError{ID: r.ID, Want: control.Digest(a.Digest), Have: r.Digest}
-		case r.Decided != nil && (r.Decided.Decision == control.DecisionAllow) != a.Allow:
+			return nil, &control.DigestError{ID: r.ID, Want: record.Digest(a.Digest), Have: r.Digest}
+		case r.Decided != nil && (r.Decided.Decision == record.DecisionAllow) != a.Allow:
 			return nil, &control.DecidedError{Request: r}
 		}
 		covers = func(other *control.Request) bool {
 			return other == r || other.Instance == r.Instance && other.Ask.Host == r.Ask.Host && other.Ask.Port == r.Ask.Port
 		}
-		if r.State != control.RequestPending {
+		if r.State != machine.RequestPending {
 			return []*control.Request{r}, nil
 		}
 	}
@@ -277,17 +279,17 @@ func requestOf(s *operator.State, a NetAnswer) ([]*control.Request, error) {
 
 // grants are the standing answers that a NetAnswer makes: per member, host and
 // port.
-func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]control.HostGrant, error) {
-	var gs []control.HostGrant
-	add := func(g control.HostGrant) {
+func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]record.HostGrant, error) {
+	var gs []record.HostGrant
+	add := func(g record.HostGrant) {
 		g.Deny, g.Until = !a.Allow, a.Until
-		if !slices.ContainsFunc(gs, func(have control.HostGrant) bool { return sameGrant(have, g) }) {
+		if !slices.ContainsFunc(gs, func(have record.HostGrant) bool { return sameGrant(have, g) }) {
 			gs = append(gs, g)
 		}
 	}
 	for _, r := range open {
 		key := r.Key
-		g := control.HostGrant{Host: strings.ToLower(r.Ask.Host), Port: r.Ask.Port, Instance: r.Instance, From: &key}
+		g := record.HostGrant{Host: strings.ToLower(r.Ask.Host), Port: r.Ask.Port, Instance: r.Instance, From: &key}
 		if a.ID == "" {
 			g.Host = a.Target.Host
 		}
@@ -317,7 +319,7 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]control.
 		return nil, &operator.Error{Kind: operator.Usage, Op: "net", Msg: "nobody asks for " + a.name() + " now",
 			Next: operator.Next{Step: operator.NextNetAhead, Text: a.Target.Host}}
 	}
-	g := control.HostGrant{Host: a.Target.Host, Port: a.Target.Port}
+	g := record.HostGrant{Host: a.Target.Host, Port: a.Target.Port}
 	if a.Member != everyone {
 		var err error
 		if g.Instance, err = scope(s, a.Member); err != nil {
@@ -329,22 +331,22 @@ func grants(s *operator.State, a NetAnswer, open []*control.Request) ([]control.
 }
 
 // sameGrant reports whether two answers are for the same member, host and port.
-func sameGrant(a, b control.HostGrant) bool {
+func sameGrant(a, b record.HostGrant) bool {
 	return a.Host == b.Host && a.Port == b.Port && a.Instance == b.Instance
 }
 
 // allows reports whether something that stands allows what is denied now.
-func allows(s *operator.State, denied []control.HostGrant) bool {
-	return slices.ContainsFunc(s.Lead.Policy.Hosts, func(have control.HostGrant) bool {
-		return !have.Deny && slices.ContainsFunc(denied, func(g control.HostGrant) bool { return sameGrant(have, g) })
+func allows(s *operator.State, denied []record.HostGrant) bool {
+	return slices.ContainsFunc(s.Lead.Policy.Hosts, func(have record.HostGrant) bool {
+		return !have.Deny && slices.ContainsFunc(denied, func(g record.HostGrant) bool { return sameGrant(have, g) })
 	})
 }
 
 // withGrants replaces what stood for the same member, host and port; stand false
 // only takes it away.
-func withGrants(hosts, grants []control.HostGrant, stand bool) []control.HostGrant {
-	out := slices.DeleteFunc(slices.Clone(hosts), func(have control.HostGrant) bool {
-		return slices.ContainsFunc(grants, func(g control.HostGrant) bool { return sameGrant(have, g) })
+func withGrants(hosts, grants []record.HostGrant, stand bool) []record.HostGrant {
+	out := slices.DeleteFunc(slices.Clone(hosts), func(have record.HostGrant) bool {
+		return slices.ContainsFunc(grants, func(g record.HostGrant) bool { return sameGrant(have, g) })
 	})
 	if stand {
 		out = append(out, grants...)
@@ -363,7 +365,7 @@ type GrantView struct {
 	From    string    // the request whose answer it is
 }
 
-func grantView(s *operator.State, g control.HostGrant) GrantView {
+func grantView(s *operator.State, g record.HostGrant) GrantView {
 	port := g.Port
 	if port == "" {
 		port = everyone
@@ -383,7 +385,7 @@ func instant(t *time.Time) time.Time {
 	return *t
 }
 
-func scopeName(s *operator.State, i control.Instance) string {
+func scopeName(s *operator.State, i record.Instance) string {
 	if m, ok := s.Lead.ByInstance(i); ok {
 		return string(m.Name)
 	}

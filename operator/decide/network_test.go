@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 func target(t *testing.T, s string) decide.NetTarget {
@@ -72,7 +72,7 @@ func TestNetOnce(t *testing.T) {
 	}
 	rs := rig.Pending(2)
 	out, err = o.DecideNet(t.Context(), "api", decide.NetAnswer{ID: string(rs[1].ID), Digest: string(rs[1].Digest), Reason: "no"})
-	if err != nil || len(out.Results) != 1 || out.Results[0].Decision != control.DecisionDeny {
+	if err != nil || len(out.Results) != 1 || out.Results[0].Decision != record.DecisionDeny {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	if a := answer(t, bob); a.Allowed || a.Reason != "no" {

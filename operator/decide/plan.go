@@ -13,6 +13,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
 )
@@ -30,7 +31,7 @@ func (o Operator) Plans(ctx context.Context, name waggle.TeamName, all bool) ([]
 	}
 	qs := []Question{}
 	for _, r := range s.Lead.Requests {
-		if r.Gate() == policy.GatePlan && (all || r.State == control.RequestPending) {
+		if r.Gate() == policy.GatePlan && (all || r.State == machine.RequestPending) {
 			qs = append(qs, o.question(s.Lead, r, o.Minter.Now()))
 		}
 	}

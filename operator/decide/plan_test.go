@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"waggle/agent"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Every revision of a plan stays, with its number, and is found by its member or its id.
@@ -29,7 +29,7 @@ func TestPlans(t *testing.T) {
 	rig.Asks("bob", operatortest.Bash("make"))
 	rig.Pending(2)
 	first, err := o.Plan(t.Context(), "api", "ann", 0)
-	if err != nil || first.Revision != 1 || first.Plan != "look\nleap\n" || first.Hash != control.HashText(first.Plan) {
+	if err != nil || first.Revision != 1 || first.Plan != "look\nleap\n" || first.Hash != record.HashText(first.Plan) {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	if _, err := o.Decide(t.Context(), "api", []decide.Answer{{ID: first.ID, Reason: "look twice", Via: "deny"}}); err != nil {
@@ -91,7 +91,7 @@ func call(t *testing.T, rig *operatortest.Rig) string {
 func TestEscalatePlan(t *testing.T) {
 	for decider, changed := range map[policy.Decider]bool{policy.DecideOperator: false, policy.DecideLeader: true} {
 		op := operatortest.New(t)
-		rig := operatortest.Team(t, op, "api", control.PolicySet{Decide: control.Deciders{policy.GatePlan: decider}})
+		rig := operatortest.Team(t, op, "api", record.PolicySet{Decide: record.Deciders{policy.GatePlan: decider}})
 		o := decide.Of(op)
 		rig.Asks("ann", operatortest.Ask{Plan: "leap"})
 		req := rig.Pending(1)[0]

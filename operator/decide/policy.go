@@ -9,8 +9,10 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -50,18 +52,18 @@ type RuleScope struct {
 // AddRule makes a new version of the policy with a rule, and tells the members. A
 // rule that is there already with the same scope gets the new end.
 func (o Operator) AddRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, sc RuleScope) (*PolicyChange, error) {
-	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *control.PolicySet) error {
+	return o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
 		i, err := scope(s, sc.Member)
 		if err != nil {
 			return err
 		}
-		addRule(p, control.Scoped{Rule: r, Deny: deny, Instance: i, Until: sc.Until})
+		addRule(p, record.Scoped{Rule: r, Deny: deny, Instance: i, Until: sc.Until})
 		return nil
 	})
 }
 
 // addRule puts a rule into a policy: the team's own list when it has no end.
-func addRule(p *control.PolicySet, sc control.Scoped) {
+func addRule(p *record.PolicySet, sc record.Scoped) {
 	list := &p.Policy.Allow
 	if sc.Deny {
 		list = &p.Policy.Deny
@@ -90,14 +92,14 @@ func addRule(p *control.PolicySet, sc control.Scoped) {
 // it is taken from the team and from every member.
 func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy.Rule, deny bool, member waggle.MemberName) (*PolicyChange, error) {
 	keep := []string{}
-	c, err := o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *control.PolicySet) error {
+	c, err := o.changePolicy(ctx, name, "a change of policy", func(s *operator.State, p *record.PolicySet) error {
 		i, err := scope(s, member)
 		if err != nil {
 			return err
 		}
 		keep = keepers(s, i)
 		before := len(p.Policy.Allow) + len(p.Policy.Deny) + len(p.Rules)
-		p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(sc control.Scoped) bool {
+		p.Rules = slices.DeleteFunc(slices.Clone(p.Rules), func(sc record.Scoped) bool {
 			return sc.Rule == r && sc.Deny == deny && (i == "" || sc.Instance == i)
 		})
 		same := func(have policy.Rule) bool { return have == r }
@@ -122,17 +124,17 @@ func (o Operator) RemoveRule(ctx context.Context, name waggle.TeamName, r policy
 
 // keepers are the present members that a rule for i ("" is everybody) may have
 // reached and that nothing takes it from: those that waggle does not run.
-func keepers(s *operator.State, i control.Instance) []string {
+func keepers(s *operator.State, i record.Instance) []string {
 	names := []string{}
 	for _, m := range s.Lead.Live() {
-		if m.Trust == control.FileTrust && (i == "" || i == m.Instance) {
+		if m.Trust == record.FileTrust && (i == "" || i == m.Instance) {
 			names = append(names, string(m.Name))
 		}
 	}
 	return names
 }
 
-func ruleNames(p *control.PolicySet) []string {
+func ruleNames(p *record.PolicySet) []string {
 	near := []string{}
 	for _, r := range p.Policy.Allow {
 		near = append(near, "allow "+r.String())
@@ -148,9 +150,9 @@ func ruleNames(p *control.PolicySet) []string {
 
 func effectOf(deny bool) string {
 	if deny {
-		return control.DecisionDeny
+		return record.DecisionDeny
 	}
-	return control.DecisionAllow
+	return record.DecisionAllow
 }
 
 // everyone is the name that stands for the whole team.
@@ -159,7 +161,7 @@ const everyone = "*"
 // SetMode gives a member a mode of its own, or with "*" the team another mode.
 func (o Operator) SetMode(ctx context.Context, name waggle.TeamName, member string, mode policy.Mode) (*PolicyChange, error) {
 	if member == everyone {
-		return o.changePolicy(ctx, name, "a change of mode", func(_ *operator.State, p *control.PolicySet) error {
+		return o.changePolicy(ctx, name, "a change of mode", func(_ *operator.State, p *record.PolicySet) error {
 			p.Policy.Mode = mode
 			return nil
 		})
@@ -205,7 +207,7 @@ func (o Operator) Mine(ctx context.Context, name waggle.TeamName, what string) (
 
 // changePolicy makes a new version of the policy, in the operator's name, and
 // brings it to the members. What changes nothing makes none.
-func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what string, change func(*operator.State, *control.PolicySet) error) (*PolicyChange, error) {
+func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what string, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
 	s, err := o.Mine(ctx, name, what)
 	if err != nil {
 		return nil, err
@@ -214,7 +216,7 @@ func (o Operator) changePolicy(ctx context.Context, name waggle.TeamName, what s
 }
 
 // changeOpen is changePolicy for a team that is open. The caller has asked guard.
-func (o Operator) changeOpen(ctx context.Context, s *operator.State, change func(*operator.State, *control.PolicySet) error) (*PolicyChange, error) {
+func (o Operator) changeOpen(ctx context.Context, s *operator.State, change func(*operator.State, *record.PolicySet) error) (*PolicyChange, error) {
 	mint, err := o.Minter.Mint()
 	if err != nil {
 		return nil, err
@@ -236,7 +238,7 @@ func (o Operator) changeOpen(ctx context.Context, s *operator.State, change func
 	return o.heard(ctx, s, len(recs) > 0)
 }
 
-func samePolicy(a, b control.PolicySet) bool {
+func samePolicy(a, b record.PolicySet) bool {
 	return a.Policy.Mode == b.Policy.Mode && slices.Equal(a.Policy.Allow, b.Policy.Allow) && slices.Equal(a.Policy.Deny, b.Policy.Deny) &&
 		slices.Equal(a.Rules, b.Rules) && slices.Equal(a.Hosts, b.Hosts) && a.Ceiling.Same(b.Ceiling)
 }
@@ -262,13 +264,13 @@ func (o Operator) heard(ctx context.Context, s *operator.State, changed bool) (*
 func heardBy(s *operator.State) (ms []PolicyMember, all bool) {
 	ms, all = []PolicyMember{}, true
 	for _, m := range s.Lead.Members {
-		if m.State() == control.Terminated {
+		if m.State() == machine.Terminated {
 			continue
 		}
 		pm := PolicyMember{Name: string(m.Name), State: PolicyPending, Mode: string(ModeName(s.Lead.ModeOf(m.Instance)))}
 		w, err := s.Worker(m.Instance)
 		switch {
-		case m.Trust == control.FileTrust:
+		case m.Trust == record.FileTrust:
 			pm.State = PolicyUnsupported
 		case err == nil && w.Epoch > 0 && len(News(s.Lead, w)) == 0:
 			// One that joined later was told nothing: it began with what holds.
@@ -310,7 +312,7 @@ func Member(s *operator.State, name string) (*control.Member, error) {
 }
 
 // scope is the instance of a member's name, "" for the team.
-func scope(s *operator.State, name waggle.MemberName) (control.Instance, error) {
+func scope(s *operator.State, name waggle.MemberName) (record.Instance, error) {
 	if name == "" {
 		return "", nil
 	}

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/record"
 )
 
 func rule(t *testing.T, s string) policy.Rule {
@@ -90,7 +90,7 @@ func rules(v *decide.PolicyView) string {
 // names it.
 func TestRemoveRuleNamesWhoKeepsIt(t *testing.T) {
 	o, rig := team(t)
-	rig.Joined("ide", control.FileTrust)
+	rig.Joined("ide", record.FileTrust)
 	ls := rule(t, "Bash(ls:*)")
 	c, err := o.AddRule(t.Context(), "api", ls, false, decide.RuleScope{})
 	if err != nil || c.Members[0].State != decide.PolicyUnsupported {
@@ -135,7 +135,7 @@ func mode(c *decide.PolicyChange, name string) string {
 // What a member has still to take note of is news to it, until it has.
 func TestNews(t *testing.T) {
 	o, rig := team(t)
-	i := rig.Joined("ann", control.Cooperative) // whose process never comes
+	i := rig.Joined("ann", record.Cooperative) // whose process never comes
 	if _, err := o.SetMode(t.Context(), "api", "ann", policy.ModePlan); err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func TestCeiling(t *testing.T) {
 	if changed, err := o.Adopt(t.Context(), rig.State()); changed || err != nil {
 		t.Errorf("without a file: %v, %v", changed, err)
 	}
-	o.Ceiling = &control.Ceiling{File: "/etc/x/../ceiling.yaml", SHA256: "ab", Mode: policy.ModeDefault, Allow: []policy.Rule{ls}, Deny: []policy.Rule{rule(t, "Bash(rm:*)")}}
+	o.Ceiling = &record.Ceiling{File: "/etc/x/../ceiling.yaml", SHA256: "ab", Mode: policy.ModeDefault, Allow: []policy.Rule{ls}, Deny: []policy.Rule{rule(t, "Bash(rm:*)")}}
 	if changed, err := o.Adopt(t.Context(), rig.State()); !changed || err != nil {
 		t.Fatalf("%v, %v", changed, err)
 	}
@@ -187,7 +187,7 @@ func TestCeiling(t *testing.T) {
 	if got := o.CeilingOf(recorded); got != recorded {
 		t.Errorf("without a file the one on record is %+v", got)
 	}
-	o.Ceiling = &control.Ceiling{}
+	o.Ceiling = &record.Ceiling{}
 	if got := o.CeilingOf(recorded); got != nil {
 		t.Errorf("a file that bounds nothing is %+v", got)
 	}
@@ -332,7 +332,7 @@ func TestLearn(t *testing.T) {
 		operatortest.Is(t, what, err, operator.Usage, c.says)
 	}
 	bounded := o
-	bounded.Ceiling = &control.Ceiling{File: "/c", Allow: []policy.Rule{rule(t, "Bash(ls:*)")}}
+	bounded.Ceiling = &record.Ceiling{File: "/c", Allow: []policy.Rule{rule(t, "Bash(ls:*)")}}
 	_, err := bounded.Decide(t.Context(), "api", []decide.Answer{{ID: call.Handle, Allow: true, Lesson: lesson}})
 	operatortest.Is(t, "beyond the ceiling", err, operator.Refused, "")
 	rig.Pending(2)

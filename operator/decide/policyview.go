@@ -17,6 +17,7 @@ import (
 	"waggle/internal/realpath"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // PolicyView is the policy that holds (`policy list`).
@@ -53,7 +54,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	if _, err := o.Preview(ctx, s); err != nil {
 		return nil, err
 	}
-	var only control.Instance
+	var only record.Instance
 	if as != "" {
 		m, err := Member(s, as)
 		if err != nil {
@@ -69,12 +70,12 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 		v.Decide[g] = set.DeciderOf(g)
 	}
 	for _, r := range set.Policy.Deny {
-		v.Rules = append(v.Rules, RuleView{Rule: r.String(), Effect: control.DecisionDeny, Scope: "team"})
+		v.Rules = append(v.Rules, RuleView{Rule: r.String(), Effect: record.DecisionDeny, Scope: "team"})
 	}
 	for _, r := range set.Policy.Allow {
-		v.Rules = append(v.Rules, RuleView{Rule: r.String(), Effect: control.DecisionAllow, Scope: "team"})
+		v.Rules = append(v.Rules, RuleView{Rule: r.String(), Effect: record.DecisionAllow, Scope: "team"})
 	}
-	holds := func(i control.Instance, until *time.Time) bool {
+	holds := func(i record.Instance, until *time.Time) bool {
 		return (until == nil || now.Before(*until)) && (only == "" || i == "" || i == only)
 	}
 	for _, r := range set.Rules {
@@ -95,7 +96,7 @@ func (o Operator) Policy(ctx context.Context, name waggle.TeamName, as string) (
 	return v, nil
 }
 
-func ruleView(s *operator.State, r control.Scoped) RuleView {
+func ruleView(s *operator.State, r record.Scoped) RuleView {
 	v := RuleView{Rule: r.Rule.String(), Effect: effectOf(r.Deny), Scope: scopeName(s, r.Instance), Expires: instant(r.Until)}
 	if r.From != nil {
 		v.From = string(r.From.ID)
@@ -136,7 +137,7 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 	if err != nil {
 		return nil, err
 	}
-	p, own, now := s.Lead.Policy.For("", o.Minter.Now()), control.Instance(""), o.Minter.Now()
+	p, own, now := s.Lead.Policy.For("", o.Minter.Now()), record.Instance(""), o.Minter.Now()
 	if as != "" {
 		m, err := Member(s, as)
 		if err != nil {
@@ -161,7 +162,7 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 		if err != nil {
 			return nil, &operator.Error{Kind: operator.Usage, Op: "policy", Err: err}
 		}
-		return testHost(s, as, own, p.Mode, control.Ask{Host: host, Port: port}.Hostport(), now), nil
+		return testHost(s, as, own, p.Mode, record.Ask{Host: host, Port: port}.Hostport(), now), nil
 	}
 	c, err := ParseToolCall(call, cwd)
 	if err != nil {
@@ -176,13 +177,13 @@ func (o Operator) TestPolicy(ctx context.Context, name waggle.TeamName, as, call
 	return j, nil
 }
 
-func testHost(s *operator.State, as string, own control.Instance, mode policy.Mode, hostport string, now time.Time) *Judged {
-	a := control.Ask{Host: hostport}
+func testHost(s *operator.State, as string, own record.Instance, mode policy.Mode, hostport string, now time.Time) *Judged {
+	a := record.Ask{Host: hostport}
 	if h, p, err := net.SplitHostPort(hostport); err == nil {
 		a.Host, a.Port = h, p
 	}
 	v := s.Lead.Policy.Judge(own, mode, waggle.KindSandboxPermissionRequest, a, now)
-	r := control.Request{Key: control.Key{Kind: waggle.KindSandboxPermissionRequest}, Ask: a}
+	r := control.Request{Key: record.Key{Kind: waggle.KindSandboxPermissionRequest}, Ask: a}
 	return &Judged{As: as, Tool: "net", Input: InputOf(&r), Decision: v.Decision.String(), Rule: v.Rule, Why: v.Why, Mode: string(ModeName(mode)),
 		Area: "network", Risk: string(policy.RiskHigh), Version: s.Lead.Version(), Decider: string(s.Lead.Policy.DeciderOf(policy.GateNetwork)), Rules: []RuleJudged{}}
 }

@@ -11,15 +11,17 @@ import (
 	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/internal/session"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Question is a request as a person is shown it, whole: `show` prints it.
 type Question struct {
 	PendingItem
 	// Bound is what of a tool call its digest covers beside tool, directory and input.
-	control.Bound
+	record.Bound
 	// Unheld says of a tool call that waggle does not run it, and what that means.
 	Unheld   string
 	Host     string
@@ -200,7 +202,7 @@ func (o Operator) Changed(ctx context.Context, name waggle.TeamName, id, input s
 	}
 	other := *r
 	other.Ask = r.Ask.With(input)
-	other.Digest = control.DigestOf(s.Lead.UID, r.Key, other.Ask)
+	other.Digest = record.DigestOf(s.Lead.UID, r.Key, other.Ask)
 	q := o.question(s.Lead, &other, o.Minter.Now())
 	return &q, nil
 }
@@ -223,7 +225,7 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 	}
 	switch r.Gate() {
 	case policy.GatePlan:
-		q.Plan, q.Hash, q.Revision = r.Ask.Plan, control.HashText(r.Ask.Plan), revision(l, r)
+		q.Plan, q.Hash, q.Revision = r.Ask.Plan, record.HashText(r.Ask.Plan), revision(l, r)
 		q.Pattern = "plan " + string(r.ID)
 	case policy.GateNetwork:
 		q.Pattern = "net " + target(r.Ask)
@@ -243,7 +245,7 @@ func (o Operator) question(l *control.Leader, r *control.Request, now time.Time)
 	for _, v := range r.Votes {
 		q.Votes = append(q.Votes, string(v.By))
 	}
-	if q.Answer = answerNow(r); m.Trust == control.FileTrust {
+	if q.Answer = answerNow(r); m.Trust == record.FileTrust {
 		q.File = q.Trust
 		q.Unheld = "waggle does not run " + string(m.Name) + ": only a file says that it asks this, and what it runs is not held"
 	}
@@ -275,9 +277,9 @@ func statusOf(r *control.Request, m *control.Member, now time.Time) string {
 		return StatusExpired
 	case d != nil:
 		return StatusDecided
-	case r.State != control.RequestPending:
+	case r.State != machine.RequestPending:
 		return StatusClosed
-	case m.State() == control.Terminated:
+	case m.State() == machine.Terminated:
 		return StatusUnanswerable
 	case late:
 		return StatusExpired

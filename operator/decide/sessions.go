@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/session"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // SessionTeam is what stands for the team of a session, which is in none of ours.
@@ -131,7 +131,7 @@ func (o Operator) sessionQuestion(name, under string, r session.Request) Questio
 	switch r.Form {
 	case session.FormPlan:
 		q.Kind, q.Plan, q.Risk = string(waggle.KindPlanApprovalRequest), r.Ask.Plan, string(policy.RiskMedium)
-		q.Hash, q.Revision, q.Pattern = control.HashText(r.Ask.Plan), 1, "plan "+string(r.ID)
+		q.Hash, q.Revision, q.Pattern = record.HashText(r.Ask.Plan), 1, "plan "+string(r.ID)
 	case session.FormQuestion:
 		q.Kind, q.Risk, q.Pattern = KindQuestion, string(policy.RiskLow), "question "+string(r.ID)
 		q.Questions = asked(q.Input)

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // ShownJSON is JSON as a person reads it: every string is spelled with the
@@ -47,8 +47,8 @@ func (q Question) Asks() []string {
 }
 
 // Describe says in one line what a request asks for. It is shown through Visible.
-func Describe(k waggle.Kind, a control.Ask) string {
-	switch control.GateOf(k) {
+func Describe(k waggle.Kind, a record.Ask) string {
+	switch record.GateOf(k) {
 	case policy.GatePlan:
 		return "plan"
 	case policy.GateNetwork:

@@ -11,6 +11,7 @@ import (
 	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Suggestion is a rule that would have saved the operator answers.
@@ -94,7 +95,7 @@ func answered(s *operator.State, now time.Time) (approved []approval, denied []p
 			continue
 		}
 		c := callOf(r)
-		if d.Decision != control.DecisionAllow {
+		if d.Decision != record.DecisionAllow {
 			denied = append(denied, c)
 			continue
 		}

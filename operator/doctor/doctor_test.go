@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/doctor"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -122,7 +122,7 @@ func TestTelemetry(t *testing.T) {
 // registry that cannot be read are found, each with where to look.
 func TestTeam(t *testing.T) {
 	b := newBench(t)
-	operatortest.Team(t, b.op, "api", control.PolicySet{})
+	operatortest.Team(t, b.op, "api", record.PolicySet{})
 	b.has("team api", doctor.OK, "led by waggle, 1 members")
 	if got := b.of("team api"); len(got) != 1 {
 		t.Errorf("a new team: %+v", got)
@@ -170,7 +170,7 @@ func TestHooks(t *testing.T) {
 // TestLock: a lock that is held is measured by the operator's clock.
 func TestLock(t *testing.T) {
 	b := newBench(t)
-	operatortest.Team(t, b.op, "api", control.PolicySet{})
+	operatortest.Team(t, b.op, "api", record.PolicySet{})
 	box := filepath.Join(b.op.Root.TeamDir("api"), "inboxes", "team-lead.json")
 	b.write(box, "[]")
 	if err := os.Mkdir(box+".lock", 0o700); err != nil {

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/home"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // standsAbroad reports that the team of a record is still there.
@@ -53,7 +53,7 @@ func (o Operator) digestAbroad(ctx context.Context, r *operator.Record, since ti
 		since, d.SinceWhy = lastLooked(recs)
 	}
 	d.Since = since
-	g := digester{d: d, s: &r.State, asks: map[control.Key]control.Ask{}, ends: map[end]int{}}
+	g := digester{d: d, s: &r.State, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
 	for _, rec := range recs {
 		g.remember(rec)
 		if rec.Time.After(since) {
@@ -71,18 +71,18 @@ func (g *digester) takeAbroad(r operator.LogRecord) error {
 		return g.guest(r, at)
 	}
 	switch r.Kind {
-	case control.RecSaid:
-		return read(r, func(b control.Words) {
+	case record.KindSaid:
+		return read(r, func(b record.Words) {
 			if env, err := b.Mail.Open(); err == nil {
 				g.d.Sent = append(g.d.Sent, DigestSent{At: at, From: env.From, To: string(b.Mail.To), Text: env.Text})
 			}
 		})
-	case control.RecJoined:
-		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "registered here", operator.Next{}) })
-	case control.RecProcess:
-		return read(r, func(b control.Process) { g.member(b.Instance, at, "started", "as a guest", operator.Next{}) })
-	case control.RecLeft:
-		return read(r, func(b control.Left) {
+	case record.KindJoined:
+		return read(r, func(b record.Joined) { g.member(b.Instance, at, "joined", "registered here", operator.Next{}) })
+	case record.KindProcess:
+		return read(r, func(b record.Process) { g.member(b.Instance, at, "started", "as a guest", operator.Next{}) })
+	case record.KindLeft:
+		return read(r, func(b record.Left) {
 			g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), operator.Next{})
 		})
 	}
@@ -92,8 +92,8 @@ func (g *digester) takeAbroad(r operator.LogRecord) error {
 // guest tells of a guest's turns, and of what its lead decided.
 func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 	switch r.Kind {
-	case control.RecSaid:
-		return read(r, func(b control.Said) {
+	case record.KindSaid:
+		return read(r, func(b record.Said) {
 			env, err := b.Mail.Open()
 			switch {
 			case err != nil:
@@ -107,8 +107,8 @@ func (g *digester) guest(r operator.LogRecord, at time.Time) error {
 				g.d.Results = append(g.d.Results, res)
 			}
 		})
-	case control.RecAnswered:
-		var b control.Answered
+	case record.KindAnswered:
+		var b record.Answered
 		if err := json.Unmarshal(r.Body, &b); err != nil || b.Channel != policy.ChannelFile {
 			return g.call(r, at)
 		}

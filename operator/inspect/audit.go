@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -39,7 +40,7 @@ func (o Operator) Audit(ctx context.Context, of string, q operator.AuditQuery) (
 func events(r *operator.Record) ([]operator.AuditEvent, error) {
 	var errs []error
 	var es []operator.AuditEvent
-	seen := map[control.Key]bool{}
+	seen := map[record.Key]bool{}
 	for _, m := range r.Lead.Members {
 		w, err := r.Worker(m.Instance)
 		if err != nil && !(m.Broken && operator.Broken(err)) {
@@ -151,7 +152,7 @@ func (o Operator) AuditShow(ctx context.Context, of, id string) (*AuditDetail, e
 }
 
 // about finds the records that name a request, and those that refer to them.
-func about(ctx context.Context, r *operator.Record, o Operator, k control.Key) ([]AuditRecord, error) {
+func about(ctx context.Context, r *operator.Record, o Operator, k record.Key) ([]AuditRecord, error) {
 	l, err := o.OpenLog(ctx, r.Known.ID())
 	if err != nil {
 		return nil, err
@@ -164,15 +165,15 @@ func about(ctx context.Context, r *operator.Record, o Operator, k control.Key) (
 			continue
 		}
 		var b struct {
-			control.Key
-			Closed *control.Key `json:"key"`
-			Ref    uint64       `json:"ref"`
+			record.Key
+			Closed *record.Key `json:"key"`
+			Ref    uint64      `json:"ref"`
 		}
 		if json.Unmarshal(rec.Body, &b) != nil {
 			continue
 		}
 		own := b.Key == k || b.Closed != nil && *b.Closed == k
-		about := rec.Journal == journal.Leader && (rec.Kind == control.RecSent || rec.Kind == control.RecClosed) && refs[b.Ref]
+		about := rec.Journal == journal.Leader && (rec.Kind == record.KindSent || rec.Kind == record.KindClosed) && refs[b.Ref]
 		if !own && !about {
 			continue
 		}

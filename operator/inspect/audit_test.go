@@ -19,6 +19,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 // Audit joins what was asked with who decided it and what came of it, and is narrowed by
@@ -81,8 +82,8 @@ func TestAudit(t *testing.T) {
 			continue
 		}
 		d, err := o.AuditShow(t.Context(), "api", e.ID)
-		if err != nil || !slices.ContainsFunc(d.Records, func(r inspect.AuditRecord) bool { return r.Kind == control.RecDecided && r.Writer.Operator }) ||
-			!slices.ContainsFunc(d.Records, func(r inspect.AuditRecord) bool { return r.Kind == control.RecSent }) {
+		if err != nil || !slices.ContainsFunc(d.Records, func(r inspect.AuditRecord) bool { return r.Kind == record.KindDecided && r.Writer.Operator }) ||
+			!slices.ContainsFunc(d.Records, func(r inspect.AuditRecord) bool { return r.Kind == record.KindSent }) {
 			t.Errorf("%+v, %v", d, err)
 		}
 	}
@@ -176,9 +177,9 @@ func TestVerify(t *testing.T) {
 			if c.who == "bob" {
 				name = string(rig.Instance("bob"))
 			} else if strings.Contains(what, "another") {
-				rig.Joined("ann", control.Cooperative)
+				rig.Joined("ann", record.Cooperative)
 			} else {
-				rig.Write(journal.Draft{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: "1", Why: "a team of a test"}})
+				rig.Write(journal.Draft{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: "1", Why: "a team of a test"}})
 			}
 			path := journalFile(t, rig, name)
 			text, err := os.ReadFile(path)
@@ -220,13 +221,13 @@ func TestVerify(t *testing.T) {
 // A divergence is a problem until somebody has acknowledged it.
 func TestVerifyDivergence(t *testing.T) {
 	o, rig := newTeam(t)
-	i := rig.Joined("ann", control.Cooperative)
-	s := rig.Write(journal.Draft{Kind: control.RecDiverged, Must: true, Body: control.Diverged{Instance: i, Leader: 9, Why: "ann took an answer"}})
+	i := rig.Joined("ann", record.Cooperative)
+	s := rig.Write(journal.Draft{Kind: record.KindDiverged, Must: true, Body: record.Diverged{Instance: i, Leader: 9, Why: "ann took an answer"}})
 	v, err := o.Verify(t.Context(), "api")
 	if err != nil || v.OK || len(v.Problems) != 1 || !strings.Contains(v.Problems[0].Why, "nobody has acknowledged it: ann took an answer") || v.Problems[0].Seq != uint64(s.Lead.Divergence.Seq) {
 		t.Fatalf("%+v, %v", v, err)
 	}
-	rig.Write(journal.Draft{Kind: control.RecAcknowledged, Must: true, Body: control.Acknowledged{Ref: uint64(s.Lead.Divergence.Seq)}})
+	rig.Write(journal.Draft{Kind: record.KindAcknowledged, Must: true, Body: record.Acknowledged{Ref: uint64(s.Lead.Divergence.Seq)}})
 	if v, err = o.Verify(t.Context(), "api"); err != nil || !v.OK {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -235,9 +236,9 @@ func TestVerifyDivergence(t *testing.T) {
 // A team that has ended is still told of, by its record: why, peek in the archive, digest.
 func TestPastTeam(t *testing.T) {
 	o, rig := newTeam(t)
-	i := rig.Joined("ann", control.Cooperative)
-	s := rig.Write(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: i, How: control.LeftStopped}},
-		journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "down"}})
+	i := rig.Joined("ann", record.Cooperative)
+	s := rig.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftStopped}},
+		journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "down"}})
 	kept := filepath.Join(s.Dir.Archive(), time.Now().UTC().Format(mail.StampForm), "tasks", "ann")
 	if err := os.MkdirAll(kept, 0o700); err != nil {
 		t.Fatal(err)

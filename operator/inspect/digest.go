@@ -15,6 +15,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Digest is what happened since somebody last looked (`digest`). Lists are in order
@@ -124,7 +125,7 @@ func (o Operator) Digest(ctx context.Context, of string, since time.Time) (*Dige
 		since, d.SinceWhy = lastLooked(recs)
 	}
 	d.Since = since
-	g := digester{d: d, s: s, asks: map[control.Key]control.Ask{}, ends: map[end]int{}}
+	g := digester{d: d, s: s, asks: map[record.Key]record.Ask{}, ends: map[end]int{}}
 	for _, r := range recs {
 		g.remember(r)
 		if r.Time.After(since) {
@@ -148,15 +149,15 @@ func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
 			continue
 		}
 		switch r.Kind {
-		case control.RecDetached:
+		case record.KindDetached:
 			return r.Time, "you detached"
-		case control.RecLeading:
-			var b control.LeadingProcess
+		case record.KindLeading:
+			var b record.LeadingProcess
 			if json.Unmarshal(r.Body, &b) == nil && b.Detached {
 				return r.Time, "you left it in the background"
 			}
-		case control.RecDecided:
-			var b control.Decided
+		case record.KindDecided:
+			var b record.Decided
 			if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleOperator {
 				return r.Time, "you decided " + string(b.ID)
 			}
@@ -172,21 +173,21 @@ func lastLooked(recs []operator.LogRecord) (at time.Time, why string) {
 type digester struct {
 	d    *Digest
 	s    *operator.State
-	asks map[control.Key]control.Ask // of what members asked, whenever
-	ends map[end]int                 // deaths that are told already: several look for them
+	asks map[record.Key]record.Ask // of what members asked, whenever
+	ends map[end]int               // deaths that are told already: several look for them
 }
 
 // end is one end of a process.
 type end struct {
-	instance control.Instance
+	instance record.Instance
 	epoch    uint64
 	attempt  int
 }
 
 // remember keeps what later records refer to.
 func (g *digester) remember(r operator.LogRecord) {
-	var b control.Asked
-	if r.Kind == control.RecAsked && json.Unmarshal(r.Body, &b) == nil {
+	var b record.Asked
+	if r.Kind == record.KindAsked && json.Unmarshal(r.Body, &b) == nil {
 		g.asks[b.Key] = b.Ask
 	}
 }
@@ -197,22 +198,22 @@ func (g *digester) take(r operator.LogRecord) error {
 		return g.call(r, at)
 	}
 	switch r.Kind {
-	case control.RecSeen:
-		return read(r, func(b control.Seen) { g.seen(b, at) })
-	case control.RecDecided:
-		return read(r, func(b control.Decided) { g.decided(b, at) })
-	case control.RecJoined:
-		return read(r, func(b control.Joined) { g.member(b.Instance, at, "joined", "agent "+b.Agent, operator.Next{}) })
-	case control.RecProcess:
-		return read(r, func(b control.Process) {
+	case record.KindSeen:
+		return read(r, func(b record.Seen) { g.seen(b, at) })
+	case record.KindDecided:
+		return read(r, func(b record.Decided) { g.decided(b, at) })
+	case record.KindJoined:
+		return read(r, func(b record.Joined) { g.member(b.Instance, at, "joined", "agent "+b.Agent, operator.Next{}) })
+	case record.KindProcess:
+		return read(r, func(b record.Process) {
 			if b.Epoch > 1 {
 				g.member(b.Instance, at, "restarted", fmt.Sprintf("start %d, process %d", b.Epoch, b.ID.PID), operator.Next{})
 			}
 		})
-	case control.RecDied:
-		return read(r, func(b control.Died) { g.died(b, at) })
-	case control.RecLeft:
-		return read(r, func(b control.Left) {
+	case record.KindDied:
+		return read(r, func(b record.Died) { g.died(b, at) })
+	case record.KindLeft:
+		return read(r, func(b record.Left) {
 			g.member(b.Instance, at, "left", b.How+operator.Suffix(b.Detail), operator.Next{})
 		})
 	}
@@ -228,18 +229,18 @@ func read[T any](r operator.LogRecord, fn func(T)) error {
 	return nil
 }
 
-func (g *digester) name(i control.Instance) string {
+func (g *digester) name(i record.Instance) string {
 	if m, ok := g.s.Lead.ByInstance(i); ok {
 		return string(m.Name)
 	}
 	return string(i)
 }
 
-func (g *digester) member(i control.Instance, at time.Time, what, detail string, do operator.Next) {
+func (g *digester) member(i record.Instance, at time.Time, what, detail string, do operator.Next) {
 	g.d.Members = append(g.d.Members, DigestMember{At: at, Member: g.name(i), What: what, Detail: detail, Do: do})
 }
 
-func (g *digester) died(b control.Died, at time.Time) {
+func (g *digester) died(b record.Died, at time.Time) {
 	detail, do := b.Detail, operator.Next{}
 	switch {
 	case b.GaveUp:
@@ -259,7 +260,7 @@ func (g *digester) died(b control.Died, at time.Time) {
 	g.member(b.Instance, at, "died", detail, do)
 }
 
-func (g *digester) seen(b control.Seen, at time.Time) {
+func (g *digester) seen(b record.Seen, at time.Time) {
 	r := DigestResult{At: at, Member: g.name(b.Instance), Task: b.Task, Note: b.Note, Outcome: "completed"}
 	switch {
 	case b.Task == "":
@@ -277,7 +278,7 @@ func (g *digester) seen(b control.Seen, at time.Time) {
 	g.d.Results = append(g.d.Results, r)
 }
 
-func (g *digester) decided(b control.Decided, at time.Time) {
+func (g *digester) decided(b record.Decided, at time.Time) {
 	if b.By == policy.RoleOperator {
 		return
 	}
@@ -291,14 +292,14 @@ func (g *digester) decided(b control.Decided, at time.Time) {
 
 // call counts what the rules decided where it was asked.
 func (g *digester) call(r operator.LogRecord, at time.Time) error {
-	if r.Kind != control.RecAnswered {
+	if r.Kind != record.KindAnswered {
 		return nil
 	}
-	return read(r, func(b control.Answered) {
+	return read(r, func(b record.Answered) {
 		if b.Leader != 0 || b.By != policy.RoleRules || b.Waited {
 			return
 		}
-		if b.Decision == control.DecisionAllow {
+		if b.Decision == record.DecisionAllow {
 			g.d.Calls.Allowed++
 			return
 		}
@@ -335,7 +336,7 @@ func (o Operator) digestNow(ctx context.Context, s *operator.State, live bool, s
 		}
 	}
 	for _, q := range decide.Of(o.Operator).PendingIn(s, false) {
-		asks := said(waggle.Kind(q.Kind), control.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port})
+		asks := said(waggle.Kind(q.Kind), record.Ask{Tool: q.Tool, Input: string(q.Input), Host: q.Host, Port: q.Port})
 		if q.Status == decide.StatusExpired {
 			asks += " (expired)"
 		}

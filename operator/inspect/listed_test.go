@@ -4,18 +4,18 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/record"
 	"waggle/team"
 )
 
 // TestListed: the registry's members are listed, a team that is not there is not found.
 func TestListed(t *testing.T) {
 	op := operatortest.New(t)
-	operatortest.Team(t, op, "api", control.PolicySet{})
+	operatortest.Team(t, op, "api", record.PolicySet{})
 	if _, _, err := mail.Of(op).Register(t.Context(), "api", team.Member{Name: "bob", AgentType: "reviewer", JoinedAt: time.Now(), Subscriptions: []string{}}, false); err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func TestListed(t *testing.T) {
 // TestPastNames: a team that ended keeps its id, and the name once.
 func TestPastNames(t *testing.T) {
 	op := operatortest.New(t)
-	operatortest.Team(t, op, "api", control.PolicySet{}).Delete()
-	operatortest.Team(t, op, "api", control.PolicySet{})
+	operatortest.Team(t, op, "api", record.PolicySet{}).Delete()
+	operatortest.Team(t, op, "api", record.PolicySet{})
 	got, err := inspect.Of(op).PastNames()
 	if err != nil || len(got) != 2 || got[0].Name != "api" || got[1].Name != "" || got[0].ID == got[1].ID || got[0].Opened == "" {
 		t.Errorf("%+v, %v", got, err)

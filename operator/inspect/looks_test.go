@@ -18,6 +18,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/inspect"
+	"waggle/record"
 	"waggle/task"
 )
 
@@ -84,11 +85,11 @@ func TestLookout(t *testing.T) {
 // A member that only files speak for is shown by what it said by file.
 func TestStatusByFile(t *testing.T) {
 	o, rig := newTeam(t)
-	i := rig.Joined("ide", control.FileTrust)
-	ask := control.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
-	key := control.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
-	rig.Write(journal.Draft{Kind: control.RecSeen, Must: true, Body: control.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
-		Digest: control.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Channel: "file"}})
+	i := rig.Joined("ide", record.FileTrust)
+	ask := record.Ask{Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/"}
+	key := record.Key{Instance: i, Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	rig.Write(journal.Draft{Kind: record.KindSeen, Must: true, Body: record.Seen{Entry: "1", Instance: i, Kind: key.Kind, ID: key.ID,
+		Digest: record.DigestOf(rig.State().Lead.UID, key, ask), Ask: &ask, Channel: "file"}})
 	st, err := o.Status(t.Context(), "api")
 	if m := member(st, "ide"); err != nil || m.State != inspect.StateHuman || !strings.Contains(m.Why, `asks by file: Bash {"command":"make"}`) || m.Log != "" || st.Pending != 1 {
 		t.Errorf("%+v, %v", m, err)
@@ -137,9 +138,9 @@ func TestStatusOfWork(t *testing.T) {
 
 // An end that is expected is the reason of what is seen meanwhile.
 func TestStatusOfEnding(t *testing.T) {
-	for says, draft := range map[string]func(i control.Instance) journal.Draft{
-		"it is being ended: too slow": func(i control.Instance) journal.Draft {
-			return journal.Draft{Kind: control.RecStopping, Must: true, Body: control.Stopping{Instance: i, Why: "too slow"}}
+	for says, draft := range map[string]func(i record.Instance) journal.Draft{
+		"it is being ended: too slow": func(i record.Instance) journal.Draft {
+			return journal.Draft{Kind: record.KindStopping, Must: true, Body: record.Stopping{Instance: i, Why: "too slow"}}
 		},
 	} {
 		o, rig := newTeam(t)
@@ -156,7 +157,7 @@ func TestStatusOfEnding(t *testing.T) {
 // for long enough.
 func TestStatusOfOrders(t *testing.T) {
 	o, rig := newTeam(t)
-	i := rig.Joined("ann", control.Cooperative) // whose process never comes
+	i := rig.Joined("ann", record.Cooperative) // whose process never comes
 	s := rig.State()
 	m, _ := s.Lead.ByInstance(i)
 	mint, err := o.Minter.Mint()

@@ -16,6 +16,7 @@ import (
 	"waggle/internal/worktree"
 	"waggle/leader"
 	"waggle/operator"
+	"waggle/record"
 )
 
 // Overlap is a file that more than one living member of a team edited: in worktrees of
@@ -46,7 +47,7 @@ const (
 // edits are what is known of a member's files from its journal.
 type edits struct {
 	name  waggle.MemberName
-	tree  *control.Worktree
+	tree  *record.Worktree
 	files []string // absolute, that a tool call of it has written to
 }
 
@@ -233,7 +234,7 @@ func (k *Lookout) Look(ctx context.Context, l *leader.Leader) {
 // liveEdits reads the journals of a leader's members.
 func liveEdits(l *leader.Leader) []edits {
 	var es []edits
-	var is []control.Instance
+	var is []record.Instance
 	l.View(func(lead *control.Leader) {
 		for _, m := range lead.Live() {
 			es, is = append(es, edits{name: m.Name, tree: m.Worktree}), append(is, m.Instance)

@@ -5,15 +5,16 @@ import (
 
 	"waggle/control"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // TestEdited: a call counts when it was started, and with the input that ran.
 func TestEdited(t *testing.T) {
 	call := func(tool, input string, started bool) *control.Call {
-		return &control.Call{Ask: control.Ask{Tool: tool, Input: input, Cwd: "/nowhere/sub"}, Started: started}
+		return &control.Call{Ask: record.Ask{Tool: tool, Input: input, Cwd: "/nowhere/sub"}, Started: started}
 	}
 	changed := call("Write", `{"file_path":"asked.txt"}`, true)
-	changed.Answer = &control.Answered{UpdatedInput: `{"file_path":"ran.txt"}`}
+	changed.Answer = &record.Answered{UpdatedInput: `{"file_path":"ran.txt"}`}
 	for _, c := range []struct {
 		name, want string
 		call       *control.Call

@@ -10,6 +10,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // ruled is a decision of the rules as a journal has it.
@@ -17,45 +18,45 @@ type ruled struct {
 	journal  journal.Name
 	seq      journal.Seq
 	time     time.Time
-	key      control.Key
-	ask      *control.Ask // nil: the leader's journal has it
+	key      record.Key
+	ask      *record.Ask // nil: the leader's journal has it
 	decision string
 	rule     string
 	policy   uint64
-	judged   control.Judged
+	judged   record.Judged
 }
 
 // begin forgets what was taken from a journal that is read once more.
 func (c *checked) begin(n journal.Name) {
 	c.ruled = slices.DeleteFunc(c.ruled, func(r ruled) bool { return r.journal == n })
 	if n == journal.Leader {
-		c.heard, c.sets = nil, map[uint64]control.PolicySet{}
-		c.looked, c.past = nil, map[control.Instance]bool{}
+		c.heard, c.sets = nil, map[uint64]record.PolicySet{}
+		c.looked, c.past = nil, map[record.Instance]bool{}
 	}
 }
 
 // take notes what a record says that is compared with others later.
 func (c *checked) take(n journal.Name, r journal.Record) {
 	switch {
-	case n == journal.Leader && r.Kind == control.RecSeen:
+	case n == journal.Leader && r.Kind == record.KindSeen:
 		c.heard = append(c.heard, r)
-	case n == journal.Leader && r.Kind == control.RecAcknowledged && r.Writer.Operator:
-		var b control.Acknowledged
+	case n == journal.Leader && r.Kind == record.KindAcknowledged && r.Writer.Operator:
+		var b record.Acknowledged
 		if json.Unmarshal(r.Body, &b) == nil && b.Break != nil {
 			c.acknowledge(r, b.Break)
 		}
-	case n == journal.Leader && r.Kind == control.RecPolicy && r.Writer.Operator:
-		var b control.PolicySet
+	case n == journal.Leader && r.Kind == record.KindPolicy && r.Writer.Operator:
+		var b record.PolicySet
 		if json.Unmarshal(r.Body, &b) == nil {
 			c.sets[b.Policy.Version] = b
 		}
-	case n == journal.Leader && r.Kind == control.RecDecided:
-		var b control.Decided
+	case n == journal.Leader && r.Kind == record.KindDecided:
+		var b record.Decided
 		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules {
 			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, nil, b.Decision, b.Rule, b.Policy, b.Judged})
 		}
-	case n != journal.Leader && r.Kind == control.RecAnswered:
-		var b control.Answered
+	case n != journal.Leader && r.Kind == record.KindAnswered:
+		var b record.Answered
 		if json.Unmarshal(r.Body, &b) == nil && b.By == policy.RoleRules && b.Ask != nil {
 			c.ruled = append(c.ruled, ruled{n, r.Seq, r.Time, b.Key, b.Ask, b.Decision, b.Rule, b.Policy, b.Judged})
 		}
@@ -77,7 +78,7 @@ func (c *checked) recompute(v *Verified) (ps []BadRecord) {
 		}
 		v.Recomputed++
 		j := set.Judge(r.key.Instance, r.judged.Mode, r.key.Kind, *r.ask, r.time)
-		now := map[policy.Decision]string{policy.Allow: control.DecisionAllow, policy.Deny: control.DecisionDeny}[j.Decision]
+		now := map[policy.Decision]string{policy.Allow: record.DecisionAllow, policy.Deny: record.DecisionDeny}[j.Decision]
 		if now != r.decision || j.Rule != r.rule {
 			ps = append(ps, BadRecord{Journal: string(r.journal), Owner: c.r.Owner(r.journal), File: c.r.Dir.JournalOf(string(r.journal)), Seq: uint64(r.seq),
 				Why: fmt.Sprintf("the rules of policy version %d say %s (%s) to %s, and on record is %s (%s)", r.policy, orAsk(now), j.Rule, r.key.ID, r.decision, r.rule)})

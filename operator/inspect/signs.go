@@ -13,12 +13,14 @@ import (
 
 	"waggle"
 	"waggle/control"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/task"
@@ -104,16 +106,16 @@ type looker struct {
 	now     time.Time
 	held    []terminal.Held
 	tasks   []task.Task
-	watched map[control.Instance]time.Duration
-	oldest  map[control.Instance]uint64 // the order that watched is about
-	edits   []edits                     // of the living
-	marked  []spawn.Marked              // when some member's process is dead; nil: not looked for
+	watched map[record.Instance]time.Duration
+	oldest  map[record.Instance]uint64 // the order that watched is about
+	edits   []edits                    // of the living
+	marked  []spawn.Marked             // when some member's process is dead; nil: not looked for
 }
 
 // looker reads what is the same for all members. What cannot be read is left out:
 // it only says less.
 func (o Operator) looker(ctx context.Context, s *operator.State, led bool) *looker {
-	k := &looker{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[control.Instance]time.Duration{}, oldest: map[control.Instance]uint64{}}
+	k := &looker{o: o, s: s, led: led, broken: reason(s.Broken), now: o.Minter.Now(), watched: map[record.Instance]time.Duration{}, oldest: map[record.Instance]uint64{}}
 	k.held, _ = o.Terminals(s)
 	if board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{}); err == nil {
 		k.tasks, _, _ = board.All(ctx)
@@ -131,7 +133,7 @@ func reason(err error) string {
 // look gathers what is known of one member. w is nil when there is no journal of it
 // that can be read.
 func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Signs, *control.Worker) {
-	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == control.FileTrust, Since: m.Since, Ending: ending(m), Broken: k.broken}
+	f := MemberFacts{Now: k.now, Led: k.led, Files: m.Trust == record.FileTrust, Since: m.Since, Ending: ending(m), Broken: k.broken}
 	g := &Signs{Stopping: f.Ending, Journal: JournalSign{Problem: k.broken}}
 	k.process(m, &f, g)
 	k.tools(m, g)
@@ -166,7 +168,7 @@ func (k *looker) look(ctx context.Context, m *control.Member) (MemberFacts, *Sig
 // none to show.
 func (k *looker) tools(m *control.Member, g *Signs) {
 	g.Tools = []process.ToolSign{}
-	if m.Trust == control.FileTrust || m.Process == nil || !operator.Gone(m.Process.ID) {
+	if m.Trust == record.FileTrust || m.Process == nil || !operator.Gone(m.Process.ID) {
 		return
 	}
 	if k.marked == nil {
@@ -281,7 +283,7 @@ func (k *looker) saidByFile(m *control.Member, f *MemberFacts) {
 			f.Asks = &Waits{What: "asks by file: " + decide.Describe(r.Kind, r.Ask), Since: r.Seen}
 		}
 	}
-	f.Resting = m.LastIdle != nil && m.State() == control.Idle
+	f.Resting = m.LastIdle != nil && m.State() == machine.Idle
 }
 
 // registered is what config.json says of a member that waggle does not run.
@@ -321,7 +323,7 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 	}
 	if t := w.Turn(); t != nil && f.Turn == nil {
 		f.Turn = &Waits{What: "has a turn", Since: w.TurnAt}
-		if w.State() == control.PlanProposed {
+		if w.State() == machine.PlanProposed {
 			f.Turn.What = "is planning"
 		}
 	}
@@ -331,13 +333,13 @@ func (k *looker) journal(m *control.Member, w *control.Worker, f *MemberFacts, g
 }
 
 // runs is what a call was asked for, with what it runs after an answer changed it.
-func runs(c *control.Call) control.Ask {
+func runs(c *control.Call) record.Ask {
 	return c.Run()
 }
 
 // said is what is asked for as people say it: the shell's text without the JSON
 // around it.
-func said(k waggle.Kind, a control.Ask) string {
+func said(k waggle.Kind, a record.Ask) string {
 	if text := decide.CommandOf(policy.Call{Tool: a.Tool, Input: []byte(a.Input)}); text != "" {
 		return a.Tool + " " + text + reading(a.Stdin)
 	}
@@ -363,14 +365,14 @@ func reading(stdin string) string {
 func (k *looker) asks(c *control.Call, f *MemberFacts) {
 	r, seen := k.s.Lead.Request(c.Key)
 	what := "waits for an answer to " + string(c.ID)
-	if control.GateOf(c.Kind) == policy.GatePlan {
+	if record.GateOf(c.Kind) == policy.GatePlan {
 		what = "waits for a verdict on plan " + string(c.ID)
 	}
 	switch {
 	case seen && r.Decided != nil:
 		f.Turn = &Waits{What: "has a turn; the answer to " + string(c.ID) + " is on its way", Since: r.At}
 		return
-	case k.led && k.s.Lead.Policy.DeciderOf(control.GateOf(c.Kind)) == policy.DecideLeader && (!seen || r.Escalated == nil) && !k.ofLead(c):
+	case k.led && k.s.Lead.Policy.DeciderOf(record.GateOf(c.Kind)) == policy.DecideLeader && (!seen || r.Escalated == nil) && !k.ofLead(c):
 		f.Asks = &Waits{What: what + " by the lead's agent", Since: c.Asked, Peer: true}
 		return
 	}
@@ -431,7 +433,7 @@ func (k *looker) confirm(ctx context.Context) error {
 	defer late.Stop()
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
-	was := make(map[control.Instance]uint64, len(k.oldest))
+	was := make(map[record.Instance]uint64, len(k.oldest))
 	for i, seq := range k.oldest {
 		was[i] = seq
 	}
@@ -470,7 +472,7 @@ func (k *looker) first(m *control.Member) uint64 {
 		return 0
 	}
 	var f MemberFacts
-	fresh := &looker{s: k.s, oldest: map[control.Instance]uint64{}}
+	fresh := &looker{s: k.s, oldest: map[record.Instance]uint64{}}
 	fresh.orders(m, w, &f, &Signs{})
 	return fresh.oldest[m.Instance]
 }

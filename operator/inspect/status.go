@@ -13,6 +13,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -21,7 +22,7 @@ import (
 type Status struct {
 	Team string
 	// Gone is the team's directory that is not there any more; nil: it is there.
-	Gone *control.Noticed
+	Gone *record.Noticed
 	// Broken is why the leader's journal cannot be read to its end: nothing can be done with
 	// the team but end it by force. Nil: it can.
 	Broken error
@@ -62,14 +63,14 @@ type MemberStatus struct {
 	Why      string
 	PID      int
 	Backend  string
-	Trust    control.Level
+	Trust    record.Level
 	Task     string
 	Pending  int
 	Policy   uint64
-	Socket   string         // where its process takes messages; "" when it does not
-	Restarts uint64         // starts of it after the first
-	Ready    *control.Ready // what its present start found itself to be; null: it takes no work yet
-	Log      string         // its output; "" when waggle does not run it
+	Socket   string        // where its process takes messages; "" when it does not
+	Restarts uint64        // starts of it after the first
+	Ready    *record.Ready // what its present start found itself to be; null: it takes no work yet
+	Log      string        // its output; "" when waggle does not run it
 	// Worktree is the member's own checkout; null: it has none.
 	Worktree *process.WorktreeView
 	// Usage is of its process and what runs below it; null: it has none, or the system
@@ -183,7 +184,7 @@ func (k *looker) members(ctx context.Context, st *Status) error {
 		again, st.Interrupted = false, nil
 		st.Members, k.edits = st.Members[:0], k.edits[:0]
 		for _, m := range k.s.Lead.Members {
-			if now, ok := k.s.Lead.Member(m.Name); !ok || now != m || m.Left != nil && m.Left.How != control.LeftDied {
+			if now, ok := k.s.Lead.Member(m.Name); !ok || now != m || m.Left != nil && m.Left.How != record.LeftDied {
 				continue // an earlier membership of that name, or one that has ended
 			}
 			f, g, w := k.look(ctx, m)
@@ -346,5 +347,5 @@ func fileMember(m team.Member, f MemberFacts) MemberStatus {
 	case f.Life == "":
 		g.Process.State, g.Process.Problem = "unknown", f.Unseen
 	}
-	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: control.FileTrust, Evidence: g}
+	return MemberStatus{Name: string(m.Name), State: h.State, Why: h.Why, PID: f.PID, Backend: m.BackendType, Trust: record.FileTrust, Evidence: g}
 }

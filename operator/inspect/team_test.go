@@ -20,13 +20,14 @@ import (
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
 func newTeam(t *testing.T) (inspect.Operator, *operatortest.Rig) {
 	t.Helper()
 	op := operatortest.New(t)
-	return inspect.Of(op), operatortest.Team(t, op, "api", control.PolicySet{})
+	return inspect.Of(op), operatortest.Team(t, op, "api", record.PolicySet{})
 }
 
 func answer(t *testing.T, answers <-chan operatortest.Answered) operatortest.Answered {
@@ -78,8 +79,8 @@ func worked(t *testing.T) (inspect.Operator, *operatortest.Rig, *control.Request
 		return agent.Result{Summary: "done"}, h.Say(ctx, "team-lead", "all is well", "well")
 	})
 	rig.Task("kim", "look around")
-	i := rig.Joined("zoe", control.Cooperative)
-	rig.Write(journal.Draft{Kind: control.RecDied, Must: true, Body: control.Died{Instance: i, Detail: "exit status 3", GaveUp: true}})
+	i := rig.Joined("zoe", record.Cooperative)
+	rig.Write(journal.Draft{Kind: record.KindDied, Must: true, Body: record.Died{Instance: i, Detail: "exit status 3", GaveUp: true}})
 	rig.Until("all results are there", func(l *control.Leader) bool {
 		n := 0
 		for _, m := range l.Members {
@@ -125,7 +126,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: %+v, %+v", name, m, m.Evidence)
 		}
 	}
-	if m := member(st, "bob"); m.Pending != 1 || m.Task == "" || m.Trust != control.Cooperative {
+	if m := member(st, "bob"); m.Pending != 1 || m.Task == "" || m.Trust != record.Cooperative {
 		t.Errorf("%+v", m)
 	}
 	if m := member(st, "kim"); m.Evidence.Output.Size == 0 || m.Log != m.Evidence.Output.Path {
@@ -147,7 +148,7 @@ func TestStatus(t *testing.T) {
 // What nobody vouches for is counted, from the leader's journal.
 func TestUnverified(t *testing.T) {
 	o, rig := newTeam(t)
-	s := rig.Write(journal.Draft{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: "1", Box: "team-lead", From: "eve", Why: "no record"}})
+	s := rig.Write(journal.Draft{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: "1", Box: "team-lead", From: "eve", Why: "no record"}})
 	if n := inspect.Unverified(s); n != 1 {
 		t.Errorf("%d", n)
 	}
@@ -179,12 +180,12 @@ func TestStatusOfDamage(t *testing.T) {
 			}
 		}, "(a file of 2 bytes)"},
 		"the registry was edited": {func(_ *testing.T, _ inspect.Operator, rig *operatortest.Rig) {
-			rig.Write(journal.Draft{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: "1", Box: "config.json", Why: "eve was added"}})
+			rig.Write(journal.Draft{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: "1", Box: "config.json", Why: "eve was added"}})
 		}, "config.json was changed by somebody else: eve was added"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			o, rig := newTeam(t)
-			rig.Joined("ann", control.Cooperative)
+			rig.Joined("ann", record.Cooperative)
 			c.do(t, o, rig)
 			st, err := o.Status(t.Context(), "api")
 			if err != nil || !strings.Contains(strings.Join(st.Damage, "; "), c.says) || len(st.Members) != 1 || strings.Contains(strings.Join(st.Damage, "; "), "old.json") {
@@ -197,7 +198,7 @@ func TestStatusOfDamage(t *testing.T) {
 // A team whose directory somebody took away is shown from its record.
 func TestStatusWithoutDirectory(t *testing.T) {
 	o, rig := newTeam(t)
-	rig.Joined("ann", control.Cooperative)
+	rig.Joined("ann", record.Cooperative)
 	if err := os.RemoveAll(o.Root.TeamDir("api")); err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +227,7 @@ func TestForeign(t *testing.T) {
 		t.Fatalf("%+v, %v", st, err)
 	}
 	for name, want := range map[string]inspect.MemberState{"ann": inspect.StateWorking, "bob": inspect.StateIdle, "eve": inspect.StateUnknown} {
-		if m := member(st, name); m.State != want || m.Trust != control.FileTrust || m.Log != "" {
+		if m := member(st, name); m.State != want || m.Trust != record.FileTrust || m.Log != "" {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -343,7 +344,7 @@ func TestWhy(t *testing.T) {
 		}
 	}
 	i := rig.Instance("zoe")
-	rig.Write(journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: i, How: control.LeftStopped, Detail: "in the end"}})
+	rig.Write(journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: record.LeftStopped, Detail: "in the end"}})
 	y, err := o.Why(t.Context(), "api", "zoe")
 	if err != nil || y.State != "left" || y.Why != "it left: stopped: in the end" || y.Since.IsZero() {
 		t.Errorf("%+v, %v", y, err)
@@ -402,7 +403,7 @@ func TestPeek(t *testing.T) {
 // A program that fills its screen is shown as it looks now.
 func TestPeekOfAScreen(t *testing.T) {
 	o, rig := newTeam(t)
-	rig.Joined("ann", control.Cooperative)
+	rig.Joined("ann", record.Cooperative)
 	dir := o.Root.MemberDir("api", "ann")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -453,7 +454,7 @@ func TestDigest(t *testing.T) {
 	if err != nil || !strings.HasPrefix(again.SinceWhy, "you decided ") || len(again.Waiting) != 1 {
 		t.Errorf("%+v, %v", again, err)
 	}
-	rig.Write(journal.Draft{Kind: control.RecDetached, Must: true, Body: control.Detached{}})
+	rig.Write(journal.Draft{Kind: record.KindDetached, Must: true, Body: record.Detached{}})
 	last, err := o.Digest(t.Context(), "api", time.Time{})
 	if err != nil || last.SinceWhy != "you detached" || len(last.Results) != 0 || len(last.Members) != 0 {
 		t.Errorf("%+v, %v", last, err)

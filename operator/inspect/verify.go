@@ -12,6 +12,7 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/record"
 )
 
 // Verified is what a check of a team's record found (`audit verify`).
@@ -84,7 +85,7 @@ func (o Operator) Verify(ctx context.Context, of string) (*Verified, error) {
 		return nil, err
 	}
 	v := &Verified{Team: string(r.Team), ID: r.Known.ID(), Journals: []JournalVerified{}, Problems: []BadRecord{}, Acknowledged: []AcknowledgedBreak{}}
-	c := checked{r: r, last: map[journal.Name]journal.Seq{}, workers: map[control.Instance]*control.Worker{}, past: map[control.Instance]bool{}}
+	c := checked{r: r, last: map[journal.Name]journal.Seq{}, workers: map[record.Instance]*control.Worker{}, past: map[record.Instance]bool{}}
 	for _, n := range names {
 		j, p := c.journal(n)
 		v.Journals = append(v.Journals, j)
@@ -114,22 +115,22 @@ type checked struct {
 	lead    *control.Leader
 	heard   []journal.Record // the leader's seen records
 	last    map[journal.Name]journal.Seq
-	workers map[control.Instance]*control.Worker
+	workers map[record.Instance]*control.Worker
 	ruled   []ruled
-	sets    map[uint64]control.PolicySet // by version
+	sets    map[uint64]record.PolicySet // by version
 	looked  []AcknowledgedBreak
 	// past are instances that ended with an acknowledged break: what they have of the
 	// leader's journal lay behind it, or their own journal is broken.
-	past map[control.Instance]bool
+	past map[record.Instance]bool
 }
 
 // acknowledge takes note of a break that the operator has looked at.
-func (c *checked) acknowledge(r journal.Record, k *control.KnownBreak) {
+func (c *checked) acknowledge(r journal.Record, k *record.KnownBreak) {
 	c.looked = append(c.looked, AcknowledgedBreak{BadRecord: BadRecord{Journal: string(k.Journal), Owner: c.r.Owner(k.Journal),
 		File: filepath.Join(c.r.Dir.JournalOf(string(k.Journal)), k.File), Line: k.Line, Seq: k.Seq, Why: k.Why},
 		Lost: k.Records, Kept: filepath.Join(c.r.Dir.Path, k.Kept), At: r.Time})
 	if k.Journal != journal.Leader {
-		c.past[control.Instance(k.Journal)] = true
+		c.past[record.Instance(k.Journal)] = true
 		return
 	}
 	for _, m := range c.lead.Members {
@@ -150,7 +151,7 @@ func (c *checked) journal(n journal.Name) (JournalVerified, *BadRecord) {
 		fold = c.lead
 	} else {
 		w := control.NewWorker(nil)
-		c.workers[control.Instance(n)] = w
+		c.workers[record.Instance(n)] = w
 		fold = w
 	}
 	opts := c.r.JournalOptions
@@ -196,9 +197,9 @@ func (c *checked) agree() []BadRecord {
 	if c.lead == nil {
 		return []BadRecord{{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Why: "there is no leader's journal"}}
 	}
-	short := map[control.Instance]uint64{}
+	short := map[record.Instance]uint64{}
 	for _, r := range c.heard {
-		var b control.Seen
+		var b record.Seen
 		if json.Unmarshal(r.Body, &b) == nil && b.Ref > uint64(c.last[journal.Name(b.Instance)]) {
 			short[b.Instance] = max(short[b.Instance], b.Ref)
 		}
@@ -217,7 +218,7 @@ func (c *checked) agree() []BadRecord {
 			continue
 		}
 		for _, d := range c.lead.Settle(w) {
-			if b, ok := d.Body.(control.Diverged); ok {
+			if b, ok := d.Body.(record.Diverged); ok {
 				ps = append(ps, BadRecord{Journal: string(journal.Leader), Owner: string(journal.Leader), File: c.r.Dir.LeaderJournal(), Seq: b.Leader, Why: b.Why})
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -25,7 +26,7 @@ type Why struct {
 	State    string    // as status has it; left, when it has left
 	Since    time.Time // zero: nobody can tell
 	Why      string
-	Trust    control.Level
+	Trust    record.Level
 	Evidence []Evidence
 }
 
@@ -153,7 +154,7 @@ func (y *Why) fromLeader(s *operator.State, m *control.Member) {
 		switch {
 		case ord.Again != "":
 			way = "is in its mailbox for the second time: " + ord.Again
-		case ord.Sent && m.Trust == control.FileTrust:
+		case ord.Sent && m.Trust == record.FileTrust:
 			way = "is in its mailbox, and its reader has not taken it"
 		case ord.Sent:
 			way = "is in its mailbox, and its journal shows no effect yet"
@@ -286,7 +287,7 @@ func (o Operator) whyForeign(ctx context.Context, name waggle.TeamName, member s
 		}
 		y := &Why{Team: string(name), Name: ms.Name, State: string(ms.State), Why: ms.Why, Trust: ms.Trust, Evidence: []Evidence{}}
 		y.add("registry", time.Time{}, "config.json lists it, and another program leads the team")
-		y.fromMailbox(ctx, o, &control.Member{Joined: control.Joined{Name: waggle.MemberName(ms.Name)}})
+		y.fromMailbox(ctx, o, &control.Member{Joined: record.Joined{Name: waggle.MemberName(ms.Name)}})
 		return y, nil
 	}
 	return nil, &team.NotFoundError{What: "member", Name: member, Near: cfg.Near(member)}

@@ -10,6 +10,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -104,10 +105,10 @@ func (o Operator) unverified(ctx context.Context, name waggle.TeamName) (map[str
 	}
 	why := map[string]string{}
 	for _, r := range recs {
-		if r.Kind != control.RecUnverified {
+		if r.Kind != record.KindUnverified {
 			continue
 		}
-		var u control.Unverified
+		var u record.Unverified
 		if err := json.Unmarshal(r.Body, &u); err != nil {
 			return nil, err
 		}
@@ -194,7 +195,7 @@ func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID)
 		return err
 	}
 	return o.Append(ctx, s, func() ([]journal.Draft, error) {
-		var t control.Taken
+		var t record.Taken
 		for _, id := range ids {
 			if e := id.String(); !s.Lead.Owns(e) {
 				t.Entries = append(t.Entries, e)
@@ -203,7 +204,7 @@ func (o Operator) read(ctx context.Context, s *operator.State, ids []mailbox.ID)
 		if len(t.Entries) == 0 {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecTaken, Must: true, Body: t}}, nil
+		return []journal.Draft{{Kind: record.KindTaken, Must: true, Body: t}}, nil
 	})
 }
 

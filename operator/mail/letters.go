@@ -10,11 +10,11 @@ import (
 	"github.com/google/uuid"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/transport"
 )
 
@@ -110,8 +110,8 @@ func (o Operator) record(ctx context.Context, s *operator.State, list []*letter,
 }
 
 // words is what the letters have in common on record.
-func (o Operator) words(ctx context.Context, s *operator.State, list []*letter, m Message) (control.Words, error) {
-	w := control.Words{Priority: m.Priority, By: policy.RoleOperator}
+func (o Operator) words(ctx context.Context, s *operator.State, list []*letter, m Message) (record.Words, error) {
+	w := record.Words{Priority: m.Priority, By: policy.RoleOperator}
 	if m.inside != nil {
 		w.By = policy.RoleWorker
 	}
@@ -130,7 +130,7 @@ func (o Operator) words(ctx context.Context, s *operator.State, list []*letter, 
 }
 
 // drafts drafts the records of letters. One that is refused does not keep the others.
-func (o Operator) drafts(s *operator.State, list []*letter, w control.Words) (ds []journal.Draft, err error) {
+func (o Operator) drafts(s *operator.State, list []*letter, w record.Words) (ds []journal.Draft, err error) {
 	for _, l := range list {
 		if o.repeated(s, l) {
 			continue
@@ -175,7 +175,7 @@ func (o Operator) put(ctx context.Context, s *operator.State, way transport.Send
 		l.res.State, l.res.Detail = Queued, later(err)
 		return false
 	}
-	evidence := control.Failed + ": " + err.Error()
+	evidence := record.Failed + ": " + err.Error()
 	uerr := o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Unsay(l.ord, evidence) })
 	if led && uerr != nil {
 		l.res.State, l.res.Detail = Queued, later(err) // the record stands, and whoever leads goes by it
@@ -224,7 +224,7 @@ func (o Operator) noteSent(ctx context.Context, s *operator.State, done []*lette
 	err := o.Append(nctx, s, func() (ds []journal.Draft, _ error) {
 		for i, l := range done {
 			if !l.ord.Sent {
-				ds = append(ds, journal.Draft{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(l.ord.Seq), File: files[i]}})
+				ds = append(ds, journal.Draft{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: uint64(l.ord.Seq), File: files[i]}})
 			}
 		}
 		return ds, nil

@@ -12,6 +12,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -24,13 +25,13 @@ func register(r *operatortest.Rig, m team.Member, unique bool) (team.Member, str
 // is told to be.
 func TestRegister(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	added, archived, err := register(tm, team.Member{Name: "bob", Prompt: "you review"}, false)
 	if err != nil || added.Name != "bob" || archived != "" || added.Model != mail.NoModel || added.IsActive == nil {
 		t.Fatalf("%+v, %q, %v", added, archived, err)
 	}
 	m, ok := tm.State().Lead.Member("bob")
-	if !ok || m.Trust != control.FileTrust || m.Backend != mail.BackendRegistered || m.Agent != mail.BackendRegistered || m.Left != nil {
+	if !ok || m.Trust != record.FileTrust || m.Backend != mail.BackendRegistered || m.Agent != mail.BackendRegistered || m.Left != nil {
 		t.Errorf("on record: %+v", m)
 	}
 	e := inbox(t, tm, "bob").Entries
@@ -57,7 +58,7 @@ func TestRegister(t *testing.T) {
 // What an earlier member of the name had in its mailbox is not the next one's.
 func TestRegisterPutsOldMailAway(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.WriteMailbox("bob", `[{"from":"x","text":"for another bob","timestamp":"2026-02-16T10:30:00.000Z","read":false}]`)
 	_, archived, err := register(tm, team.Member{Name: "bob"}, false)
 	if err != nil || !strings.Contains(read(t, archived), "for another bob") || !strings.HasPrefix(archived, tm.State().Dir.Archive()) {
@@ -91,7 +92,7 @@ func TestAdmitAndDischarge(t *testing.T) {
 		return s, m
 	}
 	s, first := of()
-	if s.JournalName != operator.OwnJournal || first.Left != nil || first.Trust != control.FileTrust {
+	if s.JournalName != operator.OwnJournal || first.Left != nil || first.Trust != record.FileTrust {
 		t.Fatalf("%+v", first)
 	}
 	if err := mail.Of(op).Admit(t.Context(), cfg, team.Member{Name: "ours"}); err != nil {
@@ -99,14 +100,14 @@ func TestAdmitAndDischarge(t *testing.T) {
 	}
 	s, second := of()
 	old, ok := s.Lead.ByInstance(first.Instance)
-	if !ok || second.Instance == first.Instance || old.Left == nil || old.Left.How != control.LeftReplaced {
+	if !ok || second.Instance == first.Instance || old.Left == nil || old.Left.How != record.LeftReplaced {
 		t.Errorf("%+v, then %+v", old, second)
 	}
 	operatortest.Fails(t, mail.Of(op).Discharge(t.Context(), cfg, "theirs"), operator.Refused, "theirs was not registered here")
 	if err := mail.Of(op).Discharge(t.Context(), cfg, "ours"); err != nil {
 		t.Fatal(err)
 	}
-	if _, m := of(); m.Left == nil || m.Left.How != control.LeftReleased {
+	if _, m := of(); m.Left == nil || m.Left.How != record.LeftReleased {
 		t.Errorf("%+v", m)
 	}
 	operatortest.Fails(t, mail.Of(op).Discharge(t.Context(), cfg, "ours"), operator.Refused, "ours was not registered here")
@@ -153,7 +154,7 @@ func TestSigner(t *testing.T) {
 // A team that has ended and whose files are still there is left over, and takes no members.
 func TestLeftover(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	leftover := func(name waggle.TeamName) *operator.State {
 		s, err := mail.Of(op).Leftover(t.Context(), name)
 		if err != nil {
@@ -166,7 +167,7 @@ func TestLeftover(t *testing.T) {
 	}
 	s := tm.State()
 	if err := mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}, nil
+		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "deleted"}}}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func TestLeftover(t *testing.T) {
 
 func TestArchiveOf(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := tm.State()
 	if at, err := mail.Of(op).ArchiveOf(s, nil); at != s.Dir.Archive() || err != nil {
 		t.Errorf("%q, %v", at, err)

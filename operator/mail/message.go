@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -22,7 +22,7 @@ type StoredMessage struct {
 	MsgID    string
 	State    Delivery // the last of States
 	Ahead    int      // unread before it, while it waits
-	Priority control.Priority
+	Priority record.Priority
 	Entry    InboxEntry // index -1: it is in no mailbox
 	Raw      json.RawMessage
 	States   []MessageState
@@ -187,7 +187,7 @@ func (v *survey) find(tr *trail) (*openBox, int) {
 }
 
 func (v *survey) message(tr *trail, b *openBox, i int) StoredMessage {
-	m := StoredMessage{To: string(tr.to), Priority: control.PriorityNormal}
+	m := StoredMessage{To: string(tr.to), Priority: record.PriorityNormal}
 	if tr.words != nil && tr.words.Priority != "" {
 		m.Priority = tr.words.Priority
 	}
@@ -231,14 +231,14 @@ func (v *survey) states(tr *trail, b *openBox, i int) []MessageState {
 		return states
 	}
 	m, run := v.s.Lead.ByInstance(tr.instance)
-	run = run && m.Left == nil && m.Trust != control.FileTrust
+	run = run && m.Left == nil && m.Trust != record.FileTrust
 	switch {
 	case tr.words != nil && tr.words.Expires != nil && !v.now.Before(*tr.words.Expires):
 		add(Expired, "the clock", "nobody took it in time")
 	case i >= 0 && !run && b.entries[i].Envelope.Read: // a member of ours says so in its journal
 		add(Delivered, "the mailbox", "it is marked read")
 	case i >= 0 && run:
-		p := control.PriorityNormal
+		p := record.PriorityNormal
 		if tr.words != nil {
 			p = tr.words.Priority
 		}

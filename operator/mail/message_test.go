@@ -17,6 +17,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 // edit rewrites a mailbox as a program does that knows nothing of ours.
@@ -39,7 +40,7 @@ func let(t *testing.T, r *operatortest.Rig, name waggle.MemberName) {
 	s := r.State()
 	if err := mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) {
 		m, _ := s.Lead.Member(name)
-		return s.Lead.Let(m, control.LeftStopped, "by the test"), nil
+		return s.Lead.Let(m, record.LeftStopped, "by the test"), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			op := operatortest.New(t)
-			tm := operatortest.Team(t, op, "api", control.PolicySet{})
+			tm := operatortest.Team(t, op, "api", record.PolicySet{})
 			tm.ByFile("bob")
 			send(t, tm, "bob", "older")
 			id := send(t, tm, "bob", "words").MsgID
@@ -84,7 +85,7 @@ func TestMessageToAMemberByFile(t *testing.T) {
 
 func TestMessageFinds(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	first, second := send(t, tm, "bob", "first"), send(t, tm, "bob", "second")
 	m := became(t, tm, second.MsgID[:8])
@@ -114,7 +115,7 @@ func TestMessageFinds(t *testing.T) {
 // What is on record is listed, oldest first; what the machine sends only when it is asked for.
 func TestMessages(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", operatortest.Idle)
 	tm.ByFile("bob")
 	send(t, tm, "bob", "first")
@@ -159,7 +160,7 @@ func TestMessageOfATeamThatIsGone(t *testing.T) {
 // Waiting ends with the state that was reached, by the member's own journal.
 func TestAwaitUntilItHadItsEffect(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", operatortest.Idle)
 	sent := []mail.Sent{send(t, tm, "ann", "hi")}
 	if err := mail.Of(op).Await(t.Context(), sent, mail.Acknowledged, time.Minute); err != nil || mail.Exit(sent) != nil || sent[0].State != mail.Acknowledged {
@@ -184,7 +185,7 @@ func TestAwaitUntilItHadItsEffect(t *testing.T) {
 // What can come no further is not waited for, and says why it did not arrive.
 func TestAwaitOfWhatNeverArrives(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	tm.Join("ann")
 	tm.Join("cas")
@@ -228,7 +229,7 @@ func TestAwaitOfWhatNeverArrives(t *testing.T) {
 // waits for them.
 func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 	op := operatortest.New(t)
-	ours := operatortest.Team(t, op, "api", control.PolicySet{})
+	ours := operatortest.Team(t, op, "api", record.PolicySet{})
 	ours.ByFile("bob")
 	for _, tm := range []*operatortest.Rig{ours, operatortest.Abroad(t, op, abroad, "bob")} {
 		t.Run(string(tm.Name), func(t *testing.T) {
@@ -252,7 +253,7 @@ func TestAwaitSendsErasedWordsAgain(t *testing.T) {
 // Words that nobody has taken are taken back, or replaced by others to the same recipient.
 func TestWithdrawAndSupersede(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	tm.Join("ann")
 	for _, to := range []string{"bob", "ann"} {

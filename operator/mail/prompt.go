@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/mailbox"
+	"waggle/record"
 )
 
 // Attach formats what is unread in an inbox as one message for an agent (protocol §6.3),
@@ -45,5 +45,5 @@ func (o Operator) hasMachine(ctx context.Context, in *Inbox) (bool, error) {
 		return true, nil
 	}
 	m, ok := s.Lead.Member(waggle.MemberName(in.Member))
-	return ok && m.Left == nil && m.Trust != control.FileTrust, nil
+	return ok && m.Left == nil && m.Trust != record.FileTrust, nil
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/mailbox"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -19,7 +19,7 @@ func (v *survey) abroad(tr *trail) bool {
 		return !v.led
 	}
 	m, ok := v.s.Lead.Member(tr.to)
-	return !ok || m.Trust == control.FileTrust
+	return !ok || m.Trust == record.FileTrust
 }
 
 // vanished tells what became of one that is not in its mailbox any more.
@@ -74,7 +74,7 @@ func (v *survey) mend(ctx context.Context, o Operator, sent []Sent) error {
 		}
 		file := mailbox.FileTime(box)
 		if err := o.Append(ctx, v.s, func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecSent, Must: true, Body: control.Sent{Ref: uint64(tr.seq), File: file, Again: control.ErasedOnce}}}, nil
+			return []journal.Draft{{Kind: record.KindSent, Must: true, Body: record.Sent{Ref: uint64(tr.seq), File: file, Again: record.ErasedOnce}}}, nil
 		}); err != nil {
 			return err
 		}

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -33,10 +33,10 @@ func (o Operator) Admit(ctx context.Context, cfg *team.Config, m team.Member) er
 	return o.Append(ctx, s, func() ([]journal.Draft, error) {
 		var ds []journal.Draft
 		if old, ok := s.Lead.Member(m.Name); ok && old.Left == nil { // its entry was taken out by somebody else
-			ds = s.Lead.Let(old, control.LeftReplaced, "registered anew")
+			ds = s.Lead.Let(old, record.LeftReplaced, "registered anew")
 		}
-		return append(ds, journal.Draft{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: control.Instance(id), Name: m.Name, Color: m.Color,
-			Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: control.FileTrust}}), nil
+		return append(ds, journal.Draft{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: record.Instance(id), Name: m.Name, Color: m.Color,
+			Agent: BackendRegistered, Backend: BackendRegistered, Cwd: m.Cwd, Trust: record.FileTrust}}), nil
 	})
 }
 
@@ -63,7 +63,7 @@ func (o Operator) Discharge(ctx context.Context, cfg *team.Config, name waggle.M
 		return &operator.Error{Kind: operator.Refused, Op: "remove", Msg: fmt.Sprintf("another program leads team %s, and %s was not registered here: it is not ours to remove", cfg.Name, name),
 			Advice: "end it where it was started"}
 	}
-	return o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Let(m, control.LeftReleased, "removed"), nil })
+	return o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Let(m, record.LeftReleased, "removed"), nil })
 }
 
 // firstSummary is what seed 002 gives a first prompt.

@@ -16,6 +16,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
 )
@@ -29,7 +30,7 @@ type Message struct {
 	As      string // sender's name; "": the operator's, see signer
 	// Priority says when it reaches a busy session; "" is normal. Anything else
 	// is for the lead's own words to members that waggle runs.
-	Priority control.Priority
+	Priority record.Priority
 	// Supersedes is the msg_id, or its beginning, of words to the same recipient
 	// that these replace; too late when those were taken.
 	Supersedes string
@@ -161,7 +162,7 @@ func (o Operator) router(cfg *team.Config) transport.Router {
 // no team. The name carries no authority. What a member's own process sends is
 // that member's, whatever it says.
 func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *operator.State, from, color string, err error) {
-	if m.Priority, err = control.ParsePriority(string(m.Priority)); err != nil {
+	if m.Priority, err = record.ParsePriority(string(m.Priority)); err != nil {
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	name := waggle.MemberName("operator")
@@ -177,7 +178,7 @@ func (o Operator) sender(ctx context.Context, cfg *team.Config, m *Message) (s *
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--id is for members: nothing else remembers what was sent", Advice: "send to a member's name"}
 	case m.Supersedes != "" && !toOne:
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a message to one member supersedes another to the same"}
-	case (m.Priority != control.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
+	case (m.Priority != record.PriorityNormal || m.Expires != 0) && !toOne && m.To.Scheme != waggle.SchemeBroadcast:
 		return nil, "", "", &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a priority and an expiry are for members", Advice: "send to a member's name"}
 	}
 	if cfg == nil {

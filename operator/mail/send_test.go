@@ -10,23 +10,23 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/policy"
+	"waggle/record"
 )
 
 const someID = "0b8f4b5e-2a55-4f2a-9d1e-7f3b0b0f7a11"
 
 func TestSendRefuses(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	tm.Member("ann", operatortest.Idle)
-	solo := operatortest.Team(t, op, "solo", control.PolicySet{})
+	solo := operatortest.Team(t, op, "solo", record.PolicySet{})
 	lead := tm.Mailbox(waggle.Lead)
 	before := read(t, lead)
 	for _, c := range []struct {
@@ -43,7 +43,7 @@ func TestSendRefuses(t *testing.T) {
 		{"bob", mail.Message{Text: "hi", Priority: "now"}, operator.Usage, "now"},
 		{"bob", mail.Message{Text: "hi", As: "a b"}, operator.Usage, "a b"},
 		{"bob", mail.Message{Text: "hi", As: "ghost"}, operator.Refused, "ghost is not in the registry"},
-		{"bob", mail.Message{Text: "hi", As: "ann", Priority: control.PriorityInterrupt}, operator.Refused, "only the lead's own words"},
+		{"bob", mail.Message{Text: "hi", As: "ann", Priority: record.PriorityInterrupt}, operator.Refused, "only the lead's own words"},
 		{"bob", mail.Message{Text: "hi", ID: "7"}, operator.Usage, "no message id"},
 		{"bridge:ed", mail.Message{Text: "hi", ID: someID}, operator.Usage, "--id is for members"},
 		{"*", mail.Message{Text: "hi", Supersedes: someID}, operator.Usage, "supersedes"},
@@ -74,7 +74,7 @@ func TestSendRefuses(t *testing.T) {
 // The words lie in the mailbox as they are on record: the same bytes, with their sender's.
 func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	long := strings.Repeat("é", 300)
 	sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: long + "\nmore", ID: someID, Color: "red", Metadata: json.RawMessage(`{"k":1}`)})
@@ -101,7 +101,7 @@ func TestSendIsOnRecordAndInTheMailbox(t *testing.T) {
 
 func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	m := mail.Message{To: address(t, "bob"), Text: "once", ID: someID}
 	for i := range 2 {
@@ -124,7 +124,7 @@ func TestSendOfTheSameIDIsNotRepeated(t *testing.T) {
 // A message to everyone is one to each, with an id that follows from that of all.
 func TestSendToEveryone(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("ann")
 	tm.ByFile("bob")
 	m := mail.Message{To: address(t, "*"), Text: "to all", ID: someID, As: "Ann"}
@@ -147,13 +147,13 @@ func TestSendToEveryone(t *testing.T) {
 // Who can never take a message is sent none.
 func TestSendToThoseWhoCannotReceive(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("file")
 	tm.Member("left", operatortest.Idle)
 	s, gone := tm.State(), tm.Instance("left")
 	if err := mail.Of(op).Append(t.Context(), s, func() ([]journal.Draft, error) {
 		m, _ := s.Lead.ByInstance(gone)
-		return s.Lead.Let(m, control.LeftStopped, "by the test"), nil
+		return s.Lead.Let(m, record.LeftStopped, "by the test"), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -174,19 +174,19 @@ func TestSendToThoseWhoCannotReceive(t *testing.T) {
 
 func TestSendToABusyMember(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	turn, begun, free := busy()
 	defer free()
 	tm.Member("ann", turn)
 	tm.Task("ann", "long")
 	<-begun
 	for _, c := range []struct {
-		p    control.Priority
+		p    record.Priority
 		says string
 	}{
 		{"", "busy with task 1"},
-		{control.PriorityNextTool, "an exec member reads nothing during a turn"},
-		{control.PriorityInterrupt, "its turn is stopped"},
+		{record.PriorityNextTool, "an exec member reads nothing during a turn"},
+		{record.PriorityInterrupt, "its turn is stopped"},
 	} {
 		sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "ann"), Text: "hi", Priority: c.p})
 		if err != nil || sent[0].State != mail.Written || !strings.Contains(sent[0].Detail, c.says) {
@@ -208,7 +208,7 @@ func TestSendToABusyMember(t *testing.T) {
 // from there.
 func TestSendWithoutAMailbox(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Join("ann")
 	for _, c := range []struct {
 		wreck func() error
@@ -236,13 +236,13 @@ func TestSendWithoutAMailbox(t *testing.T) {
 func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
 	op := operatortest.New(t)
 	op.Limits.Bytes = 400
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	sent, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: strings.Repeat("x", 1000)})
 	if err != nil || sent[0].State != mail.Failed || sent[0].Error == "" {
 		t.Fatalf("%+v, %v", sent, err)
 	}
-	if ord := words(t, tm, sent[0].MsgID); !ord.Closed || !strings.HasPrefix(ord.End, control.Failed) {
+	if ord := words(t, tm, sent[0].MsgID); !ord.Closed || !strings.HasPrefix(ord.End, record.Failed) {
 		t.Errorf("on record: %+v", ord)
 	}
 	is(t, became(t, tm, sent[0].MsgID), mail.Queued, mail.Failed)
@@ -251,7 +251,7 @@ func TestSendToAFullMailboxOfAFileMember(t *testing.T) {
 // What is sent from inside a member is that member's, whatever it says.
 func TestSendFromInsideAMember(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	tm.Member("ann", operatortest.Idle)
 	inside := mail.Of(tm.FromInside())
@@ -267,7 +267,7 @@ func TestSendFromInsideAMember(t *testing.T) {
 	}
 	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", As: "bob"})
 	operatortest.Fails(t, err, operator.Refused, "member ann cannot send as bob")
-	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Priority: control.PriorityInterrupt})
+	_, err = inside.Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Priority: record.PriorityInterrupt})
 	operatortest.Fails(t, err, operator.Refused, "was called from inside member ann")
 	_, err = inside.Withdraw(t.Context(), "api", sent[0].MsgID)
 	operatortest.Fails(t, err, operator.Refused, "withdraw was called from inside member ann")
@@ -299,7 +299,7 @@ func TestSendAbroad(t *testing.T) {
 		says string
 	}{
 		{mail.Message{Text: "hi", As: "theirs"}, "theirs was not registered here"},
-		{mail.Message{Text: "hi", Priority: control.PriorityInterrupt}, "another program leads this team"},
+		{mail.Message{Text: "hi", Priority: record.PriorityInterrupt}, "another program leads this team"},
 	} {
 		c.m.To = address(t, "team-lead")
 		_, err := mail.Of(op).Send(t.Context(), abroad, c.m)
@@ -319,7 +319,7 @@ func TestSendAbroad(t *testing.T) {
 // An editor's mail waits for it under its address.
 func TestBridge(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	ctx := t.Context()
 	sent, err := mail.Of(op).Send(ctx, "api", mail.Message{To: address(t, "bridge:ed"), Text: "hi"})
 	if err != nil || sent[0].State != mail.Failed {
@@ -379,7 +379,7 @@ func TestSendToAddressesThatLeadNowhere(t *testing.T) {
 
 func TestExitIsTheCodeThatAllFailuresHave(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	one := send(t, tm, "bob", "hi")
 	refused, err := mail.Of(op).Send(t.Context(), "api", mail.Message{To: address(t, "bob"), Text: "hi", Want: mail.Acknowledged})
@@ -433,7 +433,7 @@ func TestEntryOf(t *testing.T) {
 // Only readers of teams that waggle leads know the second name of the id.
 func TestExtras(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	env := waggle.Envelope{From: "x", Text: "hi", Timestamp: "2026-02-16T10:30:00.000Z", MsgID: someID}
 	for _, s := range []*operator.State{nil, tm.State()} {
 		got, err := mail.Extras(s, env, mail.Message{Metadata: json.RawMessage(`{"k":1}`)})

@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
 	"waggle/journal"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
 )
@@ -224,7 +224,7 @@ func (h endpointHost) record(ctx context.Context, r transport.Refusal) error {
 		return err
 	}
 	_, err = s.Journal.Append(ctx, h.o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecUnverified, Must: true, Body: control.Unverified{
+		return []journal.Draft{{Kind: record.KindUnverified, Must: true, Body: record.Unverified{
 			Entry: "http#" + mint.MsgID, Box: string(waggle.Lead), Why: "connection refused: " + r.String()}}}, nil
 	})
 	return err

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/record"
 )
 
 // serve runs an endpoint until the test is over or stop is called.
@@ -43,7 +43,7 @@ func serve(t *testing.T, op operator.Operator, so mail.ServeOptions) (e mail.End
 // Whoever has the token puts words into a member's mailbox; who has none is on record.
 func TestServe(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	_, err := mail.Of(op).Endpoint()
 	operatortest.Fails(t, err, operator.NotFound, "no endpoint of this state runs")
@@ -79,7 +79,7 @@ func TestServe(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := recs[len(recs)-1]
-	if last.Kind != control.RecUnverified || !strings.Contains(string(last.Body), "connection refused") || !strings.Contains(string(last.Body), `"http#`) {
+	if last.Kind != record.KindUnverified || !strings.Contains(string(last.Body), "connection refused") || !strings.Contains(string(last.Body), `"http#`) {
 		t.Errorf("%s %s", last.Kind, last.Body)
 	}
 	stop()
@@ -92,7 +92,7 @@ func TestServe(t *testing.T) {
 		t.Error("another token")
 	}
 	e = again
-	operatortest.Team(t, op, "web", control.PolicySet{})
+	operatortest.Team(t, op, "web", record.PolicySet{})
 	operatortest.Fails(t, mail.Exit(post("", "web/team-lead")), operator.NotFound, "web")
 	if err := mail.Exit(post("", "api/"+string(waggle.Lead))); err != nil {
 		t.Error(err)

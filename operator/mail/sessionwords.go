@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/session"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/transport"
 )
@@ -25,7 +25,7 @@ func (o Operator) SendSession(ctx context.Context, what string, m Message) ([]Se
 	if err := sendable(m.Text); err != nil {
 		return nil, err
 	}
-	if m.ID != "" || m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != control.PriorityNormal {
+	if m.ID != "" || m.Supersedes != "" || m.Expires != 0 || m.Want != "" || m.Priority != "" && m.Priority != record.PriorityNormal {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "send", Msg: "a session's socket takes words and no more: no --id, --priority, --supersedes, --expires or --wait"}
 	}
 	row, err := o.sessionCalled(what)

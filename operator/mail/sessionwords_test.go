@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/internal/session"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/transport"
 )
@@ -49,7 +49,7 @@ func TestSendSessionRefuses(t *testing.T) {
 	}{
 		{"api-work", mail.Message{Text: ""}, operator.Usage, "nothing to send"},
 		{"api-work", mail.Message{Text: "hi", ID: someID}, operator.Usage, "words and no more"},
-		{"api-work", mail.Message{Text: "hi", Priority: control.PriorityInterrupt}, operator.Usage, "words and no more"},
+		{"api-work", mail.Message{Text: "hi", Priority: record.PriorityInterrupt}, operator.Usage, "words and no more"},
 		{"api-work", mail.Message{Text: "hi", Expires: time.Second}, operator.Usage, "words and no more"},
 		{"api-work", mail.Message{Text: "hi", Want: mail.Acknowledged}, operator.Usage, "words and no more"},
 		{"api-work", mail.Message{Text: "hi", As: "a b"}, operator.Usage, "a b"},
@@ -94,7 +94,7 @@ func TestSaid(t *testing.T) {
 	if len(rows) != 1 {
 		t.Fatalf("%+v", rows)
 	}
-	said := session.Said{MsgID: someID, SHA256: control.HashText("hi"), Bytes: 2, From: "operator", Socket: "/s", State: string(mail.Queued)}
+	said := session.Said{MsgID: someID, SHA256: record.HashText("hi"), Bytes: 2, From: "operator", Socket: "/s", State: string(mail.Queued)}
 	if err := store.BeginSaying(t.Context(), op.Writer(), rows[0], said); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAddresses(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(run) })
 	op.RunDir = run
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := tm.State()
 	if at, err := mail.Of(op).Addresses(s); err != nil || len(at) != 0 {
 		t.Errorf("%v, %v", at, err)

@@ -14,6 +14,7 @@ import (
 	"waggle/journal"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/record"
 )
 
 // Delivery is how far a message has come. Each state has its evidence, and the
@@ -59,11 +60,11 @@ type MessageState struct {
 type trail struct {
 	to       waggle.MemberName
 	id       string // of its mailbox entry
-	mail     *control.Mail
+	mail     *record.Mail
 	env      waggle.Envelope // of mail
-	words    *control.Words
-	instance control.Instance // the recipient, where that is on record
-	from     string           // whose journal it is in
+	words    *record.Words
+	instance record.Instance // the recipient, where that is on record
+	from     string          // whose journal it is in
 	seq      journal.Seq
 	states   []MessageState
 	file     int64  // time of the mailbox's file when it was put there, Unix nanoseconds; 0: not known
@@ -94,7 +95,7 @@ type tracer struct {
 	files   []*followed
 	byPlace map[place]*trail
 	byRef   map[recordOf]*trail
-	asked   map[control.Key]*trail
+	asked   map[record.Key]*trail
 	order   []*trail // those on record with their sender, in the order of the journals
 }
 
@@ -106,7 +107,7 @@ type followed struct {
 }
 
 func newTracer(s *operator.State) *tracer {
-	return &tracer{s: s, byPlace: map[place]*trail{}, byRef: map[recordOf]*trail{}, asked: map[control.Key]*trail{}}
+	return &tracer{s: s, byPlace: map[place]*trail{}, byRef: map[recordOf]*trail{}, asked: map[record.Key]*trail{}}
 }
 
 // refresh reads what was appended since, the sender's journal before the
@@ -155,7 +156,7 @@ type traceBody struct {
 	Why      string           `json:"why"`
 	Kind     waggle.Kind      `json:"kind"`
 	ID       waggle.RequestID `json:"id"`
-	Instance control.Instance `json:"instance"`
+	Instance record.Instance  `json:"instance"`
 	Ref      uint64           `json:"ref"`
 	Leader   uint64           `json:"leader_seq"`
 	Evidence string           `json:"evidence"`
@@ -165,18 +166,18 @@ type traceBody struct {
 	How      string           `json:"how"`
 	Failed   bool             `json:"failed"`
 	Note     string           `json:"note"`
-	Mail     *control.Mail    `json:"mail"`
+	Mail     *record.Mail     `json:"mail"`
 	File     int64            `json:"file_ns"`
 	Again    string           `json:"again"`
 }
 
-func (b traceBody) key() control.Key {
-	return control.Key{Instance: b.Instance, Kind: b.Kind, ID: b.ID}
+func (b traceBody) key() record.Key {
+	return record.Key{Instance: b.Instance, Kind: b.Kind, ID: b.ID}
 }
 
 // traceKinds are the records that say something of a message.
-var traceKinds = []string{control.RecSaid, control.RecAsked, control.RecCommanded, control.RecDecided, control.RecSent, control.RecClosed,
-	control.RecSeen, control.RecTaken, control.RecHeard, control.RecUnverified, control.RecLeft, control.RecApplied, control.RecAnswered}
+var traceKinds = []string{record.KindSaid, record.KindAsked, record.KindCommanded, record.KindDecided, record.KindSent, record.KindClosed,
+	record.KindSeen, record.KindTaken, record.KindHeard, record.KindUnverified, record.KindLeft, record.KindApplied, record.KindAnswered}
 
 // Apply implements journal.Fold.
 func (x traced) Apply(r journal.Record) error {
@@ -221,8 +222,8 @@ func (x traced) sends(r journal.Record, b traceBody) error {
 	}
 	tr.mail, tr.env, tr.from, tr.seq = b.Mail, env, x.f.name, r.Seq
 	tr.instance = b.Instance
-	if r.Kind == control.RecSaid && x.f.name == string(journal.Leader) {
-		tr.words = &control.Words{}
+	if r.Kind == record.KindSaid && x.f.name == string(journal.Leader) {
+		tr.words = &record.Words{}
 		if err := json.Unmarshal(r.Body, tr.words); err != nil {
 			return err
 		}
@@ -232,7 +233,7 @@ func (x traced) sends(r journal.Record, b traceBody) error {
 			tr.instance = m.Instance
 		}
 	}
-	if r.Kind == control.RecAsked {
+	if r.Kind == record.KindAsked {
 		x.t.asked[b.key()] = tr
 	}
 	x.t.byRef[recordOf{x.f.name, r.Seq}] = tr
@@ -253,38 +254,38 @@ func (x traced) note(tr *trail, r journal.Record, d Delivery, detail string) {
 func (x traced) leader(r journal.Record, b traceBody) {
 	lead := string(waggle.Lead)
 	switch r.Kind {
-	case control.RecSent:
+	case record.KindSent:
 		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
 			x.note(tr, r, Written, "")
 			if tr.file = b.File; b.Again != "" {
 				tr.again = b.Again
 			}
 		}
-	case control.RecSeen:
+	case record.KindSeen:
 		tr := x.t.at(waggle.Lead, b.Entry)
 		x.note(tr, r, Delivered, "the lead has taken it in")
 		if b.Kind != waggle.KindPermissionRequest && b.Kind != waggle.KindSandboxPermissionRequest && b.Kind != waggle.KindPlanApprovalRequest {
 			x.note(tr, r, Acknowledged, "it is on the lead's record")
 		}
-	case control.RecDecided:
+	case record.KindDecided:
 		if tr := x.t.asked[b.key()]; tr != nil && b.Via == control.ViaExpiry {
 			x.note(tr, r, Expired, "nobody answered before its deadline")
 		} else if tr != nil {
 			x.note(tr, r, Acknowledged, b.Decision+" by "+b.By)
 		}
-	case control.RecClosed:
+	case record.KindClosed:
 		if tr := x.t.byRef[recordOf{x.f.name, journal.Seq(b.Ref)}]; tr != nil {
 			x.closed(tr, r, b.Evidence)
 		}
-	case control.RecTaken:
+	case record.KindTaken:
 		for _, e := range b.Entries {
 			x.note(x.t.at(waggle.Lead, e), r, Delivered, "the operator has read it")
 		}
-	case control.RecUnverified:
+	case record.KindUnverified:
 		if b.Box == lead {
 			x.note(x.t.at(waggle.Lead, b.Entry), r, Refused, b.Why)
 		}
-	case control.RecLeft:
+	case record.KindLeft:
 		for _, tr := range x.t.order {
 			if tr.instance == b.Instance && !tr.taken() {
 				x.note(tr, r, DeadLetter, "its recipient has ended: "+b.How)
@@ -298,19 +299,19 @@ func (x traced) closed(tr *trail, r journal.Record, evidence string) {
 	why, detail, _ := strings.Cut(evidence, ": ")
 	what, by, _ := strings.Cut(why, " by ")
 	switch {
-	case what == control.Withdrawn:
+	case what == record.Withdrawn:
 		x.note(tr, r, Withdrawn, "")
-	case what == control.Superseded:
+	case what == record.Superseded:
 		x.note(tr, r, Superseded, "by "+by)
 	case strings.HasPrefix(evidence, "replaced"):
 		x.note(tr, r, Superseded, evidence)
-	case what == control.Expired:
+	case what == record.Expired:
 		x.note(tr, r, Expired, "nobody took it in time")
-	case what == control.Failed:
+	case what == record.Failed:
 		x.note(tr, r, Failed, detail)
-	case evidence == control.ReaderMarked, evidence == control.ReaderTook:
+	case evidence == record.ReaderMarked, evidence == record.ReaderTook:
 		x.note(tr, r, Delivered, evidence)
-	case evidence == control.ReaderNever:
+	case evidence == record.ReaderNever:
 		x.note(tr, r, Erased, evidence)
 	}
 }
@@ -319,12 +320,12 @@ func (x traced) closed(tr *trail, r journal.Record, evidence string) {
 func (x traced) worker(r journal.Record, b traceBody) {
 	me := waggle.MemberName(x.f.name)
 	switch r.Kind {
-	case control.RecTaken:
+	case record.KindTaken:
 		x.f.turn = nil
 		x.takes(r, b.Entries, "its session was given it")
-	case control.RecHeard:
+	case record.KindHeard:
 		x.takes(r, b.Entries, "its session was given it in the middle of a turn")
-	case control.RecSaid:
+	case record.KindSaid:
 		if b.Kind != waggle.KindIdleNotification {
 			return
 		}
@@ -336,7 +337,7 @@ func (x traced) worker(r journal.Record, b traceBody) {
 			x.note(tr, r, Acknowledged, detail)
 		}
 		x.f.turn = nil
-	case control.RecApplied, control.RecAnswered:
+	case record.KindApplied, record.KindAnswered:
 		tr := x.t.byRef[recordOf{string(journal.Leader), journal.Seq(b.Leader)}]
 		if tr == nil && b.Entry != "" {
 			tr = x.t.at(me, b.Entry)
@@ -345,7 +346,7 @@ func (x traced) worker(r journal.Record, b traceBody) {
 			x.note(tr, r, Delivered, "")
 			x.note(tr, r, Acknowledged, "it took effect")
 		}
-	case control.RecUnverified:
+	case record.KindUnverified:
 		x.note(x.t.at(me, b.Entry), r, Refused, b.Why)
 	}
 }

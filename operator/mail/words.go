@@ -9,8 +9,10 @@ import (
 	"waggle/agent"
 	"waggle/control"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/mailbox"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -41,8 +43,8 @@ func (o Operator) begin(ctx context.Context, s *operator.State) error {
 		if s.Lead.Instance != "" {
 			return nil, nil
 		}
-		return []journal.Draft{{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: s.Team, Root: o.RootURL, UID: s.Dir.UID,
-			Instance: control.Instance(instance), Name: "operator", Epoch: 1, Version: o.Version}}}, nil
+		return []journal.Draft{{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: s.Team, Root: o.RootURL, UID: s.Dir.UID,
+			Instance: record.Instance(instance), Name: "operator", Epoch: 1, Version: o.Version}}}, nil
 	})
 	return err
 }
@@ -57,7 +59,7 @@ func (o Operator) Append(ctx context.Context, s *operator.State, propose func() 
 // that waggle does not run.
 func presentAs(s *operator.State, name waggle.MemberName) *control.Member {
 	m, ok := s.Lead.Member(name)
-	if !ok || m.Left != nil || m.Trust == control.FileTrust {
+	if !ok || m.Left != nil || m.Trust == record.FileTrust {
 		return nil
 	}
 	return m
@@ -76,7 +78,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 	switch {
 	case m.Left != nil:
 		return refuse(fmt.Sprintf("it left at %s (%s)", waggle.FormatTime(m.LeftAt), m.Left.How), operator.NextWhoIsThere)
-	case m.State() == control.Terminated:
+	case m.State() == machine.Terminated:
 		return refuse("it has agreed to shut down", operator.NextWhoIsThere)
 	case m.Process == nil || m.Restart != nil && (m.Died == nil || !m.Died.GaveUp):
 		return nil // what has died is started again, by whoever leads or by waggle resume
@@ -93,7 +95,7 @@ func receives(s *operator.State, name waggle.MemberName) error {
 
 // busy says what keeps a member from reading words at once, "" when nothing is
 // known to.
-func busy(s *operator.State, m *control.Member, p control.Priority) string {
+func busy(s *operator.State, m *control.Member, p record.Priority) string {
 	if m == nil {
 		return ""
 	}
@@ -109,11 +111,11 @@ func busy(s *operator.State, m *control.Member, p control.Priority) string {
 	}
 	t := w.Turn()
 	switch {
-	case w.State() == control.ShuttingDown:
+	case w.State() == machine.ShuttingDown:
 		return "it was asked to end"
 	case t == nil:
 		return ""
-	case p == control.PriorityInterrupt:
+	case p == record.PriorityInterrupt:
 		return "its turn is stopped"
 	}
 	what := "busy with messages"
@@ -121,7 +123,7 @@ func busy(s *operator.State, m *control.Member, p control.Priority) string {
 		what = "busy with task " + t.Task
 	}
 	switch {
-	case p != control.PriorityNextTool:
+	case p != record.PriorityNextTool:
 	case agent.Hears(m.Agent):
 		what += ", told before its next tool call"
 	default:
@@ -240,7 +242,7 @@ func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string)
 		return Sent{}, err
 	}
 	res := Sent{To: string(ord.Mail.To), MsgID: ord.MsgID, State: Withdrawn, team: name}
-	if ord.Closed && ord.End == control.Withdrawn {
+	if ord.Closed && ord.End == record.Withdrawn {
 		return res, nil
 	}
 	if err := untaken(s, ord); err != nil {
@@ -251,7 +253,7 @@ func (o Operator) Withdraw(ctx context.Context, name waggle.TeamName, id string)
 			return res, err
 		}
 	}
-	err = o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Unsay(ord, control.Withdrawn) })
+	err = o.Append(ctx, s, func() ([]journal.Draft, error) { return s.Lead.Unsay(ord, record.Withdrawn) })
 	if err != nil {
 		return res, err
 	}
@@ -302,7 +304,7 @@ func (o Operator) confirm(ctx context.Context, s *operator.State, ord *control.O
 
 // steeringGuard refuses what only the lead itself may do with words.
 func (o Operator) steeringGuard(ctx context.Context, s *operator.State, led bool, m Message) error {
-	if m.Priority == control.PriorityNormal {
+	if m.Priority == record.PriorityNormal {
 		return nil
 	}
 	what := "send --priority " + string(m.Priority)

@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/record"
 	"waggle/team"
 )
 
-// Values of control.Ended.How, beside control.LeftReplaced: why a team ended, and
+// Values of record.Ended.How, beside record.LeftReplaced: why a team ended, and
 // so what of it is moved into the archive. The record is the intent; whoever finds
 // files of a team that has ended finishes what it calls for (finish).
 const (
@@ -59,7 +59,7 @@ func (o Operator) Archive(ctx context.Context, s *operator.State, how string) (s
 			ds = append(ds, s.Lead.Let(m, how, "")...)
 		}
 		if s.Lead.Ended == nil {
-			ds = append(ds, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: how}})
+			ds = append(ds, journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: how}})
 		}
 		return ds, nil
 	})

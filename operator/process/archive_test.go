@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/journal"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -144,7 +144,7 @@ func TestPutAway(t *testing.T) {
 			t.Parallel()
 			r, s := rig(t)
 			o := process.Of(r.Op)
-			operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: process.EndedDown}})
+			operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: process.EndedDown}})
 			c.spoil(t, r, s)
 			place, err := o.PutAway(t.Context(), s, false)
 			code(t, name, err, c.code)
@@ -172,7 +172,7 @@ func TestFinish(t *testing.T) {
 	if done, err := o.Finish(t.Context(), "api"); done || err != nil {
 		t.Errorf("a team that goes on: %v, %v", done, err)
 	}
-	operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: process.EndedDown}})
+	operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: process.EndedDown}})
 	if done, err := o.Finish(t.Context(), "api"); !done || err != nil || there(r.Op.Root.TeamDir("api")) {
 		t.Errorf("a team that has ended: %v, %v", done, err)
 	}

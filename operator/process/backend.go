@@ -15,6 +15,7 @@ import (
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/mail"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/team"
@@ -153,7 +154,7 @@ func (o Operator) backend(s *operator.State, word string) (spawn.Backend, error)
 
 // Worker says how the process of a member runs it: its Argv is what a backend starts, and
 // worker.Join runs it in this process.
-func (o Operator) Worker(s *operator.State, i control.Instance) worker.Options {
+func (o Operator) Worker(s *operator.State, i record.Instance) worker.Options {
 	return worker.Options{Root: team.Root{Path: o.Root.Path}, Team: s.Team, State: s.Dir, Instance: i, Sockets: s.Dir.Sockets(o.RunPath()),
 		Who: mail.SessionsOf(o.ClaudeDir), Minter: o.Minter, Environ: o.Environ, Version: o.Version, Log: o.Log}
 }
@@ -161,9 +162,9 @@ func (o Operator) Worker(s *operator.State, i control.Instance) worker.Options {
 // StartWorker starts the hidden worker program for an instance that has joined, in
 // the backend that it joined with. l watches it; nil: this program does not lead, and
 // whoever does knows the process by its record.
-func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator.State, i control.Instance, name waggle.MemberName, cwd, log string) (p *spawn.Process, err error) {
+func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator.State, i record.Instance, name waggle.MemberName, cwd, log string) (p *spawn.Process, err error) {
 	word, color, env := operator.BackendProcess, "", o.Environ
-	var tree *control.Worktree
+	var tree *record.Worktree
 	if m, ok := s.Lead.ByInstance(i); ok {
 		word, color = m.Backend, m.Color
 		if tree = m.Worktree; tree != nil {
@@ -200,7 +201,7 @@ func (o Operator) StartWorker(ctx context.Context, l *leader.Leader, s *operator
 
 // owner names an instance in the environment of its process and of what runs below,
 // by which leftovers are known: <team>-<id8>/<instance>.
-func owner(s *operator.State, i control.Instance) string {
+func owner(s *operator.State, i record.Instance) string {
 	return filepath.Base(s.Dir.Path) + "/" + string(i)
 }
 
@@ -282,7 +283,7 @@ func (o Operator) closeTerminal(ctx context.Context, h terminal.Held) error {
 func (o Operator) stays(s *operator.State, id spawn.Identity, read func(*control.Member) bool) bool {
 	for _, m := range s.Lead.Members {
 		if m.Process != nil && m.Process.ID == id {
-			return m.Left == nil || m.Left.How == control.LeftDied && !read(m)
+			return m.Left == nil || m.Left.How == record.LeftDied && !read(m)
 		}
 	}
 	return id.Alive() // it has not said yet whose it is

@@ -15,6 +15,7 @@ import (
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/task"
 )
 
@@ -51,7 +52,7 @@ func (o Operator) Break(ctx context.Context, name waggle.TeamName, member string
 		return nil, err
 	}
 	for _, m := range s.Lead.Live() {
-		if m.Trust == control.FileTrust || member != "" && !operator.Called(m, member) {
+		if m.Trust == record.FileTrust || member != "" && !operator.Called(m, member) {
 			continue
 		}
 		if b, _, err := MemberBreak(s, m); b != nil || err != nil {
@@ -88,7 +89,7 @@ func findBreak(s *operator.State, n journal.Name, member string, fold journal.Fo
 
 // Known is the record of it.
 func (b *Broken) Known(at *journal.Break, kept string) journal.Draft {
-	return journal.Draft{Kind: control.RecAcknowledged, Must: true, Body: control.Acknowledged{Break: &control.KnownBreak{Journal: at.Err.Journal,
+	return journal.Draft{Kind: record.KindAcknowledged, Must: true, Body: record.Acknowledged{Break: &record.KnownBreak{Journal: at.Err.Journal,
 		File: at.Err.File, Line: at.Err.Line, Seq: b.Seq, Why: b.Why, Records: b.Lost, Bytes: b.Bytes, SHA256: b.SHA256, Kept: kept}}}
 }
 
@@ -108,7 +109,7 @@ func (b *Broken) Named(seq uint64) error {
 func Unasked(l *control.Leader, m *control.Member) (ds []journal.Draft) {
 	for _, q := range l.Pending() {
 		if q.Instance == m.Instance {
-			ds = append(ds, journal.Draft{Kind: control.RecClosed, Must: true, Body: control.Closed{Key: &q.Key, Evidence: "a journal was broken, and the operator let it go on without its end"}})
+			ds = append(ds, journal.Draft{Kind: record.KindClosed, Must: true, Body: record.Closed{Key: &q.Key, Evidence: "a journal was broken, and the operator let it go on without its end"}})
 		}
 	}
 	return ds
@@ -116,13 +117,13 @@ func Unasked(l *control.Leader, m *control.Member) (ds []journal.Draft) {
 
 // Again is a member as a new instance. The entries in its mailbox were for the old
 // instance.
-func Again(m *control.Member, i control.Instance, box []string) journal.Draft {
+func Again(m *control.Member, i record.Instance, box []string) journal.Draft {
 	j := m.Joined
 	j.Instance, j.Baseline = i, box
 	if j.Mode != "" {
 		j.Mode = j.Mode.Meet(policy.ModeDefault)
 	}
-	return journal.Draft{Kind: control.RecJoined, Must: true, Body: j}
+	return journal.Draft{Kind: record.KindJoined, Must: true, Body: j}
 }
 
 // Lying lists the entries in a member's mailbox. A mailbox that cannot be read counts
@@ -144,10 +145,10 @@ func (o Operator) Lying(ctx context.Context, name waggle.TeamName, member waggle
 
 // LatterPolicies are those that stand behind a break, whole in themselves. They only
 // forbid.
-func LatterPolicies(s *operator.State, at *journal.Break) (sets []control.PolicySet) {
+func LatterPolicies(s *operator.State, at *journal.Break) (sets []record.PolicySet) {
 	_ = s.Dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // what cannot be read is not there
-		var p control.PolicySet
-		if r.Kind == control.RecPolicy && r.Seq > at.Prefix && json.Unmarshal(r.Body, &p) == nil {
+		var p record.PolicySet
+		if r.Kind == record.KindPolicy && r.Seq > at.Prefix && json.Unmarshal(r.Body, &p) == nil {
 			sets = append(sets, p)
 		}
 	})
@@ -162,7 +163,7 @@ func (o Operator) GiveBack(ctx context.Context, s *operator.State, ms []*control
 	}
 	names := map[waggle.MemberName]bool{}
 	for _, m := range ms {
-		if m.Trust != control.FileTrust && !m.Leads() {
+		if m.Trust != record.FileTrust && !m.Leads() {
 			names[m.Name] = true
 		}
 	}

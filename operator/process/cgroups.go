@@ -12,6 +12,7 @@ import (
 	"waggle/internal/atomicfile"
 	"waggle/internal/cgroup"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -148,7 +149,7 @@ func DropLeft(s *operator.State) {
 			continue // something is in it: gc says what
 		}
 		if s.Dropped == nil {
-			s.Dropped = map[control.Instance]bool{}
+			s.Dropped = map[record.Instance]bool{}
 		}
 		s.Dropped[m.Instance] = true
 	}

@@ -16,6 +16,7 @@ import (
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 )
@@ -52,9 +53,9 @@ type MemberEnd struct {
 // was ended; Timeout, it did not answer in time and was ended; Died, it was dead already.
 func (e MemberEnd) Kind() operator.Kind {
 	switch {
-	case e.How == control.LeftDied:
+	case e.How == record.LeftDied:
 		return operator.Died
-	case e.How != control.LeftStopped || e.Forced:
+	case e.How != record.LeftStopped || e.Forced:
 		return operator.None
 	case e.Rejected != "":
 		return operator.Refused
@@ -70,12 +71,12 @@ func endOf(m *control.Member) MemberEnd {
 	}
 	e.How, e.Step = m.Left.How, cmp.Or(m.Left.Detail, spawn.RungGone)
 	switch {
-	case e.How == control.LeftHandshake:
+	case e.How == record.LeftHandshake:
 		e.Step, e.Rejected = "handshake", ""
-	case e.How == control.LeftDied:
+	case e.How == record.LeftDied:
 		e.Step = spawn.RungGone
 	}
-	e.Answered = e.How == control.LeftHandshake || e.Rejected != ""
+	e.Answered = e.How == record.LeftHandshake || e.Rejected != ""
 	e.Forced = m.Stopping != nil && m.Stopping.Why == StopForced
 	return e
 }
@@ -213,7 +214,7 @@ func (o Operator) handshakes(ctx context.Context, l *leader.Leader, e TeamEnd, n
 // not died. Of one that waggle does not run a yes is only what a file says, so it is
 // waited for until its process is gone or the time is over.
 func answers(m *control.Member, l *leader.Leader) bool {
-	if m.Trust == control.FileTrust {
+	if m.Trust == record.FileTrust {
 		return m.Died == nil && m.Stopping == nil
 	}
 	return m.Died == nil && m.Stopping == nil && (m.Process != nil || l.Started(m.Instance))
@@ -255,7 +256,7 @@ var errNoTerminal = errors.New("it has no terminal")
 // of terminals end by themselves when their process has.
 func (o Operator) endMarked(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
-	if m.Trust == control.FileTrust {
+	if m.Trust == record.FileTrust {
 		return rung, nil
 	}
 	if rung, err = o.endGroups(ctx, s, m); err != nil {

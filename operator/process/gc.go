@@ -19,6 +19,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/team"
@@ -307,7 +308,7 @@ func over(s *operator.State, m *control.Member) string {
 }
 
 // isOver is over as the journal has it at this moment, of a member.
-func (c *collector) isOver(ctx context.Context, s *operator.State, i control.Instance) bool {
+func (c *collector) isOver(ctx context.Context, s *operator.State, i record.Instance) bool {
 	return c.now(ctx, s, func() bool {
 		m, _ := s.Lead.ByInstance(i)
 		return over(s, m) != ""
@@ -370,7 +371,7 @@ func (c *collector) commands(s *operator.State, marked []spawn.Marked) error {
 	}
 	for _, p := range marked {
 		dir, instance, ok := strings.Cut(p.Owner, "/")
-		m, member := s.Lead.ByInstance(control.Instance(instance))
+		m, member := s.Lead.ByInstance(record.Instance(instance))
 		if !ok || !member || dir != filepath.Base(s.Dir.Path) || m.Channel != "" {
 			continue
 		}
@@ -497,7 +498,7 @@ func (c *collector) worktrees(ctx context.Context, s *operator.State) error {
 		return err
 	}
 	for _, r := range recs {
-		i := control.Instance(r.Owner)
+		i := record.Instance(r.Owner)
 		m, ok := s.Lead.ByInstance(i)
 		why := over(s, m)
 		if !ok && s.Lead.Ended == nil || why == "" {

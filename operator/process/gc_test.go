@@ -18,6 +18,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -38,8 +39,8 @@ func keptWhy(c *process.Collected) (all string) {
 	return all
 }
 
-func left(i control.Instance, how string) journal.Draft {
-	return journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: i, How: how}}
+func left(i record.Instance, how string) journal.Draft {
+	return journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: i, How: how}}
 }
 
 // mark is what says whose process it is.
@@ -57,7 +58,7 @@ func TestGC(t *testing.T) {
 	bob, runs := r.Sleeper(s, "bob")
 	loose := operatortest.Process(t, mark(s, ann))
 	own := operatortest.Process(t, mark(s, bob))
-	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftDied))
+	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftDied))
 	c, err := o.GC(t.Context(), "", false)
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +104,7 @@ func TestGCOfTheLiving(t *testing.T) {
 	named.Theirs = true
 	eve := r.Enlist(s, "eve")
 	r.Runs(s, eve, named)
-	operatortest.Append(t, r.Op, s, left(eve.Instance, control.LeftReleased))
+	operatortest.Append(t, r.Op, s, left(eve.Instance, record.LeftReleased))
 	c, err = o.GC(t.Context(), "api", true)
 	if err != nil || len(c.Found) != 0 || !strings.Contains(keptWhy(c), "was started by somebody else") || !theirs.Alive() {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)
@@ -235,7 +236,7 @@ func TestSweep(t *testing.T) {
 	r, s := rig(t)
 	ann := r.Enlist(s, "ann")
 	loose := operatortest.Process(t, mark(s, ann))
-	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftStopped), journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: process.EndedDown}})
+	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftStopped), journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: process.EndedDown}})
 	said := &operatortest.Heard{}
 	if err := process.Of(r.Op).Sweep(t.Context(), s, said.Tell); err != nil || loose.Alive() {
 		t.Error(err)
@@ -279,7 +280,7 @@ func TestMarkedByAccident(t *testing.T) {
 func TestDropLeft(t *testing.T) {
 	r, s := rig(t)
 	ann, bob := r.Enlist(s, "ann"), r.Enlist(s, "bob")
-	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftStopped))
+	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftStopped))
 	process.DropLeft(s)
 	if !s.Dropped[ann.Instance] || s.Dropped[bob.Instance] {
 		t.Errorf("%+v", s.Dropped)
@@ -331,7 +332,7 @@ func TestWorktrees(t *testing.T) {
 	if err := o.TidyWorktrees(t.Context(), o.Teller(s, said.Tell)); err != nil || !there(ann.Worktree.Path) || len(s.Kept) != 0 {
 		t.Errorf("of present members: %v", err)
 	}
-	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftStopped), left(bob.Instance, control.LeftStopped))
+	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftStopped), left(bob.Instance, record.LeftStopped))
 	c, err := o.GC(t.Context(), "api", false)
 	if err != nil || !slices.Equal(kinds(c), []string{"worktree ann"}) || !strings.Contains(keptWhy(c), "worktree bob: 1 uncommitted file") {
 		t.Errorf("%q, %s, %v", kinds(c), keptWhy(c), err)

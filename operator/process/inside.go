@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"slices"
 
-	"waggle/control"
 	"waggle/internal/caught"
 	"waggle/operator"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
 )
@@ -30,7 +30,7 @@ func Alone(m teamfile.FileMember) string {
 }
 
 // inside is the backend in-process: a member's worker in this process.
-func (o Operator) inside(s *operator.State, i control.Instance) spawn.Backend {
+func (o Operator) inside(s *operator.State, i record.Instance) spawn.Backend {
 	return spawn.InProcess(func(ctx context.Context, spec spawn.Spec, out io.Writer) spawn.Exit {
 		return exitOf(o.workInside(ctx, s, i, spec, out), out)
 	})
@@ -58,7 +58,7 @@ func exitOf(err error, out io.Writer) spawn.Exit {
 }
 
 // workInside is a worker's whole life in this process.
-func (o Operator) workInside(ctx context.Context, s *operator.State, i control.Instance, spec spawn.Spec, out io.Writer) (err error) {
+func (o Operator) workInside(ctx context.Context, s *operator.State, i record.Instance, spec spawn.Spec, out io.Writer) (err error) {
 	// What its commands leave behind stays below this process, by which it is known.
 	if err := spawn.Subreaper(); err != nil {
 		return err

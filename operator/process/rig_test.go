@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/teamfile"
+	"waggle/record"
 )
 
 // code asserts the kind of an error.
@@ -23,7 +23,7 @@ func code(t *testing.T, what string, err error, want operator.Kind) {
 // rig is a team, and its state.
 func rig(t *testing.T) (*operatortest.Rig, *operator.State) {
 	t.Helper()
-	r := operatortest.Team(t, operatortest.New(t), "api", control.PolicySet{})
+	r := operatortest.Team(t, operatortest.New(t), "api", record.PolicySet{})
 	return r, r.State()
 }
 

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/jsonobj"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
 )
@@ -109,7 +109,7 @@ func TestTerminal(t *testing.T) {
 	}
 	_, err = o.Terminal(t.Context(), "api", "ann")
 	code(t, "of a process that is gone", err, operator.NotFound)
-	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftDied))
+	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftDied))
 	must(t, o.CloseTerminals(t.Context(), s, process.Unread))
 	if !there(path) {
 		t.Error("what a member said last was closed unread")
@@ -137,7 +137,7 @@ func TestGCOfTerminals(t *testing.T) {
 	if err != nil || !slices.Equal(kinds(c), []string{"record "}) || c.Found[0].Why != "its process is gone, and its member has another" {
 		t.Errorf("%q, %v", kinds(c), err)
 	}
-	operatortest.Append(t, r.Op, s, left(ann.Instance, control.LeftDied))
+	operatortest.Append(t, r.Op, s, left(ann.Instance, record.LeftDied))
 	c, err = o.GC(t.Context(), "api", true)
 	if err != nil || !slices.Equal(kinds(c), []string{"holder ann", "record ", "record ann"}) || c.Undone() != 0 || hold.Alive() || there(path) || there(lost) {
 		t.Errorf("%q, %d left, %v", kinds(c), c.Undone(), err)

@@ -9,6 +9,7 @@ import (
 	"waggle/control"
 	"waggle/operator"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -32,9 +33,9 @@ func (o Operator) stopUnrecorded(ctx context.Context, s *operator.State, m *cont
 	if so.Tell != nil {
 		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: fmt.Sprintf("its end is not on record, so that it may be started again: %v", lack(why)), Next: operator.Next{Step: operator.NextStopAgain, Member: m.Name}})
 	}
-	how := control.LeftStopped
+	how := record.LeftStopped
 	if rung == spawn.RungGone {
-		how = control.LeftDied
+		how = record.LeftDied
 	}
 	return &MemberEnd{Member: string(m.Name), How: how, Step: rung, Forced: true}, nil
 }

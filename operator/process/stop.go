@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -82,7 +83,7 @@ func (o Operator) stop(ctx context.Context, name waggle.TeamName, member string,
 	}
 	DropLeft(s)
 	end := endOf(m)
-	if rung != "" && end.How == control.LeftStopped {
+	if rung != "" && end.How == record.LeftStopped {
 		end.Step = rung
 	}
 	kept, err := o.settleWorktrees(ctx, s, m.Instance)
@@ -167,7 +168,7 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 		switch {
 		case st.m.Left != nil:
 			return rung, nil
-		case st.m.Trust == control.FileTrust, st.m.Process == nil, !st.o.Minter.Now().Before(until) && !st.m.Process.ID.Inside:
+		case st.m.Trust == record.FileTrust, st.m.Process == nil, !st.o.Minter.Now().Before(until) && !st.m.Process.ID.Inside:
 			return rung, st.let(ctx, rung) // nobody else says it
 		case !st.o.Minter.Now().Before(until):
 			return "", &operator.Error{Kind: operator.Failed, Op: "stop", Msg: fmt.Sprintf("%s runs inside process %d, which has not ended it", st.m.Name, st.m.Process.ID.PID),
@@ -185,7 +186,7 @@ func (st *stopping) end(ctx context.Context, force bool) (rung string, err error
 // record what that took: whoever leads waits for it.
 func (st *stopping) climb(ctx context.Context) (rung string, err error) {
 	p := st.m.Process
-	if st.m.Trust == control.FileTrust || p != nil && p.ID.Inside {
+	if st.m.Trust == record.FileTrust || p != nil && p.ID.Inside {
 		return spawn.RungGone, nil
 	}
 	rung = spawn.RungGone
@@ -286,7 +287,7 @@ func (o Operator) down(ctx context.Context, name waggle.TeamName, so StopOptions
 		return nil, err
 	}
 	Sweeps(s, so.Tell)
-	gone := map[control.Instance]bool{}
+	gone := map[record.Instance]bool{}
 	for _, m := range s.Lead.Members {
 		gone[m.Instance] = m.Left != nil
 	}
@@ -353,7 +354,7 @@ func (o Operator) endLed(ctx context.Context, s *operator.State, so StopOptions)
 	}
 	grace := cmp.Or(so.Grace, GraceUsual)
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecEnding, Must: true, Body: control.Ending{Reason: "the operator ends the team", Grace: grace.Milliseconds(), Force: so.Force}}}, nil
+		return []journal.Draft{{Kind: record.KindEnding, Must: true, Body: record.Ending{Reason: "the operator ends the team", Grace: grace.Milliseconds(), Force: so.Force}}}, nil
 	})
 	if err != nil {
 		return false, err

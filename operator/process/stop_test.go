@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
 	"waggle/journal"
@@ -18,6 +17,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -33,18 +33,18 @@ func TestStop(t *testing.T) {
 		code   operator.Kind
 	}{
 		"by force": {func(r *operatortest.Rig, s *operator.State) spawn.Identity { _, id := r.Sleeper(s, "ann"); return id },
-			process.StopOptions{Force: true}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungTerm, Forced: true}, 0},
+			process.StopOptions{Force: true}, process.MemberEnd{How: record.LeftStopped, Step: spawn.RungTerm, Forced: true}, 0},
 		"when it does not answer": {func(r *operatortest.Rig, s *operator.State) spawn.Identity { _, id := r.Sleeper(s, "ann"); return id },
-			process.StopOptions{Grace: brief}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungTerm}, operator.Timeout},
+			process.StopOptions{Grace: brief}, process.MemberEnd{How: record.LeftStopped, Step: spawn.RungTerm}, operator.Timeout},
 		"when it has no process": {func(r *operatortest.Rig, s *operator.State) spawn.Identity {
 			r.Enlist(s, "ann")
 			return spawn.Identity{}
-		}, process.StopOptions{Force: true}, process.MemberEnd{How: control.LeftStopped, Step: spawn.RungGone, Forced: true}, 0},
+		}, process.StopOptions{Force: true}, process.MemberEnd{How: record.LeftStopped, Step: spawn.RungGone, Forced: true}, 0},
 		"when it is dead": {func(r *operatortest.Rig, s *operator.State) spawn.Identity {
 			id := gone(t)
 			r.Runs(s, r.Enlist(s, "ann"), id)
 			return id
-		}, process.StopOptions{Grace: time.Minute}, process.MemberEnd{How: control.LeftDied, Step: spawn.RungGone}, operator.Died},
+		}, process.StopOptions{Grace: time.Minute}, process.MemberEnd{How: record.LeftDied, Step: spawn.RungGone}, operator.Died},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestEndByHandshake(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
-	if end := process.EndOf(m); end.How != control.LeftHandshake || end.Kind() != 0 || told != 1 {
+	if end := process.EndOf(m); end.How != record.LeftHandshake || end.Kind() != 0 || told != 1 {
 		t.Errorf("%+v, told %d times", end, told)
 	}
 	if err := l.Close(); err != nil {
@@ -166,7 +166,7 @@ func TestDown(t *testing.T) {
 			}
 			var names []string
 			for _, m := range d.Members {
-				if names = append(names, m.Member); m.Forced != force || m.How != control.LeftStopped {
+				if names = append(names, m.Member); m.Forced != force || m.How != record.LeftStopped {
 					t.Errorf("%+v", m)
 				}
 			}
@@ -214,7 +214,7 @@ func TestDownLed(t *testing.T) {
 			r, s := rig(t)
 			_, ann := r.Sleeper(s, "ann")
 			led := operatortest.Process(t)
-			operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: led}})
+			operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindLeading, Must: true, Body: record.LeadingProcess{ID: led}})
 			release, held, err := s.Dir.TryLead()
 			if err != nil || !held {
 				t.Fatal(held, err)
@@ -260,7 +260,7 @@ func TestEndAll(t *testing.T) {
 	if err := o.EndAll(t.Context(), s, brief, true, nil); err != nil {
 		t.Error(err)
 	}
-	if m, _ := s.Lead.Member("ann"); m.Left == nil || m.Left.How != control.LeftStopped {
+	if m, _ := s.Lead.Member("ann"); m.Left == nil || m.Left.How != record.LeftStopped {
 		t.Errorf("%+v", m.Left)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/team"
@@ -45,15 +46,15 @@ func TestEndOf(t *testing.T) {
 		code operator.Kind
 	}{
 		"it has not":               {control.Member{}, process.MemberEnd{}, 0},
-		"it agreed":                {control.Member{Left: &control.Left{How: control.LeftHandshake}}, process.MemberEnd{How: "handshake", Step: "handshake", Answered: true}, 0},
-		"it agreed after a no":     {control.Member{Rejected: "busy", Left: &control.Left{How: control.LeftHandshake}}, process.MemberEnd{How: "handshake", Step: "handshake", Answered: true}, 0},
-		"it refused":               {control.Member{Rejected: "busy", Stopping: &control.Stopping{Why: "late"}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Rejected: "busy", Answered: true}, operator.Refused},
-		"it said nothing":          {control.Member{Stopping: &control.Stopping{Why: "late"}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungKill}}, process.MemberEnd{How: "stopped", Step: spawn.RungKill}, operator.Timeout},
-		"nothing was left of it":   {control.Member{Left: &control.Left{How: control.LeftStopped}}, process.MemberEnd{How: "stopped", Step: spawn.RungGone}, operator.Timeout},
-		"it was not asked":         {control.Member{Stopping: &control.Stopping{Why: process.StopForced}, Left: &control.Left{How: control.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Forced: true}, 0},
-		"it died":                  {control.Member{Left: &control.Left{How: control.LeftDied, Detail: "signal killed"}}, process.MemberEnd{How: "died", Step: spawn.RungGone}, operator.Died},
-		"another program goes on":  {control.Member{Left: &control.Left{How: control.LeftReleased}}, process.MemberEnd{How: "released", Step: spawn.RungGone}, 0},
-		"it died while it refused": {control.Member{Rejected: "busy", Left: &control.Left{How: control.LeftDied}}, process.MemberEnd{How: "died", Step: spawn.RungGone, Rejected: "busy", Answered: true}, operator.Died},
+		"it agreed":                {control.Member{Left: &record.Left{How: record.LeftHandshake}}, process.MemberEnd{How: "handshake", Step: "handshake", Answered: true}, 0},
+		"it agreed after a no":     {control.Member{Rejected: "busy", Left: &record.Left{How: record.LeftHandshake}}, process.MemberEnd{How: "handshake", Step: "handshake", Answered: true}, 0},
+		"it refused":               {control.Member{Rejected: "busy", Stopping: &record.Stopping{Why: "late"}, Left: &record.Left{How: record.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Rejected: "busy", Answered: true}, operator.Refused},
+		"it said nothing":          {control.Member{Stopping: &record.Stopping{Why: "late"}, Left: &record.Left{How: record.LeftStopped, Detail: spawn.RungKill}}, process.MemberEnd{How: "stopped", Step: spawn.RungKill}, operator.Timeout},
+		"nothing was left of it":   {control.Member{Left: &record.Left{How: record.LeftStopped}}, process.MemberEnd{How: "stopped", Step: spawn.RungGone}, operator.Timeout},
+		"it was not asked":         {control.Member{Stopping: &record.Stopping{Why: process.StopForced}, Left: &record.Left{How: record.LeftStopped, Detail: spawn.RungTerm}}, process.MemberEnd{How: "stopped", Step: spawn.RungTerm, Forced: true}, 0},
+		"it died":                  {control.Member{Left: &record.Left{How: record.LeftDied, Detail: "signal killed"}}, process.MemberEnd{How: "died", Step: spawn.RungGone}, operator.Died},
+		"another program goes on":  {control.Member{Left: &record.Left{How: record.LeftReleased}}, process.MemberEnd{How: "released", Step: spawn.RungGone}, 0},
+		"it died while it refused": {control.Member{Rejected: "busy", Left: &record.Left{How: record.LeftDied}}, process.MemberEnd{How: "died", Step: spawn.RungGone, Rejected: "busy", Answered: true}, operator.Died},
 	} {
 		c.m.Name, c.want.Member = "ann", "ann"
 		if got := process.EndOf(&c.m); got != c.want || got.Kind() != c.code {
@@ -65,8 +66,8 @@ func TestEndOf(t *testing.T) {
 // TestDownCode: the exit code of a team's end is that of its worst member that was asked: a
 // refusal before a silence, and a death is none.
 func TestDownCode(t *testing.T) {
-	yes, no := process.MemberEnd{How: control.LeftHandshake}, process.MemberEnd{How: control.LeftStopped, Rejected: "busy"}
-	silent, dead := process.MemberEnd{How: control.LeftStopped}, process.MemberEnd{How: control.LeftDied}
+	yes, no := process.MemberEnd{How: record.LeftHandshake}, process.MemberEnd{How: record.LeftStopped, Rejected: "busy"}
+	silent, dead := process.MemberEnd{How: record.LeftStopped}, process.MemberEnd{How: record.LeftDied}
 	for _, c := range []struct {
 		members []process.MemberEnd
 		want    operator.Kind
@@ -156,14 +157,14 @@ func TestTexts(t *testing.T) {
 	if process.ViewWorktree(nil) != nil {
 		t.Error("a member without a worktree has one")
 	}
-	if v := process.ViewWorktree(&control.Worktree{Path: "/w", Branch: "b", Base: "c", Repo: "/r"}); *v != (process.WorktreeView{Path: "/w", Branch: "b", Base: "c"}) {
+	if v := process.ViewWorktree(&record.Worktree{Path: "/w", Branch: "b", Base: "c", Repo: "/r"}); *v != (process.WorktreeView{Path: "/w", Branch: "b", Base: "c"}) {
 		t.Errorf("%+v", v)
 	}
 }
 
 // TestErrors: errors of processes and worktrees carry their code, cause and the member's name.
 func TestErrors(t *testing.T) {
-	m := &control.Member{Joined: control.Joined{Name: "ann"}}
+	m := &control.Member{Joined: record.Joined{Name: "ann"}}
 	if err := process.NotOurs(m, os.ErrPermission); err != os.ErrPermission {
 		t.Errorf("another error: %v", err)
 	}
@@ -196,7 +197,7 @@ func TestNamed(t *testing.T) {
 
 // TestCrashed: whether a process of a member was lost, by what is on record and by what runs.
 func TestCrashed(t *testing.T) {
-	dead, alive := &control.Process{ID: gone(t)}, &control.Process{ID: self(t)}
+	dead, alive := &record.Process{ID: gone(t)}, &record.Process{ID: self(t)}
 	for name, c := range map[string]struct {
 		m     control.Member
 		ended bool
@@ -206,14 +207,14 @@ func TestCrashed(t *testing.T) {
 		"nobody has recorded it":   {control.Member{Process: dead}, false, true},
 		"its team has ended":       {control.Member{Process: dead}, true, false},
 		"an earlier start":         {control.Member{Process: alive, Deaths: []time.Time{{}}}, false, true},
-		"it left so":               {control.Member{Process: dead, Left: &control.Left{How: control.LeftDied}}, true, true},
-		"it left by handshake":     {control.Member{Process: dead, Left: &control.Left{How: control.LeftHandshake}}, false, false},
+		"it left so":               {control.Member{Process: dead, Left: &record.Left{How: record.LeftDied}}, true, true},
+		"it left by handshake":     {control.Member{Process: dead, Left: &record.Left{How: record.LeftHandshake}}, false, false},
 		"it said yes":              {control.Member{Process: dead, Approved: true}, false, false},
-		"it was being ended by us": {control.Member{Process: dead, Stopping: &control.Stopping{}}, false, false},
+		"it was being ended by us": {control.Member{Process: dead, Stopping: &record.Stopping{}}, false, false},
 	} {
 		s := &operator.State{Lead: control.NewLeader(nil)}
 		if c.ended {
-			s.Lead.Ended = &control.Ended{}
+			s.Lead.Ended = &record.Ended{}
 		}
 		if got := process.Crashed(s, &c.m); got != c.want {
 			t.Errorf("%s: %v", name, got)

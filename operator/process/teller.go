@@ -8,6 +8,7 @@ import (
 	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 )
 
 // Teller reports events of a team to a face, each event once.
@@ -54,7 +55,7 @@ func (t *Teller) Tell() {
 		name := string(m.Name)
 		if m.Left != nil {
 			t.Once("left "+string(m.Instance), operator.Note{What: "left", Member: name, Text: m.Left.How + operator.Suffix(m.Left.Detail)})
-			if m.Left.How == control.LeftDied && t.Died != nil {
+			if m.Left.How == record.LeftDied && t.Died != nil {
 				t.Died(name)
 			}
 		}

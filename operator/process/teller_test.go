@@ -14,6 +14,7 @@ import (
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/record"
 )
 
 // TestTeller: what happens in a team is told once each, and what had happened before is not.
@@ -47,9 +48,9 @@ func TestTeller(t *testing.T) {
 	r.Runs(s, bob, gone(t))
 	r.Runs(s, eve, gone(t))
 	operatortest.Append(t, r.Op, s,
-		journal.Draft{Kind: control.RecDied, Must: true, Body: control.Died{Instance: bob.Instance, Epoch: 1, Detail: "signal killed", Again: &again}},
-		journal.Draft{Kind: control.RecUnverified, Must: true, Body: control.Unverified{Entry: "x", Box: "team-lead", From: "mallory", Kind: "idle_notification", ID: "7", Why: "no record"}},
-		left(eve.Instance, control.LeftDied))
+		journal.Draft{Kind: record.KindDied, Must: true, Body: record.Died{Instance: bob.Instance, Epoch: 1, Detail: "signal killed", Again: &again}},
+		journal.Draft{Kind: record.KindUnverified, Must: true, Body: record.Unverified{Entry: "x", Box: "team-lead", From: "mallory", Kind: "idle_notification", ID: "7", Why: "no record"}},
+		left(eve.Instance, record.LeftDied))
 	for range 2 {
 		first.Tell()
 		second.Tell()

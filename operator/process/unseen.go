@@ -3,6 +3,7 @@ package process
 import (
 	"waggle/control"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -42,7 +43,7 @@ func (c *collector) unseenOf(s *operator.State) {
 // nobody has put on record yet.
 func crashed(s *operator.State, m *control.Member) bool {
 	switch {
-	case len(m.Deaths) > 0, m.Left != nil && m.Left.How == control.LeftDied:
+	case len(m.Deaths) > 0, m.Left != nil && m.Left.How == record.LeftDied:
 		return true
 	case m.Left != nil, m.Approved, m.Stopping != nil, s.Lead.Ended != nil:
 		return false

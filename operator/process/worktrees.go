@@ -12,6 +12,7 @@ import (
 	"waggle/control"
 	"waggle/internal/worktree"
 	"waggle/operator"
+	"waggle/record"
 )
 
 // worktrees is where a team's worktrees are made and on record. It is not in STATE,
@@ -26,13 +27,13 @@ func (o Operator) worktrees(s *operator.State) worktree.Store {
 }
 
 // DropWorktree removes one that nothing was done in.
-func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *control.Worktree) error {
+func (o Operator) DropWorktree(ctx context.Context, s *operator.State, tree *record.Worktree) error {
 	return o.worktrees(s).Remove(ctx, worktree.Tree(*tree))
 }
 
 // NewWorktree makes a member's worktree of the checkout that cwd is in. dir is the
 // same directory in it.
-func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i control.Instance, cwd string) (tree *control.Worktree, dir string, err error) {
+func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggle.MemberName, i record.Instance, cwd string) (tree *record.Worktree, dir string, err error) {
 	if o.Worktrees == "" {
 		return nil, "", &operator.Error{Kind: operator.Usage, Op: "worktree", Msg: fmt.Sprintf("%s wants a worktree, and there is no place for one: HOME is not set", name), Advice: "set WAGGLE_WORKTREES to a directory"}
 	}
@@ -40,7 +41,7 @@ func (o Operator) NewWorktree(ctx context.Context, s *operator.State, name waggl
 	if err != nil {
 		return nil, "", worktreeError(name, err)
 	}
-	return (*control.Worktree)(&t), dir, nil
+	return (*record.Worktree)(&t), dir, nil
 }
 
 // worktreeError says why a member has no worktree, and what to do.
@@ -77,7 +78,7 @@ type WorktreeView struct {
 }
 
 // ViewWorktree is a member's worktree as status lists it, nil where it has none.
-func ViewWorktree(t *control.Worktree) *WorktreeView {
+func ViewWorktree(t *record.Worktree) *WorktreeView {
 	if t == nil {
 		return nil
 	}
@@ -91,7 +92,7 @@ const keptShown = 10
 // and lists those that are not: nothing of them is lost. It may be called at any time
 // and again. A join in progress is left alone as long as the team has not ended. only is
 // the one member to look at; "": all.
-func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only control.Instance) ([]operator.KeptWorktree, error) {
+func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only record.Instance) ([]operator.KeptWorktree, error) {
 	kept := []operator.KeptWorktree{}
 	store := o.worktrees(s)
 	store.Wait = endPatience // what is locked is kept
@@ -100,8 +101,8 @@ func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only c
 		return kept, err
 	}
 	for _, r := range recs {
-		m, ok := s.Lead.ByInstance(control.Instance(r.Owner))
-		if ok && m.Left == nil || !ok && s.Lead.Ended == nil || only != "" && only != control.Instance(r.Owner) || worksIn(s, r.Tree.Path) {
+		m, ok := s.Lead.ByInstance(record.Instance(r.Owner))
+		if ok && m.Left == nil || !ok && s.Lead.Ended == nil || only != "" && only != record.Instance(r.Owner) || worksIn(s, r.Tree.Path) {
 			continue
 		}
 		err := store.Remove(ctx, r.Tree)
@@ -109,7 +110,7 @@ func (o Operator) settleWorktrees(ctx context.Context, s *operator.State, only c
 		if err == nil || errors.As(err, &unknown) { // somebody else has removed it
 			continue
 		}
-		k := operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: err.Error(), Files: []string{}, Owner: control.Instance(r.Owner)}
+		k := operator.KeptWorktree{Member: r.Member, Path: r.Tree.Path, Branch: r.Tree.Branch, Why: err.Error(), Files: []string{}, Owner: record.Instance(r.Owner)}
 		var work *worktree.KeptError
 		if errors.As(err, &work) {
 			if k.Why = work.Why; k.Why == "" {

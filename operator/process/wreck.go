@@ -15,6 +15,7 @@ import (
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -114,7 +115,7 @@ func (o Operator) named(ctx context.Context, name waggle.TeamName) []home.Dir {
 }
 
 // salvaged are the kinds of record that say who there is.
-var salvaged = map[string]bool{control.RecOpened: true, control.RecJoined: true, control.RecProcess: true, control.RecStopping: true, control.RecLeft: true, control.RecLeading: true}
+var salvaged = map[string]bool{record.KindOpened: true, record.KindJoined: true, record.KindProcess: true, record.KindStopping: true, record.KindLeft: true, record.KindLeading: true}
 
 // salvage makes a State of what can be read of a broken leader's journal, and of what
 // its processes have written of themselves.
@@ -129,14 +130,14 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 	begin := func() {
 		if !opened {
 			opened = true
-			add(o.Writer(), control.RecOpened, control.Opened{Team: name, Root: o.RootURL, UID: dir.UID, Instance: "unknown", Name: waggle.Lead, Epoch: 1})
+			add(o.Writer(), record.KindOpened, record.Opened{Team: name, Root: o.RootURL, UID: dir.UID, Instance: "unknown", Name: waggle.Lead, Epoch: 1})
 		}
 	}
 	_ = dir.Journals().Salvage(journal.Leader, func(r journal.Record) { // what cannot be read is not there
 		if !salvaged[r.Kind] {
 			return
 		}
-		if r.Kind == control.RecOpened {
+		if r.Kind == record.KindOpened {
 			opened = true
 		}
 		begin()
@@ -147,13 +148,13 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 	for _, p := range started {
 		if p.Instance == "" {
 			if fold.Led == nil || !fold.Led.ID.Alive() {
-				add(o.Writer(), control.RecLeading, control.LeadingProcess{ID: p.ID})
+				add(o.Writer(), record.KindLeading, record.LeadingProcess{ID: p.ID})
 			}
 			continue
 		}
 		m, ok := fold.ByInstance(p.Instance)
 		if !ok {
-			add(o.Writer(), control.RecJoined, control.Joined{Instance: p.Instance, Name: p.Name})
+			add(o.Writer(), record.KindJoined, record.Joined{Instance: p.Instance, Name: p.Name})
 			if m, ok = fold.ByInstance(p.Instance); !ok {
 				continue // another of that name is there
 			}
@@ -166,7 +167,7 @@ func (o Operator) salvage(ctx context.Context, dir home.Dir, name waggle.TeamNam
 			epoch = m.Process.Epoch + 1
 		}
 		if m.Left == nil && p.ID.Alive() {
-			add(o.Writer(), control.RecProcess, control.Process{Instance: p.Instance, Epoch: epoch, ID: p.ID})
+			add(o.Writer(), record.KindProcess, record.Process{Instance: p.Instance, Epoch: epoch, ID: p.ID})
 		}
 	}
 	return s, err
@@ -207,7 +208,7 @@ func (o Operator) EndWreck(ctx context.Context, s *operator.State, so StopOption
 	err = o.EndWrecked(ctx, s)
 	if err == nil {
 		_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-			return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: EndedDown}}}, nil
+			return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: EndedDown}}}, nil
 		})
 	}
 	if err == nil {
@@ -253,7 +254,7 @@ func (o Operator) EndWrecked(ctx context.Context, s *operator.State) error {
 	_, err := s.Journal.Append(ctx, o.Writer(), func() (ds []journal.Draft, err error) {
 		for i, m := range live {
 			ds = append(ds, s.Lead.Stop(m, StopForced)...)
-			ds = append(ds, journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: rungs[i]}})
+			ds = append(ds, journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: m.Instance, How: record.LeftStopped, Detail: rungs[i]}})
 		}
 		return ds, nil
 	})
@@ -263,7 +264,7 @@ func (o Operator) EndWrecked(ctx context.Context, s *operator.State) error {
 // EndWreckedMember ends what runs for one member.
 func (o Operator) EndWreckedMember(ctx context.Context, s *operator.State, m *control.Member) (rung string, err error) {
 	rung = spawn.RungGone
-	if m.Trust == control.FileTrust {
+	if m.Trust == record.FileTrust {
 		return rung, nil
 	}
 	if p := m.Process; p != nil && !p.ID.Inside {
@@ -296,9 +297,9 @@ func (o Operator) stopWrecked(ctx context.Context, s *operator.State, member str
 	if so.Tell != nil {
 		so.Tell(operator.Note{What: "trouble", Member: string(m.Name), Text: "its end is not on record: " + s.Broken.Error()})
 	}
-	how := control.LeftStopped
+	how := record.LeftStopped
 	if rung == spawn.RungGone {
-		how = control.LeftDied
+		how = record.LeftDied
 	}
 	return &MemberEnd{Member: string(m.Name), How: how, Step: rung, Forced: true}, nil
 }

@@ -17,6 +17,7 @@ import (
 	"waggle/operator/board"
 	"waggle/operator/process"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -64,7 +65,7 @@ func TestWreck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	operatortest.Append(t, r.Op, w, journal.Draft{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "x"}})
+	operatortest.Append(t, r.Op, w, journal.Draft{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "x"}})
 	if after, err := os.ReadFile(filepath.Join(s.Dir.LeaderJournal(), "00000001.jsonl")); err != nil || string(after) != string(before) {
 		t.Errorf("the journal was written: %v", err)
 	}
@@ -129,7 +130,7 @@ func TestDownOfWreck(t *testing.T) {
 		t.Error("the process that led runs")
 	}
 	for _, m := range d.Members {
-		if m.How != control.LeftStopped || !m.Forced {
+		if m.How != record.LeftStopped || !m.Forced {
 			t.Errorf("%+v", m)
 		}
 	}
@@ -194,7 +195,7 @@ func TestUnrecorded(t *testing.T) {
 	full, said := fmt.Errorf("journal: %w", syscall.ENOSPC), &operatortest.Heard{}
 	so := process.StopOptions{Tell: said.Tell}
 	end, err := process.StopUnrecorded(process.Of(r.Op), t.Context(), s, ann, so, full)
-	if err != nil || end.How != control.LeftStopped || end.Step != spawn.RungTerm || !end.Forced || one.Alive() || !two.Alive() {
+	if err != nil || end.How != record.LeftStopped || end.Step != spawn.RungTerm || !end.Forced || one.Alive() || !two.Alive() {
 		t.Errorf("%+v, %v", end, err)
 	}
 	if said.Of("trouble", "its end is not on record, so that it may be started again: "+syscall.ENOSPC.Error()) != 1 || ann.Left != nil {
@@ -203,7 +204,7 @@ func TestUnrecorded(t *testing.T) {
 	_, err = process.StopUnrecorded(process.Of(r.Op), t.Context(), s, eve, so, full)
 	code(t, "inside", err, operator.Failed)
 	led := operatortest.Process(t)
-	operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: led}})
+	operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindLeading, Must: true, Body: record.LeadingProcess{ID: led}})
 	d, err := process.DownUnrecorded(process.Of(r.Op), t.Context(), s, so, full)
 	if err != nil || d.State != "ended" || len(d.Members) != 3 || two.Alive() || led.Alive() || d.Archive != "" {
 		t.Errorf("%+v, %v", d, err)
@@ -219,7 +220,7 @@ func TestStopOfWreck(t *testing.T) {
 	r, _, ids := wrecked(t)
 	said := &operatortest.Heard{}
 	end, err := process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{Tell: said.Tell})
-	if err != nil || *end != (process.MemberEnd{Member: "bob", How: control.LeftStopped, Step: spawn.RungTerm, Forced: true}) {
+	if err != nil || *end != (process.MemberEnd{Member: "bob", How: record.LeftStopped, Step: spawn.RungTerm, Forced: true}) {
 		t.Errorf("%+v, %v", end, err)
 	}
 	if ids["bob"].Alive() || !ids["ann"].Alive() || said.Of("trouble", "its end is not on record") != 1 {
@@ -227,7 +228,7 @@ func TestStopOfWreck(t *testing.T) {
 	}
 	end, err = process.Of(r.Op).Stop(t.Context(), "api", "bob", process.StopOptions{})
 	code(t, "one without a process", err, 0)
-	if end == nil || end.How != control.LeftDied || end.Step != spawn.RungGone {
+	if end == nil || end.How != record.LeftDied || end.Step != spawn.RungGone {
 		t.Errorf("%+v", end)
 	}
 	_, err = process.Of(r.Op).Stop(t.Context(), "api", "eve", process.StopOptions{})
@@ -289,7 +290,7 @@ func TestBreak(t *testing.T) {
 		t.Errorf("of another member: %+v, %v", got, err)
 	}
 	d := b.Known(at, "kept/here")
-	if k := d.Body.(control.Acknowledged).Break; d.Kind != control.RecAcknowledged || k.Journal != at.Err.Journal || k.Seq != 1 || k.SHA256 != b.SHA256 || k.Kept != "kept/here" {
+	if k := d.Body.(record.Acknowledged).Break; d.Kind != record.KindAcknowledged || k.Journal != at.Err.Journal || k.Seq != 1 || k.SHA256 != b.SHA256 || k.Kept != "kept/here" {
 		t.Errorf("%+v", d)
 	}
 	spoil(t, s, 3)
@@ -310,7 +311,7 @@ func TestLatterPolicies(t *testing.T) {
 	set := s.Lead.Policy
 	set.Policy.Version++
 	set.Policy.Deny = append(set.Policy.Deny, policy.Rule{Tool: "Bash"})
-	operatortest.Append(t, r.Op, s, journal.Draft{Kind: control.RecPolicy, Must: true, Body: set})
+	operatortest.Append(t, r.Op, s, journal.Draft{Kind: record.KindPolicy, Must: true, Body: set})
 	sets := process.LatterPolicies(s, &journal.Break{Prefix: 2})
 	if len(sets) == 0 || len(sets[len(sets)-1].Policy.Deny) != 1 {
 		t.Errorf("%+v", sets)
@@ -323,13 +324,13 @@ func TestLatterPolicies(t *testing.T) {
 // TestAgain: a member comes back as a new instance, with no more than the default mode, and
 // what lay in its mailbox is behind it.
 func TestAgain(t *testing.T) {
-	m := &control.Member{Joined: control.Joined{Instance: "old", Name: "ann", Mode: policy.ModeBypassPermissions, Agent: "exec"}}
-	j := process.Again(m, "new", []string{"a"}).Body.(control.Joined)
+	m := &control.Member{Joined: record.Joined{Instance: "old", Name: "ann", Mode: policy.ModeBypassPermissions, Agent: "exec"}}
+	j := process.Again(m, "new", []string{"a"}).Body.(record.Joined)
 	if j.Instance != "new" || j.Name != "ann" || j.Agent != "exec" || j.Mode != policy.ModeDefault || len(j.Baseline) != 1 || m.Instance != "old" {
 		t.Errorf("%+v", j)
 	}
 	m.Mode, m.Joined.Mode = "", ""
-	if j := process.Again(m, "new", nil).Body.(control.Joined); j.Mode != "" {
+	if j := process.Again(m, "new", nil).Body.(record.Joined); j.Mode != "" {
 		t.Errorf("a mode: %+v", j)
 	}
 }

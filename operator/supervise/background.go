@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/control"
 	"waggle/operator"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -71,7 +71,7 @@ func (o Operator) Background(ctx context.Context, s *operator.State, b Backgroun
 }
 
 // starts are the members whose start was told, or that ran before.
-type starts map[control.Instance]bool
+type starts map[record.Instance]bool
 
 func startsSeen(s *operator.State) starts {
 	seen := starts{}

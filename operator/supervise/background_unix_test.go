@@ -13,12 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/supervise"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -26,7 +26,7 @@ import (
 // leads; one that ends before has its end told; one that is not wanted any more is ended.
 func TestBackground(t *testing.T) {
 	op := operatortest.New(t)
-	team := operatortest.Team(t, op, "api", control.PolicySet{})
+	team := operatortest.Team(t, op, "api", record.PolicySet{})
 	sup := supervise.Of(op)
 	err := sup.Background(t.Context(), team.State(), supervise.Background{})
 	if operator.KindOf(err) != operator.Usage {
@@ -71,7 +71,7 @@ func TestBackground(t *testing.T) {
 	leads := started()
 	s := team.State()
 	if _, err := s.Journal.Append(t.Context(), op.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: leads, Up: true}}}, nil
+		return []journal.Draft{{Kind: record.KindLeading, Must: true, Body: record.LeadingProcess{ID: leads, Up: true}}}, nil
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -53,7 +54,7 @@ func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, se
 	if err != nil {
 		return nil, err
 	}
-	left := map[control.Instance]bool{}
+	left := map[record.Instance]bool{}
 	for _, m := range w.Lead.Members {
 		left[m.Instance] = m.Left != nil
 	}
@@ -68,18 +69,18 @@ func (o Operator) AcknowledgeBreak(ctx context.Context, name waggle.TeamName, se
 
 // continueTeam writes the journal that goes on. left are the instances of which even what
 // lies behind the break says that they have left, or have not.
-func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *process.Broken, at *journal.Break, left map[control.Instance]bool) error {
+func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *process.Broken, at *journal.Break, left map[record.Instance]bool) error {
 	if err := process.Of(o.Operator).GiveBack(ctx, w, w.Lead.Members, "its team goes on without what its journal lost"); err != nil {
 		return err
 	}
 	later := process.LatterPolicies(w, at)
-	fresh, boxes := map[control.Instance]control.Instance{}, map[control.Instance][]string{}
+	fresh, boxes := map[record.Instance]record.Instance{}, map[record.Instance][]string{}
 	fold := control.NewLeader(nil)
 	if _, err := w.Dir.Journals().FindBreak(journal.Leader, fold, w.JournalOptions); err != nil {
 		return err
 	}
 	for _, m := range fold.Live() {
-		if m.Trust == control.FileTrust {
+		if m.Trust == record.FileTrust {
 			continue
 		}
 		if left[m.Instance] || m.Stopping != nil || m.Approved {
@@ -90,7 +91,7 @@ func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *proces
 		if err != nil {
 			return err
 		}
-		fresh[m.Instance], b.Members = control.Instance(id), append(b.Members, string(m.Name))
+		fresh[m.Instance], b.Members = record.Instance(id), append(b.Members, string(m.Name))
 		if boxes[m.Instance], err = process.Of(o.Operator).Lying(ctx, w.Team, m.Name); err != nil {
 			return err
 		}
@@ -111,12 +112,12 @@ func (o Operator) continueTeam(ctx context.Context, w *operator.State, b *proces
 		same[""] = ""
 		set := lead.Policy.Narrowed(later, same)
 		set.Policy.Version = max(set.Policy.Version, lead.Version()+1)
-		ds := []journal.Draft{b.Known(at, kept), {Kind: control.RecPolicy, Must: true, Body: set}}
+		ds := []journal.Draft{b.Known(at, kept), {Kind: record.KindPolicy, Must: true, Body: set}}
 		for _, m := range lead.Live() {
-			if m.Trust == control.FileTrust {
+			if m.Trust == record.FileTrust {
 				continue
 			}
-			ds = append(append(ds, process.Unasked(lead, m)...), journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: "the leader's journal was broken"}})
+			ds = append(append(ds, process.Unasked(lead, m)...), journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: m.Instance, How: record.LeftStopped, Detail: "the leader's journal was broken"}})
 			if i, ok := fresh[m.Instance]; ok {
 				ds = append(ds, process.Again(m, i, boxes[m.Instance]))
 			}
@@ -175,8 +176,8 @@ func (o Operator) AcknowledgeMember(ctx context.Context, name waggle.TeamName, m
 			return nil, &operator.Error{Kind: operator.Refused, Op: "acknowledge", Msg: fmt.Sprintf("%s was ended meanwhile", m.Name), Next: operator.Next{Step: operator.NextSpawnAgain, Member: m.Name}}
 		}
 		ds := append([]journal.Draft{b.Known(at, filepath.Join("journal", b.Journal))}, process.Unasked(s.Lead, m)...)
-		return append(ds, journal.Draft{Kind: control.RecLeft, Must: true, Body: control.Left{Instance: m.Instance, How: control.LeftStopped, Detail: rung}},
-			process.Again(m, control.Instance(id), box)), nil
+		return append(ds, journal.Draft{Kind: record.KindLeft, Must: true, Body: record.Left{Instance: m.Instance, How: record.LeftStopped, Detail: rung}},
+			process.Again(m, record.Instance(id), box)), nil
 	})
 	if err != nil {
 		return nil, err

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
+	"waggle/record"
 )
 
 // spoil makes a journal unreadable from a line on.
@@ -58,7 +58,7 @@ func records(t *testing.T, dir string) uint64 {
 func TestAcknowledgeBreak(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
-	r := operatortest.Team(t, op, "api", control.PolicySet{})
+	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := r.State()
 	m, id := r.Sleeper(s, "ann")
 	last := records(t, s.Dir.LeaderJournal())
@@ -97,7 +97,7 @@ func TestAcknowledgeBreak(t *testing.T) {
 	if !ok || ann.Instance == m.Instance || ann.Left != nil || ann.Process != nil {
 		t.Errorf("ann is %+v", ann)
 	}
-	if old, ok := now.Lead.ByInstance(m.Instance); !ok || old.Left == nil || old.Left.How != control.LeftStopped {
+	if old, ok := now.Lead.ByInstance(m.Instance); !ok || old.Left == nil || old.Left.How != record.LeftStopped {
 		t.Errorf("the old instance: %+v", old)
 	}
 	if _, ok := now.Lead.Member("bob"); ok {
@@ -115,7 +115,7 @@ func TestAcknowledgeBreak(t *testing.T) {
 func TestAcknowledgeNothingReadable(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
-	r := operatortest.Team(t, op, "api", control.PolicySet{})
+	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := r.State()
 	spoil(t, s.Dir.LeaderJournal(), 1)
 	_, err := supervise.Of(op).AcknowledgeBreak(t.Context(), "api", 1, nil)
@@ -160,7 +160,7 @@ func TestAcknowledgeMemberOutside(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
 	op.Backends = append(op.Backends, operatortest.Ends("elsewhere", 3, "no legs\n"))
-	r := operatortest.Team(t, op, "api", control.PolicySet{})
+	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := r.State()
 	m := r.Enlist(s, "ann", elsewhereOnly)
 	id := operatortest.Process(t)

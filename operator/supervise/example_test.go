@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/operator/decide"
@@ -16,6 +15,7 @@ import (
 	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 )
 
 // A team, a task on its board, and what a person sees of both.
@@ -27,7 +27,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
-	if _, err := teams.Of(op).Create(ctx, "api", "the API", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}); err != nil {
+	if _, err := teams.Of(op).Create(ctx, "api", "the API", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}); err != nil {
 		panic(err)
 	}
 	if _, err := board.Of(op).AddTask(ctx, "api", board.NewTask{Subject: "Run the tests"}); err != nil {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
 	"waggle/operator"
@@ -17,6 +16,7 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
 )
@@ -97,7 +97,7 @@ func TestHeld(t *testing.T) {
 func TestAssignAll(t *testing.T) {
 	t.Parallel()
 	op := fresh(t)
-	r := operatortest.Team(t, op, "api", control.PolicySet{})
+	r := operatortest.Team(t, op, "api", record.PolicySet{})
 	s := r.State()
 	ann := r.Enlist(s, "ann")
 	l, err := process.Of(op).Lead(t.Context(), s)

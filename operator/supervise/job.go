@@ -13,6 +13,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/task"
 )
 
@@ -28,7 +29,7 @@ type job struct {
 type jobTask struct {
 	teamfile.FileTask
 	id       task.ID
-	instance control.Instance
+	instance record.Instance
 	assigned journal.Seq // of its newest order; 0: none yet
 	state    taskState
 	waits    []task.ID // what it was seen to wait for when the run gave up on it
@@ -44,7 +45,7 @@ const (
 )
 
 // newJob puts the tasks on the board.
-func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.File, instances map[waggle.MemberName]control.Instance) (*job, error) {
+func (o Operator) newJob(ctx context.Context, s *operator.State, f *teamfile.File, instances map[waggle.MemberName]record.Instance) (*job, error) {
 	board, err := task.Open(o.Root.TasksDir(s.Team), s.Team, task.Options{})
 	if err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ func lay(ctx context.Context, board *task.List, f *teamfile.File, had []task.Tas
 // that lead a team themselves. A member begins one when those that it comes after
 // are completed, so nobody has to lead for that.
 func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.File, l *leader.Leader) error {
-	instances := map[waggle.MemberName]control.Instance{}
+	instances := map[waggle.MemberName]record.Instance{}
 	l.View(func(lead *control.Leader) {
 		for _, m := range lead.Live() {
 			instances[m.Name] = m.Instance
@@ -109,7 +110,7 @@ func (o Operator) AssignAll(ctx context.Context, s *operator.State, f *teamfile.
 
 // give orders a task's owner to do it.
 func (t *jobTask) give(ctx context.Context, l *leader.Leader) error {
-	return l.Assign(ctx, t.Owner, control.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
+	return l.Assign(ctx, t.Owner, record.Task{ID: string(t.id), Subject: t.Subject, Instructions: t.Instructions, Cwd: t.Cwd, TimeoutMS: t.Timeout.Milliseconds()})
 }
 
 // step reads the outcome of what was assigned and assigns what is ready.
@@ -156,7 +157,7 @@ func (j *job) adopt(lead *control.Leader) {
 }
 
 // task is the job's task of an order.
-func (j *job) task(ct *control.Task) *jobTask {
+func (j *job) task(ct *record.Task) *jobTask {
 	for _, t := range j.tasks {
 		if string(t.id) == ct.ID {
 			return t
@@ -281,7 +282,7 @@ func (t *jobTask) calls(w *control.Worker) []*control.Call {
 // denial is the denied call that a task failed on, nil when it failed otherwise.
 func denial(cs []*control.Call) *control.Call {
 	for i := len(cs) - 1; i >= 0; i-- {
-		if a := cs[i].Answer; a != nil && a.Decision == control.DecisionDeny {
+		if a := cs[i].Answer; a != nil && a.Decision == record.DecisionDeny {
 			return cs[i]
 		}
 		if cs[i].Finished != nil {

@@ -17,6 +17,7 @@ import (
 	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/spawn/terminal"
 	"waggle/task"
@@ -30,8 +31,8 @@ type keeper struct {
 
 	up        bool    // Up was called
 	failed    []error // of the first starts
-	restarted map[control.Instance]control.Died
-	again     map[control.Instance]time.Time // when a start is tried again that failed for want of something
+	restarted map[record.Instance]record.Died
+	again     map[record.Instance]time.Time // when a start is tried again that failed for want of something
 	trouble   poll.Troubles
 	panes     *process.Panes
 	moved     bool // processes, and so panes, have come since settlePanes
@@ -57,7 +58,7 @@ func (k *keeper) lead(ctx context.Context) (how string, err error) {
 // begin puts on record who leads from now on, and takes in what happened before.
 func (k *keeper) begin(ctx context.Context) error {
 	first := k.S.Lead.Led == nil
-	if err := k.o.leads(ctx, k.S, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached}); err != nil {
+	if err := k.o.leads(ctx, k.S, record.LeadingProcess{ID: k.self, Detached: k.lo.Detached}); err != nil {
 		return err
 	}
 	if first {
@@ -71,13 +72,13 @@ func (k *keeper) begin(ctx context.Context) error {
 }
 
 // leads puts on record that this process leads.
-func (o Operator) leads(ctx context.Context, s *operator.State, b control.LeadingProcess) error {
+func (o Operator) leads(ctx context.Context, s *operator.State, b record.LeadingProcess) error {
 	b.Version = o.Version
 	if err := s.Dir.NoteStarted(home.Started{Team: s.Team, Root: o.RootURL, Name: waggle.Lead, ID: b.ID}); err != nil {
 		return err
 	}
 	_, err := s.Journal.Append(ctx, journal.Writer{Instance: string(s.Lead.Instance), Epoch: s.Lead.Epoch, PID: o.PID}, func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecLeading, Must: true, Body: b}}, nil
+		return []journal.Draft{{Kind: record.KindLeading, Must: true, Body: b}}, nil
 	})
 	return errors.Join(err, s.Dir.Made()) // whoever made the team was stopped before that
 }
@@ -176,7 +177,7 @@ func (k *keeper) look(ctx context.Context) (how string, err error) {
 		if err, other := errors.Join(k.failed...), (*ContractError)(nil); err != nil && (k.lo.Whole || errors.As(err, &other)) {
 			return "", err
 		}
-		if err := k.o.leads(context.WithoutCancel(ctx), k.S, control.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
+		if err := k.o.leads(context.WithoutCancel(ctx), k.S, record.LeadingProcess{ID: k.self, Detached: k.lo.Detached, Up: true}); err != nil {
 			return "", err // the next look tries again
 		}
 		for _, err := range k.failed { // it stays, and is started again as its policy says

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
 	"waggle/journal"
@@ -18,6 +17,7 @@ import (
 	"waggle/operator/supervise"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -400,7 +400,7 @@ func TestTakeLead(t *testing.T) {
 	other := operatortest.Process(t)
 	leads := func(id spawn.Identity, detached bool) {
 		t.Helper()
-		operatortest.Append(t, op, s, journal.Draft{Kind: control.RecLeading, Must: true, Body: control.LeadingProcess{ID: id, Detached: detached}})
+		operatortest.Append(t, op, s, journal.Draft{Kind: record.KindLeading, Must: true, Body: record.LeadingProcess{ID: id, Detached: detached}})
 	}
 	leads(other, false)
 	release, held, err := s.Dir.TryLead()

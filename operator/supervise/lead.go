@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/record"
 )
 
 // enlistLead gives the agent that a file names as lead its membership: a worker of its
@@ -38,7 +38,7 @@ func (o Operator) enlistLead(ctx context.Context, s *operator.State, f *teamfile
 
 // joinLead puts the membership on record. The registry has the lead already, and keeps
 // it when its agent leaves.
-func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.FileMember) (control.Instance, error) {
+func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.FileMember) (record.Instance, error) {
 	id, err := o.Minter.UID()
 	if err != nil {
 		return "", err
@@ -46,11 +46,11 @@ func (o Operator) joinLead(ctx context.Context, s *operator.State, m teamfile.Fi
 	if err := os.MkdirAll(filepath.Join(o.Root.MemberDir(s.Team, waggle.Lead), "artifacts"), 0o700); err != nil {
 		return "", fmt.Errorf("join %s: %w", m.Name, err)
 	}
-	i := control.Instance(id)
+	i := record.Instance(id)
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: waggle.Lead, Lead: string(m.Name), Color: m.Color,
+		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: waggle.Lead, Lead: string(m.Name), Color: m.Color,
 			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend,
-			Trust: control.Cooperative}}}, nil
+			Trust: record.Cooperative}}}, nil
 	})
 	return i, err
 }

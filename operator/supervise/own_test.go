@@ -13,7 +13,6 @@ import (
 
 	"waggle"
 	"waggle/agent"
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
@@ -21,6 +20,7 @@ import (
 	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
 )
@@ -97,7 +97,7 @@ func (idle) Turn(context.Context, agent.Host, agent.Work) (agent.Result, error) 
 // ends.
 func TestWork(t *testing.T) {
 	op := scratch(t)
-	s, err := teams.Of(op).Create(t.Context(), "api", "", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
+	s, err := teams.Of(op).Create(t.Context(), "api", "", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"waggle/agent"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -78,7 +78,7 @@ func exits(code int) spawn.Backend {
 // created is an empty team.
 func created(t *testing.T, op operator.Operator) *operator.State {
 	t.Helper()
-	return operatortest.Team(t, op, "api", control.PolicySet{}).State()
+	return operatortest.Team(t, op, "api", record.PolicySet{}).State()
 }
 
 // elsewhereOnly has a member run where elsewhere is.

@@ -13,6 +13,7 @@ import (
 	"waggle/operator/board"
 	"waggle/operator/decide"
 	"waggle/operator/inspect"
+	"waggle/record"
 )
 
 // Report is how a run came out (commands §4).
@@ -99,7 +100,7 @@ func (r *run) report() *Report {
 	if rep.Sandbox == "" || rep.Sandbox == "auto" {
 		rep.Sandbox = "off"
 	}
-	workers := map[control.Instance]*control.Worker{}
+	workers := map[record.Instance]*control.Worker{}
 	for _, m := range r.S.Lead.Members {
 		mr := MemberReport{Name: string(m.Name), Trust: string(m.Trust), Worktree: r.worktree(m)}
 		if m.Process != nil {
@@ -167,7 +168,7 @@ func (t *jobTask) report(lead *control.Leader, w *control.Worker) TaskReport {
 }
 
 // outcome is the first kind that applies (commands §6), and why.
-func (r *run) outcome(workers map[control.Instance]*control.Worker) (operator.Kind, string) {
+func (r *run) outcome(workers map[record.Instance]*control.Worker) (operator.Kind, string) {
 	switch {
 	case r.end.gone != nil:
 		return operator.Failed, "stopped: " + r.end.gone.Error()
@@ -182,7 +183,7 @@ func (r *run) outcome(workers map[control.Instance]*control.Worker) (operator.Ki
 	}
 	for _, w := range workers {
 		for _, c := range w.Calls {
-			if c.Answer != nil && c.Answer.Decision == control.DecisionDeny && unanswered(c) {
+			if c.Answer != nil && c.Answer.Decision == record.DecisionDeny && unanswered(c) {
 				return operator.Question, fmt.Sprintf("a question nobody answered: %s asked for %s", w.Name, decide.Describe(c.Kind, c.Ask))
 			}
 		}
@@ -205,7 +206,7 @@ func (r *run) outcome(workers map[control.Instance]*control.Worker) (operator.Ki
 	return operator.None, "every required task is completed"
 }
 
-func why(a *control.Answered) string {
+func why(a *record.Answered) string {
 	if a.Rule != "" {
 		return a.Rule
 	}

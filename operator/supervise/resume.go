@@ -18,6 +18,7 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 )
@@ -132,7 +133,7 @@ func resumeMember(m *control.Member) ResumeMember {
 		r.PID = m.Process.ID.PID
 	}
 	switch {
-	case m.Trust == control.FileTrust:
+	case m.Trust == record.FileTrust:
 		r.Action, r.Why = ResumeLeave, "waggle does not run it"
 	case m.Stopping != nil || m.Approved:
 		r.Action, r.Why = ResumeLeave, "it was being ended"
@@ -220,7 +221,7 @@ type Spawned struct {
 	PID     int
 	Backend string
 	Task    string
-	Ready   *control.Ready
+	Ready   *record.Ready
 }
 
 // Spawn starts a new member of a team that is up. Its prompt lies in its mailbox
@@ -241,7 +242,7 @@ func (o Operator) Spawn(ctx context.Context, name waggle.TeamName, m NewMember, 
 		return nil, err
 	}
 	if top := s.Lead.Policy.Ceiling; m.Mode != "" && top.Meet(m.Mode) != m.Mode {
-		return nil, &control.CeilingError{Ceiling: top, Over: []string{"mode " + string(m.Mode)}}
+		return nil, &record.CeilingError{Ceiling: top, Over: []string{"mode " + string(m.Mode)}}
 	}
 	m.FileMember.Prompt = cmp.Or(m.FileMember.Prompt, m.Prompt)
 	if err := o.enlist(ctx, s, m.FileMember, lo.Attended); err != nil {
@@ -359,7 +360,7 @@ func (o Operator) LeaveTerminal(ctx context.Context, s *operator.State) error {
 		return &operator.Error{Kind: operator.Refused, Op: "detach", Msg: fmt.Sprintf("%s lives inside the process that leads, and would end with it", name), Advice: "backend: process gives it a process of its own"}
 	}
 	_, err = now.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecDetached, Must: true, Body: control.Detached{}}}, nil
+		return []journal.Draft{{Kind: record.KindDetached, Must: true, Body: record.Detached{}}}, nil
 	})
 	return err
 }
@@ -370,7 +371,7 @@ const handOverWait = readyWait
 // handOver has the leading process leave its place, and waits for done.
 func (o Operator) handOver(ctx context.Context, s *operator.State, done func() bool) error {
 	_, err := s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
-		return []journal.Draft{{Kind: control.RecDetached, Must: true, Body: control.Detached{}}}, nil
+		return []journal.Draft{{Kind: record.KindDetached, Must: true, Body: record.Detached{}}}, nil
 	})
 	if err != nil {
 		return err
@@ -405,7 +406,7 @@ func (o Operator) TakeLead(ctx context.Context, s *operator.State) error {
 	return s.Journal.Refresh(ctx)
 }
 
-func pidOf(l *control.LeadingProcess) string {
+func pidOf(l *record.LeadingProcess) string {
 	if l == nil {
 		return ""
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/leader"
 	"waggle/operator"
 	"waggle/operator/decide"
@@ -19,6 +18,7 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -68,7 +68,7 @@ func (o Operator) Run(ctx context.Context, f *teamfile.File, ro RunOptions) (*Re
 	if err := teams.Of(o.Operator).Clear(ctx, f.Team, ro.Note); err != nil {
 		return nil, err
 	}
-	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
+	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
 	if o.Operator, err = teams.Of(o.Operator).LedBy(f); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r *run) all(ctx context.Context) (*Report, error) {
 // start joins every member, gives out the first tasks, and starts the members: what
 // they are to do lies in their mailboxes before their processes run.
 func (r *run) start(ctx context.Context) error {
-	instances := map[waggle.MemberName]control.Instance{}
+	instances := map[waggle.MemberName]record.Instance{}
 	if r.f.Lead != nil && r.ro.Headless {
 		r.f.Lead.Backend = process.Alone(*r.f.Lead)
 	}
@@ -176,7 +176,7 @@ func (r *run) start(ctx context.Context) error {
 	if r.job, err = r.o.newJob(ctx, r.S, r.f, instances); err != nil {
 		return err
 	}
-	if err := r.o.leads(ctx, r.S, control.LeadingProcess{ID: self, Run: true}); err != nil {
+	if err := r.o.leads(ctx, r.S, record.LeadingProcess{ID: self, Run: true}); err != nil {
 		return err
 	}
 	if err := r.pass(ctx); err != nil {

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
 	"waggle/operator/supervise"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -113,7 +113,7 @@ func TestRunReportsCalls(t *testing.T) {
 		t.Fatalf("%+v", rep.Requests)
 	}
 	q := rep.Requests[0]
-	if q.Member != "ann" || q.Tool != "Bash" || string(q.Input) != `{"command":"echo hello"}` || q.Decision != control.DecisionAllow || q.By != "rules" || q.Rule == "" || !q.Started {
+	if q.Member != "ann" || q.Tool != "Bash" || string(q.Input) != `{"command":"echo hello"}` || q.Decision != record.DecisionAllow || q.By != "rules" || q.Rule == "" || !q.Started {
 		t.Errorf("%+v", q)
 	}
 	if task := rep.Tasks[0]; task.ExitCode == nil || *task.ExitCode != 0 || task.OutputTail != "it ran\n" {
@@ -260,7 +260,7 @@ func TestRunWorkerDies(t *testing.T) {
 	})}}
 	f := parse(t, op, "team: api\nmembers: [{name: ann, agent: puppet, backend: elsewhere}]\ntasks: [{subject: A, owner: ann, instructions: say hello}]\n")
 	rep, err := supervise.Of(op).Run(t.Context(), f, supervise.RunOptions{Headless: true, Note: said.Tell})
-	if err != nil || rep.Kind != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != control.LeftDied {
+	if err != nil || rep.Kind != operator.Died || rep.Reason != "worker died: ann" || rep.Members[0].Left != record.LeftDied {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	if said.Of("left", "died") != 1 {

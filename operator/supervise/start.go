@@ -16,9 +16,11 @@ import (
 	"waggle/control"
 	"waggle/journal"
 	"waggle/leader"
+	"waggle/machine"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
 )
@@ -99,7 +101,7 @@ func (e *ContractError) Error() string {
 }
 
 // contract compares what a member was to be with what it found itself to be.
-func contract(m *control.Member, r control.Ready, policyVersion uint64) *ContractError {
+func contract(m *control.Member, r record.Ready, policyVersion uint64) *ContractError {
 	e := &ContractError{Member: m.Name}
 	differs := func(what, asked, is string) {
 		if asked != is {
@@ -136,16 +138,16 @@ func contract(m *control.Member, r control.Ready, policyVersion uint64) *Contrac
 type readiness struct {
 	o     Operator
 	s     *operator.State
-	folds map[control.Instance]*control.Worker
-	opens map[control.Instance]journal.Journal
+	folds map[record.Instance]*control.Worker
+	opens map[record.Instance]journal.Journal
 }
 
 func (o Operator) readiness(s *operator.State) *readiness {
-	return &readiness{o, s, map[control.Instance]*control.Worker{}, map[control.Instance]journal.Journal{}}
+	return &readiness{o, s, map[record.Instance]*control.Worker{}, map[record.Instance]journal.Journal{}}
 }
 
 // ready is what the newest start of a member said of itself, nil before it did.
-func (r *readiness) ready(ctx context.Context, i control.Instance, after uint64) (*control.Ready, error) {
+func (r *readiness) ready(ctx context.Context, i record.Instance, after uint64) (*record.Ready, error) {
 	if r.opens[i] == nil {
 		w := control.NewWorker(nil)
 		j, err := r.s.Dir.Journals().Open(journal.Name(i), w, r.s.JournalOptions)
@@ -164,7 +166,7 @@ func (r *readiness) ready(ctx context.Context, i control.Instance, after uint64)
 
 // look sees how far a start has come: ready, or failed, which an error tells. Both
 // empty: it goes on.
-func (r *readiness) look(ctx context.Context, st *started) (*control.Ready, error) {
+func (r *readiness) look(ctx context.Context, st *started) (*record.Ready, error) {
 	ended := false
 	select {
 	case <-st.proc.Done():
@@ -194,7 +196,7 @@ func (st *started) beaten() bool { return st.proc.Exit().Code == worker.ExitRunn
 // moot reports a start that nobody waits for any more: another process of the member
 // runs and takes work, or the member was asked to end, and has said yes.
 func (r *readiness) moot(st *started) bool {
-	return r.another(st) || r.folds[st.member.Instance].State() == control.Terminated
+	return r.another(st) || r.folds[st.member.Instance].State() == machine.Terminated
 }
 
 // another reports a process of the member that is not the one that was started: a
@@ -281,7 +283,7 @@ func (r *readiness) await(ctx context.Context, list []*started, accept bool, not
 }
 
 // judge tells what a member came up as, and makes an error of what differs.
-func (r *readiness) judge(st *started, got *control.Ready, accept bool, note func(operator.Note)) error {
+func (r *readiness) judge(st *started, got *record.Ready, accept bool, note func(operator.Note)) error {
 	m := st.member
 	if now, ok := r.s.Lead.ByInstance(m.Instance); ok {
 		m = now
@@ -298,7 +300,7 @@ func (r *readiness) judge(st *started, got *control.Ready, accept bool, note fun
 	return &operator.Error{Kind: operator.Refused, Op: "start", Err: e, Next: operator.NextAccept.With()}
 }
 
-func readyText(r *control.Ready) string {
+func readyText(r *record.Ready) string {
 	parts := []string{"agent " + r.Agent}
 	if r.Model != "" {
 		parts = append(parts, "model "+r.Model)

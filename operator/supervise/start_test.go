@@ -9,6 +9,7 @@ import (
 	"waggle/control"
 	"waggle/operator/supervise"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 )
 
@@ -25,23 +26,23 @@ func TestContract(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		m    control.Member
-		r    control.Ready
+		r    record.Ready
 		want string // "": it is what was asked for
 	}{
-		"as asked":                       {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir}}, control.Ready{Agent: "exec", Cwd: dir}, ""},
-		"by a link":                      {control.Member{Joined: control.Joined{Agent: "exec", Cwd: link}}, control.Ready{Agent: "exec", Cwd: dir}, ""},
-		"another agent":                  {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir}}, control.Ready{Agent: "script", Cwd: dir}, "agent: asked for exec, it is script"},
-		"another model":                  {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir, Model: "big"}}, control.Ready{Agent: "exec", Cwd: dir}, "model: asked for big, it is none"},
-		"any model":                      {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir}}, control.Ready{Agent: "exec", Cwd: dir, Model: "big"}, ""},
-		"another mode":                   {control.Member{Mode: policy.ModePlan, Joined: control.Joined{Agent: "exec", Cwd: dir, Mode: policy.ModePlan}}, control.Ready{Agent: "exec", Cwd: dir, Mode: policy.ModeDefault}, "mode: asked for plan, it is default"},
-		"a mode that was changed since":  {control.Member{Mode: policy.ModeDefault, Joined: control.Joined{Agent: "exec", Cwd: dir, Mode: policy.ModePlan}}, control.Ready{Agent: "exec", Cwd: dir, Mode: policy.ModeDefault}, ""},
-		"another directory":              {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir}}, control.Ready{Agent: "exec", Cwd: "/"}, "directory: asked for " + dir + ", it is /"},
-		"a directory that is gone":       {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir + "/no"}}, control.Ready{Agent: "exec", Cwd: dir}, "directory: asked for " + dir + "/no"},
-		"its worktree":                   {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir, Worktree: &control.Worktree{Path: link}}}, control.Ready{Agent: "exec", Cwd: dir, Top: dir}, ""},
-		"another worktree":               {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir, Worktree: &control.Worktree{Path: link}}}, control.Ready{Agent: "exec", Cwd: dir, Top: "/"}, "worktree: asked for " + link + ", it is /"},
-		"no worktree at all":             {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir, Worktree: &control.Worktree{Path: link + "/no"}}}, control.Ready{Agent: "exec", Cwd: dir}, "it is none"},
-		"an older policy":                {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir}}, control.Ready{Agent: "exec", Cwd: dir, Policy: 1}, "policy version: asked for 2, it is 1"},
-		"a newer policy than was waited": {control.Member{Joined: control.Joined{Agent: "exec", Cwd: dir}}, control.Ready{Agent: "exec", Cwd: dir, Policy: 3}, ""},
+		"as asked":                       {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir}}, record.Ready{Agent: "exec", Cwd: dir}, ""},
+		"by a link":                      {control.Member{Joined: record.Joined{Agent: "exec", Cwd: link}}, record.Ready{Agent: "exec", Cwd: dir}, ""},
+		"another agent":                  {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir}}, record.Ready{Agent: "script", Cwd: dir}, "agent: asked for exec, it is script"},
+		"another model":                  {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir, Model: "big"}}, record.Ready{Agent: "exec", Cwd: dir}, "model: asked for big, it is none"},
+		"any model":                      {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir}}, record.Ready{Agent: "exec", Cwd: dir, Model: "big"}, ""},
+		"another mode":                   {control.Member{Mode: policy.ModePlan, Joined: record.Joined{Agent: "exec", Cwd: dir, Mode: policy.ModePlan}}, record.Ready{Agent: "exec", Cwd: dir, Mode: policy.ModeDefault}, "mode: asked for plan, it is default"},
+		"a mode that was changed since":  {control.Member{Mode: policy.ModeDefault, Joined: record.Joined{Agent: "exec", Cwd: dir, Mode: policy.ModePlan}}, record.Ready{Agent: "exec", Cwd: dir, Mode: policy.ModeDefault}, ""},
+		"another directory":              {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir}}, record.Ready{Agent: "exec", Cwd: "/"}, "directory: asked for " + dir + ", it is /"},
+		"a directory that is gone":       {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir + "/no"}}, record.Ready{Agent: "exec", Cwd: dir}, "directory: asked for " + dir + "/no"},
+		"its worktree":                   {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir, Worktree: &record.Worktree{Path: link}}}, record.Ready{Agent: "exec", Cwd: dir, Top: dir}, ""},
+		"another worktree":               {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir, Worktree: &record.Worktree{Path: link}}}, record.Ready{Agent: "exec", Cwd: dir, Top: "/"}, "worktree: asked for " + link + ", it is /"},
+		"no worktree at all":             {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir, Worktree: &record.Worktree{Path: link + "/no"}}}, record.Ready{Agent: "exec", Cwd: dir}, "it is none"},
+		"an older policy":                {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir}}, record.Ready{Agent: "exec", Cwd: dir, Policy: 1}, "policy version: asked for 2, it is 1"},
+		"a newer policy than was waited": {control.Member{Joined: record.Joined{Agent: "exec", Cwd: dir}}, record.Ready{Agent: "exec", Cwd: dir, Policy: 3}, ""},
 	} {
 		c.m.Name = "ann"
 		version := uint64(0)
@@ -74,10 +75,10 @@ func TestExitText(t *testing.T) {
 
 // TestReadyText: what a member came up as is told in one line.
 func TestReadyText(t *testing.T) {
-	if got, want := supervise.ReadyText(&control.Ready{Agent: "exec", Cwd: "/w", Policy: 3}), "agent exec, mode default, policy v3, in /w"; got != want {
+	if got, want := supervise.ReadyText(&record.Ready{Agent: "exec", Cwd: "/w", Policy: 3}), "agent exec, mode default, policy v3, in /w"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := supervise.ReadyText(&control.Ready{Agent: "llm", Model: "big", Mode: policy.ModePlan, Cwd: "/w", Top: "/t"}), "agent llm, model big, mode plan, policy v0, in /w, worktree /t"; got != want {
+	if got, want := supervise.ReadyText(&record.Ready{Agent: "llm", Model: "big", Mode: policy.ModePlan, Cwd: "/w", Top: "/t"}), "agent llm, model big, mode plan, policy v0, in /w, worktree /t"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -125,13 +126,13 @@ func TestPlanOfMember(t *testing.T) {
 		m           control.Member
 		action, why string
 	}{
-		"not ours":     {control.Member{Joined: control.Joined{Trust: control.FileTrust}, Process: &control.Process{ID: self}}, supervise.ResumeLeave, "waggle does not run it"},
-		"being ended":  {control.Member{Stopping: &control.Stopping{}}, supervise.ResumeLeave, "it was being ended"},
+		"not ours":     {control.Member{Joined: record.Joined{Trust: record.FileTrust}, Process: &record.Process{ID: self}}, supervise.ResumeLeave, "waggle does not run it"},
+		"being ended":  {control.Member{Stopping: &record.Stopping{}}, supervise.ResumeLeave, "it was being ended"},
 		"said yes":     {control.Member{Approved: true}, supervise.ResumeLeave, "it was being ended"},
-		"runs":         {control.Member{Process: &control.Process{ID: self}}, supervise.ResumeTake, "runs"},
-		"died":         {control.Member{Process: &control.Process{ID: gone}, Died: &control.Died{Detail: "signal killed"}}, supervise.ResumeStart, "signal killed"},
+		"runs":         {control.Member{Process: &record.Process{ID: self}}, supervise.ResumeTake, "runs"},
+		"died":         {control.Member{Process: &record.Process{ID: gone}, Died: &record.Died{Detail: "signal killed"}}, supervise.ResumeStart, "signal killed"},
 		"never was":    {control.Member{}, supervise.ResumeStart, "it had not come up"},
-		"gone unheard": {control.Member{Process: &control.Process{ID: gone}}, supervise.ResumeStart, "is gone"},
+		"gone unheard": {control.Member{Process: &record.Process{ID: gone}}, supervise.ResumeStart, "is gone"},
 	} {
 		c.m.Name, c.m.Instance = "ann", "i1"
 		got := supervise.PlanOf(&c.m)

@@ -22,6 +22,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/task"
 	"waggle/team"
@@ -72,7 +73,7 @@ func (o Operator) Raise(ctx context.Context, f *teamfile.File, attended bool, te
 	if err := teams.Of(o.Operator).Clear(ctx, f.Team, tell); err != nil {
 		return nil, err
 	}
-	set := control.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
+	set := record.PolicySet{Policy: f.Policy, Decide: f.Decide, Lead: f.LeadPolicy, File: f.SHA256, Path: f.Path, Deadline: f.Deadline.Milliseconds()}
 	s, err := teams.Of(o.Operator).Make(ctx, f.Team, teamfile.About{Description: f.Description, Metadata: f.Metadata}, f.Layout, set)
 	if err != nil {
 		return nil, err
@@ -197,7 +198,7 @@ func (o Operator) enlist(ctx context.Context, s *operator.State, m teamfile.File
 }
 
 // setMode orders the mode that a member is to have from the start.
-func (o Operator) setMode(ctx context.Context, s *operator.State, i control.Instance, mode policy.Mode) error {
+func (o Operator) setMode(ctx context.Context, s *operator.State, i record.Instance, mode policy.Mode) error {
 	mint, err := o.Minter.Mint()
 	if err != nil {
 		return err
@@ -255,7 +256,7 @@ func (o Operator) Keep(ctx context.Context, s *operator.State, f *teamfile.File,
 		return "", errors.Join(err, l.Close())
 	}
 	k := &keeper{run: &run{Teller: process.Of(o.Operator).Teller(s, lo.Note), o: o, ro: RunOptions{Ask: lo.Ask, Grace: lo.Grace}, f: f, l: l, job: &job{board: board},
-		began: o.Minter.Now(), watch: inspect.NewLookout(inspect.Of(o.Operator), 0)}, lo: lo, self: id, restarted: map[control.Instance]control.Died{}, again: map[control.Instance]time.Time{}}
+		began: o.Minter.Now(), watch: inspect.NewLookout(inspect.Of(o.Operator), 0)}, lo: lo, self: id, restarted: map[record.Instance]record.Died{}, again: map[record.Instance]time.Time{}}
 	k.Teller.Died = k.run.died
 	k.trouble.Log = k.log()
 	k.Mute()
@@ -300,7 +301,7 @@ func (o Operator) Accepted(s *operator.State) (*teamfile.File, error) {
 func restartable(s *operator.State) []*control.Member {
 	var ms []*control.Member
 	for _, m := range s.Lead.Live() {
-		if m.Trust != control.FileTrust && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
+		if m.Trust != record.FileTrust && m.Stopping == nil && !m.Approved && (m.Process == nil || !m.Process.ID.Alive()) {
 			ms = append(ms, m)
 		}
 	}

@@ -9,15 +9,15 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Config is the user's own file (FORMAT, "Terms"). Only the operator's
 // command line reads it; no team file sets any of it.
 type Config struct {
-	Ceiling control.Ceiling
+	Ceiling record.Ceiling
 	Grace   time.Duration // for members to end by themselves; 0: not said
 }
 
@@ -37,7 +37,7 @@ type yamlCeiling struct {
 // says nothing. Errors name the file and the line, and are of kind Usage.
 func ParseConfig(path string, data []byte) (*Config, error) {
 	sum := sha256.Sum256(data)
-	c := &Config{Ceiling: control.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
+	c := &Config{Ceiling: record.Ceiling{File: path, SHA256: hex.EncodeToString(sum[:])}}
 	tree, err := parseYAML("config", path, data)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func ParseConfig(path string, data []byte) (*Config, error) {
 	return c, nil
 }
 
-func (c *checker) ceiling(to *control.Ceiling, y yamlCeiling) {
+func (c *checker) ceiling(to *record.Ceiling, y yamlCeiling) {
 	var err error
 	if y.Mode != "" {
 		if to.Mode, err = policy.ParseMode(y.Mode); err != nil {
@@ -81,7 +81,7 @@ func (c *checker) ceiling(to *control.Ceiling, y yamlCeiling) {
 // Under refuses a team file that asks for more than the user's ceiling lets be: what
 // its lines say is not consented to (trust §7). The default mode, which a file has that
 // names none, is narrowed instead. c may be nil.
-func (f *File) Under(c *control.Ceiling) error {
+func (f *File) Under(c *record.Ceiling) error {
 	if !c.Bounds() {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (f *File) Under(c *control.Ceiling) error {
 }
 
 // under checks a policy of the file line by line.
-func (c *checker) under(at string, p policy.Policy, top *control.Ceiling) {
+func (c *checker) under(at string, p policy.Policy, top *record.Ceiling) {
 	if p.Mode != policy.ModeDefault && top.Meet(p.Mode) != p.Mode {
 		c.bad(at+".mode", "mode %s is beyond the ceiling in %s, whose widest is %s", p.Mode, top.File, top.Widest())
 	}

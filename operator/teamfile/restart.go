@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"waggle/control"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // Words for what becomes of a member whose process has died.
@@ -32,12 +32,12 @@ func (r *yamlRestart) UnmarshalYAML(unmarshal func(any) error) error {
 
 // usualRestart is what a member has when its team file says nothing: five times in
 // ten minutes, after one second at first and a minute at most.
-func usualRestart() *control.Restart {
-	return &control.Restart{Most: 5, Window: (10 * time.Minute).Milliseconds(), First: time.Second.Milliseconds(), Longest: time.Minute.Milliseconds()}
+func usualRestart() *record.Restart {
+	return &record.Restart{Most: 5, Window: (10 * time.Minute).Milliseconds(), First: time.Second.Milliseconds(), Longest: time.Minute.Milliseconds()}
 }
 
 // ParseRestart reads one of the words.
-func ParseRestart(word string) (*control.Restart, error) {
+func ParseRestart(word string) (*record.Restart, error) {
 	switch word {
 	case RestartNever:
 		return nil, nil
@@ -47,7 +47,7 @@ func ParseRestart(word string) (*control.Restart, error) {
 	return nil, fmt.Errorf("%q is not one of %s, %s", word, RestartNever, RestartOnFailure)
 }
 
-func (y *yamlRestart) restart() (*control.Restart, error) {
+func (y *yamlRestart) restart() (*record.Restart, error) {
 	if y == nil {
 		return usualRestart(), nil
 	}

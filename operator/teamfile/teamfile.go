@@ -17,12 +17,12 @@ import (
 
 	"waggle"
 	"waggle/agent"
-	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
 	"waggle/mailbox"
 	"waggle/operator"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -37,7 +37,7 @@ type File struct {
 	// Description and Metadata are for readers of the registry.
 	Description string
 	Metadata    json.RawMessage
-	Decide      control.Deciders
+	Decide      record.Deciders
 	Policy      policy.Policy
 	Deadline    time.Duration
 	Layout      mailbox.Layout // of the mailboxes
@@ -60,10 +60,10 @@ type FileMember struct {
 	Color        string
 	Cwd          string
 	PlanRequired bool
-	Worktree     bool             // it gets a git worktree of its own, made of the checkout that Cwd is in
-	Model        string           // "": the agent's own choice
-	Mode         policy.Mode      // "": the policy's
-	Restart      *control.Restart // nil: never
+	Worktree     bool            // it gets a git worktree of its own, made of the checkout that Cwd is in
+	Model        string          // "": the agent's own choice
+	Mode         policy.Mode     // "": the policy's
+	Restart      *record.Restart // nil: never
 	Spec         json.RawMessage
 	// Type, Prompt and Metadata are for readers of the registry: nothing acts on them.
 	Type     string // what kind of agent it is; "": general-purpose
@@ -382,7 +382,7 @@ func (f *File) leadDecides() bool {
 }
 
 func (c *checker) decide(f *File, y yamlDecide, led bool) {
-	f.Decide = control.Deciders{}
+	f.Decide = record.Deciders{}
 	for _, g := range []struct {
 		gate policy.Gate
 		key  string

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/record"
 )
 
 func TestParseFile(t *testing.T) {
@@ -54,7 +54,7 @@ tasks:
 	if f.Team != "api" || f.Deadline != 5*time.Minute || f.Sandbox != "auto" || f.Dir != "/proj" || len(f.SHA256) != 64 {
 		t.Errorf("%+v", f)
 	}
-	wantDecide := control.Deciders{policy.GateTool: policy.DecideRules, policy.GatePlan: policy.DecideAuto, policy.GateNetwork: policy.DecideOperator}
+	wantDecide := record.Deciders{policy.GateTool: policy.DecideRules, policy.GatePlan: policy.DecideAuto, policy.GateNetwork: policy.DecideOperator}
 	if diff := cmp.Diff(wantDecide, f.Decide); diff != "" {
 		t.Error(diff)
 	}
@@ -74,9 +74,9 @@ tasks:
 	for i := range got { // durations that are zero are written too; compare what a reader sees
 		got[i].Spec = json.RawMessage(strings.ReplaceAll(string(got[i].Spec), `"for":"0s",`, ""))
 	}
-	usual := &control.Restart{Most: 5, Window: 600_000, First: 1000, Longest: 60_000}
+	usual := &record.Restart{Most: 5, Window: 600_000, First: 1000, Longest: 60_000}
 	want[0].Model, want[0].Mode, want[0].Restart = "m-1", policy.ModePlan, nil
-	want[1].Restart = &control.Restart{Most: 2, Window: 600_000, First: 5000, Longest: 60_000}
+	want[1].Restart = &record.Restart{Most: 2, Window: 600_000, First: 5000, Longest: 60_000}
 	want[2].Restart = usual
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -19,6 +19,7 @@ import (
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/team"
 )
@@ -34,14 +35,14 @@ type AdoptOptions struct {
 type Adopted struct {
 	Team     string
 	Name     string
-	Instance control.Instance
+	Instance record.Instance
 	PID      int
 	Start    string // kernel start time, opaque
 	Session  string // "" when it was named by its process
 	// Above says that the process is one of those that this program runs below: what
 	// they run is the member's doing from now on, not the operator's.
 	Above bool
-	Trust control.Level
+	Trust record.Level
 	// Controls say what waggle can do with it and what it cannot.
 	Controls []Control
 }
@@ -82,7 +83,7 @@ func (o Operator) Adopt(ctx context.Context, name waggle.TeamName, ao AdoptOptio
 	if err != nil {
 		return nil, err
 	}
-	a := &Adopted{Team: string(name), PID: id.PID, Start: id.Start, Session: ao.Session, Trust: control.FileTrust}
+	a := &Adopted{Team: string(name), PID: id.PID, Start: id.Start, Session: ao.Session, Trust: record.FileTrust}
 	if a.Above, err = o.above(id); err != nil {
 		return nil, err
 	}
@@ -110,15 +111,15 @@ func (o Operator) takeIn(ctx context.Context, s *operator.State, m team.Member, 
 	if err != nil {
 		return err
 	}
-	i := control.Instance(uid)
+	i := record.Instance(uid)
 	a.Instance = i
 	_, err = s.Journal.Append(ctx, o.Writer(), func() ([]journal.Draft, error) {
 		if err := errors.Join(taken(s.Lead, s.Team, id), vacant(s, m.Name)); err != nil {
 			return nil, err
 		}
 		return []journal.Draft{
-			{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: m.Name, Color: m.Color, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: control.FileTrust}},
-			{Kind: control.RecProcess, Must: true, Body: control.Process{Instance: i, Epoch: 1, ID: id}},
+			{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: m.Name, Color: m.Color, Agent: mail.BackendAdopted, Backend: mail.BackendAdopted, Trust: record.FileTrust}},
+			{Kind: record.KindProcess, Must: true, Body: record.Process{Instance: i, Epoch: 1, ID: id}},
 		}, nil
 	})
 	return err

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/spawn"
 	"waggle/worker"
 )
@@ -43,14 +43,14 @@ func session(t *testing.T) (spawn.Identity, *exec.Cmd) {
 // A running process becomes a member as it is: watched, reached by its mailbox, never ended.
 func TestAdopt(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
 	id, _ := session(t)
 	a, err := o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "reviewer"})
-	if err != nil || a.Name != "reviewer" || a.PID != id.PID || a.Start != id.Start || a.Trust != control.FileTrust || a.Above || a.Session != "" {
+	if err != nil || a.Name != "reviewer" || a.PID != id.PID || a.Start != id.Start || a.Trust != record.FileTrust || a.Above || a.Session != "" {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	m, ok := tm.State().Lead.ByInstance(control.Instance(a.Instance))
+	m, ok := tm.State().Lead.ByInstance(record.Instance(a.Instance))
 	if !ok || m.Backend != mail.BackendAdopted || m.Process == nil || m.Process.ID.PID != id.PID || !m.Process.ID.Theirs {
 		t.Errorf("on record: %+v", m)
 	}
@@ -66,7 +66,7 @@ func TestAdopt(t *testing.T) {
 	send(t, tm, "reviewer", "look")
 	_, err = o.Adopt(ctx, "api", teams.AdoptOptions{PID: id.PID, As: "other"})
 	operatortest.Fails(t, err, operator.Refused, "is member reviewer of team api already")
-	operatortest.Team(t, op, "web", control.PolicySet{})
+	operatortest.Team(t, op, "web", record.PolicySet{})
 	_, err = o.Adopt(ctx, "web", teams.AdoptOptions{PID: id.PID, As: "other"})
 	operatortest.Fails(t, err, operator.Refused, "is member reviewer of team api already")
 	second, _ := session(t)
@@ -91,7 +91,7 @@ func TestAdopt(t *testing.T) {
 
 func TestAdoptRefuses(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	id, cmd := session(t)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestAdoptRefuses(t *testing.T) {
 // A session is found by what the files of its team say, and by nothing else.
 func TestAdoptASession(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	const uid = "1a2b3c4d-0000-4000-8000-000000000000"
 	adopt := func(as waggle.MemberName) (*teams.Adopted, error) {
 		return teams.Of(op).Adopt(t.Context(), "api", teams.AdoptOptions{Session: strings.ToUpper(uid), As: as})
@@ -159,7 +159,7 @@ func TestAdoptASession(t *testing.T) {
 func TestGuestIsRegisteredAndBounded(t *testing.T) {
 	op := operatortest.New(t)
 	tm := operatortest.Abroad(t, op, abroad, "theirs")
-	operatortest.Team(t, op, "ours", control.PolicySet{})
+	operatortest.Team(t, op, "ours", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
 	cat := []string{"cat"}
 	for _, c := range []struct {

@@ -19,6 +19,7 @@ import (
 	"waggle/operator/inspect"
 	"waggle/operator/process"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
@@ -170,7 +171,7 @@ func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.
 		return exists(err, name)
 	}
 	if s != nil { // another team of that name, whose files are gone
-		if _, err := process.Of(o.Operator).Archive(ctx, s, control.LeftReplaced); err != nil {
+		if _, err := process.Of(o.Operator).Archive(ctx, s, record.LeftReplaced); err != nil {
 			return err
 		}
 	}
@@ -192,7 +193,7 @@ func (o Operator) restoreLed(ctx context.Context, u *team.Unpacked, name waggle.
 	if _, err = u.Place(ctx, name, func(c *team.Config) { c.LeadSessionID = session.String() }, o.files()); err != nil {
 		return exists(err, name)
 	}
-	s, err = o.found(ctx, name, uid, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, old)
+	s, err = o.found(ctx, name, uid, record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}, old)
 	if err != nil {
 		return err
 	}
@@ -239,12 +240,12 @@ func oldControls(ctx context.Context, u *team.Unpacked) ([]string, error) {
 // found makes the state of a team whose files are there: its directory, and a
 // journal that begins with it. old are entries of mailboxes that are not to be
 // judged.
-func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p control.PolicySet, old []string) (*operator.State, error) {
+func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p record.PolicySet, old []string) (*operator.State, error) {
 	instance, err := o.Minter.UID()
 	if err != nil {
 		return nil, err
 	}
-	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
+	dir, err := o.Home.Create(o.RootURL, name, record.TeamUID(uid))
 	if err != nil {
 		return nil, err
 	}
@@ -269,9 +270,9 @@ func (o Operator) found(ctx context.Context, name waggle.TeamName, uid string, p
 				Next: operator.Next{Step: operator.NextStatus, Team: name}}
 		}
 		return []journal.Draft{
-			{Kind: control.RecOpened, Must: true, Body: control.Opened{Team: name, Root: o.RootURL, UID: control.TeamUID(uid),
-				Instance: control.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version, Baseline: old}},
-			{Kind: control.RecPolicy, Must: true, Body: p},
+			{Kind: record.KindOpened, Must: true, Body: record.Opened{Team: name, Root: o.RootURL, UID: record.TeamUID(uid),
+				Instance: record.Instance(instance), Name: waggle.Lead, Epoch: 1, Version: o.Version, Baseline: old}},
+			{Kind: record.KindPolicy, Must: true, Body: p},
 		}, nil
 	})
 	if err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"waggle"
 	"waggle/agent"
-	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -22,17 +21,18 @@ import (
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 )
 
 // Create makes an empty team that waggle leads: registry, state, journal. The name
 // and the description are held to the limits of new teams (team.CheckName).
-func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p control.PolicySet) (*operator.State, error) {
+func (o Operator) Create(ctx context.Context, name waggle.TeamName, description string, p record.PolicySet) (*operator.State, error) {
 	return o.CreateAs(ctx, name, teamfile.About{Description: description}, mailbox.Array, p)
 }
 
 // CreateAs is Create with mailboxes of this layout.
-func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p control.PolicySet) (*operator.State, error) {
+func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
 	held, err := o.Claim("create", name)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (o Operator) CreateAs(ctx context.Context, name waggle.TeamName, about team
 }
 
 // Make is CreateAs for who holds the name.
-func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p control.PolicySet) (*operator.State, error) {
+func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile.About, as mailbox.Layout, p record.PolicySet) (*operator.State, error) {
 	if _, err := team.CheckName(string(name)); err != nil {
 		return nil, &operator.Error{Kind: operator.Usage, Op: "create", Err: err}
 	}
@@ -54,7 +54,7 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 		p.Policy.Mode = top.Meet(p.Policy.Mode) // nobody asked for it by name
 	}
 	if over := top.Beyond(p.Policy); len(over) > 0 {
-		return nil, &control.CeilingError{Ceiling: top, Over: over}
+		return nil, &record.CeilingError{Ceiling: top, Over: over}
 	}
 	uid, err := o.Minter.UID()
 	if err != nil {
@@ -86,7 +86,7 @@ func (o Operator) Make(ctx context.Context, name waggle.TeamName, about teamfile
 		LeadSessionID: session.String(), SchemaVersion: team.SchemaVersion, Metadata: about.Metadata,
 		Members: []team.Member{mail.Present(team.Member{AgentID: waggle.NewAgentID(waggle.Lead, name), Name: waggle.Lead, AgentType: "team-lead",
 			Model: mail.NoModel, JoinedAt: now, TmuxPaneID: "leader", Cwd: cwd, Subscriptions: []string{}, BackendType: "in-process"})}}
-	dir, err := o.Home.Create(o.RootURL, name, control.TeamUID(uid))
+	dir, err := o.Home.Create(o.RootURL, name, record.TeamUID(uid))
 	if err != nil {
 		return nil, err
 	}
@@ -120,16 +120,16 @@ func (o Operator) halfMade(ctx context.Context, name waggle.TeamName) (*operator
 	if !o.Making(o.Home.Dir(o.RootURL, name, uid)) {
 		return nil, nil
 	}
-	return o.found(ctx, name, string(uid), control.PolicySet{}, nil)
+	return o.found(ctx, name, string(uid), record.PolicySet{}, nil)
 }
 
 // Join registers a member and gives it an instance. The joined record is the
 // membership; the registry entry is for other programs.
-func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool) (team.Member, control.Instance, error) {
+func (o Operator) Join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool) (team.Member, record.Instance, error) {
 	return o.join(ctx, s, m, dedupe, "")
 }
 
-func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool, channel string) (added team.Member, i control.Instance, err error) {
+func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMember, dedupe bool, channel string) (added team.Member, i record.Instance, err error) {
 	reg, err := team.Open(o.Root, s.Team, team.Options{})
 	if err != nil {
 		return team.Member{}, "", err
@@ -138,7 +138,7 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	if err != nil {
 		return team.Member{}, "", err
 	}
-	i = control.Instance(id)
+	i = record.Instance(id)
 	if err := vacant(s, m.Name); err != nil && !dedupe {
 		return team.Member{}, "", err
 	}
@@ -147,8 +147,8 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 	if err != nil {
 		return team.Member{}, "", err
 	}
-	var tree *control.Worktree
-	defer func(name waggle.MemberName, i control.Instance) {
+	var tree *record.Worktree
+	defer func(name waggle.MemberName, i record.Instance) {
 		if err != nil {
 			err = errors.Join(err, o.unjoin(context.WithoutCancel(ctx), s, reg, name, i, tree))
 		}
@@ -173,8 +173,8 @@ func (o Operator) join(ctx context.Context, s *operator.State, m teamfile.FileMe
 		if err := vacant(s, added.Name); err != nil {
 			return nil, err
 		}
-		return []journal.Draft{{Kind: control.RecJoined, Must: true, Body: control.Joined{Instance: i, Name: added.Name, Color: added.Color,
-			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend, Trust: control.Cooperative, Channel: channel, Worktree: tree}}}, nil
+		return []journal.Draft{{Kind: record.KindJoined, Must: true, Body: record.Joined{Instance: i, Name: added.Name, Color: added.Color,
+			Agent: m.Agent, Spec: m.Spec, Cwd: m.Cwd, PlanRequired: m.PlanRequired, Model: m.Model, Mode: m.Mode, Restart: m.Restart, Backend: m.Backend, Trust: record.Cooperative, Channel: channel, Worktree: tree}}}, nil
 	})
 	return added, i, err
 }
@@ -192,7 +192,7 @@ func vacant(s *operator.State, name waggle.MemberName) error {
 }
 
 // unjoin takes back what a join made that failed, unless it is on record after all.
-func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name waggle.MemberName, i control.Instance, tree *control.Worktree) error {
+func (o Operator) unjoin(ctx context.Context, s *operator.State, reg *team.Team, name waggle.MemberName, i record.Instance, tree *record.Worktree) error {
 	if err := s.Journal.Refresh(ctx); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (o Operator) Clear(ctx context.Context, name waggle.TeamName, tell func(ope
 			Next: operator.Next{Step: operator.NextStatusOrDown, Team: name}}
 	}
 	left := interrupted(s)
-	place, err := process.Of(o.Operator).Archive(ctx, s, control.LeftReplaced)
+	place, err := process.Of(o.Operator).Archive(ctx, s, record.LeftReplaced)
 	if err == nil && left != "" && tell != nil {
 		tell(operator.Note{What: "archived", Member: "", Text: fmt.Sprintf("an earlier team %s that was cut short with %s; it could have been resumed, and is in %s now", name, left, place)})
 	}

@@ -18,6 +18,7 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 	"waggle/worker"
 )
@@ -62,9 +63,9 @@ func TestCreate(t *testing.T) {
 // A team is inside of the user's ceiling, or is not made.
 func TestCreateUnderACeiling(t *testing.T) {
 	op := operatortest.New(t)
-	op.Ceiling = &control.Ceiling{File: "config", SHA256: "00", Mode: policy.ModePlan}
+	op.Ceiling = &record.Ceiling{File: "config", SHA256: "00", Mode: policy.ModePlan}
 	_, err := teams.Of(op).Create(t.Context(), "wide", "", ofMode(policy.ModeAcceptEdits))
-	var over *control.CeilingError
+	var over *record.CeilingError
 	if operatortest.Fails(t, err, operator.Refused, ""); !errors.As(err, &over) || len(over.Over) == 0 {
 		t.Errorf("%v", err)
 	}
@@ -76,10 +77,10 @@ func TestCreateUnderACeiling(t *testing.T) {
 
 func TestJoin(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	i := join(t, tm, teamfile.FileMember{Name: "ann", Type: "reviewer", Prompt: "you review", Color: "red", PlanRequired: true, Mode: policy.ModePlan, Cwd: "/"})
 	m, ok := tm.State().Lead.ByInstance(i)
-	if !ok || m.Name != "ann" || !m.PlanRequired || m.Joined.Mode != policy.ModePlan || m.Trust != control.Cooperative || m.Agent != "exec" || m.Channel != "" {
+	if !ok || m.Name != "ann" || !m.PlanRequired || m.Joined.Mode != policy.ModePlan || m.Trust != record.Cooperative || m.Agent != "exec" || m.Channel != "" {
 		t.Errorf("on record: %+v", m)
 	}
 	cfg, err := op.Listing(t.Context(), "api")
@@ -119,7 +120,7 @@ func TestClear(t *testing.T) {
 	if err := o.Clear(ctx, "none", tell); err != nil || len(told) != 0 {
 		t.Errorf("%v, %v", told, err)
 	}
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	join(t, tm, teamfile.FileMember{Name: "ann"})
 	archive := tm.State().Dir.Archive()
 	if err := o.Clear(ctx, "api", tell); err != nil || exists(op.Root.TeamDir("api")) {
@@ -128,7 +129,7 @@ func TestClear(t *testing.T) {
 	if len(told) != 1 || !strings.Contains(told[0].Text, "cut short with 1 members and 0 open questions") || !strings.Contains(told[0].Text, archive) {
 		t.Errorf("%+v", told)
 	}
-	live := operatortest.Team(t, op, "live", control.PolicySet{})
+	live := operatortest.Team(t, op, "live", record.PolicySet{})
 	live.Member("ann", operatortest.Idle)
 	operatortest.Fails(t, o.Clear(ctx, "live", tell), operator.Locked, "team live is live")
 	operatortest.Abroad(t, op, abroad)
@@ -137,9 +138,9 @@ func TestClear(t *testing.T) {
 		t.Error("it is gone all the same")
 	}
 	// Of one that has ended the rest is put away without a word.
-	done := operatortest.Team(t, op, "done", control.PolicySet{})
-	record(t, done, func(*control.Leader) []journal.Draft {
-		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}
+	done := operatortest.Team(t, op, "done", record.PolicySet{})
+	recordOf(t, done, func(*control.Leader) []journal.Draft {
+		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "deleted"}}}
 	})
 	told = nil
 	if err := o.Clear(ctx, "done", tell); err != nil || len(told) != 0 || exists(op.Root.TeamDir("done")) {
@@ -186,7 +187,7 @@ func TestToken(t *testing.T) {
 	op := operatortest.New(t)
 	now := time.Now()
 	op.Minter.Now = func() time.Time { return now }
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
 	ann := teamfile.FileMember{Name: "ann", Agent: "exec", Cwd: t.TempDir()}
 	for _, c := range []struct {

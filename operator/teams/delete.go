@@ -8,17 +8,17 @@ import (
 	"strings"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/inspect"
 	"waggle/operator/mail"
 	"waggle/operator/process"
+	"waggle/record"
 	"waggle/task"
 	"waggle/team"
 )
 
-// Values of control.Ended.How, beside control.LeftReplaced: why a team ended, and
+// Values of record.Ended.How, beside record.LeftReplaced: why a team ended, and
 // so what of it is moved into the archive. The record is the intent; whoever finds
 // files of a team that has ended finishes what it calls for (finish).
 const (
@@ -248,10 +248,10 @@ func (o Operator) Remove(ctx context.Context, name waggle.TeamName, member strin
 			case jm.Process != nil && jm.Process.ID.Alive():
 				return nil, &operator.Error{Kind: operator.Refused, Op: "remove", Msg: fmt.Sprintf("%s runs as process %d", m.Name, jm.Process.ID.PID), Next: operator.NextDownOnly.With()}
 			}
-			if jm.Trust == control.FileTrust {
-				return s.Lead.Let(jm, control.LeftReleased, "removed"), nil
+			if jm.Trust == record.FileTrust {
+				return s.Lead.Let(jm, record.LeftReleased, "removed"), nil
 			}
-			return s.Lead.Let(jm, control.LeftStopped, "removed"), nil
+			return s.Lead.Let(jm, record.LeftStopped, "removed"), nil
 		})
 	} else {
 		err = mail.Of(o.Operator).Discharge(ctx, cfg, m.Name)

@@ -18,12 +18,13 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/team"
 )
 
 func TestFacts(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	facts := func(name waggle.TeamName) team.Facts {
 		t.Helper()
 		f, err := teams.Of(op).Facts(t.Context(), name)
@@ -51,8 +52,8 @@ func TestFacts(t *testing.T) {
 	if f := facts("api"); f != (team.Facts{Exists: true, Members: 2, Open: 1, Running: 1}) {
 		t.Errorf("%+v", f)
 	}
-	record(t, tm, func(*control.Leader) []journal.Draft {
-		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}
+	recordOf(t, tm, func(*control.Leader) []journal.Draft {
+		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "deleted"}}}
 	})
 	if f := facts("api"); !f.Deleting {
 		t.Errorf("%+v", f)
@@ -64,7 +65,7 @@ func TestFacts(t *testing.T) {
 func TestDelete(t *testing.T) {
 	for _, tasks := range []bool{false, true} {
 		op := operatortest.New(t)
-		tm := operatortest.Team(t, op, "api", control.PolicySet{})
+		tm := operatortest.Team(t, op, "api", record.PolicySet{})
 		tm.ByFile("bob")
 		send(t, tm, "bob", "hi")
 		if _, err := board.Of(op).AddTask(t.Context(), "api", board.NewTask{Subject: "one"}); err != nil {
@@ -90,7 +91,7 @@ func TestDelete(t *testing.T) {
 // delete its team.
 func TestDeleteOfATeamThatRuns(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.Member("ann", operatortest.Idle)
 	_, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{})
 	operatortest.Fails(t, err, operator.Refused, "team api has running members: ann (process")
@@ -158,7 +159,7 @@ func TestDeleteOfBrokenFiles(t *testing.T) {
 // kept.
 func TestDeleteOfAWreck(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	join(t, tm, teamfile.FileMember{Name: "ann"})
 	segments, err := filepath.Glob(filepath.Join(tm.State().Dir.LeaderJournal(), "*.jsonl"))
 	if err != nil || len(segments) == 0 {
@@ -181,9 +182,9 @@ func TestDeleteOfAWreck(t *testing.T) {
 // What whoever ended a team was stopped in is finished by the next delete.
 func TestDeleteFinishes(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
-	record(t, tm, func(*control.Leader) []journal.Draft {
-		return []journal.Draft{{Kind: control.RecEnded, Must: true, Body: control.Ended{How: "deleted"}}}
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
+	recordOf(t, tm, func(*control.Leader) []journal.Draft {
+		return []journal.Draft{{Kind: record.KindEnded, Must: true, Body: record.Ended{How: "deleted"}}}
 	})
 	d, err := teams.Of(op).Delete(t.Context(), "api", teams.DeleteOptions{Tasks: true})
 	if err != nil || d.Tasks != "archived" || exists(op.Root.TeamDir("api")) || !exists(filepath.Join(d.Archive, "team", "config.json")) {
@@ -194,11 +195,11 @@ func TestDeleteFinishes(t *testing.T) {
 // A membership ends on record as its trust says; who is not ours to remove stays.
 func TestRemove(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
 	tm.ByFile("bob")
 	join(t, tm, teamfile.FileMember{Name: "ann"})
-	for name, how := range map[waggle.MemberName]string{"bob": control.LeftReleased, "ann": control.LeftStopped} {
+	for name, how := range map[waggle.MemberName]string{"bob": record.LeftReleased, "ann": record.LeftStopped} {
 		i := tm.Instance(name)
 		if err := o.Remove(ctx, "api", strings.ToUpper(string(name))); err != nil {
 			t.Fatal(err)
@@ -305,7 +306,7 @@ func TestRestoreKeepsTheAuthorityThatIsHere(t *testing.T) {
 func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
 	op := operatortest.New(t)
 	o, ctx := teams.Of(op), t.Context()
-	operatortest.Team(t, op, "api", control.PolicySet{})
+	operatortest.Team(t, op, "api", record.PolicySet{})
 	var tar bytes.Buffer
 	if _, err := o.Backup(ctx, "api", &tar); err != nil {
 		t.Fatal(err)
@@ -323,7 +324,7 @@ func TestRestoreBesideAnotherTeamOfTheName(t *testing.T) {
 	if err != nil || rs.Authority != teams.AuthorityNew || rs.History == "" {
 		t.Fatalf("%+v, %v", rs, err)
 	}
-	if err := other.Journal.Refresh(ctx); err != nil || other.Lead.Ended == nil || other.Lead.Ended.How != control.LeftReplaced {
+	if err := other.Journal.Refresh(ctx); err != nil || other.Lead.Ended == nil || other.Lead.Ended.How != record.LeftReplaced {
 		t.Errorf("%+v, %v", other.Lead.Ended, err)
 	}
 	if s, err := op.Led(ctx, "api"); err != nil || s.Dir.UID == other.Dir.UID || s.Lead.Policy.Policy.Mode != "default" {

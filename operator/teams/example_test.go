@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"waggle/control"
 	"waggle/operator"
 	"waggle/operator/teams"
 	"waggle/policy"
 	"waggle/poll"
+	"waggle/record"
 )
 
 // A team is made, backed up, and deleted; what it leaves behind is in the archive.
@@ -25,7 +25,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 	op := operator.At(filepath.Join(dir, "root"), filepath.Join(dir, "state"), poll.Minter{Now: time.Now, Rand: rand.Reader})
 	ctx := context.Background()
-	if _, err := teams.Of(op).Create(ctx, "api", "the API", control.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}); err != nil {
+	if _, err := teams.Of(op).Create(ctx, "api", "the API", record.PolicySet{Policy: policy.Policy{Mode: policy.ModeDefault}}); err != nil {
 		panic(err)
 	}
 	var backup bytes.Buffer

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/operatortest"
 	"waggle/mailbox"
 	"waggle/operator"
@@ -17,13 +16,14 @@ import (
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
+	"waggle/record"
 	"waggle/task"
 )
 
 // Mailboxes move to another layout and back with what lies in them.
 func TestMigrate(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	send(t, tm, "bob", "hi")
 	o, ctx := teams.Of(op), t.Context()
@@ -95,7 +95,7 @@ func TestMigrateSchema(t *testing.T) {
 // changed.
 func TestValidate(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	tm.ByFile("bob")
 	o, ctx := teams.Of(op), t.Context()
 	send(t, tm, "bob", "hi")
@@ -154,7 +154,7 @@ func TestValidate(t *testing.T) {
 // An export has who is and was there, what was said and what is to be done.
 func TestExportTeam(t *testing.T) {
 	op := operatortest.New(t)
-	tm := operatortest.Team(t, op, "api", control.PolicySet{})
+	tm := operatortest.Team(t, op, "api", record.PolicySet{})
 	o, ctx := teams.Of(op), t.Context()
 	tm.ByFile("bob")
 	join(t, tm, teamfile.FileMember{Name: "ann", Type: "builder", Prompt: "you build", Cwd: "/"})

@@ -7,13 +7,13 @@ import (
 	"os"
 
 	"waggle"
-	"waggle/control"
 	"waggle/journal"
 	"waggle/operator"
 	"waggle/operator/decide"
 	"waggle/operator/mail"
 	"waggle/operator/teamfile"
 	"waggle/policy"
+	"waggle/record"
 	"waggle/team"
 	"waggle/worker"
 )
@@ -30,7 +30,7 @@ type NewGuest struct {
 type Guest struct {
 	State      *operator.State
 	Name       waggle.MemberName
-	Instance   control.Instance
+	Instance   record.Instance
 	Registered bool // now, by this call
 	o          Operator
 	guest      worker.Guest
@@ -109,7 +109,7 @@ func (o Operator) bound(ctx context.Context, s *operator.State, mode policy.Mode
 			return nil, nil
 		}
 		want.Policy.Version++
-		return []journal.Draft{{Kind: control.RecPolicy, Must: true, Body: want}}, nil
+		return []journal.Draft{{Kind: record.KindPolicy, Must: true, Body: want}}, nil
 	})
 }
 

@@ -13,13 +13,14 @@ import (
 	"waggle/operator/teamfile"
 	"waggle/operator/teams"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // abroad is the name of a team that another program leads.
 const abroad waggle.TeamName = "session-1a2b3c4d"
 
 // join makes a member whose process does not run.
-func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) control.Instance {
+func join(t testing.TB, r *operatortest.Rig, m teamfile.FileMember) record.Instance {
 	t.Helper()
 	m.Agent = "exec"
 	added, i, err := teams.Of(r.Op).Join(t.Context(), r.State(), m, false)
@@ -40,7 +41,7 @@ func present(t testing.TB, r *operatortest.Rig) (names []waggle.MemberName) {
 }
 
 // record appends to the leader's journal.
-func record(t testing.TB, r *operatortest.Rig, d func(*control.Leader) []journal.Draft) {
+func recordOf(t testing.TB, r *operatortest.Rig, d func(*control.Leader) []journal.Draft) {
 	t.Helper()
 	s := r.State()
 	if err := mail.Of(r.Op).Append(t.Context(), s, func() ([]journal.Draft, error) { return d(s.Lead), nil }); err != nil {
@@ -71,6 +72,6 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func ofMode(m policy.Mode) control.PolicySet {
-	return control.PolicySet{Policy: policy.Policy{Mode: m}}
+func ofMode(m policy.Mode) record.PolicySet {
+	return record.PolicySet{Policy: policy.Policy{Mode: m}}
 }

@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"waggle"
-	"waggle/control"
 	"waggle/internal/atomicfile"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
 	"waggle/operator/process"
 	"waggle/operator/teamfile"
+	"waggle/record"
 	"waggle/team"
 	"waggle/transport"
 	"waggle/worker"
@@ -90,7 +90,7 @@ func (o Operator) MintToken(ctx context.Context, name waggle.TeamName, m teamfil
 // JoinWith uses a token: it makes the membership, on record with the token's hash
 // as its channel, and returns what a worker needs to run it. A token is used once,
 // and not after it expired.
-func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State, added team.Member, i control.Instance, err error) {
+func (o Operator) JoinWith(ctx context.Context, token string) (s *operator.State, added team.Member, i record.Instance, err error) {
 	refuse := func(why string) error {
 		return &operator.Error{Kind: operator.Refused, Op: "join", Msg: why, Next: operator.NextToken.With()}
 	}

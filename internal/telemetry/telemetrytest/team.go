@@ -18,10 +18,12 @@ import (
 	"waggle/control"
 	"waggle/internal/telemetry"
 	"waggle/journal"
+	"waggle/machine"
 	"waggle/policy"
+	"waggle/record"
 )
 
-const uid = control.TeamUID("0123456789abcdef0123456789abcdef")
+const uid = record.TeamUID("0123456789abcdef0123456789abcdef")
 
 // Secret is in every text of the team that no observer may get.
 const Secret = "hunter2"
@@ -29,7 +31,7 @@ const Secret = "hunter2"
 // Team is a leader and one member on disk, whose life the test writes.
 type Team struct {
 	Dir  journal.Dir
-	Want []control.Observation // what an observer is to be told, by the folds that wrote it
+	Want []machine.Observation // what an observer is to be told, by the folds that wrote it
 
 	t   *testing.T
 	now time.Time
@@ -47,7 +49,7 @@ func New(t *testing.T) *Team {
 	if err := os.MkdirAll(f.Dir.Path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	see := func(o control.Observation) { f.Want = append(f.Want, o) }
+	see := func(o machine.Observation) { f.Want = append(f.Want, o) }
 	o := journal.Options{Now: func() time.Time { f.now = f.now.Add(time.Second); return f.now }, SnapshotAfter: -1}
 	var err error
 	f.l, f.w = control.NewLeader(see), control.NewWorker(see)
@@ -60,9 +62,9 @@ func New(t *testing.T) *Team {
 	return f
 }
 
-func (f *Team) mint() control.Mint {
+func (f *Team) mint() record.Mint {
 	f.n++
-	return control.Mint{Now: f.now, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", f.n), Nonce: fmt.Sprintf("%07d", f.n)}
+	return record.Mint{Now: f.now, MsgID: fmt.Sprintf("00000000-0000-4000-8000-%012d", f.n), Nonce: fmt.Sprintf("%07d", f.n)}
 }
 
 func (f *Team) do(j journal.Journal, by journal.Writer, step func() ([]journal.Draft, error)) {
@@ -85,24 +87,24 @@ var (
 
 // Life returns the steps of the team's life, in order.
 func (f *Team) Life() []func() {
-	var k control.Key
+	var k record.Key
 	return []func(){
 		func() {
-			f.add(f.lj, operator, control.RecOpened, control.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
-			f.add(f.lj, operator, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: 1}})
+			f.add(f.lj, operator, record.KindOpened, record.Opened{Team: "api", UID: uid, Instance: "lead", Name: waggle.Lead, Epoch: 1})
+			f.add(f.lj, operator, record.KindPolicy, record.PolicySet{Policy: policy.Policy{Version: 1}})
 		},
 		func() {
-			f.add(f.lj, operator, control.RecJoined, control.Joined{Instance: "ada", Name: "ada", Trust: control.Cooperative})
+			f.add(f.lj, operator, record.KindJoined, record.Joined{Instance: "ada", Name: "ada", Trust: record.Cooperative})
 		},
 		func() {
-			f.add(f.wj, ada, control.RecOpened, control.Opened{Team: "api", UID: uid, Instance: "ada", Name: "ada", Epoch: 1})
+			f.add(f.wj, ada, record.KindOpened, record.Opened{Team: "api", UID: uid, Instance: "ada", Name: "ada", Epoch: 1})
 		},
 		func() {
-			f.do(f.wj, ada, func() ([]journal.Draft, error) { return f.w.Take(control.Taken{Entries: []string{"chat"}}, f.l) })
+			f.do(f.wj, ada, func() ([]journal.Draft, error) { return f.w.Take(record.Taken{Entries: []string{"chat"}}, f.l) })
 		},
 		func() {
 			f.do(f.wj, ada, func() (ds []journal.Draft, err error) {
-				k, ds, err = f.w.Ask(waggle.KindPermissionRequest, control.Ask{Tool: "Bash", Input: `{"command":"echo ` + Secret + `"}`, Cwd: "/w", Reason: Secret}, f.l, f.mint())
+				k, ds, err = f.w.Ask(waggle.KindPermissionRequest, record.Ask{Tool: "Bash", Input: `{"command":"echo ` + Secret + `"}`, Cwd: "/w", Reason: Secret}, f.l, f.mint())
 				return ds, err
 			})
 		},
@@ -135,15 +137,15 @@ func (f *Team) Life() []func() {
 		},
 		func() {
 			f.do(f.wj, ada, func() ([]journal.Draft, error) {
-				return f.w.Say(waggle.IdleNotification{From: "ada", Timestamp: waggle.FormatTime(f.now), IdleReason: "failed", FailureReason: Secret}, control.Said{Failed: true, Note: Secret}, f.l, f.mint())
+				return f.w.Say(waggle.IdleNotification{From: "ada", Timestamp: waggle.FormatTime(f.now), IdleReason: "failed", FailureReason: Secret}, record.Said{Failed: true, Note: Secret}, f.l, f.mint())
 			})
 		},
-		func() { f.add(f.lj, lead, control.RecEnded, control.Ended{How: "down"}) },
+		func() { f.add(f.lj, lead, record.KindEnded, record.Ended{How: "down"}) },
 	}
 }
 
 // Follower returns a follower of the team's journals that tells to.
-func (f *Team) Follower(to control.Observer) *telemetry.Follower {
+func (f *Team) Follower(to machine.Observer) *telemetry.Follower {
 	f.t.Helper()
 	w, err := telemetry.NewFollower(telemetry.Options{Journals: f.Dir, Cursor: filepath.Join(f.Dir.Path, "..", "told.json"), To: to})
 	if err != nil {

@@ -1,7 +1,8 @@
-package control
+package record
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"waggle"
@@ -12,42 +13,42 @@ import (
 
 // Record kinds of the leader's journal (trust §4).
 const (
-	RecOpened       = "opened"       // Opened
-	RecPolicy       = "policy"       // PolicySet
-	RecJoined       = "joined"       // Joined
-	RecProcess      = "process"      // Process
-	RecLeft         = "left"         // Left
-	RecSeen         = "seen"         // Seen
-	RecVoted        = "voted"        // Decided: one of the two allows that DecideTwo takes, or an escalation
-	RecDecided      = "decided"      // Decided
-	RecCommanded    = "commanded"    // Commanded
-	RecSent         = "sent"         // Sent
-	RecClosed       = "closed"       // Closed
-	RecUnverified   = "unverified"   // Unverified
-	RecNoticed      = "noticed"      // Noticed; in a worker's journal too
-	RecLeading      = "leading"      // LeadingProcess
-	RecDied         = "died"         // Died
-	RecStopping     = "stopping"     // Stopping
-	RecEnding       = "ending"       // Ending
-	RecDetached     = "detached"     // Detached
-	RecCheckpoint   = "checkpoint"   // anything; never folded
-	RecDiverged     = "diverged"     // Diverged
-	RecAcknowledged = "acknowledged" // Acknowledged
-	RecDone         = "done"         // Done
-	RecEnded        = "ended"        // Ended
+	KindOpened       = "opened"       // Opened
+	KindPolicy       = "policy"       // PolicySet
+	KindJoined       = "joined"       // Joined
+	KindProcess      = "process"      // Process
+	KindLeft         = "left"         // Left
+	KindSeen         = "seen"         // Seen
+	KindVoted        = "voted"        // Decided: one of the two allows that DecideTwo takes, or an escalation
+	KindDecided      = "decided"      // Decided
+	KindCommanded    = "commanded"    // Commanded
+	KindSent         = "sent"         // Sent
+	KindClosed       = "closed"       // Closed
+	KindUnverified   = "unverified"   // Unverified
+	KindNoticed      = "noticed"      // Noticed; in a worker's journal too
+	KindLeading      = "leading"      // LeadingProcess
+	KindDied         = "died"         // Died
+	KindStopping     = "stopping"     // Stopping
+	KindEnding       = "ending"       // Ending
+	KindDetached     = "detached"     // Detached
+	KindCheckpoint   = "checkpoint"   // anything; never folded
+	KindDiverged     = "diverged"     // Diverged
+	KindAcknowledged = "acknowledged" // Acknowledged
+	KindDone         = "done"         // Done
+	KindEnded        = "ended"        // Ended
 )
 
 // Further record kinds of a worker's journal.
 const (
-	RecAsked    = "asked"    // Asked
-	RecSaid     = "said"     // Said
-	RecAnswered = "answered" // Answered
-	RecStarted  = "started"  // Started
-	RecFinished = "finished" // Finished
-	RecUnknown  = "unknown"  // UnknownEnd
-	RecApplied  = "applied"  // Applied
-	RecTaken    = "taken"    // Taken
-	RecReady    = "ready"    // Ready
+	KindAsked    = "asked"    // Asked
+	KindSaid     = "said"     // Said
+	KindAnswered = "answered" // Answered
+	KindStarted  = "started"  // Started
+	KindFinished = "finished" // Finished
+	KindUnknown  = "unknown"  // UnknownEnd
+	KindApplied  = "applied"  // Applied
+	KindTaken    = "taken"    // Taken
+	KindReady    = "ready"    // Ready
 )
 
 // Level says what keeps a member from acting in another's name (trust §8).
@@ -500,4 +501,46 @@ type Taken struct {
 	// News is the seq of the leader's journal up to which the lead's agent gets the events of the
 	// members with this turn; 0: it gets none.
 	News uint64 `json:"news,omitempty"`
+}
+
+// Evidence of what the reader of another program did with a message, and why it was
+// sent a second time.
+const (
+	ReaderMarked = "its reader has marked it read"
+	ReaderTook   = "its reader has taken it out of the mailbox"
+	ReaderNever  = "another program erased it, twice"
+	ErasedOnce   = "another program erased it before its reader took it"
+)
+
+// ChannelOf returns the channel of a Seen record: journal or file.
+func (s Seen) ChannelOf() policy.Channel {
+	if s.Channel == "" {
+		return policy.ChannelJournal
+	}
+	return s.Channel
+}
+
+// Next is the restart time of a process that died at now, after these deaths; fresh says that its
+// own death is not among them.
+func (r *Restart) Next(deaths []time.Time, fresh bool, now time.Time) (at *time.Time, gaveUp bool) {
+	since := now.Add(-time.Duration(r.Window) * time.Millisecond)
+	n := 0
+	for _, d := range slices.Backward(deaths) {
+		if d.Before(since) {
+			break
+		}
+		n++
+	}
+	if !fresh {
+		n--
+	}
+	if n >= r.Most {
+		return nil, true
+	}
+	wait := r.First
+	for range n {
+		wait = min(2*wait, r.Longest)
+	}
+	t := now.Add(time.Duration(wait) * time.Millisecond)
+	return &t, false
 }

@@ -1,15 +1,14 @@
-package control_test
+package record_test
 
 import (
 	"encoding/json"
-	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"waggle"
-	"waggle/control"
 	"waggle/policy"
+	"waggle/record"
 )
 
 var (
@@ -40,18 +39,18 @@ func someMode(t *rapid.T, label string, more ...policy.Mode) policy.Mode {
 // ceiling, nor freer than without it.
 func TestCeilingBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := &control.Ceiling{Mode: someMode(t, "widest", ""), Deny: someRules(t, "ceiling deny")}
+		c := &record.Ceiling{Mode: someMode(t, "widest", ""), Deny: someRules(t, "ceiling deny")}
 		if rapid.Bool().Draw(t, "limits rules") {
 			c.Allow = append([]policy.Rule{}, someRules(t, "ceiling allow")...)
 		}
-		open := control.PolicySet{Policy: policy.Policy{Mode: someMode(t, "mode"), Allow: someRules(t, "allow"), Deny: someRules(t, "deny")}}
+		open := record.PolicySet{Policy: policy.Policy{Mode: someMode(t, "mode"), Allow: someRules(t, "allow"), Deny: someRules(t, "deny")}}
 		for _, r := range someRules(t, "learned") {
-			open.Rules = append(open.Rules, control.Scoped{Rule: r, Instance: "i"})
+			open.Rules = append(open.Rules, record.Scoped{Rule: r, Instance: "i"})
 		}
 		bound := open
 		bound.Ceiling = c
 		call, mode := rapid.SampledFrom(ceilingCalls).Draw(t, "call"), someMode(t, "own mode")
-		ask := control.Ask{Tool: call.Tool, Input: string(call.Input), Cwd: call.Cwd}
+		ask := record.Ask{Tool: call.Tool, Input: string(call.Input), Cwd: call.Cwd}
 		got := bound.Judge("i", mode, waggle.KindPermissionRequest, ask, start)
 		if was := open.Judge("i", mode, waggle.KindPermissionRequest, ask, start); !got.Decision.NotFreerThan(was.Decision) {
 			t.Fatalf("%+v, and without a ceiling %+v", got, was)
@@ -77,7 +76,7 @@ func TestCeilingBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var again control.PolicySet
+		var again record.PolicySet
 		if err := json.Unmarshal(raw, &again); err != nil || !again.Ceiling.Same(c) {
 			t.Fatalf("%v: %+v of %s", err, again.Ceiling, raw)
 		}
@@ -91,45 +90,4 @@ func ruleIn(r policy.Rule, rs []policy.Rule) bool {
 		}
 	}
 	return false
-}
-
-// TestCeilingHoldsForMembers: the ceiling limits a mode in the journal and a mode that anyone sets.
-func TestCeilingHoldsForMembers(t *testing.T) {
-	top := &control.Ceiling{File: "/c.yaml", SHA256: "00", Mode: policy.ModeAcceptEdits, Deny: policy.MustRules("Bash(rm:*)")}
-	w, m := working(t, control.PolicySet{Policy: policy.Policy{Mode: policy.ModeBypassPermissions}, Ceiling: top,
-		Lead: &policy.Policy{Mode: policy.ModeBypassPermissions}}, false)
-	if got := m.mode(); got != policy.ModeAcceptEdits {
-		t.Errorf("a team on bypassPermissions made it %s", got)
-	}
-	mate, mint := w.l.Members[0], control.Mint{Now: start, MsgID: "00000000-0000-4000-8000-000000000001", Nonce: "x"}
-	for by, wr := range map[policy.Role]bool{policy.RoleOperator: true, policy.RoleLeader: false} {
-		hand := w.lead()
-		if wr {
-			hand = operator
-		}
-		var over *control.CeilingError
-		if ds, err := w.l.SetMode(mate, policy.ModeBypassPermissions, by, hand, mint); !errors.As(err, &over) || len(ds) > 0 {
-			t.Errorf("%s: %d drafts, %v", by, len(ds), err)
-		}
-	}
-	// A record that exceeds the ceiling has no effect.
-	w.append(operator, control.RecPolicy, control.PolicySet{Policy: policy.Policy{Version: w.l.Version() + 1, Mode: policy.ModeBypassPermissions}, Ceiling: top})
-	w.round()
-	if got := m.mode(); got != policy.ModeAcceptEdits {
-		t.Errorf("a wider record made it %s", got)
-	}
-	if d := m.w.Effective(w.l, start).Judge(policy.Call{Tool: "Bash", Input: []byte(`{"command":"rm x"}`), Cwd: "/w"}); d.Decision != policy.Deny {
-		t.Errorf("rm: %+v", d)
-	}
-	// A later, narrower ceiling keeps the existing rules and accepts no new one beyond it.
-	set := w.l.Policy
-	set.Ceiling = &control.Ceiling{File: "/c.yaml", SHA256: "01", Mode: policy.ModeDefault}
-	if _, err := w.l.SetPolicy(set, operator, mint); err != nil {
-		t.Errorf("adopting it: %v", err)
-	}
-	set.Policy.Mode = policy.ModeAcceptEdits
-	var over *control.CeilingError
-	if _, err := w.l.SetPolicy(set, operator, mint); !errors.As(err, &over) {
-		t.Errorf("a new mode beyond it: %v", err)
-	}
 }

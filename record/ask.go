@@ -1,4 +1,4 @@
-package control
+package record
 
 import (
 	"crypto/sha256"
@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"waggle"
 	"waggle/journal"
@@ -78,9 +80,9 @@ type RealPath = policy.RealPath
 // Sum is the N by which the request is bound.
 func (a Ask) Sum() int { return max(a.N, 1) }
 
-// known refuses a request that this program cannot check: one with the sum of a later
+// CheckSum refuses a request that this program cannot check: one with the sum of a later
 // version, and one that holds what its own sum does not cover.
-func (a Ask) known(kind waggle.Kind) error {
+func (a Ask) CheckSum(kind waggle.Kind) error {
 	switch {
 	case a.N < 0 || a.N == 1:
 		return fmt.Errorf("a request with the sum %d: 1 is written as none", a.N)
@@ -102,15 +104,15 @@ func (b Bound) empty() bool {
 func (a Ask) With(input string) Ask {
 	a.Input = input
 	if a.Sum() >= 2 {
-		a.Stdin, a.Program, a.Words, a.Scripts = stdinOf(input), "", nil, nil
+		a.Stdin, a.Program, a.Words, a.Scripts = StdinOf(input), "", nil, nil
 		// The resolved working directory stays: an unresolved path is a doubt.
 		a.Paths = slices.DeleteFunc(slices.Clone(a.Paths), func(p RealPath) bool { return p.Spelled != path.Clean(a.Cwd) })
 	}
 	return a
 }
 
-// stdinOf is the "stdin" of a tool's input, "" when there is none.
-func stdinOf(input string) string {
+// StdinOf is the "stdin" of a tool's input, "" when there is none.
+func StdinOf(input string) string {
 	var fields map[string]json.RawMessage
 	var s string
 	if json.Unmarshal([]byte(input), &fields) != nil || json.Unmarshal(fields["stdin"], &s) != nil {
@@ -129,9 +131,9 @@ func (a Ask) Call() policy.Call {
 	return c
 }
 
-// as is the request as an older program would have recorded it, which put what the
+// As is the request as an older program would have recorded it, which put what the
 // command reads nowhere.
-func (a Ask) as(n int) Ask {
+func (a Ask) As(n int) Ask {
 	if n >= 2 || a.Sum() == n {
 		return a
 	}
@@ -142,8 +144,8 @@ func (a Ask) as(n int) Ask {
 	return a
 }
 
-// bare is what the agent asks for, without what was found of it.
-func (a Ask) bare() Ask {
+// Bare is what the agent asks for, without what was found of it.
+func (a Ask) Bare() Ask {
 	a.Bound = Bound{Stdin: a.Stdin}
 	return a
 }
@@ -207,4 +209,38 @@ func (b Bound) put(put func(...string)) {
 	for _, p := range b.Paths {
 		put(p.Spelled, p.Real)
 	}
+}
+
+// Check refuses what a journal and a message could not both hold byte for byte.
+func (a Ask) Check(kind waggle.Kind) error {
+	if !IsRequest(kind) {
+		return fmt.Errorf("ask: %s is not a question", kind)
+	}
+	texts := append([]string{a.Tool, a.Input, a.Cwd, a.Host, a.Port, a.Plan, a.Reason, a.PlanFile, a.ToolUseID, a.Stdin, a.Program}, a.Env...)
+	for _, w := range a.Words {
+		texts = append(texts, w.Name, w.Path)
+	}
+	for _, s := range a.Scripts {
+		texts = append(texts, s.Path)
+	}
+	for _, p := range a.Paths {
+		texts = append(texts, p.Spelled, p.Real)
+	}
+	for _, s := range texts {
+		if !utf8.ValidString(s) {
+			return fmt.Errorf("ask: %.40q is not valid UTF-8", s)
+		}
+	}
+	if strings.TrimSpace(a.Input) != a.Input {
+		return errors.New("ask: the input has white space around it")
+	}
+	return nil
+}
+
+// Hostport is the host as the messages name it.
+func (a Ask) Hostport() string {
+	if a.Port == "" {
+		return a.Host
+	}
+	return net.JoinHostPort(a.Host, a.Port)
 }

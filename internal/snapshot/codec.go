@@ -1,4 +1,4 @@
-package control
+package snapshot
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// snapshotFormat is the version of the encoding of a snapshot. It rises when a function of this
+// Format is the version of the encoding of a snapshot. It rises when a function of this
 // file writes other bytes than before. The contents have versions of their own (leaderFold,
 // workerFold) and a shape.
-const snapshotFormat = 2
+const Format = 2
 
-var errSnapshot = errors.New("snapshot: it is cut or is of something else")
+var ErrInvalid = errors.New("snapshot: it is cut or is of something else")
 
-// codec writes a fold, or reads one. One function a type lists its fields and does both,
+// Codec writes a fold, or reads one. One function a type lists its fields and does both,
 // so that what is written and what is read cannot differ.
 //
 // Integers are varints, a text is its length and its bytes, a list or a map is its length
@@ -25,7 +25,7 @@ var errSnapshot = errors.New("snapshot: it is cut or is of something else")
 // A pointer is 0 for nil, or the number of what it points to; the first pointer to
 // something has the next free number, and what it points to follows. The same fold gives
 // the same bytes.
-type codec struct {
+type Codec struct {
 	out []byte         // the encoded bytes
 	ids map[any]uint64 // the numbers of the pointers that were written
 
@@ -35,20 +35,20 @@ type codec struct {
 	err     error
 }
 
-// encode writes what fields lists of x, behind the name of its version.
-func encode[T any](version string, x *T, fields func(*codec, *T)) ([]byte, error) {
-	c := &codec{ids: map[any]uint64{}}
-	text(c, &version)
+// Encode writes what fields lists of x, behind the name of its version.
+func Encode[T any](version string, x *T, fields func(*Codec, *T)) ([]byte, error) {
+	c := &Codec{ids: map[any]uint64{}}
+	Text(c, &version)
 	fields(c, x)
 	return c.out, c.err
 }
 
-// decode reads what encode wrote of the same version. After an error x is of no use.
-func decode[T any](b []byte, version string, x *T, fields func(*codec, *T)) error {
-	c := &codec{reading: true, in: string(b)}
+// Decode reads what encode wrote of the same version. After an error x is of no use.
+func Decode[T any](b []byte, version string, x *T, fields func(*Codec, *T)) error {
+	c := &Codec{reading: true, in: string(b)}
 	var is string
-	if text(c, &is); is != version {
-		return errSnapshot
+	if Text(c, &is); is != version {
+		return ErrInvalid
 	}
 	fields(c, x)
 	if c.in != "" {
@@ -58,9 +58,9 @@ func decode[T any](b []byte, version string, x *T, fields func(*codec, *T)) erro
 }
 
 // fail ends the decoding: the rest decodes as zeros.
-func (c *codec) fail() { c.err, c.in = errSnapshot, "" }
+func (c *Codec) fail() { c.err, c.in = ErrInvalid, "" }
 
-func (c *codec) uvarint() uint64 {
+func (c *Codec) uvarint() uint64 {
 	var x uint64
 	for i := 0; i < len(c.in) && i < binary.MaxVarintLen64; i++ {
 		b := c.in[i]
@@ -75,7 +75,7 @@ func (c *codec) uvarint() uint64 {
 }
 
 // bytes reads n bytes.
-func (c *codec) bytes(n uint64) string {
+func (c *Codec) bytes(n uint64) string {
 	if n > uint64(len(c.in)) {
 		c.fail()
 		return ""
@@ -85,7 +85,7 @@ func (c *codec) bytes(n uint64) string {
 	return s
 }
 
-func unsigned[T ~uint64](c *codec, x *T) {
+func Unsigned[T ~uint64](c *Codec, x *T) {
 	if c.reading {
 		*x = T(c.uvarint())
 		return
@@ -93,7 +93,7 @@ func unsigned[T ~uint64](c *codec, x *T) {
 	c.out = binary.AppendUvarint(c.out, uint64(*x))
 }
 
-func signed[T ~int | ~int64](c *codec, x *T) {
+func Signed[T ~int | ~int64](c *Codec, x *T) {
 	if !c.reading {
 		c.out = binary.AppendVarint(c.out, int64(*x))
 		return
@@ -102,7 +102,7 @@ func signed[T ~int | ~int64](c *codec, x *T) {
 	*x = T(int64(n>>1) ^ -int64(n&1))
 }
 
-func (c *codec) flag(x *bool) {
+func (c *Codec) Flag(x *bool) {
 	if c.reading {
 		n := c.uvarint()
 		if *x = n == 1; n > 1 {
@@ -117,7 +117,7 @@ func (c *codec) flag(x *bool) {
 	c.out = append(c.out, n)
 }
 
-func text[T ~string](c *codec, x *T) {
+func Text[T ~string](c *Codec, x *T) {
 	if c.reading {
 		*x = T(c.bytes(c.uvarint()))
 		return
@@ -126,8 +126,8 @@ func text[T ~string](c *codec, x *T) {
 	c.out = append(c.out, *x...)
 }
 
-// instant has its zone, and no monotonic clock.
-func (c *codec) instant(x *time.Time) {
+// Instant has its zone, and no monotonic clock.
+func (c *Codec) Instant(x *time.Time) {
 	if !c.reading {
 		c.out = append(c.out, 0) // its length
 		at := len(c.out)
@@ -145,7 +145,7 @@ func (c *codec) instant(x *time.Time) {
 	}
 }
 
-func (c *codec) raw(x *json.RawMessage) {
+func (c *Codec) raw(x *json.RawMessage) {
 	n, null := c.size(len(*x), *x == nil)
 	switch {
 	case !c.reading:
@@ -159,7 +159,7 @@ func (c *codec) raw(x *json.RawMessage) {
 
 // size is the length of a list or a map. Each item takes at least one byte, so that a length beyond
 // the rest is refused before memory is allocated.
-func (c *codec) size(have int, isNil bool) (n int, null bool) {
+func (c *Codec) size(have int, isNil bool) (n int, null bool) {
 	if c.reading {
 		m := c.uvarint()
 		if m > uint64(len(c.in))+1 {
@@ -179,7 +179,7 @@ func (c *codec) size(have int, isNil bool) (n int, null bool) {
 // roomAhead bounds what is set aside for items before they are read.
 const roomAhead = 1 << 12
 
-func list[S ~[]T, T any](c *codec, x *S, item func(*codec, *T)) {
+func List[S ~[]T, T any](c *Codec, x *S, item func(*Codec, *T)) {
 	n, null := c.size(len(*x), *x == nil)
 	switch {
 	case null && c.reading:
@@ -202,7 +202,7 @@ func list[S ~[]T, T any](c *codec, x *S, item func(*codec, *T)) {
 	}
 }
 
-func dict[M ~map[K]V, K comparable, V any](c *codec, x *M, key func(*codec, *K), value func(*codec, *V)) {
+func Dict[M ~map[K]V, K comparable, V any](c *Codec, x *M, key func(*Codec, *K), value func(*Codec, *V)) {
 	n, null := c.size(len(*x), *x == nil)
 	switch {
 	case null && c.reading:
@@ -226,17 +226,17 @@ func dict[M ~map[K]V, K comparable, V any](c *codec, x *M, key func(*codec, *K),
 }
 
 // writeSorted writes the items of a map by their written keys.
-func writeSorted[K comparable, V any](c *codec, m map[K]V, key func(*codec, *K), value func(*codec, *V)) {
+func writeSorted[K comparable, V any](c *Codec, m map[K]V, key func(*Codec, *K), value func(*Codec, *V)) {
 	type item struct {
 		from, to int // of its key
 		value    V
 	}
-	var keys codec // a key holds no pointer
+	var keys Codec // a key holds no pointer
 	items := make([]item, 0, len(m))
 	for k, v := range m {
 		from := len(keys.out)
 		key(&keys, &k)
-		items = append(items, item{from, len(keys.out), v})
+		items = append(items, item{from: from, to: len(keys.out), value: v})
 	}
 	slices.SortFunc(items, func(a, b item) int { return bytes.Compare(keys.out[a.from:a.to], keys.out[b.from:b.to]) })
 	for i := range items {
@@ -245,8 +245,8 @@ func writeSorted[K comparable, V any](c *codec, m map[K]V, key func(*codec, *K),
 	}
 }
 
-// shared encodes a pointer: a value with several pointers to it is encoded once and decoded once.
-func shared[T any](c *codec, x **T, fields func(*codec, *T)) {
+// Shared encodes a pointer: a value with several pointers to it is encoded once and decoded once.
+func Shared[T any](c *Codec, x **T, fields func(*Codec, *T)) {
 	if c.reading {
 		readShared(c, x, fields)
 		return
@@ -266,7 +266,7 @@ func shared[T any](c *codec, x **T, fields func(*codec, *T)) {
 	}
 }
 
-func readShared[T any](c *codec, x **T, fields func(*codec, *T)) {
+func readShared[T any](c *Codec, x **T, fields func(*Codec, *T)) {
 	*x = nil
 	switch id := c.uvarint(); {
 	case id == 0:
@@ -287,12 +287,12 @@ func readShared[T any](c *codec, x **T, fields func(*codec, *T)) {
 	}
 }
 
-// to is shared as the item of a list or a map.
-func to[T any](fields func(*codec, *T)) func(*codec, **T) {
-	return func(c *codec, x **T) { shared(c, x, fields) }
+// To is shared as the item of a list or a map.
+func To[T any](fields func(*Codec, *T)) func(*Codec, **T) {
+	return func(c *Codec, x **T) { Shared(c, x, fields) }
 }
 
-// listOf is list as the item of a map.
-func listOf[T any](item func(*codec, *T)) func(*codec, *[]T) {
-	return func(c *codec, x *[]T) { list(c, x, item) }
+// ListOf is list as the item of a map.
+func ListOf[T any](item func(*Codec, *T)) func(*Codec, *[]T) {
+	return func(c *Codec, x *[]T) { List(c, x, item) }
 }

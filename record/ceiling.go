@@ -1,4 +1,4 @@
-package control
+package record
 
 import (
 	"cmp"
@@ -74,8 +74,8 @@ func (c *Ceiling) Bound(p policy.Policy) policy.Policy {
 	return p
 }
 
-// policy is what the ceiling itself allows and denies.
-func (c *Ceiling) policy() policy.Policy {
+// Policy is what the ceiling itself allows and denies.
+func (c *Ceiling) Policy() policy.Policy {
 	return policy.Policy{Mode: c.Widest(), Allow: c.Allow, Deny: c.Deny}
 }
 
@@ -86,7 +86,7 @@ func (c *Ceiling) hold(v policy.Verdict, mode policy.Mode, call policy.Call) pol
 	if v.Decision != policy.Allow || c == nil || c.Allow == nil {
 		return v
 	}
-	most := c.policy()
+	most := c.Policy()
 	if own := most.Judge(call); own.Decision != policy.Allow {
 		v.Decision, v.Rule, v.Why = own.Decision, "ceiling, "+own.Rule, own.Why
 		for _, m := range policy.Modes() {
@@ -140,10 +140,10 @@ func (p PolicySet) asks() policy.Policy {
 // Cut names what of the policy its ceiling makes ineffective.
 func (p PolicySet) Cut() []string { return p.Ceiling.Beyond(p.asks()) }
 
-// beyond refuses a new version that asks for more than its ceiling allows and than the version
+// CheckCeiling refuses a new version that asks for more than its ceiling allows and than the version
 // before it already asked for. A rule that a later ceiling has cut stays in the list, without
 // effect, until it is removed.
-func (p PolicySet) beyond(old PolicySet) error {
+func (p PolicySet) CheckCeiling(old PolicySet) error {
 	if !p.Ceiling.Bounds() {
 		return nil
 	}

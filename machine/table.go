@@ -1,10 +1,11 @@
-package control
+package machine
 
 import (
 	"fmt"
 	"time"
 
 	"waggle"
+	"waggle/record"
 )
 
 // State is a state of one of the machines.
@@ -301,10 +302,13 @@ type move struct {
 	to   State
 }
 
-func index(table []Transition) map[move]string {
-	m := make(map[move]string, len(table))
+// moves is a table by its moves.
+type moves map[move]Transition
+
+func index(table []Transition) moves {
+	m := make(moves, len(table))
 	for _, t := range table {
-		m[move{t.From, t.On, t.To}] = t.Row
+		m[move{t.From, t.On, t.To}] = t
 	}
 	return m
 }
@@ -316,12 +320,43 @@ var (
 	teamMoves    = index(TeamTable)
 )
 
+// find returns the transition that a move is, and a *TransitionError when the table has
+// none. of names the machine.
+func (m moves) find(of string, from State, on Event, to State) (Transition, error) {
+	t, ok := m[move{from, on, to}]
+	if !ok {
+		return t, &TransitionError{Machine: of, From: from, To: to, On: on}
+	}
+	return t, nil
+}
+
+// WorkerMove finds a transition in WorkerTable. Its error is a *TransitionError that
+// names the machine as of does.
+func WorkerMove(of string, from State, on Event, to State) (Transition, error) {
+	return workerMoves.find(of, from, on, to)
+}
+
+// LeaderMove is workerMove in LeaderTable.
+func LeaderMove(of string, from State, on Event, to State) (Transition, error) {
+	return leaderMoves.find(of, from, on, to)
+}
+
+// RequestMove is workerMove in RequestTable.
+func RequestMove(of string, from State, on Event, to State) (Transition, error) {
+	return requestMoves.find(of, from, on, to)
+}
+
+// TeamMove is workerMove in TeamTable.
+func TeamMove(of string, from State, on Event, to State) (Transition, error) {
+	return teamMoves.find(of, from, on, to)
+}
+
 // The machines that an Observer observes.
 const (
-	MachineWorker  = "worker"  // WorkerTable, in a member's journal
-	MachineLeader  = "leader"  // LeaderTable, in the leader's
-	MachineRequest = "request" // RequestTable, in the leader's
-	MachineTeam    = "team"    // TeamTable, in the leader's
+	Worker  = "worker"  // WorkerTable, in a member's journal
+	Leader  = "leader"  // LeaderTable, in the leader's
+	Request = "request" // RequestTable, in the leader's
+	Team    = "team"    // TeamTable, in the leader's
 )
 
 // Observer gets every transition, in the order of the journal, while its fold applies the record
@@ -333,11 +368,11 @@ type Observer func(Observation)
 // Observation is one transition.
 type Observation struct {
 	Team    waggle.TeamName
-	Machine string // MachineWorker, …
-	Member  string // name; the lead's for MachineTeam
+	Machine string // Worker, …
+	Member  string // name; the lead's for Team
 	// Instance is that member's: a worker's journal, or the membership that the
 	// leader's journal is about.
-	Instance Instance
+	Instance record.Instance
 	Row      string // of protocol §5
 	From     State
 	On       Event

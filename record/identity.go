@@ -1,10 +1,11 @@
-package control
+package record
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 
 	"waggle"
+	"waggle/policy"
 )
 
 // TeamUID is 128 random bits in hex, given at create (trust §2).
@@ -24,17 +25,17 @@ type Key struct {
 	ID       waggle.RequestID `json:"id"`
 }
 
-// updates reports whether the change that an answer makes to a request is one: an
+// Updates reports whether the change that an answer makes to a request is one: an
 // allow of a tool call, and with the digest of what runs instead.
-func updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Digest) bool {
+func Updates(uid TeamUID, k Key, changed Ask, decision, input string, digest Digest) bool {
 	if input == "" {
 		return digest == ""
 	}
 	return decision == DecisionAllow && k.Kind == waggle.KindPermissionRequest && digest == DigestOf(uid, k, changed.With(input))
 }
 
-// isRequest reports whether a kind asks for an answer.
-func isRequest(k waggle.Kind) bool {
+// IsRequest reports whether a kind asks for an answer.
+func IsRequest(k waggle.Kind) bool {
 	switch k {
 	case waggle.KindPermissionRequest, waggle.KindSandboxPermissionRequest, waggle.KindPlanApprovalRequest:
 		return true
@@ -42,8 +43,8 @@ func isRequest(k waggle.Kind) bool {
 	return false
 }
 
-// answerOf is the kind of the message that answers a request.
-func answerOf(k waggle.Kind) waggle.Kind {
+// AnswerKind is the kind of the message that answers a request.
+func AnswerKind(k waggle.Kind) waggle.Kind {
 	switch k {
 	case waggle.KindPlanApprovalRequest:
 		return waggle.KindPlanApprovalResponse
@@ -58,4 +59,15 @@ func answerOf(k waggle.Kind) waggle.Kind {
 func HashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
+}
+
+// GateOf maps a request's kind to what decides it.
+func GateOf(k waggle.Kind) policy.Gate {
+	switch k {
+	case waggle.KindPlanApprovalRequest:
+		return policy.GatePlan
+	case waggle.KindSandboxPermissionRequest:
+		return policy.GateNetwork
+	}
+	return policy.GateTool
 }

@@ -1,16 +1,16 @@
-package control_test
+package record_test
 
 import (
 	"testing"
 
 	"waggle"
-	"waggle/control"
 	"waggle/policy"
+	"waggle/record"
 )
 
 // TestTeamFileByItsPath: the accepted team file is guarded, whatever its name.
 func TestTeamFileByItsPath(t *testing.T) {
-	set := control.PolicySet{Path: "/w/crew/night.yml", Policy: policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Write(/w/crew/**)")}}
+	set := record.PolicySet{Path: "/w/crew/night.yml", Policy: policy.Policy{Mode: policy.ModeAcceptEdits, Allow: policy.MustRules("Write(/w/crew/**)")}}
 	for _, c := range []struct {
 		cwd, input string
 		want       policy.Decision
@@ -21,7 +21,7 @@ func TestTeamFileByItsPath(t *testing.T) {
 		{"/elsewhere", `{"file_path":"/w/crew/night.yml"}`, policy.Ask},
 		{"/elsewhere", `{"file_path":"/w/crew/day.yml"}`, policy.Allow},
 	} {
-		v := set.Judge("i", policy.ModeAcceptEdits, waggle.KindPermissionRequest, control.Ask{Tool: "Write", Input: c.input, Cwd: c.cwd}, start)
+		v := set.Judge("i", policy.ModeAcceptEdits, waggle.KindPermissionRequest, record.Ask{Tool: "Write", Input: c.input, Cwd: c.cwd}, start)
 		if v.Decision != c.want {
 			t.Errorf("%s in %s: %+v, want %s", c.input, c.cwd, v, c.want)
 		}

@@ -1,0 +1,3 @@
+package machine_test
+
+import _ "waggle/internal/atomicfile/ordertest"

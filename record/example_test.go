@@ -1,0 +1,20 @@
+package record_test
+
+import (
+	"fmt"
+
+	"waggle"
+	"waggle/record"
+)
+
+// An answer names the digest of what was asked. What differs in a byte has another one.
+func ExampleDigestOf() {
+	key := record.Key{Instance: "ada-1", Kind: waggle.KindPermissionRequest, ID: "perm-1"}
+	asked := record.Ask{N: record.SumN, Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}
+	other := asked.With(`{"command":"make install"}`)
+	fmt.Println(record.DigestOf("team-uid", key, asked) == record.DigestOf("team-uid", key, asked))
+	fmt.Println(record.DigestOf("team-uid", key, asked) == record.DigestOf("team-uid", key, other))
+	// Output:
+	// true
+	// false
+}

@@ -1,0 +1,3 @@
+package record_test
+
+import _ "waggle/internal/atomicfile/ordertest"

@@ -1,0 +1,71 @@
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"waggle"
+)
+
+// Mint gives a step the time and fresh ids, which it must not make itself.
+type Mint struct {
+	Now   time.Time
+	MsgID string // UUID v4 for the message the step composes
+	Nonce string // seven base-36 characters for a request id
+}
+
+// Nth is a mint for one more message of the same step: its names are made from
+// the first's, so that they are as hard to guess and never the same.
+func (m Mint) Nth(n int) Mint {
+	sum := sha256.Sum256([]byte(fmt.Sprintf("waggle/mint/1 %s %s %d", m.MsgID, m.Nonce, n)))
+	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // UUID v4
+	h := hex.EncodeToString(sum[:16])
+	m.MsgID = h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	nonce := make([]byte, 7)
+	for i := range nonce {
+		nonce[i] = digits[int(sum[16+i])%len(digits)]
+	}
+	m.Nonce = string(nonce)
+	return m
+}
+
+// Compose encodes a payload as the exact envelope that a record will hold. Encode refuses what its
+// receiver could not decode, because that would never be answered.
+func Compose(from waggle.MemberName, color string, to waggle.MemberName, p waggle.Payload, m Mint) (*Mail, error) {
+	text, err := waggle.Encode(p, waggle.DialectWire)
+	if err != nil {
+		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
+	}
+	env := waggle.Envelope{From: string(from), Text: text, Timestamp: waggle.FormatTime(m.Now), Color: color,
+		MsgV: 1, MsgID: m.MsgID, Type: "message"}
+	env, err = env.WithMessageID()
+	if err != nil {
+		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
+	}
+	raw, err := env.MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("compose %s: %w", p.Kind(), err)
+	}
+	return &Mail{To: to, Kind: p.Kind(), SHA256: HashText(text), Envelope: raw}, nil
+}
+
+// ComposeText is compose for plain words.
+func ComposeText(from waggle.MemberName, color string, to waggle.MemberName, text, summary string, m Mint) (*Mail, error) {
+	mail, err := Compose(from, color, to, waggle.Text{Text: text}, m)
+	if err != nil {
+		return nil, err
+	}
+	env, err := mail.Open()
+	if err != nil {
+		return nil, err
+	}
+	env.Summary = summary
+	mail.Envelope, err = env.MarshalJSON()
+	return mail, err
+}
+
+// Open returns the envelope.
+func (m *Mail) Open() (waggle.Envelope, error) { return waggle.ParseEnvelope(m.Envelope) }

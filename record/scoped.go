@@ -1,0 +1,158 @@
+package record
+
+import (
+	"net"
+	"slices"
+	"time"
+
+	"waggle"
+	"waggle/policy"
+)
+
+// Scoped is a rule beside the policy's own: for one member, for a time, or both. An answer with a
+// scope makes such a rule (trust §3: a separate act with its own authority), which is part of a
+// version of the policy like any other rule.
+type Scoped struct {
+	Rule     policy.Rule `json:"rule"`
+	Deny     bool        `json:"deny,omitempty"`
+	Instance Instance    `json:"instance,omitempty"`   // whom it is for; "": every member
+	Until    *time.Time  `json:"expires_at,omitempty"` // nil: until it is taken back
+	From     *Key        `json:"from,omitempty"`       // the request whose answer taught it
+}
+
+// HostGrant is a standing answer to questions about one host: what an enforcer of
+// network access consumes. An answer for one time is no grant: it is the decision
+// of its request.
+type HostGrant struct {
+	Host     string     `json:"host"`           // a name or IPv4 address in lower case; *.HOST: the hosts below it
+	Port     string     `json:"port,omitempty"` // "": every port, and requests that name none
+	Deny     bool       `json:"deny,omitempty"`
+	Instance Instance   `json:"instance,omitempty"`   // "": every member
+	Until    *time.Time `json:"expires_at,omitempty"` // nil: as long as the member
+	From     *Key       `json:"from,omitempty"`
+}
+
+// String is the grant as a rule is shown: "net db.internal:5432".
+func (g HostGrant) String() string {
+	if g.Port == "" {
+		return "net " + g.Host
+	}
+	return "net " + net.JoinHostPort(g.Host, g.Port)
+}
+
+// Past reports whether a time has come. An expired rule does not come back: the next version of the
+// policy leaves it out.
+func Past(until *time.Time, now time.Time) bool { return until != nil && !now.Before(*until) }
+
+func concerns(of, i Instance) bool { return of == "" || of == i }
+
+// For is the policy that the rules make for one member at a time under the ceiling, "" for the
+// rules of every member. Worker.Effective adds a member's own mode.
+func (p PolicySet) For(i Instance, now time.Time) policy.Policy {
+	out := p.Policy
+	out.Allow, out.Deny = slices.Clip(out.Allow), slices.Clip(out.Deny)
+	for _, s := range p.Rules {
+		switch {
+		case !concerns(s.Instance, i) || Past(s.Until, now):
+		case s.Deny:
+			out.Deny = append(out.Deny, s.Rule)
+		default:
+			out.Allow = append(out.Allow, s.Rule)
+		}
+	}
+	return p.Ceiling.Bound(out)
+}
+
+// HostsFor are the standing answers that hold for one member at a time.
+func (p PolicySet) HostsFor(i Instance, now time.Time) []HostGrant {
+	return slices.DeleteFunc(slices.Clone(p.Hosts), func(g HostGrant) bool { return !concerns(g.Instance, i) || Past(g.Until, now) })
+}
+
+// Judge is the verdict of the rules on a member's request. There are none for plans. mode is the
+// member's mode.
+func (p PolicySet) Judge(i Instance, mode policy.Mode, kind waggle.Kind, a Ask, now time.Time) policy.Verdict {
+	own := p.For(i, now)
+	own.Mode = p.Ceiling.Meet(mode)
+	switch kind {
+	case waggle.KindPermissionRequest:
+		c := p.Call(a)
+		return p.Ceiling.hold(own.Judge(c), own.Mode, c)
+	case waggle.KindSandboxPermissionRequest:
+		return judgeHost(own, p.HostsFor(i, now), a)
+	}
+	return policy.Verdict{Decision: policy.Ask}
+}
+
+// judgeHost judges a host by the rules for WebFetch and the standing answers, a
+// denial first. The network has a gate of its own: no mode opens it, and a worker
+// that plans asks for it.
+func judgeHost(p policy.Policy, grants []HostGrant, a Ask) policy.Verdict {
+	switch p.Mode {
+	case policy.ModeBypassPermissions:
+		p.Mode = policy.ModeDefault
+	case policy.ModePlan:
+		p.Mode = policy.ModeSafe
+	}
+	call := policy.Call{Tool: "WebFetch", Input: []byte(`{"url":` + plain("https://"+a.Hostport()+"/") + `}`)}
+	granted := map[string]HostGrant{}
+	for _, g := range grants {
+		if g.Port != "" && g.Port != a.Port {
+			continue
+		}
+		rule := policy.Rule{Tool: "WebFetch", Pattern: "domain:" + g.Host}
+		if !g.Deny {
+			p.Allow = append(slices.Clip(p.Allow), rule)
+			granted["allow "+rule.String()] = g
+		} else if (policy.Policy{Mode: policy.ModeBypassPermissions, Deny: []policy.Rule{rule}}).Judge(call).Decision == policy.Deny {
+			return policy.Verdict{Decision: policy.Deny, Rule: "deny " + g.String(), Why: "The operator has denied this host."}
+		}
+	}
+	v := p.Judge(call)
+	if g, ok := granted[v.Rule]; ok {
+		v.Rule, v.Why = "allow "+g.String(), "The operator has allowed this host."
+	}
+	if _, err := policy.ParseHost(a.Host); err != nil && v.Decision == policy.Allow {
+		return policy.Verdict{Decision: policy.Ask, Rule: "input", Why: "It is not a plain host name."}
+	}
+	return v
+}
+
+// Own lists how the allowing rules of a member's own are named by an answer.
+func (p PolicySet) Own(i Instance, now time.Time) (names []string) {
+	for _, s := range p.Rules {
+		if s.Instance == i && !s.Deny && !Past(s.Until, now) {
+			names = append(names, "allow "+s.Rule.String())
+		}
+	}
+	for _, g := range p.Hosts {
+		if g.Instance == i && !g.Deny && !Past(g.Until, now) {
+			names = append(names, "allow "+g.String())
+		}
+	}
+	return names
+}
+
+// HasOwn reports rules that were made for one member.
+func (p PolicySet) HasOwn(i Instance) bool {
+	return slices.ContainsFunc(p.Rules, func(s Scoped) bool { return s.Instance == i && !s.Deny }) ||
+		slices.ContainsFunc(p.Hosts, func(g HostGrant) bool { return g.Instance == i && !g.Deny })
+}
+
+// DeciderOf is who answers questions of a gate; the operator when the policy
+// does not say.
+func (p PolicySet) DeciderOf(g policy.Gate) policy.Decider {
+	if d, ok := p.Decide[g]; ok {
+		return d
+	}
+	return policy.DecideOperator
+}
+
+// Call is a question's tool call as policy judges it, with what the policy guards
+// beside the guarded names.
+func (p PolicySet) Call(a Ask) policy.Call {
+	c := a.Call()
+	if p.Path != "" {
+		c.Guarded = []string{p.Path}
+	}
+	return c
+}
