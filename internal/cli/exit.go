@@ -41,8 +41,8 @@ func ExitCode(k operator.Kind) int {
 	return ExitFailed
 }
 
-// exitCode is the exit code of an error.
-func exitCode(err error) int { return ExitCode(operator.KindOf(err)) }
+// exitOf is the exit code of an error.
+func exitOf(err error) int { return ExitCode(operator.KindOf(err)) }
 
 // explain is the exit code of an error, and its hint.
 func explain(err error) (code int, next string) {
@@ -50,7 +50,7 @@ func explain(err error) (code int, next string) {
 	if errors.As(err, &e) {
 		next = hint(e)
 	}
-	return exitCode(err), next
+	return exitOf(err), next
 }
 
 // kindOfExit is the kind of failure that another process of this program has exited with.

@@ -17,7 +17,7 @@ func TestExitCodes(t *testing.T) {
 		operator.Died: 5, operator.Refused: 6, operator.Incomplete: 7, operator.Locked: 8, operator.NotFound: 9}
 	for k := operator.None; k.String() != "unknown"; k++ {
 		want, ok := contract[k]
-		if got := exitCode(&operator.Error{Kind: k}); !ok || got != max(want, ExitFailed) {
+		if got := exitOf(&operator.Error{Kind: k}); !ok || got != max(want, ExitFailed) {
 			t.Errorf("an error of kind %s exits with %d, want %d", k, got, want)
 		}
 		if got := ExitCode(k); got != want {
@@ -31,7 +31,7 @@ func TestExitCodes(t *testing.T) {
 	if len(contract) > 0 {
 		t.Errorf("no kind: %v", contract)
 	}
-	if exitCode(nil) != 0 || exitCode(fmt.Errorf("the disk")) != ExitFailed || kindOfExit(-1) != operator.Failed || kindOfExit(130) != operator.Failed {
+	if exitOf(nil) != 0 || exitOf(fmt.Errorf("the disk")) != ExitFailed || kindOfExit(-1) != operator.Failed || kindOfExit(130) != operator.Failed {
 		t.Error("nothing, an error of others, or an end by a signal")
 	}
 	if worker.ExitRunning != ExitLocked || worker.ExitFailed != ExitFailed {

@@ -36,7 +36,8 @@ func TestFullOutput(t *testing.T) {
 	run := func(out *os.File, args ...string) (code int, said string) {
 		var e bytes.Buffer
 		if len(args) > 0 && args[len(args)-1] == "--help" && !asProgram[strings.Join(args, " ")] {
-			return app(out, &e).Run(t.Context(), args), e.String()
+			a := app(out, &e)
+			return a.Run(t.Context(), args), e.String()
 		}
 		cmd := h.command(args...)
 		cmd.Stdout, cmd.Stderr = out, &e
@@ -45,8 +46,8 @@ func TestFullOutput(t *testing.T) {
 	}
 	tried := 0
 	var helps [][]string
-	root := app(io.Discard, io.Discard).Root()
-	each(root, func(path []string) { helps = append(helps, append(path, "--help")) })
+	a := app(io.Discard, io.Discard)
+	each(a.Root(), func(path []string) { helps = append(helps, append(path, "--help")) })
 	// A sample of these starts a program, the others run here.
 	for _, args := range testenv.Rows(t, helps, 4) {
 		asProgram[strings.Join(args, " ")] = true

@@ -246,7 +246,7 @@ func (a *App) fail(err error) int {
 	if errors.As(err, &quiet) {
 		return int(quiet)
 	}
-	b := failureBody{Code: exitCode(err), Message: err.Error(), Near: []string{}}
+	b := failureBody{Code: exitOf(err), Message: err.Error(), Near: []string{}}
 	var e *operator.Error
 	if errors.As(err, &e) {
 		b.Op, b.Hint = e.Op, hint(e)
