@@ -41,7 +41,7 @@ func TestArchCommandTexts(t *testing.T) {
 		archLiterals(f, func(pos token.Pos, text string) {
 			for _, m := range typed.FindAllStringSubmatch(text, -1) {
 				if commands[m[1]] && !archExcused(text, used) {
-					t.Errorf("%s: %q names a command: say it with an operator.Step, whose text is in internal/cli/hints.go", f.at(pos), text)
+					t.Errorf("%s: %q names a command: say it with an operator.Step, whose text is in internal/cli/app/hints.go", f.at(pos), text)
 				}
 			}
 			if strings.HasSuffix(text, "waggle ") {
@@ -146,7 +146,7 @@ func archSources(t *testing.T) []archFile {
 func archCommands(files []archFile) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range files {
-		if f.test || f.pkg != "internal/cli" {
+		if f.test || f.pkg != "internal/cli" && !strings.HasPrefix(f.pkg, "internal/cli/") {
 			continue
 		}
 		ast.Inspect(f.syntax, func(n ast.Node) bool {

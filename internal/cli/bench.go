@@ -11,13 +11,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/bench"
+	"waggle/internal/cli/app"
 	"waggle/operator"
 )
 
 // maxBench keeps the other side from taking all the memory there is.
 const maxBench = 500_000
 
-func benchCmd(a *App) *cobra.Command {
+func benchCmd(a *app.App) *cobra.Command {
 	var entries []int
 	var dir string
 	cmd := &cobra.Command{
@@ -45,12 +46,12 @@ takes seconds. Nothing but a scratch directory is touched.`,
 			}
 			defer os.RemoveAll(scratch)
 			o := bench.Options{Dir: scratch, Now: time.Now, Shuffle: rand.Shuffle, Sizes: entries}
-			o.Done = func(n int) { a.talk("%s entries: done", thousands(n)) }
+			o.Done = func(n int) { a.Talk("%s entries: done", thousands(n)) }
 			rows, err := bench.Run(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
-			return a.sayBench(rows, scratch)
+			return sayBench(a, rows, scratch)
 		},
 	}
 	cmd.Flags().IntSliceVar(&entries, "entries", bench.Sizes, "how many entries the inboxes have")
@@ -58,15 +59,15 @@ takes seconds. Nothing but a scratch directory is touched.`,
 	return cmd
 }
 
-func (a *App) sayBench(rows []bench.Row, scratch string) error {
-	if a.flags.json {
-		return a.document(map[string]any{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(), "scratch": scratch, "rows": rows})
+func sayBench(a *app.App, rows []bench.Row, scratch string) error {
+	if a.Flags.JSON {
+		return a.Document(map[string]any{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": runtime.NumCPU(), "scratch": scratch, "rows": rows})
 	}
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cells[i] = []string{r.Op, thousands(r.Entries), micros(r.Waggle), micros(r.Peers), ratio(r.Ratio), strconv.Itoa(r.Samples)}
 	}
-	a.table([]string{"OPERATION", "ENTRIES", "WAGGLE", "READ-PARSE-REWRITE", "RATIO", "SAMPLES"}, cells)
+	a.Table([]string{"OPERATION", "ENTRIES", "WAGGLE", "READ-PARSE-REWRITE", "RATIO", "SAMPLES"}, cells)
 	return nil
 }
 

@@ -4,9 +4,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/bridge"
+	"waggle/internal/cli/app"
 )
 
-func bridgeCmd(a *App) *cobra.Command {
+func bridgeCmd(a *app.App) *cobra.Command {
 	var listen string
 	var origins []string
 	var where bool
@@ -22,7 +23,7 @@ Who can read the token is the operator; it lies in a private file, and --where
 prints it. No web page is let in unless --allow-origin names its origin.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, name, err := a.team()
+			op, name, err := a.Team()
 			if err != nil {
 				return err
 			}
@@ -31,14 +32,14 @@ prints it. No web page is let in unless --allow-origin names its origin.`,
 				if err != nil {
 					return err
 				}
-				return a.sayEndpoint(e)
+				return sayEndpoint(a, e)
 			}
 			var said error
-			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Origins: origins, Explain: explain, Rand: a.Rand, Log: op.Log,
+			err = bridge.Serve(cmd.Context(), op, name, bridge.ServeOptions{Listen: listen, Origins: origins, Explain: app.Explain, Rand: a.Rand, Log: op.Log,
 				Ready: func(e bridge.Endpoint) {
-					a.talk("editors of team %s connect to %s; Ctrl-C ends it", e.Team, e.URL)
-					if a.flags.json {
-						said = a.line(e)
+					a.Talk("editors of team %s connect to %s; Ctrl-C ends it", e.Team, e.URL)
+					if a.Flags.JSON {
+						said = a.Line(e)
 					}
 				}})
 			if err == nil {
@@ -53,10 +54,10 @@ prints it. No web page is let in unless --allow-origin names its origin.`,
 	return cmd
 }
 
-func (a *App) sayEndpoint(e bridge.Endpoint) error {
-	if a.flags.json {
-		return a.document(e)
+func sayEndpoint(a *app.App, e bridge.Endpoint) error {
+	if a.Flags.JSON {
+		return a.Document(e)
 	}
-	a.say("url    %s\ntoken  %s\npid    %d", e.URL, e.Token, e.PID)
+	a.Say("url    %s\ntoken  %s\npid    %d", e.URL, e.Token, e.PID)
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/internal/view"
 )
@@ -39,12 +39,12 @@ func TestChecks(t *testing.T) {
 	}
 	for _, c := range testenv.Rows(t, []fault{
 		{name: "clean", exit: 0},
-		{name: "unformatted", path: "b.go", text: "package scratch\n\nfunc  bad() {}\n", exit: cli.ExitIncomplete, worker: "formatter"},
-		{name: "vet", path: "b.go", text: "package scratch\n\nimport \"fmt\"\n\nfunc bad() { fmt.Printf(\"%d\\n\", \"x\") }\n", exit: cli.ExitIncomplete, worker: "vetter"},
-		{name: "test", path: "b_test.go", text: "package scratch\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Fatal(\"planted\") }\n", exit: cli.ExitIncomplete, worker: "tester"},
+		{name: "unformatted", path: "b.go", text: "package scratch\n\nfunc  bad() {}\n", exit: app.ExitIncomplete, worker: "formatter"},
+		{name: "vet", path: "b.go", text: "package scratch\n\nimport \"fmt\"\n\nfunc bad() { fmt.Printf(\"%d\\n\", \"x\") }\n", exit: app.ExitIncomplete, worker: "vetter"},
+		{name: "test", path: "b_test.go", text: "package scratch\n\nimport \"testing\"\n\nfunc TestBad(t *testing.T) { t.Fatal(\"planted\") }\n", exit: app.ExitIncomplete, worker: "tester"},
 		{name: "not allowed", edit: func(s string) string {
 			return strings.Replace(s, `instructions: "go vet ./..."`, `instructions: "touch planted-by-vetter"`, 1)
-		}, exit: cli.ExitQuestion, worker: "vetter"},
+		}, exit: app.ExitQuestion, worker: "vetter"},
 	}, 2) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

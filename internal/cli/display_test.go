@@ -14,6 +14,7 @@ import (
 
 	"waggle"
 	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/internal/view"
 	"waggle/operator"
@@ -42,8 +43,8 @@ func displayCases(t *testing.T) []displayCase {
 func (c *crowd) run(args ...string) (int, string, string) {
 	c.t.Helper()
 	var out, stderr bytes.Buffer
-	a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &stderr, Environ: c.op.Environ, Now: c.op.Minter.Now, Rand: c.op.Minter.Rand, Version: "test"}
-	code := a.Run(c.t.Context(), append(args, "--root", c.op.Root.Path, "--state", c.op.Home.Path, "--team", "crowd"))
+	a := &app.App{In: strings.NewReader(""), Out: &out, Err: &stderr, Environ: c.op.Environ, Now: c.op.Minter.Now, Rand: c.op.Minter.Rand, Version: "test"}
+	code := cli.Run(c.t.Context(), a, append(args, "--root", c.op.Root.Path, "--state", c.op.Home.Path, "--team", "crowd"))
 	return code, out.String(), stderr.String()
 }
 
@@ -161,12 +162,12 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 	if hint == nil {
 		t.Fatalf("no way to the whole group in\n%s", out)
 	}
-	if code, _, stderr := c.run("approve", "--group", first); code != cli.ExitNotFound || len(id(strings.ReplaceAll(stderr, first, ""))) != 0 {
+	if code, _, stderr := c.run("approve", "--group", first); code != app.ExitNotFound || len(id(strings.ReplaceAll(stderr, first, ""))) != 0 {
 		t.Errorf("the old id: exit %d, %s", code, stderr)
 	}
 	evil := regexp.MustCompile(`(perm-\S+).* -race `).FindStringSubmatch(out)
 	code, _, stderr := c.run("show", "Bash(go test:*)")
-	if code != cli.ExitUsage || !strings.Contains(stderr, "names 2 groups") || len(id(stderr)) != 0 {
+	if code != app.ExitUsage || !strings.Contains(stderr, "names 2 groups") || len(id(stderr)) != 0 {
 		t.Errorf("a pattern of two groups: exit %d, %s", code, stderr)
 	}
 	c.prints("deny", evil[1], "-m", "no")
@@ -184,7 +185,7 @@ func TestGroupsArePrintedWhole(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{"Bash(go test:*)", "Bash(go test -race ./b)", "Bash"} {
-		if code, _, stderr := c.run("approve", "--group", pattern); code != cli.ExitUsage || !strings.Contains(stderr, "waggle show") {
+		if code, _, stderr := c.run("approve", "--group", pattern); code != app.ExitUsage || !strings.Contains(stderr, "waggle show") {
 			t.Errorf("approve --group %s: exit %d, %s", pattern, code, stderr)
 		}
 	}

@@ -6,23 +6,25 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/cli/app"
+	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
 	"waggle/operator/doctor"
 )
 
-func doctorCmd(a *App) *cobra.Command {
+func doctorCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What works on this machine, and what to do about the rest",
 		Long:  "Report versions, the wire tree, locks, tmux, bubblewrap, Claude Code sessions without the hooks of waggle, and problems, each with the next command to type. Changes nothing. Exits 1 when there is a problem.",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			op, err := a.op()
+			op, err := a.Op()
 			if err != nil {
 				return err
 			}
-			o := doctor.Options{Env: a.env}
-			if o.ClaudeDir, err = a.claudePath(); err != nil {
+			o := doctor.Options{Env: a.Env}
+			if o.ClaudeDir, err = decidecmd.ClaudePath(a); err != nil {
 				return err
 			}
 			if o.Cwd, err = os.Getwd(); err != nil {
@@ -32,11 +34,11 @@ func doctorCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := a.give(view.Findings(fs, stepText), view.FindingsPage(fs, stepText)); err != nil {
+			if err := a.Give(view.Findings(fs, app.StepText), view.FindingsPage(fs, app.StepText)); err != nil {
 				return err
 			}
 			if slices.ContainsFunc(fs, func(f doctor.Finding) bool { return f.Status == doctor.Problem }) {
-				return exitError(ExitFailed)
+				return app.ExitError(app.ExitFailed)
 			}
 			return nil
 		},

@@ -14,6 +14,7 @@ import (
 
 	"waggle/internal/claudesettings"
 	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/spawn"
 )
 
@@ -52,9 +53,9 @@ func TestDoctorNamesSessionsWithoutHooks(t *testing.T) {
 	examined := func() string {
 		t.Helper()
 		var out bytes.Buffer
-		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &bytes.Buffer{}, Now: time.Now, Rand: rand.Reader,
+		a := &app.App{In: strings.NewReader(""), Out: &out, Err: &bytes.Buffer{}, Now: time.Now, Rand: rand.Reader,
 			Environ: []string{"HOME=" + dir, "CLAUDE_CONFIG_DIR=" + config, "WAGGLE_ROOT=" + filepath.Join(dir, "root"), "WAGGLE_STATE=" + state}}
-		a.Run(t.Context(), []string{"doctor", "--json"})
+		cli.Run(t.Context(), a, []string{"doctor", "--json"})
 		var doc struct {
 			Findings []struct{ What, Status, Detail, Next string } `json:"findings"`
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"waggle/internal/cli/app"
 	"waggle/operator"
 	"waggle/worker"
 )
@@ -17,24 +18,24 @@ func TestExitCodes(t *testing.T) {
 		operator.Died: 5, operator.Refused: 6, operator.Incomplete: 7, operator.Locked: 8, operator.NotFound: 9}
 	for k := operator.None; k.String() != "unknown"; k++ {
 		want, ok := contract[k]
-		if got := exitOf(&operator.Error{Kind: k}); !ok || got != max(want, ExitFailed) {
+		if got := app.ExitOf(&operator.Error{Kind: k}); !ok || got != max(want, app.ExitFailed) {
 			t.Errorf("an error of kind %s exits with %d, want %d", k, got, want)
 		}
-		if got := ExitCode(k); got != want {
+		if got := app.ExitCode(k); got != want {
 			t.Errorf("%s is exit %d, want %d", k, got, want)
 		}
-		if k != operator.None && kindOfExit(want) != k {
-			t.Errorf("exit %d is %s, want %s", want, kindOfExit(want), k)
+		if k != operator.None && app.KindOfExit(want) != k {
+			t.Errorf("exit %d is %s, want %s", want, app.KindOfExit(want), k)
 		}
 		delete(contract, k)
 	}
 	if len(contract) > 0 {
 		t.Errorf("no kind: %v", contract)
 	}
-	if exitOf(nil) != 0 || exitOf(fmt.Errorf("the disk")) != ExitFailed || kindOfExit(-1) != operator.Failed || kindOfExit(130) != operator.Failed {
+	if app.ExitOf(nil) != 0 || app.ExitOf(fmt.Errorf("the disk")) != app.ExitFailed || app.KindOfExit(-1) != operator.Failed || app.KindOfExit(130) != operator.Failed {
 		t.Error("nothing, an error of others, or an end by a signal")
 	}
-	if worker.ExitRunning != ExitLocked || worker.ExitFailed != ExitFailed {
+	if worker.ExitRunning != app.ExitLocked || worker.ExitFailed != app.ExitFailed {
 		t.Error("a worker's exit codes are others than the command line's")
 	}
 	helped := map[int]bool{}
@@ -42,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 		n, _ := strconv.Atoi(m[1])
 		helped[n] = true
 	}
-	for k, code := range exits {
+	for k, code := range app.Exits {
 		if !helped[code] {
 			t.Errorf("the help does not list exit %d of %s", code, k)
 		}

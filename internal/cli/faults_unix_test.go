@@ -21,7 +21,7 @@ import (
 
 	"waggle/home"
 	"waggle/internal/atomicfile"
-	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/record"
@@ -507,7 +507,7 @@ func (f *faulty) run(file faultFile, d damage) {
 	more = d.do(f.t, path)
 	ends := []int{0}
 	if file.wire && d.name == "held lock" {
-		ends = append(ends, cli.ExitLocked) // its members have ended; its files wait for who holds them
+		ends = append(ends, app.ExitLocked) // its members have ended; its files wait for who holds them
 	}
 	f.give(ends, "down", "api", "--force")
 	if more != nil {

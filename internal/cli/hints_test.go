@@ -10,19 +10,20 @@ import (
 	"strings"
 	"testing"
 
+	"waggle/internal/cli/app"
 	"waggle/operator"
 )
 
 // TestSteps: every step that the packages below name has a text, each text is of a step, the
 // commands in it are there, and what it is about stands in it.
 func TestSteps(t *testing.T) {
-	a := &App{}
-	root := a.Root()
+	a := &app.App{}
+	root := Root(a)
 	commands := regexp.MustCompile(`waggle ([a-z]+)`)
 	left := regexp.MustCompile(`\{[a-z]+\}`)
 	declared := declaredSteps(t)
 	for name, step := range declared {
-		text := stepText(operator.Next{Step: step, Team: "api", Member: "ann", ID: "7", Text: "approve"})
+		text := app.StepText(operator.Next{Step: step, Team: "api", Member: "ann", ID: "7", Text: "approve"})
 		if text == "" {
 			t.Errorf("operator.%s has no text", name)
 		}
@@ -35,12 +36,12 @@ func TestSteps(t *testing.T) {
 			}
 		}
 	}
-	for step := range steps {
+	for step := range app.Steps {
 		if !slices.Contains(mapValues(declared), step) {
 			t.Errorf("a text for %q, which is no step", step)
 		}
 	}
-	if got := stepText(operator.Next{}); got != "" {
+	if got := app.StepText(operator.Next{}); got != "" {
 		t.Errorf("no step says %q", got)
 	}
 }
@@ -48,10 +49,10 @@ func TestSteps(t *testing.T) {
 // TestStepText: what a step is about is put in as it is, and only once.
 func TestStepText(t *testing.T) {
 	n := operator.Next{Step: operator.NextAssignTask, ID: "{member}", Member: "ann"}
-	if got := stepText(n); got != "waggle task assign {member} ann" {
+	if got := app.StepText(n); got != "waggle task assign {member} ann" {
 		t.Error(got)
 	}
-	if got := hint(&operator.Error{Advice: "wait", Next: n}); got != "wait" {
+	if got := app.Hint(&operator.Error{Advice: "wait", Next: n}); got != "wait" {
 		t.Error(got)
 	}
 }

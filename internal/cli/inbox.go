@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/journal"
 	"waggle/mailbox"
@@ -15,13 +16,13 @@ import (
 	"waggle/operator/mail"
 )
 
-func inboxCmd(a *App) *cobra.Command {
+func inboxCmd(a *app.App) *cobra.Command {
 	var unread, mark, follow, news, archive, address, prompt bool
 	cmd := &cobra.Command{
 		Use:               "inbox [NAME]",
 		Short:             "Show a member's messages, by default the lead's; consumes nothing",
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeMembers,
+		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			member := waggle.Lead
 			if len(args) > 0 {
@@ -31,12 +32,12 @@ func inboxCmd(a *App) *cobra.Command {
 				}
 				member = to.Member
 			}
-			op, name, err := a.team()
+			op, name, err := a.Team()
 			if err != nil {
 				return err
 			}
 			if address {
-				return a.sayAddress(cmd.Context(), op, name, member)
+				return sayAddress(cmd.Context(), a, op, name, member)
 			}
 			if news && member != waggle.Lead {
 				return &operator.Error{Kind: operator.Usage, Op: "inbox", Msg: "--news is for the lead's mailbox: members tell nobody else their status"}
@@ -69,20 +70,20 @@ func inboxCmd(a *App) *cobra.Command {
 }
 
 // sayAddress shows where a member takes words.
-func (a *App) sayAddress(ctx context.Context, op operator.Operator, team waggle.TeamName, member waggle.MemberName) error {
+func sayAddress(ctx context.Context, a *app.App, op operator.Operator, team waggle.TeamName, member waggle.MemberName) error {
 	at, err := mail.Of(op).SocketAddress(ctx, team, member)
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.document(view.AddressDocument{Address: at, Member: string(member), Team: string(team)})
+	if a.Flags.JSON {
+		return a.Document(view.AddressDocument{Address: at, Member: string(member), Team: string(team)})
 	}
-	a.say("%s", operator.Visible(at))
+	a.Say("%s", operator.Visible(at))
 	return nil
 }
 
 type inboxView struct {
-	a            *App
+	a            *app.App
 	op           operator.Operator
 	team         waggle.TeamName
 	member       waggle.MemberName
@@ -108,7 +109,7 @@ func (b *inboxView) read(ctx context.Context) (*mail.Inbox, error) {
 			return nil, err
 		}
 	}
-	b.a.notes(in.Reports)
+	b.a.Notes(in.Reports)
 	return in, nil
 }
 
@@ -118,10 +119,10 @@ func (b *inboxView) once(ctx context.Context) error {
 		return err
 	}
 	page := view.InboxPage(in)
-	if len(page) == 0 && !b.a.flags.json {
-		b.a.talk("no messages for %s in team %s", in.Member, in.Team)
+	if len(page) == 0 && !b.a.Flags.JSON {
+		b.a.Talk("no messages for %s in team %s", in.Member, in.Team)
 	}
-	if err := b.a.give(view.Inbox(in), page); err != nil {
+	if err := b.a.Give(view.Inbox(in), page); err != nil {
 		return err
 	}
 	if b.mark {
@@ -141,8 +142,8 @@ func (b *inboxView) prompt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.a.flags.json {
-		err = b.a.document(view.Attachments(text))
+	if b.a.Flags.JSON {
+		err = b.a.Document(view.Attachments(text))
 	} else if text != "" {
 		_, err = io.WriteString(b.a.Out, operator.VisibleStyled(text)+"\n")
 	}
@@ -174,22 +175,22 @@ func (b *inboxView) follow(ctx context.Context) error {
 				continue
 			}
 			b.seen[e.ID] = true
-			if !b.a.flags.json {
-				b.a.show(view.EntryPage(e), b.team, nil)
-			} else if err := b.a.line(view.Entry(e)); err != nil {
+			if !b.a.Flags.JSON {
+				b.a.ShowPage(view.EntryPage(e), b.team, nil)
+			} else if err := b.a.Line(view.Entry(e)); err != nil {
 				return err
 			}
 		}
-		if !b.a.flags.json {
-			b.a.show(view.NewsPage(in.News), b.team, nil)
+		if !b.a.Flags.JSON {
+			b.a.ShowPage(view.NewsPage(in.News), b.team, nil)
 		} else if len(in.News) > 0 { // one wake-up is one line
-			if err := b.a.line(view.NewsDocument{News: in.News}); err != nil {
+			if err := b.a.Line(view.NewsDocument{News: in.News}); err != nil {
 				return err
 			}
 		}
 		if in.Gone {
 			return &operator.Error{Kind: operator.NotFound, Op: "inbox", Msg: "nothing can arrive any more",
-				Advice: "waggle status" + b.a.scope(b.team)}
+				Advice: "waggle status" + b.a.Scope(b.team)}
 		}
 		if b.mark {
 			if err := mail.Of(b.op).MarkRead(ctx, in); err != nil {

@@ -7,11 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator/mail"
 )
 
-func msgCmd(a *App) *cobra.Command {
+func msgCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "msg", Short: "Messages that were sent, and what became of them", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(msgShowCmd(a), msgListCmd(a), msgWithdrawCmd(a))
@@ -33,7 +34,7 @@ dead-letter   nobody will take it: its recipient has ended, or it was erased
 erased        another program took it out of the mailbox before its reader had it
 failed        it could not be put into the mailbox`
 
-func msgShowCmd(a *App) *cobra.Command {
+func msgShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a message whole, and what became of it",
@@ -44,7 +45,7 @@ session, which is in no team, the record has the state and a hash of the text.
 ` + states,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.teamPast()
+			op, name, err := a.TeamPast()
 			var msgs []mail.StoredMessage
 			if err == nil {
 				msgs, err = mail.Of(op).Message(cmd.Context(), name, args[0])
@@ -54,18 +55,18 @@ session, which is in no team, the record has the state and a hash of the text.
 				if len(said) == 0 {
 					return errors.Join(err, serr)
 				}
-				return a.give(view.Said(said), view.SaidPage(said))
+				return a.Give(view.Said(said), view.SaidPage(said))
 			}
 			var p view.Page
 			for _, m := range msgs {
 				p = append(p, view.MessagePage(m)...)
 			}
-			return a.give(view.Messages(msgs), p)
+			return a.Give(view.Messages(msgs), p)
 		},
 	}
 }
 
-func msgListCmd(a *App) *cobra.Command {
+func msgListCmd(a *app.App) *cobra.Command {
 	var all bool
 	var state string
 	cmd := &cobra.Command{
@@ -76,7 +77,7 @@ of each. --all adds the control messages.
 ` + states,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.msgList(cmd.Context(), all, mail.Delivery(state))
+			return msgList(cmd.Context(), a, all, mail.Delivery(state))
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "control messages too")
@@ -84,8 +85,8 @@ of each. --all adds the control messages.
 	return cmd
 }
 
-func (a *App) msgList(ctx context.Context, all bool, state mail.Delivery) error {
-	op, name, err := a.teamPast()
+func msgList(ctx context.Context, a *app.App, all bool, state mail.Delivery) error {
+	op, name, err := a.TeamPast()
 	if err != nil {
 		return err
 	}
@@ -94,14 +95,14 @@ func (a *App) msgList(ctx context.Context, all bool, state mail.Delivery) error 
 		return err
 	}
 	msgs := slices.DeleteFunc(found, func(m mail.StoredMessage) bool { return state != "" && m.State != state })
-	if len(msgs) == 0 && !a.flags.json {
-		a.talk("no such messages in team %s", name)
+	if len(msgs) == 0 && !a.Flags.JSON {
+		a.Talk("no such messages in team %s", name)
 		return nil
 	}
-	return a.give(view.Messages(msgs), view.MessagesPage(msgs))
+	return a.Give(view.Messages(msgs), view.MessagesPage(msgs))
 }
 
-func msgWithdrawCmd(a *App) *cobra.Command {
+func msgWithdrawCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "withdraw ID",
 		Short: "Take back words that nobody has taken",
@@ -109,7 +110,7 @@ func msgWithdrawCmd(a *App) *cobra.Command {
 has taken them it is too late, which is said (exit 6); else it never will.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.team()
+			op, name, err := a.Team()
 			if err != nil {
 				return err
 			}
@@ -117,7 +118,7 @@ has taken them it is too late, which is said (exit 6); else it never will.`,
 			if err != nil {
 				return err
 			}
-			return a.saySent([]mail.Sent{r})
+			return saySent(a, []mail.Sent{r})
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 )
 
@@ -30,14 +31,14 @@ func TestFullOutput(t *testing.T) {
 	}
 	defer full.Close()
 	asProgram := map[string]bool{}
-	app := func(out, said io.Writer) *cli.App {
-		return &cli.App{In: strings.NewReader(""), Out: out, Err: said, Environ: h.command().Env, Now: time.Now, Rand: rand.Reader, Version: "test"}
+	app := func(out, said io.Writer) *app.App {
+		return &app.App{In: strings.NewReader(""), Out: out, Err: said, Environ: h.command().Env, Now: time.Now, Rand: rand.Reader, Version: "test"}
 	}
 	run := func(out *os.File, args ...string) (code int, said string) {
 		var e bytes.Buffer
 		if len(args) > 0 && args[len(args)-1] == "--help" && !asProgram[strings.Join(args, " ")] {
 			a := app(out, &e)
-			return a.Run(t.Context(), args), e.String()
+			return cli.Run(t.Context(), a, args), e.String()
 		}
 		cmd := h.command(args...)
 		cmd.Stdout, cmd.Stderr = out, &e
@@ -47,7 +48,7 @@ func TestFullOutput(t *testing.T) {
 	tried := 0
 	var helps [][]string
 	a := app(io.Discard, io.Discard)
-	each(a.Root(), func(path []string) { helps = append(helps, append(path, "--help")) })
+	each(cli.Root(a), func(path []string) { helps = append(helps, append(path, "--help")) })
 	// A sample of these starts a program, the others run here.
 	for _, args := range testenv.Rows(t, helps, 4) {
 		asProgram[strings.Join(args, " ")] = true

@@ -7,12 +7,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/cli/app"
+	"waggle/internal/cli/decidecmd"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/inspect"
 )
 
-func peekCmd(a *App) *cobra.Command {
+func peekCmd(a *app.App) *cobra.Command {
 	var lines int
 	var follow bool
 	cmd := &cobra.Command{
@@ -28,12 +30,12 @@ the archive, and the path says where.
 "earlier"}; age_s is -1 when there is no output; shown is lines or screen, where is team
 or archive. With --follow, one {"line"} a line after it.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeMembers,
+		ValidArgsFunction: a.CompleteMembers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if lines < 1 {
 				return &operator.Error{Kind: operator.Usage, Op: "peek", Msg: fmt.Sprintf("-n %d is no number of lines", lines), Advice: "-n 1 shows the last line"}
 			}
-			op, of, err := a.past(nil)
+			op, of, err := decidecmd.Past(a, nil)
 			if err != nil {
 				return err
 			}
@@ -41,10 +43,10 @@ or archive. With --follow, one {"line"} a line after it.`,
 			if err != nil {
 				return err
 			}
-			if err := a.showPeek(p, follow); err != nil || !follow {
+			if err := showPeek(a, p, follow); err != nil || !follow {
 				return err
 			}
-			return a.followOutput(cmd.Context(), op, p, p.Follow())
+			return followOutput(cmd.Context(), a, op, p, p.Follow())
 		},
 	}
 	cmd.Flags().IntVarP(&lines, "lines", "n", 20, "how many lines")
@@ -52,16 +54,16 @@ or archive. With --follow, one {"line"} a line after it.`,
 	return cmd
 }
 
-func (a *App) showPeek(p *inspect.Peek, follow bool) error {
+func showPeek(a *app.App, p *inspect.Peek, follow bool) error {
 	switch {
-	case a.flags.json && follow:
-		return a.line(view.Peek(p, a.Now()))
-	case a.flags.json:
-		return a.document(view.Peek(p, a.Now()))
+	case a.Flags.JSON && follow:
+		return a.Line(view.Peek(p, a.Now()))
+	case a.Flags.JSON:
+		return a.Document(view.Peek(p, a.Now()))
 	}
-	a.tell(view.PeekHead(p, a.Now()), "")
+	a.Tell(view.PeekHead(p, a.Now()), "")
 	for _, l := range p.Lines {
-		a.say("%s", operator.Visible(l))
+		a.Say("%s", operator.Visible(l))
 	}
 	return nil
 }
@@ -75,7 +77,7 @@ const (
 
 // followOutput shows what is written until the member's process is gone, or it is
 // called off.
-func (a *App) followOutput(ctx context.Context, op operator.Operator, p *inspect.Peek, t *inspect.Tail) error {
+func followOutput(ctx context.Context, a *app.App, op operator.Operator, p *inspect.Peek, t *inspect.Tail) error {
 	tick := time.NewTicker(peekEvery)
 	defer tick.Stop()
 	look := time.NewTicker(lookEvery)
@@ -86,9 +88,9 @@ func (a *App) followOutput(ctx context.Context, op operator.Operator, p *inspect
 			lines = append(lines, t.Rest()...)
 		}
 		for _, l := range lines {
-			if !a.flags.json {
-				a.say("%s", operator.Visible(l))
-			} else if err := a.line(view.PeekLine{Line: l}); err != nil {
+			if !a.Flags.JSON {
+				a.Say("%s", operator.Visible(l))
+			} else if err := a.Line(view.PeekLine{Line: l}); err != nil {
 				return err
 			}
 		}
@@ -105,7 +107,7 @@ func (a *App) followOutput(ctx context.Context, op operator.Operator, p *inspect
 				continue // a team that ends meanwhile is not an error
 			}
 			if over = now.State == string(inspect.StateDead) || now.State == "left"; over {
-				a.talk("%s: %s", now.State, operator.Visible(now.Why))
+				a.Talk("%s: %s", now.State, operator.Visible(now.Why))
 			}
 		}
 	}

@@ -11,24 +11,25 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/cli/app"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
 )
 
-func protocolCmd(a *App) *cobra.Command {
+func protocolCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "protocol", Short: "The message protocol: kinds, schemas, decode, encode", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(protocolKindsCmd(a), protocolSchemaCmd(a), protocolDecodeCmd(a), protocolEncodeCmd(a))
 	return cmd
 }
 
-func protocolKindsCmd(a *App) *cobra.Command {
+func protocolKindsCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kinds",
 		Short: "List the kinds of message",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.flags.json {
+			if a.Flags.JSON {
 				rows := []kindRow{}
 				for _, k := range waggle.Kinds() {
 					row := kindRow(k)
@@ -37,7 +38,7 @@ func protocolKindsCmd(a *App) *cobra.Command {
 					}
 					rows = append(rows, row)
 				}
-				return a.document(map[string]any{"kinds": rows})
+				return a.Document(map[string]any{"kinds": rows})
 			}
 			var rows [][]string
 			for _, k := range waggle.Kinds() {
@@ -51,7 +52,7 @@ func protocolKindsCmd(a *App) *cobra.Command {
 				}
 				rows = append(rows, []string{string(k.Kind), k.From, k.To, effect, meaning})
 			}
-			a.table([]string{"KIND", "FROM", "TO", "EFFECT", "MEANING"}, rows)
+			a.Table([]string{"KIND", "FROM", "TO", "EFFECT", "MEANING"}, rows)
 			return nil
 		},
 	}
@@ -92,13 +93,13 @@ type decodedEntry struct {
 	Text string `json:"text,omitempty"`
 }
 
-func protocolDecodeCmd(a *App) *cobra.Command {
+func protocolDecodeCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "decode [FILE | -]",
 		Short: "Decode a text value, an envelope, or a whole inbox",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			data, err := a.input(args)
+			data, err := input(a, args)
 			if err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ func protocolDecodeCmd(a *App) *cobra.Command {
 				return &operator.Error{Kind: operator.Failed, Op: "decode", Err: err,
 					Advice: "want a JSON array of envelopes, one envelope, a payload object, or a JSON string"}
 			}
-			return a.document(entries)
+			return a.Document(entries)
 		},
 	}
 }
@@ -116,7 +117,7 @@ func protocolDecodeCmd(a *App) *cobra.Command {
 const maxInput = 256 << 20
 
 // input is FILE, or stdin for - and for nothing.
-func (a *App) input(args []string) ([]byte, error) {
+func input(a *app.App, args []string) ([]byte, error) {
 	var r io.Reader = a.In
 	if len(args) == 1 && args[0] != "-" {
 		f, err := os.Open(args[0])

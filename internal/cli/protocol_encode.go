@@ -12,11 +12,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/cli/app"
 	"waggle/internal/jsonobj"
 	"waggle/operator"
 )
 
-func protocolEncodeCmd(a *App) *cobra.Command {
+func protocolEncodeCmd(a *app.App) *cobra.Command {
 	var dialect string
 	cmd := &cobra.Command{
 		Use:   "encode [KIND] [FILE | -]",
@@ -36,9 +37,9 @@ changed is encoded anew.`,
 				if !cmd.Flags().Changed("dialect") {
 					want = waggle.DialectNone
 				}
-				return a.encodeDecoded(args, want)
+				return encodeDecoded(a, args, want)
 			}
-			data, err := a.input(args[1:])
+			data, err := input(a, args[1:])
 			if err != nil {
 				return err
 			}
@@ -46,25 +47,25 @@ changed is encoded anew.`,
 			if err != nil {
 				return &operator.Error{Kind: operator.Usage, Op: "encode", Err: err, Advice: "waggle protocol schema " + args[0]}
 			}
-			return a.textValue(text)
+			return textValue(a, text)
 		},
 	}
 	cmd.Flags().StringVar(&dialect, "dialect", string(waggle.DialectWire), "wire, or catalog (seed shapes)")
-	must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"wire", "catalog"}, cobra.ShellCompDirectiveNoFileComp)))
+	app.Must(cmd.RegisterFlagCompletionFunc("dialect", cobra.FixedCompletions([]string{"wire", "catalog"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
-func (a *App) textValue(text string) error {
-	if a.flags.json {
-		return a.document(map[string]string{"text": text})
+func textValue(a *app.App, text string) error {
+	if a.Flags.JSON {
+		return a.Document(map[string]string{"text": text})
 	}
 	fmt.Fprintln(a.Out, text)
 	return nil
 }
 
 // encodeDecoded writes back what decode printed.
-func (a *App) encodeDecoded(args []string, d waggle.Dialect) error {
-	data, err := a.input(args)
+func encodeDecoded(a *app.App, args []string, d waggle.Dialect) error {
+	data, err := input(a, args)
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (a *App) encodeDecoded(args []string, d waggle.Dialect) error {
 		if err != nil {
 			return fail(err)
 		}
-		return a.textValue(text)
+		return textValue(a, text)
 	}
 	mails := []json.RawMessage{}
 	for i, e := range entries {
@@ -91,7 +92,7 @@ func (a *App) encodeDecoded(args []string, d waggle.Dialect) error {
 		}
 		mails = append(mails, mail)
 	}
-	return writeJSON(a.Out, jsonobj.AppendArray(nil, mails, 0), nil)
+	return app.WriteJSON(a.Out, jsonobj.AppendArray(nil, mails, 0), nil)
 }
 
 // entryKeys are the keys of a decodedEntry.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/cli/app"
 	"waggle/operator"
 	"waggle/schema"
 )
@@ -28,7 +29,7 @@ func noKind(name string) error {
 	return &operator.Error{Kind: operator.NotFound, Op: "schema", Msg: fmt.Sprintf("there is no kind %q", name), Advice: hint}
 }
 
-func protocolSchemaCmd(a *App) *cobra.Command {
+func protocolSchemaCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "schema [KIND | envelope]",
 		Short:             "Print JSON Schema (2020-12); without KIND all, in one document",
@@ -51,7 +52,7 @@ func protocolSchemaCmd(a *App) *cobra.Command {
 			for n, b := range files {
 				all[strings.TrimSuffix(n, ".schema.json")] = b
 			}
-			return a.document(all)
+			return a.Document(all)
 		},
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/internal/cli/teamcmd"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -27,7 +29,7 @@ type sendFlags struct {
 	metadata                                             []string
 }
 
-func sendCmd(a *App) *cobra.Command {
+func sendCmd(a *app.App) *cobra.Command {
 	var f sendFlags
 	cmd := &cobra.Command{
 		Use:   "send TO [TEXT | -]",
@@ -69,8 +71,8 @@ sent all the same.
 its next tool call, where its agent listens; interrupt stops its turn, whose task
 stays open. Only the lead's own words have one, by the record and never by a text.`,
 		Args:              cobra.RangeArgs(1, 2),
-		ValidArgsFunction: a.completeMembers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.send(cmd.Context(), f, args) },
+		ValidArgsFunction: a.CompleteMembers,
+		RunE:              func(cmd *cobra.Command, args []string) error { return send(cmd.Context(), a, f, args) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.file, "file", "", "read the text from a file")
@@ -80,20 +82,20 @@ stays open. Only the lead's own words have one, by the record and never by a tex
 	fl.StringVar(&f.supersedes, "supersedes", "", "replace this message (a msg_id), if nobody has taken it")
 	fl.DurationVar(&f.expires, "expires", 0, "do not deliver it any more after this long")
 	fl.StringVar(&f.id, "id", "", "the message's id, a UUID: sent once, however often the command is repeated")
-	metadataFlag(cmd, &f.metadata)
+	teamcmd.MetadataFlag(cmd, &f.metadata)
 	fl.StringVar(&f.wait, "wait", "", "wait until it is delivered or acked")
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Second, "with --wait: how long")
-	must(cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "next-tool", "interrupt"}, cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"delivered", "acked"}, cobra.ShellCompDirectiveNoFileComp)))
+	app.Must(cmd.RegisterFlagCompletionFunc("priority", cobra.FixedCompletions([]string{"normal", "next-tool", "interrupt"}, cobra.ShellCompDirectiveNoFileComp)))
+	app.Must(cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"delivered", "acked"}, cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
-func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
+func send(ctx context.Context, a *app.App, f sendFlags, args []string) error {
 	want, ok := map[string]mail.Delivery{"": "", "delivered": mail.Delivered, "acked": mail.Acknowledged}[f.wait]
 	if !ok || f.expires < 0 {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Msg: "--wait is delivered or acked, and --expires is not negative"}
 	}
-	text, err := a.text(args[1:], f.file)
+	text, err := messageText(a, args[1:], f.file)
 	if err != nil {
 		return err
 	}
@@ -102,12 +104,12 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
 	if what, ok := strings.CutPrefix(args[0], "@"); ok {
-		op, is, err := a.toSession(ctx, what)
+		op, is, err := toSession(ctx, a, what)
 		if err != nil {
 			return err
 		}
 		if is {
-			return a.sendSession(ctx, op, what, mail.Message{Text: text, As: a.flags.as, ID: f.id, Priority: record.Priority(f.priority),
+			return sendSession(ctx, a, op, what, mail.Message{Text: text, As: a.Flags.As, ID: f.id, Priority: record.Priority(f.priority),
 				Supersedes: f.supersedes, Expires: f.expires, Want: want, Metadata: metadata})
 		}
 	}
@@ -115,14 +117,14 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 	if err != nil {
 		return &operator.Error{Kind: operator.Usage, Op: "send", Err: err}
 	}
-	if a.flags.team == "" && to.Team != "" {
-		a.flags.team = string(to.Team)
+	if a.Flags.Team == "" && to.Team != "" {
+		a.Flags.Team = string(to.Team)
 	}
-	op, name, err := a.teamOf(to)
+	op, name, err := teamOf(a, to)
 	if err != nil {
 		return err
 	}
-	results, err := mail.Of(op).Send(ctx, name, mail.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.flags.as,
+	results, err := mail.Of(op).Send(ctx, name, mail.Message{To: to, Text: text, Summary: f.summary, Color: f.color, As: a.Flags.As,
 		Priority: record.Priority(f.priority), Supersedes: f.supersedes, Expires: f.expires, ID: f.id, Want: want, Metadata: metadata})
 	if err != nil {
 		return err
@@ -132,20 +134,20 @@ func (a *App) send(ctx context.Context, f sendFlags, args []string) error {
 			return err
 		}
 	}
-	return a.saySent(results)
+	return saySent(a, results)
 }
 
 // toSession reports whether @NAME is a session rather than a member of the team.
-func (a *App) toSession(ctx context.Context, what string) (op operator.Operator, is bool, err error) {
+func toSession(ctx context.Context, a *app.App, what string) (op operator.Operator, is bool, err error) {
 	to, perr := waggle.ParseAddress(what)
 	if perr == nil && (to.Scheme != waggle.SchemeMember || to.Team != "") {
 		return op, false, nil // @*, @name@team
 	}
-	if op, err = a.op(); err != nil {
+	if op, err = a.Op(); err != nil {
 		return op, false, err
 	}
 	member := false
-	name, terr := op.Pick(a.flags.team)
+	name, terr := op.Pick(a.Flags.Team)
 	if terr == nil && perr == nil {
 		if reg, err := team.Open(op.Root, name, team.Options{}); err == nil {
 			if cfg, err := reg.Load(ctx); err == nil {
@@ -155,35 +157,35 @@ func (a *App) toSession(ctx context.Context, what string) (op operator.Operator,
 		}
 	}
 	switch session := mail.Of(op).HasSession(what); {
-	case session && member && a.flags.team == "":
+	case session && member && a.Flags.Team == "":
 		return op, false, &operator.Error{Kind: operator.Usage, Op: "send", Msg: fmt.Sprintf("@%s is a member of team %s and a session", what, name),
 			Advice: fmt.Sprintf("the member: waggle send %s; the session: waggle send @PID (waggle status shows it)", what)}
 	case session && !member:
 		return op, true, nil
 	}
-	return op, perr != nil || terr != nil && a.flags.team == "", nil
+	return op, perr != nil || terr != nil && a.Flags.Team == "", nil
 }
 
-func (a *App) sendSession(ctx context.Context, op operator.Operator, what string, m mail.Message) error {
+func sendSession(ctx context.Context, a *app.App, op operator.Operator, what string, m mail.Message) error {
 	results, err := mail.Of(op).SendSession(ctx, what, m)
 	if err != nil {
 		return err
 	}
-	return a.saySent(results)
+	return saySent(a, results)
 }
 
 // teamOf picks the team of an address: for one that is in a team as always, for
 // any other only the one that was named.
-func (a *App) teamOf(to waggle.Address) (operator.Operator, waggle.TeamName, error) {
-	if to.Scheme == waggle.SchemeMember || to.Scheme == waggle.SchemeBroadcast || to.Scheme == waggle.SchemeBridge || a.flags.team != "" {
-		return a.team()
+func teamOf(a *app.App, to waggle.Address) (operator.Operator, waggle.TeamName, error) {
+	if to.Scheme == waggle.SchemeMember || to.Scheme == waggle.SchemeBroadcast || to.Scheme == waggle.SchemeBridge || a.Flags.Team != "" {
+		return a.Team()
 	}
-	op, err := a.op()
+	op, err := a.Op()
 	return op, "", err
 }
 
-// text is TEXT, stdin for "-", or the content of --file.
-func (a *App) text(args []string, file string) (string, error) {
+// messageText is TEXT, stdin for "-", or the content of --file.
+func messageText(a *app.App, args []string, file string) (string, error) {
 	var b []byte
 	var err error
 	switch {
@@ -209,8 +211,8 @@ func (a *App) text(args []string, file string) (string, error) {
 	return string(b), nil
 }
 
-func (a *App) saySent(results []mail.Sent) error {
-	if err := a.give(view.SentsDocument{Results: view.Sents(results)}, view.SentPage(results)); err != nil {
+func saySent(a *app.App, results []mail.Sent) error {
+	if err := a.Give(view.SentsDocument{Results: view.Sents(results)}, view.SentPage(results)); err != nil {
 		return err
 	}
 	return mail.Exit(results)

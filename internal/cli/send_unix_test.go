@@ -10,7 +10,7 @@ import (
 
 	"waggle"
 	"waggle/control"
-	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/operator"
 	"waggle/operator/mail"
@@ -86,7 +86,7 @@ tasks:
 		t.Errorf("to everyone: %+v", sent)
 	}
 	if code := operator.KindOf(mail.Exit(sent)); code != operator.Refused {
-		t.Errorf("exit code %d, want %d", code, cli.ExitRefused)
+		t.Errorf("exit code %d, want %d", code, app.ExitRefused)
 	}
 	r.until("bob is let go", func(l *control.Leader) bool { m, _ := l.Member("bob"); return m.Left != nil })
 	if err := <-waited; operator.KindOf(err) != operator.Died {

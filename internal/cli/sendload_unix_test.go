@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/operator/mail"
 )
@@ -108,10 +108,10 @@ func TestSendTwice(t *testing.T) {
 	if n := h.entriesOf("twice", "m0")["for one"]; n != 1 {
 		t.Errorf("m0 has its own %d times", n)
 	}
-	if _, said, code := h.waggle("send", "m0", "other", "--team", "twice", "--id", id); code != cli.ExitRefused || !strings.Contains(said, "taken by other words") {
+	if _, said, code := h.waggle("send", "m0", "other", "--team", "twice", "--id", id); code != app.ExitRefused || !strings.Contains(said, "taken by other words") {
 		t.Errorf("code %d: %s", code, said)
 	}
-	if _, _, code := h.waggle("send", "m0", "other", "--team", "twice", "--id", "mine"); code != cli.ExitUsage {
+	if _, _, code := h.waggle("send", "m0", "other", "--team", "twice", "--id", "mine"); code != app.ExitUsage {
 		t.Errorf("an id that is none: code %d", code)
 	}
 }
@@ -196,7 +196,7 @@ members:
 	if s := sentOf(t, out); s[0].State != mail.Written || !strings.Contains(s[0].Detail, "started again") {
 		t.Errorf("%+v", s)
 	}
-	if _, said, code := h.waggle("send", "gone", "for nobody", "--team", "dead"); code != cli.ExitRefused || !strings.Contains(said, "not started again") {
+	if _, said, code := h.waggle("send", "gone", "for nobody", "--team", "dead"); code != app.ExitRefused || !strings.Contains(said, "not started again") {
 		t.Errorf("code %d: %s", code, said)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/operator"
 )
@@ -61,7 +61,7 @@ func TestStarters(t *testing.T) {
 			switch {
 			case code == 0:
 				won++
-			case code != cli.ExitLocked || !strings.Contains(outs[i], "api"):
+			case code != app.ExitLocked || !strings.Contains(outs[i], "api"):
 				t.Errorf("round %d: exit %d: %s", round, code, outs[i])
 			}
 		}

@@ -23,7 +23,7 @@ import (
 	"waggle"
 	"waggle/control"
 	"waggle/home"
-	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/internal/view"
 	"waggle/journal"
@@ -170,18 +170,18 @@ type resistance struct {
 
 var resistances = []resistance{
 	{name: "cooperative", member: "agent: exec", code: 0, how: record.LeftHandshake, steps: []string{"handshake"}},
-	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: cli.ExitRefused, how: record.LeftStopped, steps: []string{"term"}, said: "busy"},
-	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"term"}},
-	{name: "lines", member: "agent: exec", turn: "lines", code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"stdin", "gone", "term"}},
-	{name: "deaf", member: "agent: exec", turn: "deaf", code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
-	{name: "leaving", member: "agent: exec", turn: "leaving", code: cli.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
+	{name: "rejecting", member: "agent: exec", prompt: "while :; do sleep 0.2; done", code: app.ExitRefused, how: record.LeftStopped, steps: []string{"term"}, said: "busy"},
+	{name: "silent", member: "agent: exec", signal: syscall.SIGSTOP, code: app.ExitTimeout, how: record.LeftStopped, steps: []string{"term"}},
+	{name: "lines", member: "agent: exec", turn: "lines", code: app.ExitTimeout, how: record.LeftStopped, steps: []string{"stdin", "gone", "term"}},
+	{name: "deaf", member: "agent: exec", turn: "deaf", code: app.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
+	{name: "leaving", member: "agent: exec", turn: "leaving", code: app.ExitTimeout, how: record.LeftStopped, steps: []string{"kill"}},
 	// Its worker would end it in order, but not within the ladder.
 	{name: "command", member: "agent: exec", prompt: `trap "" TERM HUP; (setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done' &) ; while :; do sleep 0.2; done`,
-		code: cli.ExitRefused, how: record.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
+		code: app.ExitRefused, how: record.LeftStopped, steps: []string{"term", "kill"}, said: "busy"},
 	// What its command has started goes on without it, known by its mark alone.
 	{name: "killed", member: "agent: exec, restart: never", prompt: `setsid sh -c 'trap "" TERM HUP; while :; do sleep 0.2; done'; true`, signal: syscall.SIGKILL,
-		code: cli.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
-	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: cli.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
+		code: app.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
+	{name: "dead", member: "agent: exec, restart: never", signal: syscall.SIGKILL, code: app.ExitDied, how: record.LeftDied, steps: []string{"gone"}},
 }
 
 // stubbornTeam is a team in which every kind of resistance is a member, and what runs
@@ -327,7 +327,7 @@ func (s *stubbornTeam) check(k resistance, end process.MemberEnd, code int, took
 		// more time for it: it has not told which it had come to.
 		steps = append(slices.Clone(steps), spawn.RungGone)
 	}
-	if end.How != k.how || !slices.Contains(steps, end.Step) || cli.ExitCode(end.Kind()) != k.code || code != k.code {
+	if end.How != k.how || !slices.Contains(steps, end.Step) || app.ExitCode(end.Kind()) != k.code || code != k.code {
 		fail("want %s by %v, code %d (a program that does nothing took up to %s)", k.how, steps, k.code, slow)
 	}
 	if k.said == "" && end.Rejected != "" || !strings.Contains(end.Rejected, k.said) {
@@ -486,12 +486,12 @@ func TestStubbornDown(t *testing.T) {
 				out, said, code := s.waggle("down", s.team, "--grace", grace.String(), "--json")
 				took, slow := time.Since(began), slowest()
 				var d process.DownResult
-				if err := json.Unmarshal([]byte(out), &d); err != nil || code != cli.ExitCode(d.Kind()) || len(d.Members) != len(s.kinds) {
+				if err := json.Unmarshal([]byte(out), &d); err != nil || code != app.ExitCode(d.Kind()) || len(d.Members) != len(s.kinds) {
 					t.Fatalf("down: code %d, %v\n%s%s", code, err, out, said)
 				}
 				for _, end := range d.Members {
 					i := slices.IndexFunc(s.kinds, func(k resistance) bool { return k.name == end.Member })
-					s.check(s.kinds[i], end, cli.ExitCode(end.Kind()), took, grace, slow)
+					s.check(s.kinds[i], end, app.ExitCode(end.Kind()), took, grace, slow)
 				}
 				if names := s.must("team", "list"); strings.Contains(names, s.team) {
 					t.Errorf("the registry still has the team: %s", names)

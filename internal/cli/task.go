@@ -5,20 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"waggle"
+	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/task"
 )
 
-func taskCmd(a *App) *cobra.Command {
+func taskCmd(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "task",
 		Short: "The team's shared task list",
@@ -28,32 +28,11 @@ A member that waggle runs does what it is assigned: the order is on record in th
 leader's journal. What other programs read of the list is a board: it orders
 nobody. A task waits until the tasks it comes after are completed.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.taskList(cmd.Context(), taskListFlags{}) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, taskListFlags{}) },
 	}
 	cmd.AddCommand(taskListCmd(a), taskShowCmd(a), taskAddCmd(a), taskAssignCmd(a), taskClaimCmd(a), taskStartCmd(a), taskDoneCmd(a),
 		taskReleaseCmd(a), taskBlockCmd(a), taskUnblockCmd(a), taskRmCmd(a), taskArtifactsCmd(a))
 	return cmd
-}
-
-// taskTeam picks the list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A
-// list may be there without its team: those of Claude Code outlive their
-// sessions (protocol §4).
-func (a *App) taskTeam() (operator.Operator, waggle.TeamName, error) {
-	op, err := a.op()
-	if err != nil {
-		return op, "", err
-	}
-	id := a.flags.team
-	if id == "" {
-		id = a.env("CLAUDE_CODE_TASK_LIST_ID")
-	}
-	if name, err := waggle.ParseTeam(id); err == nil {
-		if info, err := os.Lstat(op.Root.TasksDir(name)); err == nil && info.IsDir() {
-			return op, name, nil
-		}
-	}
-	name, err := op.Pick(a.flags.team)
-	return op, name, err
 }
 
 // taskID reads an id as people write it: 3 or #3.
@@ -80,23 +59,23 @@ func member(op, s string) (waggle.MemberName, error) {
 }
 
 // owner is --as, "" when it is not given.
-func (a *App) owner(op string) (waggle.MemberName, error) {
-	if a.flags.as == "" {
+func owner(a *app.App, op string) (waggle.MemberName, error) {
+	if a.Flags.As == "" {
 		return "", nil
 	}
-	return member(op, a.flags.as)
+	return member(op, a.Flags.As)
 }
 
 // sayTask tells what became of a task.
-func (a *App) sayTask(r *board.TaskResult, err error, did view.TaskStep) error {
+func sayTask(a *app.App, r *board.TaskResult, err error, did view.TaskStep) error {
 	if err != nil {
 		return err
 	}
-	if err := a.give(view.TaskResult(r, stepText), view.TaskResultPage(r, did)); err != nil || a.flags.json {
+	if err := a.Give(view.TaskResult(r, app.StepText), view.TaskResultPage(r, did)); err != nil || a.Flags.JSON {
 		return err
 	}
 	if waits := view.TaskWaits(r); waits != "" {
-		a.talk("%s", operator.Visible(waits))
+		a.Talk("%s", operator.Visible(waits))
 	}
 	return nil
 }
@@ -108,7 +87,7 @@ func terms(f *pflag.FlagSet, t *board.Terms) {
 	f.StringVar(&t.Cwd, "cwd", "", "directory to work in, from the owner's own")
 }
 
-func taskAddCmd(a *App) *cobra.Command {
+func taskAddCmd(a *app.App) *cobra.Command {
 	var n board.NewTask
 	var owner string
 	var after, before []string
@@ -120,11 +99,11 @@ does. The instructions are what an exec member without a command of its own runs
 '-' reads them from stdin.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.taskTeam()
+			op, name, err := a.TaskTeam()
 			if err != nil {
 				return err
 			}
-			n.Subject, n.After, n.Before, n.Terms.As = args[0], taskIDs(after), taskIDs(before), a.flags.as
+			n.Subject, n.After, n.Before, n.Terms.As = args[0], taskIDs(after), taskIDs(before), a.Flags.As
 			if n.Description == "-" {
 				b, err := io.ReadAll(io.LimitReader(a.In, waggle.MaxText+1))
 				if err != nil {
@@ -138,7 +117,7 @@ does. The instructions are what an exec member without a command of its own runs
 				}
 			}
 			r, err := board.Of(op).AddTask(cmd.Context(), name, n)
-			return a.sayTask(r, err, view.TaskAdded)
+			return sayTask(a, r, err, view.TaskAdded)
 		},
 	}
 	f := cmd.Flags()
@@ -154,15 +133,15 @@ does. The instructions are what an exec member without a command of its own runs
 	f.StringSliceVar(&after, "after", nil, "ids of tasks that it waits for")
 	f.StringSliceVar(&before, "before", nil, "ids of tasks that wait for it")
 	terms(f, &n.Terms)
-	must(cmd.RegisterFlagCompletionFunc("owner", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.completeMembers(cmd, nil, s)
+	app.Must(cmd.RegisterFlagCompletionFunc("owner", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		return a.CompleteMembers(cmd, nil, s)
 	}))
-	must(cmd.RegisterFlagCompletionFunc("after", a.completeTasks))
-	must(cmd.RegisterFlagCompletionFunc("before", a.completeTasks))
+	app.Must(cmd.RegisterFlagCompletionFunc("after", a.CompleteTasks))
+	app.Must(cmd.RegisterFlagCompletionFunc("before", a.CompleteTasks))
 	return cmd
 }
 
-func taskAssignCmd(a *App) *cobra.Command {
+func taskAssignCmd(a *app.App) *cobra.Command {
 	var t board.Terms
 	cmd := &cobra.Command{
 		Use:   "assign ID MEMBER",
@@ -174,12 +153,12 @@ that member. A task that failed is tried anew when it is assigned again.`,
 		Args: cobra.ExactArgs(2),
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, s string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {
-				return a.completeMembers(cmd, nil, s)
+				return a.CompleteMembers(cmd, nil, s)
 			}
-			return a.completeTasks(cmd, args, s)
+			return a.CompleteTasks(cmd, args, s)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.taskTeam()
+			op, name, err := a.TaskTeam()
 			if err != nil {
 				return err
 			}
@@ -187,16 +166,16 @@ that member. A task that failed is tried anew when it is assigned again.`,
 			if err != nil {
 				return err
 			}
-			t.As = a.flags.as
+			t.As = a.Flags.As
 			r, err := board.Of(op).AssignTask(cmd.Context(), name, taskID(args[0]), to, t)
-			return a.sayTask(r, err, view.TaskAssigned)
+			return sayTask(a, r, err, view.TaskAssigned)
 		},
 	}
 	terms(cmd.Flags(), &t)
 	return cmd
 }
 
-func taskClaimCmd(a *App) *cobra.Command {
+func taskClaimCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "claim [ID] --as NAME",
 		Short: "Take a task that nobody has, in a member's name",
@@ -206,13 +185,13 @@ reason: task_not_found, already_claimed, already_resolved, blocked, agent_busy (
 member has one task in progress at a time), delisted (it has left the team).
 Members that only run what they are ordered to cannot claim: assign it.`,
 		Args:              cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.taskTeam()
+			op, name, err := a.TaskTeam()
 			if err != nil {
 				return err
 			}
-			as, err := a.owner("task claim")
+			as, err := owner(a, "task claim")
 			if err == nil && as == "" {
 				err = &operator.Error{Kind: operator.Usage, Op: "task claim", Msg: "say whose claim this is", Advice: "--as NAME"}
 			}
@@ -224,64 +203,64 @@ Members that only run what they are ordered to cannot claim: assign it.`,
 				id = taskID(args[0])
 			}
 			r, err := board.Of(op).ClaimTask(cmd.Context(), name, id, as)
-			return a.sayTask(r, err, view.TaskClaimed)
+			return sayTask(a, r, err, view.TaskClaimed)
 		},
 	}
 }
 
-func taskStartCmd(a *App) *cobra.Command {
+func taskStartCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "start ID",
 		Short:             "Set a task in progress, for its owner or --as",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskStep(cmd, args[0], "task start", board.Operator.StartTask)
+			return taskStep(a, cmd, args[0], "task start", board.Operator.StartTask)
 		},
 	}
 }
 
-func taskDoneCmd(a *App) *cobra.Command {
+func taskDoneCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "done ID",
 		Short: "Set a task completed, for its owner or --as",
 		Long: `Set a task completed, for its owner or --as. It is a word on the board: a run
 counts a task as completed when its owner's journal has it.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskStep(cmd, args[0], "task done", board.Operator.FinishTask)
+			return taskStep(a, cmd, args[0], "task done", board.Operator.FinishTask)
 		},
 	}
 }
 
-func taskBlockCmd(a *App) *cobra.Command {
+func taskBlockCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "block ID BLOCKER...",
 		Short:             "Let a task wait for others",
 		Long:              "Let a task wait for others. Tasks that would wait for each other are refused.",
 		Args:              cobra.MinimumNArgs(2),
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskLinks(cmd, args[0], taskIDs(args[1:]), nil, false)
+			return taskLinks(a, cmd, args[0], taskIDs(args[1:]), nil, false)
 		},
 	}
 }
 
-func taskUnblockCmd(a *App) *cobra.Command {
+func taskUnblockCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "unblock ID [BLOCKER...]",
 		Short:             "Let a task no longer wait for others, or for any",
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskLinks(cmd, args[0], nil, taskIDs(args[1:]), len(args) == 1)
+			return taskLinks(a, cmd, args[0], nil, taskIDs(args[1:]), len(args) == 1)
 		},
 	}
 }
 
-func (a *App) taskLinks(cmd *cobra.Command, id string, add, drop []task.ID, all bool) error {
-	op, name, err := a.taskTeam()
+func taskLinks(a *app.App, cmd *cobra.Command, id string, add, drop []task.ID, all bool) error {
+	op, name, err := a.TaskTeam()
 	if err != nil {
 		return err
 	}
@@ -289,10 +268,10 @@ func (a *App) taskLinks(cmd *cobra.Command, id string, add, drop []task.ID, all 
 	if err != nil {
 		return err
 	}
-	return a.give(view.TaskResult(r, stepText), view.TaskLinksPage(r))
+	return a.Give(view.TaskResult(r, app.StepText), view.TaskLinksPage(r))
 }
 
-func taskReleaseCmd(a *App) *cobra.Command {
+func taskReleaseCmd(a *app.App) *cobra.Command {
 	var of string
 	cmd := &cobra.Command{
 		Use:   "release ID...",
@@ -300,7 +279,7 @@ func taskReleaseCmd(a *App) *cobra.Command {
 		Long: `Give tasks back: nobody's, pending. With --of, every unfinished task of a member
 that has ended; waggle does that by itself for members that it runs, when their
 process is gone. A task that a member is working on is left with that member.`,
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if (of == "") == (len(args) == 0) {
 				return fmt.Errorf("name tasks, or --of MEMBER")
@@ -309,20 +288,20 @@ process is gone. A task that a member is working on is left with that member.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if of != "" {
-				return a.taskReleaseOf(cmd, of)
+				return taskReleaseOf(a, cmd, of)
 			}
-			return a.taskRelease(cmd, args)
+			return taskRelease(a, cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&of, "of", "", "all of this member's, which has ended")
-	must(cmd.RegisterFlagCompletionFunc("of", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
-		return a.completeMembers(cmd, nil, s)
+	app.Must(cmd.RegisterFlagCompletionFunc("of", func(cmd *cobra.Command, _ []string, s string) ([]string, cobra.ShellCompDirective) {
+		return a.CompleteMembers(cmd, nil, s)
 	}))
 	return cmd
 }
 
-func (a *App) taskReleaseOf(cmd *cobra.Command, of string) error {
-	op, name, err := a.taskTeam()
+func taskReleaseOf(a *app.App, cmd *cobra.Command, of string) error {
+	op, name, err := a.TaskTeam()
 	if err != nil {
 		return err
 	}
@@ -334,22 +313,22 @@ func (a *App) taskReleaseOf(cmd *cobra.Command, of string) error {
 	if err != nil {
 		return err
 	}
-	if len(ids) == 0 && !a.flags.json {
-		a.talk("%s has no unfinished task", operator.Visible(string(who)))
+	if len(ids) == 0 && !a.Flags.JSON {
+		a.Talk("%s has no unfinished task", operator.Visible(string(who)))
 	}
-	return a.give(view.Released(ids), view.ReleasedPage(ids))
+	return a.Give(view.Released(ids), view.ReleasedPage(ids))
 }
 
-func taskRmCmd(a *App) *cobra.Command {
+func taskRmCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rm ID...",
 		Short: "Remove tasks; their ids are not given again",
 		Long: `Remove tasks; their ids are not given again, and who waited for them waits no
 more. A task that a member is working on stays.`,
 		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.taskTeam()
+			op, name, err := a.TaskTeam()
 			if err != nil {
 				return err
 			}
@@ -363,29 +342,29 @@ more. A task that a member is working on stays.`,
 			if len(gone) == 0 {
 				return err
 			}
-			return errors.Join(err, a.give(view.Removed(gone), view.RemovedPage(gone)))
+			return errors.Join(err, a.Give(view.Removed(gone), view.RemovedPage(gone)))
 		},
 	}
 }
 
 // taskStep is a step of a task's owner.
-func (a *App) taskStep(cmd *cobra.Command, id, name string,
+func taskStep(a *app.App, cmd *cobra.Command, id, name string,
 	do func(board.Operator, context.Context, waggle.TeamName, task.ID, waggle.MemberName) (*board.TaskResult, error)) error {
-	op, team, err := a.taskTeam()
+	op, team, err := a.TaskTeam()
 	if err != nil {
 		return err
 	}
-	as, err := a.owner(name)
+	as, err := owner(a, name)
 	if err != nil {
 		return err
 	}
 	r, err := do(board.Of(op), cmd.Context(), team, taskID(id), as)
-	return a.sayTask(r, err, view.TaskMoved)
+	return sayTask(a, r, err, view.TaskMoved)
 }
 
 // taskRelease gives back several tasks, up to the first that cannot be.
-func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
-	op, name, err := a.taskTeam()
+func taskRelease(a *app.App, cmd *cobra.Command, args []string) error {
+	op, name, err := a.TaskTeam()
 	if err != nil {
 		return err
 	}
@@ -397,11 +376,11 @@ func (a *App) taskRelease(cmd *cobra.Command, args []string) error {
 		}
 		results = append(results, r)
 	}
-	if a.flags.json && len(results) > 0 {
-		return errors.Join(err, a.document(view.TaskResults(results, stepText)))
+	if a.Flags.JSON && len(results) > 0 {
+		return errors.Join(err, a.Document(view.TaskResults(results, app.StepText)))
 	}
 	for _, r := range results {
-		if serr := a.sayTask(r, nil, view.TaskReleased); serr != nil {
+		if serr := sayTask(a, r, nil, view.TaskReleased); serr != nil {
 			return serr
 		}
 	}

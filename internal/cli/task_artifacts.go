@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle"
+	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator"
 	"waggle/operator/board"
 	"waggle/task"
 )
 
-func taskArtifactsCmd(a *App) *cobra.Command {
+func taskArtifactsCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "artifacts [MEMBER [PATH]]",
 		Short: "List the files that members have made, or print one",
@@ -23,10 +24,12 @@ func taskArtifactsCmd(a *App) *cobra.Command {
 .1, .2, …), task-status.json, and what it has put into artifacts/, whose path its
 commands find in WAGGLE_ARTIFACTS. With PATH, as the list shows it, the file is
 printed; on a terminal control characters are written out.`,
-		Args:              cobra.MaximumNArgs(2),
-		ValidArgsFunction: a.completeArtifacts,
+		Args: cobra.MaximumNArgs(2),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, p2 string) ([]string, cobra.ShellCompDirective) {
+			return completeArtifacts(a, cmd, args, p2)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.taskTeam()
+			op, name, err := a.TaskTeam()
 			if err != nil {
 				return err
 			}
@@ -41,30 +44,30 @@ printed; on a terminal control characters are written out.`,
 				if err != nil {
 					return err
 				}
-				return errors.Join(a.print(f), f.Close())
+				return errors.Join(print(a, f), f.Close())
 			}
 			rows, problems, err := board.Of(op).Artifacts(cmd.Context(), name, who)
 			if err != nil {
 				return err
 			}
-			return a.artifacts(rows, problems, name)
+			return artifacts(a, rows, problems, name)
 		},
 	}
 }
 
-func (a *App) artifacts(rows []board.ArtifactRow, problems []string, name waggle.TeamName) error {
-	a.notes(problems)
-	if len(rows) == 0 && !a.flags.json {
-		a.talk("no member of team %s has left a file", name)
+func artifacts(a *app.App, rows []board.ArtifactRow, problems []string, name waggle.TeamName) error {
+	a.Notes(problems)
+	if len(rows) == 0 && !a.Flags.JSON {
+		a.Talk("no member of team %s has left a file", name)
 		return nil
 	}
-	return a.give(view.Artifacts(rows), view.ArtifactsPage(rows, a.Now()))
+	return a.Give(view.Artifacts(rows), view.ArtifactsPage(rows, a.Now()))
 }
 
 // print copies a file to stdout; on a terminal what would command it is written
 // out.
-func (a *App) print(r io.Reader) error {
-	if !tty(a.Out) {
+func print(a *app.App, r io.Reader) error {
+	if !app.Tty(a.Out) {
 		_, err := io.Copy(a.Out, r)
 		return err
 	}
@@ -88,8 +91,8 @@ func (a *App) print(r io.Reader) error {
 }
 
 // completeArtifacts offers members that have files, and then their files.
-func (a *App) completeArtifacts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	op, name, err := a.taskTeam()
+func completeArtifacts(a *app.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	op, name, err := a.TaskTeam()
 	if err != nil || len(args) > 1 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -6,27 +6,28 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"waggle/internal/cli/app"
 	"waggle/internal/view"
 	"waggle/operator/board"
 )
 
 type taskListFlags struct{ all, tree bool }
 
-func taskListCmd(a *App) *cobra.Command {
+func taskListCmd(a *app.App) *cobra.Command {
 	var f taskListFlags
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the tasks: as a tree on a terminal, one a line elsewhere",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.taskList(cmd.Context(), f) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return taskList(cmd.Context(), a, f) },
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "also the tasks that Claude Code keeps for itself")
 	cmd.Flags().BoolVar(&f.tree, "tree", false, "the tree, also where there is no terminal")
 	return cmd
 }
 
-func (a *App) taskList(ctx context.Context, f taskListFlags) error {
-	op, name, err := a.taskTeam()
+func taskList(ctx context.Context, a *app.App, f taskListFlags) error {
+	op, name, err := a.TaskTeam()
 	if err != nil {
 		return err
 	}
@@ -34,35 +35,35 @@ func (a *App) taskList(ctx context.Context, f taskListFlags) error {
 	if err != nil {
 		return err
 	}
-	a.notes(l.Problems)
+	a.Notes(l.Problems)
 	if l.Hidden > 0 {
-		a.notes([]string{fmt.Sprintf("%d tasks that Claude Code keeps for itself are hidden: --all shows them", l.Hidden)})
+		a.Notes([]string{fmt.Sprintf("%d tasks that Claude Code keeps for itself are hidden: --all shows them", l.Hidden)})
 	}
-	if a.flags.json {
-		return a.document(view.Tasks(l, stepText))
+	if a.Flags.JSON {
+		return a.Document(view.Tasks(l, app.StepText))
 	}
 	if len(l.Tasks) == 0 {
-		a.talk("team %s has no tasks", name)
-		a.talk("%s waggle task add SUBJECT%s", faint("next:"), a.scope(name))
+		a.Talk("team %s has no tasks", name)
+		a.Talk("%s waggle task add SUBJECT%s", app.Faint("next:"), a.Scope(name))
 		return nil
 	}
 	page := view.TasksPage
-	if f.tree || tty(a.Out) {
+	if f.tree || app.Tty(a.Out) {
 		page = view.TaskTreePage
 	}
-	a.show(page(l, stepText), name, nil)
-	a.talk("%s", view.TaskCount(l))
+	a.ShowPage(page(l, app.StepText), name, nil)
+	a.Talk("%s", view.TaskCount(l))
 	return nil
 }
 
-func taskShowCmd(a *App) *cobra.Command {
+func taskShowCmd(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show ID",
 		Short:             "Show a task whole",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.completeTasks,
+		ValidArgsFunction: a.CompleteTasks,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, name, err := a.taskTeam()
+			op, name, err := a.TaskTeam()
 			if err != nil {
 				return err
 			}
@@ -70,7 +71,7 @@ func taskShowCmd(a *App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.give(view.OneTask(d, stepText), view.TaskPage(d, stepText))
+			return a.Give(view.OneTask(d, app.StepText), view.TaskPage(d, app.StepText))
 		},
 	}
 }

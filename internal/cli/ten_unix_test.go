@@ -18,7 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/testenv"
 	"waggle/internal/view"
 	"waggle/operator/inspect"
@@ -320,7 +320,7 @@ func TestSameNameAtOnce(t *testing.T) {
 		switch {
 		case code == 0:
 			won++
-		case code != cli.ExitRefused || !strings.Contains(said[i], "name is taken"):
+		case code != app.ExitRefused || !strings.Contains(said[i], "name is taken"):
 			t.Errorf("code %d: %s", code, said[i])
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/home"
+	"waggle/internal/cli/app"
+	"waggle/internal/cli/decidecmd"
 	"waggle/internal/install"
 	"waggle/operator"
 )
@@ -21,7 +23,7 @@ type uninstallFlags struct {
 	yes, force bool
 }
 
-func uninstallCmd(a *App) *cobra.Command {
+func uninstallCmd(a *app.App) *cobra.Command {
 	var f uninstallFlags
 	cmd := &cobra.Command{
 		Use:   "uninstall",
@@ -38,7 +40,7 @@ does it all the same. Exit 9 when install.sh has not installed this program.
 --json: {"prefix","version","record","files":[{"path","state"}],"removed":[],"kept":[],
 "data":[],"changed"}; state is same, changed or missing.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.uninstall(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return uninstall(cmd.Context(), a, f) },
 	}
 	cmd.Flags().StringVar(&f.prefix, "prefix", "", "where install.sh has installed it (default: where this program lies)")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
@@ -63,21 +65,21 @@ type installedFile struct {
 	State install.State `json:"state"`
 }
 
-func (a *App) uninstall(ctx context.Context, f uninstallFlags) error {
+func uninstall(ctx context.Context, a *app.App, f uninstallFlags) error {
 	i, err := installation(f.prefix)
 	if err != nil {
 		return err
 	}
 	if !f.force {
-		if err := a.uninstallable(i); err != nil {
+		if err := uninstallable(a, i); err != nil {
 			return err
 		}
 	}
-	doc, err := a.uninstallDocument(i)
+	doc, err := uninstallReport(a, i)
 	if err != nil {
 		return err
 	}
-	if err := a.askUninstall(ctx, f, doc); err != nil {
+	if err := askUninstall(ctx, a, f, doc); err != nil {
 		return err
 	}
 	removed, err := i.Remove()
@@ -85,15 +87,15 @@ func (a *App) uninstall(ctx context.Context, f uninstallFlags) error {
 		return &operator.Error{Kind: operator.Failed, Op: "uninstall", Err: err, Advice: fmt.Sprintf("%d files are removed; repair that and give the command again", len(removed))}
 	}
 	doc.Removed, doc.Changed = append(doc.Removed, removed...), true
-	if a.flags.json {
-		return a.document(doc)
+	if a.Flags.JSON {
+		return a.Document(doc)
 	}
-	a.talk("%d files are removed from %s", len(removed), operator.Visible(doc.Prefix))
+	a.Talk("%d files are removed from %s", len(removed), operator.Visible(doc.Prefix))
 	for _, path := range doc.Kept {
-		a.talk("kept, it has changed since the install: %s", operator.Visible(path))
+		a.Talk("kept, it has changed since the install: %s", operator.Visible(path))
 	}
 	for _, path := range doc.Data {
-		a.talk("yours, not touched: %s", operator.Visible(path))
+		a.Talk("yours, not touched: %s", operator.Visible(path))
 	}
 	return nil
 }
@@ -118,8 +120,8 @@ func installation(prefix string) (*install.Installation, error) {
 }
 
 // uninstallable refuses while something needs the program.
-func (a *App) uninstallable(i *install.Installation) error {
-	state, err := a.statePath()
+func uninstallable(a *app.App, i *install.Installation) error {
+	state, err := a.StatePath()
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (a *App) uninstallable(i *install.Installation) error {
 		return &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "teams of yours run: " + strings.Join(who, ", "),
 			Advice: "waggle down --team " + string(running[0].Team) + "; or --force: what runs goes on without the program"}
 	}
-	store, err := a.hookStore()
+	store, err := decidecmd.HookStore(a)
 	if err != nil {
 		return err
 	}
@@ -150,8 +152,8 @@ func (a *App) uninstallable(i *install.Installation) error {
 	return nil
 }
 
-// uninstallDocument says what is there and what stays.
-func (a *App) uninstallDocument(i *install.Installation) (uninstallDocument, error) {
+// uninstallReport says what is there and what stays.
+func uninstallReport(a *app.App, i *install.Installation) (uninstallDocument, error) {
 	doc := uninstallDocument{Prefix: i.Prefix, Version: i.Version, Record: i.Record(), Files: []installedFile{}, Removed: []string{}, Kept: []string{}, Data: []string{}}
 	for _, f := range i.Files {
 		doc.Files = append(doc.Files, installedFile{f.Path, f.State})
@@ -159,19 +161,19 @@ func (a *App) uninstallDocument(i *install.Installation) (uninstallDocument, err
 			doc.Kept = append(doc.Kept, f.Path)
 		}
 	}
-	root, err := a.rootPath()
+	root, err := a.RootPath()
 	if err != nil {
 		return doc, err
 	}
-	state, err := a.statePath()
+	state, err := a.StatePath()
 	if err != nil {
 		return doc, err
 	}
-	config, _, err := a.configPath()
+	config, _, err := a.ConfigPath()
 	if err != nil {
 		return doc, err
 	}
-	trees, err := a.worktreesPath()
+	trees, err := a.WorktreesPath()
 	if err != nil {
 		return doc, err
 	}
@@ -184,7 +186,7 @@ func (a *App) uninstallDocument(i *install.Installation) (uninstallDocument, err
 }
 
 // askUninstall shows what will be removed and asks.
-func (a *App) askUninstall(ctx context.Context, f uninstallFlags, doc uninstallDocument) error {
+func askUninstall(ctx context.Context, a *app.App, f uninstallFlags, doc uninstallDocument) error {
 	var lines []string
 	for _, file := range doc.Files {
 		if file.State == install.Same {
@@ -192,21 +194,21 @@ func (a *App) askUninstall(ctx context.Context, f uninstallFlags, doc uninstallD
 		}
 	}
 	list := strings.Join(lines, "\n")
-	if !f.yes && a.canAsk() {
-		yes, err := a.yes(ctx, list, "remove these files?")
+	if !f.yes && a.CanAsk() {
+		yes, err := a.Yes(ctx, list, "remove these files?")
 		if err == nil && !yes {
 			err = &operator.Error{Kind: operator.Refused, Op: "uninstall", Msg: "nothing was removed"}
 		}
 		return err
 	}
-	if !a.flags.json {
-		a.say("%s", list)
+	if !a.Flags.JSON {
+		a.Say("%s", list)
 	}
 	if f.yes {
 		return nil
 	}
-	if a.flags.json {
-		if err := a.document(doc); err != nil {
+	if a.Flags.JSON {
+		if err := a.Document(doc); err != nil {
 			return err
 		}
 	}

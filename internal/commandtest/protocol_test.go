@@ -12,6 +12,7 @@ import (
 	"waggle"
 	_ "waggle/internal/atomicfile/ordertest"
 	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/protocoltest"
 )
 
@@ -24,8 +25,8 @@ type fatal interface {
 func piped(t *testing.T, f fatal, in string, args ...string) string {
 	f.Helper()
 	var out, stderr bytes.Buffer
-	a := &cli.App{In: strings.NewReader(in), Out: &out, Err: &stderr, Version: "test"}
-	if code := a.Run(t.Context(), append([]string{"protocol"}, args...)); code != 0 {
+	a := &app.App{In: strings.NewReader(in), Out: &out, Err: &stderr, Version: "test"}
+	if code := cli.Run(t.Context(), a, append([]string{"protocol"}, args...)); code != 0 {
 		f.Fatalf("waggle protocol %v: exit %d\n%s\n%s", args, code, stderr.String(), in)
 	}
 	return out.String()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 )
 
 // entry is a file of an archive.
@@ -53,7 +54,7 @@ func extras(root string) ([]entry, error) {
 // completions are written by the command line itself.
 func completions() ([]entry, error) {
 	var bash, zsh, fish bytes.Buffer
-	root := (&cli.App{}).Root()
+	root := cli.Root(&app.App{})
 	err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true))
 	return []entry{
 		{"completions/waggle.bash", 0o644, bash.Bytes()},

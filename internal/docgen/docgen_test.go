@@ -8,16 +8,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/machine"
 )
 
 func TestSections(t *testing.T) {
 	for name, fn := range sections {
-		first, err := fn((&cli.App{}).Root())
+		first, err := fn(cli.Root(&app.App{}))
 		if err != nil || first == "" {
 			t.Errorf("%s: %q, %v", name, first, err)
 		}
-		second, err := fn((&cli.App{}).Root())
+		second, err := fn(cli.Root(&app.App{}))
 		if err != nil || first != second {
 			t.Errorf("%s: written twice it differs: %s", name, cmp.Diff(first, second))
 		}
@@ -66,7 +67,7 @@ func TestDiagramNamesEveryMove(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
-	got, err := exitCodes((&cli.App{}).Root())
+	got, err := exitCodes(cli.Root(&app.App{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"waggle/internal/cli"
+	"waggle/internal/cli/app"
 	"waggle/internal/docgen/section"
 )
 
@@ -38,7 +39,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	root := (&cli.App{}).Root()
+	root := cli.Root(&app.App{})
 	if err := writePages(top, root); err != nil {
 		return err
 	}

@@ -1,0 +1,321 @@
+// Package app is what every command of waggle needs: the streams and the environment of one
+// invocation, where its files are, output for people and for programs, questions to a
+// person, exit codes, hints and completion. It is the one place that reads the
+// environment, the clock and the terminal.
+package app
+
+import (
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/colorprofile"
+	"golang.org/x/term"
+
+	"waggle"
+	"waggle/home"
+	"waggle/internal/telemetry"
+	"waggle/machine"
+	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/poll"
+	"waggle/record"
+	"waggle/spawn"
+	"waggle/team"
+)
+
+// App is one invocation's world. The zero value does not work; Main makes it
+// from the process, tests from parts.
+type App struct {
+	In      io.Reader
+	Out     io.Writer
+	Err     io.Writer
+	Environ []string
+	Now     func() time.Time
+	Rand    io.Reader
+	Version string
+
+	Alone bool  // the process ends with this command
+	Asker asker // the one reader of answers; see canAsk
+
+	Flags struct {
+		Root, State, Team, As, Config string
+		JSON, NoColor, Quiet          bool
+	}
+}
+
+// Env looks a variable up.
+func (a *App) Env(key string) string {
+	for i := len(a.Environ) - 1; i >= 0; i-- {
+		if v, ok := strings.CutPrefix(a.Environ[i], key+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// RootPath is the wire tree: --root, WAGGLE_ROOT, CLAUDE_CONFIG_DIR, ~/.claude.
+func (a *App) RootPath() (string, error) {
+	for _, v := range []string{a.Flags.Root, a.Env("WAGGLE_ROOT"), a.Env("CLAUDE_CONFIG_DIR")} {
+		if v != "" {
+			return parseRoot(v)
+		}
+	}
+	home, err := a.Home()
+	return filepath.Join(home, ".claude"), err
+}
+
+// parseRoot reads a root URL or a path.
+func parseRoot(v string) (string, error) {
+	scheme, _, isURL := strings.Cut(v, "://")
+	if !isURL {
+		return filepath.Abs(v)
+	}
+	u, err := url.Parse(v)
+	if err != nil {
+		return "", &operator.Error{Kind: operator.Usage, Op: "root", Err: err}
+	}
+	switch {
+	case scheme == "file" && u.Host == "" && filepath.IsAbs(u.Path):
+		return filepath.Clean(u.Path), nil
+	case scheme == "file":
+		return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "a file root is file:///absolute/path, not " + v}
+	}
+	return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "this build has no store for " + scheme + " roots", Advice: "use a directory, or file:///absolute/path"}
+}
+
+func (a *App) Home() (string, error) {
+	if h := a.Env("HOME"); h != "" {
+		return h, nil
+	}
+	if h := a.Env("USERPROFILE"); h != "" {
+		return h, nil
+	}
+	return "", &operator.Error{Kind: operator.Usage, Op: "root", Msg: "HOME is not set", Advice: "say --root DIR and --state DIR"}
+}
+
+// StatePath is STATE: --state, WAGGLE_STATE, $XDG_STATE_HOME/waggle,
+// ~/.local/state/waggle.
+func (a *App) StatePath() (string, error) {
+	for _, v := range []string{a.Flags.State, a.Env("WAGGLE_STATE")} {
+		if v != "" {
+			return filepath.Abs(v)
+		}
+	}
+	if v := a.Env("XDG_STATE_HOME"); filepath.IsAbs(v) {
+		return filepath.Join(v, "waggle"), nil
+	}
+	home, err := a.Home()
+	return filepath.Join(home, ".local", "state", "waggle"), err
+}
+
+// ClaudeDir is where Claude Code keeps its settings and its registry of sessions:
+// $CLAUDE_CONFIG_DIR, else ~/.claude; "" when neither is known.
+func (a *App) ClaudeDir() (string, error) {
+	if v := a.Env("CLAUDE_CONFIG_DIR"); v != "" {
+		return filepath.Abs(v)
+	}
+	if home, err := a.Home(); err == nil {
+		return filepath.Join(home, ".claude"), nil
+	}
+	return "", nil
+}
+
+// runPath is RUN, where sockets lie: $XDG_RUNTIME_DIR/waggle, or STATE/run where
+// there is no such directory.
+func (a *App) runPath(state home.Home) string {
+	if v := a.Env("XDG_RUNTIME_DIR"); filepath.IsAbs(v) {
+		if fi, err := os.Stat(v); err == nil && fi.IsDir() {
+			return filepath.Join(v, "waggle")
+		}
+	}
+	return state.Run()
+}
+
+// WorktreesPath is where members' worktrees are made: WAGGLE_WORKTREES,
+// $XDG_DATA_HOME/waggle/worktrees, ~/.local/share/waggle/worktrees; "" when none is
+// known.
+func (a *App) WorktreesPath() (string, error) {
+	if v := a.Env("WAGGLE_WORKTREES"); v != "" {
+		return filepath.Abs(v)
+	}
+	if v := a.Env("XDG_DATA_HOME"); filepath.IsAbs(v) {
+		return filepath.Join(v, "waggle", "worktrees"), nil
+	}
+	if home, err := a.Home(); err == nil {
+		return filepath.Join(home, ".local", "share", "waggle", "worktrees"), nil
+	}
+	return "", nil
+}
+
+// Op is the operator of this invocation.
+func (a *App) Op() (operator.Operator, error) {
+	root, err := a.RootPath()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	// One tree has one URL, whichever link led to it.
+	if real, err := filepath.EvalSymlinks(root); err == nil {
+		root = real
+	}
+	state, err := a.StatePath()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	self, err := operator.Self()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	observe, err := a.observer()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	config, err := a.config()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	worktrees, err := a.WorktreesPath()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	var ceiling *record.Ceiling
+	if config != nil {
+		ceiling = &config.Ceiling
+	}
+	claude, err := a.ClaudeDir()
+	if err != nil {
+		return operator.Operator{}, err
+	}
+	rootURL := (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
+	return operator.Operator{ClaudeDir: claude, Observe: observe, Ceiling: ceiling, Root: team.Root{Path: root, Locks: filepath.Join(a.runPath(home.Home{Path: state}), "locks"), Led: led{home.Home{Path: state}, rootURL}}, RootURL: rootURL,
+		Home: home.Home{Path: state}, RunDir: a.runPath(home.Home{Path: state}), Worktrees: worktrees, Edits: &operator.EditCache{}, Token: a.Env("WAGGLE_TOKEN"), Minter: a.Minter(), Self: self, Environ: a.MemberEnviron(), Version: a.Version, PID: os.Getpid(),
+		Log: a.log(), Ancestors: spawn.Ancestors}, nil
+}
+
+// led are the teams that have a state here: nobody else leads those.
+type led struct {
+	home home.Home
+	root string
+}
+
+// Leads implements team.Led. What cannot be looked up counts as ours.
+func (l led) Leads(name waggle.TeamName) bool {
+	dirs, err := l.home.Find(l.root, name)
+	return err != nil || len(dirs) > 0
+}
+
+// MemberEnviron is the environment of members' processes: without tokens, which are
+// not their agents'.
+func (a *App) MemberEnviron() []string {
+	return slices.DeleteFunc(slices.Clone(a.Environ), func(v string) bool {
+		return strings.HasPrefix(v, "WAGGLE_TOKEN=") || strings.HasPrefix(v, "WAGGLE_JOIN=")
+	})
+}
+
+func (a *App) Minter() poll.Minter { return poll.Minter{Now: a.Now, Rand: a.Rand} }
+
+// observer writes the transitions of the machines where WAGGLE_TRANSITIONS says: a
+// file, as JSON lines behind those that are there, or - for stderr. Nil without it.
+func (a *App) observer() (machine.Observer, error) {
+	switch path := a.Env("WAGGLE_TRANSITIONS"); path {
+	case "":
+		return nil, nil
+	case "-":
+		return telemetry.Slog(slog.New(slog.NewTextHandler(a.Err, nil))), nil
+	default:
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, &operator.Error{Kind: operator.Usage, Op: "log", Msg: "WAGGLE_TRANSITIONS: " + err.Error(), Advice: "name a file that can be written, or - for stderr"}
+		}
+		return telemetry.Slog(slog.New(slog.NewJSONHandler(f, nil))), nil // open for as long as the program runs
+	}
+}
+
+func (a *App) log() *slog.Logger {
+	level := slog.LevelWarn
+	if a.Env("WAGGLE_DEBUG") != "" {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: level}))
+}
+
+// Team picks the team of --team, or the only one.
+func (a *App) Team() (operator.Operator, waggle.TeamName, error) {
+	op, err := a.Op()
+	if err != nil {
+		return op, "", err
+	}
+	name, err := op.Pick(a.Flags.Team)
+	return op, name, err
+}
+
+// TeamPast is team, and the one that --team names when another program led it, it is
+// gone, and something is on record that was done in it.
+func (a *App) TeamPast() (operator.Operator, waggle.TeamName, error) {
+	op, name, err := a.Team()
+	if operator.KindOf(err) == operator.NotFound && a.Flags.Team != "" {
+		if past, perr := waggle.ParseTeam(a.Flags.Team); perr == nil && inspect.Of(op).WorkedIn(past) {
+			return op, past, nil
+		}
+	}
+	return op, name, err
+}
+
+// TeamArg picks the team that a positional argument or --team names.
+func (a *App) TeamArg(args []string) (operator.Operator, waggle.TeamName, error) {
+	if len(args) > 0 {
+		a.Flags.Team = args[0]
+	}
+	return a.Team()
+}
+
+// Tty reports whether a stream is a terminal.
+func Tty(v any) bool {
+	f, ok := v.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// profile is how much colour a stream gets: none with --no-color, NO_COLOR, or
+// when it is no terminal.
+func (a *App) profile(w io.Writer) colorprofile.Profile {
+	if a.Flags.NoColor {
+		return colorprofile.NoTTY
+	}
+	return colorprofile.Detect(w, a.Environ)
+}
+
+// Width is the terminal's, 0 when there is none.
+func Width(w io.Writer) int {
+	if f, ok := w.(interface{ Fd() uintptr }); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// TaskTeam picks the list: --team, CLAUDE_CODE_TASK_LIST_ID, or the only team. A
+// list may be there without its team: those of Claude Code outlive their
+// sessions (protocol §4).
+func (a *App) TaskTeam() (operator.Operator, waggle.TeamName, error) {
+	op, err := a.Op()
+	if err != nil {
+		return op, "", err
+	}
+	id := a.Flags.Team
+	if id == "" {
+		id = a.Env("CLAUDE_CODE_TASK_LIST_ID")
+	}
+	if name, err := waggle.ParseTeam(id); err == nil {
+		if info, err := os.Lstat(op.Root.TasksDir(name)); err == nil && info.IsDir() {
+			return op, name, nil
+		}
+	}
+	name, err := op.Pick(a.Flags.Team)
+	return op, name, err
+}

@@ -1,0 +1,124 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"waggle/internal/ask"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+)
+
+// asker holds the terminal on which this process asks, from its first question on.
+// Nothing else in this package reads an answer from standard input.
+type asker struct{ t atomic.Pointer[ask.Terminal] }
+
+func (k *asker) Terminal() *ask.Terminal { return k.t.Load() }
+
+func (k *asker) Close() {
+	if t := k.t.Load(); t != nil {
+		t.Close()
+	}
+}
+
+// Lend gives the terminal to who reads keys that are no answers.
+func (k *asker) Lend() (back func(), err error) {
+	if t := k.t.Load(); t != nil {
+		return t.Lend()
+	}
+	return func() {}, nil
+}
+
+// CanAsk says that a person can be asked here: input and talk are a terminal whose modes
+// can be set.
+func (a *App) CanAsk() bool {
+	if a.Asker.Terminal() != nil {
+		return true
+	}
+	in, ok := a.In.(*os.File)
+	if !ok || !Tty(a.In) || !Tty(a.Err) {
+		return false
+	}
+	o := ask.Options{Plain: a.Env("TERM") == "" || a.Env("TERM") == "dumb"}
+	o.Bold = func(s string) string { return a.styled(Bold(s)) }
+	t, err := ask.New(in, File(a.Err), o)
+	if err != nil {
+		return false
+	}
+	if !a.Asker.t.CompareAndSwap(nil, t) {
+		t.Close()
+	}
+	return true
+}
+
+// File is the file behind an output of this process, nil when there is none.
+func File(w io.Writer) *os.File {
+	switch f := w.(type) {
+	case *os.File:
+		return f
+	case interface{ File() *os.File }:
+		return f.File()
+	}
+	return nil
+}
+
+// styled is text as the terminal wants it: without colour, or with what it can show.
+func (a *App) styled(s string) string {
+	var b bytes.Buffer
+	fmt.Fprint(&colorprofile.Writer{Forward: &b, Profile: a.profile(a.Err)}, s) // a buffer takes everything
+	return b.String()
+}
+
+// put asks one question and waits for the answer.
+func (a *App) put(ctx context.Context, q ask.Question) (ask.Answer, error) {
+	q.Text, q.Last = a.styled(q.Text), a.styled(q.Last)
+	return a.Asker.Terminal().Ask(ctx, q)
+}
+
+// Yes asks for y or n. Enter is no.
+func (a *App) Yes(ctx context.Context, text, question string) (bool, error) {
+	answer, err := a.put(ctx, ask.Question{Text: text, Confirm: question})
+	return answer.Allow, err
+}
+
+// Ask is operator's Ask: a request on this terminal.
+func (a *App) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
+	return a.Request(ctx, q, "", true)
+}
+
+// Request asks for a request, with more said below it.
+func (a *App) Request(ctx context.Context, q decide.Question, more string, reason bool) (decide.Answer, error) {
+	lay := func(cols int) string { return a.styled(QuestionText(q, cols)) + more }
+	answer, err := a.put(ctx, ask.Question{Handle: q.Handle, Lay: lay, Last: decisive(q), Risk: riskOf(q), Typed: typed(q), Reason: reason})
+	if err != nil {
+		return decide.Answer{}, err
+	}
+	// The handle, because the asker chooses the id and could choose another's handle.
+	return decide.Answer{ID: q.Handle, Digest: q.Digest, Allow: answer.Allow, Reason: answer.Reason, Via: "prompt"}, nil
+}
+
+// typed says that a request is allowed only by its handle, never by one key.
+func typed(q decide.Question) bool { return policy.Risk(q.Risk) == policy.RiskHigh }
+
+func riskOf(q decide.Question) int {
+	switch policy.Risk(q.Risk) {
+	case policy.RiskHigh:
+		return 2
+	case policy.RiskMedium:
+		return 1
+	}
+	return 0
+}
+
+// decisive is the line to read when the question is longer than the screen.
+func decisive(q decide.Question) string {
+	return Bold(operator.Visible(fmt.Sprintf("%s, risk %s, from %s: %s", q.Handle, q.Risk, q.Member, view.Asks(q))))
+}

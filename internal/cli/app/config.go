@@ -1,0 +1,81 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/atomicfile"
+	"waggle/operator"
+	"waggle/operator/teamfile"
+)
+
+// maxConfig is the most that is read of the user's own file.
+const maxConfig = 1 << 20
+
+// ConfigPath is the user's own file: --config, WAGGLE_CONFIG,
+// $XDG_CONFIG_HOME/waggle/config.yaml, ~/.config/waggle/config.yaml. named: it was
+// pointed at, so it has to be there.
+func (a *App) ConfigPath() (path string, named bool, err error) {
+	for _, v := range []string{a.Flags.Config, a.Env("WAGGLE_CONFIG")} {
+		if v != "" {
+			path, err = filepath.Abs(v)
+			return path, true, err
+		}
+	}
+	if v := a.Env("XDG_CONFIG_HOME"); filepath.IsAbs(v) {
+		return filepath.Join(v, "waggle", "config.yaml"), false, nil
+	}
+	home, err := a.Home()
+	if err != nil {
+		return "", false, nil // without a home there is none
+	}
+	return filepath.Join(home, ".config", "waggle", "config.yaml"), false, nil
+}
+
+// config reads the user's own file; nil when there is none. One that cannot be
+// read stops every command: what bounds a team is not passed over.
+func (a *App) config() (*teamfile.Config, error) {
+	path, named, err := a.ConfigPath()
+	if err != nil || path == "" {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(path) // a person may keep theirs behind a link
+	if errors.Is(err, os.ErrNotExist) {
+		if _, lerr := os.Lstat(path); lerr == nil || named {
+			return nil, &operator.Error{Kind: operator.NotFound, Op: "config", Msg: "there is no " + path, Advice: "it is named by --config, WAGGLE_CONFIG or a link"}
+		}
+		return nil, nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = atomicfile.ReadFile(real, atomicfile.Options{MaxSize: maxConfig})
+	}
+	if err != nil {
+		kind := operator.Failed
+		if errors.Is(err, atomicfile.ErrTooLarge) {
+			kind = operator.Usage
+		}
+		return nil, &operator.Error{Kind: kind, Op: "config", Err: fmt.Errorf("your settings in %s: %w", path, err)}
+	}
+	return teamfile.ParseConfig(path, data)
+}
+
+// GraceSaid takes the grace of the user's file where no flag says one.
+func (a *App) GraceSaid(cmd *cobra.Command, grace *time.Duration) error {
+	if *grace < 0 {
+		return &operator.Error{Kind: operator.Usage, Op: cmd.Name(), Msg: fmt.Sprintf("a grace of %s: it is a time to wait", *grace)}
+	}
+	if cmd.Flags().Changed("grace") {
+		return nil
+	}
+	c, err := a.config()
+	if err == nil && c != nil && c.Grace > 0 {
+		*grace = c.Grace
+	}
+	return err
+}

@@ -1,0 +1,179 @@
+package app
+
+import (
+	"strings"
+
+	"waggle/internal/view"
+	"waggle/operator"
+)
+
+// Hint says what to do next after a failure: the advice of the packages below, or the text
+// of its step.
+func Hint(e *operator.Error) string {
+	if e.Advice != "" {
+		return e.Advice
+	}
+	return StepText(e.Next)
+}
+
+// StepText is a step as a person types it, "" for none.
+func StepText(n operator.Next) string {
+	return strings.NewReplacer("{team}", string(n.Team), "{member}", string(n.Member), "{id}", n.ID, "{text}", n.Text).Replace(Steps[n.Step])
+}
+
+// sentence is a text of the packages below with the step that goes with it.
+func sentence(text string, n operator.Next) string { return view.Spell(StepText).Sentence(text, n) }
+
+// waysOn is what a person can do about a leader's journal that is broken, apart from
+// putting it back.
+func waysOn(team string) string {
+	return strings.ReplaceAll("waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name", "{team}", team)
+}
+
+// Steps are the texts of all steps. {team}, {member}, {id} and {text} are what the step is
+// about.
+var Steps = map[operator.Step]string{
+	operator.NextStatus:        "waggle status --team {team}",
+	operator.NextStatusTeam:    "waggle status {team}",
+	operator.NextStatusNow:     "waggle status shows how it is now",
+	operator.NextStatusNames:   ", waggle status names them",
+	operator.NextStatusLater:   "waggle status --team {team} shows it when it is there",
+	operator.NextStatusOrDown:  "waggle status --team {team}; waggle down {team} ends it",
+	operator.NextAwaitEnd:      "wait for the end of it: waggle status",
+	operator.NextWhoIsThere:    "waggle status shows who is there",
+	operator.NextWhoRuns:       "waggle status shows who runs",
+	operator.NextHowItEnded:    "waggle status says how it ended",
+	operator.NextSessions:      "waggle status shows the sessions that run",
+	operator.NextShowMembers:   "waggle team show",
+	operator.NextWhy:           "waggle why {member} --team {team}",
+	operator.NextWhyRestart:    "waggle why {member} says more; it is started again as its restart policy says",
+	operator.NextWhyMember:     "waggle why {member}",
+	operator.NextPeek:          "waggle peek {member}",
+	operator.NextState:         "--state says where records lie",
+	operator.NextLog:           "waggle log --team {team}",
+	operator.NextLogUnverified: "waggle log --kind unverified --team {team}",
+	operator.NextAudit:         "waggle audit query",
+	operator.NextAuditSessions: "waggle audit query -",
+	operator.NextLogClaims:     "waggle log --kind unverified",
+	operator.NextInstallHooks:  "waggle hooks install",
+	operator.NextNameTeam:      "--team NAME",
+	operator.NextOtherTeam:     "--team {team}",
+
+	operator.NextDemoOrInit:         "waggle demo shows one; waggle init makes a team file",
+	operator.NextDemo:               "waggle demo",
+	operator.NextTransitions:        "WAGGLE_TRANSITIONS=FILE waggle up writes every transition as a JSON line, which a collector can read",
+	operator.NextInit:               "waggle init writes one",
+	operator.NextUp:                 "start teams that are to stay with waggle up",
+	operator.NextAgainOrUp:          "the same command again finds it when it is there; waggle up makes it anew when nobody does",
+	operator.NextResume:             "its members go on without one; waggle resume {team} leads it",
+	operator.NextResumeTeam:         "waggle resume {team}",
+	operator.NextDetach:             "waggle detach {team} leaves it running in the background",
+	operator.NextAccept:             "--accept takes it as it is",
+	operator.NextDown:               "waggle down {team} ends the team with that process",
+	operator.NextDownOnly:           "waggle down ends the team",
+	operator.NextDownWithProcess:    "waggle down ends the team with that process",
+	operator.NextDownForce:          "waggle down --force {team} ends the team with that process",
+	operator.NextDownForceIt:        "waggle down --force {team} ends it",
+	operator.NextDownAgain:          "waggle down {team} again when there is room frees the name",
+	operator.NextResumeOrDown:       "waggle resume {team} brings it back, waggle down {team} ends it",
+	operator.NextDownForceOrPutBack: "waggle down --force {team} ends what runs and frees the name; put the file back to go on",
+	operator.NextAcknowledge:        "waggle audit verify {team} names the line; waggle audit acknowledge --team {team} shows what is lost and lets the team go on without it; waggle down --force {team} ends what runs and frees the name",
+	operator.NextAcknowledgeOrDown:  "waggle audit acknowledge --team {team}; waggle down --force {team}",
+	operator.NextShowOrDelete:       "waggle team show {team}, or waggle team delete {team}",
+	operator.NextFreeName:           "waggle team delete {team} --archive puts its files away and frees the name; or give the team in the file another name",
+	operator.NextCollect:            "waggle gc --yes puts it into the archive",
+	operator.NextEndLeftover:        "waggle gc --yes ends it",
+	operator.NextMigrate:            "waggle team migrate {team} --layout {text}",
+	operator.NextPutAway:            "waggle team delete {team} --archive puts its files away as they are",
+	operator.NextDeleteForce:        "--force ends them first",
+	operator.NextDeleteForeign:      "end that program first; --force removes its files under it",
+	operator.NextRestoreElsewhere:   "--as NAME restores under another name; --force puts the team that is there into the archive first",
+	operator.NextRestoreMakeRoom:    "--as NAME restores it under another name; waggle team delete {team} --tasks makes room",
+
+	operator.NextSpawn:          "waggle spawn starts a member in it",
+	operator.NextSpawnName:      "waggle spawn NAME starts a member of it",
+	operator.NextSpawnAgain:     "waggle spawn {member} starts it anew",
+	operator.NextSpawnProcess:   "say --backend process, or name the member in the team file",
+	operator.NextStopMember:     "waggle stop {member} --team {team} ends it",
+	operator.NextStopAgain:      "waggle stop {member} again when there is room",
+	operator.NextGuest:          "waggle guest NAME -- COMMAND",
+	operator.NextToken:          "the operator makes one with waggle team token NAME",
+	operator.NextAdoptPID:       "a session without agent teams writes no such file: name its process with --pid",
+	operator.NextAdoptedStatus:  ": waggle status --team {team}",
+	operator.NextAdoptedSend:    "waggle send {member} --team {team} puts them into {text}; the session sees them when something in it reads that file (waggle inbox {member} --team {team})",
+	operator.NextAdoptedAnswers: "what is sent from below its process with waggle send is this member's, and has no authority",
+	operator.NextRegister:       "waggle team add NAME --team {team} registers a member to speak as",
+	operator.NextRegisterOrLead: "leave out --as to speak as the lead, or waggle team add {member}",
+	operator.NextSpeakAs:        "name one with --as",
+	operator.NextAs:             "--as names whose chat this is",
+
+	operator.NextListTasks:         "waggle task list",
+	operator.NextListOwners:        "waggle task list shows who has them",
+	operator.NextAddTask:           "waggle task add makes a new one",
+	operator.NextAssignTask:        "waggle task assign {id} {member}",
+	operator.NextOrderTask:         ": waggle task assign {id} {member}",
+	operator.NextConfirmTask:       "you say so with waggle task done {id}",
+	operator.NextClaimTask:         "waggle task claim {id} --as NAME",
+	operator.NextFinishTask:        "waggle task done {id}",
+	operator.NextReleaseOne:        "waggle task release ID gives back one task",
+	operator.NextReleaseOrAssign:   "waggle task release {id} gives it back, waggle task assign {id} NAME hands it on",
+	operator.NextUnblockTask:       "waggle task unblock ID BLOCKER takes a dependency away",
+	operator.NextShowTask:          "look at it and try again: waggle task show {id}",
+	operator.NextArtifacts:         "waggle task artifacts {member}",
+	operator.NextReadableArtifacts: "waggle task artifacts {member} lists what can be read",
+
+	operator.NextPending:        "waggle pending shows what waits",
+	operator.NextPendingList:    "waggle pending",
+	operator.NextPendingAgain:   "look again: waggle pending",
+	operator.NextShow:           "waggle show {id}",
+	operator.NextShowGroup:      "waggle show --group {id}",
+	operator.NextExplain:        "waggle policy explain {id}",
+	operator.NextShowAgain:      "look again: waggle show {id}",
+	operator.NextShowThenDecide: "waggle show {id}, then approve or deny it",
+	operator.NextShowOptions:    "waggle show {id} lists the options",
+	operator.NextAnswerEach:     "look at each and answer it by its handle: waggle show {id}",
+	operator.NextDecideEach:     "look at each and answer it by its id: waggle show {id}, then waggle {text} {id}",
+	operator.NextFindGroup:      "waggle pending, or waggle show PATTERN, prints the requests and the id of their group",
+	operator.NextSayGroup:       "say which by a request of it: waggle show --group ID",
+	operator.NextSayDigest:      "say which with --digest; waggle pending --json has it",
+	operator.NextPlanRevisions:  "waggle plan list --all shows the revisions",
+	operator.NextNetPending:     "waggle net pending; --until TIME --for NAME answers ahead",
+	operator.NextNetAhead:       "to answer ahead say the port and for whom: waggle net allow {text}:443 --for NAME --until TIME",
+	operator.NextNetOpen:        "waggle net allow HOST:PORT --until TIME --for NAME opens a host for a time",
+	operator.NextWildcard:       "if that is meant, say --wildcard",
+	operator.NextListRules:      "waggle policy list",
+	operator.NextDenyRule:       "waggle policy add --deny RULE denies for good",
+
+	operator.NextShowMessage:   "waggle msg show {id}",
+	operator.NextReadMessages:  "its messages are still readable: waggle inbox --team {team}",
+	operator.NextReadUnmarked:  "read it without --mark-read",
+	operator.NextWaitDelivered: "--wait delivered",
+	operator.NextSendPlain:     "send it without --priority",
+	operator.NextSendAsLead:    "--as never carries authority; leave it out",
+	operator.NextSendMember:    "a mailbox file takes messages by its member's name: waggle send NAME TEXT",
+	operator.NextSendPID:       "name it by its process: waggle send @PID TEXT",
+	operator.NextAnswerRequest: "waggle approve or waggle deny answers a request",
+	operator.NextAnswerPlan:    "waggle approve or waggle deny answers a plan",
+	operator.NextAnswerHost:    "waggle approve or waggle deny answers a network request",
+	operator.NextEndTeam:       "waggle down ends a team",
+	operator.NextGiveTask:      "waggle task assign gives a task to a member",
+
+	operator.NextServe:        "waggle serve starts one",
+	operator.NextServeIs:      "waggle serve is such an endpoint",
+	operator.NextServeWhere:   "waggle serve --where says where",
+	operator.NextServeListen:  "--listen 127.0.0.1:0, or --cert and --key",
+	operator.NextServeToken:   "--new-token makes it anew",
+	operator.NextLead:         "a process that leads the team serves it: waggle run, or waggle up",
+	operator.NextBridge:       "waggle bridge starts one",
+	operator.NextBridgeEditor: "waggle bridge serves editors; an editor registers when it connects",
+	operator.NextBridgeWhere:  "waggle bridge --where says where",
+	operator.NextBridgeToken:  "waggle bridge --where prints it",
+	operator.NextBridgeListen: "--listen 127.0.0.1:0",
+	operator.NextInbox:        "its messages are readable: waggle inbox --team {team}",
+	operator.NextInboxRead:    "waggle inbox",
+	operator.NextMessages:     "waggle msg list",
+	operator.NextInboxUnread:  "waggle inbox --unread",
+	operator.NextInboxArchive: "waggle inbox NAME --archive",
+	operator.NextInboxOf:      "waggle inbox {member} --team {team}",
+	operator.NextDeadLetters:  "waggle msg list --state dead-letter --team {team}",
+}

@@ -1,0 +1,271 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
+
+	"waggle"
+	"waggle/internal/jsonobj"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/team"
+)
+
+// Document writes one JSON document to stdout.
+func (a *App) Document(v any) error {
+	b, err := jsonobj.MarshalIndent(v)
+	return WriteJSON(a.Out, b, err)
+}
+
+// Line writes one JSON document on one line: for --follow.
+func (a *App) Line(v any) error {
+	b, err := jsonobj.Marshal(v)
+	return WriteJSON(a.Out, b, err)
+}
+
+// WriteJSON writes a document, which may go to a terminal: no needless escape is in
+// it, and every character that is operator.Hidden is escaped, C1 and direction
+// controls among them. Its value is the same.
+func WriteJSON(w io.Writer, doc []byte, err error) error {
+	if err == nil {
+		_, err = w.Write(append(jsonobj.Respell(nil, doc, operator.Hidden), '\n'))
+	}
+	return err
+}
+
+// Say writes a line of data for people.
+func (a *App) Say(format string, args ...any) { Fprint(a, a.Out, format, args...) }
+
+// Talk writes a line of talk to stderr.
+func (a *App) Talk(format string, args ...any) {
+	if !a.Flags.Quiet {
+		Fprint(a, a.Err, format, args...)
+	}
+}
+
+// Fprint writes a line. Whatever a caller has forgotten to make visible, it lets
+// through nothing but line ends, tabs and colours.
+func Fprint(a *App, w io.Writer, format string, args ...any) {
+	fmt.Fprintln(&colorprofile.Writer{Forward: w, Profile: a.profile(w)}, operator.VisibleStyled(fmt.Sprintf(format, args...)))
+}
+
+// Styles of words. Colour is dropped by the writer where it is not wanted.
+var (
+	Bold   = lipgloss.NewStyle().Bold(true).Render
+	Faint  = lipgloss.NewStyle().Faint(true).Render
+	Green  = lipgloss.NewStyle().Foreground(lipgloss.Green).Render
+	Red    = lipgloss.NewStyle().Foreground(lipgloss.Red).Render
+	Yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow).Render
+)
+
+// InColor gives a member's name its colour. What is no colour, and a terminal
+// that wants none, leaves it as it is.
+func InColor(color, s string) string {
+	params, ok := team.SGR(color)
+	if !ok {
+		return s
+	}
+	return "\x1b[" + params + "m" + s + "\x1b[39m"
+}
+
+// Table writes rows under headers. On a terminal the widest columns are cut so
+// that a row is a line; elsewhere nothing is cut. Cells are made visible.
+func (a *App) Table(headers []string, rows [][]string) { a.TableIn(headers, rows, nil) }
+
+// TableIn is table with cells that style may colour; it is given the row's number
+// without the headers, and keeps the width as it is.
+func (a *App) TableIn(headers []string, rows [][]string, style func(row, column int, cell string) string) {
+	for _, l := range tableLines(headers, rows, Width(a.Out), style) {
+		a.Say("%s", l)
+	}
+}
+
+// tableLines are the lines of a table of at most total columns, 0 for any number;
+// the first has the headers.
+func tableLines(headers []string, rows [][]string, total int, style func(row, column int, cell string) string) []string {
+	w := make([]int, len(headers))
+	all := append([][]string{headers}, rows...)
+	for _, r := range all {
+		for i := range r {
+			r[i] = operator.Visible(r[i])
+			w[i] = max(w[i], ansi.StringWidth(r[i]))
+		}
+	}
+	fit(w, total)
+	var lines []string
+	for n, r := range all {
+		cells := make([]string, len(r))
+		for i, c := range r {
+			c = ansi.Truncate(c, w[i], "…")
+			pad := ""
+			if i < len(r)-1 {
+				pad = strings.Repeat(" ", w[i]-ansi.StringWidth(c))
+			}
+			switch {
+			case n == 0:
+				c = Bold(c)
+			case style != nil:
+				c = style(n-1, i, c)
+			}
+			cells[i] = c + pad
+		}
+		lines = append(lines, strings.TrimRight(strings.Join(cells, "  "), " "))
+	}
+	return lines
+}
+
+// listLines is how many lines of a terminal the last cell of a list's row gets.
+const listLines = 4
+
+// List is table for rows whose last cell says what they are about. On a terminal
+// on which a row does not fit, those cells follow on lines of their own: wrapped,
+// and cut only after listLines lines.
+func (a *App) List(headers []string, rows [][]string) {
+	total := Width(a.Out)
+	whole := tableLines(headers, rows, 0, nil)
+	if total == 0 || !slices.ContainsFunc(whole, func(l string) bool { return ansi.StringWidth(l) > total }) {
+		for _, l := range whole {
+			a.Say("%s", l)
+		}
+		return
+	}
+	last := len(headers) - 1
+	front := make([][]string, len(rows))
+	for i, r := range rows {
+		front[i] = r[:last]
+	}
+	for i, l := range tableLines(headers[:last], front, total, nil) {
+		a.Say("%s", l)
+		if i == 0 {
+			continue
+		}
+		about := strings.Split(ansi.Wrap(operator.Visible(rows[i-1][last]), max(20, total-4), ""), "\n")
+		if len(about) > listLines {
+			about = append(about[:listLines], "…")
+		}
+		for _, l := range about {
+			a.Say("    %s", l)
+		}
+	}
+}
+
+// wrap cuts a line into pieces of at most total columns, 0 or less for any number.
+// Joined they are the line: no space is lost where it is cut.
+func wrap(l string, total int) []string {
+	if total <= 0 {
+		return []string{l}
+	}
+	return strings.Split(ansi.Hardwrap(l, max(20, total), true), "\n")
+}
+
+// WrapAll is wrap for lines that may begin with a bar: a piece but the first has a +
+// in its place, so that no text can look like a line of its own.
+func WrapAll(lines []string, total int) []string {
+	var out []string
+	for _, l := range lines {
+		head, text, has := strings.Cut(l, "| ")
+		if has = has && strings.Trim(head, " ") == ""; !has {
+			head, text = "", l
+		}
+		for i, piece := range wrap(text, total-len(head)-2) {
+			switch {
+			case i > 0:
+				piece = head + "+ " + piece
+			case has:
+				piece = head + "| " + piece
+			}
+			out = append(out, piece)
+		}
+	}
+	return out
+}
+
+// fit shrinks the widest column until a row fits.
+func fit(w []int, total int) {
+	if total == 0 {
+		return
+	}
+	for {
+		sum, widest := 2*(len(w)-1), 0
+		for i, n := range w {
+			sum += n
+			if n > w[widest] {
+				widest = i
+			}
+		}
+		if sum <= total || w[widest] <= 8 {
+			return
+		}
+		w[widest] -= min(sum-total, w[widest]-8)
+	}
+}
+
+// QuestionText shows everything a decision is about; nothing decisive is cut and
+// hidden characters are written out. Text of agents never begins a line: what is
+// wider than total columns, 0 for any number, goes on behind a mark.
+func QuestionText(q decide.Question, total int) string {
+	var b strings.Builder
+	row := func(k, v string) {
+		for i, l := range wrap(operator.Visible(v), total-11) {
+			head := Bold(fmt.Sprintf("%-8s", k))
+			if i > 0 {
+				head = strings.Repeat(" ", 8) + " +"
+			}
+			fmt.Fprintf(&b, "%s %s\n", head, l)
+		}
+	}
+	block := func(k, text string) {
+		fmt.Fprintf(&b, "%s\n", Bold(k))
+		for _, l := range strings.Split(text, "\n") {
+			for _, l := range WrapAll([]string{"  | " + operator.Visible(l)}, total) {
+				fmt.Fprintf(&b, "%s\n", l)
+			}
+		}
+	}
+	for _, f := range view.QuestionFields(q) {
+		if f.Block {
+			block(f.Name, f.Text)
+		} else {
+			row(f.Name, f.Text)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// SayNote shows progress on stderr.
+func (a *App) SayNote(n operator.Note) {
+	what := n.What
+	switch n.What {
+	case "completed":
+		what = Green(what)
+	case "failed", "skipped", "unverified":
+		what = Red(what)
+	case "asked", operator.NoteOverlap, operator.NoteKept:
+		what = Yellow(what)
+	default:
+		what = Faint(what)
+	}
+	a.Talk("%s %s %s", Bold(operator.Visible(n.Member)), what, operator.Visible(sentence(n.Text, n.Next)))
+}
+
+// Scope repeats the flags that a next command needs.
+func (a *App) Scope(name waggle.TeamName) string {
+	s := ""
+	if a.Flags.Root != "" {
+		s += " --root " + a.Flags.Root
+	}
+	if a.Flags.State != "" {
+		s += " --state " + a.Flags.State
+	}
+	if a.Flags.Team != "" {
+		s += " --team " + string(name)
+	}
+	return s
+}

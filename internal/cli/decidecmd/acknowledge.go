@@ -1,0 +1,125 @@
+package decidecmd
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/process"
+	"waggle/operator/supervise"
+)
+
+func auditAcknowledgeCmd(a *app.App) *cobra.Command {
+	var seq uint64
+	var member string
+	cmd := &cobra.Command{
+		Use:   "acknowledge --seq N",
+		Short: "Say that you have looked at a broken journal, or at journals that disagree, so that the team goes on",
+		Long: `When a journal is broken (a byte was changed, a line is missing), or a member has taken
+an answer or an order that the leader's journal does not have, nothing is decided any more
+until you have looked, or the file is put back. Without --seq this shows what is wrong and
+exits 3; --seq N acknowledges that one.
+
+A broken journal of the leader: every process of the team is ended, the journal is kept
+whole beside, and what can be read before the break goes on, without what lies behind it.
+Members become new instances without grants or orders, nothing is allowed by a rule until
+you set the policy anew (waggle policy), open questions are closed, and tasks are given
+back and not given out again. waggle resume starts the members.
+
+A broken journal of a member (--member): the member is ended and started as a new
+instance; its journal is kept. Its tasks are given back.
+
+Journals that disagree: deciding goes on; what they hold stays as it is.
+
+--json: {"team","journal","member","file","line","seq","why","readable_records",
+"lost_records","lost_bytes","lost_sha256","kept","members","dropped","acknowledged"}; of
+journals that disagree {"team","seq","member","leader_seq","why","acknowledged"}.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			op, name, err := a.Team()
+			if err != nil {
+				return err
+			}
+			b, err := process.Of(op).Break(cmd.Context(), name, member)
+			if err != nil {
+				return err
+			}
+			if b != nil {
+				return acknowledgeBreak(a, cmd, op, name, b, member, seq)
+			}
+			if member != "" {
+				return &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journal of " + member + " is whole, or no present member has that name: there is nothing to acknowledge"}
+			}
+			var d *decide.Divergence
+			if seq == 0 {
+				d, err = decide.Of(op).Divergence(cmd.Context(), name)
+			} else {
+				d, err = decide.Of(op).Acknowledge(cmd.Context(), name, seq)
+			}
+			if err != nil {
+				return err
+			}
+			if d == nil {
+				return &operator.Error{Kind: operator.NotFound, Op: "acknowledge", Msg: "the journals are whole and agree: there is nothing to acknowledge"}
+			}
+			if a.Flags.JSON {
+				if err := a.Document(view.Divergence(d)); err != nil {
+					return err
+				}
+			} else {
+				a.ShowPage(view.DivergencePage(d), name, nil)
+			}
+			if d.Lifted {
+				a.Talk("acknowledged: deciding goes on")
+				return nil
+			}
+			a.Talk("%s waggle audit verify, then waggle audit acknowledge --seq %s", app.Faint("next:"), strconv.FormatUint(d.Seq, 10))
+			return app.ExitError(app.ExitQuestion)
+		},
+	}
+	cmd.Flags().Uint64Var(&seq, "seq", 0, "of the break or the divergence that you have looked at")
+	cmd.Flags().StringVar(&member, "member", "", "whose journal is broken")
+	return cmd
+}
+
+// acknowledgeBreak shows a broken journal, and lets the team or the member go on when seq
+// names the break.
+func acknowledgeBreak(a *app.App, cmd *cobra.Command, op operator.Operator, name waggle.TeamName, b *process.Broken, member string, seq uint64) (err error) {
+	switch {
+	case seq == 0:
+	case b.Member == "":
+		b, err = supervise.Of(op).AcknowledgeBreak(cmd.Context(), name, seq, a.SayNote)
+	case member == "":
+		return &operator.Error{Kind: operator.Usage, Op: "acknowledge", Msg: "the broken journal is that of " + b.Member,
+			Advice: "waggle audit acknowledge --team " + string(name) + " --member " + b.Member + " --seq " + strconv.FormatUint(b.Seq, 10)}
+	default:
+		b, err = supervise.Of(op).AcknowledgeMember(cmd.Context(), name, member, seq, supervise.LeadOptions{Note: a.SayNote})
+	}
+	if b == nil {
+		return err
+	}
+	if werr := a.Give(view.Broken(b), view.BrokenPage(b)); werr != nil {
+		return werr
+	}
+	switch {
+	case err != nil:
+		return err
+	case b.Acknowledged && b.Member == "":
+		a.Talk("acknowledged: %s waggle resume %s starts the members, waggle policy list --team %s says what is allowed now", app.Faint("next:"), name, name)
+	case b.Acknowledged:
+		a.Talk("acknowledged: %s is started anew; %s waggle task list --team %s shows what was given back", b.Member, app.Faint("next:"), name)
+	default:
+		of := ""
+		if b.Member != "" {
+			of = " --member " + b.Member
+		}
+		a.Talk("%s put the file back, or waggle audit acknowledge --team %s%s --seq %d goes on without these lines", app.Faint("next:"), name, of, b.Seq)
+		return app.ExitError(app.ExitQuestion)
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package decidecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/policy"
+)
+
+// answerFlags are what approve and deny have in common.
+type answerFlags struct {
+	digest, group string
+	// approve
+	input, rule, scope, expires string
+	yes                         bool
+	// deny
+	reason string
+}
+
+func Approve(a *app.App) *cobra.Command {
+	var f answerFlags
+	cmd := &cobra.Command{
+		Use:   "approve ID… | --group GROUP",
+		Short: "Allow requests, each exactly as it was shown",
+		Long: `Allow requests, each exactly as it was shown. The beginning of an id is enough when
+only one begins so.
+
+--group takes the id of a group, which pending and show print with all that it stands
+for: exactly those requests with exactly those inputs. It takes no pattern, which would
+also answer what you were not shown: waggle show 'Bash(go test:*)' prints the requests
+of a pattern and the id. Requests of high risk, plans and hosts are never answered by a
+group: answer them by their ids.
+
+--input runs another input than was asked. It is shown again, has a digest of its
+own, and is what runs; on a terminal you are asked once more, unless --yes.
+
+--rule learns a rule from the answer: a second act, after the decision. It must cover
+what is allowed. It is for the member that asked, with --scope team for everybody, with
+--scope sessions for sessions that waggle does not run (waggle policy sessions), and
+ends: --expires 8h, 14d, 18:00 or a date (default 24h).
+
+Exit 0 also when it was so already ("changed":false); 6 when it was decided otherwise,
+has expired or has another digest; 9 when there is no such request. --json:
+{"results":[{"id","decision","by","at","changed","delivered"}]}, with --rule also
+"policy".`,
+		ValidArgsFunction: a.CompleteRequests,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return approve(cmd.Context(), a, ids, f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	fl.StringVar(&f.input, "input", "", "run this input (a JSON object) instead of what was asked")
+	fl.StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
+	fl.StringVar(&f.rule, "rule", "", "also learn this rule; show lists the narrowest")
+	fl.StringVar(&f.scope, "scope", "member", "whom the rule is for: member, team or sessions")
+	fl.StringVar(&f.expires, "expires", "", "when the rule ends (default 24h)")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask again about a changed input")
+	app.Must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
+	app.Must(cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions([]string{"member", "team", scopeSessions}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+func Deny(a *app.App) *cobra.Command {
+	var f answerFlags
+	cmd := &cobra.Command{
+		Use:   "deny ID… | --group GROUP",
+		Short: "Deny requests, with a reason that the worker is told",
+		Long: `Deny requests, with a reason that the worker is told. Ids, --group, exit codes and
+--json are as for approve.`,
+		ValidArgsFunction: a.CompleteRequests,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return answerOne(cmd.Context(), a, ids, f, decide.Answer{Reason: f.reason, Digest: f.digest, Via: "deny"}, nil)
+		},
+	}
+	cmd.Flags().StringVarP(&f.reason, "message", "m", "", "why")
+	cmd.Flags().StringVar(&f.digest, "digest", "", "only if its digest begins with these (at least 16) hex digits")
+	cmd.Flags().StringVar(&f.group, "group", "", "every request of the group with this id, as it was shown")
+	app.Must(cmd.RegisterFlagCompletionFunc("group", cobra.NoFileCompletions)) // an id is printed with its group only
+	return cmd
+}
+
+func approve(ctx context.Context, a *app.App, ids []string, f answerFlags) error {
+	with := decide.Answer{Allow: true, Digest: f.digest, UpdatedInput: f.input, Via: "approve"}
+	if f.rule == "" && (f.expires != "" || f.scope != "member") {
+		return &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--scope and --expires go with --rule"}
+	}
+	if f.rule != "" {
+		l, err := lesson(a, f)
+		if err != nil {
+			return err
+		}
+		with.Lesson = l
+	}
+	if f.input != "" && len(ids) == 1 {
+		if err := showChanged(ctx, a, ids[0], f); err != nil {
+			return err
+		}
+	}
+	return answerOne(ctx, a, ids, f, with, with.Lesson)
+}
+
+// lesson reads the rule that an answer is to teach.
+func lesson(a *app.App, f answerFlags) (*decide.Lesson, error) {
+	r, err := policy.ParseRule(f.rule)
+	if err != nil {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Err: err, Advice: "waggle show ID lists the narrowest rules"}
+	}
+	l := &decide.Lesson{Rule: r, Team: f.scope == "team", End: a.Now().Add(decide.LessonTime)}
+	if f.scope != "team" && f.scope != "member" && f.scope != scopeSessions {
+		return nil, &operator.Error{Kind: operator.Usage, Op: "approve", Msg: "--scope is member, team or sessions, not " + f.scope}
+	}
+	if f.expires != "" {
+		l.End, err = operator.ParseUntil(f.expires, a.Now())
+	}
+	return l, err
+}
+
+// showChanged shows what would run instead, and on a terminal asks about it.
+func showChanged(ctx context.Context, a *app.App, id string, f answerFlags) error {
+	q, err := findChanged(ctx, a, id, f.input)
+	if err != nil {
+		return err
+	}
+	changed := fmt.Sprintf("%s\n%s", app.Bold("this runs instead:"), app.QuestionText(*q, app.Width(a.Err)))
+	if f.yes || !a.CanAsk() {
+		app.Fprint(a, a.Err, "%s", changed)
+		return nil
+	}
+	return confirm(ctx, a, changed, "allow it?")
+}
+
+// confirm asks on the terminal; anything but yes is an error.
+func confirm(ctx context.Context, a *app.App, text, question string) error {
+	yes, err := a.Yes(ctx, text, question)
+	if err == nil && !yes {
+		err = &operator.Error{Kind: operator.Refused, Op: "confirm", Msg: "nothing was decided"}
+	}
+	return err
+}
+
+func answerOne(ctx context.Context, a *app.App, ids []string, f answerFlags, with decide.Answer, lesson *decide.Lesson) error {
+	bad := func(msg string) error {
+		return &operator.Error{Kind: operator.Usage, Op: with.Via, Msg: msg, Advice: "usage: waggle " + with.Via + " ID… | --group GROUP"}
+	}
+	switch {
+	case f.group == "" && len(ids) == 0:
+		return bad("name a request, or a group with --group")
+	case len(ids) > 0 && decide.IsGroup(ids[0]):
+		return bad(ids[0] + " is a group: say --group " + ids[0])
+	case f.group != "" && len(ids) > 0:
+		return bad("name requests or a group, not both")
+	case (len(ids) > 1 || f.group != "") && (f.digest != "" || f.input != ""):
+		return bad("--digest and --input go with one request")
+	}
+	if done, err := decideSessions(ctx, a, &ids, f, with); done || err != nil {
+		return err
+	}
+	op, name, err := a.Team()
+	if err != nil {
+		return err
+	}
+	results, err := answers(ctx, a, op, name, ids, f, with)
+	if err != nil {
+		return err
+	}
+	doc := view.Results(results)
+	var learned *decide.PolicyChange
+	if lesson != nil {
+		if learned, err = decide.Of(op).Learn(ctx, name, results, *lesson); err != nil {
+			return errors.Join(err, sayDecided(a, results))
+		}
+		doc.Policy = view.PolicyChange(learned)
+	}
+	if a.Flags.JSON {
+		if err := a.Document(doc); err != nil {
+			return err
+		}
+	}
+	err = sayDecided(a, results)
+	if learned != nil && !a.Flags.JSON {
+		a.ShowPage(view.PolicyChangePage(learned, "rule "+lesson.Rule.String()), name, nil)
+	}
+	return err
+}
+
+func answers(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, ids []string, f answerFlags, with decide.Answer) ([]decide.Decided, error) {
+	if f.group != "" {
+		return decide.Of(op).DecideGroup(ctx, name, f.group, with)
+	}
+	answers := make([]decide.Answer, len(ids))
+	for i, id := range ids {
+		answers[i] = with
+		answers[i].ID = id
+	}
+	return decide.Of(op).Decide(ctx, name, answers)
+}
+
+// sayDecided says what became of each and returns the first refusal.
+func sayDecided(a *app.App, results []decide.Decided) error {
+	var first error
+	for _, r := range results {
+		if r.Err() != nil {
+			if first == nil {
+				first = r.Err()
+			} else if !a.Flags.JSON {
+				a.Talk("%s %s", app.Red("error:"), operator.Visible(r.Err().Error()))
+			}
+			continue
+		}
+		if !a.Flags.JSON {
+			a.Say("%s", a.Spelled(view.DecidedLine(r), ""))
+		}
+	}
+	return first
+}

@@ -1,0 +1,219 @@
+package decidecmd
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/decide"
+	"waggle/operator/inspect"
+)
+
+const pastHelp = `TEAM is a name, or the id of a team that was (<team>-<8 hex digits>); a deleted
+team is still on record, and the wire tree is not needed.`
+
+func Audit(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Who allowed what: check, query, show and export the record",
+		Long:  "Who allowed what, by which rule or person, under which policy, and what came of it.\n" + pastHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(auditVerifyCmd(a), auditQueryCmd(a), auditShowCmd(a), auditExportCmd(a), auditAcknowledgeCmd(a))
+	return cmd
+}
+
+func auditVerifyCmd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify [TEAM]",
+		Short: "Read every line of every journal and name the first bad record",
+		Long: `Read every line of every journal: its sum, the chain, the bodies; whether each record
+can have followed; and whether the journals agree, which finds an end that was cut off.
+Each snapshot is compared with what the journal folds to, and the rules are asked again
+for what they decided, where this version of them did.
+The first bad record of each journal is named with file and line, and the exit code is
+1. The heads are worth keeping elsewhere: who rewrites a whole chain changes its head.
+` + pastHelp + ` --json: {"team","id","ok","journals":[{"name","owner","records","head","ok"}],
+"problems":[{"journal","owner","file","line","seq","why"}],"acknowledged":[{"journal",
+"owner","file","line","seq","why","lost_records","kept","at"}],"snapshots","recomputed",
+"not_recomputed"}. A break that you have acknowledged is shown and is no problem.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompletePast,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, of, err := Past(a, args)
+			if err != nil {
+				return err
+			}
+			v, err := inspect.Of(op).Verify(cmd.Context(), of)
+			if err != nil {
+				return err
+			}
+			if a.Flags.JSON {
+				err = a.Document(view.Verified(v))
+			} else {
+				a.ShowPage(view.VerifiedPage(v), "", nil)
+			}
+			if err == nil && !v.OK {
+				err = app.ExitError(app.ExitFailed)
+			}
+			return err
+		},
+	}
+}
+
+func auditQueryCmd(a *app.App) *cobra.Command {
+	var q operator.AuditQuery
+	var since, until string
+	cmd := &cobra.Command{
+		Use:   "query [TEAM]",
+		Short: "List the gated calls, who decided them, and what came of them",
+		Long: `List the gated calls, who or which rule decided them, and what came of them. ` + pastHelp + `
+The team "-" is that of the sessions that you started yourself: what they asked.
+
+--json: {"team","id","events":[{"id","kind","member","instance","trust","task","tool",
+"input","cwd","reason","digest","risk","asked_at","decision","by","channel","via","rule",
+"said","policy_version","decided_at","outcome","exit_code"}]}, and updated_input and
+updated_digest where the approver changed the input. Outcome is done, failed, running or
+unknown; "" when it did not start.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompletePast,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			sessions := len(args) > 0 && args[0] == decide.SessionTeam
+			if sessions {
+				args = nil
+			}
+			op, of, err := Past(a, args)
+			if sessions {
+				op, err = a.Op()
+			}
+			if err != nil {
+				return err
+			}
+			if q.Since, err = ago(a, since); err != nil {
+				return err
+			}
+			if q.Until, err = ago(a, until); err != nil {
+				return err
+			}
+			if sessions {
+				es, broken := decide.Of(op).SessionAudit(q)
+				return errors.Join(sayEvents(a, "sessions", decide.SessionTeam, es), broken)
+			}
+			r, es, broken := inspect.Of(op).Audit(cmd.Context(), of, q)
+			if r == nil {
+				return broken
+			}
+			return errors.Join(sayEvents(a, r.Known.ID(), string(r.Team), es), broken)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&q.Member, "member", "", "only this member's")
+	fl.StringVar(&q.Tool, "tool", "", "only this tool")
+	fl.StringVar(&q.Decision, "decision", "", "only allow, or only deny")
+	fl.StringVar(&q.By, "by", "", "only decided by operator, rules, leader, system or worker")
+	fl.StringVar(&q.Rule, "rule", "", "only decided by a rule that holds this text")
+	fl.StringVar(&since, "since", "", "asked since: 7d, 2h, 2026-11-20")
+	fl.StringVar(&until, "until", "", "asked before: 7d, 2h, 2026-11-20")
+	app.Must(cmd.RegisterFlagCompletionFunc("decision", cobra.FixedCompletions([]string{"allow", "deny"}, cobra.ShellCompDirectiveNoFileComp)))
+	app.Must(cmd.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{"operator", "rules", "leader", "system", "worker"}, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// ago reads a time that lies behind: a span back from now, a date, RFC 3339.
+func ago(a *app.App, s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := operator.ParseSpan(s); err == nil {
+		return a.Now().Add(-d), nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, a.Now().Location()); err == nil {
+		return t, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return t, &operator.Error{Kind: operator.Usage, Op: "audit", Msg: fmt.Sprintf("%q is not a time: give a span back (7d, 2h), a date (2026-11-20) or RFC 3339", s)}
+	}
+	return t, nil
+}
+
+func sayEvents(a *app.App, id, team string, es []operator.AuditEvent) error {
+	if a.Flags.JSON {
+		return a.Document(view.Audit(id, team, es))
+	}
+	if len(es) == 0 {
+		a.Talk("no such call is on record in %s", id)
+		return nil
+	}
+	a.ShowPage(view.AuditPage(es), "", nil)
+	return nil
+}
+
+func auditShowCmd(a *app.App) *cobra.Command {
+	var of string
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Show one call whole: what was shown, who decided, every record about it",
+		Long: `Show one call whole: what was asked and shown, who decided it by which way and rule,
+what came of it, and every record about it. --of names a team that was. --json:
+{"event","records":[{"journal","owner","seq","time","writer","kind","body"}]}; event is as
+audit query has it.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteRequests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, past, err := Past(a, nil)
+			if err != nil {
+				return err
+			}
+			if of != "" {
+				past = of
+			}
+			d, err := inspect.Of(op).AuditShow(cmd.Context(), past, args[0])
+			if d == nil {
+				return err
+			}
+			return errors.Join(sayDetail(a, d), err)
+		},
+	}
+	cmd.Flags().StringVar(&of, "of", "", "the team, by name or id (default: --team, or the only one)")
+	app.Must(cmd.RegisterFlagCompletionFunc("of", a.CompletePast))
+	return cmd
+}
+
+func sayDetail(a *app.App, d *inspect.AuditDetail) error {
+	return a.Give(view.AuditShow(d), view.AuditShowPage(d))
+}
+
+func auditExportCmd(a *app.App) *cobra.Command {
+	var redact bool
+	cmd := &cobra.Command{
+		Use:   "export [TEAM] [--redact]",
+		Short: "Write the whole record, one JSON object a line",
+		Long: `Write the whole record to stdout, in order of time, one JSON object a line:
+{"journal","owner","seq","time","writer","kind","body"}. --redact masks secrets: values
+that the environment holds under names such as API_KEY, tokens that are known by their
+form, and what follows words such as password. It cannot know every secret. The record
+itself stays as it is. ` + pastHelp,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompletePast,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, of, err := Past(a, args)
+			if err != nil {
+				return err
+			}
+			var r *inspect.Redactor
+			if redact {
+				r = inspect.NewRedactor(a.Environ)
+			}
+			return inspect.Of(op).Export(cmd.Context(), of, r, func(rec inspect.AuditRecord) error { return a.Line(view.Record(rec)) })
+		},
+	}
+	cmd.Flags().BoolVar(&redact, "redact", false, "mask secrets")
+	return cmd
+}

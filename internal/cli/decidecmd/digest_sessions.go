@@ -1,0 +1,98 @@
+package decidecmd
+
+import (
+	"os"
+	"time"
+
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/decide"
+)
+
+// digestSpan is how far a digest of sessions goes back when nobody says it.
+const digestSpan = 24 * time.Hour
+
+// onlySessions reports whether a digest is about sessions alone: their team is named,
+// or there is no team here and there are sessions.
+func onlySessions(a *app.App, args []string) (bool, error) {
+	if len(args) > 0 || a.Flags.Team != "" {
+		return len(args) > 0 && args[0] == decide.SessionTeam || a.Flags.Team == decide.SessionTeam, nil
+	}
+	op, err := a.Op()
+	if err != nil {
+		return false, err
+	}
+	names, err := op.Root.Names()
+	if err != nil || len(names) > 0 {
+		return false, err
+	}
+	_, store, err := Sessions(a, op)
+	return store, err
+}
+
+func digestSessions(a *app.App, since time.Time) error {
+	op, err := a.Op()
+	if err != nil {
+		return err
+	}
+	if since.IsZero() {
+		since = a.Now().Add(-digestSpan)
+	}
+	if a.Flags.JSON {
+		es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
+		if err != nil {
+			return err
+		}
+		return a.Document(view.AuditOfSessions(es, since))
+	}
+	return sayDigestSessions(a, op, since, true)
+}
+
+// sayDigestSessions says what sessions asked since a time, and who answered.
+func sayDigestSessions(a *app.App, op operator.Operator, since time.Time, alone bool) error {
+	es, err := decide.Of(op).SessionAudit(operator.AuditQuery{Since: since})
+	if err != nil {
+		return err
+	}
+	if len(es) == 0 {
+		if alone {
+			a.Say("no session asked anything since %s", view.Clock(since, a.Now().Local()))
+		}
+		return nil
+	}
+	if !alone {
+		a.Say("")
+	}
+	a.ShowPage(view.SessionsDigestPage(es, a.Now().Local()), "", nil)
+	return nil
+}
+
+// Sessions lists the sessions of this user, and whether any was ever seen here or would
+// be: the hooks are installed. What cannot be read of one is said and hides no other.
+func Sessions(a *app.App, op operator.Operator) (rows []decide.SessionRow, store bool, err error) {
+	rows, _, err = decide.Of(op).Sessions()
+	if err != nil {
+		a.Talk("%s %s", app.Yellow("note:"), operator.VisibleLines(err.Error()))
+	}
+	seen, err := decide.Of(op).SeenSessions()
+	return rows, seen || Hooked(a), err
+}
+
+// Hooked reports whether a session that starts here has the hooks.
+func Hooked(a *app.App) bool {
+	store, err := HookStore(a)
+	if err != nil {
+		return false
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	sources, err := settingsSources(a, cwd)
+	if err != nil {
+		return false
+	}
+	_, installed := store.InstalledSince(sources)
+	return installed
+}

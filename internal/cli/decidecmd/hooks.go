@@ -1,0 +1,384 @@
+package decidecmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/claudesettings"
+	"waggle/internal/cli/app"
+	"waggle/operator"
+)
+
+func Hooks(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "hooks",
+		Short: "Let waggle see and answer the questions of Claude Code sessions that you start yourself",
+		Long: `Hooks of waggle in the settings of Claude Code: with them the sessions that you start
+yourself report to waggle, and their questions can be answered from anywhere. The
+settings are ~/.claude/settings.json ($CLAUDE_CONFIG_DIR), and with --project
+.claude/settings.local.json at the top of the repository.
+
+A session reads its hooks when it starts: one that runs already has them only after it
+was started again. Where settings have disableAllHooks, no hook runs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(hooksInstallCmd(a), hooksShowCmd(a), hooksUninstallCmd(a))
+	return cmd
+}
+
+// hooksFlags are those of install and uninstall.
+type hooksFlags struct{ project, yes bool }
+
+func (f *hooksFlags) add(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.project, "project", false, "the local settings of this repository, not yours for all")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+}
+
+func hooksInstallCmd(a *app.App) *cobra.Command {
+	var f hooksFlags
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Add the hooks to the settings, after showing the difference",
+		Long: `Show what would change in the settings file, ask, and write it. Everything else in the
+file stays byte for byte: order, comments, unknown keys, line endings, mode; a link stays
+a link. A second install changes nothing, one from another path of this program changes
+the path. Without a terminal --yes is needed; exit 3 without it. A file that is read-only,
+cannot be read as settings, or has changed since the difference was shown is refused
+(exit 6).
+
+--json: {"path","real","how","changed","diff","program","events","off"}; how is installed
+or unchanged, off is null or {"path","key"}: the setting that keeps hooks from running.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			program, err := hookProgram()
+			if err != nil {
+				return err
+			}
+			return changeHooks(a, cmd, f, "install", program, func(s claudesettings.Store, path string) (*claudesettings.Change, error) {
+				return s.Install(path, program)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func hooksUninstallCmd(a *app.App) *cobra.Command {
+	var f hooksFlags
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take the hooks out of the settings again",
+		Long: `Show what would change in the settings file, ask, and write it. While the file is as the
+install left it, it gets back the bytes that it had before, or is removed when there was
+none. When it has changed since, the entries of waggle are removed and nothing else.
+Without a terminal --yes is needed; exit 3 without it.
+
+--json: {"path","real","how","changed","diff","program","events","off"}; how is restored,
+deleted, removed (only the entries) or unchanged.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return changeHooks(a, cmd, f, "uninstall", "", claudesettings.Store.Uninstall)
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+// hooksDocument is what install and uninstall print with --json.
+type hooksDocument struct {
+	Path    string              `json:"path"`
+	Real    string              `json:"real"`
+	How     claudesettings.How  `json:"how"`
+	Changed bool                `json:"changed"`
+	Diff    string              `json:"diff"`
+	Program string              `json:"program"`
+	Events  []string            `json:"events"`
+	Off     *claudesettings.Off `json:"off"`
+}
+
+// hooksPath is the settings file that is meant.
+func hooksPath(a *app.App, project bool) (string, error) {
+	if !project {
+		return userSettings(a)
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	top := claudesettings.RepositoryTop(cwd)
+	if top == "" {
+		return "", &operator.Error{Kind: operator.Usage, Op: "hooks", Msg: "there is no repository at " + cwd + " or above it", Advice: "go into one, or leave --project out"}
+	}
+	local, _ := claudesettings.LocalFiles(top)
+	return local, nil
+}
+
+// changeHooks shows a change, asks, and makes it.
+func changeHooks(a *app.App, cmd *cobra.Command, f hooksFlags, verb, program string, plan func(claudesettings.Store, string) (*claudesettings.Change, error)) error {
+	path, err := hooksPath(a, f.project)
+	if err != nil {
+		return err
+	}
+	store, err := HookStore(a)
+	if err != nil {
+		return err
+	}
+	c, err := plan(store, path)
+	if err != nil {
+		return hooksRefused(verb, err)
+	}
+	off, err := hooksOff(a)
+	if err != nil {
+		return err
+	}
+	doc := hooksDocument{Path: c.Path, Real: c.Real, How: c.How, Diff: c.Diff(), Program: program, Events: []string{}, Off: off}
+	if verb == "install" {
+		for _, ev := range claudesettings.Events {
+			doc.Events = append(doc.Events, ev.Name)
+		}
+	}
+	if c.How != claudesettings.Unchanged {
+		if err := askHooks(cmd.Context(), a, f, verb, doc); err != nil {
+			return err
+		}
+		doc.Changed = true
+	}
+	if err := store.Apply(cmd.Context(), c); err != nil {
+		return hooksRefused(verb, err)
+	}
+	sayHooksChanged(a, verb, doc)
+	if a.Flags.JSON {
+		return a.Document(doc)
+	}
+	return nil
+}
+
+// askHooks shows the difference and asks whether to write it.
+func askHooks(ctx context.Context, a *app.App, f hooksFlags, verb string, doc hooksDocument) error {
+	diff := operator.VisibleLines(strings.TrimSuffix(doc.Diff, "\n"))
+	if !f.yes && a.CanAsk() {
+		return confirm(ctx, a, diff, "write "+operator.Visible(doc.Path)+"?")
+	}
+	if !a.Flags.JSON {
+		a.Say("%s", diff)
+	}
+	if f.yes {
+		return nil
+	}
+	if a.Flags.JSON {
+		if err := a.Document(doc); err != nil {
+			return err
+		}
+	}
+	hint := "waggle hooks " + verb + " --yes"
+	if f.project {
+		hint += " --project"
+	}
+	return &operator.Error{Kind: operator.Question, Op: "hooks " + verb, Msg: "nothing was written: there is no terminal to ask on", Advice: hint}
+}
+
+func sayHooksChanged(a *app.App, verb string, doc hooksDocument) {
+	path := operator.Visible(doc.Path)
+	switch doc.How {
+	case claudesettings.Installed:
+		a.Talk("the hooks are in %s; sessions that run already get them when they are started again (waggle doctor lists them)", path)
+	case claudesettings.Restored:
+		a.Talk("%s is byte for byte what it was before the install", path)
+	case claudesettings.Deleted:
+		a.Talk("%s was made by the install and is removed", path)
+	case claudesettings.Removed:
+		a.Talk("%s has changed since the install: the entries of waggle are removed, the rest is as it was", path)
+	case claudesettings.Unchanged:
+		if verb == "install" {
+			a.Talk("the hooks are in %s already", path)
+		} else {
+			a.Talk("%s has no hooks of waggle", path)
+		}
+	}
+	if doc.Off != nil && verb == "install" {
+		a.Talk("%s %s in %s keeps hooks from running: no session will report", app.Yellow("but:"), doc.Off.Key, operator.Visible(doc.Off.Path))
+	}
+}
+
+// hooksOff is what keeps hooks from running in this directory.
+func hooksOff(a *app.App) (*claudesettings.Off, error) {
+	cwd, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	sources, err := settingsSources(a, cwd)
+	if err != nil {
+		return nil, err
+	}
+	off, problems := sources.Off()
+	for _, p := range problems {
+		a.Talk("%s %s", app.Yellow("note:"), operator.Visible(p.Error()))
+	}
+	return off, nil
+}
+
+// hooksRefused gives a refusal its exit code and hint.
+func hooksRefused(verb string, err error) error {
+	var r *claudesettings.RefusedError
+	if errors.As(err, &r) {
+		return &operator.Error{Kind: operator.Refused, Op: "hooks " + verb, Err: err, Advice: r.Next}
+	}
+	return err
+}
+
+// shownHook is one hook in the document of show.
+type shownHook struct {
+	Event   string `json:"event"`
+	Matcher string `json:"matcher"`
+	Command string `json:"command"`
+	Timeout string `json:"timeout"`
+}
+
+// shownProgram is a program that hooks of ours run.
+type shownProgram struct {
+	Path  string `json:"path"`
+	State string `json:"state"` // this, other, missing
+}
+
+// shownHooks is the document of show.
+type shownHooks struct {
+	Path      string              `json:"path"`
+	Real      string              `json:"real"`
+	Exists    bool                `json:"exists"`
+	Installed bool                `json:"installed"`
+	Since     string              `json:"since"` // RFC 3339; "" when not known
+	Ours      []shownHook         `json:"hooks"`
+	Missing   []string            `json:"missing"`
+	Programs  []shownProgram      `json:"programs"`
+	Others    []shownHook         `json:"others"` // on PermissionRequest
+	Off       *claudesettings.Off `json:"off"`
+}
+
+func hooksShowCmd(a *app.App) *cobra.Command {
+	var project bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Whether the hooks are installed, and what else decides",
+		Long: `Which hooks of waggle are in the settings file, for which events, since when, and which
+program they run; which other hooks also answer PermissionRequest; and whether a setting
+keeps all hooks from running. Changes nothing.
+
+--json: {"path","real","exists","installed","since","hooks":[{"event","matcher","command",
+"timeout"}],"missing":[],"programs":[{"path","state"}],"others":[…],"off"}. installed is
+about PermissionRequest; state is this, other (another binary) or missing (no such file).`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			doc, err := HooksShown(a, project)
+			if err != nil {
+				return err
+			}
+			if a.Flags.JSON {
+				return a.Document(doc)
+			}
+			sayHooks(a, doc)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "the local settings of this repository, not yours for all")
+	return cmd
+}
+
+func HooksShown(a *app.App, project bool) (*shownHooks, error) {
+	path, err := hooksPath(a, project)
+	if err != nil {
+		return nil, err
+	}
+	store, err := HookStore(a)
+	if err != nil {
+		return nil, err
+	}
+	l, err := store.Look(path)
+	if err != nil {
+		return nil, hooksRefused("show", err)
+	}
+	self, err := operator.Self()
+	if err != nil {
+		return nil, err
+	}
+	doc := &shownHooks{Path: l.Path, Real: l.Real, Exists: l.Exists, Installed: l.Installed(), Ours: []shownHook{}, Missing: []string{}, Programs: []shownProgram{}, Others: []shownHook{}}
+	doc.Missing = append(doc.Missing, l.Missing...)
+	if !l.Since.IsZero() && l.Installed() {
+		doc.Since = l.Since.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	seen := map[string]bool{}
+	for _, e := range l.Entries {
+		h := shownHook{e.Event, e.Matcher, e.Command, e.Timeout}
+		switch {
+		case e.Ours:
+			doc.Ours = append(doc.Ours, h)
+			if !seen[e.Program] {
+				seen[e.Program] = true
+				doc.Programs = append(doc.Programs, shownProgram{e.Program, programState(e.Program, self)})
+			}
+		case e.Event == claudesettings.Events[0].Name:
+			doc.Others = append(doc.Others, h)
+		}
+	}
+	doc.Off, err = hooksOff(a)
+	return doc, err
+}
+
+// programState says whether a hook's program is this one, another one, or gone.
+func programState(path, self string) string {
+	fi, err := os.Stat(path)
+	if err != nil || fi.IsDir() {
+		return "missing"
+	}
+	if own, err := os.Stat(self); err == nil && os.SameFile(fi, own) {
+		return "this"
+	}
+	return "other"
+}
+
+func sayHooks(a *app.App, doc *shownHooks) {
+	state := "not installed"
+	if doc.Installed {
+		state = "installed"
+		if at, err := time.Parse(time.RFC3339Nano, doc.Since); err == nil {
+			state += " since " + at.Local().Format("2006-01-02 15:04")
+		}
+	}
+	a.Say("%s: %s", operator.Visible(doc.Path), app.Bold(state))
+	if doc.Real != doc.Path {
+		a.Say("  the file itself is %s", operator.Visible(doc.Real))
+	}
+	var rows [][]string
+	for _, h := range doc.Ours {
+		rows = append(rows, []string{h.Event, h.Matcher, h.Timeout + " s", h.Command})
+	}
+	if len(rows) > 0 {
+		a.List([]string{"EVENT", "MATCHER", "TIME-OUT", "COMMAND"}, rows)
+	}
+	if n := len(doc.Missing); n > 0 && len(doc.Ours) > 0 {
+		a.Say("%s no hook for %s; waggle hooks install adds what is missing", app.Yellow("note:"), strings.Join(doc.Missing, ", "))
+	}
+	for _, p := range doc.Programs {
+		switch p.State {
+		case "missing":
+			a.Say("%s %s is not there any more: the hooks do nothing; waggle hooks install sets the path", app.Red("problem:"), operator.Visible(p.Path))
+		case "other":
+			a.Say("%s the hooks run %s, which is not this program; waggle hooks install sets the path", app.Yellow("note:"), operator.Visible(p.Path))
+		}
+	}
+	for _, h := range doc.Others {
+		a.Say("%s another hook answers %s too: %s", app.Yellow("note:"), h.Event, operator.Visible(fmt.Sprintf("%q", h.Command)))
+	}
+	if doc.Off != nil {
+		a.Say("%s %s in %s keeps hooks from running", app.Red("problem:"), doc.Off.Key, operator.Visible(doc.Off.Path))
+	}
+	if !doc.Installed {
+		a.Talk("waggle hooks install adds them")
+	}
+}

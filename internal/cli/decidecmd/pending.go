@@ -1,0 +1,132 @@
+package decidecmd
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator/decide"
+)
+
+func Pending(a *app.App) *cobra.Command {
+	var all, long bool
+	cmd := &cobra.Command{
+		Use:   "pending",
+		Short: "List what waits for your decision, riskiest first, then oldest",
+		Long: `List what waits for your decision, riskiest first, then oldest. Without --team that is
+every team here and every session of yours that has the hook (waggle hooks install); a
+session has no team ("-"), and its questions gate nothing. Requests of one
+risk are a group when their inputs are equal, when their commands begin with the same
+words and have the same options (words that begin with -, + or @, or have a =), or when
+only the file below one directory differs. Each different input of a group is shown
+whole, and the group's id stands for exactly that text and those requests: when one
+comes or goes, the id is another. Of a group that is too long for the list no id is
+shown: show --group ID, with the id of any request of it, prints all of it, and the id.
+
+With --json: {"pending":[…],"groups":[…]}. An item of pending has team, id, kind, member,
+instance, tool, input, cwd, reason, digest, risk, age_s, expires_at, status (open,
+expired, unanswerable; with --all also decided, closed), and handle, the few
+characters that every command takes for the id. A group has id, team, kind,
+tool, pattern, risk, count, members, ids, age_s, batch (whether --group may answer it), text
+(the lines that its id stands for).
+
+It records nothing: when nobody leads, questions that no leader has taken in are listed,
+those that the rules answer are not, and one whose deadline has passed is expired.
+
+When the process that asks has died, the list says so and show says more: the question
+can be answered, and the answer waits for the next start.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			qs, of, err := waiting(cmd.Context(), a, all)
+			if err != nil {
+				return err
+			}
+			if a.Flags.JSON {
+				return a.Document(view.Pending(qs, a.Now()))
+			}
+			if len(qs) == 0 {
+				a.Talk("nothing waits for you %s", of)
+				return nil
+			}
+			if all || long {
+				a.ShowPage(view.PendingPage(qs, a.Now()), "", nil)
+			} else {
+				a.ShowPage(view.GroupPage(decide.Groups(qs), a.Now()), "", nil)
+			}
+			a.Talk("%s waggle show ID | approve ID | deny ID -m REASON | approve --group ID", app.Faint("next:"))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "also what was answered")
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "a line for each request")
+	return cmd
+}
+
+func Show(a *app.App) *cobra.Command {
+	var group bool
+	cmd := &cobra.Command{
+		Use:   "show ID | GROUP | PATTERN",
+		Short: "Show a request whole, or all of a group and its id: what you would be allowing",
+		Long: `Show a request whole: what you would be allowing. Nothing is cut, characters that
+cannot be seen are written out, and a line that is wrapped goes on behind a +. ID is a
+request's handle or id; the beginning of an id is enough when only one begins so.
+
+A group is named by its id, by a pattern that pending shows ('Bash(go test:*)'), or
+with --group by a request of it. All of it is printed, and last the id that
+approve --group takes.
+
+--json has the fields of pending and host, port, plan, revision, hash, task, command,
+pattern, suggest, trust, votes, asker, answer; of a tool call also what its digest covers
+beside the input: stdin, env, held (waggle runs the call itself), program, words, scripts,
+paths; else unheld. Of a group {"group","requests"}.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteRequests,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if group || decide.IsGroup(args[0]) || strings.Contains(args[0], "(") {
+				return showGroup(cmd.Context(), a, args[0])
+			}
+			q, err := find(cmd.Context(), a, args[0])
+			if err != nil {
+				return err
+			}
+			return showQuestion(a, *q)
+		},
+	}
+	cmd.Flags().BoolVarP(&group, "group", "g", false, "the whole group of this request")
+	return cmd
+}
+
+// showGroup prints all of a group, and last its id: who stops reading before has
+// nothing to answer it by.
+func showGroup(ctx context.Context, a *app.App, word string) error {
+	g, err := findGroup(ctx, a, word)
+	if err != nil {
+		return err
+	}
+	if a.Flags.JSON {
+		return a.Document(view.GroupShown{Group: view.Group(*g, a.Now()), Requests: view.Questions(g.Questions, a.Now())})
+	}
+	for _, l := range app.WrapAll(g.Text, app.Width(a.Out)) {
+		a.Say("%s", l)
+	}
+	for _, q := range g.Questions {
+		a.Say("\n%s", app.QuestionText(q, app.Width(a.Out)))
+	}
+	if !g.Batch {
+		a.Say("\n%s", app.Faint("each is answered by its id"))
+		return nil
+	}
+	a.Say("\n%s %s", app.Bold("group   "), g.ID)
+	return nil
+}
+
+func showQuestion(a *app.App, q decide.Question) error {
+	if a.Flags.JSON {
+		return a.Document(view.Question(q, a.Now()))
+	}
+	a.Say("%s", app.QuestionText(q, app.Width(a.Out)))
+	return nil
+}

@@ -1,0 +1,135 @@
+package teamcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/operator"
+	"waggle/operator/process"
+	"waggle/spawn/terminal"
+)
+
+func Attach(a *app.App) *cobra.Command {
+	var look bool
+	cmd := &cobra.Command{
+		Use:   "attach [NAME]",
+		Short: "Look into a member's terminal, or come back to a team",
+		Long: `Without NAME, attach comes back to a team that is led in the background, or by nobody:
+this command shows what happened meanwhile (waggle digest) and leads from then on, as
+waggle up does.
+
+With NAME, it shows a member's terminal as it is, and types into it what you type. The
+member goes on when you leave with Ctrl-]. A member in a pane of tmux is shown by
+tmux, and left with its own detach key.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompleteMembers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return comeBack(cmd.Context(), a)
+			}
+			name, err := waggle.ParseMember(args[0])
+			if err != nil {
+				return &operator.Error{Kind: operator.Usage, Op: "attach", Err: err}
+			}
+			op, team, err := a.Team()
+			if err != nil {
+				return err
+			}
+			h, err := process.Of(op).Terminal(cmd.Context(), team, name)
+			if err != nil {
+				return err
+			}
+			if p := h.Place.Pane; p != nil && app.Tty(a.In) && app.Tty(a.Out) {
+				argv, err := process.Of(op).ShowPane(*p)
+				if err != nil {
+					return err
+				}
+				return interactive(cmd.Context(), a, argv)
+			}
+			return attach(cmd.Context(), a, string(name), h, look)
+		},
+	}
+	cmd.Flags().BoolVar(&look, "read-only", false, "only look; nothing that is typed reaches it")
+	return cmd
+}
+
+// interactive gives this terminal to another program.
+func interactive(ctx context.Context, a *app.App, argv []string) error {
+	c := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	back, err := a.Asker.Lend()
+	if err != nil {
+		return err
+	}
+	defer back()
+	c.Stdin, c.Stdout, c.Stderr, c.Env = a.In, app.File(a.Out), app.File(a.Err), a.Environ
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%s: %w", argv[0], err)
+	}
+	return nil
+}
+
+// attach shows a terminal on this one, or, when this is none, as a stream.
+func attach(ctx context.Context, a *app.App, name string, h *terminal.Held, look bool) error {
+	s := terminal.Screen{Out: a.Out}
+	in, ok := a.In.(*os.File)
+	if ok && app.Tty(a.In) && app.Tty(a.Out) {
+		back, err := a.Asker.Lend()
+		if err != nil {
+			return err
+		}
+		defer back()
+		fd := int(in.Fd())
+		if w, h, err := term.GetSize(fd); err == nil {
+			s.Size = terminal.Size{Cols: uint16(w), Rows: uint16(h)}
+		}
+		a.Talk("attached to %s; Ctrl-] leaves it", operator.Visible(name))
+		old, err := term.MakeRaw(fd)
+		if err != nil {
+			return fmt.Errorf("attach: %w", err)
+		}
+		defer func() { _ = term.Restore(fd, old) }()
+		resized, stop := sizes(in)
+		defer stop()
+		s.In, s.Resized = in, resized
+		if look {
+			s.In = onlyDetach{in}
+		}
+	}
+	err := terminal.Attach(ctx, h.Place.Socket, s)
+	switch {
+	case errors.Is(err, terminal.ErrDetached), errors.Is(err, context.Canceled):
+		a.Talk("\r\nleft %s, which goes on", operator.Visible(name))
+		return nil
+	case err == nil:
+		a.Talk("\r\n%s has ended", operator.Visible(name))
+	}
+	return err
+}
+
+// onlyDetach passes on nothing but the key that leaves.
+type onlyDetach struct{ r io.Reader }
+
+func (o onlyDetach) Read(b []byte) (int, error) {
+	buf := make([]byte, len(b))
+	for {
+		n, err := o.r.Read(buf)
+		for _, c := range buf[:n] {
+			if c == terminal.Detach {
+				b[0] = c
+				return 1, err
+			}
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package teamcmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/process"
+)
+
+func Gc(a *app.App) *cobra.Command {
+	var yes, dry bool
+	cmd := &cobra.Command{
+		Use:   "gc [TEAM]",
+		Short: "What teams have left behind: list it, or end it with --yes",
+		Long: `What teams have left behind: processes of members that have left or whose team has
+ended, commands whose worker is dead, terminals and panes of processes that are gone,
+hand-overs that nobody takes, dead sockets, clean worktrees, and mail that was written to a
+team after its end, which is put into the archive; without a team also what is
+kept of sessions of which nothing was written for 30 days after their end. Without --yes nothing is
+changed. With it exactly what is listed is ended or removed, each after another look,
+and what only that had needed; exit 1 when something could not be, and when processes run
+for a team whose journal cannot be read, which are kept and listed.
+
+Only what waggle has started and recorded is touched, known by pid and start time, never
+by name. What died and can be brought back stays, and is listed as kept with the reason;
+so is a process that has a member's mark in its environment and runs below one without.
+When a member's process has died, a child of its commands that both cleared its environment
+and left its process group cannot be seen any more: the last line says of whom.
+
+--json: {"found":[{"kind","team","member","pid","start","argv","path","why","done","error"}],
+"kept":[{"kind","team","member","path","why"}],"unseen":[{"team","member"}],"living"}. kind is
+process, command, holder, pane, record, hand-over, socket, worktree, mail or session, and team for a team that is kept.`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.CompleteTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if yes && dry {
+				return &operator.Error{Kind: operator.Usage, Op: "gc", Msg: "--yes and --dry-run are opposites"}
+			}
+			op, err := a.Op()
+			if err != nil {
+				return err
+			}
+			var name waggle.TeamName
+			if of := a.Flags.Team; of != "" || len(args) > 0 {
+				if len(args) > 0 {
+					of = args[0]
+				}
+				if name, err = waggle.ParseTeam(of); err != nil {
+					return &operator.Error{Kind: operator.Usage, Op: "gc", Err: err}
+				}
+			}
+			c, err := process.Of(op).GC(cmd.Context(), name, yes)
+			if err != nil {
+				return err
+			}
+			return sayCollected(a, c, yes)
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "end and remove what is listed")
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "list it and change nothing, as without flags")
+	return cmd
+}
+
+func sayCollected(a *app.App, c *process.Collected, acted bool) error {
+	var failed error
+	if n := c.Undone(); acted && n > 0 {
+		failed = app.ExitError(app.ExitFailed)
+		a.Talk("%d could not be ended or removed", n)
+	}
+	if c.Living > 0 {
+		failed = app.ExitError(app.ExitFailed)
+		a.Talk("%d processes run for a team whose journal cannot be read", c.Living)
+	}
+	if err := a.Give(view.Collected(c, app.StepText), view.CollectedPage(c, acted, app.StepText)); err != nil {
+		return err
+	}
+	if a.Flags.JSON {
+		return failed
+	}
+	switch {
+	case len(c.Found) == 0 && c.Living > 0:
+	case len(c.Found) == 0:
+		a.Talk("nothing is left behind")
+	case !acted:
+		a.Talk("nothing was changed; waggle gc --yes ends and removes these")
+	}
+	a.Tell(view.UnseenPage(c.Unseen), "")
+	return failed
+}

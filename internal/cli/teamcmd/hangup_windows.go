@@ -1,0 +1,12 @@
+package teamcmd
+
+import (
+	"context"
+
+	"waggle/operator"
+)
+
+// onHangup does nothing: there is no SIGHUP.
+func onHangup(context.Context, operator.Operator, *operator.State) (stop func()) { return func() {} }
+
+func withoutHangup() (stop func()) { return func() {} }

@@ -1,0 +1,31 @@
+package teamcmd
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/cli/app"
+	"waggle/spawn/terminal"
+)
+
+// Hold is what a backend starts around a member's process. People have no use for
+// it.
+func Hold(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use:    "hold FILE",
+		Short:  "Hold a member's terminal (started by waggle itself)",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			screen, _ := a.In.(*os.File)
+			// Signals are for the process that is held; when it has ended, so have we.
+			code, err := terminal.Hold(context.WithoutCancel(cmd.Context()), args[0], screen)
+			if err == nil && code != 0 {
+				err = app.ExitError(code)
+			}
+			return err
+		},
+	}
+}

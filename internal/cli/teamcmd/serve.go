@@ -1,0 +1,58 @@
+package teamcmd
+
+import (
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/mail"
+)
+
+func Serve(a *app.App) *cobra.Command {
+	var so mail.ServeOptions
+	var where bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Take messages by HTTP for the teams of this root",
+		Long: `serve answers POST /v1/TEAM/MEMBER until it is interrupted: an envelope goes into
+that member's mailbox. Who posts must have the token. On this machine, under the
+same state, 'waggle send http://127.0.0.1:PORT/v1/TEAM/MEMBER TEXT' finds it by
+itself; elsewhere it is given in WAGGLE_TOKEN. --where prints both.
+
+It listens on the loopback. Another address needs a certificate and its key.
+Every team is served unless --team names one.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			op, err := a.Op()
+			if err != nil {
+				return err
+			}
+			if where {
+				e, err := mail.Of(op).Endpoint()
+				if err != nil {
+					return err
+				}
+				return a.Give(view.Endpoint(e), view.EndpointPage(e))
+			}
+			if a.Flags.Team != "" {
+				if so.Team, err = waggle.ParseTeam(a.Flags.Team); err != nil {
+					return &operator.Error{Kind: operator.Usage, Op: "serve", Err: err}
+				}
+			}
+			so.Ready = func(e mail.Endpoint) {
+				a.Talk("messages come in at %s/v1/TEAM/MEMBER; Ctrl-C ends it", e.URL)
+			}
+			return mail.Of(op).Serve(cmd.Context(), so)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&so.Listen, "listen", "127.0.0.1:0", "address and port; port 0 takes a free one")
+	f.StringVar(&so.CertFile, "cert", "", "certificate, for https")
+	f.StringVar(&so.KeyFile, "key", "", "its private key")
+	f.StringSliceVar(&so.Names, "name", nil, "a host name under which it is reached, besides the loopback's")
+	f.BoolVar(&so.NewToken, "new-token", false, "make the token anew: who has the old one is out")
+	f.BoolVar(&where, "where", false, "print URL and token of the endpoint that runs")
+	return cmd
+}

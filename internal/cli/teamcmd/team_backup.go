@@ -1,0 +1,157 @@
+package teamcmd
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"waggle"
+	"waggle/internal/cli/app"
+	"waggle/internal/view"
+	"waggle/operator"
+	"waggle/operator/inspect"
+	"waggle/operator/teams"
+	"waggle/team"
+)
+
+func teamBackupCmd(a *app.App) *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "backup TEAM -o FILE.tar[.gz]",
+		Short: "Write a team's files to a tar",
+		Long: `Write a team's registry, mailboxes, tasks, artifacts and journals to a tar.
+
+Registry, mailboxes and tasks are those of one moment. The team may go on meanwhile.
+A FILE that ends in .gz or .tgz is compressed; - is stdout. A FILE that exists is
+not overwritten.`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteTeams,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, name, err := a.TeamArg(args)
+			if err != nil {
+				return err
+			}
+			rep, err := backup(cmd.Context(), a, op, name, out)
+			if err != nil {
+				return err
+			}
+			a.Tell(view.SkippedPage(rep.Skipped), name)
+			if a.Flags.JSON && out != "-" {
+				return a.Document(view.Backup(rep, name, out))
+			}
+			a.Tell(view.BackupPage(rep, name, out), name)
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "the file to write, or - for stdout")
+	app.Must(cmd.MarkFlagRequired("output"))
+	return cmd
+}
+
+// backup writes a backup to a file that appears whole, or to stdout.
+func backup(ctx context.Context, a *app.App, op operator.Operator, name waggle.TeamName, out string) (rep team.BackupReport, err error) {
+	if out == "-" {
+		if app.Tty(a.Out) {
+			return rep, &operator.Error{Kind: operator.Usage, Op: "team backup", Msg: "a tar is not for a terminal", Advice: "-o FILE, or redirect stdout"}
+		}
+		return teams.Of(op).Backup(ctx, name, a.Out)
+	}
+	return rep, newFile("team backup", out, func(w io.Writer) error {
+		finish := func() error { return nil }
+		if strings.HasSuffix(out, ".gz") || strings.HasSuffix(out, ".tgz") {
+			z := gzip.NewWriter(w)
+			w, finish = z, z.Close
+		}
+		rep, err = teams.Of(op).Backup(ctx, name, w)
+		return errors.Join(err, finish())
+	})
+}
+
+// newFile writes a private file that appears whole, and overwrites none.
+func newFile(op, path string, write func(io.Writer) error) (err error) {
+	exists := func() error {
+		if _, err := os.Lstat(path); err != nil {
+			return nil
+		}
+		return &operator.Error{Kind: operator.Refused, Op: op, Msg: path + " exists, and is not overwritten", Advice: "choose another name"}
+	}
+	if err := exists(); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(write(f), f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	// Link, not rename: it never overwrites. Where there are no links, look first.
+	if os.Link(f.Name(), path) == nil {
+		return os.Remove(f.Name())
+	}
+	if err := exists(); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func teamRestoreCmd(a *app.App) *cobra.Command {
+	var as string
+	var do teams.RestoreOptions
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Make a team of a backup",
+		Long: `Make a team of a backup, or of a tar of teams/TEAM and tasks/TEAM.
+
+A team that is there is not overwritten: --as restores under another name, and
+--force puts the one that is there into the archive, and ends what of it runs.
+
+Authority does not come out of a file. A team that waggle led gets a new journal: no
+decision, grant or policy of the backup counts, and its journals are kept to be
+read. Only when the journal here is that of the very same team does it go on.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			op, err := a.Op()
+			if err != nil {
+				return err
+			}
+			if as != "" {
+				if do.As, err = team.CheckName(as); err != nil {
+					return err
+				}
+			}
+			in := a.In
+			if args[0] != "-" {
+				f, err := os.Open(args[0])
+				if errors.Is(err, os.ErrNotExist) {
+					return &operator.Error{Kind: operator.NotFound, Op: "team restore", Msg: "there is no file " + args[0]}
+				}
+				if err != nil {
+					return err
+				}
+				defer f.Close()
+				in = f
+			}
+			do.Tell = func(r inspect.Running, ends bool) { sayEnding(a, r, ends) }
+			rs, err := teams.Of(op).Restore(cmd.Context(), in, do)
+			if err != nil {
+				return err
+			}
+			if err := a.Give(view.Restored(rs), view.RestoredPage(rs)); err != nil || a.Flags.JSON {
+				return err
+			}
+			a.Tell(view.RestoredNotes(rs), "")
+			a.Talk("%s", app.Faint("next: waggle team show "+rs.Team))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&as, "as", "", "restore under this name")
+	cmd.Flags().BoolVar(&do.Force, "force", false, "put a team of that name into the archive first, and end what of it runs")
+	return cmd
+}

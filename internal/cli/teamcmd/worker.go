@@ -1,0 +1,63 @@
+package teamcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"waggle/internal/cli/app"
+	"waggle/operator"
+	"waggle/operator/mail"
+	"waggle/worker"
+)
+
+// Worker is what a backend starts for a member. People have no use for it.
+func Worker(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:    "worker",
+		Short:  "Run one member (started by waggle itself)",
+		Hidden: true,
+		// Its arguments are those of worker.Options.Argv.
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, _, err := worker.Invoked(append([]string{"waggle", "worker"}, args...))
+			if err != nil {
+				return &operator.Error{Kind: operator.Usage, Op: "worker", Err: err}
+			}
+			debug.SetMemoryLimit(workerMemory)
+			claude, err := a.ClaudeDir()
+			if err != nil {
+				return err
+			}
+			if o.Dir, err = os.Getwd(); err != nil {
+				return err
+			}
+			o.Who, o.Minter, o.Environ, o.Output, o.Terminal, o.Version = mail.SessionsOf(claude), a.Minter(), a.Environ, a.Out, app.Tty(a.Out), a.Version
+			o.Log = slog.New(slog.NewTextHandler(a.Err, nil))
+			return interrupted(worker.Join(cmd.Context(), o))
+		},
+	}
+	return cmd
+}
+
+// workerMemory is from where on a worker would rather collect garbage than take more from
+// the machine: a small one never comes near it, and one with a large mailbox uses little
+// more than that mailbox needs.
+const workerMemory = 64 << 20
+
+// interrupted is an error without words for a member whose process was told to end by a
+// signal.
+func interrupted(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return app.ExitError(app.ExitFailed)
+	}
+	return err
+}
+
+// unreaped says why an orphan could not be reaped.
+func unreaped(a *app.App, err error) { fmt.Fprintln(a.Err, "reap orphans:", err) }
