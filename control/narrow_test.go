@@ -12,15 +12,6 @@ import (
 	"waggle/record"
 )
 
-func ruleOf(t *testing.T, s string) policy.Rule {
-	t.Helper()
-	r, err := policy.ParseRule(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
-
 // TestAcknowledgedBreak: a leader's journal whose newest record contradicts the others, and may not
 // be set aside, continues after the acknowledgement; only the operator's counts.
 func TestAcknowledgedBreak(t *testing.T) {

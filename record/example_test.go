@@ -12,8 +12,9 @@ func ExampleDigestOf() {
 	key := record.Key{Instance: "ada-1", Kind: waggle.KindPermissionRequest, ID: "perm-1"}
 	asked := record.Ask{N: record.SumN, Tool: "Bash", Input: `{"command":"make"}`, Cwd: "/work"}
 	other := asked.With(`{"command":"make install"}`)
-	fmt.Println(record.DigestOf("team-uid", key, asked) == record.DigestOf("team-uid", key, asked))
-	fmt.Println(record.DigestOf("team-uid", key, asked) == record.DigestOf("team-uid", key, other))
+	digest := record.DigestOf("team-uid", key, asked)
+	fmt.Println(digest == record.DigestOf("team-uid", key, asked.With(`{"command":"make"}`)))
+	fmt.Println(digest == record.DigestOf("team-uid", key, other))
 	// Output:
 	// true
 	// false

@@ -16,8 +16,8 @@ import (
 
 	"waggle/control"
 	"waggle/home"
+	"waggle/internal/view"
 	"waggle/journal"
-	"waggle/operator/inspect"
 	"waggle/policy"
 	"waggle/record"
 )
@@ -34,7 +34,7 @@ func TestVerifyTampered(t *testing.T) {
 	await(t, "the task has run", func() bool { b, _ := os.ReadFile(filepath.Join(h.work, "ran")); return len(b) > 0 })
 	h.must("down", "told")
 
-	verify := func() (v inspect.Verified, code int) {
+	verify := func() (v view.VerifiedDocument, code int) {
 		out, said, code := h.waggle("audit", "verify", "told", "--json")
 		if err := json.Unmarshal([]byte(out), &v); err != nil {
 			t.Fatalf("%v\n%s%s", err, out, said)

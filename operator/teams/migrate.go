@@ -50,9 +50,7 @@ func (o Operator) Migrate(ctx context.Context, name waggle.TeamName, to mailbox.
 		return nil, &operator.Error{Kind: operator.KindOf(err), Op: "team migrate", Err: err, Advice: "nothing is lost; the same command goes on where this one stopped"}
 	}
 	names, err := boxes.Names()
-	for _, n := range names {
-		m.Members = append(m.Members, n)
-	}
+	m.Members = append(m.Members, names...)
 	return m, err
 }
 

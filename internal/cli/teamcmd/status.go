@@ -2,7 +2,6 @@ package teamcmd
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -70,14 +69,6 @@ func status(ctx context.Context, a *app.App, op operator.Operator, name waggle.T
 	}
 	a.ShowPage(view.StatusPage(st, a.Now().Local()), name, func() map[string]string { return memberColors(ctx, op, name) })
 	return nil
-}
-
-func since(a *app.App, ts string) string {
-	t, err := waggle.ParseTime(ts)
-	if err != nil {
-		return ""
-	}
-	return operator.Age(a.Now().Sub(t).Truncate(time.Second))
 }
 
 // Bare is waggle without a command: what to try, or how things are.
