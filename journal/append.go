@@ -181,9 +181,6 @@ func (j *File) write(ctx context.Context, w Writer, drafts []Draft) ([]Record, e
 	}
 	ok = true
 	j.id, j.cut, j.size = id, nil, after.off
-	if st, err := f.Stat(); err == nil {
-		j.mod = st.ModTime()
-	}
 	if first == nil {
 		if err := j.take(after, recs); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"time"
 
 	"waggle/journal"
 	"waggle/journal/journaltest"
@@ -37,5 +38,36 @@ func TestChangedBehindTheReader(t *testing.T) {
 		if err := try(); !errors.As(err, &broken) || broken.Line != 2 || broken.Seq != 2 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestChangedDuringFlush changes a byte of an earlier line while an append is being flushed. The
+// File that appended finds the change with its next reading.
+func TestChangedDuringFlush(t *testing.T) {
+	d := newDir(t)
+	change := false
+	o := quick
+	o.Sync = func(f *os.File) error {
+		if !change {
+			return nil
+		}
+		change = false
+		b, err := os.ReadFile(f.Name())
+		must(t, err)
+		editor, err := os.OpenFile(f.Name(), os.O_WRONLY, 0)
+		must(t, err)
+		_, err = editor.WriteAt([]byte("X"), int64(bytes.IndexByte(b, '\n')+40))
+		must(t, errors.Join(err, editor.Close(), os.Chtimes(f.Name(), time.Time{}, time.Unix(1577836800, 0))))
+		return nil
+	}
+	j, _ := open(t, d, o)
+	for i := range 5 {
+		journaltest.Append(t, j, someone, journaltest.Note(i))
+	}
+	change = true
+	journaltest.Append(t, j, someone, journaltest.Note(5))
+	var broken *journal.BrokenError
+	if err := j.Refresh(t.Context()); !errors.As(err, &broken) || broken.Line != 2 {
+		t.Errorf("%v, want a break in line 2", err)
 	}
 }

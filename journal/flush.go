@@ -41,6 +41,11 @@ func (j *File) put(ctx context.Context, f *os.File, at position, raw []byte) err
 	if err != nil && n < len(raw) {
 		return errors.Join(err, j.withdraw(at))
 	}
+	// The time is taken before the flush: a change during the flush gives the file another one, and
+	// the next reading looks at all lines.
+	if st, serr := f.Stat(); serr == nil {
+		j.mod = st.ModTime()
+	}
 	if err == nil {
 		err = j.o.Sync(f)
 	}
