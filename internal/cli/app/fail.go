@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,6 +41,8 @@ func UsageArgs(cmd *cobra.Command) {
 // ExitError ends the program with a code and says nothing: what is to be said
 // was said.
 type ExitError int
+
+func (e ExitError) Error() string { return fmt.Sprintf("exit %d", int(e)) }
 
 // failure is an error with --json (commands §1).
 type failure struct {
