@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"waggle/internal/testenv"
 )
 
 // A file of /proc of any length is read whole, and one that is not there is said to be so.
@@ -23,7 +25,12 @@ func TestReadProc(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid)
-		got, err := readProc(path)
+		var got []byte
+		// A program that is just being started has no environment yet.
+		testenv.Eventually(t, "the environment is there", func() bool {
+			got, err = readProc(path)
+			return err != nil || len(got) > 0
+		})
 		if want := []byte(cmd.Env[0] + "\x00"); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: %d were read, %v", len(want), len(got), err)
 		}
