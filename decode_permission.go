@@ -1,6 +1,9 @@
 package waggle
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"waggle/internal/jsontext"
+)
 
 // permissionRequest ends the reading of protocol §1.1.
 func (f *frame) permissionRequest(p *PermissionRequest) Payload {
@@ -35,7 +38,7 @@ func (f *frame) toolInput(paths ...string) json.RawMessage {
 		f.warn("the tool's input is a string, not an object: read as its arguments")
 		return json.RawMessage(`{"` + argumentsKey + `":` + raw + `}`)
 	}
-	f.fail("the tool's input is %s, not an object", aType(raw))
+	f.fail("the tool's input is %s, not an object", jsontext.WithArticle(raw))
 	return nil
 }
 
@@ -47,7 +50,7 @@ func (f *frame) list(paths ...string) []json.RawMessage {
 		return list
 	}
 	if raw[0] != '[' {
-		f.warn("%s is %s, not an array: ignored", paths[0], aType(raw))
+		f.warn("%s is %s, not an array: ignored", paths[0], jsontext.WithArticle(raw))
 		return list
 	}
 	for _, item := range items(raw) {
@@ -91,13 +94,13 @@ func (g *PermissionGranted) empty() bool {
 // granted reads the success arm; nil when it is there and cannot be read.
 func (f *frame) granted() *PermissionGranted {
 	if raw, ok := f.find(permissionResponse.paths...); ok && raw[0] != '{' {
-		f.warn("response is %s, not an object: read as a denial", aType(raw))
+		f.warn("response is %s, not an object: read as a denial", jsontext.WithArticle(raw))
 		return nil
 	}
 	g := PermissionGranted{}
 	if raw, ok := f.find(permissionInput.paths...); ok {
 		if raw[0] != '{' {
-			f.warn("%s is %s, not an object: read as a denial", keyUpdated, aType(raw))
+			f.warn("%s is %s, not an object: read as a denial", keyUpdated, jsontext.WithArticle(raw))
 			return nil
 		}
 		g.UpdatedInput = json.RawMessage(raw)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"waggle/internal/jsontext"
 )
 
 // plan returns the plan as markdown, whatever form it has, and seed 000's parts of it.
@@ -24,7 +25,7 @@ func (f *frame) plan(paths ...string) (string, *Plan) {
 		f.warn("the plan is empty")
 		return "", nil
 	case raw[0] != '"':
-		f.fail("the plan is %s, not text", aType(raw))
+		f.fail("the plan is %s, not text", jsontext.WithArticle(raw))
 		return "", nil
 	}
 	if raw == `""` {

@@ -3,6 +3,7 @@ package waggle
 import (
 	"slices"
 	"strings"
+	"waggle/internal/jsontext"
 )
 
 // modeSetRequest ends the reading of protocol §1.7.
@@ -31,12 +32,12 @@ func (f *frame) mode(paths ...string) string {
 	}
 	mode := ""
 	for _, fd := range f.all(paths...) {
-		if jsonType(fd.raw) == "null" {
+		if jsontext.TypeOf(fd.raw) == "null" {
 			f.warn("%s is null: read as absent", fd.path)
 			continue
 		}
 		if fd.raw[0] != '"' {
-			f.contradict("%s is %s, not a string", fd.path, aType(fd.raw))
+			f.contradict("%s is %s, not a string", fd.path, jsontext.WithArticle(fd.raw))
 			continue
 		}
 		other := str(fd.raw)
@@ -82,7 +83,7 @@ func (f *frame) teamPermissionUpdate(p *TeamPermissionUpdate) Payload {
 
 func (f *frame) behavior(raw string) string {
 	if raw[0] == '"' {
-		if b := unquote(raw); slices.Contains(updateBehavior.choices, b) {
+		if b := jsontext.Unquote(raw); slices.Contains(updateBehavior.choices, b) {
 			return b
 		}
 	}
@@ -95,7 +96,7 @@ func (f *frame) behavior(raw string) string {
 func (f *frame) rules(raw, tool, behavior string) []PermissionRule {
 	list := []PermissionRule{}
 	if raw[0] != '[' {
-		f.fail("permissionUpdate.rules is %s, not an array", aType(raw))
+		f.fail("permissionUpdate.rules is %s, not an array", jsontext.WithArticle(raw))
 		return list
 	}
 	for _, item := range items(raw) {
@@ -188,7 +189,7 @@ func (f *frame) toolList(path, behavior string) ([]PermissionRule, bool) {
 		return nil, false
 	}
 	if raw[0] != '[' {
-		f.fail("%s is %s, not an array", path, aType(raw))
+		f.fail("%s is %s, not an array", path, jsontext.WithArticle(raw))
 		return nil, true
 	}
 	list := []PermissionRule{}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"time"
+	"waggle/internal/jsontext"
 )
 
 // askedHosts reads the hosts of protocol §1.3.
@@ -52,7 +53,7 @@ func hostSet(raw string) (hosts []string, set map[string]bool, ok bool) {
 	}
 	set = make(map[string]bool, len(list))
 	for _, item := range list {
-		if item[0] != '"' || unquote(item) == "" {
+		if item[0] != '"' || jsontext.Unquote(item) == "" {
 			return nil, nil, false
 		}
 		if host := str(item); !set[host] {
@@ -92,7 +93,7 @@ func (f *frame) createdAt(paths ...string) int64 {
 		if !ok {
 			continue
 		}
-		if jsonType(raw) == "number" {
+		if jsontext.TypeOf(raw) == "number" {
 			if ms, ok := millis(raw); ok {
 				return ms
 			}

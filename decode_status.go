@@ -3,6 +3,7 @@ package waggle
 import (
 	"slices"
 	"strings"
+	"waggle/internal/jsontext"
 )
 
 // taskContext reads the context that seed 000 keeps apart, and makes it the end of the
@@ -42,8 +43,8 @@ func (f *frame) planModeRequired(paths ...string) bool {
 	if !ok {
 		return false
 	}
-	if jsonType(raw) != "boolean" {
-		f.warn("%s is %s, not a boolean: read as true", paths[0], aType(raw))
+	if jsontext.TypeOf(raw) != "boolean" {
+		f.warn("%s is %s, not a boolean: read as true", paths[0], jsontext.WithArticle(raw))
 		return true
 	}
 	return raw == "true"
@@ -80,7 +81,7 @@ func (p TaskCompleted) result() TaskResult {
 func (f *frame) taskResult(p *TaskCompleted, paths []string) {
 	if raw, ok := f.find(paths...); ok && raw[0] != '{' {
 		if raw[0] != '"' {
-			f.warn("%s is %s, not an object: ignored", paths[0], aType(raw))
+			f.warn("%s is %s, not an object: ignored", paths[0], jsontext.WithArticle(raw))
 			return
 		}
 		f.warn("%s is a string: read as its summary", paths[0])

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"waggle/internal/jsontext"
 )
 
 // Encode returns the text of p in dialect d: exactly one byte form per dialect,
@@ -94,11 +95,11 @@ func (o *object) enter(inside string) {
 func (o *object) key(key string) {
 	if o.inside != "" && !o.opened {
 		o.comma()
-		o.b = append(appendString(o.b, o.inside), ':', '{')
+		o.b = append(jsontext.AppendString(o.b, o.inside), ':', '{')
 		o.opened = true
 	}
 	o.comma()
-	o.b = append(appendString(o.b, key), ':')
+	o.b = append(jsontext.AppendString(o.b, key), ':')
 }
 
 // comma writes what goes before a key.
@@ -122,7 +123,7 @@ func (o *object) close() []byte {
 // hold half a surrogate pair, which an envelope may.
 func (o *object) str(key, v string) {
 	o.key(key)
-	o.b = appendString(o.b, toValid(v))
+	o.b = jsontext.AppendString(o.b, toValid(v))
 }
 
 func (o *object) bool(key string, v bool) {
@@ -155,7 +156,7 @@ func (o *object) raws(key string, list []json.RawMessage) {
 func (o *object) strs(key string, list []string) {
 	raws := make([]json.RawMessage, len(list))
 	for i, s := range list {
-		raws[i] = appendString(nil, toValid(s))
+		raws[i] = jsontext.AppendString(nil, toValid(s))
 	}
 	o.raws(key, raws)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"waggle/internal/jsontext"
 )
 
 // Envelope is one stored entry of a mailbox (protocol §2.1). An envelope that was
@@ -165,7 +166,7 @@ func ParseEnvelope(raw []byte) (Envelope, error) {
 	case !ok:
 		return Envelope{}, &EntryError{Why: "is not valid JSON"}
 	case text[0] != '{':
-		return Envelope{}, &EntryError{Why: "is " + aType(text) + ", not an object"}
+		return Envelope{}, &EntryError{Why: "is " + jsontext.WithArticle(text) + ", not an object"}
 	case facts.depth > MaxDepth:
 		return Envelope{}, &EntryError{Why: fmt.Sprintf("is nested deeper than %d levels", MaxDepth)}
 	case facts.keys > MaxKeys:
@@ -227,20 +228,20 @@ func slotValue(s slot, raw string) (v any, why string) {
 	switch s {
 	case slotMsgV:
 		n, ok := millis(raw)
-		if jsonType(raw) != "number" || !ok || n > 1<<30 {
-			return nil, "is " + aType(raw) + ", must be a small whole number"
+		if jsontext.TypeOf(raw) != "number" || !ok || n > 1<<30 {
+			return nil, "is " + jsontext.WithArticle(raw) + ", must be a small whole number"
 		}
 		return int(n), ""
 	case slotRead:
-		if jsonType(raw) != "boolean" {
-			return nil, "is " + aType(raw) + ", must be a boolean"
+		if jsontext.TypeOf(raw) != "boolean" {
+			return nil, "is " + jsontext.WithArticle(raw) + ", must be a boolean"
 		}
 		return raw == "true", ""
 	}
 	if raw[0] != '"' {
-		return nil, "is " + aType(raw) + ", must be a string"
+		return nil, "is " + jsontext.WithArticle(raw) + ", must be a string"
 	}
-	return unquote(raw), ""
+	return jsontext.Unquote(raw), ""
 }
 
 // UnmarshalJSON is ParseEnvelope.

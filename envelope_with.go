@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"waggle/internal/jsontext"
 )
 
 // With returns e with a key that Envelope has no field for, such as metadata. The key
@@ -30,7 +31,7 @@ func (e Envelope) With(key string, value json.RawMessage) (Envelope, error) {
 	if i := slices.IndexFunc(k.members, func(m keptMember) bool { return m.slot == slotRead }); i >= 0 {
 		at = i
 	}
-	m := member{key: key, lit: string(appendString(nil, key)), raw: string(value)}
+	m := member{key: key, lit: string(jsontext.AppendString(nil, key)), raw: string(value)}
 	k.members = slices.Insert(k.members, at, keptMember{m, noSlot})
 	// What it says now is read back: a key may be another spelling of a field.
 	return ParseEnvelope(compactLines(out.linesOf(k)))
@@ -42,5 +43,5 @@ func (e Envelope) WithMessageID() (Envelope, error) {
 	if e.MsgID == "" {
 		return e, nil
 	}
-	return e.With("messageId", appendString(nil, e.MsgID))
+	return e.With("messageId", jsontext.AppendString(nil, e.MsgID))
 }

@@ -2,8 +2,8 @@ package waggle
 
 import (
 	"strconv"
-
 	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // line is one key of an envelope that is about to be written.
@@ -104,7 +104,7 @@ func newLine(key string, v any) line {
 func appendValue(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
-		return appendString(dst, v)
+		return jsontext.AppendString(dst, v)
 	case int:
 		return strconv.AppendInt(dst, int64(v), 10)
 	case bool:

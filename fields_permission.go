@@ -3,6 +3,7 @@ package waggle
 import (
 	"cmp"
 	"encoding/json"
+	"waggle/internal/jsontext"
 )
 
 // The fields of the question about one tool call and of its answer (protocol §1.1, §1.2).
@@ -144,5 +145,5 @@ func argumentText(input json.RawMessage) []byte {
 	if m := members(string(input)); len(m) == 1 && m[0].key == argumentsKey && m[0].raw[0] == '"' {
 		return []byte(m[0].raw)
 	}
-	return appendString(nil, string(input))
+	return jsontext.AppendString(nil, string(input))
 }

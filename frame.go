@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+	"waggle/internal/jsontext"
 )
 
 // frame is a payload being read: its keys, and what reading them has brought to
@@ -139,7 +140,7 @@ func (f *frame) find(paths ...string) (string, bool) {
 			f.warn("%s and %s say the same thing twice", found[0].path, other.path)
 		}
 	}
-	if jsonType(found[0].raw) == "null" {
+	if jsontext.TypeOf(found[0].raw) == "null" {
 		f.warn("%s is null: read as absent", found[0].path)
 		return "", false
 	}
@@ -151,7 +152,7 @@ func (f *frame) find(paths ...string) (string, bool) {
 // differently by somebody else.
 func sameValue(a, b string) bool {
 	if a[0] == '"' && b[0] == '"' {
-		return unquote(a) == unquote(b)
+		return jsontext.Unquote(a) == jsontext.Unquote(b)
 	}
 	return a == b
 }
@@ -164,7 +165,7 @@ func (f *frame) text(paths ...string) string {
 		return ""
 	}
 	if raw[0] != '"' {
-		f.warn("%s is %s, not a string: ignored", paths[0], aType(raw))
+		f.warn("%s is %s, not a string: ignored", paths[0], jsontext.WithArticle(raw))
 		return ""
 	}
 	return str(raw)
@@ -178,7 +179,7 @@ func (f *frame) id(paths ...string) string {
 		return ""
 	}
 	if raw[0] != '"' {
-		f.contradict("%s is %s, not a string", paths[0], aType(raw))
+		f.contradict("%s is %s, not a string", paths[0], jsontext.WithArticle(raw))
 		return ""
 	}
 	return str(raw)
@@ -191,20 +192,20 @@ func (f *frame) textOrNumber(paths ...string) string {
 	if !ok {
 		return ""
 	}
-	switch jsonType(raw) {
+	switch jsontext.TypeOf(raw) {
 	case "string":
 		return str(raw)
 	case "number":
 		f.warn("%s is a number: read as the string %s", paths[0], show(raw))
 		return raw
 	}
-	f.warn("%s is %s, not a string: ignored", paths[0], aType(raw))
+	f.warn("%s is %s, not a string: ignored", paths[0], jsontext.WithArticle(raw))
 	return ""
 }
 
 // str is the value of a string literal as valid UTF-8. Where characters were
 // replaced the scan has already found a fault.
-func str(lit string) string { return toValid(unquote(lit)) }
+func str(lit string) string { return toValid(jsontext.Unquote(lit)) }
 
 // strs reads an array of strings; elements of other types are kept as JSON.
 func (f *frame) strs(paths ...string) []string {
@@ -218,12 +219,12 @@ func (f *frame) strs(paths ...string) []string {
 		return append(list, str(raw))
 	}
 	if raw[0] != '[' {
-		f.warn("%s is %s, not an array: ignored", path, aType(raw))
+		f.warn("%s is %s, not an array: ignored", path, jsontext.WithArticle(raw))
 		return list
 	}
 	for _, item := range items(raw) {
 		if item[0] != '"' {
-			f.warn("%s holds %s, not a string: kept as JSON", path, aType(item))
+			f.warn("%s holds %s, not a string: kept as JSON", path, jsontext.WithArticle(item))
 			list = append(list, item)
 			continue
 		}
@@ -248,12 +249,12 @@ func (f *frame) requestID(paths ...string) string {
 	for _, fd := range found {
 		switch {
 		case fd.raw[0] != '"':
-			f.fail("%s is %s, not a string", fd.path, aType(fd.raw))
+			f.fail("%s is %s, not a string", fd.path, jsontext.WithArticle(fd.raw))
 		case !sameValue(fd.raw, found[0].raw):
 			f.fail("%s and %s name different requests", found[0].path, fd.path)
-		case unquote(fd.raw) == "":
+		case jsontext.Unquote(fd.raw) == "":
 			f.fail("%s is empty", fd.path)
-		case !utf8.ValidString(unquote(fd.raw)):
+		case !utf8.ValidString(jsontext.Unquote(fd.raw)):
 			f.fail("%s is not valid Unicode", fd.path)
 		}
 	}
@@ -299,11 +300,11 @@ func (f *frame) checkFrom() {
 			continue
 		}
 		f.looked[keyFrom] = true
-		if jsonType(fd.raw) == "null" {
+		if jsontext.TypeOf(fd.raw) == "null" {
 			continue
 		}
 		if fd.raw[0] != '"' {
-			f.contradict("from is %s, not a string", aType(fd.raw))
+			f.contradict("from is %s, not a string", jsontext.WithArticle(fd.raw))
 			continue
 		}
 		if from := str(fd.raw); f.env.From != "" && from != f.env.From {
@@ -363,7 +364,7 @@ func (f *frame) timestamp(paths ...string) string {
 	if !ok {
 		return f.fallback(paths[0], f.env.Timestamp)
 	}
-	switch jsonType(raw) {
+	switch jsontext.TypeOf(raw) {
 	case "string":
 		t := str(raw)
 		if _, err := ParseTime(t); err != nil {
@@ -376,7 +377,7 @@ func (f *frame) timestamp(paths ...string) string {
 			return formatMillis(ms)
 		}
 	}
-	f.warn("%s is %s, not a string: ignored", paths[0], aType(raw))
+	f.warn("%s is %s, not a string: ignored", paths[0], jsontext.WithArticle(raw))
 	return f.fallback(paths[0], f.env.Timestamp)
 }
 

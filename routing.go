@@ -1,5 +1,7 @@
 package waggle
 
+import "waggle/internal/jsontext"
+
 // Routing is what seed 000 lets every payload say of its sender beside the envelope:
 // for logs and remote sessions. It proves nothing, and is written in the catalog form
 // only.
@@ -19,7 +21,7 @@ func (f *frame) routing() Routing {
 		case fd.raw[0] == '"':
 			*to = str(fd.raw)
 		default:
-			f.warn("%s is %s, not a string: ignored", fd.path, aType(fd.raw))
+			f.warn("%s is %s, not a string: ignored", fd.path, jsontext.WithArticle(fd.raw))
 		}
 	}
 	return r

@@ -3,8 +3,8 @@ package waggle
 import (
 	"slices"
 	"unicode/utf8"
-
 	"waggle/internal/jsonscan"
+	"waggle/internal/jsontext"
 )
 
 // facts is what one pass over a JSON text learns without building anything. It remembers
@@ -51,7 +51,7 @@ func scan(s string) (*facts, bool) {
 // noteKey notes duplicates and top-level types.
 func (f *factFinder) noteKey(k jsonscan.Key) {
 	f.keys++
-	key := unquote(f.Text[k.Start:k.End])
+	key := jsontext.Unquote(f.Text[k.Start:k.End])
 	if f.keys <= MaxKeys {
 		if f.again(scopedKey{k.Object, key}) && f.twice == nil {
 			f.twice = &key
@@ -89,6 +89,6 @@ func (f *factFinder) noteType(value int) {
 		return
 	}
 	if end, ok := f.String(value); ok {
-		f.types = append(f.types, unquote(f.Text[value:end]))
+		f.types = append(f.types, jsontext.Unquote(f.Text[value:end]))
 	}
 }

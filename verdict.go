@@ -3,6 +3,7 @@ package waggle
 import (
 	"slices"
 	"strings"
+	"waggle/internal/jsontext"
 )
 
 // verdict is what the decision fields of an answer add up to. The zero value is
@@ -34,11 +35,11 @@ func (f *frame) verdict() verdict {
 		for _, fd := range f.under(k.key, nil) {
 			if k.yes != "" {
 				f.warnWord(k, fd.raw)
-				vote(k.key, fd.raw[0] == '"' && unquote(fd.raw) == k.yes)
+				vote(k.key, fd.raw[0] == '"' && jsontext.Unquote(fd.raw) == k.yes)
 				continue
 			}
-			if jsonType(fd.raw) != "boolean" {
-				f.warn("%s is %s, not a boolean: read as a denial", k.key, aType(fd.raw))
+			if jsontext.TypeOf(fd.raw) != "boolean" {
+				f.warn("%s is %s, not a boolean: read as a denial", k.key, jsontext.WithArticle(fd.raw))
 			}
 			vote(k.key, fd.raw == "true")
 		}
@@ -58,16 +59,16 @@ func (f *frame) verdict() verdict {
 func (f *frame) warnWord(k decisionKey, raw string) {
 	switch {
 	case raw[0] != '"':
-		f.warn("%s is %s, not a string: read as a denial", k.key, aType(raw))
-	case unquote(raw) != k.yes && !slices.Contains(k.no, unquote(raw)):
-		f.warn("%s %s is not known: read as a denial", k.key, show(unquote(raw)))
+		f.warn("%s is %s, not a string: read as a denial", k.key, jsontext.WithArticle(raw))
+	case jsontext.Unquote(raw) != k.yes && !slices.Contains(k.no, jsontext.Unquote(raw)):
+		f.warn("%s %s is not known: read as a denial", k.key, show(jsontext.Unquote(raw)))
 	}
 }
 
 // crossed looks at an answer that allows for signs of the other arm.
 func (f *frame) crossed() verdict {
 	for _, fd := range f.under(keyError, nil) {
-		if jsonType(fd.raw) != "null" {
+		if jsontext.TypeOf(fd.raw) != "null" {
 			f.warn("the answer allows and carries an error: read as a denial")
 			return denied
 		}

@@ -1,16 +1,16 @@
-package waggle
+package jsontext
 
 import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as JSON.stringify writes a string: short escapes for
+// AppendString appends s as JSON.stringify writes a string: short escapes for
 // the five control characters that have one, \u00xx in lower case for the
 // others, everything else as it is, U+2028 and HTML's characters included. The
-// bytes of a lone surrogate (see unquote) become its escape again; other bytes
+// bytes of a lone surrogate (see Unquote) become its escape again; other bytes
 // that are not UTF-8 become U+FFFD, as they do when a JavaScript program reads
 // the file.
-func appendString(dst []byte, s string) []byte {
+func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -63,7 +63,7 @@ func appendEscaped(dst []byte, c byte) []byte {
 	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// surrogateAt reads the three bytes that unquote makes of a lone surrogate.
+// surrogateAt reads the three bytes that Unquote makes of a lone surrogate.
 func surrogateAt(s string) (rune, bool) {
 	if len(s) < 3 || s[0] != 0xed || s[1] < 0xa0 || s[1] > 0xbf || s[2]&0xc0 != 0x80 {
 		return 0, false
