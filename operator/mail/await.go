@@ -61,10 +61,11 @@ func (o Operator) Await(ctx context.Context, sent []Sent, want Delivery, timeout
 			v.late(sent, want, timeout)
 			return nil
 		}
-		if err := v.look(limit, o); err != nil && limit.Err() == nil {
-			return err
+		err := v.look(limit, o)
+		if err == nil {
+			err = v.mend(limit, o, sent)
 		}
-		if err := v.mend(limit, o, sent); err != nil && limit.Err() == nil {
+		if err != nil && limit.Err() == nil {
 			return err
 		}
 	}

@@ -108,50 +108,67 @@ func (o Operator) survey(ctx context.Context, name waggle.TeamName) (*survey, er
 
 // look reads the journals, the mailboxes, and the journals again: what was on
 // record as written before, is in no mailbox, and is not on record as taken after,
-// was taken out by somebody else.
+// was taken out by somebody else. A look that fails leaves the one before as it was:
+// half of the mailboxes would show mail as erased that is in the other half.
 func (v *survey) look(ctx context.Context, o Operator) error {
 	if err := v.t.refresh(ctx); err != nil {
 		return err
 	}
-	v.there = map[*trail]bool{}
+	there := map[*trail]bool{}
 	for _, tr := range v.t.order {
-		v.there[tr] = tr.reached(Written)
+		there[tr] = tr.reached(Written)
 	}
-	names, err := o.Boxes(v.cfg.Name).Names()
+	boxes, err := v.openBoxes(ctx, o)
 	if err != nil {
 		return err
 	}
-	v.boxes, v.now = nil, o.Minter.Now()
+	if v.led {
+		editors, err := v.openBridges(ctx)
+		if err != nil {
+			return err
+		}
+		boxes = append(boxes, editors...)
+	}
+	if err := v.t.refresh(ctx); err != nil {
+		return err
+	}
+	v.there, v.boxes, v.now = there, boxes, o.Minter.Now()
+	return nil
+}
+
+// openBoxes reads the team's mailboxes.
+func (v *survey) openBoxes(ctx context.Context, o Operator) ([]*openBox, error) {
+	names, err := o.Boxes(v.cfg.Name).Names()
+	if err != nil {
+		return nil, err
+	}
+	var boxes []*openBox
 	for _, n := range names {
 		box, err := o.ReadBox(v.cfg, n, nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b := &openBox{name: n, file: mailbox.FileTime(box)}
 		if b.entries, err = box.Entries(ctx); err != nil {
-			return err
+			return nil, err
 		}
 		l, err := box.Layout()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b.pruned = l == mailbox.JSONL || v.cfg.Dialect() == team.DialectSession
-		v.boxes = append(v.boxes, b)
+		boxes = append(boxes, b)
 	}
-	if v.led {
-		if err := v.lookAtBridges(ctx); err != nil {
-			return err
-		}
-	}
-	return v.t.refresh(ctx)
+	return boxes, nil
 }
 
-// lookAtBridges adds what waits for editors, under the addresses that they are sent to.
-func (v *survey) lookAtBridges(ctx context.Context) error {
+// openBridges reads what waits for editors, under the addresses that it is sent to.
+func (v *survey) openBridges(ctx context.Context) ([]*openBox, error) {
 	files, err := filepath.Glob(filepath.Join(v.s.Dir.Bridges(), "*.json"))
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var boxes []*openBox
 	for _, f := range files {
 		id, err := waggle.ParseMember(strings.TrimSuffix(filepath.Base(f), ".json"))
 		if err != nil {
@@ -159,15 +176,15 @@ func (v *survey) lookAtBridges(ctx context.Context) error {
 		}
 		box, err := bridges(v.s).Open(id, mailbox.Options{})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		b := &openBox{name: waggle.MemberName(string(waggle.SchemeBridge) + ":" + string(id))}
 		if b.entries, err = box.Entries(ctx); err != nil {
-			return err
+			return nil, err
 		}
-		v.boxes = append(v.boxes, b)
+		boxes = append(boxes, b)
 	}
-	return nil
+	return boxes, nil
 }
 
 // find returns where a message lies; index -1 when in no mailbox.

@@ -136,10 +136,12 @@ func (t *tracer) refresh(ctx context.Context) error {
 
 func (t *tracer) follow(j journal.Name, name string) error {
 	f := &followed{name: name}
-	t.files = append(t.files, f)
 	var err error
-	f.j, err = t.s.Dir.Journals().Open(j, traced{t, f}, t.s.JournalOptions)
-	return err
+	if f.j, err = t.s.Dir.Journals().Open(j, traced{t, f}, t.s.JournalOptions); err != nil {
+		return err
+	}
+	t.files = append(t.files, f)
+	return nil
 }
 
 // traced is the fold of one journal.
