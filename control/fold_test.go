@@ -219,7 +219,7 @@ func TestLeaderRecords(t *testing.T) {
 		}(), "without its task"},
 		"an older mode":          {lead, record.KindCommanded, func() record.Commanded { b := mode; b.Version = 1; return b }(), "after 1"},
 		"an unknown mode":        {lead, record.KindCommanded, func() record.Commanded { b := mode; b.Mode = "yolo"; return b }(), "yolo"},
-		"news of another policy": {lead, record.KindCommanded, func() record.Commanded { b := mode; b.What, b.Version = record.CommandPolicy, 7; return b }(), "1 holds"},
+		"news of another policy": {lead, record.KindCommanded, func() record.Commanded { b := mode; b.What, b.Version = record.CommandPolicy, 7; return b }(), "version 1 is in force"},
 		"sent, not ordered":      {lead, record.KindSent, record.Sent{Ref: 999}, "no order"},
 		"closed, not ordered":    {lead, record.KindClosed, record.Closed{Ref: 999}, "no order"},
 		"no body":                {lead, record.KindSent, []int{}, "sent:"},

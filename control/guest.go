@@ -61,7 +61,7 @@ func (w *Worker) askedToGo(in Incoming, id waggle.RequestID) []journal.Draft {
 }
 
 func (w *Worker) answeredByFile(in Incoming, l *Leader, now time.Time) []journal.Draft {
-	v := verdictOf(in.Decoded.Payload)
+	v := fileAnswerOf(in.Decoded.Payload)
 	c := w.byKey[record.Key{Instance: w.Instance, Kind: v.of, ID: v.id}]
 	switch {
 	case c == nil || c.AskedSeq == 0:
@@ -88,8 +88,8 @@ func (w *Worker) answeredByFile(in Incoming, l *Leader, now time.Time) []journal
 	return []journal.Draft{{Kind: record.KindAnswered, Must: true, Body: a}}
 }
 
-// fileVerdict is an answer as a file brings it.
-type fileVerdict struct {
+// fileAnswer is what a response in the mailbox says to a request: no record of the lead stands behind it.
+type fileAnswer struct {
 	of     waggle.Kind // the kind of what it answers
 	id     waggle.RequestID
 	allow  bool
@@ -100,10 +100,10 @@ type fileVerdict struct {
 	more   bool            // it says more than yes or no
 }
 
-func verdictOf(p waggle.Payload) fileVerdict {
+func fileAnswerOf(p waggle.Payload) fileAnswer {
 	switch p := p.(type) {
 	case waggle.PermissionResponse:
-		v := fileVerdict{of: waggle.KindPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Subtype == waggle.SubtypeSuccess, reason: p.Error,
+		v := fileAnswer{of: waggle.KindPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Subtype == waggle.SubtypeSuccess, reason: p.Error,
 			call: p.ToolUseID, more: p.Mode != ""}
 		if v.reason == "" {
 			v.reason = p.Notes
@@ -113,11 +113,11 @@ func verdictOf(p waggle.Payload) fileVerdict {
 		}
 		return v
 	case waggle.PlanApprovalResponse:
-		return fileVerdict{of: waggle.KindPlanApprovalRequest, id: waggle.RequestID(p.RequestID), allow: p.Approved, reason: p.Feedback, more: p.PermissionMode != ""}
+		return fileAnswer{of: waggle.KindPlanApprovalRequest, id: waggle.RequestID(p.RequestID), allow: p.Approved, reason: p.Feedback, more: p.PermissionMode != ""}
 	case waggle.SandboxPermissionResponse:
-		return fileVerdict{of: waggle.KindSandboxPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Allow, reason: p.Notes, host: p.Host, more: p.Scope != ""}
+		return fileAnswer{of: waggle.KindSandboxPermissionRequest, id: waggle.RequestID(p.RequestID), allow: p.Allow, reason: p.Notes, host: p.Host, more: p.Scope != ""}
 	}
-	return fileVerdict{}
+	return fileAnswer{}
 }
 
 // sameInput reports an input that equals the one that was asked: none, an empty object, or the same

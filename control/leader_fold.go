@@ -441,16 +441,19 @@ func (l *Leader) close(o *Order) {
 	l.open = slices.DeleteFunc(l.open, func(x *Order) bool { return x == o })
 }
 
-// commandMail are the kinds of message that carry a command.
-var commandMail = map[string][]waggle.Kind{
-	record.CommandAssigned: {waggle.KindTaskAssignment},
-	record.CommandShutdown: {waggle.KindShutdownRequest},
-	record.CommandMode:     {waggle.KindModeSetRequest},
-	record.CommandPolicy:   {waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest},
+// commands has, for each command, the kinds of message that carry it and the method that folds it.
+var commands = map[string]struct {
+	mail []waggle.Kind
+	fold func(*Leader, journal.Record, *Member, *Order) error
+}{
+	record.CommandAssigned: {[]waggle.Kind{waggle.KindTaskAssignment}, (*Leader).assigned},
+	record.CommandShutdown: {[]waggle.Kind{waggle.KindShutdownRequest}, (*Leader).shutdownSent},
+	record.CommandMode:     {[]waggle.Kind{waggle.KindModeSetRequest}, (*Leader).modeSet},
+	record.CommandPolicy:   {[]waggle.Kind{waggle.KindTeamPermissionUpdate, waggle.KindModeSetRequest}, (*Leader).policySent},
 }
 
 func (l *Leader) commandedRec(r journal.Record, b record.Commanded) error {
-	kinds, ok := commandMail[b.What]
+	c, ok := commands[b.What]
 	if !ok {
 		return &journal.FutureError{What: fmt.Sprintf("command %q", b.What)}
 	}
@@ -458,49 +461,44 @@ func (l *Leader) commandedRec(r journal.Record, b record.Commanded) error {
 	if m == nil || m.State() == machine.Terminated {
 		return fmt.Errorf("command %s to %q, which is no member", b.What, b.Instance)
 	}
-	if b.Mail == nil || b.Mail.To != m.Name || !slices.Contains(kinds, b.Mail.Kind) {
+	if b.Mail == nil || b.Mail.To != m.Name || !slices.Contains(c.mail, b.Mail.Kind) {
 		return fmt.Errorf("command %s to %s without its message", b.What, m.Name)
 	}
 	if ok, why := policy.MaySend(b.Mail.Kind, b.By, policy.RoleWorker, policy.ChannelJournal); !ok {
 		return l.ignore(r, why)
 	}
-	from := m.State()
-	o := &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Commanded: &b}
-	switch b.What {
-	case record.CommandAssigned:
-		if b.Task == nil || b.Task.ID == "" || b.Task.SHA256 != record.HashText(b.Task.Instructions) {
-			return fmt.Errorf("assignment to %s without its task", m.Name)
-		}
-		if b.By == policy.RoleOperator && !r.Writer.Operator {
-			return l.ignore(r, "only a process of the operator assigns in the operator's name")
-		}
-		l.tasks[b.Task.ID] = l.order(o)
-		m.base = machine.Busy
-		l.given(m)
-		m.assigned[b.Task.ID] = uint64(r.Seq)
-		delete(m.Done, b.Task.ID)
-		delete(m.Turns, b.Task.ID)
-		return l.did(m, from, machine.EvWork, r, b.Task.ID)
-	case record.CommandShutdown:
-		if m.Shutdown != nil {
-			return fmt.Errorf("second shutdown of %s", m.Name) // a second call reuses the outstanding id (L9)
-		}
-		m.Shutdown = l.order(o)
-		return l.did(m, from, machine.EvShutdownSent, r, string(b.ID))
-	}
-	return l.commandedPolicy(r, m, o)
+	return c.fold(l, r, m, &Order{Seq: r.Seq, At: r.Time, Instance: b.Instance, Mail: b.Mail, Commanded: &b})
 }
 
-// commandedPolicy is a mode of one member's own, or a notification of a policy.
-func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
-	b := o.Commanded
-	if b.What == record.CommandPolicy {
-		if b.Version != l.Policy.Policy.Version {
-			return fmt.Errorf("news of policy version %d, and %d holds", b.Version, l.Policy.Policy.Version)
-		}
-		l.order(o)
-		return nil
+func (l *Leader) assigned(r journal.Record, m *Member, o *Order) error {
+	b, from := o.Commanded, m.State()
+	if b.Task == nil || b.Task.ID == "" || b.Task.SHA256 != record.HashText(b.Task.Instructions) {
+		return fmt.Errorf("assignment to %s without its task", m.Name)
 	}
+	if b.By == policy.RoleOperator && !r.Writer.Operator {
+		return l.ignore(r, "only a process of the operator assigns in the operator's name")
+	}
+	l.tasks[b.Task.ID] = l.order(o)
+	m.base = machine.Busy
+	l.given(m)
+	m.assigned[b.Task.ID] = uint64(r.Seq)
+	delete(m.Done, b.Task.ID)
+	delete(m.Turns, b.Task.ID)
+	return l.did(m, from, machine.EvWork, r, b.Task.ID)
+}
+
+func (l *Leader) shutdownSent(r journal.Record, m *Member, o *Order) error {
+	from := m.State()
+	if m.Shutdown != nil {
+		return fmt.Errorf("second shutdown of %s", m.Name) // a second call reuses the outstanding id (L9)
+	}
+	m.Shutdown = l.order(o)
+	return l.did(m, from, machine.EvShutdownSent, r, string(o.Commanded.ID))
+}
+
+// modeSet records the mode of one member, which has a version like a policy.
+func (l *Leader) modeSet(r journal.Record, m *Member, o *Order) error {
+	b := o.Commanded
 	if b.By == policy.RoleOperator && !r.Writer.Operator {
 		return l.ignore(r, "only a process of the operator sets a mode in the operator's name")
 	}
@@ -512,6 +510,15 @@ func (l *Leader) commandedPolicy(r journal.Record, m *Member, o *Order) error {
 	}
 	l.version = b.Version
 	m.Mode, m.ModeBy, m.modeVersion = b.Mode, b.By, b.Version
+	l.order(o)
+	return nil
+}
+
+// policySent records the message with which a member learns of the policy in force.
+func (l *Leader) policySent(_ journal.Record, _ *Member, o *Order) error {
+	if v := o.Commanded.Version; v != l.Policy.Policy.Version {
+		return fmt.Errorf("message about policy version %d, and version %d is in force", v, l.Policy.Policy.Version)
+	}
 	l.order(o)
 	return nil
 }

@@ -30,7 +30,7 @@ var sendVariables = map[string]struct {
 }{
 	"d.Kind": {},
 	"kind":   {},
-	// A record of a command has one of commandMail's kinds, in the name of the lead or the operator.
+	// A record of a command has one of the kinds in control's table of commands, in the name of the lead or the operator.
 	"b.Mail.Kind": {kinds: []waggle.Kind{"mode_set_request", "team_permission_update", "shutdown_request", "task_assignment"}},
 	"b.By":        {roles: []policy.Role{policy.RoleLeader, policy.RoleOperator}},
 }
