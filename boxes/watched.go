@@ -16,15 +16,15 @@ import (
 	"waggle/mailbox"
 )
 
-// Kinds of News of a team's directory.
+// Values of Change.What.
 const (
 	Vanished = "vanished" // the directory was deleted, or renamed as Claude Code does when a session ends
 	Replaced = "replaced" // another directory has its name
 	Returned = "returned" // it is there again
 )
 
-// News is a change of a team's directory that is to be logged and journaled.
-type News struct {
+// Change is a change of a team's directory: its owner logs it and appends it to its journal.
+type Change struct {
 	What  string
 	Path  string
 	Moved string // where the directory was renamed to, while it can be found there
@@ -32,8 +32,8 @@ type News struct {
 	Err   error  // why something could not be kept
 }
 
-// Tell logs the change.
-func (n *News) Tell(log *slog.Logger) {
+// LogTo logs the change.
+func (n *Change) LogTo(log *slog.Logger) {
 	switch n.What {
 	case Returned:
 		log.Info("the team's directory is there again", "path", n.Path)
@@ -189,40 +189,40 @@ func (h *Watched) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 	return list, nil
 }
 
-// Look returns what happened to the directory since the last call, nil when nothing has. A failed
+// Check returns what happened to the directory since the last call, nil when nothing has. A failed
 // check is not reported as a change.
-func (h *Watched) Look() *News {
+func (h *Watched) Check() *Change {
 	info, err := h.directory()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	was, told := h.was, h.o.Gone
-	news := &News{Path: h.o.Dir}
+	was, gone := h.was, h.o.Gone
+	c := &Change{Path: h.o.Dir}
 	switch {
-	case err != nil && (was != nil || !told):
-		news.What, h.was, h.o.Gone = Vanished, nil, true
-	case err == nil && was == nil, err == nil && told:
+	case err != nil && (was != nil || !gone):
+		c.What, h.was, h.o.Gone = Vanished, nil, true
+	case err == nil && was == nil, err == nil && gone:
 		h.was, h.o.Gone = info, false
-		news.What = Returned
-		return news
+		c.What = Returned
+		return c
 	case err == nil && !os.SameFile(info, was):
-		news.What, h.was = Replaced, info
+		c.What, h.was = Replaced, info
 	default:
 		return nil
 	}
-	h.save(news, was)
+	h.save(c, was)
 	h.last = nil
-	return news
+	return c
 }
 
 // save keeps what can be kept of a directory that lost its name.
-func (h *Watched) save(news *News, was os.FileInfo) {
+func (h *Watched) save(c *Change, was os.FileInfo) {
 	if was != nil {
-		news.Moved = moved(h.o.Dir, was)
+		c.Moved = moved(h.o.Dir, was)
 	}
-	place := filepath.Join(h.o.Archive, news.What+"-"+h.o.Now().UTC().Format("20060102T150405.000Z"))
+	place := filepath.Join(h.o.Archive, c.What+"-"+h.o.Now().UTC().Format("20060102T150405.000Z"))
 	var errs []error
 	if len(h.last) > 0 {
 		if err := os.MkdirAll(place, 0o700); err != nil {
@@ -230,21 +230,21 @@ func (h *Watched) save(news *News, was os.FileInfo) {
 		} else if err := mailbox.WriteLines(filepath.Join(place, string(h.o.Name)+mailbox.JSONL.Extension()), h.last); err != nil {
 			errs = append(errs, err)
 		} else {
-			news.Saved = place
+			c.Saved = place
 		}
 	}
-	if news.Moved != "" && h.o.Tree {
+	if c.Moved != "" && h.o.Tree {
 		// The process that renamed it may be removing it at this moment, so missing files are
 		// ignored.
 		if err := os.MkdirAll(place, 0o700); err != nil {
 			errs = append(errs, err)
-		} else if err := os.CopyFS(filepath.Join(place, "team"), os.DirFS(news.Moved)); err == nil || !errors.Is(err, fs.ErrNotExist) {
-			news.Saved = place
+		} else if err := os.CopyFS(filepath.Join(place, "team"), os.DirFS(c.Moved)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			c.Saved = place
 			errs = append(errs, err)
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		news.Err = fmt.Errorf("keep what team directory %s held: %w", h.o.Dir, err)
+		c.Err = fmt.Errorf("keep what team directory %s held: %w", h.o.Dir, err)
 	}
 }
 

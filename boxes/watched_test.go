@@ -60,8 +60,8 @@ func kept(t *testing.T, dir string) []string {
 func TestVanished(t *testing.T) {
 	for _, tree := range []bool{false, true} {
 		h, b, _ := home(t, tree)
-		if n := h.Look(); n != nil {
-			t.Fatalf("news of nothing: %+v", n)
+		if n := h.Check(); n != nil {
+			t.Fatalf("a change of nothing: %+v", n)
 		}
 		list, err := h.Entries(t.Context())
 		if err != nil || len(list) != 2 {
@@ -72,9 +72,9 @@ func TestVanished(t *testing.T) {
 		if list, err := h.Entries(t.Context()); err != nil || len(list) != 0 {
 			t.Errorf("%d entries of a team that is gone, %v", len(list), err)
 		}
-		n := h.Look()
+		n := h.Check()
 		if n == nil || n.What != boxes.Vanished || n.Path != b.Team || n.Moved != doomed || n.Err != nil || n.Saved == "" {
-			t.Fatalf("news %+v", n)
+			t.Fatalf("change %+v", n)
 		}
 		if texts := kept(t, n.Saved); len(texts) != 2 || texts[1] != "two" {
 			t.Errorf("kept %q", texts)
@@ -83,7 +83,7 @@ func TestVanished(t *testing.T) {
 			t.Errorf("a copy of the tree: %v", err)
 		}
 		for range 2 {
-			if n := h.Look(); n != nil {
+			if n := h.Check(); n != nil {
 				t.Errorf("told again: %+v", n)
 			}
 		}
@@ -98,10 +98,10 @@ func TestVanished(t *testing.T) {
 			t.Errorf("the directory was made again: %v", err)
 		}
 		must(t, os.Rename(doomed, b.Team))
-		if n := h.Look(); n == nil || n.What != boxes.Returned {
-			t.Errorf("news %+v", n)
+		if n := h.Check(); n == nil || n.What != boxes.Returned {
+			t.Errorf("change %+v", n)
 		}
-		if n := h.Look(); n != nil {
+		if n := h.Check(); n != nil {
 			t.Errorf("told again: %+v", n)
 		}
 		if list, err = h.Entries(t.Context()); err != nil || len(list) != 3 || list[2].Envelope.Text != "later" {
@@ -116,14 +116,14 @@ func TestReplaced(t *testing.T) {
 	must(t, err)
 	must(t, os.Rename(b.Team, filepath.Join(filepath.Dir(b.Team), "elsewhere")))
 	must(t, os.Mkdir(b.Team, 0o700))
-	n := h.Look()
+	n := h.Check()
 	if n == nil || n.What != boxes.Replaced || n.Moved != "" || filepath.Dir(n.Saved) != archive {
-		t.Fatalf("news %+v", n)
+		t.Fatalf("change %+v", n)
 	}
 	if texts := kept(t, n.Saved); len(texts) != 2 {
 		t.Errorf("kept %q", texts)
 	}
-	if n := h.Look(); n != nil {
+	if n := h.Check(); n != nil {
 		t.Errorf("told again: %+v", n)
 	}
 }
@@ -133,19 +133,19 @@ func TestGoneBefore(t *testing.T) {
 	for _, known := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "api")
 		h := boxes.Watch(mailbox.NewMemory(mailbox.Options{}), boxes.WatchOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: known})
-		n := h.Look()
+		n := h.Check()
 		if known && n != nil || !known && (n == nil || n.What != boxes.Vanished || n.Saved != "") {
-			t.Errorf("known %v: news %+v", known, n)
+			t.Errorf("known %v: change %+v", known, n)
 		}
 		must(t, os.Mkdir(dir, 0o700))
-		if n := h.Look(); n == nil || n.What != boxes.Returned {
-			t.Errorf("known %v: news %+v", known, n)
+		if n := h.Check(); n == nil || n.What != boxes.Returned {
+			t.Errorf("known %v: change %+v", known, n)
 		}
 	}
 	dir := t.TempDir()
 	h := boxes.Watch(mailbox.NewMemory(mailbox.Options{}), boxes.WatchOptions{Dir: dir, Archive: t.TempDir(), Name: "bob", Now: time.Now, Gone: true})
-	if n := h.Look(); n == nil || n.What != boxes.Returned {
-		t.Errorf("there again: news %+v", n)
+	if n := h.Check(); n == nil || n.What != boxes.Returned {
+		t.Errorf("there again: change %+v", n)
 	}
 }
 

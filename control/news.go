@@ -11,18 +11,18 @@ import (
 	"waggle/record"
 )
 
-// Tiding is the reason why a member's status starts a turn of the lead's session.
-type Tiding string
+// NewsKind is the kind of an event that starts a turn of the lead's session.
+type NewsKind string
 
 // A status message always updates the leader's record of its member. The lead's session gets it
 // only for one of these reasons (protocol §1.12, §1.14, §1.15): all other idle notices, and
 // progress, change nothing that the lead would act on.
 const (
-	TidingIdle    Tiding = "idle"     // the first idle after the lead gave it work or words
-	TidingResult  Tiding = "result"   // a task was completed
-	TidingFailed  Tiding = "failed"   // a turn failed, or the member died
-	TidingLeft    Tiding = "left"     // the member has ended otherwise than by dying
-	TidingAllIdle Tiding = "all idle" // no member works any more, once for the work that the lead gave
+	NewsIdle    NewsKind = "idle"     // the first idle after the lead gave it work or words
+	NewsResult  NewsKind = "result"   // a task was completed
+	NewsFailed  NewsKind = "failed"   // a turn failed, or the member died
+	NewsLeft    NewsKind = "left"     // the member has ended otherwise than by dying
+	NewsAllIdle NewsKind = "all idle" // no member works any more, once for the work that the lead gave
 )
 
 // News is one event for the lead's session.
@@ -30,7 +30,7 @@ type News struct {
 	Seq    journal.Seq       `json:"seq"` // the record of the event
 	Time   time.Time         `json:"time"`
 	Member waggle.MemberName `json:"member"` // "" for all idle
-	What   Tiding            `json:"what"`
+	What   NewsKind          `json:"what"`
 	Task   string            `json:"task,omitempty"`
 	Note   string            `json:"note,omitempty"`
 }
@@ -70,8 +70,8 @@ func (l *Leader) Head() journal.Seq {
 	return 0
 }
 
-func weight(t Tiding) int {
-	return slices.Index([]Tiding{TidingAllIdle, TidingIdle, TidingLeft, TidingResult, TidingFailed}, t)
+func weight(t NewsKind) int {
+	return slices.Index([]NewsKind{NewsAllIdle, NewsIdle, NewsLeft, NewsResult, NewsFailed}, t)
 }
 
 // report notes what a status message is worth.
@@ -81,13 +81,13 @@ func (l *Leader) report(m *Member, r journal.Record, b record.Seen) {
 	case m.Leads(): // the lead's agent gets no event about itself
 		return
 	case b.Kind == waggle.KindTaskCompleted:
-		n.What = TidingResult
+		n.What = NewsResult
 	case b.Kind != waggle.KindIdleNotification:
 		return
 	case b.Failed:
-		n.What = TidingFailed
+		n.What = NewsFailed
 	case m.told || b.Told:
-		n.What = TidingIdle
+		n.What = NewsIdle
 	}
 	if b.Kind == waggle.KindIdleNotification {
 		m.told = false
@@ -112,7 +112,7 @@ func (l *Leader) rested(r journal.Record) {
 		}
 	}
 	l.stirred = false
-	l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, What: TidingAllIdle})
+	l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, What: NewsAllIdle})
 }
 
 // departed notes a member that has ended.
@@ -120,9 +120,9 @@ func (l *Leader) departed(m *Member, r journal.Record, b record.Left) {
 	switch {
 	case m.Leads() || b.How == record.LeftDied && m.Died != nil: // an event about the lead's agent itself, or after that of the death
 	case b.How == record.LeftDied:
-		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingFailed, Note: "it died"})
+		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: NewsFailed, Note: "it died"})
 	default:
-		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingLeft, Note: b.How})
+		l.news = append(l.news, News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: NewsLeft, Note: b.How})
 	}
 }
 
@@ -131,7 +131,7 @@ func (l *Leader) fell(m *Member, r journal.Record, b record.Died) {
 	if m.Leads() {
 		return
 	}
-	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: TidingFailed, Note: "it died"}
+	n := News{Seq: r.Seq, Time: r.Time, Member: m.Name, What: NewsFailed, Note: "it died"}
 	switch {
 	case b.Again != nil:
 		n.Note += ", and is started again"

@@ -73,9 +73,9 @@ type Parts struct {
 	// Tend makes the registry agree with the record, and reports what other programs changed in it;
 	// nil: the registry is not checked.
 	Tend func(ctx context.Context, live func() []*control.Member) *Edited
-	// Look reports what happened to the team's directory since the last call; nil: it is not
+	// CheckDirectory reports what happened to the team's directory since the last call; nil: it is not
 	// checked.
-	Look func() *boxes.News
+	CheckDirectory func() *boxes.Change
 	// Dismiss records a member whose process has died as left. Without it such a member stays and
 	// may be restarted.
 	Dismiss bool
@@ -309,7 +309,7 @@ func (l *Leader) append(ctx context.Context, propose func() ([]journal.Draft, er
 
 // Apply implements poll.Machine.
 func (l *Leader) Apply(ctx context.Context) error {
-	l.home(ctx)
+	l.checkDirectory(ctx)
 	l.tend(ctx)
 	if err := l.readers(ctx); err != nil {
 		return err

@@ -118,10 +118,10 @@ func Open(ctx context.Context, o Options) (_ *Leader, err error) {
 	if err != nil {
 		return nil, err
 	}
-	home := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
+	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: waggle.Lead,
 		Now: o.Minter.Now, Tree: true, Gone: fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
-	p.Box, p.Look = home, home.Look
+	p.Box, p.CheckDirectory = watched, watched.Check
 	p.Member = func(name waggle.MemberName) (mailbox.Store, error) {
 		return mail.Open(name, mailbox.Options{Report: poll.Told(o.Log), Deadline: sendDeadline})
 	}

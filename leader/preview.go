@@ -38,7 +38,7 @@ func Preview(ctx context.Context, o Options, j journal.Journal, fold *control.Le
 		return pj, w, err
 	}
 	p.Others = func(ctx context.Context) ([]waggle.MemberName, error) { return registered(ctx, o) }
-	p.Look = func() *boxes.News { return missing(o.Root.TeamDir(o.Team), fold) }
+	p.CheckDirectory = func() *boxes.Change { return missing(o.Root.TeamDir(o.Team), fold) }
 	l := New(p)
 	l.preview = true
 	return errors.Join(l.pass(ctx), l.Close())
@@ -70,16 +70,16 @@ func (l looked) Entries(ctx context.Context) ([]mailbox.Entry, error) {
 
 // missing reports that the team's directory was removed, or is back, when the fold has the
 // opposite.
-func missing(dir string, fold *control.Leader) *boxes.News {
+func missing(dir string, fold *control.Leader) *boxes.Change {
 	info, err := os.Lstat(dir)
 	gone := errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir()
 	switch {
 	case err != nil && !gone, gone == fold.Noticed.Missing():
 		return nil
 	case gone:
-		return &boxes.News{What: boxes.Vanished, Path: dir}
+		return &boxes.Change{What: boxes.Vanished, Path: dir}
 	}
-	return &boxes.News{What: boxes.Returned, Path: dir}
+	return &boxes.Change{What: boxes.Returned, Path: dir}
 }
 
 // due are the answers that the system gives now. A preview leaves overdue questions open.

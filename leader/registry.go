@@ -165,7 +165,7 @@ func (b *book) later(now time.Time) {
 func (b *book) unusable(live func() []*control.Member, err error, now time.Time) *Edited {
 	b.later(now)
 	if _, gone := atomicfile.Identify(b.o.Root.TeamDir(b.o.Team)); errors.Is(gone, fs.ErrNotExist) {
-		return nil // Look tells
+		return nil // CheckDirectory reports it
 	}
 	var locked *atomicfile.LockedError
 	if errors.As(err, &locked) || !b.torn && !b.o.Writer.Operator {

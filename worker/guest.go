@@ -140,9 +140,9 @@ func (p *Parts) guestFiles(o Options, m *control.Member) (stop func(), err error
 		kept := mailbox.Archive{Dir: boxes.MailDir(o.State.Archive(), m.Name)}
 		box, p.Kept = keeping{own, kept}, kept.Entries
 	}
-	home := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
+	watched := boxes.Watch(box, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name, Now: o.Minter.Now,
 		Gone: p.Fold.Noticed.Missing(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
-	p.Box, p.Look = home, home.Look
+	p.Box, p.CheckDirectory = watched, watched.Check
 	if p.LeadBox, err = mail.Open(waggle.Lead, mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}); err != nil {
 		return nil, err
 	}

@@ -74,10 +74,10 @@ func newsMail(news []control.News) waggle.Mail {
 }
 
 func newsLine(n control.News) string {
-	what := map[control.Tiding]string{control.TidingIdle: "is idle", control.TidingResult: "completed", control.TidingFailed: "failed",
-		control.TidingLeft: "left the team", control.TidingAllIdle: "all members are idle"}[n.What]
+	what := map[control.NewsKind]string{control.NewsIdle: "is idle", control.NewsResult: "completed", control.NewsFailed: "failed",
+		control.NewsLeft: "left the team", control.NewsAllIdle: "all members are idle"}[n.What]
 	line := strings.TrimSpace(fmt.Sprintf("%s %s", n.Member, what))
-	if n.Task != "" && n.What != control.TidingIdle {
+	if n.Task != "" && n.What != control.NewsIdle {
 		line += " task " + n.Task
 	}
 	if n.Note != "" {

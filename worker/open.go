@@ -190,10 +190,10 @@ func (p *Parts) files(o Options, m *control.Member) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	home := boxes.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
+	watched := boxes.Watch(own, boxes.WatchOptions{Dir: o.Root.TeamDir(o.Team), Archive: o.State.Archive(), Name: m.Name,
 		Now: o.Minter.Now, Gone: p.Fold.Noticed.Missing(),
 		Boxes: mail, Aside: o.State.Quarantine(), Trouble: poll.Mailbox(o.Log), Report: poll.Told(o.Log)})
-	p.Box, p.Look = home, home.Look
+	p.Box, p.CheckDirectory = watched, watched.Check
 	// A message that cannot be sent within this time is sent by a later pass: a locked mailbox must
 	// not delay reading.
 	box := mailbox.Options{Report: poll.Told(o.Log), Deadline: time.Second}

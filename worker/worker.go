@@ -93,9 +93,9 @@ type Parts struct {
 	// Fell gets the error of a panic in what nudges, which then ends the worker; nil:
 	// that has no goroutine of its own.
 	Fell <-chan error
-	// Look reports what happened to the team's directory since the last call; nil: it is not
+	// CheckDirectory reports what happened to the team's directory since the last call; nil: it is not
 	// checked.
-	Look func() *boxes.News
+	CheckDirectory func() *boxes.Change
 	// Status keeps task-status.json current; nil: there is no such file.
 	Status func(task.State) error
 	// Files lists the files in the member's directory, so that task_completed can name those that a
@@ -498,7 +498,7 @@ func (w *Worker) Apply(ctx context.Context) error {
 	if err := w.answerShutdown(ctx); err != nil {
 		return err
 	}
-	w.home(ctx)
+	w.checkDirectory(ctx)
 	if err := w.abroad(ctx); err != nil {
 		return err
 	}

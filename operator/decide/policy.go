@@ -272,7 +272,7 @@ func heardBy(s *operator.State) (ms []PolicyMember, all bool) {
 		switch {
 		case m.Trust == record.FileTrust:
 			pm.State = PolicyUnsupported
-		case err == nil && w.Epoch > 0 && len(News(s.Lead, w)) == 0:
+		case err == nil && w.Epoch > 0 && len(Unapplied(s.Lead, w)) == 0:
 			// One that joined later was told nothing: it began with what holds.
 			pm.State, pm.Version = PolicyApplied, cmp.Or(w.PolicyVersion, s.Lead.Policy.Policy.Version)
 		default:
@@ -284,8 +284,8 @@ func heardBy(s *operator.State) (ms []PolicyMember, all bool) {
 	return ms, all
 }
 
-// News are the policies and modes that a member has still to take note of.
-func News(l *control.Leader, w *control.Worker) []*control.Order {
+// Unapplied lists the orders with a policy or a mode that a member has not applied yet.
+func Unapplied(l *control.Leader, w *control.Worker) []*control.Order {
 	return slices.DeleteFunc(l.Unclosed(w.Instance), func(o *control.Order) bool {
 		return o.Commanded == nil || o.Commanded.Version == 0 || !w.Wants(o)
 	})

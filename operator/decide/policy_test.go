@@ -132,8 +132,8 @@ func mode(c *decide.PolicyChange, name string) string {
 	return "not there"
 }
 
-// What a member has still to take note of is news to it, until it has.
-func TestNews(t *testing.T) {
+// TestUnapplied: a mode that was set is listed until the member has applied it.
+func TestUnapplied(t *testing.T) {
 	o, rig := team(t)
 	i := rig.Joined("ann", record.Cooperative) // whose process never comes
 	if _, err := o.SetMode(t.Context(), "api", "ann", policy.ModePlan); err != nil {
@@ -145,7 +145,7 @@ func TestNews(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Instance = i
-	if got := decide.News(s.Lead, w); len(got) != 1 || got[0].Commanded.Mode != policy.ModePlan {
+	if got := decide.Unapplied(s.Lead, w); len(got) != 1 || got[0].Commanded.Mode != policy.ModePlan {
 		t.Errorf("%+v", got)
 	}
 	if m, err := decide.Member(s, "ANN"); err != nil || m.Instance != i {

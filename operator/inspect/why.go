@@ -223,7 +223,7 @@ func (y *Why) fromWorker(s *operator.State, m *control.Member, w *control.Worker
 	if w.Unverified > 0 {
 		y.add(fromWorker, time.Time{}, "it found %d messages that claimed an authority they do not have", w.Unverified)
 	}
-	if n := len(decide.News(s.Lead, w)); n > 0 {
+	if n := len(decide.Unapplied(s.Lead, w)); n > 0 {
 		y.add(fromWorker, time.Time{}, "%d changes of policy or mode are not acknowledged; they hold all the same", n)
 	}
 }

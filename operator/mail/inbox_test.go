@@ -211,9 +211,9 @@ func TestNews(t *testing.T) {
 		if told, upTo, err = mail.Of(op).News(t.Context(), "api", 0); err != nil {
 			t.Fatal(err)
 		}
-		return slices.ContainsFunc(told, func(n control.News) bool { return n.What == control.TidingAllIdle })
+		return slices.ContainsFunc(told, func(n control.News) bool { return n.What == control.NewsAllIdle })
 	})
-	if told[0].Member != "ann" || told[0].What != control.TidingResult || told[0].Task != "1" || upTo == 0 {
+	if told[0].Member != "ann" || told[0].What != control.NewsResult || told[0].Task != "1" || upTo == 0 {
 		t.Errorf("%+v up to %d", told, upTo)
 	}
 	if again, seq, err := mail.Of(op).News(t.Context(), "api", upTo); err != nil || len(again) != 0 || seq < upTo {

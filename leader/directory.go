@@ -7,18 +7,18 @@ import (
 	"waggle/record"
 )
 
-// home checks whether the team's directory is still in its place. It records and logs a change. No
+// checkDirectory checks whether the team's directory is still in its place. It records and logs a change. No
 // process ends because of it: decisions and orders are in the journals.
-func (l *Leader) home(ctx context.Context) {
-	if l.p.Look == nil {
+func (l *Leader) checkDirectory(ctx context.Context) {
+	if l.p.CheckDirectory == nil {
 		return
 	}
-	n := l.p.Look()
+	n := l.p.CheckDirectory()
 	if n == nil {
 		return
 	}
-	n.Tell(l.p.Log)
-	l.trouble.Note("home", n.Err, "not all of the team's mail could be kept")
+	n.LogTo(l.p.Log)
+	l.trouble.Note("directory", n.Err, "not all of the team's mail could be kept")
 	l.mu.Lock()
 	err := l.append(ctx, func() ([]journal.Draft, error) {
 		return []journal.Draft{{Kind: record.KindNoticed, Body: record.Noticed{What: n.What, Path: n.Path, Moved: n.Moved, Saved: n.Saved}}}, nil
